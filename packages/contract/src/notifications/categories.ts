@@ -1,0 +1,116 @@
+/** The static registry: what can be announced, and whether it reaches people who never chose. */
+export const categories = [
+  {
+    id: 'deploy.failed',
+    label: 'Deployment failed',
+    description: 'A deployment ended without going live; what served before still serves.',
+    defaultEnabled: true,
+  },
+  {
+    id: 'deploy.succeeded',
+    label: 'Deployment live',
+    description: 'A deployment passed its health check and serves.',
+    defaultEnabled: false,
+  },
+  {
+    id: 'deploy.cancelled',
+    label: 'Deployment cancelled',
+    description: 'Somebody, or a newer push, cancelled a deployment.',
+    defaultEnabled: false,
+  },
+  {
+    id: 'project.unhealthy',
+    label: 'Project unhealthy',
+    description: 'A running project stopped passing its health check.',
+    defaultEnabled: true,
+  },
+  {
+    id: 'project.recovered',
+    label: 'Project recovered',
+    description: 'An unhealthy project passes its health check again.',
+    defaultEnabled: true,
+  },
+  {
+    id: 'project.slept',
+    label: 'Project asleep',
+    description: 'A project without requests was put to sleep; the next request wakes it.',
+    defaultEnabled: false,
+  },
+  {
+    id: 'domain.expiring',
+    label: 'Certificate expiring',
+    description: "A domain's certificate expires soon and was not renewed.",
+    defaultEnabled: true,
+  },
+  {
+    id: 'domain.failed',
+    label: 'Domain failed',
+    description: "A domain's route or certificate could not be set up.",
+    defaultEnabled: true,
+  },
+  { id: 'backup.failed', label: 'Backup failed', description: 'A backup run ended without a backup.', defaultEnabled: true },
+  {
+    id: 'backup.succeeded',
+    label: 'Backup succeeded',
+    description: 'A backup was stored, read back and matched.',
+    defaultEnabled: false,
+  },
+  {
+    id: 'backup.missed',
+    label: 'Backup missed',
+    description: 'A scheduled backup did not start when it should have.',
+    defaultEnabled: true,
+  },
+  {
+    id: 'backup.unproven',
+    label: 'Backup unproven',
+    description: "A policy's backups have not passed a trial restore for too long.",
+    defaultEnabled: true,
+  },
+  {
+    id: 'restore.completed',
+    label: 'Restore completed',
+    description: 'A restore was applied to the end.',
+    defaultEnabled: true,
+  },
+  {
+    id: 'restore.failed',
+    label: 'Restore failed',
+    description: 'A restore ended without being applied; the message says what state the data is in.',
+    defaultEnabled: true,
+  },
+  {
+    id: 'server.unreachable',
+    label: 'Server unreachable',
+    description: 'A server stopped answering three times in a row.',
+    defaultEnabled: true,
+  },
+  {
+    id: 'git.disconnected',
+    label: 'Git host disconnected',
+    description: 'The git host refuses the stored connection; pushes no longer arrive.',
+    defaultEnabled: true,
+  },
+  {
+    id: 'member.joined',
+    label: 'Member joined',
+    description: 'Somebody accepted an invitation to the organisation.',
+    defaultEnabled: false,
+  },
+  {
+    id: 'token.expiring',
+    label: 'Access token expiring',
+    description: 'One of your personal access tokens expires soon.',
+    defaultEnabled: true,
+  },
+  {
+    id: 'transfer.completed',
+    label: 'Transfer completed',
+    description: 'A project moved between this instance and the cloud service.',
+    defaultEnabled: true,
+  },
+] as const
+
+export type CategoryId = (typeof categories)[number]['id']
+
+export const categoryIds: readonly CategoryId[] = categories.map((category) => category.id)

@@ -1,0 +1,113 @@
+import { Type } from 'typebox'
+import { route } from '../route.ts'
+import { data, Id, list, PageQuery } from '../shape.ts'
+import {
+  Channel,
+  ChannelBody,
+  ChannelChanges,
+  CreatedChannel,
+  DeliveriesQuery,
+  Delivery,
+  NotificationCategory,
+  OrgDefault,
+  OrgDefaultBody,
+  Subscription,
+  SubscriptionBody,
+  UnseenCount,
+} from './shapes.ts'
+
+/** Channels, subscriptions and deliveries belong to the caller alone: another person's id is 404. Defaults are the organisation's. */
+export const notifications = {
+  listCategories: route('GET /notifications/categories', {
+    summary: 'The static registry of categories',
+    permission: 'notifications:read',
+    query: PageQuery,
+    returns: list(NotificationCategory),
+  }),
+  listChannels: route('GET /notifications/channels', {
+    summary: "The caller's channels, secrets redacted",
+    permission: 'notifications:read',
+    query: PageQuery,
+    returns: list(Channel),
+  }),
+  createChannel: route('POST /notifications/channels', {
+    summary: 'Create a channel; all but in_app must pass a test send before they deliver',
+    permission: 'notifications:write',
+    body: ChannelBody,
+    returns: data(CreatedChannel),
+    status: 201,
+  }),
+  updateChannel: route('PATCH /notifications/channels/:id', {
+    summary: 'Change a channel; a changed config unverifies it unless it is in_app',
+    permission: 'notifications:write',
+    on: 'channel',
+    body: ChannelChanges,
+    returns: data(Channel),
+  }),
+  deleteChannel: route('DELETE /notifications/channels/:id', {
+    summary: 'Delete a channel and its subscriptions',
+    permission: 'notifications:write',
+    on: 'channel',
+    status: 204,
+  }),
+  testChannel: route('POST /notifications/channels/:id/test', {
+    summary: 'Send one message through the channel and mark it verified when it arrived',
+    permission: 'notifications:write',
+    on: 'channel',
+    returns: data(Channel),
+    errors: ['delivery_failed'],
+  }),
+  listSubscriptions: route('GET /notifications/subscriptions', {
+    summary: "The caller's subscriptions in the active organisation",
+    permission: 'notifications:read',
+    query: PageQuery,
+    returns: list(Subscription),
+  }),
+  putSubscription: route('PUT /notifications/subscriptions', {
+    summary: 'Turn one category on or off for one channel; sending it again changes nothing',
+    permission: 'notifications:write',
+    body: SubscriptionBody,
+    returns: data(Subscription),
+    errors: ['not_found'],
+  }),
+  deleteSubscription: route('DELETE /notifications/subscriptions/:id', {
+    summary: 'Delete a subscription, so that the default decides again',
+    permission: 'notifications:write',
+    on: 'subscription',
+    status: 204,
+  }),
+  listDefaults: route('GET /notifications/defaults', {
+    summary: "The organisation's defaults",
+    permission: 'notifications:read',
+    query: PageQuery,
+    returns: list(OrgDefault),
+  }),
+  putDefault: route('PUT /notifications/defaults', {
+    summary: "Set the organisation's default of one category",
+    permission: 'notifications:admin',
+    body: OrgDefaultBody,
+    returns: data(OrgDefault),
+  }),
+  listDeliveries: route('GET /notifications/deliveries', {
+    summary: "The caller's recent deliveries in the active organisation, newest first",
+    permission: 'notifications:read',
+    query: DeliveriesQuery,
+    returns: list(Delivery),
+  }),
+  countUnseen: route('GET /notifications/deliveries/unseen-count', {
+    summary: 'How many deliveries the caller has not seen',
+    permission: 'notifications:read',
+    returns: data(UnseenCount),
+  }),
+  markSeen: route('POST /notifications/deliveries/:id/seen', {
+    summary: 'Mark one delivery seen; the first time stays',
+    permission: 'notifications:write',
+    on: 'delivery',
+    returns: data(Delivery),
+  }),
+  streamDeliveries: route('GET /notifications/stream', {
+    summary: "The caller's in-app deliveries as they come: snapshot with the unseen count, then delivery and seen",
+    permission: 'notifications:read',
+    stream: { snapshot: UnseenCount, delivery: Delivery, seen: Type.Object({ id: Id, count: Type.Integer() }) },
+  }),
+}

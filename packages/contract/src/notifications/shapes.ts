@@ -1,0 +1,105 @@
+import { type Static, Type } from 'typebox'
+import { limits } from '../limits.ts'
+import { AnyObject, filledText, Id, nullable, oneOf, pageQuery, Time } from '../shape.ts'
+import { categoryIds } from './categories.ts'
+
+export const Category = oneOf(...categoryIds)
+export const ChannelKind = oneOf('email', 'webhook', 'in_app', 'slack')
+export type ChannelKind = Static<typeof ChannelKind>
+
+export const NotificationCategory = Type.Object({
+  id: Category,
+  label: Type.String(),
+  description: Type.String(),
+  defaultEnabled: Type.Boolean(),
+})
+export type NotificationCategory = Static<typeof NotificationCategory>
+
+/** What a read shows of a channel's config: signing secrets and chat URLs are never in it whole. */
+export const ChannelConfig = Type.Object({
+  address: Type.Optional(Type.String()),
+  url: Type.Optional(Type.String()),
+  hasSecret: Type.Optional(Type.Boolean()),
+  webhookUrl: Type.Optional(Type.String()),
+})
+export type ChannelConfig = Static<typeof ChannelConfig>
+
+const channel = {
+  id: Id,
+  kind: ChannelKind,
+  label: Type.String(),
+  config: ChannelConfig,
+  enabled: Type.Boolean(),
+  verified: Type.Boolean(),
+  createdAt: Time,
+  updatedAt: Time,
+}
+export const Channel = Type.Object(channel)
+export type Channel = Static<typeof Channel>
+
+/** `secret`: the signing key that the service made for a webhook channel, shown this once. */
+export const CreatedChannel = Type.Object({ ...channel, secret: Type.Optional(Type.String()) })
+export type CreatedChannel = Static<typeof CreatedChannel>
+
+const Label = filledText(100)
+
+/** The config's own fields depend on the kind, so the module checks them. */
+export const ChannelBody = Type.Object({ kind: ChannelKind, label: Label, config: Type.Optional(AnyObject) })
+export type ChannelBody = Static<typeof ChannelBody>
+
+export const ChannelChanges = Type.Object({
+  label: Type.Optional(Label),
+  config: Type.Optional(AnyObject),
+  enabled: Type.Optional(Type.Boolean()),
+  verified: Type.Optional(Type.Boolean()),
+})
+export type ChannelChanges = Static<typeof ChannelChanges>
+
+export const Subscription = Type.Object({
+  id: Id,
+  category: Category,
+  channelId: Id,
+  enabled: Type.Boolean(),
+  createdAt: Time,
+  updatedAt: Time,
+})
+export type Subscription = Static<typeof Subscription>
+
+export const SubscriptionBody = Type.Object({ category: Category, channelId: Id, enabled: Type.Boolean() })
+export type SubscriptionBody = Static<typeof SubscriptionBody>
+
+export const OrgDefault = Type.Object({ category: Category, defaultEnabled: Type.Boolean(), updatedAt: Time })
+export type OrgDefault = Static<typeof OrgDefault>
+
+export const OrgDefaultBody = Type.Object({ category: Category, defaultEnabled: Type.Boolean() })
+export type OrgDefaultBody = Static<typeof OrgDefaultBody>
+
+export const DeliveryStatus = oneOf('queued', 'sent', 'failed')
+export type DeliveryStatus = Static<typeof DeliveryStatus>
+
+export const Delivery = Type.Object({
+  id: Id,
+  category: Category,
+  channelId: Id,
+  channelKind: ChannelKind,
+  status: DeliveryStatus,
+  attempts: Type.Integer(),
+  subject: Type.String(),
+  text: Type.String(),
+  projectId: nullable(Id),
+  lastError: nullable(Type.String()),
+  createdAt: Time,
+  sentAt: nullable(Time),
+  seenAt: nullable(Time),
+})
+export type Delivery = Static<typeof Delivery>
+
+export const DeliveriesQuery = Type.Object({
+  ...pageQuery,
+  unseen: Type.Optional(Type.Boolean()),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.deliveriesMaximum, default: limits.deliveriesDefault })),
+})
+export type DeliveriesQuery = Static<typeof DeliveriesQuery>
+
+export const UnseenCount = Type.Object({ count: Type.Integer() })
+export type UnseenCount = Static<typeof UnseenCount>

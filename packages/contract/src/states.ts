@@ -1,0 +1,80 @@
+/** Every state machine of the product is a table here; one function a machine moves it, and a terminal status is final. */
+
+export const terminalStatuses = ['succeeded', 'failed', 'cancelled', 'server_error'] as const
+export type TerminalStatus = (typeof terminalStatuses)[number]
+
+const ended = ['failed', 'cancelled', 'server_error'] as const
+
+export const runStatuses = ['queued', 'preparing', 'dumping', 'uploading', 'verifying', ...terminalStatuses] as const
+export type RunStatus = (typeof runStatuses)[number]
+
+export const runMoves = {
+  queued: ['preparing', ...ended],
+  preparing: ['dumping', ...ended],
+  dumping: ['uploading', ...ended],
+  uploading: ['verifying', ...ended],
+  verifying: ['succeeded', ...ended],
+  succeeded: [],
+  failed: [],
+  cancelled: [],
+  server_error: [],
+} as const satisfies Moves<RunStatus>
+
+export const restoreStatuses = ['staged', 'applying', ...terminalStatuses] as const
+export type RestoreStatus = (typeof restoreStatuses)[number]
+
+/** `staged` can fail on its own: the archive is checked in the background before anything is touched. */
+export const restoreMoves = {
+  staged: ['applying', ...ended],
+  applying: ['succeeded', ...ended],
+  succeeded: [],
+  failed: [],
+  cancelled: [],
+  server_error: [],
+} as const satisfies Moves<RestoreStatus>
+
+export const deploymentStatuses = ['queued', 'building', 'deploying', 'live', 'superseded', 'failed', 'cancelled'] as const
+export type DeploymentStatus = (typeof deploymentStatuses)[number]
+
+/** A rollback starts a kept image, so it goes from `queued` straight to `deploying`. */
+export const deploymentMoves = {
+  queued: ['building', 'deploying', 'failed', 'cancelled'],
+  building: ['deploying', 'failed', 'cancelled'],
+  deploying: ['live', 'failed', 'cancelled'],
+  live: ['superseded'],
+  superseded: [],
+  failed: [],
+  cancelled: [],
+} as const satisfies Moves<DeploymentStatus>
+
+export const projectStatuses = [
+  'created',
+  'queued',
+  'building',
+  'deploying',
+  'live',
+  'sleeping',
+  'unhealthy',
+  'failed',
+  'stopped',
+  'disabled',
+  'deleting',
+] as const
+export type ProjectStatus = (typeof projectStatuses)[number]
+
+export type Moves<S extends string> = Readonly<Record<S, readonly S[]>>
+
+export const canMove = <S extends string>(moves: Moves<S>, from: S, to: S): boolean => moves[from].includes(to)
+
+/** The statuses that a row may have to be moved to `to`: the `WHERE status IN (…)` of an atomic move. */
+export const sourcesOf = <S extends string>(moves: Moves<S>, to: S): S[] =>
+  (Object.keys(moves) as S[]).filter((from) => canMove(moves, from, to))
+
+const endsOf = <S extends string>(moves: Moves<S>): ReadonlySet<S> =>
+  new Set((Object.keys(moves) as S[]).filter((status) => moves[status].length === 0))
+
+export const terminalRun = endsOf<RunStatus>(runMoves)
+export const terminalRestore = endsOf<RestoreStatus>(restoreMoves)
+export const terminalDeployment = endsOf<DeploymentStatus>(deploymentMoves)
+/** Nothing is under way any more: a deployment's stream completes here, though a live one is superseded later. */
+export const settledDeployment: ReadonlySet<DeploymentStatus> = new Set<DeploymentStatus>([...terminalDeployment, 'live'])
