@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { limits } from '../limits.ts'
-import { AnyObject, filledText, Id, nullable, oneOf, pageQuery, Time } from '../shape.ts'
+import { AnyObject, filledText, Id, nullable, oneOf, pageQuery, secret, Time } from '../shape.ts'
 import { categoryIds } from './categories.ts'
 
 export const Category = oneOf(...categoryIds)
@@ -44,12 +44,12 @@ export type CreatedChannel = Static<typeof CreatedChannel>
 const Label = filledText(100)
 
 /** The config's own fields depend on the kind, so the module checks them. */
-export const ChannelBody = Type.Object({ kind: ChannelKind, label: Label, config: Type.Optional(AnyObject) })
+export const ChannelBody = Type.Object({ kind: ChannelKind, label: Label, config: Type.Optional(secret(AnyObject)) })
 export type ChannelBody = Static<typeof ChannelBody>
 
 export const ChannelChanges = Type.Object({
   label: Type.Optional(Label),
-  config: Type.Optional(AnyObject),
+  config: Type.Optional(secret(AnyObject)),
   enabled: Type.Optional(Type.Boolean()),
   verified: Type.Optional(Type.Boolean()),
 })
