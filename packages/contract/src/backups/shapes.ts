@@ -1,0 +1,236 @@
+import { type Static, Type } from 'typebox'
+import { AnyObject, filledText, Id, nullable, oneOf, pageQuery, secret, Time, text } from '../shape.ts'
+import { restoreStatuses, runStatuses } from '../states.ts'
+
+export const DestinationKind = oneOf('local', 's3', 'sftp')
+export type DestinationKind = Static<typeof DestinationKind>
+
+/** What a read shows of a destination's config: keys and passwords are write-only. */
+export const DestinationConfig = Type.Object({
+  path: Type.Optional(Type.String()),
+  endpoint: Type.Optional(Type.String()),
+  region: Type.Optional(Type.String()),
+  bucket: Type.Optional(Type.String()),
+  prefix: Type.Optional(Type.String()),
+  accessKeyId: Type.Optional(Type.String()),
+  forcePathStyle: Type.Optional(Type.Boolean()),
+  host: Type.Optional(Type.String()),
+  port: Type.Optional(Type.Integer()),
+  user: Type.Optional(Type.String()),
+  hostKey: Type.Optional(Type.String()),
+  hasSecretAccessKey: Type.Optional(Type.Boolean()),
+  hasPassword: Type.Optional(Type.Boolean()),
+  hasPrivateKey: Type.Optional(Type.Boolean()),
+})
+export type DestinationConfig = Static<typeof DestinationConfig>
+
+export const DestinationCheck = Type.Object({
+  ok: Type.Boolean(),
+  checkedAt: Time,
+  durationMs: Type.Integer(),
+  reason: nullable(Type.String()),
+})
+export type DestinationCheck = Static<typeof DestinationCheck>
+
+export const BackupDestination = Type.Object({
+  id: Id,
+  name: Type.String(),
+  kind: DestinationKind,
+  config: DestinationConfig,
+  lastCheck: nullable(DestinationCheck),
+  createdAt: Time,
+  updatedAt: Time,
+})
+export type BackupDestination = Static<typeof BackupDestination>
+
+/** The config's own fields depend on the kind, so the module checks them. */
+export const DestinationBody = Type.Object({ name: filledText(100), kind: DestinationKind, config: secret(AnyObject) })
+export type DestinationBody = Static<typeof DestinationBody>
+
+export const DestinationChanges = Type.Object({
+  name: Type.Optional(filledText(100)),
+  config: Type.Optional(secret(AnyObject)),
+})
+export type DestinationChanges = Static<typeof DestinationChanges>
+
+/** What goes wrong with a run or a restore, in words that a person can act on. */
+export const BackupFailure = Type.Object({ code: Type.String(), message: Type.String() })
+export type BackupFailure = Static<typeof BackupFailure>
+
+export const RunTrigger = oneOf('manual', 'schedule', 'webhook', 'pre_restore', 'pre_deploy')
+export type RunTrigger = Static<typeof RunTrigger>
+export const BackupRunStatus = oneOf(...runStatuses)
+
+export const BackupArtifact = Type.Object({
+  name: Type.String(),
+  kind: Type.String(),
+  sizeBytes: Type.Integer(),
+  sha256: Type.String(),
+})
+export type BackupArtifact = Static<typeof BackupArtifact>
+
+/** `policyId` is null once the policy is gone; its runs stay restorable. */
+export const BackupRun = Type.Object({
+  id: Id,
+  policyId: nullable(Id),
+  projectId: Id,
+  serviceId: nullable(Id),
+  status: BackupRunStatus,
+  trigger: RunTrigger,
+  createdAt: Time,
+  startedAt: nullable(Time),
+  finishedAt: nullable(Time),
+  bytesTotal: nullable(Type.Integer()),
+  bytesDone: Type.Integer(),
+  sizeBytes: nullable(Type.Integer()),
+  artifacts: Type.Array(BackupArtifact),
+  protected: Type.Boolean(),
+  protectedUntil: nullable(Time),
+  prunedAt: nullable(Time),
+  proven: Type.Boolean(),
+  error: nullable(BackupFailure),
+})
+export type BackupRun = Static<typeof BackupRun>
+
+export const RunsQuery = Type.Object({
+  ...pageQuery,
+  policyId: Type.Optional(Id),
+  status: Type.Optional(BackupRunStatus),
+})
+export type RunsQuery = Static<typeof RunsQuery>
+
+export const ProtectBody = Type.Object({
+  protected: Type.Optional(Type.Boolean({ default: true })),
+  until: Type.Optional(nullable(Time)),
+})
+export type ProtectBody = Static<typeof ProtectBody>
+
+const payload = {
+  volumes: Type.Union([Type.Literal('all'), Type.Array(text(300, 1), { maxItems: 100 })]),
+  databases: oneOf('auto', 'off'),
+  exclude: Type.Array(text(300, 1), { maxItems: 100 }),
+}
+export const BackupPayload = Type.Object(payload)
+export type BackupPayload = Static<typeof BackupPayload>
+
+export const BackupPolicy = Type.Object({
+  id: Id,
+  projectId: Id,
+  serviceId: nullable(Id),
+  destinationId: Id,
+  enabled: Type.Boolean(),
+  cronExpression: nullable(Type.String()),
+  timezone: Type.String(),
+  retainCount: nullable(Type.Integer()),
+  retainDays: nullable(Type.Integer()),
+  payload: BackupPayload,
+  preCommand: nullable(Type.String()),
+  postCommand: nullable(Type.String()),
+  encryption: Type.Literal(true),
+  webhookEnabled: Type.Boolean(),
+  createdBy: nullable(Id),
+  createdAt: Time,
+  updatedAt: Time,
+  lastRun: nullable(
+    Type.Object({
+      id: Id,
+      status: BackupRunStatus,
+      trigger: RunTrigger,
+      startedAt: nullable(Time),
+      finishedAt: nullable(Time),
+    }),
+  ),
+  nextRunAt: nullable(Time),
+  lastProvenAt: nullable(Time),
+})
+export type BackupPolicy = Static<typeof BackupPolicy>
+
+/** `webhookToken`: shown once, in the answer that made it; only its hash is stored. */
+export const ChangedPolicy = Type.Object({ ...BackupPolicy.properties, webhookToken: Type.Optional(Type.String()) })
+export type ChangedPolicy = Static<typeof ChangedPolicy>
+
+const policyFields = {
+  enabled: Type.Optional(Type.Boolean()),
+  cronExpression: Type.Optional(nullable(text(200, 1))),
+  timezone: Type.Optional(text(64, 1)),
+  retainCount: Type.Optional(nullable(Type.Integer({ minimum: 1, maximum: 10_000 }))),
+  retainDays: Type.Optional(nullable(Type.Integer({ minimum: 1, maximum: 36_500 }))),
+  payload: Type.Optional(Type.Partial(BackupPayload)),
+  preCommand: Type.Optional(nullable(text(500, 1))),
+  postCommand: Type.Optional(nullable(text(500, 1))),
+  encryption: Type.Optional(Type.Literal(true)),
+}
+
+export const PolicyBody = Type.Object({ destinationId: Id, serviceId: Type.Optional(nullable(Id)), ...policyFields })
+export type PolicyBody = Static<typeof PolicyBody>
+
+/** The allow-list: what a policy is bound to and who made it are not in it, nor is the webhook token itself. */
+export const PolicyChanges = Type.Object({
+  destinationId: Type.Optional(Id),
+  ...policyFields,
+  enableWebhook: Type.Optional(Type.Boolean()),
+  rotateWebhookToken: Type.Optional(Type.Boolean()),
+})
+export type PolicyChanges = Static<typeof PolicyChanges>
+
+export const StartedRun = Type.Object({ runId: Id })
+export type StartedRun = Static<typeof StartedRun>
+
+export const RestoreTarget = oneOf('in_place', 'copy')
+export type RestoreTarget = Static<typeof RestoreTarget>
+export const BackupRestoreStatus = oneOf(...restoreStatuses)
+
+export const RestoreVerification = Type.Object({
+  status: oneOf('pending', 'running', 'passed', 'failed'),
+  bytesDone: Type.Integer(),
+  bytesTotal: nullable(Type.Integer()),
+})
+export type RestoreVerification = Static<typeof RestoreVerification>
+
+/** What applying would change, item by item. */
+export const RestoreReport = Type.Object({
+  changes: Type.Array(
+    Type.Object({
+      kind: Type.String(),
+      name: Type.String(),
+      action: oneOf('create', 'replace', 'keep'),
+      currentBytes: nullable(Type.Integer()),
+      newBytes: nullable(Type.Integer()),
+      filesAdded: nullable(Type.Integer()),
+      filesChanged: nullable(Type.Integer()),
+      filesRemoved: nullable(Type.Integer()),
+    }),
+  ),
+  warnings: Type.Array(Type.String()),
+})
+export type RestoreReport = Static<typeof RestoreReport>
+
+/** Never holds the confirmation token. `dataState` says what a restore that ended early left behind. */
+export const BackupRestore = Type.Object({
+  id: Id,
+  runId: Id,
+  projectId: Id,
+  target: RestoreTarget,
+  status: BackupRestoreStatus,
+  verification: RestoreVerification,
+  report: nullable(RestoreReport),
+  bytesTotal: nullable(Type.Integer()),
+  bytesDone: Type.Integer(),
+  preRestoreRunId: nullable(Id),
+  dataState: oneOf('untouched', 'partly_written', 'restored', 'undone'),
+  error: nullable(BackupFailure),
+  createdBy: nullable(Id),
+  createdAt: Time,
+  startedAt: nullable(Time),
+  finishedAt: nullable(Time),
+})
+export type BackupRestore = Static<typeof BackupRestore>
+
+export const PrepareBody = Type.Object({ target: Type.Optional(RestoreTarget) })
+export type PrepareBody = Static<typeof PrepareBody>
+
+export const PreparedRestore = Type.Object({ restoreId: Id, confirmationToken: Type.String() })
+export type PreparedRestore = Static<typeof PreparedRestore>
+
+export const ApplyBody = Type.Object({ confirmationToken: secret(text(200, 1)) })
+export type ApplyBody = Static<typeof ApplyBody>
