@@ -1,0 +1,183 @@
+import { type Static, Type } from 'typebox'
+import { Branch, GitName, GitOwner } from '../projects/shapes.ts'
+import { nullable, oneOf, Time, text } from '../shape.ts'
+
+export const GitHostState = oneOf('connected', 'disconnected', 'error')
+export type GitHostState = Static<typeof GitHostState>
+export const GitHostSource = oneOf('app', 'oauth', 'cli')
+export type GitHostSource = Static<typeof GitHostSource>
+
+export const GitHostSources = Type.Object({ app: Type.Boolean(), oauth: Type.Boolean(), cli: Type.Boolean() })
+export type GitHostSources = Static<typeof GitHostSources>
+
+export const GitAccount = Type.Object({
+  login: Type.String(),
+  id: Type.String(),
+  type: oneOf('user', 'organization'),
+  avatarUrl: nullable(Type.String()),
+  source: GitHostSource,
+})
+export type GitAccount = Static<typeof GitAccount>
+
+export const GitBranch = Type.Object({ name: Type.String(), commit: Type.String(), protected: Type.Boolean() })
+export type GitBranch = Static<typeof GitBranch>
+
+export const Repository = Type.Object({
+  id: Type.String(),
+  name: Type.String(),
+  fullName: Type.String(),
+  owner: Type.String(),
+  private: Type.Boolean(),
+  description: nullable(Type.String()),
+  defaultBranch: nullable(Type.String()),
+  language: nullable(Type.String()),
+  htmlUrl: Type.String(),
+  cloneUrl: Type.String(),
+  sshUrl: nullable(Type.String()),
+  updatedAt: nullable(Time),
+  source: GitHostSource,
+  branches: Type.Optional(Type.Array(GitBranch)),
+})
+export type Repository = Static<typeof Repository>
+
+export const GitHostStatus = Type.Object({
+  state: GitHostState,
+  sources: GitHostSources,
+  accounts: Type.Array(GitAccount),
+  installUrl: nullable(Type.String()),
+  cloudUnreachable: Type.Boolean(),
+})
+export type GitHostStatus = Static<typeof GitHostStatus>
+
+export const GitHostHome = Type.Object({
+  state: GitHostState,
+  accounts: Type.Array(GitAccount),
+  repos: Type.Array(Repository),
+})
+export type GitHostHome = Static<typeof GitHostHome>
+
+export const LocalLogin = Type.Object({
+  available: Type.Boolean(),
+  login: nullable(Type.String()),
+  host: nullable(Type.String()),
+  reason: nullable(Type.String()),
+})
+export type LocalLogin = Static<typeof LocalLogin>
+
+export const ConnectPoll = Type.Object({
+  connected: Type.Boolean(),
+  status: oneOf('none', 'pending', 'connected', 'denied', 'expired', 'error'),
+  intervalSeconds: nullable(Type.Integer()),
+  expiresAt: nullable(Time),
+  message: nullable(Type.String()),
+})
+export type ConnectPoll = Static<typeof ConnectPoll>
+
+export const ConnectBody = Type.Object({ source: Type.Optional(oneOf('oauth', 'cli')) })
+export type ConnectBody = Static<typeof ConnectBody>
+
+/** One flat schema on the wire, so that it serialises without trying variants; the type keeps them apart by `flow`. */
+export const ConnectReply = Type.Unsafe<ConnectReply>(
+  Type.Object({
+    connected: Type.Boolean(),
+    flow: Type.Optional(oneOf('redirect', 'device_code', 'terminal')),
+    url: Type.Optional(Type.String()),
+    userCode: Type.Optional(Type.String()),
+    verificationUri: Type.Optional(Type.String()),
+    intervalSeconds: Type.Optional(Type.Integer()),
+    expiresAt: Type.Optional(Time),
+    command: Type.Optional(Type.String()),
+    message: Type.Optional(Type.String()),
+  }),
+)
+export type ConnectReply =
+  | { connected: true }
+  | { connected: false; flow: 'redirect'; url: string }
+  | {
+      connected: false
+      flow: 'device_code'
+      userCode: string
+      verificationUri: string
+      intervalSeconds: number
+      expiresAt: string
+    }
+  | { connected: false; flow: 'terminal'; command: string; message: string }
+
+/** What the git host adds to the callback's address; the module judges which of it belong together. */
+export const RedirectQuery = Type.Object({
+  code: Type.Optional(text(2000)),
+  state: Type.Optional(text(500)),
+  installation_id: Type.Optional(text(100)),
+  setup_action: Type.Optional(text(100)),
+  error: Type.Optional(text(500)),
+  error_description: Type.Optional(text(2000)),
+})
+export type RedirectQuery = Static<typeof RedirectQuery>
+
+export const DisconnectSource = oneOf('oauth', 'cli', 'all')
+export type DisconnectSource = Static<typeof DisconnectSource>
+export const DisconnectBody = Type.Object({ source: Type.Optional(DisconnectSource) })
+export type DisconnectBody = Static<typeof DisconnectBody>
+
+export const Disconnected = Type.Object({ source: DisconnectSource, state: GitHostState, sources: GitHostSources })
+export type Disconnected = Static<typeof Disconnected>
+
+export const RepositoryBody = Type.Object({
+  name: GitName,
+  private: Type.Optional(Type.Boolean({ default: true })),
+  owner: Type.Optional(GitOwner),
+})
+export type RepositoryBody = Static<typeof RepositoryBody>
+
+export const CloneToken = Type.Object({ token: Type.String(), cloneUrl: Type.String(), command: Type.String() })
+export type CloneToken = Static<typeof CloneToken>
+
+/** A path inside a repository: no step of it is `..`. */
+const RepositoryPath = Type.String({ maxLength: 1000, pattern: '^(?![^]*(?:^|[/\\\\])\\.\\.(?:[/\\\\]|$))' })
+
+export const FilesQuery = Type.Object({ path: Type.Optional(RepositoryPath), branch: Type.Optional(Branch) })
+export type FilesQuery = Static<typeof FilesQuery>
+
+export const FileQuery = Type.Object({
+  file: Type.Optional(Type.String({ ...RepositoryPath, minLength: 1, default: 'package.json' })),
+  branch: Type.Optional(Branch),
+})
+export type FileQuery = Static<typeof FileQuery>
+
+export const FileEntry = Type.Object({
+  name: Type.String(),
+  path: Type.String(),
+  type: oneOf('file', 'dir', 'symlink', 'submodule'),
+  sizeBytes: nullable(Type.Integer()),
+})
+export type FileEntry = Static<typeof FileEntry>
+
+/** `content`: the text, or the parsed value of a `.json` file. */
+export const RepositoryFile = Type.Object({
+  path: Type.String(),
+  branch: Type.String(),
+  sizeBytes: Type.Integer(),
+  content: Type.Unknown(),
+})
+export type RepositoryFile = Static<typeof RepositoryFile>
+
+export const RepositoryWebhook = Type.Object({
+  id: Type.Integer(),
+  url: Type.String(),
+  events: Type.Array(Type.String()),
+  active: Type.Boolean(),
+  ours: Type.Boolean(),
+  createdAt: nullable(Time),
+  updatedAt: nullable(Time),
+})
+export type RepositoryWebhook = Static<typeof RepositoryWebhook>
+
+export const WebhookDeletion = Type.Object({ hookId: Type.Integer() })
+export type WebhookDeletion = Static<typeof WebhookDeletion>
+
+/** What became of a delivery of the git host. */
+export const WebhookReceipt = Type.Object({
+  outcome: oneOf('accepted', 'ignored', 'duplicate', 'pong'),
+  reason: nullable(Type.String()),
+})
+export type WebhookReceipt = Static<typeof WebhookReceipt>
