@@ -1,0 +1,66 @@
+import { Type } from 'typebox'
+import { route } from '../route.ts'
+import { data, list, PageQuery, text } from '../shape.ts'
+import { BuildBody, Deployment, DeploymentLogLine, DeploymentStep, DeploymentsQuery, StartedDeployment } from './shapes.ts'
+
+/** The deployments API that the spec sets apart from projects. */
+export const deployments = {
+  build: route('POST /deployments/build/access', {
+    summary: 'Build and deploy a project',
+    permission: 'project:write',
+    body: BuildBody,
+    returns: data(StartedDeployment),
+    status: 202,
+    errors: ['not_found', 'project_disabled', 'nothing_to_deploy', 'conflict'],
+  }),
+  list: route('GET /deployments', {
+    summary: "The organisation's deployments, newest first",
+    permission: 'project:deployment:list',
+    query: DeploymentsQuery,
+    returns: list(Deployment),
+  }),
+  get: route('GET /deployments/:id', {
+    summary: 'One deployment with its steps',
+    permission: 'project:read',
+    on: 'deployment',
+    returns: data(Deployment),
+  }),
+  logs: route('GET /deployments/:id/logs', {
+    summary: 'What the deployment wrote, oldest first',
+    permission: 'project:read',
+    on: 'deployment',
+    query: PageQuery,
+    returns: list(DeploymentLogLine),
+  }),
+  stream: route('GET /deployments/:id/stream', {
+    summary: 'One deployment as it proceeds; resumable by Last-Event-ID',
+    permission: 'project:read',
+    on: 'deployment',
+    streamToken: true,
+    query: Type.Object({ token: Type.Optional(text(200)) }),
+    stream: { snapshot: Deployment, step: DeploymentStep, log: DeploymentLogLine, complete: Deployment },
+  }),
+  cancel: route('POST /deployments/:id/cancel', {
+    summary: 'Cancel a deployment that is under way; what served before still serves',
+    permission: 'project:write',
+    on: 'deployment',
+    returns: data(Deployment),
+    errors: ['conflict'],
+  }),
+  redeploy: route('POST /deployments/:id/redeploy', {
+    summary: 'Deploy the same commit or upload again',
+    permission: 'project:write',
+    on: 'deployment',
+    returns: data(StartedDeployment),
+    status: 202,
+    errors: ['project_disabled', 'nothing_to_deploy'],
+  }),
+  rollback: route('POST /deployments/:id/rollback', {
+    summary: 'Start the kept image of this deployment with the env of that time',
+    permission: 'project:write',
+    on: 'deployment',
+    returns: data(StartedDeployment),
+    status: 202,
+    errors: ['project_disabled', 'nothing_to_roll_back_to'],
+  }),
+}

@@ -1,0 +1,86 @@
+import { type Static, Type } from 'typebox'
+import { Branch } from '../projects/shapes.ts'
+import { Id, nullable, oneOf, pageQuery, Time, text } from '../shape.ts'
+import { deploymentStatuses } from '../states.ts'
+
+export { deploymentStatuses }
+
+export const DeploymentTrigger = oneOf('manual', 'push', 'pull_request', 'rollback', 'redeploy', 'restore', 'transfer')
+export type DeploymentTrigger = Static<typeof DeploymentTrigger>
+
+export const DeploymentStep = Type.Object({
+  name: Type.String(),
+  status: oneOf('pending', 'running', 'succeeded', 'failed', 'skipped', 'cancelled'),
+  startedAt: nullable(Time),
+  finishedAt: nullable(Time),
+})
+export type DeploymentStep = Static<typeof DeploymentStep>
+
+export const DeploymentCommit = Type.Object({
+  sha: Type.String(),
+  message: nullable(Type.String()),
+  author: nullable(Type.String()),
+})
+export type DeploymentCommit = Static<typeof DeploymentCommit>
+
+/** Why it failed: the words, and the last lines that the build or the app wrote. */
+export const DeploymentFailure = Type.Object({
+  code: Type.String(),
+  message: Type.String(),
+  logTail: Type.Array(Type.String()),
+})
+export type DeploymentFailure = Static<typeof DeploymentFailure>
+
+export const Deployment = Type.Object({
+  id: Id,
+  projectId: Id,
+  environment: Type.String(),
+  number: Type.Integer(),
+  trigger: DeploymentTrigger,
+  status: oneOf(...deploymentStatuses),
+  commit: nullable(DeploymentCommit),
+  image: nullable(Type.String()),
+  sizeBytes: nullable(Type.Integer()),
+  url: nullable(Type.String()),
+  steps: Type.Array(DeploymentStep),
+  requestsDuringSwitch: nullable(Type.Object({ total: Type.Integer(), failed: Type.Integer() })),
+  error: nullable(DeploymentFailure),
+  createdAt: Time,
+  startedAt: nullable(Time),
+  finishedAt: nullable(Time),
+  createdBy: nullable(Id),
+})
+export type Deployment = Static<typeof Deployment>
+
+const Slug = text(80, 1)
+
+export const BuildBody = Type.Object({
+  projectId: Id,
+  environment: Type.Optional(Slug),
+  branch: Type.Optional(Branch),
+  commit: Type.Optional(Type.String({ pattern: '^[0-9a-fA-F]{7,64}$' })),
+  uploadSessionId: Type.Optional(Id),
+  force: Type.Optional(Type.Boolean()),
+})
+export type BuildBody = Static<typeof BuildBody>
+
+export const StartedDeployment = Type.Object({ deploymentId: Id, projectId: Id, streamUrl: Type.String() })
+export type StartedDeployment = Static<typeof StartedDeployment>
+
+export const DeploymentsQuery = Type.Object({
+  ...pageQuery,
+  projectId: Type.Optional(Id),
+  environment: Type.Optional(Slug),
+  status: Type.Optional(oneOf(...deploymentStatuses)),
+})
+export type DeploymentsQuery = Static<typeof DeploymentsQuery>
+
+/** `id` resumes the stream when sent back as Last-Event-ID. */
+export const DeploymentLogLine = Type.Object({
+  id: Type.String(),
+  time: Time,
+  step: nullable(Type.String()),
+  stream: oneOf('stdout', 'stderr', 'system'),
+  message: Type.String(),
+})
+export type DeploymentLogLine = Static<typeof DeploymentLogLine>
