@@ -1,0 +1,47 @@
+import { route } from '../route.ts'
+import { data, list, PageQuery } from '../shape.ts'
+import { Server, ServerBody, ServerChanges, ServerCheck } from './shapes.ts'
+
+/** Machines reached over SSH, whose host keys are pinned. */
+export const servers = {
+  list: route('GET /servers', {
+    summary: "The organisation's servers",
+    permission: 'server:list',
+    query: PageQuery,
+    returns: list(Server),
+  }),
+  create: route('POST /servers', {
+    summary: 'Record a server; nothing is contacted yet',
+    permission: 'server:write',
+    body: ServerBody,
+    returns: data(Server),
+    status: 201,
+  }),
+  get: route('GET /servers/:id', {
+    summary: 'One server',
+    permission: 'server:read',
+    on: 'server',
+    returns: data(Server),
+  }),
+  update: route('PATCH /servers/:id', {
+    summary: 'Change a server; a secret that is not sent stays',
+    permission: 'server:write',
+    on: 'server',
+    body: ServerChanges,
+    returns: data(Server),
+  }),
+  remove: route('DELETE /servers/:id', {
+    summary: 'Forget a server that no project uses; nothing on it changes',
+    permission: 'server:admin',
+    on: 'server',
+    status: 204,
+    errors: ['server_in_use'],
+  }),
+  check: route('POST /servers/:id/check', {
+    summary: 'Log in and ask its Docker; pins the host key at the first contact, refuses a changed one',
+    permission: 'server:write',
+    on: 'server',
+    returns: data(ServerCheck),
+    errors: ['server_unreachable'],
+  }),
+}
