@@ -1,0 +1,23 @@
+import { route } from '../route.ts'
+import { AdoptBody, AdoptReply, ScanBody, ScanReply } from './shapes.ts'
+
+/** The server is named in the body, so the handler checks that it is the organisation's own. */
+export const migration = {
+  scan: route('POST /migration/scan', {
+    summary: "Inspect a server's Docker over SSH; changes nothing",
+    permission: 'server:write',
+    selfHostedOnly: true,
+    body: ScanBody,
+    returns: ScanReply,
+    errors: ['not_found', 'server_unreachable'],
+  }),
+  adopt: route('POST /migration/adopt', {
+    summary: 'Record discovered services as a services project; nothing on the server changes',
+    permission: 'server:write',
+    selfHostedOnly: true,
+    body: AdoptBody,
+    returns: AdoptReply,
+    status: 201,
+    errors: ['not_found', 'server_unreachable', 'adoption_failed'],
+  }),
+}
