@@ -1,0 +1,32 @@
+import { DatabaseSync } from 'node:sqlite'
+
+export interface FileLock {
+  release(): void
+}
+
+const sqliteBusy = 5
+
+/**
+ * An exclusive lock between processes on one machine, containers included, or null when another holds it.
+ * It is an SQLite lock, hence one of the kernel's: it ends with its process, also by `kill -9`, and no pid can be mistaken for its holder.
+ * Nothing else may open the file: closing any handle of it in this process would let go of the kernel's lock.
+ */
+export function takeFileLock(path: string, { waitMs = 0 } = {}): FileLock | null {
+  const database = new DatabaseSync(path, { timeout: waitMs })
+  try {
+    database.exec('BEGIN EXCLUSIVE')
+  } catch (cause) {
+    database.close()
+    if (isBusy(cause)) return null
+    throw new Error(`${path} cannot be locked: ${cause instanceof Error ? cause.message : cause}`, { cause })
+  }
+  return {
+    release: () => {
+      if (database.isOpen) database.close()
+    },
+  }
+}
+
+function isBusy(error: unknown): boolean {
+  return error instanceof Error && 'errcode' in error && (Number(error.errcode) & 0xff) === sqliteBusy
+}

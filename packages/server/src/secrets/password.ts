@@ -1,0 +1,71 @@
+import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
+
+/** Work of one hash: `cost` is scrypt's N, a power of two; memory is 128 × cost × blockSize bytes. */
+export interface PasswordWork {
+  cost: number
+  blockSize: number
+  parallelization: number
+}
+
+/** About a quarter of a second of one core and 16 MB. */
+const standardWork: PasswordWork = { cost: 16_384, blockSize: 8, parallelization: 5 }
+
+/** The work is written into the result, so that it can grow later and old hashes still verify. */
+export async function hashPassword(password: string, work: PasswordWork = standardWork): Promise<string> {
+  const salt = randomBytes(16)
+  const hash = await derive(password, salt, work)
+  return `scrypt$N=${work.cost},r=${work.blockSize},p=${work.parallelization}$${salt.toString('base64url')}$${hash.toString('base64url')}`
+}
+
+/** `stored` is null for an unknown user: the same work is done, so that the time tells nothing. */
+export async function verifyPassword(password: string, stored: string | null): Promise<boolean> {
+  const { work, salt, hash } = parse(stored ?? nobody)
+  const same = timingSafeEqual(hash, await derive(password, salt, work))
+  return same && stored !== null
+}
+
+/** True when the hash was made with other work than today's: hash again at the next good sign-in. */
+export function needsRehash(stored: string, work: PasswordWork = standardWork): boolean {
+  return JSON.stringify(parse(stored).work) !== JSON.stringify(work)
+}
+
+const hashBytes = 32
+const nobody = `scrypt$N=${standardWork.cost},r=${standardWork.blockSize},p=${standardWork.parallelization}$${'A'.repeat(22)}$${'A'.repeat(43)}`
+const form = /^scrypt\$N=(\d+),r=(\d+),p=(\d+)\$([\w-]+)\$([\w-]{43})$/
+
+function parse(stored: string): { work: PasswordWork; salt: Buffer; hash: Buffer } {
+  const parts = form.exec(stored)
+  if (!parts) throw new Error('A stored password hash is damaged')
+  const [, cost, blockSize, parallelization, salt, hash] = parts
+  return {
+    work: { cost: Number(cost), blockSize: Number(blockSize), parallelization: Number(parallelization) },
+    salt: Buffer.from(salt!, 'base64url'),
+    hash: Buffer.from(hash!, 'base64url'),
+  }
+}
+
+/** Two at a time: the thread pool also reads files and resolves names, and must not stand behind a wave of sign-ins. */
+const atOnce = 2
+let running = 0
+const waiting: (() => void)[] = []
+
+async function derive(password: string, salt: Buffer, work: PasswordWork): Promise<Buffer> {
+  if (running >= atOnce) await new Promise<void>((resolve) => waiting.push(resolve))
+  else running++
+  try {
+    return await runScrypt(password.normalize('NFKC'), salt, work)
+  } finally {
+    const next = waiting.shift()
+    if (next) next()
+    else running--
+  }
+}
+
+function runScrypt(password: string, salt: Buffer, { cost, blockSize, parallelization }: PasswordWork): Promise<Buffer> {
+  const maxmem = 256 * cost * blockSize
+  return new Promise((resolve, reject) =>
+    scrypt(password, salt, hashBytes, { cost, blockSize, parallelization, maxmem }, (error, hash) =>
+      error ? reject(error) : resolve(hash),
+    ),
+  )
+}

@@ -1,0 +1,157 @@
+import { type Automaton, buildAutomaton } from './automaton.ts'
+import { Secret } from './secret.ts'
+
+export interface Scrubber {
+  /** From now on the value is replaced, also as it looks inside JSON or a URL. Values under 6 characters are left: they are in everything. */
+  register(...values: readonly (string | Secret | null | undefined)[]): void
+  /** The text with every registered value replaced by `[secret]`; the cost grows with the text, hardly with the number of values. */
+  scrub(text: string): string
+  /** As `scrub` for one JSON document, which stays one: a value may be part of a number or span quotes. */
+  scrubJson(line: string): string
+}
+
+export interface ScrubberBounds {
+  maxValues?: number
+  maxCharacters?: number
+}
+
+/** Beyond its bounds it forgets the values that were registered the longest ago; registering one again keeps it. */
+export function createScrubber({ maxValues = 20_000, maxCharacters = 1_000_000 }: ScrubberBounds = {}): Scrubber {
+  const state = new ScrubberState(maxValues, maxCharacters)
+  const scrub = (text: string) => replaceSpans(text, state.spansIn(text))
+  return {
+    register: (...values) => {
+      for (const value of values) state.register(value instanceof Secret ? value.reveal() : (value ?? ''))
+    },
+    scrub,
+    scrubJson: (line) => (scrub(line) === line ? line : scrubParsed(line, scrub)),
+  }
+}
+
+const shortest = 6
+/** Long values are looked for in pieces, so that one cut short in a log is still found but for its last piece. */
+const pieceLength = 64
+
+interface Tier {
+  values: string[]
+  automaton: Automaton
+}
+
+/**
+ * Tiers grow in size like powers of two: a new value joins a small automaton and seldom causes a big one to be built again,
+ * while a text is scanned by few automata.
+ */
+class ScrubberState {
+  #known = new Map<string, number>()
+  #characters = 0
+  #fresh: string[] = []
+  #tiers: Tier[] = []
+  readonly #maxValues: number
+  readonly #maxCharacters: number
+
+  constructor(maxValues: number, maxCharacters: number) {
+    this.#maxValues = maxValues
+    this.#maxCharacters = maxCharacters
+  }
+
+  register(value: string): void {
+    if (value.length < shortest) return
+    const size = this.#known.get(value)
+    if (size !== undefined) {
+      this.#known.delete(value)
+      this.#known.set(value, size)
+      return
+    }
+    const cost = patternsOf(value).reduce((sum, pattern) => sum + pattern.length, 0)
+    this.#known.set(value, cost)
+    this.#characters += cost
+    this.#fresh.push(value)
+    this.#forgetOldest()
+  }
+
+  spansIn(text: string): Span[] {
+    if (text.length < shortest || this.#known.size === 0) return []
+    this.#absorbFresh()
+    const spans: Span[] = []
+    for (const { automaton } of this.#tiers) automaton.scan(text, (start, end) => spans.push({ start, end }))
+    return spans
+  }
+
+  #absorbFresh(): void {
+    if (this.#fresh.length === 0) return
+    let values = this.#fresh
+    this.#fresh = []
+    while (this.#tiers.length > 0 && this.#tiers.at(-1)!.values.length <= values.length * 2) {
+      values = [...this.#tiers.pop()!.values, ...values]
+    }
+    values = values.filter((value) => this.#known.has(value))
+    this.#tiers.push({ values, automaton: buildAutomaton(values.flatMap(patternsOf)) })
+  }
+
+  /** A quarter goes at once, and everything is built anew: done one by one, each new value would cost a whole build. */
+  #forgetOldest(): void {
+    if (this.#known.size <= this.#maxValues && this.#characters <= this.#maxCharacters) return
+    for (const [value, cost] of this.#known) {
+      if (this.#known.size <= this.#maxValues * 0.75 && this.#characters <= this.#maxCharacters * 0.75) break
+      this.#known.delete(value)
+      this.#characters -= cost
+    }
+    this.#fresh = [...this.#known.keys()]
+    this.#tiers = []
+  }
+}
+
+/** How a value may look in a log: as it is, inside JSON, inside a URL, and its longer lines each on its own. */
+function patternsOf(value: string): string[] {
+  const lines = value.includes('\n') ? value.split(/\r?\n/).filter((line) => line.length >= 20) : []
+  const forms = [value, JSON.stringify(value).slice(1, -1), ...lines]
+  if (value.isWellFormed()) forms.push(encodeURIComponent(value))
+  return [...new Set(forms)].flatMap(piecesOf)
+}
+
+function piecesOf(form: string): string[] {
+  if (form.length <= pieceLength) return [form]
+  const pieces: string[] = []
+  for (let at = 0; at + pieceLength <= form.length; at += pieceLength) pieces.push(form.slice(at, at + pieceLength))
+  if (form.length % pieceLength !== 0) pieces.push(form.slice(-pieceLength))
+  return pieces
+}
+
+interface Span {
+  start: number
+  end: number
+}
+
+function replaceSpans(text: string, spans: Span[]): string {
+  if (spans.length === 0) return text
+  spans.sort((left, right) => left.start - right.start)
+  let result = ''
+  let done = 0
+  let at = 0
+  while (at < spans.length) {
+    const { start } = spans[at]!
+    let { end } = spans[at]!
+    while (++at < spans.length && spans[at]!.start <= end) end = Math.max(end, spans[at]!.end)
+    result += `${text.slice(done, start)}[secret]`
+    done = end
+  }
+  return result + text.slice(done)
+}
+
+function scrubParsed(line: string, scrub: (text: string) => string): string {
+  let document: unknown
+  try {
+    document = JSON.parse(line)
+  } catch {
+    return scrub(line)
+  }
+  return JSON.stringify(scrubDeep(document, scrub)) + (line.endsWith('\n') ? '\n' : '')
+}
+
+function scrubDeep(value: unknown, scrub: (text: string) => string): unknown {
+  if (typeof value === 'string') return scrub(value)
+  if (typeof value === 'number') return scrub(String(value)) === String(value) ? value : '[secret]'
+  if (Array.isArray(value)) return value.map((item) => scrubDeep(item, scrub))
+  if (value === null || typeof value !== 'object') return value
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [scrub(key), scrubDeep(item, scrub)]))
+}

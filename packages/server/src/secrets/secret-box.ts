@@ -1,0 +1,88 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import type { KeyRing, SecretKey } from './key-ring.ts'
+import { Secret } from './secret.ts'
+
+/** A ciphertext that does not open; the message says why and holds nothing of it. */
+export class SecretBoxError extends Error {
+  override name = 'SecretBoxError'
+}
+
+export interface SecretBox {
+  /** `place` names where the result is kept (`env_vars:value:<row id>`): moved to another place, it does not open. */
+  seal(value: string | Secret, place: string): string
+  open(sealed: string, place: string): Secret
+  /** True when an older key than the newest sealed it. */
+  needsRotation(sealed: string): boolean
+  /** The same value under the newest key. */
+  reseal(sealed: string, place: string): string
+  /** Adds a key, which seals from then on; what is stored is to be resealed. */
+  rotate(): void
+}
+
+/** AES-256-GCM; a sealed value is `v1.<key id>.<nonce>.<ciphertext and tag>` in base64url. */
+export function createSecretBox(ring: KeyRing): SecretBox {
+  const box: SecretBox = {
+    seal: (value, place) => encrypt(ring.keys()[0]!, value instanceof Secret ? value.reveal() : value, place),
+    open: (sealed, place) => {
+      const parts = parse(sealed)
+      return new Secret(decrypt(keyFor(parts.keyId, ring), parts, place))
+    },
+    needsRotation: (sealed) => parse(sealed).keyId !== ring.keys()[0]!.id,
+    reseal: (sealed, place) => box.seal(box.open(sealed, place), place),
+    rotate: () => void ring.rotate(),
+  }
+  return box
+}
+
+const nonceBytes = 12
+const tagBytes = 16
+const form = /^v1\.([0-9a-f]{8})\.([\w-]{16})\.([\w-]{22,})$/
+
+interface Sealed {
+  keyId: string
+  nonce: Buffer
+  body: Buffer
+}
+
+function parse(sealed: string): Sealed {
+  const parts = form.exec(sealed)
+  if (!parts) throw new SecretBoxError('A stored secret is damaged: it has not the form of one')
+  return { keyId: parts[1]!, nonce: Buffer.from(parts[2]!, 'base64url'), body: Buffer.from(parts[3]!, 'base64url') }
+}
+
+/** A key that is not known may have been added by another process since the start, so the ring is read once more. */
+function keyFor(keyId: string, ring: KeyRing): SecretKey {
+  const find = () => ring.keys().find(({ id }) => id === keyId)
+  const known = find()
+  if (known) return known
+  ring.reload()
+  const added = find()
+  if (added) return added
+  const have = ring.keys().map(({ id }) => id)
+  throw new SecretBoxError(
+    `A stored secret needs key ${keyId}, and this instance has ${have.join(', ')}: BERTH_SECRET_KEY or secret-keys.json is not the one it was stored with`,
+  )
+}
+
+function encrypt({ id, key }: SecretKey, value: string, place: string): string {
+  if (!value.isWellFormed()) throw new SecretBoxError('A value with half a surrogate pair cannot be stored unchanged')
+  const nonce = randomBytes(nonceBytes)
+  const cipher = createCipheriv('aes-256-gcm', key, nonce, { authTagLength: tagBytes }).setAAD(context(id, place))
+  const body = Buffer.concat([cipher.update(value, 'utf8'), cipher.final(), cipher.getAuthTag()])
+  return `v1.${id}.${nonce.toString('base64url')}.${body.toString('base64url')}`
+}
+
+function decrypt({ id, key }: SecretKey, { nonce, body }: Sealed, place: string): string {
+  const decipher = createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: tagBytes })
+    .setAAD(context(id, place))
+    .setAuthTag(body.subarray(-tagBytes))
+  try {
+    return Buffer.concat([decipher.update(body.subarray(0, -tagBytes)), decipher.final()]).toString('utf8')
+  } catch {
+    throw new SecretBoxError(`A stored secret does not open at ${place}: it was altered, or belongs to another place`)
+  }
+}
+
+function context(keyId: string, place: string): Buffer {
+  return Buffer.from(`berth:v1:${keyId}:${place}`)
+}

@@ -1,0 +1,11 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+
+/** What is stored of a token: it is long and random, so a plain hash cannot be guessed back. */
+export function hashToken(value: string): string {
+  return createHash('sha256').update(value).digest('hex')
+}
+
+/** Takes the same time wherever the two differ, also in length. */
+export function constantTimeEqual(left: string, right: string): boolean {
+  return timingSafeEqual(createHash('sha256').update(left).digest(), createHash('sha256').update(right).digest())
+}
