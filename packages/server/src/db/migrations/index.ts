@@ -1,0 +1,13 @@
+import type { Kysely } from 'kysely'
+import { migration as jobs } from './001-jobs.ts'
+import { migration as access } from './002-access.ts'
+import { migration as projects } from './003-projects.ts'
+
+export interface Migration {
+  /** `NNN-what`: the number orders it, the whole is recorded. Never changed once released. */
+  name: string
+  up(db: Kysely<unknown>): Promise<void>
+}
+
+/** In order. A released migration is never edited or removed; a change is a new one. */
+export const migrations: readonly Migration[] = [jobs, access, projects]

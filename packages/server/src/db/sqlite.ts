@@ -1,0 +1,141 @@
+import {
+  CompiledQuery,
+  type DatabaseConnection,
+  type Dialect,
+  type Driver,
+  type QueryResult,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+} from 'kysely'
+import type { DirectReads } from './direct-reads.ts'
+import { assertOutsideTransaction } from './open-transaction.ts'
+import { SqliteFile, type SqliteResult } from './sqlite-file.ts'
+
+export interface SqliteParts {
+  dialect: Dialect
+  direct: DirectReads
+}
+
+/**
+ * Two connections to one file: every write and every transaction takes turns on the first, and a read outside a
+ * transaction uses the second, where it sees the last commit and never waits behind somebody's open transaction.
+ * Kysely's own SQLite driver has one connection for all, which is why this has its own.
+ */
+export function sqliteParts(file: string): SqliteParts {
+  const writer = new SqliteFile(file, { readOnly: false })
+  const reader = new SqliteFile(file, { readOnly: true })
+  const turns = new Turns()
+  const driver: Driver = {
+    init: async () => {},
+    acquireConnection: async () => {
+      assertOutsideTransaction()
+      return new SqliteConnection(writer, reader, turns)
+    },
+    beginTransaction: (connection) => (connection as SqliteConnection).begin(),
+    commitTransaction: (connection) => (connection as SqliteConnection).commit(),
+    rollbackTransaction: (connection) => (connection as SqliteConnection).rollback(),
+    savepoint: async (connection, name) => void (await connection.executeQuery(CompiledQuery.raw(`savepoint "${name}"`))),
+    rollbackToSavepoint: async (connection, name) =>
+      void (await connection.executeQuery(CompiledQuery.raw(`rollback to "${name}"`))),
+    releaseSavepoint: async (connection, name) => void (await connection.executeQuery(CompiledQuery.raw(`release "${name}"`))),
+    releaseConnection: async () => {},
+    destroy: async () => {
+      reader.close()
+      writer.close()
+    },
+  }
+  return {
+    dialect: {
+      createDriver: () => driver,
+      createAdapter: () => new TurnTakingAdapter(),
+      createIntrospector: (db) => new SqliteIntrospector(db),
+      createQueryCompiler: () => new SqliteQueryCompiler(),
+    },
+    direct: { read: (sql, parameters) => reader.run(sql, parameters).rows },
+  }
+}
+
+/** The driver takes turns itself; Kysely's own lock around it would make a forgotten transaction hang instead of fail. */
+class TurnTakingAdapter extends SqliteAdapter {
+  override get supportsMultipleConnections(): boolean {
+    return true
+  }
+}
+
+class SqliteConnection implements DatabaseConnection {
+  readonly #writer: SqliteFile
+  readonly #reader: SqliteFile
+  readonly #turns: Turns
+  #endTurn: (() => void) | undefined
+
+  constructor(writer: SqliteFile, reader: SqliteFile, turns: Turns) {
+    this.#writer = writer
+    this.#reader = reader
+    this.#turns = turns
+  }
+
+  async begin(): Promise<void> {
+    const endTurn = await this.#turns.take()
+    try {
+      this.#writer.run('begin immediate', [])
+    } catch (error) {
+      endTurn()
+      throw error
+    }
+    this.#endTurn = endTurn
+  }
+
+  /** A commit that fails keeps its turn: Kysely rolls back next. */
+  async commit(): Promise<void> {
+    this.#writer.run('commit', [])
+    this.#finishTurn()
+  }
+
+  /** SQLite has already rolled back by itself after some failures, such as a full disk. */
+  async rollback(): Promise<void> {
+    try {
+      if (this.#writer.inTransaction) this.#writer.run('rollback', [])
+    } finally {
+      this.#finishTurn()
+    }
+  }
+
+  #finishTurn(): void {
+    this.#endTurn?.()
+    this.#endTurn = undefined
+  }
+
+  async executeQuery<Row>({ sql, parameters, query }: CompiledQuery): Promise<QueryResult<Row>> {
+    if (this.#endTurn) return toResult(this.#writer.run(sql, parameters))
+    if (query.kind === 'SelectQueryNode') return toResult(this.#reader.run(sql, parameters))
+    const endTurn = await this.#turns.take()
+    try {
+      return toResult(this.#writer.run(sql, parameters))
+    } finally {
+      endTurn()
+    }
+  }
+
+  async *streamQuery<Row>({ sql, parameters }: CompiledQuery): AsyncIterableIterator<QueryResult<Row>> {
+    const file = this.#endTurn ? this.#writer : this.#reader
+    for (const row of file.iterate(sql, parameters)) yield { rows: [row as Row] }
+  }
+}
+
+/** First come, first served. */
+class Turns {
+  #last: Promise<void> = Promise.resolve()
+
+  async take(): Promise<() => void> {
+    const before = this.#last
+    const mine = Promise.withResolvers<void>()
+    this.#last = mine.promise
+    await before
+    return mine.resolve
+  }
+}
+
+function toResult<Row>({ rows, changes }: SqliteResult): QueryResult<Row> {
+  return changes === undefined ? { rows: rows as Row[] } : { rows: rows as Row[], numAffectedRows: BigInt(changes) }
+}

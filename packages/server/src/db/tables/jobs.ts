@@ -1,0 +1,42 @@
+import type { JsonText, Millis } from '../columns.ts'
+
+export type JobStatus = 'queued' | 'running' | 'succeeded' | 'failed' | 'cancelled'
+
+export interface JobsTable {
+  id: string
+  kind: string
+  payload: JsonText
+  status: JobStatus
+  priority: number
+  /** Orders jobs of one priority that are due: strictly growing within a process. */
+  sequence: number
+  runAt: Millis
+  scheduledFor: Millis | null
+  attempts: number
+  uniqueKey: string | null
+  groupKey: string | null
+  /** Set while running: who holds the job, and until when (by the database's clock) without another heartbeat. */
+  leaseToken: string | null
+  leaseUntil: Millis | null
+  cancelRequested: 0 | 1
+  /** Why it is ending as failed; from here on only `onFailed` runs. */
+  failure: string | null
+  lastError: string | null
+  createdAt: Millis
+  finishedAt: Millis | null
+}
+
+export interface SchedulesTable {
+  key: string
+  kind: string
+  payload: JsonText
+  cron: string | null
+  timezone: string | null
+  everySeconds: number | null
+  nextRunAt: Millis
+}
+
+export interface JobsTables {
+  jobs: JobsTable
+  schedules: SchedulesTable
+}

@@ -1,0 +1,33 @@
+import type { Db } from '../db/schema.ts'
+
+export type CancelTarget = { id: string } | { uniqueKey: string }
+
+export interface Cancelled {
+  id: string
+  /** False: it was still waiting and is cancelled now. True: its run gets the abort signal. */
+  isRunning: boolean
+}
+
+/** Undefined when there is no such job, or it has ended. Whoever cancels also ends the row that the job stood for. */
+export async function requestCancel(db: Db, now: Date, target: CancelTarget): Promise<Cancelled | undefined> {
+  const { id, uniqueKey } = { id: undefined, uniqueKey: undefined, ...target }
+  // One statement decides by the row as it is now, so a claim at the same moment falls on one side or the other.
+  const row = await db
+    .updateTable('jobs')
+    .set((eb) => ({
+      cancelRequested: 1,
+      finishedAt: eb.case().when('status', '=', 'queued').then(now.getTime()).else(null).end(),
+      status: eb
+        .case()
+        .when('status', '=', 'queued')
+        .then('cancelled' as const)
+        .else('running' as const)
+        .end(),
+    }))
+    .where('status', 'in', ['queued', 'running'])
+    .$if(id !== undefined, (query) => query.where('id', '=', id as string))
+    .$if(uniqueKey !== undefined, (query) => query.where('uniqueKey', '=', uniqueKey as string))
+    .returning(['id', 'status'])
+    .executeTakeFirst()
+  return row && { id: row.id, isRunning: row.status === 'running' }
+}

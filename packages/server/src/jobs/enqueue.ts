@@ -1,0 +1,93 @@
+import type { Millis } from '../db/columns.ts'
+import { newId } from '../db/ids.ts'
+import type { Db } from '../db/schema.ts'
+import type { JobKind } from './declare.ts'
+
+export interface EnqueueOptions {
+  /** Not before this; default: at once. */
+  runAt?: Date
+  /** At most one queued or running job has this key; where there is one, it is returned and nothing is added. */
+  uniqueKey?: string
+  /** At most one job of a group runs at a time, over all control planes. */
+  groupKey?: string
+  /** Higher goes first. Default 0. */
+  priority?: number
+  scheduledFor?: Date
+}
+
+export interface Enqueued {
+  id: string
+  /** False: a job with the same uniqueKey is already there, and this is its id. */
+  isNew: boolean
+}
+
+/** Signal of `jobsTopic`: something may be due that was not before. */
+export const jobsTopic = 'jobs'
+export type JobsSignal = { due: true } | { cancel: string }
+
+/** Writes the row. Use `jobs.enqueue` or a transaction's `enqueue`, which also wake the workers. */
+export async function insertJob<Payload>(
+  db: Db,
+  now: Date,
+  { kind }: JobKind<Payload>,
+  payload: Payload,
+  options: EnqueueOptions = {},
+): Promise<Enqueued> {
+  const id = newId('job')
+  // The job that holds the key may end between the two statements; then there is room for this one.
+  for (let attempt = 1; ; attempt++) {
+    const inserted = await db
+      .insertInto('jobs')
+      .values(newRow(id, now, kind, payload, options))
+      .onConflict((conflict) => conflict.doNothing())
+      .returning('id')
+      .executeTakeFirst()
+    if (inserted) return { id, isNew: true }
+    const { uniqueKey } = options
+    const existing = uniqueKey === undefined ? undefined : await findActive(db, uniqueKey)
+    if (existing) return { id: existing, isNew: false }
+    if (attempt === 10) throw new Error(`the job ${kind} could not be enqueued: its key ${uniqueKey} is taken and freed in turns`)
+  }
+}
+
+async function findActive(db: Db, uniqueKey: string): Promise<string | undefined> {
+  const row = await db
+    .selectFrom('jobs')
+    .select('id')
+    .where('uniqueKey', '=', uniqueKey)
+    .where('status', 'in', ['queued', 'running'])
+    .executeTakeFirst()
+  return row?.id
+}
+
+function newRow(id: string, now: Date, kind: string, payload: unknown, options: EnqueueOptions) {
+  const runAt = options.runAt ?? now
+  return {
+    id,
+    kind,
+    payload: JSON.stringify(payload),
+    status: 'queued' as const,
+    priority: options.priority ?? 0,
+    sequence: nextSequence(now),
+    runAt: runAt.getTime(),
+    scheduledFor: options.scheduledFor?.getTime() ?? null,
+    attempts: 0,
+    uniqueKey: options.uniqueKey ?? null,
+    groupKey: options.groupKey ?? null,
+    leaseToken: null,
+    leaseUntil: null,
+    cancelRequested: 0 as const,
+    failure: null,
+    lastError: null,
+    createdAt: now.getTime(),
+    finishedAt: null,
+  }
+}
+
+let lastSequence = 0
+
+/** Microseconds, made strictly growing: jobs that one process enqueues in one millisecond keep their order. */
+function nextSequence(now: Date): Millis {
+  lastSequence = Math.max(lastSequence + 1, now.getTime() * 1000)
+  return lastSequence
+}

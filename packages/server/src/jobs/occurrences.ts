@@ -1,0 +1,53 @@
+import { Cron } from 'croner'
+
+/** When a schedule is due: by a cron expression in a time zone, or at a fixed pace. */
+export type Rhythm = { cron: string; timezone?: string | null } | { everySeconds: number }
+
+/** The expression or the time zone cannot be understood; `field` says which. */
+export class BadRhythm extends Error {
+  override readonly name = 'BadRhythm'
+  readonly field: 'cron' | 'timezone' | 'everySeconds'
+  constructor(field: BadRhythm['field'], message: string) {
+    super(message)
+    this.field = field
+  }
+}
+
+/** The first time strictly after `after`; null when there is none any more, as for 30 February. */
+export function nextOccurrence(rhythm: Rhythm, after: Date): Date | null {
+  if ('everySeconds' in rhythm) {
+    if (!(Number.isSafeInteger(rhythm.everySeconds) && rhythm.everySeconds > 0)) {
+      throw new BadRhythm('everySeconds', 'everySeconds must be a whole number above 0')
+    }
+    return new Date(after.getTime() + rhythm.everySeconds * 1000)
+  }
+  return parseCron(rhythm).nextRun(after)
+}
+
+/** The times from `first` on, itself included, that are not after `until`; the newest `limit` of them. */
+export function occurrencesUntil(rhythm: Rhythm, first: Date, until: Date, limit = 1000): Date[] {
+  const times: Date[] = []
+  for (let time: Date | null = first; time && time <= until; time = nextOccurrence(rhythm, time)) {
+    times.push(time)
+    if (times.length > limit) times.shift()
+  }
+  return times
+}
+
+function parseCron({ cron, timezone }: { cron: string; timezone?: string | null }): Cron {
+  if (timezone != null && !isTimezone(timezone)) throw new BadRhythm('timezone', `${timezone} is not a known time zone`)
+  try {
+    return new Cron(cron, { paused: true, mode: '5-part', timezone: timezone ?? 'UTC' })
+  } catch (error) {
+    throw new BadRhythm('cron', `the cron expression cannot be understood: ${(error as Error).message}`)
+  }
+}
+
+function isTimezone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name })
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,55 @@
+import type { Selectable } from 'kysely'
+import type { Db } from '../db/schema.ts'
+import type { SchedulesTable } from '../db/tables/jobs.ts'
+import type { JobKind } from './declare.ts'
+import { BadRhythm, nextOccurrence, type Rhythm } from './occurrences.ts'
+
+export interface Schedule<Payload> {
+  /** One row a key, such as `backup-policy:bkp_…`. */
+  key: string
+  job: JobKind<Payload>
+  payload: Payload
+  rhythm: Rhythm
+}
+
+export type ScheduleRow = Selectable<SchedulesTable>
+
+/** Sets it anew when something about it changed; an unchanged one keeps its next time, so a restart misses nothing. */
+export async function setSchedule<Payload>(db: Db, now: Date, schedule: Schedule<Payload>): Promise<{ nextRunAt: Date }> {
+  const next = nextOccurrence(schedule.rhythm, now)
+  if (!next) throw new BadRhythm('cron', 'the cron expression names no time that will come')
+  const { key, job, payload, rhythm } = schedule
+  const content = {
+    kind: job.kind,
+    payload: JSON.stringify(payload),
+    cron: 'cron' in rhythm ? rhythm.cron : null,
+    timezone: 'cron' in rhythm ? (rhythm.timezone ?? null) : null,
+    everySeconds: 'cron' in rhythm ? null : rhythm.everySeconds,
+  }
+  const known = await findSchedule(db, key)
+  if (known && sameContent(known, content)) return { nextRunAt: new Date(known.nextRunAt) }
+  const row = { key, ...content, nextRunAt: next.getTime() }
+  await db
+    .insertInto('schedules')
+    .values(row)
+    .onConflict((conflict) => conflict.column('key').doUpdateSet({ ...content, nextRunAt: next.getTime() }))
+    .execute()
+  return { nextRunAt: next }
+}
+
+export async function removeSchedule(db: Db, key: string): Promise<void> {
+  await db.deleteFrom('schedules').where('key', '=', key).execute()
+}
+
+export function findSchedule(db: Db, key: string): Promise<ScheduleRow | undefined> {
+  return db.selectFrom('schedules').selectAll().where('key', '=', key).executeTakeFirst()
+}
+
+export function rhythmOf(row: ScheduleRow): Rhythm {
+  if (row.everySeconds !== null) return { everySeconds: row.everySeconds }
+  return { cron: row.cron as string, timezone: row.timezone }
+}
+
+function sameContent(row: ScheduleRow, content: Omit<ScheduleRow, 'key' | 'nextRunAt'>): boolean {
+  return (Object.keys(content) as (keyof typeof content)[]).every((name) => row[name] === content[name])
+}
