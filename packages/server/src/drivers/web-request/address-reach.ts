@@ -1,0 +1,61 @@
+import { isIPv4 } from 'node:net'
+import ipaddr from 'ipaddr.js'
+
+/**
+ * `public`: anyone may send there. `inside`: this machine or its private networks, only where the instance allows it.
+ * `never`: no receiver of a web request lives there (metadata services, multicast, documentation, tunnel forms).
+ */
+export type AddressReach = 'public' | 'inside' | 'never'
+
+/** Judges an address as the resolver or the URL gave it; whatever cannot be read is `never`. */
+export function reachOf(address: string): AddressReach {
+  const ip = parsed(address)
+  if (!ip) return 'never'
+  if (metadataServices.has(ip.toNormalizedString())) return 'never'
+  return ip instanceof ipaddr.IPv4 ? reachOfIPv4(ip) : reachOfIPv6(ip)
+}
+
+function parsed(address: string): ipaddr.IPv4 | ipaddr.IPv6 | null {
+  if (isIPv4(address)) return ipaddr.IPv4.parse(address)
+  // The URL parser writes `::127.0.0.1` out in hexadecimal; the library takes that spelling for `::ffff:127.0.0.1`.
+  const plain = URL.parse(`http://[${address}]`)?.hostname.slice(1, -1)
+  return plain ? ipaddr.IPv6.parse(plain) : null
+}
+
+/** They hand out a machine's own credentials, so the setting that opens private networks does not open these. */
+const metadataServices = new Set(
+  [
+    '169.254.169.254', // most clouds
+    '169.254.170.2', // task credentials of AWS
+    '169.254.170.23', // pod credentials of AWS
+    '169.254.0.23', // Tencent
+    '100.100.100.200', // Alibaba
+    '168.63.129.16', // Azure; a public address that never leaves the host
+    'fd00:ec2::254', // AWS
+    'fd00:ec2::23', // pod credentials of AWS
+    'fd20:ce::254', // Google
+    'fe80::a9fe:a9fe', // OpenStack
+  ].map((address) => ipaddr.parse(address).toNormalizedString()),
+)
+
+const insideRanges = new Set(['loopback', 'private', 'linkLocal', 'carrierGradeNat', 'uniqueLocal'])
+
+function reachOfIPv4(ip: ipaddr.IPv4): AddressReach {
+  const range = ip.range()
+  if (range === 'unicast') return 'public'
+  return insideRanges.has(range) ? 'inside' : 'never'
+}
+
+const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3')
+const wellKnownNat64 = ipaddr.IPv6.parseCIDR('64:ff9b::/96')
+
+function reachOfIPv6(ip: ipaddr.IPv6): AddressReach {
+  const range = ip.range()
+  // "unicast" is what the library calls everything it has no name for, `::127.0.0.1` included: only 2000::/3 is the internet.
+  if (range === 'unicast') return ip.match(globalUnicast) ? 'public' : 'never'
+  // An IPv4 address in disguise is never public: a gateway would unpack it behind our check. It is at best inside.
+  if (range === 'ipv4Mapped' || ip.match(wellKnownNat64)) {
+    return reachOf(ip.toByteArray().slice(12).join('.')) === 'never' ? 'never' : 'inside'
+  }
+  return insideRanges.has(range) ? 'inside' : 'never'
+}

@@ -1,0 +1,82 @@
+/**
+ * Words that a user can act on. They name the host at most, never the path, query or credentials of the URL,
+ * because those are where webhook addresses keep their secrets; for the same reason no `cause` is attached.
+ */
+
+/** We did not send, by our own rules. `permanent`: asking again cannot change it (a name's address can). */
+export class WebRequestRefused extends Error {
+  override readonly name = 'WebRequestRefused'
+  readonly reason: 'invalid_url' | 'scheme' | 'credentials' | 'address'
+  readonly permanent: boolean
+
+  constructor(reason: WebRequestRefused['reason'], message: string, permanent = true) {
+    super(message)
+    this.reason = reason
+    this.permanent = permanent
+  }
+}
+
+export type FailureReason =
+  | 'name_not_found'
+  | 'name_lookup_failed'
+  | 'connection_refused'
+  | 'unreachable'
+  | 'connection_lost'
+  | 'tls'
+  | 'bad_answer'
+  | 'timed_out'
+  | 'failed'
+
+/** We tried and no answer came. `code` is the system's own word (ECONNREFUSED, CERT_HAS_EXPIRED) for the log. */
+export class WebRequestFailed extends Error {
+  override readonly name = 'WebRequestFailed'
+  readonly reason: FailureReason
+  readonly code: string | undefined
+
+  constructor(reason: FailureReason, message: string, code?: string) {
+    super(message)
+    this.reason = reason
+    this.code = code
+  }
+}
+
+export function lookupFailed(host: string, cause: unknown): WebRequestFailed {
+  const code = codeOf(cause)
+  return code === 'ENOTFOUND' || code === 'ENODATA' || code === 'EAI_NONAME'
+    ? new WebRequestFailed('name_not_found', `No address is known for the name ${host}`, code)
+    : new WebRequestFailed('name_lookup_failed', `The name ${host} could not be looked up`, code)
+}
+
+export function timedOut(host: string, timeoutMs: number): WebRequestFailed {
+  return new WebRequestFailed('timed_out', `${host} did not answer within ${timeoutMs / 1000} seconds`)
+}
+
+export function exchangeFailed(host: string, cause: unknown): WebRequestFailed {
+  const code = codeOf(cause)
+  const reason = reasonOf(code)
+  return new WebRequestFailed(reason, `${host} ${failureWords[reason](code ?? '')}`, code)
+}
+
+const failureWords = {
+  connection_refused: () => 'refused the connection: nothing listens on that port',
+  unreachable: () => 'could not be reached',
+  connection_lost: () => 'closed the connection before it answered',
+  tls: (code: string) =>
+    /^(ERR_SSL_|EPROTO)/.test(code) ? 'does not speak TLS on that port' : `shows a certificate that is not trusted (${code})`,
+  bad_answer: () => 'answered with something that is not HTTP',
+  failed: () => 'could not be asked',
+} satisfies Partial<Record<FailureReason, (code: string) => string>>
+
+function reasonOf(code = ''): keyof typeof failureWords {
+  if (code === 'ECONNREFUSED') return 'connection_refused'
+  if (/^(EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT)$/.test(code)) return 'unreachable'
+  if (/^(ECONNRESET|EPIPE|UND_ERR_SOCKET)$/.test(code)) return 'connection_lost'
+  if (/^(ERR_TLS_|ERR_SSL_|CERT_|CRL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|HOSTNAME_MISMATCH|EPROTO)/.test(code)) return 'tls'
+  if (/^(HPE_|UND_ERR_HEADERS_OVERFLOW|UND_ERR_RES_)/.test(code)) return 'bad_answer'
+  return 'failed'
+}
+
+function codeOf(cause: unknown): string | undefined {
+  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
+  return typeof code === 'string' ? code : undefined
+}

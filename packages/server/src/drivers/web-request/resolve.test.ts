@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest'
+import { publicNames, systemNames } from './resolve.ts'
+import { startNameServer } from './test-name-server.ts'
+
+const never = new AbortController().signal
+
+test('public names come from the name server, all of them, in its order', async () => {
+  await using nameServer = await startNameServer(() => ['1.2.3.4', '5.6.7.8'])
+  expect(await publicNames([nameServer.address])('two.test', never)).toEqual(['1.2.3.4', '5.6.7.8'])
+  expect(nameServer.asked).toEqual(['two.test'])
+})
+
+test('an abort ends a lookup that the name server leaves unanswered', async () => {
+  await using nameServer = await startNameServer(() => 'silence')
+  const abort = new AbortController()
+  const looking = publicNames([nameServer.address])('slow.test', abort.signal)
+  abort.abort()
+  await expect(looking).rejects.toMatchObject({ code: 'ECANCELLED' })
+})
+
+test("the system's names include those of its hosts file", async () => {
+  const addresses = await systemNames('localhost', never)
+  expect(['127.0.0.1', '::1']).toContain(addresses[0])
+})

@@ -1,0 +1,28 @@
+import { lookup, Resolver } from 'node:dns/promises'
+
+/** All addresses of a name, the preferred one first; rejects with the system's error when there are none. */
+export type Resolve = (name: string, abort: AbortSignal) => Promise<readonly string[]>
+
+/**
+ * Asks the name servers alone. The system's own lookup holds one of four worker threads for as long as a name server
+ * keeps silent, so a few slow names given by users would stop the file system for everyone.
+ */
+export function publicNames(servers?: readonly string[]): Resolve {
+  return async (name, abort) => {
+    const resolver = new Resolver({ timeout: 2_500, tries: 2 })
+    if (servers) resolver.setServers(servers)
+    const cancel = () => resolver.cancel()
+    abort.addEventListener('abort', cancel, { once: true })
+    try {
+      const [v4, v6] = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)])
+      const addresses = [...(v4.status === 'fulfilled' ? v4.value : []), ...(v6.status === 'fulfilled' ? v6.value : [])]
+      if (addresses.length === 0 && v4.status === 'rejected') throw v4.reason
+      return addresses
+    } finally {
+      abort.removeEventListener('abort', cancel)
+    }
+  }
+}
+
+/** The machine's own idea of a name: hosts file, search domains, mDNS. Where private receivers are allowed, these name them. */
+export const systemNames: Resolve = async (name) => (await lookup(name, { all: true })).map(({ address }) => address)
