@@ -5,6 +5,8 @@ export interface FileLock {
 }
 
 const sqliteBusy = 5
+/** A connection that nobody refers to is collected and closed, and its lock with it: what is held is referred to from here. */
+const held = new Set<DatabaseSync>()
 
 /**
  * An exclusive lock between processes on one machine, containers included, or null when another holds it.
@@ -20,9 +22,10 @@ export function takeFileLock(path: string, { waitMs = 0 } = {}): FileLock | null
     if (isBusy(cause)) return null
     throw new Error(`${path} cannot be locked: ${cause instanceof Error ? cause.message : cause}`, { cause })
   }
+  held.add(database)
   return {
     release: () => {
-      if (database.isOpen) database.close()
+      if (held.delete(database)) database.close()
     },
   }
 }

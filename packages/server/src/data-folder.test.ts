@@ -1,0 +1,112 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { DataFolderInUse, openDataFolder } from './data-folder.ts'
+
+let base: string
+let folder: string
+const started: ChildProcess[] = []
+beforeEach(() => {
+  base = mkdtempSync(join(tmpdir(), 'berth-data-folder-'))
+  folder = join(base, 'deep', 'data')
+})
+afterEach(async () => {
+  for (const child of started.splice(0)) await kill(child)
+  rmSync(base, { recursive: true, force: true })
+})
+
+/** Another process that takes the folder, says what came of it and stays. */
+function startHolder(): { child: ChildProcess; said: Promise<string> } {
+  const code = `import { openDataFolder } from ${JSON.stringify(new URL('./data-folder.ts', import.meta.url).href)}
+    openDataFolder(process.argv[1]).then(() => console.log('taken'), (error) => console.log(error.message))
+    setInterval(() => {}, 1000)`
+  const child = spawn(process.execPath, ['--input-type=module-typescript', '-e', code, folder], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  started.push(child)
+  return { child, said: once(child.stdout!, 'data').then(([data]) => String(data).trim()) }
+}
+
+async function kill(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  child.kill('SIGKILL')
+  await once(child, 'exit')
+}
+
+describe('the folder', () => {
+  test('is made, open to its owner only', async () => {
+    const held = await openDataFolder(folder)
+    expect(statSync(folder).mode & 0o777).toBe(0o700)
+    held.release()
+  })
+
+  test('that cannot be made is told with its path', async () => {
+    writeFileSync(join(base, 'deep'), 'a file')
+    await expect(openDataFolder(folder)).rejects.toThrow(`The data folder ${folder} cannot be made`)
+  })
+
+  test('can be taken again once released', async () => {
+    const first = await openDataFolder(folder)
+    first.release()
+    first.release()
+    const second = await openDataFolder(folder)
+    second.release()
+    expect(existsSync(join(folder, 'in-use.json'))).toBe(false)
+  })
+})
+
+describe('two processes on one data folder', () => {
+  test('the second refuses and names the pid of the first', async () => {
+    const { child, said } = startHolder()
+    expect(await said).toBe('taken')
+    const refused = openDataFolder(folder)
+    await expect(refused).rejects.toThrow(DataFolderInUse)
+    await expect(refused).rejects.toThrow(`${folder} is in use by another process, pid ${child.pid}, since `)
+  })
+
+  test('a refused one takes nothing from the first', async () => {
+    const held = await openDataFolder(folder)
+    await expect(openDataFolder(folder)).rejects.toThrow(`pid ${process.pid}`)
+    expect(await startHolder().said).toContain(`pid ${process.pid}`)
+    held.release()
+    expect(await startHolder().said).toBe('taken')
+  })
+
+  test('the lock of a killed process is recognised as dead at once', async () => {
+    for (let round = 0; round < 3; round++) {
+      const { child, said } = startHolder()
+      expect(await said).toBe('taken')
+      await kill(child)
+      const held = await openDataFolder(folder)
+      held.release()
+    }
+  })
+
+  test('an old note whose pid lives again as another process keeps nobody out', async () => {
+    const { child, said } = startHolder()
+    expect(await said).toBe('taken')
+    await kill(child)
+    const note = JSON.parse(readFileSync(join(folder, 'in-use.json'), 'utf8'))
+    writeFileSync(join(folder, 'in-use.json'), JSON.stringify({ ...note, pid: process.pid }))
+    const held = await openDataFolder(folder)
+    held.release()
+  })
+
+  test('an old note is not taken for the holder', async () => {
+    const held = await openDataFolder(folder)
+    const note = JSON.parse(readFileSync(join(folder, 'in-use.json'), 'utf8'))
+    writeFileSync(join(folder, 'in-use.json'), JSON.stringify({ ...note, processStart: '1' }))
+    await expect(openDataFolder(folder)).rejects.toThrow('is in use by another process: stop it first')
+    held.release()
+  })
+
+  test('of several that start at the same instant exactly one gets it', async () => {
+    const words = await Promise.all(Array.from({ length: 4 }, () => startHolder().said))
+    expect(words.filter((word) => word === 'taken')).toHaveLength(1)
+    const winner = JSON.parse(readFileSync(join(folder, 'in-use.json'), 'utf8'))
+    for (const word of words.filter((word) => word !== 'taken')) expect(word).toContain(`pid ${winner.pid}`)
+  })
+})
