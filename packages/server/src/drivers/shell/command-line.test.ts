@@ -1,0 +1,84 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { parseCommandLine } from './command-line.ts'
+import { createRunCommand } from './run-command.ts'
+
+describe('a command that a user wrote becomes words', () => {
+  test.each([
+    ['npm run build', ['npm', 'run', 'build']],
+    ["npm run build -- --flag 'a b'", ['npm', 'run', 'build', '--', '--flag', 'a b']],
+    ['  node\t"my server.js"  ', ['node', 'my server.js']],
+    ['echo a\\ b \\$HOME \\"', ['echo', 'a b', '$HOME', '"']],
+    [`echo '$HOME' '*' "it's" 'say "hi"'`, ['echo', '$HOME', '*', "it's", 'say "hi"']],
+    ['echo "a\\"b" "a\\$b" "a\\nb" "a\\\\b"', ['echo', 'a"b', 'a$b', 'a\\nb', 'a\\b']],
+    [`a'b'"c"d ''`, ['abcd', '']],
+    ['gunicorn app:app --bind 0.0.0.0:3000 -e A=b', ['gunicorn', 'app:app', '--bind', '0.0.0.0:3000', '-e', 'A=b']],
+    ['echo a#b a~b {a,b} a=b %x', ['echo', 'a#b', 'a~b', '{a,b}', 'a=b', '%x']],
+    ['"A=b" c', ['A=b', 'c']],
+    ['go \\\nbuild', ['go', 'build']],
+    ['', []],
+    [' \n ', []],
+  ])('%j', (text, words) => {
+    expect(parseCommandLine(text)).toEqual(words)
+  })
+})
+
+describe('what only a shell can do is told', () => {
+  test.each([
+    ['npm run build | tee log', 'pipe'],
+    ['npm i && npm run build', 'joins'],
+    ['sleep 1 & wait', 'joins'],
+    ['a; b', 'several commands'],
+    ['a\nb', 'several lines'],
+    ['node x > out', 'redirects output'],
+    ['node x 2>&1', 'redirects output'],
+    ['node < in', 'redirects input'],
+    ['node $FILE', 'variable'],
+    ['node "$FILE"', 'variable'],
+    ['echo "`id`"', 'substitution'],
+    ['echo `id`', 'substitution'],
+    ['(a)', 'subshell'],
+    ['ls *.js', 'pattern'],
+    ['ls a?', 'pattern'],
+    ['ls [ab]', 'pattern'],
+    ['ls ~/x', 'home'],
+    ['ls # all', 'comment'],
+    ['PORT=3000 node x', 'variable'],
+    ['PORT="a b" node x', 'variable'],
+    ['cd app', 'word of the shell'],
+    ['export A', 'word of the shell'],
+    ['! true', 'word of the shell'],
+    ["echo 'open", 'not closed'],
+    ['echo "open', 'not closed'],
+    ['echo "open\\', 'not closed'],
+    ['echo \\', 'backslash'],
+  ])('%j', (text, reason) => {
+    expect(parseCommandLine(text)).toEqual({ needsShell: expect.stringContaining(reason) })
+  })
+})
+
+test('the words are those that a real shell makes of the same text', async () => {
+  const character = fc.constantFrom(...'ab =\'"\\#~{}!%-.,:|&;<>()$`*?[]\t\n')
+  const texts = fc.sample(fc.string({ unit: character, maxLength: 12 }), { numRuns: 3000, seed: 7 })
+  const plain = texts.flatMap((text) => {
+    const words = parseCommandLine(`program ${text}`)
+    return 'needsShell' in words ? [] : [{ text: text.trim(), words: words.slice(1) }]
+  })
+  expect(plain.length).toBeGreaterThan(300)
+  const folder = await mkdtemp(join(tmpdir(), 'berth-words-'))
+  try {
+    const script = plain.map(({ text }) => `set -- program ${text}\nprintf '%s\\0' "$#" "$@"\n`).join('')
+    const run = createRunCommand(process.env)
+    const { stdout } = await run(
+      { program: 'sh', args: ['-s'], cwd: folder },
+      { timeoutMs: 20_000, maxOutputBytes: 1e6, input: script },
+    )
+    const expected = plain.map(({ words }) => [String(words.length + 1), 'program', ...words].map((word) => `${word}\0`).join(''))
+    expect(stdout).toBe(expected.join(''))
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+})

@@ -1,0 +1,143 @@
+/** Why a plain list of words cannot express the text. */
+export interface NeedsShell {
+  needsShell: string
+}
+
+/**
+ * The words of a command that a user wrote ("npm run build -- --flag 'a b'"), quoted and escaped as in a POSIX shell.
+ * What only a shell can do is told, never done: such a text is the project's own and belongs into its sandbox.
+ */
+export function parseCommandLine(text: string): string[] | NeedsShell {
+  const reader = new WordReader(text)
+  const words = reader.words()
+  if ('needsShell' in words) return words
+  const [first] = words
+  if (first === undefined) return []
+  if (!reader.firstIsQuoted && assignment.test(first)) return { needsShell: 'it sets a variable before the command' }
+  if (shellWords.has(first)) return { needsShell: `${first} is a word of the shell` }
+  return words
+}
+
+const assignment = /^[A-Za-z_][A-Za-z0-9_]*=/
+
+/** Reserved words, and built-in commands that no program on the machine could do in their place. */
+const shellWords = new Set(
+  (
+    '! { } . : case do done elif else esac fi for function if in select then time until while [[ ' +
+    'alias bg break builtin cd command continue declare eval exec exit export fc fg getopts hash jobs let local popd pushd ' +
+    'read readonly return set shift shopt source times trap type typeset ulimit umask unalias unset wait'
+  ).split(' '),
+)
+
+const meaningOf: Record<string, string | undefined> = {
+  '|': 'it has a pipe',
+  '&': 'it joins commands or runs one in the background',
+  ';': 'it holds several commands',
+  '\n': 'it holds several lines',
+  '<': 'it redirects input',
+  '>': 'it redirects output',
+  '(': 'it has a subshell',
+  ')': 'it has a subshell',
+  $: 'it uses a variable or a substitution',
+  '`': 'it uses a substitution',
+  '*': 'it has a file pattern',
+  '?': 'it has a file pattern',
+  '[': 'it has a file pattern',
+}
+
+/** These mean something only where a word begins. */
+const meaningAtStart: Record<string, string | undefined> = {
+  '#': 'it has a comment',
+  '~': "it refers to somebody's home folder",
+}
+
+class WordReader {
+  /** `"A=b" c` runs a program called A=b; only the bare word is an assignment. */
+  firstIsQuoted = false
+  readonly #text: string
+  #at = 0
+  #words: string[] = []
+  #word: string | undefined
+
+  constructor(text: string) {
+    this.#text = text.replace(/^[ \t\r\n]+|[ \t\r\n]+$/g, '')
+  }
+
+  words(): string[] | NeedsShell {
+    while (this.#at < this.#text.length) {
+      const reason = this.#next(this.#text[this.#at]!)
+      if (reason) return { needsShell: reason }
+    }
+    this.#endWord()
+    return this.#words
+  }
+
+  #next(character: string): string | undefined {
+    if (character === ' ' || character === '\t') return this.#skip()
+    if (character === "'") return this.#singleQuoted()
+    if (character === '"') return this.#doubleQuoted()
+    if (character === '\\') return this.#escaped()
+    const meaning = meaningOf[character] ?? (this.#word === undefined ? meaningAtStart[character] : undefined)
+    if (meaning) return meaning
+    this.#add(character)
+    this.#at += 1
+  }
+
+  #skip(): undefined {
+    this.#endWord()
+    this.#at += 1
+  }
+
+  #endWord(): void {
+    if (this.#word !== undefined) this.#words.push(this.#word)
+    this.#word = undefined
+  }
+
+  #add(text: string): void {
+    this.#word = (this.#word ?? '') + text
+  }
+
+  #quoted(): void {
+    if (this.#words.length === 0 && !this.#word?.includes('=')) this.firstIsQuoted = true
+  }
+
+  #singleQuoted(): string | undefined {
+    const end = this.#text.indexOf("'", this.#at + 1)
+    if (end === -1) return 'a quote is not closed'
+    this.#quoted()
+    this.#add(this.#text.slice(this.#at + 1, end))
+    this.#at = end + 1
+  }
+
+  #doubleQuoted(): string | undefined {
+    this.#quoted()
+    this.#add('')
+    for (let at = this.#at + 1; at < this.#text.length; at += 1) {
+      const character = this.#text[at]!
+      if (character === '"') {
+        this.#at = at + 1
+        return
+      }
+      if (character === '$' || character === '`') return meaningOf[character]
+      if (character !== '\\') this.#add(character)
+      else this.#add(escapeInQuotes(this.#text[++at]))
+    }
+    return 'a quote is not closed'
+  }
+
+  #escaped(): string | undefined {
+    const character = this.#text[this.#at + 1]
+    if (character === undefined) return 'it ends with a backslash'
+    if (character !== '\n') {
+      this.#quoted()
+      this.#add(character)
+    }
+    this.#at += 2
+  }
+}
+
+/** Inside double quotes a backslash escapes only what would have a meaning there. */
+function escapeInQuotes(character: string | undefined): string {
+  if (character === '\n' || character === undefined) return ''
+  return '$`"\\'.includes(character) ? character : `\\${character}`
+}

@@ -1,0 +1,77 @@
+import { once } from 'node:events'
+import type { Readable, Writable } from 'node:stream'
+import { setTimeout } from 'node:timers/promises'
+import type { OutputReceiver } from './command.ts'
+
+/** Tells when the pipes of a command that is over hold nothing more, although somebody keeps them open. */
+export class OutputActivity {
+  #chunks = 0
+  #receiving = 0
+
+  async during(receive: () => void | Promise<void>): Promise<void> {
+    this.#chunks += 1
+    this.#receiving += 1
+    try {
+      await receive()
+    } finally {
+      this.#receiving -= 1
+    }
+  }
+
+  /** Resolves when for a second no chunk came and no receiver was at work. */
+  async idle(): Promise<void> {
+    for (let seen = this.#chunks, quiet = 0; quiet < 20; quiet += 1) {
+      await setTimeout(50)
+      if (this.#receiving > 0 || this.#chunks !== seen) quiet = 0
+      seen = this.#chunks
+    }
+  }
+}
+
+/** Reads until the stream ends or is cut; rejects only with what the receiver throws. */
+export async function collectOutput(
+  stream: Readable,
+  activity: OutputActivity,
+  keep: (chunk: Uint8Array) => void,
+  receive?: OutputReceiver,
+): Promise<void> {
+  const chunks = stream[Symbol.asyncIterator]()
+  while (true) {
+    const next = await chunks.next().catch(() => ({ done: true as const, value: undefined }))
+    if (next.done) return
+    keep(next.value)
+    await activity.during(() => receive?.(next.value))
+  }
+}
+
+/**
+ * A command may end without reading its input: that is its own affair, and a source that has nothing to say is then not waited for.
+ * Rejects only with what the source throws.
+ */
+export async function feedInput(input: string | Uint8Array | AsyncIterable<Uint8Array>, stdin: Writable): Promise<void> {
+  const closed = Promise.withResolvers<'closed'>()
+  stdin.once('close', () => closed.resolve('closed'))
+  stdin.on('error', () => stdin.destroy())
+  const chunks = chunksOf(input)[Symbol.asyncIterator]()
+  try {
+    while (!stdin.destroyed) {
+      const next = await Promise.race([chunks.next(), closed.promise])
+      if (next === 'closed' || next.done) break
+      if (!stdin.write(next.value)) await Promise.race([once(stdin, 'drain').catch(() => undefined), closed.promise])
+    }
+  } finally {
+    stdin.end()
+    void chunks.return?.().catch(() => undefined)
+  }
+}
+
+export function feedSecret(secret: string, stream: unknown): void {
+  const pipe = stream as Writable
+  pipe.on('error', () => pipe.destroy())
+  pipe.end(`${secret}\n`)
+}
+
+async function* chunksOf(input: string | Uint8Array | AsyncIterable<Uint8Array>): AsyncIterable<string | Uint8Array> {
+  if (typeof input === 'string' || input instanceof Uint8Array) yield input
+  else yield* input
+}

@@ -1,0 +1,79 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { setTimeout } from 'node:timers/promises'
+
+/**
+ * The processes that one command has started. The kernel does not give the group's number to another process
+ * while one of its members lives, so a signal cannot reach a stranger.
+ */
+export class ProcessGroup {
+  readonly #id: number
+  readonly #graceMs: number
+  #killTimer: NodeJS.Timeout | undefined
+
+  constructor(id: number, graceMs: number) {
+    this.#id = id
+    this.#graceMs = graceMs
+    live.add(this)
+    if (live.size === 1) process.on('exit', killAll)
+  }
+
+  /** Asks the whole group to end, and ends what is left of it after the grace. */
+  end(): void {
+    if (this.#killTimer) return
+    this.signal('SIGTERM')
+    this.#killTimer = globalThis.setTimeout(() => this.signal('SIGKILL'), this.#graceMs)
+  }
+
+  /**
+   * Resolves when no process of the group is left; the remaining ones get the grace, then KILL.
+   * A process that is stuck in the kernel is not waited for.
+   */
+  async gone(): Promise<void> {
+    const patienceMs = this.#graceMs + afterKillMs
+    for (let waitedMs = 0; waitedMs < patienceMs && (await this.#isAlive()); waitedMs += pollMs) {
+      this.end()
+      await setTimeout(pollMs)
+    }
+    clearTimeout(this.#killTimer)
+    live.delete(this)
+    if (live.size === 0) process.off('exit', killAll)
+  }
+
+  async #isAlive(): Promise<boolean> {
+    return this.signal(0) && (await hasLivingMember(this.#id))
+  }
+
+  /** False when no process of the group exists any more. */
+  signal(signal: NodeJS.Signals | 0): boolean {
+    try {
+      process.kill(-this.#id, signal)
+      return true
+    } catch (error) {
+      return error instanceof Error && 'code' in error && error.code === 'EPERM'
+    }
+  }
+}
+
+const pollMs = 20
+/** How long a process that got KILL may take to vanish before we go on without it. */
+export const afterKillMs = 2_000
+
+/** A control plane that ends in order takes its commands along; they lead their own groups and would live on. */
+const live = new Set<ProcessGroup>()
+const killAll = () => {
+  for (const group of live) group.signal('SIGKILL')
+}
+
+/** The dead whom nobody has buried yet still answer signals: in a container without an init, for ever. */
+async function hasLivingMember(groupId: number): Promise<boolean> {
+  const ids = await readdir('/proc').catch(() => null)
+  if (!ids) return true
+  const states = await Promise.all(
+    ids.filter((id) => /^\d+$/.test(id)).map((id) => readFile(`/proc/${id}/stat`, 'utf8').catch(() => '')),
+  )
+  return states.some((stat) => {
+    // "pid (name) state parent group …", where the name may hold spaces and parentheses.
+    const [state, , group] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    return Number(group) === groupId && state !== 'Z' && state !== 'X'
+  })
+}
