@@ -51,8 +51,9 @@ describe('the folder', () => {
   test('can be taken again once released', async () => {
     const first = await openDataFolder(folder)
     first.release()
-    first.release()
     const second = await openDataFolder(folder)
+    first.release()
+    await expect(openDataFolder(folder)).rejects.toThrow(`pid ${process.pid}`)
     second.release()
     expect(existsSync(join(folder, 'in-use.json'))).toBe(false)
   })

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync }
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type FileLock, takeFileLock } from './file-lock.ts'
+import { takeFileLock } from './file-lock.ts'
 
 /** Another process works on the folder; the message names it. */
 export class DataFolderInUse extends Error {
@@ -32,7 +32,17 @@ export async function openDataFolder(path: string): Promise<DataFolder> {
     lock.release()
     throw error
   }
-  return { path, release: () => release(path, lock) }
+  let held = true
+  return {
+    path,
+    release: () => {
+      if (!held) return
+      held = false
+      // The note goes before the lock: in the other order it could be the next holder's.
+      rmSync(noteFile(path), { force: true })
+      lock.release()
+    },
+  }
 }
 
 /** Who holds the folder. Two containers may share it, and both call themselves pid 1, hence the host name and the times. */
@@ -67,12 +77,6 @@ function writeNote(path: string): void {
   const draft = `${noteFile(path)}.tmp`
   writeFileSync(draft, JSON.stringify(note), { mode: 0o600 })
   renameSync(draft, noteFile(path))
-}
-
-/** The note goes before the lock: in the other order it could be the next holder's. */
-function release(path: string, lock: FileLock): void {
-  rmSync(noteFile(path), { force: true })
-  lock.release()
 }
 
 /** A holder that has just started may not have written its note, and an older note names a dead process: wait for a true one. */
