@@ -105,12 +105,11 @@ export const ProtectBody = Type.Object({
 })
 export type ProtectBody = Static<typeof ProtectBody>
 
-const payload = {
+export const BackupPayload = Type.Object({
   volumes: Type.Union([Type.Literal('all'), Type.Array(text(300, 1), { maxItems: 100 })]),
   databases: oneOf('auto', 'off'),
   exclude: Type.Array(text(300, 1), { maxItems: 100 }),
-}
-export const BackupPayload = Type.Object(payload)
+})
 export type BackupPayload = Static<typeof BackupPayload>
 
 export const BackupPolicy = Type.Object({

@@ -25,6 +25,7 @@ export const migration = {
       .addColumn('finishedAt', 'bigint')
       .execute()
     await sql`create index "jobsQueued" on jobs (priority desc, "runAt", sequence) where status = 'queued'`.execute(db)
+    await sql`create index "jobsUpcoming" on jobs (kind, "runAt") where status = 'queued'`.execute(db)
     await sql`create index "jobsRunning" on jobs ("leaseUntil") where status = 'running'`.execute(db)
     await sql`create index "jobsFinished" on jobs ("finishedAt") where "finishedAt" is not null`.execute(db)
     await sql`create unique index "jobsUniqueKey" on jobs ("uniqueKey") where status in ('queued', 'running')`.execute(db)

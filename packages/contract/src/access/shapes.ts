@@ -1,0 +1,95 @@
+import { type Static, Type } from 'typebox'
+import { levels, permissions, roles } from '../permissions.ts'
+import { filledText, Id, nullable, oneOf, Time } from '../shape.ts'
+
+export const Email = Type.String({ format: 'email', maxLength: 254 })
+/** Long enough to be worth a hash; the upper bound keeps hashing cheap to refuse. */
+export const Password = Type.String({ minLength: 8, maxLength: 200 })
+export const RoleName = oneOf(...roles)
+export const LevelName = oneOf(...levels)
+export const PermissionTag = oneOf(...permissions)
+
+export const User = Type.Object({ id: Id, email: Type.String(), name: nullable(Type.String()), createdAt: Time })
+export type User = Static<typeof User>
+
+export const Organization = Type.Object({
+  id: Id,
+  name: Type.String(),
+  slug: Type.String(),
+  role: nullable(RoleName),
+  memberRepositories: nullable(Type.Array(Type.String())),
+  createdAt: Time,
+})
+export type Organization = Static<typeof Organization>
+
+export const Session = Type.Object({
+  user: User,
+  organization: Organization,
+  role: RoleName,
+  permissions: Type.Array(Type.String()),
+  via: oneOf('session', 'token'),
+  expiresAt: nullable(Time),
+})
+export type Session = Static<typeof Session>
+
+export const Token = Type.Object({
+  id: Id,
+  name: Type.String(),
+  scopes: nullable(Type.Array(Type.String())),
+  projectIds: nullable(Type.Array(Type.String())),
+  lastFour: Type.String(),
+  expiresAt: nullable(Time),
+  lastUsedAt: nullable(Time),
+  createdAt: Time,
+})
+export type Token = Static<typeof Token>
+/** Only the answer that creates a token holds its value. */
+export const NewToken = Type.Object({ ...Token.properties, token: Type.String() })
+
+export const TokenBody = Type.Object({
+  name: filledText(100),
+  scopes: Type.Optional(nullable(Type.Array(PermissionTag, { minItems: 1, uniqueItems: true }))),
+  projectIds: Type.Optional(nullable(Type.Array(Id, { minItems: 1, maxItems: 500, uniqueItems: true }))),
+  expiresInDays: Type.Optional(Type.Integer({ minimum: 1, maximum: 365 })),
+})
+
+export const Member = Type.Object({
+  userId: Id,
+  email: Type.String(),
+  name: nullable(Type.String()),
+  role: RoleName,
+  joinedAt: Time,
+})
+export type Member = Static<typeof Member>
+
+export const Invitation = Type.Object({
+  id: Id,
+  email: Type.String(),
+  role: RoleName,
+  invitedBy: nullable(Id),
+  expiresAt: Time,
+  createdAt: Time,
+})
+export type Invitation = Static<typeof Invitation>
+/** The code is shown once, to the one who invites; only its hash is stored. */
+export const NewInvitation = Type.Object({ ...Invitation.properties, code: Type.String(), url: Type.String() })
+
+export const Grant = Type.Object({ userId: Id, email: Type.String(), level: LevelName, updatedAt: Time })
+export type Grant = Static<typeof Grant>
+
+export const AuditEntry = Type.Object({
+  id: Id,
+  at: Time,
+  action: Type.String(),
+  userId: nullable(Id),
+  userEmail: nullable(Type.String()),
+  tokenId: nullable(Id),
+  ip: nullable(Type.String()),
+  objectKind: nullable(Type.String()),
+  objectId: nullable(Type.String()),
+  changes: Type.Record(Type.String(), Type.Unknown()),
+  requestId: Type.String(),
+  previousHash: Type.String(),
+  hash: Type.String(),
+})
+export type AuditEntry = Static<typeof AuditEntry>

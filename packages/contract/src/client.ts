@@ -1,0 +1,154 @@
+import type { ErrorBody, ErrorCode, FieldProblem } from './errors.ts'
+import { readEvents } from './event-stream.ts'
+import type { AnyRoute, BodyOf, EventsOf, ParamsOf, QueryOf, ReplyOf } from './route.ts'
+
+/** The typed way in for browsers and Node: a row of the table and its input give the row's reply or its stream. */
+export function createClient(options: ClientOptions) {
+  const send = createSender(options)
+
+  async function call<T extends AnyRoute>(row: T, ...[input]: Input<CallInput<T>>): Promise<ReplyOf<T>> {
+    const response = await send(row, input ?? {}, 'application/json')
+    if (!response.ok) throw await errorOf(response)
+    if (response.status === 204) return undefined as ReplyOf<T>
+    return (await readReply(response)) as ReplyOf<T>
+  }
+
+  /** One connection's events; connecting again, with `lastEventId`, is the caller's business. */
+  async function* stream<T extends AnyRoute>(row: T, ...[input]: Input<StreamInput<T>>): AsyncGenerator<StreamEventOf<T>, void> {
+    const response = await send(row, input ?? {}, 'text/event-stream')
+    if (!response.ok) throw await errorOf(response)
+    if (!response.body || !contentType(response).startsWith('text/event-stream')) throw unreadable(response)
+    for await (const { id, event, data } of readEvents(response.body))
+      yield { id, event, data: parseJson(data, response) } as StreamEventOf<T>
+  }
+
+  return { call, stream }
+}
+
+export type Client = ReturnType<typeof createClient>
+
+export interface ClientOptions {
+  /** Where the instance is, without `/api`; empty in a page that the instance itself serves. */
+  baseUrl: string
+  token?: string
+  organizationId?: string
+  fetch?: (url: string, init: RequestInit) => Promise<Response>
+  headers?: Record<string, string>
+}
+
+type Needed<K extends string, V> = Record<never, never> extends V ? { [P in K]?: V } : { [P in K]: V }
+
+type Common<T extends AnyRoute> = Needed<'params', ParamsOf<T>> & Needed<'query', QueryOf<T>> & { abort?: AbortSignal }
+export type CallInput<T extends AnyRoute> = Common<T> &
+  ([BodyOf<T>] extends [undefined] ? { body?: undefined } : Needed<'body', BodyOf<T>>) & { upload?: BodyInit }
+export type StreamInput<T extends AnyRoute> = Common<T> & { lastEventId?: string }
+/** Input may be left out where nothing in it is needed. */
+type Input<I> = Record<never, never> extends I ? [input?: I] : [input: I]
+
+export type StreamEventOf<T extends AnyRoute> = {
+  [K in keyof EventsOf<T> & string]: { id: string | null; event: K; data: EventsOf<T>[K] }
+}[keyof EventsOf<T> & string]
+
+/** What the API answered instead of success. */
+export class ApiError extends Error {
+  override readonly name = 'ApiError'
+  readonly status: number
+  readonly code: ErrorCode | 'unreadable_reply'
+  readonly field: string | undefined
+  readonly details: readonly FieldProblem[]
+  /** With `forbidden`: the permission tag that was missing. */
+  readonly permission: string | undefined
+  readonly requestId: string | undefined
+  /** With `rate_limited`: when to try again. */
+  readonly retryAfterSeconds: number | undefined
+
+  constructor(response: Response, body: Partial<Omit<ErrorBody, 'code'>> & { code: ApiError['code'] }) {
+    super(body.error ?? `The server answered ${response.status} ${response.statusText}`.trim())
+    this.status = response.status
+    this.code = body.code
+    this.field = body.field
+    this.details = body.details ?? []
+    this.permission = body.permission
+    this.requestId = response.headers.get('x-request-id') ?? undefined
+    const seconds = Number.parseInt(response.headers.get('retry-after') ?? '', 10)
+    this.retryAfterSeconds = Number.isNaN(seconds) ? undefined : seconds
+  }
+}
+
+/** The row's path with its params and query filled in, below `/api`. */
+export function pathOf(row: AnyRoute, params: Record<string, string> = {}, query: Record<string, unknown> = {}): string {
+  const path = row.path.replace(/:(\w+)/g, (_, name: string) => segment(row, name, params[name]))
+  const search = new URLSearchParams()
+  for (const [name, value] of Object.entries(query))
+    for (const one of Array.isArray(value) ? value : [value])
+      if (one !== undefined && one !== null) search.append(name, String(one))
+  return search.size > 0 ? `${path}?${search}` : path
+}
+
+/** URL parsers resolve `.` and `..` even when they are percent-encoded, so such a value would reach another route. */
+function segment(row: AnyRoute, name: string, value: string | undefined): string {
+  if (!value || value === '.' || value === '..') throw new TypeError(`${row.at}: "${value ?? ''}" cannot be used as ${name}`)
+  return encodeURIComponent(value)
+}
+
+interface AnyInput {
+  params?: Record<string, string>
+  query?: Record<string, unknown>
+  body?: unknown
+  upload?: BodyInit
+  lastEventId?: string
+  abort?: AbortSignal
+}
+
+function createSender({
+  baseUrl,
+  token,
+  organizationId,
+  fetch = (url, init) => globalThis.fetch(url, init),
+  headers,
+}: ClientOptions) {
+  const root = `${baseUrl.replace(/\/+$/, '')}/api`
+  const always = {
+    ...headers,
+    ...(token ? { authorization: `Bearer ${token}` } : {}),
+    ...(organizationId ? { 'x-organization-id': organizationId } : {}),
+  }
+  return (row: AnyRoute, input: AnyInput, accept: string): Promise<Response> => {
+    const init: RequestInit & { duplex?: 'half' } = {
+      method: row.method,
+      headers: { ...always, accept, ...headersFor(row, input) },
+    }
+    if (input.abort) init.signal = input.abort
+    if (input.upload !== undefined) {
+      init.body = input.upload
+      init.duplex = 'half' // a stream as the body is sent while it is read
+    } else if (input.body !== undefined) init.body = JSON.stringify(input.body)
+    return fetch(root + pathOf(row, input.params, input.query), init)
+  }
+}
+
+function headersFor(row: AnyRoute, input: AnyInput): Record<string, string> {
+  const type = input.upload !== undefined ? row.upload?.contentType : input.body !== undefined ? 'application/json' : undefined
+  return { ...(type ? { 'content-type': type } : {}), ...(input.lastEventId ? { 'last-event-id': input.lastEventId } : {}) }
+}
+
+const contentType = (response: Response) => response.headers.get('content-type') ?? ''
+
+const unreadable = (response: Response) => new ApiError(response, { code: 'unreadable_reply' })
+
+function parseJson(text: string, response: Response): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw unreadable(response)
+  }
+}
+
+const readReply = async (response: Response) => parseJson(await response.text(), response)
+
+/** Something between client and server may have answered with a page of its own. */
+async function errorOf(response: Response): Promise<ApiError> {
+  const body = await readReply(response).catch(() => undefined)
+  if (typeof body !== 'object' || body === null || typeof (body as ErrorBody).code !== 'string') return unreadable(response)
+  return new ApiError(response, body as ErrorBody)
+}

@@ -1,0 +1,43 @@
+import { access } from './access/rows.ts'
+import { backups } from './backups/rows.ts'
+import { cloud } from './cloud/rows.ts'
+import { deployments } from './deployments/rows.ts'
+import { gitHost } from './git-host/rows.ts'
+import { instance } from './instance/rows.ts'
+import { migration } from './migration/rows.ts'
+import { notifications } from './notifications/rows.ts'
+import { projects } from './projects/rows.ts'
+import type { AnyRoute } from './route.ts'
+import { servers } from './servers/rows.ts'
+
+/** The whole table. */
+export const contract = { instance, access, projects, deployments, gitHost, notifications, backups, servers, migration, cloud }
+
+export type ModuleName = keyof typeof contract
+
+export interface TableEntry {
+  module: ModuleName
+  name: string
+  row: AnyRoute
+}
+
+/** Every row with the module and the name it has there. */
+export const table: readonly TableEntry[] = Object.entries(contract).flatMap(([module, rows]) =>
+  Object.entries(rows).map(([name, row]) => ({ module: module as ModuleName, name, row: row as AnyRoute })),
+)
+
+export * from './access/shapes.ts'
+export * from './backups/shapes.ts'
+export * from './cloud/shapes.ts'
+export * from './deployments/shapes.ts'
+export * from './errors.ts'
+export * from './git-host/shapes.ts'
+export * from './limits.ts'
+export * from './migration/shapes.ts'
+export * from './notifications/categories.ts'
+export * from './notifications/shapes.ts'
+export * from './permissions.ts'
+export * from './projects/shapes.ts'
+export * from './route.ts'
+export * from './servers/shapes.ts'
+export * from './states.ts'

@@ -1,0 +1,27 @@
+/** Numbers of the spec and the contract, in one place. */
+export const limits = {
+  bodyBytes: 1024 * 1024,
+  tarballBytes: 300 * 1000 * 1000,
+  unpackedBytes: 2 * 1000 * 1000 * 1000,
+  uploadSessionSeconds: 60 * 60,
+  cpuCoresMaximum: 4,
+  listDefault: 100,
+  listMaximum: 500,
+  deliveriesDefault: 50,
+  deliveriesMaximum: 200,
+  envKeyCharacters: 256,
+  envValueBytes: 64 * 1024,
+  streamTokenSeconds: 60,
+  oauthStateSeconds: 600,
+  cloneTokenSeconds: 55 * 60,
+} as const
+
+/** Requests a minute; public ones count per address, `signedIn` per user. */
+export const rateLimits = {
+  publicWebhook: 120,
+  login: 10,
+  public: 300,
+  signedIn: 3000,
+} as const
+
+export type RateLimitName = keyof typeof rateLimits

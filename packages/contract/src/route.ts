@@ -1,0 +1,123 @@
+import type { Static, TObject, TSchema } from 'typebox'
+import type { ErrorCode } from './errors.ts'
+import type { RateLimitName } from './limits.ts'
+import type { Level, Permission } from './permissions.ts'
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+
+/** What a path can name; the guard loads it in the caller's organisation before the handler runs. */
+export type ObjectKind =
+  | 'project'
+  | 'environment'
+  | 'routeRule'
+  | 'uploadSession'
+  | 'deployment'
+  | 'channel'
+  | 'subscription'
+  | 'delivery'
+  | 'backupDestination'
+  | 'backupPolicy'
+  | 'backupRun'
+  | 'backupRestore'
+  | 'server'
+  | 'token'
+  | 'organization'
+  | 'member'
+  | 'invitation'
+
+/** Kinds that belong to a project: a grant on that project decides the caller's level on them. */
+export const projectScoped: ReadonlySet<ObjectKind> = new Set<ObjectKind>([
+  'project',
+  'environment',
+  'routeRule',
+  'deployment',
+  'backupPolicy',
+  'backupRun',
+  'backupRestore',
+])
+
+type At = `${Method} /${string}`
+
+interface Row<B, Q, R, E, O> {
+  summary: string
+  /** The tag a caller must have; a row has either this or `public`. */
+  permission?: Permission
+  public?: true
+  /** The object that the path names: 404 when it is not in the caller's organisation. */
+  on?: O
+  /** The level on that object, else 403. The tag's own level is always asked for as well. */
+  needs?: Level
+  /** Not mounted on the cloud service: a true 404 there. */
+  selfHostedOnly?: true
+  query?: Q
+  body?: B
+  /** The body may be left out altogether. */
+  bodyOptional?: true
+  /** Raw bytes instead of JSON; they reach the handler as a stream. */
+  upload?: { contentType: string; limitBytes: number }
+  returns?: R
+  status?: 200 | 201 | 202 | 204
+  /** A second success status: `ensure` answers 201 when it created. */
+  alsoStatus?: 201
+  /** Server-sent events: event name → its data. */
+  stream?: E
+  /** The stream also opens with `?token=`, a single-use token minted by another route. */
+  streamToken?: true
+  errors?: readonly ErrorCode[]
+  /** Every failure is the same 404, byte for byte. */
+  conceal?: true
+  rateLimit?: RateLimitName
+  /** A browser navigates here: the answer is a redirect or a page. */
+  browser?: true
+  /** Raw body kept for a signature check. */
+  rawBody?: true
+  /** The same route under another method or path. */
+  alsoAt?: readonly At[]
+}
+
+export interface Route<
+  A extends string = string,
+  B extends TSchema = TSchema,
+  Q extends TObject = TObject,
+  R extends TSchema = TSchema,
+  E extends Record<string, TSchema> = Record<string, TSchema>,
+  O extends ObjectKind = ObjectKind,
+> extends Row<B, Q, R, E, O> {
+  at: A
+  method: Method
+  path: string
+}
+
+/** One row of the table: everything the server, the client, the reference and the tests need to know of a route. */
+export function route<
+  const A extends At,
+  B extends TSchema = never,
+  Q extends TObject = never,
+  R extends TSchema = never,
+  E extends Record<string, TSchema> = never,
+  const O extends ObjectKind = never,
+>(at: A, row: Row<B, Q, R, E, O>): Route<A, B, Q, R, E, O> {
+  const [method, path] = at.split(' ') as [Method, string]
+  if (!row.permission === !row.public) throw new Error(`${at}: a row has either a permission or is public`)
+  return { ...row, at, method, path }
+}
+
+type ParamNames<A extends string> = A extends `${string}:${infer P}/${infer Rest}`
+  ? P | ParamNames<`/${Rest}`>
+  : A extends `${string}:${infer P}`
+    ? P
+    : never
+
+// biome-ignore lint/suspicious/noExplicitAny: rows of all shapes meet here
+export type AnyRoute = Route<string, any, any, any, any, any>
+export type Rows = Record<string, AnyRoute>
+
+export type ParamsOf<T extends AnyRoute> = { [K in ParamNames<T['at']>]: string }
+export type BodyOf<T extends AnyRoute> = Of<NonNullable<T['body']>, undefined>
+export type QueryOf<T extends AnyRoute> = Of<NonNullable<T['query']>, Record<string, never>>
+export type ReplyOf<T extends AnyRoute> = Of<NonNullable<T['returns']>, undefined>
+/** Event name → its data. */
+export type EventsOf<T extends AnyRoute> = { [K in keyof NonNullable<T['stream']>]: Static<NonNullable<T['stream']>[K]> }
+export type ObjectOf<T extends AnyRoute> = NonNullable<T['on']>
+
+type Of<S, Otherwise> = [S] extends [never] ? Otherwise : S extends TSchema ? Static<S> : Otherwise

@@ -1,0 +1,258 @@
+import { Value } from 'typebox/value'
+import { describe, expect, test } from 'vitest'
+import { type AnyRoute, type ModuleName, table } from './index.ts'
+
+/** The spec's tables: method and path, permission, and `SH` where only a self-hosted instance serves it. */
+const spec: Partial<Record<ModuleName, string>> = {
+  projects: `
+    GET /projects | project:list
+    POST /projects | project:write
+    GET /projects/home | project:list
+    POST /projects/ensure | project:write
+    GET /projects/local | project:list | SH
+    POST /projects/scan | project:write | SH
+    POST /projects/import | project:write | SH
+    GET /projects/:id | project:read
+    PATCH /projects/:id | project:write
+    DELETE /projects/:id | project:admin
+    GET /projects/:id/info | project:read
+    GET /projects/:id/deletion-preview | project:read
+    GET /projects/:id/environments | project:read
+    POST /projects/:id/environments | project:write
+    POST /projects/:id/options | project:write
+    POST /projects/:id/enable | project:write
+    POST /projects/:id/disable | project:write
+    POST /projects/:id/routing/retry | project:write
+    GET /projects/:id/env | project:read
+    PATCH /projects/:id/env | project:write
+    GET /projects/:id/clone-token | project:read
+    PATCH /projects/:id/clone-token | project:admin
+    GET /projects/:id/git | project:read
+    GET /projects/:id/commit-status | project:read
+    POST /projects/:id/git/link | project:write
+    GET /projects/:id/branches | project:read
+    POST /projects/:id/auto-deploy | project:write
+    POST /projects/:id/webhook-domain | project:write
+    POST /projects/:id/branch | project:write
+    GET /projects/:id/resources | project:read
+    PATCH /projects/:id/resources | project:write
+    POST /projects/:id/resources | project:write
+    POST /projects/:id/sleep-mode | project:write
+    GET /projects/:id/deployments | project:deployment:list
+    POST /projects/:id/deployment-session | project:read
+    POST /projects/:id/connect | project:write
+    GET /projects/:id/logs | project:read
+    GET /projects/:id/logs/stream | project:read
+    GET /projects/:id/server-logs/recent | project:read
+    GET /projects/:id/server-logs/stream-token | project:read
+    GET /projects/:id/server-logs/stream | project:read
+    GET /projects/:id/route-rules | project:read | SH
+    POST /projects/:id/route-rules | project:write | SH
+    PATCH /projects/:id/route-rules/:ruleId | project:write | SH
+    DELETE /projects/:id/route-rules/:ruleId | project:write | SH
+    POST /projects/folder/session | project:write
+    POST /projects/folder/upload/:sessionId | project:write | SH
+    POST /projects/folder/scan/:sessionId | project:write
+    POST /projects/:id/transfer/to-cloud | project:admin | SH
+    POST /projects/:id/transfer/to-self-hosted | project:admin | SH
+  `,
+  gitHost: `
+    GET /gitprovider/status | gitprovider:read
+    GET /gitprovider/home | gitprovider:read
+    GET /gitprovider/local-status | gitprovider:read | SH
+    GET /gitprovider/connect/poll | gitprovider:read | SH
+    POST /gitprovider/connect | gitprovider:write
+    GET /gitprovider/connect/redirect | public
+    POST /gitprovider/disconnect | gitprovider:admin
+    GET /gitprovider/repos | gitprovider:list
+    POST /gitprovider/repos | gitprovider:write
+    GET /gitprovider/orgs/:org/repos | gitprovider:list
+    GET /gitprovider/repos/:owner/:repo | gitprovider:read
+    DELETE /gitprovider/repos/:owner/:repo | gitprovider:admin
+    GET /gitprovider/repos/:owner/:repo/branches | gitprovider:list
+    GET /gitprovider/repos/:owner/:repo/clone-token | gitprovider:read
+    GET /gitprovider/repos/:owner/:repo/files | gitprovider:list
+    GET /gitprovider/repos/:owner/:repo/file | gitprovider:read
+    GET /gitprovider/repos/:owner/:repo/webhooks | gitprovider:list
+    POST /gitprovider/repos/:owner/:repo/webhooks | gitprovider:write
+    DELETE /gitprovider/repos/:owner/:repo/webhooks | gitprovider:admin
+  `,
+  notifications: `
+    GET /notifications/categories | notifications:read
+    GET /notifications/channels | notifications:read
+    POST /notifications/channels | notifications:write
+    PATCH /notifications/channels/:id | notifications:write
+    DELETE /notifications/channels/:id | notifications:write
+    GET /notifications/subscriptions | notifications:read
+    PUT /notifications/subscriptions | notifications:write
+    DELETE /notifications/subscriptions/:id | notifications:write
+    GET /notifications/defaults | notifications:read
+    PUT /notifications/defaults | notifications:admin
+    GET /notifications/deliveries | notifications:read
+    GET /notifications/deliveries/unseen-count | notifications:read
+    POST /notifications/deliveries/:id/seen | notifications:write
+  `,
+  backups: `
+    GET /projects/:projectId/backup-policies | project:write
+    POST /projects/:projectId/backup-policies | project:write
+    PATCH /backup-policies/:policyId | backup_destination:backup_policy:write
+    DELETE /backup-policies/:policyId | backup_destination:backup_policy:write
+    POST /backup-policies/:policyId/run | backup_destination:backup_policy:write
+    GET /projects/:projectId/backup-runs | project:write
+    GET /backup-runs/:runId | backup_destination:backup_run:read
+    GET /backup-runs/:runId/stream | backup_destination:backup_run:read
+    POST /backup-runs/:runId/protect | backup_destination:backup_run:write
+    POST /backup-runs/:runId/restore/prepare | backup_destination:backup_run:write
+    POST /backup-restores/:restoreId/apply | backup_destination:backup_restore:write
+    POST /backup-restores/:restoreId/cancel | backup_destination:backup_restore:write
+    GET /backup-restores/:restoreId | backup_destination:backup_restore:read
+    GET /backup-restores/:restoreId/stream | backup_destination:backup_restore:read
+    POST /webhooks/backup | public
+  `,
+  migration: `
+    POST /migration/scan | server:write | SH
+    POST /migration/adopt | server:write | SH
+  `,
+}
+
+/** What the contract adds to the spec. */
+const extra: Partial<Record<ModuleName, string>> = {
+  instance: `
+    GET /health | public
+  `,
+  access: `
+    POST /auth/login | public
+    POST /auth/logout | public
+    GET /auth/session | organization:read
+    POST /auth/setup | public
+    GET /tokens | token:list
+    POST /tokens | token:write
+    DELETE /tokens/:id | token:write
+    PUT /projects/:id/grants | project:admin
+    GET /audit-log | audit:list
+  `,
+  deployments: `
+    POST /deployments/build/access | project:write
+    GET /deployments | project:deployment:list
+    GET /deployments/:id | project:read
+    GET /deployments/:id/logs | project:read
+    GET /deployments/:id/stream | project:read
+    POST /deployments/:id/cancel | project:write
+    POST /deployments/:id/redeploy | project:write
+    POST /deployments/:id/rollback | project:write
+  `,
+  gitHost: `
+    POST /webhooks/git/:provider | public
+  `,
+  notifications: `
+    POST /notifications/channels/:id/test | notifications:write
+    GET /notifications/stream | notifications:read
+  `,
+  backups: `
+    GET /backup-destinations | backup_destination:list
+    POST /backup-destinations | backup_destination:write
+    GET /backup-destinations/:id | backup_destination:read
+    PATCH /backup-destinations/:id | backup_destination:write
+    DELETE /backup-destinations/:id | backup_destination:admin
+    POST /backup-destinations/:id/check | backup_destination:write
+  `,
+  servers: `
+    GET /servers | server:list
+    POST /servers | server:write
+    GET /servers/:id | server:read
+    PATCH /servers/:id | server:write
+    DELETE /servers/:id | server:admin
+    POST /servers/:id/check | server:write
+  `,
+  cloud: `
+    PUT /cloud/link | cloud:admin | SH
+    GET /cloud/link | cloud:read | SH
+    DELETE /cloud/link | cloud:admin | SH
+  `,
+}
+
+const linesOf = (text = '') =>
+  text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+
+const lineOf = (row: AnyRoute, at: string) => [at, row.permission ?? 'public', ...(row.selfHostedOnly ? ['SH'] : [])].join(' | ')
+
+const declared = (module: ModuleName) =>
+  table
+    .filter((entry) => entry.module === module)
+    .flatMap(({ row }) => [row.at as string, ...(row.alsoAt ?? [])].map((at) => lineOf(row, at)))
+
+describe('the table against the spec', () => {
+  test('counts all 99 routes of the spec', () => {
+    expect(Object.values(spec).flatMap(linesOf)).toHaveLength(99)
+  })
+
+  test.each(Object.keys(spec) as ModuleName[])('%s: every route, its tag and its SH mark, in the order of the spec', (module) => {
+    const asked = linesOf(spec[module])
+    expect(declared(module).filter((line) => asked.includes(line))).toEqual(asked)
+  })
+
+  test.each(Object.keys(extra) as ModuleName[])('%s: every route that the contract adds', (module) => {
+    const lines = declared(module)
+    for (const line of linesOf(extra[module])) expect(lines).toContain(line)
+  })
+
+  test('the modules whose routes are all named by the spec or the contract have no others', () => {
+    for (const module of [
+      'projects',
+      'deployments',
+      'gitHost',
+      'notifications',
+      'backups',
+      'servers',
+      'migration',
+      'cloud',
+    ] as const)
+      expect(declared(module).toSorted()).toEqual([...linesOf(spec[module]), ...linesOf(extra[module])].toSorted())
+  })
+
+  test('the former full-replace PUT on a project env route does not exist', () => {
+    expect(table.filter(({ row }) => row.path === '/projects/:id/env').map(({ row }) => row.method)).toEqual(['GET', 'PATCH'])
+  })
+})
+
+describe('every row', () => {
+  test('is the only one at its place, however its params are called', () => {
+    const places = table.flatMap(({ row }) => [row.at, ...(row.alsoAt ?? [])]).map((at: string) => at.replace(/:\w+/g, ':'))
+    expect(places).toEqual([...new Set(places)])
+  })
+
+  test('answers with a body, a stream or a page, or with 204 and nothing', () => {
+    const wrong = table.filter(({ row }) => {
+      const answers = [row.returns, row.stream, row.browser, row.status === 204].filter(Boolean)
+      return answers.length !== 1
+    })
+    expect(wrong.map(({ row }) => row.at)).toEqual([])
+  })
+
+  test('that asks for a level names the object it is asked on', () => {
+    expect(table.filter(({ row }) => row.needs && !row.on).map(({ row }) => row.at)).toEqual([])
+  })
+
+  test('that names an object has its id in the path', () => {
+    expect(table.filter(({ row }) => row.on && !row.path.includes(':')).map(({ row }) => row.at)).toEqual([])
+  })
+
+  test('that gives a list with a cursor takes limit and cursor', () => {
+    const wrong = table.filter(({ row }) => {
+      const paged = row.method === 'GET' && row.returns?.properties?.nextCursor !== undefined
+      return paged && !(row.query?.properties?.limit && row.query.properties.cursor)
+    })
+    expect(wrong.map(({ row }) => row.at)).toEqual([])
+  })
+
+  test('that changes nothing takes no body', () => {
+    expect(table.filter(({ row }) => row.method === 'GET' && (row.body || row.upload)).map(({ row }) => row.at)).toEqual([])
+  })
+
+  test('whose body may be left out asks for no field', () => {
+    expect(table.filter(({ row }) => row.bodyOptional && !Value.Check(row.body, {})).map(({ row }) => row.at)).toEqual([])
+  })
+})

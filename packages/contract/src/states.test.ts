@@ -1,0 +1,61 @@
+import { describe, expect, test } from 'vitest'
+import {
+  canMove,
+  deploymentMoves,
+  type Moves,
+  restoreMoves,
+  runMoves,
+  settledDeployment,
+  sourcesOf,
+  terminalDeployment,
+  terminalRestore,
+  terminalRun,
+  terminalStatuses,
+} from './states.ts'
+
+const machines: [name: string, moves: Moves<string>, start: string, ends: ReadonlySet<string>][] = [
+  ['run', runMoves, 'queued', terminalRun],
+  ['restore', restoreMoves, 'staged', terminalRestore],
+  ['deployment', deploymentMoves, 'queued', terminalDeployment],
+]
+
+describe.each(machines)('the %s machine', (_, moves, start, ends) => {
+  test('a terminal status is final, and only those are', () => {
+    for (const from of Object.keys(moves)) {
+      const leaves = Object.keys(moves).some((to) => canMove(moves, from, to))
+      expect([from, leaves]).toEqual([from, !ends.has(from)])
+    }
+  })
+
+  test('every status is reached from the first one and none moves to itself', () => {
+    const reached = new Set([start])
+    for (const from of reached) for (const to of moves[from] ?? []) reached.add(to)
+    expect([...reached].sort()).toEqual(Object.keys(moves).sort())
+    for (const status of Object.keys(moves)) expect(canMove(moves, status, status)).toBe(false)
+  })
+
+  test('every status that is not terminal can end as failed', () => {
+    const open = Object.keys(moves).filter((status) => !ends.has(status) && status !== 'live')
+    expect(sourcesOf(moves, 'failed').sort()).toEqual(open.sort())
+  })
+})
+
+test('terminal statuses of runs and restores: succeeded, failed, cancelled, server_error', () => {
+  expect([...terminalStatuses]).toEqual(['succeeded', 'failed', 'cancelled', 'server_error'])
+  expect([...terminalRun].sort()).toEqual([...terminalStatuses].sort())
+  expect([...terminalRestore].sort()).toEqual([...terminalStatuses].sort())
+})
+
+test('a restore that is staged or in flight can be cancelled', () => {
+  expect(sourcesOf(restoreMoves, 'cancelled')).toEqual(['staged', 'applying'])
+})
+
+test('succeeded is reached only from the last step', () => {
+  expect(sourcesOf(runMoves, 'succeeded')).toEqual(['verifying'])
+  expect(sourcesOf(restoreMoves, 'succeeded')).toEqual(['applying'])
+  expect(sourcesOf(deploymentMoves, 'live')).toEqual(['deploying'])
+})
+
+test('a deployment is settled when it is live or has ended', () => {
+  expect([...settledDeployment].sort()).toEqual(['cancelled', 'failed', 'live', 'superseded'])
+})

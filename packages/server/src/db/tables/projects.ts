@@ -1,0 +1,126 @@
+import type { HealthCheck, Resources, Service, Volume } from '@berth/contract'
+import type { Selectable } from 'kysely'
+import type { Flag, JsonText, Millis } from '../columns.ts'
+
+export interface ProjectsTable {
+  id: string
+  organizationId: string
+  name: string
+  slug: string
+  type: 'app' | 'static' | 'worker' | 'services'
+  enabled: Flag
+  /** Set when deletion has begun; from then on only the deletion job touches the project. */
+  deletingSince: Millis | null
+
+  gitProvider: string | null
+  gitOwner: string | null
+  gitRepo: string | null
+  gitBranch: string | null
+  gitUrl: string | null
+  localPath: string | null
+  uploadSessionId: string | null
+  cloneToken: string | null
+  cloneTokenLastFour: string | null
+  cloneTokenSetAt: Millis | null
+
+  framework: string | null
+  packageManager: string | null
+  installCommand: string | null
+  buildCommand: string | null
+  startCommand: string | null
+  outputDirectory: string | null
+  rootDirectory: string | null
+  dockerfilePath: string | null
+  composePath: string | null
+  buildImage: string | null
+  port: number
+  healthCheck: JsonText<HealthCheck> | null
+  volumes: JsonText<Volume[]>
+  services: JsonText<Service[]>
+  resources: JsonText<Pick<Resources, 'production' | 'build'>>
+  sleepMode: 'auto_sleep' | 'always_on'
+  autoDeploy: Flag
+  previews: Flag
+  rollbackWindow: number
+  webhookDomain: string | null
+  serverId: string | null
+
+  createdAt: Millis
+  updatedAt: Millis
+}
+
+export interface EnvironmentsTable {
+  id: string
+  projectId: string
+  name: string
+  slug: string
+  type: 'production' | 'preview' | 'development'
+  branch: string | null
+  createdAt: Millis
+}
+
+export interface EnvVariablesTable {
+  projectId: string
+  /** The environment's slug. */
+  environment: string
+  key: string
+  /** Always encrypted; `isSecret` only says whether a read may show it. */
+  value: string
+  isSecret: Flag
+  updatedAt: Millis
+}
+
+export interface DomainsTable {
+  id: string
+  projectId: string
+  hostname: string
+  isPrimary: Flag
+  tls: 'none' | 'pending' | 'active' | 'error'
+  state: 'synced' | 'pending' | 'error'
+  reason: string | null
+  createdAt: Millis
+}
+
+export interface RouteRulesTable {
+  id: string
+  projectId: string
+  kind: 'rate-limit' | 'ban' | 'allow-deny'
+  enabled: Flag
+  pathPrefix: string | null
+  hostname: string | null
+  dryRun: Flag
+  expiresAt: Millis | null
+  config: JsonText
+  hits: number
+  createdAt: Millis
+  updatedAt: Millis
+}
+
+export interface UploadSessionsTable {
+  id: string
+  organizationId: string
+  createdBy: string
+  hints: JsonText
+  /** `open` until a good tarball has arrived whole. */
+  status: 'open' | 'received'
+  sizeBytes: number | null
+  files: number | null
+  expiresAt: Millis
+  createdAt: Millis
+}
+
+export interface ProjectsTables {
+  projects: ProjectsTable
+  environments: EnvironmentsTable
+  envVariables: EnvVariablesTable
+  domains: DomainsTable
+  routeRules: RouteRulesTable
+  uploadSessions: UploadSessionsTable
+}
+
+export type ProjectRow = Selectable<ProjectsTable>
+export type EnvironmentRow = Selectable<EnvironmentsTable>
+export type EnvVariableRow = Selectable<EnvVariablesTable>
+export type DomainRow = Selectable<DomainsTable>
+export type RouteRuleRow = Selectable<RouteRulesTable>
+export type UploadSessionRow = Selectable<UploadSessionsTable>

@@ -1,0 +1,50 @@
+import type { AnyRoute } from '@berth/contract'
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { BadCursor } from '../db/pages.ts'
+import { Failure } from '../failure.ts'
+
+/** Every failure leaves here, in the one shape. */
+export function answerErrors(app: FastifyInstance): void {
+  app.setErrorHandler<FastifyError>((error, request, reply) => answer(asFailure(error), request, reply))
+  app.setNotFoundHandler((request, reply) =>
+    answer(new Failure('not_found', { words: 'There is no such route' }), request, reply),
+  )
+}
+
+function answer(failure: Failure, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const row = (request.routeOptions.config as { row?: AnyRoute } | undefined)?.row
+  logFailure(failure, request)
+  if (reply.raw.headersSent) {
+    reply.raw.destroy()
+    return reply
+  }
+  const shown = row?.conceal && failure.code !== 'rate_limited' ? new Failure('not_found') : failure
+  if (shown.particulars.retryAfterSeconds) reply.header('retry-after', shown.particulars.retryAfterSeconds)
+  return reply.status(shown.status).type('application/json; charset=utf-8').serializer(JSON.stringify).send(shown.body())
+}
+
+function logFailure(failure: Failure, request: FastifyRequest): void {
+  const about = { method: request.method, route: request.routeOptions.url, code: failure.code, status: failure.status }
+  if (failure.status >= 500) request.log.error({ ...about, err: failure.particulars.cause ?? failure }, 'request failed')
+  else request.log.debug({ ...about, field: failure.particulars.field }, 'request refused')
+}
+
+const ofFastify: Record<string, (error: FastifyError) => Failure> = {
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: () => new Failure('unsupported_media_type'),
+  FST_ERR_CTP_BODY_TOO_LARGE: () => new Failure('payload_too_large'),
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: () => new Failure('validation_failed', { words: 'The body is not as long as it says' }),
+  FST_ERR_BAD_URL: () => new Failure('not_found', { words: 'There is no such route' }),
+  FST_ERR_MAX_LIMIT_REACHED: () => new Failure('not_found'),
+}
+
+export function asFailure(error: unknown): Failure {
+  if (error instanceof Failure) return error
+  if (error instanceof BadCursor)
+    return new Failure('validation_failed', {
+      field: 'cursor',
+      words: 'cursor: is not one of ours',
+      details: [{ field: 'cursor', message: 'is not one of ours' }],
+    })
+  const known = ofFastify[(error as FastifyError).code]
+  return known ? known(error as FastifyError) : new Failure('internal', { cause: error })
+}

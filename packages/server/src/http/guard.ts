@@ -1,0 +1,67 @@
+import {
+  type AnyRoute,
+  type Level,
+  levelOfRole,
+  levelOfTag,
+  type ObjectKind,
+  type Permission,
+  projectScoped,
+  reaches,
+  tagsOf,
+} from '@berth/contract'
+import type { FastifyRequest } from 'fastify'
+import { fail } from '../failure.ts'
+import type { Caller, Loaders } from './handler.ts'
+
+/** What the guard asks of the access module. */
+export interface Gatekeeper {
+  /** The caller behind a request's credential; null when there is none that is good. */
+  authenticate(request: FastifyRequest): Promise<Caller | null>
+  /** The caller's own level on a project where a grant says so, else undefined. */
+  grantedLevel(caller: Caller, projectId: string): Promise<Level | undefined>
+  /** The highest level that any grant gives the caller. */
+  highestGrant(caller: Caller): Promise<Level | undefined>
+}
+
+/** Before anything of the body is read: does the caller hold the row's tag? */
+export async function checkTag(row: AnyRoute, caller: Caller, gatekeeper: Gatekeeper): Promise<void> {
+  const tag = row.permission as Permission
+  const refused = () => fail('forbidden', { permission: tag, words: `This needs the permission ${tag}` })
+  if (caller.scopes && !caller.scopes.has(tag)) refused()
+  if (tagsOf(caller.role).has(tag)) return
+  // A grant on one project can stand in for the role; which project is judged once it is loaded.
+  if (!row.on || !projectScoped.has(row.on)) refused()
+  const highest = await gatekeeper.highestGrant(caller)
+  if (!highest || !reaches(highest, levelOfTag(tag))) refused()
+}
+
+/** After the shape was checked: loads what the path names and judges the caller's level on it. */
+export async function loadObject(
+  row: AnyRoute,
+  params: Record<string, string>,
+  caller: Caller,
+  { loaders, gatekeeper }: { loaders: Loaders; gatekeeper: Gatekeeper },
+): Promise<{ object: object; level: Level }> {
+  const kind = row.on as ObjectKind
+  const load = loaders[kind]
+  if (!load) throw new Error(`${row.at}: nothing loads a ${kind}`)
+  const object = await load(params, caller)
+  if (!object) fail('not_found')
+  const projectId = projectOf(kind, object)
+  if (projectId && caller.projectIds && !caller.projectIds.has(projectId)) fail('not_found')
+  const level = (projectId ? await gatekeeper.grantedLevel(caller, projectId) : undefined) ?? levelOfRole[caller.role]
+  const needed = neededLevel(row)
+  if (projectScoped.has(kind) && !reaches(level, needed))
+    fail('forbidden', { permission: row.permission, words: `This needs ${needed} on the project` })
+  return { object, level }
+}
+
+const neededLevel = (row: AnyRoute): Level => {
+  const ofTag = levelOfTag(row.permission as Permission)
+  return row.needs && reaches(row.needs, ofTag) ? row.needs : ofTag
+}
+
+function projectOf(kind: ObjectKind, object: object): string | undefined {
+  if (!projectScoped.has(kind)) return undefined
+  return kind === 'project' ? (object as { id: string }).id : (object as { projectId: string }).projectId
+}

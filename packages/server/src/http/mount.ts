@@ -1,0 +1,209 @@
+import { type AnyRoute, limits, type Rows } from '@berth/contract'
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
+import { fail } from '../failure.ts'
+import { checkTag, type Gatekeeper, loadObject } from './guard.ts'
+import type { Caller, Handler, Loaders, RequestContext } from './handler.ts'
+import type { RateLimiter } from './rate-limit.ts'
+import { redact } from './redact.ts'
+import { openStream } from './sse.ts'
+
+/** A write that happened, for the audit log. */
+export interface AuditEvent {
+  action: string
+  organizationId: string | null
+  userId: string | null
+  tokenId: string | null
+  ip: string
+  requestId: string
+  objectKind: string | null
+  objectId: string | null
+  changes: unknown
+}
+
+export interface MountDeps {
+  mode: 'self-hosted' | 'cloud'
+  gatekeeper: Gatekeeper
+  loaders: Loaders
+  limiter: RateLimiter
+  recordAudit(event: AuditEvent): Promise<void>
+  /** Spends a single-use stream token; the caller who minted it, for this very path. */
+  spendStreamToken(token: string, path: string): Promise<Caller | null>
+  stopping: AbortSignal
+}
+
+type AnyHandler = Handler<AnyRoute>
+
+interface Passage {
+  caller: Caller | null
+  object?: object
+  level?: RequestContext['level']
+  rawBody?: Buffer
+  audit: Partial<AuditEvent>
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    passage: Passage
+  }
+  interface FastifyContextConfig {
+    row?: AnyRoute
+  }
+}
+
+/** Mounts each row with its handler; a row whose module is not built yet answers 501 once the guard let it through. */
+export function mountRows(app: FastifyInstance, rows: Rows, handlers: Record<string, unknown>, deps: MountDeps): void {
+  for (const [name, row] of Object.entries(rows)) {
+    if (row.selfHostedOnly && deps.mode === 'cloud') continue
+    const handle = (handlers[name] as AnyHandler | undefined) ?? notBuiltYet
+    for (const at of [row.at, ...(row.alsoAt ?? [])]) app.route(optionsOf(at, row, handle, deps))
+  }
+}
+
+const notBuiltYet: AnyHandler = () => fail('not_built_yet')
+
+function optionsOf(at: string, row: AnyRoute, handle: AnyHandler, deps: MountDeps): RouteOptions {
+  const [method, path] = at.split(' ') as [string, string]
+  return {
+    method: method as 'GET',
+    url: `/api${path}`,
+    config: { row },
+    bodyLimit: limits.bodyBytes,
+    schema: {
+      ...(row.query ? { querystring: row.query } : {}),
+      ...(row.body ? { body: row.body } : {}),
+      ...(row.returns ? { response: { '2xx': row.returns } } : {}),
+    },
+    onRequest: (request) => admit(row, request, deps),
+    preParsing: (request, _reply, payload, done) => {
+      checkContentType(row, request)
+      done(null, payload)
+    },
+    preValidation: async (request) => {
+      if (row.body && request.body === undefined) request.body = {}
+    },
+    preHandler: async (request) => {
+      if (!row.on) return
+      const { caller } = request.passage
+      const { object, level } = await loadObject(row, request.params as Record<string, string>, caller as Caller, deps)
+      Object.assign(request.passage, { object, level })
+    },
+    handler: (request, reply) => run(row, handle, request, reply, deps),
+  }
+}
+
+/** Rate limit, credential, tag: in that order, before a byte of the body is read. */
+async function admit(row: AnyRoute, request: FastifyRequest, deps: MountDeps): Promise<void> {
+  const passage: Passage = { caller: null, audit: {} }
+  request.passage = passage
+  if (row.public) {
+    deps.limiter.take(row.rateLimit ?? 'public', request.ip)
+    return
+  }
+  const caller = await callerOf(row, request, deps)
+  if (!caller) {
+    // Guessing credentials is counted like any other public call.
+    deps.limiter.take('public', request.ip)
+    fail('unauthorized')
+  }
+  passage.caller = caller
+  deps.limiter.take('signedIn', caller.userId)
+  await checkTag(row, caller, deps.gatekeeper)
+}
+
+async function callerOf(row: AnyRoute, request: FastifyRequest, deps: MountDeps): Promise<Caller | null> {
+  const token = row.streamToken ? (request.query as { token?: unknown }).token : undefined
+  if (typeof token === 'string') return deps.spendStreamToken(token, request.url.split('?')[0] as string)
+  return deps.gatekeeper.authenticate(request)
+}
+
+function checkContentType(row: AnyRoute, request: FastifyRequest): void {
+  const hasBody = request.headers['content-length']
+    ? request.headers['content-length'] !== '0'
+    : !!request.headers['transfer-encoding']
+  if (!hasBody && !row.upload) return
+  const given = (request.headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase()
+  const wanted = row.upload?.contentType ?? 'application/json'
+  if (given !== wanted) fail('unsupported_media_type', { words: `Send the body as ${wanted}` })
+}
+
+async function run(
+  row: AnyRoute,
+  handle: AnyHandler,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  deps: MountDeps,
+): Promise<unknown> {
+  const { passage } = request
+  const context = contextOf(row, request, reply)
+  const input = {
+    params: request.params,
+    query: request.query,
+    body: request.body,
+    upload: request.raw,
+    rawBody: passage.rawBody,
+  } as never
+  if (row.stream) return runStream(handle, input, context, request, reply, deps)
+  reply.status(row.status ?? 200)
+  const answer = await handle(input, context as never)
+  if (row.method !== 'GET') await deps.recordAudit(auditOf(row, request))
+  if (reply.sent) return reply
+  return row.returns ? answer : reply.send()
+}
+
+/** A failure before the first event is an ordinary error answer; one after it ends the stream. */
+async function runStream(
+  handle: AnyHandler,
+  input: never,
+  context: RequestContext,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  deps: MountDeps,
+): Promise<FastifyReply> {
+  if (handle === notBuiltYet) fail('not_built_yet')
+  const stream = openStream(request, reply, deps.stopping)
+  try {
+    await handle(input, Object.assign(context, { stream }) as never)
+  } catch (error) {
+    if (!stream.abort.aborted) request.log.error({ err: error }, 'stream failed')
+  } finally {
+    stream.end()
+  }
+  return reply
+}
+
+function contextOf(row: AnyRoute, request: FastifyRequest, reply: FastifyReply): RequestContext {
+  const { passage } = request
+  return {
+    get caller() {
+      if (!passage.caller) throw new Error(`${row.at} is public: nobody has signed in`)
+      return passage.caller
+    },
+    level: passage.level ?? 'read',
+    requestId: request.id,
+    ip: request.ip,
+    secure: request.protocol === 'https',
+    headers: request.headers,
+    setStatus: (status) => void reply.status(status),
+    setHeader: (name, value) => void reply.header(name, value),
+    audit: (entry) => void Object.assign(passage.audit, entry),
+    redirect: (url) => void reply.redirect(url, 303),
+    ...(row.on ? { [row.on]: passage.object } : {}),
+  } as RequestContext
+}
+
+function auditOf(row: AnyRoute, request: FastifyRequest): AuditEvent {
+  const { caller, audit } = request.passage
+  const params = request.params as Record<string, string>
+  return {
+    action: row.at,
+    organizationId: caller?.organizationId ?? null,
+    userId: caller?.userId ?? null,
+    tokenId: caller?.tokenId ?? null,
+    ip: request.ip,
+    requestId: request.id,
+    objectKind: row.on ?? null,
+    objectId: Object.values(params).at(-1) ?? null,
+    changes: row.body ? redact(row.body, request.body) : {},
+    ...audit,
+  }
+}

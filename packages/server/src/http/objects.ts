@@ -1,0 +1,15 @@
+import type { ObjectKind } from '@berth/contract'
+import type { InvitationRow, MemberRow, OrganizationRow, TokenRow } from '../db/tables/access.ts'
+import type { EnvironmentRow, ProjectRow, RouteRuleRow, UploadSessionRow } from '../db/tables/projects.ts'
+
+/** What a handler finds in its context for each kind that a path can name. */
+export interface LoadedObjects extends Record<ObjectKind, object> {
+  project: ProjectRow
+  environment: EnvironmentRow
+  routeRule: RouteRuleRow
+  uploadSession: UploadSessionRow
+  token: TokenRow
+  organization: OrganizationRow
+  member: MemberRow
+  invitation: InvitationRow
+}

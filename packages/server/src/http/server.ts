@@ -1,0 +1,90 @@
+import { randomUUID } from 'node:crypto'
+import { type AnyRoute, contract, type ModuleName, type Rows } from '@berth/contract'
+import fastJson from 'fast-json-stringify'
+import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
+import { Failure } from '../failure.ts'
+import { answerErrors } from './errors.ts'
+import { type MountDeps, mountRows } from './mount.ts'
+import { describeApi } from './openapi.ts'
+import { referencePage } from './reference-page.ts'
+import { validateLazily } from './validate.ts'
+
+export interface HttpSettings {
+  version: string
+  logger: FastifyBaseLogger
+  trustedProxies: readonly string[]
+}
+
+/** What each module hands to the server: its handlers by the names of its rows. */
+export type ModuleHandlers = Partial<Record<ModuleName, object>>
+
+/** The whole HTTP side: every row of the table, and what is the same for all of them. */
+export function createHttpServer(settings: HttpSettings, handlers: ModuleHandlers, deps: MountDeps): FastifyInstance {
+  const app = fastify({
+    loggerInstance: settings.logger,
+    // A line a request is for the request log of the edge; failures are logged where they are answered.
+    logController: new LogController({ disableRequestLogging: true }),
+    trustProxy: settings.trustedProxies.length > 0 ? [...settings.trustedProxies] : false,
+    genReqId: () => randomUUID(),
+    requestIdHeader: false,
+    routerOptions: { ignoreTrailingSlash: false, maxParamLength: 200 },
+    forceCloseConnections: 'idle',
+    return503OnClosing: true,
+  })
+  app.decorateRequest('passage')
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.header('x-request-id', request.id)
+    done()
+  })
+  parseBodies(app)
+  validateLazily(app)
+  serializeLazily(app)
+  answerErrors(app)
+  for (const [name, rows] of Object.entries(contract))
+    mountRows(app, rows as Rows, (handlers[name as ModuleName] ?? {}) as Record<string, unknown>, deps)
+  serveReference(app, settings.version, deps.mode)
+  return app
+}
+
+function parseBodies(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers()
+  const parse = app.getDefaultJsonParser('error', 'error')
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+    const bytes = body as Buffer
+    const row = request.routeOptions.config.row as AnyRoute | undefined
+    if (row?.rawBody) request.passage.rawBody = bytes
+    if (bytes.length === 0) return done(null, undefined)
+    parse(request, bytes.toString('utf8'), (error, value) =>
+      error ? done(new Failure('invalid_json', { cause: error })) : done(null, value),
+    )
+  })
+  // An upload is read by its handler, chunk by chunk.
+  app.addContentTypeParser('application/gzip', (_request, _payload, done) => done(null, undefined))
+}
+
+/** Serialisers also strip what a row does not declare, so that no secret slips out. They compile at their first use. */
+function serializeLazily(app: FastifyInstance): void {
+  app.setSerializerCompiler(({ schema }) => {
+    let serialize: ((value: unknown) => string) | undefined
+    return (value) => {
+      serialize ??= fastJson(schema as never)
+      return serialize(value)
+    }
+  })
+}
+
+function serveReference(app: FastifyInstance, version: string, mode: MountDeps['mode']): void {
+  let description: string | undefined
+  let page: string | undefined
+  app.get('/api/openapi.json', (_request, reply) => {
+    description ??= JSON.stringify(describeApi(version, mode))
+    return reply.type('application/json; charset=utf-8').send(description)
+  })
+  app.get('/api/docs', (_request, reply) => {
+    page ??= referencePage(version, mode)
+    return reply
+      .type('text/html; charset=utf-8')
+      .header('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'")
+      .send(page)
+  })
+}

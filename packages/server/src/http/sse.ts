@@ -1,0 +1,75 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { EventStream } from './handler.ts'
+
+/** Unsent bytes after which a reader counts as too slow and is dropped. */
+const maximumUnsentBytes = 1024 * 1024
+const heartbeatMs = 15_000
+
+export interface OpenStream extends EventStream {
+  /** Flushes the last frame and closes. */
+  end(): void
+}
+
+/** Opens a stream of server-sent events on a reply: first byte at once, a heartbeat, bounded memory. */
+export function openStream(request: FastifyRequest, reply: FastifyReply, stopping: AbortSignal): OpenStream {
+  reply.hijack()
+  const out = reply.raw
+  const gone = new AbortController()
+  const onStop = () => gone.abort(new Error('the server is stopping'))
+  stopping.addEventListener('abort', onStop, { once: true })
+  out.writeHead(200, {
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-cache, no-transform',
+    // nginx and its like hold a stream back until it ends unless they are told not to.
+    'x-accel-buffering': 'no',
+    connection: 'keep-alive',
+    ...(reply.getHeaders() as Record<string, string>),
+  })
+  out.write(': open\n\n')
+  out.on('error', () => {})
+
+  const heartbeat = setInterval(() => out.write(': \n\n'), heartbeatMs)
+  out.on('close', () => {
+    clearInterval(heartbeat)
+    stopping.removeEventListener('abort', onStop)
+    gone.abort(new Error('the reader is gone'))
+  })
+
+  return {
+    lastEventId: (request.headers['last-event-id'] as string | undefined) || null,
+    abort: gone.signal,
+    async send(event, data, id) {
+      if (gone.signal.aborted) throw gone.signal.reason
+      const fits = out.write(frame(event, data, id))
+      if (fits) return
+      if (out.writableLength > maximumUnsentBytes) {
+        out.destroy()
+        throw new Error('the reader is too slow')
+      }
+      await drained(out, gone.signal)
+    },
+    end() {
+      clearInterval(heartbeat)
+      if (!out.destroyed) out.end()
+    },
+  }
+}
+
+/** `JSON.stringify` leaves no line break in its output, so that one data line is enough. */
+const frame = (event: string, data: unknown, id?: string) =>
+  `${id === undefined ? '' : `id: ${id.replace(/[\r\n\0]/g, '')}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`
+
+function drained(out: NodeJS.WritableStream, gone: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const onDrain = () => {
+      gone.removeEventListener('abort', onGone)
+      resolve()
+    }
+    const onGone = () => {
+      out.removeListener('drain', onDrain)
+      reject(gone.reason)
+    }
+    out.once('drain', onDrain)
+    gone.addEventListener('abort', onGone, { once: true })
+  })
+}

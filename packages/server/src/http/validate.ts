@@ -1,0 +1,70 @@
+import type { FieldProblem } from '@berth/contract'
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
+import addFormats from 'ajv-formats'
+import type { FastifyInstance, FastifySchemaValidationError } from 'fastify'
+import { Failure } from '../failure.ts'
+
+const formats = (ajv: Ajv) => (addFormats as unknown as (ajv: Ajv) => Ajv)(ajv)
+const common = { allErrors: true, useDefaults: true, strict: false, removeAdditional: 'all' } as const
+
+/** Bodies are taken as they are: `null` or `"1"` is not a boolean. */
+const strict = formats(new Ajv({ ...common, coerceTypes: false }))
+/** Query strings are text, so `limit=20` becomes a number. */
+const coercing = formats(new Ajv({ ...common, coerceTypes: true }))
+
+/** Schemas compile at their first use: most routes of a young instance are never called, and starting stays quick. */
+export function validateLazily(app: FastifyInstance): void {
+  app.setValidatorCompiler(({ schema, httpPart }) => {
+    const ajv = httpPart === 'body' ? strict : coercing
+    let check: ValidateFunction | undefined
+    return (value: unknown) => {
+      check ??= ajv.compile(schema as object)
+      return check(value) ? { value } : { error: inOrder(check.errors ?? [], schema as SchemaParts) as unknown as Error }
+    }
+  })
+  app.setSchemaErrorFormatter((errors, part) => failureOf(errors, part))
+}
+
+interface SchemaParts {
+  properties?: Record<string, unknown>
+}
+
+/** The first offending field is the first in the table's order, whatever Ajv looks at first. */
+function inOrder(errors: ErrorObject[], { properties = {} }: SchemaParts): ErrorObject[] {
+  const names = Object.keys(properties)
+  const place = (error: ErrorObject) => names.indexOf(fieldOf(error).split('.')[0] as string)
+  return errors.toSorted((left, right) => place(left) - place(right))
+}
+
+function failureOf(errors: FastifySchemaValidationError[] | ErrorObject[], part: string): Failure {
+  const details = (errors as ErrorObject[]).filter(isTelling).map(problemOf).filter(isFirstOfItsField)
+  const first = details[0] ?? { field: part, message: 'is not valid' }
+  return new Failure('validation_failed', { words: `${first.field}: ${first.message}`, field: first.field, details })
+}
+
+/** A union repeats each branch's complaint: the one about `null` is never what the user got wrong. */
+const isTelling = (error: ErrorObject, _: number, all: ErrorObject[]) =>
+  all.length === 1 || !(error.keyword === 'anyOf' || (error.keyword === 'type' && error.params.type === 'null'))
+
+const isFirstOfItsField = (problem: FieldProblem, at: number, all: FieldProblem[]) =>
+  all.findIndex((other) => other.field === problem.field) === at
+
+const problemOf = (error: ErrorObject): FieldProblem => ({ field: fieldOf(error), message: messageOf(error) })
+
+function fieldOf(error: ErrorObject): string {
+  const path = error.instancePath.split('/').slice(1).map(unescapePointer)
+  if (error.keyword === 'required') path.push(error.params.missingProperty)
+  return path.join('.') || 'body'
+}
+
+function messageOf(error: ErrorObject): string {
+  if (error.keyword === 'required') return 'is required'
+  if (error.keyword === 'enum')
+    return `must be one of ${error.params.allowedValues.filter((v: unknown) => v !== null).join(', ')}`
+  if (error.keyword === 'type') return `must be ${[error.params.type].flat().join(' or ')}`
+  if (error.keyword === 'minLength' && error.params.limit === 1) return 'must not be empty'
+  if (error.keyword === 'pattern') return error.params.pattern === '\\S' ? 'must not be empty' : 'has a form that is not allowed'
+  return error.message ?? 'is not valid'
+}
+
+const unescapePointer = (part: string) => part.replaceAll('~1', '/').replaceAll('~0', '~')

@@ -1,0 +1,180 @@
+import type { Level, Role } from '@berth/contract'
+import type { FastifyRequest } from 'fastify'
+import { preparedQuery } from '../../db/prepared.ts'
+import type { Db } from '../../db/schema.ts'
+import { fail } from '../../failure.ts'
+import type { Gatekeeper } from '../../http/guard.ts'
+import type { Caller } from '../../http/handler.ts'
+import { hashToken } from '../../secrets/token.ts'
+import { type AccessDeps, iso, isoOrNull } from './deps.ts'
+import { sessionCookie } from './session-cookie.ts'
+
+/** Tells who is behind a request. Nothing is cached: a revoked token or a changed role counts at the very next call. */
+export function createGatekeeper({ database, clock, log }: AccessDeps): Gatekeeper {
+  const { db } = database
+  const noteUse = createUseNoter(db, log)
+  return {
+    async authenticate(request) {
+      const now = clock.now().getTime()
+      const authorization = request.headers.authorization
+      const caller = authorization ? await byToken(db, authorization, now) : await bySession(db, request, now)
+      if (!caller) return null
+      if (caller.tokenId) noteUse(caller.tokenId, now)
+      const wanted = request.headers['x-organization-id']
+      if (wanted && wanted !== caller.organizationId)
+        fail('forbidden', { words: 'You are not a member of the organisation in X-Organization-Id' })
+      return caller
+    },
+    async grantedLevel(caller, projectId) {
+      if (caller.role === 'owner') return undefined
+      return (await findGrant.first(db, { projectId, userId: caller.userId }))?.level
+    },
+    async highestGrant(caller) {
+      const grants = await findGrants.all(db, { userId: caller.userId, organizationId: caller.organizationId })
+      const has = (level: Level) => grants.some((grant) => grant.level === level)
+      return has('admin') ? 'admin' : has('write') ? 'write' : grants.length > 0 ? 'read' : undefined
+    },
+  }
+}
+
+/** A caller for a person who proved who they are by something single-use. */
+export async function callerFor(db: Db, userId: string, organizationId: string): Promise<Caller | null> {
+  const member = await findMember.first(db, { userId, organizationId })
+  return member ? { ...nobody, userId, organizationId, email: member.email, role: member.role } : null
+}
+
+const nobody = {
+  via: 'session' as const,
+  sessionId: null,
+  tokenId: null,
+  scopes: null,
+  projectIds: null,
+  expiresAt: null,
+}
+
+async function byToken(db: Db, authorization: string, now: number): Promise<Caller | null> {
+  const [scheme, value] = authorization.split(' ')
+  if (scheme?.toLowerCase() !== 'bearer' || !value?.startsWith('brt_')) return null
+  const found = await findToken.first(db, { secretHash: hashToken(value) })
+  if (!found || (found.expiresAt !== null && found.expiresAt <= now)) return null
+  return {
+    ...nobody,
+    userId: found.userId,
+    email: found.email,
+    organizationId: found.organizationId,
+    role: found.role,
+    via: 'token',
+    tokenId: found.id,
+    scopes: setOf(found.scopes),
+    projectIds: setOf(found.projectIds),
+    expiresAt: isoOrNull(found.expiresAt),
+  }
+}
+
+async function bySession(db: Db, request: FastifyRequest, now: number): Promise<Caller | null> {
+  const value = sessionCookie.read(request.headers.cookie)
+  if (!value) return null
+  const session = await findSession.first(db, { secretHash: hashToken(value) })
+  if (!session || session.expiresAt <= now) return null
+  checkOrigin(request)
+  const wanted = request.headers['x-organization-id']
+  const organizationId = (wanted as string | undefined) ?? session.defaultOrganizationId
+  const member = organizationId
+    ? ((await findMember.first(db, { userId: session.userId, organizationId })) ??
+      (wanted ? undefined : await firstOf(db, session.userId)))
+    : await firstOf(db, session.userId)
+  if (!member)
+    return wanted ? fail('forbidden', { words: 'You are not a member of the organisation in X-Organization-Id' }) : null
+  return {
+    ...nobody,
+    userId: session.userId,
+    email: member.email,
+    organizationId: member.organizationId,
+    role: member.role,
+    sessionId: session.id,
+    expiresAt: iso(session.expiresAt),
+  }
+}
+
+const firstOf = (db: Db, userId: string) => findFirstMembership.first(db, { userId })
+
+/** A cookie comes along with every request a browser makes, also one that another site started. */
+function checkOrigin(request: FastifyRequest): void {
+  if (request.method === 'GET' || request.method === 'HEAD') return
+  const { origin } = request.headers
+  const own = `${request.protocol}://${request.host}`
+  if (origin !== own) fail('forbidden', { words: 'A state-changing call with a session cookie needs a matching Origin header' })
+}
+
+const setOf = (json: string | null): ReadonlySet<string> | null => (json === null ? null : new Set(JSON.parse(json) as string[]))
+
+/** `lastUsedAt` is for people: once a minute and token is enough, and no request waits for it. */
+function createUseNoter(db: Db, log: AccessDeps['log']) {
+  const notedAt = new Map<string, number>()
+  return (tokenId: string, now: number) => {
+    if (now - (notedAt.get(tokenId) ?? 0) < 60_000) return
+    if (notedAt.size > 10_000) notedAt.clear()
+    notedAt.set(tokenId, now)
+    db.updateTable('tokens')
+      .set({ lastUsedAt: now })
+      .where('id', '=', tokenId)
+      .execute()
+      .catch((error: unknown) => log.warn({ err: error }, 'lastUsedAt of a token was not noted'))
+  }
+}
+
+interface Membership {
+  organizationId: string
+  email: string
+  role: Role
+}
+
+const findToken = preparedQuery((db, { secretHash }: { secretHash: string }) =>
+  db
+    .selectFrom('tokens')
+    .innerJoin('users', 'users.id', 'tokens.userId')
+    .innerJoin('members', (join) =>
+      join.onRef('members.userId', '=', 'tokens.userId').onRef('members.organizationId', '=', 'tokens.organizationId'),
+    )
+    .where('tokens.secretHash', '=', secretHash)
+    .select([
+      'tokens.id',
+      'tokens.userId',
+      'tokens.organizationId',
+      'tokens.scopes',
+      'tokens.projectIds',
+      'tokens.expiresAt',
+      'users.email',
+      'members.role',
+    ]),
+)
+
+const findSession = preparedQuery((db, { secretHash }: { secretHash: string }) =>
+  db
+    .selectFrom('sessions')
+    .innerJoin('users', 'users.id', 'sessions.userId')
+    .where('sessions.secretHash', '=', secretHash)
+    .select(['sessions.id', 'sessions.userId', 'sessions.expiresAt', 'users.defaultOrganizationId']),
+)
+
+const memberships = (db: Db) =>
+  db
+    .selectFrom('members')
+    .innerJoin('users', 'users.id', 'members.userId')
+    .select(['members.organizationId', 'users.email', 'members.role'])
+
+const findMember = preparedQuery<{ userId: string; organizationId: string }, Membership>((db, { userId, organizationId }) =>
+  memberships(db).where('members.userId', '=', userId).where('members.organizationId', '=', organizationId),
+)
+
+const findFirstMembership = preparedQuery<{ userId: string }, Membership>((db, { userId }) =>
+  memberships(db).where('members.userId', '=', userId).orderBy('members.joinedAt').limit(1),
+)
+
+const findGrant = preparedQuery((db, { projectId, userId }: { projectId: string; userId: string }) =>
+  db.selectFrom('grants').where('projectId', '=', projectId).where('userId', '=', userId).select('level'),
+)
+
+const findGrants = preparedQuery((db, { userId, organizationId }: { userId: string; organizationId: string }) =>
+  db.selectFrom('grants').where('userId', '=', userId).where('organizationId', '=', organizationId).select('level'),
+)

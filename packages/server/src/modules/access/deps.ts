@@ -1,0 +1,14 @@
+import type { Clock } from '../../db/clock.ts'
+import type { Log } from '../../db/log.ts'
+import type { Database } from '../../db/open.ts'
+
+export interface AccessDeps {
+  database: Database
+  clock: Clock
+  log: Log
+  /** Where browsers reach this instance, without a slash at the end. */
+  publicUrl: () => string
+}
+
+export const iso = (millis: number): string => new Date(millis).toISOString()
+export const isoOrNull = (millis: number | null): string | null => (millis === null ? null : iso(millis))

@@ -1,0 +1,70 @@
+import { fail } from '../../failure.ts'
+import { hashPassword } from '../../secrets/password.ts'
+import type { Secret } from '../../secrets/secret.ts'
+import { hashToken } from '../../secrets/token.ts'
+import type { AccessDeps } from './deps.ts'
+import { insertMember, insertOwner } from './people.ts'
+import { randomCode } from './random-code.ts'
+import { openSession } from './sign-in.ts'
+import { findUserByEmail, hasUsers } from './store.ts'
+
+const setupKey = 'setupCodeHash'
+
+/** On an instance without users: the owner from the settings, or a fresh one-time set-up link to print. */
+export async function prepareFirstStart(
+  { adminEmail, adminPassword }: { adminEmail: string | null; adminPassword: Secret | null },
+  deps: AccessDeps,
+): Promise<{ setupUrl: string | null }> {
+  if (await hasUsers(deps.database.db)) return { setupUrl: null }
+  if (adminEmail && adminPassword) {
+    await createAdmin({ email: adminEmail, password: adminPassword.reveal(), organization: 'Home' }, deps)
+    return { setupUrl: null }
+  }
+  const code = randomCode(32)
+  await deps.database.db
+    .insertInto('instance')
+    .values({ key: setupKey, value: hashToken(code) })
+    .onConflict((conflict) => conflict.column('key').doUpdateSet({ value: hashToken(code) }))
+    .execute()
+  return { setupUrl: `${deps.publicUrl()}/setup?code=${code}` }
+}
+
+interface Setup {
+  code: string
+  email: string
+  password: string
+  organization: string
+}
+
+/** The code's row is deleted by the transaction that makes the owner, so that of two who try at once one wins. */
+export async function setUp({ code, email, password, organization }: Setup, deps: AccessDeps) {
+  const { database, clock } = deps
+  const passwordHash = await hashPassword(password)
+  return database.transaction(async ({ db }) => {
+    if (await hasUsers(db)) fail('already_set_up')
+    const spent = await db
+      .deleteFrom('instance')
+      .where('key', '=', setupKey)
+      .where('value', '=', hashToken(code))
+      .returning('key')
+      .executeTakeFirst()
+    if (!spent) fail('not_found', { words: 'The set-up code is wrong: restart the instance to get a new link' })
+    const owner = await insertOwner(db, { email, passwordHash, organization }, clock.now().getTime())
+    return { ...owner, session: await openSession(db, owner.userId, deps) }
+  })
+}
+
+/** `berth admin create`: makes an owner, or gives a known person a new password and the first organisation. */
+export async function createAdmin({ email, password, organization }: Omit<Setup, 'code'>, { database, clock }: AccessDeps) {
+  const now = clock.now().getTime()
+  const passwordHash = await hashPassword(password)
+  return database.transaction(async ({ db }) => {
+    const first = await db.selectFrom('organizations').select('id').orderBy('createdAt').limit(1).executeTakeFirst()
+    await db.deleteFrom('instance').where('key', '=', setupKey).execute()
+    const known = await findUserByEmail(db, email)
+    if (!known || !first) return insertOwner(db, { email, passwordHash, organization }, now)
+    await db.updateTable('users').set({ passwordHash }).where('id', '=', known.id).execute()
+    await insertMember(db, first.id, known.id, 'owner', now)
+    return { userId: known.id, organizationId: first.id }
+  })
+}

@@ -1,0 +1,120 @@
+import type { contract } from '@berth/contract'
+import { isForeignKeyViolation } from '../../db/violations.ts'
+import { fail } from '../../failure.ts'
+import type { Handlers, RequestContext } from '../../http/handler.ts'
+import type { AccessDeps } from './deps.ts'
+import { setUp } from './first-start.ts'
+import { setGrant } from './grants.ts'
+import { acceptInvitation, invite } from './invitations.ts'
+import { changeRole, removeMember } from './members.ts'
+import { insertMember, insertOrganization } from './people.ts'
+import { sessionCookie } from './session-cookie.ts'
+import { describeNewSession, describeSession, endSession, type openSession, signIn } from './sign-in.ts'
+import * as store from './store.ts'
+import { createToken } from './tokens.ts'
+
+export function accessHandlers(deps: AccessDeps): Handlers<typeof contract.access> {
+  const { db } = deps.database
+  const listed = <Row, Shown>({ rows, nextCursor }: { rows: Row[]; nextCursor: string | null }, show: (row: Row) => Shown) => ({
+    data: rows.map(show),
+    nextCursor,
+  })
+  const start = async (session: Awaited<ReturnType<typeof openSession>>, context: RequestContext) => {
+    const data = await describeNewSession(db, session)
+    context.setHeader('set-cookie', sessionCookie.set(session.cookie, context.secure))
+    context.audit({ userId: session.userId, organizationId: data.organization.id })
+    return { data }
+  }
+
+  return {
+    login: async ({ body }, context) => start(await signIn(body, deps), context),
+    logout: async (_, context) => {
+      const cookie = sessionCookie.read(context.headers.cookie as string | undefined)
+      if (cookie) await endSession(db, cookie)
+      context.setHeader('set-cookie', sessionCookie.clear(context.secure))
+      return undefined
+    },
+    session: async (_, { caller }) => ({ data: await describeSession(db, caller) }),
+    setup: async ({ body }, context) => start((await setUp(body, deps)).session, context),
+
+    listTokens: async ({ query }, { caller }) =>
+      listed(await store.listTokens(db, caller.userId, caller.organizationId, query), store.showToken),
+    createToken: async ({ body }, context) => {
+      const data = await createToken(body, context.caller, deps)
+      context.audit({ objectKind: 'token', objectId: data.id })
+      return { data }
+    },
+    revokeToken: async (_, { token }) => {
+      await db.deleteFrom('tokens').where('id', '=', token.id).execute()
+      return undefined
+    },
+
+    listOrganizations: async ({ query }, { caller }) =>
+      listed(await store.listOrganizations(db, caller.userId, query), (row) => store.showOrganization(row, row.role)),
+    createOrganization: async ({ body }, context) => {
+      const now = deps.clock.now().getTime()
+      const made = await deps.database.transaction(async ({ db }) => {
+        const row = await insertOrganization(db, body.name, now)
+        await insertMember(db, row.id, context.caller.userId, 'owner', now)
+        return row
+      })
+      context.audit({ objectKind: 'organization', objectId: made.id })
+      return { data: store.showOrganization(made, 'owner') }
+    },
+    getOrganization: (_, { organization, caller }) => ({ data: store.showOrganization(organization, caller.role) }),
+    updateOrganization: async ({ body }, { organization, caller }) => {
+      const changes = {
+        ...(body.name === undefined ? {} : { name: body.name.trim() }),
+        ...(body.memberRepositories === undefined
+          ? {}
+          : { memberRepositories: body.memberRepositories && JSON.stringify(body.memberRepositories) }),
+      }
+      if (Object.keys(changes).length > 0)
+        await db.updateTable('organizations').set(changes).where('id', '=', organization.id).execute()
+      return { data: store.showOrganization({ ...organization, ...changes }, caller.role) }
+    },
+    deleteOrganization: async (_, { organization }) => {
+      try {
+        await db.deleteFrom('organizations').where('id', '=', organization.id).execute()
+      } catch (error) {
+        if (isForeignKeyViolation(error)) fail('conflict', { words: 'The organisation still has projects: delete them first' })
+        throw error
+      }
+      return undefined
+    },
+
+    listMembers: async ({ query }, { caller }) =>
+      listed(await store.listMembers(db, caller.organizationId, query), store.showMember),
+    updateMember: async ({ body }, { member, caller }) => ({ data: await changeRole(member, body.role, caller, deps) }),
+    removeMember: async (_, { member, caller }) => {
+      await removeMember(member, caller, deps)
+      return undefined
+    },
+
+    listInvitations: async ({ query }, { caller }) =>
+      listed(await store.listInvitations(db, caller.organizationId, deps.clock.now().getTime(), query), store.showInvitation),
+    createInvitation: async ({ body }, context) => {
+      const data = await invite(body, context.caller, deps)
+      context.audit({ objectKind: 'invitation', objectId: data.id })
+      return { data }
+    },
+    revokeInvitation: async (_, { invitation }) => {
+      await db.deleteFrom('invitations').where('id', '=', invitation.id).execute()
+      return undefined
+    },
+    acceptInvitation: async ({ body }, context) => {
+      const { session, organizationId } = await acceptInvitation(body, deps)
+      const answer = await start(session, context)
+      context.audit({ organizationId, objectKind: 'member', objectId: session.userId })
+      return answer
+    },
+
+    listGrants: async ({ query }, { project }) => listed(await store.listGrants(db, project.id, query), store.showGrant),
+    setGrant: async ({ body }, { project }) => {
+      await setGrant(project, body, deps)
+      return listed(await store.listGrants(db, project.id, {}), store.showGrant)
+    },
+
+    auditLog: async ({ query }, { caller }) => listed(await store.listAudit(db, caller.organizationId, query), store.showAudit),
+  }
+}

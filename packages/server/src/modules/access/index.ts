@@ -1,0 +1,26 @@
+import { createAuditLog } from './audit-log.ts'
+import { createGatekeeper } from './credentials.ts'
+import type { AccessDeps } from './deps.ts'
+import { createAdmin, prepareFirstStart } from './first-start.ts'
+import { accessHandlers } from './handlers.ts'
+import { accessLoaders } from './loaders.ts'
+import { createStreamTokens, type StreamTokens } from './stream-tokens.ts'
+
+export type { StreamTokens }
+
+/**
+ * Who may do what. A *user* belongs to *organisations* as a *member* with a *role*, which is a set of tags; a *grant*
+ * changes one person's *level* on one project; a *session* or a *token* says who is asking, and the *audit log* keeps
+ * what they changed.
+ */
+export function createAccess(deps: AccessDeps) {
+  return {
+    handlers: accessHandlers(deps),
+    loaders: accessLoaders(deps),
+    gatekeeper: createGatekeeper(deps),
+    recordAudit: createAuditLog(deps),
+    streamTokens: createStreamTokens(deps),
+    prepareFirstStart: (settings: Parameters<typeof prepareFirstStart>[0]) => prepareFirstStart(settings, deps),
+    createAdmin: (admin: Parameters<typeof createAdmin>[0]) => createAdmin(admin, deps),
+  }
+}

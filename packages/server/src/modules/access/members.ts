@@ -1,0 +1,55 @@
+import type { Role } from '@berth/contract'
+import type { MemberRow } from '../../db/tables/access.ts'
+import { fail } from '../../failure.ts'
+import type { Caller } from '../../http/handler.ts'
+import type { AccessDeps } from './deps.ts'
+import { countOwners, findMemberWithUser, showMember } from './store.ts'
+
+export async function changeRole(member: MemberRow, role: Role, caller: Caller, { database }: AccessDeps) {
+  if (role === 'owner' || member.role === 'owner') onlyOwners(caller)
+  await database.transaction(async ({ db }) => {
+    if (member.role === 'owner' && role !== 'owner') await keepAnOwner(db, member.organizationId)
+    await ofMember(db.updateTable('members').set({ role }), member).execute()
+  })
+  return showMember(await findMemberWithUser(database.db, member.organizationId, member.userId))
+}
+
+/** Their tokens and grants for this organisation go with them; a session stays good for their other organisations. */
+export async function removeMember(member: MemberRow, caller: Caller, { database }: AccessDeps): Promise<void> {
+  if (member.role === 'owner') onlyOwners(caller)
+  await database.transaction(async ({ db }) => {
+    if (member.role === 'owner') await keepAnOwner(db, member.organizationId)
+    await ofMember(db.deleteFrom('tokens'), member).execute()
+    await ofMember(db.deleteFrom('grants'), member).execute()
+    await ofMember(db.deleteFrom('members'), member).execute()
+    await db
+      .updateTable('users')
+      .set({ defaultOrganizationId: null })
+      .where('id', '=', member.userId)
+      .where('defaultOrganizationId', '=', member.organizationId)
+      .execute()
+  })
+}
+
+function onlyOwners(caller: Caller): void {
+  if (caller.role !== 'owner') fail('forbidden', { words: 'Only an owner makes or unmakes owners' })
+}
+
+type Bound = Parameters<Parameters<AccessDeps['database']['transaction']>[0]>[0]
+
+async function keepAnOwner(db: Bound['db'], organizationId: string): Promise<void> {
+  // Two owners who unmake each other at once would leave none: the organisation's row is written first, which queues them.
+  await db
+    .updateTable('organizations')
+    .set(({ ref }) => ({ name: ref('name') }))
+    .where('id', '=', organizationId)
+    .execute()
+  if ((await countOwners(db, organizationId)) < 2) fail('last_owner')
+}
+
+interface Narrowed<Q> {
+  where(column: 'organizationId' | 'userId', operator: '=', value: string): Q
+}
+
+const ofMember = <Q extends Narrowed<Q>>(query: Q, { organizationId, userId }: MemberRow): Q =>
+  query.where('organizationId', '=', organizationId).where('userId', '=', userId)

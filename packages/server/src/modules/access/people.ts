@@ -1,0 +1,62 @@
+import type { Role } from '@berth/contract'
+import { newId } from '../../db/ids.ts'
+import type { Db } from '../../db/schema.ts'
+import type { OrganizationRow, UserRow } from '../../db/tables/access.ts'
+import { randomCode } from './random-code.ts'
+import { findUserByEmail } from './store.ts'
+
+/** The three rows that everything in access begins with, each written within the caller's transaction. */
+
+export async function insertUser(
+  db: Db,
+  { email, passwordHash, name = null }: { email: string; passwordHash: string; name?: string | null },
+  now: number,
+): Promise<UserRow> {
+  const row = { id: newId('usr'), email: email.toLowerCase(), name, passwordHash, defaultOrganizationId: null, createdAt: now }
+  await db.insertInto('users').values(row).execute()
+  return row
+}
+
+export async function insertOrganization(db: Db, name: string, now: number): Promise<OrganizationRow> {
+  const row = { id: newId('org'), name: name.trim(), slug: await freeSlug(db, name), memberRepositories: null, createdAt: now }
+  await db.insertInto('organizations').values(row).execute()
+  return row
+}
+
+/** Joining again changes nothing: a role is changed by its own route. */
+export async function insertMember(db: Db, organizationId: string, userId: string, role: Role, now: number): Promise<void> {
+  await db
+    .insertInto('members')
+    .values({ organizationId, userId, role, joinedAt: now })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
+  await db
+    .updateTable('users')
+    .set({ defaultOrganizationId: organizationId })
+    .where('id', '=', userId)
+    .where('defaultOrganizationId', 'is', null)
+    .execute()
+}
+
+/** A person with an organisation of their own: what set-up and `berth admin create` make. */
+export async function insertOwner(
+  db: Db,
+  { email, passwordHash, organization }: { email: string; passwordHash: string; organization: string },
+  now: number,
+): Promise<{ userId: string; organizationId: string }> {
+  const user = (await findUserByEmail(db, email)) ?? (await insertUser(db, { email, passwordHash }, now))
+  const { id } = await insertOrganization(db, organization, now)
+  await insertMember(db, id, user.id, 'owner', now)
+  return { userId: user.id, organizationId: id }
+}
+
+async function freeSlug(db: Db, name: string): Promise<string> {
+  const base =
+    name
+      .toLowerCase()
+      .replace(/[^a-z0-9]+/g, '-')
+      .replace(/^-|-$/g, '')
+      .slice(0, 50) || 'organisation'
+  const taken = await db.selectFrom('organizations').select('id').where('slug', '=', base).executeTakeFirst()
+  return taken ? `${base}-${randomCode(6)}` : base
+}

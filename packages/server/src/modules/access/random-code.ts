@@ -1,0 +1,10 @@
+import { randomBytes } from 'node:crypto'
+
+const alphabet = 'abcdefghijklmnopqrstuvwxyz234567'
+
+/** Five random bits a character. */
+export function randomCode(characters: number): string {
+  let code = ''
+  for (const byte of randomBytes(characters)) code += alphabet[byte & 31]
+  return code
+}

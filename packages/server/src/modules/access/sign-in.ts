@@ -1,0 +1,81 @@
+import { type Permission, permissions, type Session, tagsOf } from '@berth/contract'
+import { newId } from '../../db/ids.ts'
+import type { Db } from '../../db/schema.ts'
+import { fail } from '../../failure.ts'
+import type { Caller } from '../../http/handler.ts'
+import { hashPassword, needsRehash, verifyPassword } from '../../secrets/password.ts'
+import { hashToken } from '../../secrets/token.ts'
+import type { AccessDeps } from './deps.ts'
+import { iso } from './deps.ts'
+import { randomCode } from './random-code.ts'
+import { sessionSeconds } from './session-cookie.ts'
+import { findMembership, findOrganization, findUser, findUserByEmail, showOrganization, showUser } from './store.ts'
+
+/** An unknown address takes the same time and gets the same answer as a wrong password. */
+export async function signIn({ email, password }: { email: string; password: string }, deps: AccessDeps) {
+  const user = await findUserByEmail(deps.database.db, email)
+  const proven = await verifyPassword(password, user?.passwordHash ?? null)
+  if (!user || !proven) fail('unauthorized', { words: 'The e-mail address or the password is wrong' })
+  if (needsRehash(user.passwordHash)) await storePassword(deps.database.db, user.id, password)
+  return openSession(deps.database.db, user.id, deps)
+}
+
+/** Opens a session; the cookie's value is returned once, only its hash is kept. */
+export async function openSession(db: Db, userId: string, { clock }: Pick<AccessDeps, 'clock'>) {
+  const now = clock.now().getTime()
+  const secret = randomCode(40)
+  const row = { id: newId('ses'), userId, secretHash: hashToken(secret), createdAt: now, expiresAt: now + sessionSeconds * 1000 }
+  await db.insertInto('sessions').values(row).execute()
+  return { cookie: secret, sessionId: row.id, userId, expiresAt: iso(row.expiresAt) }
+}
+
+export const endSession = (db: Db, cookie: string) =>
+  db.deleteFrom('sessions').where('secretHash', '=', hashToken(cookie)).execute()
+
+export async function storePassword(db: Db, userId: string, password: string): Promise<void> {
+  await db
+    .updateTable('users')
+    .set({ passwordHash: await hashPassword(password) })
+    .where('id', '=', userId)
+    .execute()
+}
+
+/** Who is asking, where, and what they may do there. */
+export async function describeSession(db: Db, caller: Caller): Promise<Session> {
+  const [user, organization] = await Promise.all([findUser(db, caller.userId), findOrganization(db, caller.organizationId)])
+  if (!user || !organization) fail('unauthorized')
+  return {
+    user: showUser(user),
+    organization: showOrganization(organization, caller.role),
+    role: caller.role,
+    permissions: permissionsOf(caller),
+    via: caller.via,
+    expiresAt: caller.expiresAt,
+  }
+}
+
+/** The session of someone who has just signed in, in their default organisation. */
+export async function describeNewSession(db: Db, opened: Awaited<ReturnType<typeof openSession>>): Promise<Session> {
+  const user = await findUser(db, opened.userId)
+  const organizationId = user?.defaultOrganizationId
+  const member = organizationId ? await findMembership(db, opened.userId, organizationId) : await anyMembership(db, opened.userId)
+  if (!user || !member) fail('forbidden', { words: 'You belong to no organisation any more: ask to be invited again' })
+  return describeSession(db, {
+    userId: user.id,
+    email: user.email,
+    organizationId: member.organizationId,
+    role: member.role,
+    via: 'session',
+    sessionId: opened.sessionId,
+    tokenId: null,
+    scopes: null,
+    projectIds: null,
+    expiresAt: opened.expiresAt,
+  })
+}
+
+const anyMembership = (db: Db, userId: string) =>
+  db.selectFrom('members').selectAll().where('userId', '=', userId).orderBy('joinedAt').limit(1).executeTakeFirst()
+
+const permissionsOf = ({ role, scopes }: Caller): Permission[] =>
+  permissions.filter((tag) => tagsOf(role).has(tag) && (!scopes || scopes.has(tag)))

@@ -1,0 +1,153 @@
+import type { AuditEntry, Grant, Invitation, Member, Organization, Role, Token, User } from '@berth/contract'
+import { page } from '../../db/pages.ts'
+import type { Db } from '../../db/schema.ts'
+import type { AuditRow, InvitationRow, MemberRow, OrganizationRow, TokenRow, UserRow } from '../../db/tables/access.ts'
+import { iso, isoOrNull } from './deps.ts'
+
+/** All SQL of the access module that is not on the hot path of every request (see `credentials.ts` for that). */
+
+export interface ListRequest {
+  limit?: number
+  cursor?: string
+}
+
+const newestFirst = { by: ['createdAt', 'id'], direction: 'desc' } as const
+const paging = ({ limit, cursor }: ListRequest) => ({ limit: limit ?? 100, cursor: cursor ?? null })
+
+export const findUserByEmail = (db: Db, email: string): Promise<UserRow | undefined> =>
+  db.selectFrom('users').selectAll().where('email', '=', email.toLowerCase()).executeTakeFirst()
+
+export const findUser = (db: Db, id: string): Promise<UserRow | undefined> =>
+  db.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirst()
+
+export async function hasUsers(db: Db): Promise<boolean> {
+  return !!(await db.selectFrom('users').select('id').limit(1).executeTakeFirst())
+}
+
+export const findMembership = (db: Db, userId: string, organizationId: string): Promise<MemberRow | undefined> =>
+  db
+    .selectFrom('members')
+    .selectAll()
+    .where('userId', '=', userId)
+    .where('organizationId', '=', organizationId)
+    .executeTakeFirst()
+
+export const findOrganization = (db: Db, id: string): Promise<OrganizationRow | undefined> =>
+  db.selectFrom('organizations').selectAll().where('id', '=', id).executeTakeFirst()
+
+export function listOrganizations(db: Db, userId: string, request: ListRequest) {
+  const query = db
+    .selectFrom('organizations')
+    .innerJoin('members', 'members.organizationId', 'organizations.id')
+    .where('members.userId', '=', userId)
+    .selectAll('organizations')
+    .select('members.role')
+  return page(query, { ...paging(request), by: ['organizations.createdAt', 'organizations.id'], direction: 'asc' })
+}
+
+export function listMembers(db: Db, organizationId: string, request: ListRequest) {
+  return page(membersWithUsers(db).where('members.organizationId', '=', organizationId), {
+    ...paging(request),
+    by: ['members.joinedAt', 'members.userId'],
+    direction: 'asc',
+  })
+}
+
+export const findMemberWithUser = (db: Db, organizationId: string, userId: string) =>
+  membersWithUsers(db)
+    .where('members.organizationId', '=', organizationId)
+    .where('members.userId', '=', userId)
+    .executeTakeFirstOrThrow()
+
+const membersWithUsers = (db: Db) =>
+  db
+    .selectFrom('members')
+    .innerJoin('users', 'users.id', 'members.userId')
+    .select(['members.userId', 'members.role', 'members.joinedAt', 'users.email', 'users.name'])
+
+export async function countOwners(db: Db, organizationId: string): Promise<number> {
+  const { count } = await db
+    .selectFrom('members')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('organizationId', '=', organizationId)
+    .where('role', '=', 'owner')
+    .executeTakeFirstOrThrow()
+  return Number(count)
+}
+
+export const listTokens = (db: Db, userId: string, organizationId: string, request: ListRequest) =>
+  page(db.selectFrom('tokens').selectAll().where('userId', '=', userId).where('organizationId', '=', organizationId), {
+    ...paging(request),
+    ...newestFirst,
+  })
+
+export const listInvitations = (db: Db, organizationId: string, now: number, request: ListRequest) =>
+  page(db.selectFrom('invitations').selectAll().where('organizationId', '=', organizationId).where('expiresAt', '>', now), {
+    ...paging(request),
+    ...newestFirst,
+  })
+
+export const listGrants = (db: Db, projectId: string, request: ListRequest) =>
+  page(
+    db
+      .selectFrom('grants')
+      .innerJoin('users', 'users.id', 'grants.userId')
+      .where('grants.projectId', '=', projectId)
+      .select(['grants.userId', 'grants.level', 'grants.updatedAt', 'users.email']),
+    { ...paging(request), by: ['grants.userId'], direction: 'asc' },
+  )
+
+export function listAudit(
+  db: Db,
+  organizationId: string,
+  { action, objectId, userId, ...request }: ListRequest & { action?: string; objectId?: string; userId?: string },
+) {
+  let query = db.selectFrom('auditLog').selectAll().where('organizationId', '=', organizationId)
+  if (action) query = query.where('action', '=', action)
+  if (objectId) query = query.where('objectId', '=', objectId)
+  if (userId) query = query.where('userId', '=', userId)
+  return page(query, { ...paging(request), by: ['sequence'], direction: 'desc' })
+}
+
+export const showUser = ({ id, email, name, createdAt }: UserRow): User => ({ id, email, name, createdAt: iso(createdAt) })
+
+export const showOrganization = (row: OrganizationRow, role: Role | null): Organization => ({
+  id: row.id,
+  name: row.name,
+  slug: row.slug,
+  role,
+  memberRepositories: row.memberRepositories === null ? null : JSON.parse(row.memberRepositories),
+  createdAt: iso(row.createdAt),
+})
+
+export const showToken = (row: TokenRow): Token => ({
+  id: row.id,
+  name: row.name,
+  scopes: row.scopes === null ? null : JSON.parse(row.scopes),
+  projectIds: row.projectIds === null ? null : JSON.parse(row.projectIds),
+  lastFour: row.lastFour,
+  expiresAt: isoOrNull(row.expiresAt),
+  lastUsedAt: isoOrNull(row.lastUsedAt),
+  createdAt: iso(row.createdAt),
+})
+
+export const showMember = (row: Awaited<ReturnType<typeof findMemberWithUser>>): Member => ({
+  ...row,
+  joinedAt: iso(row.joinedAt),
+})
+
+export const showInvitation = (row: InvitationRow): Invitation => ({
+  id: row.id,
+  email: row.email,
+  role: row.role,
+  invitedBy: row.invitedBy,
+  expiresAt: iso(row.expiresAt),
+  createdAt: iso(row.createdAt),
+})
+
+export const showGrant = (row: { userId: string; email: string; level: Grant['level']; updatedAt: number }): Grant => ({
+  ...row,
+  updatedAt: iso(row.updatedAt),
+})
+
+export const showAudit = (row: AuditRow): AuditEntry => ({ ...row, at: iso(row.at), changes: JSON.parse(row.changes) })

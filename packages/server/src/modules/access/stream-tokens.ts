@@ -1,0 +1,38 @@
+import { limits } from '@berth/contract'
+import type { Caller } from '../../http/handler.ts'
+import { hashToken } from '../../secrets/token.ts'
+import { callerFor } from './credentials.ts'
+import { type AccessDeps, iso } from './deps.ts'
+import { randomCode } from './random-code.ts'
+
+/** A token that opens one path once, for a browser that cannot send a header with an event stream. */
+export interface StreamTokens {
+  mint(path: string, caller: Caller): Promise<{ token: string; expiresAt: string }>
+  spend(token: string, path: string): Promise<Caller | null>
+}
+
+export function createStreamTokens({ database, clock }: AccessDeps): StreamTokens {
+  const { db } = database
+  return {
+    async mint(path, { userId, organizationId }) {
+      const now = clock.now().getTime()
+      const token = randomCode(40)
+      const expiresAt = now + limits.streamTokenSeconds * 1000
+      await db.deleteFrom('streamTokens').where('expiresAt', '<', now).execute()
+      await db
+        .insertInto('streamTokens')
+        .values({ secretHash: hashToken(token), path, userId, organizationId, expiresAt })
+        .execute()
+      return { token, expiresAt: iso(expiresAt) }
+    },
+    async spend(token, path) {
+      const spent = await db
+        .deleteFrom('streamTokens')
+        .where('secretHash', '=', hashToken(token))
+        .returningAll()
+        .executeTakeFirst()
+      if (!spent || spent.path !== path || spent.expiresAt <= clock.now().getTime()) return null
+      return callerFor(db, spent.userId, spent.organizationId)
+    },
+  }
+}

@@ -1,0 +1,57 @@
+import { type Permission, tagsOf } from '@berth/contract'
+import { newId } from '../../db/ids.ts'
+import { refuse } from '../../failure.ts'
+import type { Caller } from '../../http/handler.ts'
+import { hashToken } from '../../secrets/token.ts'
+import type { AccessDeps } from './deps.ts'
+import { randomCode } from './random-code.ts'
+import { showToken } from './store.ts'
+
+export interface TokenWishes {
+  name: string
+  scopes?: string[] | null
+  projectIds?: string[] | null
+  expiresInDays?: number
+}
+
+/** A token never grants more than the one who makes it has: neither now nor, since the role is asked again, at any use. */
+export async function createToken(wishes: TokenWishes, caller: Caller, { database, clock }: AccessDeps) {
+  const scopes = wishes.scopes ?? (caller.scopes ? [...caller.scopes] : null)
+  const projectIds = wishes.projectIds ?? (caller.projectIds ? [...caller.projectIds] : null)
+  for (const scope of scopes ?? []) checkScope(scope as Permission, caller)
+  await checkProjects(projectIds, caller, database.db)
+  const value = `brt_${randomCode(40)}`
+  const now = clock.now().getTime()
+  const row = {
+    id: newId('tok'),
+    userId: caller.userId,
+    organizationId: caller.organizationId,
+    name: wishes.name.trim(),
+    secretHash: hashToken(value),
+    lastFour: value.slice(-4),
+    scopes: scopes && JSON.stringify(scopes),
+    projectIds: projectIds && JSON.stringify(projectIds),
+    expiresAt: wishes.expiresInDays ? now + wishes.expiresInDays * 86_400_000 : null,
+    lastUsedAt: null,
+    createdAt: now,
+  }
+  await database.db.insertInto('tokens').values(row).execute()
+  return { ...showToken(row), token: value }
+}
+
+function checkScope(scope: Permission, { role, scopes }: Caller): void {
+  if (!tagsOf(role).has(scope) || (scopes && !scopes.has(scope))) refuse('scopes', `you do not have ${scope} yourself`)
+}
+
+async function checkProjects(projectIds: string[] | null, caller: Caller, db: AccessDeps['database']['db']): Promise<void> {
+  if (!projectIds) return
+  const found = await db
+    .selectFrom('projects')
+    .select('id')
+    .where('organizationId', '=', caller.organizationId)
+    .where('id', 'in', projectIds)
+    .execute()
+  const known = new Set(found.map(({ id }) => id))
+  const stranger = projectIds.find((id) => !known.has(id) || (caller.projectIds && !caller.projectIds.has(id)))
+  if (stranger) refuse('projectIds', `there is no project ${stranger}`)
+}

@@ -1,0 +1,35 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { assemble, type Parts } from '../../src/assemble.ts'
+import { readConfig } from '../../src/config.ts'
+import { openTestDatabase } from '../../src/db/test-database.ts'
+import { createLogger } from '../../src/logger.ts'
+import { createScrubber } from '../../src/secrets/scrubber.ts'
+
+export interface TestInstance extends ReturnType<typeof assemble> {
+  database: Parts['database']
+  stop(): Promise<void>
+}
+
+/** A whole instance on a database of its own, in a folder of its own; nothing listens, tests go through `app.inject`. */
+export async function startInstance(env: Record<string, string> = {}, parts: Partial<Parts> = {}): Promise<TestInstance> {
+  const folder = mkdtempSync(join(tmpdir(), 'berth-test-'))
+  const config = readConfig({ HOME: folder, BERTH_DATA_DIR: join(folder, 'data'), ...env })
+  const database = await openTestDatabase()
+  const logger = await createLogger({ level: 'silent', scrubber: createScrubber(), pretty: false })
+  const assembled = assemble({
+    config,
+    version: '0.0.0-test',
+    database,
+    logger,
+    rateLimits: { login: 1e6, public: 1e6, publicWebhook: 1e6, signedIn: 1e6 },
+    ...parts,
+  })
+  const stop = async () => {
+    await assembled.close()
+    await database.close()
+    rmSync(folder, { recursive: true, force: true })
+  }
+  return { ...assembled, database, stop }
+}
