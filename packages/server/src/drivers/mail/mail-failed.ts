@@ -1,0 +1,54 @@
+import type { NodemailerError } from 'nodemailer'
+
+export type MailFailureReason =
+  | 'not_configured'
+  | 'invalid_mail'
+  | 'rejected'
+  | 'deferred'
+  | 'login'
+  | 'tls'
+  | 'unreachable'
+  | 'timed_out'
+
+/** `permanent`: the same mail would be refused again. What an operator can mend (login, TLS) is not: the mail waits for it. */
+export class MailFailed extends Error {
+  override readonly name = 'MailFailed'
+  readonly reason: MailFailureReason
+  readonly permanent: boolean
+
+  constructor(reason: MailFailureReason, message: string) {
+    super(message)
+    this.reason = reason
+    this.permanent = reason === 'not_configured' || reason === 'invalid_mail' || reason === 'rejected'
+  }
+}
+
+/** The server's own words are kept, since they say most, but in one short line and without anything of ours that is secret. */
+export function mailFailure(error: NodemailerError, secrets: readonly string[]): MailFailed {
+  const said = error.response ? `: ${oneLine(error.response, secrets)}` : ''
+  if (error.code === 'EAUTH' || error.responseCode === 530 || error.responseCode === 535) {
+    return new MailFailed('login', `The mail server does not accept the configured user name and password${said}`)
+  }
+  if (error.responseCode && !error.permanent) return new MailFailed('deferred', `The mail server cannot take the mail now${said}`)
+  if (aboutTheMail.test(error.command ?? '') || error.code === 'EENVELOPE' || error.code === 'EMESSAGE') {
+    return new MailFailed('rejected', `The mail server does not take the mail${said}`)
+  }
+  if (error.code === 'ETLS' || certificateCodes.test(error.originalCode ?? '')) {
+    const code = certificateCodes.test(error.originalCode ?? '') ? ` (${error.originalCode})` : ''
+    return new MailFailed('tls', `No trusted encrypted connection to the mail server could be made${code}${said}`)
+  }
+  if (error.code === 'ETIMEDOUT') return new MailFailed('timed_out', 'The mail server did not answer in time')
+  const code = error.originalCode ?? error.code
+  return new MailFailed('unreachable', `The mail server could not be reached${code ? ` (${code})` : ''}${said}`)
+}
+
+const aboutTheMail = /^(MAIL FROM|RCPT TO|DATA)/
+const certificateCodes = /^(ERR_TLS_|ERR_SSL_|CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|EPROTO)/
+
+function oneLine(text: string, secrets: readonly string[]): string {
+  const scrubbed = secrets.reduce((line, secret) => line.replaceAll(secret, '[secret]'), text)
+  return scrubbed
+    .replace(/[\s\p{Cc}]+/gu, ' ')
+    .trim()
+    .slice(0, 200)
+}
