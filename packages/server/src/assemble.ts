@@ -6,15 +6,18 @@ import type { Database } from './db/open.ts'
 import type { Loaders } from './http/handler.ts'
 import { RateLimiter } from './http/rate-limit.ts'
 import { createHttpServer } from './http/server.ts'
+import { createJobs, type Jobs } from './jobs/create-jobs.ts'
 import type { Logger } from './logger.ts'
 import { createAccess } from './modules/access/index.ts'
 import { createInstance } from './modules/instance/index.ts'
+import type { SecretBox } from './secrets/secret-box.ts'
 
 /** What an instance is made of; tests bring their own database, clock and drivers. */
 export interface Parts {
   config: Config
   version: string
   database: Database
+  secretBox: SecretBox
   logger: Logger
   clock?: Clock
   rateLimits?: Partial<Record<RateLimitName, number>>
@@ -23,6 +26,8 @@ export interface Parts {
 export interface Assembled {
   app: FastifyInstance
   access: ReturnType<typeof createAccess>
+  jobs: Jobs
+  publicUrl(): string
   /** Ends open streams, then waits for requests under way. */
   close(): Promise<void>
 }
@@ -48,11 +53,20 @@ export function assemble({ config, version, database, logger, clock = systemCloc
       stopping: stopping.signal,
     },
   )
+  const jobs = createJobs({
+    database,
+    signals: database.signals,
+    clock,
+    log: logger,
+    deps: undefined,
+    jobs: [],
+    leaseMs: config.jobLeaseSeconds * 1000,
+  })
   const close = async () => {
     stopping.abort()
     await app.close()
   }
-  return { app, access, close }
+  return { app, access, jobs, publicUrl, close }
 }
 
 function portOf(app: FastifyInstance): number | undefined {

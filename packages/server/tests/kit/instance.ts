@@ -5,7 +5,9 @@ import { assemble, type Parts } from '../../src/assemble.ts'
 import { readConfig } from '../../src/config.ts'
 import { openTestDatabase } from '../../src/db/test-database.ts'
 import { createLogger } from '../../src/logger.ts'
+import { openKeyRing } from '../../src/secrets/key-ring.ts'
 import { createScrubber } from '../../src/secrets/scrubber.ts'
+import { createSecretBox } from '../../src/secrets/secret-box.ts'
 
 export interface TestInstance extends ReturnType<typeof assemble> {
   database: Parts['database']
@@ -22,6 +24,7 @@ export async function startInstance(env: Record<string, string> = {}, parts: Par
     config,
     version: '0.0.0-test',
     database,
+    secretBox: createSecretBox(openKeyRing({ folder, fromSettings: null })),
     logger,
     rateLimits: { login: 1e6, public: 1e6, publicWebhook: 1e6, signedIn: 1e6 },
     ...parts,

@@ -1,0 +1,59 @@
+import type { Db } from './schema.ts'
+
+/** One sealed value: where it was sealed for, and how to put another in its place if nobody changed it meanwhile. */
+interface SealedValue {
+  sealed: string
+  place: string
+  replace(resealed: string): Promise<unknown>
+}
+
+interface SealedColumn {
+  name: string
+  read(db: Db): Promise<SealedValue[]>
+}
+
+/** Where a value is sealed for: part of the ciphertext's check, so that it cannot be moved to another row. */
+export const sealedFor = {
+  envVariable: (projectId: string, environment: string, key: string) => `envVariables:value:${projectId}/${environment}/${key}`,
+  cloneToken: (projectId: string) => `projects:cloneToken:${projectId}`,
+}
+
+/** Every column that holds sealed values. A new one is a row here, or `berth secrets rotate` would leave it behind. */
+export const sealedColumns: readonly SealedColumn[] = [
+  {
+    name: 'envVariables.value',
+    async read(db) {
+      const rows = await db.selectFrom('envVariables').select(['projectId', 'environment', 'key', 'value']).execute()
+      return rows.map(({ projectId, environment, key, value }) => ({
+        sealed: value,
+        place: sealedFor.envVariable(projectId, environment, key),
+        replace: (resealed) =>
+          db
+            .updateTable('envVariables')
+            .set({ value: resealed })
+            .where('projectId', '=', projectId)
+            .where('environment', '=', environment)
+            .where('key', '=', key)
+            .where('value', '=', value)
+            .execute(),
+      }))
+    },
+  },
+  {
+    name: 'projects.cloneToken',
+    async read(db) {
+      const rows = await db.selectFrom('projects').select(['id', 'cloneToken']).where('cloneToken', 'is not', null).execute()
+      return rows.map(({ id, cloneToken }) => ({
+        sealed: cloneToken!,
+        place: sealedFor.cloneToken(id),
+        replace: (resealed) =>
+          db
+            .updateTable('projects')
+            .set({ cloneToken: resealed })
+            .where('id', '=', id)
+            .where('cloneToken', '=', cloneToken)
+            .execute(),
+      }))
+    },
+  },
+]

@@ -1,0 +1,15 @@
+import type { Config } from '../config.ts'
+import { systemClock } from '../db/clock.ts'
+import { createAccess } from '../modules/access/index.ts'
+import { openWorkshop } from './workshop.ts'
+
+/** `berth admin create`: works on the data folder itself, also while the instance runs. */
+export async function createAdminHere(config: Config, admin: { email: string; password: string; organization: string }) {
+  const workshop = await openWorkshop(config)
+  try {
+    const { database, logger } = workshop
+    return await createAccess({ database, clock: systemClock, log: logger, publicUrl: () => '' }).createAdmin(admin)
+  } finally {
+    await workshop.close()
+  }
+}

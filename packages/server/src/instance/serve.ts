@@ -1,0 +1,51 @@
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import manifest from '../../package.json' with { type: 'json' }
+import { assemble } from '../assemble.ts'
+import type { Config } from '../config.ts'
+import { openDataFolder } from '../data-folder.ts'
+import { serveDashboard } from '../http/dashboard.ts'
+import { openWorkshop } from './workshop.ts'
+
+export interface Serving {
+  url: string
+  setupUrl: string | null
+  /** Finishes requests and hands jobs back; never takes longer than ten seconds. */
+  stop(): Promise<void>
+}
+
+/** Starts the whole instance. Rejects, with everything closed again, when any part of it cannot start. */
+export async function serve(config: Config): Promise<Serving> {
+  const closers: (() => unknown)[] = []
+  const closeAll = async () => {
+    for (const close of closers.splice(0).reverse()) await close()
+  }
+  try {
+    const folder = await openDataFolder(config.dataDir)
+    closers.push(() => folder.release())
+    const workshop = await openWorkshop(config)
+    closers.push(workshop.close)
+    for (const warning of config.warnings) workshop.logger.warn(warning)
+    const assembled = assemble({ ...workshop, version: manifest.version })
+    await serveDashboard(assembled.app, dashboardFolder())
+    await assembled.jobs.start()
+    closers.push(() => assembled.jobs.stop({ graceMs: 6_000 }))
+    const { setupUrl } = await listen(assembled, config)
+    closers.push(assembled.close)
+    return { url: assembled.publicUrl(), setupUrl, stop: closeAll }
+  } catch (error) {
+    await closeAll()
+    throw error
+  }
+}
+
+async function listen({ app, access }: ReturnType<typeof assemble>, config: Config) {
+  await app.listen({ host: config.host, port: config.port })
+  return access.prepareFirstStart(config)
+}
+
+/** Beside the built server in an installed package, beside the sources in a checkout. */
+function dashboardFolder(): string {
+  const manifestFile = fileURLToPath(import.meta.resolve('@berth/server/package.json'))
+  return join(dirname(manifestFile), '..', 'dashboard', 'dist')
+}

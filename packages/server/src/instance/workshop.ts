@@ -1,0 +1,32 @@
+import type { Config } from '../config.ts'
+import { type Database, openDatabase } from '../db/open.ts'
+import { createLogger, type Logger } from '../logger.ts'
+import { openKeyRing } from '../secrets/key-ring.ts'
+import { createScrubber, type Scrubber } from '../secrets/scrubber.ts'
+import { Secret } from '../secrets/secret.ts'
+import { createSecretBox, type SecretBox } from '../secrets/secret-box.ts'
+
+/** What the server and the local commands both work with. */
+export interface Workshop {
+  config: Config
+  database: Database
+  secretBox: SecretBox
+  scrubber: Scrubber
+  logger: Logger
+  close(): Promise<void>
+}
+
+export async function openWorkshop(config: Config): Promise<Workshop> {
+  const scrubber = createScrubber()
+  scrubber.register(...secretsIn(config))
+  const logger = await createLogger({ level: config.logLevel, scrubber })
+  const secretBox = createSecretBox(openKeyRing({ folder: config.dataDir, fromSettings: config.secretKey }))
+  const database = await openDatabase({ url: config.databaseUrl?.reveal(), folder: config.dataDir }, logger)
+  return { config, database, secretBox, scrubber, logger, close: () => database.close() }
+}
+
+const secretsIn = (value: object): Secret[] =>
+  Object.values(value).flatMap((inner) => {
+    if (inner instanceof Secret) return [inner]
+    return typeof inner === 'object' && inner !== null ? secretsIn(inner) : []
+  })
