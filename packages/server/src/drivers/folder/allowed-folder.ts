@@ -1,0 +1,83 @@
+import { realpath, stat } from 'node:fs/promises'
+import { dirname, isAbsolute, resolve, sep } from 'node:path'
+
+/** Says nothing of what is there: outside the roots, an existing and a missing folder look the same. */
+export class FolderOutside extends Error {
+  override readonly name = 'FolderOutside'
+  readonly path: string
+
+  constructor(path: string) {
+    super(`${path} is not below one of the folders that Berth may read`)
+    this.path = path
+  }
+}
+
+export class FolderMissing extends Error {
+  override readonly name = 'FolderMissing'
+  readonly path: string
+
+  constructor(path: string) {
+    super(`${path} does not exist`)
+    this.path = path
+  }
+}
+
+export class NotAFolder extends Error {
+  override readonly name = 'NotAFolder'
+  readonly path: string
+
+  constructor(path: string) {
+    super(`${path} is not a folder`)
+    this.path = path
+  }
+}
+
+export class FolderUnreadable extends Error {
+  override readonly name = 'FolderUnreadable'
+  readonly path: string
+
+  constructor(path: string, cause: unknown) {
+    super(`${path} cannot be read by Berth`, { cause })
+    this.path = path
+  }
+}
+
+/**
+ * The real path of a folder below one of the roots, every link of both resolved first. A root itself is not below itself;
+ * `rootsToo` is for listing what can be chosen. Use the answer, not the given path: links may change afterwards.
+ */
+export async function resolveAllowed(path: string, roots: readonly string[], { rootsToo = false } = {}): Promise<string> {
+  if (!isAbsolute(path) || path.includes('\0')) throw new FolderOutside(path)
+  const realRoots = await realPathsOf(roots)
+  const isAllowed = (real: string) => realRoots.some((root) => isBelow(real, root) || (rootsToo && real === root))
+  const real = await realpath(path).catch((error) => explainFailure(path, error, isAllowed))
+  if (!isAllowed(real)) throw new FolderOutside(path)
+  if (!(await stat(real)).isDirectory()) throw new NotAFolder(path)
+  return real
+}
+
+/** Both are real paths. /home/ab is not below /home/a. */
+function isBelow(path: string, root: string): boolean {
+  return path !== root && path.startsWith(root.endsWith(sep) ? root : root + sep)
+}
+
+async function realPathsOf(roots: readonly string[]): Promise<string[]> {
+  const paths = await Promise.all(roots.map((root) => realpath(root).catch(() => null)))
+  return paths.filter((root) => root !== null)
+}
+
+/** What is wrong below the roots is told; for the rest of the machine there is one answer. */
+async function explainFailure(path: string, error: unknown, isAllowed: (real: string) => boolean): Promise<never> {
+  const nearest = await nearestExisting(dirname(resolve(path)))
+  if (!isAllowed(nearest) && !isAllowed(`${nearest}${nearest.endsWith(sep) ? '' : sep}x`)) throw new FolderOutside(path)
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  if (code === 'ENOENT') throw new FolderMissing(path)
+  if (code === 'ENOTDIR') throw new NotAFolder(path)
+  throw new FolderUnreadable(path, error)
+}
+
+async function nearestExisting(path: string): Promise<string> {
+  const real = await realpath(path).catch(() => null)
+  if (real !== null || path === dirname(path)) return real ?? path
+  return nearestExisting(dirname(path))
+}

@@ -1,0 +1,52 @@
+import { mkdir, readdir, rename, rm } from 'node:fs/promises'
+import { dirname } from 'node:path'
+
+/** Another call of this process is filling the same folder. */
+export class FolderBusy extends Error {
+  override readonly name = 'FolderBusy'
+
+  constructor(target: string) {
+    super(`${target} is being filled already`)
+  }
+}
+
+export class FolderNotEmpty extends Error {
+  override readonly name = 'FolderNotEmpty'
+
+  constructor(target: string) {
+    super(`${target} holds files already`)
+  }
+}
+
+const beingFilled = new Set<string>()
+
+/**
+ * Fills a folder beside `target` and renames it into place: `target` is there whole or not at all.
+ * What a killed process left beside it is removed by the next attempt.
+ */
+export async function stageFolder<Result>(target: string, fill: (staging: string) => Promise<Result>): Promise<Result> {
+  if (beingFilled.has(target)) throw new FolderBusy(target)
+  beingFilled.add(target)
+  const staging = `${target}.partial`
+  try {
+    await refuseFilled(target)
+    await removeTree(staging)
+    await mkdir(dirname(target), { recursive: true })
+    await mkdir(staging, { mode: 0o700 })
+    const result = await fill(staging)
+    await rename(staging, target)
+    return result
+  } finally {
+    await removeTree(staging).finally(() => beingFilled.delete(target))
+  }
+}
+
+const removeTree = (path: string) => rm(path, { recursive: true, force: true, maxRetries: 3 })
+
+async function refuseFilled(target: string): Promise<void> {
+  const entries = await readdir(target).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return []
+    throw error
+  })
+  if (entries.length > 0) throw new FolderNotEmpty(target)
+}
