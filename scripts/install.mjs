@@ -1,0 +1,68 @@
+// Brings the packages that the lockfile names. Runs on the machine's own Node, with nothing installed.
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { endBy, root, runProgram, secondsSince } from './programs.mjs'
+
+/** Installs only when what lies in node_modules is not what the lockfile says. True once it is; throws with the words to show. */
+export async function install() {
+  if (isInstalled()) return true
+  const start = performance.now()
+  console.log('installing packages…')
+  const { code, interrupted, output } = await npm(['ci', '--no-audit', '--no-fund', '--loglevel=error'])
+  if (interrupted) await endBy(interrupted)
+  if (code !== 0) throw new Error(installFailure(output))
+  if (!isInstalled()) throw new Error('npm ci left out packages that the lockfile names for this machine; is an old npm at work?')
+  console.log(`installed in ${secondsSince(start)}`)
+  return true
+}
+
+/**
+ * npm writes its own record into node_modules as the last step of an install, so an install that was cut short has none.
+ * A platform package may be absent only where it is meant for another platform.
+ */
+function isInstalled() {
+  const wanted = readLock('package-lock.json')
+  const got = readLock('node_modules/.package-lock.json')
+  if (!wanted || !got) return false
+  return Object.entries(wanted).every(([path, entry]) => {
+    if (!path.includes('node_modules/') || entry.extraneous) return true
+    const there = got[path]
+    if (!there) return entry.optional === true && !isForThisPlatform(entry)
+    return entry.link ? there.link === true : there.version === entry.version && there.integrity === entry.integrity
+  })
+}
+
+function readLock(path) {
+  const file = join(root, path)
+  return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')).packages : undefined
+}
+
+function isForThisPlatform({ os, cpu, libc }) {
+  const allows = (list, value) => !list || [list].flat().includes(value)
+  return allows(os, process.platform) && allows(cpu, process.arch) && (!libc || allows(libc, libcName()))
+}
+
+function libcName() {
+  return process.report?.getReport().header.glibcVersionRuntime ? 'glibc' : 'musl'
+}
+
+/** The npm that runs us, if one does: another one of the PATH may be older. */
+function npm(args) {
+  const cli = process.env.npm_execpath
+  const quiet = { quiet: true, env: process.env }
+  if (cli?.endsWith('.js') && existsSync(cli)) return runProgram(process.execPath, [cli, ...args], quiet)
+  return runProgram('npm', args, quiet).catch((error) => {
+    throw new Error(
+      error.code === 'ENOENT' ? 'npm is not in the PATH: install Node with npm first' : `npm cannot be run: ${error.message}`,
+    )
+  })
+}
+
+function installFailure(output) {
+  const lines = output.split('\n').filter((line) => line.trim() && !line.includes('A complete log of this run'))
+  const network = /E(NOTFOUND|AI_AGAIN|CONNREFUSED|CONNRESET|TIMEDOUT|HOSTUNREACH)|network|fetch failed/.test(output)
+  const hint = network
+    ? 'the package registry cannot be reached: check the network, or the registry and proxy settings of npm'
+    : 'npm ci failed'
+  return `${hint}\n${lines.slice(-12).join('\n')}`
+}

@@ -1,0 +1,59 @@
+// Plain JavaScript for the machine's own Node, before anything is installed.
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+export const root = fileURLToPath(new URL('..', import.meta.url)).replace(/\/$/, '')
+
+const endings = ['SIGINT', 'SIGTERM', 'SIGHUP']
+
+/** The Node that the lockfile brings; the one we run on only where it is new enough itself. */
+export function bundledNode() {
+  const bundled = join(root, 'node_modules', '.bin', 'node')
+  if (existsSync(bundled)) return bundled
+  if (Number.parseInt(process.versions.node, 10) >= 24) return process.execPath
+  throw new Error(
+    `Berth needs Node 24, and there is no bundled one for ${process.platform}-${process.arch}: install Node 24 and run this again`,
+  )
+}
+
+/** An environment in which `env node`, and so every program of node_modules/.bin, finds the bundled Node first. */
+export function toolEnvironment(more = {}) {
+  return { ...process.env, ...more, PATH: [join(root, 'node_modules', '.bin'), process.env.PATH].join(delimiter) }
+}
+
+export const tool = (name) => join(root, 'node_modules', '.bin', name)
+
+/**
+ * Runs a program to its end in the root of the clone. A signal that would end us goes to the program instead, and `interrupted`
+ * names it afterwards. With `quiet` its output is returned and not shown.
+ */
+export function runProgram(program, args, { env = toolEnvironment(), quiet = false } = {}) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, { cwd: root, env, stdio: quiet ? ['ignore', 'pipe', 'pipe'] : 'inherit' })
+    let interrupted
+    let output = ''
+    for (const stream of [child.stdout, child.stderr]) stream?.setEncoding('utf8').on('data', (text) => (output += text))
+    const pass = (signal) => {
+      interrupted = signal
+      child.kill(signal)
+    }
+    const settle = (finish) => {
+      for (const signal of endings) process.off(signal, pass)
+      finish()
+    }
+    for (const signal of endings) process.on(signal, pass)
+    child.on('error', (error) => settle(() => reject(error)))
+    child.on('close', (code, signal) => settle(() => resolve({ code: code ?? 1, interrupted: interrupted ?? signal, output })))
+  })
+}
+
+/** Ends this process by the same signal that ended its work, so that the caller sees the true reason. */
+export function endBy(signal) {
+  process.removeAllListeners(signal)
+  process.kill(process.pid, signal)
+  return new Promise(() => {})
+}
+
+export const secondsSince = (start) => `${((performance.now() - start) / 1000).toFixed(1)} s`

@@ -1,0 +1,83 @@
+// npm test: everything, from a clone where nothing was ever installed.
+//   npm test -- --quick     unit and API tests only
+//   npm test -- <filter>    words that Vitest takes: parts of file names, -t <name>, --project <name>
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { install } from './install.mjs'
+import { bundledNode, endBy, root, runProgram, secondsSince, tool, toolEnvironment } from './programs.mjs'
+import { startMachine, stopMachine } from './test/machine.mjs'
+
+const quick = process.argv.includes('--quick')
+const filters = process.argv.slice(2).filter((word) => word !== '--quick')
+const projects = quick ? ['--project', 'unit', '--project', 'api-*'] : []
+const start = performance.now()
+const troubles = []
+let interrupted
+let tally
+
+// From here on a signal ends the work under way and then us, after the machine was stopped.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => (interrupted = signal))
+
+try {
+  if (await step('packages', install)) await runEverything()
+} finally {
+  await stopMachine()
+}
+if (interrupted) await endBy(interrupted)
+summary()
+
+async function runEverything() {
+  const settings = await step('test machine', () => startMachine(quick ? ['postgres'] : []))
+  await program('types', tool('tsc'), ['--noEmit', '-p', '.'])
+  await program('lint', tool('biome'), ['check', '.'])
+  const built = quick || (await program('build', bundledNode(), ['scripts/build.mjs']))
+  if (built && settings) tally = await step('tests', () => runVitest(settings))
+}
+
+async function step(name, work) {
+  if (interrupted) return undefined
+  console.log(`\n== ${name}`)
+  const began = performance.now()
+  try {
+    return await work()
+  } catch (error) {
+    console.error(error.message)
+    troubles.push(name)
+    return undefined
+  } finally {
+    console.log(`== ${name}: ${secondsSince(began)}`)
+  }
+}
+
+function program(name, path, args) {
+  return step(name, async () => {
+    const { code } = await runProgram(path, args)
+    if (code !== 0) throw new Error(`${name} failed`)
+    return true
+  })
+}
+
+async function runVitest(settings) {
+  const folder = mkdtempSync(join(tmpdir(), 'berth-tally-'))
+  const file = join(folder, 'tally.json')
+  try {
+    const reporters = ['--reporter=default', `--reporter=${join(root, 'scripts', 'test', 'tally.mjs')}`]
+    const env = toolEnvironment({ ...settings, BERTH_TEST_TALLY: file })
+    const { code } = await runProgram(tool('vitest'), ['run', ...reporters, ...projects, ...filters], { env })
+    if (code !== 0) troubles.push('tests')
+    return JSON.parse(readFileSync(file, 'utf8'))
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+function summary() {
+  const { passed, failed, skipped, brokenFiles } = tally ?? { passed: 0, failed: 0, skipped: [], brokenFiles: [] }
+  console.log(`\n== summary after ${secondsSince(start)}`)
+  for (const { place, name, reason } of skipped) console.log(`skipped: ${place} > ${name}: ${reason}`)
+  for (const place of brokenFiles) console.log(`could not be loaded: ${place}`)
+  for (const name of new Set(troubles)) console.log(`failed: ${name}`)
+  console.log(`${passed} passed, ${failed + brokenFiles.length} failed, ${skipped.length} skipped`)
+  process.exitCode = troubles.length > 0 || failed + brokenFiles.length > 0 ? 1 : 0
+}
