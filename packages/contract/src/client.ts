@@ -147,7 +147,7 @@ function parseJson(text: string, response: Response): unknown {
 const readReply = async (response: Response) => parseJson(await response.text(), response)
 
 /** Something between client and server may have answered with a page of its own. */
-async function errorOf(response: Response): Promise<ApiError> {
+export async function errorOf(response: Response): Promise<ApiError> {
   const body = await readReply(response).catch(() => undefined)
   if (typeof body !== 'object' || body === null || typeof (body as ErrorBody).code !== 'string') return unreadable(response)
   return new ApiError(response, body as ErrorBody)

@@ -8,4 +8,5 @@ import { openWorkshop } from './instance/workshop.ts'
 
 /** The door for the command line: everything that needs the data folder rather than the API. */
 export const version = manifest.version
+export type { Config } from './config.ts'
 export { ConfigError, createAdminHere, DataFolderInUse, describeSettings, openWorkshop, readConfig, rotateSecrets, serve }

@@ -9,6 +9,8 @@ import { openWorkshop } from './workshop.ts'
 
 export interface Serving {
   url: string
+  /** Where projects are, with `<slug>` in the place of a project's own name. */
+  projectsUrl: string
   setupUrl: string | null
   /** Finishes requests and hands jobs back; never takes longer than ten seconds. */
   stop(): Promise<void>
@@ -32,7 +34,12 @@ export async function serve(config: Config): Promise<Serving> {
     closers.push(() => assembled.jobs.stop({ graceMs: 6_000 }))
     const { setupUrl } = await listen(assembled, config)
     closers.push(assembled.close)
-    return { url: assembled.publicUrl(), setupUrl, stop: closeAll }
+    return {
+      url: assembled.publicUrl(),
+      projectsUrl: `http://<slug>.${config.baseDomain}:${config.edgePort}`,
+      setupUrl,
+      stop: closeAll,
+    }
   } catch (error) {
     await closeAll()
     throw error

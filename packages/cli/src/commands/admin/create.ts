@@ -1,0 +1,38 @@
+import { password as askPassword, isCancel } from '@clack/prompts'
+import type { Command } from 'commander'
+import { environment } from '../../environment.ts'
+import { Plain } from '../../exit-codes.ts'
+import { output } from '../../output.ts'
+import { loadServer, readSettings } from '../../server-commands.ts'
+import { readStandardInput } from '../../standard-input.ts'
+
+interface Options {
+  email: string
+  organization: string
+  passwordStdin?: boolean
+}
+
+export function addAdminCreate(admin: Command): void {
+  admin
+    .command('create')
+    .description('make an owner, or give one a new password; works on the data folder, also while the instance runs')
+    .requiredOption('--email <address>', 'who')
+    .option('--organization <name>', 'name of the organisation, where none exists yet', 'Home')
+    .option('--password-stdin', 'read the password from standard input')
+    .action(async (options: Options, command: Command) => {
+      const server = await loadServer()
+      const config = readSettings(server, { BERTH_LOG_LEVEL: 'warn', ...environment.all() })
+      if (!/^[^\s@]+@[^\s@]+$/.test(options.email)) throw new Plain(`${options.email} is not an e-mail address`, 2)
+      const password = options.passwordStdin ? await readStandardInput() : await askForPassword()
+      if (password.length < 8) throw new Plain('The password needs at least 8 characters', 2)
+      const made = await server.createAdminHere(config, { email: options.email, organization: options.organization, password })
+      output(command).result(made, () => `${options.email} is an owner and can sign in`)
+    })
+}
+
+async function askForPassword(): Promise<string> {
+  if (!process.stdin.isTTY) throw new Plain('There is no terminal to ask at: use --password-stdin', 2)
+  const answer = await askPassword({ message: 'Password' })
+  if (isCancel(answer)) throw new Plain('cancelled')
+  return answer
+}

@@ -1,0 +1,67 @@
+import { hostname } from 'node:os'
+import { contract } from '@berth/contract'
+import { createClient, errorOf } from '@berth/contract/client'
+import { password as askPassword, text as askText, isCancel } from '@clack/prompts'
+import type { Command } from 'commander'
+import { instanceUrl, saveToken } from '../credentials.ts'
+import { Plain } from '../exit-codes.ts'
+import { output } from '../output.ts'
+import { readStandardInput } from '../standard-input.ts'
+
+interface Options {
+  email?: string
+  tokenStdin?: boolean
+  passwordStdin?: boolean
+}
+
+export function addLogin(program: Command): void {
+  program
+    .command('login')
+    .description('sign in: makes a personal access token for this machine and keeps it')
+    .option('--email <address>', 'who you are')
+    .option('--password-stdin', 'read the password from standard input')
+    .option('--token-stdin', 'read a token that you already have from standard input')
+    .action(async (options: Options, command: Command) => {
+      const url = instanceUrl(command)
+      const token = options.tokenStdin ? await readStandardInput() : await tokenBySigningIn(url, options)
+      const { data } = await createClient({ baseUrl: url, token }).call(contract.access.session, {})
+      const file = saveToken(url, token)
+      output(command).result({ url, email: data.user.email, organization: data.organization.name, file }, () =>
+        [`signed in to ${url} as ${data.user.email} (${data.role} of ${data.organization.name})`, `the token is in ${file}`].join(
+          '\n',
+        ),
+      )
+    })
+}
+
+async function tokenBySigningIn(url: string, options: Options): Promise<string> {
+  const email = options.email ?? (await ask(() => askText({ message: `E-mail address at ${url}` }), '--email'))
+  const password = options.passwordStdin
+    ? await readStandardInput()
+    : await ask(() => askPassword({ message: 'Password' }), '--password-stdin')
+  const cookie = await openSession(url, email, password)
+  const client = createClient({ baseUrl: url, headers: { cookie, origin: url } })
+  const { data } = await client.call(contract.access.createToken, { body: { name: `berth login on ${hostname()}` } })
+  await client.call(contract.access.logout, {})
+  return data.token
+}
+
+/** The answer's cookie is what counts here, which the typed client does not hand out. */
+async function openSession(url: string, email: string, password: string): Promise<string> {
+  const answer = await fetch(`${url}/api/auth/login`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ email, password }),
+  })
+  if (!answer.ok) throw await errorOf(answer)
+  const cookie = answer.headers.getSetCookie()[0]?.split(';')[0]
+  if (!cookie) throw new Plain(`${url} did not answer as an instance of Berth does`)
+  return cookie
+}
+
+async function ask(prompt: () => Promise<string | symbol>, flag: string): Promise<string> {
+  if (!process.stdin.isTTY) throw new Plain(`There is no terminal to ask at: use ${flag}`, 2)
+  const answer = await prompt()
+  if (isCancel(answer)) throw new Plain('cancelled')
+  return answer as string
+}

@@ -1,0 +1,15 @@
+import type { Command } from 'commander'
+import { environment } from '../../environment.ts'
+import { output } from '../../output.ts'
+import { loadServer, readSettings } from '../../server-commands.ts'
+
+export function addSecretsRotate(secrets: Command): void {
+  secrets
+    .command('rotate')
+    .description('make a new key and store every secret again under it; may be run again if it was interrupted')
+    .action(async (_options, command: Command) => {
+      const server = await loadServer()
+      const done = await server.rotateSecrets(readSettings(server, { BERTH_LOG_LEVEL: 'warn', ...environment.all() }))
+      output(command).result(done, () => `a new key is in use; ${done.resealed} stored secrets were sealed again`)
+    })
+}

@@ -1,0 +1,17 @@
+import type { Command } from 'commander'
+import { columns, output } from '../output.ts'
+import { loadServer } from '../server-commands.ts'
+
+export function addSettings(program: Command): void {
+  program
+    .command('settings')
+    .description('every BERTH_* variable: what it does, what it may be, its default')
+    .action(async (_options, command: Command) => {
+      const settings = (await loadServer()).describeSettings()
+      output(command).result(settings, () =>
+        columns(
+          settings.map(({ variable, help, accepts, default: fallback }) => [variable, fallback || '-', `${help}; ${accepts}`]),
+        ),
+      )
+    })
+}

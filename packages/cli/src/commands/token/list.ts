@@ -1,0 +1,21 @@
+import { contract } from '@berth/contract'
+import type { Command } from 'commander'
+import { connect } from '../../credentials.ts'
+import { columns, output } from '../../output.ts'
+
+export function addTokenList(token: Command): void {
+  token
+    .command('list')
+    .description('your tokens in this organisation')
+    .action(async (_options, command: Command) => {
+      const { data } = await connect(command).call(contract.access.listTokens, {})
+      const rows = data.map(({ id, name, lastFour, expiresAt, lastUsedAt }) => [
+        id,
+        name,
+        `…${lastFour}`,
+        expiresAt?.slice(0, 10) ?? 'never',
+        lastUsedAt?.slice(0, 16).replace('T', ' ') ?? 'never',
+      ])
+      output(command).result(data, () => columns([['ID', 'NAME', 'ENDS', 'EXPIRES', 'LAST USED'], ...rows]))
+    })
+}

@@ -1,0 +1,55 @@
+import type { Command } from 'commander'
+import { environment } from '../environment.ts'
+import { Plain } from '../exit-codes.ts'
+import { output } from '../output.ts'
+import { loadServer, readSettings } from '../server-commands.ts'
+
+/** Stopping is promised within ten seconds; what has not ended by then is recovered at the next start. */
+const longestStopMs = 10_000
+
+export function addUp(program: Command): void {
+  program
+    .command('up')
+    .description('start the service in the foreground; settings come from BERTH_* variables (berth settings lists them)')
+    .action(async (_options, command: Command) => {
+      const say = output(command)
+      const server = await loadServer()
+      const config = readSettings(server, environment.all())
+      const serving = await server.serve(config).catch((error: unknown) => {
+        throw startProblem(error, server)
+      })
+      const lines = Object.entries({
+        'dashboard and API': serving.url,
+        projects: serving.projectsUrl,
+        ...(serving.setupUrl ? { 'set up (once)': serving.setupUrl } : {}),
+      })
+      say.result({ ready: true, ...serving }, () =>
+        ['ready', ...lines.map(([name, url]) => `  ${name.padEnd(18)} ${url}`)].join('\n'),
+      )
+      await stopOnSignal(serving.stop, say.note)
+    })
+}
+
+function startProblem(error: unknown, server: Awaited<ReturnType<typeof loadServer>>): unknown {
+  if (error instanceof server.DataFolderInUse) return new Plain(error.message)
+  const { code, port, address } = error as { code?: string; port?: number; address?: string }
+  if (code === 'EADDRINUSE')
+    return new Plain(`${address}:${port} is taken by another program: stop it, or set BERTH_PORT or BERTH_EDGE_PORT`)
+  if (code === 'EACCES' && port)
+    return new Plain(`Port ${port} needs more rights: set BERTH_PORT or BERTH_EDGE_PORT to one above 1023`)
+  return error
+}
+
+function stopOnSignal(stop: () => Promise<void>, note: (words: string) => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let stopping = false
+    const onSignal = () => {
+      if (stopping) return
+      stopping = true
+      note('stopping…')
+      setTimeout(() => process.exit(1), longestStopMs).unref()
+      stop().then(resolve, reject)
+    }
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal)
+  })
+}

@@ -1,0 +1,41 @@
+import { ApiError } from '@berth/contract/client'
+
+/** The user's own doing, told in one line and without a stack. */
+export class Plain extends Error {
+  readonly exitCode: number
+  constructor(words: string, exitCode = 1) {
+    super(words)
+    this.exitCode = exitCode
+  }
+}
+
+export const exitCodes = [
+  { code: 0, means: 'it worked' },
+  { code: 1, means: 'it failed' },
+  { code: 2, means: 'the command line or a field is wrong (400)' },
+  { code: 3, means: 'not signed in (401)' },
+  { code: 4, means: 'not allowed (403)' },
+  { code: 5, means: 'not found (404)' },
+  { code: 6, means: 'not possible in this state (409)' },
+  { code: 7, means: 'the instance cannot be reached' },
+] as const
+
+const ofStatus: Record<number, number> = { 400: 2, 401: 3, 403: 4, 404: 5, 409: 6 }
+
+export function exitCodeOf(error: unknown): number {
+  if (error instanceof Plain) return error.exitCode
+  if (error instanceof ApiError) return ofStatus[error.status] ?? 1
+  return isUnreachable(error) ? 7 : 1
+}
+
+export function explain(error: unknown): { words: string; code?: string; field?: string; requestId?: string } {
+  if (error instanceof ApiError) {
+    const hint = error.status === 401 ? ' (sign in with: berth login)' : ''
+    return { words: error.message + hint, code: error.code, field: error.field, requestId: error.requestId ?? undefined }
+  }
+  if (isUnreachable(error)) return { words: 'The instance does not answer: is it running (berth up), and is --url right?' }
+  return { words: error instanceof Error ? error.message : String(error) }
+}
+
+/** What fetch throws when there is nobody at the address. */
+const isUnreachable = (error: unknown) => error instanceof TypeError && error.message === 'fetch failed'

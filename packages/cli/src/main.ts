@@ -1,0 +1,43 @@
+import { Command, CommanderError } from 'commander'
+import manifest from '../package.json' with { type: 'json' }
+import { addAdminCreate } from './commands/admin/create.ts'
+import { addApi } from './commands/api.ts'
+import { addLogin } from './commands/login.ts'
+import { addSecretsRotate } from './commands/secrets/rotate.ts'
+import { addSettings } from './commands/settings.ts'
+import { addTokenCreate } from './commands/token/create.ts'
+import { addTokenList } from './commands/token/list.ts'
+import { addTokenRevoke } from './commands/token/revoke.ts'
+import { addUp } from './commands/up.ts'
+import { exitCodeOf, exitCodes, explain } from './exit-codes.ts'
+import { output } from './output.ts'
+
+const program = new Command('berth')
+  .description('Host projects on your own machine, on a cluster, or in the cloud')
+  .version(manifest.version)
+  .option('--json', 'print JSON for programs instead of text for people')
+  .option('--url <address>', 'the instance to talk to (else BERTH_URL, else the one you signed in to)')
+  .showHelpAfterError('(add --help for what this command takes)')
+  .addHelpText('after', `\nExit codes:\n${exitCodes.map(({ code, means }) => `  ${code}  ${means}`).join('\n')}`)
+  .exitOverride()
+
+addUp(program)
+addLogin(program)
+const token = program.command('token').description('personal access tokens')
+addTokenCreate(token)
+addTokenList(token)
+addTokenRevoke(token)
+addAdminCreate(program.command('admin').description('people, on the machine that holds the data folder'))
+addSecretsRotate(program.command('secrets').description('the keys that secrets are stored under'))
+addApi(program)
+addSettings(program)
+
+try {
+  await program.parseAsync()
+} catch (error) {
+  if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : 2
+  else {
+    output(program).problem(explain(error))
+    process.exitCode = exitCodeOf(error)
+  }
+}

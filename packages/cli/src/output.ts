@@ -1,0 +1,43 @@
+import type { Command } from 'commander'
+
+interface Problem {
+  words: string
+  code?: string
+  field?: string
+  requestId?: string
+}
+
+export interface Output {
+  /** The result: as it is with `--json`, else as `text` tells it. */
+  result(value: unknown, text: () => string): void
+  /** A remark for people; nothing with `--json`. */
+  note(words: string): void
+  problem(problem: Problem): void
+}
+
+/** How a command speaks: results on standard output, everything else on standard error. */
+export function output(command: Command): Output {
+  const json = command.optsWithGlobals().json === true
+  return {
+    result: (value, text) => process.stdout.write(`${json ? JSON.stringify(value, null, 2) : text()}\n`),
+    note: (words) => void (json || process.stderr.write(`${words}\n`)),
+    problem: ({ words, ...rest }) =>
+      process.stderr.write(`${json ? JSON.stringify({ error: words, ...rest }) : `error: ${words}${trail(rest)}`}\n`),
+  }
+}
+
+const trail = ({ field, requestId }: Omit<Problem, 'words'>) =>
+  [field ? `\n  field: ${field}` : '', requestId ? `\n  request: ${requestId}` : ''].join('')
+
+/** Columns wide enough for their content. */
+export function columns(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_, at) => Math.max(...rows.map((row) => row[at]?.length ?? 0)))
+  return rows
+    .map((row) =>
+      row
+        .map((cell, at) => cell.padEnd(widths[at] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n')
+}

@@ -1,0 +1,22 @@
+import type * as Server from '@berth/server'
+import { Plain } from './exit-codes.ts'
+
+/** The server is a package of its own, so that the command line installs without it. */
+export async function loadServer(): Promise<typeof Server> {
+  try {
+    return await import('@berth/server')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error
+    throw new Plain('The server is not installed or not built here: run npm run build in a checkout of Berth')
+  }
+}
+
+/** Reads the settings; a wrong one is one line that names it. */
+export function readSettings(server: typeof Server, env: Record<string, string | undefined>): Server.Config {
+  try {
+    return server.readConfig(env)
+  } catch (error) {
+    if (error instanceof server.ConfigError) throw new Plain(error.message, 2)
+    throw error
+  }
+}

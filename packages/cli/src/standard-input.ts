@@ -1,0 +1,10 @@
+import { Plain } from './exit-codes.ts'
+
+/** One secret from a pipe, without the line break at its end. */
+export async function readStandardInput(): Promise<string> {
+  let content = ''
+  for await (const chunk of process.stdin) content += chunk
+  const value = content.replace(/\r?\n$/, '')
+  if (!value) throw new Plain('Standard input is empty', 2)
+  return value
+}
