@@ -16,6 +16,8 @@ export interface TestDatabase extends Database {
 }
 
 export interface TestDatabaseOptions {
+  /** Instead of the kind in BERTH_TEST_DATABASE. */
+  kind?: Database['kind']
   clock?: Clock
   log?: Log
 }
@@ -23,7 +25,7 @@ export interface TestDatabaseOptions {
 /** A fresh, migrated database of the kind in BERTH_TEST_DATABASE (`sqlite`, or `postgres` at BERTH_TEST_POSTGRES_URL); `close` removes it. */
 export async function openTestDatabase(options: TestDatabaseOptions = {}): Promise<TestDatabase> {
   const folder = await mkdtemp(path.join(tmpdir(), 'berth-test-'))
-  const place = testDatabaseKind() === 'postgres' ? await createPostgresDatabase() : undefined
+  const place = (options.kind ?? testDatabaseKind()) === 'postgres' ? await createPostgresDatabase() : undefined
   const settings = { folder, ...(place && { url: place.url }) }
   const openAgain = ({ clock, log }: TestDatabaseOptions = {}) => openDatabase({ ...settings, ...(clock && { clock }) }, log)
   const database = await openAgain(options)
@@ -35,7 +37,7 @@ export async function openTestDatabase(options: TestDatabaseOptions = {}): Promi
   return { ...database, close, openAgain, settings }
 }
 
-export function testDatabaseKind(): 'sqlite' | 'postgres' {
+export function testDatabaseKind(): Database['kind'] {
   const kind = process.env.BERTH_TEST_DATABASE ?? 'sqlite'
   if (kind !== 'sqlite' && kind !== 'postgres') throw new Error(`BERTH_TEST_DATABASE is ${kind}: it must be sqlite or postgres`)
   return kind

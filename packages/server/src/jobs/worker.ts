@@ -1,0 +1,214 @@
+import { randomUUID } from 'node:crypto'
+import { isReread, type Signals } from '../signals/signals.ts'
+import { Attempt, type AttemptParts } from './attempt.ts'
+import type { Job } from './declare.ts'
+import { type JobsSignal, jobsTopic } from './enqueue.ts'
+import { fireSchedules } from './fire-schedules.ts'
+import { claimNext, isGroupTaken, type LeasedRow, recoverDead, renewLeases, untilNextExpiry } from './lease.ts'
+import { Wakeup } from './wakeup.ts'
+
+export interface WorkerParts<Deps> extends AttemptParts<Deps> {
+  signals: Signals
+  jobs: ReadonlyMap<string, Job<unknown, Deps>>
+  leaseMs: number
+  /** The longest sleep: after it the worker looks whether a signal was lost. */
+  pollMs: number
+}
+
+/** Claims jobs that are due, keeps their leases alive and starts what is scheduled, until it is stopped. */
+export class Worker<Deps> {
+  readonly #parts: WorkerParts<Deps>
+  /** By lease token. */
+  readonly #attempts = new Map<string, Attempt<Deps>>()
+  readonly #completions = new Set<Promise<void>>()
+  readonly #wakeup = new Wakeup()
+  /** Heard of since the last claim began; the job may be the one that is just being claimed. */
+  readonly #recentCancels = new Set<string>()
+  #idleWaiters: (() => void)[] = []
+  #state: 'new' | 'started' | 'stopping' = 'new'
+  #loop: Promise<void> | undefined
+  #heartbeat: NodeJS.Timeout | undefined
+  #unsubscribe: (() => void) | undefined
+
+  constructor(parts: WorkerParts<Deps>) {
+    this.#parts = parts
+  }
+
+  async start(): Promise<void> {
+    if (this.#state !== 'new') throw new Error('the jobs were started already')
+    this.#state = 'started'
+    const { database, signals, leaseMs, log, clock } = this.#parts
+    if (database.kind === 'sqlite') {
+      const count = await recoverDead(database, { whose: 'all', except: [], now: clock.now() })
+      if (count > 0) log.info({ count }, 'jobs of the process before are queued again')
+    }
+    this.#unsubscribe = signals.subscribe<JobsSignal>(jobsTopic, (event) => {
+      if (isReread(event)) void this.#beat()
+      if ('cancel' in event) this.#abortJob(event.cancel)
+      else this.#wakeup.ring()
+    })
+    this.#heartbeat = setInterval(() => void this.#beat(), leaseMs / 3)
+    this.#loop = this.#work()
+  }
+
+  async stop(graceMs: number): Promise<void> {
+    if (this.#state !== 'started') return
+    this.#state = 'stopping'
+    this.#unsubscribe?.()
+    this.#wakeup.ring()
+    for (const resolve of this.#idleWaiters.splice(0)) resolve()
+    for (const attempt of this.#attempts.values()) attempt.abort('shutdown')
+    await withinGrace(graceMs, async () => {
+      await this.#loop
+      await Promise.all(this.#completions)
+    })
+    clearInterval(this.#heartbeat)
+    await withinGrace(2_000, () => Promise.all([...this.#attempts.values()].map((attempt) => attempt.handBack())))
+  }
+
+  /** Resolves when no job is due and none is running here. */
+  whenIdle(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#idleWaiters.push(resolve)
+      this.#wakeup.ring()
+    })
+  }
+
+  async #work(): Promise<void> {
+    let failures = 0
+    while (this.#state === 'started') {
+      try {
+        await this.#wakeup.sleep(await this.#round())
+        failures = 0
+      } catch (error) {
+        failures++
+        this.#parts.log.error({ err: error }, 'jobs could not be read from the database')
+        await this.#wakeup.sleep(Math.min(100 * 2 ** failures, 10_000))
+      }
+    }
+  }
+
+  /** Does what is due, then tells how long nothing will be, in milliseconds. */
+  async #round(): Promise<number> {
+    const { database, jobs, clock, pollMs, log } = this.#parts
+    const except = [...this.#attempts.keys()]
+    await recoverDead(database, { whose: 'expired', except, now: clock.now() })
+    const nextSchedule = await fireSchedules(database, jobs, clock.now(), log)
+    await this.#claimAll()
+    const upcoming = await this.#nextRunAt()
+    const now = clock.now().getTime()
+    const expiry = await untilNextExpiry(database, [...this.#attempts.keys()])
+    const waits = [pollMs, expiry, nextSchedule && nextSchedule.getTime() - now, upcoming && upcoming - now]
+    return Math.max(0, Math.min(...waits.filter((ms) => ms !== undefined)))
+  }
+
+  /** Those who wait for idleness are told when a look that began with nothing running found nothing due. */
+  async #claimAll(): Promise<void> {
+    while (this.#state === 'started') {
+      const waiting = this.#attempts.size === 0 ? this.#idleWaiters.length : 0
+      if (await this.#claim()) continue
+      for (const resolve of this.#idleWaiters.splice(0, waiting)) resolve()
+      return
+    }
+  }
+
+  /** True when one was claimed, so that there may be more. */
+  async #claim(): Promise<boolean> {
+    const { database, clock, leaseMs } = this.#parts
+    const kinds = this.#freeKinds()
+    if (kinds.length === 0) return false
+    const claimedAt = performance.now()
+    const token = randomUUID()
+    this.#recentCancels.clear()
+    const row = await claimNext(database, { kinds, now: clock.now(), token, leaseMs }).catch((error: unknown) => {
+      if (isGroupTaken(error)) return 'taken' as const
+      throw error
+    })
+    if (row === 'taken') return true
+    if (!row) return false
+    this.#begin(row, claimedAt)
+    return true
+  }
+
+  #begin(row: LeasedRow, claimedAt: number): void {
+    const attempt = new Attempt(row, this.#parts.jobs.get(row.kind) as Job<unknown, Deps>, claimedAt, this.#parts)
+    this.#attempts.set(row.leaseToken, attempt)
+    // Claimed while the stop was called: `stop` hands it back as it is.
+    if (this.#state === 'stopping') return
+    if (this.#recentCancels.has(row.id)) attempt.abort('cancelled')
+    const completion = attempt.complete().then(() => this.#completed(attempt))
+    this.#completions.add(completion)
+    void completion.finally(() => this.#completions.delete(completion))
+  }
+
+  #completed(attempt: Attempt<Deps>): void {
+    this.#attempts.delete(attempt.row.leaseToken)
+    this.#wakeup.ring()
+    // Others may have waited for the group.
+    if (attempt.row.groupKey !== null) this.#parts.signals.publish(jobsTopic, { due: true } satisfies JobsSignal)
+  }
+
+  #freeKinds(): string[] {
+    const running = new Map<string, number>()
+    for (const { row } of this.#attempts.values()) running.set(row.kind, (running.get(row.kind) ?? 0) + 1)
+    return [...this.#parts.jobs.values()]
+      .filter(({ kind, concurrency }) => (running.get(kind) ?? 0) < concurrency)
+      .map(({ kind }) => kind)
+  }
+
+  /** Of the kinds that have room; what is due already waits for its group, and its end rings. */
+  async #nextRunAt(): Promise<number | undefined> {
+    const { database, clock } = this.#parts
+    const kinds = this.#freeKinds()
+    if (kinds.length === 0) return undefined
+    const row = await database.db
+      .selectFrom('jobs')
+      .select((eb) => eb.fn.min('runAt').as('runAt'))
+      .where('status', '=', 'queued')
+      .where('kind', 'in', kinds)
+      .where('runAt', '>', clock.now().getTime())
+      .executeTakeFirst()
+    return row?.runAt ?? undefined
+  }
+
+  async #beat(): Promise<void> {
+    const { database, leaseMs, log } = this.#parts
+    const attempts = [...this.#attempts.values()]
+    if (attempts.length === 0) return
+    const sentAt = performance.now()
+    try {
+      const standing = await renewLeases(database, [...this.#attempts.keys()], leaseMs)
+      const byToken = new Map(standing.map((row) => [row.leaseToken, row]))
+      for (const attempt of attempts) {
+        const row = byToken.get(attempt.row.leaseToken)
+        if (row) attempt.confirmedAt = sentAt
+        if (row?.cancelRequested) attempt.abort('cancelled')
+        if (!row && this.#attempts.has(attempt.row.leaseToken)) attempt.abort('lease_lost')
+      }
+    } catch (error) {
+      log.warn({ err: error }, 'the leases of running jobs could not be renewed')
+      this.#abortUnconfirmed()
+    }
+  }
+
+  /** Nobody else can take a job from the one process that owns a SQLite folder. */
+  #abortUnconfirmed(): void {
+    if (this.#parts.database.kind === 'sqlite') return
+    const since = performance.now() - this.#parts.leaseMs
+    for (const attempt of this.#attempts.values()) if (attempt.confirmedAt < since) attempt.abort('lease_lost')
+  }
+
+  #abortJob(id: string): void {
+    this.#recentCancels.add(id)
+    for (const attempt of this.#attempts.values()) if (attempt.row.id === id) attempt.abort('cancelled')
+  }
+}
+
+async function withinGrace(graceMs: number, work: () => Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const grace = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, graceMs)
+  })
+  await Promise.race([work(), grace])
+  clearTimeout(timer)
+}
