@@ -13,7 +13,7 @@ import { isTransientConflict } from './violations.ts'
 /** All that a write may reach: it commits as a whole or not at all, and nobody hears of it before. */
 export interface Bound {
   db: Db
-  enqueue<Payload>(job: JobKind<Payload>, payload: Payload, options?: EnqueueOptions): Promise<Enqueued>
+  enqueue<Payload>(job: JobKind<Payload>, payload: NoInfer<Payload>, options?: EnqueueOptions): Promise<Enqueued>
   /** A waiting job is cancelled with the commit; a running one gets its abort signal after it. */
   cancelJob(target: CancelTarget): Promise<Cancelled | undefined>
   schedule<Payload>(schedule: Schedule<Payload>): Promise<{ nextRunAt: Date }>

@@ -30,7 +30,7 @@ export async function insertJob<Payload>(
   db: Db,
   now: Date,
   { kind }: JobKind<Payload>,
-  payload: Payload,
+  payload: NoInfer<Payload>,
   options: EnqueueOptions = {},
 ): Promise<Enqueued> {
   const id = newId('job')

@@ -24,12 +24,11 @@ export function nextOccurrence(rhythm: Rhythm, after: Date): Date | null {
   return parseCron(rhythm).nextRun(after)
 }
 
-/** The times from `first` on, itself included, that are not after `until`; the newest `limit` of them. */
+/** The times from `first` on, itself included, that are not after `until`; at most the oldest `limit`. */
 export function occurrencesUntil(rhythm: Rhythm, first: Date, until: Date, limit = 1000): Date[] {
   const times: Date[] = []
-  for (let time: Date | null = first; time && time <= until; time = nextOccurrence(rhythm, time)) {
+  for (let time: Date | null = first; time && time <= until && times.length < limit; time = nextOccurrence(rhythm, time)) {
     times.push(time)
-    if (times.length > limit) times.shift()
   }
   return times
 }

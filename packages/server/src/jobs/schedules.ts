@@ -8,7 +8,7 @@ export interface Schedule<Payload> {
   /** One row a key, such as `backup-policy:bkp_…`. */
   key: string
   job: JobKind<Payload>
-  payload: Payload
+  payload: NoInfer<Payload>
   rhythm: Rhythm
 }
 

@@ -1,0 +1,9 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { Millis } from './columns.ts'
+
+/** The database's own clock in milliseconds: what control planes on several machines agree on. */
+export function databaseNow(kind: 'sqlite' | 'postgres'): RawBuilder<Millis> {
+  return kind === 'sqlite'
+    ? sql<Millis>`cast(unixepoch('subsec') * 1000 as integer)`
+    : sql<Millis>`cast(extract(epoch from now()) * 1000 as bigint)`
+}
