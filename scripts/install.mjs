@@ -8,28 +8,29 @@ export async function install() {
   if (isInstalled()) return true
   const start = performance.now()
   console.log('installing packages…')
-  const { code, interrupted, output } = await npm(['ci', '--no-audit', '--no-fund', '--loglevel=error'])
+  // Not `npm ci`: it refuses a lockfile that leaves out another platform's packages, and it throws away what is already right.
+  const { code, interrupted, output } = await npm(['install', '--no-save', '--no-audit', '--no-fund', '--loglevel=error'])
   if (interrupted) await endBy(interrupted)
   if (code !== 0) throw new Error(installFailure(output))
-  if (!isInstalled()) throw new Error('npm ci left out packages that the lockfile names for this machine; is an old npm at work?')
+  if (!isInstalled())
+    throw new Error('npm did not install what the lockfile names: package.json and package-lock.json do not fit each other')
   console.log(`installed in ${secondsSince(start)}`)
   return true
 }
 
 /**
  * npm writes its own record into node_modules as the last step of an install, so an install that was cut short has none.
- * A platform package may be absent only where it is meant for another platform.
+ * Both ways: all that the lockfile names is there, and nothing else is. A platform package may be absent on other platforms.
  */
 function isInstalled() {
   const wanted = readLock('package-lock.json')
   const got = readLock('node_modules/.package-lock.json')
   if (!wanted || !got) return false
-  return Object.entries(wanted).every(([path, entry]) => {
-    if (!path.includes('node_modules/') || entry.extraneous) return true
-    const there = got[path]
-    if (!there) return entry.optional === true && !isForThisPlatform(entry)
-    return entry.link ? there.link === true : there.version === entry.version && there.integrity === entry.integrity
-  })
+  const same = (a, b) => a.link === b.link && a.version === b.version && a.integrity === b.integrity
+  const complete = Object.entries(wanted)
+    .filter(([path, entry]) => path.includes('node_modules/') && !entry.extraneous)
+    .every(([path, entry]) => (got[path] ? same(got[path], entry) : entry.optional && !isForThisPlatform(entry)))
+  return complete && Object.entries(got).every(([path, entry]) => wanted[path] || entry.optional)
 }
 
 function readLock(path) {
@@ -63,6 +64,6 @@ function installFailure(output) {
   const network = /E(NOTFOUND|AI_AGAIN|CONNREFUSED|CONNRESET|TIMEDOUT|HOSTUNREACH)|network|fetch failed/.test(output)
   const hint = network
     ? 'the package registry cannot be reached: check the network, or the registry and proxy settings of npm'
-    : 'npm ci failed'
+    : 'npm install failed'
   return `${hint}\n${lines.slice(-12).join('\n')}`
 }
