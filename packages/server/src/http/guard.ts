@@ -44,7 +44,8 @@ export async function loadObject(
 ): Promise<{ object: object; level: Level }> {
   const kind = row.on as ObjectKind
   const load = loaders[kind]
-  if (!load) throw new Error(`${row.at}: nothing loads a ${kind}`)
+  // The module that would load it is not built yet.
+  if (!load) return fail('not_built_yet')
   const object = await load(params, caller)
   if (!object) fail('not_found')
   const projectId = projectOf(kind, object)

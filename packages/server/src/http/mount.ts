@@ -53,13 +53,21 @@ declare module 'fastify' {
 /** Mounts each row with its handler; a row whose module is not built yet answers 501 once the guard let it through. */
 export function mountRows(app: FastifyInstance, rows: Rows, handlers: Record<string, unknown>, deps: MountDeps): void {
   for (const [name, row] of Object.entries(rows)) {
-    if (row.selfHostedOnly && deps.mode === 'cloud') continue
     const handle = (handlers[name] as AnyHandler | undefined) ?? notBuiltYet
-    for (const at of [row.at, ...(row.alsoAt ?? [])]) app.route(optionsOf(at, row, handle, deps))
+    const isAbsent = row.selfHostedOnly && deps.mode === 'cloud'
+    for (const at of [row.at, ...(row.alsoAt ?? [])]) app.route(isAbsent ? absent(at) : optionsOf(at, row, handle, deps))
   }
 }
 
 const notBuiltYet: AnyHandler = () => fail('not_built_yet')
+
+/** On the cloud service `/projects/local` would else be taken for the project `local`. */
+function absent(at: string): RouteOptions {
+  const [method, path] = at.split(' ') as [string, string]
+  return { method: method as 'GET', url: `/api${path}`, handler: noSuchRoute, onRequest: noSuchRoute }
+}
+
+const noSuchRoute = async (): Promise<never> => fail('not_found', { words: 'There is no such route' })
 
 function optionsOf(at: string, row: AnyRoute, handle: AnyHandler, deps: MountDeps): RouteOptions {
   const [method, path] = at.split(' ') as [string, string]

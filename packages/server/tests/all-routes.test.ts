@@ -1,0 +1,161 @@
+import { existsSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type AnyRoute, type Method, type Permission, projectScoped, roles, table, tagsOf } from '@berth/contract'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describeApi } from '../src/http/openapi.ts'
+import { call } from './kit/call.ts'
+import { startInstance, type TestInstance } from './kit/instance.ts'
+import { makePeople, makeToken, type People } from './kit/people.ts'
+import { sampleBodies } from './kit/sample-bodies.ts'
+
+/** One test of every kind for each row of the table: what the row promises before its handler is asked. */
+
+type At = `${Method} /${string}`
+const places = table.flatMap(({ row }) => [row.at, ...(row.alsoAt ?? [])].map((at) => ({ at: at as At, row })))
+const guarded = places.filter(({ row }) => row.permission)
+
+/** Params that name nothing, a body that the row takes. */
+function inputFor(row: AnyRoute) {
+  const params = Object.fromEntries([...row.path.matchAll(/:(\w+)/g)].map(([, name]) => [name as string, `${name}_unknown`]))
+  const body = row.upload ? 'not gzip' : row.body ? (sampleBodies[row.at] ?? {}) : undefined
+  return { params, body, ...(row.upload ? { headers: { 'content-type': row.upload.contentType } } : {}) }
+}
+
+let instance: TestInstance
+let cloud: TestInstance
+let ours: People
+let cloudPeople: People
+
+beforeAll(async () => {
+  ;[instance, cloud] = await Promise.all([startInstance(), startInstance({ BERTH_MODE: 'cloud' })])
+  ;[ours, cloudPeople] = await Promise.all([makePeople(instance), makePeople(cloud)])
+})
+afterAll(() => Promise.all([instance?.stop(), cloud?.stop()]))
+
+describe('without a credential', () => {
+  test.each(guarded)('401: $at', async ({ at, row }) => {
+    const { status, body } = await call(instance, null, at, inputFor(row))
+    expect({ status, code: body.code }).toEqual({ status: 401, code: 'unauthorized' })
+  })
+  test.each(places.filter(({ row }) => row.public))('never 401 for want of a session: $at', async ({ at, row }) => {
+    const { status, body } = await call(instance, null, at, inputFor(row))
+    // Only a password or a signature that is wrong may say so.
+    if (status === 401) expect(row.errors).toContain('unauthorized')
+    expect(body.code).not.toBe('forbidden')
+  })
+})
+
+describe.each(roles)('as %s', (role) => {
+  test.each(guarded)('$at: 403 exactly where the role lacks the tag', async ({ at, row }) => {
+    if (isStream(row) && tagsOf(role).has(row.permission as Permission) && !row.on) return
+    const { status, body } = await call(instance, ours[role].token, at, inputFor(row))
+    if (tagsOf(role).has(row.permission as Permission)) expect([401, 403]).not.toContain(status)
+    else expect({ status, permission: body.permission }).toEqual({ status: 403, permission: row.permission })
+    expect(status).not.toBe(500)
+  })
+})
+
+/** A stream on no object stays open: the tests of its module read it. */
+const isStream = (row: AnyRoute) => row.stream !== undefined
+
+describe('with a token that lacks the scope', () => {
+  test.each(guarded)('403: $at', async ({ at, row }) => {
+    const other: Permission = row.permission === 'audit:list' ? 'project:list' : 'audit:list'
+    const token = await makeToken(instance, ours.owner, { scopes: [other] })
+    const { status, body } = await call(instance, token, at, inputFor(row))
+    expect({ status, permission: body.permission }).toEqual({ status: 403, permission: row.permission })
+  })
+})
+
+describe('an id that is not in the caller’s organisation', () => {
+  test.each(guarded.filter(({ row }) => row.on && projectScoped.has(row.on)))('404: $at', async ({ at, row }) => {
+    const { status, body } = await call(instance, ours.owner.token, at, inputFor(row))
+    expect([status, body.code]).toEqual(body.code === 'not_built_yet' ? [501, 'not_built_yet'] : [404, 'not_found'])
+  })
+})
+
+describe('on a cloud instance', () => {
+  test.each(places.filter(({ row }) => row.selfHostedOnly))('404: $at', async ({ at, row }) => {
+    for (const token of [null, cloudPeople.owner.token]) {
+      const { status, body } = await call(cloud, token, at, inputFor(row))
+      expect({ status, code: body.code }).toEqual({ status: 404, code: 'not_found' })
+    }
+  })
+})
+
+describe('what every answer has', () => {
+  test.each(places)('$at carries x-request-id', async ({ at, row }) => {
+    const { headers } = await call(instance, null, at, inputFor(row))
+    expect(headers['x-request-id']).toMatch(/\S{16,}/)
+  })
+})
+
+describe('a body', () => {
+  const bodied = guarded.filter(({ row }) => row.body)
+  const owned = (at: At, row: AnyRoute, body: unknown, headers = {}) =>
+    call(instance, ours.owner.token, at, { ...inputFor(row), body, headers })
+
+  test.each(bodied)('that is malformed JSON is 400 invalid_json: $at', async ({ at, row }) => {
+    const { status, body } = await owned(at, row, '{"a": ')
+    expect({ status, code: body.code }).toEqual({ status: 400, code: 'invalid_json' })
+  })
+  test.each(bodied)('of another content type is 415: $at', async ({ at, row }) => {
+    const { status, body } = await owned(at, row, 'a=b', { 'content-type': 'application/x-www-form-urlencoded' })
+    expect({ status, code: body.code }).toEqual({ status: 415, code: 'unsupported_media_type' })
+  })
+  test.each(bodied)('over 1 MiB is 413: $at', async ({ at, row }) => {
+    const { status, body } = await owned(at, row, JSON.stringify({ name: 'x'.repeat(1024 * 1024) }))
+    expect({ status, code: body.code }).toEqual({ status: 413, code: 'payload_too_large' })
+  })
+  test.each(bodied)('that is a list instead of an object is 400: $at', async ({ at, row }) => {
+    const { status, body } = await owned(at, row, '[1]')
+    expect({ status, code: body.code }).toEqual({ status: 400, code: 'validation_failed' })
+  })
+})
+
+describe('shell metacharacters in every string of every body', () => {
+  const canary = join(tmpdir(), `berth-canary-${process.pid}`)
+  const attacks = [`$(touch ${canary})`, `\`touch ${canary}\``, `; touch ${canary} #`, `| touch ${canary}`, `--upload-pack=touch ${canary}`]
+  test.each(places.filter(({ at }) => sampleBodies[at]))('$at runs none of them and never answers 500', async ({ at, row }) => {
+    for (const attack of attacks)
+      for (const body of withStringsReplaced(sampleBodies[at] as object, attack)) {
+        const { status } = await call(instance, ours.owner.token, at, { ...inputFor(row), body })
+        expect(status).not.toBe(500)
+      }
+    expect(existsSync(canary)).toBe(false)
+  })
+})
+
+/** A copy of the body for each string in it, with that string replaced. */
+function withStringsReplaced(value: unknown, by: string): unknown[] {
+  if (typeof value === 'string') return [by]
+  if (Array.isArray(value)) return value.flatMap((item, at) => withStringsReplaced(item, by).map((changed) => value.with(at, changed)))
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([key, inner]) => withStringsReplaced(inner, by).map((changed) => ({ ...value, [key]: changed })))
+}
+
+describe('the reference', () => {
+  test('GET /openapi.json describes every mounted route with its permission', async () => {
+    const { body } = await call(instance, null, 'GET /openapi.json')
+    expect(body.openapi).toBe('3.1.0')
+    for (const { at, row } of places) {
+      const [method, path] = at.split(' ') as [string, string]
+      const operation = body.paths[path.replace(/:(\w+)/g, '{$1}')]?.[method.toLowerCase()]
+      expect(operation?.['x-permission'] ?? 'public').toBe(row.permission ?? 'public')
+    }
+  })
+  test('on the cloud it leaves the self-hosted routes out', () => {
+    const { paths } = describeApi('1', 'cloud') as { paths: object }
+    expect(Object.keys(paths)).not.toContain('/migration/scan')
+  })
+  test('GET /docs is a page that names every route', async () => {
+    const { body, headers } = await call(instance, null, 'GET /docs')
+    expect(headers['content-type']).toContain('text/html')
+    for (const { at } of places) expect(body).toContain(at)
+  })
+  test('every row whose fields are required has a sample body here', () => {
+    const unsampled = table.filter(({ row }) => (row.body as { required?: string[] } | undefined)?.required?.length && !sampleBodies[row.at])
+    expect(unsampled.map(({ row }) => row.at)).toEqual([])
+  })
+})
