@@ -1,0 +1,79 @@
+import { projectPath } from './paths.ts'
+import { type Place, refuse, warn, within } from './place.ts'
+import { isMapping, textAt } from './values.ts'
+
+type Services = Record<string, unknown>
+
+/** Each service with what it extends already merged into it, as long as that is in the same file. */
+export function resolveExtends(services: Services, place: Place): Services {
+  const done = new Map<string, unknown>()
+  for (const name of Object.keys(services)) resolveOne(name, services, [], done, place)
+  return Object.fromEntries(done)
+}
+
+/** Longer than anyone chains, and short enough for the stack. */
+const maxChain = 20
+
+function resolveOne(name: string, services: Services, chain: string[], done: Map<string, unknown>, place: Place): unknown {
+  if (done.has(name)) return done.get(name)
+  const service = services[name]
+  let merged = service
+  if (isMapping(service) && Object.hasOwn(service, 'extends')) {
+    const { extends: extended, ...own } = service
+    const at = within(within(place, name), 'extends')
+    const base = baseName(extended, at)
+    merged = own
+    if (base !== null && mayExtend(base, services, [...chain, name], at))
+      merged = merge(resolveOne(base, services, [...chain, name], done, place), own)
+  }
+  // A service of a circle is settled by the call that opened the circle.
+  if (!done.has(name)) done.set(name, merged)
+  return done.get(name)
+}
+
+function mayExtend(base: string, services: Services, chain: string[], place: Place): boolean {
+  if (!Object.hasOwn(services, base)) refuse(place, `there is no service "${base}"`)
+  else if (chain.includes(base)) refuse(place, `the service extends itself: ${[...chain, base].join(' → ')}`)
+  else if (chain.length >= maxChain) refuse(place, `more than ${maxChain} services extend one another`)
+  else return true
+  return false
+}
+
+function baseName(value: unknown, place: Place): string | null {
+  if (value === undefined || value === null) return null
+  const fields = isMapping(value) ? value : { service: value }
+  const file = textAt(fields.file, within(place, 'file'))
+  if (file === null) return textAt(fields.service, place)
+  if (projectPath(file, 'the extended file', within(place, 'file')) !== null)
+    warn(place, `what "${file}" says is not followed; write the service out`)
+  return null
+}
+
+/** A command says all; other lists add up. */
+const replaced = new Set(['command', 'entrypoint', 'test'])
+
+function merge(base: unknown, own: unknown, key = ''): unknown {
+  if (own === null || own === undefined) return base
+  if (Array.isArray(base) && Array.isArray(own) && !replaced.has(key) && !hasPairs(key)) return [...base, ...own]
+  const first = mappingOf(base, key)
+  const second = mappingOf(own, key)
+  if (!first || !second) return own
+  const keys = new Set([...Object.keys(first), ...Object.keys(second)])
+  return Object.fromEntries(
+    [...keys].map((name) => [name, Object.hasOwn(second, name) ? merge(first[name], second[name], name) : first[name]]),
+  )
+}
+
+const hasPairs = (key: string) => ['environment', 'labels', 'args', 'depends_on', 'networks'].includes(key)
+
+/** The same thing may be a list in one service and a mapping in the other. */
+function mappingOf(value: unknown, key: string): Services | null {
+  if (isMapping(value)) return value
+  if (!Array.isArray(value) || !hasPairs(key)) return null
+  return Object.fromEntries(
+    value.map((item) => {
+      const [name = '', ...rest] = String(item).split('=')
+      return [name, rest.length === 0 ? null : rest.join('=')]
+    }),
+  )
+}

@@ -1,0 +1,6 @@
+/** Compose files as a model: what is understood is read, what is not is warned about, what would escape is refused. */
+export { splitWords } from './command-words.ts'
+export { findLinksOutside } from './links-outside.ts'
+export type * from './model.ts'
+export { exposedService, toProjectServices } from './project-services.ts'
+export { type ReadComposeOptions, readCompose } from './read-compose.ts'

@@ -1,0 +1,81 @@
+export interface Interpolation {
+  value: string
+  /** Variables used plainly that have no value: each became an empty text. */
+  unset: string[]
+  missing: { variable: string; message: string }[]
+  /** What looks like a variable and is none; it is left as written. */
+  malformed: string[]
+}
+
+/** Compose's own substitution: `$NAME`, `${NAME}`, `:-` `-` `:?` `?` `:+` `+` with nested defaults, and `$$` for a dollar. */
+export function interpolate(text: string, env: Readonly<Record<string, string>>): Interpolation {
+  const found: Interpolation = { value: '', unset: [], missing: [], malformed: [] }
+  if (!text.includes('$')) return { ...found, value: text }
+  found.value = substitute(text, env, found, 0)
+  return found
+}
+
+const plainName = /\$([A-Za-z_][A-Za-z0-9_]*)/y
+const braced = /^([A-Za-z_][A-Za-z0-9_]*)(?:(:?[-?+])([\s\S]*))?$/
+/** Deeper than anyone writes by hand, and shallow enough for the stack. */
+const maxDepth = 10
+
+function substitute(text: string, env: Readonly<Record<string, string>>, found: Interpolation, depth: number): string {
+  let result = ''
+  let position = 0
+  for (;;) {
+    const dollar = text.indexOf('$', position)
+    if (dollar < 0) return result + text.slice(position)
+    result += text.slice(position, dollar)
+    const piece = pieceAt(text, dollar)
+    position = dollar + piece.length
+    if (piece === '$$') result += '$'
+    else if (piece.startsWith('${') && piece.endsWith('}')) result += resolve(piece, env, found, depth)
+    else if (piece.length > 1 && piece[1] !== '{') result += plainValue(piece.slice(1), env, found)
+    else {
+      found.malformed.push(piece)
+      result += piece
+    }
+  }
+}
+
+/** The whole of what starts with the dollar at `start`. */
+function pieceAt(text: string, start: number): string {
+  if (text[start + 1] === '$') return '$$'
+  if (text[start + 1] === '{') return text.slice(start, closingBrace(text, start + 2))
+  plainName.lastIndex = start
+  return plainName.exec(text)?.[0] ?? '$'
+}
+
+function closingBrace(text: string, from: number): number {
+  let open = 1
+  for (let at = from; at < text.length; at++) {
+    if (text[at] === '$' && text[at + 1] === '{') open++
+    if (text[at] === '}' && --open === 0) return at + 1
+  }
+  return text.length
+}
+
+function resolve(piece: string, env: Readonly<Record<string, string>>, found: Interpolation, depth: number): string {
+  const match = braced.exec(piece.slice(2, -1))
+  if (!match || depth >= maxDepth) {
+    found.malformed.push(piece)
+    return piece
+  }
+  const [, name, operator, word = ''] = match
+  if (!operator) return plainValue(name!, env, found)
+  const value = Object.hasOwn(env, name!) ? env[name!] : undefined
+  // With a colon, an empty value counts as none.
+  const given = operator.startsWith(':') ? Boolean(value) : value !== undefined
+  if (operator.endsWith('+')) return given ? substitute(word, env, found, depth + 1) : ''
+  if (given) return value!
+  if (operator.endsWith('-')) return substitute(word, env, found, depth + 1)
+  found.missing.push({ variable: name!, message: substitute(word, env, found, depth + 1) })
+  return ''
+}
+
+function plainValue(name: string, env: Readonly<Record<string, string>>, found: Interpolation): string {
+  if (Object.hasOwn(env, name)) return env[name]!
+  found.unset.push(name)
+  return ''
+}

@@ -1,0 +1,132 @@
+/** Something said about one place of a Compose file; `path` is dotted: `services.web.volumes.0`. */
+export interface Problem {
+  path: string
+  message: string
+}
+
+export interface ComposeFile {
+  name: string | null
+  /** Holds nothing of what was refused: running it anyway could not reach outside the project. */
+  services: ComposeService[]
+  volumes: ComposeVolume[]
+  networks: ComposeNetwork[]
+  /** Variables that the file demands with `${NAME:?why}` and that were not given. */
+  missing: MissingVariable[]
+  /** What is not understood or has no effect here; the rest still runs. */
+  warnings: Problem[]
+  /** What must keep the file from being run: it would reach outside the project, or it cannot be run at all. */
+  refused: Problem[]
+}
+
+export interface ComposeService {
+  name: string
+  image: string | null
+  build: ComposeBuild | null
+  command: ComposeCommand | null
+  entrypoint: ComposeCommand | null
+  environment: Record<string, string>
+  envFiles: ComposeEnvFile[]
+  ports: ComposePort[]
+  expose: { target: number; protocol: ComposeProtocol }[]
+  volumes: ComposeMount[]
+  dependsOn: ComposeDependency[]
+  healthcheck: ComposeHealthcheck | null
+  restart: ComposeRestart | null
+  cpuCores: number | null
+  memoryMb: number | null
+  pidsLimit: number | null
+  replicas: number | null
+  networks: { name: string; aliases: string[] }[]
+  labels: Record<string, string>
+  /** Compose starts a service that has profiles only when one of them is asked for. */
+  profiles: string[]
+  user: string | null
+  workingDir: string | null
+  hostname: string | null
+  stopGraceSeconds: number | null
+  stopSignal: string | null
+  init: boolean
+  readOnly: boolean
+  shmMb: number | null
+  capDrop: string[]
+  noNewPrivileges: boolean
+}
+
+/** Every path of the model is relative to the project's root and stays below it. */
+export interface ComposeBuild {
+  context: string
+  dockerfile: string | null
+  dockerfileInline: string | null
+  args: Record<string, string>
+  target: string | null
+}
+
+/** Compose splits a `shell` line into words by shell quoting; it does not hand the line to a shell. */
+export type ComposeCommand = { kind: 'exec'; argv: string[] } | { kind: 'shell'; line: string }
+
+export interface ComposeEnvFile {
+  path: string
+  required: boolean
+}
+
+export type ComposeProtocol = 'tcp' | 'udp' | 'sctp'
+
+export interface ComposePort {
+  hostIp: string | null
+  /** `null`: any free port of the host. */
+  published: number | null
+  target: number
+  protocol: ComposeProtocol
+}
+
+export interface ComposeMount {
+  type: 'volume' | 'bind' | 'tmpfs'
+  /** A volume's name (`null`: anonymous), a bind's path in the project, `null` for a tmpfs. */
+  source: string | null
+  target: string
+  readOnly: boolean
+  /** Only a tmpfs has one. */
+  sizeMb?: number
+}
+
+export interface ComposeDependency {
+  service: string
+  condition: 'service_started' | 'service_healthy' | 'service_completed_successfully'
+  required: boolean
+}
+
+export interface ComposeHealthcheck {
+  /** `none` switches the image's own check off; `null` keeps the image's test. */
+  test: ComposeCommand | { kind: 'none' } | null
+  intervalSeconds: number | null
+  timeoutSeconds: number | null
+  startPeriodSeconds: number | null
+  startIntervalSeconds: number | null
+  retries: number | null
+}
+
+export interface ComposeRestart {
+  policy: 'no' | 'always' | 'on-failure' | 'unless-stopped'
+  maxRetries: number | null
+}
+
+export interface ComposeVolume {
+  name: string
+  /** The name on the host that the file asks for. It may belong to somebody else: never mount by it unchecked. */
+  hostName: string | null
+  external: boolean
+  labels: Record<string, string>
+}
+
+export interface ComposeNetwork {
+  name: string
+  hostName: string | null
+  external: boolean
+  internal: boolean
+}
+
+export interface MissingVariable {
+  path: string
+  variable: string
+  message: string
+}

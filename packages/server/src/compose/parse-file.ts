@@ -1,0 +1,91 @@
+import { type Document, isAlias, isScalar, LineCounter, parseDocument, visit } from 'yaml'
+import { interpolate } from './interpolate.ts'
+import { type Place, refuse, warn, within } from './place.ts'
+import { isMapping } from './values.ts'
+
+/** Several times the largest file seen in the wild; the parser's worst cases stay below a second. */
+const maxBytes = 128 * 1024
+const maxAliases = 100
+const maxNodes = 50_000
+const maxDepth = 50
+
+/** The file as plain values with its variables filled in, or `null` with a refusal when there is no telling what it says. */
+export function parseFile(text: string, root: Place): Record<string, unknown> | null {
+  if (Buffer.byteLength(text) > maxBytes) return giveUp(root, `is larger than ${maxBytes / 1024} KiB`)
+  try {
+    const lines = new LineCounter()
+    // The parser's own check for keys given twice takes quadratic time, so it is done below.
+    const document = parseDocument(text, {
+      merge: true,
+      uniqueKeys: false,
+      prettyErrors: false,
+      lineCounter: lines,
+      logLevel: 'error',
+    })
+    const [error] = document.errors
+    if (error) return giveUp(root, `is not valid YAML: ${firstLine(error.message)} (line ${lines.linePos(error.pos[0]).line})`)
+    for (const warning of document.warnings)
+      warn(root, `${firstLine(warning.message)} (line ${lines.linePos(warning.pos[0]).line})`)
+    keepScalarsAsWritten(document, lines, root)
+    const values: unknown = document.toJS({ maxAliasCount: maxAliases })
+    if (values === null) return {}
+    if (!isMapping(values)) return giveUp(root, 'is not a mapping')
+    return fillIn(values, root, { nodes: 0 }, 0) as Record<string, unknown>
+  } catch (cause) {
+    return giveUp(root, `cannot be read: ${cause instanceof Error ? firstLine(cause.message) : 'unknown reason'}`)
+  }
+}
+
+function giveUp(root: Place, reason: string): null {
+  refuse(root, `the file ${reason}`)
+  return null
+}
+
+const firstLine = (message: string) => message.split('\n', 1)[0]!
+
+/** `1.10`, `0440` and ids beyond 2^53 mean what they look like, not what a number would make of them. */
+function keepScalarsAsWritten(document: Document.Parsed, lines: LineCounter, root: Place): void {
+  visit(document, {
+    Scalar(_, node) {
+      if (['number', 'bigint', 'boolean'].includes(typeof node.value) && node.source !== undefined) node.value = node.source
+    },
+    Map(_, node) {
+      const seen = new Set<unknown>()
+      for (const { key } of node.items) {
+        const name = isScalar(key) ? (key.source ?? key.value) : key
+        if (name !== '<<' && seen.has(name))
+          refuse(root, `"${String(name)}" is given twice (line ${lines.linePos((isScalar(key) && key.range?.[0]) || 0).line})`)
+        seen.add(name)
+        if (!isScalar(key) && !isAlias(key)) refuse(root, 'a key can only be a text')
+      }
+    },
+  })
+}
+
+/** Walks what aliases have made a graph, so the number of nodes and the depth are bounded. */
+function fillIn(value: unknown, place: Place, count: { nodes: number }, depth: number): unknown {
+  if (++count.nodes > maxNodes || depth > maxDepth) throw new Error('it is too large or too deep once its aliases are followed')
+  if (typeof value === 'string') return fillInText(value, place)
+  if (value === null) return null
+  if (Array.isArray(value)) return value.map((item, index) => fillIn(item, within(place, index), count, depth + 1))
+  if (isMapping(value) && Object.getPrototypeOf(value) === Object.prototype)
+    return Object.fromEntries(
+      Object.entries(value)
+        .filter(([key]) => !(takesExtensions(depth) && key.startsWith('x-')))
+        .map(([key, item]) => [key, fillIn(item, within(place, key), count, depth + 1)]),
+    )
+  warn(place, 'is of a kind that Compose files do not have and is ignored')
+  return null
+}
+
+/** The file itself and each service; deeper down, `x-…` may be a label or a variable. */
+const takesExtensions = (depth: number) => depth === 0 || depth === 2
+
+function fillInText(text: string, place: Place): string {
+  const { value, unset, missing, malformed } = interpolate(text, place.reading.env)
+  for (const name of unset) warn(place, `the variable ${name} is not set; an empty text takes its place`)
+  for (const piece of malformed)
+    warn(place, `"${piece.slice(0, 80)}" is not a variable and is left as written; write $$ for a dollar`)
+  for (const { variable, message } of missing) place.reading.missing.push({ path: place.path, variable, message })
+  return value
+}

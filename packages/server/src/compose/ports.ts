@@ -1,0 +1,75 @@
+import type { ComposePort, ComposeProtocol } from './model.ts'
+import { type Place, warn, within } from './place.ts'
+import { isMapping, listAt, textAt, warnOfOthers } from './values.ts'
+
+/** A range longer than this is a mistake or an attack; each port of it would be a listener. */
+const maxRange = 100
+
+export function readPorts(value: unknown, place: Place): ComposePort[] {
+  return listAt(value, place).flatMap((item, index) =>
+    isMapping(item) ? longPort(item, within(place, index)) : shortPort(item, within(place, index)),
+  )
+}
+
+export function readExpose(value: unknown, place: Place): { target: number; protocol: ComposeProtocol }[] {
+  return listAt(value, place).flatMap((item, index) => {
+    const at = within(place, index)
+    const [range, protocol] = rangeAndProtocol(textAt(item, at) ?? '', at)
+    return (range ?? []).map((target) => ({ target, protocol }))
+  })
+}
+
+/** `[[ip:]published:]target[/protocol]`, where ports may be ranges and an IPv6 address may stand in brackets. */
+function shortPort(value: unknown, place: Place): ComposePort[] {
+  const text = textAt(value, place)
+  if (text === null) return []
+  const parts = text.split(':')
+  const last = parts.pop()!
+  const published = parts.pop() ?? ''
+  const hostIp = parts.join(':').replace(/^\[(.*)\]$/, '$1')
+  return pair(hostIp, published, last, place)
+}
+
+function longPort(fields: Record<string, unknown>, place: Place): ComposePort[] {
+  warnOfOthers(fields, ['target', 'published', 'host_ip', 'protocol', 'mode', 'name', 'app_protocol'], place)
+  const read = (key: string) => textAt(fields[key], within(place, key)) ?? ''
+  const protocol = read('protocol')
+  return pair(read('host_ip'), read('published'), protocol ? `${read('target')}/${protocol}` : read('target'), place)
+}
+
+function pair(hostIp: string, publishedText: string, targetText: string, place: Place): ComposePort[] {
+  const [targets, protocol] = rangeAndProtocol(targetText, place)
+  const published = publishedText === '' ? [] : parseRange(publishedText)
+  if (!targets) return []
+  if (!published) {
+    warn(place, `"${publishedText}" is not a port of the host and is ignored`)
+    return []
+  }
+  if (published.length > 1 && published.length !== targets.length) {
+    // Compose takes any free port of a longer range; a fixed one can be told to the user.
+    if (targets.length > 1) warn(place, 'the two port ranges differ in length; the first ports of both are paired')
+    else warn(place, `only the first port of "${publishedText}" is used`)
+  }
+  const count = published.length === 0 ? targets.length : Math.min(targets.length, published.length)
+  return targets
+    .slice(0, count)
+    .map((target, index) => ({ hostIp: hostIp || null, published: published[index] ?? null, target, protocol }))
+}
+
+function rangeAndProtocol(text: string, place: Place): [number[] | null, ComposeProtocol] {
+  const [ports = '', protocol = 'tcp', ...rest] = text.split('/')
+  const range = parseRange(ports)
+  const known = protocol === 'tcp' || protocol === 'udp' || protocol === 'sctp'
+  if (range && known && rest.length === 0) return [range, protocol]
+  warn(place, `"${text}" is not a port and is ignored`)
+  return [null, 'tcp']
+}
+
+function parseRange(text: string): number[] | null {
+  const match = /^(\d{1,5})(?:-(\d{1,5}))?$/.exec(text)
+  if (!match) return null
+  const first = Number(match[1])
+  const last = Number(match[2] ?? first)
+  if (first < 1 || last > 65535 || last < first || last - first >= maxRange) return null
+  return Array.from({ length: last - first + 1 }, (_, index) => first + index)
+}

@@ -1,0 +1,59 @@
+import { limits, type Service } from '@berth/contract'
+import { splitWords } from './command-words.ts'
+import type { ComposeCommand, ComposeFile, ComposeService, Problem } from './model.ts'
+
+/** A file's services as the create body of a project takes them; what does not fit its bounds is said. */
+export function toProjectServices(file: ComposeFile): { services: Service[]; warnings: Problem[] } {
+  const warnings: Problem[] = []
+  const exposed = exposedService(file.services)
+  const services = file.services.map((service) => {
+    const warn = (field: string, message: string) => warnings.push({ path: `services.${service.name}.${field}`, message })
+    return {
+      name: service.name,
+      image: service.image,
+      build: buildOf(service),
+      command: words(service.command, (message) => warn('command', message)),
+      entrypoint: words(service.entrypoint, (message) => warn('entrypoint', message)),
+      environment: service.environment,
+      ports: portsOf(service),
+      exposed: service === exposed,
+      volumes: service.volumes.map(({ type, source, target, readOnly }) => ({ type, source, target, readOnly })),
+      dependsOn: service.dependsOn.map((dependency) => dependency.service),
+      healthcheck: service.healthcheck && { ...service.healthcheck },
+      restart: service.restart && [service.restart.policy, service.restart.maxRetries].filter((part) => part !== null).join(':'),
+      cpuCores: bounded(service.cpuCores, 0.1, limits.cpuCoresMaximum, (message) => warn('cpus', message)),
+      memoryMb: bounded(service.memoryMb, 16, 65536, (message) => warn('mem_limit', message)),
+      labels: service.labels,
+    }
+  })
+  return { services, warnings }
+}
+
+/** The service that requests go to: what the project builds and publishes, else what it publishes first. */
+export function exposedService(services: readonly ComposeService[]): ComposeService | null {
+  const published = services.filter((service) => service.ports.some((port) => port.protocol === 'tcp'))
+  return published.find((service) => service.build) ?? published[0] ?? null
+}
+
+function buildOf({ build }: ComposeService): Service['build'] {
+  return build && { context: build.context, dockerfile: build.dockerfile, target: build.target, args: build.args }
+}
+
+function portsOf({ ports, expose }: ComposeService): number[] {
+  return [...new Set([...ports, ...expose].filter((port) => port.protocol === 'tcp').map((port) => port.target))]
+}
+
+function words(command: ComposeCommand | null, warn: (message: string) => void): string[] | null {
+  if (command === null) return null
+  if (command.kind === 'exec') return command.argv
+  const split = splitWords(command.line)
+  if (split === null) warn('a quote is not closed; it is left out')
+  return split
+}
+
+function bounded(value: number | null, minimum: number, maximum: number, warn: (message: string) => void): number | null {
+  if (value === null || (value >= minimum && value <= maximum)) return value
+  const nearest = Math.min(Math.max(value, minimum), maximum)
+  warn(`${value} is out of bounds; ${nearest} is used`)
+  return nearest
+}

@@ -1,0 +1,68 @@
+import { posix } from 'node:path'
+import { resolveExtends } from './extends.ts'
+import type { ComposeFile, ComposeService } from './model.ts'
+import { parseFile } from './parse-file.ts'
+import { projectPath } from './paths.ts'
+import { type Place, type Reading, refuse, warn, within } from './place.ts'
+import { relate } from './relations.ts'
+import { readService } from './service.ts'
+import { readNetworks, readVolumes } from './shared-parts.ts'
+import { fieldsAt, isMapping, textAt, textsAt, warnOfOthers } from './values.ts'
+
+export interface ReadComposeOptions {
+  /** The project's root, absolute: nothing in the file may lead out of it. */
+  folder: string
+  /** The folder that holds the file, relative to the root; the file's paths count from there. */
+  directory?: string
+  env?: Readonly<Record<string, string>>
+}
+
+/**
+ * Reads a Compose file through an allow-list. It looks at no disk: links in the project's folder are for
+ * `findLinksOutside`. It never throws; a file that cannot be read is one refusal.
+ */
+export function readCompose(text: string, options: ReadComposeOptions): ComposeFile {
+  const reading = startReading(options)
+  const root: Place = { path: '', reading }
+  const file = parseFile(text, root) ?? { services: {} }
+  const { missing, warnings, refused } = reading
+  warnOfOthers(file, ['name', 'version', 'services', 'volumes', 'networks', 'secrets', 'configs', 'include'], root)
+  readInclude(file.include, within(root, 'include'))
+  for (const kind of ['secrets', 'configs'] as const)
+    reading.definitions[kind] = Object.fromEntries(fieldsAt(file[kind], within(root, kind)))
+  const volumes = readVolumes(file.volumes, within(root, 'volumes'))
+  const networks = readNetworks(file.networks, within(root, 'networks'))
+  const services = readServices(file.services, within(root, 'services'))
+  relate(services, volumes, networks, root)
+  return { name: textAt(file.name, within(root, 'name')), services, volumes, networks, missing, warnings, refused }
+}
+
+function startReading({ folder, directory = '', env = {} }: ReadComposeOptions): Reading {
+  return {
+    folder,
+    directory,
+    // Files often write ${PWD} for the folder that they lie in.
+    env: { PWD: posix.join(folder, directory), ...env },
+    definitions: { secrets: {}, configs: {} },
+    missing: [],
+    warnings: [],
+    refused: [],
+  }
+}
+
+function readServices(value: unknown, place: Place): ComposeService[] {
+  const services = isMapping(value) ? resolveExtends(value, place) : {}
+  if (Object.keys(services).length === 0 && place.reading.refused.length === 0) refuse(place, 'the file has no services')
+  return Object.entries(services).flatMap(([name, item]) => readService(name, item, within(place, name)) ?? [])
+}
+
+function readInclude(value: unknown, place: Place): void {
+  const items = Array.isArray(value) ? value : value === undefined || value === null ? [] : [value]
+  for (const [index, item] of items.entries()) {
+    const at = within(place, index)
+    const fields: Record<string, unknown> = isMapping(item) ? item : { path: item }
+    const paths = [fields.path, fields.env_file, fields.project_directory].flatMap((part) => textsAt(part, at))
+    for (const path of paths)
+      if (projectPath(path, 'the included file', at) !== null) warn(at, `what "${path}" says is not followed`)
+  }
+}
