@@ -116,7 +116,13 @@ describe('a body', () => {
 
 describe('shell metacharacters in every string of every body', () => {
   const canary = join(tmpdir(), `berth-canary-${process.pid}`)
-  const attacks = [`$(touch ${canary})`, `\`touch ${canary}\``, `; touch ${canary} #`, `| touch ${canary}`, `--upload-pack=touch ${canary}`]
+  const attacks = [
+    `$(touch ${canary})`,
+    `\`touch ${canary}\``,
+    `; touch ${canary} #`,
+    `| touch ${canary}`,
+    `--upload-pack=touch ${canary}`,
+  ]
   test.each(places.filter(({ at }) => sampleBodies[at]))('$at runs none of them and never answers 500', async ({ at, row }) => {
     for (const attack of attacks)
       for (const body of withStringsReplaced(sampleBodies[at] as object, attack)) {
@@ -130,9 +136,12 @@ describe('shell metacharacters in every string of every body', () => {
 /** A copy of the body for each string in it, with that string replaced. */
 function withStringsReplaced(value: unknown, by: string): unknown[] {
   if (typeof value === 'string') return [by]
-  if (Array.isArray(value)) return value.flatMap((item, at) => withStringsReplaced(item, by).map((changed) => value.with(at, changed)))
+  if (Array.isArray(value))
+    return value.flatMap((item, at) => withStringsReplaced(item, by).map((changed) => value.with(at, changed)))
   if (typeof value !== 'object' || value === null) return []
-  return Object.entries(value).flatMap(([key, inner]) => withStringsReplaced(inner, by).map((changed) => ({ ...value, [key]: changed })))
+  return Object.entries(value).flatMap(([key, inner]) =>
+    withStringsReplaced(inner, by).map((changed) => ({ ...value, [key]: changed })),
+  )
 }
 
 describe('the reference', () => {
@@ -155,7 +164,9 @@ describe('the reference', () => {
     for (const { at } of places) expect(body).toContain(at)
   })
   test('every row whose fields are required has a sample body here', () => {
-    const unsampled = table.filter(({ row }) => (row.body as { required?: string[] } | undefined)?.required?.length && !sampleBodies[row.at])
+    const unsampled = table.filter(
+      ({ row }) => (row.body as { required?: string[] } | undefined)?.required?.length && !sampleBodies[row.at],
+    )
     expect(unsampled.map(({ row }) => row.at)).toEqual([])
   })
 })
