@@ -1,0 +1,39 @@
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import { AccessForm } from '../../components/access-form.tsx'
+import { FrontPage } from '../../components/front-page.tsx'
+import { useSetup } from '../../queries/access.ts'
+
+/** Reached by the one-time link that a new instance prints. */
+export function SetupPage() {
+  const { code } = useSearch({ strict: false }) as { code: string }
+  const setup = useSetup()
+  const navigate = useNavigate()
+  return (
+    <FrontPage title="Set up this instance">
+      <AccessForm
+        fields={[
+          {
+            name: 'organization',
+            label: 'Organisation',
+            autoComplete: 'organization',
+            description: 'A name for you or your team',
+          },
+          { name: 'email', label: 'Your e-mail address', kind: 'email', autoComplete: 'username' },
+          {
+            name: 'password',
+            label: 'Password',
+            kind: 'password',
+            autoComplete: 'new-password',
+            description: 'At least 8 characters',
+          },
+        ]}
+        submit="Create the owner"
+        pending={setup.isPending}
+        error={setup.error}
+        onSubmit={({ email = '', password = '', organization = '' }) =>
+          setup.mutate({ code, email, password, organization }, { onSuccess: () => navigate({ to: '/' }) })
+        }
+      />
+    </FrontPage>
+  )
+}
