@@ -1,0 +1,138 @@
+import { describe, expect, test } from 'vitest'
+import { reachOf } from './address-reach.ts'
+import { WebRequestRefused } from './failures.ts'
+import { publicNames, type Resolve } from './resolve.ts'
+import { startNameServer } from './test-name-server.ts'
+import { startReceiver } from './test-receiver.ts'
+import { canary, everythingIn, failureOf, post } from './test-request.ts'
+import { createWebRequest } from './web-request.ts'
+
+describe('refused unless the instance allows it', () => {
+  const closed = createWebRequest({ allowPrivate: false })
+  const spellings = ['127.0.0.1', '2130706433', '0x7f000001', '017700000001', '0x7f.1', '127.1', '0177.0.0.1', '127.0.0.1.']
+  const disguises = ['①②⑦.⓪.⓪.①', '[::1]', '[::ffff:127.0.0.1]', '[::ffff:7f00:1]', '[::127.0.0.1]', '[64:ff9b::7f00:1]']
+  const names = ['localhost', 'LOCALHOST', 'localhost.', 'a.localhost', '0', '0.0.0.0']
+
+  test.each([...spellings, ...disguises, ...names])('%s reaches loopback in no spelling', async (host) => {
+    await using receiver = await startReceiver()
+    const failure = await failureOf(closed.send(post(`http://${host}:${receiver.port}/${canary}`)))
+    expect(failure).toBeInstanceOf(WebRequestRefused)
+    expect(failure).toMatchObject({ reason: 'address' })
+    expect(receiver.connections).toBe(0)
+    expect(everythingIn(failure)).not.toContain(canary)
+  })
+
+  test('the same address is reached where the instance allows it', async () => {
+    await using receiver = await startReceiver()
+    const open = createWebRequest({ allowPrivate: true })
+    const answer = await open.send(post(`http://0x7f.1:${receiver.port}/in?x=1`, { headers: { 'x-one': '1' }, body: 'hello' }))
+    expect(answer).toMatchObject({ status: 200, outcome: 'ok', body: 'ok', truncated: false })
+    expect(receiver.received).toMatchObject([{ method: 'POST', path: '/in?x=1', body: 'hello', headers: { 'x-one': '1' } }])
+  })
+
+  test('metadata services stay closed even where private networks are allowed', async () => {
+    const open = createWebRequest({ allowPrivate: true, resolve: async () => ['169.254.169.254', 'fd00:ec2::254'] })
+    expect(await failureOf(open.send(post('http://metadata.test/')))).toMatchObject({ reason: 'address' })
+    expect(await failureOf(open.send(post('http://169.254.169.254/')))).toMatchObject({ reason: 'address' })
+  })
+
+  test('a name is refused when none of its addresses is acceptable, and may be tried again later', async () => {
+    await using receiver = await startReceiver()
+    const names = createWebRequest({ allowPrivate: false, resolve: async () => ['10.0.0.1', '127.0.0.1', 'fe80::1%eth0'] })
+    const failure = await failureOf(names.send(post(`http://hooks.test:${receiver.port}/`)))
+    expect(failure).toMatchObject({ reason: 'address', permanent: false })
+    expect(failure.message).toContain('hooks.test')
+    expect(failure.message).not.toContain('10.0.0.1')
+    expect(receiver.connections).toBe(0)
+  })
+
+  test('of several addresses only the acceptable ones are connected to', async () => {
+    await using inside = await startReceiver()
+    await using outside = await startReceiver(undefined, { host: '127.0.0.2', port: inside.port })
+    const judge = (address: string) => (address === '127.0.0.2' ? 'public' : reachOf(address))
+    const names = createWebRequest({ allowPrivate: false, judge, resolve: async () => ['127.0.0.1', '127.0.0.2'] })
+    await names.send(post(`http://hooks.test:${inside.port}/`))
+    expect([inside.connections, outside.connections]).toEqual([0, 1])
+  })
+})
+
+test('of several acceptable addresses the next one is tried when one does not answer', async () => {
+  await using receiver = await startReceiver()
+  const names = createWebRequest({ allowPrivate: true, resolve: async () => ['127.0.0.3', '::1', '127.0.0.1'] })
+  expect(await names.send(post(`http://hooks.test:${receiver.port}/`))).toMatchObject({ status: 200 })
+})
+
+describe('a DNS name that changes its answer between check and use', () => {
+  // 127.0.0.2 plays the public address, so that the proof needs no other machine.
+  const judge = (address: string) => (address === '127.0.0.2' ? 'public' : reachOf(address))
+
+  test('is resolved once, and the address of that answer is the one connected to', async () => {
+    await using inside = await startReceiver()
+    await using outside = await startReceiver(undefined, { host: '127.0.0.2', port: inside.port })
+    let questions = 0
+    const alternating: Resolve = async () => (questions++ % 2 === 0 ? ['127.0.0.2'] : ['127.0.0.1'])
+    const rebinding = createWebRequest({ allowPrivate: false, judge, resolve: alternating })
+
+    await rebinding.send(post(`http://rebind.test:${inside.port}/`))
+    expect(questions).toBe(1)
+    expect(await failureOf(rebinding.send(post(`http://rebind.test:${inside.port}/`)))).toBeInstanceOf(WebRequestRefused)
+    expect([inside.connections, outside.connections]).toEqual([0, 1])
+    expect(outside.received[0]?.headers.host).toBe(`rebind.test:${inside.port}`)
+  })
+
+  test('never gets through with a real name server that answers in turn, whichever answer comes first', async () => {
+    await using inside = await startReceiver()
+    await using outside = await startReceiver(undefined, { host: '127.0.0.2', port: inside.port })
+    let questions = 0
+    await using nameServer = await startNameServer(() => (questions++ % 2 === 0 ? ['127.0.0.2'] : ['127.0.0.1']))
+    const rebinding = createWebRequest({ allowPrivate: false, judge, resolve: publicNames([nameServer.address]) })
+
+    const sent = [1, 2, 3, 4].map(() => rebinding.send(post(`http://rebind.test:${inside.port}/`)))
+    const outcomes = (await Promise.allSettled(sent)).map(({ status }) => status).sort()
+    expect(outcomes).toEqual(['fulfilled', 'fulfilled', 'rejected', 'rejected'])
+    expect(nameServer.asked).toHaveLength(4)
+    expect([inside.connections, outside.connections]).toEqual([0, 2])
+  })
+})
+
+describe('what is not sent', () => {
+  const open = createWebRequest({ allowPrivate: true })
+
+  test.each([
+    ['not a url', 'invalid_url'],
+    [`ftp://example.com/${canary}`, 'scheme'],
+    ['file:///etc/passwd', 'scheme'],
+    ['javascript:alert(1)', 'scheme'],
+    [`http://user:${canary}@127.0.0.1/`, 'credentials'],
+    [`http://${canary}:@127.0.0.1/`, 'credentials'],
+    [`http://[::1/${canary}`, 'invalid_url'],
+  ])('%s is refused', async (url, reason) => {
+    const failure = await failureOf(open.send(post(url)))
+    expect(failure).toMatchObject({ name: 'WebRequestRefused', reason, permanent: true })
+    expect(everythingIn(failure)).not.toContain(canary)
+  })
+
+  test('a redirect is told and never followed', async () => {
+    await using target = await startReceiver()
+    await using receiver = await startReceiver((response) =>
+      response.writeHead(302, { location: `${target.url}/inside` }).end('moved'),
+    )
+    const answer = await open.send(post(receiver.url))
+    expect(answer).toMatchObject({ status: 302, outcome: 'redirected', body: 'moved' })
+    expect(target.connections).toBe(0)
+  })
+
+  test('no proxy of the environment is asked', async () => {
+    await using proxy = await startReceiver()
+    await using receiver = await startReceiver()
+    const before = { ...process.env }
+    try {
+      for (const name of ['HTTP_PROXY', 'http_proxy', 'ALL_PROXY', 'all_proxy']) process.env[name] = proxy.url
+      process.env.NODE_USE_ENV_PROXY = '1'
+      await createWebRequest({ allowPrivate: true }).send(post(receiver.url))
+    } finally {
+      process.env = before
+    }
+    expect([proxy.connections, receiver.connections]).toEqual([0, 1])
+  })
+})

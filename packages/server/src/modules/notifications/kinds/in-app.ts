@@ -1,0 +1,19 @@
+import { ConfigFields } from './config-fields.ts'
+import type { ChannelKind } from './kind.ts'
+
+type Nothing = Record<string, never>
+
+/** The delivery's own row is the alert in the feed, so it has arrived as soon as it is recorded. */
+export const inApp: ChannelKind<Nothing, Nothing> = {
+  kind: 'in_app',
+  documented: true,
+  checkConfig(input) {
+    const { problems } = new ConfigFields(input)
+    return problems.length > 0 ? { ok: false, problems } : { ok: true, config: {}, secrets: {} }
+  },
+  redact: () => ({}),
+  sameConfig: () => true,
+  async deliver(_message, _config, _secrets, _drivers, abort) {
+    abort.throwIfAborted()
+  },
+}

@@ -1,0 +1,75 @@
+import { type CategoryId, categories } from '@berth/contract'
+
+/** One delivery as a person will read it. */
+export interface Message {
+  /** `ndl_…`: the same at every try, so that receivers can tell a repetition. */
+  id: string
+  category: CategoryId
+  organizationId: string
+  organizationName?: string
+  projectId?: string
+  projectName?: string
+  subject: string
+  text: string
+  data: Record<string, unknown>
+  createdAt: string
+  /** Where the dashboard shows it. */
+  url?: string
+  /** Where the dashboard lets the person change what they get. */
+  settingsUrl?: string
+  /** Set by joinMessages: what this one stands for. */
+  joined?: readonly Message[]
+}
+
+/** At most so many of a digest are written out; a webhook still gets all of them as data. */
+const writtenOut = 50
+
+/**
+ * The digest: many messages of one category to one channel as one. It keeps the first one's id, so the group must be the
+ * same at every try.
+ */
+export function joinMessages(messages: readonly Message[]): Message {
+  const [first] = messages
+  if (!first) throw new Error('there is nothing to join')
+  if (messages.length === 1) return first
+  if (messages.some(({ category, organizationId }) => category !== first.category || organizationId !== first.organizationId)) {
+    throw new Error('only messages of one category and one organisation can be joined')
+  }
+  const { projectId, projectName, url, ...common } = first
+  const oneProject = messages.every((message) => message.projectId === projectId)
+  return {
+    ...common,
+    ...(oneProject ? { projectId, projectName, url } : {}),
+    subject: joinedSubject(messages),
+    text: joinedText(messages),
+    data: { count: messages.length, messages: messages.map(asData) },
+    joined: messages,
+  }
+}
+
+export const categoryLabel = (id: CategoryId): string => categories.find((category) => category.id === id)?.label ?? id
+
+/** What is to be written out one by one, and how many more there are. */
+export function entriesOf(message: Message): { entries: readonly Message[]; more: number } {
+  const all = message.joined ?? [message]
+  return { entries: all.slice(0, writtenOut), more: Math.max(0, all.length - writtenOut) }
+}
+
+/** `project · organisation`, as far as they are known. */
+export function placeOf({ projectName, organizationName }: Message): string {
+  return [projectName, organizationName].filter(Boolean).join(' · ')
+}
+
+function joinedSubject(messages: readonly Message[]): string {
+  const subject = messages[0]!.subject
+  const same = messages.every((message) => message.subject === subject)
+  return same ? `${subject} (${messages.length} times)` : `${subject}, and ${messages.length - 1} more`
+}
+
+function joinedText(messages: readonly Message[]): string {
+  const lines = messages.slice(0, writtenOut).map(({ subject, text }) => `• ${subject}\n${text}`.trimEnd())
+  const more = messages.length - lines.length
+  return [...lines, ...(more > 0 ? [`… and ${more} more`] : [])].join('\n\n')
+}
+
+const asData = ({ id, projectId, subject, text, data, createdAt }: Message) => ({ id, projectId, subject, text, data, createdAt })

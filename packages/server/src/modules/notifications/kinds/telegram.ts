@@ -1,0 +1,54 @@
+import { clamp, oneLine } from './clamp.ts'
+import { ConfigFields } from './config-fields.ts'
+import type { ChannelKind } from './kind.ts'
+import { categoryLabel, type Message, placeOf } from './message.ts'
+import { post } from './post.ts'
+import { webLink } from './web-link.ts'
+
+type Config = { chatId: string }
+type Secrets = { botToken: string }
+
+export const telegram: ChannelKind<Config, Secrets> = {
+  kind: 'telegram',
+  documented: false,
+
+  checkConfig(input, _settings, previous) {
+    const fields = new ConfigFields(input)
+    const chatId = fields.text('chatId', 64)
+    if (chatId && !/^(-?\d{1,20}|@\w{4,32})$/.test(chatId))
+      fields.refuse('chatId', 'must be the number of a chat or the @name of a channel')
+    const kept = previous?.secrets.botToken
+    const given = fields.optionalText('botToken', 256)
+    const botToken = given === undefined || (kept && given === redactedToken(kept)) ? kept : given
+    if (!botToken) fields.refuse('botToken', 'is required')
+    else if (!/^\d{3,20}:[\w-]{20,128}$/.test(botToken))
+      fields.refuse('botToken', 'must be the token that Telegram gave to the bot')
+    return fields.problems.length > 0 || !botToken
+      ? { ok: false, problems: fields.problems }
+      : { ok: true, config: { chatId }, secrets: { botToken } }
+  },
+
+  redact: ({ chatId }, { botToken }) => ({ chatId, botToken: redactedToken(botToken) }),
+
+  sameConfig: (a, b) => a.config.chatId === b.config.chatId && a.secrets.botToken === b.secrets.botToken,
+
+  async deliver(message, { chatId }, { botToken }, { webRequest, telegramApi = 'https://api.telegram.org' }, abort) {
+    const url = `${telegramApi}/bot${botToken}/sendMessage`
+    const body = JSON.stringify({ chat_id: chatId, text: telegramText(message), link_preview_options: { is_disabled: true } })
+    const rules = { receiver: 'Telegram', final: [400, 401, 403, 404], words: { field: 'description' } } as const
+    await post(webRequest, { url, body, secrets: [botToken], ...rules }, abort)
+  },
+}
+
+const redactedToken = (token: string) => `••••••••${token.slice(-4)}`
+
+/** Plain text, so nothing in it is taken for markup. The link stays whole: the text before it gives way. */
+export function telegramText(message: Message): string {
+  const subject = oneLine(message.subject) || categoryLabel(message.category)
+  const ending = [placeOf(message), webLink(message.url) ?? ''].filter(Boolean).join('\n')
+  const room = 4_096 - ending.length - 2
+  return [clamp(`${subject}\n\n${message.text.trim()}`.trim(), Math.max(room, 200)), ending]
+    .filter(Boolean)
+    .join('\n\n')
+    .slice(0, 4_096)
+}

@@ -1,0 +1,9 @@
+import { createHmac, randomBytes } from 'node:crypto'
+
+/** `berth-signature`: the time goes into what is signed, so that a receiver can tell an old request sent again. */
+export function signatureOf(secret: string, body: string, at: Date): string {
+  const t = Math.floor(at.getTime() / 1000)
+  return `t=${t},v1=${createHmac('sha256', secret).update(`${t}.${body}`).digest('hex')}`
+}
+
+export const newSigningSecret = () => `bws_${randomBytes(32).toString('base64url')}`

@@ -1,0 +1,40 @@
+import { ConfigFields } from './config-fields.ts'
+import type { ChannelKind } from './kind.ts'
+import { post } from './post.ts'
+import { webUrl } from './web-link.ts'
+import { newSigningSecret, signatureOf } from './webhook-signature.ts'
+
+type Config = { url: string }
+type Secrets = { secret: string }
+
+export const webhook: ChannelKind<Config, Secrets> = {
+  kind: 'webhook',
+  documented: true,
+
+  /** Where the URL leads is judged at every delivery: a name can lead somewhere else by then. */
+  checkConfig(input, _settings, previous) {
+    const fields = new ConfigFields(input)
+    const url = fields.text('url', 2_048)
+    const parsed = webUrl(url)
+    if (url && !parsed) fields.refuse('url', 'must be a web address that starts with http:// or https://')
+    if (parsed?.username || parsed?.password) fields.refuse('url', 'must not hold a user name or password')
+    const given = fields.optionalText('secret', 256)
+    if (fields.problems.length > 0) return { ok: false, problems: fields.problems }
+    const kept = given ?? previous?.secrets.secret
+    if (kept) return { ok: true, config: { url }, secrets: { secret: kept } }
+    const secret = newSigningSecret()
+    return { ok: true, config: { url }, secrets: { secret }, shownOnce: { secret } }
+  },
+
+  redact: ({ url }) => ({ url, hasSecret: true }),
+
+  sameConfig: (a, b) => webUrl(a.config.url)?.href === webUrl(b.config.url)?.href && a.secrets.secret === b.secrets.secret,
+
+  async deliver(message, { url }, { secret }, { webRequest, now }, abort) {
+    const { id, category, organizationId, subject, text, data, createdAt } = message
+    const body = JSON.stringify({ id, category, organizationId, subject, text, data, createdAt })
+    const headers = { 'berth-event': category, 'berth-delivery': id, 'berth-signature': signatureOf(secret, body, now()) }
+    // Only "gone" is final: any other answer may be a receiver that is being deployed, and the tries are promised.
+    await post(webRequest, { url, headers, body, receiver: 'The receiver', final: [410], secrets: [secret] }, abort)
+  },
+}
