@@ -1,0 +1,141 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { createLogStore, type LogStore } from './log-store.ts'
+
+let folder: string
+let store: LogStore
+let abort: AbortController
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'berth-log-follow-'))
+  store = createLogStore({ folder, flushMs: 2, segmentBytes: 3000 })
+  abort = new AbortController()
+})
+afterEach(async () => {
+  abort.abort()
+  await store.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const append = (from: number, to: number) =>
+  store.append(
+    'prj_a',
+    'runtime',
+    Array.from({ length: to - from }, (_, at) => ({
+      stream: 'stdout' as const,
+      service: (from + at) % 2 ? 'web' : 'worker',
+      deploymentId: null,
+      message: `line ${from + at}`,
+    })),
+  )
+const numbered = (from: number, to: number) => Array.from({ length: to - from }, (_, at) => `line ${from + at}`)
+
+/** Takes a number of entries, then stops as a client that goes away does. */
+async function take(count: number, options: Parameters<LogStore['follow']>[2], slowMs = 0) {
+  const taken: { id: string; message: string }[] = []
+  for await (const { id, message } of store.follow('prj_a', 'runtime', options, abort.signal)) {
+    if (slowMs) await pause(slowMs)
+    if (taken.push({ id, message }) >= count) break
+  }
+  return taken
+}
+
+describe('follow', () => {
+  test('without an id gives what comes from now on', async () => {
+    await append(0, 10)
+    const taking = take(5, {})
+    await pause(20)
+    await append(10, 20)
+    expect((await taking).map(({ message }) => message)).toEqual(numbered(10, 15))
+  })
+
+  test('resuming by the last id gives no line twice and loses none, while lines come and segments close', async () => {
+    const total = 3000
+    const writing = (async () => {
+      for (let at = 0; at < total; at += 10) {
+        await append(at, at + 10)
+        if (at % 200 === 0) await pause(1)
+      }
+    })()
+    const seen: string[] = []
+    let afterId = '0'.repeat(16)
+    while (seen.length < total) {
+      const taken = await take(Math.min(total - seen.length, 1 + ((seen.length * 7) % 400)), { afterId })
+      seen.push(...taken.map(({ message }) => message))
+      afterId = taken.at(-1)!.id
+    }
+    await writing
+    expect(seen).toEqual(numbered(0, total))
+  })
+
+  test('a reader slower than the writer still gets every line', async () => {
+    const taking = take(40, {}, 3)
+    await pause(10)
+    for (let at = 0; at < 400; at += 20) await append(at, at + 20)
+    expect((await taking).map(({ message }) => message)).toEqual(numbered(0, 40))
+  })
+
+  test('filters apply, over closed segments as well', async () => {
+    await append(0, 200)
+    const taken = await take(100, { afterId: '0'.repeat(16), filter: { service: 'web' } })
+    expect(taken.map(({ message }) => message)).toEqual(numbered(0, 200).filter((_, at) => at % 2))
+  })
+
+  test('an id from the future, as of another instance, waits for nothing but the next line', async () => {
+    await append(0, 3)
+    const taking = take(1, { afterId: '9'.repeat(15).padStart(16, '8') })
+    await pause(20)
+    await append(3, 4)
+    expect((await taking)[0]!.message).toBe('line 3')
+  })
+
+  test('abort ends it at once', async () => {
+    const taking = take(1, {})
+    await pause(10)
+    abort.abort()
+    expect(await taking).toEqual([])
+  })
+
+  test('closing the store hands out the last lines, then ends it', async () => {
+    const taking = take(1000, {})
+    await pause(10)
+    await append(0, 7)
+    await store.close()
+    expect((await taking).map(({ message }) => message)).toEqual(numbered(0, 7))
+  })
+
+  test('many followers get the same', async () => {
+    const taking = Array.from({ length: 20 }, () => take(50, {}))
+    await pause(10)
+    await append(0, 50)
+    for (const taken of await Promise.all(taking)) expect(taken.map(({ message }) => message)).toEqual(numbered(0, 50))
+  })
+})
+
+describe('remove', () => {
+  test('ends those who follow, leaves no file, and the project can begin anew', async () => {
+    await append(0, 300)
+    const taking = take(1000, {})
+    await pause(10)
+    await store.remove('prj_a')
+    expect(await taking).toEqual([])
+    expect(existsSync(join(folder, 'prj_a'))).toBe(false)
+    expect(await store.tail('prj_a', 'runtime', { limit: 9 })).toEqual([])
+    await append(0, 2)
+    expect(await store.tail('prj_a', 'runtime', { limit: 9 })).toHaveLength(2)
+  })
+
+  test('of what is not there succeeds', async () => {
+    await store.remove('prj_none')
+  })
+
+  test('while lines still come leaves either nothing or only lines from after', async () => {
+    await append(0, 100)
+    const work = Promise.all([append(100, 200), store.remove('prj_a'), append(200, 210)])
+    await work
+    const left = (await store.tail('prj_a', 'runtime', { limit: 999 })).map(({ message }) => message)
+    expect(numbered(200, 210)).toEqual(left)
+  })
+})

@@ -1,0 +1,104 @@
+/** What the log store keeps of a project: what it wrote, what was asked of it, what its deployments wrote. */
+export type LogKind = 'runtime' | 'requests' | 'deployments'
+
+/** `id` grows with every entry of a stream and is never given twice, so it serves as SSE's Last-Event-ID. */
+interface Numbered {
+  id: string
+  /** ISO 8601 in UTC. */
+  time: string
+}
+
+export interface RuntimeEntry extends Numbered {
+  stream: 'stdout' | 'stderr'
+  service: string | null
+  deploymentId: string | null
+  message: string
+}
+
+export interface RequestEntry extends Numbered {
+  ip: string
+  method: string
+  host: string
+  path: string
+  status: number
+  durationMs: number
+  bytesIn: number
+  bytesOut: number
+  userAgent: string | null
+  deploymentId: string | null
+}
+
+export interface DeploymentEntry extends Numbered {
+  deploymentId: string
+  step: string | null
+  stream: 'stdout' | 'stderr' | 'system'
+  message: string
+}
+
+export interface EntryOf {
+  runtime: RuntimeEntry
+  requests: RequestEntry
+  deployments: DeploymentEntry
+}
+
+export type AnyEntry = EntryOf[LogKind]
+
+/** An entry to append; without a time, or with one that cannot be read, it is now. */
+export type NewEntry<Kind extends LogKind> = Kind extends LogKind
+  ? Omit<EntryOf[Kind], 'id' | 'time'> & { time?: string | number | Date }
+  : never
+
+const idDigits = 16
+
+/** Ids have one length, so that their texts sort as their numbers do. */
+export function formatLogId(id: number): string {
+  return String(id).padStart(idDigits, '0')
+}
+
+/** Whether a text, such as a client's Last-Event-ID, can be an id. */
+export function isLogId(text: string): boolean {
+  return /^\d{16}$/.test(text)
+}
+
+/** A line begins with `{"id":"<16 digits>"`, so that lines can be skipped by id without being parsed. */
+export function idOfLine(line: string): string {
+  return line.slice(7, 7 + idDigits)
+}
+
+export function toLine<Kind extends LogKind>(id: number, entry: NewEntry<Kind>, now: number): string {
+  const line: Record<string, unknown> = { id: formatLogId(id), time: toTime(entry.time, now) }
+  for (const [field, value] of Object.entries(entry)) {
+    if (field === 'time' || field === 'id') continue
+    line[field] = typeof value === 'string' ? cut(value, field === 'message' ? longestMessage : longestField) : value
+  }
+  return `${JSON.stringify(line)}\n`
+}
+
+/** Null for a line that a crash of the machine left damaged. */
+export function parseLine(line: string): AnyEntry | null {
+  try {
+    const entry = JSON.parse(line) as AnyEntry
+    return typeof entry.id === 'string' && isLogId(entry.id) ? entry : null
+  } catch {
+    return null
+  }
+}
+
+const longestMessage = 16 * 1024
+const longestField = 4 * 1024
+
+/** Bounds are of bytes; the mark tells how many there were. */
+function cut(text: string, most: number): string {
+  if (text.length * 3 <= most) return text
+  const bytes = Buffer.byteLength(text)
+  if (bytes <= most) return text
+  const head = Buffer.from(text.slice(0, most))
+  let end = most
+  while (((head[end] ?? 0) & 0xc0) === 0x80) end--
+  return `${head.subarray(0, end).toString()}… [cut: ${bytes} bytes in all]`
+}
+
+function toTime(time: string | number | Date | undefined, now: number): string {
+  const date = new Date(time ?? now)
+  return (Number.isNaN(date.getTime()) ? new Date(now) : date).toISOString()
+}

@@ -1,0 +1,69 @@
+import type { AnyEntry } from './log-entry.ts'
+
+export interface LogFilter {
+  /** Part of the message, or of any text of a request; upper and lower case are one. */
+  q?: string
+  service?: string
+  deployment?: string
+  /** `404`, `5xx`, or several with commas between. */
+  status?: string
+  /** One or several with commas between. */
+  method?: string
+  /** What the path begins with. */
+  path?: string
+}
+
+/**
+ * A filter that looks at text first: what is not in a block or line as text cannot be in its entries,
+ * and most of both are never parsed.
+ */
+export interface CompiledFilter {
+  readonly deployment: string | undefined
+  mayBeIn(text: string): boolean
+  matches(entry: AnyEntry): boolean
+}
+
+export function compileFilter(filter: LogFilter = {}): CompiledFilter {
+  const { q, service, deployment, status, method, path } = filter
+  const wanted = q?.toLowerCase()
+  const wantedText = q && escaped(q).toLowerCase()
+  const texts = textsOf(filter)
+  const methods = method?.toUpperCase().split(',')
+  const statuses = status?.toLowerCase().split(',')
+  return {
+    deployment,
+    mayBeIn: (text) => texts.every((part) => text.includes(part)) && (!wantedText || text.toLowerCase().includes(wantedText)),
+    matches: (entry) => {
+      if (deployment && entry.deploymentId !== deployment) return false
+      if (service && !('service' in entry && entry.service === service)) return false
+      if (statuses && !('status' in entry && statuses.some((one) => statusFits(entry.status, one)))) return false
+      if (methods && !('method' in entry && methods.includes(entry.method.toUpperCase()))) return false
+      if (path && !('path' in entry && entry.path.startsWith(path))) return false
+      return !wanted || searchedIn(entry).some((text) => text.toLowerCase().includes(wanted))
+    },
+  }
+}
+
+/** As they stand in a line; a filter with several values has no one text and is left to `matches`. */
+function textsOf({ service, deployment, status, path }: LogFilter): string[] {
+  const texts: string[] = []
+  if (deployment) texts.push(`"deploymentId":${JSON.stringify(deployment)}`)
+  if (service) texts.push(`"service":${JSON.stringify(service)}`)
+  if (path) texts.push(`"path":"${escaped(path)}`)
+  if (status && !status.includes(',')) texts.push(`"status":${status.replace(/xx$/i, '')}`)
+  return texts
+}
+
+function escaped(text: string): string {
+  return JSON.stringify(text).slice(1, -1)
+}
+
+function statusFits(status: number, wanted: string): boolean {
+  return /^\dxx$/.test(wanted) ? Math.floor(status / 100) === Number(wanted[0]) : status === Number(wanted)
+}
+
+function searchedIn(entry: AnyEntry): string[] {
+  if ('message' in entry) return [entry.message]
+  const { ip, method, host, path, status, userAgent } = entry
+  return [method, host, path, String(status), ip, userAgent ?? '']
+}

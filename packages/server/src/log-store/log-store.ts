@@ -1,0 +1,242 @@
+import { randomBytes } from 'node:crypto'
+import { readdir, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type EntryOf, isLogId, type LogKind, type NewEntry } from './log-entry.ts'
+import type { LogFilter } from './log-filter.ts'
+import { LogStream, type TailOptions } from './log-stream.ts'
+import { PendingBudget } from './pending-budget.ts'
+import { isMissing } from './segment.ts'
+
+export interface LogStoreSettings {
+  folder: string
+  /** On the disk, of all kinds together; the oldest lines go first. */
+  maxBytesPerProject?: number
+  /** A segment is closed and compressed when it has reached this. */
+  segmentBytes?: number
+  /** How long a line may wait to be written. */
+  flushMs?: number
+  /** How much may wait to be written, of all projects together. */
+  maxPendingBytes?: number
+  /** How many streams keep their file open. */
+  maxOpenStreams?: number
+  now?: () => number
+  onError?: (error: unknown, what: string) => void
+}
+
+export interface ReadOptions {
+  afterId?: string
+  filter?: LogFilter
+}
+
+export interface LogStore {
+  /** Resolves when there is room for more, soon after which the lines are in a file; await it, or lines may be dropped under overload. */
+  append<Kind extends LogKind>(projectId: string, kind: Kind, entries: readonly NewEntry<Kind>[]): Promise<void>
+  /** The newest entries that match, the oldest of them first; what was appended before the call is seen. */
+  tail<Kind extends LogKind>(projectId: string, kind: Kind, options: TailOptions): Promise<EntryOf[Kind][]>
+  /** Entries after an id, or all, oldest first, up to what was appended before the call. */
+  read<Kind extends LogKind>(
+    projectId: string,
+    kind: Kind,
+    options?: ReadOptions,
+    abort?: AbortSignal,
+  ): AsyncGenerator<EntryOf[Kind]>
+  /** As `read`, and then whatever comes, until aborted or the project is removed. Without `afterId`: from now on. */
+  follow<Kind extends LogKind>(
+    projectId: string,
+    kind: Kind,
+    options: ReadOptions,
+    abort: AbortSignal,
+  ): AsyncGenerator<EntryOf[Kind]>
+  /** Everything kept of the project; those who follow it come to an end. */
+  remove(projectId: string): Promise<void>
+  /** Everything appended so far is on the disk afterwards. */
+  flush(): Promise<void>
+  close(): Promise<void>
+}
+
+/** Kinds do not push one another out: each has its share of the project's bytes. */
+const shares: Record<LogKind, number> = { runtime: 0.5, requests: 0.3, deployments: 0.2 }
+const kinds = Object.keys(shares) as LogKind[]
+const megabyte = 1024 * 1024
+
+export function createLogStore(settings: LogStoreSettings): LogStore {
+  const streams = new OpenStreams(settings)
+  return {
+    append: (projectId, kind, entries) => streams.use(projectId, kind, (stream) => stream.append(entries)),
+    tail: (projectId, kind, options) =>
+      streams.use(projectId, kind, (stream) => stream.tail({ ...options, before: checkedId(options.before) })) as Promise<
+        never[]
+      >,
+    read: (projectId, kind, { afterId, filter } = {}, abort) =>
+      streams.iterate(projectId, kind, (stream) =>
+        stream.read(Number(checkedId(afterId) ?? 0), filter, abort),
+      ) as AsyncGenerator<never>,
+    follow: (projectId, kind, { afterId, filter }, abort) =>
+      streams.iterate(projectId, kind, (stream) =>
+        stream.follow(checkedId(afterId) === undefined ? null : Number(afterId), filter, abort),
+      ) as AsyncGenerator<never>,
+    remove: (projectId) => streams.remove(projectId),
+    flush: () => streams.flush(),
+    close: () => streams.close(),
+  }
+}
+
+function checkedId(id: string | undefined): string | undefined {
+  if (id === undefined || isLogId(id)) return id
+  throw new RangeError(`${JSON.stringify(id.slice(0, 40))} is not the id of a log entry`)
+}
+
+interface OpenStream {
+  opened: Promise<LogStream>
+  /** Set once opened. */
+  stream: LogStream | null
+  users: number
+}
+
+/** Streams are opened when first used; beyond a number, those that were idle the longest are let go. */
+class OpenStreams {
+  readonly #settings: Required<LogStoreSettings>
+  readonly #budget: PendingBudget
+  readonly #open = new Map<string, OpenStream>()
+  readonly #removing = new Map<string, Promise<void>>()
+  #packing: Promise<void> = Promise.resolve()
+  #closed = false
+
+  constructor(settings: LogStoreSettings) {
+    this.#settings = {
+      maxBytesPerProject: 64 * megabyte,
+      segmentBytes: 2 * megabyte,
+      flushMs: 50,
+      maxPendingBytes: 16 * megabyte,
+      maxOpenStreams: 128,
+      now: Date.now,
+      onError: () => undefined,
+      ...settings,
+    }
+    this.#budget = new PendingBudget(this.#settings.maxPendingBytes)
+    void this.#finishRemovals()
+  }
+
+  async use<T>(projectId: string, kind: LogKind, work: (stream: LogStream) => Promise<T>): Promise<T> {
+    const entry = this.#enter(projectId, kind)
+    try {
+      return await entry.opened.then(work)
+    } finally {
+      this.#leave(entry)
+    }
+  }
+
+  async *iterate<T>(projectId: string, kind: LogKind, work: (stream: LogStream) => AsyncGenerator<T>): AsyncGenerator<T> {
+    const entry = this.#enter(projectId, kind)
+    try {
+      yield* work(await entry.opened)
+    } finally {
+      this.#leave(entry)
+    }
+  }
+
+  /** The folder is moved aside at once, so that a crash leaves no half of it in place. */
+  async remove(projectId: string): Promise<void> {
+    const folder = this.#folderOf(projectId)
+    const aside = join(this.#settings.folder, `removed-${randomBytes(8).toString('hex')}.tmp`)
+    const closing = kinds.map(async (kind) => {
+      const key = `${projectId}/${kind}`
+      const entry = this.#open.get(key)
+      this.#open.delete(key)
+      await (await entry?.opened)?.close({ discard: true })
+    })
+    const removed = Promise.allSettled(closing).then(() => rename(folder, aside))
+    const done = removed.catch((error) => {
+      if (!isMissing(error)) throw error
+    })
+    this.#removing.set(projectId, done)
+    await done.finally(() => this.#removing.delete(projectId))
+    await rm(aside, { recursive: true, force: true })
+  }
+
+  async flush(): Promise<void> {
+    await allDone([...this.#open.values()].map(async ({ opened }) => (await opened).sync()))
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    const all = [...this.#open.values()]
+    this.#open.clear()
+    await allDone(all.map(async ({ opened }) => (await opened).close()))
+  }
+
+  #enter(projectId: string, kind: LogKind): OpenStream {
+    if (this.#closed) throw new Error('The log store is closed')
+    const folder = join(this.#folderOf(projectId), kind)
+    const key = `${projectId}/${kind}`
+    const entry = this.#open.get(key) ?? this.#openStream(projectId, kind, folder)
+    this.#open.delete(key)
+    this.#open.set(key, entry)
+    entry.users++
+    return entry
+  }
+
+  #openStream(projectId: string, kind: LogKind, folder: string): OpenStream {
+    const { maxBytesPerProject, segmentBytes, flushMs, now, onError } = this.#settings
+    const maxBytes = Math.floor(maxBytesPerProject * shares[kind])
+    const opening = Promise.resolve(this.#removing.get(projectId)?.catch(() => undefined)).then(() =>
+      LogStream.open({
+        folder,
+        maxBytes,
+        segmentBytes: Math.min(segmentBytes, Math.floor(maxBytes / 8)),
+        flushMs,
+        now,
+        onError,
+        budget: this.#budget,
+        inTurn: (work) => this.#packInTurn(work),
+      }),
+    )
+    const entry: OpenStream = { opened: opening, stream: null, users: 0 }
+    opening.then(
+      (stream) => {
+        entry.stream = stream
+      },
+      () => this.#open.delete(`${projectId}/${kind}`),
+    )
+    return entry
+  }
+
+  #leave(entry: OpenStream): void {
+    entry.users--
+    let tooMany = this.#open.size - this.#settings.maxOpenStreams
+    for (const [key, { stream, users }] of this.#open) {
+      if (tooMany <= 0) return
+      if (users > 0 || !stream?.isIdle) continue
+      this.#open.delete(key)
+      tooMany--
+      void stream.close().catch((error) => this.#settings.onError(error, key))
+    }
+  }
+
+  #packInTurn(work: () => Promise<void>): Promise<void> {
+    const done = this.#packing.then(work)
+    this.#packing = done.catch(() => undefined)
+    return done
+  }
+
+  /** Ids come from the database, and are checked all the same: they become a folder's name. */
+  #folderOf(projectId: string): string {
+    if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(projectId)) throw new RangeError('Not the id of a project')
+    return join(this.#settings.folder, projectId)
+  }
+
+  async #finishRemovals(): Promise<void> {
+    const names = await readdir(this.#settings.folder).catch(() => [])
+    const aside = names.filter((name) => name.startsWith('removed-') && name.endsWith('.tmp'))
+    await Promise.all(
+      aside.map((name) => rm(join(this.#settings.folder, name), { recursive: true, force: true }).catch(() => undefined)),
+    )
+  }
+}
+
+/** One stream that fails keeps no other from being seen to. */
+async function allDone(work: Promise<void>[]): Promise<void> {
+  const results = await Promise.allSettled(work)
+  const failed = results.find((result) => result.status === 'rejected')
+  if (failed) throw failed.reason
+}

@@ -1,0 +1,71 @@
+import { type FileHandle, open } from 'node:fs/promises'
+import { parseLine } from './log-entry.ts'
+import { type Block, readRange } from './segment.ts'
+
+const chunkBytes = 128 * 1024
+const newline = 10
+
+/** Blocks from `offset` on to `end`. A line longer than a block makes its block longer. */
+export async function* plainBlocks(file: FileHandle, offset: number, end: number): AsyncGenerator<Block> {
+  let rest: Buffer = Buffer.alloc(0)
+  for (let at = offset; at < end; ) {
+    const chunk = await readRange(file, at, Math.min(chunkBytes, end - at))
+    if (chunk.length === 0) return
+    at += chunk.length
+    const bytes = rest.length > 0 ? Buffer.concat([rest, chunk]) : chunk
+    const wholeLines = bytes.lastIndexOf(newline) + 1
+    rest = bytes.subarray(wholeLines)
+    if (wholeLines > 0) yield { text: bytes.toString('utf8', 0, wholeLines), plainBytes: wholeLines }
+  }
+}
+
+/** Blocks from `end` back to the beginning, the last lines first; within a block the order is the file's. */
+export async function* plainBlocksBackward(file: FileHandle, end: number): AsyncGenerator<Block> {
+  for await (const { bytes } of piecesBackward(file, end)) yield { text: bytes.toString('utf8'), plainBytes: bytes.length }
+}
+
+/**
+ * After a crash the end may hold half a line or, when the machine itself went down, bytes that were never written.
+ * Everything after the last good line is cut off; null when there is none.
+ */
+export async function recoverPlainFile(path: string): Promise<{ bytes: number; lastId: number } | null> {
+  const file = await open(path, 'r+')
+  try {
+    const { size } = await file.stat()
+    for await (const { bytes, start } of piecesBackward(file, size)) {
+      const last = lastGoodLine(bytes)
+      if (!last) continue
+      if (start + last.end < size) await file.truncate(start + last.end)
+      return { bytes: start + last.end, lastId: last.id }
+    }
+    await file.truncate(0)
+    return null
+  } finally {
+    await file.close()
+  }
+}
+
+/** Pieces begin with a line; only the very first of all to come may end without one's newline. */
+async function* piecesBackward(file: FileHandle, end: number): AsyncGenerator<{ bytes: Buffer; start: number }> {
+  let rest: Buffer = Buffer.alloc(0)
+  for (let at = end; at > 0; ) {
+    const length = Math.min(chunkBytes, at)
+    at -= length
+    const chunk = await readRange(file, at, length)
+    const bytes = rest.length > 0 ? Buffer.concat([chunk, rest]) : chunk
+    const firstLine = at === 0 ? 0 : bytes.indexOf(newline) + 1
+    const startsHere = at === 0 || (firstLine > 0 && firstLine < bytes.length)
+    rest = startsHere ? bytes.subarray(0, firstLine) : bytes
+    if (startsHere) yield { bytes: bytes.subarray(firstLine), start: at + firstLine }
+  }
+}
+
+/** Read as latin1: one character a byte, whatever the bytes are. */
+function lastGoodLine(bytes: Buffer): { end: number; id: number } | null {
+  for (let end = bytes.lastIndexOf(newline); end >= 0; end = end === 0 ? -1 : bytes.lastIndexOf(newline, end - 1)) {
+    const begin = end === 0 ? 0 : bytes.lastIndexOf(newline, end - 1) + 1
+    const entry = parseLine(bytes.toString('latin1', begin, end))
+    if (entry) return { end: end + 1, id: Number(entry.id) }
+  }
+  return null
+}

@@ -1,0 +1,93 @@
+import { readdir, rename, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { formatLogId } from './log-entry.ts'
+import { type PackedIndex, packFile } from './packed-segment.ts'
+import { recoverPlainFile } from './plain-segment.ts'
+import { isMissing, type Segment } from './segment.ts'
+
+/** `<first id>.log` */
+export function plainPath(folder: string, firstId: number): string {
+  return join(folder, `${formatLogId(firstId)}.log`)
+}
+
+/** `<first id>-<last id>-<earliest>-<latest>.log.zst`: a listing of the folder tells what is where. */
+function packedPath(folder: string, { firstId, lastId, times }: Segment): string {
+  return join(folder, `${formatLogId(firstId)}-${formatLogId(lastId)}-${times!.earliest}-${times!.latest}.log.zst`)
+}
+
+/** The segments of a folder, oldest first, after whatever a crash left half done is put right. */
+export async function listSegments(folder: string): Promise<Segment[]> {
+  const names = await readdir(folder).catch((error) => {
+    if (isMissing(error)) return []
+    throw error
+  })
+  await Promise.all(names.filter((name) => name.endsWith('.tmp')).map((name) => rm(join(folder, name), { force: true })))
+  const packed = await Promise.all(names.map((name) => readPackedName(folder, name)))
+  const segments = packed.filter((segment) => segment !== null)
+  const plainNames = names.filter((name) => plainName.test(name)).sort()
+  for (const name of plainNames) {
+    const segment = await readPlain(folder, name, name === plainNames.at(-1), segments)
+    if (segment) segments.push(segment)
+  }
+  segments.sort((left, right) => left.firstId - right.firstId)
+  return segments.map((segment, at) => ({ ...segment, lastId: segment.lastId || (segments[at + 1]?.firstId ?? 1) - 1 }))
+}
+
+/**
+ * Compresses a closed plain segment. The packed file takes its name only when it is whole and on the disk, and only then the plain one goes;
+ * a crash between the two leaves both, of which the packed one counts. Null when not a line of it could be read: then nothing is left of it.
+ */
+export async function packSegment(segment: Segment, folder: string): Promise<PackedIndex | null> {
+  const plain = segment.path
+  const draft = `${plain}.tmp`
+  const { index, bytes } = await packFile(plain, draft)
+  if (index.blocks.length === 0) {
+    await Promise.all([draft, plain].map((path) => rm(path, { force: true })))
+    return null
+  }
+  const packed: Segment = {
+    ...segment,
+    form: 'packed',
+    bytes,
+    lastId: Number(index.blocks.at(-1)!.lastId),
+    times: timesOf(index),
+  }
+  packed.path = packedPath(folder, packed)
+  await rename(draft, packed.path)
+  Object.assign(segment, packed)
+  await rm(plain, { force: true })
+  return index
+}
+
+const plainName = /^(\d{16})\.log$/
+const packedName = /^(\d{16})-(\d{16})-(-?\d+)-(-?\d+)\.log\.zst$/
+
+async function readPackedName(folder: string, name: string): Promise<Segment | null> {
+  const parts = packedName.exec(name)
+  if (!parts) return null
+  const [firstId, lastId, earliest, latest] = parts.slice(1).map(Number) as [number, number, number, number]
+  const path = join(folder, name)
+  return { firstId, lastId, form: 'packed', path, bytes: (await stat(path)).size, times: { earliest, latest } }
+}
+
+/** Only the newest can have a torn end. The last id of another one is not known and is set from the one after it. */
+async function readPlain(folder: string, name: string, newest: boolean, packed: readonly Segment[]): Promise<Segment | null> {
+  const path = join(folder, name)
+  const firstId = Number(plainName.exec(name)![1])
+  if (packed.some((segment) => segment.form === 'packed' && segment.firstId === firstId)) {
+    await rm(path, { force: true })
+    return null
+  }
+  if (!newest) return { firstId, lastId: 0, form: 'plain', path, bytes: (await stat(path)).size, times: null }
+  const recovered = await recoverPlainFile(path)
+  if (recovered) return { firstId, form: 'plain', path, times: null, ...recovered }
+  await rm(path, { force: true })
+  return null
+}
+
+function timesOf({ blocks }: PackedIndex): Segment['times'] {
+  return {
+    earliest: Math.min(...blocks.map((block) => block.earliest)),
+    latest: Math.max(...blocks.map((block) => block.latest)),
+  }
+}
