@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import type { Readable, Writable } from 'node:stream'
 import { setTimeout } from 'node:timers/promises'
 import type { OutputReceiver } from './command.ts'
+import { untilAborted } from './until-aborted.ts'
 
 /** Tells when the pipes of a command that is over hold nothing more, although somebody keeps them open. */
 export class OutputActivity {
@@ -49,19 +50,17 @@ export async function collectOutput(
  * Rejects only with what the source throws.
  */
 export async function feedInput(input: string | Uint8Array | AsyncIterable<Uint8Array>, stdin: Writable): Promise<void> {
-  const closed = Promise.withResolvers<'closed'>()
-  stdin.once('close', () => closed.resolve('closed'))
-  stdin.on('error', () => stdin.destroy())
-  const chunks = chunksOf(input)[Symbol.asyncIterator]()
+  const closed = new AbortController()
+  stdin.once('close', () => closed.abort())
+  stdin.on('error', () => closed.abort())
   try {
-    while (!stdin.destroyed) {
-      const next = await Promise.race([chunks.next(), closed.promise])
-      if (next === 'closed' || next.done) break
-      if (!stdin.write(next.value)) await Promise.race([once(stdin, 'drain').catch(() => undefined), closed.promise])
+    for await (const chunk of untilAborted(chunksOf(input), closed.signal)) {
+      if (!stdin.write(chunk)) await once(stdin, 'drain', { signal: closed.signal })
     }
+  } catch (error) {
+    if (!closed.signal.aborted) throw error
   } finally {
     stdin.end()
-    void chunks.return?.().catch(() => undefined)
   }
 }
 

@@ -1,0 +1,26 @@
+/**
+ * The source's chunks; throws the signal's reason at once on abort, also while the source keeps silent.
+ * Not `Promise.race` with one promise for the whole run: that promise would hold every chunk until the end.
+ */
+export async function* untilAborted<Chunk>(source: AsyncIterable<Chunk>, abort?: AbortSignal): AsyncGenerator<Chunk> {
+  abort?.throwIfAborted()
+  let stopWaiting: (reason: unknown) => void = () => undefined
+  const stop = () => stopWaiting(abort?.reason)
+  abort?.addEventListener('abort', stop, { once: true })
+  const chunks = source[Symbol.asyncIterator]()
+  try {
+    while (true) {
+      const next = await new Promise<IteratorResult<Chunk>>((resolve, reject) => {
+        stopWaiting = reject
+        chunks.next().then(resolve, reject)
+      })
+      if (next.done) return
+      yield next.value
+      abort?.throwIfAborted()
+    }
+  } finally {
+    abort?.removeEventListener('abort', stop)
+    // Not waited for: a generator that hangs in its own work never answers.
+    void chunks.return?.()?.catch(() => undefined)
+  }
+}

@@ -1,0 +1,190 @@
+import { BadArchive, BadEntry } from './tarball-errors.ts'
+
+/** What a tar header says; nobody has vouched for any of it. */
+export interface EntryHeader {
+  name: string
+  /** Null for a kind that tar-stream does not know. */
+  type: string | null
+  size: number
+  mode: number
+  linkname: string | null
+  pax?: unknown
+}
+
+/** An entry that may be written: its path is relative, and every folder above it is a real one of the archive. */
+export type CheckedEntry = {
+  path: string /** Folders above it that no entry has named yet, outermost first. */
+  newFolders: string[]
+} & (
+  | { kind: 'folder' }
+  | { kind: 'file'; executable: boolean /** An earlier file of that name gives way. */; replaces: boolean }
+  | { kind: 'symlink'; target: string }
+  | { kind: 'hardlink'; target: string }
+)
+
+const longestNameBytes = 255
+const longestPathBytes = 2_000
+/** Enough for any real project; links that lead through links a thousand ways are an attack on our time. */
+const mostLinkSteps = 2_000_000
+/** Where Linux gives up, too. */
+const mostLinksInARow = 40
+
+interface Link {
+  target: string
+}
+
+/** Everything that the archive has made so far. It decides by the archive's own words alone, so inspecting and unpacking agree. */
+export class ArchiveTree {
+  readonly #made = new Map<string, 'file' | 'folder' | Link>()
+  readonly #topNames = new Set<string>()
+  #linkSteps = 0
+
+  /** Null for an entry that names the folder itself. Throws `BadEntry`. */
+  add(header: EntryHeader): CheckedEntry | null {
+    const path = safePath(header.name, header.name)
+    const kind = kindOf(header)
+    if (path === '') {
+      if (kind === 'folder') return null
+      throw new BadEntry(header.name, 'has no name')
+    }
+    const newFolders = this.#enterFolders(path)
+    this.#topNames.add(path.split('/', 1)[0]!)
+    const place = { path, newFolders }
+    if (kind === 'folder') return this.#addFolder(place)
+    if (kind === 'file') return this.#addFile(place, header)
+    return kind === 'symlink' ? this.#addSymlink(place, header) : this.#addHardlink(place, header)
+  }
+
+  /** Links are judged when all is known: a later entry can change where an earlier one leads. */
+  checkLinks(): void {
+    for (const [path, made] of this.#made) {
+      if (typeof made === 'object' && this.#leavesFolder(path, made))
+        throw new BadEntry(path, `links out of the folder, to ${made.target}`)
+    }
+  }
+
+  get isEmpty(): boolean {
+    return this.#made.size === 0
+  }
+
+  /** The one folder at the top that holds everything, if there is one. */
+  get commonRoot(): string | null {
+    const [only, second] = this.#topNames
+    return only !== undefined && second === undefined && this.#made.get(only) === 'folder' ? only : null
+  }
+
+  #enterFolders(path: string): string[] {
+    const newFolders: string[] = []
+    for (let end = path.indexOf('/'); end !== -1; end = path.indexOf('/', end + 1)) {
+      const folder = path.slice(0, end)
+      const made = this.#made.get(folder)
+      if (made === undefined) newFolders.push(folder)
+      else if (made === 'file') throw new BadEntry(path, `lies below ${folder}, which is a file`)
+      else if (made !== 'folder') throw new BadEntry(path, `would be written through the link ${folder}`)
+    }
+    for (const folder of newFolders) this.#made.set(folder, 'folder')
+    return newFolders
+  }
+
+  #addFolder(place: { path: string; newFolders: string[] }): CheckedEntry {
+    const made = this.#made.get(place.path)
+    if (made === 'folder') return { ...place, kind: 'folder' }
+    this.#refuseSecond(place.path)
+    this.#made.set(place.path, 'folder')
+    return { path: place.path, newFolders: [...place.newFolders, place.path], kind: 'folder' }
+  }
+
+  #addFile(place: { path: string; newFolders: string[] }, header: EntryHeader): CheckedEntry {
+    const replaces = this.#made.get(place.path) === 'file'
+    if (!replaces) this.#refuseSecond(place.path)
+    this.#made.set(place.path, 'file')
+    // Only whether it can be run is taken over: never set-user-id, nor a file that its owner cannot read.
+    return { ...place, kind: 'file', executable: (header.mode & 0o111) !== 0, replaces }
+  }
+
+  #addSymlink(place: { path: string; newFolders: string[] }, header: EntryHeader): CheckedEntry {
+    const target = header.linkname ?? ''
+    if (target === '' || target.includes('\0') || Buffer.byteLength(target) > longestPathBytes) {
+      throw new BadEntry(header.name, 'is a link without a usable target')
+    }
+    if (target.startsWith('/')) throw new BadEntry(header.name, `links out of the folder, to ${target}`)
+    this.#refuseSecond(place.path)
+    this.#made.set(place.path, { target })
+    return { ...place, kind: 'symlink', target }
+  }
+
+  #addHardlink(place: { path: string; newFolders: string[] }, header: EntryHeader): CheckedEntry {
+    const target = safePath(header.linkname ?? '', header.name)
+    if (this.#made.get(target) !== 'file') throw new BadEntry(header.name, `links to ${target}, which is no file of the archive`)
+    this.#refuseSecond(place.path)
+    this.#made.set(place.path, 'file')
+    return { ...place, kind: 'hardlink', target }
+  }
+
+  #refuseSecond(path: string): void {
+    if (this.#made.has(path)) throw new BadEntry(path, 'is in the archive twice, as two different things')
+  }
+
+  /** Walks the link as the system would, through other links of the archive. What leads nowhere, or in circles, leads not outside. */
+  #leavesFolder(path: string, link: Link): boolean {
+    let at = folderOf(path)
+    const ahead = partsBackwards(link.target)
+    for (let links = 1; ahead.length > 0; ) {
+      this.#linkSteps += 1
+      if (this.#linkSteps > mostLinkSteps) throw new BadArchive('holds links that lead through too many others')
+      const part = ahead.pop()!
+      if (part === '..') {
+        if (at === '') return true
+        at = folderOf(at)
+        continue
+      }
+      const next = at === '' ? part : `${at}/${part}`
+      const made = this.#made.get(next)
+      if (typeof made !== 'object') {
+        at = next
+        continue
+      }
+      links += 1
+      if (links > mostLinksInARow) return false
+      ahead.push(...partsBackwards(made.target))
+    }
+    return false
+  }
+}
+
+function kindOf(header: EntryHeader): 'file' | 'folder' | 'symlink' | 'hardlink' {
+  const { type, name, pax } = header
+  if (pax && Object.keys(pax).some((key) => key.startsWith('GNU.sparse'))) throw new BadEntry(name, 'is stored as a sparse file')
+  // Old archives mark a folder by its name alone.
+  if (type === 'directory' || (type === 'file' && name.endsWith('/'))) return 'folder'
+  if (type === 'file' || type === 'contiguous-file') return 'file'
+  if (type === 'symlink') return 'symlink'
+  if (type === 'link') return 'hardlink'
+  const what = type === 'fifo' ? 'a named pipe' : type?.endsWith('-device') ? 'a device' : 'neither a file, a folder nor a link'
+  throw new BadEntry(name, `is ${what}`)
+}
+
+/** The path without empty parts; '' for the folder itself. */
+function safePath(name: string, entry: string): string {
+  if (name.includes('\0')) throw new BadEntry(entry, 'has a NUL in its name')
+  if (name.includes('\uFFFD')) throw new BadEntry(entry, 'has a name that is not UTF-8')
+  if (name.startsWith('/')) throw new BadEntry(entry, 'has an absolute path')
+  const parts = name.split('/').filter((part) => part !== '' && part !== '.')
+  if (parts.includes('..')) throw new BadEntry(entry, 'has `..` in its path')
+  const path = parts.join('/')
+  if (Buffer.byteLength(path) > longestPathBytes || parts.some((part) => Buffer.byteLength(part) > longestNameBytes)) {
+    throw new BadEntry(entry, 'has a name that is too long')
+  }
+  return path
+}
+
+function folderOf(path: string): string {
+  return path.slice(0, Math.max(0, path.lastIndexOf('/')))
+}
+
+function partsBackwards(target: string): string[] {
+  return target
+    .split('/')
+    .filter((part) => part !== '' && part !== '.')
+    .reverse()
+}

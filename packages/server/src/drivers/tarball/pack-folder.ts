@@ -1,0 +1,162 @@
+import { constants, type Dirent } from 'node:fs'
+import { open, readdir, readFile, readlink } from 'node:fs/promises'
+import { join, posix } from 'node:path'
+import { Readable, type Writable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { createGzip } from 'node:zlib'
+import { pack } from 'tar-stream'
+import { IgnoreRules } from './ignore-rules.ts'
+
+export interface PackOptions {
+  /** Further lines as in a .berthignore at the top; they win over the files'. */
+  ignore?: readonly string[]
+  /** Told of what cannot be in an upload: links out of the folder, pipes, sockets, devices. */
+  onSkipped?: (path: string, reason: string) => void
+  abort?: AbortSignal
+}
+
+/** A file went away, got shorter or became something else while it was packed. */
+export class ChangedWhilePacking extends Error {
+  override readonly name = 'ChangedWhilePacking'
+
+  constructor(path: string, cause?: unknown) {
+    super(`${path} changed while it was being read; try again`, { cause })
+  }
+}
+
+/**
+ * The folder as a gzip-compressed tar, without what .gitignore and .berthignore leave out, nor any .git or node_modules.
+ * The same files give the same bytes: the order is fixed, and neither times nor owners are told.
+ */
+export async function* packFolder(folder: string, options: PackOptions = {}): AsyncGenerator<Uint8Array> {
+  const tar = Readable.from(tarOf(folder, options))
+  const gzip = createGzip()
+  tar.on('error', (error) => gzip.destroy(error))
+  try {
+    yield* tar.pipe(gzip)
+  } finally {
+    tar.destroy()
+    gzip.destroy()
+  }
+}
+
+const alwaysLeftOut = new Set(['.git', 'node_modules'])
+const ignoreFiles = ['.gitignore', '.berthignore']
+
+interface Found {
+  /** Below the folder, with slashes. */
+  path: string
+  kind: 'file' | 'folder' | 'symlink'
+}
+
+async function* tarOf(folder: string, options: PackOptions): AsyncGenerator<Uint8Array> {
+  const tar = pack()
+  let failure: unknown
+  const filling = fill(tar, folder, options).then(
+    () => tar.finalize(),
+    (error) => {
+      failure = error
+      tar.destroy(error)
+    },
+  )
+  try {
+    yield* tar as unknown as AsyncIterable<Uint8Array>
+  } catch (error) {
+    // A broken entry ends the stream with words of its own before `fill` has said which file it was.
+    await filling
+    throw failure ?? error
+  }
+}
+
+async function fill(tar: ReturnType<typeof pack>, folder: string, options: PackOptions): Promise<void> {
+  const walk = new FolderWalk(folder, options)
+  for await (const found of walk.entriesIn('', IgnoreRules.none)) {
+    options.abort?.throwIfAborted()
+    if (tar.destroying) return
+    await addEntry(tar, join(folder, found.path), found)
+  }
+}
+
+class FolderWalk {
+  readonly #folder: string
+  readonly #extraRules: IgnoreRules
+  readonly #onSkipped: (path: string, reason: string) => void
+
+  constructor(folder: string, { ignore = [], onSkipped = () => undefined }: PackOptions) {
+    this.#folder = folder
+    this.#extraRules = IgnoreRules.none.with(ignore.join('\n'), '')
+    this.#onSkipped = onSkipped
+  }
+
+  async *entriesIn(path: string, above: IgnoreRules): AsyncGenerator<Found> {
+    const entries = await readdir(join(this.#folder, path), { withFileTypes: true })
+    const rules = await this.#rulesIn(path, entries, above)
+    entries.sort((left, right) => (left.name < right.name ? -1 : 1))
+    for (const entry of entries) {
+      const at = path === '' ? entry.name : `${path}/${entry.name}`
+      if (alwaysLeftOut.has(entry.name) || this.#isIgnored(rules, at, entry.isDirectory())) continue
+      const kind = await this.#kindOf(entry, at)
+      if (kind) yield { path: at, kind }
+      if (kind === 'folder') yield* this.entriesIn(at, rules)
+    }
+  }
+
+  #isIgnored(rules: IgnoreRules, path: string, isFolder: boolean): boolean {
+    return (this.#extraRules.verdict(path, isFolder) ?? rules.verdict(path, isFolder)) === 'ignored'
+  }
+
+  async #rulesIn(path: string, entries: readonly Dirent[], above: IgnoreRules): Promise<IgnoreRules> {
+    let rules = above
+    for (const name of ignoreFiles) {
+      if (!entries.some((entry) => entry.name === name && entry.isFile())) continue
+      rules = rules.with(await readFile(join(this.#folder, path, name), 'utf8'), path)
+    }
+    return rules
+  }
+
+  async #kindOf(entry: Dirent, path: string): Promise<Found['kind'] | null> {
+    if (entry.isDirectory()) return 'folder'
+    if (entry.isFile()) return 'file'
+    if (entry.isSymbolicLink() && !(await leavesFolder(this.#folder, path))) return 'symlink'
+    this.#onSkipped(path, entry.isSymbolicLink() ? 'links out of the folder' : 'is neither a file, a folder nor a link')
+    return null
+  }
+}
+
+async function leavesFolder(folder: string, path: string): Promise<boolean> {
+  const target = await readlink(join(folder, path))
+  return target.startsWith('/') || posix.join(posix.dirname(path), target).split('/')[0] === '..'
+}
+
+/** Fixed, so that the same files give the same bytes; the server takes no times from an archive. */
+const noTime = new Date(0)
+
+async function addEntry(tar: ReturnType<typeof pack>, file: string, { path, kind }: Found): Promise<void> {
+  if (kind === 'folder')
+    return written((done) => tar.entry({ name: `${path}/`, type: 'directory', mode: 0o755, mtime: noTime }, done))
+  if (kind === 'file') return addFile(tar, file, path)
+  const linkname = await readlink(file)
+  return written((done) => tar.entry({ name: path, type: 'symlink', linkname, mode: 0o777, mtime: noTime }, done))
+}
+
+const written = (write: (done: (error?: Error | null) => void) => unknown) =>
+  new Promise<void>((resolve, reject) => write((error) => (error ? reject(error) : resolve())))
+
+/** Neither a link nor a pipe that has taken the file's place since it was listed is opened. */
+const readOnlyIfFile = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
+
+async function addFile(tar: ReturnType<typeof pack>, file: string, path: string): Promise<void> {
+  const handle = await open(file, readOnlyIfFile).catch((cause) => Promise.reject(new ChangedWhilePacking(path, cause)))
+  try {
+    const stat = await handle.stat()
+    if (!stat.isFile()) throw new ChangedWhilePacking(path)
+    const header = { name: path, size: stat.size, mode: stat.mode & 0o111 ? 0o755 : 0o644, mtime: noTime }
+    if (stat.size === 0) return await written((done) => tar.entry(header, Buffer.alloc(0), done))
+    const content = handle.createReadStream({ start: 0, end: stat.size - 1, autoClose: false })
+    await pipeline(content, tar.entry(header) as unknown as Writable)
+  } catch (error) {
+    throw error instanceof Error && error.message === 'Size mismatch' ? new ChangedWhilePacking(path, error) : error
+  } finally {
+    await handle.close()
+  }
+}
