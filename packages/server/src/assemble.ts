@@ -1,4 +1,4 @@
-import type { RateLimitName } from '@berth/contract'
+import type { ModuleName, RateLimitName } from '@berth/contract'
 import type { FastifyInstance } from 'fastify'
 import type { Config } from './config.ts'
 import { type Clock, systemClock } from './db/clock.ts'
@@ -7,6 +7,7 @@ import type { Loaders } from './http/handler.ts'
 import { RateLimiter } from './http/rate-limit.ts'
 import { createHttpServer } from './http/server.ts'
 import { createJobs, type Jobs } from './jobs/create-jobs.ts'
+import type { Job } from './jobs/declare.ts'
 import type { Logger } from './logger.ts'
 import { createAccess } from './modules/access/index.ts'
 import { createInstance } from './modules/instance/index.ts'
@@ -23,10 +24,19 @@ export interface Parts {
   rateLimits?: Partial<Record<RateLimitName, number>>
 }
 
+/** What a module hands in: handlers by the names of its rows, loaders of what its paths name, its durable work. */
+interface Module {
+  handlers: object
+  loaders?: Loaders
+  jobs?: readonly Job<unknown, undefined>[]
+}
+
 export interface Assembled {
   app: FastifyInstance
   access: ReturnType<typeof createAccess>
   jobs: Jobs
+  /** `module.row` of every row that has a handler; the others answer 501. */
+  builtRows: ReadonlySet<string>
   publicUrl(): string
   /** Ends open streams, then waits for requests under way. */
   close(): Promise<void>
@@ -37,16 +47,18 @@ export function assemble({ config, version, database, logger, clock = systemCloc
   const stopping = new AbortController()
   const publicUrl = () => config.publicUrl ?? `http://${config.host}:${portOf(app) ?? config.port}`
   const access = createAccess({ database, clock, log: logger, publicUrl })
-  const instance = createInstance({ version, mode: config.mode })
-  const loaders: Loaders = { ...access.loaders }
+  const modules: Partial<Record<ModuleName, Module>> = {
+    instance: createInstance({ version, mode: config.mode }),
+    access,
+  }
 
   const app = createHttpServer(
     { version, logger, trustedProxies: config.trustedProxies },
-    { instance: instance.handlers, access: access.handlers },
+    mapValues(modules, ({ handlers }) => handlers),
     {
       mode: config.mode,
       gatekeeper: access.gatekeeper,
-      loaders,
+      loaders: Object.assign({}, ...Object.values(modules).map(({ loaders }) => loaders)),
       limiter: new RateLimiter(() => clock.now().getTime(), rateLimits),
       recordAudit: access.recordAudit,
       spendStreamToken: access.streamTokens.spend,
@@ -59,15 +71,21 @@ export function assemble({ config, version, database, logger, clock = systemCloc
     clock,
     log: logger,
     deps: undefined,
-    jobs: [],
+    jobs: Object.values(modules).flatMap(({ jobs }) => jobs ?? []),
     leaseMs: config.jobLeaseSeconds * 1000,
   })
   const close = async () => {
     stopping.abort()
     await app.close()
   }
-  return { app, access, jobs, publicUrl, close }
+  return { app, access, jobs, builtRows: rowsWithHandler(modules), publicUrl, close }
 }
+
+const mapValues = <V, R>(record: Record<string, V>, map: (value: V) => R): Record<string, R> =>
+  Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value)]))
+
+const rowsWithHandler = (modules: Record<string, Module>): ReadonlySet<string> =>
+  new Set(Object.entries(modules).flatMap(([module, { handlers }]) => Object.keys(handlers).map((row) => `${module}.${row}`)))
 
 function portOf(app: FastifyInstance): number | undefined {
   const address = app.addresses()[0] as { port?: number } | undefined
