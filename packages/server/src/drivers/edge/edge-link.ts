@@ -1,0 +1,58 @@
+import net from 'node:net'
+import { Caller, type EdgeEvent, EdgeGone } from './calls.ts'
+import type { EdgeIdentity } from './edge-settings.ts'
+import { JsonLines } from './json-lines.ts'
+
+/** One connection to a running edge. */
+export interface EdgeLink {
+  readonly identity: EdgeIdentity
+  /** Rejects with `EdgeGone` when the connection ends before the answer. */
+  ask<Value>(call: string, args: unknown[], abort?: AbortSignal): Promise<Value>
+  close(): void
+  /** Resolves when the connection has ended, as it does at the latest with the process. */
+  readonly closed: Promise<void>
+}
+
+export interface EdgeLinkEvents {
+  onEvent(event: EdgeEvent): void
+  /** Once, whoever ended it. */
+  onClosed(): void
+}
+
+const attachMs = 5_000
+
+/** Undefined when nobody listens at the path. */
+export async function openEdgeLink(path: string, events: EdgeLinkEvents): Promise<EdgeLink | undefined> {
+  const socket = await connect(path)
+  if (!socket) return undefined
+  const caller = new Caller((message) => lines.send(message))
+  const lines = new JsonLines(socket, (message) => {
+    if (!caller.hear(message)) events.onEvent(message as EdgeEvent)
+  })
+  let attached = false
+  socket.on('error', () => {})
+  const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()))
+  socket.on('close', () => {
+    caller.fail(new EdgeGone('its control socket closed'))
+    if (attached) events.onClosed()
+  })
+  const ask = <Value>(call: string, args: unknown[], abort?: AbortSignal): Promise<Value> =>
+    socket.writable ? caller.ask<Value>(call, args, abort) : Promise.reject(new EdgeGone('its control socket is closed'))
+  try {
+    const identity = await ask<EdgeIdentity>('attach', [], AbortSignal.timeout(attachMs))
+    attached = true
+    return { identity, ask, close: () => socket.destroy(), closed }
+  } catch (cause) {
+    socket.destroy()
+    if (cause instanceof EdgeGone) return undefined
+    throw cause
+  }
+}
+
+function connect(path: string): Promise<net.Socket | undefined> {
+  return new Promise((resolve) => {
+    const socket = net.connect(path)
+    socket.once('connect', () => resolve(socket))
+    socket.once('error', () => resolve(undefined))
+  })
+}

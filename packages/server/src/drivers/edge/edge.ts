@@ -1,0 +1,68 @@
+import type { EdgeTable } from './edge-table.ts'
+
+/** One request as the contract's server logs show it. Sizes are of the bodies. */
+export interface RequestRecord {
+  id: string
+  /** ISO 8601. */
+  time: string
+  ip: string
+  method: string
+  host: string
+  /** With the query, cut at 2 KiB. */
+  path: string
+  /** What was sent to the client; 499 when it went away before that. */
+  status: number
+  durationMs: number
+  bytesIn: number
+  bytesOut: number
+  userAgent: string
+  deploymentId: string | null
+  projectId: string | null
+}
+
+export interface SwitchCounters {
+  /** Requests that have ended. */
+  total: number
+  /** Of these, the ones that the edge could not get a whole answer for. An application's own 500 is not among them. */
+  failed: number
+}
+
+export interface EdgeAddress {
+  host: string
+  port: number
+}
+
+/** Where the edge really listens; ports that were asked for as 0 are known here. */
+export interface EdgeListening {
+  http: EdgeAddress
+  https: EdgeAddress | null
+}
+
+/**
+ * The control plane's side of whatever serves the projects' hosts. The edge lives in its own process and goes on serving the
+ * last table while the control plane is away.
+ */
+export interface EdgeDriver {
+  /** Finds the edge that is running, or starts one; afterwards keeps one running. Resolves when it serves. */
+  start(): Promise<EdgeListening>
+  /**
+   * Replaces the whole table. Resolves when it is in force for every request that comes in from then on, also on connections
+   * that are already open; requests under way end where they began. Concurrent calls take effect in their order.
+   * While the edge restarts the call waits for it. `warnings` names parts that were left out (a rule that cannot be read).
+   */
+  apply(table: EdgeTable, abort?: AbortSignal): Promise<{ version: number; warnings: string[] }>
+  /** Resolves when no request is under way to that upstream, or at the time limit with the number that is left. */
+  drain(upstreamId: string, timeoutMs: number, abort?: AbortSignal): Promise<{ inFlight: number }>
+  /** Every request once, in batches; under overload or while the control plane is away the oldest are dropped and counted. */
+  onRequests(listener: (batch: RequestRecord[], dropped: number) => void): () => void
+  /** A request is held for a sleeping project. Said again while requests wait, so a listener may ignore repeats. */
+  onWake(listener: (projectId: string, hostname: string) => void): () => void
+  /** Milliseconds since the epoch of each project's last request; one that has requests under way has `now`. */
+  activity(): Promise<Record<string, number>>
+  /** Hits of each rule since the last call that answered, dry runs included. */
+  ruleHits(): Promise<Record<string, number>>
+  /** By project or deployment id, since the edge started: read before and after a switch and subtract. */
+  switchCounters(id: string): Promise<SwitchCounters>
+  /** With `keepServing` only lets go of the edge; otherwise it finishes what is under way and is gone when this resolves. */
+  stop(options: { keepServing: boolean; graceMs?: number }): Promise<void>
+}

@@ -1,0 +1,52 @@
+import type net from 'node:net'
+
+/** JSON values over a stream, one a line. A line that is no JSON ends the connection. */
+export class JsonLines {
+  readonly #socket: net.Socket
+  #parts: Buffer[] = []
+
+  constructor(socket: net.Socket, onMessage: (message: unknown) => void) {
+    this.#socket = socket
+    socket.on('data', (chunk: Buffer) => this.#take(chunk, onMessage))
+  }
+
+  send(message: unknown): void {
+    this.sendText(JSON.stringify(message))
+  }
+
+  /** For what is JSON already. */
+  sendText(json: string): void {
+    if (this.#socket.writable) this.#socket.write(`${json}\n`)
+  }
+
+  /** Bytes the other side has not taken yet. */
+  get waitingBytes(): number {
+    return this.#socket.writableLength
+  }
+
+  #take(chunk: Buffer, onMessage: (message: unknown) => void): void {
+    let from = 0
+    let end = chunk.indexOf(10)
+    while (end !== -1) {
+      this.#parts.push(chunk.subarray(from, end))
+      const line = this.#parts.length === 1 ? this.#parts[0]! : Buffer.concat(this.#parts)
+      this.#parts = []
+      if (!this.#deliver(line, onMessage)) return
+      from = end + 1
+      end = chunk.indexOf(10, from)
+    }
+    if (from < chunk.length) this.#parts.push(chunk.subarray(from))
+  }
+
+  #deliver(line: Buffer, onMessage: (message: unknown) => void): boolean {
+    let message: unknown
+    try {
+      message = JSON.parse(line.toString('utf8'))
+    } catch {
+      this.#socket.destroy()
+      return false
+    }
+    onMessage(message)
+    return true
+  }
+}

@@ -1,0 +1,65 @@
+import ipaddr from 'ipaddr.js'
+
+/** An address as 16 bytes in a string, IPv4 as its IPv6-mapped form, so that one comparison serves every spelling. */
+export type AddressKey = string
+
+/** Undefined when the text is no address. Accepts brackets and a zone, as X-Forwarded-For sometimes has them. */
+export function addressKey(text: string): AddressKey | undefined {
+  const bare = text.startsWith('[') ? text.slice(1, text.indexOf(']')) : text
+  const zone = bare.indexOf('%')
+  const plain = zone === -1 ? bare : bare.slice(0, zone)
+  if (!ipaddr.IPv4.isValidFourPartDecimal(plain) && !ipaddr.IPv6.isValid(plain)) return undefined
+  return keyOf(ipaddr.parse(plain))
+}
+
+/** `::ffff:10.0.0.1` is written 10.0.0.1, everything else as it came. */
+export function plainAddress(address: string): string {
+  const mapped = address.startsWith('::ffff:') && address.includes('.', 7)
+  return mapped ? address.slice(7) : address
+}
+
+/** The part of an address that one client holds: an IPv6 client owns its whole /64. */
+export const clientKey = (key: AddressKey): string => (key.startsWith(mappedPrefix) ? key : key.slice(0, 8))
+
+/** Addresses and CIDRs; a look-up costs one set access for each prefix length in use, however many entries there are. */
+export class AddressSet {
+  readonly #byLength = new Map<number, Set<string>>()
+
+  /** False when the entry is neither an address nor a CIDR. */
+  add(entry: string): boolean {
+    const slash = entry.indexOf('/')
+    const key = addressKey(slash === -1 ? entry : entry.slice(0, slash))
+    if (key === undefined) return false
+    const isV4 = !entry.includes(':')
+    const written = slash === -1 ? (isV4 ? '32' : '128') : entry.slice(slash + 1)
+    if (!/^\d{1,3}$/.test(written) || Number(written) > (isV4 ? 32 : 128)) return false
+    const length = Number(written) + (isV4 ? 96 : 0)
+    const keys = this.#byLength.get(length) ?? new Set()
+    this.#byLength.set(length, keys.add(masked(key, length)))
+    return true
+  }
+
+  has(key: AddressKey): boolean {
+    for (const [length, keys] of this.#byLength) if (keys.has(masked(key, length))) return true
+    return false
+  }
+
+  get isEmpty(): boolean {
+    return this.#byLength.size === 0
+  }
+}
+
+const mappedPrefix = '\0\0\0\0\0\0\0\0\0\0\xff\xff'
+
+function keyOf(address: ipaddr.IPv4 | ipaddr.IPv6): AddressKey {
+  const bytes = address.kind() === 'ipv4' ? (address as ipaddr.IPv4).toIPv4MappedAddress().toByteArray() : address.toByteArray()
+  return String.fromCharCode(...bytes)
+}
+
+function masked(key: AddressKey, length: number): string {
+  if (length >= 128) return key
+  const whole = length >> 3
+  const bits = length & 7
+  if (bits === 0) return key.slice(0, whole)
+  return key.slice(0, whole) + String.fromCharCode(key.charCodeAt(whole) & (0xff << (8 - bits)) & 0xff)
+}

@@ -1,0 +1,111 @@
+/**
+ * Reads the chunked transfer coding strictly: CRLF only, hexadecimal sizes only, bounded extensions and trailers.
+ * `onData` gets the ranges of the body itself, for whoever frames it anew; who passes the bytes on as they are needs only the end.
+ */
+export class ChunkedBody {
+  done = false
+  /** Bytes of body seen, framing not counted. */
+  bodyBytes = 0
+  #state: State = 'size'
+  #left = 0
+  #digits = 0
+  #extra = 0
+  #lineBytes = 0
+  readonly #onData: ((chunk: Buffer, start: number, end: number) => void) | undefined
+
+  constructor(onData?: (chunk: Buffer, start: number, end: number) => void) {
+    this.#onData = onData
+  }
+
+  /** Takes bytes from `start`; returns the index behind the last one that belongs to the body, or -1 when it is malformed. */
+  feed(chunk: Buffer, start: number): number {
+    let at = start
+    while (at < chunk.length && !this.done) {
+      if (this.#state === 'data') {
+        at = this.#takeData(chunk, at)
+        continue
+      }
+      if (!this.#takeByte(chunk[at]!)) return -1
+      at += 1
+    }
+    return at
+  }
+
+  #takeData(chunk: Buffer, at: number): number {
+    const end = Math.min(chunk.length, at + this.#left)
+    this.#left -= end - at
+    this.bodyBytes += end - at
+    this.#onData?.(chunk, at, end)
+    if (this.#left === 0) this.#state = 'dataCr'
+    return end
+  }
+
+  #takeByte(byte: number): boolean {
+    switch (this.#state) {
+      case 'size':
+        return this.#takeSize(byte)
+      case 'extension':
+        if (byte === cr) return this.#to('sizeLf')
+        this.#extra += 1
+        return this.#extra <= extraAtMost && (byte === tab || (byte >= space && byte !== del))
+      case 'sizeLf':
+        if (byte !== lf) return false
+        return this.#to(this.#left > 0 ? 'data' : 'trailer')
+      case 'dataCr':
+        return byte === cr && this.#to('dataLf')
+      case 'dataLf':
+        this.#digits = 0
+        return byte === lf && this.#to('size')
+      case 'trailer':
+        return this.#takeTrailer(byte)
+      case 'trailerLf':
+        if (byte !== lf) return false
+        this.done = this.#lineBytes === 0
+        this.#lineBytes = 0
+        return this.#to('trailer')
+      default:
+        return false
+    }
+  }
+
+  #takeSize(byte: number): boolean {
+    const digit = hexDigit(byte)
+    if (digit >= 0) {
+      this.#left = this.#digits === 0 ? digit : this.#left * 16 + digit
+      this.#digits += 1
+      return this.#digits <= 12
+    }
+    if (this.#digits === 0) return false
+    if (byte === cr) return this.#to('sizeLf')
+    return byte === semicolon && this.#to('extension')
+  }
+
+  #takeTrailer(byte: number): boolean {
+    if (byte === cr) return this.#to('trailerLf')
+    this.#lineBytes += 1
+    this.#extra += 1
+    return this.#extra <= extraAtMost && (byte === tab || (byte >= space && byte !== del))
+  }
+
+  #to(state: State): true {
+    this.#state = state
+    return true
+  }
+}
+
+type State = 'size' | 'extension' | 'sizeLf' | 'data' | 'dataCr' | 'dataLf' | 'trailer' | 'trailerLf'
+
+/** Extensions and trailers of one whole body together. */
+const extraAtMost = 16_384
+const cr = 13
+const lf = 10
+const tab = 9
+const space = 32
+const del = 127
+const semicolon = 59
+
+function hexDigit(byte: number): number {
+  if (byte >= 48 && byte <= 57) return byte - 48
+  const letter = byte | 32
+  return letter >= 97 && letter <= 102 ? letter - 87 : -1
+}

@@ -1,0 +1,163 @@
+import { mkdir, stat, truncate } from 'node:fs/promises'
+import { type EdgeIdentity, type EdgeSettings, edgeFiles } from '../drivers/edge/edge-settings.ts'
+import { type EdgeTable, emptyTable } from '../drivers/edge/edge-table.ts'
+import { ControlServer } from './control-server.ts'
+import { Fleet, type WorkerEvent } from './fleet.ts'
+import { lockFolder } from './folder-lock.ts'
+import { type Listening, listen, listeningOf, portOf } from './listening.ts'
+import { Outbox } from './outbox.ts'
+import { announceServing, handOver, takeOver } from './succession.ts'
+import { TableFile } from './table-file.ts'
+import { type ApplyResult, EdgeWorker } from './worker.ts'
+
+const flushEveryMs = 100
+const recordsAtOnce = 2_000
+const graceOnSignalMs = 8_000
+const graceInSuccessionMs = 30_000
+const logBytesAtMost = 1_048_576
+
+/** The leading process of an edge: serves itself, leads further workers, and answers the control plane. */
+export class EdgeProcess {
+  readonly #settings: EdgeSettings
+  readonly #file: TableFile
+  readonly #outbox = new Outbox()
+  readonly #startedAt = new Date().toISOString()
+  readonly #worker: EdgeWorker
+  readonly #control: ControlServer
+  #fleet!: Fleet
+  #listening!: Listening
+  #unlock: () => Promise<void> = async () => {}
+  #stopping = false
+
+  constructor(settings: EdgeSettings) {
+    const files = edgeFiles(settings.folder)
+    this.#settings = settings
+    this.#file = new TableFile(files.table)
+    this.#worker = new EdgeWorker((projectId, hostname) => this.#hear({ event: 'wake', projectId, hostname }))
+    this.#control = new ControlServer(files.socket, this.#calls(), () => this.#fleet.askAgain())
+  }
+
+  /** Serves the last known table when it resolves. A successor gets the listening sockets of the edge that runs. */
+  async start(role: 'first' | 'successor'): Promise<void> {
+    const { folder, https } = this.#settings
+    await mkdir(folder, { recursive: true, mode: 0o700 })
+    if (role === 'first') {
+      this.#unlock = await lockFolder(folder, false)
+      await boundLog(edgeFiles(folder).log)
+    }
+    const table = (await this.#file.read()) ?? emptyTable
+    this.#worker.apply(table)
+    if (https) await this.#worker.prepareTls()
+    const serve: EdgeWorker['serve'] = (server, name) => this.#worker.serve(server, name)
+    this.#listening = role === 'first' ? await listen(this.#settings, serve) : await takeOver(https !== null, serve)
+    this.#worker.httpsPort = portOf(this.#listening.https)
+    this.#fleet = new Fleet(this.#worker, this.#settings, this.#listening, (event) => this.#hear(event))
+    await this.#fleet.apply(table)
+    await this.#fleet.start()
+    await this.#control.start()
+    if (role === 'successor') {
+      this.#unlock = await lockFolder(folder, true)
+      announceServing()
+    }
+    this.#live()
+  }
+
+  #live(): void {
+    setInterval(() => this.#tick(), flushEveryMs)
+    process.on('SIGTERM', () => void this.#stop(graceOnSignalMs))
+    process.on('SIGINT', () => void this.#stop(graceOnSignalMs))
+    process.on('SIGHUP', () => {})
+  }
+
+  #calls() {
+    return {
+      attach: () => this.#identity(),
+      ping: () => true,
+      apply: (table: EdgeTable) => this.#apply(table),
+      drain: async (upstreamId: string, timeoutMs: number) => ({ inFlight: await this.#fleet.drain(upstreamId, timeoutMs) }),
+      activity: () => this.#fleet.activity(),
+      ruleHits: () => this.#fleet.takeHits(),
+      switchCounters: (id: string) => this.#fleet.switchCounters(id),
+      handOver: (successor: EdgeSettings) => this.#handOver(successor),
+      stop: (graceMs: number) => this.#stop(graceMs),
+    }
+  }
+
+  #identity(): EdgeIdentity {
+    return {
+      pid: process.pid,
+      buildId: this.#settings.buildId,
+      startedAt: this.#startedAt,
+      version: this.#worker.version,
+      listening: listeningOf(this.#listening),
+      settings: this.#settings,
+    }
+  }
+
+  /** In force first, on disk second: a full disk is a warning, not a reason to serve yesterday's table. */
+  async #apply(table: EdgeTable): Promise<ApplyResult> {
+    if (this.#stopping) throw new Error('this edge is stopping')
+    const { version, warnings } = await this.#fleet.apply(table)
+    try {
+      await this.#file.write(table)
+      return { version, warnings }
+    } catch (cause) {
+      return { version, warnings: [...warnings, `the table could not be kept on disk: ${String(cause)}`] }
+    }
+  }
+
+  async #handOver(successor: EdgeSettings): Promise<{ pid: number }> {
+    if (this.#stopping) throw new Error('this edge is stopping')
+    this.#stopping = true
+    try {
+      const pid = await handOver(successor, this.#listening, () => this.#control.release())
+      // The lock and the path of the socket are the successor's now.
+      void this.#closeAndExit(graceInSuccessionMs)
+      return { pid }
+    } catch (cause) {
+      this.#stopping = false
+      await this.#control.start()
+      throw cause
+    }
+  }
+
+  async #stop(graceMs: number): Promise<void> {
+    if (this.#stopping) return
+    this.#stopping = true
+    await this.#control.release()
+    await this.#closeAndExit(graceMs)
+    await this.#unlock()
+  }
+
+  async #closeAndExit(graceMs: number): Promise<void> {
+    await this.#fleet.close(graceMs)
+    this.#tick()
+    // A moment for the last records and the answer to whoever asked.
+    setTimeout(() => process.exit(0), 100)
+  }
+
+  #hear(event: WorkerEvent): void {
+    if (event.event === 'records') this.#outbox.add(event.batch)
+    else if (event.event === 'wake') this.#control.line?.send(event)
+  }
+
+  #tick(): void {
+    const { line } = this.#control
+    const { orphanExitMs } = this.#settings
+    if (!line) {
+      if (orphanExitMs !== null && Date.now() - this.#control.aloneSince > orphanExitMs) void this.#stop(0)
+      return
+    }
+    while (this.#outbox.hasRoom) {
+      const batch = this.#worker.takeRecords(recordsAtOnce)
+      if (!batch) break
+      this.#outbox.add(batch)
+    }
+    this.#outbox.flush(line)
+  }
+}
+
+async function boundLog(path: string): Promise<void> {
+  const size = (await stat(path).catch(() => undefined))?.size ?? 0
+  if (size > logBytesAtMost) await truncate(path, 0)
+}

@@ -1,0 +1,297 @@
+import type { ClientAddress } from './client-address.ts'
+import { clientAddress } from './client-address.ts'
+import type { ClientConnection } from './client-connection.ts'
+import { Forwarding } from './forwarding.ts'
+import type { Held } from './holding-room.ts'
+import { faultNotice, limitedNotice, type Notice, notices, reasons, renderNotice } from './pages.ts'
+import type { RequestHead } from './request-head.ts'
+import type { Route } from './routing.ts'
+import { dateLine, nextRequestId, type Serving } from './serving.ts'
+import { FileAnswer } from './static/file-answer.ts'
+
+/** Whoever produces the answer once it is not just a few words. */
+export interface Answerer {
+  bodyData(bytes: Buffer): void
+  bodyEnd(): void
+  clientDrained(): void
+  clientEnded(): void
+  clientGone(): void
+  /** The time limit in `exchange.deadline` has passed. */
+  timedOut(): void
+}
+
+const challengePath = '/.well-known/acme-challenge/'
+const heldBodyBytes = 65_536
+const clientGoneStatus = 499
+
+/** One request and its answer: finds out what to do, and keeps the account of it. */
+export class Exchange implements Held {
+  readonly client: ClientConnection
+  readonly head: RequestHead
+  readonly serving: Serving
+  readonly id = nextRequestId()
+  readonly heldBytes: number
+  address: ClientAddress
+  route: Route | undefined
+  /** What went to the client; 0 while nothing did. */
+  status = 0
+  bytesIn = 0
+  bytesOut = 0
+  deadline = Number.POSITIVE_INFINITY
+  ended = false
+  #answerer: Answerer | undefined
+  #heldFor: string | undefined
+  #holdUntil = 0
+  #judged = false
+  #counted = false
+  #keepAlive = false
+  #backlog: Buffer[] = []
+  #backlogBytes = 0
+  #bodyEnded = false
+  readonly #startedAt = performance.now()
+
+  constructor(client: ClientConnection, head: RequestHead) {
+    this.client = client
+    this.serving = client.serving
+    this.head = head
+    this.heldBytes = head.text.length + (head.body.kind === 'none' ? 0 : heldBodyBytes)
+    this.#bodyEnded = head.body.kind === 'none'
+    this.address = clientAddress(client.peer, head.forwardedFor, this.serving.routing.trusted)
+  }
+
+  get requestId(): string {
+    return this.head.requestId || this.id
+  }
+
+  get fromTrustedProxy(): boolean {
+    const { trusted } = this.serving.routing
+    return !trusted.isEmpty && trusted.has(this.client.peer.key)
+  }
+
+  get protocol(): string {
+    if (this.client.secure) return 'https'
+    return this.head.forwardedProto === 'https' && this.fromTrustedProxy ? 'https' : 'http'
+  }
+
+  /** Looks the host up in the table that is in force now. A held request comes here again with every new table. */
+  proceed(): void {
+    this.#heldFor = undefined
+    const { head, serving } = this
+    if (head.target.startsWith(challengePath) && this.#answerChallenge()) return
+    const route = serving.routing.find(head.host)
+    if (!route) {
+      this.refuse(notices.unknownHost)
+      return
+    }
+    this.route = route
+    if (route.redirectToHttps && serving.httpsPort > 0 && this.protocol === 'http') {
+      this.#redirect(`https://${head.host}${serving.httpsPort === 443 ? '' : `:${serving.httpsPort}`}`)
+      return
+    }
+    if (route.rules && !this.#judged && this.#refusedByRule(route)) return
+    this.#follow(route)
+  }
+
+  bodyData(bytes: Buffer): void {
+    this.bytesIn += bytes.length
+    if (this.#answerer) this.#answerer.bodyData(bytes)
+    else if (!this.ended) this.#keepForLater(bytes)
+  }
+
+  bodyEnd(): void {
+    this.#bodyEnded = true
+    this.#answerer?.bodyEnd()
+  }
+
+  clientDrained(): void {
+    this.#answerer?.clientDrained()
+  }
+
+  clientEnded(): void {
+    this.#answerer?.clientEnded()
+  }
+
+  clientGone(): void {
+    if (this.ended) return
+    if (this.status === 0) this.status = clientGoneStatus
+    const answerer = this.#answerer
+    this.#answerer = undefined
+    answerer?.clientGone()
+    this.#close(false)
+  }
+
+  /** The body's framing broke; where it ends nobody can say, so the connection goes too. */
+  malformed(): void {
+    const answerer = this.#answerer
+    this.#answerer = undefined
+    answerer?.clientGone()
+    if (this.status === 0) this.refuse(faultNotice(400, 'its body is malformed'))
+    else this.abort(false)
+  }
+
+  sweep(now: number): void {
+    if (now <= this.deadline) return
+    this.deadline = Number.POSITIVE_INFINITY
+    if (this.#heldFor !== undefined) {
+      this.#leaveRoom()
+      this.refuse(notices.notWoken, true)
+    } else this.#answerer?.timedOut()
+  }
+
+  /** Status line and headers for the client. `length` is the body's size, -1 for chunked, -2 when its end is the connection's. */
+  headText(statusLine: string, headerLines: string, length: number | 'declared'): string {
+    const { head } = this
+    this.#keepAlive = head.keepAlive && length !== -2 && this.client.requestComplete && !this.serving.closing
+    const framing =
+      length === 'declared' || length === -2
+        ? ''
+        : length === -1
+          ? 'transfer-encoding: chunked\r\n'
+          : `content-length: ${length}\r\n`
+    const connection = this.#keepAlive ? (head.minor === 0 ? 'connection: keep-alive\r\n' : '') : 'connection: close\r\n'
+    return `HTTP/1.1 ${statusLine}\r\n${headerLines}${framing}${connection}\r\n`
+  }
+
+  /** For answers the edge makes itself. A body of a HEAD is announced and not sent. */
+  answer(status: number, headerLines: string, body: string | Buffer, failed = false): void {
+    if (this.ended) return
+    const bytes = typeof body === 'string' ? Buffer.from(body) : body
+    this.beginAnswer(status, headerLines, status === 304 ? 'declared' : bytes.length)
+    if (this.head.method !== 'HEAD' && bytes.length > 0) {
+      this.bytesOut += bytes.length
+      this.client.socket.write(bytes)
+    }
+    this.finish(failed)
+  }
+
+  beginAnswer(status: number, headerLines: string, length: number | 'declared'): void {
+    this.status = status
+    const own = `${dateLine(Date.now())}x-request-id: ${this.requestId}\r\n`
+    const text = this.headText(`${status} ${reasons[status] ?? 'Unknown'}`, headerLines + own, length)
+    this.client.socket.write(text, 'latin1')
+  }
+
+  refuse(notice: Notice, failed = false): void {
+    const { headers, body } = renderNotice(notice, this.head)
+    this.answer(notice.status, headers, body, failed)
+  }
+
+  /** The answer is complete. */
+  finish(failed = false): void {
+    if (this.ended) return
+    this.#close(failed)
+    this.client.finished(this.#keepAlive)
+  }
+
+  /** The answer broke off; the client must not take what it has for the whole. */
+  abort(failed: boolean): void {
+    if (this.ended) return
+    this.#close(failed)
+    this.client.abort()
+  }
+
+  #follow(route: Route): void {
+    const { target } = route
+    if (target.kind === 'redirect') this.#redirect(this.#targetOrigin(target.to))
+    else if (target.kind === 'disabled') this.refuse(notices.disabled)
+    else {
+      this.#count(route)
+      if (target.kind === 'upstreams') this.#handOver(new Forwarding(this, route.balance!))
+      else if (target.kind === 'static') this.#handOver(new FileAnswer(this, target))
+      else if (target.kind === 'sleeping') this.#hold(target.projectId, target.holdTimeoutMs ?? 60_000)
+      else this.refuse(notices.failed, true)
+    }
+  }
+
+  #handOver(answerer: Answerer & { start(): void }): void {
+    this.#answerer = answerer
+    answerer.start()
+    if (this.ended) return
+    const backlog = this.#backlog
+    this.#backlog = []
+    for (const bytes of backlog) answerer.bodyData(bytes)
+    if (this.#bodyEnded) answerer.bodyEnd()
+    else if (backlog.length > 0) this.client.block(false)
+  }
+
+  #hold(projectId: string, timeoutMs: number): void {
+    const { now, room, routing } = this.serving
+    this.#holdUntil ||= now + timeoutMs
+    if (!room.enter(this, projectId, this.head.host, routing.limits, now)) {
+      this.refuse(notices.tooManyHeld, true)
+      return
+    }
+    this.#heldFor = projectId
+    this.deadline = this.#holdUntil
+  }
+
+  #leaveRoom(): void {
+    if (this.#heldFor !== undefined) this.serving.room.leave(this, this.#heldFor)
+    this.#heldFor = undefined
+  }
+
+  /** While nobody has taken the request, its body waits here and, past the bound, in the client. */
+  #keepForLater(bytes: Buffer): void {
+    this.#backlog.push(bytes)
+    this.#backlogBytes += bytes.length
+    if (this.#backlogBytes >= heldBodyBytes / 2) this.client.block(true)
+  }
+
+  #refusedByRule(route: Route): boolean {
+    this.#judged = true
+    const refusal = route.rules!.judge(this.head, this.address.key, Date.now())
+    if (!refusal) return false
+    this.refuse(refusal.retryAfterSeconds > 0 ? limitedNotice(refusal.status, refusal.retryAfterSeconds) : notices.forbidden)
+    return true
+  }
+
+  #answerChallenge(): boolean {
+    const answer = this.serving.routing.challenges.get(this.head.target.slice(challengePath.length))
+    if (answer === undefined) return false
+    this.answer(200, 'content-type: text/plain\r\ncache-control: no-store\r\n', answer)
+    return true
+  }
+
+  #redirect(origin: string): void {
+    this.answer(308, `location: ${origin}${this.head.target}\r\n`, '')
+  }
+
+  /** The port the client came in on stays, unless the target names its own. */
+  #targetOrigin(to: string): string {
+    const port = /:\d+$/.exec(this.head.hostHeader)?.[0] ?? ''
+    return `${this.protocol}://${/:\d+$/.test(to) ? to : to + port}`
+  }
+
+  #count(route: Route): void {
+    if (this.#counted || route.projectId === null) return
+    this.#counted = true
+    this.serving.tallies.begin(route.projectId, this.serving.now)
+  }
+
+  #close(failed: boolean): void {
+    this.ended = true
+    this.#leaveRoom()
+    this.#answerer = undefined
+    this.#backlog = []
+    const { head, route, serving } = this
+    const projectId = route?.projectId ?? null
+    const deploymentId = route?.deploymentId ?? null
+    if (this.#counted && projectId !== null) serving.tallies.end(projectId, deploymentId, failed, serving.now)
+    const durationMs = performance.now() - this.#startedAt
+    serving.records.add({
+      id: this.id,
+      timeMs: performance.timeOrigin + this.#startedAt,
+      ip: this.address.text,
+      method: head.method,
+      host: head.host,
+      path: head.target,
+      status: this.status,
+      durationMs,
+      bytesIn: this.bytesIn,
+      bytesOut: this.bytesOut,
+      userAgent: head.userAgent,
+      deploymentId,
+      projectId,
+    })
+  }
+}

@@ -1,0 +1,137 @@
+import { Caller } from '../drivers/edge/calls.ts'
+import type { SwitchCounters } from '../drivers/edge/edge.ts'
+import type { EdgeSettings } from '../drivers/edge/edge-settings.ts'
+import type { EdgeTable } from '../drivers/edge/edge-table.ts'
+import { spawnEdge } from '../drivers/edge/spawn-edge.ts'
+import { type Listening, portOf } from './listening.ts'
+import type { RecordBatch } from './request-records.ts'
+import type { ApplyResult, EdgeWorker, LimitNews } from './worker.ts'
+
+/** What a worker in another process says by itself. */
+export type WorkerEvent =
+  | { event: 'records'; batch: RecordBatch }
+  | { event: 'wake'; projectId: string; hostname: string }
+  | { event: 'news'; news: LimitNews }
+
+interface Sibling {
+  child: ReturnType<typeof spawnEdge>
+  caller: Caller
+}
+
+const restartAfterMs = 500
+const newsEveryMs = 100
+
+/** This process' own worker and, where several are wanted, the ones in further processes on the same listening sockets. */
+export class Fleet {
+  readonly #own: EdgeWorker
+  readonly #settings: EdgeSettings
+  readonly #listening: Listening
+  readonly #siblings = new Set<Sibling>()
+  readonly #onEvent: (event: WorkerEvent) => void
+  #table: EdgeTable | undefined
+  #closing = false
+  #newsTimer: NodeJS.Timeout | undefined
+
+  constructor(own: EdgeWorker, settings: EdgeSettings, listening: Listening, onEvent: (event: WorkerEvent) => void) {
+    this.#own = own
+    this.#settings = settings
+    this.#listening = listening
+    this.#onEvent = onEvent
+  }
+
+  async start(): Promise<void> {
+    if (this.#settings.workers <= 1) return
+    this.#own.shareLimits()
+    this.#newsTimer = setInterval(() => this.#tellNews(this.#own.takeNews(), undefined), newsEveryMs)
+    await Promise.all(Array.from({ length: this.#settings.workers - 1 }, () => this.#startSibling()))
+  }
+
+  /** In force everywhere when it resolves. A sibling that dies meanwhile starts again with this table. */
+  async apply(table: EdgeTable): Promise<ApplyResult> {
+    this.#table = table
+    const result = this.#own.apply(table)
+    await this.#askSiblings('apply', [table])
+    return result
+  }
+
+  async drain(upstreamId: string, timeoutMs: number): Promise<number> {
+    const [own, others] = await Promise.all([
+      this.#own.drain(upstreamId, timeoutMs),
+      this.#askSiblings<number>('drain', [upstreamId, timeoutMs]),
+    ])
+    return others.reduce((sum, left) => sum + left, own)
+  }
+
+  async activity(): Promise<Record<string, number>> {
+    return joined([this.#own.activity(), ...(await this.#askSiblings<Record<string, number>>('activity', []))], Math.max)
+  }
+
+  async takeHits(): Promise<Record<string, number>> {
+    const hits = [this.#own.takeHits(), ...(await this.#askSiblings<Record<string, number>>('takeHits', []))]
+    return joined(hits, (a, b) => a + b)
+  }
+
+  async switchCounters(id: string): Promise<SwitchCounters> {
+    const all = [this.#own.switchCounters(id), ...(await this.#askSiblings<SwitchCounters>('switchCounters', [id]))]
+    return all.reduce((sum, one) => ({ total: sum.total + one.total, failed: sum.failed + one.failed }))
+  }
+
+  askAgain(): void {
+    this.#own.askAgain()
+    this.#askSiblings('askAgain', []).catch(() => {})
+  }
+
+  async close(graceMs: number): Promise<void> {
+    this.#closing = true
+    clearInterval(this.#newsTimer)
+    await Promise.all([this.#own.close(graceMs), this.#askSiblings('close', [graceMs])])
+    for (const { child } of this.#siblings) child.kill('SIGKILL')
+  }
+
+  /** Who dies while being asked has nothing left to answer for. */
+  async #askSiblings<Value>(call: string, args: unknown[]): Promise<Value[]> {
+    const asked = [...this.#siblings].map((sibling) => sibling.caller.ask<Value>(call, args))
+    const settled = await Promise.allSettled(asked)
+    return settled.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
+  }
+
+  async #startSibling(): Promise<void> {
+    const child = spawnEdge(this.#settings, 'worker')
+    const sibling: Sibling = { child, caller: new Caller((message) => child.connected && child.send(message)) }
+    child.on('message', (message) => {
+      if (!sibling.caller.hear(message)) this.#hear(sibling, message as WorkerEvent)
+    })
+    child.on('error', () => {})
+    child.once('exit', () => {
+      this.#siblings.delete(sibling)
+      sibling.caller.fail(new Error('the worker is gone'))
+      if (!this.#closing) setTimeout(() => this.#startSibling().catch(() => {}), restartAfterMs)
+    })
+    await sibling.caller.ask('prepare', [this.#listening.https ? portOf(this.#listening.https) : 0])
+    // Among the siblings before the table is sent: one that comes in between must reach it too.
+    this.#siblings.add(sibling)
+    if (this.#table) await sibling.caller.ask('apply', [this.#table])
+    // Sockets come last, when everything that takes their connections is there.
+    child.send({ listen: 'http' }, this.#listening.http)
+    if (this.#listening.https) child.send({ listen: 'https' }, this.#listening.https)
+  }
+
+  #hear(from: Sibling, event: WorkerEvent): void {
+    if (event.event === 'news') {
+      this.#own.hear(event.news)
+      this.#tellNews(event.news, from)
+    } else this.#onEvent(event)
+  }
+
+  #tellNews(news: LimitNews, except: Sibling | undefined): void {
+    if (news.length === 0) return
+    for (const sibling of this.#siblings) if (sibling !== except) sibling.caller.ask('hear', [news]).catch(() => {})
+  }
+}
+
+function joined(records: Record<string, number>[], join: (a: number, b: number) => number): Record<string, number> {
+  const sum: Record<string, number> = {}
+  for (const record of records)
+    for (const [id, value] of Object.entries(record)) sum[id] = id in sum ? join(sum[id]!, value) : value
+  return sum
+}

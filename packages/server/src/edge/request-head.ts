@@ -1,0 +1,251 @@
+import { connectionOptions, headerName, withoutNamed } from './header-name.ts'
+
+/** A request head that one reading only is possible of: everything doubtful was refused. */
+export interface RequestHead {
+  method: string
+  /** Origin form, or `*` for OPTIONS. */
+  target: string
+  /** HTTP/1.0 or 1.1. */
+  minor: 0 | 1
+  /** Lower case, no port, no trailing dot. */
+  host: string
+  /** As sent, for the upstream. */
+  hostHeader: string
+  /** Header lines that go on to the upstream as they are, each ended by CRLF. Content-Length is among them. */
+  kept: string
+  /** Lines a trusted proxy may say more with (Forwarded, X-Real-IP). */
+  keptIfTrusted: string
+  body: RequestBody
+  keepAlive: boolean
+  /** Protocol of a connection upgrade, empty when none is asked for. */
+  upgrade: string
+  expectContinue: boolean
+  userAgent: string
+  requestId: string
+  forwardedFor: string
+  forwardedProto: string
+  forwardedHost: string
+  /** The whole head, for the rare reader of another header. */
+  text: string
+}
+
+export type RequestBody = { kind: 'none' } | { kind: 'sized'; length: number } | { kind: 'chunked' }
+
+/** Why a head was refused: the status to answer with, and words for the page. */
+export class HeadFault {
+  readonly status: number
+  readonly reason: string
+  constructor(status: number, reason: string) {
+    this.status = status
+    this.reason = reason
+  }
+}
+
+export const noBody: RequestBody = { kind: 'none' }
+const chunkedBody: RequestBody = { kind: 'chunked' }
+
+/** Control characters, a CR without its LF, a LF without its CR: two parsers could disagree about each of them. */
+const unsafeBytes = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)|(?<!\r)\n/
+const requestLine = /^([!#$%&'*+\-.^_`|~0-9A-Za-z]{1,32}) ([!-~\x80-\xff]+) HTTP\/(\d)\.(\d)$/
+const hostForm = /^(\[[0-9A-Fa-f:.]{2,45}\]|[0-9A-Za-z._-]{1,253})(?::(\d{1,5}))?$/
+const absoluteForm = /^https?:\/\/([^/?#]*)([/?][^#]*)?$/i
+const plainRequestId = /^[0-9A-Za-z._:/+=-]{1,128}$/
+
+/** `text` is the head up to and including the CRLF of its last line, without the empty line. */
+export function parseRequestHead(text: string): RequestHead | HeadFault {
+  if (unsafeBytes.test(text)) return bad('control characters in the head')
+  const lineEnd = text.indexOf('\r\n')
+  const line = requestLine.exec(text.slice(0, lineEnd))
+  if (!line) return bad('malformed request line')
+  if (line[3] !== '1' || (line[4] !== '1' && line[4] !== '0'))
+    return new HeadFault(505, 'only HTTP/1.1 and HTTP/1.0 are spoken here')
+  const method = line[1]!
+  if (method === 'CONNECT' || method === 'TRACE') return new HeadFault(405, `${method} is not served here`)
+  const head = emptyHead(text, method, line[2]!, line[4] === '1' ? 1 : 0)
+  return readFields(head, lineEnd + 2) ?? readTarget(head) ?? readHost(head) ?? head
+}
+
+/** Value of a header by its lower-case name, lists joined; for headers that only some targets ask about. */
+export function headerValue(head: RequestHead, name: string): string | undefined {
+  let found: string | undefined
+  const { text } = head
+  let at = text.indexOf('\r\n') + 2
+  while (at < text.length) {
+    const end = text.indexOf('\r\n', at)
+    const colon = text.indexOf(':', at)
+    if (colon - at === name.length && text.slice(at, colon).toLowerCase() === name) {
+      const value = text.slice(colon + 1, end).trim()
+      found = found === undefined ? value : `${found}, ${value}`
+    }
+    at = end + 2
+  }
+  return found
+}
+
+const bad = (reason: string) => new HeadFault(400, reason)
+
+const emptyHead = (text: string, method: string, target: string, minor: 0 | 1): RequestHead => ({
+  method,
+  target,
+  minor,
+  host: '',
+  hostHeader: '',
+  kept: '',
+  keptIfTrusted: '',
+  body: noBody,
+  keepAlive: minor === 1,
+  upgrade: '',
+  expectContinue: false,
+  userAgent: '',
+  requestId: '',
+  forwardedFor: '',
+  forwardedProto: '',
+  forwardedHost: '',
+  text,
+})
+
+/**
+ * Walks the header lines once. Lines that go on unchanged are copied in runs, which is why a line the edge has an opinion
+ * about ends the run before it.
+ */
+function readFields(head: RequestHead, from: number): HeadFault | undefined {
+  const { text } = head
+  const seen: Seen = { host: 0, length: '', lengths: 0, encoding: '', encodings: 0, connection: '', upgrade: '' }
+  let runStart = from
+  let at = from
+  while (at < text.length) {
+    const end = text.indexOf('\r\n', at)
+    const colon = text.indexOf(':', at)
+    if (colon === -1 || colon > end) return bad('a header line without a colon')
+    const name = headerName(text.slice(at, colon))
+    if (!name) return bad('a header name that is not one')
+    if (name.role !== 'pass') {
+      const keep = takeField(head, seen, name.role, text.slice(colon + 1, end).trim())
+      if (!keep) {
+        if (at > runStart) head.kept += text.slice(runStart, at)
+        if (name.role === 'forwardedOther') head.keptIfTrusted += text.slice(at, end + 2)
+        runStart = end + 2
+      }
+    }
+    at = end + 2
+  }
+  if (runStart < text.length) head.kept += text.slice(runStart)
+  return settle(head, seen)
+}
+
+interface Seen {
+  host: number
+  length: string
+  lengths: number
+  encoding: string
+  encodings: number
+  connection: string
+  upgrade: string
+}
+
+/** True when the line also stays among those that are passed on. */
+function takeField(head: RequestHead, seen: Seen, role: string, value: string): boolean {
+  switch (role) {
+    case 'userAgent':
+      head.userAgent = value
+      return true
+    case 'host':
+      seen.host += 1
+      head.hostHeader = value
+      return false
+    case 'contentLength':
+      seen.lengths += 1
+      seen.length = value
+      return true
+    case 'transferEncoding':
+      seen.encodings += 1
+      seen.encoding = value
+      return false
+    case 'connection':
+      seen.connection += seen.connection ? `,${value}` : value
+      return false
+    case 'upgrade':
+      seen.upgrade = seen.upgrade ? `${seen.upgrade}, ${value}` : value
+      return false
+    case 'expect':
+      if (value.toLowerCase() === '100-continue') head.expectContinue = head.minor === 1
+      return head.expectContinue
+    case 'requestId':
+      if (plainRequestId.test(value)) head.requestId = value
+      return false
+    case 'forwardedFor':
+      head.forwardedFor = head.forwardedFor ? `${head.forwardedFor}, ${value}` : value
+      return false
+    case 'forwardedProto':
+      head.forwardedProto = value
+      return false
+    case 'forwardedHost':
+      head.forwardedHost = value
+      return false
+    default:
+      return false
+  }
+}
+
+/** What the framing headers say together. A length beside an encoding, or either one twice, is how requests are smuggled. */
+function settle(head: RequestHead, seen: Seen): HeadFault | undefined {
+  if (seen.lengths > 1 || seen.encodings > 1 || (seen.lengths && seen.encodings)) return bad('more than one body length')
+  if (seen.encodings) {
+    if (head.minor === 0) return bad('a transfer encoding in HTTP/1.0')
+    if (seen.encoding.toLowerCase() !== 'chunked') return new HeadFault(501, 'only the chunked transfer encoding is understood')
+    head.body = chunkedBody
+  } else if (seen.lengths) {
+    if (!/^\d{1,15}$/.test(seen.length)) return bad('a content length that is not a number')
+    const length = Number(seen.length)
+    if (length > 0) head.body = { kind: 'sized', length }
+  }
+  if (seen.host > 1) return bad('more than one Host')
+  if (seen.host === 0 && head.minor === 1) return bad('no Host')
+  return seen.connection ? readConnection(head, seen) : undefined
+}
+
+function readConnection(head: RequestHead, seen: Seen): HeadFault | undefined {
+  const named = connectionOptions(seen.connection)
+  if (named.includes('close')) head.keepAlive = false
+  else if (named.includes('keep-alive')) head.keepAlive = true
+  if (named.includes('upgrade') && head.minor === 1) {
+    const protocol = seen.upgrade
+    // h2c would carry a second protocol past every rule.
+    if (/^[\w!#$%&'*+\-.^`|~/, ]{1,128}$/.test(protocol) && !/\bh2c\b|http\/2/i.test(protocol)) head.upgrade = protocol
+    if (head.upgrade && head.body.kind !== 'none') return bad('an upgrade with a body')
+  }
+  const others = named.filter((option) => !['close', 'keep-alive', 'upgrade'].includes(option))
+  if (others.length > 0) head.kept = withoutNamed(head.kept, others)
+  return undefined
+}
+
+function readTarget(head: RequestHead): HeadFault | undefined {
+  if (head.target.charCodeAt(0) === 47) return undefined
+  if (head.target === '*') return head.method === 'OPTIONS' ? undefined : bad('malformed request target')
+  const absolute = absoluteForm.exec(head.target)
+  if (!absolute) return bad('malformed request target')
+  // The authority of an absolute target overrides Host (RFC 9112 3.2.2).
+  head.hostHeader = absolute[1]!
+  const path = absolute[2] ?? '/'
+  head.target = path.startsWith('/') ? path : `/${path}`
+  return undefined
+}
+
+const hosts = new Map<string, string>()
+const hostsAtMost = 5_000
+
+function readHost(head: RequestHead): HeadFault | undefined {
+  const written = head.hostHeader
+  const remembered = hosts.get(written)
+  if (remembered !== undefined) {
+    head.host = remembered
+    return undefined
+  }
+  if (written === '' && head.minor === 0) return undefined
+  const form = hostForm.exec(written)
+  if (!form || Number(form[2] ?? 0) > 65_535) return bad('malformed Host')
+  head.host = form[1]!.toLowerCase().replace(/\.$/, '')
+  if (hosts.size >= hostsAtMost) hosts.clear()
+  hosts.set(Buffer.from(written, 'latin1').toString('latin1'), head.host)
+  return undefined
+}

@@ -1,0 +1,118 @@
+import { connectionOptions, headerName, withoutNamed } from './header-name.ts'
+
+/** The head of an upstream's answer. */
+export interface ResponseHead {
+  status: number
+  /** `200 OK`, as it goes to the client. */
+  statusLine: string
+  /** Header lines that go on to the client, each ended by CRLF. */
+  kept: string
+  body: ResponseBody
+  /** The upstream lets its connection be used again. */
+  keepAlive: boolean
+  /** The upstream's own word on how long it keeps an idle connection; 0 when it said nothing. */
+  keepAliveMs: number
+  upgrade: string
+  hasRequestId: boolean
+}
+
+/** -1: chunked; -2: until the upstream closes; otherwise the number of bytes. */
+export type ResponseBody = number
+export const chunked = -1
+export const untilClose = -2
+
+const unsafeBytes = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)|(?<!\r)\n/
+const statusLineForm = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: ([^\r\n]*))?$/
+
+/** Undefined when the answer cannot be read in one way only. `text` ends with the CRLF of its last line. */
+export function parseResponseHead(text: string, requestMethod: string): ResponseHead | undefined {
+  if (unsafeBytes.test(text)) return undefined
+  const lineEnd = text.indexOf('\r\n')
+  const line = statusLineForm.exec(text.slice(0, lineEnd))
+  if (!line) return undefined
+  const head: ResponseHead = {
+    status: Number(line[2]),
+    statusLine: line[3] ? `${line[2]} ${line[3]}` : `${line[2]} `,
+    kept: '',
+    body: untilClose,
+    keepAlive: line[1] === '1',
+    keepAliveMs: 0,
+    upgrade: '',
+    hasRequestId: false,
+  }
+  return readFields(head, text, lineEnd + 2, requestMethod) ? head : undefined
+}
+
+function readFields(head: ResponseHead, text: string, from: number, requestMethod: string): boolean {
+  let lengths = 0
+  let length = ''
+  let encodings = 0
+  let encoding = ''
+  let connection = ''
+  let runStart = from
+  let at = from
+  while (at < text.length) {
+    const end = text.indexOf('\r\n', at)
+    const colon = text.indexOf(':', at)
+    if (colon === -1 || colon > end) return false
+    const name = headerName(text.slice(at, colon))
+    if (!name) return false
+    let keep = true
+    switch (name.role) {
+      case 'contentLength':
+        lengths += 1
+        length = text.slice(colon + 1, end).trim()
+        break
+      case 'transferEncoding':
+        encodings += 1
+        encoding = text
+          .slice(colon + 1, end)
+          .trim()
+          .toLowerCase()
+        keep = false
+        break
+      case 'connection':
+        connection += `${text.slice(colon + 1, end)},`
+        keep = false
+        break
+      case 'keepAlive':
+        head.keepAliveMs = Number(/timeout=(\d{1,6})/i.exec(text.slice(colon + 1, end))?.[1] ?? 0) * 1000
+        keep = false
+        break
+      case 'upgrade':
+        head.upgrade = text.slice(colon + 1, end).trim()
+        keep = false
+        break
+      case 'requestId':
+        head.hasRequestId = true
+        break
+      case 'hop':
+        keep = name.lower === 'te'
+        break
+    }
+    if (!keep) {
+      if (at > runStart) head.kept += text.slice(runStart, at)
+      runStart = end + 2
+    }
+    at = end + 2
+  }
+  if (runStart < text.length) head.kept += runStart === from ? text.slice(from) : text.slice(runStart)
+  if (connection) readConnection(head, connectionOptions(connection))
+  if (lengths > 1 || encodings > 1 || (lengths > 0 && encodings > 0)) return false
+  if (lengths > 0 && !/^\d{1,15}$/.test(length)) return false
+  if (encodings > 0 && encoding !== 'chunked') return false
+  head.body = bodyOf(head.status, requestMethod, lengths > 0 ? Number(length) : encodings > 0 ? chunked : untilClose)
+  return true
+}
+
+function bodyOf(status: number, requestMethod: string, declared: ResponseBody): ResponseBody {
+  if (requestMethod === 'HEAD' || status < 200 || status === 204 || status === 304) return 0
+  return declared
+}
+
+function readConnection(head: ResponseHead, options: string[]): void {
+  if (options.includes('close')) head.keepAlive = false
+  else if (options.includes('keep-alive')) head.keepAlive = true
+  const others = options.filter((option) => option !== 'close' && option !== 'keep-alive' && option !== 'upgrade')
+  if (others.length > 0) head.kept = withoutNamed(head.kept, others)
+}

@@ -1,0 +1,56 @@
+import type net from 'node:net'
+import { answerCall, isCall } from '../drivers/edge/calls.ts'
+import type { WorkerEvent } from './fleet.ts'
+import { isListen } from './succession.ts'
+import { EdgeWorker, type LimitNews } from './worker.ts'
+
+const tellEveryMs = 100
+const recordsAtOnce = 2_000
+
+/** A further worker: gets its table, its listening sockets and its orders from the edge process that started it. */
+export function runSibling(): void {
+  let worker: EdgeWorker | undefined
+  const tell = (event: WorkerEvent) => {
+    if (process.connected) process.send!(event)
+  }
+  const tellRecords = () => {
+    const batch = worker?.takeRecords(recordsAtOnce)
+    if (batch) tell({ event: 'records', batch })
+  }
+  const prepare = async (httpsPort: number) => {
+    worker = new EdgeWorker((projectId, hostname) => tell({ event: 'wake', projectId, hostname }))
+    worker.httpsPort = httpsPort
+    worker.shareLimits()
+    if (httpsPort > 0) await worker.prepareTls()
+  }
+  process.on('message', (message: unknown, handle: unknown) => {
+    if (isCall(message)) void answerCall(message, { prepare, ...callsOf(worker, tellRecords) }, send)
+    else if (handle && isListen(message)) worker?.serve(handle as net.Server, message.listen)
+  })
+  setInterval(() => {
+    tellRecords()
+    const news = worker?.takeNews() ?? []
+    if (news.length > 0) tell({ event: 'news', news })
+  }, tellEveryMs)
+  // Without the process that leads it a worker has no table to follow.
+  process.on('disconnect', () => process.exit(0))
+}
+
+const send = (message: object) => {
+  if (process.connected) process.send!(message)
+}
+
+const callsOf = (worker: EdgeWorker | undefined, tellRecords: () => void) =>
+  worker && {
+    apply: (table: Parameters<EdgeWorker['apply']>[0]) => worker.apply(table),
+    drain: (id: string, timeoutMs: number) => worker.drain(id, timeoutMs),
+    activity: () => worker.activity(),
+    takeHits: () => worker.takeHits(),
+    switchCounters: (id: string) => worker.switchCounters(id),
+    askAgain: () => worker.askAgain(),
+    hear: (news: LimitNews) => worker.hear(news),
+    close: async (graceMs: number) => {
+      await worker.close(graceMs)
+      tellRecords()
+    },
+  }

@@ -1,0 +1,76 @@
+/** By file extension; text is UTF-8. */
+const types: Record<string, string> = {
+  html: 'text/html; charset=utf-8',
+  htm: 'text/html; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  mjs: 'text/javascript; charset=utf-8',
+  cjs: 'text/javascript; charset=utf-8',
+  json: 'application/json',
+  map: 'application/json',
+  jsonld: 'application/ld+json',
+  webmanifest: 'application/manifest+json',
+  xml: 'application/xml',
+  rss: 'application/rss+xml',
+  atom: 'application/atom+xml',
+  txt: 'text/plain; charset=utf-8',
+  md: 'text/markdown; charset=utf-8',
+  csv: 'text/csv; charset=utf-8',
+  ics: 'text/calendar; charset=utf-8',
+  vtt: 'text/vtt; charset=utf-8',
+  yaml: 'application/yaml',
+  yml: 'application/yaml',
+  svg: 'image/svg+xml',
+  png: 'image/png',
+  jpg: 'image/jpeg',
+  jpeg: 'image/jpeg',
+  gif: 'image/gif',
+  webp: 'image/webp',
+  avif: 'image/avif',
+  ico: 'image/x-icon',
+  bmp: 'image/bmp',
+  tif: 'image/tiff',
+  tiff: 'image/tiff',
+  apng: 'image/apng',
+  jxl: 'image/jxl',
+  woff: 'font/woff',
+  woff2: 'font/woff2',
+  ttf: 'font/ttf',
+  otf: 'font/otf',
+  eot: 'application/vnd.ms-fontobject',
+  mp4: 'video/mp4',
+  m4v: 'video/mp4',
+  webm: 'video/webm',
+  mov: 'video/quicktime',
+  ogv: 'video/ogg',
+  m3u8: 'application/vnd.apple.mpegurl',
+  ts: 'video/mp2t',
+  mp3: 'audio/mpeg',
+  m4a: 'audio/mp4',
+  aac: 'audio/aac',
+  ogg: 'audio/ogg',
+  opus: 'audio/opus',
+  wav: 'audio/wav',
+  flac: 'audio/flac',
+  wasm: 'application/wasm',
+  pdf: 'application/pdf',
+  zip: 'application/zip',
+  gz: 'application/gzip',
+  tar: 'application/x-tar',
+  br: 'application/octet-stream',
+  zst: 'application/zstd',
+  glb: 'model/gltf-binary',
+  gltf: 'model/gltf+json',
+}
+
+export function contentType(path: string): string {
+  const name = path.slice(path.lastIndexOf('/') + 1)
+  const dot = name.lastIndexOf('.')
+  return (dot > 0 && types[name.slice(dot + 1).toLowerCase()]) || 'application/octet-stream'
+}
+
+/** Worth compressing; pictures, films and fonts already are. */
+export const isCompressible = (type: string) =>
+  /^(text\/|application\/(json|xml|yaml|wasm|vnd\.ms-fontobject|vnd\.apple\.mpegurl)|image\/(svg|bmp|x-icon)|font\/(ttf|otf)|model\/gltf\+)|\+(json|xml)\b/.test(
+    type,
+  )

@@ -1,0 +1,165 @@
+import net from 'node:net'
+import type { EdgeUpstream } from '../drivers/edge/edge-table.ts'
+
+/** Whoever has a request on an upstream connection. */
+export interface UpstreamUser {
+  upstreamConnected(): void
+  upstreamData(chunk: Buffer): void
+  upstreamDrained(): void
+  /** The upstream has said its last byte in good order. */
+  upstreamEnded(): void
+  /** The connection is gone, with or without an error; nothing else follows. */
+  upstreamClosed(): void
+}
+
+/** Connections that were quiet for longer may be closed at the other end just now; only repeatable requests risk them. */
+const surelyOpenMs = 1_000
+/** Node's own servers close after 5 s; without a word from the upstream we let go before that. */
+const idleMsByDefault = 4_000
+const idleAtMost = 512
+
+/** One running copy of a deployment: its address, its kept connections and what is under way to it. */
+export class Upstream {
+  readonly id: string
+  readonly host: string
+  readonly port: number
+  /** Counted from the choice of this upstream on, so that a drain cannot miss a request that is still connecting. */
+  inFlight = 0
+  /** Until then siblings are tried first, because it refused a connection. */
+  avoidUntil = 0
+  #retired = false
+  readonly #idle: UpstreamConnection[] = []
+  readonly #waiting = new Set<() => void>()
+
+  constructor(upstream: EdgeUpstream) {
+    this.id = upstream.id
+    this.host = upstream.host
+    this.port = upstream.port
+  }
+
+  /** A kept connection if there is a good one, else a fresh one that is still connecting. */
+  acquire(user: UpstreamUser, now: number, repeatable: boolean, fresh: boolean): UpstreamConnection {
+    while (!fresh && this.#idle.length > 0) {
+      const kept = this.#idle.at(-1)!
+      if (!kept.usable || now > kept.idleUntil) {
+        this.#idle.pop()
+        kept.destroy()
+        continue
+      }
+      if (!repeatable && now - kept.idleSince > surelyOpenMs) break
+      this.#idle.pop()
+      kept.user = user
+      kept.reused = true
+      return kept
+    }
+    return new UpstreamConnection(this, user)
+  }
+
+  /** Takes back a connection whose answer ended in good order. */
+  release(connection: UpstreamConnection, keepAliveMs: number, now: number): void {
+    connection.user = undefined
+    if (this.#retired || !connection.usable || this.#idle.length >= idleAtMost) {
+      connection.destroy()
+      return
+    }
+    connection.idleSince = now
+    // A second earlier than the upstream's own limit: the request has to get there in time.
+    const idleMs = keepAliveMs > 0 ? Math.min(keepAliveMs - 1_000, 60_000) : idleMsByDefault
+    connection.idleUntil = now + idleMs
+    if (idleMs > 0) this.#idle.push(connection)
+    else connection.destroy()
+  }
+
+  forget(connection: UpstreamConnection): void {
+    const at = this.#idle.lastIndexOf(connection)
+    if (at !== -1) this.#idle.splice(at, 1)
+  }
+
+  begin(): void {
+    this.inFlight += 1
+  }
+
+  finish(): void {
+    this.inFlight -= 1
+    if (this.inFlight === 0) for (const resolve of [...this.#waiting]) resolve()
+  }
+
+  /** No table names it any more: nothing is kept open, what is under way goes on. */
+  retire(): void {
+    this.#retired = true
+    for (const connection of this.#idle.splice(0)) connection.destroy()
+  }
+
+  revive(): void {
+    this.#retired = false
+  }
+
+  sweep(now: number): void {
+    while (this.#idle.length > 0 && now > this.#idle[0]!.idleUntil) this.#idle.shift()!.destroy()
+  }
+
+  /** Resolves with what is left: 0, or more at the time limit. */
+  drained(timeoutMs: number): Promise<number> {
+    if (this.inFlight === 0) return Promise.resolve(0)
+    return new Promise((resolve) => {
+      const done = () => {
+        clearTimeout(timer)
+        this.#waiting.delete(done)
+        resolve(this.inFlight)
+      }
+      const timer = setTimeout(done, timeoutMs)
+      this.#waiting.add(done)
+    })
+  }
+}
+
+/** One socket to an upstream, used by one request at a time. */
+export class UpstreamConnection {
+  readonly upstream: Upstream
+  readonly socket: net.Socket
+  user: UpstreamUser | undefined
+  reused = false
+  connected = false
+  idleSince = 0
+  idleUntil = 0
+
+  constructor(upstream: Upstream, user: UpstreamUser) {
+    this.upstream = upstream
+    this.user = user
+    this.socket = net.connect({ host: upstream.host, port: upstream.port, noDelay: true, allowHalfOpen: true })
+    this.socket.on('connect', () => {
+      this.connected = true
+      this.user?.upstreamConnected()
+    })
+    this.socket.on('data', (chunk: Buffer) => {
+      // An idle upstream has nothing to say: what it sends belongs to no request.
+      if (this.user) this.user.upstreamData(chunk)
+      else this.destroy()
+    })
+    this.socket.on('drain', () => this.user?.upstreamDrained())
+    this.socket.on('end', () => {
+      if (this.user) this.user.upstreamEnded()
+      else this.destroy()
+    })
+    this.socket.on('error', ignore)
+    this.socket.on('close', () => {
+      upstream.forget(this)
+      const { user } = this
+      this.user = undefined
+      user?.upstreamClosed()
+    })
+  }
+
+  get usable(): boolean {
+    return this.connected && !this.socket.destroyed && this.socket.readable && this.socket.writable
+  }
+
+  /** Lets go of the user first: who destroys a connection does not want to hear that it closed. */
+  destroy(): void {
+    this.user = undefined
+    this.socket.destroy()
+  }
+}
+
+/** The close event that follows every error is what counts. */
+const ignore = () => {}

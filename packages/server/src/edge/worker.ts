@@ -1,0 +1,197 @@
+import type net from 'node:net'
+import type { SwitchCounters } from '../drivers/edge/edge.ts'
+import { type EdgeTable, emptyTable } from '../drivers/edge/edge-table.ts'
+import { ClientConnection } from './client-connection.ts'
+import { HoldingRoom } from './holding-room.ts'
+import { type RecordBatch, RequestRecords } from './request-records.ts'
+import { Routing } from './routing.ts'
+import type { Serving } from './serving.ts'
+import { StaticSites } from './static/static-sites.ts'
+import { Tallies } from './tallies.ts'
+import { createTlsFront, type TlsFront } from './tls-front.ts'
+import type { Upstream } from './upstream.ts'
+
+/** What a rate limit let through in one worker, for the others: rule, client, count. */
+export type LimitNews = [ruleId: string, client: string, count: number][]
+
+export interface ApplyResult {
+  version: number
+  warnings: string[]
+}
+
+const sweepMs = 250
+/** Kept-alive clients that are idle get this long to send what they may be sending just now. */
+const idleGraceMs = 1_000
+
+/** Everything that serves, in one process. */
+export class EdgeWorker {
+  readonly #serving: Serving
+  readonly #connections = new Set<ClientConnection>()
+  readonly #servers = new Set<net.Server>()
+  /** Upstreams that no table names any more and that still have requests under way. */
+  readonly #leaving = new Set<Upstream>()
+  readonly #sweeper: NodeJS.Timeout
+  #sharing = false
+  #front: TlsFront | undefined
+
+  constructor(onWake: (projectId: string, hostname: string) => void) {
+    const tallies = new Tallies()
+    this.#serving = {
+      routing: new Routing(emptyTable, undefined, (ruleId) => tallies.hit(ruleId)),
+      room: new HoldingRoom(onWake),
+      records: new RequestRecords(),
+      tallies,
+      sites: new StaticSites(),
+      httpsPort: 0,
+      closing: false,
+      now: Date.now(),
+    }
+    this.#sweeper = setInterval(() => this.#sweep(), sweepMs)
+  }
+
+  get version(): number {
+    return this.#serving.routing.version
+  }
+
+  /** Where redirects to https lead. */
+  set httpsPort(port: number) {
+    this.#serving.httpsPort = port
+  }
+
+  /** Before a TLS server is served: what it needs is loaded only here. */
+  async prepareTls(): Promise<void> {
+    this.#front ??= await createTlsFront(
+      () => this.#serving.routing.certificates,
+      (socket) => this.#welcome(socket, true),
+    )
+  }
+
+  /** Takes connections from a listening server, from this moment on: one that nobody listens to would be lost. */
+  serve(server: net.Server, name: 'http' | 'https'): void {
+    const front = this.#front
+    if (name === 'http') this.#accept(server, (socket) => this.#welcome(socket, false))
+    else if (front) this.#accept(server, (socket) => front.greet(socket))
+    else throw new Error('TLS was not prepared')
+  }
+
+  /** In force for the next request when this returns. */
+  apply(table: EdgeTable): ApplyResult {
+    const { tallies, room, sites } = this.#serving
+    const previous = this.#serving.routing
+    const routing = new Routing(table, previous, (ruleId) => tallies.hit(ruleId))
+    if (this.#sharing) for (const rule of routing.rules.values()) rule.limit?.share()
+    this.#serving.routing = routing
+    this.#serving.now = Date.now()
+    this.#exchangeUpstreams(previous, routing)
+    tallies.keepOnly(new Set([...routing.ids, ...previous.ids]))
+    sites.keepOnly(routing.folders)
+    room.reconsider()
+    return { version: routing.version, warnings: routing.warnings }
+  }
+
+  /** The number of requests that are left at the end of the time. */
+  async drain(upstreamId: string, timeoutMs: number): Promise<number> {
+    const upstreams = [...this.#leaving].filter((upstream) => upstream.id === upstreamId)
+    const current = this.#serving.routing.upstreams.get(upstreamId)
+    if (current) upstreams.push(current)
+    const left = await Promise.all(upstreams.map((upstream) => upstream.drained(timeoutMs)))
+    return left.reduce((sum, count) => sum + count, 0)
+  }
+
+  activity(): Record<string, number> {
+    return this.#serving.tallies.activity(Date.now())
+  }
+
+  takeHits(): Record<string, number> {
+    return this.#serving.tallies.takeHits()
+  }
+
+  switchCounters(id: string): SwitchCounters {
+    return this.#serving.tallies.switchCounters(id)
+  }
+
+  takeRecords(countAtMost: number): RecordBatch | undefined {
+    return this.#serving.records.take(countAtMost)
+  }
+
+  /** A control plane has come: who waits says so again. */
+  askAgain(): void {
+    this.#serving.room.askAgain(Date.now(), true)
+  }
+
+  /** With siblings, what a limit lets through here is told to them. */
+  shareLimits(): void {
+    this.#sharing = true
+    for (const rule of this.#serving.routing.rules.values()) rule.limit?.share()
+  }
+
+  takeNews(): LimitNews {
+    return [...this.#serving.routing.rules.values()].flatMap((rule) =>
+      (rule.limit?.takeNews() ?? []).map(([client, count]): LimitNews[number] => [rule.id, client, count]),
+    )
+  }
+
+  hear(news: LimitNews): void {
+    const { routing } = this.#serving
+    for (const [ruleId, client, count] of news) routing.rules.get(ruleId)?.limit?.hear(client, count, Date.now())
+  }
+
+  /** Takes no new connection, lets every request under way end, and gives up at the time limit. */
+  async close(graceMs: number): Promise<void> {
+    this.#serving.closing = true
+    for (const server of this.#servers) server.close()
+    this.#servers.clear()
+    const giveUpAt = Date.now() + graceMs
+    const idleUntil = Date.now() + Math.min(idleGraceMs, graceMs)
+    while (this.#connections.size > 0 && Date.now() < giveUpAt) {
+      if (Date.now() >= idleUntil) for (const connection of this.#connections) connection.closeIfIdle()
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+    for (const connection of this.#connections) connection.socket.destroy()
+    for (const upstream of this.#serving.routing.upstreams.values()) upstream.retire()
+    clearInterval(this.#sweeper)
+  }
+
+  #accept(server: net.Server, greet: (socket: net.Socket) => void): void {
+    this.#servers.add(server)
+    server.on('connection', (socket: net.Socket) => {
+      if (this.#connections.size >= this.#serving.routing.limits.connections) {
+        socket.destroy()
+        return
+      }
+      socket.setNoDelay(true)
+      socket.allowHalfOpen = true
+      greet(socket)
+    })
+  }
+
+  #welcome(socket: net.Socket, secure: boolean): void {
+    this.#connections.add(
+      new ClientConnection(socket, this.#serving, secure, (connection) => {
+        this.#connections.delete(connection)
+      }),
+    )
+  }
+
+  #exchangeUpstreams(previous: Routing, routing: Routing): void {
+    const stay = new Set(routing.upstreams.values())
+    for (const upstream of stay) {
+      this.#leaving.delete(upstream)
+      upstream.revive()
+    }
+    for (const upstream of previous.upstreams.values()) {
+      if (stay.has(upstream)) continue
+      upstream.retire()
+      if (upstream.inFlight > 0) this.#leaving.add(upstream)
+    }
+  }
+
+  #sweep(): void {
+    const now = Date.now()
+    this.#serving.now = now
+    for (const connection of this.#connections) connection.sweep(now)
+    for (const upstream of this.#serving.routing.upstreams.values()) upstream.sweep(now)
+    for (const upstream of this.#leaving) if (upstream.inFlight === 0) this.#leaving.delete(upstream)
+    this.#serving.room.askAgain(now)
+  }
+}
