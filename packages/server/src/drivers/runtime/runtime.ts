@@ -1,0 +1,200 @@
+/**
+ * Builds and runs projects. One interface, one suite (`suite.ts`) on every implementation.
+ *
+ * Everything an implementation makes (image, container, process, network, volume) carries the owner's ids as labels, so
+ * that it is found again after the control plane was killed, and so that nothing foreign is ever touched. Every call is
+ * safe to repeat with the same ids: `start` of an instance that already runs returns it, `stop` of one that is gone
+ * succeeds.
+ */
+export interface Runtime {
+  readonly kind: 'process' | 'docker'
+
+  /** Rejects with words that say what is missing when projects cannot run here now. */
+  check(abort: AbortSignal): Promise<{ version: string }>
+
+  /**
+   * Turns a source folder into something that can be started. Lines of output go to `onLine` as they come. A build over its
+   * time or memory is ended, whole process tree, and rejects with `BuildFailed` that says so. Values of `secrets` are in the
+   * environment of the build's commands, and in no layer, argv, log or file that stays.
+   */
+  build(request: BuildRequest, onLine: (line: OutputLine) => void, abort: AbortSignal): Promise<Artifact>
+
+  /** Starts an instance beside whatever else runs. Resolves when it was started, not when it is healthy. */
+  start(request: StartRequest, abort: AbortSignal): Promise<Instance>
+
+  /** TERM, then KILL after the grace; bounded even when the engine hangs. Its logs have been handed out before it resolves. */
+  stop(instanceId: string, options: { graceSeconds: number }, abort: AbortSignal): Promise<void>
+
+  /** Undefined when there is no such instance. */
+  inspect(instanceId: string): Promise<Instance | undefined>
+
+  /** Every instance of ours that exists here, running or not. */
+  list(): Promise<Instance[]>
+
+  /**
+   * Output of an instance, from the first line that `after` has not covered. Ends when the instance has ended and all was
+   * read, or on abort. `after` is the `position` of a line handed out before, also by a control plane that died.
+   */
+  logs(instanceId: string, after: string | null, abort: AbortSignal): AsyncIterable<OutputLine & { position: string }>
+
+  /** Called when an instance ended by itself, restarted, or was killed for its memory; also for what happened unseen. */
+  onChange(listener: (change: InstanceChange) => void): () => void
+
+  /** Removing what is not there succeeds. Never removes one that an instance uses. */
+  removeArtifact(artifact: Artifact, abort: AbortSignal): Promise<void>
+  listArtifacts(): Promise<(Artifact & { deploymentId: string; projectId: string })[]>
+
+  /** A volume's identity is the id that is stored, never derived. Making one that exists keeps its bytes. */
+  createVolume(volume: VolumeRef): Promise<void>
+  volumeSizeBytes(volumeId: string): Promise<number | null>
+  removeVolume(volumeId: string): Promise<void>
+  /** The volume's content as a tar stream, with owners and modes. */
+  readVolume(volumeId: string, abort: AbortSignal): AsyncIterable<Uint8Array>
+  /** Replaces the volume's content. Either all of it is the new one afterwards, or the old one is still there. */
+  writeVolume(volumeId: string, tar: AsyncIterable<Uint8Array>, abort: AbortSignal): Promise<void>
+
+  /** Runs a program inside a running instance, such as a database's dump tool. */
+  exec(instanceId: string, command: ExecCommand, abort: AbortSignal): Promise<{ exitCode: number; stderrTail: string }>
+
+  /** Stops watching; what runs goes on running. */
+  close(): Promise<void>
+}
+
+export interface Owner {
+  projectId: string
+  deploymentId: string
+  environment: string
+}
+
+export interface Allotment {
+  cpuCores: number
+  memoryMb: number
+  diskMb: number
+}
+
+/** How to build: what detection and the project's settings agreed on. */
+export interface BuildPlan {
+  /** `dockerfile`: the project's own; `static`: only the output folder counts; `none`: nothing to run, the source is the artifact. */
+  kind: 'stack' | 'dockerfile' | 'static' | 'none'
+  language: string | null
+  framework: string | null
+  packageManager: string | null
+  /** Such as `{ node: '22' }`. */
+  runtimeVersion: Record<string, string>
+  installCommand: string | null
+  buildCommand: string | null
+  startCommand: string | null
+  /** Relative to the root directory; of a static build. */
+  outputDirectory: string | null
+  /** Relative to the source folder; '' for the folder itself. */
+  rootDirectory: string
+  dockerfilePath: string | null
+  dockerTarget: string | null
+  buildArguments: Record<string, string>
+  /** Base image to use instead of the stack's own. */
+  buildImage: string | null
+  port: number
+}
+
+export interface BuildRequest {
+  owner: Owner
+  /** '' for the project itself; a service's name in a services project. */
+  service: string
+  sourceFolder: string
+  plan: BuildPlan
+  /** The project's variables. All of them may be secret. */
+  secrets: Record<string, string>
+  allotment: Allotment
+  timeoutMs: number
+}
+
+/** What a build made. Kept in the database as it is, and good after a restart of everything. */
+export interface Artifact {
+  kind: 'image' | 'folder' | 'static'
+  /** An image's id or name, or a folder. */
+  reference: string
+  sizeBytes: number
+  /** The command that starts it, where the plan said; an image may have its own. */
+  startCommand: string | null
+}
+
+export interface VolumeRef {
+  id: string
+  projectId: string
+  name: string
+}
+
+export interface StartRequest {
+  /** Unique for ever; chosen and stored by the caller before the call. */
+  instanceId: string
+  owner: Owner
+  service: string
+  /** An artifact of `build`, or an image by name (a service of a Compose project). */
+  artifact: Artifact
+  /** Instead of the artifact's own. */
+  command: string[] | null
+  entrypoint: string[] | null
+  /** Byte-exact. `PORT` and `BERTH_VOLUME_<NAME>` are added by the runtime. */
+  env: Record<string, string>
+  /** Where it listens, inside. null: it listens nowhere (a worker). */
+  port: number | null
+  volumes: { id: string; name: string; mountPath: string; readOnly: boolean }[]
+  /** The services of one environment reach each other by name. */
+  network: { name: string; aliases: string[] } | null
+  allotment: Allotment
+  /** Restarted with growing pauses when it ends by itself. */
+  restart: boolean
+}
+
+export interface Instance {
+  instanceId: string
+  owner: Owner
+  service: string
+  state: 'starting' | 'running' | 'restarting' | 'exited'
+  /** Where the control plane and the edge reach it: always loopback or a private address of this machine. */
+  address: { host: string; port: number } | null
+  startedAt: string | null
+  exitCode: number | null
+  /** Killed because it used more memory than it may. */
+  outOfMemory: boolean
+  restarts: number
+}
+
+export interface InstanceChange {
+  instance: Instance
+  kind: 'exited' | 'restarted' | 'crash_loop'
+  /** In words: exit code or signal, memory, last lines. */
+  reason: string
+}
+
+export interface OutputLine {
+  time: string
+  stream: 'stdout' | 'stderr'
+  message: string
+}
+
+export interface ExecCommand {
+  argv: string[]
+  env?: Record<string, string>
+  user?: string
+  stdin?: AsyncIterable<Uint8Array>
+  onStdout?: (chunk: Uint8Array) => void | Promise<void>
+}
+
+/** A build that did not work, with what the user needs to see. */
+export class BuildFailed extends Error {
+  override readonly name = 'BuildFailed'
+  readonly code: 'command_failed' | 'out_of_memory' | 'too_many_processes' | 'disk_full' | 'timed_out' | 'missing_tool' | 'bad_plan'
+  readonly logTail: string[]
+
+  constructor(code: BuildFailed['code'], message: string, logTail: string[] = []) {
+    super(message)
+    this.code = code
+    this.logTail = logTail
+  }
+}
+
+/** An instance that could not be started. */
+export class StartFailed extends Error {
+  override readonly name = 'StartFailed'
+}
