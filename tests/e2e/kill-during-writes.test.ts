@@ -1,0 +1,78 @@
+import { spawn } from 'node:child_process'
+import path from 'node:path'
+import { createInterface } from 'node:readline'
+import { sql } from 'kysely'
+import { expect, test } from 'vitest'
+import type { Database } from '../../packages/server/src/db/open.ts'
+import { describeOnEachDatabase } from '../../packages/server/src/db/test-each-database.ts'
+import type { WriterOrders } from './killed-writer.ts'
+
+const kills = 20
+const writes = 500
+
+/** Runs the writer, and kills it a moment after `killAfter` acknowledged writes. Gives the names that it acknowledged. */
+async function runWriter(
+  orders: WriterOrders,
+  killAfter = Number.POSITIVE_INFINITY,
+): Promise<{ acknowledged: string[]; killed: boolean }> {
+  const child = spawn(process.execPath, [path.join(import.meta.dirname, 'killed-writer.ts'), JSON.stringify(orders)], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const ended = new Promise<[number | null, NodeJS.Signals | null]>((resolve) => child.on('close', (...how) => resolve(how)))
+  let complaints = ''
+  child.stderr.on('data', (chunk) => {
+    complaints += chunk
+  })
+  const acknowledged: string[] = []
+  for await (const name of createInterface({ input: child.stdout })) {
+    acknowledged.push(name)
+    if (acknowledged.length === killAfter) setTimeout(() => child.kill('SIGKILL'), Math.random() * 5)
+  }
+  const [code, signal] = await ended
+  if (code !== 0 && signal !== 'SIGKILL') throw new Error(`the writer ended with ${code ?? signal}: ${complaints}`)
+  return { acknowledged, killed: signal === 'SIGKILL' }
+}
+
+async function names({ db }: Database, table: string): Promise<Set<string>> {
+  const { rows } = await sql<{ name: string }>`select name from ${sql.table(table)}`.execute(db)
+  return new Set(rows.map((row) => row.name))
+}
+
+describeOnEachDatabase(
+  `kill -9 in the middle of ${writes} acknowledged writes and ${writes / 5} jobs, ${kills} times over`,
+  (open, kind) => {
+    test('every acknowledged write is there, every job ran to its end, none was lost', async () => {
+      const database = await open()
+      for (const table of ['written', 'begun', 'finished']) {
+        await sql`create table ${sql.table(table)} (name text primary key)`.execute(database.db)
+      }
+      const acknowledged: string[] = []
+      let deaths = 0
+      for (let round = 0; round < kills; round++) {
+        const outcome = await runWriter({ ...database.settings, round, writes }, 20 + Math.floor(Math.random() * (writes - 40)))
+        acknowledged.push(...outcome.acknowledged)
+        if (outcome.killed) deaths++
+      }
+      await runWriter({ ...database.settings, round: kills, writes: 0 })
+
+      const written = await names(database, 'written')
+      expect(deaths).toBe(kills)
+      expect(acknowledged.length).toBeGreaterThan(kills * 20)
+      expect(acknowledged.filter((name) => !written.has(name))).toEqual([])
+      const jobs = await database.db
+        .selectFrom('jobs')
+        .select(['payload', 'status', 'attempts'])
+        .where('kind', '=', 'test.finish')
+        .execute()
+      const withJob = [...written].filter((name) => Number(name.split('-')[1]) % 5 === 0).sort()
+      // A write and its job are there together or not at all, acknowledged or not.
+      expect(jobs.map((job) => JSON.parse(job.payload).name).sort()).toEqual(withJob)
+      expect(jobs.filter((job) => job.status !== 'succeeded')).toEqual([])
+      expect([...(await names(database, 'finished'))].sort()).toEqual(withJob)
+      // The kills did fall into running jobs, or this proves nothing.
+      expect(jobs.some((job) => job.attempts > 1)).toBe(true)
+      if (kind === 'sqlite')
+        expect((await sql`pragma integrity_check`.execute(database.db)).rows).toEqual([{ integrity_check: 'ok' }])
+    })
+  },
+)
