@@ -1,15 +1,13 @@
 import { mkdirSync } from 'node:fs'
 import path from 'node:path'
-import { Kysely } from 'kysely'
+import { type Dialect, Kysely } from 'kysely'
 import { memorySignals } from '../signals/memory.ts'
-import { postgresSignals } from '../signals/postgres.ts'
 import type { Signals } from '../signals/signals.ts'
 import { type Clock, systemClock } from './clock.ts'
-import { rememberDirectReads } from './direct-reads.ts'
+import { type DirectReads, rememberDirectReads } from './direct-reads.ts'
 import { type Log, silentLog } from './log.ts'
 import { migrate } from './migrate.ts'
 import { migrations } from './migrations/index.ts'
-import { postgresParts } from './postgres.ts'
 import type { Db, Schema } from './schema.ts'
 import { sqliteParts } from './sqlite.ts'
 import { createTransaction, type Transaction } from './transaction.ts'
@@ -31,14 +29,13 @@ export interface Database {
 
 /** Opens the database at this build's schema, or refuses with one clear line. */
 export async function openDatabase(settings: DatabaseSettings, log: Log = silentLog): Promise<Database> {
-  const { url, folder, clock = systemClock } = settings
-  const kind = url ? 'postgres' : 'sqlite'
-  const { dialect, direct } = url ? postgresParts(url, log) : sqliteParts(sqliteFile(folder))
+  const { clock = systemClock } = settings
+  const { kind, dialect, direct, openSignals } = await partsOf(settings, log)
   const db: Db = new Kysely<Schema>({ dialect })
   rememberDirectReads(db, direct)
   try {
     await migrate(db, kind, migrations, log)
-    const signals = url ? await postgresSignals(url, log) : memorySignals(log)
+    const signals = await openSignals()
     const close = async () => {
       await signals.close()
       await db.destroy()
@@ -50,7 +47,22 @@ export async function openDatabase(settings: DatabaseSettings, log: Log = silent
   }
 }
 
-/** The folder holds every secret of the control plane's state: it is for its owner alone. */
+interface Parts {
+  kind: Database['kind']
+  dialect: Dialect
+  direct: DirectReads
+  openSignals(): Promise<Signals>
+}
+
+async function partsOf({ url, folder }: DatabaseSettings, log: Log): Promise<Parts> {
+  if (!url) return { kind: 'sqlite', ...sqliteParts(sqliteFile(folder)), openSignals: async () => memorySignals(log) }
+  // Loaded only here: the driver takes 12 MB and 60 ms that SQLite does not need.
+  const { postgresParts } = await import('./postgres.ts')
+  const { postgresSignals } = await import('../signals/postgres.ts')
+  return { kind: 'postgres', ...postgresParts(url, log), openSignals: () => postgresSignals(url, log) }
+}
+
+/** The folder holds the control plane's whole state: it is for its owner alone. */
 function sqliteFile(folder: string): string {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   return path.join(folder, 'berth.db')
