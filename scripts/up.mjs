@@ -11,10 +11,15 @@ try {
   process.exit(1)
 }
 
-// The launcher finds the right Node, passes signals on and ends with the service's own exit code.
+// The launcher takes this process's place where Node can do that; else it starts the bundled Node and passes signals on.
 const launcher = `${root}/packages/cli/bin/berth.js`
-process.argv.splice(1, process.argv.length, launcher, 'up', ...process.argv.slice(2))
-await import(launcher)
+const words = [launcher, 'up', ...process.argv.slice(2)]
+if (Number.parseInt(process.versions.node, 10) >= 24 && process.execve) {
+  process.execve(process.execPath, [process.execPath, ...words], process.env)
+} else {
+  process.argv.splice(1, process.argv.length, ...words)
+  await import(launcher)
+}
 
 async function buildIfNeeded() {
   if (targets.every((target) => !canBeBuilt(target) || isFresh(target))) return
