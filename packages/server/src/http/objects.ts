@@ -1,5 +1,6 @@
 import type { ObjectKind } from '@berth/contract'
 import type { InvitationRow, MemberRow, OrganizationRow, TokenRow } from '../db/tables/access.ts'
+import type { DeploymentRow } from '../db/tables/deployments.ts'
 import type { EnvironmentRow, ProjectRow, RouteRuleRow, UploadSessionRow } from '../db/tables/projects.ts'
 
 /** What a handler finds in its context for each kind that a path can name. */
@@ -8,6 +9,7 @@ export interface LoadedObjects extends Record<ObjectKind, object> {
   environment: EnvironmentRow
   routeRule: RouteRuleRow
   uploadSession: UploadSessionRow
+  deployment: DeploymentRow
   token: TokenRow
   organization: OrganizationRow
   member: MemberRow

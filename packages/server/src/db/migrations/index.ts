@@ -2,6 +2,7 @@ import type { Kysely } from 'kysely'
 import { migration as jobs } from './001-jobs.ts'
 import { migration as access } from './002-access.ts'
 import { migration as projects } from './003-projects.ts'
+import { migration as deployments } from './004-deployments.ts'
 
 export interface Migration {
   /** `NNN-what`: the number orders it, the whole is recorded. Never changed once released. */
@@ -10,4 +11,4 @@ export interface Migration {
 }
 
 /** In order. A released migration is never edited or removed; a change is a new one. */
-export const migrations: readonly Migration[] = [jobs, access, projects]
+export const migrations: readonly Migration[] = [jobs, access, projects, deployments]
