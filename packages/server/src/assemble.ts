@@ -11,6 +11,8 @@ import type { Job } from './jobs/declare.ts'
 import type { Logger } from './logger.ts'
 import { createAccess } from './modules/access/index.ts'
 import { createInstance } from './modules/instance/index.ts'
+import { createProjects, type Neighbours } from './modules/projects/index.ts'
+import type { Scrubber } from './secrets/scrubber.ts'
 import type { SecretBox } from './secrets/secret-box.ts'
 
 /** What an instance is made of; tests bring their own database, clock and drivers. */
@@ -19,9 +21,13 @@ export interface Parts {
   version: string
   database: Database
   secretBox: SecretBox
+  /** The one that the logger writes through. */
+  scrubber: Scrubber
   logger: Logger
   clock?: Clock
   rateLimits?: Partial<Record<RateLimitName, number>>
+  /** What a test puts in the place of the modules above projects. */
+  neighbours?: Neighbours
 }
 
 /** What a module hands in: handlers by the names of its rows, loaders of what its paths name, its durable work. */
@@ -34,6 +40,7 @@ interface Module {
 export interface Assembled {
   app: FastifyInstance
   access: ReturnType<typeof createAccess>
+  projects: ReturnType<typeof createProjects>
   jobs: Jobs
   /** `module.row` of every row that has a handler; the others answer 501. */
   builtRows: ReadonlySet<string>
@@ -43,13 +50,19 @@ export interface Assembled {
 }
 
 /** Config → drivers → modules → server. Nothing listens and no job runs yet. */
-export function assemble({ config, version, database, logger, clock = systemClock, rateLimits }: Parts): Assembled {
+export function assemble(parts: Parts): Assembled {
+  const { config, version, database, secretBox, scrubber, logger, clock = systemClock, rateLimits } = parts
   const stopping = new AbortController()
   const publicUrl = () => config.publicUrl ?? `http://${config.host}:${portOf(app) ?? config.port}`
   const access = createAccess({ database, clock, log: logger, publicUrl })
+  const { gatekeeper, streamTokens } = access
+  const common = { database, clock, log: logger, secretBox, scrubber, publicUrl }
+  const neighbours: Neighbours = { ...parts.neighbours }
+  const projects = createProjects({ ...common, gatekeeper, streamTokens, settings: config, neighbours })
   const modules: Partial<Record<ModuleName, Module>> = {
     instance: createInstance({ version, mode: config.mode }),
     access,
+    projects,
   }
 
   const app = createHttpServer(
@@ -57,11 +70,11 @@ export function assemble({ config, version, database, logger, clock = systemCloc
     mapValues(modules, ({ handlers }) => handlers),
     {
       mode: config.mode,
-      gatekeeper: access.gatekeeper,
+      gatekeeper,
       loaders: Object.assign({}, ...Object.values(modules).map(({ loaders }) => loaders)),
       limiter: new RateLimiter(() => clock.now().getTime(), rateLimits),
       recordAudit: access.recordAudit,
-      spendStreamToken: access.streamTokens.spend,
+      spendStreamToken: streamTokens.spend,
       stopping: stopping.signal,
     },
   )
@@ -78,7 +91,7 @@ export function assemble({ config, version, database, logger, clock = systemCloc
     stopping.abort()
     await app.close()
   }
-  return { app, access, jobs, builtRows: rowsWithHandler(modules), publicUrl, close }
+  return { app, access, projects, jobs, builtRows: rowsWithHandler(modules), publicUrl, close }
 }
 
 const mapValues = <V, R>(record: Record<string, V>, map: (value: V) => R): Record<string, R> =>

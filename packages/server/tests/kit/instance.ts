@@ -19,12 +19,14 @@ export async function startInstance(env: Record<string, string> = {}, parts: Par
   const folder = mkdtempSync(join(tmpdir(), 'berth-test-'))
   const config = readConfig({ HOME: folder, BERTH_DATA_DIR: join(folder, 'data'), ...env })
   const database = await openTestDatabase()
-  const logger = await createLogger({ level: 'silent', scrubber: createScrubber(), pretty: false })
+  const scrubber = createScrubber()
+  const logger = await createLogger({ level: 'silent', scrubber, pretty: false })
   const assembled = assemble({
     config,
     version: '0.0.0-test',
     database,
     secretBox: createSecretBox(openKeyRing({ folder, fromSettings: null })),
+    scrubber,
     logger,
     rateLimits: { login: 1e6, public: 1e6, publicWebhook: 1e6, signedIn: 1e6 },
     ...parts,

@@ -1,0 +1,146 @@
+import { type contract, levelOfRole, reaches } from '@berth/contract'
+import type { ProjectRow } from '../../db/tables/projects.ts'
+import { fail, refuse } from '../../failure.ts'
+import type { Caller, Handlers, RequestContext } from '../../http/handler.ts'
+import { freeHostname } from './addresses.ts'
+import { changeProject } from './change-project.ts'
+import { createProject, updateProject } from './create-project.ts'
+import type { Deletion } from './deletion.ts'
+import type { ProjectsDeps } from './deps.ts'
+import { refuseUnstorable } from './fields.ts'
+import { disableProject, enableProject } from './power.ts'
+import { showInfo, showProject, showProjects, showRoutes } from './records.ts'
+import { domainsOf, findProject, listProjects, type ProjectChanges } from './store.ts'
+
+type Rows = Handlers<typeof contract.projects>
+export type CoreHandlers = Pick<
+  Rows,
+  | 'list'
+  | 'create'
+  | 'home'
+  | 'ensure'
+  | 'get'
+  | 'update'
+  | 'remove'
+  | 'info'
+  | 'deletionPreview'
+  | 'enable'
+  | 'disable'
+  | 'retryRouting'
+  | 'setAutoDeploy'
+  | 'setBranch'
+  | 'setWebhookDomain'
+  | 'setSleepMode'
+  | 'setOptions'
+  | 'transferToCloud'
+  | 'transferToSelfHosted'
+>
+
+/** The project as a whole: made, read, changed, turned on and off, deleted. */
+export function coreHandlers(deps: ProjectsDeps, deletion: Deletion): CoreHandlers {
+  const { db } = deps.database
+  const shown = async (row: ProjectRow | Promise<ProjectRow>) => ({ data: await showProject(await row, deps) })
+  const change = (project: ProjectRow, changes: ProjectChanges) => shown(changeProject(project, deps, () => changes))
+  const create = async (body: Parameters<typeof createProject>[0], context: RequestContext) => {
+    const row = await createProject(body, context.caller, deps)
+    context.audit({ objectKind: 'project', objectId: row.id })
+    return row
+  }
+
+  return {
+    list: async ({ query }, { caller }) => {
+      refuseUnstorable(query)
+      const { rows, nextCursor } = await listProjects(db, caller.organizationId, { ...query, onlyIds: caller.projectIds })
+      return { data: await showProjects(rows, deps), nextCursor }
+    },
+    create: async ({ body }, context) => shown(create(body, context)),
+    home: async (_, { caller }) => {
+      const cloud = await deps.neighbours.cloud?.list(caller)
+      const { linked = false, reachable = false, projects = [] } = cloud ?? {}
+      return { data: [...(await allProjects(caller, deps)), ...projects], cloud: { linked, reachable } }
+    },
+    ensure: async ({ body: { projectId, ...body } }, context) => {
+      if (projectId !== undefined) {
+        context.audit({ objectKind: 'project', objectId: projectId })
+        return shown(updateProject(await writableProject(projectId, context.caller, deps), body, deps))
+      }
+      const row = await create(body, context)
+      context.setStatus(201)
+      return shown(row)
+    },
+    get: (_, { project }) => shown(project),
+    update: ({ body }, { project }) => shown(updateProject(project, body, deps)),
+    remove: async ({ query: { force = false, deleteVolumes = false } }, { project }) => {
+      const items = await deletion.remove(project, { force, deleteVolumes })
+      return {
+        data: { projectId: project.id, removed: items.filter(({ kept }) => !kept), kept: items.filter(({ kept }) => kept) },
+      }
+    },
+    info: async (_, { project }) => ({ data: await showInfo(project, deps) }),
+    deletionPreview: async (_, { project }) => {
+      const { items, blockedBy } = await deletion.preview(project)
+      const totalSizeBytes = items.reduce((sum, { kept, sizeBytes }) => sum + (kept ? 0 : (sizeBytes ?? 0)), 0)
+      return { data: { projectId: project.id, items, totalSizeBytes, blockedBy } }
+    },
+    enable: (_, { project }) => shown(enableProject(project, deps)),
+    disable: (_, { project }) => shown(disableProject(project, deps)),
+    retryRouting: async (_, { project }) => {
+      refuseDeleting(project)
+      await deps.neighbours.edge?.sync(project.id)
+      return { data: { routes: await showRoutes(project, deps) } }
+    },
+    setAutoDeploy: ({ body }, { project }) => change(project, { autoDeploy: body.enabled }),
+    setBranch: ({ body }, { project }) => {
+      refuseUnstorable(body)
+      return change(project, { gitBranch: body.branch })
+    },
+    setWebhookDomain: async ({ body }, { project }) => {
+      const webhookDomain = body.domain && (await ownHostname(project, body.domain.toLowerCase(), deps))
+      return change(project, { webhookDomain })
+    },
+    setSleepMode: ({ body }, { project }) => change(project, { sleepMode: body.sleepMode }),
+    setOptions: ({ body }, { project }) => shown(updateProject(project, body, deps)),
+    transferToCloud: async ({ body }, { project, caller }) => {
+      const cloud = deps.neighbours.cloud ?? fail('cloud_not_linked')
+      return { data: await cloud.transferToCloud(project, { withData: body.withData ?? false }, caller) }
+    },
+    transferToSelfHosted: async ({ body }, { project, caller }) => {
+      const cloud = deps.neighbours.cloud ?? fail('cloud_not_linked')
+      return { data: await cloud.transferToSelfHosted(project, { withData: body.withData ?? false }, caller) }
+    },
+  }
+}
+
+/** The body names the project, so what the guard does for a path is done here: organisation, token, then level. */
+async function writableProject(projectId: string, caller: Caller, deps: ProjectsDeps): Promise<ProjectRow> {
+  const { organizationId, projectIds, role } = caller
+  const isReachable = !projectId.includes('\0') && (!projectIds || projectIds.has(projectId))
+  const project = isReachable ? await findProject(deps.database.db, organizationId, projectId) : undefined
+  if (!project) fail('not_found')
+  const level = (await deps.gatekeeper.grantedLevel(caller, projectId)) ?? levelOfRole[role]
+  if (!reaches(level, 'write')) fail('forbidden', { permission: 'project:write', words: 'This needs write on the project' })
+  return project
+}
+
+async function allProjects(caller: Caller, deps: ProjectsDeps) {
+  const found: Awaited<ReturnType<typeof showProjects>> = []
+  let cursor: string | null | undefined
+  do {
+    const query = { limit: 500, onlyIds: caller.projectIds, ...(cursor ? { cursor } : {}) }
+    const { rows, nextCursor } = await listProjects(deps.database.db, caller.organizationId, query)
+    found.push(...(await showProjects(rows, deps)))
+    cursor = nextCursor
+  } while (cursor)
+  return found
+}
+
+async function ownHostname(project: ProjectRow, hostname: string, { database, settings }: ProjectsDeps): Promise<string> {
+  const domains = (await domainsOf(database.db, [project.id])).get(project.id) ?? []
+  const own = [freeHostname(project, settings.baseDomain), ...domains.map((domain) => domain.hostname)]
+  if (!own.includes(hostname)) refuse('domain', `must be one of the project's own: ${own.join(', ')}`)
+  return hostname
+}
+
+function refuseDeleting({ deletingSince }: ProjectRow): void {
+  if (deletingSince !== null) fail('conflict', { words: 'The project is being deleted' })
+}

@@ -1,0 +1,20 @@
+import type { contract } from '@berth/contract'
+import type { Handlers } from '../../http/handler.ts'
+import type { ProjectsDeps } from './deps.ts'
+
+type DeploymentHandlers = Pick<Handlers<typeof contract.projects>, 'listDeployments' | 'openDeploymentSession'>
+
+/** The project's view of its deployments, which live in the module above. */
+export function deploymentHandlers({ neighbours, streamTokens }: ProjectsDeps): DeploymentHandlers {
+  return {
+    listDeployments: async ({ query }, { project }) =>
+      (await neighbours.deployments?.list(project.id, query)) ?? { data: [], nextCursor: null },
+    openDeploymentSession: async (_, { project, caller }) => {
+      const newest = await neighbours.deployments?.newest(project.id)
+      if (!newest) return { data: null }
+      const streamUrl = `/api/deployments/${newest.id}/stream`
+      const { token, expiresAt } = await streamTokens.mint(streamUrl, caller)
+      return { data: { deploymentId: newest.id, status: newest.status, streamUrl, token, expiresAt } }
+    },
+  }
+}

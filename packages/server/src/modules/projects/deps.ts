@@ -1,0 +1,34 @@
+import type { Config } from '../../config.ts'
+import type { Clock } from '../../db/clock.ts'
+import type { Log } from '../../db/log.ts'
+import type { Database } from '../../db/open.ts'
+import type { Gatekeeper } from '../../http/guard.ts'
+import type { Scrubber } from '../../secrets/scrubber.ts'
+import type { SecretBox } from '../../secrets/secret-box.ts'
+import type { StreamTokens } from '../access/index.ts'
+import type { Neighbours } from './neighbours.ts'
+
+export interface ProjectsDeps {
+  database: Database
+  clock: Clock
+  log: Log
+  secretBox: SecretBox
+  scrubber: Scrubber
+  gatekeeper: Pick<Gatekeeper, 'grantedLevel'>
+  streamTokens: StreamTokens
+  settings: ProjectsSettings
+  /** Where browsers reach this instance, without a slash at the end. */
+  publicUrl: () => string
+  /** Filled in by those who assemble the instance, once the modules above exist. */
+  neighbours: Neighbours
+}
+
+export type ProjectsSettings = Pick<
+  Config,
+  'mode' | 'host' | 'baseDomain' | 'edgePort' | 'edgeTlsPort' | 'projectRoots' | 'github'
+>
+
+export const nowOf = ({ clock }: Pick<ProjectsDeps, 'clock'>): number => clock.now().getTime()
+
+export const iso = (millis: number): string => new Date(millis).toISOString()
+export const isoOrNull = (millis: number | null): string | null => (millis === null ? null : iso(millis))

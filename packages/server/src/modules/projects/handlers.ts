@@ -1,0 +1,14 @@
+import type { contract } from '@berth/contract'
+import type { Handlers } from '../../http/handler.ts'
+import { coreHandlers } from './core-handlers.ts'
+import type { Deletion } from './deletion.ts'
+import { deploymentHandlers } from './deployment-handlers.ts'
+import type { ProjectsDeps } from './deps.ts'
+import { settingsHandlers } from './settings-handlers.ts'
+
+/** One line for each file of handlers; together they serve every row of the projects table. */
+export const projectsHandlers = (deps: ProjectsDeps, deletion: Deletion): Partial<Handlers<typeof contract.projects>> => ({
+  ...coreHandlers(deps, deletion),
+  ...settingsHandlers(deps),
+  ...deploymentHandlers(deps),
+})

@@ -1,0 +1,40 @@
+import type { CreateProject, UpdateProject } from '@berth/contract'
+import type { ProjectRow } from '../../db/tables/projects.ts'
+import type { Caller } from '../../http/handler.ts'
+import { openCloneToken } from './clone-token.ts'
+import { createProject, updateProject } from './create-project.ts'
+import { createDeletion } from './deletion.ts'
+import type { ProjectsDeps } from './deps.ts'
+import { openEnv } from './env.ts'
+import { projectsHandlers } from './handlers.ts'
+import { projectsLoaders } from './loaders.ts'
+import { powerJob } from './power.ts'
+import { showProject, showProjects } from './records.ts'
+
+export { environmentHostname, freeHostname } from './addresses.ts'
+export { changeProject, lockProject, type ProjectSignal, projectsTopic } from './change-project.ts'
+export type { ProjectsDeps } from './deps.ts'
+export type { OpenedEnv } from './env.ts'
+export type * from './neighbours.ts'
+export type * from './project-part.ts'
+export { remoteUrl, sourceKind } from './source.ts'
+
+/**
+ * A *project* is what the service builds and runs: a *source*, a config, *environments* with their *variables*, *domains*
+ * and a *status* that is derived from what is true. Modules above tell it what they know as its *neighbours*; what hangs on
+ * a project and must go with it is a *part*.
+ */
+export function createProjects(deps: ProjectsDeps) {
+  const deletion = createDeletion(deps)
+  return {
+    handlers: projectsHandlers(deps, deletion),
+    loaders: projectsLoaders(deps),
+    jobs: [deletion.job, powerJob(deps)],
+    create: (body: CreateProject, caller: Caller) => createProject(body, caller, deps),
+    update: (project: ProjectRow, body: UpdateProject) => updateProject(project, body, deps),
+    show: (row: ProjectRow) => showProject(row, deps),
+    showAll: (rows: readonly ProjectRow[]) => showProjects(rows, deps),
+    openEnv: (projectId: string, environment: string) => openEnv(projectId, environment, deps),
+    openCloneToken: (project: ProjectRow) => openCloneToken(project, deps),
+  }
+}

@@ -1,0 +1,103 @@
+import type { Deployment, DeploymentStatus, Project, ProjectRoute } from '@berth/contract'
+import type { ProjectRow } from '../../db/tables/projects.ts'
+import type { Caller } from '../../http/handler.ts'
+import type { ProjectPart } from './project-part.ts'
+
+/**
+ * What modules above this one tell it. Each is optional, and without it the answer is the truth of an instance that has
+ * no such module: nothing was deployed, nothing runs, no edge has taken a route, there is no cloud and no server.
+ */
+export interface Neighbours {
+  deployments?: DeploymentReader
+  runtime?: ProjectRuntime
+  edge?: EdgeRoutes
+  cloud?: CloudProjects
+  servers?: ServerDirectory
+  /** What hangs on a project, in the order in which it is to be removed. */
+  parts?: readonly ProjectPart[]
+}
+
+/** One deployment, as far as a project's record speaks of it. */
+export interface DeploymentFacts {
+  id: string
+  number: number
+  status: DeploymentStatus
+  /** Why it failed, in words. */
+  error: string | null
+  commit: string | null
+  image: string | null
+  sizeBytes: number | null
+  /** ISO 8601. */
+  builtAt: string | null
+}
+
+export interface DeploymentStanding {
+  newest: DeploymentFacts
+  /** The one that serves; the newest itself, or one before it. */
+  live: DeploymentFacts | null
+}
+
+export interface DeploymentQuery {
+  environment?: string
+  status?: DeploymentStatus
+  limit?: number
+  cursor?: string
+}
+
+export interface DeploymentReader {
+  /** Of production, for a page of projects in one look; a project that was never deployed is left out. */
+  standings(projectIds: readonly string[]): Promise<ReadonlyMap<string, DeploymentStanding>>
+  list(projectId: string, query: DeploymentQuery): Promise<{ data: Deployment[]; nextCursor: string | null }>
+  /** The newest one of any environment. */
+  newest(projectId: string): Promise<{ id: string; status: DeploymentStatus } | null>
+}
+
+export interface RunningState {
+  state: 'running' | 'sleeping' | 'unhealthy' | 'stopped'
+  reason: string | null
+  /** ISO 8601. */
+  startedAt: string | null
+  instances: number
+}
+
+export interface ProjectRuntime {
+  /** What runs projects here: `docker`, `process`, `swarm`. */
+  readonly driver: string
+  /** What of production runs; a project of which nothing was ever started is left out. */
+  states(projectIds: readonly string[]): Promise<ReadonlyMap<string, RunningState>>
+  /** Resolves when nothing of the project runs or is routed to any more. May be called again, also when nothing runs. */
+  takeOffline(projectId: string): Promise<void>
+  /** Starts what was live last and routes to it; does nothing where nothing was ever deployed. May be called again. */
+  bringOnline(projectId: string): Promise<void>
+}
+
+export type RouteStanding = Pick<ProjectRoute, 'tls' | 'state' | 'reason'>
+
+export interface EdgeRoutes {
+  /** By host name; one that the edge has not been told of is left out. */
+  standings(hostnames: readonly string[]): Promise<ReadonlyMap<string, RouteStanding>>
+  /** Hands the project's routes to the edge once more; resolves when it has taken or refused them. */
+  sync(projectId: string): Promise<void>
+  /** Where the edge listens, which is known once it does. */
+  ports(): { http: number; https: number | null }
+}
+
+export interface TransferOptions {
+  withData: boolean
+}
+
+export interface CloudProjects {
+  /** What lives in the cloud. Never fails because the cloud is away: then it says so and the list is empty. */
+  list(caller: Caller): Promise<{ linked: boolean; reachable: boolean; projects: Project[] }>
+  transferToCloud(project: ProjectRow, options: TransferOptions, caller: Caller): Promise<Transferred>
+  transferToSelfHosted(project: ProjectRow, options: TransferOptions, caller: Caller): Promise<Transferred>
+}
+
+export interface Transferred {
+  projectId: string
+  location: 'local' | 'cloud'
+}
+
+export interface ServerDirectory {
+  has(organizationId: string, serverId: string): Promise<boolean>
+}

@@ -1,0 +1,75 @@
+import type { ProjectRow } from '../../db/tables/projects.ts'
+import type { Bound } from '../../db/transaction.ts'
+import { fail } from '../../failure.ts'
+import { type JobKind, job } from '../../jobs/declare.ts'
+import { changeProject, lockProject } from './change-project.ts'
+import { nowOf, type ProjectsDeps } from './deps.ts'
+import { findAnyProject } from './store.ts'
+
+interface PowerPayload {
+  projectId: string
+}
+
+/** Makes what runs match what is recorded: the net below a process that dies, or a driver that fails, halfway. */
+const settlePower: JobKind<PowerPayload> = { kind: 'projects.settle-power' }
+const uniqueKey = (projectId: string) => `${settlePower.kind}:${projectId}`
+const netAfterMs = 60_000
+
+/** Recorded before anything stops, so that no push slips in between; undone when stopping fails. */
+export async function disableProject(project: ProjectRow, deps: ProjectsDeps): Promise<ProjectRow> {
+  const row = await record(project, false, deps)
+  try {
+    await deps.neighbours.runtime?.takeOffline(project.id)
+  } catch (error) {
+    deps.log.error({ err: error, projectId: project.id }, 'a project could not be taken offline')
+    // The net stays in the queue: part of the project may have stopped, and is to run again.
+    await record(project, true, deps)
+    fail('unavailable', { words: 'The project could not be stopped, so it stays enabled: try again', cause: error })
+  }
+  await settled(project.id, false, deps)
+  return row
+}
+
+/** Deploys are allowed from the moment it is recorded; a start that fails shows as the project's status and is tried again. */
+export async function enableProject(project: ProjectRow, deps: ProjectsDeps): Promise<ProjectRow> {
+  const row = await record(project, true, deps)
+  try {
+    await deps.neighbours.runtime?.bringOnline(project.id)
+    await settled(project.id, true, deps)
+  } catch (error) {
+    deps.log.error({ err: error, projectId: project.id }, 'a project could not be brought online')
+  }
+  return row
+}
+
+export const powerJob = (deps: ProjectsDeps) =>
+  job<PowerPayload, unknown>(settlePower.kind, {
+    deadlineMs: 10 * 60_000,
+    async run({ projectId }) {
+      const project = await findAnyProject(deps.database.db, projectId)
+      if (!project || project.deletingSince !== null) return
+      const { runtime } = deps.neighbours
+      await (project.enabled ? runtime?.bringOnline(projectId) : runtime?.takeOffline(projectId))
+    },
+  })
+
+function record(project: ProjectRow, enabled: boolean, deps: ProjectsDeps): Promise<ProjectRow> {
+  return changeProject(project, deps, async (current, bound) => {
+    if (deps.neighbours.runtime) await spreadNet(current.id, bound, new Date(nowOf(deps) + netAfterMs))
+    return (current.enabled === 1) === enabled ? null : { enabled }
+  })
+}
+
+/** Takes the net away, unless somebody has recorded the opposite meanwhile: then it is due at once. */
+async function settled(projectId: string, enabled: boolean, deps: ProjectsDeps): Promise<void> {
+  if (!deps.neighbours.runtime) return
+  await deps.database.transaction(async (bound) => {
+    await lockProject(bound, projectId)
+    await bound.cancelJob({ uniqueKey: uniqueKey(projectId) })
+    const current = await findAnyProject(bound.db, projectId)
+    if (current && (current.enabled === 1) !== enabled) await spreadNet(projectId, bound, deps.clock.now())
+  })
+}
+
+const spreadNet = (projectId: string, { enqueue }: Bound, runAt: Date) =>
+  enqueue(settlePower, { projectId }, { uniqueKey: uniqueKey(projectId), runAt })

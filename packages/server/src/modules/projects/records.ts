@@ -1,0 +1,120 @@
+import type { Project, ProjectConfig, ProjectInfo, ProjectRoute } from '@berth/contract'
+import type { DomainRow, ProjectRow } from '../../db/tables/projects.ts'
+import { freeHostname, routesOf, urlSettings } from './addresses.ts'
+import { iso, type ProjectsDeps } from './deps.ts'
+import type { DeploymentStanding, RouteStanding, RunningState } from './neighbours.ts'
+import { showSource } from './source.ts'
+import { statusOf } from './status.ts'
+import { domainsOf } from './store.ts'
+
+/** Rows as the contract shows them. A page costs one look at each neighbour, however long it is. */
+export async function showProjects(rows: readonly ProjectRow[], deps: ProjectsDeps): Promise<Project[]> {
+  const facts = await gatherFacts(rows, deps)
+  return rows.map((row) => recordOf(row, facts, deps))
+}
+
+export async function showProject(row: ProjectRow, deps: ProjectsDeps): Promise<Project> {
+  const [project] = await showProjects([row], deps)
+  return project as Project
+}
+
+export async function showRoutes(row: ProjectRow, deps: ProjectsDeps): Promise<ProjectRoute[]> {
+  return routesIn(row, await gatherFacts([row], deps), deps)
+}
+
+/** Runtime, build and source in detail. */
+export async function showInfo(row: ProjectRow, deps: ProjectsDeps): Promise<ProjectInfo> {
+  const facts = await gatherFacts([row], deps)
+  const { config, source, routes, status, statusReason } = recordOf(row, facts, deps)
+  const live = facts.deployments.get(row.id)?.live
+  const running = facts.running.get(row.id)
+  const { framework, packageManager, installCommand, buildCommand, startCommand, outputDirectory } = config
+  return {
+    id: row.id,
+    runtime: {
+      driver: deps.neighbours.runtime?.driver ?? null,
+      status,
+      statusReason,
+      deploymentId: live?.id ?? null,
+      url: routes.find(({ primary }) => primary)?.url ?? null,
+      port: config.port,
+      startedAt: running?.startedAt ?? null,
+      instances: running?.instances ?? 0,
+    },
+    build: {
+      ...{ framework, packageManager, installCommand, buildCommand, startCommand, outputDirectory },
+      image: live?.image ?? null,
+      sizeBytes: live?.sizeBytes ?? null,
+      builtAt: live?.builtAt ?? null,
+    },
+    source,
+  }
+}
+
+interface Facts {
+  domains: ReadonlyMap<string, DomainRow[]>
+  deployments: ReadonlyMap<string, DeploymentStanding>
+  running: ReadonlyMap<string, RunningState>
+  routes: ReadonlyMap<string, RouteStanding>
+}
+
+const nothing: ReadonlyMap<string, never> = new Map<string, never>()
+
+async function gatherFacts(rows: readonly ProjectRow[], { database, neighbours, settings }: ProjectsDeps): Promise<Facts> {
+  const ids = rows.map(({ id }) => id)
+  const { deployments, runtime, edge } = neighbours
+  const [domains, standings, running] = await Promise.all([
+    domainsOf(database.db, ids),
+    deployments?.standings(ids) ?? nothing,
+    runtime?.states(ids) ?? nothing,
+  ])
+  const hostnames = rows.flatMap((row) => [
+    freeHostname(row, settings.baseDomain),
+    ...(domains.get(row.id) ?? []).map(({ hostname }) => hostname),
+  ])
+  return { domains, deployments: standings, running, routes: (await edge?.standings(hostnames)) ?? nothing }
+}
+
+function recordOf(row: ProjectRow, facts: Facts, deps: ProjectsDeps): Project {
+  const deployments = facts.deployments.get(row.id)
+  const { id, organizationId, name, slug, type } = row
+  return {
+    ...{ id, organizationId, name, slug, type },
+    location: 'local',
+    config: configOf(row),
+    source: showSource(row, deployments?.live?.commit ?? null, deps.settings.github.webUrl),
+    routes: routesIn(row, facts, deps),
+    ...statusOf({
+      enabled: row.enabled === 1,
+      isBeingDeleted: row.deletingSince !== null,
+      deployments,
+      running: facts.running.get(id),
+    }),
+    enabled: row.enabled === 1,
+    createdAt: iso(row.createdAt),
+    updatedAt: iso(row.updatedAt),
+  }
+}
+
+const routesIn = (row: ProjectRow, facts: Facts, deps: ProjectsDeps): ProjectRoute[] =>
+  routesOf(row, {
+    domains: facts.domains.get(row.id) ?? [],
+    standings: facts.routes,
+    baseDomain: deps.settings.baseDomain,
+    urls: urlSettings(deps),
+  })
+
+function configOf(row: ProjectRow): ProjectConfig {
+  const { framework, packageManager, installCommand, buildCommand, startCommand, outputDirectory, rootDirectory } = row
+  const { dockerfilePath, composePath, buildImage, port, sleepMode, rollbackWindow, webhookDomain, serverId } = row
+  return {
+    ...{ framework, packageManager, installCommand, buildCommand, startCommand, outputDirectory, rootDirectory },
+    ...{ dockerfilePath, composePath, buildImage, port, sleepMode, rollbackWindow, webhookDomain, serverId },
+    healthCheck: row.healthCheck && JSON.parse(row.healthCheck),
+    volumes: JSON.parse(row.volumes),
+    services: JSON.parse(row.services),
+    resources: JSON.parse(row.resources),
+    autoDeploy: row.autoDeploy === 1,
+    previews: row.previews === 1,
+  }
+}

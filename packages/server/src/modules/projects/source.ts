@@ -1,0 +1,139 @@
+import type { ProjectSource, Service, UpdateProject } from '@berth/contract'
+import type { ProjectRow } from '../../db/tables/projects.ts'
+import {
+  FolderMissing,
+  FolderOutside,
+  FolderUnreadable,
+  NotAFolder,
+  resolveAllowed,
+} from '../../drivers/folder/allowed-folder.ts'
+import { RemoteRefused } from '../../drivers/git/git-errors.ts'
+import { parseRemote } from '../../drivers/git/remote.ts'
+import { refuse } from '../../failure.ts'
+import type { ProjectsDeps } from './deps.ts'
+import { providerOf, repoint, repositoryOf } from './git-remote.ts'
+import type { ProjectChanges } from './store.ts'
+
+export type SourceFields = Pick<
+  UpdateProject,
+  'gitProvider' | 'gitOwner' | 'gitRepo' | 'gitBranch' | 'gitUrl' | 'localPath' | 'uploadSessionId' | 'serverId'
+>
+type SourceRow = Pick<
+  ProjectRow,
+  'gitProvider' | 'gitOwner' | 'gitRepo' | 'gitBranch' | 'gitUrl' | 'localPath' | 'uploadSessionId' | 'services'
+>
+
+/** The provider decides where one is set; fields that belong to another kind of source wait in case it is chosen again. */
+export function sourceKind(row: SourceRow): ProjectSource['kind'] {
+  const { gitProvider, gitOwner, gitRepo, gitUrl, localPath, uploadSessionId, services } = row
+  if (gitProvider === 'upload' || (!gitProvider && uploadSessionId)) return 'upload'
+  if (localPath && (gitProvider === 'local' || !gitProvider)) return 'local'
+  if (gitProvider !== 'local' && (gitUrl || (gitOwner && gitRepo))) return 'git'
+  return hasImages(services) ? 'image' : 'none'
+}
+
+const hasImages = (services: string): boolean => (JSON.parse(services) as Service[]).some(({ image }) => image)
+
+/** `commit` is the one that serves. */
+export function showSource(row: SourceRow, commit: string | null, githubUrl: string): ProjectSource {
+  const kind = sourceKind(row)
+  const isGit = kind === 'git'
+  return {
+    kind,
+    provider: row.gitProvider,
+    owner: isGit ? row.gitOwner : null,
+    repo: isGit ? row.gitRepo : null,
+    branch: isGit ? row.gitBranch : null,
+    url: isGit ? remoteUrl(row, githubUrl) : null,
+    path: kind === 'local' ? row.localPath : null,
+    commit,
+  }
+}
+
+/** Where git fetches from; null where the provider's host is not known. */
+export function remoteUrl({ gitProvider, gitOwner, gitRepo, gitUrl }: SourceRow, githubUrl: string): string | null {
+  if (gitUrl) return gitUrl
+  if (!gitOwner || !gitRepo) return null
+  const host = gitProvider === 'github' ? githubUrl : gitProvider === 'gitlab' ? 'https://gitlab.com' : null
+  return host && `${host}/${gitOwner}/${gitRepo}.git`
+}
+
+/** The fields with what had to be asked of the machine: a folder that may be read, as its real path, and a server of the organisation. */
+export async function checkSource<Fields extends SourceFields>(
+  fields: Fields,
+  organizationId: string,
+  deps: ProjectsDeps,
+): Promise<Fields> {
+  const { gitUrl, localPath, serverId } = fields
+  if (serverId && !(await deps.neighbours.servers?.has(organizationId, serverId))) refuse('serverId', 'there is no such server')
+  return {
+    ...fields,
+    ...(gitUrl ? { gitUrl: checkedRemote(gitUrl, deps) } : {}),
+    ...(localPath ? { localPath: await allowedFolder(localPath, 'localPath', deps) } : {}),
+  }
+}
+
+function checkedRemote(gitUrl: string, { settings }: ProjectsDeps): string {
+  try {
+    const { scheme, url } = parseRemote(gitUrl)
+    // The loopback of a shared service is not the user's own machine.
+    if (scheme === 'http' && settings.mode === 'cloud') throw new RemoteRefused('is not encrypted; use https')
+    return url
+  } catch (error) {
+    if (error instanceof RemoteRefused) refuse('gitUrl', error.message)
+    throw error
+  }
+}
+
+/** The columns of the source fields that are named, which have been checked. */
+export function sourceColumns(fields: SourceFields, current: SourceRow | null): ProjectChanges {
+  const provider = chosenProvider(fields, current)
+  const columns: ProjectChanges = provider === undefined ? {} : { gitProvider: provider }
+  for (const field of ['gitBranch', 'localPath', 'uploadSessionId', 'serverId'] as const)
+    if (fields[field] !== undefined) columns[field] = fields[field]
+  return { ...columns, ...repositoryColumns(fields, current, provider) }
+}
+
+/** Naming a field of one kind of source chooses that kind. */
+function chosenProvider(fields: SourceFields, current: SourceRow | null): string | null | undefined {
+  if (fields.gitProvider !== undefined) return fields.gitProvider
+  const git = fields.gitUrl || fields.gitOwner || fields.gitRepo
+  const named = [git && 'git', fields.localPath && 'local', fields.uploadSessionId && 'upload'].filter(Boolean)
+  if (named.length > 1) refuse('gitProvider', `is required to choose between ${named.join(' and ')}`)
+  if (fields.uploadSessionId) return 'upload'
+  if (fields.localPath) return 'local'
+  if (fields.gitUrl) return providerOf(fields.gitUrl)
+  if (!git) return undefined
+  const known = current?.gitProvider
+  return known && known !== 'local' && known !== 'upload' ? known : 'github'
+}
+
+/** The URL and the names say the same: what is given decides, the other follows. */
+function repositoryColumns(
+  { gitOwner, gitRepo, gitUrl }: SourceFields,
+  current: SourceRow | null,
+  provider: string | null | undefined,
+): ProjectChanges {
+  const names = { ...(gitOwner === undefined ? {} : { gitOwner }), ...(gitRepo === undefined ? {} : { gitRepo }) }
+  if (gitUrl) {
+    const found = repositoryOf(gitUrl)
+    return { gitUrl, gitOwner: found?.owner ?? null, gitRepo: found?.repo ?? null, ...names }
+  }
+  if (gitUrl === null || Object.keys(names).length === 0) return gitUrl === null ? { gitUrl, ...names } : {}
+  const owner = gitOwner ?? current?.gitOwner
+  const repo = gitRepo ?? current?.gitRepo
+  const staysAtHost = current?.gitUrl && owner && repo && (provider === undefined || provider === current.gitProvider)
+  return { ...names, gitUrl: staysAtHost ? repoint(current.gitUrl as string, { owner, repo }) : null }
+}
+
+/** The real path of a folder below the roots that this instance may read; anything else is a 400 that names the field. */
+export async function allowedFolder(path: string, field: string, { settings }: Pick<ProjectsDeps, 'settings'>): Promise<string> {
+  if (settings.mode === 'cloud') refuse(field, 'is only for self-hosted instances')
+  try {
+    return await resolveAllowed(path, settings.projectRoots)
+  } catch (error) {
+    const refused = [FolderOutside, FolderMissing, NotAFolder, FolderUnreadable].find((kind) => error instanceof kind)
+    if (refused) refuse(field, (error as Error).message)
+    throw error
+  }
+}

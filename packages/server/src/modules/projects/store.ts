@@ -1,0 +1,188 @@
+import { type Insertable, type RawBuilder, type SqlBool, sql, type Updateable } from 'kysely'
+import { type Page, page } from '../../db/pages.ts'
+import { preparedQuery } from '../../db/prepared.ts'
+import type { Db } from '../../db/schema.ts'
+import type {
+  DomainRow,
+  EnvironmentRow,
+  EnvironmentsTable,
+  EnvVariableRow,
+  ProjectRow,
+  ProjectsTable,
+} from '../../db/tables/projects.ts'
+
+/** All SQL of projects, their environments, variables and domains. What names a project names its organisation too. */
+
+export type NewProject = Insertable<ProjectsTable>
+export type ProjectChanges = Omit<Updateable<ProjectsTable>, 'id' | 'organizationId'>
+
+const projectById = preparedQuery((db, { organizationId, id }: { organizationId: string; id: string }) =>
+  db.selectFrom('projects').selectAll().where('id', '=', id).where('organizationId', '=', organizationId),
+)
+
+export const findProject = (db: Db, organizationId: string, id: string): Promise<ProjectRow | undefined> =>
+  projectById.first(db, { organizationId, id })
+
+/** For durable work, whose payload is the id alone. */
+export const findAnyProject = (db: Db, id: string): Promise<ProjectRow | undefined> =>
+  db.selectFrom('projects').selectAll().where('id', '=', id).executeTakeFirst()
+
+export interface ProjectsQuery {
+  limit?: number
+  cursor?: string
+  q?: string
+  /** null: every project of the organisation. */
+  onlyIds?: ReadonlySet<string> | null
+}
+
+/** Newest first; a page is a walk along the index, however many projects there are. */
+export function listProjects(db: Db, organizationId: string, query: ProjectsQuery): Promise<Page<ProjectRow>> {
+  const { limit = 100, cursor, q, onlyIds } = query
+  if (onlyIds?.size === 0) return Promise.resolve({ rows: [], nextCursor: null })
+  let found = db.selectFrom('projects').selectAll().where('organizationId', '=', organizationId)
+  if (onlyIds) found = found.where('id', 'in', [...onlyIds])
+  if (q) found = found.where(({ or }) => or([contains('name', q), contains('slug', q)]))
+  return page(found, { limit, cursor, by: ['createdAt', 'id'], direction: 'desc' })
+}
+
+/** Whatever the case of ASCII letters, which is all that SQLite's lower() knows; other letters as they are written. */
+function contains(field: 'name' | 'slug', q: string): RawBuilder<SqlBool> {
+  const like = (text: string) => `%${text.replace(/[\\%_]/g, '\\$&')}%`
+  const column = sql.ref(field)
+  return sql<SqlBool>`(lower(${column}) like ${like(q.toLowerCase())} escape '\\' or ${column} like ${like(q)} escape '\\')`
+}
+
+/** Undefined when the slug is taken; the transaction goes on. */
+export async function insertProject(db: Db, row: NewProject): Promise<ProjectRow | undefined> {
+  return db
+    .insertInto('projects')
+    .values(row)
+    .onConflict((conflict) => conflict.column('slug').doNothing())
+    .returningAll()
+    .executeTakeFirst()
+}
+
+export const updateProject = (db: Db, id: string, changes: ProjectChanges): Promise<ProjectRow> =>
+  db.updateTable('projects').set(changes).where('id', '=', id).returningAll().executeTakeFirstOrThrow()
+
+/** What belongs to it goes by the foreign keys; grants have none, since access lies below. */
+export async function deleteProject(db: Db, id: string): Promise<void> {
+  await db.deleteFrom('grants').where('projectId', '=', id).execute()
+  await db.deleteFrom('projects').where('id', '=', id).execute()
+}
+
+export async function takenSlugs(db: Db, slugs: readonly string[]): Promise<Set<string>> {
+  const rows = await db.selectFrom('projects').select('slug').where('slug', 'in', slugs).execute()
+  return new Set(rows.map(({ slug }) => slug))
+}
+
+// Environments
+
+const environmentsOf = (db: Db, projectId: string) => db.selectFrom('environments').selectAll().where('projectId', '=', projectId)
+
+/** In the order of their making, in which production is always the first. */
+export const listEnvironments = (db: Db, projectId: string, { limit = 100, cursor }: { limit?: number; cursor?: string }) =>
+  page(environmentsOf(db, projectId), { limit, cursor, by: ['createdAt', 'id'], direction: 'asc' })
+
+export const allEnvironments = (db: Db, projectId: string): Promise<EnvironmentRow[]> =>
+  environmentsOf(db, projectId).orderBy('createdAt').orderBy('id').execute()
+
+export const findEnvironment = (db: Db, projectId: string, slug: string): Promise<EnvironmentRow | undefined> =>
+  environmentsOf(db, projectId).where('slug', '=', slug).executeTakeFirst()
+
+export async function newestEnvironmentAt(db: Db, projectId: string): Promise<number> {
+  const row = await db
+    .selectFrom('environments')
+    .select(({ fn }) => fn.max('createdAt').as('createdAt'))
+    .where('projectId', '=', projectId)
+    .executeTakeFirst()
+  return row?.createdAt ?? 0
+}
+
+/** False when the project has an environment of that slug. */
+export async function insertEnvironment(db: Db, row: Insertable<EnvironmentsTable>): Promise<boolean> {
+  const { numInsertedOrUpdatedRows } = await db
+    .insertInto('environments')
+    .values(row)
+    .onConflict((conflict) => conflict.columns(['projectId', 'slug']).doNothing())
+    .executeTakeFirst()
+  return numInsertedOrUpdatedRows === 1n
+}
+
+// Environment variables
+
+export const listVariables = (db: Db, projectId: string, environment: string): Promise<EnvVariableRow[]> =>
+  db.selectFrom('envVariables').selectAll().where('projectId', '=', projectId).where('environment', '=', environment).execute()
+
+export const allVariableNames = (db: Db, projectId: string) =>
+  db
+    .selectFrom('envVariables')
+    .select(['environment', 'key'])
+    .where('projectId', '=', projectId)
+    .orderBy('environment')
+    .orderBy('key')
+    .execute()
+
+export const upsertVariable = (db: Db, row: EnvVariableRow): Promise<unknown> =>
+  db
+    .insertInto('envVariables')
+    .values(row)
+    .onConflict((conflict) =>
+      conflict
+        .columns(['projectId', 'environment', 'key'])
+        .doUpdateSet({ value: row.value, isSecret: row.isSecret, updatedAt: row.updatedAt }),
+    )
+    .execute()
+
+export async function deleteVariables(db: Db, projectId: string, environment: string, keys: readonly string[]): Promise<void> {
+  if (keys.length === 0) return
+  await db
+    .deleteFrom('envVariables')
+    .where('projectId', '=', projectId)
+    .where('environment', '=', environment)
+    .where('key', 'in', keys)
+    .execute()
+}
+
+// Domains
+
+/** Of a page of projects at once, in the order of their making. */
+export async function domainsOf(db: Db, projectIds: readonly string[]): Promise<Map<string, DomainRow[]>> {
+  if (projectIds.length === 0) return new Map()
+  const rows = await db
+    .selectFrom('domains')
+    .selectAll()
+    .where('projectId', 'in', projectIds)
+    .orderBy('projectId')
+    .orderBy('createdAt')
+    .orderBy('id')
+    .execute()
+  return Map.groupBy(rows, ({ projectId }) => projectId)
+}
+
+export const findDomain = (db: Db, hostname: string): Promise<DomainRow | undefined> =>
+  db.selectFrom('domains').selectAll().where('hostname', '=', hostname).executeTakeFirst()
+
+/** False when the host name is connected already. */
+export async function insertDomain(db: Db, row: DomainRow): Promise<boolean> {
+  const { numInsertedOrUpdatedRows } = await db
+    .insertInto('domains')
+    .values(row)
+    .onConflict((conflict) => conflict.column('hostname').doNothing())
+    .executeTakeFirst()
+  return numInsertedOrUpdatedRows === 1n
+}
+
+/** null: none of them, so that the free route is the primary one. */
+export async function makePrimary(db: Db, projectId: string, domainId: string | null): Promise<void> {
+  await db.updateTable('domains').set({ isPrimary: 0 }).where('projectId', '=', projectId).where('isPrimary', '=', 1).execute()
+  if (domainId) await db.updateTable('domains').set({ isPrimary: 1 }).where('id', '=', domainId).execute()
+}
+
+// What other files of this module keep, for the deletion's list
+
+export const allRules = (db: Db, projectId: string) =>
+  db.selectFrom('routeRules').select(['id', 'kind']).where('projectId', '=', projectId).orderBy('createdAt').execute()
+
+export const findUpload = (db: Db, id: string) =>
+  db.selectFrom('uploadSessions').select(['id', 'sizeBytes']).where('id', '=', id).executeTakeFirst()
