@@ -98,7 +98,7 @@ describe('tail', () => {
         await store.append('prj_a', 'runtime', [line(message)])
         expect(messages(await store.tail('prj_a', 'runtime', { limit: 1 }))).toEqual([message])
       }),
-      { numRuns: 50 },
+      { numRuns: 25 },
     )
   })
 

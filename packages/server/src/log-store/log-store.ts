@@ -107,7 +107,7 @@ class OpenStreams {
       maxBytesPerProject: 64 * megabyte,
       segmentBytes: 2 * megabyte,
       flushMs: 50,
-      maxPendingBytes: 16 * megabyte,
+      maxPendingBytes: 8 * megabyte,
       maxOpenStreams: 128,
       now: Date.now,
       onError: () => undefined,
@@ -167,21 +167,22 @@ class OpenStreams {
 
   #enter(projectId: string, kind: LogKind): OpenStream {
     if (this.#closed) throw new Error('The log store is closed')
-    const folder = join(this.#folderOf(projectId), kind)
     const key = `${projectId}/${kind}`
-    const entry = this.#open.get(key) ?? this.#openStream(projectId, kind, folder)
+    const entry = this.#open.get(key) ?? this.#openStream(projectId, kind)
     this.#open.delete(key)
     this.#open.set(key, entry)
     entry.users++
     return entry
   }
 
-  #openStream(projectId: string, kind: LogKind, folder: string): OpenStream {
+  #openStream(projectId: string, kind: LogKind): OpenStream {
+    const folder = join(this.#folderOf(projectId), kind)
     const { maxBytesPerProject, segmentBytes, flushMs, now, onError } = this.#settings
     const maxBytes = Math.floor(maxBytesPerProject * shares[kind])
     const opening = Promise.resolve(this.#removing.get(projectId)?.catch(() => undefined)).then(() =>
       LogStream.open({
         folder,
+        kind,
         maxBytes,
         segmentBytes: Math.min(segmentBytes, Math.floor(maxBytes / 8)),
         flushMs,

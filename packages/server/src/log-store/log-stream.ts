@@ -5,6 +5,7 @@ import { SegmentList, type SegmentSettings } from './segment-list.ts'
 import type { Cursor, Wanted } from './segment-reader.ts'
 
 export interface StreamSettings extends SegmentSettings {
+  kind: LogKind
   flushMs: number
   now: () => number
   budget: PendingBudget
@@ -22,6 +23,9 @@ export interface TailOptions {
 
 /** Large enough that a stream under load writes seldom. */
 const flushAtBytes = 256 * 1024
+/** Where appending to one stream waits, and where it drops lines of those who do not wait. */
+const waitAtBytes = 1024 * 1024
+const dropAtBytes = 4 * 1024 * 1024
 const retryMs = 1000
 
 /** The log of one project and kind: lines waiting to be written, its segments, and those who follow it. */
@@ -56,14 +60,15 @@ export class LogStream {
   /** Resolves when there is room for more. Who does not wait loses lines once the bound is reached, with a line that says so. */
   async append(entries: readonly NewEntry<LogKind>[]): Promise<void> {
     if (this.#ended) return
-    const { budget, flushMs } = this.#settings
     for (const entry of entries) {
       this.#tellDropped()
-      if (budget.isExhausted) this.#dropped = { count: (this.#dropped?.count ?? 0) + 1, last: entry }
+      if (this.#isExhausted) this.#dropped = { count: (this.#dropped?.count ?? 0) + 1, last: entry }
       else this.#hold(entry)
     }
-    if (this.#pendingBytes >= flushAtBytes || budget.isFull) await this.#flushIfFull()
-    else if (this.#pending.length > 0) this.#flushIn(flushMs)
+    const mustWait = this.#pendingBytes >= waitAtBytes || this.#settings.budget.isFull
+    if (mustWait) await this.flush().catch(() => undefined)
+    else if (this.#pendingBytes >= flushAtBytes) void this.flush().catch(() => undefined)
+    else if (this.#pending.length > 0) this.#flushIn(this.#settings.flushMs)
   }
 
   /** Everything appended so far is in the file afterwards, where it outlives this process. */
@@ -154,10 +159,14 @@ export class LogStream {
   #hold(entry: NewEntry<LogKind>): void {
     const now = this.#settings.now()
     this.#lastId = Math.max(this.#lastId + 1, now * 1000)
-    const line = toLine(this.#lastId, entry, now)
+    const line = toLine(this.#settings.kind, this.#lastId, entry, now)
     this.#pending.push(line)
     this.#pendingBytes += line.length
     this.#settings.budget.add(line.length)
+  }
+
+  get #isExhausted(): boolean {
+    return this.#pendingBytes >= dropAtBytes || this.#settings.budget.isExhausted
   }
 
   #release(lines: readonly string[]): void {
@@ -173,11 +182,6 @@ export class LogStream {
 
   #flushIn(ms: number): void {
     this.#timer ??= setTimeout(() => void this.flush().catch(() => undefined), ms)
-  }
-
-  async #flushIfFull(): Promise<void> {
-    const written = this.flush().catch(() => undefined)
-    if (this.#settings.budget.isFull) await written
   }
 
   /** What cannot be written now is still tried later, and must not keep what is written from being read. */
@@ -207,7 +211,7 @@ export class LogStream {
 
   /** Stands where the lines would have been. */
   #tellDropped(): void {
-    if (!this.#dropped || this.#settings.budget.isExhausted) return
+    if (!this.#dropped || this.#isExhausted) return
     const { count, last } = this.#dropped
     this.#dropped = null
     const words = `${count} lines were dropped: they came faster than they could be written`

@@ -1,7 +1,7 @@
 import { type FileHandle, open } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { constants, zstdCompress, zstdDecompress } from 'node:zlib'
-import { idOfLine, parseLine } from './log-entry.ts'
+import { factsOfLine } from './log-entry.ts'
 import { plainBlocks } from './plain-segment.ts'
 import { type Block, readRange } from './segment.ts'
 
@@ -19,8 +19,8 @@ interface PackedBlock {
   position: number
   bytes: number
   plainBytes: number
-  firstId: string
-  lastId: string
+  firstId: number
+  lastId: number
   earliest: number
   latest: number
 }
@@ -89,16 +89,15 @@ function indexFrame(index: PackedIndex): Buffer {
 
 /** Null for a block without a single good line. */
 function factsOf(text: string, deployments: Set<string>): Pick<PackedBlock, 'firstId' | 'lastId' | 'earliest' | 'latest'> | null {
-  const facts = { firstId: '', lastId: '', earliest: Number.POSITIVE_INFINITY, latest: Number.NEGATIVE_INFINITY }
+  const facts = { firstId: 0, lastId: 0, earliest: Number.POSITIVE_INFINITY, latest: Number.NEGATIVE_INFINITY }
   for (const line of text.split('\n')) {
-    const entry = line === '' ? null : parseLine(line)
-    if (!entry) continue
-    const time = Date.parse(entry.time)
-    facts.firstId ||= idOfLine(line)
-    facts.lastId = idOfLine(line)
-    facts.earliest = Math.min(facts.earliest, time)
-    facts.latest = Math.max(facts.latest, time)
-    if (entry.deploymentId && deployments.size <= mostListedDeployments) deployments.add(entry.deploymentId)
+    const found = factsOfLine(line)
+    if (!found) continue
+    facts.firstId ||= found.id
+    facts.lastId = found.id
+    facts.earliest = Math.min(facts.earliest, found.time)
+    facts.latest = Math.max(facts.latest, found.time)
+    if (found.deploymentId !== null && deployments.size <= mostListedDeployments) deployments.add(found.deploymentId)
   }
-  return facts.firstId === '' ? null : facts
+  return facts.firstId === 0 ? null : facts
 }

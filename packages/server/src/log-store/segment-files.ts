@@ -49,7 +49,7 @@ export async function packSegment(segment: Segment, folder: string): Promise<Pac
     ...segment,
     form: 'packed',
     bytes,
-    lastId: Number(index.blocks.at(-1)!.lastId),
+    lastId: index.blocks.at(-1)!.lastId,
     times: timesOf(index),
   }
   packed.path = packedPath(folder, packed)

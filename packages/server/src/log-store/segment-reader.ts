@@ -82,8 +82,7 @@ export class SegmentReader {
     const { deployment } = wanted.filter
     if (deployment && index.deployments && !index.deployments.includes(deployment)) return
     const blocks = index.blocks.filter(
-      ({ firstId, lastId, latest }) =>
-        Number(lastId) > wanted.afterId && Number(firstId) < wanted.beforeId && latest >= wanted.since,
+      ({ firstId, lastId, latest }) => lastId > wanted.afterId && firstId < wanted.beforeId && latest >= wanted.since,
     )
     for (const block of backward ? blocks.reverse() : blocks) {
       try {
