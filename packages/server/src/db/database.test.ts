@@ -1,3 +1,5 @@
+import { statSync } from 'node:fs'
+import path from 'node:path'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { insertJob } from '../jobs/enqueue.ts'
@@ -156,6 +158,50 @@ describeOnEachDatabase('a database', (open, databaseKind) => {
     for (let i = 0; i < 3; i++) await database.transaction(({ enqueue }) => enqueue(kind, {}))
     const result = await database.db.updateTable('jobs').set({ priority: 1 }).executeTakeFirst()
     expect(result.numUpdatedRows).toBe(3n)
+  })
+
+  test('two transactions that block each other are untangled: one is run again, and both pass', async (context) => {
+    if (databaseKind === 'sqlite') context.skip('SQLite has one writer at a time')
+    const database = await open()
+    const bothHoldOne = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const
+    let runs = 0
+    const cross = (mine: 0 | 1) =>
+      database.transaction(async ({ lock }) => {
+        runs++
+        await lock(`row ${mine}`)
+        bothHoldOne[mine].resolve()
+        await bothHoldOne[1 - mine]?.promise
+        await lock(`row ${1 - mine}`)
+        return mine
+      })
+    expect(await Promise.all([cross(0), cross(1)])).toEqual([0, 1])
+    expect(runs).toBe(3)
+  })
+
+  test('a connection that dies inside a transaction fails that transaction and nothing else', async (context) => {
+    if (databaseKind === 'sqlite') context.skip('SQLite has no connection to lose')
+    const database = await open()
+    const inside = Promise.withResolvers<number>()
+    const killed = Promise.withResolvers<void>()
+    const failing = database.transaction(async ({ db, enqueue }) => {
+      const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(db)
+      inside.resolve(rows[0]?.pid as number)
+      await killed.promise
+      await enqueue(kind, {})
+    })
+    await sql`select pg_terminate_backend(${await inside.promise})`.execute(database.db)
+    // Long enough for the news to arrive between two queries, where only the client itself hears it.
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    killed.resolve()
+    await expect(failing).rejects.toThrow(/connection|terminat|not queryable/i)
+    await database.transaction(({ enqueue }) => enqueue(kind, {}))
+    expect(await countJobs(database)).toBe(1)
+  })
+
+  test('the file is readable by its owner alone', async (context) => {
+    if (databaseKind === 'postgres') context.skip('PostgreSQL guards its own files')
+    const { settings } = await open()
+    for (const name of ['berth.db', 'berth.db-wal']) expect(statSync(path.join(settings.folder, name)).mode & 0o077).toBe(0)
   })
 
   test('a newer schema is refused with one line that names both versions', async () => {

@@ -27,6 +27,8 @@ export type IdPrefix =
   | 'ses'
   | 'sch'
   | 'grt'
+  | 'ins'
+  | 'vol'
 
 /** A prefix that says what it names, and 100 random bits: it is no secret, but nobody guesses one. */
 export function newId(prefix: IdPrefix): string {

@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync } from 'node:fs'
 import path from 'node:path'
 import { type Dialect, Kysely } from 'kysely'
 import { memorySignals } from '../signals/memory.ts'
@@ -62,8 +62,10 @@ async function partsOf({ url, folder }: DatabaseSettings, log: Log): Promise<Par
   return { kind: 'postgres', ...postgresParts(url, log), openSignals: () => postgresSignals(url, log) }
 }
 
-/** The folder holds the control plane's whole state: it is for its owner alone. */
+/** It is the control plane's whole state: for its owner alone, and SQLite gives the files beside it the same mode. */
 function sqliteFile(folder: string): string {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
-  return path.join(folder, 'berth.db')
+  const file = path.join(folder, 'berth.db')
+  closeSync(openSync(file, 'a', 0o600))
+  return file
 }

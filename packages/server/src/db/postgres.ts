@@ -22,6 +22,8 @@ export function postgresParts(url: string, log: Log): PostgresParts {
   })
   // Without a listener, a server that restarts while a client is idle would end this process.
   pool.on('error', (error) => log.warn({ err: error }, 'an idle PostgreSQL connection was lost'))
+  // The same holds between two queries of a transaction, where the pool does not listen; the next query fails anyway.
+  pool.on('connect', (client) => client.on('error', () => {}))
   const statementNames = new Map<string, string>()
   return {
     dialect: new BerthPostgresDialect({

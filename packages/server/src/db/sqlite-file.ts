@@ -2,6 +2,8 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlit
 import { storedValue } from './columns.ts'
 
 const cachedStatements = 500
+/** A commit is on the disk before it is acknowledged; the log of commits shrinks again after a flood. */
+const writerSettings = 'pragma journal_mode = wal; pragma synchronous = full; pragma journal_size_limit = 67108864'
 
 interface Statement {
   prepared: StatementSync
@@ -27,7 +29,7 @@ export class SqliteFile {
       enableDoubleQuotedStringLiterals: false,
       timeout: 5_000,
     })
-    if (!options.readOnly) this.#database.exec('pragma journal_mode = wal; pragma synchronous = full')
+    if (!options.readOnly) this.#database.exec(writerSettings)
   }
 
   get inTransaction(): boolean {

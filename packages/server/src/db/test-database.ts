@@ -28,13 +28,17 @@ export async function openTestDatabase(options: TestDatabaseOptions = {}): Promi
   const place = (options.kind ?? testDatabaseKind()) === 'postgres' ? await createPostgresDatabase() : undefined
   const settings = { folder, ...(place && { url: place.url }) }
   const openAgain = ({ clock, log }: TestDatabaseOptions = {}) => openDatabase({ ...settings, ...(clock && { clock }) }, log)
-  const database = await openAgain(options)
-  const close = async () => {
-    await database.close()
+  const remove = async () => {
     await place?.drop()
     await rm(folder, { recursive: true, force: true })
   }
-  return { ...database, close, openAgain, settings }
+  try {
+    const database = await openAgain(options)
+    return { ...database, close: () => database.close().then(remove), openAgain, settings }
+  } catch (error) {
+    await remove()
+    throw error
+  }
 }
 
 /** In memory where the machine has such a folder: every commit waits for the disk, and a test needs no power cut survived. */

@@ -67,7 +67,7 @@ function bind(tx: Tx, kind: 'sqlite' | 'postgres', clock: Clock, outbox: [string
       return cancelled
     },
     async schedule(schedule) {
-      wake()
+      wake({ schedules: true })
       return await setSchedule(tx, clock.now(), schedule)
     },
     unschedule: (key) => removeSchedule(tx, key),

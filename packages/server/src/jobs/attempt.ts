@@ -43,10 +43,15 @@ export class Attempt<Deps> {
     await this.#record(ending)
   }
 
-  /** The grace of a shutdown is over: whatever the run still does, the job goes back into the queue. */
+  /** The grace of a shutdown is over: whatever the run still does, the job goes back into the queue. Never throws. */
   async handBack(): Promise<void> {
+    const { database, clock, log } = this.#parts
     this.#over = true
-    await endAttempt(this.#parts.database, this.row, { as: 'handed back' }, this.#parts.clock.now())
+    try {
+      await endAttempt(database, this.row, { as: 'handed back' }, clock.now())
+    } catch (error) {
+      log.error({ err: error, jobId: this.row.id, kind: this.row.kind }, 'a job could not be handed back')
+    }
   }
 
   async #work(): Promise<Ending> {

@@ -21,9 +21,9 @@ export interface Enqueued {
   isNew: boolean
 }
 
-/** Signal of `jobsTopic`: something may be due that was not before. */
+/** Tells the workers that something may be due that was not before, or that a running job is to be aborted. */
 export const jobsTopic = 'jobs'
-export type JobsSignal = { due: true } | { cancel: string }
+export type JobsSignal = { due: true } | { schedules: true } | { cancel: string }
 
 /** Writes the row. Use `jobs.enqueue` or a transaction's `enqueue`, which also wake the workers. */
 export async function insertJob<Payload>(

@@ -1,11 +1,15 @@
 import { randomUUID } from 'node:crypto'
-import { isReread, type Signals } from '../signals/signals.ts'
+import type { Millis } from '../db/columns.ts'
+import { isReread, type Reread, type Signals } from '../signals/signals.ts'
 import { Attempt, type AttemptParts } from './attempt.ts'
 import type { Job } from './declare.ts'
 import { type JobsSignal, jobsTopic } from './enqueue.ts'
 import { fireSchedules } from './fire-schedules.ts'
-import { claimNext, isGroupTaken, type LeasedRow, recoverDead, renewLeases, untilNextExpiry } from './lease.ts'
+import { beat } from './heartbeat.ts'
+import { claimNext, isGroupTaken, type LeasedRow, recoverDead, untilNextExpiry } from './lease.ts'
 import { Wakeup } from './wakeup.ts'
+
+const shortestSleepMs = 10
 
 export interface WorkerParts<Deps> extends AttemptParts<Deps> {
   signals: Signals
@@ -24,6 +28,9 @@ export class Worker<Deps> {
   readonly #wakeup = new Wakeup()
   /** Heard of since the last claim began; the job may be the one that is just being claimed. */
   readonly #recentCancels = new Set<string>()
+  /** By the monotonic clock. */
+  #lookAroundAt = 0
+  #nextSchedule: Millis = 0
   #idleWaiters: (() => void)[] = []
   #state: 'new' | 'started' | 'stopping' = 'new'
   #loop: Promise<void> | undefined
@@ -42,12 +49,8 @@ export class Worker<Deps> {
       const count = await recoverDead(database, { whose: 'all', except: [], now: clock.now() })
       if (count > 0) log.info({ count }, 'jobs of the process before are queued again')
     }
-    this.#unsubscribe = signals.subscribe<JobsSignal>(jobsTopic, (event) => {
-      if (isReread(event)) void this.#beat()
-      if ('cancel' in event) this.#abortJob(event.cancel)
-      else this.#wakeup.ring()
-    })
-    this.#heartbeat = setInterval(() => void this.#beat(), leaseMs / 3)
+    this.#unsubscribe = signals.subscribe<JobsSignal>(jobsTopic, (event) => this.#hear(event))
+    this.#heartbeat = setInterval(() => void beat(this.#parts, this.#attempts), leaseMs / 3)
     this.#loop = this.#work()
   }
 
@@ -74,6 +77,16 @@ export class Worker<Deps> {
     })
   }
 
+  #hear(event: JobsSignal | Reread): void {
+    if ('cancel' in event) this.#abortJob(event.cancel)
+    if ('schedules' in event) this.#nextSchedule = 0
+    if (isReread(event)) {
+      this.#lookAroundAt = 0
+      void beat(this.#parts, this.#attempts)
+    }
+    this.#wakeup.ring()
+  }
+
   async #work(): Promise<void> {
     let failures = 0
     while (this.#state === 'started') {
@@ -90,16 +103,36 @@ export class Worker<Deps> {
 
   /** Does what is due, then tells how long nothing will be, in milliseconds. */
   async #round(): Promise<number> {
-    const { database, jobs, clock, pollMs, log } = this.#parts
-    const except = [...this.#attempts.keys()]
-    await recoverDead(database, { whose: 'expired', except, now: clock.now() })
-    const nextSchedule = await fireSchedules(database, jobs, clock.now(), log)
+    const { clock } = this.#parts
+    if (performance.now() >= this.#lookAroundAt) await this.#lookAround()
+    if (clock.now().getTime() >= this.#nextSchedule) await this.#fireSchedules()
     await this.#claimAll()
     const upcoming = await this.#nextRunAt()
     const now = clock.now().getTime()
-    const expiry = await untilNextExpiry(database, [...this.#attempts.keys()])
-    const waits = [pollMs, expiry, nextSchedule && nextSchedule.getTime() - now, upcoming && upcoming - now]
-    return Math.max(0, Math.min(...waits.filter((ms) => ms !== undefined)))
+    return Math.max(0, Math.min(this.#lookAroundAt - performance.now(), this.#nextSchedule - now, upcoming - now))
+  }
+
+  /** For what no signal tells of: a control plane that died, or a signal that was lost. */
+  async #lookAround(): Promise<void> {
+    const { database, clock, pollMs } = this.#parts
+    const except = [...this.#attempts.keys()]
+    await recoverDead(database, { whose: 'expired', except, now: clock.now() })
+    const expiry = (await untilNextExpiry(database, except)) ?? pollMs
+    this.#lookAroundAt = performance.now() + Math.min(pollMs, Math.max(expiry, shortestSleepMs))
+    this.#nextSchedule = 0
+  }
+
+  async #fireSchedules(): Promise<void> {
+    const { database, jobs, clock, log } = this.#parts
+    // A change that is signalled from here on sets it back to 0.
+    this.#nextSchedule = Number.POSITIVE_INFINITY
+    try {
+      const next = await fireSchedules(database, jobs, clock.now(), log)
+      if (next) this.#nextSchedule = Math.min(this.#nextSchedule, next.getTime())
+    } catch (error) {
+      this.#nextSchedule = 0
+      throw error
+    }
   }
 
   /** Those who wait for idleness are told when a look that began with nothing running found nothing due. */
@@ -157,10 +190,10 @@ export class Worker<Deps> {
   }
 
   /** Of the kinds that have room; what is due already waits for its group, and its end rings. */
-  async #nextRunAt(): Promise<number | undefined> {
+  async #nextRunAt(): Promise<Millis> {
     const { database, clock } = this.#parts
     const kinds = this.#freeKinds()
-    if (kinds.length === 0) return undefined
+    if (kinds.length === 0) return Number.POSITIVE_INFINITY
     const row = await database.db
       .selectFrom('jobs')
       .select((eb) => eb.fn.min('runAt').as('runAt'))
@@ -168,34 +201,7 @@ export class Worker<Deps> {
       .where('kind', 'in', kinds)
       .where('runAt', '>', clock.now().getTime())
       .executeTakeFirst()
-    return row?.runAt ?? undefined
-  }
-
-  async #beat(): Promise<void> {
-    const { database, leaseMs, log } = this.#parts
-    const attempts = [...this.#attempts.values()]
-    if (attempts.length === 0) return
-    const sentAt = performance.now()
-    try {
-      const standing = await renewLeases(database, [...this.#attempts.keys()], leaseMs)
-      const byToken = new Map(standing.map((row) => [row.leaseToken, row]))
-      for (const attempt of attempts) {
-        const row = byToken.get(attempt.row.leaseToken)
-        if (row) attempt.confirmedAt = sentAt
-        if (row?.cancelRequested) attempt.abort('cancelled')
-        if (!row && this.#attempts.has(attempt.row.leaseToken)) attempt.abort('lease_lost')
-      }
-    } catch (error) {
-      log.warn({ err: error }, 'the leases of running jobs could not be renewed')
-      this.#abortUnconfirmed()
-    }
-  }
-
-  /** Nobody else can take a job from the one process that owns a SQLite folder. */
-  #abortUnconfirmed(): void {
-    if (this.#parts.database.kind === 'sqlite') return
-    const since = performance.now() - this.#parts.leaseMs
-    for (const attempt of this.#attempts.values()) if (attempt.confirmedAt < since) attempt.abort('lease_lost')
+    return row?.runAt ?? Number.POSITIVE_INFINITY
   }
 
   #abortJob(id: string): void {
