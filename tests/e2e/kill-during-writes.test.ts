@@ -17,6 +17,7 @@ async function runWriter(
 ): Promise<{ acknowledged: string[]; killed: boolean }> {
   const child = spawn(process.execPath, [path.join(import.meta.dirname, 'killed-writer.ts'), JSON.stringify(orders)], {
     stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, NODE_COMPILE_CACHE: path.join(orders.folder, 'compiled') },
   })
   const ended = new Promise<[number | null, NodeJS.Signals | null]>((resolve) => child.on('close', (...how) => resolve(how)))
   let complaints = ''
