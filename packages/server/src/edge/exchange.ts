@@ -5,9 +5,11 @@ import { Forwarding } from './forwarding.ts'
 import type { Held } from './holding-room.ts'
 import { faultNotice, limitedNotice, type Notice, notices, reasons, renderNotice } from './pages.ts'
 import type { RequestHead } from './request-head.ts'
+import { recordTail } from './request-records.ts'
 import type { Route } from './routing.ts'
 import { dateLine, nextRequestId, type Serving } from './serving.ts'
 import { FileAnswer } from './static/file-answer.ts'
+import { type Account, beginRequest, countRequest, endRequest } from './tallies.ts'
 
 /** Whoever produces the answer once it is not just a few words. */
 export interface Answerer {
@@ -23,6 +25,7 @@ export interface Answerer {
 const challengePath = '/.well-known/acme-challenge/'
 const heldBodyBytes = 65_536
 const clientGoneStatus = 499
+const noTail = recordTail(null, null)
 
 /** One request and its answer: finds out what to do, and keeps the account of it. */
 export class Exchange implements Held {
@@ -43,9 +46,9 @@ export class Exchange implements Held {
   #heldFor: string | undefined
   #holdUntil = 0
   #judged = false
-  #counted = false
+  #counted: Account | undefined
   #keepAlive = false
-  #backlog: Buffer[] = []
+  #backlog: Buffer[] | undefined
   #backlogBytes = 0
   #bodyEnded = false
   readonly #startedAt = performance.now()
@@ -208,10 +211,10 @@ export class Exchange implements Held {
     answerer.start()
     if (this.ended) return
     const backlog = this.#backlog
-    this.#backlog = []
-    for (const bytes of backlog) answerer.bodyData(bytes)
+    this.#backlog = undefined
+    if (backlog) for (const bytes of backlog) answerer.bodyData(bytes)
     if (this.#bodyEnded) answerer.bodyEnd()
-    else if (backlog.length > 0) this.client.block(false)
+    else if (backlog) this.client.block(false)
   }
 
   #hold(projectId: string, timeoutMs: number): void {
@@ -232,6 +235,7 @@ export class Exchange implements Held {
 
   /** While nobody has taken the request, its body waits here and, past the bound, in the client. */
   #keepForLater(bytes: Buffer): void {
+    this.#backlog ??= []
     this.#backlog.push(bytes)
     this.#backlogBytes += bytes.length
     if (this.#backlogBytes >= heldBodyBytes / 2) this.client.block(true)
@@ -263,20 +267,21 @@ export class Exchange implements Held {
   }
 
   #count(route: Route): void {
-    if (this.#counted || route.projectId === null) return
-    this.#counted = true
-    this.serving.tallies.begin(route.projectId, this.serving.now)
+    if (this.#counted || !route.projectAccount) return
+    this.#counted = route.projectAccount
+    beginRequest(this.#counted, this.serving.now)
   }
 
   #close(failed: boolean): void {
     this.ended = true
     this.#leaveRoom()
     this.#answerer = undefined
-    this.#backlog = []
+    this.#backlog = undefined
     const { head, route, serving } = this
-    const projectId = route?.projectId ?? null
-    const deploymentId = route?.deploymentId ?? null
-    if (this.#counted && projectId !== null) serving.tallies.end(projectId, deploymentId, failed, serving.now)
+    if (this.#counted) {
+      endRequest(this.#counted, failed, serving.now)
+      if (route?.deploymentAccount) countRequest(route.deploymentAccount, failed)
+    }
     const durationMs = performance.now() - this.#startedAt
     serving.records.add({
       id: this.id,
@@ -290,8 +295,7 @@ export class Exchange implements Held {
       bytesIn: this.bytesIn,
       bytesOut: this.bytesOut,
       userAgent: head.userAgent,
-      deploymentId,
-      projectId,
+      tail: route?.recordTail ?? noTail,
     })
   }
 }

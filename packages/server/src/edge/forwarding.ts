@@ -35,7 +35,7 @@ export class Forwarding implements Answerer, UpstreamUser {
   /** Something of an answer came from it. */
   #heard = false
   #requestEnded = false
-  #backlog: Buffer[] = []
+  #backlog: Buffer[] | undefined
   #backlogBytes = 0
   #input: Buffer | undefined
   #response: ResponseHead | undefined
@@ -63,6 +63,7 @@ export class Forwarding implements Answerer, UpstreamUser {
       if (!this.#connection!.socket.write(piece)) this.#exchange.client.block(true)
       return
     }
+    this.#backlog ??= []
     this.#backlog.push(piece)
     this.#backlogBytes += piece.length
     if (this.#backlogBytes > backlogAtMost) this.#exchange.client.block(true)
@@ -170,8 +171,8 @@ export class Forwarding implements Answerer, UpstreamUser {
 
   #sendBacklog(): void {
     const { socket } = this.#connection!
-    for (const piece of this.#backlog) socket.write(piece)
-    this.#backlog = []
+    for (const piece of this.#backlog ?? []) socket.write(piece)
+    this.#backlog = undefined
     this.#backlogBytes = 0
     if (this.#requestEnded && this.#exchange.head.body.kind === 'chunked') socket.write('0\r\n\r\n', 'latin1')
     if (!this.#requestEnded) this.#exchange.client.block(socket.writableNeedDrain)

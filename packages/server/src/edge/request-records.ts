@@ -11,9 +11,13 @@ export interface RecordFields {
   bytesIn: number
   bytesOut: number
   userAgent: string
-  deploymentId: string | null
-  projectId: string | null
+  /** From `recordTail`. */
+  tail: string
 }
+
+/** Deployment and project of a record: known with the table, so made into text once. */
+export const recordTail = (deploymentId: string | null, projectId: string | null) =>
+  `,"deploymentId":${JSON.stringify(deploymentId)},"projectId":${JSON.stringify(projectId)}}`
 
 /** Records of ended requests as a JSON array in text, and how many were dropped before the first of them. */
 export interface RecordBatch {
@@ -91,10 +95,20 @@ function isoTime(timeMs: number): string {
   return `${lastSecondText}${ms < 10 ? '00' : ms < 100 ? '0' : ''}${ms}Z`
 }
 
-const optional = (id: string | null) => (id === null ? 'null' : JSON.stringify(id))
+let lastAgent = ''
+let lastAgentText = '""'
 
+/** Most requests in a row come from few kinds of client. */
+function agentText(userAgent: string): string {
+  if (userAgent !== lastAgent) {
+    lastAgent = userAgent
+    lastAgentText = JSON.stringify(userAgent.length > userAgentAtMost ? userAgent.slice(0, userAgentAtMost) : userAgent)
+  }
+  return lastAgentText
+}
+
+/** Id, address, method and host are of characters that JSON takes as they are: the parsers let no others through. */
 function recordText(fields: RecordFields): string {
   const path = fields.path.length > pathAtMost ? fields.path.slice(0, pathAtMost) : fields.path
-  const agent = fields.userAgent.length > userAgentAtMost ? fields.userAgent.slice(0, userAgentAtMost) : fields.userAgent
-  return `{"id":"${fields.id}","time":"${isoTime(fields.timeMs)}","ip":"${fields.ip}","method":"${fields.method}","host":${JSON.stringify(fields.host)},"path":${JSON.stringify(path)},"status":${fields.status},"durationMs":${Math.round(fields.durationMs * 100) / 100},"bytesIn":${fields.bytesIn},"bytesOut":${fields.bytesOut},"userAgent":${JSON.stringify(agent)},"deploymentId":${optional(fields.deploymentId)},"projectId":${optional(fields.projectId)}}`
+  return `{"id":"${fields.id}","time":"${isoTime(fields.timeMs)}","ip":"${fields.ip}","method":"${fields.method}","host":"${fields.host}","path":${JSON.stringify(path)},"status":${fields.status},"durationMs":${Math.round(fields.durationMs * 100) / 100},"bytesIn":${fields.bytesIn},"bytesOut":${fields.bytesOut},"userAgent":${agentText(fields.userAgent)}${fields.tail}`
 }

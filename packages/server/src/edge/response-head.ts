@@ -72,7 +72,7 @@ function readFields(head: ResponseHead, text: string, from: number, requestMetho
         keep = false
         break
       case 'connection':
-        connection += `${text.slice(colon + 1, end)},`
+        connection = connection ? `${connection},${text.slice(colon + 1, end)}` : text.slice(colon + 1, end)
         keep = false
         break
       case 'keepAlive':
@@ -97,7 +97,8 @@ function readFields(head: ResponseHead, text: string, from: number, requestMetho
     at = end + 2
   }
   if (runStart < text.length) head.kept += runStart === from ? text.slice(from) : text.slice(runStart)
-  if (connection) readConnection(head, connectionOptions(connection))
+  if (connection && connection !== ' keep-alive') readConnection(head, connectionOptions(connection))
+  else if (connection) head.keepAlive = true
   if (lengths > 1 || encodings > 1 || (lengths > 0 && encodings > 0)) return false
   if (lengths > 0 && !/^\d{1,15}$/.test(length)) return false
   if (encodings > 0 && encoding !== 'chunked') return false

@@ -9,7 +9,9 @@ import {
 } from '../drivers/edge/edge-table.ts'
 import { AddressSet } from './address-set.ts'
 import { Balance } from './balance.ts'
+import { recordTail } from './request-records.ts'
 import { type CompiledRule, compileRule, RuleSet } from './rules.ts'
+import type { Account, Tallies } from './tallies.ts'
 import { Upstream } from './upstream.ts'
 
 /** A host's entry of the table, ready to serve. */
@@ -17,6 +19,10 @@ export interface Route {
   target: EdgeTarget
   projectId: string | null
   deploymentId: string | null
+  projectAccount: Account | undefined
+  deploymentAccount: Account | undefined
+  /** The end of every record of this route, as JSON. */
+  recordTail: string
   balance: Balance | undefined
   rules: RuleSet | undefined
   redirectToHttps: boolean
@@ -37,12 +43,12 @@ export class Routing {
   readonly rules = new Map<string, CompiledRule>()
   readonly #routes = new Map<string, Route>()
   #previous: Routing | undefined
-  readonly #onHit: (ruleId: string) => void
+  readonly #tallies: Tallies
 
-  constructor(table: EdgeTable, previous: Routing | undefined, onHit: (ruleId: string) => void) {
+  constructor(table: EdgeTable, previous: Routing | undefined, tallies: Tallies) {
     this.version = table.version
     this.#previous = previous
-    this.#onHit = onHit
+    this.#tallies = tallies
     this.limits = { ...defaultLimits, ...table.limits }
     this.challenges = new Map(Object.entries(table.challenges ?? {}))
     this.certificates = new Map(Object.entries(table.certificates ?? {}).map(([host, pair]) => [host.toLowerCase(), pair]))
@@ -78,6 +84,9 @@ export class Routing {
       target,
       projectId,
       deploymentId,
+      projectAccount: projectId ? this.#tallies.project(projectId) : undefined,
+      deploymentAccount: deploymentId ? this.#tallies.deployment(deploymentId) : undefined,
+      recordTail: recordTail(deploymentId, projectId),
       balance: target.kind === 'upstreams' ? this.#balance(target) : undefined,
       rules: this.#ruleSet(host),
       redirectToHttps: host.redirectToHttps === true,
@@ -113,6 +122,6 @@ export class Routing {
     }
     if (compiled.length === 0) return undefined
     compiled.sort((a, b) => a.order - b.order)
-    return new RuleSet(compiled, this.#onHit)
+    return new RuleSet(compiled, (ruleId) => this.#tallies.hit(ruleId))
   }
 }

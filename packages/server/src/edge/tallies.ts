@@ -1,24 +1,26 @@
 import type { SwitchCounters } from '../drivers/edge/edge.ts'
 
+/** The running account of one project or deployment. Routes hold theirs, so that a request costs no look-up. */
+export interface Account {
+  total: number
+  failed: number
+  underWay: number
+  /** 0: never. */
+  lastRequestAt: number
+}
+
 /** Numbers the control plane asks for: how requests ended, when a project was last used, which rules struck. */
 export class Tallies {
-  readonly #ended = new Map<string, SwitchCounters>()
-  readonly #lastRequestAt = new Map<string, number>()
-  readonly #underWay = new Map<string, number>()
+  readonly #projects = new Map<string, Account>()
+  readonly #deployments = new Map<string, Account>()
   #hits = new Map<string, number>()
 
-  begin(projectId: string, now: number): void {
-    this.#lastRequestAt.set(projectId, now)
-    this.#underWay.set(projectId, (this.#underWay.get(projectId) ?? 0) + 1)
+  project(id: string): Account {
+    return accountIn(this.#projects, id)
   }
 
-  end(projectId: string, deploymentId: string | null, failed: boolean, now: number): void {
-    this.#lastRequestAt.set(projectId, now)
-    const left = (this.#underWay.get(projectId) ?? 1) - 1
-    if (left > 0) this.#underWay.set(projectId, left)
-    else this.#underWay.delete(projectId)
-    this.#count(projectId, failed)
-    if (deploymentId !== null) this.#count(deploymentId, failed)
+  deployment(id: string): Account {
+    return accountIn(this.#deployments, id)
   }
 
   hit(ruleId: string): void {
@@ -32,28 +34,45 @@ export class Tallies {
   }
 
   switchCounters(id: string): SwitchCounters {
-    return { ...(this.#ended.get(id) ?? { total: 0, failed: 0 }) }
+    const { total, failed } = this.#projects.get(id) ?? this.#deployments.get(id) ?? { total: 0, failed: 0 }
+    return { total, failed }
   }
 
   activity(now: number): Record<string, number> {
-    const activity = Object.fromEntries(this.#lastRequestAt)
-    for (const projectId of this.#underWay.keys()) activity[projectId] = now
+    const activity: Record<string, number> = {}
+    for (const [id, account] of this.#projects)
+      if (account.underWay > 0) activity[id] = now
+      else if (account.lastRequestAt > 0) activity[id] = account.lastRequestAt
     return activity
   }
 
-  /** Forgets what no table names; requests that are still under way to it count once more and are forgotten next time. */
+  /** Forgets what the tables no longer name. */
   keepOnly(ids: ReadonlySet<string>): void {
-    for (const map of [this.#ended, this.#lastRequestAt])
-      for (const id of map.keys()) if (!ids.has(id) && !this.#underWay.has(id)) map.delete(id)
+    for (const accounts of [this.#projects, this.#deployments])
+      for (const [id, account] of accounts) if (!ids.has(id) && account.underWay === 0) accounts.delete(id)
   }
+}
 
-  #count(id: string, failed: boolean): void {
-    const counters = this.#ended.get(id)
-    if (!counters) {
-      this.#ended.set(id, { total: 1, failed: failed ? 1 : 0 })
-      return
-    }
-    counters.total += 1
-    if (failed) counters.failed += 1
-  }
+export function beginRequest(account: Account, now: number): void {
+  account.underWay += 1
+  account.lastRequestAt = now
+}
+
+export function endRequest(account: Account, failed: boolean, now: number): void {
+  account.underWay -= 1
+  account.lastRequestAt = now
+  countRequest(account, failed)
+}
+
+export function countRequest(account: Account, failed: boolean): void {
+  account.total += 1
+  if (failed) account.failed += 1
+}
+
+function accountIn(accounts: Map<string, Account>, id: string): Account {
+  const known = accounts.get(id)
+  if (known) return known
+  const account = { total: 0, failed: 0, underWay: 0, lastRequestAt: 0 }
+  accounts.set(id, account)
+  return account
 }

@@ -37,7 +37,7 @@ export class EdgeWorker {
   constructor(onWake: (projectId: string, hostname: string) => void) {
     const tallies = new Tallies()
     this.#serving = {
-      routing: new Routing(emptyTable, undefined, (ruleId) => tallies.hit(ruleId)),
+      routing: new Routing(emptyTable, undefined, tallies),
       room: new HoldingRoom(onWake),
       records: new RequestRecords(),
       tallies,
@@ -78,7 +78,7 @@ export class EdgeWorker {
   apply(table: EdgeTable): ApplyResult {
     const { tallies, room, sites } = this.#serving
     const previous = this.#serving.routing
-    const routing = new Routing(table, previous, (ruleId) => tallies.hit(ruleId))
+    const routing = new Routing(table, previous, tallies)
     if (this.#sharing) for (const rule of routing.rules.values()) rule.limit?.share()
     this.#serving.routing = routing
     this.#serving.now = Date.now()

@@ -15,6 +15,8 @@ export interface EdgeSettings {
   orphanExitMs: number | null
   /** What runs: the Node binary, and the entry file of the edge. */
   program: string
+  /** Flags for the program, before the entry. */
+  flags: string[]
   entry: string
 }
 
@@ -38,4 +40,8 @@ export const edgeFiles = (folder: string) => ({
 /** How the process was started: on its own, taking over from a running one, or as a further worker of one. */
 export type EdgeRole = 'first' | 'successor' | 'worker'
 
-export const edgeArguments = (settings: EdgeSettings, role: EdgeRole) => [settings.entry, role, JSON.stringify(settings)]
+export const edgeArguments = (settings: EdgeSettings, role: EdgeRole) => [
+  ...settings.flags,
+  settings.entry,
+  role, JSON.stringify(settings),
+]

@@ -19,11 +19,13 @@ export interface EmbeddedEdgeOptions {
   /** Entry file of the edge; default: this source tree's. A bundle names its own. */
   entry?: string
   program?: string
+  flags?: string[]
   /** An edge that no control plane has used for so long ends by itself; default never. */
   orphanExitMs?: number | null
   onTrouble?: (words: string) => void
 }
 
+const defaultFlags: string[] = []
 const startMs = 15_000
 const lookAgainMs = 20
 const recoverAfterMs = 50
@@ -55,6 +57,7 @@ export class EmbeddedEdge implements EdgeDriver {
       workers: options.workers ?? 1,
       orphanExitMs: options.orphanExitMs ?? null,
       program: options.program ?? process.execPath,
+      flags: options.flags ?? defaultFlags,
       entry: options.entry ?? fileURLToPath(new URL('../../edge/main.ts', import.meta.url)),
     }
     this.#socketPath = edgeFiles(options.folder).socket
