@@ -1,0 +1,36 @@
+import type { Service } from '@berth/contract'
+
+/** What a folder says about how to build and run it; `null` and `[]` where it says nothing. */
+export interface Detection {
+  name: string | null
+  framework: string | null
+  language: string | null
+  packageManager: string | null
+  /** Commands are lines as a user would type them: words, quotes, `$PORT`, and `&&` between two of them. */
+  installCommand: string | null
+  buildCommand: string | null
+  startCommand: string | null
+  /** Relative to the folder that was looked at. */
+  outputDirectory: string | null
+  port: number | null
+  type: 'app' | 'static' | 'worker' | 'services'
+  services: Service[]
+  /** The apps of a monorepo; `path` is what its `rootDirectory` would be. */
+  apps: DetectedApp[]
+  /** As written: `{ node: '>=20', python: '3.12' }`. */
+  runtimeVersion: Record<string, string>
+  evidence: Evidence[]
+  warnings: string[]
+}
+
+export interface DetectedApp {
+  name: string
+  path: string
+  framework: string | null
+}
+
+/** Which file said so, in words. */
+export interface Evidence {
+  file: string
+  says: string
+}

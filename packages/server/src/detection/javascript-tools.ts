@@ -1,0 +1,95 @@
+import type { Evidence } from './detection.ts'
+import type { Folder } from './folder.ts'
+import { readNpm } from './manifests/npm.ts'
+import type { App } from './stack.ts'
+
+export type JavascriptManager = 'npm' | 'pnpm' | 'yarn' | 'bun'
+
+/** How the project's own package manager installs, runs a script and runs a tool of the dependencies. */
+export interface JavascriptTools {
+  manager: JavascriptManager
+  install: string | null
+  run: (script: string) => string
+  tool: (command: string) => string
+  evidence: Evidence[]
+  warnings: string[]
+}
+
+/** Those that somebody chose come before the one that comes with Node. */
+const lockfiles: readonly [string, JavascriptManager][] = [
+  ['bun.lock', 'bun'],
+  ['bun.lockb', 'bun'],
+  ['pnpm-lock.yaml', 'pnpm'],
+  ['yarn.lock', 'yarn'],
+  ['package-lock.json', 'npm'],
+  ['npm-shrinkwrap.json', 'npm'],
+]
+const frozen = { npm: 'npm ci', pnpm: 'pnpm install --frozen-lockfile', bun: 'bun install --frozen-lockfile' }
+const toolRunners = { npm: 'npx', pnpm: 'pnpm exec', yarn: 'yarn run', bun: 'bunx' }
+
+export async function javascriptTools(app: App): Promise<JavascriptTools> {
+  const field = await managerField(app.folder)
+  const place = app.folder.upwards.find((folder) => lockfiles.some(([file]) => folder.has(file)))
+  const locks = lockfiles.filter(([file]) => place?.has(file))
+  const lock = locks.find(([, manager]) => manager === field?.manager) ?? (field ? undefined : locks[0])
+  const manager = field?.manager ?? lock?.[1] ?? 'npm'
+  const evidence: Evidence[] = field ? [{ file: field.file, says: `packageManager is ${field.text}` }] : []
+  if (place && lock) evidence.push({ file: place.full(lock[0]), says: `${manager} is the package manager` })
+  return {
+    manager,
+    install: place && lock ? await frozenInstall(manager, place, field) : needsInstall(app) ? `${manager} install` : null,
+    run: (script) => `${manager} run ${script}`,
+    tool: (command) => `${toolRunners[manager]} ${command}`,
+    evidence,
+    warnings: warningsOf(
+      manager,
+      locks.map(([file]) => file),
+      lock?.[0],
+      needsInstall(app),
+    ),
+  }
+}
+
+interface ManagerField {
+  manager: JavascriptManager
+  major: number
+  text: string
+  file: string
+}
+
+async function managerField(folder: Folder): Promise<ManagerField | null> {
+  for (const place of folder.upwards) {
+    const text = (await readNpm(place))?.packageManager?.slice(0, 60)
+    const match = /^(npm|pnpm|yarn|bun)@(\d{1,4})/.exec(text ?? '')
+    if (text && match)
+      return {
+        manager: match[1] as JavascriptManager,
+        major: Number(match[2]),
+        text: text.split('+')[0]!,
+        file: place.full('package.json'),
+      }
+  }
+  return null
+}
+
+async function frozenInstall(manager: JavascriptManager, place: Folder, field: ManagerField | null): Promise<string> {
+  if (manager !== 'yarn') return frozen[manager]
+  const isBerry = field
+    ? field.major >= 2
+    : /^__metadata:/m.test((await place.head('yarn.lock')) ?? '') || place.has('.yarnrc.yml')
+  return isBerry ? 'yarn install --immutable' : 'yarn install --frozen-lockfile'
+}
+
+const needsInstall = ({ manifests: { npm } }: App) => Boolean(npm && (npm.dependencies.size > 0 || npm.workspaces))
+
+function warningsOf(manager: JavascriptManager, found: string[], used: string | undefined, needed: boolean): string[] {
+  const others = found.filter((file) => file !== used)
+  // Bun writes the old and the new kind of lockfile side by side.
+  const conflict = others.filter((file) => !(used?.startsWith('bun.lock') && file.startsWith('bun.lock')))
+  return [
+    ...(conflict.length > 0
+      ? [`${manager} is used, but ${conflict.join(' and ')} ${conflict.length > 1 ? 'are' : 'is'} there too`]
+      : []),
+    ...(!used && needed ? [`there is no lockfile of ${manager}; two installs may differ`] : []),
+  ]
+}

@@ -1,0 +1,53 @@
+import type { Folder } from '../folder.ts'
+import { childText, descendants, parseXml } from '../xml.ts'
+import { addDependency, type Dependency, type Manifest } from './manifest.ts'
+
+export interface DotnetManifest extends Manifest {
+  sdk: string
+  assembly: string
+  targetFramework: string | null
+  language: 'csharp' | 'fsharp' | 'visualbasic'
+}
+
+const languages = { csproj: 'csharp', fsproj: 'fsharp', vbproj: 'visualbasic' } as const
+const maxProjects = 50
+/** What a solution runs, before what it only uses. */
+const sdkOrder = ['Microsoft.NET.Sdk.Web', 'Microsoft.NET.Sdk.BlazorWebAssembly', 'Microsoft.NET.Sdk.Worker']
+
+/** The project of a solution that is run: a web one before a worker before anything else, tests last of all. */
+export async function readDotnet(folder: Folder): Promise<DotnetManifest | null> {
+  const files = folder
+    .find('**/*.*proj')
+    .filter((file) => /\.(cs|fs|vb)proj$/.test(file))
+    .slice(0, maxProjects)
+  const projects = (await Promise.all(files.map((file) => readProject(folder, file)))).filter((project) => project !== null)
+  const rank = (project: DotnetManifest) => {
+    const isTest = project.dependencies.has('Microsoft.NET.Test.Sdk')
+    const order = sdkOrder.indexOf(project.sdk)
+    return isTest ? 100 : order < 0 ? 50 : order
+  }
+  return projects.sort((a, b) => rank(a) - rank(b))[0] ?? null
+}
+
+async function readProject(folder: Folder, file: string): Promise<DotnetManifest | null> {
+  const text = await folder.text(file)
+  const project = text === null ? null : parseXml(text)
+  if (project?.name !== 'Project') {
+    if (text !== null) folder.warn(`${folder.full(file)} is not valid XML; it is left out`)
+    return null
+  }
+  const dependencies = new Map<string, Dependency>()
+  for (const { attributes } of descendants(project, 'PackageReference'))
+    if (attributes.Include) addDependency(dependencies, attributes.Include, attributes.Version ?? null, file)
+  const property = (name: string) => descendants(project, name)[0]?.text.trim() || null
+  const [, base = '', ending = 'csproj'] = /([^/]*)\.(\w+)$/.exec(file) ?? []
+  return {
+    file,
+    name: base,
+    dependencies,
+    sdk: project.attributes.Sdk ?? childText(project, 'Sdk') ?? '',
+    assembly: property('AssemblyName') ?? base,
+    targetFramework: property('TargetFramework') ?? property('TargetFrameworks')?.split(';')[0] ?? null,
+    language: languages[ending as keyof typeof languages] ?? 'csharp',
+  }
+}

@@ -1,0 +1,88 @@
+import type { Folder } from '../folder.ts'
+import { stripComments } from '../source-text.ts'
+import { childOf, childText, descendants, parseXml, type XmlElement } from '../xml.ts'
+import { addDependency, type Dependency, type Manifest } from './manifest.ts'
+
+export interface JavaManifest extends Manifest {
+  tool: 'maven' | 'gradle'
+  /** The jar's name without its ending. */
+  artifact: string
+  version: string | null
+  java: string | null
+  language: 'java' | 'kotlin'
+}
+
+export async function readJava(folder: Folder): Promise<JavaManifest | null> {
+  if (folder.has('pom.xml')) return readMaven(folder)
+  const file = ['build.gradle.kts', 'build.gradle'].find((name) => folder.has(name))
+  return file ? readGradle(folder, file) : null
+}
+
+async function readMaven(folder: Folder): Promise<JavaManifest | null> {
+  const file = 'pom.xml'
+  const text = await folder.text(file)
+  const pom = text === null ? null : parseXml(text)
+  if (pom?.name !== 'project') {
+    if (text !== null) folder.warn(`${folder.full(file)} is not valid XML; it is left out`)
+    return null
+  }
+  const dependencies = new Map<string, Dependency>()
+  for (const element of [childOf(pom, 'parent'), ...descendants(pom, 'dependency'), ...descendants(pom, 'plugin')]) {
+    const [group, artifact] = [childText(element, 'groupId'), childText(element, 'artifactId')]
+    if (artifact) addDependency(dependencies, `${group ?? ''}:${artifact}`, resolved(childText(element, 'version'), pom), file)
+  }
+  const properties = childOf(pom, 'properties')
+  const java = ['java.version', 'maven.compiler.release', 'maven.compiler.source']
+    .map((name) => childText(properties, name))
+    .find(Boolean)
+  const name = childText(pom, 'artifactId')
+  const version = resolved(childText(pom, 'version') ?? childText(pom, 'parent', 'version'), pom)
+  const finalName = resolved(childText(pom, 'build', 'finalName'), pom)
+  return {
+    file,
+    name,
+    dependencies,
+    tool: 'maven',
+    artifact: finalName ?? [name ?? folder.name, version].filter(Boolean).join('-'),
+    version,
+    java: java ?? null,
+    language: folder.hasFolder('src/main/kotlin') ? 'kotlin' : 'java',
+  }
+}
+
+/** A value with the properties of the same file put in. */
+function resolved(value: string | null, pom: XmlElement): string | null {
+  return (
+    value?.replace(/\$\{([\w.-]+)\}/g, (whole, name: string) => {
+      const path = name.replace(/^(project|pom)\./, '').split('.')
+      return childText(pom, 'properties', name) ?? childText(pom, ...path) ?? whole
+    }) ?? null
+  )
+}
+
+async function readGradle(folder: Folder, file: string): Promise<JavaManifest | null> {
+  const source = await folder.text(file)
+  if (source === null) return null
+  const text = stripComments(source)
+  const settings = stripComments((await folder.text('settings.gradle.kts')) ?? (await folder.text('settings.gradle')) ?? '')
+  const dependencies = new Map<string, Dependency>()
+  for (const [, id, version] of text.matchAll(/\bid[ \t(]+["']([\w.-]+)["']\)?(?:[ \t]+version[ \t(]+["']([^"'\n]{1,60})["'])?/g))
+    addDependency(dependencies, id!, version ?? null, file)
+  for (const [, group, artifact, version] of text.matchAll(/["']([\w.-]+):([\w.-]+)(?::([\w.${}-]+))?["']/g))
+    addDependency(dependencies, `${group}:${artifact}`, version ?? null, file)
+  const name = /\brootProject\.name\s*=\s*["']([^"'\n]{1,100})["']/.exec(settings)?.[1] ?? null
+  const version = /^version(?: {0,9}= {0,9}| {1,9})["']([^"'\n]{1,60})["']/m.exec(text)?.[1] ?? null
+  const java =
+    /languageVersion(?:\.set\(| {0,9}= {0,9})JavaLanguageVersion\.of\(["']?(\d+)/.exec(text)?.[1] ??
+    /\b(?:source|target)Compatibility\s*=\s*["']?(?:JavaVersion\.VERSION_)?([\d._]+)/.exec(text)?.[1]
+  return {
+    file,
+    name,
+    dependencies,
+    tool: 'gradle',
+    artifact: [name ?? folder.name, version].filter(Boolean).join('-'),
+    version,
+    java: java?.replace('_', '.') ?? null,
+    language: folder.hasFolder('src/main/kotlin') ? 'kotlin' : 'java',
+  }
+}

@@ -1,0 +1,86 @@
+import type { Folder } from '../folder.ts'
+import { addDependency, type Dependency, type Manifest } from './manifest.ts'
+import { dig, recordOf, textOf, textsOf } from './values.ts'
+
+export interface PythonManifest extends Manifest {
+  /** The file that `pip install -r` would take. */
+  requirements: string | null
+  hasPyproject: boolean
+  usesPoetry: boolean
+  usesUv: boolean
+  requiresPython: { version: string; file: string } | null
+}
+
+const requirementFiles = ['requirements.txt', 'requirements/production.txt', 'requirements/prod.txt', 'requirements/base.txt']
+
+export async function readPython(folder: Folder): Promise<PythonManifest | null> {
+  const dependencies = new Map<string, Dependency>()
+  const requirements = requirementFiles.find((name) => folder.has(name)) ?? null
+  const pyproject = recordOf(await folder.toml('pyproject.toml'))
+  const pipfile = recordOf(await folder.toml('Pipfile'))
+  const hasPyproject = Object.keys(pyproject).length > 0
+  const file = ['pyproject.toml', 'Pipfile', requirements, 'setup.py', 'manage.py'].find((name) => name && folder.has(name))
+  if (!file) return null
+
+  for (const line of textsOf(dig(pyproject, 'project', 'dependencies'))) addRequirement(line, 'pyproject.toml', dependencies)
+  addTable(dig(pyproject, 'tool', 'poetry', 'dependencies'), 'pyproject.toml', dependencies)
+  addTable(pipfile.packages, 'Pipfile', dependencies)
+  if (requirements) await addRequirementFile(folder, requirements, dependencies, 0)
+  return {
+    file,
+    name: textOf(dig(pyproject, 'project', 'name')) ?? textOf(dig(pyproject, 'tool', 'poetry', 'name')),
+    dependencies,
+    requirements,
+    hasPyproject,
+    usesPoetry: dig(pyproject, 'tool', 'poetry') !== undefined,
+    usesUv: dig(pyproject, 'tool', 'uv') !== undefined,
+    requiresPython: requiredPython(pyproject, pipfile),
+  }
+}
+
+/** Names compare without case and with any of `-_.` alike; an extra is a dependency of its own: `fastapi[standard]`. */
+function addRequirement(line: string, file: string, dependencies: Map<string, Dependency>): void {
+  const match = /^\s*([A-Za-z0-9][A-Za-z0-9._-]{0,100})\s*(?:\[([A-Za-z0-9,._\s-]{0,200})\])?\s*([<>=!~][^;#]{0,100})?/.exec(line)
+  if (!match) return
+  const name = normalised(match[1]!)
+  const version = match[3]?.trim() ?? null
+  addDependency(dependencies, name, version, file)
+  for (const extra of match[2]?.split(',') ?? [])
+    addDependency(dependencies, `${name}[${normalised(extra.trim())}]`, version, file)
+}
+
+const normalised = (name: string) => name.toLowerCase().replaceAll(/[-_.]+/g, '-')
+
+/** Poetry's and Pipenv's tables: a version, or an object that holds one and the extras. */
+function addTable(table: unknown, file: string, dependencies: Map<string, Dependency>): void {
+  for (const [name, value] of Object.entries(recordOf(table))) {
+    if (normalised(name) === 'python') continue
+    const version = textOf(value) ?? textOf(dig(value, 'version'))
+    addDependency(dependencies, normalised(name), version, file)
+    for (const extra of textsOf(dig(value, 'extras')))
+      addDependency(dependencies, `${normalised(name)}[${normalised(extra)}]`, version, file)
+  }
+}
+
+async function addRequirementFile(
+  folder: Folder,
+  file: string,
+  dependencies: Map<string, Dependency>,
+  depth: number,
+): Promise<void> {
+  const text = await folder.text(file)
+  for (const line of text?.split('\n').slice(0, 5000) ?? []) {
+    const included = /^\s*(?:-r|--requirement)[\s=]+(\S+)/.exec(line)?.[1]
+    const base = file.includes('/') ? file.slice(0, file.lastIndexOf('/') + 1) : ''
+    if (included && depth < 3) await addRequirementFile(folder, base + included, dependencies, depth + 1)
+    else if (!/^\s*[#-]/.test(line)) addRequirement(line, file, dependencies)
+  }
+}
+
+function requiredPython(pyproject: unknown, pipfile: unknown): PythonManifest['requiresPython'] {
+  const ofProject =
+    textOf(dig(pyproject, 'project', 'requires-python')) ?? textOf(dig(pyproject, 'tool', 'poetry', 'dependencies', 'python'))
+  if (ofProject) return { version: ofProject, file: 'pyproject.toml' }
+  const ofPipfile = textOf(dig(pipfile, 'requires', 'python_full_version')) ?? textOf(dig(pipfile, 'requires', 'python_version'))
+  return ofPipfile ? { version: ofPipfile, file: 'Pipfile' } : null
+}

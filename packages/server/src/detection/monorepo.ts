@@ -1,0 +1,114 @@
+import type { DetectedApp } from './detection.ts'
+import type { Folder } from './folder.ts'
+import { readNpm } from './manifests/npm.ts'
+import { dig, recordOf, textOf, textsOf } from './manifests/values.ts'
+import { type App, firstMatch, lookAt, type Stack } from './stack.ts'
+
+/** The apps below a folder. `stacks` are the rows that one of them may be. */
+
+const maxPackages = 200
+const maxGlobs = 50
+
+/** The packages of a workspace that are apps and no libraries; `null` when the folder is no workspace. */
+export async function workspaceApps(folder: Folder, stacks: readonly Stack[]): Promise<DetectedApp[] | null> {
+  const globs = await workspaceGlobs(folder)
+  const isNx = folder.has('nx.json')
+  if (!globs && !isNx) return null
+  const paths = new Set<string>()
+  for (const glob of globs?.slice(0, maxGlobs) ?? []) {
+    const isExcluded = glob.startsWith('!')
+    for (const path of folder.findFolders(pattern(glob))) {
+      if (isExcluded) paths.delete(path)
+      else if (path !== '' && folder.at(path).has('package.json')) paths.add(path)
+    }
+  }
+  const packages = await appsAt(folder, [...paths].sort().slice(0, maxPackages), stacks)
+  const others = isNx ? await nxApps(folder, new Set(packages.map((app) => app.path))) : []
+  return [...packages, ...others].sort((a, b) => (a.path < b.path ? -1 : 1))
+}
+
+/** Apps in the folders of a project whose root says nothing: `backend` and `frontend`. */
+export async function subfolderApps(folder: Folder, stacks: readonly Stack[]): Promise<DetectedApp[]> {
+  const near = await appsAt(folder, folder.findFolders('*').slice(0, maxPackages), stacks)
+  if (near.length > 0) return near
+  return appsAt(folder, folder.findFolders('*/*').slice(0, maxPackages), stacks)
+}
+
+async function appsAt(folder: Folder, paths: string[], stacks: readonly Stack[]): Promise<DetectedApp[]> {
+  const found = await Promise.all(
+    paths.map(async (path) => {
+      const app = await lookAt(folder.at(path))
+      const match = await firstMatch(app, stacks)
+      return match && !isLibrary(app, match.stack) ? [{ name: appName(app), path, framework: match.stack.framework }] : []
+    }),
+  )
+  return found.flat()
+}
+
+/** A package of Node without a framework is an app only when it can be started. */
+const isLibrary = ({ manifests }: App, { framework }: Stack) =>
+  (framework === 'node' || framework === 'bun') && !manifests.npm?.scripts.has('start')
+
+const appName = ({ folder, manifests }: App) => manifests.npm?.name?.replace(/^@[^/]*\//, '').slice(0, 100) || folder.name
+
+const pattern = (glob: string) =>
+  glob
+    .replace(/^!/, '')
+    .replace(/^\.\//, '')
+    .split('/')
+    .filter((part, index, parts) => part !== '' && !(part === '**' && parts[index - 1] === '**'))
+    .slice(0, 8)
+    .join('/')
+
+async function workspaceGlobs(folder: Folder): Promise<string[] | null> {
+  const ofPnpm = await folder.text('pnpm-workspace.yaml')
+  if (ofPnpm !== null) return listBelow(ofPnpm, 'packages')
+  const { workspaces } = (await readNpm(folder)) ?? {}
+  if (workspaces) return workspaces
+  const ofLerna = await folder.json('lerna.json')
+  return ofLerna === null ? null : textsOf(dig(ofLerna, 'packages'))
+}
+
+/** The items of one list of a YAML file that is written line by line, as this file always is. */
+function listBelow(yaml: string, key: string): string[] {
+  const lines = yaml.split('\n')
+  const start = lines.findIndex((line) => line.startsWith(`${key}:`))
+  const items: string[] = []
+  for (const line of start < 0 ? [] : lines.slice(start + 1)) {
+    const item = /^ {0,8}- *["']?([^"'#\s]{1,200})/.exec(line)?.[1]
+    if (item) items.push(item)
+    else if (/^[^\s#-]/.test(line)) break
+  }
+  return items
+}
+
+/** Nx tells by the executor of the build what an app is made with. */
+const executors: readonly [RegExp, string][] = [
+  [/next/, 'nextjs'],
+  [/nuxt/, 'nuxt'],
+  [/remix/, 'remix'],
+  [/angular/, 'angular'],
+  [/nest/, 'nestjs'],
+  [/vite/, 'vite'],
+  [/node|js:|esbuild|webpack/, 'node'],
+]
+
+async function nxApps(folder: Folder, known: ReadonlySet<string>): Promise<DetectedApp[]> {
+  const files = folder.find('**/project.json').slice(0, maxPackages)
+  const found = await Promise.all(
+    files.map(async (file) => {
+      const path = file.slice(0, file.lastIndexOf('/'))
+      const project = recordOf(await folder.json(file))
+      if (project.projectType !== 'application' || known.has(path) || !file.includes('/') || /-e2e$/.test(path)) return []
+      const executor = textOf(dig(project, 'targets', 'build', 'executor')) ?? ''
+      return [
+        {
+          name: textOf(project.name)?.slice(0, 100) ?? folder.at(path).name,
+          path,
+          framework: executors.find(([known]) => known.test(executor))?.[1] ?? null,
+        },
+      ]
+    }),
+  )
+  return found.flat()
+}

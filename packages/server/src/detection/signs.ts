@@ -1,0 +1,94 @@
+import type { Evidence } from './detection.ts'
+import type { Ecosystem } from './manifests/index.ts'
+import { stripComments } from './source-text.ts'
+import type { App, Sign } from './stack.ts'
+
+/** The signs that rows are made of. */
+
+/** A file by name or pattern (`next.config.*`), as `Folder.find` takes it. */
+export const file =
+  (pattern: string, says: string): Sign =>
+  ({ folder }) => {
+    const found = pattern.includes('*') ? folder.find(pattern)[0] : folder.has(pattern) ? pattern : undefined
+    return found === undefined ? null : [{ file: folder.full(found), says }]
+  }
+
+/** Any of these among what the language's manifest depends on. */
+export const dependency =
+  (ecosystem: Ecosystem, ...names: string[]): Sign =>
+  (app) => {
+    const found = dependenciesOf(app, ecosystem)
+    const name = names.find((one) => found.has(one))
+    return name === undefined ? null : [dependsOn(app, ecosystem, name)]
+  }
+
+export const manifest =
+  (ecosystem: Ecosystem, says: string): Sign =>
+  ({ folder, manifests }) => {
+    const found = manifests[ecosystem]
+    return found ? [{ file: folder.full(found.file), says }] : null
+  }
+
+/** A script of `package.json`, and what it runs. */
+export const script =
+  (name: string, runs = /./): Sign =>
+  ({ folder, manifests }) => {
+    const line = manifests.npm?.scripts.get(name)
+    return line !== undefined && runs.test(line)
+      ? [{ file: folder.full('package.json'), says: `the script ${name} runs ${clip(line)}` }]
+      : null
+  }
+
+/** A setting in a file of code; comments do not count. */
+export const setting =
+  (pattern: string, text: RegExp, says: string): Sign =>
+  async ({ folder }) => {
+    for (const found of folder.find(pattern)) {
+      const content = await folder.text(found)
+      if (content !== null && text.test(stripComments(content))) return [{ file: folder.full(found), says }]
+    }
+    return null
+  }
+
+export const anyOf =
+  (...signs: Sign[]): Sign =>
+  async (app) => {
+    for (const sign of signs) {
+      const evidence = await sign(app)
+      if (evidence) return evidence
+    }
+    return null
+  }
+
+export const allOf =
+  (...signs: Sign[]): Sign =>
+  async (app) => {
+    const all: Evidence[] = []
+    for (const sign of signs) {
+      const evidence = await sign(app)
+      if (!evidence) return null
+      all.push(...evidence)
+    }
+    return all
+  }
+
+/** The absence of a sign, which is no evidence of its own. */
+export const not =
+  (sign: Sign): Sign =>
+  async (app) =>
+    (await sign(app)) ? null : []
+
+export function dependenciesOf({ manifests }: App, ecosystem: Ecosystem) {
+  return manifests[ecosystem]?.dependencies ?? new Map<string, { version: string | null; file: string }>()
+}
+
+export const has = (app: App, ecosystem: Ecosystem, ...names: string[]): boolean =>
+  names.some((name) => dependenciesOf(app, ecosystem).has(name))
+
+export function dependsOn(app: App, ecosystem: Ecosystem, name: string): Evidence {
+  const found = dependenciesOf(app, ecosystem).get(name)!
+  return { file: app.folder.full(found.file), says: clip(['depends on', name, found.version].filter(Boolean).join(' ')) }
+}
+
+/** Evidence quotes files; it does not repeat them. */
+export const clip = (text: string) => (text.length > 120 ? `${text.slice(0, 119)}…` : text)

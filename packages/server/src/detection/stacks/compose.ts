@@ -1,0 +1,86 @@
+import { posix } from 'node:path'
+import {
+  type ComposeFile,
+  exposedService,
+  findLinksOutside,
+  type Problem,
+  readCompose,
+  toProjectServices,
+} from '../../compose/index.ts'
+import type { Evidence } from '../detection.ts'
+import type { App, Plan, Stack } from '../stack.ts'
+import { languageOf } from './docker.ts'
+
+/** In Compose's own order. */
+const names = ['compose.yaml', 'compose.yml', 'docker-compose.yaml', 'docker-compose.yml']
+const overrides = names.map((name) => name.replace(/\.ya?ml$/, (ending) => `.override${ending}`))
+
+/** A file that builds what is in this folder describes the project; one that does not may only run what is beside it. */
+export const composeThatBuilds: readonly Stack[] = [
+  {
+    framework: 'compose',
+    when: async (app) => evidenceOf(app, (file) => file.services.some((service) => isBuiltHere(app, service.build))),
+    plan: composePlan,
+  },
+]
+export const anyCompose: readonly Stack[] = [
+  { framework: 'compose', when: async (app) => evidenceOf(app, () => true), plan: composePlan },
+]
+
+/** What a file beside the app runs, for a word to the user. */
+export async function composeBeside(app: App): Promise<string | null> {
+  const found = await composeOf(app)
+  return found
+    ? `${found.name} builds nothing of this folder (it runs ${found.file.services.map((service) => service.name).join(', ')}); it is not used`
+    : null
+}
+
+async function composeOf({ folder }: App): Promise<{ name: string; file: ComposeFile } | null> {
+  const name = names.find((one) => folder.has(one))
+  const text = name === undefined ? null : await folder.text(name)
+  return name === undefined || text === null ? null : { name, file: readCompose(text, { folder: folder.absolutePath }) }
+}
+
+async function evidenceOf(app: App, holds: (file: ComposeFile) => boolean): Promise<Evidence[] | null> {
+  const found = await composeOf(app)
+  if (!found || !holds(found.file)) return null
+  const services = found.file.services.map((service) => service.name)
+  return [
+    {
+      file: app.folder.full(found.name),
+      says: services.length > 0 ? `runs ${services.slice(0, 20).join(', ')}` : 'is a Compose file',
+    },
+  ]
+}
+
+function isBuiltHere({ folder }: App, build: ComposeFile['services'][number]['build']): boolean {
+  if (!build) return false
+  return build.dockerfileInline !== null || folder.has(build.dockerfile ?? posix.join(build.context, 'Dockerfile'))
+}
+
+async function composePlan(app: App): Promise<Plan> {
+  const { name, file } = (await composeOf(app))!
+  const { services, warnings } = toProjectServices(file)
+  const links = await findLinksOutside(file.services, app.folder.absolutePath)
+  const exposed = exposedService(file.services)
+  const port = exposed?.ports.find((one) => one.protocol === 'tcp')?.target ?? null
+  const said = (problem: Problem) => [name, problem.path, problem.message].filter(Boolean).join(': ')
+  return {
+    type: 'services',
+    language: languageOf(app),
+    name: file.name,
+    port,
+    services,
+    evidence: exposed ? [{ file: app.folder.full(name), says: `${exposed.name} is reached at ${port}` }] : [],
+    warnings: [
+      ...[...file.refused, ...links].map((problem) => `refused: ${said(problem)}`),
+      ...file.missing.map(({ path, variable, message }) =>
+        said({ path, message: `the variable ${variable} has to be set${message ? ` (${message})` : ''}` }),
+      ),
+      ...[...file.warnings, ...warnings].map(said),
+      ...[...names, ...overrides]
+        .filter((other) => other !== name && app.folder.has(other))
+        .map((other) => `${other} is there too; only ${name} is read`),
+    ],
+  }
+}

@@ -1,0 +1,53 @@
+import type { Evidence } from '../detection.ts'
+import { parseDockerfile } from '../dockerfile.ts'
+import type { Ecosystem } from '../manifests/index.ts'
+import { clip, file } from '../signs.ts'
+import type { App, Plan, Stack } from '../stack.ts'
+import { javascriptLanguage } from './node-plans.ts'
+
+const names = ['Dockerfile', 'Containerfile']
+
+/** A Dockerfile says all about building and starting; the commands of what it builds are not needed. */
+export const dockerfile: readonly Stack[] = names.map((name) => ({
+  framework: 'dockerfile',
+  when: file(name, 'says how the image is built'),
+  plan: (app) => dockerPlan(app, name),
+}))
+
+async function dockerPlan(app: App, name: string): Promise<Plan> {
+  const { folder } = app
+  const { ports, command } = parseDockerfile((await folder.text(name)) ?? '')
+  const evidence: Evidence[] = [
+    ...(ports[0] === undefined ? [] : [{ file: folder.full(name), says: `exposes ${ports.join(', ')}` }]),
+    ...(command === null ? [] : [{ file: folder.full(name), says: `starts ${clip(command)}` }]),
+  ]
+  return {
+    type: 'app',
+    language: languageOf(app),
+    port: ports[0] ?? null,
+    evidence,
+    warnings: [
+      ...(ports.length === 0 ? ['the Dockerfile exposes no port: set the port, or make it a worker'] : []),
+      ...(ports.length > 1 ? [`the Dockerfile exposes several ports; ${ports[0]} is used`] : []),
+    ],
+  }
+}
+
+const languages: readonly [Ecosystem, string | ((app: App) => string)][] = [
+  ['npm', javascriptLanguage],
+  ['deno', 'typescript'],
+  ['python', 'python'],
+  ['go', 'go'],
+  ['rust', 'rust'],
+  ['php', 'php'],
+  ['ruby', 'ruby'],
+  ['java', (app) => app.manifests.java!.language],
+  ['dotnet', (app) => app.manifests.dotnet!.language],
+  ['elixir', 'elixir'],
+]
+
+/** What is inside, where an image is all that is built. */
+export function languageOf(app: App): string | null {
+  const found = languages.find(([ecosystem]) => app.manifests[ecosystem])?.[1]
+  return typeof found === 'function' ? found(app) : (found ?? null)
+}

@@ -1,0 +1,46 @@
+import { posix } from 'node:path'
+import { quoted } from '../commands.ts'
+import { manifest } from '../signs.ts'
+import type { App, Plan, Stack } from '../stack.ts'
+
+export const go: readonly Stack[] = [{ framework: 'go', when: manifest('go', 'a module of Go'), plan: goPlan }]
+
+async function goPlan(app: App): Promise<Plan> {
+  const { folder, manifests } = app
+  const { name, dependencies } = manifests.go!
+  const programs = await findPrograms(app)
+  const folders = programs.map(folderOf)
+  const main =
+    programs.find((path) => ['server', 'api', 'web', 'app', name].includes(folderOf(path).split('/').at(-1)!)) ?? programs[0]
+  const target = main === undefined || folderOf(main) === '.' ? '.' : `./${folderOf(main)}`
+  return {
+    type: 'app',
+    language: 'go',
+    ecosystem: 'go',
+    packageManager: 'go',
+    installCommand: dependencies.size > 0 ? 'go mod download' : null,
+    buildCommand: main === undefined ? 'go build ./...' : `go build -o bin/app ${quoted(target)}`,
+    startCommand: main === undefined ? null : './bin/app',
+    port: 8080,
+    evidence: main === undefined ? [] : [{ file: folder.full(main), says: 'holds package main' }],
+    warnings: [
+      ...(main === undefined ? ['no package main was found: set the build and the start command'] : []),
+      ...(programs.length > 1
+        ? [`there are several programs (${folders.slice(0, 10).join(', ')}); ${folderOf(main!)} is used`]
+        : []),
+    ],
+  }
+}
+
+/** Files that hold `package main`, one a folder: the root's, or those below `cmd`. */
+async function findPrograms({ folder }: App): Promise<string[]> {
+  for (const path of [...folder.find('main.go'), ...folder.find('*.go').slice(0, 20)])
+    if (isMain(await folder.text(path))) return [path]
+  const found = new Map<string, string>()
+  for (const path of [...folder.find('cmd/*.go'), ...folder.find('cmd/*/*.go')].slice(0, 100))
+    if (!found.has(folderOf(path)) && isMain(await folder.text(path))) found.set(folderOf(path), path)
+  return [...found.values()]
+}
+
+const folderOf = (path: string) => posix.dirname(path)
+const isMain = (text: string | null) => text !== null && /^package main\b/m.test(text)

@@ -1,0 +1,51 @@
+import type { Stack } from '../stack.ts'
+import { anyCompose, composeThatBuilds } from './compose.ts'
+import { deno } from './deno.ts'
+import { dockerfile } from './docker.ts'
+import { dotnet } from './dotnet.ts'
+import { phoenix, plainElixir } from './elixir.ts'
+import { go } from './go.ts'
+import { javaFrameworks, plainJava } from './java.ts'
+import { monorepo } from './monorepo.ts'
+import { nodeApps, otherNode, plainNode } from './node-apps.ts'
+import { nodeFrameworks } from './node-frameworks.ts'
+import { phpFrameworks, plainPhp } from './php.ts'
+import { django, plainPython, pythonServers } from './python.ts'
+import { plainRuby, rails, rubyServers } from './ruby.ts'
+import { rust } from './rust.ts'
+import { staticPages } from './static.ts'
+
+/** By precedence: a row is only asked when none before it holds. */
+export const appStacks: readonly Stack[] = [
+  // Back ends whose package.json, if there is one, only makes their assets.
+  ...phpFrameworks,
+  ...rails,
+  ...phoenix,
+  ...django,
+  ...javaFrameworks,
+  ...dotnet,
+  ...nodeFrameworks,
+  ...pythonServers,
+  ...rubyServers,
+  ...go,
+  ...rust,
+  ...deno,
+  ...nodeApps,
+  // No framework: by what can be started.
+  ...plainPhp,
+  ...plainNode,
+  ...plainJava,
+  ...plainElixir,
+  ...plainRuby,
+  ...plainPython,
+]
+
+export const stacks: readonly Stack[] = [
+  ...composeThatBuilds,
+  ...dockerfile,
+  ...monorepo([...appStacks, ...staticPages]),
+  ...appStacks,
+  ...anyCompose,
+  ...staticPages,
+  ...otherNode,
+]

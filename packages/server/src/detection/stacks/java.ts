@@ -1,0 +1,79 @@
+import { quoted } from '../commands.ts'
+import type { Evidence } from '../detection.ts'
+import { anyOf, dependency, manifest } from '../signs.ts'
+import type { App, Plan, Stack } from '../stack.ts'
+
+export const javaFrameworks: readonly Stack[] = [
+  {
+    framework: 'quarkus',
+    when: dependency(
+      'java',
+      'io.quarkus:quarkus-maven-plugin',
+      'io.quarkus.platform:quarkus-maven-plugin',
+      'io.quarkus',
+      'io.quarkus:quarkus-rest',
+      'io.quarkus:quarkus-resteasy',
+      'io.quarkus:quarkus-arc',
+    ),
+    plan: (app) =>
+      javaPlan(app, {
+        gradleTask: 'quarkusBuild',
+        jar: (output) => `${output}/quarkus-app/quarkus-run.jar`,
+        option: '-Dquarkus.http.port=$PORT -Dquarkus.http.host=0.0.0.0',
+      }),
+  },
+  {
+    framework: 'spring-boot',
+    when: anyOf(
+      dependency('java', 'org.springframework.boot:spring-boot-starter-parent', 'org.springframework.boot'),
+      dependency(
+        'java',
+        'org.springframework.boot:spring-boot-maven-plugin',
+        'org.springframework.boot:spring-boot-starter-web',
+        'org.springframework.boot:spring-boot-starter',
+      ),
+    ),
+    plan: (app) =>
+      javaPlan(app, {
+        gradleTask: 'bootJar',
+        jar: (output, artifact) => `${output}/${artifact}.jar`,
+        option: '-Dserver.port=$PORT',
+      }),
+  },
+]
+
+export const plainJava: readonly Stack[] = [
+  {
+    framework: 'java',
+    when: manifest('java', 'a project in Java'),
+    plan: (app) => javaPlan(app, { gradleTask: 'build', jar: (output, artifact) => `${output}/${artifact}.jar`, option: '' }),
+  },
+]
+
+interface JavaRow {
+  gradleTask: string
+  /** `output` is where the tool puts a framework's jars. */
+  jar: (output: string, artifact: string) => string
+  option: string
+}
+
+function javaPlan({ folder, manifests }: App, row: JavaRow): Plan {
+  const { tool, artifact, language, version } = manifests.java!
+  const wrapper = tool === 'maven' ? 'mvnw' : 'gradlew'
+  const hasWrapper = folder.has(wrapper)
+  const program = hasWrapper ? `./${wrapper}` : tool === 'maven' ? 'mvn' : 'gradle'
+  // Gradle puts plain jars below libs, and Quarkus' own folder beside it.
+  const output = tool === 'maven' ? 'target' : row.gradleTask === 'quarkusBuild' ? 'build' : 'build/libs'
+  const evidence: Evidence[] = hasWrapper ? [{ file: folder.full(wrapper), says: `${tool} is brought along` }] : []
+  return {
+    type: 'app',
+    ecosystem: 'java',
+    language,
+    packageManager: tool,
+    buildCommand: tool === 'maven' ? `${program} -B -DskipTests package` : `${program} ${row.gradleTask} -x test`,
+    startCommand: ['java', row.option, '-jar', quoted(row.jar(output, artifact))].filter(Boolean).join(' '),
+    port: 8080,
+    evidence,
+    warnings: version === null && tool === 'maven' ? ['the version is not in pom.xml; the name of the jar is assumed'] : [],
+  }
+}

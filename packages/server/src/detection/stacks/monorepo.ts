@@ -1,0 +1,57 @@
+import type { Evidence } from '../detection.ts'
+import { javascriptTools } from '../javascript-tools.ts'
+import { workspaceApps } from '../monorepo.ts'
+import { clip } from '../signs.ts'
+import type { App, Plan, Stack } from '../stack.ts'
+import { javascriptLanguage } from './node-plans.ts'
+
+/** The tool that runs a monorepo's tasks, by its file. */
+const tools: readonly [string, string][] = [
+  ['turbo.json', 'turborepo'],
+  ['nx.json', 'nx'],
+  ['lerna.json', 'lerna'],
+  ['pnpm-workspace.yaml', 'pnpm-workspaces'],
+]
+
+/** A root that only holds apps together. `appStacks` are the rows that an app may be. */
+export const monorepo = (appStacks: readonly Stack[]): readonly Stack[] =>
+  [...tools, ['package.json', 'workspaces'] as const].map(([file, framework]) => ({
+    framework,
+    when: async (app) => {
+      if (!app.folder.has(file) || isAppItself(app)) return null
+      const apps = await workspaceApps(app.folder, appStacks)
+      return apps && apps.length > 0
+        ? [{ file: app.folder.full(file), says: `holds ${apps.length} ${apps.length > 1 ? 'apps' : 'app'} together` }]
+        : null
+    },
+    plan: (app) => monorepoPlan(app, appStacks),
+  }))
+
+/** Sources at the root are an app of their own, with packages beside it. */
+const isAppItself = ({ folder }: App) =>
+  ['src', 'app', 'pages'].some((name) => folder.hasFolder(name)) ||
+  ['index.html', 'index.js', 'index.ts', 'server.js', 'server.ts'].some((name) => folder.has(name))
+
+async function monorepoPlan(app: App, appStacks: readonly Stack[]): Promise<Plan> {
+  const apps = (await workspaceApps(app.folder, appStacks)) ?? []
+  const packageTools = await javascriptTools(app)
+  const scripts = ['build', 'start'].filter((name) => app.manifests.npm?.scripts.has(name))
+  return {
+    type: 'app',
+    language: javascriptLanguage(app),
+    packageManager: packageTools.manager,
+    installCommand: packageTools.install,
+    buildCommand: scripts.includes('build') ? packageTools.run('build') : null,
+    startCommand: scripts.includes('start') ? packageTools.run('start') : null,
+    apps,
+    evidence: [...packageTools.evidence, ...scripts.map((name) => scriptRuns(app, name))],
+    warnings: [...packageTools.warnings, chooseOne(apps.map((one) => one.path))],
+  }
+}
+
+const scriptRuns = (app: App, name: string): Evidence => ({
+  file: app.folder.full('package.json'),
+  says: `the script ${name} runs ${clip(app.manifests.npm!.scripts.get(name)!)}`,
+})
+
+export const chooseOne = (paths: string[]) => `set the root directory to the app that is meant: ${paths.slice(0, 20).join(', ')}`

@@ -1,0 +1,86 @@
+import { allOf, anyOf, dependency, file, has, manifest, not, script, setting } from '../signs.ts'
+import type { App, Plan, Stack } from '../stack.ts'
+import { settingIn } from './node-frameworks.ts'
+import { entryFile, javascriptLanguage, nodeEntry, server, site } from './node-plans.ts'
+
+const uses = (...names: string[]) => dependency('npm', ...names)
+const webServers = ['express', 'fastify', 'hono', '@hono/node-server', 'koa', '@hapi/hapi', 'restify', 'polka', 'h3']
+
+/** A builder of pages that only serves a server's own front end is not the app. */
+const startsServer = script('start', /(?:^|\s)(?:node|tsx|ts-node|bun|pm2(?:-runtime)?)(?:\s|$)/)
+const serverBeside = allOf(startsServer, anyOf(uses(...webServers), not(file('index.html', 'the first page'))))
+const vitePages = anyOf(
+  file('index.html', 'the first page'),
+  file('src/index.html', 'the first page'),
+  allOf(script('build', /\bvite build\b/), not(setting('vite.config.*', /\blib\s*:/, 'builds a library'))),
+)
+
+/** Builders of single pages and plain servers. */
+export const nodeApps: readonly Stack[] = [
+  {
+    framework: 'create-react-app',
+    when: allOf(uses('react-scripts'), not(serverBeside)),
+    plan: site({ build: 'react-scripts build', output: 'build' }),
+  },
+  {
+    framework: 'vue-cli',
+    when: allOf(uses('@vue/cli-service'), not(serverBeside)),
+    plan: site({ build: 'vue-cli-service build', output: (app) => settingIn(app, 'vue.config.*', 'outputDir', 'dist') }),
+  },
+  {
+    framework: 'vite',
+    when: allOf(uses('vite'), vitePages, not(serverBeside)),
+    plan: site({ build: 'vite build', output: (app) => settingIn(app, 'vite.config.*', 'outDir', 'dist') }),
+  },
+  { framework: 'express', when: uses('express'), plan: webServer },
+  { framework: 'fastify', when: uses('fastify'), plan: webServer },
+  { framework: 'hono', when: uses('hono'), plan: webServer },
+  { framework: 'koa', when: uses('koa'), plan: webServer },
+]
+
+const usesBun = anyOf(
+  file('bun.lock', 'a project of Bun'),
+  file('bun.lockb', 'a project of Bun'),
+  file('bunfig.toml', 'a project of Bun'),
+)
+const startsSomehow = anyOf(script('start'), (app) => (entryFile(app) ? [] : null))
+const isNode = manifest('npm', 'a package of Node')
+
+/** What runs without a framework. */
+export const plainNode: readonly Stack[] = [
+  { framework: 'bun', when: allOf(usesBun, isNode, startsSomehow), plan: plainServer },
+  { framework: 'node', when: allOf(isNode, startsSomehow), plan: plainServer },
+]
+
+/** A package that nothing else has claimed: tools, a library, or a build of its own kind. */
+export const otherNode: readonly Stack[] = [{ framework: 'node', when: isNode, plan: server({ port: 3000 }) }]
+
+const startEntry = (app: App) => {
+  const entry = nodeEntry(app)
+  return entry !== null && javascriptLanguage(app) === 'typescript' && entry.endsWith('.ts') ? null : entry
+}
+const bunEntry = (app: App) => nodeEntry(app)?.replace(/^node /, 'bun run ') ?? null
+const runsOnBun = ({ folder }: App) => folder.upwards.some((place) => place.has('bun.lock') || place.has('bun.lockb'))
+
+function webServer(app: App): Promise<Plan> {
+  return server({ port: 3000, start: runsOnBun(app) ? bunEntry : startEntry })(app)
+}
+
+/** Libraries that wait for messages, not for requests. */
+const messageLibraries = [
+  'discord.js',
+  'telegraf',
+  'grammy',
+  'node-telegram-bot-api',
+  '@slack/bolt',
+  'bullmq',
+  'bull',
+  'agenda',
+  'amqplib',
+  'kafkajs',
+]
+
+function plainServer(app: App): Promise<Plan> {
+  const type = has(app, 'npm', ...messageLibraries) && !has(app, 'npm', ...webServers) ? 'worker' : 'app'
+  return server({ port: 3000, type, start: runsOnBun(app) ? bunEntry : startEntry })(app)
+}

@@ -1,0 +1,154 @@
+import { quoted } from '../commands.ts'
+import type { Evidence } from '../detection.ts'
+import { type JavascriptTools, javascriptTools } from '../javascript-tools.ts'
+import { type PortHint, portInCode, portInCommand } from '../port-hints.ts'
+import { clip, has } from '../signs.ts'
+import type { App, Plan } from '../stack.ts'
+
+/** What a row of a JavaScript stack says; scripts of `package.json` come before the tools named here. */
+interface Building {
+  /** The framework's own build, run when no script does it. */
+  build?: string
+  buildScripts?: readonly string[]
+  warnings?: readonly string[]
+}
+export interface SiteRow extends Building {
+  output: string | ((app: App) => string | Promise<string>)
+}
+export interface ServerRow extends Building {
+  port: number
+  startScripts?: readonly string[]
+  /** Run by itself, when no script starts the app. */
+  start?: string | ((app: App) => string | null | Promise<string | null>)
+  /** A tool of the dependencies, when no script starts the app. */
+  startTool?: string
+  type?: 'app' | 'worker'
+}
+
+/** Files to be served as they are. */
+export const site =
+  (row: SiteRow) =>
+  async (app: App): Promise<Plan> => {
+    const tools = await javascriptTools(app)
+    const build = buildCommand(app, tools, row)
+    return {
+      ...basics(app, tools),
+      type: 'static',
+      buildCommand: build.command,
+      outputDirectory: typeof row.output === 'string' ? row.output : await row.output(app),
+      evidence: [...tools.evidence, ...build.evidence],
+      warnings: [...tools.warnings, ...(row.warnings ?? [])],
+    }
+  }
+
+/** A program that keeps running. */
+export const server =
+  (row: ServerRow) =>
+  async (app: App): Promise<Plan> => {
+    const tools = await javascriptTools(app)
+    const build = buildCommand(app, tools, row)
+    const start = await startCommand(app, tools, row)
+    const type = row.type ?? 'app'
+    const hint = type === 'app' ? await portHint(app, start.script) : null
+    return {
+      ...basics(app, tools),
+      type,
+      buildCommand: build.command,
+      startCommand: start.command,
+      port: type === 'app' ? (hint?.port ?? row.port) : null,
+      evidence: [...tools.evidence, ...build.evidence, ...start.evidence, ...(hint ? [hint.evidence] : [])],
+      warnings: [...tools.warnings, ...start.warnings, ...fixedPort(hint), ...(row.warnings ?? [])],
+    }
+  }
+
+export const javascriptLanguage = (app: App): 'typescript' | 'javascript' =>
+  app.folder.has('tsconfig.json') || has(app, 'npm', 'typescript') ? 'typescript' : 'javascript'
+
+const basics = (app: App, tools: JavascriptTools) => ({
+  language: javascriptLanguage(app),
+  packageManager: tools.manager,
+  installCommand: tools.install,
+})
+
+function buildCommand(app: App, tools: JavascriptTools, row: Building): { command: string | null; evidence: Evidence[] } {
+  const scripts = app.manifests.npm?.scripts
+  const name = (row.buildScripts ?? ['build']).find((one) => scripts?.has(one))
+  if (name === undefined) return { command: row.build ? tools.tool(row.build) : null, evidence: [] }
+  return { command: tools.run(name), evidence: [scriptRuns(app, name)] }
+}
+
+/** Watchers and development servers: not what a project is to be served by. */
+const developmentServer =
+  /^(?:\S+=\S+ )*(?:npx |cross-env )?(?:vite(?: (?:dev|serve|preview|--\S+).*)?|next dev|nuxi? dev|nuxt|astro (?:dev|preview)|ng serve|react-scripts start|vue-cli-service serve|gatsby develop|remix(?: vite:)? ?dev|react-router dev|nest start|nodemon|ts-node-dev|webpack(?: serve|-dev-server)|parcel|tsx watch)(?: |$)/
+
+interface Start {
+  command: string | null
+  /** What the script runs, where a script starts the app. */
+  script: string | null
+  evidence: Evidence[]
+  warnings: string[]
+}
+
+async function startCommand(app: App, tools: JavascriptTools, row: ServerRow): Promise<Start> {
+  const scripts = app.manifests.npm?.scripts
+  const names = (row.startScripts ?? ['start']).filter((name) => scripts?.has(name))
+  const name = names.find((one) => !developmentServer.test(scripts!.get(one)!))
+  if (name !== undefined)
+    return { command: tools.run(name), script: scripts!.get(name)!, evidence: [scriptRuns(app, name)], warnings: [] }
+  const own = typeof row.start === 'function' ? await row.start(app) : (row.start ?? null)
+  const command = own ?? (row.startTool ? tools.tool(row.startTool) : null)
+  const [development] = names
+  if (development === undefined)
+    return {
+      command,
+      script: null,
+      evidence: [],
+      warnings: command ? [] : ['nothing says how to start it: add a start script or set the start command'],
+    }
+  const warning = `the script ${development} runs a development server (${clip(scripts!.get(development)!)})`
+  return {
+    command: command ?? tools.run(development),
+    script: null,
+    evidence: command ? [] : [scriptRuns(app, development)],
+    warnings: [command ? `${warning}; it is not used` : warning],
+  }
+}
+
+const scriptRuns = (app: App, name: string): Evidence => ({
+  file: app.folder.full('package.json'),
+  says: `the script ${name} runs ${clip(app.manifests.npm!.scripts.get(name)!)}`,
+})
+
+const entries = ['server', 'index', 'app', 'main', 'src/server', 'src/index', 'src/app', 'src/main'].flatMap((name) =>
+  ['.js', '.mjs', '.cjs', '.ts'].map((ending) => name + ending),
+)
+
+/** The program's first file: what the manifest calls so, else one by a usual name. */
+export function entryFile({ folder, manifests }: App): string | null {
+  const main = manifests.npm?.main?.replace(/^\.\//, '')
+  return [main, `${main}.js`, ...entries].find((name) => name && folder.has(name)) ?? null
+}
+
+/** `node server.js` for an entry that Node runs as it is. */
+export function nodeEntry(app: App): string | null {
+  const entry = entryFile(app)
+  return entry === null ? null : `node ${quoted(entry)}`
+}
+
+async function portHint(app: App, script: string | null): Promise<PortHint | null> {
+  const named = script === null ? null : portInCommand(script, app.folder.full('package.json'))
+  if (named) return named
+  const started = /(?:^|\s)(?:node|tsx|ts-node|bun)(?: run)?(?: -\S+)* (\.?[\w./-]+)/
+    .exec(script ?? '')?.[1]
+    ?.replace(/^\.\//, '')
+  // What the build makes is not there yet; its source is.
+  const source = started?.replace(/^(dist|build|out|lib)\//, 'src/').replace(/\.js$/, '')
+  const candidates = [started, `${started}.js`, `${source}.ts`, `${source}.js`, entryFile(app)]
+  const entry = candidates.find((name) => name && app.folder.has(name))
+  return entry ? portInCode(app.folder, entry) : null
+}
+
+const fixedPort = (hint: PortHint | null): string[] =>
+  hint?.isFixed
+    ? [`the port ${hint.port} is fixed in ${hint.evidence.file}; the PORT that the project is given should decide`]
+    : []

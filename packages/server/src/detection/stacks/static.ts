@@ -1,0 +1,26 @@
+import { javascriptTools } from '../javascript-tools.ts'
+import { file } from '../signs.ts'
+import type { App, Plan, Stack } from '../stack.ts'
+
+/** Pages without a framework: where they lie, most telling first. */
+export const staticPages: readonly Stack[] = ['', 'public', 'www', 'site', 'html', 'docs'].map((folder) => ({
+  framework: 'static',
+  when: file(folder === '' ? 'index.html' : `${folder}/index.html`, 'the first page'),
+  plan: (app) => pages(app, folder || '.'),
+}))
+
+async function pages(app: App, folder: string): Promise<Plan> {
+  const build = app.manifests.npm?.scripts.get('build')
+  if (build === undefined) return { type: 'static', language: 'html', outputDirectory: folder }
+  const tools = await javascriptTools(app)
+  return {
+    type: 'static',
+    language: 'html',
+    packageManager: tools.manager,
+    installCommand: tools.install,
+    buildCommand: tools.run('build'),
+    outputDirectory: 'dist',
+    evidence: [...tools.evidence, { file: app.folder.full('package.json'), says: 'the script build makes the pages' }],
+    warnings: [...tools.warnings, 'nothing says where the build puts its pages; dist is assumed'],
+  }
+}
