@@ -131,7 +131,7 @@ test('a bomb is stopped early: it is not decompressed to its end', async () => {
   async function* bomb() {
     yield tarEntry({ name: 'bomb', size: total })
     const zeros = Buffer.alloc(1_000_000)
-    for (let sent = 0; sent < 400_000_000; sent += zeros.length) yield zeros
+    for (let sent = 0; sent < 200_000_000; sent += zeros.length) yield zeros
   }
   await pipeline(bomb(), createGzip({ level: 1 }), createWriteStream(archive))
   const started = performance.now()

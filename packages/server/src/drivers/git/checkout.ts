@@ -1,0 +1,171 @@
+import { readFile, readlink, realpath, rm, stat } from 'node:fs/promises'
+import { dirname, join, resolve, sep } from 'node:path'
+import { stageFolder } from '../folder/staged-folder.ts'
+import { GitError, GitNotFound, GitTooLarge } from './git-errors.ts'
+import type { History } from './history.ts'
+import { branchRef, type Limits } from './refs.ts'
+import type { GitRemote } from './remote.ts'
+import type { GitCall, SafeGit } from './safe-git.ts'
+import { folderBytes, type TreeContent, treeContent } from './tree-content.ts'
+
+export interface CheckoutOptions extends Limits {
+  depth?: number
+  /** Lines of git's own progress, without any credential. */
+  onProgress?: (line: string) => void
+  /** Of what is fetched, and of the files that it becomes. */
+  maxBytes?: number
+  maxFiles?: number
+  /** A build may want to ask git about itself. What it does to .git must never be read by a git of ours. */
+  keepGitFolder?: boolean
+}
+
+export interface Checkout {
+  commit: string
+  /** Links that lead out of the folder: nobody may follow them on the project's behalf. */
+  linksOutside: string[]
+  warnings: string[]
+}
+
+const defaults = { timeoutMs: 600_000, depth: 1, maxBytes: 4_000_000_000, maxFiles: 500_000 }
+
+interface Settings {
+  git: SafeGit
+  history: History
+  remote: GitRemote
+  url: string
+  wanted: { branch?: string; commit?: string }
+  options: CheckoutOptions & typeof defaults
+  deadline: number
+}
+
+/** `intoFolder` (missing or empty before) holds the files of exactly that commit afterwards, or nothing is left behind. */
+export async function checkout(
+  parts: { git: SafeGit; history: History },
+  remote: GitRemote,
+  wanted: { branch?: string; commit?: string },
+  intoFolder: string,
+  given: CheckoutOptions = {},
+): Promise<Checkout> {
+  const options = { ...defaults, ...given }
+  const settings: Settings = {
+    ...parts,
+    remote,
+    url: parts.git.address(remote).url,
+    wanted,
+    options,
+    deadline: performance.now() + options.timeoutMs,
+  }
+  return stageFolder(intoFolder, (staging) => fill(settings, staging))
+}
+
+async function fill(settings: Settings, staging: string): Promise<Checkout> {
+  const gitFolder = join(staging, '.git')
+  const commit = await fetchCommit(settings, gitFolder)
+  const content = await treeContent((call) => runLocal(settings, gitFolder, call), commit, settings.options)
+  await runLocal(settings, gitFolder, { args: ['checkout', '--quiet', '--force', '--detach', commit, '--'], workTree: staging })
+  if (!settings.options.keepGitFolder) await rm(gitFolder, { recursive: true, force: true })
+  return { commit, linksOutside: await linksOutside(staging, content.links), warnings: await warningsOf(staging, content) }
+}
+
+async function fetchCommit(settings: Settings, gitFolder: string): Promise<string> {
+  const { history, remote, wanted, options } = settings
+  await runLocal(settings, gitFolder, { args: ['init', '--quiet', '--template=', '--', dirname(gitFolder)] })
+  if (wanted.commit === undefined) return fetchRef(settings, gitFolder, branchRef(wanted.branch))
+  const commit = await history.fullCommitId(remote, wanted.commit, wanted.branch, {
+    abort: options.abort,
+    timeoutMs: timeLeft(settings),
+  })
+  try {
+    return await fetchRef(settings, gitFolder, commit)
+  } catch (error) {
+    if (!isUnadvertised(error)) throw error
+    return fetchEverything(settings, gitFolder, commit)
+  }
+}
+
+/** Old servers give only the newest commit of each branch by its id. */
+const isUnadvertised = (error: unknown) => error instanceof GitError && /unadvertised object/i.test(error.detail)
+
+async function fetchRef(settings: Settings, gitFolder: string, ref: string): Promise<string> {
+  await runFetch(settings, gitFolder, [`--depth=${settings.options.depth}`, '--', settings.url, `+${ref}:refs/berth/wanted`])
+  return (await runLocal(settings, gitFolder, { args: ['rev-parse', '--verify', 'refs/berth/wanted^{commit}'] })).stdout.trim()
+}
+
+async function fetchEverything(settings: Settings, gitFolder: string, commit: string): Promise<string> {
+  await runFetch(settings, gitFolder, ['--', settings.url, '+refs/heads/*:refs/berth/heads/*'])
+  const args = ['cat-file', '-e', `${commit}^{commit}`]
+  const { exitCode } = await runLocal(settings, gitFolder, { args, acceptExitCodes: [0, 1, 128] })
+  if (exitCode !== 0) throw new GitNotFound('commit', `${settings.git.address(settings.remote).shown} has no commit ${commit}`)
+  return commit
+}
+
+async function runFetch(settings: Settings, gitFolder: string, args: string[]): Promise<void> {
+  const { git, remote, options } = settings
+  const tooLarge = new AbortController()
+  const watch = setInterval(async () => {
+    const bytes = await folderBytes(join(gitFolder, 'objects', 'pack'))
+    if (bytes > options.maxBytes) tooLarge.abort()
+  }, 500)
+  const abort = AbortSignal.any([tooLarge.signal, ...(options.abort ? [options.abort] : [])])
+  const fetchArgs = ['fetch', '--no-tags', '--no-write-fetch-head', '--progress', ...args]
+  try {
+    await git.run({
+      args: fetchArgs,
+      remote,
+      gitFolder,
+      abort,
+      timeoutMs: timeLeft(settings),
+      onStderr: lines(options.onProgress),
+    })
+  } catch (error) {
+    if (tooLarge.signal.aborted && !options.abort?.aborted) throw tooMuch(settings)
+    throw error
+  } finally {
+    clearInterval(watch)
+  }
+  if ((await folderBytes(join(gitFolder, 'objects', 'pack'))) > options.maxBytes) throw tooMuch(settings)
+}
+
+const tooMuch = ({ git, remote, options }: Settings) =>
+  new GitTooLarge(`${git.address(remote).shown} is larger than ${Math.round(options.maxBytes / 1_000_000)} MB`)
+
+function runLocal(settings: Settings, gitFolder: string, call: Omit<GitCall, 'timeoutMs'>) {
+  return settings.git.run({ ...call, gitFolder, abort: settings.options.abort, timeoutMs: timeLeft(settings) })
+}
+
+const timeLeft = ({ deadline }: Settings) => Math.max(1, deadline - performance.now())
+
+/** A meter redraws its line with carriage returns; each drawing is a line here. */
+function lines(receive: ((line: string) => void) | undefined): ((chunk: Uint8Array) => void) | undefined {
+  if (!receive) return undefined
+  const decoder = new TextDecoder()
+  let rest = ''
+  return (chunk) => {
+    const parts = (rest + decoder.decode(chunk, { stream: true })).split(/[\r\n]+/)
+    rest = (parts.pop() ?? '').slice(-1_000)
+    for (const line of parts) if (line.trim() !== '') receive(line.trim())
+  }
+}
+
+async function linksOutside(folder: string, links: readonly string[]): Promise<string[]> {
+  const root = await realpath(folder)
+  const outside: string[] = []
+  for (const link of links) {
+    const path = join(root, link)
+    // What leads nowhere is judged by its words.
+    const target = await realpath(path).catch(async () => resolve(dirname(path), await readlink(path).catch(() => '.')))
+    if (target !== root && !target.startsWith(root + sep)) outside.push(link)
+  }
+  return outside
+}
+
+async function warningsOf(folder: string, content: TreeContent): Promise<string[]> {
+  const warnings: string[] = []
+  if (content.submodules.length > 0) warnings.push(`Submodules are not fetched: ${content.submodules.slice(0, 5).join(', ')}`)
+  const attributes = (await stat(join(folder, '.gitattributes')).catch(() => null))?.isFile()
+    ? await readFile(join(folder, '.gitattributes'), 'utf8')
+    : ''
+  if (/^[^#\n]*\bfilter=lfs\b/m.test(attributes))
+    warnings.push('Files in Git LFS are not fetched: their pointers are there in their place')
+  return warnings
+}

@@ -1,0 +1,63 @@
+import { GitAuthFailed, type GitError, GitFailed, GitNotFound, GitUnreachable } from './git-errors.ts'
+import type { RemoteAddress } from './remote.ts'
+
+/** git and ssh speak English here (LC_ALL=C); what they print is the only thing that tells their failures apart. */
+export function explainFailure(words: string, remote: RemoteAddress, hasCredential: boolean): GitError {
+  const { shown, host, url } = remote
+  const detail = lastWords(words)
+  // A repository may be called openssl or not-found.
+  const output = words.replaceAll(url, 'URL')
+  if (refMissing.test(output)) return new GitNotFound('branch', `${shown} has no such branch`, detail)
+  if (commitMissing.test(output)) return new GitNotFound('commit', `${shown} has no such commit`, detail)
+  if (authFailed.test(output)) return new GitAuthFailed(authWords(remote, hasCredential), detail)
+  if (repositoryMissing.test(output)) {
+    const perhaps = hasCredential ? ' that the credential may see' : ', or it is private and needs a credential'
+    return new GitNotFound('repository', `There is no repository ${shown}${perhaps}`, detail)
+  }
+  const [, status] = /returned error: ([35]\d\d)/.exec(output) ?? []
+  if (status?.startsWith('3')) {
+    return new GitUnreachable(`${shown} has moved (${status}): enter the address that it leads to; often it ends in .git`, detail)
+  }
+  if (status) return new GitUnreachable(`${host} answered with the error ${status}`, detail)
+  for (const [pattern, words] of unreachable) if (pattern.test(output)) return new GitUnreachable(`${host} ${words}`, detail)
+  return new GitFailed(`git failed with ${shown}: ${detail}`, detail)
+}
+
+const refMissing = /couldn't find remote ref|remote branch .* not found/i
+const commitMissing = /not our ref|no such remote ref [0-9a-f]{40}|unadvertised object/i
+const authFailed =
+  /authentication failed|could not read (username|password)|terminal prompts disabled|returned error: (401|403)|permission denied \(|invalid (username|credentials)|access denied|load key .*invalid format|too many authentication failures/i
+const repositoryMissing =
+  /repository .*not found|returned error: 404|does not appear to be a git repository|repository does not exist|not valid: is this a git repository|project you were looking for could not be found/i
+
+const unreachable: readonly (readonly [RegExp, string])[] = [
+  [
+    /could not resolve host|name or service not known|temporary failure in name resolution|no address associated/i,
+    'is not a known name',
+  ],
+  [/timed out|operation too slow/i, 'did not answer in time'],
+  [/connection refused|couldn't connect|failed to connect/i, 'refused the connection: nothing listens on that port'],
+  [/certificate|SSL|TLS|gnutls/i, 'shows a certificate that is not trusted, or does not speak TLS'],
+  [/no route to host|network is unreachable/i, 'could not be reached'],
+  [
+    /unable to access|connection (reset|closed)|early eof|hung up|unexpected disconnect|rpc failed|empty reply|could not read from remote/i,
+    'could not be reached, or closed the connection',
+  ],
+]
+
+function authWords({ scheme, shown }: RemoteAddress, hasCredential: boolean): string {
+  const what = scheme === 'ssh' ? 'SSH key' : 'token'
+  return hasCredential
+    ? `${shown} refused the ${what}: it is wrong, has expired, or may not read the repository`
+    : `${shown} needs a ${what}: it is private, or it does not exist`
+}
+
+/** Without progress meters and ssh's banner of at signs. */
+function lastWords(output: string): string {
+  const lines = output.split('\n').map((line) => line.trimEnd().split('\r').at(-1)?.trim() ?? '')
+  return lines
+    .filter((line) => line !== '' && !/^@+$/.test(line))
+    .slice(-5)
+    .join('\n')
+    .slice(0, 1_000)
+}

@@ -1,0 +1,207 @@
+import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { Secret } from '../../secrets/secret.ts'
+import { createRunCommand } from '../shell/run-command.ts'
+import { createGit, type Git } from './git.ts'
+import { GitAuthFailed, GitUnreachable, RemoteRefused } from './git-errors.ts'
+import { type GitServer, startGitServer } from './test-git-server.ts'
+import { TestRepository } from './test-repository.ts'
+
+const token = `canary-${'k7Qz'.repeat(6)} "$(id)'\\`
+const run = createRunCommand(process.env)
+let base: string
+let server: GitServer
+let other: GitServer
+let git: Git
+let commits: string[]
+
+beforeAll(async () => {
+  base = await mkdtemp(join(tmpdir(), 'berth-git-credential-'))
+  const repository = await new TestRepository(run, join(base, 'repositories', 'app.git')).create()
+  commits = [await repository.commit('main', { a: '1' }), await repository.commit('main', { a: '2' })]
+  server = await startGitServer(run, join(base, 'repositories'))
+  other = await startGitServer(run, join(base, 'repositories'))
+  git = createGit({ shell: run, workFolder: join(base, 'work') })
+})
+afterAll(async () => {
+  await Promise.all([server.close(), other.close()])
+  await rm(base, { recursive: true, force: true })
+})
+beforeEach(() => {
+  Object.assign(server, { password: token, intercept: null, delayMs: 0, requests: [] })
+  Object.assign(other, { password: token, intercept: null, delayMs: 0, requests: [] })
+})
+
+const remote = () => ({ url: `${server.url}/app.git`, credential: { username: 'ann', token: new Secret(token) } })
+
+test('the token opens a private repository for everything that is asked', async () => {
+  expect((await git.listRefs(remote())).defaultBranch).toBe('main')
+  expect(await git.remoteHead(remote(), 'main')).toBe(commits[1])
+  expect(await git.commitsBetween(remote(), commits[0]!, commits[1]!)).toBe(1)
+  expect(await git.recentCommits(remote(), 'main', 5)).toHaveLength(2)
+  await git.checkout(remote(), { branch: 'main' }, join(base, 'into'))
+  expect(await readFile(join(base, 'into', 'a'), 'utf8')).toBe('2')
+  const sent = server.requests.flatMap(({ authorization }) => (authorization ? [authorization] : []))
+  expect(new Set(sent)).toEqual(new Set([`Basic ${Buffer.from(`ann:${token}`).toString('base64')}`]))
+})
+
+describe('the token is nowhere but in the request', () => {
+  const forms = [token, encodeURIComponent(token), Buffer.from(`ann:${token}`).toString('base64')]
+
+  test('in no argument and no variable of any process, seen while git runs', async () => {
+    server.delayMs = 40
+    let over = false
+    const checking = git
+      .checkout({ ...remote() }, { commit: commits[0]! }, join(base, 'sampled'), { keepGitFolder: true })
+      .finally(() => {
+        over = true
+      })
+    const programs = new Set<string>()
+    const found: string[] = []
+    while (!over) {
+      for (const [path, text] of await processTexts()) {
+        if (path.endsWith('cmdline')) programs.add(text.split('\0')[0]!.split('/').at(-1)!)
+        if (forms.some((form) => text.includes(form))) found.push(`${path}: ${text.split('\0')[0]}`)
+      }
+    }
+    await checking
+    expect([...programs]).toEqual(expect.arrayContaining(['git']))
+    expect([...programs].some((program) => program.startsWith('git-remote-http'))).toBe(true)
+    expect(found).toEqual([])
+  })
+
+  test('in no URL, no progress line and no file that is left behind, a kept .git included', async () => {
+    const progress: string[] = []
+    const into = join(base, 'kept')
+    await git.checkout(remote(), { branch: 'main' }, into, { keepGitFolder: true, onProgress: (line) => progress.push(line) })
+    expect(progress.length).toBeGreaterThan(0)
+    expect(server.requests.length).toBeGreaterThan(0)
+    const texts = [
+      ...progress,
+      ...server.requests.map(({ url }) => url),
+      ...(await textsBelow(into)),
+      ...(await textsBelow(join(base, 'work'))),
+    ]
+    for (const form of forms) expect(texts.filter((text) => text.includes(form))).toEqual([])
+    expect(await readdir(join(base, 'work', 'run'))).toEqual([])
+  })
+
+  test('in no error, not even when the host prints it back', async () => {
+    server.intercept = (request, response) => {
+      const sent = Buffer.from(request.headers.authorization?.slice(6) ?? '', 'base64').toString()
+      const authenticate = { 'www-authenticate': 'Basic realm="git"' }
+      if (!sent) return Boolean(response.writeHead(401, authenticate).end())
+      const words = `you sent ${sent} (${request.headers.authorization}) to https://ann:${encodeURIComponent(token)}@host/`
+      return Boolean(response.writeHead(403, { 'content-type': 'text/plain' }).end(words))
+    }
+    const error = await git.listRefs(remote()).catch((failure) => failure)
+    expect(error).toBeInstanceOf(GitAuthFailed)
+    expect(error.detail).toContain('you sent')
+    const shown = [error.message, error.detail, error.stack, JSON.stringify(error), String(error)].join()
+    for (const form of forms) expect(shown).not.toContain(form)
+  })
+})
+
+describe('the token goes to the remote’s own host alone', () => {
+  test('a redirect to another host gets nothing', async () => {
+    server.intercept = (request, response) => Boolean(response.writeHead(302, { location: `${other.url}${request.url}` }).end())
+    await expect(git.listRefs(remote())).rejects.toBeInstanceOf(GitAuthFailed)
+    expect(other.requests.length).toBeGreaterThan(0)
+    expect(other.requests.filter(({ authorization }) => authorization)).toEqual([])
+  })
+
+  test('nor does one after the token was given', async () => {
+    server.intercept = (request, response) =>
+      Boolean(request.headers.authorization && response.writeHead(302, { location: `${other.url}${request.url}` }).end())
+    await expect(git.listRefs(remote())).rejects.toBeInstanceOf(GitAuthFailed)
+    expect(other.requests.length).toBeGreaterThan(0)
+    expect(other.requests.filter(({ authorization }) => authorization)).toEqual([])
+  })
+
+  test('a redirect within the host is followed', async () => {
+    server.intercept = (request, response) =>
+      Boolean(request.url?.startsWith('/old') && response.writeHead(301, { location: request.url.replace('/old', '/app') }).end())
+    expect(await git.remoteHead({ ...remote(), url: `${server.url}/old.git` }, 'main')).toBe(commits[1])
+  })
+})
+
+test('nothing of the machine’s own git settings is used', async () => {
+  const home = join(base, 'home')
+  const { mkdir, writeFile } = await import('node:fs/promises')
+  await mkdir(home)
+  await writeFile(join(home, '.netrc'), `machine 127.0.0.1 login ann password ${token.split(' ')[0]}\n`)
+  await writeFile(
+    join(home, '.gitconfig'),
+    `[url "${other.url}"]\n\tinsteadOf = ${server.url}\n[credential]\n\thelper = "!touch ${home}/asked"\n`,
+  )
+  const own = createGit({ shell: createRunCommand({ ...process.env, HOME: home }), workFolder: join(base, 'work-home') })
+  await expect(own.listRefs({ url: `${server.url}/app.git` })).rejects.toBeInstanceOf(GitAuthFailed)
+  expect(server.requests.filter(({ authorization }) => authorization)).toEqual([])
+  expect(other.requests).toEqual([])
+  expect((await readdir(home)).sort()).toEqual(['.gitconfig', '.netrc'])
+})
+
+test('our folder is closed to others', async () => {
+  await git.listRefs(remote())
+  expect((await stat(join(base, 'work'))).mode & 0o077).toBe(0)
+})
+
+test('a credential that could smuggle in a line is refused', async () => {
+  for (const bad of ['', 'a\nhost=evil', 'a\0b']) {
+    await expect(git.listRefs({ url: `${server.url}/app.git`, credential: { token: new Secret(bad) } })).rejects.toBeInstanceOf(
+      RemoteRefused,
+    )
+  }
+})
+
+describe('where addresses are permitted one by one', () => {
+  const guarded = (addresses: readonly string[]) => {
+    const asked: string[] = []
+    const permittedAddresses = async (host: string) => {
+      asked.push(host)
+      return addresses
+    }
+    const options = { shell: run, workFolder: join(base, 'work-guarded'), allowedHttpHosts: ['git.example'], permittedAddresses }
+    return { git: createGit(options), asked }
+  }
+
+  test('git connects to the permitted address, whatever the name means', async () => {
+    const { git: own, asked } = guarded(['127.0.0.1'])
+    const url = `${server.url.replace('127.0.0.1', 'git.example')}/app.git`
+    expect(await own.remoteHead({ ...remote(), url }, 'main')).toBe(commits[1])
+    expect(asked).toEqual(['git.example'])
+  })
+
+  test('a host without one, or one that is refused, is not asked', async () => {
+    await expect(guarded([]).git.listRefs(remote())).rejects.toBeInstanceOf(RemoteRefused)
+    const permittedAddresses = () => Promise.reject(new Error('inside'))
+    const own = createGit({ shell: run, workFolder: join(base, 'work-guarded'), permittedAddresses })
+    await expect(own.listRefs(remote())).rejects.toThrow('inside')
+    expect(server.requests).toEqual([])
+  })
+
+  test('a redirect is not followed, and it says so', async () => {
+    server.intercept = (request, response) => Boolean(response.writeHead(302, { location: `${other.url}${request.url}` }).end())
+    const error = await guarded(['127.0.0.1'])
+      .git.listRefs(remote())
+      .catch((failure) => failure)
+    expect(error).toBeInstanceOf(GitUnreachable)
+    expect(error.message).toContain('has moved')
+    expect(other.requests).toEqual([])
+  })
+})
+
+async function processTexts(): Promise<[string, string][]> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
+  const paths = pids.flatMap((pid) => [`/proc/${pid}/cmdline`, `/proc/${pid}/environ`])
+  return Promise.all(paths.map(async (path): Promise<[string, string]> => [path, await readFile(path, 'utf8').catch(() => '')]))
+}
+
+async function textsBelow(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+  return Promise.all(
+    entries.filter((entry) => entry.isFile()).map((entry) => readFile(join(entry.parentPath, entry.name), 'latin1')),
+  )
+}

@@ -1,0 +1,97 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { mkdir, readdir, rename, rm, stat, utimes } from 'node:fs/promises'
+import { join } from 'node:path'
+import { GitFailed } from './git-errors.ts'
+import { OneAtATime } from './one-at-a-time.ts'
+import type { RemoteAddress } from './remote.ts'
+import type { SafeGit } from './safe-git.ts'
+
+/** Beyond either, a cache is thrown away: fetching the newest commits again costs less than keeping house. */
+const mostPacks = 50
+const mostBytes = 200_000_000
+
+/** One bare repository per remote, with commits alone. It holds nothing that cannot be fetched again. */
+export class HistoryCache {
+  readonly #git: SafeGit
+  readonly #folder: string
+  readonly #turns = new OneAtATime()
+
+  constructor(git: SafeGit, folder: string) {
+    this.#git = git
+    this.#folder = folder
+  }
+
+  /** Gives the remote's repository to `work`, alone. Where git fails for a reason of the repository's own, it is made anew once. */
+  async use<Result>(remote: RemoteAddress, work: (gitFolder: string) => Promise<Result>, abort?: AbortSignal): Promise<Result> {
+    const gitFolder = join(this.#folder, `${createHash('sha256').update(remote.url).digest('hex').slice(0, 40)}.git`)
+    const attempt = async () => {
+      await this.#open(gitFolder, abort)
+      return work(gitFolder)
+    }
+    return this.#turns.run(
+      gitFolder,
+      async () => {
+        try {
+          return await attempt().catch(async (error) => {
+            if (!(error instanceof GitFailed)) throw error
+            await remove(gitFolder)
+            return attempt()
+          })
+        } finally {
+          if (await isWorn(gitFolder)) await remove(gitFolder)
+        }
+      },
+      abort,
+    )
+  }
+
+  /** Removes what was not used for that long. */
+  async sweep(olderThanMs: number, now: Date): Promise<void> {
+    for (const name of await readdir(this.#folder).catch(() => [])) {
+      const path = join(this.#folder, name)
+      await this.#turns.run(path, async () => {
+        const used = await stat(path).catch(() => null)
+        if (used && now.getTime() - used.mtimeMs > olderThanMs) await remove(path)
+      })
+    }
+  }
+
+  async #open(gitFolder: string, abort?: AbortSignal): Promise<void> {
+    if (await stat(join(gitFolder, 'HEAD')).catch(() => null)) await removeLeftovers(gitFolder)
+    else await this.#create(gitFolder, abort)
+    const now = new Date()
+    await utimes(gitFolder, now, now)
+  }
+
+  async #create(gitFolder: string, abort?: AbortSignal): Promise<void> {
+    const fresh = `${gitFolder}.${randomUUID()}`
+    try {
+      await mkdir(this.#folder, { recursive: true, mode: 0o700 })
+      await this.#git.run({ args: ['init', '--bare', '--quiet', '--template=', '--', fresh], timeoutMs: 15_000, abort })
+      await remove(gitFolder)
+      await rename(fresh, gitFolder)
+    } finally {
+      await remove(fresh)
+    }
+  }
+}
+
+const remove = (path: string) => rm(path, { recursive: true, force: true })
+
+/**
+ * A git that was killed leaves its lock files, and every later one stops at them. Nobody else works here: the turns see to that.
+ * Half a pack is not in the way, but it fills the disk.
+ */
+async function removeLeftovers(gitFolder: string): Promise<void> {
+  for (const name of await readdir(gitFolder, { recursive: true })) {
+    if (name.endsWith('.lock') || /(^|\/)tmp_/.test(name)) await remove(join(gitFolder, name))
+  }
+}
+
+async function isWorn(gitFolder: string): Promise<boolean> {
+  const folder = join(gitFolder, 'objects', 'pack')
+  const names = await readdir(folder).catch(() => [])
+  const sizes = await Promise.all(names.map((name) => stat(join(folder, name)).then(({ size }) => size)))
+  const bytes = sizes.reduce((sum, size) => sum + size, 0)
+  return names.filter((name) => name.endsWith('.pack')).length > mostPacks || bytes > mostBytes
+}

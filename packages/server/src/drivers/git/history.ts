@@ -1,0 +1,158 @@
+import { createHash } from 'node:crypto'
+import { isCommitId, isFullCommitId, sameCommit } from './commit-id.ts'
+import { GitError, GitNotFound } from './git-errors.ts'
+import type { HistoryCache } from './history-cache.ts'
+import { branchRef, type Limits, listRefs } from './refs.ts'
+import type { GitRemote } from './remote.ts'
+import type { GitCall, SafeGit } from './safe-git.ts'
+
+export interface Commit {
+  sha: string
+  message: string
+  author: string
+  committedAt: string
+}
+
+const defaultTimeoutMs = 60_000
+/** Most questions are about the newest commits; a longer history is fetched only where these do not answer. */
+const depths = [50, 1_000]
+const longestMessage = 5_000
+
+/** How git is asked about one remote's history, within one time for all of its commands. */
+export class History {
+  readonly #git: SafeGit
+  readonly #cache: HistoryCache
+
+  constructor(git: SafeGit, cache: HistoryCache) {
+    this.#git = git
+    this.#cache = cache
+  }
+
+  /** Newest first. Rejects with `GitNotFound` when there is no such branch. */
+  async recentCommits(remote: GitRemote, branch: string | undefined, limit: number, limits: Limits = {}): Promise<Commit[]> {
+    const ref = branchRef(branch)
+    return this.#visit(remote, limits, async (visit) => {
+      const local = `refs/berth/${createHash('sha256').update(ref).digest('hex').slice(0, 40)}`
+      await visit.fetch(`+${ref}:${local}`, Math.max(limit, depths[0]!))
+      const format = '--format=%H%x00%an%x00%cI%x00%B%x00'
+      const fields = (await visit.ask(['log', `--max-count=${limit}`, format, local, '--'])).split('\0')
+      return Array.from({ length: Math.floor(fields.length / 4) }, (_, index) => toCommit(fields.slice(index * 4, index * 4 + 4)))
+    })
+  }
+
+  /** How many commits `to` has that `from` has not. Null when that cannot be told: it never guesses, and never says "behind" for a failure. */
+  async commitsBetween(remote: GitRemote, from: string, to: string, limits: Limits = {}): Promise<number | null> {
+    if (sameCommit(from, to)) return 0
+    if (!isCommitId(from) || !isFullCommitId(to)) return null
+    return this.#visit(remote, limits, (visit) => countBetween(visit, from, to)).catch((error) => {
+      if (error instanceof GitError) return null
+      throw error
+    })
+  }
+
+  /** The whole id of a commit that the remote has, found by its first digits among the branches' newest commits. */
+  async fullCommitId(remote: GitRemote, short: string, branch: string | undefined, limits: Limits = {}): Promise<string> {
+    if (isFullCommitId(short)) return short.toLowerCase()
+    const missing = new GitNotFound(
+      'commit',
+      `${this.#git.address(remote).shown} has no commit ${short} among its newest, or several`,
+    )
+    if (!isCommitId(short)) throw missing
+    const { heads } = await listRefs(this.#git, remote, limits)
+    const matching = new Set(heads.filter(({ commit }) => sameCommit(commit, short)).map(({ commit }) => commit))
+    if (matching.size === 1) return [...matching][0]!
+    if (matching.size > 1) throw missing
+    return this.#visit(remote, limits, async (visit) => {
+      await visit.fetch(`+${branchRef(branch)}:refs/berth/resolve`, depths.at(-1)!)
+      const found = await visit.resolve(short)
+      if (!found) throw missing
+      return found
+    })
+  }
+
+  async #visit<Result>(remote: GitRemote, limits: Limits, work: (visit: CacheVisit) => Promise<Result>): Promise<Result> {
+    const address = this.#git.address(remote)
+    const deadline = performance.now() + (limits.timeoutMs ?? defaultTimeoutMs)
+    return this.#cache.use(
+      address,
+      (gitFolder) => work(new CacheVisit(this.#git, { remote, url: address.url, gitFolder, deadline, abort: limits.abort })),
+      limits.abort,
+    )
+  }
+}
+
+async function countBetween(visit: CacheVisit, from: string, to: string): Promise<number | null> {
+  for (const depth of depths) {
+    await visit.fetch(`+${to}:refs/berth/to`, depth)
+    const count = await visit.count(from, to)
+    if (count !== null) return count
+  }
+  // A rewritten branch: the old commit may still be had by its id, and with it where the two parted.
+  if (!isFullCommitId(from)) return null
+  await visit.fetch(`+${from}:refs/berth/from`, depths.at(-1)!)
+  return visit.count(from, to)
+}
+
+interface VisitSettings {
+  remote: GitRemote
+  url: string
+  gitFolder: string
+  deadline: number
+  abort?: AbortSignal
+}
+
+class CacheVisit {
+  readonly #git: SafeGit
+  readonly #settings: VisitSettings
+
+  constructor(git: SafeGit, settings: VisitSettings) {
+    this.#git = git
+    this.#settings = settings
+  }
+
+  /** Commits alone, without the files and folders; a server that cannot leave them out sends them, too. */
+  async fetch(refspec: string, depth: number): Promise<void> {
+    const { remote, url } = this.#settings
+    const options = ['--no-tags', '--no-write-fetch-head', '--quiet', `--depth=${depth}`, '--filter=tree:0']
+    await this.#run({ args: ['fetch', ...options, '--', url, refspec], remote })
+  }
+
+  async ask(args: readonly string[]): Promise<string> {
+    return (await this.#run({ args, maxOutputBytes: 20_000_000 })).stdout
+  }
+
+  /** The whole id, when exactly one commit here begins like that. */
+  async resolve(commit: string): Promise<string | null> {
+    const args = ['rev-parse', '--verify', '--quiet', '--end-of-options', `${commit}^{commit}`]
+    const { stdout, exitCode } = await this.#run({ args, acceptExitCodes: [0, 1, 128] })
+    return exitCode === 0 ? stdout.trim() : null
+  }
+
+  /** Null where the history that is here ends before it answers: a commit without parents is where it was cut. */
+  async count(from: string, to: string): Promise<number | null> {
+    const base = await this.resolve(from)
+    if (!base) return null
+    const most = depths.at(-1)! + 1
+    const lines = (await this.ask(['rev-list', '--parents', `--max-count=${most}`, to, `^${base}`, '--']))
+      .split('\n')
+      .filter(Boolean)
+    if (lines.length >= most) return null
+    const isCut =
+      lines.some((line) => !line.includes(' ')) && (await this.ask(['rev-parse', '--is-shallow-repository'])).trim() === 'true'
+    return isCut ? null : lines.length
+  }
+
+  #run(call: Omit<GitCall, 'timeoutMs'>) {
+    const { gitFolder, deadline, abort } = this.#settings
+    return this.#git.run({ ...call, gitFolder, abort, timeoutMs: Math.max(1, deadline - performance.now()) })
+  }
+}
+
+function toCommit([sha = '', author = '', committedAt = '', message = '']: string[]): Commit {
+  return {
+    sha: sha.trim(),
+    author,
+    committedAt: new Date(committedAt).toISOString(),
+    message: message.trim().slice(0, longestMessage),
+  }
+}

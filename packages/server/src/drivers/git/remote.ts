@@ -1,0 +1,92 @@
+import type { Secret } from '../../secrets/secret.ts'
+import { RemoteRefused } from './git-errors.ts'
+
+export interface GitRemote {
+  /** https://host/path, ssh://user@host/path or user@host:path; http only to the machine itself and to allowed hosts. */
+  url: string
+  /** For https. The user name counts little to most hosts, but must not be empty. */
+  credential?: { username?: string; token: Secret }
+  /** For ssh: a private key without a passphrase. */
+  sshKey?: Secret
+}
+
+/** A remote that has passed every check: nothing in it can be read as an option, a command or a credential. */
+export interface RemoteAddress {
+  scheme: 'https' | 'http' | 'ssh'
+  host: string
+  port: number
+  url: string
+  /** host/path, for messages. */
+  shown: string
+}
+
+const longestUrl = 2_048
+
+export function parseRemote(url: string, allowedHttpHosts: readonly string[] = []): RemoteAddress {
+  if (url.length > longestUrl) throw new RemoteRefused('is too long')
+  if (/[\0-\x20\x7f-\x9f\\"'`]|\p{Cf}/u.test(url))
+    throw new RemoteRefused('holds a space, a quote, a backslash or an invisible character')
+  if (url.startsWith('-')) throw new RemoteRefused('begins with a dash')
+  if (/^[a-z0-9+.-]*::/i.test(url)) throw new RemoteRefused('names a transport program')
+  const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(url)?.[1]?.toLowerCase()
+  if (scheme === 'https' || scheme === 'http') return parseWeb(url, scheme, allowedHttpHosts)
+  if (scheme === 'ssh') return parseSsh(url)
+  if (scheme !== undefined) throw new RemoteRefused(`has the scheme ${scheme}; https and ssh are supported`)
+  return parseScpLike(url)
+}
+
+function parseWeb(url: string, scheme: 'https' | 'http', allowedHttpHosts: readonly string[]): RemoteAddress {
+  const parsed = URL.canParse(url) ? new URL(url) : null
+  if (!parsed) throw new RemoteRefused('cannot be read')
+  if (parsed.username || parsed.password || parsed.host === '' || /^[^/]*\/\/[^/]*@/.test(url)) {
+    throw new RemoteRefused('holds a user name or a password; give the token beside it')
+  }
+  if (parsed.search || parsed.hash || url.includes('?') || url.includes('#')) throw new RemoteRefused('holds ? or #')
+  if (parsed.pathname === '/') throw new RemoteRefused('names no repository')
+  const { hostname: host, pathname } = parsed
+  if (scheme === 'http' && !isLoopback(host) && !allowedHttpHosts.includes(host)) {
+    throw new RemoteRefused('is not encrypted; use https')
+  }
+  const port = parsed.port === '' ? (scheme === 'https' ? 443 : 80) : Number(parsed.port)
+  return { scheme, host, port, url: parsed.href, shown: `${parsed.host}${pathname}` }
+}
+
+const name = '[A-Za-z0-9_](?:[A-Za-z0-9._+-]*)'
+const host = '[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?'
+const sshUrl = new RegExp(`^ssh://(?:(${name})@)?(${host}|\\[[0-9A-Fa-f:.]+\\])(?::([0-9]{1,5}))?(/.+)$`, 'i')
+const scpLike = new RegExp(`^(?:(${name})@)?(${host}):(.+)$`)
+
+function parseSsh(url: string): RemoteAddress {
+  const [, user, givenHost, givenPort, path] = sshUrl.exec(url) ?? []
+  if (givenHost === undefined || path === undefined) {
+    if (/^ssh:\/\/[^/]*:[^/]*@/i.test(url)) throw new RemoteRefused('holds a password; give the key beside it')
+    throw new RemoteRefused('cannot be read')
+  }
+  const port = givenPort === undefined ? 22 : Number(givenPort)
+  if (port < 1 || port > 65_535) throw new RemoteRefused('has a port that does not exist')
+  if (path === '/') throw new RemoteRefused('names no repository')
+  const host = givenHost.replace(/^\[|\]$/g, '').toLowerCase()
+  const where = `${givenHost.toLowerCase()}${givenPort === undefined ? '' : `:${port}`}`
+  return { scheme: 'ssh', host, port, url: `ssh://${user ? `${user}@` : ''}${where}${path}`, shown: `${where}${path}` }
+}
+
+/** git@host:owner/repo.git. A bare word before the colon would be a drive or a path more often than a host. */
+function parseScpLike(url: string): RemoteAddress {
+  const [, user, givenHost, path] = scpLike.exec(url) ?? []
+  if (givenHost === undefined || path === undefined || (user === undefined && !givenHost.includes('.'))) {
+    throw new RemoteRefused('is not an address of a git repository; https://host/path and git@host:path are')
+  }
+  if (path.startsWith('-')) throw new RemoteRefused('has a path that begins with a dash')
+  const host = givenHost.toLowerCase()
+  return {
+    scheme: 'ssh',
+    host,
+    port: 22,
+    url: `${user ? `${user}@` : ''}${host}:${path}`,
+    shown: `${host}/${path.replace(/^\//, '')}`,
+  }
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host.endsWith('.localhost') || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host)
+}

@@ -1,0 +1,244 @@
+import { randomUUID } from 'node:crypto'
+import { chmod, mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { CommandResult, OutputReceiver, RunCommand } from '../shell/command.ts'
+import { CommandFailed, CommandTimedOut } from '../shell/command-errors.ts'
+import { credentialEnvironment, credentialHelperConfig, credentialHelperScript } from './credential-helper.ts'
+import { explainFailure } from './explain-failure.ts'
+import { GitFailed, GitHostKeyChanged, GitTimedOut, RemoteRefused } from './git-errors.ts'
+import { type GitRemote, parseRemote, type RemoteAddress } from './remote.ts'
+import { offeredKey, pinnedKeys, prepareSsh, sshWrapperScript } from './ssh-access.ts'
+
+export interface SafeGitOptions {
+  shell: RunCommand
+  /** Ours alone: scripts, pinned host keys, caches and what a run needs. Absolute. */
+  workFolder: string
+  /** Beside the machine itself, hosts that may be asked without encryption. */
+  allowedHttpHosts?: readonly string[]
+  /**
+   * The addresses that a host may be reached at, or a rejection when it may not be. git then connects to these and no others,
+   * whatever the name means a moment later, and follows no redirect.
+   */
+  permittedAddresses?: (host: string, abort?: AbortSignal) => Promise<readonly string[]>
+}
+
+export interface GitCall {
+  args: readonly string[]
+  /** Without it, git may not use the network. */
+  remote?: GitRemote
+  gitFolder?: string
+  workTree?: string
+  timeoutMs: number
+  maxOutputBytes?: number
+  abort?: AbortSignal
+  onStdout?: OutputReceiver
+  onStderr?: OutputReceiver
+  acceptExitCodes?: readonly number[]
+}
+
+const defaultUsername = 'x-access-token'
+const defaultOutputBytes = 1_000_000
+
+/** Runs git with nothing of the machine's or the user's settings, no hooks, no prompts, and one allowed protocol. */
+export class SafeGit {
+  readonly #options: SafeGitOptions
+  readonly #folders: { home: string; run: string; bin: string }
+  #ready: Promise<void> | undefined
+
+  constructor(options: SafeGitOptions) {
+    if (!/^\/[^"$%\\\0-\x1f]+$/.test(options.workFolder))
+      throw new Error('The work folder of git has characters that ssh would interpret')
+    this.#options = options
+    const inWork = (name: string) => join(options.workFolder, name)
+    this.#folders = { home: inWork('home'), run: inWork('run'), bin: inWork('bin') }
+  }
+
+  get knownHostsPath(): string {
+    return join(this.#options.workFolder, 'known_hosts')
+  }
+
+  address(remote: GitRemote): RemoteAddress {
+    const address = parseRemote(remote.url, this.#options.allowedHttpHosts)
+    const { username = defaultUsername, token } = remote.credential ?? {}
+    const values = [username, ...(token ? [token.reveal()] : [])]
+    if (values.some((value) => value === '' || /[\0-\x1f\x7f]/.test(value))) {
+      throw new RemoteRefused('has a credential that is empty or holds a line break')
+    }
+    return address
+  }
+
+  async run(call: GitCall): Promise<CommandResult> {
+    const address = call.remote && this.address(call.remote)
+    await this.#whenReady()
+    const runFolder = join(this.#folders.run, runName())
+    liveRuns.add(runFolder)
+    try {
+      const access = address && call.remote ? await this.#access(call.remote, address, runFolder, call.abort) : noAccess
+      return await this.#start(call, access)
+    } catch (error) {
+      throw await this.#explain(error, call, address)
+    } finally {
+      await rm(runFolder, { recursive: true, force: true })
+      liveRuns.delete(runFolder)
+    }
+  }
+
+  #start(call: GitCall, access: Access): Promise<CommandResult> {
+    const { gitFolder, workTree, args, timeoutMs, maxOutputBytes = defaultOutputBytes } = call
+    const places = [...(gitFolder ? [`--git-dir=${gitFolder}`] : []), ...(workTree ? [`--work-tree=${workTree}`] : [])]
+    const config = [...constantConfig, ...access.config].flatMap((setting) => ['-c', setting])
+    const env = {
+      ...constantEnvironment,
+      HOME: this.#folders.home,
+      GIT_CEILING_DIRECTORIES: this.#options.workFolder,
+      ...access.env,
+    }
+    return this.#options.shell(
+      { program: 'git', args: [...config, ...places, ...args], env, cwd: workTree ?? this.#folders.home },
+      { ...call, timeoutMs, maxOutputBytes, secretInput: access.secretInput },
+    )
+  }
+
+  async #access(remote: GitRemote, address: RemoteAddress, runFolder: string, abort?: AbortSignal): Promise<Access> {
+    const { scheme, host, port } = address
+    const addresses = await this.#options.permittedAddresses?.(host.replace(/^\[|\]$/g, ''), abort)
+    if (addresses?.length === 0) throw new RemoteRefused('may not be reached from here')
+    if (scheme === 'ssh') return this.#sshAccess(remote, address, runFolder, addresses?.[0])
+    const pinned = addresses?.map((ip) => (ip.includes(':') ? `[${ip}]` : ip)).join(',')
+    return {
+      config: [
+        `protocol.${scheme}.allow=always`,
+        ...(pinned ? [`http.curloptResolve=${host}:${port}:${pinned}`, 'http.followRedirects=false'] : []),
+        ...(remote.credential ? [credentialHelperConfig] : []),
+      ],
+      env: remote.credential
+        ? credentialEnvironment(
+            join(this.#folders.bin, 'credential-helper'),
+            address,
+            remote.credential.username ?? defaultUsername,
+          )
+        : {},
+      secretInput: remote.credential?.token.reveal(),
+    }
+  }
+
+  async #sshAccess(remote: GitRemote, address: RemoteAddress, runFolder: string, ip: string | undefined): Promise<Access> {
+    await mkdir(runFolder, { mode: 0o700 })
+    const files = { wrapperPath: join(this.#folders.bin, 'ssh'), knownHostsPath: this.knownHostsPath, runFolder }
+    const env = await prepareSsh(address, { key: remote.sshKey, address: ip, files })
+    return { config: ['protocol.ssh.allow=always'], env }
+  }
+
+  async #explain(error: unknown, call: GitCall, address: RemoteAddress | undefined): Promise<unknown> {
+    if (error instanceof CommandTimedOut) {
+      return new GitTimedOut(`${address?.shown ?? 'git'} did not finish within ${error.timeoutMs / 1000} seconds`)
+    }
+    if (!(error instanceof CommandFailed)) return error
+    const output = scrubbed(error.result.stderr || error.lastLines, call.remote)
+    if (!address) return new GitFailed(`git failed: ${output.trim().slice(-1_000)}`, output.trim().slice(-1_000))
+    if (/host key verification failed|host identification has changed/i.test(output)) {
+      const pinned = await pinnedKeys(address, this.knownHostsPath)
+      if (pinned.length > 0) return new GitHostKeyChanged(address.host, pinned, offeredKey(output), output.slice(-1_000))
+    }
+    return explainFailure(output, address, Boolean(address.scheme === 'ssh' ? call.remote?.sshKey : call.remote?.credential))
+  }
+
+  /** Once in the life of the process; tried again after a failure. */
+  #whenReady(): Promise<void> {
+    this.#ready ??= this.#prepare().catch((error) => {
+      this.#ready = undefined
+      throw error
+    })
+    return this.#ready
+  }
+
+  async #prepare(): Promise<void> {
+    await mkdir(this.#options.workFolder, { recursive: true, mode: 0o700 })
+    for (const folder of Object.values(this.#folders)) await mkdir(folder, { recursive: true, mode: 0o700 })
+    await installScript(join(this.#folders.bin, 'credential-helper'), credentialHelperScript)
+    await installScript(join(this.#folders.bin, 'ssh'), sshWrapperScript)
+    await removeDeadRuns(this.#folders.run)
+  }
+}
+
+interface Access {
+  config: string[]
+  env: Record<string, string>
+  secretInput?: string
+}
+
+const noAccess: Access = { config: [], env: { GIT_NO_LAZY_FETCH: '1' } }
+
+const constantConfig = [
+  'protocol.allow=never',
+  'protocol.version=2',
+  'core.hooksPath=/dev/null',
+  'core.fsmonitor=false',
+  'core.askPass=',
+  'core.autocrlf=false',
+  'credential.helper=',
+  'credential.interactive=never',
+  'transfer.credentialsInUrl=die',
+  'http.followRedirects=initial',
+  // A server that sends less than this is taken for dead, long before the whole time is over.
+  'http.lowSpeedLimit=100',
+  'http.lowSpeedTime=30',
+  'submodule.recurse=false',
+  'fetch.recurseSubmodules=false',
+  'fetch.unpackLimit=1',
+  'gc.auto=0',
+  'maintenance.auto=false',
+  'i18n.logOutputEncoding=UTF-8',
+  'advice.detachedHead=false',
+]
+
+const constantEnvironment = {
+  GIT_CONFIG_NOSYSTEM: '1',
+  GIT_CONFIG_GLOBAL: '/dev/null',
+  GIT_ATTR_NOSYSTEM: '1',
+  GIT_TERMINAL_PROMPT: '0',
+  GIT_ASKPASS: '',
+  GIT_LFS_SKIP_SMUDGE: '1',
+  LC_ALL: 'C',
+  LANGUAGE: '',
+}
+
+/** Whole or not at all, and never written while a git of ours may be reading it. */
+async function installScript(path: string, text: string): Promise<void> {
+  const fresh = `${path}.${randomUUID()}`
+  await writeFile(fresh, text, { mode: 0o700 })
+  await chmod(fresh, 0o700)
+  await rename(fresh, path)
+}
+
+const liveRuns = new Set<string>()
+const runName = () => `${process.pid}-${randomUUID()}`
+
+/** A killed control plane leaves its runs' folders, perhaps with a key in them. In a container the next one has the same pid. */
+async function removeDeadRuns(folder: string): Promise<void> {
+  for (const name of await readdir(folder)) {
+    const pid = Number.parseInt(name, 10)
+    const path = join(folder, name)
+    if (liveRuns.has(path) || (pid !== process.pid && isRunning(pid))) continue
+    await rm(path, { recursive: true, force: true })
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'EPERM'
+  }
+}
+
+/** git prints no credential of its own accord; a server may print back what it was sent. */
+function scrubbed(output: string, remote: GitRemote | undefined): string {
+  const token = remote?.credential?.token.reveal()
+  const username = remote?.credential?.username ?? defaultUsername
+  const forms = token ? [token, encodeURIComponent(token), Buffer.from(`${username}:${token}`).toString('base64')] : []
+  let text = output
+  for (const form of forms) text = text.replaceAll(form, '[secret]')
+  return text.replace(/\/\/[^/@\s]+@/g, '//[secret]@')
+}

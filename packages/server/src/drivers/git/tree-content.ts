@@ -1,0 +1,57 @@
+import { readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { CommandResult } from '../shell/command.ts'
+import { GitTooLarge } from './git-errors.ts'
+import type { GitCall } from './safe-git.ts'
+
+export interface TreeContent {
+  links: string[]
+  submodules: string[]
+}
+
+/**
+ * Looks over a commit before it becomes files. A few kilobytes of git can name one file a billion times;
+ * the listing is stopped where a limit is passed.
+ */
+export async function treeContent(
+  run: (call: Omit<GitCall, 'timeoutMs'>) => Promise<CommandResult>,
+  commit: string,
+  { maxBytes, maxFiles }: { maxBytes: number; maxFiles: number },
+): Promise<TreeContent> {
+  const content: TreeContent = { links: [], submodules: [] }
+  const decoder = new TextDecoder()
+  let [rest, files, bytes] = ['', 0, 0]
+  const receive = (entry: string) => {
+    // "mode kind id size<TAB>path"
+    const tab = entry.indexOf('\t')
+    const [mode, , , size] = entry.slice(0, tab).split(/ +/)
+    const path = entry.slice(tab + 1)
+    files += 1
+    bytes += Number(size) || 0
+    if (mode === '120000') content.links.push(path)
+    if (mode === '160000') content.submodules.push(path)
+    if (files > maxFiles) throw new GitTooLarge(`The commit has more than ${maxFiles} files`)
+    if (bytes > maxBytes) throw new GitTooLarge(`The files of the commit are larger than ${Math.round(maxBytes / 1_000_000)} MB`)
+  }
+  const onStdout = (chunk: Uint8Array) => {
+    const entries = (rest + decoder.decode(chunk, { stream: true })).split('\0')
+    rest = entries.pop() ?? ''
+    for (const entry of entries) receive(entry)
+  }
+  await run({ args: ['ls-tree', '-r', '-l', '-z', '--full-tree', commit], onStdout, maxOutputBytes: 0 })
+  return content
+}
+
+/** Of the files right in the folder; those that vanish meanwhile count nothing. */
+export async function folderBytes(folder: string): Promise<number> {
+  const names = await readdir(folder).catch(() => [])
+  const sizes = await Promise.all(
+    names.map((name) =>
+      stat(join(folder, name)).then(
+        ({ size }) => size,
+        () => 0,
+      ),
+    ),
+  )
+  return sizes.reduce((sum, size) => sum + size, 0)
+}
