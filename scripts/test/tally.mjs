@@ -12,18 +12,18 @@ export default class Tally {
 }
 
 function count(module, tally) {
-  const place = `${module.project.name}: ${relative(process.cwd(), module.moduleId)}`
+  const place = [module.project.name, relative(process.cwd(), module.moduleId)].filter(Boolean).join(': ')
   // A file that cannot be loaded has no tests to fail, and must not vanish from the figures.
   if (module.errors().length > 0) tally.brokenFiles.push(place)
   for (const test of module.children.allTests()) {
     const { state, note } = test.result()
     if (state === 'passed') tally.passed++
     else if (state === 'failed') tally.failed++
-    else
-      tally.skipped.push({
-        place,
-        name: test.fullName,
-        reason: note ?? (test.options.mode === 'run' ? 'not run' : `marked ${test.options.mode}`),
-      })
+    else tally.skipped.push({ place, name: test.fullName, reason: note ?? suiteReason(test) })
   }
+}
+
+/** A suite that was skipped as a whole carries its reason in its title: see describeNeeding in tests/kit/machine.ts. */
+function suiteReason({ fullName, options }) {
+  return /\(skipped: (.+?)\) > /.exec(fullName)?.[1] ?? (options.mode === 'run' ? 'not run' : `marked ${options.mode}`)
 }

@@ -1,0 +1,122 @@
+// The log store against plain files: appending and reading the same bytes in the same run.
+// Run: npx node bench/log-store.ts [lines, default 1000000]
+import { closeSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, statSync, writeSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createLogStore } from '../packages/server/src/log-store/log-store.ts'
+
+const total = Number(process.argv[2] ?? 1_000_000)
+const batch = 100
+const folder = mkdtempSync(join(tmpdir(), 'berth-bench-log-store-'))
+const settings = { folder: join(folder, 'store'), maxBytesPerProject: 1024 * 1024 * 1024 }
+const megabytes = (bytes: number) => Number((bytes / 1024 / 1024).toFixed(1))
+
+try {
+  const appended = await appendLines()
+  const tail = await tailAfterOpening(200)
+  const search = await searchAll()
+  const plain = plainFile(appended.bytes)
+  print(appended, tail, search, plain)
+} finally {
+  rmSync(folder, { recursive: true, force: true })
+}
+
+function messageOf(number: number): string {
+  return `GET /api/projects/${number % 977}/items?page=${number % 31} answered 200 in ${(number * 7) % 250} ms, request ${(number * 2_654_435_761) % 4_294_967_296}`
+}
+
+async function appendLines() {
+  const store = createLogStore(settings)
+  const entries = (from: number) =>
+    Array.from({ length: batch }, (_, at) => ({
+      time: 1_767_225_600_000 + from + at,
+      stream: 'stdout' as const,
+      service: 'web',
+      deploymentId: 'dep_bench',
+      message: messageOf(from + at),
+    }))
+  const memory: number[] = []
+  const start = performance.now()
+  for (let at = 0; at < total; at += batch) {
+    await store.append('prj_bench', 'runtime', entries(at))
+    if ((at + batch) % (total / 10) === 0) memory.push(process.memoryUsage().rss)
+  }
+  await store.close()
+  const ms = performance.now() - start
+  const line = JSON.stringify({ id: '0'.repeat(16), ...entries(0)[0], time: new Date().toISOString() }).length + 1
+  return { ms, bytes: total * line, memory, onDisk: bytesBelow(join(settings.folder, 'prj_bench')) }
+}
+
+async function tailAfterOpening(limit: number) {
+  const times: number[] = []
+  for (let round = 0; round < 5; round++) {
+    const start = performance.now()
+    const store = createLogStore(settings)
+    const entries = await store.tail('prj_bench', 'runtime', { limit })
+    times.push(performance.now() - start)
+    await store.close()
+    const expected = Array.from({ length: limit }, (_, at) => messageOf(total - limit + at))
+    if (entries.map(({ message }) => message).join() !== expected.join()) throw new Error('the tail is not the last lines')
+  }
+  return { firstMs: times[0]!, bestMs: Math.min(...times) }
+}
+
+async function searchAll() {
+  const store = createLogStore(settings)
+  const start = performance.now()
+  const found = await store.tail('prj_bench', 'runtime', { limit: 10, filter: { q: 'in no line at all' } })
+  const ms = performance.now() - start
+  await store.close()
+  if (found.length > 0) throw new Error('found what is not there')
+  return { ms }
+}
+
+function plainFile(bytes: number) {
+  const path = join(folder, 'plain')
+  const chunk = Buffer.alloc(64 * 1024, 'x')
+  const start = performance.now()
+  const file = openSync(path, 'a')
+  for (let written = 0; written < bytes; written += chunk.length) writeSync(file, chunk)
+  closeSync(file)
+  const appendMs = performance.now() - start
+  const readStart = performance.now()
+  const length = readFileSync(path).length
+  return { appendMs, readMs: performance.now() - readStart, bytes: length }
+}
+
+function bytesBelow(path: string): number {
+  if (!statSync(path).isDirectory()) return statSync(path).size
+  return readdirSync(path).reduce((sum, name) => sum + bytesBelow(join(path, name)), 0)
+}
+
+function print(
+  appended: Awaited<ReturnType<typeof appendLines>>,
+  tail: Awaited<ReturnType<typeof tailAfterOpening>>,
+  search: Awaited<ReturnType<typeof searchAll>>,
+  plain: ReturnType<typeof plainFile>,
+) {
+  console.table({
+    'append all lines': { ms: Math.round(appended.ms), 'times a plain append': (appended.ms / plain.appendMs).toFixed(1) },
+    'tail of 200 from opening, first': {
+      ms: tail.firstMs.toFixed(1),
+      'times a plain read': (tail.firstMs / plain.readMs).toFixed(3),
+    },
+    'tail of 200 from opening, best of 5': {
+      ms: tail.bestMs.toFixed(1),
+      'times a plain read': (tail.bestMs / plain.readMs).toFixed(3),
+    },
+    'search through all': { ms: Math.round(search.ms), 'times a plain read': (search.ms / plain.readMs).toFixed(1) },
+    'plain append of the same bytes': { ms: Math.round(plain.appendMs) },
+    'plain read of the same bytes': { ms: Math.round(plain.readMs) },
+  })
+  const share = appended.onDisk / appended.bytes
+  console.log(
+    `${total} lines, ${megabytes(appended.bytes)} MB; on disk ${megabytes(appended.onDisk)} MB, ${share.toFixed(2)} of the lines`,
+  )
+  console.log(`lines a second: ${Math.round((total / appended.ms) * 1000)}`)
+  const grown = Math.max(...appended.memory.slice(3)) - appended.memory[2]!
+  console.log(`resident memory after each tenth: ${appended.memory.map((bytes) => Math.round(megabytes(bytes))).join(' ')} MB`)
+  console.log(
+    `grown after the third tenth by ${megabytes(grown)} MB, ${(grown / (appended.bytes * 0.7)).toFixed(2)} of the bytes appended since`,
+  )
+}

@@ -1,0 +1,132 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+
+export interface DaemonOptions {
+  program: string
+  args: readonly string[]
+  env?: NodeJS.ProcessEnv
+  cwd?: string
+  /** What says that it serves: a text of its output, or a loopback port that accepts. */
+  ready: RegExp | { port: number }
+  readyWithinMs?: number
+  /** An IPC channel, which the program may watch to notice our end. */
+  channel?: boolean
+}
+
+export interface Daemon extends AsyncDisposable {
+  readonly pid: number
+  /** Everything it has said so far, both streams in the order of arrival. */
+  output(): string
+  isRunning(): boolean
+  signal(signal: NodeJS.Signals): void
+  /** Resolves once it is gone, with how it ended. */
+  ended(): Promise<{ code: number | null; signal: NodeJS.Signals | null }>
+  /** Asks it to end, and ends its whole process group by force where it does not within the time. */
+  stop(withinMs?: number): Promise<void>
+}
+
+/** Starts a program as the head of a process group of its own and waits until it serves. It never outlives the test run. */
+export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
+  const child = spawn(options.program, options.args, {
+    cwd: options.cwd,
+    env: options.env ?? process.env,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe', ...(options.channel ? (['ipc'] as const) : [])],
+  })
+  const daemon = watch(child)
+  const endGroup = () => killGroup(child)
+  process.once('exit', endGroup)
+  child.once('close', () => process.off('exit', endGroup))
+  try {
+    await Promise.race([serves(daemon, options), failure(child, options.program, daemon)])
+    return daemon
+  } catch (error) {
+    await daemon.stop(0)
+    throw error
+  }
+}
+
+/** False for a process that has ended and was only not yet collected by its parent. */
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))
+  } catch (error) {
+    // Without a /proc the signal alone must tell.
+    return (error as NodeJS.ErrnoException).syscall === 'open' && process.platform !== 'linux'
+  }
+}
+
+function watch(child: ChildProcess): Daemon {
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.setEncoding('utf8').on('data', (text: string) => {
+      output += text
+    })
+  }
+  const isRunning = () => child.pid !== undefined && child.exitCode === null && child.signalCode === null
+  const ended = async () => {
+    if (isRunning()) await once(child, 'exit')
+    return { code: child.exitCode, signal: child.signalCode }
+  }
+  const stop = async (withinMs = 15_000) => {
+    if (isRunning()) {
+      if (withinMs > 0) child.kill('SIGTERM')
+      await Promise.race([ended(), pause(withinMs, undefined, { ref: false })])
+    }
+    killGroup(child)
+    if (child.pid !== undefined) await ended()
+  }
+  return {
+    get pid() {
+      return child.pid ?? 0
+    },
+    output: () => output,
+    isRunning,
+    signal: (signal) => void child.kill(signal),
+    ended,
+    stop,
+    [Symbol.asyncDispose]: () => stop(),
+  }
+}
+
+/** What a daemon started itself is in its group: it goes too, also when the daemon has been gone for a while. */
+function killGroup(child: ChildProcess) {
+  if (child.pid === undefined) return
+  try {
+    process.kill(-child.pid, 'SIGKILL')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
+}
+
+async function serves(daemon: Daemon, { ready, program, readyWithinMs = 30_000 }: DaemonOptions) {
+  const end = performance.now() + readyWithinMs
+  while (performance.now() < end) {
+    if (ready instanceof RegExp ? ready.test(daemon.output()) : await accepts(ready.port)) return
+    await pause(10)
+  }
+  throw new Error(`${program} did not serve within ${readyWithinMs} ms:\n${daemon.output()}`)
+}
+
+async function failure(child: ChildProcess, program: string, daemon: Daemon): Promise<never> {
+  const [reason] = await Promise.race([once(child, 'exit'), once(child, 'error')])
+  // The last words may come after the exit.
+  await pause(20)
+  throw new Error(`${program} ended before it served (${reason}):\n${daemon.output()}`)
+}
+
+function accepts(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1')
+    const settle = (answer: boolean) => {
+      socket.destroy()
+      resolve(answer)
+    }
+    socket.once('connect', () => settle(true))
+    socket.once('error', () => settle(false))
+  })
+}

@@ -1,0 +1,73 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, TestRunner } from 'vitest'
+
+/** What a test may need of the machine, and the setting of scripts/test-machine.sh that holds it. */
+const settingOf = {
+  postgres: 'POSTGRES_URL',
+  docker: 'DOCKER_SOCKET',
+  dockerIsolation: 'DOCKER_ISOLATED',
+  busyboxImage: 'IMAGE_BUSYBOX',
+  nodeImage: 'IMAGE_NODE',
+  pythonImage: 'IMAGE_PYTHON',
+  sshd: 'SSHD',
+  nginx: 'NGINX',
+  chromium: 'CHROMIUM',
+  pebble: 'PEBBLE',
+  challtestsrv: 'PEBBLE_CHALLTESTSRV',
+  wrk: 'WRK',
+  git: 'GIT',
+  age: 'AGE',
+  bwrap: 'BWRAP',
+} as const
+
+export type Part = keyof typeof settingOf
+
+/** Inside a test (or its beforeEach): the part's value, or the test is skipped with the reason why there is none. */
+export function need(part: Part): string {
+  const found = lookUp(part)
+  if ('value' in found) return found.value
+  const test = TestRunner.getCurrentTest()
+  if (!test) throw new Error(`need('${part}') is for a running test; a suite takes describeNeeding(). ${found.reason}`)
+  return test.context.skip(`${part}: ${found.reason}`)
+}
+
+/** A suite whose beforeAll needs parts of the machine: without them none of its hooks runs, and its title carries the reason. */
+export function describeNeeding(parts: readonly Part[], title: string, body: () => void): void {
+  const reasons = parts.flatMap((part) => {
+    const found = lookUp(part)
+    return 'reason' in found ? [`${part}: ${found.reason}`] : []
+  })
+  if (reasons.length === 0) describe(title, body)
+  else describe.skip(`${title} (skipped: ${reasons.join('; ')})`, body)
+}
+
+/** The value, where the machine has it; for code outside tests, such as a suite that was guarded by describeNeeding. */
+export function partOf(part: Part): string {
+  const found = lookUp(part)
+  if ('value' in found) return found.value
+  throw new Error(`${part}: ${found.reason}`)
+}
+
+export function lookUp(part: Part): { value: string } | { reason: string } {
+  const name = `BERTH_TEST_${settingOf[part]}`
+  const settings = { ...machineFile(), ...process.env }
+  const value = settings[name]
+  // The engine says 0 where its networks are not kept apart; that is a reason, not a value.
+  if (part === 'dockerIsolation' && value === '0') return { reason: 'another Docker engine runs on this machine' }
+  if (value) return { value }
+  return { reason: settings[`${name}_MISSING`] ?? 'the test machine is not running: scripts/test-machine.sh start' }
+}
+
+/** Read anew each time: `npx vitest` beside a machine that was started by hand finds it without any environment. */
+function machineFile(): Record<string, string> {
+  const folder = process.env.BERTH_TEST_MACHINE_DIR ?? join(import.meta.dirname, '..', '..', '.test-machine')
+  let text: string
+  try {
+    text = readFileSync(join(folder, 'env'), 'utf8')
+  } catch {
+    return {}
+  }
+  const lines = text.split('\n').filter((line) => line.includes('='))
+  return Object.fromEntries(lines.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]))
+}

@@ -1,0 +1,83 @@
+import { execFile } from 'node:child_process'
+import { readFile, writeFile } from 'node:fs/promises'
+import { get } from 'node:https'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { promisify } from 'node:util'
+import { startDaemon } from './daemon.ts'
+import { freePorts } from './free-port.ts'
+import { tempFolder } from './temp-folder.ts'
+
+export interface PebbleOptions {
+  pebble: string
+  challtestsrv: string
+  /** Where the authority looks for http-01 and tls-alpn-01 answers: the ports of the edge under test. */
+  httpPort: number
+  tlsPort?: number
+}
+
+export interface Pebble extends AsyncDisposable {
+  readonly directoryUrl: string
+  /** Vouches for the directory's own https: give it to the client as NODE_EXTRA_CA_CERTS. */
+  readonly caFile: string
+  /** The root, in PEM, of the certificates that it issues; a new one at every start. */
+  rootCertificate(): Promise<string>
+  stop(): Promise<void>
+}
+
+/** A real ACME authority on loopback. Its DNS says 127.0.0.1 for every name. */
+export async function startPebble({ pebble, challtestsrv, httpPort, tlsPort }: PebbleOptions): Promise<Pebble> {
+  const folder = await tempFolder('pebble')
+  const [port, managementPort, dnsPort, dnsManagementPort, noTlsPort] = await freePorts(5)
+  const caFile = join(folder.path, 'directory.pem')
+  const keyFile = join(folder.path, 'directory.key')
+  await makeCertificate(caFile, keyFile)
+  const config = join(folder.path, 'config.json')
+  const settings = {
+    listenAddress: `127.0.0.1:${port}`,
+    managementListenAddress: `127.0.0.1:${managementPort}`,
+    certificate: caFile,
+    privateKey: keyFile,
+    httpPort,
+    tlsPort: tlsPort ?? noTlsPort,
+    ocspResponderURL: '',
+    externalAccountBindingRequired: false,
+  }
+  await writeFile(config, JSON.stringify({ pebble: settings }))
+  const dnsArgs = ['-dns01', `127.0.0.1:${dnsPort}`, '-management', `127.0.0.1:${dnsManagementPort}`, '-defaultIPv6', '']
+  const dns = await startDaemon({
+    program: challtestsrv,
+    args: [...dnsArgs, '-http01', '', '-https01', '', '-tlsalpn01', ''],
+    ready: { port: dnsManagementPort! },
+  })
+  // Without these two it waits and refuses at random, to teach clients patience.
+  const env = { ...process.env, PEBBLE_VA_NOSLEEP: '1', PEBBLE_WFE_NONCEREJECT: '0' }
+  const args = ['-config', config, '-dnsserver', `127.0.0.1:${dnsPort}`]
+  const authority = await startDaemon({ program: pebble, args, env, ready: { port: port! } }).catch(async (error) => {
+    await dns.stop(0)
+    throw error
+  })
+  const stop = async () => {
+    await Promise.all([authority.stop(2000), dns.stop(2000)])
+    await folder.remove()
+  }
+  return {
+    directoryUrl: `https://127.0.0.1:${port}/dir`,
+    caFile,
+    rootCertificate: async () => fetchTrusting(`https://127.0.0.1:${managementPort}/roots/0`, await readFile(caFile, 'utf8')),
+    stop,
+    [Symbol.asyncDispose]: stop,
+  }
+}
+
+async function makeCertificate(caFile: string, keyFile: string) {
+  const names = 'subjectAltName=IP:127.0.0.1,DNS:localhost'
+  const args = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2']
+  await promisify(execFile)('openssl', [...args, '-subj', '/CN=pebble', '-addext', names, '-keyout', keyFile, '-out', caFile])
+}
+
+function fetchTrusting(url: string, ca: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    get(url, { ca }, (reply) => text(reply).then(resolve, reject)).on('error', reject)
+  })
+}

@@ -1,0 +1,99 @@
+import { execFile } from 'node:child_process'
+import { chmod, readFile, rm, writeFile } from 'node:fs/promises'
+import { userInfo } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { type Daemon, startDaemon } from './daemon.ts'
+import { freePort } from './free-port.ts'
+import { tempFolder } from './temp-folder.ts'
+
+const run = promisify(execFile)
+
+export interface Sshd extends AsyncDisposable {
+  readonly host: '127.0.0.1'
+  readonly port: number
+  /** The user that this test runs as. */
+  readonly user: string
+  /** Opens the door. */
+  readonly privateKey: string
+  /** `SHA256:…` of the host key in use. */
+  fingerprint(): Promise<string>
+  /** The host comes back with another key, as after a reinstallation or in front of an eavesdropper. */
+  swapHostKey(): Promise<void>
+  /** The host is away; `start` brings it back. */
+  stop(): Promise<void>
+  start(): Promise<void>
+  log(): string
+}
+
+/** A real sshd on a high loopback port with keys of its own. `program` is an absolute path, as sshd wants. */
+export async function startSshd(program: string): Promise<Sshd> {
+  const folder = await tempFolder('sshd')
+  const port = await freePort()
+  const hostKey = join(folder.path, 'host-key')
+  const clientKey = join(folder.path, 'client-key')
+  await makeKey(hostKey)
+  await makeKey(clientKey)
+  const authorized = join(folder.path, 'authorized-keys')
+  await writeFile(authorized, await readFile(`${clientKey}.pub`))
+  await chmod(authorized, 0o600)
+  const config = join(folder.path, 'config')
+  await writeFile(config, configText({ port, hostKey, authorized }))
+  let daemon: Daemon | undefined
+  let earlierLog = ''
+  const start = async () => {
+    daemon ??= await startDaemon({ program, args: ['-D', '-e', '-f', config], ready: /Server listening on/ })
+  }
+  const stop = async () => {
+    await daemon?.stop(3000)
+    earlierLog += daemon?.output() ?? ''
+    daemon = undefined
+  }
+  await start()
+  return {
+    host: '127.0.0.1',
+    port,
+    user: userInfo().username,
+    privateKey: await readFile(clientKey, 'utf8'),
+    fingerprint: async () => (await run('ssh-keygen', ['-l', '-E', 'sha256', '-f', `${hostKey}.pub`])).stdout.split(' ')[1]!,
+    async swapHostKey() {
+      await stop()
+      await makeKey(hostKey)
+      await start()
+    },
+    start,
+    stop,
+    log: () => earlierLog + (daemon?.output() ?? ''),
+    async [Symbol.asyncDispose]() {
+      await stop()
+      await folder.remove()
+    },
+  }
+}
+
+async function makeKey(file: string) {
+  await rm(file, { force: true })
+  await rm(`${file}.pub`, { force: true })
+  await run('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-C', 'berth test', '-f', file])
+}
+
+function configText({ port, hostKey, authorized }: { port: number; hostKey: string; authorized: string }) {
+  return [
+    'ListenAddress 127.0.0.1',
+    `Port ${port}`,
+    `HostKey ${hostKey}`,
+    `AuthorizedKeysFile ${authorized}`,
+    'PidFile none',
+    'StrictModes no',
+    'UsePAM no',
+    'PasswordAuthentication no',
+    'PermitRootLogin prohibit-password',
+    'AllowStreamLocalForwarding yes',
+    'AllowTcpForwarding yes',
+    'MaxSessions 100',
+    'MaxStartups 100',
+    'Subsystem sftp internal-sftp',
+    'LogLevel VERBOSE',
+    '',
+  ].join('\n')
+}

@@ -1,0 +1,111 @@
+import { join } from 'node:path'
+import { type Daemon, startDaemon } from './daemon.ts'
+import { freePorts } from './free-port.ts'
+import { tempFolder } from './temp-folder.ts'
+
+const launcher = join(import.meta.dirname, '..', '..', 'packages', 'cli', 'bin', 'berth.js')
+
+export interface BerthOptions {
+  /** Settings of the instance (BERTH_…), over the kit's own: loopback, free ports, a data folder that is thrown away. */
+  env?: NodeJS.ProcessEnv
+  /** A data folder that outlives the instance; without it one is made and removed. */
+  dataFolder?: string
+  readyWithinMs?: number
+}
+
+export interface Berth extends AsyncDisposable {
+  readonly url: string
+  readonly edgeUrl: string
+  readonly dataFolder: string
+  readonly pid: number
+  /** What the instance has said since its first start. */
+  output(): string
+  /** The power goes off: the process ends between any two lines. */
+  kill9(): Promise<void>
+  /** SIGTERM; resolves with the exit code once it is gone. */
+  stop(): Promise<number | null>
+  /** Starts again on the same folder and ports; an instance that still runs is stopped first. */
+  restart(env?: NodeJS.ProcessEnv): Promise<void>
+}
+
+/** The built product, as a user starts it. `await using berth = await startBerth()`: it is always ended. */
+export async function startBerth({ env = {}, dataFolder, readyWithinMs = 30_000 }: BerthOptions = {}): Promise<Berth> {
+  const made = dataFolder ? undefined : await tempFolder('data')
+  const folder = dataFolder ?? made!.path
+  const [port, edgePort] = await freePorts(2)
+  const settings = { ...bareEnvironment(folder), BERTH_PORT: String(port), BERTH_EDGE_PORT: String(edgePort), ...env }
+  const start = (more: NodeJS.ProcessEnv = {}) =>
+    startDaemon({
+      program: process.execPath,
+      args: [launcher, 'up'],
+      // With the channel the product ends itself when this test process is killed.
+      env: { ...settings, ...more, BERTH_LAUNCHED: '1' },
+      channel: true,
+      ready: /^ready$/m,
+      readyWithinMs,
+    })
+  const instance = new Instance(start, await start())
+  return {
+    url: `http://127.0.0.1:${settings.BERTH_PORT}`,
+    edgeUrl: `http://127.0.0.1:${settings.BERTH_EDGE_PORT}`,
+    dataFolder: folder,
+    get pid() {
+      return instance.pid
+    },
+    output: () => instance.output(),
+    kill9: () => instance.kill9(),
+    stop: () => instance.stop(),
+    restart: (more) => instance.restart(more),
+    async [Symbol.asyncDispose]() {
+      await instance.endAll()
+      await made?.remove()
+    },
+  }
+}
+
+/** One instance over its restarts. What a killed one left running stays, as it would on a real machine, until the test is over. */
+class Instance {
+  #start: (env?: NodeJS.ProcessEnv) => Promise<Daemon>
+  #daemon: Daemon
+  #earlier: Daemon[] = []
+
+  constructor(start: (env?: NodeJS.ProcessEnv) => Promise<Daemon>, daemon: Daemon) {
+    this.#start = start
+    this.#daemon = daemon
+  }
+
+  get pid() {
+    return this.#daemon.pid
+  }
+
+  output() {
+    return [...this.#earlier, this.#daemon].map((daemon) => daemon.output()).join('')
+  }
+
+  async kill9() {
+    this.#daemon.signal('SIGKILL')
+    await this.#daemon.ended()
+  }
+
+  async stop() {
+    await this.#daemon.stop()
+    return (await this.#daemon.ended()).code
+  }
+
+  async restart(env?: NodeJS.ProcessEnv) {
+    if (this.#daemon.isRunning()) await this.#daemon.stop()
+    this.#earlier.push(this.#daemon)
+    this.#daemon = await this.#start(env)
+  }
+
+  async endAll() {
+    for (const daemon of [this.#daemon, ...this.#earlier]) await daemon.stop()
+  }
+}
+
+/** Nothing of the developer's own settings or home reaches an instance under test. */
+function bareEnvironment(folder: string): NodeJS.ProcessEnv {
+  const kept = ['PATH', 'LANG', 'TZ', 'TMPDIR', 'NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE']
+  const env = Object.fromEntries(kept.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])))
+  return { ...env, HOME: folder, BERTH_HOST: '127.0.0.1', BERTH_DATA_DIR: folder }
+}
