@@ -16,6 +16,7 @@ interface SealedColumn {
 export const sealedFor = {
   envVariable: (projectId: string, environment: string, key: string) => `envVariables:value:${projectId}/${environment}/${key}`,
   cloneToken: (projectId: string) => `projects:cloneToken:${projectId}`,
+  channelSecrets: (channelId: string) => `notificationChannels:secrets:${channelId}`,
 }
 
 /** Every column that holds sealed values. A new one is a row here, or `berth secrets rotate` would leave it behind. */
@@ -52,6 +53,27 @@ export const sealedColumns: readonly SealedColumn[] = [
             .set({ cloneToken: resealed })
             .where('id', '=', id)
             .where('cloneToken', '=', cloneToken)
+            .execute(),
+      }))
+    },
+  },
+  {
+    name: 'notificationChannels.secrets',
+    async read(db) {
+      const rows = await db
+        .selectFrom('notificationChannels')
+        .select(['id', 'secrets'])
+        .where('secrets', 'is not', null)
+        .execute()
+      return rows.map(({ id, secrets }) => ({
+        sealed: secrets!,
+        place: sealedFor.channelSecrets(id),
+        replace: (resealed) =>
+          db
+            .updateTable('notificationChannels')
+            .set({ secrets: resealed })
+            .where('id', '=', id)
+            .where('secrets', '=', secrets)
             .execute(),
       }))
     },

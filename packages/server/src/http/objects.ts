@@ -1,6 +1,7 @@
 import type { ObjectKind } from '@berth/contract'
 import type { InvitationRow, MemberRow, OrganizationRow, TokenRow } from '../db/tables/access.ts'
 import type { DeploymentRow } from '../db/tables/deployments.ts'
+import type { ChannelRow, DeliveryRow, SubscriptionRow } from '../db/tables/notifications.ts'
 import type { EnvironmentRow, ProjectRow, RouteRuleRow, UploadSessionRow } from '../db/tables/projects.ts'
 
 /** What a handler finds in its context for each kind that a path can name. */
@@ -10,6 +11,9 @@ export interface LoadedObjects extends Record<ObjectKind, object> {
   routeRule: RouteRuleRow
   uploadSession: UploadSessionRow
   deployment: DeploymentRow
+  channel: ChannelRow
+  subscription: SubscriptionRow
+  delivery: DeliveryRow
   token: TokenRow
   organization: OrganizationRow
   member: MemberRow
