@@ -1,3 +1,4 @@
+import type { CategoryId } from '@berth/contract'
 import { sql } from 'kysely'
 import { type AnnouncementEvent, announce } from '../jobs/announce.ts'
 import { type Cancelled, type CancelTarget, requestCancel } from '../jobs/cancel.ts'
@@ -19,7 +20,7 @@ export interface Bound {
   schedule<Payload>(schedule: Schedule<Payload>): Promise<{ nextRunAt: Date }>
   unschedule(key: string): Promise<void>
   signal(topic: string, event: object): void
-  announce(category: string, event: AnnouncementEvent): Promise<void>
+  announce(category: CategoryId, event: AnnouncementEvent): Promise<void>
   /** Until the transaction ends, no other one holds a lock of this name. */
   lock(name: string): Promise<void>
 }
