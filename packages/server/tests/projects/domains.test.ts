@@ -1,0 +1,156 @@
+import type { ProjectRoute } from '@berth/contract'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { startInstance, type TestInstance } from '../kit/instance.ts'
+import { MemoryEdge } from '../kit/neighbours.ts'
+import { makePeople, type People } from '../kit/people.ts'
+import { callsOn, makeProject } from '../kit/projects.ts'
+
+let instance: TestInstance
+let people: People
+let project: { id: string; slug: string }
+let on: ReturnType<ReturnType<typeof callsOn>>
+beforeAll(async () => {
+  instance = await startInstance({ BERTH_BASE_DOMAIN: 'apps.example.test', BERTH_PUBLIC_URL: 'https://berth.example.test' })
+  people = await makePeople(instance)
+})
+beforeEach(async () => {
+  project = await makeProject(instance, people.member.token)
+  on = callsOn(instance, people.member.token)(project)
+})
+afterAll(() => instance.stop())
+
+let count = 0
+const fresh = () => `shop-${count++}.customer.test`
+const connect = (domain: unknown) => on('POST', '/connect', { domain })
+const routes = async (): Promise<ProjectRoute[]> => (await on('GET', '')).body.data.routes
+const primary = async () => (await routes()).filter((route) => route.primary).map(({ hostname }) => hostname)
+
+describe('routes', () => {
+  test('a project has a free route from the start; until the edge has taken it, it is pending and says why', async () => {
+    expect(await routes()).toEqual([
+      {
+        hostname: `${project.slug}.apps.example.test`,
+        url: `http://${project.slug}.apps.example.test:4080`,
+        kind: 'free',
+        primary: true,
+        tls: 'none',
+        state: 'pending',
+        reason: expect.stringMatching(/edge/),
+      },
+    ])
+  })
+
+  test('a worker answers no requests and has none', async () => {
+    expect((await makeProject(instance, people.member.token, { type: 'worker' })).routes).toEqual([])
+  })
+
+  test('POST /routing/retry asks the edge and answers with the routes', async () => {
+    const { status, body } = await on('POST', '/routing/retry')
+    expect([status, body.data.routes]).toEqual([200, await routes()])
+    expect(body.data.routes[0].state).toBe('pending')
+
+    const edge = new MemoryEdge()
+    const served = await startInstance({}, { neighbours: { edge } })
+    const { owner } = await makePeople(served)
+    const made = await makeProject(served, owner.token)
+    edge.taken.set(`${made.slug}.localhost`, { tls: 'active', state: 'synced' })
+    const retried = await callsOn(served, owner.token)(made)('POST', '/routing/retry')
+    expect(edge.synced).toEqual([made.id])
+    expect(retried.body.data.routes).toEqual([
+      {
+        hostname: `${made.slug}.localhost`,
+        url: `https://${made.slug}.localhost`,
+        kind: 'free',
+        primary: true,
+        tls: 'active',
+        state: 'synced',
+      },
+    ])
+    await served.stop()
+  })
+})
+
+describe('POST /projects/:id/connect', () => {
+  test('201: adds the domain, lower-cased, and marks it primary in one call, with the DNS records to create', async () => {
+    const domain = fresh()
+    const { status, body } = await connect(domain.toUpperCase())
+    expect(status).toBe(201)
+    expect(body.data).toMatchObject({ projectId: project.id, hostname: domain, primary: true, tls: 'none', state: 'pending' })
+    expect(body.data.id).toMatch(/^dom_/)
+    expect(body.data.dnsRecords).toEqual([{ type: 'CNAME', name: domain, value: `${project.slug}.apps.example.test` }])
+    expect(await primary()).toEqual([domain])
+    expect((await routes()).map(({ kind, hostname }) => [kind, hostname])).toEqual([
+      ['free', `${project.slug}.apps.example.test`],
+      ['custom', domain],
+    ])
+  })
+
+  test('200: again by its own project it is made primary again, and is no second domain', async () => {
+    const [one, two] = [fresh(), fresh()]
+    const first = await connect(one)
+    await connect(two)
+    expect(await primary()).toEqual([two])
+    const again = await connect(one)
+    expect([again.status, again.body.data.id]).toEqual([200, first.body.data.id])
+    expect(await primary()).toEqual([one])
+    expect(await routes()).toHaveLength(3)
+  })
+
+  test('200: the project’s own free host name is primary by having no other', async () => {
+    await connect(fresh())
+    const own = `${project.slug}.apps.example.test`
+    const { status, body } = await connect(own)
+    expect([status, body.data.hostname, body.data.primary]).toEqual([200, own, true])
+    expect(await primary()).toEqual([own])
+    expect(await routes()).toHaveLength(2)
+  })
+
+  test('409 domain_taken: connected to another project, of whatever organisation; of two at once one wins', async () => {
+    const domain = fresh()
+    const stranger = await makePeople(instance)
+    const theirs = callsOn(instance, stranger.owner.token)(await makeProject(instance, stranger.owner.token))
+    const both = await Promise.all([connect(domain), theirs('POST', '/connect', { domain })])
+    expect(both.map(({ status }) => status).sort()).toEqual([201, 409])
+    expect(both.find(({ status }) => status === 409)?.body).toMatchObject({ code: 'domain_taken', field: 'domain' })
+  })
+
+  test('of many domains connected at once exactly one ends as the primary one', async () => {
+    const domains = Array.from({ length: 6 }, fresh)
+    const answers = await Promise.all(domains.map(connect))
+    expect(answers.map(({ status }) => status)).toEqual(domains.map(() => 201))
+    expect(await primary()).toHaveLength(1)
+  })
+
+  test.each([
+    'apps.example.test',
+    'other.apps.example.test',
+    'deep.below.apps.example.test',
+    'berth.example.test',
+    '203.0.113.7',
+    'localhost',
+    'no spaces.test',
+    '-x.example.org',
+    `${'a'.repeat(64)}.example.org`,
+    'https://example.org',
+    '',
+    null,
+  ])('400 names domain: %j', async (domain) => {
+    const { status, body } = await connect(domain)
+    expect([status, body.field]).toEqual([400, 'domain'])
+    expect(await routes()).toHaveLength(1)
+  })
+
+  test('the name of another project is not to be had', async () => {
+    const other = await makeProject(instance, people.member.token)
+    expect((await connect(`${other.slug}.apps.example.test`)).body.field).toBe('domain')
+  })
+
+  test('on one machine the records lead to that machine', async () => {
+    const local = await startInstance()
+    const { owner } = await makePeople(local)
+    const calls = callsOn(local, owner.token)(await makeProject(local, owner.token))
+    const { body } = await calls('POST', '/connect', { domain: 'www.customer.test' })
+    expect(body.data.dnsRecords).toEqual([{ type: 'A', name: 'www.customer.test', value: '127.0.0.1' }])
+    await local.stop()
+  })
+})
