@@ -16,6 +16,7 @@ interface SealedColumn {
 export const sealedFor = {
   envVariable: (projectId: string, environment: string, key: string) => `envVariables:value:${projectId}/${environment}/${key}`,
   cloneToken: (projectId: string) => `projects:cloneToken:${projectId}`,
+  deploymentEnv: (deploymentId: string) => `deployments:env:${deploymentId}`,
   channelSecrets: (channelId: string) => `notificationChannels:secrets:${channelId}`,
 }
 
@@ -75,6 +76,18 @@ export const sealedColumns: readonly SealedColumn[] = [
             .where('id', '=', id)
             .where('secrets', '=', secrets)
             .execute(),
+      }))
+    },
+  },
+  {
+    name: 'deployments.env',
+    async read(db) {
+      const rows = await db.selectFrom('deployments').select(['id', 'env']).where('env', 'is not', null).execute()
+      return rows.map(({ id, env }) => ({
+        sealed: env!,
+        place: sealedFor.deploymentEnv(id),
+        replace: (resealed) =>
+          db.updateTable('deployments').set({ env: resealed }).where('id', '=', id).where('env', '=', env).execute(),
       }))
     },
   },

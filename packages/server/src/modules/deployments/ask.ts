@@ -1,0 +1,143 @@
+import type { BuildBody } from '@berth/contract'
+import { newId } from '../../db/ids.ts'
+import { sealedFor } from '../../db/sealed-columns.ts'
+import type { DeploymentRow } from '../../db/tables/deployments.ts'
+import type { ProjectRow } from '../../db/tables/projects.ts'
+import type { Bound } from '../../db/transaction.ts'
+import { fail, refuse } from '../../failure.ts'
+import { lockProject, remoteUrl, sourceKind } from '../projects/index.ts'
+import { deployKind } from './deploy-job.ts'
+import { deploymentTopic } from './deployment-log.ts'
+import { type DeploymentsDeps, nowOf } from './deps.ts'
+import { configOf } from './plan.ts'
+import { findDeployment, findProject, insertDeployment, listQueued, moveDeployment, nextNumber } from './store.ts'
+
+/** What a deployment is made from, as it was when it was asked for. */
+export type DeployedSource =
+  | { kind: 'git'; url: string; branch: string | null; commit: string | null }
+  | { kind: 'local'; path: string }
+  | { kind: 'upload'; sessionId: string }
+  | { kind: 'image' }
+
+export interface Wishes extends Omit<BuildBody, 'projectId'> {
+  trigger: DeploymentRow['trigger']
+  createdBy: string | null
+  /** A deployment whose source, and with `keepArtifacts` also what it built and the env of its time, is taken over. */
+  basedOn?: { deployment: DeploymentRow; keepArtifacts: boolean }
+}
+
+/** Queues a deployment. A newer one takes the place of an older one that still waits. */
+export async function askForDeployment(projectId: string, wishes: Wishes, deps: DeploymentsDeps): Promise<DeploymentRow> {
+  return deps.database.transaction(async (bound) => {
+    await lockProject(bound, projectId)
+    const project = (await findProject(bound.db, projectId)) ?? fail('not_found')
+    if (project.deletingSince !== null) fail('conflict', { words: 'The project is being deleted' })
+    if (!project.enabled) fail('project_disabled')
+    const environment = await environmentOf(bound, project, wishes.environment)
+    const row = newRow(project, environment, wishes, await nextNumber(bound.db, projectId), deps)
+    for (const older of await listQueued(bound.db, projectId, environment.slug)) await replace(older, row, bound, deps)
+    await insertDeployment(bound.db, row)
+    await bound.enqueue(
+      deployKind,
+      { deploymentId: row.id },
+      { uniqueKey: jobKey(row.id), groupKey: `deploy:${projectId}:${environment.slug}` },
+    )
+    return (await findDeployment(bound.db, row.id)) as DeploymentRow
+  })
+}
+
+export const jobKey = (deploymentId: string) => `${deployKind.kind}:${deploymentId}`
+
+async function replace(
+  older: DeploymentRow,
+  newer: { id: string; number: number },
+  bound: Bound,
+  deps: DeploymentsDeps,
+): Promise<void> {
+  const error = { errorCode: 'replaced', errorMessage: `Replaced by the newer deployment ${newer.number}` }
+  await moveDeployment(bound.db, older.id, 'cancelled', { ...error, finishedAt: nowOf(deps) })
+  await bound.cancelJob({ uniqueKey: jobKey(older.id) })
+  bound.signal(deploymentTopic(older.id), { changed: true })
+}
+
+async function environmentOf({ db }: Bound, project: ProjectRow, slug = 'production') {
+  const found = await db
+    .selectFrom('environments')
+    .select(['slug', 'branch'])
+    .where('projectId', '=', project.id)
+    .where('slug', '=', slug)
+    .executeTakeFirst()
+  return found ?? refuse('environment', `there is no environment ${slug}`)
+}
+
+function newRow(
+  project: ProjectRow,
+  environment: { slug: string; branch: string | null },
+  wishes: Wishes,
+  number: number,
+  deps: DeploymentsDeps,
+) {
+  const kept = wishes.basedOn?.keepArtifacts ? wishes.basedOn.deployment : null
+  const source: DeployedSource = wishes.basedOn
+    ? JSON.parse(wishes.basedOn.deployment.source)
+    : sourceOf(project, environment, wishes, deps)
+  const id = newId('dep')
+  const env = kept?.env ? resealed(kept, id, deps) : null
+  return {
+    id,
+    projectId: project.id,
+    environment: environment.slug,
+    number,
+    trigger: wishes.trigger,
+    status: 'queued' as const,
+    source: JSON.stringify(source),
+    config: kept?.config ?? JSON.stringify(configOf(project)),
+    env,
+    plan: kept?.plan ?? null,
+    artifacts: kept?.artifacts ?? null,
+    sizeBytes: kept?.sizeBytes ?? null,
+    commitSha: kept?.commitSha ?? null,
+    commitMessage: kept?.commitMessage ?? null,
+    commitAuthor: kept?.commitAuthor ?? null,
+    branch: source.kind === 'git' ? source.branch : null,
+    steps: '[]',
+    url: null,
+    requestsTotal: null,
+    requestsFailed: null,
+    errorCode: null,
+    errorMessage: null,
+    errorLogTail: null,
+    basedOn: wishes.basedOn?.deployment.id ?? null,
+    force: wishes.force ?? false,
+    createdBy: wishes.createdBy,
+    createdAt: nowOf(deps),
+    startedAt: null,
+    finishedAt: null,
+  }
+}
+
+function resealed(deployment: DeploymentRow, newOwner: string, { secretBox }: DeploymentsDeps): string {
+  const opened = secretBox.open(deployment.env as string, sealedFor.deploymentEnv(deployment.id))
+  return secretBox.seal(opened, sealedFor.deploymentEnv(newOwner))
+}
+
+function sourceOf(
+  project: ProjectRow,
+  environment: { branch: string | null },
+  wishes: Wishes,
+  deps: DeploymentsDeps,
+): DeployedSource {
+  if (wishes.uploadSessionId) return { kind: 'upload', sessionId: wishes.uploadSessionId }
+  const kind = sourceKind(project)
+  if (kind === 'upload' && project.uploadSessionId) return { kind, sessionId: project.uploadSessionId }
+  if (kind === 'local' && project.localPath) return { kind, path: project.localPath }
+  if (kind === 'image') return { kind }
+  const url = kind === 'git' ? remoteUrl(project, deps.settings.githubUrl) : null
+  if (!url) fail('nothing_to_deploy', { words: 'The project has no source yet: link a repository, or upload a folder' })
+  return {
+    kind: 'git',
+    url,
+    branch: wishes.branch ?? environment.branch ?? project.gitBranch,
+    commit: wishes.commit?.toLowerCase() ?? null,
+  }
+}

@@ -1,0 +1,36 @@
+import type { DeploymentRow } from '../../db/tables/deployments.ts'
+import { fail } from '../../failure.ts'
+import { jobKey } from './ask.ts'
+import { deployKind } from './deploy-job.ts'
+import { deploymentTopic } from './deployment-log.ts'
+import { type DeploymentsDeps, nowOf } from './deps.ts'
+import { findProject, moveDeployment } from './store.ts'
+
+/**
+ * Works in every state before `live` and touches this deployment alone. The row says cancelled from here on, so a late
+ * success cannot overwrite it; the job, aborted or run once more, takes away what was begun.
+ */
+export async function cancelDeployment(deployment: DeploymentRow, deps: DeploymentsDeps): Promise<DeploymentRow> {
+  const cancelled = await deps.database.transaction(async (bound) => {
+    const row = await moveDeployment(bound.db, deployment.id, 'cancelled', {
+      errorCode: 'cancelled',
+      errorMessage: 'It was cancelled',
+      finishedAt: nowOf(deps),
+    })
+    if (!row) return undefined
+    await bound.cancelJob({ uniqueKey: jobKey(row.id) })
+    await bound.enqueue(deployKind, { deploymentId: row.id }, { uniqueKey: `${jobKey(row.id)}:discard` })
+    bound.signal(deploymentTopic(row.id), { changed: true })
+    const project = await findProject(bound.db, row.projectId)
+    if (project)
+      await bound.announce('deploy.cancelled', {
+        organizationId: project.organizationId,
+        projectId: project.id,
+        subject: `Deployment ${row.number} of ${project.name} was cancelled`,
+        text: `Deployment ${row.number} of ${project.name} (${row.environment}) was cancelled.`,
+        data: { deploymentId: row.id, environment: row.environment },
+      })
+    return row
+  })
+  return cancelled ?? fail('conflict', { words: `The deployment is ${deployment.status}: there is nothing to cancel` })
+}

@@ -1,0 +1,63 @@
+import type { DeploymentRow } from '../../db/tables/deployments.ts'
+import { type JobKind, job } from '../../jobs/declare.ts'
+import type { DeploymentsDeps } from './deps.ts'
+import { artifactsOf } from './run-units.ts'
+import { findProject, listRestartable, noteDeployment } from './store.ts'
+
+export const cleanUpKind: JobKind<{ projectId: string }> = { kind: 'deployments.clean-up' }
+
+/** Removes what was built and is no longer wanted: only ours, never what serves, never the rollback window. */
+export const cleanUpJob = (deps: DeploymentsDeps) =>
+  job<{ projectId: string }, unknown>(cleanUpKind.kind, {
+    deadlineMs: 15 * 60_000,
+    async run({ projectId }, _deps, abort) {
+      const { db } = deps.database
+      const project = await findProject(db, projectId)
+      if (!project) return
+      const kept = new Set<string>()
+      const removable: DeploymentRow[] = []
+      for (const { slug } of await db.selectFrom('environments').select('slug').where('projectId', '=', projectId).execute()) {
+        const rows = await listRestartable(db, projectId, slug)
+        const { keep, remove } = splitByWindow(rows, project.rollbackWindow)
+        for (const row of keep) for (const { reference } of Object.values(artifactsOf(row))) kept.add(reference)
+        removable.push(...remove)
+      }
+      await removeArtifacts(removable, kept, deps, abort)
+      await removeUnreferenced(projectId, kept, deps, abort)
+    },
+  })
+
+/** `rows` newest first. The live one always stays and does not use up the window. */
+export function splitByWindow(
+  rows: readonly DeploymentRow[],
+  window: number,
+): { keep: DeploymentRow[]; remove: DeploymentRow[] } {
+  const old = rows.filter(({ status }) => status !== 'live')
+  return { keep: [...rows.filter(({ status }) => status === 'live'), ...old.slice(0, window)], remove: old.slice(window) }
+}
+
+async function removeArtifacts(
+  rows: readonly DeploymentRow[],
+  kept: ReadonlySet<string>,
+  deps: DeploymentsDeps,
+  abort: AbortSignal,
+) {
+  for (const row of rows) {
+    for (const artifact of Object.values(artifactsOf(row)))
+      if (!kept.has(artifact.reference) && artifact.sizeBytes > 0) await deps.runtime.removeArtifact(artifact, abort)
+    await noteDeployment(deps.database.db, row.id, { artifacts: null })
+  }
+}
+
+/** Builds of deployments that failed or were cancelled, which no row speaks of. One that is under way is left alone. */
+async function removeUnreferenced(projectId: string, kept: ReadonlySet<string>, deps: DeploymentsDeps, abort: AbortSignal) {
+  for (const artifact of await deps.runtime.listArtifacts()) {
+    if (artifact.projectId !== projectId || kept.has(artifact.reference)) continue
+    const owner = await deps.database.db
+      .selectFrom('deployments')
+      .select('status')
+      .where('id', '=', artifact.deploymentId)
+      .executeTakeFirst()
+    if (!owner || owner.status === 'failed' || owner.status === 'cancelled') await deps.runtime.removeArtifact(artifact, abort)
+  }
+}

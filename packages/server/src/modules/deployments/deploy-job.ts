@@ -1,0 +1,171 @@
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { sealedFor } from '../../db/sealed-columns.ts'
+import type { DeploymentRow } from '../../db/tables/deployments.ts'
+import { JobAborted, type JobKind, job } from '../../jobs/declare.ts'
+import { cleanUpKind } from './clean-up.ts'
+import { beginDeploying, build } from './deploy-steps/build.ts'
+import { drain, retire } from './deploy-steps/drain.ts'
+import { fetchSource } from './deploy-steps/fetch-source.ts'
+import { healthCheck } from './deploy-steps/health-check.ts'
+import { makePlan } from './deploy-steps/make-plan.ts'
+import { start } from './deploy-steps/start.ts'
+import { DeployFailed, type Deploying, type DeployStep } from './deploy-steps/step.ts'
+import { pointBack, switchRoute } from './deploy-steps/switch-route.ts'
+import { deploymentTopic, openDeploymentLog } from './deployment-log.ts'
+import { type DeploymentsDeps, nowOf } from './deps.ts'
+import { stopInstances } from './run-units.ts'
+import { findDeployment, findProject, listInstances, moveDeployment, noteDeployment } from './store.ts'
+
+export interface DeployPayload {
+  deploymentId: string
+}
+
+export const deployKind: JobKind<DeployPayload> = { kind: 'deployments.deploy' }
+
+const building: readonly DeployStep[] = [fetchSource, makePlan, build]
+const deploying: readonly DeployStep[] = [start, healthCheck, switchRoute, drain, retire]
+
+/** One deployment from its source to its route. May run twice: each step knows what an earlier run has done. */
+export const deployJob = (deps: DeploymentsDeps) =>
+  job<DeployPayload, unknown>(deployKind.kind, {
+    deadlineMs: 2 * 60 * 60_000,
+    maxAttempts: 10,
+    concurrency: deps.settings.maxBuilds,
+    run: ({ deploymentId }, _deps, abort) => deploy(deploymentId, deps, abort),
+    onFailed: async ({ deploymentId }, { message, attempts }) => {
+      const deployment = await findDeployment(deps.database.db, deploymentId)
+      if (deployment)
+        await end(deployment, new DeployFailed('gave_up', `It was started ${attempts} times and never ended: ${message}`), deps)
+    },
+  })
+
+async function deploy(deploymentId: string, deps: DeploymentsDeps, abort: AbortSignal): Promise<void> {
+  const { db } = deps.database
+  const found = await findDeployment(db, deploymentId)
+  if (!found) return
+  const isOver = found.status === 'failed' || found.status === 'cancelled' || found.status === 'superseded'
+  const project = await findProject(db, found.projectId)
+  if (isOver || !project) return discard(found, deps)
+  const begun = await moveDeployment(db, deploymentId, 'building', { startedAt: found.startedAt ?? nowOf(deps) })
+  const deployment = begun ?? found
+  const log = openDeploymentLog(deployment, deps)
+  try {
+    const env = await envOf(deployment, deps)
+    const context: Deploying = { deployment, project, folder: folderOf(deployment, deps), env, log, abort, deps }
+    await takeSteps(building, context)
+    if (deployment.status !== 'live' && deployment.status !== 'deploying' && !(await beginDeploying(context)))
+      throw new DeployFailed('cancelled', 'It was cancelled')
+    deps.database.signals.publish(deploymentTopic(deploymentId), { changed: true })
+    await takeSteps(deploying, context)
+    await deps.database.transaction(({ enqueue }) =>
+      enqueue(cleanUpKind, { projectId: project.id }, { uniqueKey: `${cleanUpKind.kind}:${project.id}` }),
+    )
+    await rm(folderOf(deployment, deps), { recursive: true, force: true })
+  } catch (error) {
+    if (isHandedBack(abort)) throw error
+    await end(deployment, error, deps, log)
+  } finally {
+    await log.flush()
+    deps.database.signals.publish(deploymentTopic(deploymentId), { changed: true })
+  }
+}
+
+const isHandedBack = (abort: AbortSignal) =>
+  abort.aborted &&
+  abort.reason instanceof JobAborted &&
+  (abort.reason.reason === 'shutdown' || abort.reason.reason === 'lease_lost')
+
+async function takeSteps(steps: readonly DeployStep[], context: Deploying): Promise<void> {
+  for (const step of steps) {
+    if (step.isDone?.(context)) {
+      await context.log.step(step.name, 'skipped')
+      continue
+    }
+    const limit = AbortSignal.timeout(step.deadlineMs)
+    await context.log.step(step.name, 'running')
+    try {
+      await step.run({ ...context, abort: AbortSignal.any([context.abort, limit]) })
+      await context.log.step(step.name, 'succeeded')
+    } catch (error) {
+      if (isHandedBack(context.abort)) throw error
+      const isCancelled = context.abort.aborted
+      await context.log.step(step.name, isCancelled ? 'cancelled' : 'failed')
+      if (limit.aborted && !isCancelled)
+        throw new DeployFailed('timed_out', `The step ${step.name} took longer than ${Math.round(step.deadlineMs / 60_000)} min`)
+      throw error
+    }
+  }
+}
+
+/** The variables of its time: read once, sealed with it, and used again by every restart and rollback. */
+export async function envOf(deployment: DeploymentRow, deps: DeploymentsDeps): Promise<Record<string, string>> {
+  const place = sealedFor.deploymentEnv(deployment.id)
+  if (deployment.env) {
+    const values = JSON.parse(deps.secretBox.open(deployment.env, place).reveal()) as Record<string, string>
+    deps.scrubber.register(...Object.values(values))
+    return values
+  }
+  const { values } = await deps.projects.openEnv(deployment.projectId, deployment.environment)
+  deployment.env = deps.secretBox.seal(JSON.stringify(values), place)
+  await noteDeployment(deps.database.db, deployment.id, { env: deployment.env })
+  return values
+}
+
+/** A bad deployment leaves the old version serving, and nothing of itself. A late success never overwrites a cancel. */
+async function end(deployment: DeploymentRow, error: unknown, deps: DeploymentsDeps, log?: ReturnType<typeof openDeploymentLog>) {
+  const current = await findDeployment(deps.database.db, deployment.id)
+  if (!current || current.status === 'live' || current.status === 'superseded') {
+    // It serves; only what came after the switch did not work, and that is tried again by the next start.
+    deps.log.warn({ err: error, deploymentId: deployment.id }, 'a live deployment did not finish its last steps')
+    return
+  }
+  const failure = error instanceof DeployFailed ? error : unexpected(error, deployment, deps)
+  log?.line(failure.message)
+  const moved = await recordFailure(current, failure, deps, log)
+  if (moved || current.status === 'cancelled' || current.status === 'failed') await discard(current, deps)
+}
+
+function unexpected(error: unknown, { id }: DeploymentRow, deps: DeploymentsDeps): DeployFailed {
+  deps.log.error({ err: error, deploymentId: id }, 'a deployment failed for a reason that it has no words for')
+  return new DeployFailed('internal', 'Something went wrong on our side; the log of the instance says what')
+}
+
+async function recordFailure(
+  deployment: DeploymentRow,
+  failure: DeployFailed,
+  deps: DeploymentsDeps,
+  log?: { tail(count: number): string[] },
+) {
+  const logTail = failure.logTail.length > 0 ? failure.logTail : (log?.tail(20) ?? [])
+  return deps.database.transaction(async ({ db, announce }) => {
+    const moved = await moveDeployment(db, deployment.id, 'failed', {
+      errorCode: failure.code,
+      errorMessage: failure.message,
+      errorLogTail: JSON.stringify(logTail),
+      finishedAt: nowOf(deps),
+    })
+    const project = moved && (await findProject(db, deployment.projectId))
+    if (project)
+      await announce('deploy.failed', {
+        organizationId: project.organizationId,
+        projectId: project.id,
+        subject: `Deployment ${deployment.number} of ${project.name} failed`,
+        text: failure.message,
+        data: { deploymentId: deployment.id, environment: deployment.environment, code: failure.code },
+      })
+    return moved
+  })
+}
+
+/** Stops and removes what a deployment that is over has left; safe to repeat. */
+export async function discard(deployment: DeploymentRow, deps: DeploymentsDeps): Promise<void> {
+  const rest = AbortSignal.timeout(60_000)
+  await pointBack({ deployment, deps } as Deploying).catch((error: unknown) =>
+    deps.log.warn({ err: error, deploymentId: deployment.id }, 'the route could not be pointed back yet'),
+  )
+  await stopInstances(await listInstances(deps.database.db, { deploymentId: deployment.id }), deps, rest)
+  await rm(folderOf(deployment, deps), { recursive: true, force: true })
+}
+
+const folderOf = ({ id }: Pick<DeploymentRow, 'id'>, { workFolder }: DeploymentsDeps) => join(workFolder, id)

@@ -1,0 +1,59 @@
+import { type Artifact, BuildFailed } from '../../../drivers/runtime/runtime.ts'
+import type { DeployedConfig, DeployPlan, Unit } from '../plan.ts'
+import { moveDeployment, noteDeployment } from '../store.ts'
+import { sourceFolder } from './fetch-source.ts'
+import { DeployFailed, type Deploying, type DeployStep } from './step.ts'
+
+const buildLimitMs = 30 * 60_000
+
+/** Builds each unit. What was built is recorded at once, so that a control plane that dies does not build it again. */
+export const build: DeployStep = {
+  name: 'build',
+  deadlineMs: 60 * 60_000,
+  isDone: ({ deployment }) => deployment.artifacts !== null,
+  async run(deploying) {
+    const { deployment, deps } = deploying
+    const { units } = JSON.parse(deployment.plan as string) as DeployPlan
+    const artifacts: Record<string, Artifact> = {}
+    for (const unit of units) artifacts[unit.service] = await buildUnit(unit, deploying)
+    const sizeBytes = Object.values(artifacts).reduce((sum, artifact) => sum + artifact.sizeBytes, 0)
+    Object.assign(deployment, { artifacts: JSON.stringify(artifacts), sizeBytes })
+    await noteDeployment(deps.database.db, deployment.id, { artifacts: deployment.artifacts, sizeBytes })
+  },
+}
+
+async function buildUnit(unit: Unit, deploying: Deploying): Promise<Artifact> {
+  if (!unit.build) {
+    if (!unit.image) throw new DeployFailed('plan_failed', `The service ${unit.service} has neither an image nor a build`)
+    return { kind: 'image', reference: unit.image, sizeBytes: 0, startCommand: null }
+  }
+  const { deployment, deps, env, log, abort } = deploying
+  const { resources } = JSON.parse(deployment.config) as DeployedConfig
+  try {
+    return await deps.runtime.build(
+      {
+        owner: ownerOf(deploying),
+        service: unit.service,
+        sourceFolder: sourceFolder(deploying),
+        plan: unit.build,
+        secrets: env,
+        allotment: resources.build,
+        timeoutMs: buildLimitMs,
+      },
+      ({ message, stream }) => log.line(message, stream),
+      abort,
+    )
+  } catch (error) {
+    if (error instanceof BuildFailed) throw new DeployFailed(`build_${error.code}`, error.message, error.logTail)
+    throw error
+  }
+}
+
+export const ownerOf = ({ deployment }: Pick<Deploying, 'deployment'>) => ({
+  projectId: deployment.projectId,
+  deploymentId: deployment.id,
+  environment: deployment.environment,
+})
+
+/** From here on the deployment is `deploying`: what was built is started and switched to. */
+export const beginDeploying = ({ deployment, deps }: Deploying) => moveDeployment(deps.database.db, deployment.id, 'deploying')

@@ -1,0 +1,40 @@
+import { stopInstances } from '../run-units.ts'
+import { listInstances, noteDeployment } from '../store.ts'
+import type { DeployStep } from './step.ts'
+
+const drainMs = 30_000
+
+/** Requests that began on the old version end there. */
+export const drain: DeployStep = {
+  name: 'drain',
+  deadlineMs: drainMs + 15_000,
+  async run({ deployment, deps, abort, log, countersBefore }) {
+    const old = await retired(deployment, deps)
+    const left = await Promise.all(old.map(({ id }) => deps.edge.drain(id, drainMs, abort).catch(() => ({ inFlight: 0 }))))
+    const inFlight = left.reduce((sum, one) => sum + one.inFlight, 0)
+    if (inFlight > 0) log.line(`${inFlight} requests to the old version were still under way after ${drainMs / 1000} s`)
+    if (!countersBefore) return
+    const after = await deps.edge.counters(deployment.projectId)
+    await noteDeployment(deps.database.db, deployment.id, {
+      requestsTotal: Math.max(0, after.total - countersBefore.total),
+      requestsFailed: Math.max(0, after.failed - countersBefore.failed),
+    })
+  },
+}
+
+/** Stops the old version. Its artifact stays as long as the rollback window wants it. */
+export const retire: DeployStep = {
+  name: 'retire',
+  deadlineMs: 2 * 60_000,
+  async run({ deployment, deps, abort }) {
+    await stopInstances(await retired(deployment, deps), deps, abort)
+  },
+}
+
+async function retired(
+  { projectId, environment, id }: Parameters<DeployStep['run']>[0]['deployment'],
+  { database }: Parameters<DeployStep['run']>[0]['deps'],
+) {
+  const rows = await listInstances(database.db, { projectId, environment, state: 'retired' })
+  return rows.filter(({ deploymentId }) => deploymentId !== id)
+}

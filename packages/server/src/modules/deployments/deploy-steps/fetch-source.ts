@@ -1,0 +1,76 @@
+import { cp, mkdir, realpath, rm } from 'node:fs/promises'
+import { basename, join, sep } from 'node:path'
+import { GitError } from '../../../drivers/git/git-errors.ts'
+import { unpackTarball } from '../../../drivers/tarball/unpack-tarball.ts'
+import type { DeployedSource } from '../ask.ts'
+import { noteDeployment } from '../store.ts'
+import { DeployFailed, type Deploying, type DeployStep } from './step.ts'
+
+export const sourceFolder = ({ folder }: Pick<Deploying, 'folder'>) => join(folder, 'source')
+
+/** Puts the files of exactly that commit, folder or upload into the deployment's own folder. */
+export const fetchSource: DeployStep = {
+  name: 'fetch',
+  deadlineMs: 15 * 60_000,
+  isDone: ({ deployment }) => deployment.artifacts !== null,
+  async run(deploying) {
+    const into = sourceFolder(deploying)
+    await rm(into, { recursive: true, force: true })
+    await mkdir(deploying.folder, { recursive: true })
+    const source = JSON.parse(deploying.deployment.source) as DeployedSource
+    if (source.kind === 'git') return checkOut(source, into, deploying)
+    if (source.kind === 'local') return copyFolder(source.path, into, deploying)
+    if (source.kind === 'upload') return unpack(source.sessionId, into, deploying)
+    await mkdir(into)
+  },
+}
+
+async function checkOut(source: Extract<DeployedSource, { kind: 'git' }>, into: string, deploying: Deploying): Promise<void> {
+  const { deps, project, log, abort, deployment } = deploying
+  const token = deps.projects.openCloneToken(project)
+  const remote = { url: source.url, ...(token ? { credential: { token } } : {}) }
+  const wanted = { ...(source.branch ? { branch: source.branch } : {}), ...(source.commit ? { commit: source.commit } : {}) }
+  log.line(`Fetching ${source.url}${source.branch ? ` (${source.branch})` : ''}`)
+  try {
+    const { commit, warnings } = await deps.git.checkout(remote, wanted, into, { abort, onProgress: (line) => log.line(line) })
+    for (const warning of warnings) log.line(warning)
+    const about = (await deps.git.recentCommits(remote, source.branch ?? undefined, 20, { abort }).catch(() => [])).find(
+      ({ sha }) => sha === commit,
+    )
+    const facts = { commitSha: commit, commitMessage: about?.message ?? null, commitAuthor: about?.author ?? null }
+    Object.assign(deployment, facts)
+    await noteDeployment(deps.database.db, deployment.id, facts)
+    log.line(`At commit ${commit}`)
+  } catch (error) {
+    if (error instanceof GitError) throw new DeployFailed('source_failed', error.message)
+    throw error
+  }
+}
+
+const neverCopied = new Set(['.git', 'node_modules'])
+
+/** A copy, so that what is edited during the build does not end up half in it. Links that leave the folder are left out. */
+async function copyFolder(path: string, into: string, { log }: Deploying): Promise<void> {
+  log.line(`Copying ${path}`)
+  const root = await realpath(path).catch(() => {
+    throw new DeployFailed('source_failed', `The folder ${path} is not there any more`)
+  })
+  await cp(root, into, {
+    recursive: true,
+    verbatimSymlinks: true,
+    filter: async (from) => {
+      if (neverCopied.has(basename(from))) return false
+      const real = await realpath(from).catch(() => null)
+      return real !== null && (real === root || real.startsWith(root + sep))
+    },
+  })
+}
+
+async function unpack(sessionId: string, into: string, { deps, log, abort }: Deploying): Promise<void> {
+  log.line('Unpacking the upload')
+  await unpackTarball(deps.projects.uploadFile(sessionId), into, { abort }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT')
+      throw new DeployFailed('source_failed', 'The upload is not kept any more: upload the folder again')
+    throw error
+  })
+}

@@ -1,0 +1,36 @@
+import { detectFolder, RootDirectoryError } from '../../../detection/index.ts'
+import type { DeployedSource } from '../ask.ts'
+import { type DeployedConfig, type DeployPlan, PlanRefused, planDeployment } from '../plan.ts'
+import { noteDeployment } from '../store.ts'
+import { sourceFolder } from './fetch-source.ts'
+import { DeployFailed, type DeployStep } from './step.ts'
+
+/** Looks into the source and says how it is built and run; kept, so that a rollback runs the same way. */
+export const makePlan: DeployStep = {
+  name: 'plan',
+  deadlineMs: 2 * 60_000,
+  isDone: ({ deployment }) => deployment.plan !== null && deployment.artifacts !== null,
+  async run(deploying) {
+    const { deployment, deps, log, abort } = deploying
+    const config = JSON.parse(deployment.config) as DeployedConfig
+    const source = JSON.parse(deployment.source) as DeployedSource
+    try {
+      const detected =
+        source.kind === 'image'
+          ? null
+          : await detectFolder(sourceFolder(deploying), {
+              abort,
+              ...(config.rootDirectory ? { rootDirectory: config.rootDirectory } : {}),
+            })
+      for (const { file, says } of detected?.evidence ?? []) log.line(`${file}: ${says}`)
+      for (const warning of detected?.warnings ?? []) log.line(`Warning: ${warning}`)
+      const plan: DeployPlan = planDeployment(config, detected)
+      deployment.plan = JSON.stringify(plan)
+      await noteDeployment(deps.database.db, deployment.id, { plan: deployment.plan })
+    } catch (error) {
+      if (error instanceof PlanRefused || error instanceof RootDirectoryError)
+        throw new DeployFailed('plan_failed', error.message)
+      throw error
+    }
+  },
+}

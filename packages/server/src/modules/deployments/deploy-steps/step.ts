@@ -1,0 +1,39 @@
+import type { DeploymentRow } from '../../../db/tables/deployments.ts'
+import type { ProjectRow } from '../../../db/tables/projects.ts'
+import type { DeploymentLog } from '../deployment-log.ts'
+import type { DeploymentsDeps } from '../deps.ts'
+
+/** What a step works on. A step that records something puts the new row here for the next one. */
+export interface Deploying {
+  deployment: DeploymentRow
+  project: ProjectRow
+  /** Of this deployment alone; gone when it has ended. */
+  folder: string
+  env: Record<string, string>
+  log: DeploymentLog
+  abort: AbortSignal
+  deps: DeploymentsDeps
+  /** Requests of the project before the switch. */
+  countersBefore?: { total: number; failed: number }
+}
+
+export interface DeployStep {
+  name: string
+  deadlineMs: number
+  /** What an earlier run of the same deployment already did is not done again. */
+  isDone?(deploying: Deploying): boolean
+  run(deploying: Deploying): Promise<void>
+}
+
+/** A deployment that failed for a reason that its owner can act on. */
+export class DeployFailed extends Error {
+  override readonly name = 'DeployFailed'
+  readonly code: string
+  readonly logTail: string[]
+
+  constructor(code: string, message: string, logTail: string[] = []) {
+    super(message)
+    this.code = code
+    this.logTail = logTail
+  }
+}

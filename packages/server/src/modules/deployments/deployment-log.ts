@@ -1,0 +1,52 @@
+import type { DeploymentStep } from '@berth/contract'
+import type { DeploymentRow } from '../../db/tables/deployments.ts'
+import { type DeploymentsDeps, nowOf } from './deps.ts'
+import { noteDeployment } from './store.ts'
+
+/** News of one deployment for those who look on: something of its row changed. */
+export const deploymentTopic = (deploymentId: string) => `deployment:${deploymentId}`
+
+export interface DeploymentLog {
+  /** A line of what runs, or of ours. Every value that is secret is scrubbed before it is kept. */
+  line(message: string, stream?: 'stdout' | 'stderr' | 'system'): void
+  /** Marks a step; the row and those who look on know at once. */
+  step(name: string, status: DeploymentStep['status']): Promise<void>
+  /** The last lines, for the error. */
+  tail(count: number): string[]
+  flush(): Promise<void>
+}
+
+export function openDeploymentLog(deployment: DeploymentRow, deps: DeploymentsDeps): DeploymentLog {
+  const steps = JSON.parse(deployment.steps) as DeploymentStep[]
+  const recent: string[] = []
+  let current: string | null = null
+  let written: Promise<unknown> = Promise.resolve()
+  return {
+    line(text, stream = 'system') {
+      const message = deps.scrubber.scrub(text)
+      recent.push(message)
+      if (recent.length > 200) recent.shift()
+      written = deps.logStore
+        .append(deployment.projectId, 'deployments', [{ deploymentId: deployment.id, step: current, stream, message }])
+        .catch((error: unknown) =>
+          deps.log.warn({ err: error, deploymentId: deployment.id }, 'a line of a deployment was not kept'),
+        )
+    },
+    async step(name, status) {
+      current = name
+      const at = new Date(nowOf(deps)).toISOString()
+      const known = steps.find((step) => step.name === name)
+      const step = known ?? { name, status, startedAt: null, finishedAt: null }
+      if (!known) steps.push(step)
+      step.status = status
+      if (status === 'running') Object.assign(step, { startedAt: at, finishedAt: null })
+      else step.finishedAt = at
+      await noteDeployment(deps.database.db, deployment.id, { steps: JSON.stringify(steps) })
+      deps.database.signals.publish(deploymentTopic(deployment.id), { step })
+    },
+    tail: (count) => recent.slice(-count),
+    flush: async () => {
+      await written
+    },
+  }
+}

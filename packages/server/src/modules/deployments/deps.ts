@@ -1,0 +1,57 @@
+import type { Clock } from '../../db/clock.ts'
+import type { Log } from '../../db/log.ts'
+import type { Database } from '../../db/open.ts'
+import type { ProjectRow } from '../../db/tables/projects.ts'
+import type { Git } from '../../drivers/git/git.ts'
+import type { Probe } from '../../drivers/probe/probe.ts'
+import type { Runtime } from '../../drivers/runtime/runtime.ts'
+import type { Gatekeeper } from '../../http/guard.ts'
+import type { LogStore } from '../../log-store/log-store.ts'
+import type { Scrubber } from '../../secrets/scrubber.ts'
+import type { Secret } from '../../secrets/secret.ts'
+import type { SecretBox } from '../../secrets/secret-box.ts'
+import type { OpenedEnv } from '../projects/index.ts'
+
+/** What the edge does for a deployment. It computes its table from the database, so that a switch is: write, then sync. */
+export interface EdgeSwitch {
+  /** Resolves when what the database says is in force. */
+  sync(): Promise<void>
+  drain(instanceId: string, timeoutMs: number, abort: AbortSignal): Promise<{ inFlight: number }>
+  /** Requests of a project since the edge started. */
+  counters(projectId: string): Promise<{ total: number; failed: number }>
+  /** Milliseconds since 1970 of each project's last request. */
+  activity(): Promise<Record<string, number>>
+  ports(): { http: number; https: number | null }
+}
+
+export interface DeploymentsSettings {
+  maxBuilds: number
+  baseDomain: string
+  sleepAfterSeconds: number
+  githubUrl: string
+}
+
+export interface DeploymentsDeps {
+  database: Database
+  clock: Clock
+  log: Log
+  secretBox: SecretBox
+  scrubber: Scrubber
+  gatekeeper: Pick<Gatekeeper, 'grantedLevel'>
+  runtime: Runtime
+  git: Git
+  probe: Probe
+  edge: EdgeSwitch
+  logStore: LogStore
+  /** Folders of deployments that are under way; may be emptied at any time that none is. */
+  workFolder: string
+  projects: {
+    openEnv(projectId: string, environment: string): Promise<OpenedEnv>
+    openCloneToken(project: ProjectRow): Secret | null
+    /** The tarball that a session received. */
+    uploadFile(sessionId: string): string
+  }
+  settings: DeploymentsSettings
+}
+
+export const nowOf = ({ clock }: Pick<DeploymentsDeps, 'clock'>): number => clock.now().getTime()

@@ -1,0 +1,76 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { HealthCheck } from '@berth/contract'
+import type { InstanceRow } from '../../db/tables/deployments.ts'
+import type { Instance } from '../../drivers/runtime/runtime.ts'
+import { DeployFailed } from './deploy-steps/step.ts'
+import type { DeploymentsDeps } from './deps.ts'
+import type { Unit } from './plan.ts'
+
+const defaultTimeoutSeconds = 60
+const probeMs = 5_000
+const pauseMs = 250
+/** A worker has no port to knock at: it must stay up this long. */
+const workerSettlesMs = 3_000
+const tailLines = 20
+
+interface Parts {
+  deps: DeploymentsDeps
+  abort: AbortSignal
+}
+
+/** Resolves when the instance serves. Rejects with why it does not: last status, exit code, last log lines. */
+export async function waitUntilHealthy(
+  row: InstanceRow,
+  unit: Unit,
+  check: HealthCheck | null,
+  { deps, abort }: Parts,
+): Promise<void> {
+  const timeoutMs = (check?.timeoutSeconds ?? defaultTimeoutSeconds) * 1000
+  const deadline = performance.now() + timeoutMs
+  let lastReason = 'it did not answer'
+  const began = performance.now()
+  for (;;) {
+    abort.throwIfAborted()
+    const instance = await deps.runtime.inspect(row.id)
+    if (!instance || instance.state === 'exited' || instance.restarts > 0) throw await ended(row, instance, deps)
+    if (unit.port === null || !instance.address) {
+      if (unit.port === null && performance.now() - began >= workerSettlesMs) return
+    } else {
+      const target = { ...instance.address, ...(check?.path ? { path: check.path } : {}) }
+      const answer = await deps.probe(target, Math.min(probeMs, Math.max(250, deadline - performance.now())), abort)
+      if (answer.healthy) return
+      lastReason = answer.reason
+    }
+    if (performance.now() >= deadline) break
+    await pause(pauseMs, undefined, { signal: abort })
+  }
+  const where = check?.path ? `GET ${check.path}` : `its port ${unit.port}`
+  const message = `${named(row)} was not healthy within ${timeoutMs / 1000} s: ${where}: ${lastReason}`
+  throw new DeployFailed('unhealthy', message, await lastLines(row, deps))
+}
+
+async function ended(row: InstanceRow, instance: Instance | undefined, deps: DeploymentsDeps): Promise<DeployFailed> {
+  const lines = await lastLines(row, deps)
+  if (!instance) return new DeployFailed('crashed', `${named(row)} is gone`, lines)
+  const how = instance.outOfMemory
+    ? 'was ended because it used more memory than it may'
+    : `ended with exit code ${instance.exitCode ?? 'unknown'}`
+  return new DeployFailed('crashed', `${named(row)} ${how} before it was healthy`, lines)
+}
+
+const named = ({ service }: InstanceRow) => (service ? `The service ${service}` : 'The new version')
+
+/** What it wrote last, straight from the runtime: the log store may be a moment behind. */
+async function lastLines({ id }: InstanceRow, { runtime, scrubber }: DeploymentsDeps): Promise<string[]> {
+  const lines: string[] = []
+  const limit = AbortSignal.timeout(2_000)
+  try {
+    for await (const { message } of runtime.logs(id, null, limit)) {
+      lines.push(scrubber.scrub(message))
+      if (lines.length > tailLines) lines.shift()
+    }
+  } catch {
+    // Lines that cannot be had must not hide why it failed.
+  }
+  return lines
+}

@@ -1,0 +1,53 @@
+import { askForDeployment } from './ask.ts'
+import { cleanUpJob } from './clean-up.ts'
+import { deployJob } from './deploy-job.ts'
+import type { DeploymentsDeps } from './deps.ts'
+import { deploymentsHandlers } from './handlers.ts'
+import { LogFollower } from './log-follower.ts'
+import { deploymentsPart } from './project-part.ts'
+import { recover } from './recover.ts'
+import { sleepJob, sleepKind, wakeJob, wakeKind } from './sleep.ts'
+import { deploymentReader, projectRuntime } from './standing.ts'
+import { findDeploymentOf } from './store.ts'
+import { watchJob, watchKind } from './watch.ts'
+
+export type { DeploymentsDeps, EdgeSwitch } from './deps.ts'
+
+/**
+ * From source to a URL. A *deployment* goes through *steps*; what it builds is an *artifact*, what it starts are
+ * *instances*, one a *unit* (the project itself or a service of it). The *live environment* says which deployment serves;
+ * the edge makes its table from that.
+ */
+export function createDeployments(deps: DeploymentsDeps) {
+  const follower = new LogFollower(deps)
+  return {
+    handlers: deploymentsHandlers(deps),
+    loaders: {
+      deployment: ({ id }: Record<string, string>, { organizationId }: { organizationId: string }) =>
+        findDeploymentOf(deps.database.db, organizationId, id as string),
+    },
+    jobs: [deployJob(deps), cleanUpJob(deps), sleepJob(deps), wakeJob(deps), watchJob(deps)],
+    reader: deploymentReader(deps),
+    runtime: projectRuntime(deps),
+    part: deploymentsPart(deps),
+    deploy: (projectId: string, wishes: Parameters<typeof askForDeployment>[1]) => askForDeployment(projectId, wishes, deps),
+    /** A request waits for a sleeping project. */
+    wake: (projectId: string) =>
+      deps.database.transaction(({ enqueue }) =>
+        enqueue(wakeKind, { projectId }, { uniqueKey: `${wakeKind.kind}:${projectId}`, priority: 100 }),
+      ),
+    async start(abort: AbortSignal): Promise<void> {
+      await recover(deps, abort)
+      follower.start()
+      await deps.database.transaction(async ({ schedule }) => {
+        const payload = {}
+        await schedule({ key: watchKind.kind, job: watchKind, payload, rhythm: { everySeconds: 5 } })
+        await schedule({ key: sleepKind.kind, job: sleepKind, payload, rhythm: { everySeconds: sleepLookSeconds(deps) } })
+      })
+    },
+    stop: () => follower.stop(),
+  }
+}
+
+/** Often enough that nothing sleeps much later than its time. */
+const sleepLookSeconds = ({ settings }: DeploymentsDeps) => Math.max(1, Math.min(15, Math.floor(settings.sleepAfterSeconds / 4)))

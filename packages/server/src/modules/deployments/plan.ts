@@ -1,0 +1,194 @@
+import type { ProjectConfig, Service } from '@berth/contract'
+import type { ProjectRow } from '../../db/tables/projects.ts'
+import type { Detection } from '../../detection/index.ts'
+import type { Allotment, BuildPlan } from '../../drivers/runtime/runtime.ts'
+
+/** The project's settings as a deployment keeps them, so that a rollback runs with those of its time. */
+export type DeployedConfig = Pick<
+  ProjectConfig,
+  | 'framework'
+  | 'packageManager'
+  | 'installCommand'
+  | 'buildCommand'
+  | 'startCommand'
+  | 'outputDirectory'
+  | 'rootDirectory'
+  | 'dockerfilePath'
+  | 'composePath'
+  | 'buildImage'
+  | 'port'
+  | 'healthCheck'
+  | 'volumes'
+  | 'services'
+  | 'resources'
+> & { type: ProjectRow['type'] }
+
+export function configOf(project: ProjectRow): DeployedConfig {
+  return {
+    type: project.type,
+    framework: project.framework,
+    packageManager: project.packageManager,
+    installCommand: project.installCommand,
+    buildCommand: project.buildCommand,
+    startCommand: project.startCommand,
+    outputDirectory: project.outputDirectory,
+    rootDirectory: project.rootDirectory,
+    dockerfilePath: project.dockerfilePath,
+    composePath: project.composePath,
+    buildImage: project.buildImage,
+    port: project.port,
+    healthCheck: project.healthCheck === null ? null : JSON.parse(project.healthCheck),
+    volumes: JSON.parse(project.volumes),
+    services: JSON.parse(project.services),
+    resources: JSON.parse(project.resources),
+  }
+}
+
+/** One thing that is built and run: the project itself, or a service of it. */
+export interface Unit {
+  /** '' for the project itself. */
+  service: string
+  build: BuildPlan | null
+  /** Instead of a build. */
+  image: string | null
+  command: string[] | null
+  entrypoint: string[] | null
+  environment: Record<string, string>
+  port: number | null
+  /** Requests go to this one. */
+  exposed: boolean
+  volumes: { name: string; mountPath: string; readOnly: boolean }[]
+  dependsOn: string[]
+  allotment: Allotment
+  restart: boolean
+}
+
+export interface DeployPlan {
+  type: DeployedConfig['type']
+  units: Unit[]
+}
+
+export class PlanRefused extends Error {
+  override readonly name = 'PlanRefused'
+}
+
+/** What the settings leave open is what detection found. */
+export function planDeployment(config: DeployedConfig, detected: Detection | null): DeployPlan {
+  const type = config.type === 'app' && detected && detected.type !== 'app' && !config.startCommand ? detected.type : config.type
+  if (type === 'services') return { type, units: serviceUnits(config, detected) }
+  if (!detected) throw new PlanRefused('There is no source to build')
+  const build = buildPlan(config, detected, type)
+  if (type !== 'static' && build.kind === 'stack' && !build.startCommand)
+    throw new PlanRefused('Nothing says how to start it: set a start command, or add one to the project')
+  return {
+    type,
+    units: [
+      {
+        service: '',
+        build,
+        image: null,
+        command: null,
+        entrypoint: null,
+        environment: {},
+        port: type === 'app' ? build.port : null,
+        exposed: type === 'app',
+        volumes: config.volumes.map(({ name, mountPath }) => ({ name, mountPath, readOnly: false })),
+        dependsOn: [],
+        allotment: config.resources.production,
+        restart: true,
+      },
+    ],
+  }
+}
+
+function buildPlan(config: DeployedConfig, detected: Detection, type: DeployPlan['type']): BuildPlan {
+  const usesDockerfile = config.dockerfilePath !== null || (detected.framework === 'dockerfile' && !config.startCommand)
+  return {
+    kind: type === 'static' ? 'static' : usesDockerfile ? 'dockerfile' : 'stack',
+    language: detected.language,
+    framework: config.framework ?? detected.framework,
+    packageManager: config.packageManager ?? detected.packageManager,
+    runtimeVersion: detected.runtimeVersion,
+    installCommand: config.installCommand ?? detected.installCommand,
+    buildCommand: config.buildCommand ?? detected.buildCommand,
+    startCommand: config.startCommand ?? detected.startCommand,
+    outputDirectory: config.outputDirectory ?? detected.outputDirectory,
+    rootDirectory: config.rootDirectory ?? '',
+    dockerfilePath: config.dockerfilePath ?? (usesDockerfile ? 'Dockerfile' : null),
+    dockerTarget: null,
+    buildArguments: {},
+    buildImage: config.buildImage,
+    port: config.port,
+  }
+}
+
+function serviceUnits(config: DeployedConfig, detected: Detection | null): Unit[] {
+  const services = config.services.length > 0 ? config.services : (detected?.services ?? [])
+  if (services.length === 0) throw new PlanRefused('The project has no services')
+  const exposed = services.find((service) => service.exposed) ?? services.find(({ ports }) => (ports?.length ?? 0) > 0)
+  const units = services.map((service) => serviceUnit(service, service === exposed, config))
+  return inStartOrder(units)
+}
+
+function serviceUnit(service: Service, exposed: boolean, config: DeployedConfig): Unit {
+  const { production } = config.resources
+  return {
+    service: service.name,
+    image: service.build ? null : (service.image ?? null),
+    build: service.build ? dockerfileOf(service.build, config) : null,
+    command: service.command ?? null,
+    entrypoint: service.entrypoint ?? null,
+    environment: service.environment ?? {},
+    port: service.ports?.[0] ?? (exposed ? config.port : null),
+    exposed,
+    volumes: (service.volumes ?? [])
+      .filter(({ type, source }) => type === 'volume' && source)
+      .map(({ source, target, readOnly }) => ({ name: source as string, mountPath: target, readOnly: readOnly ?? false })),
+    dependsOn: service.dependsOn ?? [],
+    allotment: {
+      cpuCores: service.cpuCores ?? production.cpuCores,
+      memoryMb: service.memoryMb ?? production.memoryMb,
+      diskMb: production.diskMb,
+    },
+    restart: service.restart !== 'no',
+  }
+}
+
+function dockerfileOf({ context, dockerfile, target, args }: NonNullable<Service['build']>, config: DeployedConfig): BuildPlan {
+  const contextFolder = context.replace(/^\.\/?/, '')
+  return {
+    kind: 'dockerfile',
+    language: null,
+    framework: null,
+    packageManager: null,
+    runtimeVersion: {},
+    installCommand: null,
+    buildCommand: null,
+    startCommand: null,
+    outputDirectory: null,
+    rootDirectory: [config.rootDirectory, contextFolder].filter(Boolean).join('/'),
+    dockerfilePath: dockerfile ?? 'Dockerfile',
+    dockerTarget: target ?? null,
+    buildArguments: args ?? {},
+    buildImage: null,
+    port: config.port,
+  }
+}
+
+/** What others depend on comes first; a circle is refused by name. */
+export function inStartOrder(units: readonly Unit[]): Unit[] {
+  const byName = new Map(units.map((unit) => [unit.service, unit]))
+  const ordered = new Set<Unit>()
+  const place = (unit: Unit, path: readonly string[]) => {
+    if (ordered.has(unit)) return
+    if (path.includes(unit.service))
+      throw new PlanRefused(`Services depend on each other in a circle: ${[...path, unit.service].join(' → ')}`)
+    for (const name of unit.dependsOn) {
+      const needed = byName.get(name)
+      if (needed) place(needed, [...path, unit.service])
+    }
+    ordered.add(unit)
+  }
+  for (const unit of units) place(unit, [])
+  return [...ordered]
+}

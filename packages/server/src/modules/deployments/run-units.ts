@@ -1,0 +1,136 @@
+import { newId } from '../../db/ids.ts'
+import type { DeploymentRow, InstanceRow } from '../../db/tables/deployments.ts'
+import { type Artifact, type Instance, StartFailed } from '../../drivers/runtime/runtime.ts'
+import { DeployFailed } from './deploy-steps/step.ts'
+import { type DeploymentsDeps, nowOf } from './deps.ts'
+import { waitUntilHealthy } from './health.ts'
+import type { DeployedConfig, DeployPlan, Unit } from './plan.ts'
+import { deleteInstance, insertInstance, listInstances, noteInstance, volumeFor } from './store.ts'
+
+export interface RunParts {
+  deployment: DeploymentRow
+  env: Record<string, string>
+  say: (message: string) => void
+  abort: AbortSignal
+  deps: DeploymentsDeps
+}
+
+export const planOf = (deployment: DeploymentRow) => JSON.parse(deployment.plan as string) as DeployPlan
+export const artifactsOf = (deployment: DeploymentRow) => JSON.parse(deployment.artifacts as string) as Record<string, Artifact>
+
+/** Units that run as instances; a static project is served by the edge from disk. */
+export const runningUnits = (deployment: DeploymentRow): Unit[] => {
+  const { type, units } = planOf(deployment)
+  return type === 'static' ? [] : units
+}
+
+/**
+ * Starts the units of a deployment beside whatever else runs. Each is written down before the runtime is asked, and one
+ * that was asked for already is taken up again: after a crash nothing runs that is not known, and nothing runs twice.
+ */
+export async function startUnits(parts: RunParts): Promise<InstanceRow[]> {
+  const { deployment, deps, abort } = parts
+  const units = runningUnits(deployment)
+  const started: InstanceRow[] = []
+  for (const unit of units) {
+    abort.throwIfAborted()
+    const row = await startUnit(unit, parts)
+    started.push(row)
+    const isNeeded = units.some(({ dependsOn }) => dependsOn.includes(unit.service))
+    if (isNeeded && !unit.exposed) await waitUntilHealthy(row, unit, healthOf(deployment, unit), { deps, abort })
+  }
+  return started
+}
+
+/** The project's own health check is about what is exposed; other services only have to answer on their port. */
+export function healthOf(deployment: DeploymentRow, unit: Unit) {
+  const { healthCheck } = JSON.parse(deployment.config) as DeployedConfig
+  return unit.exposed ? healthCheck : { timeoutSeconds: healthCheck?.timeoutSeconds }
+}
+
+async function startUnit(unit: Unit, parts: RunParts): Promise<InstanceRow> {
+  const { deployment, deps, say, abort } = parts
+  const { db } = deps.database
+  const row = await instanceFor(deployment, unit, deps)
+  say(unit.service ? `Starting ${unit.service}` : 'Starting')
+  try {
+    const instance = await deps.runtime.start(await requestFor(row, unit, parts), abort)
+    const found = { state: 'running' as const, host: instance.address?.host ?? null, port: instance.address?.port ?? null }
+    await noteInstance(db, row.id, found)
+    return { ...row, ...found }
+  } catch (error) {
+    if (error instanceof StartFailed) throw new DeployFailed('start_failed', error.message)
+    throw error
+  }
+}
+
+async function instanceFor(deployment: DeploymentRow, unit: Unit, deps: DeploymentsDeps): Promise<InstanceRow> {
+  const known = await listInstances(deps.database.db, { deploymentId: deployment.id })
+  const mine = known.find(({ service, state }) => service === unit.service && state !== 'retired')
+  if (mine) return mine
+  const row: InstanceRow = {
+    id: newId('ins'),
+    deploymentId: deployment.id,
+    projectId: deployment.projectId,
+    environment: deployment.environment,
+    service: unit.service,
+    runtime: deps.runtime.kind,
+    state: 'wanted',
+    host: null,
+    port: null,
+    logPosition: null,
+    createdAt: nowOf(deps),
+  }
+  await insertInstance(deps.database.db, row)
+  return row
+}
+
+async function requestFor(row: InstanceRow, unit: Unit, { deployment, env, deps }: RunParts) {
+  const { projectId, environment } = deployment
+  const volumes = []
+  for (const { name, mountPath, readOnly } of unit.volumes) {
+    const wanted = {
+      id: newId('vol'),
+      projectId,
+      environment,
+      service: '',
+      name,
+      runtime: deps.runtime.kind,
+      createdAt: nowOf(deps),
+    }
+    const { id } = await volumeFor(deps.database.db, wanted)
+    await deps.runtime.createVolume({ id, projectId, name })
+    volumes.push({ id, name, mountPath, readOnly })
+  }
+  return {
+    instanceId: row.id,
+    owner: { projectId, environment, deploymentId: deployment.id },
+    service: unit.service,
+    artifact: artifactsOf(deployment)[unit.service] as Artifact,
+    command: unit.command,
+    entrypoint: unit.entrypoint,
+    env: { ...unit.environment, ...env },
+    port: unit.port,
+    volumes,
+    network: unit.service ? { name: `${projectId}-${environment}`, aliases: [unit.service] } : null,
+    allotment: unit.allotment,
+    restart: unit.restart,
+  }
+}
+
+const stopGraceSeconds = 10
+
+/** Stops instances and forgets them. Each is marked first, so that one whose stop was cut short is stopped later. */
+export async function stopInstances(rows: readonly InstanceRow[], deps: DeploymentsDeps, abort: AbortSignal): Promise<void> {
+  const { db } = deps.database
+  for (const { id } of rows) await noteInstance(db, id, { state: 'retired' })
+  await Promise.all(
+    rows.map(async ({ id }) => {
+      await deps.runtime.stop(id, { graceSeconds: stopGraceSeconds }, abort)
+      await deleteInstance(db, id)
+    }),
+  )
+}
+
+export const isRunning = (instance: Instance | undefined): boolean =>
+  instance?.state === 'running' || instance?.state === 'starting'

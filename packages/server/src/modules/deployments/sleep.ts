@@ -1,0 +1,72 @@
+import type { LiveEnvironmentRow } from '../../db/tables/deployments.ts'
+import { type JobKind, job } from '../../jobs/declare.ts'
+import { type DeploymentsDeps, nowOf } from './deps.ts'
+import { startAgain } from './power.ts'
+import { stopInstances } from './run-units.ts'
+import { findProject, listInstances, listLive, noteLive } from './store.ts'
+
+export const sleepKind: JobKind<Record<string, never>> = { kind: 'deployments.sleep' }
+export const wakeKind: JobKind<{ projectId: string }> = { kind: 'deployments.wake' }
+
+/** Puts to sleep what may sleep and had no request for the idle time. */
+export const sleepJob = (deps: DeploymentsDeps) =>
+  job<Record<string, never>, unknown>(sleepKind.kind, {
+    deadlineMs: 5 * 60_000,
+    maxAttempts: 1,
+    async run(_payload, _deps, abort) {
+      if (deps.settings.sleepAfterSeconds === 0) return
+      const activity = await deps.edge.activity()
+      for (const live of await listLive(deps.database.db)) {
+        abort.throwIfAborted()
+        if (live.state === 'live' && (await isIdle(live, activity, deps))) await putToSleep(live, deps, abort)
+      }
+    },
+  })
+
+async function isIdle(live: LiveEnvironmentRow, activity: Record<string, number>, deps: DeploymentsDeps): Promise<boolean> {
+  const last = Math.max(activity[live.projectId] ?? 0, live.lastRequestAt ?? 0, live.changedAt)
+  if (nowOf(deps) - last < deps.settings.sleepAfterSeconds * 1000) return false
+  const project = await findProject(deps.database.db, live.projectId)
+  return project?.sleepMode === 'auto_sleep' && project.type !== 'worker' && project.type !== 'static'
+}
+
+/** Routed to the waiting room first, then stopped: a request that comes in between is held, and wakes it again. */
+async function putToSleep(live: LiveEnvironmentRow, deps: DeploymentsDeps, abort: AbortSignal): Promise<void> {
+  const { projectId, environment } = live
+  await noteLive(deps.database.db, live, { state: 'sleeping', changedAt: nowOf(deps) })
+  await deps.edge.sync()
+  const rows = await listInstances(deps.database.db, { projectId, environment })
+  await Promise.all(rows.map(({ id }) => deps.edge.drain(id, 10_000, abort).catch(() => undefined)))
+  await stopInstances(rows, deps, abort)
+  await tell('project.slept', projectId, 'went to sleep', 'It had no requests; the next one wakes it.', deps)
+}
+
+/** Wakes every sleeping environment of a project; held requests go through as soon as it is healthy. */
+export const wakeJob = (deps: DeploymentsDeps) =>
+  job<{ projectId: string }, unknown>(wakeKind.kind, {
+    deadlineMs: 5 * 60_000,
+    maxAttempts: 3,
+    concurrency: 8,
+    backoff: () => 1_000,
+    async run({ projectId }, _deps, abort) {
+      const project = await findProject(deps.database.db, projectId)
+      if (!project?.enabled || project.deletingSince !== null) return
+      for (const live of await listLive(deps.database.db, [projectId]))
+        if (live.state === 'sleeping' || live.state === 'waking') await startAgain(live, deps, abort)
+    },
+  })
+
+export async function tell(
+  category: 'project.slept' | 'project.unhealthy' | 'project.recovered',
+  projectId: string,
+  what: string,
+  text: string,
+  deps: DeploymentsDeps,
+): Promise<void> {
+  await deps.database.transaction(async ({ db, announce }) => {
+    const project = await findProject(db, projectId)
+    if (!project) return
+    const { organizationId, name } = project
+    await announce(category, { organizationId, projectId, subject: `${name} ${what}`, text })
+  })
+}

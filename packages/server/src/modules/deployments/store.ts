@@ -1,0 +1,195 @@
+import { type DeploymentStatus, deploymentMoves, settledDeployment, sourcesOf } from '@berth/contract'
+import type { Insertable, Updateable } from 'kysely'
+import { page } from '../../db/pages.ts'
+import type { Db } from '../../db/schema.ts'
+import type {
+  DeploymentRow,
+  DeploymentsTable,
+  InstanceRow,
+  InstancesTable,
+  LiveEnvironmentRow,
+  LiveEnvironmentsTable,
+  VolumeRow,
+} from '../../db/tables/deployments.ts'
+import type { ProjectRow } from '../../db/tables/projects.ts'
+
+/** All SQL of the deployments module. */
+
+const underWay = (['queued', 'building', 'deploying'] as const satisfies DeploymentStatus[]).filter(
+  (status) => !settledDeployment.has(status),
+)
+
+export const findDeployment = (db: Db, id: string): Promise<DeploymentRow | undefined> =>
+  db.selectFrom('deployments').selectAll().where('id', '=', id).executeTakeFirst()
+
+export const findDeploymentOf = (db: Db, organizationId: string, id: string): Promise<DeploymentRow | undefined> =>
+  db
+    .selectFrom('deployments')
+    .innerJoin('projects', 'projects.id', 'deployments.projectId')
+    .where('projects.organizationId', '=', organizationId)
+    .where('deployments.id', '=', id)
+    .selectAll('deployments')
+    .executeTakeFirst()
+
+export const findProject = (db: Db, id: string): Promise<ProjectRow | undefined> =>
+  db.selectFrom('projects').selectAll().where('id', '=', id).executeTakeFirst()
+
+export async function nextNumber(db: Db, projectId: string): Promise<number> {
+  const last = await db
+    .selectFrom('deployments')
+    .select('number')
+    .where('projectId', '=', projectId)
+    .orderBy('number', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return (last?.number ?? 0) + 1
+}
+
+export const insertDeployment = (db: Db, row: Insertable<DeploymentsTable>) => db.insertInto('deployments').values(row).execute()
+
+/** The one way a deployment changes its status: atomic, and terminal is final. Undefined when it was not to be moved. */
+export const moveDeployment = (
+  db: Db,
+  id: string,
+  to: DeploymentStatus,
+  changes: Updateable<DeploymentsTable> = {},
+): Promise<DeploymentRow | undefined> =>
+  db
+    .updateTable('deployments')
+    .set({ ...changes, status: to })
+    .where('id', '=', id)
+    .where('status', 'in', sourcesOf(deploymentMoves, to))
+    .returningAll()
+    .executeTakeFirst()
+
+/** Facts about a deployment that is still under way, or was live a moment ago; its status stays. */
+export const noteDeployment = (db: Db, id: string, changes: Omit<Updateable<DeploymentsTable>, 'status' | 'id'>) =>
+  db.updateTable('deployments').set(changes).where('id', '=', id).execute()
+
+export const listQueued = (db: Db, projectId: string, environment: string): Promise<DeploymentRow[]> =>
+  db
+    .selectFrom('deployments')
+    .selectAll()
+    .where('projectId', '=', projectId)
+    .where('environment', '=', environment)
+    .where('status', '=', 'queued')
+    .execute()
+
+export const listUnderWay = (db: Db, projectId: string): Promise<DeploymentRow[]> =>
+  db.selectFrom('deployments').selectAll().where('projectId', '=', projectId).where('status', 'in', underWay).execute()
+
+export const listLiveDeployments = (db: Db, projectId: string, environment: string): Promise<DeploymentRow[]> =>
+  db
+    .selectFrom('deployments')
+    .selectAll()
+    .where('projectId', '=', projectId)
+    .where('environment', '=', environment)
+    .where('status', '=', 'live')
+    .execute()
+
+export interface DeploymentFilter {
+  projectId?: string
+  projectIds?: readonly string[]
+  environment?: string
+  status?: DeploymentStatus
+  limit?: number
+  cursor?: string
+}
+
+export function listDeployments(db: Db, organizationId: string | null, filter: DeploymentFilter) {
+  let query = db.selectFrom('deployments').selectAll('deployments')
+  if (organizationId)
+    query = query.where('deployments.projectId', 'in', (eb) =>
+      eb.selectFrom('projects').select('id').where('organizationId', '=', organizationId),
+    )
+  if (filter.projectId) query = query.where('deployments.projectId', '=', filter.projectId)
+  if (filter.projectIds) query = query.where('deployments.projectId', 'in', [...filter.projectIds, ''])
+  if (filter.environment) query = query.where('deployments.environment', '=', filter.environment)
+  if (filter.status) query = query.where('deployments.status', '=', filter.status)
+  return page(query, {
+    limit: filter.limit ?? 100,
+    cursor: filter.cursor ?? null,
+    by: ['deployments.createdAt', 'deployments.id'],
+    direction: 'desc',
+  })
+}
+
+/** Good ones, newest first: what a rollback may go back to, and what cleaning up must keep. */
+export const listRestartable = (db: Db, projectId: string, environment: string): Promise<DeploymentRow[]> =>
+  db
+    .selectFrom('deployments')
+    .selectAll()
+    .where('projectId', '=', projectId)
+    .where('environment', '=', environment)
+    .where('status', 'in', ['live', 'superseded'])
+    .where('artifacts', 'is not', null)
+    .orderBy('number', 'desc')
+    .execute()
+
+export const findLive = (db: Db, projectId: string, environment: string): Promise<LiveEnvironmentRow | undefined> =>
+  db
+    .selectFrom('liveEnvironments')
+    .selectAll()
+    .where('projectId', '=', projectId)
+    .where('environment', '=', environment)
+    .executeTakeFirst()
+
+export const listLive = (db: Db, projectIds?: readonly string[]): Promise<LiveEnvironmentRow[]> => {
+  const query = db.selectFrom('liveEnvironments').selectAll()
+  return (projectIds ? query.where('projectId', 'in', [...projectIds, '']) : query).execute()
+}
+
+export const setLive = (db: Db, row: Insertable<LiveEnvironmentsTable>) =>
+  db
+    .insertInto('liveEnvironments')
+    .values(row)
+    .onConflict((conflict) => conflict.columns(['projectId', 'environment']).doUpdateSet(row))
+    .execute()
+
+export const noteLive = (
+  db: Db,
+  { projectId, environment }: Pick<LiveEnvironmentRow, 'projectId' | 'environment'>,
+  changes: Updateable<LiveEnvironmentsTable>,
+) =>
+  db
+    .updateTable('liveEnvironments')
+    .set(changes)
+    .where('projectId', '=', projectId)
+    .where('environment', '=', environment)
+    .execute()
+
+export const insertInstance = (db: Db, row: Insertable<InstancesTable>) => db.insertInto('instances').values(row).execute()
+export const noteInstance = (db: Db, id: string, changes: Updateable<InstancesTable>) =>
+  db.updateTable('instances').set(changes).where('id', '=', id).execute()
+export const deleteInstance = (db: Db, id: string) => db.deleteFrom('instances').where('id', '=', id).execute()
+export const findInstance = (db: Db, id: string): Promise<InstanceRow | undefined> =>
+  db.selectFrom('instances').selectAll().where('id', '=', id).executeTakeFirst()
+export const listInstances = (
+  db: Db,
+  filter: Partial<Pick<InstanceRow, 'deploymentId' | 'projectId' | 'environment' | 'state'>> = {},
+): Promise<InstanceRow[]> => {
+  let query = db.selectFrom('instances').selectAll()
+  for (const [column, value] of Object.entries(filter)) query = query.where(column as 'state', '=', value as never)
+  return query.execute()
+}
+
+export const listVolumes = (db: Db, projectId: string): Promise<VolumeRow[]> =>
+  db.selectFrom('volumes').selectAll().where('projectId', '=', projectId).execute()
+export const deleteVolumeRow = (db: Db, id: string) => db.deleteFrom('volumes').where('id', '=', id).execute()
+
+/** The identity that is stored for a name; made once, whoever asks first. */
+export async function volumeFor(db: Db, wanted: Omit<VolumeRow, 'createdAt'> & { createdAt: number }): Promise<VolumeRow> {
+  await db
+    .insertInto('volumes')
+    .values(wanted)
+    .onConflict((conflict) => conflict.columns(['projectId', 'environment', 'service', 'name']).doNothing())
+    .execute()
+  return db
+    .selectFrom('volumes')
+    .selectAll()
+    .where('projectId', '=', wanted.projectId)
+    .where('environment', '=', wanted.environment)
+    .where('service', '=', wanted.service)
+    .where('name', '=', wanted.name)
+    .executeTakeFirstOrThrow()
+}

@@ -1,0 +1,83 @@
+import type { Deployment, DeploymentLogLine, DeploymentStep } from '@berth/contract'
+import { settledDeployment } from '@berth/contract'
+import type { DeploymentRow } from '../../db/tables/deployments.ts'
+import type { EventStream } from '../../http/handler.ts'
+import { isLogId } from '../../log-store/log-entry.ts'
+import { isReread } from '../../signals/signals.ts'
+import { deploymentTopic } from './deployment-log.ts'
+import type { DeploymentsDeps } from './deps.ts'
+import { showDeployment } from './show.ts'
+import { findDeployment } from './store.ts'
+
+type Events = { snapshot: Deployment; step: DeploymentStep; log: DeploymentLogLine; complete: Deployment }
+
+/** Subscribe, then read the snapshot, then relay, then `complete`: in that order, or an event falls between. */
+export async function streamDeployment(
+  deployment: DeploymentRow,
+  stream: EventStream<Events>,
+  deps: DeploymentsDeps,
+): Promise<void> {
+  const over = new AbortController()
+  const ended = AbortSignal.any([stream.abort, over.signal])
+  const steps: DeploymentStep[] = []
+  let wake = () => {}
+  const unsubscribe = deps.database.signals.subscribe<{ step?: DeploymentStep }>(deploymentTopic(deployment.id), (event) => {
+    if (!isReread(event) && event.step) steps.push(event.step)
+    wake()
+  })
+  try {
+    const current = async () => (await findDeployment(deps.database.db, deployment.id)) ?? deployment
+    let row = await current()
+    await stream.send('snapshot', showDeployment(row))
+    const lines = relayLines(row, stream, deps, ended)
+    while (!settledDeployment.has(row.status) && !stream.abort.aborted) {
+      await new Promise<void>((resolve) => {
+        wake = resolve
+        stream.abort.addEventListener('abort', () => resolve(), { once: true })
+        if (steps.length > 0) resolve()
+        setTimeout(resolve, 2_000).unref()
+      })
+      for (const step of steps.splice(0)) await stream.send('step', step)
+      row = await current()
+    }
+    await deps.logStore.flush()
+    over.abort()
+    const lastId = await lines
+    await sendRest(row, lastId, stream, deps)
+    await stream.send('complete', showDeployment(row))
+  } finally {
+    over.abort()
+    unsubscribe()
+  }
+}
+
+/** Lines from the beginning, or from where a reader left off; gives the last id that was sent. */
+async function relayLines(
+  { projectId, id }: DeploymentRow,
+  stream: EventStream<Events>,
+  deps: DeploymentsDeps,
+  ended: AbortSignal,
+) {
+  let lastId = stream.lastEventId && isLogId(stream.lastEventId) ? stream.lastEventId : firstId
+  try {
+    for await (const line of deps.logStore.follow(
+      projectId,
+      'deployments',
+      { afterId: lastId, filter: { deployment: id } },
+      ended,
+    )) {
+      await stream.send('log', line, line.id)
+      lastId = line.id
+    }
+  } catch (error) {
+    if (!ended.aborted) throw error
+  }
+  return lastId
+}
+
+async function sendRest({ projectId, id }: DeploymentRow, afterId: string, stream: EventStream<Events>, deps: DeploymentsDeps) {
+  for await (const line of deps.logStore.read(projectId, 'deployments', { afterId, filter: { deployment: id } }))
+    await stream.send('log', line, line.id)
+}
+
+const firstId = '0'.repeat(16)
