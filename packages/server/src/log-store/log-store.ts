@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { type EntryOf, isLogId, type LogKind, type NewEntry } from './log-entry.ts'
 import type { LogFilter } from './log-filter.ts'
 import { LogStream, type TailOptions } from './log-stream.ts'
-import { PendingBudget } from './pending-budget.ts'
+import { PendingMemory } from './pending-lines.ts'
 import { isMissing } from './segment.ts'
 
 export interface LogStoreSettings {
@@ -96,7 +96,7 @@ interface OpenStream {
 /** Streams are opened when first used; beyond a number, those that were idle the longest are let go. */
 class OpenStreams {
   readonly #settings: Required<LogStoreSettings>
-  readonly #budget: PendingBudget
+  readonly #memory: PendingMemory
   readonly #open = new Map<string, OpenStream>()
   readonly #removing = new Map<string, Promise<void>>()
   #packing: Promise<void> = Promise.resolve()
@@ -113,7 +113,7 @@ class OpenStreams {
       onError: () => undefined,
       ...settings,
     }
-    this.#budget = new PendingBudget(this.#settings.maxPendingBytes)
+    this.#memory = new PendingMemory(this.#settings.maxPendingBytes)
     void this.#finishRemovals()
   }
 
@@ -188,7 +188,7 @@ class OpenStreams {
         flushMs,
         now,
         onError,
-        budget: this.#budget,
+        memory: this.#memory,
         inTurn: (work) => this.#packInTurn(work),
       }),
     )

@@ -1,6 +1,6 @@
-import { type AnyEntry, idOfLine, type LogKind, type NewEntry, toLine } from './log-entry.ts'
+import { type AnyEntry, type LogKind, type NewEntry, toLine } from './log-entry.ts'
 import { compileFilter, type LogFilter } from './log-filter.ts'
-import type { PendingBudget } from './pending-budget.ts'
+import { PendingLines, type PendingMemory } from './pending-lines.ts'
 import { SegmentList, type SegmentSettings } from './segment-list.ts'
 import type { Cursor, Wanted } from './segment-reader.ts'
 
@@ -8,7 +8,7 @@ export interface StreamSettings extends SegmentSettings {
   kind: LogKind
   flushMs: number
   now: () => number
-  budget: PendingBudget
+  memory: PendingMemory
 }
 
 export interface TailOptions {
@@ -35,8 +35,7 @@ export class LogStream {
   /** The last id given out, and the last one whose line is in a file. */
   #lastId: number
   #flushedId: number
-  #pending: string[] = []
-  #pendingBytes = 0
+  readonly #pending: PendingLines
   #dropped: { count: number; last: NewEntry<LogKind> } | null = null
   #timer: NodeJS.Timeout | null = null
   /** Writes follow one another; this is the end of the queue. */
@@ -53,6 +52,7 @@ export class LogStream {
   private constructor(settings: StreamSettings, segments: SegmentList) {
     this.#settings = settings
     this.#segments = segments
+    this.#pending = new PendingLines(settings.memory)
     this.#lastId = segments.lastId
     this.#flushedId = segments.lastId
   }
@@ -65,10 +65,10 @@ export class LogStream {
       if (this.#isExhausted) this.#dropped = { count: (this.#dropped?.count ?? 0) + 1, last: entry }
       else this.#hold(entry)
     }
-    const mustWait = this.#pendingBytes >= waitAtBytes || this.#settings.budget.isFull
+    const mustWait = this.#pending.bytes >= waitAtBytes || this.#settings.memory.isFull
     if (mustWait) await this.flush().catch(() => undefined)
-    else if (this.#pendingBytes >= flushAtBytes) void this.flush().catch(() => undefined)
-    else if (this.#pending.length > 0) this.#flushIn(this.#settings.flushMs)
+    else if (this.#pending.bytes >= flushAtBytes) void this.flush().catch(() => undefined)
+    else if (!this.#pending.isEmpty) this.#flushIn(this.#settings.flushMs)
   }
 
   /** Everything appended so far is in the file afterwards, where it outlives this process. */
@@ -136,14 +136,14 @@ export class LogStream {
 
   /** Nothing is under way, so that the stream can be let go and opened anew from its files. */
   get isIdle(): boolean {
-    return this.#pendingBytes === 0 && !this.#dropped && !this.#segments.isPacking
+    return this.#pending.bytes === 0 && !this.#dropped && !this.#segments.isPacking
   }
 
   /** Ends those who follow. With `discard`, what waits to be written is let go. */
   async close({ discard = false } = {}): Promise<void> {
     this.#ended = true
     if (discard) {
-      this.#release(this.#pending.splice(0))
+      this.#pending.release(this.#pending.take(Number.POSITIVE_INFINITY))
       this.#dropped = null
     }
     try {
@@ -159,20 +159,11 @@ export class LogStream {
   #hold(entry: NewEntry<LogKind>): void {
     const now = this.#settings.now()
     this.#lastId = Math.max(this.#lastId + 1, now * 1000)
-    const line = toLine(this.#settings.kind, this.#lastId, entry, now)
-    this.#pending.push(line)
-    this.#pendingBytes += line.length
-    this.#settings.budget.add(line.length)
+    this.#pending.add(toLine(this.#settings.kind, this.#lastId, entry, now), this.#lastId)
   }
 
   get #isExhausted(): boolean {
-    return this.#pendingBytes >= dropAtBytes || this.#settings.budget.isExhausted
-  }
-
-  #release(lines: readonly string[]): void {
-    const bytes = lines.reduce((sum, line) => sum + line.length, 0)
-    this.#pendingBytes -= bytes
-    this.#settings.budget.add(-bytes)
+    return this.#pending.bytes >= dropAtBytes || this.#settings.memory.isExhausted
   }
 
   #stopTimer(): void {
@@ -192,19 +183,17 @@ export class LogStream {
   /** Lines that could not be written stay first in line, within the bound of what may wait. */
   async #writePending(): Promise<void> {
     this.#tellDropped()
-    const lines = this.#pending
-    this.#pending = []
-    for (let written = 0; written < lines.length; ) {
-      const batch = this.#segments.fitting(lines, written)
-      await this.#segments.write(batch).catch((error) => {
-        this.#pending = lines.slice(written).concat(this.#pending)
+    const target = this.#lastId
+    while (!this.#pending.isEmpty && this.#flushedId < target) {
+      const chunks = this.#pending.take(this.#segments.room)
+      await this.#segments.write(chunks).catch((error) => {
+        this.#pending.putBack(chunks)
         this.#settings.onError(error, `${this.#settings.folder} cannot be written; it is tried again`)
         this.#flushIn(retryMs)
         throw error
       })
-      written += batch.length
-      this.#release(batch)
-      this.#flushedId = Number(idOfLine(batch.at(-1)!))
+      this.#pending.release(chunks)
+      this.#flushedId = chunks.at(-1)!.lastId
       this.#wakeFollowers()
     }
   }

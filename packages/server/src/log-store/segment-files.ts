@@ -10,9 +10,9 @@ export function plainPath(folder: string, firstId: number): string {
   return join(folder, `${formatLogId(firstId)}.log`)
 }
 
-/** `<first id>-<last id>-<earliest>-<latest>.log.zst`: a listing of the folder tells what is where. */
-function packedPath(folder: string, { firstId, lastId, times }: Segment): string {
-  return join(folder, `${formatLogId(firstId)}-${formatLogId(lastId)}-${times!.earliest}-${times!.latest}.log.zst`)
+/** `<first id>-<last id>-<earliest>-<latest>-<bytes>.log.zst`: a listing of the folder tells what is where, without a look at each file. */
+function packedPath(folder: string, { firstId, lastId, times, bytes }: Segment): string {
+  return join(folder, `${formatLogId(firstId)}-${formatLogId(lastId)}-${times!.earliest}-${times!.latest}-${bytes}.log.zst`)
 }
 
 /** The segments of a folder, oldest first, after whatever a crash left half done is put right. */
@@ -22,8 +22,7 @@ export async function listSegments(folder: string): Promise<Segment[]> {
     throw error
   })
   await Promise.all(names.filter((name) => name.endsWith('.tmp')).map((name) => rm(join(folder, name), { force: true })))
-  const packed = await Promise.all(names.map((name) => readPackedName(folder, name)))
-  const segments = packed.filter((segment) => segment !== null)
+  const segments = names.map((name) => readPackedName(folder, name)).filter((segment) => segment !== null)
   const plainNames = names.filter((name) => plainName.test(name)).sort()
   for (const name of plainNames) {
     const segment = await readPlain(folder, name, name === plainNames.at(-1), segments)
@@ -60,14 +59,13 @@ export async function packSegment(segment: Segment, folder: string): Promise<Pac
 }
 
 const plainName = /^(\d{16})\.log$/
-const packedName = /^(\d{16})-(\d{16})-(-?\d+)-(-?\d+)\.log\.zst$/
+const packedName = /^(\d{16})-(\d{16})-(-?\d+)-(-?\d+)-(\d+)\.log\.zst$/
 
-async function readPackedName(folder: string, name: string): Promise<Segment | null> {
+function readPackedName(folder: string, name: string): Segment | null {
   const parts = packedName.exec(name)
   if (!parts) return null
-  const [firstId, lastId, earliest, latest] = parts.slice(1).map(Number) as [number, number, number, number]
-  const path = join(folder, name)
-  return { firstId, lastId, form: 'packed', path, bytes: (await stat(path)).size, times: { earliest, latest } }
+  const [firstId, lastId, earliest, latest, bytes] = parts.slice(1).map(Number) as [number, number, number, number, number]
+  return { firstId, lastId, form: 'packed', path: join(folder, name), bytes, times: { earliest, latest } }
 }
 
 /** Only the newest can have a torn end. The last id of another one is not known and is set from the one after it. */

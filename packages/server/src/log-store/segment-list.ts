@@ -1,5 +1,6 @@
 import { rm } from 'node:fs/promises'
-import { type AnyEntry, idOfLine } from './log-entry.ts'
+import type { AnyEntry } from './log-entry.ts'
+import type { Chunk } from './pending-lines.ts'
 import type { Segment } from './segment.ts'
 import { listSegments, packSegment, plainPath } from './segment-files.ts'
 import { type Cursor, SegmentReader, type Wanted } from './segment-reader.ts'
@@ -45,19 +46,16 @@ export class SegmentList {
     return this.#packing.size > 0
   }
 
-  /** As many lines, from one on, as the newest segment takes before it is full. */
-  fitting(lines: readonly string[], from: number): string[] {
+  /** How many bytes the newest segment takes before it is full. */
+  get room(): number {
     const newest = this.#segments.at(-1)
-    let room = this.#settings.segmentBytes - (newest && this.#canGrow(newest) ? newest.bytes : 0)
-    let to = from
-    while (to < lines.length && room > 0) room -= lines[to++]!.length
-    return lines.slice(from, to)
+    return this.#settings.segmentBytes - (newest && this.#canGrow(newest) ? newest.bytes : 0)
   }
 
   /** Either all the lines are in the file afterwards, or none can be read. */
-  async write(lines: readonly string[]): Promise<void> {
-    const segment = this.#growing(Number(idOfLine(lines[0]!)))
-    await this.#writer.write(segment, lines.join(''), Number(idOfLine(lines.at(-1)!)))
+  async write(chunks: readonly Chunk[]): Promise<void> {
+    const segment = this.#growing(chunks[0]!.firstId)
+    await this.#writer.write(segment, chunks)
     if (!this.#canGrow(segment)) this.#pack(segment)
     await this.#removeOldest()
     if (this.#packing.size > mostUnpacked) await Promise.race(this.#packing.values())

@@ -34,27 +34,25 @@ export class SegmentReader {
     this.#indexes.set(segment, index)
   }
 
-  /** Entries oldest first, an array a block. The cursor, where given, is where the last read of the same reader stopped. */
-  async *forward(segment: Segment, wanted: Wanted, cursor?: Cursor): AsyncGenerator<AnyEntry[]> {
+  /** Entries oldest first, block by block. The cursor, where given, is where the last read of the same reader stopped. */
+  async *forward(segment: Segment, wanted: Wanted, cursor?: Cursor): AsyncGenerator<Iterable<AnyEntry>> {
     if (!mayHold(segment, wanted)) return
     const offset = cursor?.segment === segment && segment.form === 'plain' ? cursor.offset : 0
     let read = offset
     for await (const { text, plainBytes } of this.#blocks(segment, wanted, { offset, backward: false })) {
       if (wanted.abort?.aborted) return
-      const entries = entriesIn(text, wanted)
-      if (entries.length > 0) yield entries
+      if (wanted.filter.mayBeIn(text)) yield entriesOf(text.split('\n'), wanted)
       read += plainBytes
       if (cursor && segment.form === 'plain') Object.assign(cursor, { segment, offset: read })
     }
   }
 
-  /** Entries newest first, an array a block. */
-  async *backward(segment: Segment, wanted: Wanted): AsyncGenerator<AnyEntry[]> {
+  /** Entries newest first, block by block. */
+  async *backward(segment: Segment, wanted: Wanted): AsyncGenerator<Iterable<AnyEntry>> {
     if (!mayHold(segment, wanted)) return
     for await (const { text } of this.#blocks(segment, wanted, { offset: 0, backward: true })) {
       if (wanted.abort?.aborted) return
-      const entries = entriesIn(text, wanted)
-      if (entries.length > 0) yield entries.reverse()
+      if (wanted.filter.mayBeIn(text)) yield entriesOf(text.split('\n').reverse(), wanted)
     }
   }
 
@@ -105,16 +103,14 @@ function mayHold({ firstId, lastId, times }: Segment, { afterId, beforeId, since
   return lastId > afterId && firstId < beforeId && (times === null || times.latest >= since)
 }
 
-function entriesIn(text: string, { afterId, beforeId, since, filter }: Wanted): AnyEntry[] {
-  if (!filter.mayBeIn(text)) return []
+/** Parsed one by one as they are asked for: a short tail parses few lines of its block. */
+function* entriesOf(lines: readonly string[], { afterId, beforeId, since, filter }: Wanted): Generator<AnyEntry> {
   const after = formatLogId(afterId)
   const before = formatLogId(beforeId)
-  const entries: AnyEntry[] = []
-  for (const line of text.split('\n')) {
+  for (const line of lines) {
     const id = idOfLine(line)
     if (id <= after || id >= before || !filter.mayBeIn(line)) continue
     const entry = parseLine(line)
-    if (entry && Date.parse(entry.time) >= since && filter.matches(entry)) entries.push(entry)
+    if (entry && Date.parse(entry.time) >= since && filter.matches(entry)) yield entry
   }
-  return entries
 }

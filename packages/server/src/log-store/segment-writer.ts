@@ -1,6 +1,7 @@
 import { constants } from 'node:fs'
 import { type FileHandle, mkdir, open } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import type { Chunk } from './pending-lines.ts'
 import type { Segment } from './segment.ts'
 
 /** Adds lines to the newest segment and keeps its file open. */
@@ -9,20 +10,21 @@ export class SegmentWriter {
   #file: FileHandle | null = null
 
   /** Writes at the end that readers know of, so that what a failed attempt left behind it is written over. */
-  async write(segment: Segment, text: string, lastId: number): Promise<void> {
-    const bytes = Buffer.from(text)
+  async write(segment: Segment, chunks: readonly Chunk[]): Promise<void> {
+    let end = segment.bytes
     try {
       const file = await this.#open(segment)
-      for (let done = 0; done < bytes.length; ) {
-        const { bytesWritten } = await file.write(bytes, done, bytes.length - done, segment.bytes + done)
-        done += bytesWritten
+      for (let parts = chunks.map(({ buffer, bytes }) => buffer.subarray(0, bytes)); parts.length > 0; ) {
+        const { bytesWritten } = await file.writev(parts, end)
+        end += bytesWritten
+        parts = after(parts, bytesWritten)
       }
     } catch (error) {
       await this.close().catch(() => undefined)
       throw error
     }
-    segment.bytes += bytes.length
-    segment.lastId = lastId
+    segment.bytes = end
+    segment.lastId = chunks.at(-1)!.lastId
   }
 
   /** What was written survives the machine's going down as well. */
@@ -45,4 +47,15 @@ export class SegmentWriter {
     this.#segment = segment
     return this.#file
   }
+}
+
+/** What is left to write after some bytes of it; a disk that is nearly full takes less than it is given. */
+function after(parts: readonly Buffer[], bytes: number): Buffer[] {
+  const left: Buffer[] = []
+  let skip = bytes
+  for (const part of parts) {
+    if (skip < part.length) left.push(part.subarray(skip))
+    skip = Math.max(0, skip - part.length)
+  }
+  return left
 }

@@ -1,0 +1,100 @@
+/** Some lines as the bytes that will be in the file; strings by the thousand would outlive young collections and grow the heap. */
+export interface Chunk {
+  buffer: Buffer
+  bytes: number
+  firstId: number
+  lastId: number
+}
+
+const chunkBytes = 16 * 1024
+const mostSpare = 64
+
+/** What all streams together hold of lines to be written: appending waits at the first mark and drops lines at the second. */
+export class PendingMemory {
+  #held = 0
+  readonly #most: number
+  readonly #spare: Buffer[] = []
+
+  constructor(mostBytes: number) {
+    this.#most = mostBytes
+  }
+
+  get isFull(): boolean {
+    return this.#held >= this.#most
+  }
+
+  get isExhausted(): boolean {
+    return this.#held >= 2 * this.#most
+  }
+
+  count(bytes: number): void {
+    this.#held += bytes
+  }
+
+  take(bytes: number): Buffer {
+    return (bytes <= chunkBytes && this.#spare.pop()) || Buffer.allocUnsafeSlow(Math.max(bytes, chunkBytes))
+  }
+
+  giveBack(buffer: Buffer): void {
+    if (buffer.length === chunkBytes && this.#spare.length < mostSpare) this.#spare.push(buffer)
+  }
+}
+
+/** The lines of one stream that wait to be written, oldest first. */
+export class PendingLines {
+  readonly #memory: PendingMemory
+  #chunks: Chunk[] = []
+  #bytes = 0
+
+  constructor(memory: PendingMemory) {
+    this.#memory = memory
+  }
+
+  /** Those taken out to be written included, until they are released. */
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  get isEmpty(): boolean {
+    return this.#chunks.length === 0
+  }
+
+  add(line: string, id: number): void {
+    const bytes = Buffer.byteLength(line)
+    const last = this.#chunks.at(-1)
+    const chunk = last && last.bytes + bytes <= last.buffer.length ? last : this.#begin(bytes, id)
+    chunk.buffer.write(line, chunk.bytes)
+    chunk.bytes += bytes
+    chunk.lastId = id
+    this.#count(bytes)
+  }
+
+  /** The oldest chunks up to a number of bytes, one at least. */
+  take(mostBytes: number): Chunk[] {
+    let count = 0
+    for (let room = mostBytes; room > 0 && count < this.#chunks.length; count++) room -= this.#chunks[count]!.bytes
+    return this.#chunks.splice(0, Math.max(count, 1))
+  }
+
+  putBack(chunks: readonly Chunk[]): void {
+    this.#chunks = chunks.concat(this.#chunks)
+  }
+
+  release(chunks: readonly Chunk[]): void {
+    for (const { buffer, bytes } of chunks) {
+      this.#count(-bytes)
+      this.#memory.giveBack(buffer)
+    }
+  }
+
+  #begin(bytes: number, id: number): Chunk {
+    const chunk = { buffer: this.#memory.take(bytes), bytes: 0, firstId: id, lastId: id }
+    this.#chunks.push(chunk)
+    return chunk
+  }
+
+  #count(bytes: number): void {
+    this.#bytes += bytes
+    this.#memory.count(bytes)
+  }
+}
