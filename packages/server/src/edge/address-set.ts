@@ -3,13 +3,10 @@ import ipaddr from 'ipaddr.js'
 /** An address as 16 bytes in a string, IPv4 as its IPv6-mapped form, so that one comparison serves every spelling. */
 export type AddressKey = string
 
-/** Undefined when the text is no address. Accepts brackets and a zone, as X-Forwarded-For sometimes has them. */
+/** Undefined when the text is no address. */
 export function addressKey(text: string): AddressKey | undefined {
-  const bare = text.startsWith('[') ? text.slice(1, text.indexOf(']')) : text
-  const zone = bare.indexOf('%')
-  const plain = zone === -1 ? bare : bare.slice(0, zone)
-  if (!ipaddr.IPv4.isValidFourPartDecimal(plain) && !ipaddr.IPv6.isValid(plain)) return undefined
-  return keyOf(ipaddr.parse(plain))
+  if (!ipaddr.IPv4.isValidFourPartDecimal(text) && !ipaddr.IPv6.isValid(text)) return undefined
+  return keyOf(ipaddr.parse(text))
 }
 
 /** `::ffff:10.0.0.1` is written 10.0.0.1, everything else as it came. */

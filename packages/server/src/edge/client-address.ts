@@ -10,7 +10,7 @@ const unknown: ClientAddress = { text: 'unknown', key: '\0'.repeat(16) }
 
 /** The address at the other end of the connection. */
 export function peerAddress(remoteAddress: string | undefined): ClientAddress {
-  const text = plainAddress(remoteAddress ?? '')
+  const text = plainAddress(bareAddress(remoteAddress ?? ''))
   const key = addressKey(text)
   return key === undefined ? unknown : { text, key }
 }
@@ -24,14 +24,21 @@ export function clientAddress(peer: ClientAddress, forwardedFor: string, trusted
   const hops = forwardedFor.split(',')
   let client = peer
   for (let at = hops.length - 1; at >= 0; at -= 1) {
-    const hop = withoutPort(hops[at]!.trim())
+    const hop = plainAddress(bareAddress(hops[at]!.trim()))
     const key = addressKey(hop)
     // Something that is no address ends the part of the list that can be believed.
     if (key === undefined) return client
-    client = { text: plainAddress(hop.replaceAll(/[[\]]/g, '')), key }
+    client = { text: hop, key }
     if (!trusted.has(key)) return client
   }
   return client
 }
 
-const withoutPort = (hop: string) => (/^\d+\.\d+\.\d+\.\d+:\d+$/.test(hop) ? hop.slice(0, hop.indexOf(':')) : hop)
+/** Without port, brackets and zone: what is left is an address and nothing else, or no address at all. */
+function bareAddress(hop: string): string {
+  const bracketed = /^\[([^\]]*)\](?::\d+)?$/.exec(hop)?.[1]
+  const withPort = /^([\d.]+):\d+$/.exec(hop)?.[1]
+  const address = bracketed ?? withPort ?? hop
+  const zone = address.indexOf('%')
+  return zone === -1 ? address : address.slice(0, zone)
+}

@@ -82,6 +82,8 @@ export class Forwarding implements Answerer, UpstreamUser {
   }
 
   clientEnded(): void {
+    // One that has really gone looks the same: the other half is not kept for hours.
+    this.#touch('requestIdleMs')
     this.#connection?.socket.end()
   }
 

@@ -53,6 +53,10 @@ export class RateLimit {
     return news
   }
 
+  get clients(): number {
+    return this.#clients.size
+  }
+
   hear(client: string, count: number, now: number): void {
     this.#usage(client, now).used += count
   }

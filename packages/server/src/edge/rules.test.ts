@@ -1,0 +1,121 @@
+import { describe, expect, test } from 'vitest'
+import type { EdgeRule } from '../drivers/edge/edge-table.ts'
+import { addressKey } from './address-set.ts'
+import { HeadFault, parseRequestHead } from './request-head.ts'
+import { understoodPath } from './rule-path.ts'
+import { compileRule, RuleSet } from './rules.ts'
+
+const now = Date.parse('2030-01-01T00:00:00Z')
+const request = (line = 'GET /', extra = '') => {
+  const head = parseRequestHead(`${line} HTTP/1.1\r\nHost: app.example\r\n${extra}`)
+  if (head instanceof HeadFault) throw new Error(head.reason)
+  return head
+}
+const ban = (config: object, rest: object = {}): EdgeRule =>
+  ({ id: 'r', kind: 'ban', enabled: true, config, ...rest }) as EdgeRule
+
+function judged(rule: EdgeRule, { from = '192.0.2.1', line = 'GET /', extra = '', at = now } = {}) {
+  const hits: string[] = []
+  const warnings: string[] = []
+  const compiled = compileRule(rule, undefined, warnings)
+  const set = new RuleSet(compiled ? [compiled] : [], (id) => hits.push(id))
+  const refusal = set.judge(request(line, extra), addressKey(from)!, at)
+  return { status: refusal?.status ?? 200, hits: hits.length, warnings }
+}
+
+describe('a ban', () => {
+  test('refuses addresses, networks and user agents with 403 and counts a hit', () => {
+    expect(judged(ban({ ips: ['192.0.2.0/24'] }))).toMatchObject({ status: 403, hits: 1 })
+    expect(judged(ban({ ips: ['192.0.2.0/24'] }), { from: '198.51.100.1' })).toMatchObject({ status: 200, hits: 0 })
+    expect(judged(ban({ userAgents: ['badbot'] }), { extra: 'User-Agent: Mozilla BadBot/2\r\n' }).status).toBe(403)
+    expect(judged(ban({ userAgents: ['badbot', ''] }), { extra: 'User-Agent: curl\r\n' }).status).toBe(200)
+  })
+
+  test('only counts in a dry run', () => {
+    expect(judged(ban({ ips: ['192.0.2.1'] }, { dryRun: true }))).toMatchObject({ status: 200, hits: 1 })
+  })
+
+  test('does nothing when it is off, over, or for another path or host', () => {
+    const all = { ips: ['0.0.0.0/0'] }
+    expect(judged(ban(all, { enabled: false })).status).toBe(200)
+    expect(judged(ban(all, { expiresAt: '2029-12-31T23:59:59Z' })).status).toBe(200)
+    expect(judged(ban(all, { expiresAt: '2030-01-01T00:00:01Z' })).status).toBe(403)
+    expect(judged(ban(all, { pathPrefix: '/admin' })).status).toBe(200)
+    expect(judged(ban(all, { hostname: 'other.example' })).status).toBe(200)
+    expect(judged(ban(all, { hostname: 'App.example' })).status).toBe(403)
+  })
+
+  test.each([
+    '/admin',
+    '/admin/x',
+    '/administrator',
+    '//admin',
+    '/./admin',
+    '/x/../admin',
+    '/%61dmin',
+    '/x/%2e%2e/admin',
+    '/admin;v=1',
+    '/\\admin',
+    '/%zz/../admin',
+  ])('on /admin is not got around by %s', (path) => {
+    expect(judged(ban({ ips: ['0.0.0.0/0'] }, { pathPrefix: '/admin' }), { line: `GET ${path}` }).status).toBe(403)
+  })
+
+  test('names entries that cannot be read and keeps the others', () => {
+    const { status, warnings } = judged(ban({ ips: ['nonsense', '192.0.2.1'] }))
+    expect(status).toBe(403)
+    expect(warnings).toEqual(['rule r: "nonsense" is neither an address nor a CIDR'])
+  })
+})
+
+describe('allow-deny', () => {
+  const rule = (config: object): EdgeRule => ({ id: 'r', kind: 'allow-deny', enabled: true, config }) as EdgeRule
+
+  test('denies first, then whoever is not allowed', () => {
+    const both = rule({ allow: ['192.0.2.0/24'], deny: ['192.0.2.9'] })
+    expect(judged(both, { from: '192.0.2.1' }).status).toBe(200)
+    expect(judged(both, { from: '192.0.2.9' }).status).toBe(403)
+    expect(judged(both, { from: '198.51.100.1' }).status).toBe(403)
+    expect(judged(rule({ deny: ['192.0.2.9'] }), { from: '198.51.100.1' }).status).toBe(200)
+  })
+
+  test('with methods looks only at these; methods alone are the ones that pass', () => {
+    const writes = rule({ deny: ['0.0.0.0/0'], methods: ['post'] })
+    expect(judged(writes, { line: 'POST /' }).status).toBe(403)
+    expect(judged(writes, { line: 'GET /' }).status).toBe(200)
+    const reads = rule({ methods: ['GET', 'HEAD'] })
+    expect(judged(reads, { line: 'GET /' }).status).toBe(200)
+    expect(judged(reads, { line: 'DELETE /' }).status).toBe(403)
+  })
+
+  test('whose allow list holds nothing readable lets nobody in', () => {
+    expect(judged(rule({ allow: ['nonsense'] })).status).toBe(403)
+  })
+})
+
+describe('a rate limit rule', () => {
+  const rule: EdgeRule = { id: 'r', kind: 'rate-limit', enabled: true, config: { requests: 2, windowSeconds: 60 } }
+
+  test('refuses with 429 and a time, or the status it names', () => {
+    const compiled = compileRule(rule, undefined, [])!
+    const client = addressKey('192.0.2.1')!
+    const answers = [1, 2, 3].map(() => compiled.judge(request(), client, now))
+    expect(answers).toEqual([undefined, undefined, { status: 429, retryAfterSeconds: expect.any(Number) }])
+    const other = compileRule({ ...rule, config: { ...rule.config, requests: 0, status: 503 } } as EdgeRule, undefined, [])!
+    expect(other.judge(request(), client, now)?.status).toBe(503)
+  })
+
+  test('keeps its count over a new table in which it stayed the same, and begins anew when it was changed', () => {
+    const first = compileRule(rule, undefined, [])!
+    expect(compileRule({ ...rule }, first, [])).toBe(first)
+    expect(compileRule({ ...rule, dryRun: true }, first, [])).not.toBe(first)
+  })
+})
+
+test('the path as a server understands it', () => {
+  expect(understoodPath('/a/b?x=../c')).toBe('/a/b')
+  expect(understoodPath('/a/./b//c/../d/')).toBe('/a/b/d/')
+  expect(understoodPath('/../../a')).toBe('/a')
+  expect(understoodPath('/%2e%2e/a%2fb')).toBe('/a/b')
+  expect(understoodPath('/a/..')).toBe('/')
+})
