@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ServerChannel } from 'ssh2'
@@ -118,6 +118,20 @@ test('the key is in no file that stays, and what a killed run left is removed', 
   for (const entry of await readdir(workFolder, { recursive: true, withFileTypes: true })) {
     if (entry.isFile()) expect(await readFile(join(entry.parentPath, entry.name), 'latin1')).not.toContain(line)
   }
+})
+
+test('a machine without ssh is told what to install', async () => {
+  const bin = join(base, 'bin')
+  await mkdir(bin)
+  for (const program of ['git', 'sh']) {
+    const { stdout } = await run(
+      { program: 'sh', args: ['-c', 'command -v "$1"', 'sh', program] },
+      { timeoutMs: 5000, maxOutputBytes: 1000 },
+    )
+    await symlink(stdout.trim(), join(bin, program))
+  }
+  const own = createGit({ shell: createRunCommand({ PATH: bin }), workFolder })
+  await expect(own.listRefs(remote())).rejects.toThrow('install openssh-client')
 })
 
 test('where addresses are permitted one by one, ssh connects to the permitted one', async () => {

@@ -133,11 +133,13 @@ describe('the cache of a remote', () => {
     const own = createGit({ shell: run, workFolder })
     await own.recentCommits(remote(), 'main', 5)
     const folder = await cached(workFolder)
+    await writeFile(join(folder, 'still-the-same'), '')
     for (const name of ['shallow.lock', 'config.lock', 'HEAD.lock', 'refs/berth/to.lock', 'objects/pack/tmp_pack_x']) {
       await writeFile(join(folder, name), '')
     }
     expect(await own.commitsBetween(remote(), commits[0]!, commits[2]!)).toBe(2)
     expect((await readdir(folder, { recursive: true })).filter((name) => /\.lock$|tmp_/.test(name))).toEqual([])
+    expect(await readdir(folder)).toContain('still-the-same')
   })
 
   test.each([

@@ -1,12 +1,15 @@
 import { randomUUID } from 'node:crypto'
-import { chmod, mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, rename, writeFile } from 'node:fs/promises'
+import { isIP } from 'node:net'
 import { join } from 'node:path'
 import type { CommandResult, OutputReceiver, RunCommand } from '../shell/command.ts'
-import { CommandFailed, CommandTimedOut } from '../shell/command-errors.ts'
+import { CommandFailed, CommandTimedOut, ProgramMissing } from '../shell/command-errors.ts'
 import { credentialEnvironment, credentialHelperConfig, credentialHelperScript } from './credential-helper.ts'
 import { explainFailure } from './explain-failure.ts'
 import { GitFailed, GitHostKeyChanged, GitTimedOut, RemoteRefused } from './git-errors.ts'
+import { constantConfig, constantEnvironment } from './git-settings.ts'
 import { type GitRemote, parseRemote, type RemoteAddress } from './remote.ts'
+import { removeDeadRuns, withRunFolder } from './run-folders.ts'
 import { offeredKey, pinnedKeys, prepareSsh, sshWrapperScript } from './ssh-access.ts'
 
 export interface SafeGitOptions {
@@ -70,17 +73,12 @@ export class SafeGit {
   async run(call: GitCall): Promise<CommandResult> {
     const address = call.remote && this.address(call.remote)
     await this.#whenReady()
-    const runFolder = join(this.#folders.run, runName())
-    liveRuns.add(runFolder)
-    try {
+    return withRunFolder(this.#folders.run, async (runFolder) => {
       const access = address && call.remote ? await this.#access(call.remote, address, runFolder, call.abort) : noAccess
-      return await this.#start(call, access)
-    } catch (error) {
+      return this.#start(call, access)
+    }).catch(async (error) => {
       throw await this.#explain(error, call, address)
-    } finally {
-      await rm(runFolder, { recursive: true, force: true })
-      liveRuns.delete(runFolder)
-    }
+    })
   }
 
   #start(call: GitCall, access: Access): Promise<CommandResult> {
@@ -104,11 +102,15 @@ export class SafeGit {
     const addresses = await this.#options.permittedAddresses?.(host.replace(/^\[|\]$/g, ''), abort)
     if (addresses?.length === 0) throw new RemoteRefused('may not be reached from here')
     if (scheme === 'ssh') return this.#sshAccess(remote, address, runFolder, addresses?.[0])
-    const pinned = addresses?.map((ip) => (ip.includes(':') ? `[${ip}]` : ip)).join(',')
+    // An address that stands in the URL itself means the same at any time.
+    const pinned = isIP(host.replace(/^\[|\]$/g, ''))
+      ? undefined
+      : addresses?.map((ip) => (ip.includes(':') ? `[${ip}]` : ip)).join(',')
     return {
       config: [
         `protocol.${scheme}.allow=always`,
-        ...(pinned ? [`http.curloptResolve=${host}:${port}:${pinned}`, 'http.followRedirects=false'] : []),
+        ...(pinned ? [`http.curloptResolve=${host}:${port}:${pinned}`] : []),
+        ...(addresses ? ['http.followRedirects=false'] : []),
         ...(remote.credential ? [credentialHelperConfig] : []),
       ],
       env: remote.credential
@@ -131,11 +133,12 @@ export class SafeGit {
 
   async #explain(error: unknown, call: GitCall, address: RemoteAddress | undefined): Promise<unknown> {
     if (error instanceof CommandTimedOut) {
-      return new GitTimedOut(`${address?.shown ?? 'git'} did not finish within ${error.timeoutMs / 1000} seconds`)
+      return new GitTimedOut(`${address?.shown ?? 'git'} did not finish within ${Math.ceil(error.timeoutMs / 1000)} seconds`)
     }
     if (!(error instanceof CommandFailed)) return error
     const output = scrubbed(error.result.stderr || error.lastLines, call.remote)
     if (!address) return new GitFailed(`git failed: ${output.trim().slice(-1_000)}`, output.trim().slice(-1_000))
+    if (/exec: ssh: not found/.test(output)) return new ProgramMissing('ssh')
     if (/host key verification failed|host identification has changed/i.test(output)) {
       const pinned = await pinnedKeys(address, this.knownHostsPath)
       if (pinned.length > 0) return new GitHostKeyChanged(address.host, pinned, offeredKey(output), output.slice(-1_000))
@@ -169,68 +172,12 @@ interface Access {
 
 const noAccess: Access = { config: [], env: { GIT_NO_LAZY_FETCH: '1' } }
 
-const constantConfig = [
-  'protocol.allow=never',
-  'protocol.version=2',
-  'core.hooksPath=/dev/null',
-  'core.fsmonitor=false',
-  'core.askPass=',
-  'core.autocrlf=false',
-  'credential.helper=',
-  'credential.interactive=never',
-  'transfer.credentialsInUrl=die',
-  'http.followRedirects=initial',
-  // A server that sends less than this is taken for dead, long before the whole time is over.
-  'http.lowSpeedLimit=100',
-  'http.lowSpeedTime=30',
-  'submodule.recurse=false',
-  'fetch.recurseSubmodules=false',
-  'fetch.unpackLimit=1',
-  'gc.auto=0',
-  'maintenance.auto=false',
-  'i18n.logOutputEncoding=UTF-8',
-  'advice.detachedHead=false',
-]
-
-const constantEnvironment = {
-  GIT_CONFIG_NOSYSTEM: '1',
-  GIT_CONFIG_GLOBAL: '/dev/null',
-  GIT_ATTR_NOSYSTEM: '1',
-  GIT_TERMINAL_PROMPT: '0',
-  GIT_ASKPASS: '',
-  GIT_LFS_SKIP_SMUDGE: '1',
-  LC_ALL: 'C',
-  LANGUAGE: '',
-}
-
 /** Whole or not at all, and never written while a git of ours may be reading it. */
 async function installScript(path: string, text: string): Promise<void> {
   const fresh = `${path}.${randomUUID()}`
   await writeFile(fresh, text, { mode: 0o700 })
   await chmod(fresh, 0o700)
   await rename(fresh, path)
-}
-
-const liveRuns = new Set<string>()
-const runName = () => `${process.pid}-${randomUUID()}`
-
-/** A killed control plane leaves its runs' folders, perhaps with a key in them. In a container the next one has the same pid. */
-async function removeDeadRuns(folder: string): Promise<void> {
-  for (const name of await readdir(folder)) {
-    const pid = Number.parseInt(name, 10)
-    const path = join(folder, name)
-    if (liveRuns.has(path) || (pid !== process.pid && isRunning(pid))) continue
-    await rm(path, { recursive: true, force: true })
-  }
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'EPERM'
-  }
 }
 
 /** git prints no credential of its own accord; a server may print back what it was sent. */

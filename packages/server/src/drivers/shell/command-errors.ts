@@ -32,7 +32,7 @@ export class CommandTimedOut extends Error {
 
   constructor(program: string, timeoutMs: number, output: string) {
     const lines = lastLinesOf(output)
-    super(`${program} was stopped after ${timeoutMs / 1000} seconds${lines ? `: ${lines}` : ''}`)
+    super(`${program} was stopped after ${Math.round(timeoutMs / 100) / 10} seconds${lines ? `: ${lines}` : ''}`)
     this.program = program
     this.timeoutMs = timeoutMs
     this.lastLines = lines

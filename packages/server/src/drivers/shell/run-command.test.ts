@@ -3,6 +3,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { CommandAborted, CommandFailed, CommandNotStarted, CommandTimedOut, ProgramMissing } from './command-errors.ts'
 import { createRunCommand } from './run-command.ts'
@@ -207,6 +208,20 @@ describe('the whole group is ended', () => {
     const { stdout } = await run(sh(daemon, file), limits)
     expect(stdout).toBe('done\n')
     process.kill(await sleeperIn(file), 'SIGKILL')
+  })
+
+  test('a control plane that exits takes its commands along', async () => {
+    const file = join(folder, 'exiting')
+    const program = `
+      import { createRunCommand } from ${JSON.stringify(fileURLToPath(new URL('./run-command.ts', import.meta.url)))}
+      import { readFileSync } from 'node:fs'
+      const [file] = process.argv.slice(-1)
+      const args = ['-c', 'echo $$ > "$0"; exec sleep 300', file]
+      void createRunCommand(process.env)({ program: 'sh', args }, { timeoutMs: 60000, maxOutputBytes: 10 })
+      setInterval(() => { try { if (readFileSync(file, 'utf8').trim()) process.exit(0) } catch {} }, 10)`
+    await run({ program: process.execPath, args: ['--input-type=module', '--eval', program, '--', file] }, limits)
+    const pid = await sleeperIn(file)
+    while (isAlive(pid)) await delay(10)
   })
 
   test('an abort that came first starts nothing', async () => {

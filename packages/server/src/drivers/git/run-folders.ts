@@ -1,0 +1,36 @@
+import { randomUUID } from 'node:crypto'
+import { readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+
+const live = new Set<string>()
+
+/** Gives `use` the path of a folder that it may make, and removes the folder when it is done. */
+export async function withRunFolder<Result>(parent: string, use: (path: string) => Promise<Result>): Promise<Result> {
+  const path = join(parent, `${process.pid}-${randomUUID()}`)
+  live.add(path)
+  try {
+    return await use(path)
+  } finally {
+    await rm(path, { recursive: true, force: true })
+    live.delete(path)
+  }
+}
+
+/** A killed control plane leaves its runs' folders, perhaps with a key in them. In a container the next one has the same pid. */
+export async function removeDeadRuns(folder: string): Promise<void> {
+  for (const name of await readdir(folder)) {
+    const pid = Number.parseInt(name, 10)
+    const path = join(folder, name)
+    if (live.has(path) || (pid !== process.pid && isRunning(pid))) continue
+    await rm(path, { recursive: true, force: true })
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'EPERM'
+  }
+}
