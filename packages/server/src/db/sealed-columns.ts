@@ -16,6 +16,8 @@ interface SealedColumn {
 export const sealedFor = {
   envVariable: (projectId: string, environment: string, key: string) => `envVariables:value:${projectId}/${environment}/${key}`,
   cloneToken: (projectId: string) => `projects:cloneToken:${projectId}`,
+  certificateKey: (hostname: string) => `certificates:privateKey:${hostname}`,
+  acmeAccountKey: (directoryUrl: string) => `acmeAccounts:privateKey:${directoryUrl}`,
   deploymentEnv: (deploymentId: string) => `deployments:env:${deploymentId}`,
   channelSecrets: (channelId: string) => `notificationChannels:secrets:${channelId}`,
 }
@@ -88,6 +90,40 @@ export const sealedColumns: readonly SealedColumn[] = [
         place: sealedFor.deploymentEnv(id),
         replace: (resealed) =>
           db.updateTable('deployments').set({ env: resealed }).where('id', '=', id).where('env', '=', env).execute(),
+      }))
+    },
+  },
+  {
+    name: 'certificates.privateKey',
+    async read(db) {
+      const rows = await db.selectFrom('certificates').select(['hostname', 'privateKey']).execute()
+      return rows.map(({ hostname, privateKey }) => ({
+        sealed: privateKey,
+        place: sealedFor.certificateKey(hostname),
+        replace: (resealed) =>
+          db
+            .updateTable('certificates')
+            .set({ privateKey: resealed })
+            .where('hostname', '=', hostname)
+            .where('privateKey', '=', privateKey)
+            .execute(),
+      }))
+    },
+  },
+  {
+    name: 'acmeAccounts.privateKey',
+    async read(db) {
+      const rows = await db.selectFrom('acmeAccounts').select(['directoryUrl', 'privateKey']).execute()
+      return rows.map(({ directoryUrl, privateKey }) => ({
+        sealed: privateKey,
+        place: sealedFor.acmeAccountKey(directoryUrl),
+        replace: (resealed) =>
+          db
+            .updateTable('acmeAccounts')
+            .set({ privateKey: resealed })
+            .where('directoryUrl', '=', directoryUrl)
+            .where('privateKey', '=', privateKey)
+            .execute(),
       }))
     },
   },

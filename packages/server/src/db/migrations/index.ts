@@ -3,6 +3,7 @@ import { migration as jobs } from './001-jobs.ts'
 import { migration as access } from './002-access.ts'
 import { migration as projects } from './003-projects.ts'
 import { migration as deployments } from './004-deployments.ts'
+import { migration as edge } from './005-edge.ts'
 import { migration as notifications } from './006-notifications.ts'
 
 export interface Migration {
@@ -12,4 +13,4 @@ export interface Migration {
 }
 
 /** In order. A released migration is never edited or removed; a change is a new one. */
-export const migrations: readonly Migration[] = [jobs, access, projects, deployments, notifications]
+export const migrations: readonly Migration[] = [jobs, access, projects, deployments, edge, notifications]

@@ -49,6 +49,8 @@ export interface LiveEnvironmentsTable {
   /** The one that serves, or slept last. */
   deploymentId: string | null
   state: 'live' | 'sleeping' | 'stopped' | 'waking'
+  /** Of a static project: what the edge serves from disk. */
+  staticFolder: string | null
   health: 'healthy' | 'unhealthy' | 'unknown'
   healthReason: string | null
   lastRequestAt: Millis | null
@@ -62,6 +64,8 @@ export interface InstancesTable {
   projectId: string
   environment: string
   service: string
+  /** Requests go to this one. */
+  exposed: Flag
   runtime: 'process' | 'docker'
   /** `wanted` until it runs; `retired` is to be stopped, and the row goes when that is done. */
   state: 'wanted' | 'running' | 'retired'

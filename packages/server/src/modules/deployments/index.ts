@@ -1,3 +1,4 @@
+import { Every } from '../../jobs/every.ts'
 import { askForDeployment } from './ask.ts'
 import { cleanUpJob } from './clean-up.ts'
 import { deployJob } from './deploy-job.ts'
@@ -6,10 +7,10 @@ import { deploymentsHandlers } from './handlers.ts'
 import { LogFollower } from './log-follower.ts'
 import { deploymentsPart } from './project-part.ts'
 import { recover } from './recover.ts'
-import { sleepJob, sleepKind, wakeJob, wakeKind } from './sleep.ts'
+import { putIdleToSleep, wakeJob, wakeKind } from './sleep.ts'
 import { deploymentReader, projectRuntime } from './standing.ts'
 import { findDeploymentOf } from './store.ts'
-import { watchJob, watchKind } from './watch.ts'
+import { createWatch } from './watch.ts'
 
 export type { DeploymentsDeps, EdgeSwitch } from './deps.ts'
 
@@ -20,13 +21,15 @@ export type { DeploymentsDeps, EdgeSwitch } from './deps.ts'
  */
 export function createDeployments(deps: DeploymentsDeps) {
   const follower = new LogFollower(deps)
+  const watching = new Every(5, createWatch(deps), deps.log)
+  const sleeping = new Every(sleepLookSeconds(deps), (abort) => putIdleToSleep(deps, abort), deps.log)
   return {
     handlers: deploymentsHandlers(deps),
     loaders: {
       deployment: ({ id }: Record<string, string>, { organizationId }: { organizationId: string }) =>
         findDeploymentOf(deps.database.db, organizationId, id as string),
     },
-    jobs: [deployJob(deps), cleanUpJob(deps), sleepJob(deps), wakeJob(deps), watchJob(deps)],
+    jobs: [deployJob(deps), cleanUpJob(deps), wakeJob(deps)],
     reader: deploymentReader(deps),
     runtime: projectRuntime(deps),
     part: deploymentsPart(deps),
@@ -38,14 +41,11 @@ export function createDeployments(deps: DeploymentsDeps) {
       ),
     async start(abort: AbortSignal): Promise<void> {
       await recover(deps, abort)
-      follower.start()
-      await deps.database.transaction(async ({ schedule }) => {
-        const payload = {}
-        await schedule({ key: watchKind.kind, job: watchKind, payload, rhythm: { everySeconds: 5 } })
-        await schedule({ key: sleepKind.kind, job: sleepKind, payload, rhythm: { everySeconds: sleepLookSeconds(deps) } })
-      })
+      for (const part of [follower, watching, sleeping]) part.start()
     },
-    stop: () => follower.stop(),
+    stop: async () => {
+      await Promise.all([follower, watching, sleeping].map((part) => part.stop()))
+    },
   }
 }
 

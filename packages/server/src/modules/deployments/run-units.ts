@@ -74,6 +74,7 @@ async function instanceFor(deployment: DeploymentRow, unit: Unit, deps: Deployme
     projectId: deployment.projectId,
     environment: deployment.environment,
     service: unit.service,
+    exposed: unit.exposed ? 1 : 0,
     runtime: deps.runtime.kind,
     state: 'wanted',
     host: null,

@@ -5,23 +5,19 @@ import { startAgain } from './power.ts'
 import { stopInstances } from './run-units.ts'
 import { findProject, listInstances, listLive, noteLive } from './store.ts'
 
-export const sleepKind: JobKind<Record<string, never>> = { kind: 'deployments.sleep' }
 export const wakeKind: JobKind<{ projectId: string }> = { kind: 'deployments.wake' }
 
 /** Puts to sleep what may sleep and had no request for the idle time. */
-export const sleepJob = (deps: DeploymentsDeps) =>
-  job<Record<string, never>, unknown>(sleepKind.kind, {
-    deadlineMs: 5 * 60_000,
-    maxAttempts: 1,
-    async run(_payload, _deps, abort) {
-      if (deps.settings.sleepAfterSeconds === 0) return
-      const activity = await deps.edge.activity()
-      for (const live of await listLive(deps.database.db)) {
-        abort.throwIfAborted()
-        if (live.state === 'live' && (await isIdle(live, activity, deps))) await putToSleep(live, deps, abort)
-      }
-    },
-  })
+export async function putIdleToSleep(deps: DeploymentsDeps, abort: AbortSignal): Promise<void> {
+  if (deps.settings.sleepAfterSeconds === 0) return
+  const live = (await listLive(deps.database.db)).filter(({ state }) => state === 'live')
+  if (live.length === 0) return
+  const activity = await deps.edge.activity()
+  for (const one of live) {
+    abort.throwIfAborted()
+    if (await isIdle(one, activity, deps)) await putToSleep(one, deps, abort)
+  }
+}
 
 async function isIdle(live: LiveEnvironmentRow, activity: Record<string, number>, deps: DeploymentsDeps): Promise<boolean> {
   const last = Math.max(activity[live.projectId] ?? 0, live.lastRequestAt ?? 0, live.changedAt)

@@ -1,31 +1,24 @@
 import type { InstanceRow, LiveEnvironmentRow } from '../../db/tables/deployments.ts'
-import { type JobKind, job } from '../../jobs/declare.ts'
 import type { DeploymentsDeps } from './deps.ts'
 import { startAgain } from './power.ts'
 import { healthOf, runningUnits } from './run-units.ts'
 import { tell } from './sleep.ts'
 import { findDeployment, listInstances, listLive, noteLive } from './store.ts'
 
-export const watchKind: JobKind<Record<string, never>> = { kind: 'deployments.watch' }
-
 const failuresBeforeAlarm = 3
 
 /** Looks at everything that is live: not healthy three times in a row is an alarm, healthy again is told as well. */
-export function watchJob(deps: DeploymentsDeps) {
+export function createWatch(deps: DeploymentsDeps) {
   const failures = new Map<string, number>()
-  return job<Record<string, never>, unknown>(watchKind.kind, {
-    deadlineMs: 2 * 60_000,
-    maxAttempts: 1,
-    async run(_payload, _deps, abort) {
-      for (const live of await listLive(deps.database.db)) {
-        if (live.state !== 'live') continue
-        abort.throwIfAborted()
-        await look(live, failures, deps, abort).catch((error: unknown) =>
-          deps.log.warn({ err: error, projectId: live.projectId }, 'the health of a project could not be looked at'),
-        )
-      }
-    },
-  })
+  return async (abort: AbortSignal): Promise<void> => {
+    for (const live of await listLive(deps.database.db)) {
+      if (live.state !== 'live') continue
+      abort.throwIfAborted()
+      await look(live, failures, deps, abort).catch((error: unknown) =>
+        deps.log.warn({ err: error, projectId: live.projectId }, 'the health of a project could not be looked at'),
+      )
+    }
+  }
 }
 
 async function look(

@@ -1,6 +1,8 @@
+import type { DeploymentRow } from '../../../db/tables/deployments.ts'
 import { environmentHostname } from '../../projects/index.ts'
 import { deploymentTopic } from '../deployment-log.ts'
 import { nowOf } from '../deps.ts'
+import { artifactsOf } from '../run-units.ts'
 import { findLive, listInstances, listLiveDeployments, moveDeployment, noteInstance, setLive } from '../store.ts'
 import { DeployFailed, type Deploying, type DeployStep } from './step.ts'
 
@@ -12,7 +14,7 @@ export const switchRoute: DeployStep = {
   async run(deploying) {
     const { deployment, deps, log } = deploying
     deploying.countersBefore = await deps.edge.counters(deployment.projectId).catch(() => undefined)
-    await point(deployment.id, deploying)
+    await point(deployment, deploying)
     try {
       await deps.edge.sync()
     } catch (error) {
@@ -25,19 +27,23 @@ export const switchRoute: DeployStep = {
   },
 }
 
-async function point(deploymentId: string, { deployment, deps }: Deploying): Promise<void> {
+async function point(deployment: DeploymentRow, { deps }: Deploying): Promise<void> {
   const { projectId, environment } = deployment
   await setLive(deps.database.db, {
     projectId,
     environment,
-    deploymentId,
+    deploymentId: deployment.id,
     state: 'live',
+    staticFolder: staticFolderOf(deployment),
     health: 'healthy',
     healthReason: null,
     lastRequestAt: nowOf(deps),
     changedAt: nowOf(deps),
   })
 }
+
+const staticFolderOf = (deployment: DeploymentRow) =>
+  Object.values(artifactsOf(deployment)).find(({ kind }) => kind === 'static')?.reference ?? null
 
 async function becomeLive({ deployment, project, deps }: Deploying): Promise<void> {
   const { projectId, environment, id } = deployment
@@ -74,7 +80,7 @@ export async function pointBack(deploying: Deploying): Promise<void> {
   const live = await findLive(deps.database.db, projectId, environment)
   if (live?.deploymentId !== deployment.id) return
   const [before] = await listLiveDeployments(deps.database.db, projectId, environment)
-  if (before) await point(before.id, deploying)
+  if (before) await point(before, deploying)
   else
     await deps.database.db
       .deleteFrom('liveEnvironments')

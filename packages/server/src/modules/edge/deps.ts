@@ -1,0 +1,26 @@
+import type { Clock } from '../../db/clock.ts'
+import type { Log } from '../../db/log.ts'
+import type { Database } from '../../db/open.ts'
+import type { Acme } from '../../drivers/acme/acme.ts'
+import type { EdgeDriver } from '../../drivers/edge/edge.ts'
+import type { LogStore } from '../../log-store/log-store.ts'
+import type { SecretBox } from '../../secrets/secret-box.ts'
+
+export interface EdgeDeps {
+  database: Database
+  clock: Clock
+  log: Log
+  secretBox: SecretBox
+  driver: EdgeDriver
+  acme: Acme
+  logStore: LogStore
+  settings: {
+    baseDomain: string
+    edgePort: number
+    edgeTlsPort: number | null
+    trustedProxies: readonly string[]
+    acmeDirectory: string
+  }
+}
+
+export const nowOf = ({ clock }: Pick<EdgeDeps, 'clock'>): number => clock.now().getTime()

@@ -1,0 +1,124 @@
+import type { EdgeListening, RequestRecord } from '../../drivers/edge/edge.ts'
+import { Every } from '../../jobs/every.ts'
+import { isReread } from '../../signals/signals.ts'
+import { type EdgeRoutes, type ProjectSignal, projectsTopic, type RouteStanding } from '../projects/index.ts'
+import { certifyJob, certifyKind, renewJob, renewKind } from './certificates.ts'
+import type { EdgeDeps } from './deps.ts'
+import { EdgeSync } from './sync.ts'
+
+export type { EdgeDeps } from './deps.ts'
+
+/**
+ * What is served where. The *edge* is a process of its own; this module makes its *table* from the database, hands it over
+ * at every change, gets *certificates* for custom domains, and takes in what the edge saw: requests, and hits of rules.
+ */
+export function createEdge(deps: EdgeDeps) {
+  const edge = new EdgeSync(deps)
+  const { driver, settings, log } = deps
+  const endings: (() => void)[] = []
+  const counting = new Every(2, () => countHits(deps), log)
+  let listening: EdgeListening | null = null
+  const ports = () => ({
+    http: listening?.http.port ?? settings.edgePort,
+    https: listening?.https?.port ?? settings.edgeTlsPort,
+  })
+  const syncSoon = () => void edge.sync().catch((error: unknown) => log.warn({ err: error }, 'the edge did not take a change'))
+
+  return {
+    jobs: [certifyJob(deps, edge), renewJob(deps)],
+    /** What the projects module asks about its routes. */
+    routes: {
+      standings: (hostnames) => standings(hostnames, edge, deps),
+      sync: async () => {
+        await askForCertificates(deps)
+        await edge.sync().catch(() => undefined)
+      },
+      ports,
+    } satisfies EdgeRoutes as EdgeRoutes,
+    /** What a deployment asks for. */
+    switch: {
+      sync: () => edge.sync(),
+      drain: (instanceId: string, timeoutMs: number, abort: AbortSignal) => driver.drain(instanceId, timeoutMs, abort),
+      counters: (projectId: string) => driver.switchCounters(projectId),
+      activity: () => driver.activity(),
+      ports,
+    },
+    onWake: (listener: (projectId: string) => void) => endings.push(driver.onWake((projectId) => listener(projectId))),
+    async start(): Promise<EdgeListening> {
+      listening = await driver.start()
+      await edge.sync()
+      endings.push(driver.onRequests((batch) => keepRequests(batch, deps)))
+      endings.push(
+        deps.database.signals.subscribe<ProjectSignal>(projectsTopic, (event) => {
+          syncSoon()
+          if (!isReread(event)) void askForCertificates(deps).catch(() => undefined)
+        }),
+      )
+      await deps.database.transaction(({ schedule }) =>
+        schedule({ key: renewKind.kind, job: renewKind, payload: {}, rhythm: { everySeconds: 3600 } }),
+      )
+      counting.start()
+      return listening
+    },
+    async stop(): Promise<void> {
+      for (const end of endings.splice(0)) end()
+      await counting.stop()
+      await driver.stop({ keepServing: false })
+    },
+  }
+}
+
+async function standings(
+  hostnames: readonly string[],
+  edge: EdgeSync,
+  { database }: EdgeDeps,
+): Promise<Map<string, RouteStanding>> {
+  const domains =
+    hostnames.length > 0
+      ? await database.db
+          .selectFrom('domains')
+          .selectAll()
+          .where('hostname', 'in', [...hostnames])
+          .execute()
+      : []
+  const byName = new Map(domains.map((domain) => [domain.hostname, domain]))
+  const known = new Map<string, RouteStanding>()
+  for (const hostname of hostnames) {
+    const domain = byName.get(hostname)
+    const tls = domain?.tls ?? 'none'
+    const reason = edge.problem ?? domain?.reason
+    if (edge.problem) known.set(hostname, { tls, state: 'error', reason: edge.problem })
+    else if (edge.hostnames.has(hostname)) known.set(hostname, { tls, state: 'synced', ...(reason ? { reason } : {}) })
+  }
+  return known
+}
+
+/** A domain that is new, or whose order failed and was asked for again. */
+async function askForCertificates({ database, settings }: EdgeDeps): Promise<void> {
+  if (settings.edgeTlsPort === null) return
+  await database.transaction(async ({ db, enqueue }) => {
+    const wanting = await db.selectFrom('domains').select('hostname').where('tls', 'in', ['none', 'pending', 'error']).execute()
+    for (const { hostname } of wanting) {
+      await db.updateTable('domains').set({ tls: 'pending' }).where('hostname', '=', hostname).where('tls', '=', 'none').execute()
+      await enqueue(certifyKind, { hostname }, { uniqueKey: `${certifyKind.kind}:${hostname}` })
+    }
+  })
+}
+
+function keepRequests(batch: readonly RequestRecord[], { logStore, log }: EdgeDeps): void {
+  for (const [projectId, records] of Map.groupBy(batch, (record) => record.projectId)) {
+    if (!projectId) continue
+    logStore
+      .append(projectId, 'requests', records)
+      .catch((error: unknown) => log.warn({ err: error }, 'request records were not kept'))
+  }
+}
+
+async function countHits({ driver, database }: EdgeDeps): Promise<void> {
+  for (const [id, hits] of Object.entries(await driver.ruleHits()))
+    await database.db
+      .updateTable('routeRules')
+      .set(({ eb }) => ({ hits: eb('hits', '+', hits) }))
+      .where('id', '=', id)
+      .execute()
+}

@@ -1,0 +1,84 @@
+import type { Db } from '../../db/schema.ts'
+import { sealedFor } from '../../db/sealed-columns.ts'
+import { type EdgeDeps, nowOf } from './deps.ts'
+import { edgeTable, type TableFacts } from './table.ts'
+
+/** Hands what the database says to the edge. Calls that come while one is under way share the next one. */
+export class EdgeSync {
+  readonly #deps: EdgeDeps
+  #running: Promise<void> | null = null
+  #next: Promise<void> | null = null
+  /** Why the last one did not work, in words. */
+  problem: string | null = null
+  /** Host names that are in force. */
+  hostnames: ReadonlySet<string> = new Set()
+
+  constructor(deps: EdgeDeps) {
+    this.#deps = deps
+  }
+
+  /** Resolves when what was in the database at the time of the call is in force. */
+  sync(): Promise<void> {
+    if (!this.#running) {
+      this.#running = this.#apply().finally(() => {
+        this.#running = null
+      })
+      return this.#running
+    }
+    this.#next ??= this.#running
+      .catch(() => undefined)
+      .then(() => {
+        this.#next = null
+        return this.sync()
+      })
+    return this.#next
+  }
+
+  async #apply(): Promise<void> {
+    try {
+      const table = edgeTable(await readFacts(this.#deps))
+      const { warnings } = await this.#deps.driver.apply(table)
+      for (const warning of warnings) this.#deps.log.warn({ warning }, 'the edge left something out')
+      this.hostnames = new Set(Object.keys(table.hosts))
+      this.problem = null
+    } catch (error) {
+      this.problem = error instanceof Error ? error.message : String(error)
+      throw error
+    }
+  }
+}
+
+async function readFacts({ database, secretBox, settings, ...deps }: EdgeDeps): Promise<TableFacts> {
+  const { db } = database
+  const [projects, live, instances, domains, rules] = await Promise.all([
+    db.selectFrom('projects').select(['id', 'slug', 'enabled', 'type', 'framework']).where('deletingSince', 'is', null).execute(),
+    db.selectFrom('liveEnvironments').selectAll().execute(),
+    db.selectFrom('instances').selectAll().where('state', '=', 'running').where('exposed', '=', 1).execute(),
+    db.selectFrom('domains').selectAll().execute(),
+    db.selectFrom('routeRules').selectAll().where('enabled', '=', 1).execute(),
+  ])
+  const certificates = await db.selectFrom('certificates').selectAll().execute()
+  return {
+    version: nowOf(deps),
+    baseDomain: settings.baseDomain,
+    projects,
+    live,
+    instances,
+    domains,
+    rules,
+    certificates: Object.fromEntries(
+      certificates.map(({ hostname, certificate, privateKey }) => [
+        hostname,
+        { cert: certificate, key: secretBox.open(privateKey, sealedFor.certificateKey(hostname)).reveal() },
+      ]),
+    ),
+    challenges: await readChallenges(db),
+    trustedProxies: settings.trustedProxies,
+    servesTls: settings.edgeTlsPort !== null,
+  }
+}
+
+async function readChallenges(db: Db): Promise<Record<string, string>> {
+  const rows = await db.selectFrom('acmeChallenges').selectAll().execute()
+  return Object.fromEntries(rows.map(({ token, keyAuthorization }) => [token, keyAuthorization]))
+}

@@ -1,0 +1,79 @@
+import type { InstanceRow, LiveEnvironmentRow } from '../../db/tables/deployments.ts'
+import type { DomainRow, ProjectRow, RouteRuleRow } from '../../db/tables/projects.ts'
+import type { EdgeHost, EdgeRule, EdgeTable, EdgeTarget } from '../../drivers/edge/edge-table.ts'
+import { environmentHostname } from '../projects/index.ts'
+
+/** Everything that decides what the edge serves. */
+export interface TableFacts {
+  version: number
+  baseDomain: string
+  projects: readonly Pick<ProjectRow, 'id' | 'slug' | 'enabled' | 'type' | 'framework'>[]
+  live: readonly LiveEnvironmentRow[]
+  /** Running and exposed. */
+  instances: readonly InstanceRow[]
+  domains: readonly DomainRow[]
+  rules: readonly RouteRuleRow[]
+  certificates: Record<string, { cert: string; key: string }>
+  challenges: Record<string, string>
+  trustedProxies: readonly string[]
+  servesTls: boolean
+}
+
+/** The whole table, from rows alone: what the database says is what is served. */
+export function edgeTable(facts: TableFacts): EdgeTable {
+  const hosts: Record<string, EdgeHost> = {}
+  const rulesOf = Map.groupBy(facts.rules, ({ projectId }) => projectId)
+  const domainsOf = Map.groupBy(facts.domains, ({ projectId }) => projectId)
+  const liveOf = Map.groupBy(facts.live, ({ projectId }) => projectId)
+  const instancesOf = Map.groupBy(facts.instances, ({ deploymentId }) => deploymentId)
+  for (const project of facts.projects) {
+    const rules = (rulesOf.get(project.id) ?? []).map(edgeRule)
+    for (const live of liveOf.get(project.id) ?? []) {
+      const target = targetOf(project, live, instancesOf.get(live.deploymentId ?? '') ?? [])
+      const names = [environmentHostname(project, live.environment, facts.baseDomain)]
+      if (live.environment === 'production') names.push(...(domainsOf.get(project.id) ?? []).map(({ hostname }) => hostname))
+      for (const hostname of names) {
+        const redirectToHttps = facts.servesTls && hostname in facts.certificates
+        hosts[hostname] = { target, rules, ...(redirectToHttps ? { redirectToHttps } : {}) }
+      }
+    }
+  }
+  return {
+    version: facts.version,
+    hosts,
+    certificates: facts.certificates,
+    challenges: facts.challenges,
+    trustedProxies: [...facts.trustedProxies],
+  }
+}
+
+function targetOf(
+  project: TableFacts['projects'][number],
+  live: LiveEnvironmentRow,
+  instances: readonly InstanceRow[],
+): EdgeTarget {
+  const projectId = project.id
+  const deploymentId = live.deploymentId ?? ''
+  if (!project.enabled || live.state === 'stopped') return { kind: 'disabled', projectId }
+  if (live.state === 'sleeping' || live.state === 'waking') return { kind: 'sleeping', projectId }
+  if (live.staticFolder) return { kind: 'static', projectId, deploymentId, folder: live.staticFolder, spa: isSinglePage(project) }
+  const upstreams = instances.flatMap(({ id, host, port }) => (host && port ? [{ id, host, port }] : []))
+  return upstreams.length > 0 ? { kind: 'upstreams', projectId, deploymentId, upstreams } : { kind: 'failed', projectId }
+}
+
+/** Frameworks whose build is one page that routes in the browser. */
+const singlePage = new Set(['vite', 'create-react-app', 'angular', 'vue-cli'])
+const isSinglePage = ({ framework }: Pick<ProjectRow, 'framework'>) => framework !== null && singlePage.has(framework)
+
+export function edgeRule(row: RouteRuleRow): EdgeRule {
+  return {
+    id: row.id,
+    kind: row.kind,
+    enabled: row.enabled === 1,
+    pathPrefix: row.pathPrefix,
+    hostname: row.hostname,
+    dryRun: row.dryRun === 1,
+    expiresAt: row.expiresAt === null ? null : new Date(row.expiresAt).toISOString(),
+    config: JSON.parse(row.config),
+  } as EdgeRule
+}
