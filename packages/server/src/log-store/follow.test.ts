@@ -51,6 +51,23 @@ describe('follow', () => {
     expect((await taking).map(({ message }) => message)).toEqual(numbered(10, 15))
   })
 
+  test('with a tail gives it first and then what comes, without a gap or a line twice', async () => {
+    let stop = false
+    const writing = (async () => {
+      for (let at = 0; !stop; at += 10) {
+        await append(at, at + 10)
+        if (at % 100 === 0) await pause(1)
+      }
+    })()
+    await pause(20)
+    for (let round = 0; round < 10; round++) {
+      const numbers = (await take(60, { tail: 25 })).map(({ message }) => Number(message.split(' ')[1]))
+      expect(numbers).toEqual(Array.from({ length: 60 }, (_, at) => numbers[0]! + at))
+    }
+    stop = true
+    await writing
+  })
+
   test('resuming by the last id gives no line twice and loses none, while lines come and segments close', async () => {
     const total = 3000
     const writing = (async () => {

@@ -195,7 +195,8 @@ describe('ids', () => {
   test('what is not an id is refused', async () => {
     const store = openStore()
     await expect(store.tail('prj_a', 'runtime', { limit: 1, before: '../x' })).rejects.toThrow(RangeError)
-    await expect(store.read('prj_a', 'runtime', { afterId: '12' }).next()).rejects.toThrow(RangeError)
+    expect(() => store.read('prj_a', 'runtime', { afterId: '12' })).toThrow(RangeError)
+    expect(() => store.follow('prj_a', 'runtime', { afterId: '12' }, new AbortController().signal)).toThrow(RangeError)
   })
 
   test.each(['../escape', 'a/b', '', '.', '..', 'a\0b', '-rf', 'x'.repeat(65)])('%j is no project id', async (id) => {

@@ -3,7 +3,7 @@ import { readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type EntryOf, isLogId, type LogKind, type NewEntry } from './log-entry.ts'
 import type { LogFilter } from './log-filter.ts'
-import { LogStream, type TailOptions } from './log-stream.ts'
+import { type FollowOptions, LogStream, type TailOptions } from './log-stream.ts'
 import { PendingMemory } from './pending-lines.ts'
 import { isMissing } from './segment.ts'
 
@@ -40,16 +40,16 @@ export interface LogStore {
     options?: ReadOptions,
     abort?: AbortSignal,
   ): AsyncGenerator<EntryOf[Kind]>
-  /** As `read`, and then whatever comes, until aborted or the project is removed. Without `afterId`: from now on. */
+  /** Entries after an id, or a tail, and then whatever comes, until aborted or the project is removed. */
   follow<Kind extends LogKind>(
     projectId: string,
     kind: Kind,
-    options: ReadOptions,
+    options: FollowOptions,
     abort: AbortSignal,
   ): AsyncGenerator<EntryOf[Kind]>
   /** Everything kept of the project; those who follow it come to an end. */
   remove(projectId: string): Promise<void>
-  /** Everything appended so far is on the disk afterwards. */
+  /** Everything appended so far is in the files afterwards, and the disk has been told to keep it. */
   flush(): Promise<void>
   close(): Promise<void>
 }
@@ -63,26 +63,28 @@ export function createLogStore(settings: LogStoreSettings): LogStore {
   const streams = new OpenStreams(settings)
   return {
     append: (projectId, kind, entries) => streams.use(projectId, kind, (stream) => stream.append(entries)),
-    tail: (projectId, kind, options) =>
-      streams.use(projectId, kind, (stream) => stream.tail({ ...options, before: checkedId(options.before) })) as Promise<
-        never[]
-      >,
-    read: (projectId, kind, { afterId, filter } = {}, abort) =>
-      streams.iterate(projectId, kind, (stream) =>
-        stream.read(Number(checkedId(afterId) ?? 0), filter, abort),
-      ) as AsyncGenerator<never>,
-    follow: (projectId, kind, { afterId, filter }, abort) =>
-      streams.iterate(projectId, kind, (stream) =>
-        stream.follow(checkedId(afterId) === undefined ? null : Number(afterId), filter, abort),
-      ) as AsyncGenerator<never>,
+    tail: async (projectId, kind, options) => {
+      checkId(options.before)
+      return (await streams.use(projectId, kind, (stream) => stream.tail(options))) as never[]
+    },
+    read: (projectId, kind, { afterId, filter } = {}, abort) => {
+      checkId(afterId)
+      return streams.iterate(projectId, kind, (stream) =>
+        stream.read(Number(afterId ?? 0), filter, abort),
+      ) as AsyncGenerator<never>
+    },
+    follow: (projectId, kind, options, abort) => {
+      checkId(options.afterId)
+      return streams.iterate(projectId, kind, (stream) => stream.follow(options, abort)) as AsyncGenerator<never>
+    },
     remove: (projectId) => streams.remove(projectId),
     flush: () => streams.flush(),
     close: () => streams.close(),
   }
 }
 
-function checkedId(id: string | undefined): string | undefined {
-  if (id === undefined || isLogId(id)) return id
+function checkId(id: string | undefined): void {
+  if (id === undefined || isLogId(id)) return
   throw new RangeError(`${JSON.stringify(id.slice(0, 40))} is not the id of a log entry`)
 }
 

@@ -21,6 +21,15 @@ export interface TailOptions {
   abort?: AbortSignal
 }
 
+export interface FollowOptions {
+  /** Begin after this entry; without it, begin with the tail, if one is asked for, and what comes from now on. */
+  afterId?: string
+  tail?: number
+  /** Bounds the tail. */
+  since?: Date
+  filter?: LogFilter
+}
+
 /** Large enough that a stream under load writes seldom. */
 const flushAtBytes = 256 * 1024
 /** Where appending to one stream waits, and where it drops lines of those who do not wait. */
@@ -114,9 +123,10 @@ export class LogStream {
     yield* this.#segments.forward(after(afterId, filter, abort))
   }
 
-  /** Entries after an id, or from now on, until aborted. They come from the files: a slow reader holds nothing in memory. */
-  async *follow(afterId: number | null, filter: LogFilter | undefined, abort: AbortSignal): AsyncGenerator<AnyEntry> {
-    let position = Math.min(afterId ?? this.#lastId, this.#lastId)
+  /** Runs until aborted. Entries come from the files, so that a slow reader holds nothing in memory; none falls between tail and follow. */
+  async *follow({ afterId, tail = 0, since, filter }: FollowOptions, abort: AbortSignal): AsyncGenerator<AnyEntry> {
+    let position = Math.min(Number(afterId ?? this.#lastId), this.#lastId)
+    if (afterId === undefined) yield* await this.tail({ limit: tail, since, before: String(position + 1), filter, abort })
     const cursor: Cursor = { segment: null, offset: 0 }
     while (!abort.aborted) {
       if (this.#flushedId <= position) {

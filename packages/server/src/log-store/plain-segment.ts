@@ -45,11 +45,13 @@ export async function recoverPlainFile(path: string): Promise<{ bytes: number; l
   }
 }
 
-/** Pieces begin with a line; only the very first of all to come may end without one's newline. */
+/** Pieces begin with a line; only the first one may end without a newline. They grow, since most readers want only the last lines. */
 async function* piecesBackward(file: FileHandle, end: number): AsyncGenerator<{ bytes: Buffer; start: number }> {
   let rest: Buffer = Buffer.alloc(0)
+  let wanted = chunkBytes / 4
   for (let at = end; at > 0; ) {
-    const length = Math.min(chunkBytes, at)
+    const length = Math.min(wanted, at)
+    wanted = Math.min(wanted * 2, chunkBytes)
     at -= length
     const chunk = await readRange(file, at, length)
     const bytes = rest.length > 0 ? Buffer.concat([chunk, rest]) : chunk

@@ -8,6 +8,7 @@ import type { Segment } from './segment.ts'
 export class SegmentWriter {
   #segment: Segment | null = null
   #file: FileHandle | null = null
+  #nameKept: Segment | null = null
 
   /** Writes at the end that readers know of, so that what a failed attempt left behind it is written over. */
   async write(segment: Segment, chunks: readonly Chunk[]): Promise<void> {
@@ -27,9 +28,13 @@ export class SegmentWriter {
     segment.lastId = chunks.at(-1)!.lastId
   }
 
-  /** What was written survives the machine's going down as well. */
+  /** What was written survives the machine's going down as well; a file that is new also needs its name kept. */
   async sync(): Promise<void> {
     await this.#file?.datasync()
+    if (!this.#segment || this.#nameKept === this.#segment) return
+    const folder = await open(dirname(this.#segment.path), 'r')
+    await folder.sync().finally(() => folder.close())
+    this.#nameKept = this.#segment
   }
 
   async close(): Promise<void> {
