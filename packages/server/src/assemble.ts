@@ -8,9 +8,11 @@ import { RateLimiter } from './http/rate-limit.ts'
 import { createHttpServer } from './http/server.ts'
 import { createJobs, type Jobs } from './jobs/create-jobs.ts'
 import type { Job } from './jobs/declare.ts'
+import type { Schedule } from './jobs/schedules.ts'
 import type { Logger } from './logger.ts'
 import { createAccess } from './modules/access/index.ts'
 import { createInstance } from './modules/instance/index.ts'
+import { createDeliveryDrivers, createNotifications, type NotificationsDeps } from './modules/notifications/index.ts'
 import { createProjects, type Neighbours } from './modules/projects/index.ts'
 import type { Scrubber } from './secrets/scrubber.ts'
 import type { SecretBox } from './secrets/secret-box.ts'
@@ -28,6 +30,9 @@ export interface Parts {
   rateLimits?: Partial<Record<RateLimitName, number>>
   /** What a test puts in the place of the modules above projects. */
   neighbours?: Neighbours
+  /** How notifications leave, and what is watched for some; a test brings its own. */
+  deliveryDrivers?: NotificationsDeps['drivers']
+  watched?: NotificationsDeps['watched']
 }
 
 /** What a module hands in: handlers by the names of its rows, loaders of what its paths name, its durable work. */
@@ -35,6 +40,8 @@ interface Module {
   handlers: object
   loaders?: Loaders
   jobs?: readonly Job<unknown, undefined>[]
+  /** Set before the jobs start. */
+  schedules?: readonly Schedule<unknown>[]
 }
 
 export interface Assembled {
@@ -63,6 +70,12 @@ export function assemble(parts: Parts): Assembled {
     instance: createInstance({ version, mode: config.mode }),
     access,
     projects,
+    notifications: createNotifications({
+      ...common,
+      settings: { slackHost: config.slackHost },
+      drivers: parts.deliveryDrivers ?? createDeliveryDrivers(config),
+      watched: { tokens: { expiring: access.expiringTokens }, ...parts.watched },
+    }),
   }
 
   const app = createHttpServer(
@@ -87,11 +100,15 @@ export function assemble(parts: Parts): Assembled {
     jobs: Object.values(modules).flatMap(({ jobs }) => jobs ?? []),
     leaseMs: config.jobLeaseSeconds * 1000,
   })
+  const start = async () => {
+    for (const schedule of Object.values(modules).flatMap(({ schedules }) => schedules ?? [])) await jobs.schedules.set(schedule)
+    await jobs.start()
+  }
   const close = async () => {
     stopping.abort()
     await app.close()
   }
-  return { app, access, projects, jobs, builtRows: rowsWithHandler(modules), publicUrl, close }
+  return { app, access, projects, jobs: { ...jobs, start }, builtRows: rowsWithHandler(modules), publicUrl, close }
 }
 
 const mapValues = <V, R>(record: Record<string, V>, map: (value: V) => R): Record<string, R> =>

@@ -5,6 +5,7 @@ import { createAdmin, prepareFirstStart } from './first-start.ts'
 import { accessHandlers } from './handlers.ts'
 import { accessLoaders } from './loaders.ts'
 import { createStreamTokens, type StreamTokens } from './stream-tokens.ts'
+import { expiringTokens } from './tokens.ts'
 
 export type { StreamTokens }
 
@@ -21,6 +22,7 @@ export function createAccess(deps: AccessDeps) {
     recordAudit: createAuditLog(deps),
     streamTokens: createStreamTokens(deps),
     prepareFirstStart: (settings: Parameters<typeof prepareFirstStart>[0]) => prepareFirstStart(settings, deps),
+    expiringTokens: (now: Date, until: Date) => expiringTokens(now, until, deps),
     createAdmin: (admin: Parameters<typeof createAdmin>[0]) => createAdmin(admin, deps),
   }
 }

@@ -5,7 +5,7 @@ import type { Caller } from '../../http/handler.ts'
 import { hashToken } from '../../secrets/token.ts'
 import type { AccessDeps } from './deps.ts'
 import { randomCode } from './random-code.ts'
-import { showToken } from './store.ts'
+import { findExpiringTokens, showToken } from './store.ts'
 
 export interface TokenWishes {
   name: string
@@ -37,6 +37,12 @@ export async function createToken(wishes: TokenWishes, caller: Caller, { databas
   }
   await database.db.insertInto('tokens').values(row).execute()
   return { ...showToken(row), token: value }
+}
+
+/** Whose tokens end soon, so that somebody can warn them. */
+export async function expiringTokens(now: Date, until: Date, { database }: AccessDeps) {
+  const rows = await findExpiringTokens(database.db, now.getTime(), until.getTime())
+  return rows.map((row) => ({ ...row, createdAt: new Date(row.createdAt), expiresAt: new Date(row.expiresAt as number) }))
 }
 
 function checkScope(scope: Permission, { role, scopes }: Caller): void {

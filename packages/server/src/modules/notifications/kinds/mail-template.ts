@@ -37,6 +37,8 @@ function blocksOf(message: Message, address: string): Block[] {
 
 function whyOf({ category, organizationName }: Message, address: string): string {
   const place = organizationName ? ` of ${organizationName}` : ''
+  if (category === 'test')
+    return `Somebody${place} entered ${address} in Berth, to get notifications there. If you do not know of it, you need not do anything.`
   return `You get this because “${categoryLabel(category)}”${place} is on for ${address}. It can be turned off in Berth under Notifications.`
 }
 

@@ -4,7 +4,8 @@ import { type CategoryId, categories } from '@berth/contract'
 export interface Message {
   /** `ndl_…`: the same at every try, so that receivers can tell a repetition. */
   id: string
-  category: CategoryId
+  /** `test`: nothing happened, somebody tries a channel out. */
+  category: CategoryId | 'test'
   organizationId: string
   organizationName?: string
   projectId?: string
@@ -47,7 +48,8 @@ export function joinMessages(messages: readonly Message[]): Message {
   }
 }
 
-export const categoryLabel = (id: CategoryId): string => categories.find((category) => category.id === id)?.label ?? id
+export const categoryLabel = (id: Message['category']): string =>
+  categories.find((category) => category.id === id)?.label ?? 'Test message'
 
 /** What is to be written out one by one, and how many more there are. */
 export function entriesOf(message: Message): { entries: readonly Message[]; more: number } {

@@ -1,0 +1,38 @@
+import { findJoined, keepJoinedWords, type SendingRow } from './delivery-store.ts'
+import { iso, type NotificationsDeps } from './deps.ts'
+import { clamp } from './kinds/clamp.ts'
+import { joinMessages, type Message } from './kinds/message.ts'
+
+/** What goes out: the same at every try, since what a delivery stands for is fixed when its first try begins. */
+export async function messageOf(row: SendingRow, deps: NotificationsDeps): Promise<Message> {
+  const own = asMessage(row, row, deps)
+  if (row.joinedCount === 0) return own
+  const { db } = deps.database
+  const all = (await findJoined(db, row.id)).map((one) => asMessage(one, row, deps))
+  const joined = { ...joinMessages(all), id: row.id }
+  if (row.joinedSubject === null && all.length > 1)
+    await keepJoinedWords(db, row.id, clamp(joined.subject, 300), clamp(joined.text, 8_000))
+  return joined
+}
+
+type Told = Pick<SendingRow, 'id' | 'subject' | 'text' | 'data' | 'projectId' | 'projectName' | 'happenedAt'>
+
+function asMessage(told: Told, row: SendingRow, { publicUrl }: NotificationsDeps): Message {
+  const { projectId, projectName } = told
+  const home = publicUrl()
+  return {
+    id: told.id,
+    category: row.category,
+    organizationId: row.organizationId,
+    organizationName: row.organizationName,
+    ...(projectId === null ? {} : { projectId }),
+    ...(projectName === null ? {} : { projectName }),
+    subject: told.subject,
+    text: told.text,
+    data: JSON.parse(told.data),
+    createdAt: iso(told.happenedAt),
+    // A project that is gone has no page.
+    url: projectId !== null && projectName !== null ? `${home}/projects/${projectId}` : `${home}/notifications`,
+    settingsUrl: `${home}/notifications`,
+  }
+}

@@ -1,0 +1,230 @@
+import type { CategoryId } from '@berth/contract'
+import type { Insertable } from 'kysely'
+import { preparedQuery } from '../../db/prepared.ts'
+import type { Db } from '../../db/schema.ts'
+import type { AnnouncementsTable, DeliveriesTable } from '../../db/tables/notifications.ts'
+import type { Recent } from './burst.ts'
+
+/** The SQL of making deliveries and of sending them; reading the feed is in `feed-store.ts`. */
+
+export async function isAnnounced(db: Db, id: string): Promise<boolean> {
+  return !!(await db.selectFrom('announcements').select('id').where('id', '=', id).executeTakeFirst())
+}
+
+export async function insertAnnouncement(db: Db, row: Insertable<AnnouncementsTable>): Promise<void> {
+  await db.insertInto('announcements').values(row).execute()
+}
+
+/** Undefined: the organisation has none of its own. */
+export async function findDefault(db: Db, organizationId: string, category: CategoryId): Promise<boolean | undefined> {
+  const row = await db
+    .selectFrom('notificationDefaults')
+    .select('defaultEnabled')
+    .where('organizationId', '=', organizationId)
+    .where('category', '=', category)
+    .executeTakeFirst()
+  return row && row.defaultEnabled === 1
+}
+
+/** Every member with each channel of theirs, the oldest first; one without any channel is there once. */
+export function findPeople(db: Db, organizationId: string, category: CategoryId, userId: string | undefined) {
+  return db
+    .selectFrom('members')
+    .leftJoin('notificationChannels as channel', (join) =>
+      join.onRef('channel.organizationId', '=', 'members.organizationId').onRef('channel.userId', '=', 'members.userId'),
+    )
+    .leftJoin('notificationSubscriptions as subscription', (join) =>
+      join.onRef('subscription.channelId', '=', 'channel.id').on('subscription.category', '=', category),
+    )
+    .where('members.organizationId', '=', organizationId)
+    .$if(userId !== undefined, (query) => query.where('members.userId', '=', userId as string))
+    .select([
+      'members.userId',
+      'channel.id as channelId',
+      'channel.kind',
+      'channel.enabled',
+      'channel.verified',
+      'subscription.enabled as subscribed',
+    ])
+    .orderBy('channel.createdAt')
+    .orderBy('channel.id')
+    .execute()
+}
+
+export type PersonRow = Awaited<ReturnType<typeof findPeople>>[number]
+
+/** What was made for these channels since then, those that were joined into another aside. */
+export async function findRecent(
+  db: Db,
+  channelIds: readonly string[],
+  category: CategoryId,
+  since: number,
+): Promise<Map<string, Recent[]>> {
+  const rows = await db
+    .selectFrom('deliveries')
+    .select(['id', 'channelId', 'status', 'attempts', 'joinedCount', 'createdAt', 'sentAt'])
+    .where('channelId', 'in', channelIds)
+    .where('category', '=', category)
+    .where('createdAt', '>', since)
+    .where('joinedInto', 'is', null)
+    .execute()
+  return Map.groupBy(rows, ({ channelId }) => channelId)
+}
+
+/** Those of `heads` that have not been begun count one more; only they may be joined into, and they wait for this commit. */
+export async function joinInto(db: Db, heads: readonly string[]): Promise<Set<string>> {
+  if (heads.length === 0) return new Set()
+  const rows = await db
+    .updateTable('deliveries')
+    .set(({ eb }) => ({ joinedCount: eb('joinedCount', '+', 1) }))
+    .where('id', 'in', heads)
+    .where('status', '=', 'queued')
+    .where('attempts', '=', 0)
+    .returning('id')
+    .execute()
+  return new Set(rows.map(({ id }) => id))
+}
+
+/** Joins what still waits into `head`, which is not there yet; says how many it took. */
+export async function absorb(db: Db, head: string, waiting: readonly string[]): Promise<number> {
+  if (waiting.length === 0) return 0
+  const rows = await db
+    .updateTable('deliveries')
+    .set({ joinedInto: head })
+    .where('id', 'in', waiting)
+    .where('status', '=', 'queued')
+    .where('attempts', '=', 0)
+    .where('joinedInto', 'is', null)
+    .returning('id')
+    .execute()
+  return rows.length
+}
+
+export async function insertDeliveries(db: Db, rows: readonly Insertable<DeliveriesTable>[]): Promise<void> {
+  if (rows.length > 0) await db.insertInto('deliveries').values(rows).execute()
+}
+
+export const findForSending = preparedQuery((db, { id }: { id: string }) =>
+  db
+    .selectFrom('deliveries')
+    .innerJoin('announcements', 'announcements.id', 'deliveries.announcementId')
+    .innerJoin('organizations', 'organizations.id', 'deliveries.organizationId')
+    .leftJoin('projects', 'projects.id', 'announcements.projectId')
+    .leftJoin('notificationChannels as channel', 'channel.id', 'deliveries.channelId')
+    .where('deliveries.id', '=', id)
+    .selectAll('deliveries')
+    .select([
+      'announcements.subject',
+      'announcements.text',
+      'announcements.data',
+      'announcements.projectId',
+      'announcements.createdAt as happenedAt',
+      'organizations.name as organizationName',
+      'projects.name as projectName',
+      'channel.config as channelConfig',
+      'channel.secrets as channelSecrets',
+      'channel.enabled as channelEnabled',
+      'channel.verified as channelVerified',
+    ]),
+)
+
+export type SendingRow = NonNullable<Awaited<ReturnType<typeof findForSending.first>>>
+
+/** A try of one delivery: the number of the try fences off whoever had it before. */
+export interface Try {
+  id: string
+  jobId: string
+  attempt: number
+}
+
+/** From here on nothing is joined into it. False: somebody else has it, or it has ended. */
+export async function beginTry(db: Db, { id, jobId, attempt }: Try): Promise<boolean> {
+  const begun = await db
+    .updateTable('deliveries')
+    .set({ status: 'sending', attempts: attempt })
+    .where('id', '=', id)
+    .where('jobId', '=', jobId)
+    .where('attempts', '=', attempt - 1)
+    .where('status', 'in', ['queued', 'sending'])
+    .where('joinedInto', 'is', null)
+    .returning('id')
+    .executeTakeFirst()
+  return begun !== undefined
+}
+
+type TryEnd =
+  | { status: 'sent'; sentAt: number; lastError: null }
+  | { status: 'failed'; lastError: string }
+  | { status: 'queued'; lastError: string; jobId: string }
+
+/** False: the try is not ours any more, and whoever has it now records. What was joined into it ends with it. */
+export async function endTry(db: Db, { id, jobId, attempt }: Try, end: TryEnd, isHead: boolean): Promise<boolean> {
+  const ended = await db
+    .updateTable('deliveries')
+    .set(end)
+    .where('id', '=', id)
+    .where('jobId', '=', jobId)
+    .where('attempts', '=', attempt)
+    .where('status', 'in', ['queued', 'sending'])
+    .returning('id')
+    .executeTakeFirst()
+  if (!ended) return false
+  if (isHead) {
+    const { status, lastError, sentAt = null } = { sentAt: null, ...end }
+    await db
+      .updateTable('deliveries')
+      .set({ status, lastError, sentAt, attempts: attempt })
+      .where('joinedInto', '=', id)
+      .execute()
+  }
+  return true
+}
+
+/** What a delivery stands for, itself included, in the order in which it happened. */
+export const findJoined = (db: Db, headId: string) =>
+  db
+    .selectFrom('deliveries')
+    .innerJoin('announcements', 'announcements.id', 'deliveries.announcementId')
+    .leftJoin('projects', 'projects.id', 'announcements.projectId')
+    .where(({ or, eb }) => or([eb('deliveries.joinedInto', '=', headId), eb('deliveries.id', '=', headId)]))
+    .select([
+      'deliveries.id',
+      'announcements.subject',
+      'announcements.text',
+      'announcements.data',
+      'announcements.projectId',
+      'announcements.createdAt as happenedAt',
+      'projects.name as projectName',
+    ])
+    .orderBy('announcements.createdAt')
+    .orderBy('deliveries.createdAt')
+    .orderBy('deliveries.id')
+    .execute()
+
+export async function keepJoinedWords(db: Db, id: string, subject: string, text: string): Promise<void> {
+  await db.updateTable('deliveries').set({ joinedSubject: subject, joinedText: text }).where('id', '=', id).execute()
+}
+
+/** Whoever had it, it ends here; nothing else could be done. */
+export async function abandon(db: Db, id: string, lastError: string): Promise<void> {
+  await db
+    .updateTable('deliveries')
+    .set({ status: 'failed', lastError })
+    .where(({ or, eb }) => or([eb('id', '=', id), eb('joinedInto', '=', id)]))
+    .where('status', 'in', ['queued', 'sending'])
+    .execute()
+}
+
+/** Ends what waits for a channel; a try under way records its own end. */
+export async function endQueuedOf(db: Db, channelId: string, lastError: string): Promise<void> {
+  await db
+    .updateTable('deliveries')
+    .set({ status: 'failed', lastError })
+    .where('channelId', '=', channelId)
+    .where('status', '=', 'queued')
+    .execute()
+}
+
+export async function findOrganizationName(db: Db, id: string): Promise<string | undefined> {
+  return (await db.selectFrom('organizations').select('name').where('id', '=', id).executeTakeFirst())?.name
+}

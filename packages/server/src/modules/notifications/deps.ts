@@ -1,0 +1,27 @@
+import type { Clock } from '../../db/clock.ts'
+import type { Log } from '../../db/log.ts'
+import type { Database } from '../../db/open.ts'
+import type { Scrubber } from '../../secrets/scrubber.ts'
+import type { SecretBox } from '../../secrets/secret-box.ts'
+import type { ChannelSettings, DeliveryDrivers } from './kinds/kind.ts'
+import type { Watched } from './watchers/watched.ts'
+
+export interface NotificationsDeps {
+  database: Database
+  clock: Clock
+  log: Log
+  secretBox: SecretBox
+  /** Learns the secrets of channels before they are used. */
+  scrubber: Pick<Scrubber, 'register'>
+  settings: ChannelSettings
+  drivers: Omit<DeliveryDrivers, 'now'>
+  /** Where browsers reach this instance, without a slash at the end. */
+  publicUrl: () => string
+  /** What the watchers look at; one that is left out is not watched. */
+  watched: Watched
+}
+
+export const nowOf = ({ clock }: Pick<NotificationsDeps, 'clock'>): number => clock.now().getTime()
+
+export const iso = (millis: number): string => new Date(millis).toISOString()
+export const isoOrNull = (millis: number | null): string | null => (millis === null ? null : iso(millis))

@@ -1,0 +1,75 @@
+import { categories, type contract } from '@berth/contract'
+import { fail } from '../../failure.ts'
+import type { Handlers } from '../../http/handler.ts'
+import { changeChannel, createChannel, deleteChannel, show } from './channels.ts'
+import { type NotificationsDeps, nowOf } from './deps.ts'
+import { type FeedSignal, feedTopic } from './feed-signal.ts'
+import * as feed from './feed-store.ts'
+import { streamFeed } from './feed-stream.ts'
+import { pageOf } from './list-page.ts'
+import * as store from './store.ts'
+import { createTestSend } from './test-send.ts'
+
+export function notificationsHandlers(deps: NotificationsDeps): Handlers<typeof contract.notifications> {
+  const { db, transaction } = deps.database
+  const testChannel = createTestSend(deps)
+  const listed = <Row, Shown>({ rows, nextCursor }: { rows: Row[]; nextCursor: string | null }, shown: (row: Row) => Shown) => ({
+    data: rows.map(shown),
+    nextCursor,
+  })
+
+  return {
+    listCategories: ({ query }) => listed(pageOf(categories, query), (category) => category),
+
+    listChannels: async ({ query }, { caller }) => listed(await store.listChannels(db, caller, query), (row) => show(row, deps)),
+    createChannel: async ({ body }, context) => {
+      const data = await createChannel(body, context.caller, deps)
+      context.audit({ objectKind: 'channel', objectId: data.id })
+      return { data }
+    },
+    updateChannel: async ({ body }, { channel }) => ({ data: await changeChannel(channel, body, deps) }),
+    deleteChannel: async (_, { channel }) => {
+      await deleteChannel(channel, deps)
+      return undefined
+    },
+    testChannel: async (_, { channel }) => ({ data: await testChannel(channel) }),
+
+    listSubscriptions: async ({ query }, { caller }) =>
+      listed(await store.listSubscriptions(db, caller, query), store.showSubscription),
+    putSubscription: async ({ body }, context) => {
+      const { channelId } = body
+      const channel = channelId.includes('\0') ? undefined : await store.findChannelOf(db, context.caller, channelId)
+      if (!channel) fail('not_found', { words: 'You have no such channel', field: 'channelId' })
+      const row = await store.putSubscription(db, channel, body, nowOf(deps))
+      context.audit({ objectKind: 'subscription', objectId: row.id })
+      return { data: store.showSubscription(row) }
+    },
+    deleteSubscription: async (_, { subscription }) => {
+      await store.deleteRow(db, 'notificationSubscriptions', subscription.id)
+      return undefined
+    },
+
+    listDefaults: async ({ query }, { caller }) =>
+      listed(await store.listDefaults(db, caller.organizationId, query), store.showDefault),
+    putDefault: async ({ body }, context) => {
+      const row = await store.putDefault(db, context.caller.organizationId, body, nowOf(deps))
+      context.audit({ objectKind: 'notificationDefault', objectId: row.category })
+      return { data: store.showDefault(row) }
+    },
+
+    listDeliveries: async ({ query }, { caller }) => listed(await feed.listDeliveries(db, caller, query), feed.showDelivery),
+    countUnseen: async (_, { caller }) => ({ data: { count: await feed.countUnseen(db, caller) } }),
+    markSeen: async (_, { delivery, caller }) => {
+      const { id, userId, organizationId } = delivery
+      await transaction(async (bound) => {
+        if (await feed.markSeen(bound.db, id, nowOf(deps)))
+          bound.signal(feedTopic(organizationId), { seen: id, userId } satisfies FeedSignal)
+      })
+      return { data: feed.showDelivery((await feed.findDelivery(db, caller, id)) ?? fail('not_found')) }
+    },
+    streamDeliveries: async (_, { stream, caller }) => {
+      await streamFeed(stream, caller, deps)
+      return undefined as never
+    },
+  }
+}

@@ -1,0 +1,162 @@
+import type { CategoryId, Channel, OrgDefault, Subscription } from '@berth/contract'
+import type { Insertable, Updateable } from 'kysely'
+import { newId } from '../../db/ids.ts'
+import { page } from '../../db/pages.ts'
+import type { Db } from '../../db/schema.ts'
+import type {
+  ChannelRow,
+  NotificationChannelsTable,
+  NotificationSubscriptionsTable,
+  OrgDefaultRow,
+  SubscriptionRow,
+} from '../../db/tables/notifications.ts'
+import { iso } from './deps.ts'
+
+/** The SQL of channels, subscriptions and defaults; that of deliveries is in `delivery-store.ts`. */
+
+/** Whose things they are: a person within one organisation. */
+export interface Owner {
+  userId: string
+  organizationId: string
+}
+
+export interface ListRequest {
+  limit?: number
+  cursor?: string
+}
+
+const oldestFirst = { by: ['createdAt', 'id'], direction: 'asc' } as const
+const paging = ({ limit, cursor }: ListRequest) => ({ limit: limit ?? 100, cursor: cursor ?? null })
+
+type Owned = 'notificationChannels' | 'notificationSubscriptions'
+
+const channelsOf = (db: Db, { userId, organizationId }: Owner) =>
+  db.selectFrom('notificationChannels').selectAll().where('organizationId', '=', organizationId).where('userId', '=', userId)
+
+const subscriptionsOf = (db: Db, { userId, organizationId }: Owner) =>
+  db.selectFrom('notificationSubscriptions').selectAll().where('organizationId', '=', organizationId).where('userId', '=', userId)
+
+export const listChannels = (db: Db, owner: Owner, request: ListRequest) =>
+  page(channelsOf(db, owner), { ...paging(request), ...oldestFirst })
+
+export const listSubscriptions = (db: Db, owner: Owner, request: ListRequest) =>
+  page(subscriptionsOf(db, owner), { ...paging(request), ...oldestFirst })
+
+export const findChannelOf = (db: Db, owner: Owner, id: string): Promise<ChannelRow | undefined> =>
+  channelsOf(db, owner).where('id', '=', id).executeTakeFirst()
+
+export const findSubscriptionOf = (db: Db, owner: Owner, id: string): Promise<SubscriptionRow | undefined> =>
+  subscriptionsOf(db, owner).where('id', '=', id).executeTakeFirst()
+
+export async function countChannels(db: Db, { userId, organizationId }: Owner): Promise<number> {
+  const { count } = await db
+    .selectFrom('notificationChannels')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('organizationId', '=', organizationId)
+    .where('userId', '=', userId)
+    .executeTakeFirstOrThrow()
+  return Number(count)
+}
+
+export const insertChannel = (db: Db, row: Insertable<NotificationChannelsTable>): Promise<ChannelRow> =>
+  db.insertInto('notificationChannels').values(row).returningAll().executeTakeFirstOrThrow()
+
+export const updateChannel = (db: Db, id: string, changes: Updateable<NotificationChannelsTable>): Promise<ChannelRow> =>
+  db.updateTable('notificationChannels').set(changes).where('id', '=', id).returningAll().executeTakeFirstOrThrow()
+
+/** Only while the config is still the one that was tested. */
+export const markVerified = (db: Db, { id, configRevision }: ChannelRow, now: number): Promise<ChannelRow | undefined> =>
+  db
+    .updateTable('notificationChannels')
+    .set({ verified: 1, updatedAt: now })
+    .where('id', '=', id)
+    .where('configRevision', '=', configRevision)
+    .returningAll()
+    .executeTakeFirst()
+
+export async function deleteRow(db: Db, table: Owned, id: string): Promise<void> {
+  await db.deleteFrom(table).where('id', '=', id).execute()
+}
+
+export function putSubscription(
+  db: Db,
+  channel: ChannelRow,
+  { category, enabled }: { category: CategoryId; enabled: boolean },
+  now: number,
+): Promise<SubscriptionRow> {
+  const { id: channelId, userId, organizationId } = channel
+  const row: Insertable<NotificationSubscriptionsTable> = {
+    id: newId('nsb'),
+    organizationId,
+    userId,
+    channelId,
+    category,
+    enabled,
+    createdAt: now,
+    updatedAt: now,
+  }
+  return db
+    .insertInto('notificationSubscriptions')
+    .values(row)
+    .onConflict((conflict) =>
+      conflict.columns(['channelId', 'category']).doUpdateSet(({ eb, ref }) => ({
+        enabled,
+        // Sent again as it is, it changes nothing, not even its time.
+        updatedAt: eb
+          .case()
+          .when('notificationSubscriptions.enabled', '=', Number(enabled) as 0 | 1)
+          .then(ref('notificationSubscriptions.updatedAt'))
+          .else(now)
+          .end(),
+      })),
+    )
+    .returningAll()
+    .executeTakeFirstOrThrow()
+}
+
+export const listDefaults = (db: Db, organizationId: string, request: ListRequest) =>
+  page(db.selectFrom('notificationDefaults').selectAll().where('organizationId', '=', organizationId), {
+    ...paging(request),
+    by: ['category'],
+    direction: 'asc',
+  })
+
+export const putDefault = (
+  db: Db,
+  organizationId: string,
+  { category, defaultEnabled }: { category: CategoryId; defaultEnabled: boolean },
+  now: number,
+): Promise<OrgDefaultRow> =>
+  db
+    .insertInto('notificationDefaults')
+    .values({ organizationId, category, defaultEnabled, updatedAt: now })
+    .onConflict((conflict) => conflict.columns(['organizationId', 'category']).doUpdateSet({ defaultEnabled, updatedAt: now }))
+    .returningAll()
+    .executeTakeFirstOrThrow()
+
+/** `config` as a read may show it. */
+export const showChannel = (row: ChannelRow, config: Record<string, unknown>): Channel => ({
+  id: row.id,
+  kind: row.kind,
+  label: row.label,
+  config,
+  enabled: row.enabled === 1,
+  verified: row.verified === 1,
+  createdAt: iso(row.createdAt),
+  updatedAt: iso(row.updatedAt),
+})
+
+export const showSubscription = (row: SubscriptionRow): Subscription => ({
+  id: row.id,
+  category: row.category,
+  channelId: row.channelId,
+  enabled: row.enabled === 1,
+  createdAt: iso(row.createdAt),
+  updatedAt: iso(row.updatedAt),
+})
+
+export const showDefault = ({ category, defaultEnabled, updatedAt }: OrgDefaultRow): OrgDefault => ({
+  category,
+  defaultEnabled: defaultEnabled === 1,
+  updatedAt: iso(updatedAt),
+})

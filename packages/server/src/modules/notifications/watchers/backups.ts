@@ -1,0 +1,20 @@
+import { daysFrom } from './expiry.ts'
+import type { Notice } from './once.ts'
+import type { MissedBackups } from './watched.ts'
+
+/** A backup that should have happened and did not is announced once for each time that it was due. */
+export async function backupNotices(backups: MissedBackups, now: Date): Promise<Notice[]> {
+  const missed = await backups.missed(now)
+  return missed.map(({ policyId, organizationId, projectId, projectName, dueAt }) => ({
+    keys: [`backup:${policyId}:${dueAt.getTime()}`],
+    forgetAt: daysFrom(now, 90),
+    category: 'backup.missed',
+    event: {
+      organizationId,
+      projectId,
+      subject: `The backup of ${projectName} did not happen`,
+      text: `A backup of ${projectName} was due at ${dueAt.toISOString()} and did not start.`,
+      data: { policyId, dueAt: dueAt.toISOString() },
+    },
+  }))
+}

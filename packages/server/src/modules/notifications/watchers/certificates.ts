@@ -1,0 +1,28 @@
+import { daysFrom, timeLeft, warningsDue } from './expiry.ts'
+import type { Notice } from './once.ts'
+import type { CertificateExpiries, ExpiringCertificate } from './watched.ts'
+
+const daysBefore = [21, 7, 1]
+
+/** A certificate that was not renewed is announced 21, 7 and 1 days before it expires. */
+export async function certificateNotices(certificates: CertificateExpiries, now: Date): Promise<Notice[]> {
+  const expiring = await certificates.expiring(daysFrom(now, Math.max(...daysBefore)))
+  return expiring.flatMap((certificate) => noticeOf(certificate, now))
+}
+
+function noticeOf({ hostname, organizationId, projectId, issuedAt, expiresAt }: ExpiringCertificate, now: Date): Notice[] {
+  const [first, ...rest] = warningsDue(daysBefore, { from: issuedAt, until: expiresAt }, now).map(
+    // With its end in the key, the next certificate of the same name is another matter.
+    (days) => `certificate:${hostname}:${expiresAt.getTime()}:${days}`,
+  )
+  if (!first) return []
+  const words = expiresAt <= now ? 'has expired' : `expires ${timeLeft(expiresAt, now)}`
+  const event = {
+    organizationId,
+    projectId,
+    subject: `The certificate of ${hostname} ${words}`,
+    text: `The certificate of ${hostname} is good until ${expiresAt.toISOString()} and was not renewed. Browsers refuse the site after that.`,
+    data: { hostname, expiresAt: expiresAt.toISOString() },
+  }
+  return [{ keys: [first, ...rest], forgetAt: daysFrom(expiresAt, 30), category: 'domain.expiring', event }]
+}

@@ -1,0 +1,52 @@
+import type { CategoryId } from '@berth/contract'
+import type { Database } from '../../../db/open.ts'
+import type { Db } from '../../../db/schema.ts'
+import type { Bound } from '../../../db/transaction.ts'
+import type { AnnouncementEvent } from '../../../jobs/announce.ts'
+
+/** Something that is announced once, whatever restarts between two looks at it. */
+export interface Notice {
+  /** Names what it is about; the first key decides, the others are marked as told with it. */
+  keys: readonly [string, ...string[]]
+  /** From then on nobody would announce it anyway. */
+  forgetAt: Date
+  category: CategoryId
+  event: AnnouncementEvent
+}
+
+/** Announces those that were not announced before. */
+export async function announceNew({ db, transaction }: Database, notices: readonly Notice[]): Promise<void> {
+  const told = await findTold(
+    db,
+    notices.map(({ keys }) => keys[0]),
+  )
+  for (const notice of notices) {
+    if (!told.has(notice.keys[0])) await transaction((bound) => announceOnce(bound, notice))
+  }
+}
+
+/** The mark and the announcement commit together: neither is there without the other. */
+async function announceOnce({ db, announce }: Bound, { keys, forgetAt, category, event }: Notice): Promise<void> {
+  const marked = await db
+    .insertInto('announcedOnce')
+    .values(keys.map((key) => ({ key, forgetAt: forgetAt.getTime() })))
+    .onConflict((conflict) => conflict.doNothing())
+    .returning('key')
+    .execute()
+  if (marked.some(({ key }) => key === keys[0])) await announce(category, event)
+}
+
+const chunk = 500
+
+async function findTold(db: Db, keys: readonly string[]): Promise<Set<string>> {
+  const told = new Set<string>()
+  for (let at = 0; at < keys.length; at += chunk) {
+    const rows = await db
+      .selectFrom('announcedOnce')
+      .select('key')
+      .where('key', 'in', keys.slice(at, at + chunk))
+      .execute()
+    for (const { key } of rows) told.add(key)
+  }
+  return told
+}

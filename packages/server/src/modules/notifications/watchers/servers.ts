@@ -1,0 +1,82 @@
+import type { Database } from '../../../db/open.ts'
+import type { Bound } from '../../../db/transaction.ts'
+import type { WatchedServer, WatchedServers } from './watched.ts'
+
+/** So many failed looks in a row make a server one that stopped answering. */
+const failuresToAnnounce = 3
+const checkMs = 15_000
+const atOnce = 8
+
+/** Looks at every server once; its third silence in a row is announced, and the first answer after that. */
+export async function watchServers(servers: WatchedServers, database: Database, now: Date, abort: AbortSignal): Promise<void> {
+  const listed = await servers.list()
+  await forgetOthers(database, listed)
+  const waiting = [...listed]
+  const lookAtOne = async () => {
+    for (let server = waiting.pop(); server; server = waiting.pop()) await look(server, servers, { database, now, abort })
+  }
+  await Promise.all(Array.from({ length: atOnce }, lookAtOne))
+}
+
+interface Look {
+  database: Database
+  now: Date
+  abort: AbortSignal
+}
+
+async function look(server: WatchedServer, servers: WatchedServers, { database, now, abort }: Look): Promise<void> {
+  const limit = AbortSignal.timeout(checkMs)
+  const silence = await servers.check(server.id, AbortSignal.any([abort, limit])).then(
+    () => null,
+    (error: unknown) => (limit.aborted ? `no answer within ${checkMs / 1000} seconds` : wordsOf(error)),
+  )
+  // A look that we cut short ourselves says nothing about the server.
+  abort.throwIfAborted()
+  await database.transaction((bound) => (silence === null ? noteAnswer(bound, server) : noteSilence(bound, server, silence, now)))
+}
+
+async function noteSilence({ db, announce }: Bound, server: WatchedServer, reason: string, now: Date): Promise<void> {
+  const { failures, announcedAt } = await db
+    .insertInto('serverFailures')
+    .values({ serverId: server.id, failures: 1, announcedAt: null })
+    .onConflict((conflict) =>
+      conflict.column('serverId').doUpdateSet(({ eb }) => ({ failures: eb('serverFailures.failures', '+', 1) })),
+    )
+    .returning(['failures', 'announcedAt'])
+    .executeTakeFirstOrThrow()
+  if (failures < failuresToAnnounce || announcedAt !== null) return
+  await db.updateTable('serverFailures').set({ announcedAt: now.getTime() }).where('serverId', '=', server.id).execute()
+  await announce('server.unreachable', {
+    organizationId: server.organizationId,
+    subject: `The server ${server.name} does not answer`,
+    text: `${server.name} did not answer ${failures} times in a row: ${reason}`,
+    data: { serverId: server.id, reachable: false },
+  })
+}
+
+/** There is one category for both: who hears of the silence hears of its end. */
+async function noteAnswer({ db, announce }: Bound, server: WatchedServer): Promise<void> {
+  const before = await db
+    .deleteFrom('serverFailures')
+    .where('serverId', '=', server.id)
+    .returning('announcedAt')
+    .executeTakeFirst()
+  if (!before || before.announcedAt === null) return
+  await announce('server.unreachable', {
+    organizationId: server.organizationId,
+    subject: `The server ${server.name} answers again`,
+    text: `${server.name} answers again. It had been silent since ${new Date(before.announcedAt).toISOString()}.`,
+    data: { serverId: server.id, reachable: true },
+  })
+}
+
+/** A server that was removed is silent for good, and nobody wants to hear of it. */
+async function forgetOthers({ db }: Database, listed: readonly WatchedServer[]): Promise<void> {
+  const known = new Set(listed.map(({ id }) => id))
+  const noted = await db.selectFrom('serverFailures').select('serverId').execute()
+  for (const { serverId } of noted) {
+    if (!known.has(serverId)) await db.deleteFrom('serverFailures').where('serverId', '=', serverId).execute()
+  }
+}
+
+const wordsOf = (error: unknown) => (error instanceof Error ? error.message : String(error)).slice(0, 500)

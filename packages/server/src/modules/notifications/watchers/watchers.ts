@@ -1,0 +1,37 @@
+import { type Job, job } from '../../../jobs/declare.ts'
+import type { NotificationsDeps } from '../deps.ts'
+import { backupNotices } from './backups.ts'
+import { certificateNotices } from './certificates.ts'
+import { announceNew, type Notice } from './once.ts'
+import { watchServers } from './servers.ts'
+import { tokenNotices } from './tokens.ts'
+
+/** A job with its pace, in seconds. */
+export interface Watcher {
+  job: Job<Record<string, never>, undefined>
+  everySeconds: number
+}
+
+/** Those that have something to look at. */
+export function watchers({ watched, database, clock }: NotificationsDeps): Watcher[] {
+  const { tokens, certificates, backups, servers } = watched
+  const now = () => clock.now()
+  const notices = (what: string, everySeconds: number, find: (now: Date) => Promise<Notice[]>): Watcher =>
+    watcher(what, everySeconds, async () => announceNew(database, await find(now())))
+  return [
+    ...(tokens ? [notices('tokens', 3600, (at) => tokenNotices(tokens, at))] : []),
+    ...(certificates ? [notices('certificates', 3600, (at) => certificateNotices(certificates, at))] : []),
+    ...(backups ? [notices('backups', 300, (at) => backupNotices(backups, at))] : []),
+    ...(servers ? [watcher('servers', 60, (abort) => watchServers(servers, database, now(), abort))] : []),
+  ]
+}
+
+/** One try a turn: the next turn looks again anyway. */
+function watcher(what: string, everySeconds: number, look: (abort: AbortSignal) => Promise<void>): Watcher {
+  const watching = job<Record<string, never>, undefined>(`notifications.watch-${what}`, {
+    deadlineMs: 10 * 60_000,
+    maxAttempts: 2,
+    run: (_payload, _deps, abort) => look(abort),
+  })
+  return { job: watching, everySeconds }
+}
