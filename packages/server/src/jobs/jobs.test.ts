@@ -52,13 +52,18 @@ describeOnEachDatabase('a job', (open) => {
         runs++
         throw new Error('the registry said no')
       },
-      onFailed: async (payload, failure) => void told.push({ payload, failure }),
+      onFailed: async (payload, failure) => {
+        // A crash in here must lead back to here, so the row says so already.
+        const row = await database.db.selectFrom('jobs').select('failure').where('id', '=', id).executeTakeFirst()
+        told.push({ payload, failure, recorded: row?.failure })
+      },
     })
     const jobs = await startJobs(database, [work])
     const { id } = await jobs.enqueue(work, { runId: 'x' })
     await vi.waitFor(async () => expect((await readJob(database, id)).status).toBe('failed'), 5000)
     expect(runs).toBe(3)
-    expect(told).toEqual([{ payload: { runId: 'x' }, failure: { message: 'the registry said no', attempts: 3 } }])
+    const failure = { message: 'the registry said no', attempts: 3 }
+    expect(told).toEqual([{ payload: { runId: 'x' }, failure, recorded: failure.message }])
     expect((await readJob(database, id)).lastError).toBe('the registry said no')
   })
 

@@ -108,6 +108,25 @@ describeOnEachDatabase('a lease', (open) => {
     expect(await readJob(database, id)).toMatchObject({ status: 'running', leaseToken: 'somebody else' })
   })
 
+  test('that somebody else holds by now is not ended by a run that has not noticed yet', async () => {
+    const database = await open()
+    const started = Promise.withResolvers<void>()
+    const mayEnd = Promise.withResolvers<void>()
+    const work = testJob('work', {
+      run: async () => {
+        started.resolve()
+        await mayEnd.promise
+      },
+    })
+    const jobs = await startJobs(database, [work], { leaseMs: 600_000 })
+    const { id } = await jobs.enqueue(work, {})
+    await started.promise
+    await database.db.updateTable('jobs').set({ leaseToken: 'somebody else' }).where('id', '=', id).execute()
+    mayEnd.resolve()
+    await jobs.whenIdle()
+    expect(await readJob(database, id)).toMatchObject({ status: 'running', leaseToken: 'somebody else' })
+  })
+
   test('is kept alive by heartbeats for as long as the job runs', async () => {
     const database = await open()
     let runs = 0

@@ -1,7 +1,8 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { describeOnEachDatabase } from '../db/test-each-database.ts'
 import { handClock, startJobs, testJob } from './test-jobs.ts'
 
+const waiting = { timeout: 5000, interval: 5 }
 const minute = 60_000
 const hour = 60 * minute
 
@@ -132,11 +133,12 @@ describeOnEachDatabase('a schedule', (open) => {
     const other = await database.openAgain({ clock })
     const planes = [await startJobs(database, [plain], { clock }), await startJobs(other, [plain], { clock })]
     await database.transaction(({ schedule }) => schedule({ key: 'k', job: plain, payload: 'p', rhythm: { everySeconds: 60 } }))
-    for (let i = 0; i < 20; i++) {
+    const active = () => database.db.selectFrom('jobs').select('id').where('status', 'in', ['queued', 'running']).execute()
+    for (let i = 1; i <= 20; i++) {
       clock.advance(minute)
       await Promise.all(planes.map((plane) => plane.whenIdle()))
+      await vi.waitFor(async () => expect({ runs: ran.length, active: await active() }).toEqual({ runs: i, active: [] }), waiting)
     }
-    expect(ran.length).toBe(20)
     expect(new Set(ran).size).toBe(20)
     for (const plane of planes) await plane.stop()
     await other.close()
