@@ -65,6 +65,7 @@ async function runVitest(settings) {
     const reporters = ['--reporter=default', `--reporter=${join(root, 'scripts', 'test', 'tally.mjs')}`]
     const env = toolEnvironment({ ...settings, BERTH_TEST_TALLY: file })
     const { code } = await runProgram(tool('vitest'), ['run', ...reporters, ...projects, ...filters], { env })
+    if (interrupted) return undefined
     if (code !== 0) troubles.push('tests')
     return JSON.parse(readFileSync(file, 'utf8'))
   } finally {

@@ -90,7 +90,7 @@ lift_network() {
   ip link del "$bridge" 2>/dev/null || true
   net=$(cat "$run/docker/net" 2>/dev/null) || return 0
   local names="$bridge"
-  for link in $(ip -o -4 addr show | awk -v mark="^10[.]$net[.]" '$4 ~ mark { print $2 }'); do
+  for link in $(ip -o -4 addr show | awk -v mark="^10[.]${net}[.]" '$4 ~ mark { print $2 }'); do
     names="$names|$link"
     ip link del "$link" 2>/dev/null || true
   done

@@ -1,8 +1,8 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2154  # state comes from test-machine.sh
 # What is looked for, and the Debian package that brings it. A program counts wherever it came from.
 
 install_packages() {
-  local missing=() line part package probe
+  local missing=() part package probe
   while read -r part package probe; do
     wants "$part" "$@" || continue
     there "$probe" || missing+=("$package")

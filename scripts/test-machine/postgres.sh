@@ -50,10 +50,10 @@ postgres_pid() {
 
 # The newest server here; a client alone (psql) does not count.
 postgres_folder() {
-  local folder
-  folder=$(ls -d /usr/lib/postgresql/*/bin/initdb /usr/local/opt/postgresql*/bin/initdb 2>/dev/null | sort -V | tail -n 1)
-  [ -n "$folder" ] || folder=$(command -v initdb || true)
-  [ -z "$folder" ] || dirname "$(readlink -f "$folder")"
+  local initdb
+  initdb=$(compgen -G '/usr/lib/postgresql/*/bin/initdb' | sort -V | tail -n 1) || true
+  [ -n "$initdb" ] || initdb=$(command -v initdb || true)
+  [ -z "$initdb" ] || dirname "$(readlink -f "$initdb")"
 }
 
 postgres_user() { if id -u postgres >/dev/null 2>&1; then echo postgres; else echo nobody; fi; }
