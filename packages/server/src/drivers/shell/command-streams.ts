@@ -22,7 +22,7 @@ export class OutputActivity {
   /** Resolves when for a second no chunk came and no receiver was at work. */
   async idle(): Promise<void> {
     for (let seen = this.#chunks, quiet = 0; quiet < 20; quiet += 1) {
-      await setTimeout(50)
+      await setTimeout(50, undefined, { ref: false })
       if (this.#receiving > 0 || this.#chunks !== seen) quiet = 0
       seen = this.#chunks
     }

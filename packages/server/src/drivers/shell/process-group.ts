@@ -9,6 +9,7 @@ export class ProcessGroup {
   readonly #id: number
   readonly #graceMs: number
   #killTimer: NodeJS.Timeout | undefined
+  #isGone = false
 
   constructor(id: number, graceMs: number) {
     this.#id = id
@@ -19,7 +20,7 @@ export class ProcessGroup {
 
   /** Asks the whole group to end, and ends what is left of it after the grace. */
   end(): void {
-    if (this.#killTimer) return
+    if (this.#killTimer || this.#isGone) return
     this.signal('SIGTERM')
     this.#killTimer = globalThis.setTimeout(() => this.signal('SIGKILL'), this.#graceMs)
   }
@@ -34,6 +35,7 @@ export class ProcessGroup {
       this.end()
       await setTimeout(pollMs)
     }
+    this.#isGone = true
     clearTimeout(this.#killTimer)
     live.delete(this)
     if (live.size === 0) process.off('exit', killAll)

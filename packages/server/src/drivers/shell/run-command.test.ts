@@ -109,6 +109,11 @@ describe('output', () => {
     expect(received).toBe(3_000_000)
   })
 
+  test('the time limit holds for a receiver that never returns, also when the command is over', async () => {
+    const onStdout = () => new Promise<void>(() => {})
+    await expect(run(sh('echo a'), { ...limits, onStdout, timeoutMs: 200, graceMs: 100 })).rejects.toBeInstanceOf(CommandTimedOut)
+  })
+
   test('a receiver that throws ends the command', async () => {
     const onStdout = () => {
       throw new Error('disk full')

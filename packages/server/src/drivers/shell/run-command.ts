@@ -66,6 +66,8 @@ class Running {
   readonly #stdoutEnd = new BoundedOutput('last', messageBytes)
   readonly #stderr: BoundedOutput
   readonly #exit = Promise.withResolvers<Exit>()
+  readonly #stopped = Promise.withResolvers<void>()
+  readonly #gaveUp = Promise.withResolvers<void>()
   readonly #activity = new OutputActivity()
   #ending: 'aborted' | 'timed out' | 'failed' | undefined
   #failure: unknown
@@ -91,9 +93,9 @@ class Running {
       const streams = this.#runStreams()
       const exit = await this.#exit.promise
       await this.#group.gone()
-      if (!this.#ending) await Promise.race([streams, this.#activity.idle()])
+      await Promise.race([streams, this.#activity.idle(), this.#stopped.promise])
       this.#cutStreams()
-      await streams
+      await Promise.race([streams, this.#gaveUp.promise])
       return this.#settle(exit)
     } finally {
       clearTimeout(timer)
@@ -140,10 +142,12 @@ class Running {
   #end(why: 'aborted' | 'timed out' | 'failed'): void {
     if (this.#ending) return
     this.#ending = why
+    this.#stopped.resolve()
     this.#group.end()
+    // Neither a process that is stuck in the kernel nor a receiver that never returns holds the caller longer.
     const giveUp = () => {
       this.#exit.resolve({ exitCode: null, signal: 'SIGKILL' })
-      this.#cutStreams()
+      this.#gaveUp.resolve()
     }
     setTimeout(giveUp, this.#graceMs + afterKillMs).unref()
   }
