@@ -4,6 +4,13 @@ import { edgeFiles } from '../drivers/edge/edge-settings.ts'
 
 const startingMs = 10_000
 
+export class AnotherEdge extends Error {
+  constructor() {
+    super('another edge runs in this folder')
+    this.name = 'AnotherEdge'
+  }
+}
+
 /**
  * One edge a folder. The lock names its process; it counts while that process answers on the socket, or is so young that it
  * may not do so yet. A process that was killed leaves a lock that counts for nothing.
@@ -14,9 +21,9 @@ export async function lockFolder(folder: string, takeOver: boolean): Promise<() 
     await writeFile(`${lock}.new`, String(process.pid), { mode: 0o600 })
     await rename(`${lock}.new`, lock)
   } else if (!(await taken(lock))) {
-    if ((await answers(socket)) || (await isStarting(lock))) throw new Error('another edge runs in this folder')
+    if ((await answers(socket)) || (await isStarting(lock))) throw new AnotherEdge()
     await rm(lock, { force: true })
-    if (!(await taken(lock))) throw new Error('another edge has just started in this folder')
+    if (!(await taken(lock))) throw new AnotherEdge()
   }
   return async () => {
     const holder = await readFile(lock, 'utf8').catch(() => '')

@@ -1,5 +1,6 @@
-import type { EdgeRole, EdgeSettings } from '../drivers/edge/edge-settings.ts'
+import { anotherEdgeRuns, type EdgeRole, type EdgeSettings } from '../drivers/edge/edge-settings.ts'
 import { EdgeProcess } from './edge-process.ts'
+import { AnotherEdge } from './folder-lock.ts'
 import { runSibling } from './sibling.ts'
 
 /** Entry of the edge: `main.ts <role> <settings as JSON>`. It lives apart from the control plane and outlives it. */
@@ -14,5 +15,5 @@ if (role === 'worker') runSibling()
 else
   new EdgeProcess(settings).start(role).catch((cause: unknown) => {
     console.error(new Date().toISOString(), 'the edge could not start:', cause instanceof Error ? cause.message : cause)
-    process.exit(1)
+    process.exit(cause instanceof AnotherEdge ? anotherEdgeRuns : 1)
   })

@@ -37,6 +37,9 @@ export const edgeFiles = (folder: string) => ({
   log: join(folder, 'edge.log'),
 })
 
+/** Exit code of an edge that found another one in its folder. */
+export const anotherEdgeRuns = 75
+
 /** How the process was started: on its own, taking over from a running one, or as a further worker of one. */
 export type EdgeRole = 'first' | 'successor' | 'worker'
 

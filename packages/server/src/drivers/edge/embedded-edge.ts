@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { type EdgeEvent, EdgeGone } from './calls.ts'
 import type { EdgeAddress, EdgeDriver, EdgeListening, RequestRecord, SwitchCounters } from './edge.ts'
 import { type EdgeLink, openEdgeLink } from './edge-link.ts'
-import { type EdgeSettings, edgeFiles } from './edge-settings.ts'
+import { anotherEdgeRuns, type EdgeSettings, edgeFiles } from './edge-settings.ts'
 import type { EdgeTable } from './edge-table.ts'
 import { spawnEdge } from './spawn-edge.ts'
 
@@ -175,7 +175,8 @@ export class EmbeddedEdge implements EdgeDriver {
       ended = error.message
     })
     child.once('exit', (code, signal) => {
-      ended ??= `it ended with ${signal ?? code}`
+      // Somebody else has just started one: that one will answer.
+      if (code !== anotherEdgeRuns) ended ??= `it ended with ${signal ?? code}`
     })
     return this.#untilOpen(() => ended)
   }
