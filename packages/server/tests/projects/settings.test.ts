@@ -129,10 +129,12 @@ describe('one setting each', () => {
     const set = (domain: unknown) => on('POST', '/webhook-domain', { domain })
     expect((await set('HOOKS.example.test')).body.data.config.webhookDomain).toBe('hooks.example.test')
     expect((await set(`${project.slug}.localhost`)).body.data.config.webhookDomain).toBe(`${project.slug}.localhost`)
-    for (const domain of ['other.example.test', 'not a host', 7, undefined]) {
+    for (const domain of ['other.example.test', 'hooks.localhost', 'not a host', 7, undefined]) {
       const { status, body } = await set(domain)
       expect([status, body.field]).toEqual([400, 'domain'])
     }
+    const renamed = await on('PATCH', '', { slug: `new-${project.slug}` })
+    expect(renamed.body.data.config.webhookDomain).toBe(`new-${project.slug}.localhost`)
     expect((await set(null)).body.data.config.webhookDomain).toBeNull()
   })
 

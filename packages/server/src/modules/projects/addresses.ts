@@ -21,6 +21,10 @@ export function instanceHostname(publicUrl: string): string | null {
   return hostname && !isAddress(hostname) ? hostname.toLowerCase() : null
 }
 
+/** True for the slug whose free host name would be the instance's own. */
+export const isInstanceSlug = (slug: string, { settings, publicUrl }: Pick<ProjectsDeps, 'settings' | 'publicUrl'>): boolean =>
+  freeHostname({ slug }, settings.baseDomain) === instanceHostname(publicUrl())
+
 export const isAddress = (hostname: string): boolean => isIP(hostname.replace(/^\[|\]$/g, '')) !== 0
 
 export type UrlSettings = { ports: { http: number; https: number | null } }

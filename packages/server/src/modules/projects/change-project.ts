@@ -3,7 +3,7 @@ import type { Bound } from '../../db/transaction.ts'
 import { isUniqueViolation } from '../../db/violations.ts'
 import { fail } from '../../failure.ts'
 import { nowOf, type ProjectsDeps } from './deps.ts'
-import { findProject, type ProjectChanges, updateProject } from './store.ts'
+import { findProject, type ProjectChanges, saveProject } from './store.ts'
 
 /** Signal of every change to a project, its domains included; `gone` when it was deleted. */
 export const projectsTopic = 'projects'
@@ -32,7 +32,7 @@ export async function changeProject(
       const changes = await decide(current, bound)
       if (!changes) return current
       bound.signal(projectsTopic, { projectId: id } satisfies ProjectSignal)
-      return updateProject(bound.db, id, { ...changes, updatedAt: nowOf(deps) })
+      return saveProject(bound.db, id, { ...changes, updatedAt: nowOf(deps) })
     })
   } catch (error) {
     if (isUniqueViolation(error)) fail('slug_taken', { field: 'slug', cause: error })

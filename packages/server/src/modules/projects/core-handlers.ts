@@ -1,16 +1,17 @@
-import { type contract, levelOfRole, reaches } from '@berth/contract'
+import { type contract, levelOfRole, type Project, reaches } from '@berth/contract'
 import type { ProjectRow } from '../../db/tables/projects.ts'
 import { fail, refuse } from '../../failure.ts'
 import type { Caller, Handlers, RequestContext } from '../../http/handler.ts'
 import { freeHostname } from './addresses.ts'
 import { changeProject } from './change-project.ts'
-import { createProject, updateProject } from './create-project.ts'
+import { createProject } from './create-project.ts'
 import type { Deletion } from './deletion.ts'
 import type { ProjectsDeps } from './deps.ts'
 import { refuseUnstorable } from './fields.ts'
 import { disableProject, enableProject } from './power.ts'
 import { showInfo, showProject, showProjects, showRoutes } from './records.ts'
 import { domainsOf, findProject, listProjects, type ProjectChanges } from './store.ts'
+import { updateProject } from './update-project.ts'
 
 type Rows = Handlers<typeof contract.projects>
 export type CoreHandlers = Pick<
@@ -57,7 +58,8 @@ export function coreHandlers(deps: ProjectsDeps, deletion: Deletion): CoreHandle
     home: async (_, { caller }) => {
       const cloud = await deps.neighbours.cloud?.list(caller)
       const { linked = false, reachable = false, projects = [] } = cloud ?? {}
-      return { data: [...(await allProjects(caller, deps)), ...projects], cloud: { linked, reachable } }
+      const data = [...(await allProjects(caller, deps)), ...projects].sort(newestFirst)
+      return { data, cloud: { linked, reachable } }
     },
     ensure: async ({ body: { projectId, ...body } }, context) => {
       if (projectId !== undefined) {
@@ -122,8 +124,10 @@ async function writableProject(projectId: string, caller: Caller, deps: Projects
   return project
 }
 
+const newestFirst = (left: Project, right: Project) => Date.parse(right.createdAt) - Date.parse(left.createdAt)
+
 async function allProjects(caller: Caller, deps: ProjectsDeps) {
-  const found: Awaited<ReturnType<typeof showProjects>> = []
+  const found: Project[] = []
   let cursor: string | null | undefined
   do {
     const query = { limit: 500, onlyIds: caller.projectIds, ...(cursor ? { cursor } : {}) }

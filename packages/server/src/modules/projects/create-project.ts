@@ -1,18 +1,18 @@
-import type { CreateProject, UpdateProject } from '@berth/contract'
+import type { CreateProject } from '@berth/contract'
 import { newId } from '../../db/ids.ts'
+import type { Db } from '../../db/schema.ts'
 import type { ProjectRow } from '../../db/tables/projects.ts'
-import type { Bound } from '../../db/transaction.ts'
 import { fail } from '../../failure.ts'
 import type { Caller } from '../../http/handler.ts'
-import { freeHostname, instanceHostname } from './addresses.ts'
-import { changeProject, type ProjectSignal, projectsTopic } from './change-project.ts'
+import { isInstanceSlug } from './addresses.ts'
+import { type ProjectSignal, projectsTopic } from './change-project.ts'
 import { checkConfig } from './config-rules.ts'
 import { nowOf, type ProjectsDeps } from './deps.ts'
-import { configColumns, defaults, nameColumns, refuseUnstorable } from './fields.ts'
+import { configColumns, defaults, refuseUnstorable } from './fields.ts'
 import { chanceSlug, likelySlugs, slugFrom } from './slug.ts'
 import { checkSource, sourceColumns } from './source.ts'
 import { insertEnvironment, insertProject, type NewProject, takenSlugs } from './store.ts'
-import { claimUpload, releaseUpload } from './upload-claim.ts'
+import { claimUpload } from './upload-claim.ts'
 
 /** Records a project with its production environment; nothing is deployed. */
 export async function createProject(body: CreateProject, caller: Caller, deps: ProjectsDeps): Promise<ProjectRow> {
@@ -20,38 +20,20 @@ export async function createProject(body: CreateProject, caller: Caller, deps: P
   refuseUnstorable(body)
   checkConfig(body)
   const { organizationId } = caller
-  const source = sourceColumns(await checkSource(body, organizationId, deps), null)
+  const source = sourceColumns(await checkSource(body, organizationId, deps), null, deps.settings.github.webUrl)
   const row: NewProject = {
     ...emptyProject(organizationId, nowOf(deps)),
     ...configColumns(body),
     ...source,
     name: body.name.trim(),
   }
-  if (body.slug) refuseReservedSlug(body.slug, deps)
+  if (body.slug) refuseInstanceSlug(body.slug, deps)
   return deps.database.transaction(async (bound) => {
     if (row.uploadSessionId) await claimUpload(bound, row.uploadSessionId, organizationId, row.createdAt)
-    const project = body.slug ? await insertAs(body.slug, row, bound) : await insertUnderFreeSlug(row, bound, deps)
+    const project = body.slug ? await insertAs(body.slug, row, bound.db) : await insertUnderFreeSlug(row, bound.db, deps)
     await insertEnvironment(bound.db, productionOf(project))
     bound.signal(projectsTopic, { projectId: project.id } satisfies ProjectSignal)
     return project
-  })
-}
-
-/** Every create field, each left as it is when not named. A new name keeps the slug, and so the URL. */
-export async function updateProject(project: ProjectRow, body: UpdateProject, deps: ProjectsDeps): Promise<ProjectRow> {
-  refuseUnstorable(body)
-  checkConfig(body, JSON.parse(project.services))
-  if (body.slug && body.slug !== project.slug) refuseReservedSlug(body.slug, deps)
-  const { organizationId } = project
-  const source = await checkSource(body, organizationId, deps)
-  return changeProject(project, deps, async (current, bound) => {
-    const changes = { ...nameColumns(body), ...configColumns(body), ...sourceColumns(source, current) }
-    const { uploadSessionId } = changes
-    if (uploadSessionId && uploadSessionId !== current.uploadSessionId)
-      await claimUpload(bound, uploadSessionId, organizationId, nowOf(deps))
-    if (uploadSessionId !== undefined && current.uploadSessionId && uploadSessionId !== current.uploadSessionId)
-      await releaseUpload(bound, current.uploadSessionId, current.id, nowOf(deps))
-    return Object.keys(changes).length > 0 ? changes : null
   })
 }
 
@@ -83,25 +65,22 @@ const productionOf = ({ id, createdAt }: ProjectRow) => ({
   createdAt,
 })
 
-async function insertAs(slug: string, row: NewProject, { db }: Bound): Promise<ProjectRow> {
+async function insertAs(slug: string, row: NewProject, db: Db): Promise<ProjectRow> {
   return (await insertProject(db, { ...row, slug })) ?? fail('slug_taken', { field: 'slug' })
 }
 
 /** The unique slug decides between two of one name made at once: the one that comes second takes another. */
-async function insertUnderFreeSlug(row: NewProject, { db }: Bound, deps: ProjectsDeps): Promise<ProjectRow> {
+async function insertUnderFreeSlug(row: NewProject, db: Db, deps: ProjectsDeps): Promise<ProjectRow> {
   const base = slugFrom(row.name) ?? 'project'
-  const likely = likelySlugs(base).filter((slug) => !isReserved(slug, deps))
+  const likely = likelySlugs(base).filter((slug) => !isInstanceSlug(slug, deps))
   const taken = await takenSlugs(db, likely)
   for (const slug of likely.filter((slug) => !taken.has(slug))) {
     const project = await insertProject(db, { ...row, slug })
     if (project) return project
   }
-  return insertAs(chanceSlug(base), row, { db } as Bound)
+  return insertAs(chanceSlug(base), row, db)
 }
 
-const isReserved = (slug: string, { settings, publicUrl }: ProjectsDeps): boolean =>
-  freeHostname({ slug }, settings.baseDomain) === instanceHostname(publicUrl())
-
-function refuseReservedSlug(slug: string, deps: ProjectsDeps): void {
-  if (isReserved(slug, deps)) fail('slug_taken', { field: 'slug', words: 'This slug is the name of the instance itself' })
+export function refuseInstanceSlug(slug: string, deps: ProjectsDeps): void {
+  if (isInstanceSlug(slug, deps)) fail('slug_taken', { field: 'slug', words: 'This slug is the name of the instance itself' })
 }

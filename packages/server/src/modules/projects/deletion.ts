@@ -6,14 +6,14 @@ import { lockProject, type ProjectSignal, projectsTopic } from './change-project
 import { nowOf, type ProjectsDeps } from './deps.ts'
 import { ownItems } from './own-items.ts'
 import type { DeletionWishes, WorkUnderWay } from './project-part.ts'
-import { deleteProject, findAnyProject, findProject, updateProject } from './store.ts'
+import { deleteProject, findAnyProject, findProject, saveProject } from './store.ts'
 import { releaseUpload } from './upload-claim.ts'
 
 interface RemovalPayload extends DeletionWishes {
   projectId: string
 }
 
-/** Committed with the mark `deletingSince`: whatever happens to this process, the removal goes on. */
+/** Committed with the mark `deletingSince`: whatever happens to this process or this request, the removal goes on. */
 const removal: JobKind<RemovalPayload> = { kind: 'projects.remove' }
 const uniqueKey = (projectId: string) => `${removal.kind}:${projectId}`
 const netAfterMs = 60_000
@@ -45,7 +45,6 @@ export function createDeletion(deps: ProjectsDeps): Deletion {
         await removeOnce(project, wishes)
         return items
       } catch (error) {
-        await hurryJob(project.id, wishes, deps)
         return fail('unavailable', { words: 'Not everything could be removed yet: Berth goes on trying', cause: error })
       }
     },
@@ -63,7 +62,7 @@ async function mark(project: ProjectRow, wishes: DeletionWishes & { force: boole
     const work = force ? [] : await workOn(project.id, bound.db, deps)
     if (work.length > 0) fail('work_in_progress', { words: `Under way on this project: ${work.map(inWords).join(', ')}` })
     const now = nowOf(deps)
-    await updateProject(bound.db, project.id, { deletingSince: now, updatedAt: now })
+    await saveProject(bound.db, project.id, { deletingSince: now, updatedAt: now })
     const payload = { projectId: project.id, deleteVolumes }
     await bound.enqueue(removal, payload, { uniqueKey: uniqueKey(project.id), runAt: new Date(now + netAfterMs) })
     bound.signal(projectsTopic, { projectId: project.id } satisfies ProjectSignal)
@@ -95,13 +94,6 @@ const removalJob = (deps: ProjectsDeps, removeOnce: (project: ProjectRow, wishes
       if (project) await removeOnce(project, { deleteVolumes })
     },
   })
-
-async function hurryJob(projectId: string, { deleteVolumes }: DeletionWishes, { database }: ProjectsDeps): Promise<void> {
-  await database.transaction(async ({ cancelJob, enqueue }) => {
-    await cancelJob({ uniqueKey: uniqueKey(projectId) })
-    await enqueue(removal, { projectId, deleteVolumes }, { uniqueKey: uniqueKey(projectId) })
-  })
-}
 
 async function itemsOf(project: ProjectRow, wishes: DeletionWishes, deps: ProjectsDeps): Promise<DeletionItem[]> {
   const ofParts = await Promise.all((deps.neighbours.parts ?? []).map((part) => part.previewDeletion(project, wishes)))

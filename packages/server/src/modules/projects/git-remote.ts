@@ -26,11 +26,13 @@ export function repoint(url: string, { owner, repo }: RepositoryName): string | 
   return `${url.slice(0, at)}${owner}/${repo}${/\.git\/?$/.test(url) ? '.git' : ''}`
 }
 
-/** The provider that a URL's host is known to be; any other host is plain `git`. */
-export function providerOf(url: string): 'github' | 'gitlab' | 'git' {
-  const host = /^(?:[a-z]+:\/\/)?(?:[^@/]*@)?([^:/]+)/i.exec(url)?.[1]?.toLowerCase()
-  return host === 'github.com' ? 'github' : host === 'gitlab.com' ? 'gitlab' : 'git'
+/** The provider that a remote's host is known to be, `githubUrl` being where GitHub is for this instance; any other host is plain `git`. */
+export function providerOf(url: string, githubUrl: string): 'github' | 'gitlab' | 'git' {
+  const host = hostOf(url)
+  return host === hostOf(githubUrl) ? 'github' : host === 'gitlab.com' ? 'gitlab' : 'git'
 }
+
+const hostOf = (url: string): string | undefined => /^(?:[a-z]+:\/\/)?(?:[^@/]*@)?([^:/]+)/i.exec(url)?.[1]?.toLowerCase()
 
 /** Without slashes at its ends; of a URL or of git's short form `user@host:path`. */
 function pathOf(url: string): string {

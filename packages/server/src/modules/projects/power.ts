@@ -46,10 +46,18 @@ export const powerJob = (deps: ProjectsDeps) =>
   job<PowerPayload, unknown>(settlePower.kind, {
     deadlineMs: 10 * 60_000,
     async run({ projectId }) {
-      const project = await findAnyProject(deps.database.db, projectId)
-      if (!project || project.deletingSince !== null) return
       const { runtime } = deps.neighbours
-      await (project.enabled ? runtime?.bringOnline(projectId) : runtime?.takeOffline(projectId))
+      const recorded = () => findAnyProject(deps.database.db, projectId)
+      // What is recorded may change while it is being done.
+      for (
+        let project = await recorded(), done: 0 | 1 | undefined;
+        project && project.enabled !== done;
+        project = await recorded()
+      ) {
+        if (project.deletingSince !== null) return
+        await (project.enabled ? runtime?.bringOnline(projectId) : runtime?.takeOffline(projectId))
+        done = project.enabled
+      }
     },
   })
 
@@ -60,14 +68,14 @@ function record(project: ProjectRow, enabled: boolean, deps: ProjectsDeps): Prom
   })
 }
 
-/** Takes the net away, unless somebody has recorded the opposite meanwhile: then it is due at once. */
+/** Takes the net away, unless somebody has recorded the opposite meanwhile: then it is needed more than ever. */
 async function settled(projectId: string, enabled: boolean, deps: ProjectsDeps): Promise<void> {
   if (!deps.neighbours.runtime) return
   await deps.database.transaction(async (bound) => {
     await lockProject(bound, projectId)
-    await bound.cancelJob({ uniqueKey: uniqueKey(projectId) })
     const current = await findAnyProject(bound.db, projectId)
     if (current && (current.enabled === 1) !== enabled) await spreadNet(projectId, bound, deps.clock.now())
+    else await bound.cancelJob({ uniqueKey: uniqueKey(projectId) })
   })
 }
 

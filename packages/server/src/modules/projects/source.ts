@@ -86,8 +86,8 @@ function checkedRemote(gitUrl: string, { settings }: ProjectsDeps): string {
 }
 
 /** The columns of the source fields that are named, which have been checked. */
-export function sourceColumns(fields: SourceFields, current: SourceRow | null): ProjectChanges {
-  const provider = chosenProvider(fields, current)
+export function sourceColumns(fields: SourceFields, current: SourceRow | null, githubUrl: string): ProjectChanges {
+  const provider = chosenProvider(fields, current, githubUrl)
   const columns: ProjectChanges = provider === undefined ? {} : { gitProvider: provider }
   for (const field of ['gitBranch', 'localPath', 'uploadSessionId', 'serverId'] as const)
     if (fields[field] !== undefined) columns[field] = fields[field]
@@ -95,14 +95,14 @@ export function sourceColumns(fields: SourceFields, current: SourceRow | null): 
 }
 
 /** Naming a field of one kind of source chooses that kind. */
-function chosenProvider(fields: SourceFields, current: SourceRow | null): string | null | undefined {
+function chosenProvider(fields: SourceFields, current: SourceRow | null, githubUrl: string): string | null | undefined {
   if (fields.gitProvider !== undefined) return fields.gitProvider
   const git = fields.gitUrl || fields.gitOwner || fields.gitRepo
   const named = [git && 'git', fields.localPath && 'local', fields.uploadSessionId && 'upload'].filter(Boolean)
   if (named.length > 1) refuse('gitProvider', `is required to choose between ${named.join(' and ')}`)
   if (fields.uploadSessionId) return 'upload'
   if (fields.localPath) return 'local'
-  if (fields.gitUrl) return providerOf(fields.gitUrl)
+  if (fields.gitUrl) return providerOf(fields.gitUrl, githubUrl)
   if (!git) return undefined
   const known = current?.gitProvider
   return known && known !== 'local' && known !== 'upload' ? known : 'github'

@@ -62,7 +62,7 @@ export async function insertProject(db: Db, row: NewProject): Promise<ProjectRow
     .executeTakeFirst()
 }
 
-export const updateProject = (db: Db, id: string, changes: ProjectChanges): Promise<ProjectRow> =>
+export const saveProject = (db: Db, id: string, changes: ProjectChanges): Promise<ProjectRow> =>
   db.updateTable('projects').set(changes).where('id', '=', id).returningAll().executeTakeFirstOrThrow()
 
 /** What belongs to it goes by the foreign keys; grants have none, since access lies below. */
@@ -152,12 +152,18 @@ export async function domainsOf(db: Db, projectIds: readonly string[]): Promise<
   const rows = await db
     .selectFrom('domains')
     .selectAll()
-    .where('projectId', 'in', projectIds)
+    .where('projectId', 'in', filledUp(projectIds))
     .orderBy('projectId')
     .orderBy('createdAt')
     .orderBy('id')
     .execute()
   return Map.groupBy(rows, ({ projectId }) => projectId)
+}
+
+/** To a power of two, with the last one again: a statement is prepared by its text, and pages have any length. */
+function filledUp(ids: readonly string[]): string[] {
+  const length = 2 ** Math.ceil(Math.log2(ids.length))
+  return Array.from({ length }, (_, at) => ids[Math.min(at, ids.length - 1)] as string)
 }
 
 export const findDomain = (db: Db, hostname: string): Promise<DomainRow | undefined> =>

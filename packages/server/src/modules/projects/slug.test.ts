@@ -1,0 +1,30 @@
+import { Slug } from '@berth/contract'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { chanceSlug, likelySlugs, slugFrom } from './slug.ts'
+
+const form = new RegExp((Slug as unknown as { pattern: string }).pattern)
+
+describe('a slug made from a name', () => {
+  test.each([
+    ['My Shop', 'my-shop'],
+    ['  --Wild__Name!!  ', 'wild-name'],
+    ['Crème Brûlée', 'creme-brulee'],
+    ['ﬁve № 5', 'five-no-5'],
+    ['日本', null],
+    ['!!!', null],
+  ])('%j becomes %j', (name, slug) => expect(slugFrom(name)).toBe(slug))
+
+  test('is always one that the contract takes, also with what makes it unique', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (name) => {
+        const slug = slugFrom(name)
+        if (slug === null) return
+        for (const made of [...likelySlugs(slug), chanceSlug(slug)]) {
+          expect(made).toMatch(form)
+          expect(made.length).toBeLessThanOrEqual(63)
+        }
+      }),
+    )
+  })
+})
