@@ -68,7 +68,7 @@ export async function detectFolder(folder: string, options: DetectOptions = {}):
 
 function appFolder(root: Folder, rootDirectory: string): Folder {
   const path = posix.normalize(rootDirectory || '.').replace(/\/$/, '')
-  if (path.startsWith('/') || path === '..' || path.startsWith('../'))
+  if (rootDirectory.startsWith('/') || path === '..' || path.startsWith('../'))
     throw new RootDirectoryError(`"${rootDirectory}" leads out of the project`)
   const folder = root.at(path)
   if (folder.path !== '' && !root.hasFolder(folder.path))

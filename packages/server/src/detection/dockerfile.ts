@@ -48,11 +48,10 @@ function* instructions(text: string): Generator<{ instruction: string; rest: str
     if (space < 0) continue
     const instruction = whole.slice(0, space).toUpperCase()
     const end = ['RUN', 'COPY', 'ADD'].includes(instruction) ? /<<-?["']?(\w+)/.exec(whole)?.[1] : undefined
-    if (end !== undefined) {
-      const last = lines.findIndex((line, index) => index > at && line.trim() === end)
-      if (last >= 0) at = last
-    }
     yield { instruction, rest: whole.slice(space).trim() }
+    if (end === undefined) continue
+    do at++
+    while (at < lines.length && lines[at]!.trim() !== end)
   }
 }
 

@@ -1,0 +1,239 @@
+import { once } from 'node:events'
+import { mkdir, symlink, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { detectFolder } from './detect-folder.ts'
+import { temporaryFolder } from './temporary-folder.ts'
+
+const secret = 'canary-4711'
+const manifest = { name: secret, scripts: { start: `node ${secret}.js` }, dependencies: { express: '4' } }
+
+describe('nothing outside the folder is read', () => {
+  test('a link to a file outside is not followed, and named', async () => {
+    const outside = await temporaryFolder({ 'package.json': manifest })
+    const folder = await temporaryFolder({ 'index.html': '' })
+    await symlink(join(outside, 'package.json'), join(folder, 'package.json'))
+    const detection = await detectFolder(folder)
+    expect(detection.framework).toBe('static')
+    expect(detection.warnings).toEqual(['package.json is a link that leads out of the folder; it is not followed'])
+    expect(JSON.stringify(detection)).not.toContain(secret)
+  })
+
+  test('nor is a link to a folder, wherever it leads', async () => {
+    const outside = await temporaryFolder({ 'web/package.json': manifest })
+    const folder = await temporaryFolder({
+      'package.json': { workspaces: ['apps/*', '../*', 'apps/../../*'] },
+      'real/package.json': manifest,
+    })
+    await mkdir(join(folder, 'apps'))
+    await symlink(join(outside, 'web'), join(folder, 'apps/web'))
+    await symlink('../real', join(folder, 'apps/inner'))
+    await symlink('.', join(folder, 'apps/loop'))
+    expect((await detectFolder(folder)).apps).toEqual([])
+  })
+
+  test('a link to a file of the same project is that file', async () => {
+    const folder = await temporaryFolder({ 'config/package.json': { name: 'inner', dependencies: { next: '15' } } })
+    await symlink('config/package.json', join(folder, 'package.json'))
+    expect(await detectFolder(folder)).toMatchObject({ name: 'inner', framework: 'nextjs' })
+  })
+
+  test('links to nothing, to themselves and in a circle say nothing', async () => {
+    const folder = await temporaryFolder({ 'index.html': '' })
+    await symlink('gone', join(folder, 'package.json'))
+    await symlink('Gemfile', join(folder, 'Gemfile'))
+    await symlink('b', join(folder, 'a'))
+    await symlink('a', join(folder, 'b'))
+    expect(await detectFolder(folder)).toMatchObject({ framework: 'static', warnings: [] })
+  })
+
+  test('files named in files stay inside', async () => {
+    const outside = await temporaryFolder({ 'secret.txt': `${secret}==1\n` })
+    const folder = await temporaryFolder({
+      'requirements.txt': `-r ../${outside.split('/').at(-1)}/secret.txt\n-r /etc/passwd\n-r ${outside}/secret.txt\nflask\n`,
+      'package.json': { main: `../${outside.split('/').at(-1)}/secret.txt`, scripts: { build: 'x' } },
+      'app.py': 'app = Flask(__name__)\n',
+    })
+    expect(JSON.stringify(await detectFolder(folder))).not.toContain(secret)
+  })
+
+  test('an output directory that leads out is left out', async () => {
+    for (const outDir of ['../../etc', '/etc', '..', 'a/../../b', 'a\\\\b']) {
+      const folder = await temporaryFolder({
+        'package.json': { devDependencies: { vite: '6' } },
+        'index.html': '',
+        'vite.config.js': `export default { build: { outDir: '${outDir}' } }`,
+      })
+      const { outputDirectory, warnings } = await detectFolder(folder)
+      expect([outputDirectory, warnings.at(-1)]).toEqual([null, 'the output directory leads out of the folder; it is left out'])
+    }
+  })
+})
+
+describe('a broken file is a warning that names it', () => {
+  test.each([
+    ['package.json', '{ "name": ', 'JSON'],
+    ['package.json', '\u0000\u0001', 'JSON'],
+    ['package.json', `{"a":${'['.repeat(100_000)}`, 'JSON'],
+    ['deno.json', '{ tasks }', 'JSON'],
+    ['composer.json', 'nope', 'JSON'],
+    ['global.json', '{', 'JSON'],
+    ['pyproject.toml', '[project\nname=', 'TOML'],
+    ['Pipfile', '= =', 'TOML'],
+    ['Cargo.toml', '[[[', 'TOML'],
+    ['rust-toolchain.toml', 'channel', 'TOML'],
+    ['pom.xml', '<project><a></project>', 'XML'],
+    ['pom.xml', 'not xml at all <', 'XML'],
+    ['app.csproj', '<Project', 'XML'],
+  ])('%s with %j', async (name, text, language) => {
+    const { warnings } = await detectFolder(await temporaryFolder({ [name]: text, 'index.html': '' }))
+    expect(warnings).toContain(`${name} is not valid ${language}; it is left out`)
+  })
+
+  test('a file over 1 MiB is left out', async () => {
+    const folder = await temporaryFolder({
+      'package.json': JSON.stringify({ name: 'x', pad: 'x'.repeat(1024 ** 2) }),
+      'index.html': '',
+    })
+    expect(await detectFolder(folder)).toMatchObject({
+      framework: 'static',
+      warnings: ['package.json is larger than 1 MiB; it is left out'],
+    })
+  })
+
+  test('a socket by the name of a manifest is not opened', async () => {
+    const folder = await temporaryFolder({ 'index.html': '' })
+    const server = createServer().listen(join(folder, 'package.json'))
+    await once(server, 'listening')
+    const detection = await detectFolder(folder)
+    server.close()
+    expect(detection).toMatchObject({ framework: 'static', warnings: [] })
+  })
+
+  test('a byte order mark and comments do not break JSON', async () => {
+    const folder = await temporaryFolder({
+      'package.json': '\uFEFF{ // the app\n "dependencies": { "next": "15", }, /* end */ }',
+    })
+    expect(await detectFolder(folder)).toMatchObject({ framework: 'nextjs' })
+  })
+
+  test('a Compose file that is broken or hostile is refused in words', async () => {
+    const detect = async (text: string) => detectFolder(await temporaryFolder({ 'compose.yaml': text }))
+    expect(await detect('services: [')).toMatchObject({
+      framework: 'compose',
+      type: 'services',
+      services: [],
+      warnings: [expect.stringMatching(/^refused: compose.yaml: the file is not valid YAML/)],
+    })
+    const bomb = `a: &a [x,x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]\nservices: {}`
+    expect((await detect(bomb)).warnings[0]).toMatch(/^refused: compose.yaml: the file cannot be read/)
+  })
+
+  test('a bind that leaves the project by a link is refused', async () => {
+    const folder = await temporaryFolder({ 'compose.yaml': 'services: { a: { image: x, volumes: ["./data:/data"] } }' })
+    await symlink('/etc', join(folder, 'data'))
+    expect((await detectFolder(folder)).warnings).toContain(
+      'refused: compose.yaml: services.a.volumes: "data" is a link that leads outside the project',
+    )
+  })
+})
+
+describe('words of a file are never more than words', () => {
+  test('names are quoted in commands and cut to what a project takes', async () => {
+    const folder = await temporaryFolder({
+      'go.mod': `module x/${'n'.repeat(300)}\n`,
+      'cmd/a b; $(touch x)/main.go': 'package main\n',
+    })
+    const detection = await detectFolder(folder)
+    expect(detection.buildCommand).toBe("go build -o bin/app './cmd/a b; $(touch x)'")
+    expect(detection.name).toHaveLength(100)
+    const quote = await temporaryFolder({ "it's.csproj": '<Project Sdk="Microsoft.NET.Sdk.Web"></Project>' })
+    expect((await detectFolder(quote)).installCommand).toBe(`dotnet restore 'it'\\''s.csproj'`)
+  })
+
+  test('a command of more than 500 characters is left out', async () => {
+    const folder = await temporaryFolder({ 'requirements.txt': '', 'main.py': '', Procfile: `web: python ${'x'.repeat(600)}\n` })
+    const { startCommand, warnings } = await detectFolder(folder)
+    expect([startCommand, warnings.at(-1)]).toEqual([
+      null,
+      'the start command is longer than 500 characters or holds control characters; it is left out',
+    ])
+  })
+
+  test('names of the prototype are names', async () => {
+    const folder = await temporaryFolder({
+      'package.json':
+        '{ "name": "x", "__proto__": { "scripts": { "start": "evil" } }, "scripts": { "__proto__": "x", "constructor": "y" }, "dependencies": { "__proto__": "1", "toString": "2" } }',
+      'index.js': '',
+    })
+    expect(await detectFolder(folder)).toMatchObject({ framework: 'node', startCommand: 'node index.js' })
+  })
+
+  test('any JSON in any manifest is survived', async () => {
+    const keys = [
+      'name',
+      'scripts',
+      'dependencies',
+      'devDependencies',
+      'engines',
+      'workspaces',
+      'packageManager',
+      'main',
+      'tasks',
+      'imports',
+      'require',
+      'projects',
+      'start',
+      'build',
+      'next',
+      'vite',
+      '__proto__',
+    ]
+    const value = fc.object({
+      key: fc.constantFrom(...keys),
+      maxDepth: 3,
+      maxKeys: 6,
+      values: [fc.string(), fc.integer(), fc.boolean(), fc.constant(null)],
+    })
+    const files = fc.dictionary(
+      fc.constantFrom('package.json', 'deno.json', 'composer.json', 'angular.json', 'lerna.json', 'nx.json', 'global.json'),
+      value,
+      { minKeys: 1, maxKeys: 3 },
+    )
+    await fc.assert(
+      fc.asyncProperty(files, async (contents) => {
+        const folder = await temporaryFolder(contents)
+        await writeFile(join(folder, 'index.js'), '')
+        expect((await detectFolder(folder)).type).toBeTypeOf('string')
+      }),
+      { numRuns: 60 },
+    )
+  })
+})
+
+describe('a folder without end has an end', () => {
+  test('only so many files are looked at, those near the root first', async () => {
+    const files = Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`a/b/c/${index}.txt`, '']))
+    const folder = await temporaryFolder({ ...files, 'z/package.json': '{}', 'package.json': { dependencies: { next: '15' } } })
+    const detection = await detectFolder(folder, { maxFiles: 50 })
+    expect(detection).toMatchObject({ framework: 'nextjs' })
+    expect(detection.warnings).toContain('only the first 50 files were looked at')
+    expect((await detectFolder(folder, { maxFiles: 1000 })).warnings).not.toContain('only the first 1000 files were looked at')
+  })
+
+  test('globs of stars match in bounded time', async () => {
+    const files = Object.fromEntries(
+      Array.from({ length: 60 }, (_, index) => [
+        `p/${index % 5}/${index % 3}/${index}/package.json`,
+        { scripts: { start: 'node .' } },
+      ]),
+    )
+    const folder = await temporaryFolder({
+      'package.json': { workspaces: Array.from({ length: 40 }, () => '**/*/**/*/**/*/**') },
+      ...files,
+    })
+    expect((await detectFolder(folder)).apps.length).toBeGreaterThan(0)
+  })
+})

@@ -1,0 +1,85 @@
+import { mkdir, symlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { detectFolder, RootDirectoryError } from './detect-folder.ts'
+import { temporaryFolder } from './temporary-folder.ts'
+
+const workspace = {
+  'package.json': { private: true, workspaces: ['apps/*'], packageManager: 'pnpm@9.0.0', engines: { node: '>=22' } },
+  'pnpm-lock.yaml': '',
+  '.tool-versions': 'nodejs 24.1.0\n',
+  'apps/web/package.json': { name: '@acme/web', scripts: { build: 'vite build' }, devDependencies: { vite: '6' } },
+  'apps/web/index.html': '',
+  'apps/api/package.json': {
+    name: '@acme/api',
+    engines: { node: '>=20' },
+    scripts: { start: 'node .' },
+    dependencies: { fastify: '5' },
+  },
+}
+
+test("an app of a workspace is built with the workspace's package manager and versions", async () => {
+  const detection = await detectFolder(await temporaryFolder(workspace), { rootDirectory: 'apps/web' })
+  expect(detection).toMatchObject({
+    name: 'web',
+    framework: 'vite',
+    packageManager: 'pnpm',
+    installCommand: 'pnpm install --frozen-lockfile',
+    outputDirectory: 'dist',
+    runtimeVersion: { node: '24.1.0' },
+    apps: [],
+    warnings: [],
+  })
+  expect(detection.evidence.map((one) => one.file)).toEqual([
+    'apps/web/package.json',
+    'apps/web/index.html',
+    'package.json',
+    'pnpm-lock.yaml',
+    'apps/web/package.json',
+    '.tool-versions',
+  ])
+})
+
+test('the version that is nearest to the app counts', async () => {
+  const { '.tool-versions': _, ...files } = workspace
+  const folder = await temporaryFolder(files)
+  expect((await detectFolder(folder, { rootDirectory: './apps/api/' })).runtimeVersion).toEqual({ node: '>=20' })
+  expect((await detectFolder(folder, { rootDirectory: 'apps/web' })).runtimeVersion).toEqual({ node: '>=22' })
+})
+
+test.each(['..', '../x', 'apps/../../x', '/etc', '/'])('%s leads out of the project', async (rootDirectory) => {
+  await expect(detectFolder(await temporaryFolder(workspace), { rootDirectory })).rejects.toThrow(RootDirectoryError)
+})
+
+test.each(['gone', 'package.json', 'apps/web/index.html', 'out', 'node_modules'])(
+  '%s is no folder of the project',
+  async (rootDirectory) => {
+    const folder = await temporaryFolder(workspace)
+    const other = await temporaryFolder(workspace)
+    await symlink(other, join(folder, 'out'))
+    await mkdir(join(folder, 'node_modules'))
+    await expect(detectFolder(folder, { rootDirectory })).rejects.toThrow(RootDirectoryError)
+  },
+)
+
+test.each(['', '.', './'])('"%s" is the project itself', async (rootDirectory) => {
+  expect((await detectFolder(await temporaryFolder(workspace), { rootDirectory })).framework).toBe('workspaces')
+})
+
+test('a folder that is not there is an error', async () => {
+  await expect(detectFolder(join(await temporaryFolder(), 'gone'))).rejects.toThrow('ENOENT')
+  await expect(detectFolder(join(await temporaryFolder({ file: 'x' }), 'file'))).rejects.toThrow('ENOTDIR')
+})
+
+test('a runtime that cannot use a Dockerfile can leave it out', async () => {
+  const folder = await temporaryFolder({ Dockerfile: 'FROM x\nEXPOSE 80\n', 'package.json': { scripts: { start: 'node a.js' } } })
+  expect((await detectFolder(folder)).framework).toBe('dockerfile')
+  expect(await detectFolder(folder, { without: ['dockerfile', 'compose'] })).toMatchObject({
+    framework: 'node',
+    startCommand: 'npm run start',
+  })
+})
+
+test('an abort ends it', async () => {
+  await expect(detectFolder(await temporaryFolder(workspace), { abort: AbortSignal.abort() })).rejects.toThrow(/abort/i)
+})
