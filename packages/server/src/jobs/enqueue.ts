@@ -65,7 +65,7 @@ function newRow(id: string, now: Date, kind: string, payload: unknown, options: 
   return {
     id,
     kind,
-    payload: JSON.stringify(payload),
+    payload: JSON.stringify(payload ?? null),
     status: 'queued' as const,
     priority: options.priority ?? 0,
     sequence: nextSequence(now),

@@ -39,7 +39,7 @@ export async function fireSchedules<Deps>(
     if (!row) return undefined
     if (row.nextRunAt > now.getTime()) return new Date(row.nextRunAt)
     const declared = jobs.get(row.kind) as Job<unknown, Deps>
-    await database.transaction((bound) => fire(bound, row, declared, now, log))
+    await database.transaction((bound) => fire(bound, row, declared, { now, log }))
   }
 }
 
@@ -47,7 +47,12 @@ function earliest({ db }: Database, kinds: readonly string[]): Promise<ScheduleR
   return db.selectFrom('schedules').selectAll().where('kind', 'in', kinds).orderBy('nextRunAt').limit(1).executeTakeFirst()
 }
 
-async function fire(bound: Bound, row: ScheduleRow, declared: Job<unknown, never>, now: Date, log: Log): Promise<void> {
+async function fire(
+  bound: Bound,
+  row: ScheduleRow,
+  declared: Job<unknown, never>,
+  { now, log }: { now: Date; log: Log },
+): Promise<void> {
   const { next, isUsable } = nextTime(row, now)
   if (!(await moveOn(bound, row, next))) return
   if (!isUsable) return log.error({ schedule: row.key, kind: row.kind }, 'a schedule cannot be understood and is passed over')

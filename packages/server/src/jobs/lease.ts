@@ -2,6 +2,7 @@ import { type RawBuilder, type Selectable, sql } from 'kysely'
 import type { Millis } from '../db/columns.ts'
 import { databaseNow } from '../db/now.ts'
 import type { Database } from '../db/open.ts'
+import type { Db } from '../db/schema.ts'
 import type { JobsTable } from '../db/tables/jobs.ts'
 import { isUniqueViolation } from '../db/violations.ts'
 
@@ -10,48 +11,47 @@ export type LeasedRow = JobRow & { leaseToken: string }
 
 export const diedMessage = 'the process that ran it ended before the job did'
 
+interface Claim {
+  kinds: readonly string[]
+  now: Date
+  token: string
+  leaseMs: number
+}
+
 /** The most urgent job that is due, now leased under `token`; undefined when there is none. */
-export async function claimNext(
-  { db, kind }: Database,
-  want: { kinds: readonly string[]; now: Date; token: string; leaseMs: number },
-): Promise<LeasedRow | undefined> {
-  const next = db
-    .selectFrom('jobs as next')
-    .select('next.id')
-    .where('next.status', '=', 'queued')
-    .where('next.kind', 'in', want.kinds)
-    .where('next.runAt', '<=', want.now.getTime())
-    .where(({ or, eb, not, exists, selectFrom }) =>
-      or([
-        eb('next.groupKey', 'is', null),
-        not(
-          exists(
-            selectFrom('jobs as other')
-              .select('other.id')
-              .whereRef('other.groupKey', '=', 'next.groupKey')
-              .where('other.status', '=', 'running'),
-          ),
-        ),
-      ]),
-    )
-    .orderBy('next.priority', 'desc')
-    .orderBy('next.runAt')
-    .orderBy('next.sequence')
-    .limit(1)
-    .$if(kind === 'postgres', (query) => query.forUpdate().skipLocked())
+export async function claimNext({ db, kind }: Database, claim: Claim): Promise<LeasedRow | undefined> {
+  // Two control planes that look at once lock different rows.
+  const next = mostUrgent(db, claim).$if(kind === 'postgres', (query) => query.forUpdate().skipLocked())
   const row = await db
     .updateTable('jobs')
     .set(({ eb }) => ({
       status: 'running',
       attempts: eb('attempts', '+', 1),
-      leaseToken: want.token,
-      leaseUntil: leaseEnd(kind, want.leaseMs),
+      leaseToken: claim.token,
+      leaseUntil: leaseEnd(kind, claim.leaseMs),
     }))
     .where('id', '=', next)
     .where('status', '=', 'queued')
     .returningAll()
     .executeTakeFirst()
   return row as LeasedRow | undefined
+}
+
+function mostUrgent(db: Db, { kinds, now }: Claim) {
+  const running = db.selectFrom('jobs as other').select('other.id').where('other.status', '=', 'running')
+  return db
+    .selectFrom('jobs as next')
+    .select('next.id')
+    .where('next.status', '=', 'queued')
+    .where('next.kind', 'in', kinds)
+    .where('next.runAt', '<=', now.getTime())
+    .where(({ or, eb, not, exists, ref }) =>
+      or([eb('next.groupKey', 'is', null), not(exists(running.where('other.groupKey', '=', ref('next.groupKey'))))]),
+    )
+    .orderBy('next.priority', 'desc')
+    .orderBy('next.runAt')
+    .orderBy('next.sequence')
+    .limit(1)
 }
 
 /** Another control plane took a job of the same group in the same moment; the next try sees it. */

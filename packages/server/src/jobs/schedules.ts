@@ -21,7 +21,7 @@ export async function setSchedule<Payload>(db: Db, now: Date, schedule: Schedule
   const { key, job, payload, rhythm } = schedule
   const content = {
     kind: job.kind,
-    payload: JSON.stringify(payload),
+    payload: JSON.stringify(payload ?? null),
     cron: 'cron' in rhythm ? rhythm.cron : null,
     timezone: 'cron' in rhythm ? (rhythm.timezone ?? null) : null,
     everySeconds: 'cron' in rhythm ? null : rhythm.everySeconds,
