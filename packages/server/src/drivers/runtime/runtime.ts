@@ -184,7 +184,14 @@ export interface ExecCommand {
 /** A build that did not work, with what the user needs to see. */
 export class BuildFailed extends Error {
   override readonly name = 'BuildFailed'
-  readonly code: 'command_failed' | 'out_of_memory' | 'too_many_processes' | 'disk_full' | 'timed_out' | 'missing_tool' | 'bad_plan'
+  readonly code:
+    | 'command_failed'
+    | 'out_of_memory'
+    | 'too_many_processes'
+    | 'disk_full'
+    | 'timed_out'
+    | 'missing_tool'
+    | 'bad_plan'
   readonly logTail: string[]
 
   constructor(code: BuildFailed['code'], message: string, logTail: string[] = []) {

@@ -1,0 +1,133 @@
+import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+export interface GroupLimits {
+  cpuCores: number
+  memoryMb: number
+  processes: number
+}
+
+/** A control group: what its processes may use together, and whether they wanted more. */
+export interface ControlGroup {
+  /** Folders whose `cgroup.procs` a process writes itself into before it becomes the program. */
+  readonly folders: readonly string[]
+  readonly outOfMemory: boolean
+  readonly hitProcessLimit: boolean
+  /** Ends every process of the group. */
+  kill(): void
+  /** Once its processes have ended; a group that still has some stays. */
+  remove(): void
+}
+
+const root = '/sys/fs/cgroup'
+const period = 100_000
+
+/** Makes a group in whichever hierarchy the machine has; null where this process may not. */
+export function createControlGroup(name: string, limits: GroupLimits): ControlGroup | null {
+  try {
+    return existsSync(join(root, 'cgroup.controllers')) ? unified(name, limits) : separate(name, limits)
+  } catch {
+    return null
+  }
+}
+
+/** cgroup v2: one hierarchy; the controllers must be handed down to our own part of it. */
+function unified(name: string, { cpuCores, memoryMb, processes }: GroupLimits): ControlGroup {
+  const parent = join(root, 'berth')
+  mkdirSync(parent, { recursive: true })
+  for (const folder of [root, parent]) writeFileSync(join(folder, 'cgroup.subtree_control'), '+cpu +memory +pids')
+  const folder = join(parent, name)
+  mkdirSync(folder, { recursive: true })
+  write(folder, 'memory.max', memoryMb * 1024 * 1024)
+  writeIfThere(folder, 'memory.swap.max', 0)
+  write(folder, 'cpu.max', `${Math.round(cpuCores * period)} ${period}`)
+  write(folder, 'pids.max', processes)
+  return group([folder], {
+    outOfMemory: () => counter(folder, 'memory.events', 'oom_kill') > 0,
+    hitProcessLimit: () => counter(folder, 'pids.events', 'max') > 0,
+  })
+}
+
+/** cgroup v1: a hierarchy for each controller. */
+function separate(name: string, { cpuCores, memoryMb, processes }: GroupLimits): ControlGroup {
+  const [memory, cpu, pids] = ['memory', 'cpu', 'pids'].map((controller) => {
+    if (!existsSync(join(root, controller))) throw new Error(`no ${controller} controller`)
+    const folder = join(root, controller, 'berth', name)
+    mkdirSync(folder, { recursive: true })
+    return folder
+  }) as [string, string, string]
+  write(memory, 'memory.limit_in_bytes', memoryMb * 1024 * 1024)
+  writeIfThere(memory, 'memory.memsw.limit_in_bytes', memoryMb * 1024 * 1024)
+  write(cpu, 'cpu.cfs_period_us', period)
+  write(cpu, 'cpu.cfs_quota_us', Math.round(cpuCores * period))
+  write(pids, 'pids.max', processes)
+  return group([memory, cpu, pids], {
+    outOfMemory: () => counter(memory, 'memory.oom_control', 'oom_kill') > 0,
+    hitProcessLimit: () => counter(pids, 'pids.events', 'max') > 0,
+  })
+}
+
+function group(folders: readonly string[], signs: { outOfMemory(): boolean; hitProcessLimit(): boolean }): ControlGroup {
+  return {
+    folders,
+    get outOfMemory() {
+      return signs.outOfMemory()
+    },
+    get hitProcessLimit() {
+      return signs.hitProcessLimit()
+    },
+    kill() {
+      // A process that forks as fast as it is killed loses after a few rounds: the group's own limit holds it.
+      for (let round = 0; round < 50; round++) {
+        const pids = membersOf(folders[0] as string)
+        if (pids.length === 0) return
+        for (const pid of pids) killQuietly(pid)
+      }
+    },
+    remove() {
+      for (const folder of folders)
+        try {
+          rmdirSync(folder)
+        } catch {
+          // Still in use, or gone: the next one of this name takes it over.
+        }
+    },
+  }
+}
+
+function membersOf(folder: string): number[] {
+  try {
+    return readFileSync(join(folder, 'cgroup.procs'), 'utf8').split('\n').filter(Boolean).map(Number)
+  } catch {
+    return []
+  }
+}
+
+function killQuietly(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch {
+    // It ended by itself.
+  }
+}
+
+const write = (folder: string, file: string, value: string | number) => writeFileSync(join(folder, file), String(value))
+
+function writeIfThere(folder: string, file: string, value: string | number): void {
+  try {
+    if (existsSync(join(folder, file))) write(folder, file, value)
+  } catch {
+    // Without swap accounting there is nothing to limit.
+  }
+}
+
+function counter(folder: string, file: string, name: string): number {
+  try {
+    const line = readFileSync(join(folder, file), 'utf8')
+      .split('\n')
+      .find((entry) => entry.startsWith(`${name} `))
+    return Number(line?.split(' ')[1] ?? 0)
+  } catch {
+    return 0
+  }
+}

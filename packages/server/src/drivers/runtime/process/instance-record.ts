@@ -1,0 +1,51 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Owner } from '../runtime.ts'
+import type { Places } from './places.ts'
+import type { ProcessIdentity } from './process-table.ts'
+
+/** What is kept on disk of an instance, so that the next control plane finds it. No variable of the project is in it. */
+export interface InstanceRecord {
+  instanceId: string
+  owner: Owner
+  service: string
+  port: number | null
+  process: ProcessIdentity | null
+  startedAt: string | null
+  restarts: number
+  exitCode: number | null
+  outOfMemory: boolean
+  /** Bytes of output that were read and cut off the front of each file. */
+  cutOff: { stdout: number; stderr: number }
+}
+
+export class InstanceRecords {
+  readonly #places: Places
+
+  constructor(places: Places) {
+    this.#places = places
+  }
+
+  outputFile = (id: string, stream: 'stdout' | 'stderr') => join(this.#places.instance(id), `${stream}.log`)
+
+  save(record: InstanceRecord): void {
+    const folder = this.#places.instance(record.instanceId)
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    const draft = join(folder, `record.json.${process.pid}`)
+    writeFileSync(draft, JSON.stringify(record))
+    renameSync(draft, join(folder, 'record.json'))
+  }
+
+  find(id: string): InstanceRecord | undefined {
+    const file = join(this.#places.instance(id), 'record.json')
+    return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as InstanceRecord) : undefined
+  }
+
+  list(): InstanceRecord[] {
+    return readdirSync(this.#places.of('instances')).flatMap((id) => this.find(id) ?? [])
+  }
+
+  remove(id: string): void {
+    rmSync(this.#places.instance(id), { recursive: true, force: true })
+  }
+}

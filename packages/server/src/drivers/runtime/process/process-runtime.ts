@@ -1,0 +1,187 @@
+import { chownSync, existsSync, mkdirSync } from 'node:fs'
+import { readdir, rm } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { inheritedEnvironment } from '../../shell/inherited-environment.ts'
+import { createRunCommand } from '../../shell/run-command.ts'
+import type { Instance, InstanceChange, Runtime, StartRequest } from '../runtime.ts'
+import { StartFailed } from '../runtime.ts'
+import { buildHere, readArtifactNote, searchPath } from './build.ts'
+import { execIn } from './exec.ts'
+import { InstanceRecords } from './instance-record.ts'
+import { createLauncher, wordsOf } from './launch.ts'
+import { readOutput } from './output-reader.ts'
+import { folderSizeBytes, Places } from './places.ts'
+import { freePort, type Program, Supervised } from './supervisor.ts'
+import { healVolume, tarOf, untarInPlaceOf } from './volume-archive.ts'
+
+export interface ProcessRuntimeSettings {
+  folder: string
+  /** The control plane's own; only what every program needs is handed on. */
+  environment: Readonly<Record<string, string | undefined>>
+}
+
+/** Runs projects as plain processes: no container engine is needed. As root, each project has a user of its own. */
+export function createProcessRuntime({ folder, environment }: ProcessRuntimeSettings): Runtime {
+  const places = new Places(folder, process.getuid?.() === 0)
+  const records = new InstanceRecords(places)
+  const launcher = createLauncher(join(folder, 'bin'))
+  const baseEnv = inheritedEnvironment(environment)
+  const run = createRunCommand(environment)
+  const supervised = new Map<string, Supervised>()
+  const listeners = new Set<(change: InstanceChange) => void>()
+  const tell = (kind: InstanceChange['kind'], reason: string, one: Supervised) => {
+    for (const listener of listeners) listener({ kind, reason, instance: show(one) })
+  }
+  const parts = { records, launcher, tell }
+  for (const record of records.list()) {
+    const one = new Supervised(record, parts)
+    supervised.set(record.instanceId, one)
+    one.takeUp()
+  }
+
+  return {
+    kind: 'process',
+    check: async () => ({ version: process.version }),
+    build: (request, onLine, abort) => buildHere(request, onLine, abort, { places, launcher, run, baseEnv }),
+
+    async start(request) {
+      const known = supervised.get(request.instanceId)
+      if (known?.isAlive || known?.isRestarting) return show(known)
+      const one = known ?? new Supervised(await newRecord(request), parts)
+      const program = await programFor(request, one.record.port, { places, baseEnv })
+      mkdirSync(places.instance(request.instanceId), { recursive: true, mode: 0o700 })
+      supervised.set(request.instanceId, one)
+      await one.start(request, program)
+      return show(one)
+    },
+    async stop(instanceId, { graceSeconds }) {
+      await supervised.get(instanceId)?.stop(graceSeconds)
+      supervised.delete(instanceId)
+      records.remove(instanceId)
+    },
+    inspect: async (instanceId) => {
+      const one = supervised.get(instanceId)
+      return one && show(one)
+    },
+    list: async () => [...supervised.values()].map(show),
+    logs: (instanceId, after, abort) =>
+      readOutput(
+        instanceId,
+        after,
+        {
+          records,
+          recordOf: () => supervised.get(instanceId)?.record,
+          hasEnded: () => {
+            const one = supervised.get(instanceId)
+            return !one || (!one.isAlive && !one.isRestarting)
+          },
+        },
+        abort,
+      ),
+    onChange(listener) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+
+    async removeArtifact({ reference, kind }) {
+      const target = kind === 'static' ? dirname(reference) : reference
+      if (dirname(target) !== places.of('artifacts')) return
+      const note = await readArtifactNote(target)
+      const isUsed =
+        note && [...supervised.values()].some((one) => one.isAlive && one.record.owner.deploymentId === note.deploymentId)
+      if (!isUsed) await rm(target, { recursive: true, force: true })
+    },
+    async listArtifacts() {
+      const names = await readdir(places.of('artifacts'))
+      const notes = await Promise.all(names.map((name) => readArtifactNote(join(places.of('artifacts'), name))))
+      return notes.flatMap((note) => note ?? [])
+    },
+
+    async createVolume({ id, projectId }) {
+      const target = places.volume(id)
+      await healVolume(target)
+      if (existsSync(target)) return
+      mkdirSync(target, { mode: 0o700 })
+      const uid = places.userOf(projectId)
+      if (uid !== null) chownSync(target, uid, uid)
+    },
+    volumeSizeBytes: async (id) => (existsSync(places.volume(id)) ? folderSizeBytes(places.volume(id)) : null),
+    removeVolume: (id) => rm(places.volume(id), { recursive: true, force: true }),
+    readVolume: (id, abort) => tarOf(places.volume(id), abort),
+    async writeVolume(id, tar, abort) {
+      await healVolume(places.volume(id))
+      await untarInPlaceOf(places.volume(id), tar, abort)
+    },
+
+    async exec(instanceId, command, abort) {
+      const one = supervised.get(instanceId)
+      if (!one?.isAlive) throw new StartFailed(`The instance ${instanceId} does not run`)
+      const { owner } = one.record
+      const uid = places.userOf(owner.projectId)
+      return execIn(launcher.wrap(command.argv, null, uid), command, { cwd: places.home(owner.projectId), baseEnv, run }, abort)
+    },
+    async close() {
+      listeners.clear()
+    },
+  }
+}
+
+function show(one: Supervised): Instance {
+  const { record } = one
+  const state = one.isAlive ? 'running' : one.isRestarting ? 'restarting' : 'exited'
+  return {
+    instanceId: record.instanceId,
+    owner: record.owner,
+    service: record.service,
+    state,
+    address: record.port === null ? null : { host: '127.0.0.1', port: record.port },
+    startedAt: record.startedAt,
+    exitCode: record.exitCode,
+    outOfMemory: record.outOfMemory,
+    restarts: record.restarts,
+  }
+}
+
+const newRecord = async ({ instanceId, owner, service, port }: StartRequest) => ({
+  instanceId,
+  owner,
+  service,
+  port: port === null ? null : await freePort(),
+  process: null,
+  startedAt: null,
+  restarts: 0,
+  exitCode: null,
+  outOfMemory: false,
+  cutOff: { stdout: 0, stderr: 0 },
+})
+
+async function programFor(
+  request: StartRequest,
+  port: number | null,
+  { places, baseEnv }: { places: Places; baseEnv: Record<string, string> },
+): Promise<Program> {
+  const { artifact, owner } = request
+  if (artifact.kind !== 'folder')
+    throw new StartFailed('Only what was built here can run as a process; images need the docker runtime')
+  const note = await readArtifactNote(artifact.reference)
+  if (!note || basename(dirname(artifact.reference)) !== 'artifacts')
+    throw new StartFailed('What was built is not there any more')
+  const cwd = join(artifact.reference, 'app', note.rootDirectory)
+  const argv = request.command ?? (artifact.startCommand ? wordsOf(artifact.startCommand) : null)
+  if (!argv) throw new StartFailed('Nothing says how to start it: set a start command')
+  const volumes = Object.fromEntries(request.volumes.map(({ id, name }) => [volumeVariable(name), places.volume(id)]))
+  const env = {
+    ...baseEnv,
+    HOME: places.home(owner.projectId),
+    PATH: searchPath(cwd, places, baseEnv),
+    NODE_ENV: 'production',
+    ...(port === null ? {} : { PORT: String(port), HOST: '127.0.0.1' }),
+    ...volumes,
+    ...request.env,
+    ...(port === null ? {} : { PORT: String(port) }),
+  }
+  return { argv: [...(request.entrypoint ?? []), ...argv], cwd, env, uid: places.userOf(owner.projectId) }
+}
+
+/** `my-data` is found in BERTH_VOLUME_MY_DATA. */
+export const volumeVariable = (name: string) => `BERTH_VOLUME_${name.toUpperCase().replace(/[^A-Z0-9]/g, '_')}`

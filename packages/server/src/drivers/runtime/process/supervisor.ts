@@ -1,0 +1,170 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { closeSync, openSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { InstanceChange, StartRequest } from '../runtime.ts'
+import { StartFailed } from '../runtime.ts'
+import { type ControlGroup, createControlGroup } from './cgroup.ts'
+import type { InstanceRecord, InstanceRecords } from './instance-record.ts'
+import type { Launcher } from './launch.ts'
+import { identityOf, isAlive, signalGroup } from './process-table.ts'
+
+export interface Program {
+  argv: string[]
+  cwd: string
+  env: Record<string, string>
+  uid: number | null
+}
+
+const lookMs = 500
+const longestPauseMs = 30_000
+/** Up for this long, and earlier endings are forgiven. */
+const settledMs = 60_000
+const restartsOfALoop = 5
+const processes = 1024
+
+/**
+ * Keeps one instance running. The process is detached and writes to files, so that it outlives the control plane; a new
+ * control plane takes it up again by its identity, and then learns of its end by looking rather than as its parent.
+ */
+export class Supervised {
+  readonly record: InstanceRecord
+  readonly #records: InstanceRecords
+  readonly #launcher: Launcher
+  readonly #tell: (change: InstanceChange['kind'], reason: string, supervised: Supervised) => void
+  #program: Program | null = null
+  #request: StartRequest | null = null
+  #group: ControlGroup | null = null
+  #stopping = false
+  #watching: Promise<void> | null = null
+  /** A pause before the next start is under way. */
+  isRestarting = false
+
+  constructor(
+    record: InstanceRecord,
+    parts: {
+      records: InstanceRecords
+      launcher: Launcher
+      tell: (change: InstanceChange['kind'], reason: string, supervised: Supervised) => void
+    },
+  ) {
+    this.record = record
+    this.#records = parts.records
+    this.#launcher = parts.launcher
+    this.#tell = parts.tell
+  }
+
+  get isAlive(): boolean {
+    return this.record.process !== null && isAlive(this.record.process)
+  }
+
+  /** After a restart of the control plane: only watched. Its variables are not here, so whoever owns it starts it again. */
+  takeUp(): void {
+    this.#watching ??= this.#watch()
+  }
+
+  async start(request: StartRequest, program: Program): Promise<void> {
+    this.#request = request
+    this.#program = program
+    this.#stopping = false
+    const { cpuCores, memoryMb } = request.allotment
+    this.#group = createControlGroup(request.instanceId, { cpuCores, memoryMb, processes })
+    await this.#spawn()
+    this.#watching ??= this.#watch()
+  }
+
+  async #spawn(): Promise<void> {
+    const { argv, cwd, env, uid } = this.#program as Program
+    const [file, ...args] = this.#launcher.wrap(argv, this.#group, uid) as [string, ...string[]]
+    const [stdout, stderr] = (['stdout', 'stderr'] as const).map((stream) =>
+      openSync(this.#records.outputFile(this.record.instanceId, stream), 'a', 0o600),
+    ) as [number, number]
+    try {
+      const child = spawn(file, args, { cwd, env, detached: true, stdio: ['ignore', stdout, stderr] })
+      await new Promise<void>((resolve, reject) => child.once('spawn', resolve).once('error', reject))
+      this.#begin(child)
+    } catch (error) {
+      throw new StartFailed(`It could not be started: ${(error as Error).message}`)
+    } finally {
+      closeSync(stdout)
+      closeSync(stderr)
+    }
+  }
+
+  #begin(child: ChildProcess): void {
+    child.once('exit', (code, signal) => {
+      this.record.exitCode = code ?? (signal ? 128 + signalNumber(signal) : null)
+    })
+    child.unref()
+    Object.assign(this.record, {
+      process: identityOf(child.pid as number),
+      startedAt: new Date().toISOString(),
+      exitCode: null,
+      outOfMemory: false,
+    })
+    this.#records.save(this.record)
+  }
+
+  async #watch(): Promise<void> {
+    while (!this.#stopping) {
+      await pause(lookMs, undefined, { ref: false })
+      if (this.#stopping || this.isAlive) continue
+      this.record.outOfMemory = this.#group?.outOfMemory ?? false
+      this.#records.save(this.record)
+      const willRestart = this.#request?.restart === true && this.#program !== null
+      if (!willRestart) {
+        this.#tell('exited', this.#words(), this)
+        break
+      }
+      await this.#restart()
+    }
+    this.#watching = null
+  }
+
+  async #restart(): Promise<void> {
+    const upFor = Date.now() - Date.parse(this.record.startedAt ?? '')
+    if (upFor > settledMs) this.record.restarts = 0
+    this.record.restarts += 1
+    this.isRestarting = true
+    this.#tell(this.record.restarts === restartsOfALoop ? 'crash_loop' : 'restarted', this.#words(), this)
+    await pause(Math.min(longestPauseMs, 500 * 2 ** Math.min(this.record.restarts, 10)), undefined, { ref: false })
+    this.isRestarting = false
+    if (this.#stopping) return
+    await this.#spawn().catch((error: unknown) => this.#tell('exited', (error as Error).message, this))
+  }
+
+  #words(): string {
+    if (this.record.outOfMemory) return 'it was ended because it used more memory than it may'
+    return this.record.exitCode === null ? 'it ended' : `it ended with exit code ${this.record.exitCode}`
+  }
+
+  async stop(graceSeconds: number): Promise<void> {
+    this.#stopping = true
+    const { process: identity } = this.record
+    if (identity) {
+      signalGroup(identity, 'SIGTERM')
+      const deadline = Date.now() + graceSeconds * 1000
+      while (isAlive(identity) && Date.now() < deadline) await pause(50)
+      signalGroup(identity, 'SIGKILL')
+      for (let round = 0; round < 100 && isAlive(identity); round++) await pause(20)
+    }
+    this.#group ??= createControlGroup(this.record.instanceId, { cpuCores: 4, memoryMb: 65_536, processes })
+    this.#group?.kill()
+    this.#group?.remove()
+  }
+}
+
+const signalNumbers: Record<string, number> = { SIGHUP: 1, SIGINT: 2, SIGABRT: 6, SIGKILL: 9, SIGSEGV: 11, SIGTERM: 15 }
+const signalNumber = (signal: NodeJS.Signals) => signalNumbers[signal] ?? 0
+
+/** A port that nobody has now. The instance is told it by PORT. */
+export function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer()
+    server.once('error', reject)
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as { port: number }
+      server.close(() => resolve(port))
+    })
+  })
+}
