@@ -4,39 +4,54 @@
 # empties them at its start; BERTH_TEST_DOCKER_ISOLATED=0 then says that networks are not kept apart.
 
 bridge=bt$key
+engine=$run/docker.sock
 
 start_docker() {
-  given DOCKER_SOCKET && return 0
+  if given DOCKER_SOCKET; then
+    engine=$BERTH_TEST_DOCKER_SOCKET
+    make_images
+    return 0
+  fi
   if docker_pid >/dev/null; then
     make_images
     return 0
   fi
-  command -v dockerd >/dev/null || { set_missing DOCKER_SOCKET 'dockerd is not installed'; return 0; }
-  is_root || { set_missing DOCKER_SOCKET 'starting a Docker engine needs root'; return 0; }
+  command -v dockerd >/dev/null || { no_docker 'dockerd is not installed'; return 0; }
+  is_root || { no_docker 'starting a Docker engine needs root'; return 0; }
   mkdir -p "$run/docker" "$state/docker"
   rm -f "$run/docker/pid"
   local iptables=true isolated=1
   if other_engine_runs; then iptables=false isolated=0; fi
   if ! lay_network "$iptables" 2>"$run/docker/network.log"; then
-    set_missing DOCKER_SOCKET "no bridge can be made: $(tail -n 1 "$run/docker/network.log")"
+    no_docker "no bridge can be made: $(tail -n 1 "$run/docker/network.log")"
     return 0
   fi
   launch_docker "$iptables"
-  if node "$parts/docker-api.mjs" wait "$run/docker.sock" 30; then
-    set_found DOCKER_SOCKET "$run/docker.sock"
+  if node "$parts/docker-api.mjs" wait "$engine" 30; then
+    set_found DOCKER_SOCKET "$engine"
     set_found DOCKER_ISOLATED "$isolated"
     make_images
   else
-    set_missing DOCKER_SOCKET "dockerd did not start: $(grep -E 'level=(error|fatal)|failed' "$state/docker.log" | tail -n 1 | cut -c1-300)"
+    no_docker "dockerd did not start: $(grep -E 'level=(error|fatal)|failed' "$state/docker.log" | tail -n 1 | cut -c1-300)"
     stop_docker
   fi
+}
+
+# What hangs on the engine is missing for the same reason.
+no_docker() {
+  local name
+  set_missing DOCKER_SOCKET "$1"
+  for name in DOCKER_ISOLATED IMAGE_BUSYBOX IMAGE_NODE IMAGE_PYTHON; do
+    drop_setting "$name"
+    found+=("BERTH_TEST_${name}_MISSING=$1")
+  done
 }
 
 # Some machines may not raise limits or lower OOM scores, so none are asked for. The user-land proxy serves loopback.
 launch_docker() {
   local net
   net=$(cat "$run/docker/net")
-  setsid --fork dockerd --data-root "$state/docker" --exec-root "$run/docker/exec" -H "unix://$run/docker.sock" --pidfile "$run/docker/pid" \
+  setsid --fork dockerd --data-root "$state/docker" --exec-root "$run/docker/exec" -H "unix://$engine" --pidfile "$run/docker/pid" \
     --bridge "$bridge" --fixed-cidr "10.$net.0.0/24" --default-address-pool "base=10.$net.128.0/17,size=24" --iptables="$1" \
     --oom-score-adjust 0 --shutdown-timeout 5 --log-level info </dev/null >"$state/docker.log" 2>&1 9>&-
 }
@@ -45,7 +60,7 @@ stop_docker() {
   local pid
   if pid=$(docker_pid); then
     # Every container here is a test's; one that ignores SIGTERM would hold the engine up for ten seconds.
-    node "$parts/docker-api.mjs" kill-all "$run/docker.sock" || true
+    node "$parts/docker-api.mjs" kill-all "$engine" || true
     end_process "$pid" "$state/docker" 20
   fi
   # dockerd ends its containerd unless it was killed.

@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2154  # root, state, run and parts come from test-machine.sh
+# shellcheck shell=bash disable=SC2154  # the folders come from test-machine.sh, engine from docker.sh
 # Base images without a registry, made of this machine's own files. Each is kept as a tar under the state folder and carries a
 # label with the key of what it was made of, so that a second start only asks the engine for three labels.
 
@@ -27,7 +27,7 @@ make_image() {
   set_found "$setting" "$image"
   # shellcheck disable=SC2086  # a list of paths
   identity=$({ stat -L -c '%n %s %Y' $sources || true; cat "$parts/image-layers.sh"; } 2>/dev/null | cksum | tr ' ' -)
-  [ "$(node "$parts/docker-api.mjs" key "$run/docker.sock" "$image")" != "$identity" ] || return 0
+  [ "$(node "$parts/docker-api.mjs" key "$engine" "$image")" != "$identity" ] || return 0
   tar=$state/images/$kind-$identity.tar
   if [ ! -f "$tar" ]; then
     say "making the image $image"
@@ -40,7 +40,7 @@ make_image() {
   fi
   if [ ! -f "$tar" ]; then
     set_missing "$setting" "it could not be made: $(tail -n 1 "$state/images.log")"
-  elif ! node "$parts/docker-api.mjs" import "$run/docker.sock" "$image" "$tar" "LABEL berth-test.key=$identity" "$@" 2>"$state/images.log"; then
+  elif ! node "$parts/docker-api.mjs" import "$engine" "$image" "$tar" "LABEL berth-test.key=$identity" "$@" 2>"$state/images.log"; then
     set_missing "$setting" "it could not be imported: $(tail -n 1 "$state/images.log")"
   fi
 }

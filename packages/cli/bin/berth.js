@@ -29,8 +29,8 @@ function endWithLauncher() {
   process.channel.unref()
 }
 
-/** Compiled code of an earlier run saves a start a third of its time and a tenth of its memory. A service may run for months and
- * end by SIGKILL, so it is written soon after the start and not only at the end. */
+/** Compiled code of an earlier run saves a start a fifth of its work. A service may run for months and end by SIGKILL, so it is
+ * written soon after the start and not only at the end. */
 function keepCompiledCode() {
   module.enableCompileCache(join(dist, '.compile-cache'))
   setTimeout(() => module.flushCompileCache(), 15_000).unref()
