@@ -1,0 +1,19 @@
+import { describe, expect, test } from 'vitest'
+import { verifiedAfter } from './channels.ts'
+
+describe('whether a channel is verified after a change', () => {
+  test.each([
+    // kind, verified before, config changed, wished → after
+    ['in_app', 1, true, false, true],
+    ['in_app', 1, false, false, true],
+    ['email', 1, true, undefined, false],
+    ['email', 1, true, true, false],
+    ['email', 0, true, true, false],
+    ['webhook', 0, false, true, true],
+    ['webhook', 1, false, false, false],
+    ['slack', 1, false, undefined, true],
+    ['slack', 0, false, undefined, false],
+  ] as const)('%s, verified %s, config changed %s, wished %s: %s', (kind, verified, configChanged, wished, after) => {
+    expect(verifiedAfter({ kind, verified }, { configChanged, wished })).toBe(after)
+  })
+})

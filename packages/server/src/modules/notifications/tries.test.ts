@@ -1,0 +1,16 @@
+import { expect, test } from 'vitest'
+import { mostTries, pauseAfter } from './tries.ts'
+
+test('up to 8 tries with growing pauses', () => {
+  expect(mostTries).toBe(8)
+  for (let round = 0; round < 50; round++) {
+    const pauses = Array.from({ length: mostTries - 1 }, (_, at) => pauseAfter(at + 1))
+    expect(pauses).toEqual(pauses.toSorted((left, right) => left - right))
+    expect(new Set(pauses).size).toBe(7)
+  }
+})
+
+test('the pause that the other side asks for is a minimum, never a way to be asked sooner', () => {
+  expect(pauseAfter(1, 600_000)).toBe(600_000)
+  expect(pauseAfter(7, 1_000)).toBeGreaterThan(8 * 3_600_000 - 1)
+})

@@ -1,0 +1,195 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { ExpiringCertificate, MissedBackup, WatchedServer } from '../../src/modules/notifications/index.ts'
+import { prune } from '../../src/modules/notifications/prune.ts'
+import { makeToken } from '../kit/people.ts'
+import { asPerson, days, hours, makePeople, minutes, type People, type Scene, startScene } from './scene.ts'
+
+/** Working stand-ins of the modules that are looked at. */
+const certificates: ExpiringCertificate[] = []
+const missed: MissedBackup[] = []
+const servers: WatchedServer[] = []
+const silent = new Set<string>()
+const watched = {
+  certificates: { expiring: async (until: Date) => certificates.filter(({ expiresAt }) => expiresAt <= until) },
+  backups: { missed: async () => missed },
+  servers: {
+    list: async () => servers,
+    check: async (id: string) => {
+      if (silent.has(id)) throw new Error('connection refused')
+    },
+  },
+}
+
+let scene: Scene
+let people: People
+beforeEach(async () => {
+  for (const list of [certificates, missed, servers]) list.length = 0
+  silent.clear()
+  scene = await startScene({ parts: { watched: { tokens: undefined, ...watched } } })
+  people = await makePeople(scene)
+})
+afterEach(() => scene?.stop())
+
+const now = () => Date.now() + moved
+let moved = 0
+beforeEach(() => {
+  moved = 0
+})
+const pass = async (ms: number) => {
+  moved += ms
+  await scene.pass(ms)
+}
+const told = async (who: 'owner' | 'member' = 'owner') =>
+  (await asPerson(scene, people[who]).deliveries()).map(({ subject }: { subject: string }) => subject).toReversed()
+
+describe('certificates', () => {
+  const certificate = (daysLeft: number): ExpiringCertificate => ({
+    hostname: 'shop.example.test',
+    organizationId: people.organizationId,
+    projectId: 'prj_x',
+    issuedAt: new Date(now() - 60 * days),
+    expiresAt: new Date(now() + daysLeft * days),
+  })
+
+  test('domain.expiring at 21, 7 and 1 days before, once each', async () => {
+    certificates.push(certificate(25))
+    await pass(2 * hours)
+    expect(await told()).toEqual([])
+    for (let day = 0; day < 25; day++) await pass(1 * days)
+    expect(await told()).toEqual([
+      'The certificate of shop.example.test expires in 21 days',
+      'The certificate of shop.example.test expires in 7 days',
+      'The certificate of shop.example.test expires within a day',
+    ])
+  })
+  test('not twice after a restart', async () => {
+    certificates.push(certificate(5))
+    await pass(2 * hours)
+    await scene.jobs.stop()
+    const restarted = await scene.startSecond()
+    await restarted.pass(2 * hours)
+    await restarted.stop()
+    expect(await told()).toEqual(['The certificate of shop.example.test expires in 5 days'])
+  })
+  test('one that was renewed is told of for itself', async () => {
+    certificates.push(certificate(5))
+    await pass(2 * hours)
+    certificates[0] = { ...certificate(6) }
+    await pass(2 * hours)
+    expect(await told()).toHaveLength(2)
+  })
+})
+
+describe('backups that should have happened and did not', () => {
+  test('backup.missed once for each time that one was due', async () => {
+    const due = { policyId: 'bkp_x', organizationId: people.organizationId, projectId: 'prj_x', projectName: 'shop' }
+    missed.push({ ...due, dueAt: new Date(now()) })
+    for (let look = 0; look < 3; look++) await pass(6 * minutes)
+    expect(await told()).toEqual(['The backup of shop did not happen'])
+    missed.push({ ...due, dueAt: new Date(now()) })
+    await pass(6 * minutes)
+    expect(await told()).toHaveLength(2)
+  })
+})
+
+describe('servers that stopped answering', () => {
+  beforeEach(() => {
+    servers.push({ id: 'srv_x', name: 'box', organizationId: people.organizationId })
+  })
+  test('three failures in a row, once, and a recovery', async () => {
+    silent.add('srv_x')
+    await pass(61_000)
+    await pass(61_000)
+    expect(await told()).toEqual([])
+    for (let look = 0; look < 5; look++) await pass(61_000)
+    expect(await told()).toEqual(['The server box does not answer'])
+    silent.clear()
+    for (let look = 0; look < 3; look++) await pass(61_000)
+    expect(await told()).toEqual(['The server box does not answer', 'The server box answers again'])
+  })
+  test('two failures and an answer begin anew', async () => {
+    for (let round = 0; round < 3; round++) {
+      silent.add('srv_x')
+      await pass(61_000)
+      await pass(61_000)
+      silent.clear()
+      await pass(61_000)
+    }
+    expect(await told()).toEqual([])
+  })
+  test('a server that was removed is forgotten without a word', async () => {
+    silent.add('srv_x')
+    for (let look = 0; look < 4; look++) await pass(61_000)
+    servers.length = 0
+    await pass(61_000)
+    expect(await told()).toHaveLength(1)
+    expect(await scene.database.db.selectFrom('serverFailures').selectAll().execute()).toEqual([])
+  })
+})
+
+describe('tokens about to expire', () => {
+  let real: Scene
+  let ours: People
+  beforeEach(async () => {
+    real = await startScene()
+    ours = await makePeople(real)
+  })
+  afterEach(() => real?.stop())
+  const subjects = async (who: 'owner' | 'member') =>
+    (await asPerson(real, ours[who]).deliveries()).map(({ subject }: { subject: string }) => subject).toReversed()
+
+  test('token.expiring 7 days and 1 day before, once each, to its owner alone', async () => {
+    await makeToken(real, ours.member, { expiresAt: Date.now() + 10 * days })
+    for (let day = 0; day < 11; day++) await real.pass(1 * days)
+    expect(await subjects('member')).toEqual([
+      'Your access token “test” expires in 7 days',
+      'Your access token “test” expires within a day',
+    ])
+    expect(await subjects('owner')).toEqual([])
+  })
+  test('a token that was made for three days gets only the last warning', async () => {
+    await makeToken(real, ours.member, { expiresAt: Date.now() + 3 * days })
+    await real.pass(2 * hours)
+    expect(await subjects('member')).toEqual([])
+    await real.pass(2 * days)
+    expect(await subjects('member')).toEqual(['Your access token “test” expires within a day'])
+  })
+  test('after a long silence the latest warning alone is given', async () => {
+    await makeToken(real, ours.member, { expiresAt: Date.now() + 10 * days })
+    await real.pass(9 * days + 12 * hours)
+    await real.pass(2 * hours)
+    expect(await subjects('member')).toEqual(['Your access token “test” expires within a day'])
+  })
+})
+
+describe('old deliveries are pruned', () => {
+  const rows = async () =>
+    (await scene.database.db.selectFrom('deliveries').select('id').where('userId', '=', people.owner.userId).execute()).length
+  const announcements = async () => (await scene.database.db.selectFrom('announcements').select('id').execute()).length
+  const keep = { keepMs: 90 * days, mostPerPerson: 2_000 }
+  const stillHere = new AbortController().signal
+
+  test('by age, with what they told', async () => {
+    await scene.happen(people, 'deploy.failed')
+    await prune(scene.database.db, now() + 89 * days, keep, stillHere)
+    expect([await rows(), await announcements()]).toEqual([1, 1])
+    await prune(scene.database.db, now() + 91 * days, keep, stillHere)
+    expect([await rows(), await announcements()]).toEqual([0, 0])
+  })
+  test('by number, the oldest first', async () => {
+    for (let at = 0; at < 5; at++) await scene.happen(people, 'deploy.failed', { subject: `Alert ${at}` })
+    await prune(scene.database.db, now(), { ...keep, mostPerPerson: 2 }, stillHere)
+    expect(await told()).toEqual(['Alert 3', 'Alert 4'])
+  })
+  test('what is still to be sent stays', async () => {
+    await scene.happen(people, 'deploy.failed')
+    await scene.database.db.updateTable('deliveries').set({ status: 'queued' }).execute()
+    await prune(scene.database.db, now() + 91 * days, keep, stillHere)
+    expect(await rows()).toBe(1)
+  })
+  test('an hourly job does it', async () => {
+    await scene.happen(people, 'deploy.failed')
+    await pass(100 * days)
+    expect(await rows()).toBe(0)
+  })
+})

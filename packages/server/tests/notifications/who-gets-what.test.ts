@@ -1,0 +1,211 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { startSmtpServer, type TestSmtpServer } from '../../src/drivers/mail/test-smtp-server.ts'
+import { type Receiver, startReceiver } from '../../src/drivers/web-request/test-receiver.ts'
+import { asPerson, makePeople, type People, type Scene, startScene } from './scene.ts'
+
+let scene: Scene
+let people: People
+let me: ReturnType<typeof asPerson>
+let smtp: TestSmtpServer
+let receiver: Receiver
+beforeAll(async () => {
+  smtp = await startSmtpServer()
+  receiver = await startReceiver()
+  scene = await startScene({ smtpPort: smtp.port })
+})
+beforeEach(async () => {
+  people = await makePeople(scene)
+  me = asPerson(scene, people.member)
+  receiver.received.length = 0
+  smtp.mails.length = 0
+})
+afterAll(async () => {
+  await scene?.stop()
+  await receiver?.[Symbol.asyncDispose]()
+  await smtp?.[Symbol.asyncDispose]()
+})
+
+const kindsOf = (deliveries: { channelKind: string }[]) => deliveries.map(({ channelKind }) => channelKind).sort()
+const mailTo = async (address: string) => {
+  const { id } = await me.create({ kind: 'email', label: address, config: { address } })
+  await me.change(id, { verified: true })
+  return id as string
+}
+const setDefault = (category: string, defaultEnabled: boolean) =>
+  asPerson(scene, people.owner).ask('PUT /notifications/defaults', { body: { category, defaultEnabled } })
+
+describe('PUT /notifications/subscriptions', () => {
+  test('is an idempotent upsert on (category, channelId): the row', async () => {
+    const { id: channelId } = await me.create({ kind: 'in_app', label: 'Bell' })
+    const first = await me.subscribe('deploy.failed', channelId, false)
+    expect(first).toMatchObject({ id: expect.stringMatching(/^nsb_/), category: 'deploy.failed', channelId, enabled: false })
+    await scene.pass(10)
+    expect(await me.subscribe('deploy.failed', channelId, false)).toEqual(first)
+    const turned = await me.subscribe('deploy.failed', channelId, true)
+    expect(turned).toMatchObject({ id: first.id, enabled: true, createdAt: first.createdAt })
+    expect((await me.ask('GET /notifications/subscriptions')).body.data).toEqual([turned])
+  })
+  test('404: a channel that is not the caller’s own', async () => {
+    const { id: channelId } = await asPerson(scene, people.owner).create({ kind: 'in_app', label: 'Bell' })
+    for (const id of [channelId, 'nch_nowhere', 'a\0']) {
+      const body = { category: 'deploy.failed', channelId: id, enabled: true }
+      expect((await me.ask('PUT /notifications/subscriptions', { body })).status).toBe(404)
+    }
+  })
+  const whole = { category: 'deploy.failed', channelId: 'nch_x', enabled: true }
+  test.each([
+    ['missing category', { ...whole, category: undefined }, 'category'],
+    ['a category that is not in the registry', { ...whole, category: 'deploy.exploded' }, 'category'],
+    ['missing channelId', { ...whole, channelId: undefined }, 'channelId'],
+    ['missing enabled', { ...whole, enabled: undefined }, 'enabled'],
+    ['enabled that is no boolean', { ...whole, enabled: 'true' }, 'enabled'],
+  ])('400: %s', async (_, body, field) => {
+    const answer = await me.ask('PUT /notifications/subscriptions', { body })
+    expect([answer.status, answer.body.field]).toEqual([400, field])
+  })
+  test('deleting one lets the default decide again', async () => {
+    const { id: channelId } = await me.create({ kind: 'in_app', label: 'Bell' })
+    const { id } = await me.subscribe('deploy.failed', channelId, false)
+    await scene.happen(people, 'deploy.failed')
+    expect(await me.deliveries()).toEqual([])
+    expect((await me.ask('DELETE /notifications/subscriptions/:id', { params: { id } })).status).toBe(204)
+    await scene.happen(people, 'deploy.failed')
+    expect(kindsOf(await me.deliveries())).toEqual(['in_app'])
+  })
+})
+
+describe('PUT /notifications/defaults', () => {
+  test('upserts one default of the organisation', async () => {
+    const { status, body } = await setDefault('deploy.succeeded', true)
+    expect([status, body.data]).toMatchObject([200, { category: 'deploy.succeeded', defaultEnabled: true }])
+    await setDefault('deploy.succeeded', false)
+    const list = await me.ask('GET /notifications/defaults')
+    expect(list.body.data).toMatchObject([{ category: 'deploy.succeeded', defaultEnabled: false }])
+    const others = await makePeople(scene)
+    expect((await asPerson(scene, others.owner).ask('GET /notifications/defaults')).body.data).toEqual([])
+  })
+  test('the tag asks only for membership', async () => {
+    const body = { category: 'deploy.succeeded', defaultEnabled: true }
+    expect((await asPerson(scene, people.viewer).ask('PUT /notifications/defaults', { body })).status).toBe(200)
+  })
+  test.each([
+    ['missing category', { defaultEnabled: true }, 'category'],
+    ['a category that is not in the registry', { category: 'x', defaultEnabled: true }, 'category'],
+    ['missing defaultEnabled', { category: 'deploy.failed' }, 'defaultEnabled'],
+    ['defaultEnabled that is no boolean', { category: 'deploy.failed', defaultEnabled: null }, 'defaultEnabled'],
+  ])('400: %s', async (_, body, field) => {
+    const answer = await me.ask('PUT /notifications/defaults', { body })
+    expect([answer.status, answer.body.field]).toEqual([400, field])
+  })
+})
+
+describe('who gets what', () => {
+  test('without a word of theirs, the category’s own default sends to each member’s in_app channel and verified e-mail', async () => {
+    await mailTo('ada@example.test')
+    await scene.happen(people, 'deploy.failed', { subject: 'Deployment 3 failed' })
+    expect(kindsOf(await me.deliveries())).toEqual(['email', 'in_app'])
+    expect(smtp.mails.map(({ to, parsed }) => [to, parsed.subject])).toEqual([[['ada@example.test'], 'Deployment 3 failed']])
+    for (const who of ['owner', 'admin', 'viewer'] as const)
+      expect(kindsOf(await asPerson(scene, people[who]).deliveries())).toEqual(['in_app'])
+  })
+  test('a category that is off by default reaches nobody', async () => {
+    await mailTo('ada@example.test')
+    await scene.happen(people, 'deploy.succeeded')
+    expect(await me.deliveries()).toEqual([])
+    expect(smtp.mails).toEqual([])
+  })
+  test('the organisation’s default goes before the category’s own, both ways', async () => {
+    await setDefault('deploy.succeeded', true)
+    await setDefault('deploy.failed', false)
+    await scene.happen(people, 'deploy.succeeded')
+    await scene.happen(people, 'deploy.failed')
+    expect((await me.deliveries()).map(({ category }: { category: string }) => category)).toEqual(['deploy.succeeded'])
+  })
+  test('an explicit opt-out also blocks the default, on its channel', async () => {
+    const mail = await mailTo('ada@example.test')
+    await me.subscribe('deploy.failed', mail, false)
+    await scene.happen(people, 'deploy.failed')
+    expect(kindsOf(await me.deliveries())).toEqual(['in_app'])
+    expect(smtp.mails).toEqual([])
+  })
+  test('an explicit subscription sends what is off by default, to its channel alone', async () => {
+    const hook = await me.webhook(receiver.url)
+    await mailTo('ada@example.test')
+    await me.subscribe('deploy.succeeded', hook.id)
+    await scene.happen(people, 'deploy.succeeded')
+    expect(kindsOf(await me.deliveries())).toEqual(['webhook'])
+    expect(receiver.received).toHaveLength(1)
+  })
+  test('a webhook gets nothing by default', async () => {
+    await me.webhook(receiver.url)
+    await scene.happen(people, 'deploy.failed')
+    expect(kindsOf(await me.deliveries())).toEqual(['in_app'])
+    expect(receiver.received).toEqual([])
+  })
+  test('unverified or disabled channels get nothing, whatever the subscription says', async () => {
+    const unverified = await me.create({ kind: 'webhook', label: 'Hook', config: { url: receiver.url } })
+    const disabled = await me.webhook(receiver.url)
+    await me.change(disabled.id, { enabled: false })
+    for (const { id } of [unverified, disabled]) await me.subscribe('deploy.failed', id)
+    await scene.happen(people, 'deploy.failed')
+    expect(kindsOf(await me.deliveries())).toEqual(['in_app'])
+    expect(receiver.received).toEqual([])
+  })
+  test('one that is unverified or disabled between the event and the sending gets nothing either, and says why', async () => {
+    const hooks = [await me.webhook(receiver.url), await me.webhook(receiver.url)]
+    for (const { id } of hooks) await me.subscribe('deploy.succeeded', id)
+    const { organizationId } = people
+    await scene.database.transaction(({ announce }) =>
+      announce('deploy.succeeded', { organizationId, subject: 'Live', text: '' }),
+    )
+    await scene.jobs.whenIdle()
+    await me.change(hooks[0].id, { enabled: false })
+    await me.change(hooks[1].id, { config: { url: `${receiver.url}/moved` } })
+    await scene.pass(2_000)
+    const reasons = (await me.deliveries()).map(({ status, lastError }: { status: string; lastError: string }) => [
+      status,
+      lastError,
+    ])
+    expect(reasons.sort()).toEqual([
+      ['failed', 'The channel is disabled'],
+      ['failed', 'The channel is not verified: its address was changed and has not been tested since'],
+    ])
+    expect(receiver.received).toEqual([])
+  })
+  test('one delivery a channel, also for someone with two in_app channels', async () => {
+    await me.create({ kind: 'in_app', label: 'One' })
+    await me.create({ kind: 'in_app', label: 'Two' })
+    await scene.happen(people, 'deploy.failed')
+    expect(kindsOf(await me.deliveries())).toEqual(['in_app'])
+  })
+  test('someone who disabled their in_app channel is left alone', async () => {
+    const { id } = await me.create({ kind: 'in_app', label: 'Bell' })
+    await me.change(id, { enabled: false })
+    await scene.happen(people, 'deploy.failed')
+    expect(await me.deliveries()).toEqual([])
+  })
+  test('what concerns one person alone reaches that person alone', async () => {
+    await scene.happen(people, 'token.expiring', { userId: people.viewer.userId })
+    expect(await me.deliveries()).toEqual([])
+    expect(kindsOf(await asPerson(scene, people.viewer).deliveries())).toEqual(['in_app'])
+  })
+  test('people of another organisation hear nothing', async () => {
+    const others = await makePeople(scene)
+    await scene.happen(people, 'deploy.failed')
+    expect(await asPerson(scene, others.owner).deliveries()).toEqual([])
+  })
+  test('who accepts an invitation is announced as member.joined', async () => {
+    const { id } = await me.create({ kind: 'in_app', label: 'Bell' })
+    await me.subscribe('member.joined', id)
+    const invitation = await asPerson(scene, people.owner).ask('POST /invitations', {
+      body: { email: 'new@example.test', role: 'viewer' },
+    })
+    const { code } = invitation.body.data
+    const body = { code, email: 'new@example.test', password: 'long enough to be good' }
+    await me.ask('POST /invitations/accept', { body })
+    await scene.jobs.whenIdle()
+    expect(await me.deliveries()).toMatchObject([
+      { category: 'member.joined', subject: 'new@example.test joined', status: 'sent' },
+    ])
+  })
+})
