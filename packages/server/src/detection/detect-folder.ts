@@ -30,8 +30,10 @@ export class RootDirectoryError extends Error {
 /** Tells from a folder's files how to build and run it. Nothing in the folder is run, and nothing outside it is read. */
 export async function detectFolder(folder: string, options: DetectOptions = {}): Promise<Detection> {
   const { rootDirectory = '', maxFiles = 50_000, abort, without = [] } = options
-  const root = await Folder.open(folder, { maxFiles, abort })
-  const app = await lookAt(appFolder(root, rootDirectory))
+  const path = insideFolder(rootDirectory || '.')
+  if (path === null) throw new RootDirectoryError(`"${rootDirectory}" leads out of the project`)
+  const root = await Folder.open(folder, { maxFiles, abort, rootDirectory: path })
+  const app = await lookAt(appFolder(root, path))
   const match = await firstMatch(
     app,
     stacks.filter((stack) => !without.includes(stack.framework)),
@@ -66,14 +68,10 @@ export async function detectFolder(folder: string, options: DetectOptions = {}):
   )
 }
 
-function appFolder(root: Folder, rootDirectory: string): Folder {
-  const path = posix.normalize(rootDirectory || '.').replace(/\/$/, '')
-  if (rootDirectory.startsWith('/') || path === '..' || path.startsWith('../'))
-    throw new RootDirectoryError(`"${rootDirectory}" leads out of the project`)
-  const folder = root.at(path)
-  if (folder.path !== '' && !root.hasFolder(folder.path))
-    throw new RootDirectoryError(`there is no folder "${rootDirectory}" in the project`)
-  return folder
+function appFolder(root: Folder, path: string): Folder {
+  if (path === '.') return root
+  if (!root.hasFolder(path)) throw new RootDirectoryError(`there is no folder "${path}" in the project`)
+  return root.at(path)
 }
 
 /** Nothing at the root says anything; perhaps the folders below do. */
@@ -112,14 +110,9 @@ function bounded(detection: Detection, root: Folder): Detection {
 }
 
 function insideFolder(path: string): string | null {
-  const normal = posix.normalize(path).replace(/\/$/, '') || '.'
-  return normal.length > 200 ||
-    normal.startsWith('/') ||
-    normal === '..' ||
-    normal.startsWith('../') ||
-    /[\\\0-\x1f]/.test(normal)
-    ? null
-    : normal
+  const normal = posix.normalize(path).replace(/(?<=.)\/$/, '')
+  const leaves = normal.startsWith('/') || normal === '..' || normal.startsWith('../')
+  return leaves || normal.length > 200 || /[\\\0-\x1f]/.test(normal) ? null : normal
 }
 
 const cleanName = (name: string) =>

@@ -15,6 +15,8 @@ export interface Inventory {
 export interface InventoryLimits {
   maxFiles: number
   abort?: AbortSignal
+  /** A folder that is looked into whatever it is called and however deep it lies. */
+  rootDirectory?: string
 }
 
 /** What builds, package managers and editors make: large, and nothing of it says how to build the project. */
@@ -29,12 +31,12 @@ const maxLinks = 100
 const atOnce = 8
 
 /** Walks level by level, so that what is near the root is known even when there is too much below it. */
-export async function takeInventory(root: string, { maxFiles, abort }: InventoryLimits): Promise<Inventory> {
+export async function takeInventory(root: string, { maxFiles, abort, rootDirectory = '' }: InventoryLimits): Promise<Inventory> {
   const inventory: Inventory = { folders: new Map(), leaving: [], isPartial: false }
   const links: string[] = []
   let left = maxFiles
   let level = ['']
-  for (let depth = 0; level.length > 0 && depth <= maxDepth && left > 0; depth++) {
+  for (let depth = 0; level.length > 0 && depth <= maxDepth + rootDirectory.split('/').length - 1 && left > 0; depth++) {
     const next: string[] = []
     for (let start = 0; start < level.length; start += atOnce) {
       abort?.throwIfAborted()
@@ -42,7 +44,12 @@ export async function takeInventory(root: string, { maxFiles, abort }: Inventory
       const paths = level.slice(start, start + atOnce)
       const listings = await Promise.all(paths.map((path) => list(root, path)))
       for (const [index, entries] of listings.entries()) {
-        take(paths[index]!, entries.length > left ? entries.slice(0, Math.max(0, left)) : entries, { inventory, links, next })
+        take(paths[index]!, entries.length > left ? entries.slice(0, Math.max(0, left)) : entries, {
+          inventory,
+          links,
+          next,
+          rootDirectory,
+        })
         left -= entries.length
       }
     }
@@ -59,15 +66,24 @@ function list(root: string, path: string): Promise<Dirent[]> {
   return path === '' ? listing : listing.catch(() => [])
 }
 
-function take(path: string, entries: Dirent[], into: { inventory: Inventory; links: string[]; next: string[] }): void {
+interface Taking {
+  inventory: Inventory
+  links: string[]
+  next: string[]
+  rootDirectory: string
+}
+
+function take(path: string, entries: Dirent[], into: Taking): void {
   const files: string[] = []
   const folders: string[] = []
   for (const entry of entries) {
     if (entry.isFile()) files.push(entry.name)
     else if (entry.isSymbolicLink()) into.links.push(below(path, entry.name))
-    else if (entry.isDirectory() && !skipped.has(entry.name)) {
+    else if (entry.isDirectory()) {
+      const folder = below(path, entry.name)
+      if (skipped.has(entry.name) && !`${into.rootDirectory}/`.startsWith(`${folder}/`)) continue
       folders.push(entry.name)
-      into.next.push(below(path, entry.name))
+      into.next.push(folder)
     }
   }
   into.inventory.folders.set(path, { files, folders })

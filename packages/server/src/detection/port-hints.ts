@@ -19,20 +19,24 @@ export function portInCommand(command: string, file: string): PortHint | null {
   return port === null ? null : { port, evidence: { file, says: `the port is in ${clip(command)}` }, isFixed: true }
 }
 
-/** `process.env.PORT || 4000`, `os.environ.get("PORT", 4000)`, `Deno.env.get("PORT") ?? "4000"`, `getenv("PORT", "4000")`. */
-const fallback = /\bPORT["'\])]{0,3} {0,2}(?:\|\||\?\?|,|or\b) {0,2}["']?(\d{2,5})\b/
-const environment = /\bPORT\b/
-const fixed = /\.listen\( {0,2}(\d{2,5})\b/
+/** `Number(process.env.PORT) || 4000`, `Deno.env.get("PORT") ?? "4000"`. */
+const orElse = /\bPORT\b[^\n;]{0,24}?(?:\|\||\?\?|\bor\b) {0,2}["'(]{0,2}(\d{2,5})\b/
+/** `os.environ.get("PORT", 4000)`; not the radix of `parseInt(process.env.PORT, 10)`. */
+const secondArgument = /\bPORT["'] {0,2}, {0,2}["']?(\d{2,5})\b/
+const environment = /\b(?:env|environ|getenv|get|fetch|ENV)\W{1,4}PORT\b/
+/** `.listen(4000)`, `.listen({ port: 4000 })`, `const PORT = 4000`. */
+const fixed = /(?:\.listen\(\s{0,4}(?:\{\s{0,4}port ?: ?)?|\b(?:const|let|var) port ?= ?)(\d{2,5})\b/i
 
 /** In the code of the program's first file. */
 export async function portInCode(folder: Folder, path: string): Promise<PortHint | null> {
   const text = await folder.text(path)
   if (text === null) return null
   const file = folder.full(path)
-  const standard = validPort(fallback.exec(text)?.[1])
+  const takesPort = environment.test(text)
+  const standard = takesPort ? validPort((orElse.exec(text) ?? secondArgument.exec(text))?.[1]) : null
   if (standard !== null)
     return { port: standard, evidence: { file, says: `listens on PORT, else on ${standard}` }, isFixed: false }
-  const number = environment.test(text) ? null : validPort(fixed.exec(text)?.[1])
+  const number = takesPort ? null : validPort(fixed.exec(text)?.[1])
   return number === null ? null : { port: number, evidence: { file, says: `listens on ${number}` }, isFixed: true }
 }
 

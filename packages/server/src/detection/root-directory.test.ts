@@ -1,4 +1,4 @@
-import { mkdir, symlink } from 'node:fs/promises'
+import { symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { detectFolder, RootDirectoryError } from './detect-folder.ts'
@@ -51,16 +51,18 @@ test.each(['..', '../x', 'apps/../../x', '/etc', '/'])('%s leads out of the proj
   await expect(detectFolder(await temporaryFolder(workspace), { rootDirectory })).rejects.toThrow(RootDirectoryError)
 })
 
-test.each(['gone', 'package.json', 'apps/web/index.html', 'out', 'node_modules'])(
-  '%s is no folder of the project',
-  async (rootDirectory) => {
-    const folder = await temporaryFolder(workspace)
-    const other = await temporaryFolder(workspace)
-    await symlink(other, join(folder, 'out'))
-    await mkdir(join(folder, 'node_modules'))
-    await expect(detectFolder(folder, { rootDirectory })).rejects.toThrow(RootDirectoryError)
-  },
-)
+test.each(['gone', 'package.json', 'apps/web/index.html', 'out'])('%s is no folder of the project', async (rootDirectory) => {
+  const folder = await temporaryFolder(workspace)
+  const other = await temporaryFolder(workspace)
+  await symlink(other, join(folder, 'out'))
+  await expect(detectFolder(folder, { rootDirectory })).rejects.toThrow(RootDirectoryError)
+})
+
+test('a root directory may be called as it likes and lie deep', async () => {
+  const path = 'a/b/c/d/e/f/g/build/target'
+  const folder = await temporaryFolder({ [`${path}/package.json`]: { dependencies: { next: '15' } } })
+  expect(await detectFolder(folder, { rootDirectory: path })).toMatchObject({ framework: 'nextjs', name: 'target' })
+})
 
 test.each(['', '.', './'])('"%s" is the project itself', async (rootDirectory) => {
   expect((await detectFolder(await temporaryFolder(workspace), { rootDirectory })).framework).toBe('workspaces')

@@ -34,9 +34,7 @@ export const script =
   (name: string, runs = /./): Sign =>
   ({ folder, manifests }) => {
     const line = manifests.npm?.scripts.get(name)
-    return line !== undefined && runs.test(line)
-      ? [{ file: folder.full('package.json'), says: `the script ${name} runs ${clip(line)}` }]
-      : null
+    return line !== undefined && runs.test(line) ? [scriptRuns({ folder, manifests }, name)] : null
   }
 
 /** A setting in a file of code; comments do not count. */
@@ -89,6 +87,11 @@ export function dependsOn(app: App, ecosystem: Ecosystem, name: string): Evidenc
   const found = dependenciesOf(app, ecosystem).get(name)!
   return { file: app.folder.full(found.file), says: clip(['depends on', name, found.version].filter(Boolean).join(' ')) }
 }
+
+export const scriptRuns = ({ folder, manifests }: App, name: string): Evidence => ({
+  file: folder.full('package.json'),
+  says: `the script ${name} runs ${clip(manifests.npm?.scripts.get(name) ?? '')}`,
+})
 
 /** Evidence quotes files; it does not repeat them. */
 export const clip = (text: string) => (text.length > 120 ? `${text.slice(0, 119)}…` : text)

@@ -16,11 +16,12 @@ const sdkOrder = ['Microsoft.NET.Sdk.Web', 'Microsoft.NET.Sdk.BlazorWebAssembly'
 
 /** The project of a solution that is run: a web one before a worker before anything else, tests last of all. */
 export async function readDotnet(folder: Folder): Promise<DotnetManifest | null> {
-  const files = folder
-    .find('**/*.*proj')
-    .filter((file) => /\.(cs|fs|vb)proj$/.test(file))
-    .slice(0, maxProjects)
-  const projects = (await Promise.all(files.map((file) => readProject(folder, file)))).filter((project) => project !== null)
+  // A project somewhere below, without a solution, is part of something else.
+  const hasSolution = folder.find('*.sln*').length > 0
+  const files = folder.find(hasSolution ? '**/*.*proj' : '*.*proj').filter((file) => /\.(cs|fs|vb)proj$/.test(file))
+  const projects = (await Promise.all(files.slice(0, maxProjects).map((file) => readProject(folder, file)))).filter(
+    (project) => project !== null,
+  )
   const rank = (project: DotnetManifest) => {
     const isTest = project.dependencies.has('Microsoft.NET.Test.Sdk')
     const order = sdkOrder.indexOf(project.sdk)

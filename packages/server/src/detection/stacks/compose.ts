@@ -31,7 +31,10 @@ export const anyCompose: readonly Stack[] = [
 export async function composeBeside(app: App): Promise<string | null> {
   const found = await composeOf(app)
   return found
-    ? `${found.name} builds nothing of this folder (it runs ${found.file.services.map((service) => service.name).join(', ')}); it is not used`
+    ? `${found.name} builds nothing of this folder (it runs ${found.file.services
+        .slice(0, 20)
+        .map((service) => service.name)
+        .join(', ')}); it is not used`
     : null
 }
 

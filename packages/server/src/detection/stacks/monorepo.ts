@@ -1,7 +1,6 @@
-import type { Evidence } from '../detection.ts'
 import { javascriptTools } from '../javascript-tools.ts'
 import { workspaceApps } from '../monorepo.ts'
-import { clip } from '../signs.ts'
+import { scriptRuns } from '../signs.ts'
 import type { App, Plan, Stack } from '../stack.ts'
 import { javascriptLanguage } from './node-plans.ts'
 
@@ -48,10 +47,5 @@ async function monorepoPlan(app: App, appStacks: readonly Stack[]): Promise<Plan
     warnings: [...packageTools.warnings, chooseOne(apps.map((one) => one.path))],
   }
 }
-
-const scriptRuns = (app: App, name: string): Evidence => ({
-  file: app.folder.full('package.json'),
-  says: `the script ${name} runs ${clip(app.manifests.npm!.scripts.get(name)!)}`,
-})
 
 export const chooseOne = (paths: string[]) => `set the root directory to the app that is meant: ${paths.slice(0, 20).join(', ')}`

@@ -1,7 +1,7 @@
 import { allOf, anyOf, dependency, file, has, manifest, not, script, setting } from '../signs.ts'
 import type { App, Plan, Stack } from '../stack.ts'
 import { settingIn } from './node-frameworks.ts'
-import { entryFile, javascriptLanguage, nodeEntry, server, site } from './node-plans.ts'
+import { entryFile, server, site, startEntry } from './node-plans.ts'
 
 const uses = (...names: string[]) => dependency('npm', ...names)
 const webServers = ['express', 'fastify', 'hono', '@hono/node-server', 'koa', '@hapi/hapi', 'restify', 'polka', 'h3']
@@ -55,15 +55,8 @@ export const plainNode: readonly Stack[] = [
 /** A package that nothing else has claimed: tools, a library, or a build of its own kind. */
 export const otherNode: readonly Stack[] = [{ framework: 'node', when: isNode, plan: server({ port: 3000 }) }]
 
-const startEntry = (app: App) => {
-  const entry = nodeEntry(app)
-  return entry !== null && javascriptLanguage(app) === 'typescript' && entry.endsWith('.ts') ? null : entry
-}
-const bunEntry = (app: App) => nodeEntry(app)?.replace(/^node /, 'bun run ') ?? null
-const runsOnBun = ({ folder }: App) => folder.upwards.some((place) => place.has('bun.lock') || place.has('bun.lockb'))
-
 function webServer(app: App): Promise<Plan> {
-  return server({ port: 3000, start: runsOnBun(app) ? bunEntry : startEntry })(app)
+  return server({ port: 3000, start: startEntry })(app)
 }
 
 /** Libraries that wait for messages, not for requests. */
@@ -82,5 +75,5 @@ const messageLibraries = [
 
 function plainServer(app: App): Promise<Plan> {
   const type = has(app, 'npm', ...messageLibraries) && !has(app, 'npm', ...webServers) ? 'worker' : 'app'
-  return server({ port: 3000, type, start: runsOnBun(app) ? bunEntry : startEntry })(app)
+  return server({ port: 3000, type, start: startEntry })(app)
 }

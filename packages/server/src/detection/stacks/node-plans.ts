@@ -2,7 +2,7 @@ import { quoted } from '../commands.ts'
 import type { Evidence } from '../detection.ts'
 import { type JavascriptTools, javascriptTools } from '../javascript-tools.ts'
 import { type PortHint, portInCode, portInCommand } from '../port-hints.ts'
-import { clip, has } from '../signs.ts'
+import { clip, has, scriptRuns } from '../signs.ts'
 import type { App, Plan } from '../stack.ts'
 
 /** What a row of a JavaScript stack says; scripts of `package.json` come before the tools named here. */
@@ -19,7 +19,7 @@ export interface ServerRow extends Building {
   port: number
   startScripts?: readonly string[]
   /** Run by itself, when no script starts the app. */
-  start?: string | ((app: App) => string | null | Promise<string | null>)
+  start?: string | ((app: App, tools: JavascriptTools) => string | null)
   /** A tool of the dependencies, when no script starts the app. */
   startTool?: string
   type?: 'app' | 'worker'
@@ -47,7 +47,7 @@ export const server =
   async (app: App): Promise<Plan> => {
     const tools = await javascriptTools(app)
     const build = buildCommand(app, tools, row)
-    const start = await startCommand(app, tools, row)
+    const start = startCommand(app, tools, row)
     const type = row.type ?? 'app'
     const hint = type === 'app' ? await portHint(app, start.script) : null
     return {
@@ -78,8 +78,27 @@ function buildCommand(app: App, tools: JavascriptTools, row: Building): { comman
 }
 
 /** Watchers and development servers: not what a project is to be served by. */
-const developmentServer =
-  /^(?:\S+=\S+ )*(?:npx |cross-env )?(?:vite(?: (?:dev|serve|preview|--\S+).*)?|next dev|nuxi? dev|nuxt|astro (?:dev|preview)|ng serve|react-scripts start|vue-cli-service serve|gatsby develop|remix(?: vite:)? ?dev|react-router dev|nest start|nodemon|ts-node-dev|webpack(?: serve|-dev-server)|parcel|tsx watch)(?: |$)/
+const developmentServer = new RegExp(
+  `^(?:npx |cross-env |\\w{1,60}=\\S{0,200} )*(?:${[
+    'vite(?: (?:dev|serve|preview|--).*)?$',
+    'nux[ti](?: dev.*)?$',
+    'next dev',
+    'astro (?:dev|preview)',
+    'ng serve',
+    'react-scripts start',
+    'vue-cli-service serve',
+    'gatsby develop',
+    'remix (?:vite:)?dev',
+    'react-router dev',
+    'nest start',
+    'nodemon',
+    'ts-node-dev',
+    'webpack serve',
+    'webpack-dev-server',
+    'parcel',
+    'tsx watch',
+  ].join('|')})(?:\\s|$)`,
+)
 
 interface Start {
   command: string | null
@@ -89,13 +108,13 @@ interface Start {
   warnings: string[]
 }
 
-async function startCommand(app: App, tools: JavascriptTools, row: ServerRow): Promise<Start> {
+function startCommand(app: App, tools: JavascriptTools, row: ServerRow): Start {
   const scripts = app.manifests.npm?.scripts
   const names = (row.startScripts ?? ['start']).filter((name) => scripts?.has(name))
   const name = names.find((one) => !developmentServer.test(scripts!.get(one)!))
   if (name !== undefined)
     return { command: tools.run(name), script: scripts!.get(name)!, evidence: [scriptRuns(app, name)], warnings: [] }
-  const own = typeof row.start === 'function' ? await row.start(app) : (row.start ?? null)
+  const own = typeof row.start === 'function' ? row.start(app, tools) : (row.start ?? null)
   const command = own ?? (row.startTool ? tools.tool(row.startTool) : null)
   const [development] = names
   if (development === undefined)
@@ -114,11 +133,6 @@ async function startCommand(app: App, tools: JavascriptTools, row: ServerRow): P
   }
 }
 
-const scriptRuns = (app: App, name: string): Evidence => ({
-  file: app.folder.full('package.json'),
-  says: `the script ${name} runs ${clip(app.manifests.npm!.scripts.get(name)!)}`,
-})
-
 const entries = ['server', 'index', 'app', 'main', 'src/server', 'src/index', 'src/app', 'src/main'].flatMap((name) =>
   ['.js', '.mjs', '.cjs', '.ts'].map((ending) => name + ending),
 )
@@ -129,10 +143,12 @@ export function entryFile({ folder, manifests }: App): string | null {
   return [main, `${main}.js`, ...entries].find((name) => name && folder.has(name)) ?? null
 }
 
-/** `node server.js` for an entry that Node runs as it is. */
-export function nodeEntry(app: App): string | null {
+/** `node server.js`: the entry run as it is, where the runtime can. */
+export function startEntry(app: App, { manager }: JavascriptTools): string | null {
   const entry = entryFile(app)
-  return entry === null ? null : `node ${quoted(entry)}`
+  if (entry === null) return null
+  if (manager === 'bun') return `bun run ${quoted(entry)}`
+  return entry.endsWith('.ts') ? null : `node ${quoted(entry)}`
 }
 
 async function portHint(app: App, script: string | null): Promise<PortHint | null> {

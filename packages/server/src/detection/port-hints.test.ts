@@ -1,0 +1,56 @@
+import { describe, expect, test } from 'vitest'
+import { Folder } from './folder.ts'
+import { portInCode, portInCommand } from './port-hints.ts'
+import { temporaryFolder } from './temporary-folder.ts'
+
+const inCode = async (text: string) => {
+  const folder = await Folder.open(await temporaryFolder({ 'main.js': text }), { maxFiles: 10 })
+  const hint = await portInCode(folder, 'main.js')
+  return hint && [hint.port, hint.isFixed]
+}
+
+describe('code that takes PORT and falls back', () => {
+  test.each([
+    'app.listen(process.env.PORT || 4000)',
+    'const port = process.env.PORT ?? 4000',
+    "const port = process.env['PORT'] || '4000'",
+    'const port = Number(process.env.PORT) || 4000',
+    'const port = parseInt(process.env.PORT, 10) || 4000',
+    'const PORT = process.env.PORT || 4000',
+    'Deno.serve({ port: Number(Deno.env.get("PORT") ?? "4000") })',
+    'port = int(os.environ.get("PORT", 4000))',
+    "port = os.getenv('PORT', '4000')",
+    'port = int(os.environ.get("PORT") or 4000)',
+  ])('%s', async (text) => expect(await inCode(text)).toEqual([4000, false]))
+})
+
+describe('code that always listens on one port', () => {
+  test.each([
+    'app.listen(4000)',
+    'app.listen( 4000, () => {})',
+    "app.listen({ port: 4000, host: '::' })",
+    'const PORT = 4000\napp.listen(PORT)',
+    'const port = 4000',
+  ])('%s', async (text) => expect(await inCode(text)).toEqual([4000, true]))
+})
+
+describe('code that says no port', () => {
+  test.each([
+    'app.listen(process.env.PORT)',
+    'parseInt(process.env.PORT, 10)',
+    'const DB_PORT = process.env.DB_PORT || 5432',
+    'app.listen(99999)',
+    'listen(port)',
+    '',
+  ])('%s', async (text) => expect(await inCode(text)).toBeNull())
+})
+
+test.each([
+  ['next start -p 4100', 4100],
+  ['next start --port=4100', 4100],
+  ['serve --port 4100 -s', 4100],
+  ['PORT=4100 node server.js', 4100],
+  ['cross-env PORT=4100 node server.js', 4100],
+  ['next start -p $PORT', null],
+  ['node server.js', null],
+])('in a command: %s', (command, port) => expect(portInCommand(command, 'package.json')?.port ?? null).toBe(port))
