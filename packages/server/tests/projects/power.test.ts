@@ -74,6 +74,15 @@ describe('POST /projects/:id/disable and /enable', () => {
     expect(state()).toBe('running')
   })
 
+  test('but a project that was disabled before stays so', async () => {
+    await on('POST', '/disable')
+    runtime.failure = new Error('the engine does not answer')
+    expect((await on('POST', '/disable')).status).toBe(503)
+    expect(await shown()).toEqual({ enabled: false, status: 'disabled' })
+    await minuteLater()
+    expect(state()).toBe('stopped')
+  })
+
   test('a start that fails leaves it enabled, shows as its status, and is tried again', async () => {
     await on('POST', '/disable')
     runtime.failure = new Error('no memory left')

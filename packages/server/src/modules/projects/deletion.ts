@@ -4,6 +4,7 @@ import { fail } from '../../failure.ts'
 import { type JobKind, job } from '../../jobs/declare.ts'
 import { lockProject, type ProjectSignal, projectsTopic } from './change-project.ts'
 import { nowOf, type ProjectsDeps } from './deps.ts'
+import { logsPart } from './logs.ts'
 import { ownItems } from './own-items.ts'
 import type { DeletionWishes, WorkUnderWay } from './project-part.ts'
 import { deleteProject, findAnyProject, findProject, saveProject } from './store.ts'
@@ -71,7 +72,7 @@ async function mark(project: ProjectRow, wishes: DeletionWishes & { force: boole
 
 /** The parts in their order, the project's own rows last: a project that is still there is not removed whole. */
 async function removeAll(project: ProjectRow, wishes: DeletionWishes, deps: ProjectsDeps): Promise<void> {
-  for (const part of deps.neighbours.parts ?? []) {
+  for (const part of partsOf(deps)) {
     await part.remove(project, wishes).catch((error: unknown) => {
       throw new Error(`${part.describe} of ${project.id} could not be removed`, { cause: error })
     })
@@ -87,8 +88,8 @@ async function removeAll(project: ProjectRow, wishes: DeletionWishes, deps: Proj
 const removalJob = (deps: ProjectsDeps, removeOnce: (project: ProjectRow, wishes: DeletionWishes) => Promise<void>) =>
   job<RemovalPayload, unknown>(removal.kind, {
     deadlineMs: 60 * 60_000,
-    // A server may be away for days; what was asked for is not forgotten over it.
-    maxAttempts: 1000,
+    // A server may be away for weeks; what was asked for is not forgotten over it.
+    maxAttempts: Number.MAX_SAFE_INTEGER,
     async run({ projectId, deleteVolumes }) {
       const project = await findAnyProject(deps.database.db, projectId)
       if (project) await removeOnce(project, { deleteVolumes })
@@ -96,14 +97,17 @@ const removalJob = (deps: ProjectsDeps, removeOnce: (project: ProjectRow, wishes
   })
 
 async function itemsOf(project: ProjectRow, wishes: DeletionWishes, deps: ProjectsDeps): Promise<DeletionItem[]> {
-  const ofParts = await Promise.all((deps.neighbours.parts ?? []).map((part) => part.previewDeletion(project, wishes)))
+  const ofParts = await Promise.all(partsOf(deps).map((part) => part.previewDeletion(project, wishes)))
   return [...ofParts.flat(), ...(await ownItems(project, deps))]
 }
 
-async function workOn(projectId: string, db: ProjectsDeps['database']['db'], { neighbours }: ProjectsDeps) {
+async function workOn(projectId: string, db: ProjectsDeps['database']['db'], deps: ProjectsDeps) {
   const found: WorkUnderWay[] = []
-  for (const part of neighbours.parts ?? []) found.push(...(await part.workUnderWay(db, projectId)))
+  for (const part of partsOf(deps)) found.push(...(await part.workUnderWay(db, projectId)))
   return found
 }
+
+/** Logs last: everything else may write to them until it is gone. */
+const partsOf = (deps: ProjectsDeps) => [...(deps.neighbours.parts ?? []), logsPart(deps)]
 
 const inWords = ({ kind, id, status }: WorkUnderWay): string => `${kind} ${id} (${status})`

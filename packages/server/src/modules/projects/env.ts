@@ -24,12 +24,12 @@ export async function listEnv(project: ProjectRow, environment: string, deps: Pr
 export async function changeEnv(project: ProjectRow, changes: EnvChanges, deps: ProjectsDeps): Promise<EnvVariable[]> {
   const { environment = 'production', upserts = [], deletes = [] } = changes
   refuseMisuse(upserts, deletes)
-  const written: EnvVariableRow[] = []
+  let written: EnvVariableRow[] = []
   await changeProject(project, deps, async ({ id }, { db }) => {
     await refuseUnknown(db, id, environment)
     const stored = new Map((await listVariables(db, id, environment)).map((row) => [row.key, row]))
     const rows = upserts.map((upsert, at) => merged(upsert, stored.get(upsert.key), at, { projectId: id, environment }, deps))
-    written.splice(0, Number.POSITIVE_INFINITY, ...rows.filter((row) => row !== null))
+    written = rows.filter((row) => row !== null)
     for (const row of written) await upsertVariable(db, row)
     await deleteVariables(db, id, environment, deletes)
     return written.length + deletes.length > 0 ? {} : null

@@ -42,18 +42,23 @@ export async function createEnvironment(
   return row
 }
 
-/** Production is where the project's primary route leads; each other one has a host name of its own. */
+/** Production is where the project's primary route leads; each other one has a host name of its own, a worker's none. */
 export async function showEnvironments(
   rows: readonly EnvironmentRow[],
   project: ProjectRow,
   deps: ProjectsDeps,
 ): Promise<Environment[]> {
+  const hostname = (slug: string) => environmentHostname(project, slug, deps.settings.baseDomain)
   const routes = await showRoutes(project, deps)
-  const primary = routes.find((route) => route.primary)?.url ?? null
-  const own = (slug: string) => urlOf(environmentHostname(project, slug, deps.settings.baseDomain), 'none', urlSettings(deps))
+  const standings = await deps.neighbours.edge?.standings(rows.map(({ slug }) => hostname(slug)))
+  const urlFor = (slug: string) => {
+    if (slug === 'production') return routes.find((route) => route.primary)?.url ?? null
+    if (project.type === 'worker') return null
+    return urlOf(hostname(slug), standings?.get(hostname(slug))?.tls ?? 'none', urlSettings(deps))
+  }
   return rows.map(({ id, projectId, name, slug, type, branch, createdAt }) => ({
     ...{ id, projectId, name, slug, type, branch },
-    url: slug === 'production' ? primary : project.type === 'worker' ? null : own(slug),
+    url: urlFor(slug),
     createdAt: iso(createdAt),
   }))
 }

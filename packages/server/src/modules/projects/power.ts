@@ -17,14 +17,14 @@ const netAfterMs = 60_000
 
 /** Recorded before anything stops, so that no push slips in between; undone when stopping fails. */
 export async function disableProject(project: ProjectRow, deps: ProjectsDeps): Promise<ProjectRow> {
-  const row = await record(project, false, deps)
+  const { row, wasEnabled } = await record(project, false, deps)
   try {
     await deps.neighbours.runtime?.takeOffline(project.id)
   } catch (error) {
     deps.log.error({ err: error, projectId: project.id }, 'a project could not be taken offline')
-    // The net stays in the queue: part of the project may have stopped, and is to run again.
-    await record(project, true, deps)
-    fail('unavailable', { words: 'The project could not be stopped, so it stays enabled: try again', cause: error })
+    // The net stays in the queue: part of the project may have stopped, and is to be as it is recorded.
+    if (wasEnabled) await record(project, true, deps)
+    fail('unavailable', { words: `The project could not be stopped${wasEnabled ? ', so it stays enabled' : ''}: try again` })
   }
   await settled(project.id, false, deps)
   return row
@@ -32,7 +32,7 @@ export async function disableProject(project: ProjectRow, deps: ProjectsDeps): P
 
 /** Deploys are allowed from the moment it is recorded; a start that fails shows as the project's status and is tried again. */
 export async function enableProject(project: ProjectRow, deps: ProjectsDeps): Promise<ProjectRow> {
-  const row = await record(project, true, deps)
+  const { row } = await record(project, true, deps)
   try {
     await deps.neighbours.runtime?.bringOnline(project.id)
     await settled(project.id, true, deps)
@@ -47,25 +47,29 @@ export const powerJob = (deps: ProjectsDeps) =>
     deadlineMs: 10 * 60_000,
     async run({ projectId }) {
       const { runtime } = deps.neighbours
-      const recorded = () => findAnyProject(deps.database.db, projectId)
+      let done: ProjectRow['enabled'] | undefined
       // What is recorded may change while it is being done.
-      for (
-        let project = await recorded(), done: 0 | 1 | undefined;
-        project && project.enabled !== done;
-        project = await recorded()
-      ) {
-        if (project.deletingSince !== null) return
+      for (;;) {
+        const project = await findAnyProject(deps.database.db, projectId)
+        if (!project || project.deletingSince !== null || project.enabled === done) return
         await (project.enabled ? runtime?.bringOnline(projectId) : runtime?.takeOffline(projectId))
         done = project.enabled
       }
     },
   })
 
-function record(project: ProjectRow, enabled: boolean, deps: ProjectsDeps): Promise<ProjectRow> {
-  return changeProject(project, deps, async (current, bound) => {
+async function record(
+  project: ProjectRow,
+  enabled: boolean,
+  deps: ProjectsDeps,
+): Promise<{ row: ProjectRow; wasEnabled: boolean }> {
+  let wasEnabled = false
+  const row = await changeProject(project, deps, async (current, bound) => {
+    wasEnabled = current.enabled === 1
     if (deps.neighbours.runtime) await spreadNet(current.id, bound, new Date(nowOf(deps) + netAfterMs))
-    return (current.enabled === 1) === enabled ? null : { enabled }
+    return wasEnabled === enabled ? null : { enabled }
   })
+  return { row, wasEnabled }
 }
 
 /** Takes the net away, unless somebody has recorded the opposite meanwhile: then it is needed more than ever. */
