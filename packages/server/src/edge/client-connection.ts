@@ -78,8 +78,7 @@ export class ClientConnection {
       return
     }
     this.#state = 'head'
-    const { limits } = this.serving.routing
-    this.#deadline = this.serving.now + (this.#input ? limits.headTimeoutMs : limits.keepAliveMs)
+    this.#awaitHead()
     this.#pump()
     this.#settleReading()
   }
@@ -108,6 +107,13 @@ export class ClientConnection {
   /** Idle connections go at once, others after their answer. */
   closeIfIdle(): void {
     if (this.idle) this.socket.destroy()
+  }
+
+  /** Until a slow client has taken the last answer it is not idle. */
+  #awaitHead(): void {
+    const { limits } = this.serving.routing
+    const waitMs = this.needsDrain ? limits.responseIdleMs : this.#input ? limits.headTimeoutMs : limits.keepAliveMs
+    this.#deadline = this.serving.now + waitMs
   }
 
   #expire(): void {
@@ -235,7 +241,11 @@ export class ClientConnection {
   #onDrain(): void {
     if (this.#exchange) this.#exchange.clientDrained()
     else if (this.#state === 'lingering') this.#deadline = this.serving.now + lingerMs
-    else this.#pump()
+    else {
+      this.#awaitHead()
+      this.#pump()
+      this.#settleReading()
+    }
   }
 
   /** A client that closes its side has given up, as nginx and Node see it too; only a tunnel has two separate ends. */

@@ -163,6 +163,17 @@ describe('the edge and its control plane', () => {
     await slow.close()
   })
 
+  test('stop answers a request that is held, with 503', async () => {
+    const edge = driver()
+    const { http: at } = await edge.start()
+    await edge.apply({ version: 1, hosts: { 'zzz.test': { target: { kind: 'sleeping', projectId: 'zzz' } } } })
+    const woken = new Promise((resolve) => edge.onWake(resolve))
+    const status = statusAt(at.port, 'zzz.test')
+    await woken
+    await edge.stop({ keepServing: false })
+    expect(await status).toBe(503)
+  })
+
   test('an address that is taken stops the start with the reason', async () => {
     const edge = driver({ http: { host: '127.0.0.1', port: upstream.port } })
     await expect(edge.start()).rejects.toThrow(/EADDRINUSE/)

@@ -135,10 +135,13 @@ export class Exchange implements Held {
   sweep(now: number): void {
     if (now <= this.deadline) return
     this.deadline = Number.POSITIVE_INFINITY
-    if (this.#heldFor !== undefined) {
-      this.#leaveRoom()
-      this.refuse(notices.notWoken, true)
-    } else this.#answerer?.timedOut()
+    if (this.#heldFor !== undefined) this.giveUp()
+    else this.#answerer?.timedOut()
+  }
+
+  giveUp(): void {
+    this.#leaveRoom()
+    this.refuse(notices.notWoken, true)
   }
 
   /** Status line and headers for the client. `length` is the body's size, -1 for chunked, -2 when its end is the connection's. */
@@ -218,7 +221,11 @@ export class Exchange implements Held {
   }
 
   #hold(projectId: string, timeoutMs: number): void {
-    const { now, room, routing } = this.serving
+    const { now, room, routing, closing } = this.serving
+    if (closing) {
+      this.refuse(notices.notWoken, true)
+      return
+    }
     this.#holdUntil ||= now + timeoutMs
     if (!room.enter(this, projectId, this.head.host, routing.limits, now)) {
       this.refuse(notices.tooManyHeld, true)

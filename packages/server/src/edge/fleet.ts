@@ -2,7 +2,7 @@ import { Caller } from '../drivers/edge/calls.ts'
 import type { SwitchCounters } from '../drivers/edge/edge.ts'
 import type { EdgeSettings } from '../drivers/edge/edge-settings.ts'
 import type { EdgeTable } from '../drivers/edge/edge-table.ts'
-import { spawnEdge } from '../drivers/edge/spawn-edge.ts'
+import type { spawnEdge } from '../drivers/edge/spawn-edge.ts'
 import { type Listening, portOf } from './listening.ts'
 import type { RecordBatch } from './request-records.ts'
 import type { ApplyResult, EdgeWorker, LimitNews } from './worker.ts'
@@ -96,6 +96,7 @@ export class Fleet {
   }
 
   async #startSibling(): Promise<void> {
+    const { spawnEdge } = await import('../drivers/edge/spawn-edge.ts')
     const child = spawnEdge(this.#settings, 'worker')
     const sibling: Sibling = { child, caller: new Caller((message) => child.connected && child.send(message)) }
     child.on('message', (message) => {

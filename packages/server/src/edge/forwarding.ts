@@ -78,7 +78,7 @@ export class Forwarding implements Answerer, UpstreamUser {
 
   clientDrained(): void {
     if (this.#phase === 'body') this.#touch('responseIdleMs')
-    this.#connection?.socket.resume()
+    this.#connection?.resume()
   }
 
   clientEnded(): void {
@@ -109,13 +109,13 @@ export class Forwarding implements Answerer, UpstreamUser {
     if (!this.#exchange.ended) this.#exchange.client.block(false)
   }
 
-  upstreamData(chunk: Buffer): void {
+  upstreamData(bytes: Buffer): void {
     this.#heard = true
-    if (this.#phase === 'head') this.#readHead(this.#input ? Buffer.concat([this.#input, chunk]) : chunk)
-    else if (this.#phase === 'body') this.#relayBody(chunk, 0)
+    if (this.#phase === 'head') this.#readHead(this.#input ? Buffer.concat([this.#input, bytes]) : bytes)
+    else if (this.#phase === 'body') this.#relayBody(bytes, 0)
     else if (this.#phase === 'tunnel') {
       this.#touch('tunnelIdleMs')
-      this.#toClient(chunk)
+      this.#toClient(Buffer.from(bytes))
     }
   }
 
@@ -183,7 +183,7 @@ export class Forwarding implements Answerer, UpstreamUser {
   #readHead(input: Buffer): void {
     const end = input.indexOf(headEnd)
     if (end === -1) {
-      this.#input = input
+      this.#input = Buffer.from(input)
       if (input.length > responseHeadAtMost) this.#fail(notices.unreachable)
       return
     }
@@ -215,7 +215,7 @@ export class Forwarding implements Answerer, UpstreamUser {
     exchange.client.socket.write(`HTTP/1.1 ${response.statusLine}\r\n${response.kept}${upgrade}\r\n`, 'latin1')
     const early = exchange.client.enterTunnel()
     this.#touch('tunnelIdleMs')
-    if (rest.length > 0) this.#toClient(rest)
+    if (rest.length > 0) this.#toClient(Buffer.from(rest))
     if (early) exchange.bodyData(early)
   }
 
@@ -227,7 +227,9 @@ export class Forwarding implements Answerer, UpstreamUser {
     this.#left = Math.max(0, response.body)
     if (response.body === chunked) {
       const unchunk = this.#relay === 'unchunk'
-      this.#chunks = new ChunkedBody(unchunk ? (chunk, start, end) => this.#toClient(chunk.subarray(start, end)) : undefined)
+      this.#chunks = new ChunkedBody(
+        unchunk ? (chunk, start, end) => this.#toClient(Buffer.from(chunk.subarray(start, end))) : undefined,
+      )
     }
     exchange.status = response.status
     const kept = response.hasRequestId ? response.kept : `${response.kept}x-request-id: ${exchange.requestId}\r\n`
@@ -262,12 +264,12 @@ export class Forwarding implements Answerer, UpstreamUser {
     if (this.#relay === 'sized') {
       const to = Math.min(input.length, from + this.#left)
       this.#left -= to - from
-      if (to > from) this.#toClient(input.subarray(from, to))
+      if (to > from) this.#toClient(Buffer.from(input.subarray(from, to)))
       if (this.#left === 0) this.#complete(to === input.length)
     } else if (this.#chunks) this.#relayChunks(this.#chunks, input, from)
     else if (from < input.length) {
       const rest = input.subarray(from)
-      this.#toClient(this.#relay === 'rechunk' ? asChunk(rest) : rest, rest.length)
+      this.#toClient(this.#relay === 'rechunk' ? asChunk(rest) : Buffer.from(rest), rest.length)
     }
   }
 
@@ -277,16 +279,16 @@ export class Forwarding implements Answerer, UpstreamUser {
       this.#fail(notices.unreachable)
       return
     }
-    if (this.#relay === 'chunks' && to > from) this.#toClient(input.subarray(from, to))
+    if (this.#relay === 'chunks' && to > from) this.#toClient(Buffer.from(input.subarray(from, to)))
     this.#exchange.bytesOut = chunks.bodyBytes
     if (chunks.done) this.#complete(to === input.length)
   }
 
-  /** A client that does not take it stops the upstream, not our memory. */
+  /** `bytes` are a copy that may stay. A client that does not take them stops the upstream, not our memory. */
   #toClient(bytes: Buffer, bodyBytes = bytes.length): void {
     const { client } = this.#exchange
     this.#exchange.bytesOut += bodyBytes
-    if (!client.socket.write(bytes)) this.#connection?.socket.pause()
+    if (!client.socket.write(bytes)) this.#connection?.pause()
   }
 
   /** `clean`: the upstream said exactly this answer and no more. */
@@ -332,7 +334,7 @@ export class Forwarding implements Answerer, UpstreamUser {
     this.#connection = undefined
     const { serving } = this.#exchange
     if (reusable) {
-      if (connection.socket.isPaused()) connection.socket.resume()
+      connection.resume()
       connection.upstream.release(connection, this.#response!.keepAliveMs, serving.now)
     } else connection.destroy()
     connection.upstream.finish()

@@ -5,8 +5,12 @@ const limits = { heldRequests: 3, heldBytes: 1_000 }
 const held = (heldBytes = 10) => ({
   heldBytes,
   proceeded: 0,
+  givenUp: 0,
   proceed() {
     this.proceeded += 1
+  },
+  giveUp() {
+    this.givenUp += 1
   },
 })
 
@@ -47,5 +51,14 @@ describe('the holding room', () => {
     expect(room.count).toBe(0)
     room.reconsider()
     expect(waiting.map((one) => one.proceeded)).toEqual([1, 1])
+  })
+
+  test('sends everybody away when the edge closes', () => {
+    const room = new HoldingRoom(() => {})
+    const waiting = [held(), held()]
+    room.enter(waiting[0]!, 'p', 'a', limits, 0)
+    room.enter(waiting[1]!, 'q', 'b', limits, 0)
+    room.dismiss()
+    expect(waiting.map((one) => one.givenUp)).toEqual([1, 1])
   })
 })

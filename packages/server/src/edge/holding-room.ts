@@ -3,6 +3,8 @@ export interface Held {
   readonly heldBytes: number
   /** Looks at the table again: goes on, or is held once more. */
   proceed(): void
+  /** Nothing will change any more: answers that it did not wake. */
+  giveUp(): void
 }
 
 const wakeAgainMs = 2_000
@@ -58,6 +60,11 @@ export class HoldingRoom {
       this.leave(held, projectId)
       held.proceed()
     }
+  }
+
+  /** The edge closes: nobody here would ever see a new table. */
+  dismiss(): void {
+    for (const waiting of [...this.#held.values()]) for (const held of [...waiting.keys()]) held.giveUp()
   }
 
   /** Asks again while somebody waits: the first call may have met a control plane that was down. */

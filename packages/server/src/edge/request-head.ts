@@ -46,7 +46,8 @@ const chunkedBody: RequestBody = { kind: 'chunked' }
 
 /** Control characters, a CR without its LF, a LF without its CR: two parsers could disagree about each of them. */
 const unsafeBytes = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)|(?<!\r)\n/
-const requestLine = /^([!#$%&'*+\-.^_`|~0-9A-Za-z]{1,32}) ([!-~\x80-\xff]+) HTTP\/(\d)\.(\d)$/
+const methodForm = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,32}$/
+const commonMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
 const hostForm = /^(\[[0-9A-Fa-f:.]{2,45}\]|[0-9A-Za-z._-]{1,253})(?::(\d{1,5}))?$/
 const absoluteForm = /^https?:\/\/([^/?#]*)([/?][^#]*)?$/i
 const plainRequestId = /^[0-9A-Za-z._:/+=-]{1,128}$/
@@ -55,13 +56,16 @@ const plainRequestId = /^[0-9A-Za-z._:/+=-]{1,128}$/
 export function parseRequestHead(text: string): RequestHead | HeadFault {
   if (unsafeBytes.test(text)) return bad('control characters in the head')
   const lineEnd = text.indexOf('\r\n')
-  const line = requestLine.exec(text.slice(0, lineEnd))
-  if (!line) return bad('malformed request line')
-  if (line[3] !== '1' || (line[4] !== '1' && line[4] !== '0'))
-    return new HeadFault(505, 'only HTTP/1.1 and HTTP/1.0 are spoken here')
-  const method = line[1]!
+  const methodEnd = text.indexOf(' ')
+  const targetEnd = text.lastIndexOf(' ', lineEnd)
+  const method = text.slice(0, Math.max(0, methodEnd))
+  const target = text.slice(methodEnd + 1, targetEnd)
+  const version = text.slice(targetEnd + 1, lineEnd)
+  if (!commonMethods.has(method) && !methodForm.test(method)) return bad('malformed request line')
+  if (target === '' || target.includes(' ') || target.includes('\t')) return bad('malformed request line')
+  if (version !== 'HTTP/1.1' && version !== 'HTTP/1.0') return otherVersion(version)
   if (method === 'CONNECT' || method === 'TRACE') return new HeadFault(405, `${method} is not served here`)
-  const head = emptyHead(text, method, line[2]!, line[4] === '1' ? 1 : 0)
+  const head = emptyHead(text, method, target, version === 'HTTP/1.1' ? 1 : 0)
   return readFields(head, lineEnd + 2) ?? readTarget(head) ?? readHost(head) ?? head
 }
 
@@ -81,6 +85,11 @@ export function headerValue(head: RequestHead, name: string): string | undefined
   }
   return found
 }
+
+const otherVersion = (version: string) =>
+  /^HTTP\/\d\.\d$/.test(version)
+    ? new HeadFault(505, 'only HTTP/1.1 and HTTP/1.0 are spoken here')
+    : bad('malformed request line')
 
 const bad = (reason: string) => new HeadFault(400, reason)
 
@@ -110,7 +119,7 @@ const emptyHead = (text: string, method: string, target: string, minor: 0 | 1): 
  */
 function readFields(head: RequestHead, from: number): HeadFault | undefined {
   const { text } = head
-  const seen: Seen = { host: 0, length: '', lengths: 0, encoding: '', encodings: 0, connection: '', upgrade: '' }
+  const seen = forgotten()
   let runStart = from
   let at = from
   while (at < text.length) {
@@ -131,6 +140,20 @@ function readFields(head: RequestHead, from: number): HeadFault | undefined {
   }
   if (runStart < text.length) head.kept += text.slice(runStart)
   return settle(head, seen)
+}
+
+/** One head is read at a time, so one note pad does for all. */
+const notes: Seen = { host: 0, length: '', lengths: 0, encoding: '', encodings: 0, connection: '', upgrade: '' }
+
+function forgotten(): Seen {
+  notes.host = 0
+  notes.lengths = 0
+  notes.encodings = 0
+  notes.length = ''
+  notes.encoding = ''
+  notes.connection = ''
+  notes.upgrade = ''
+  return notes
 }
 
 interface Seen {

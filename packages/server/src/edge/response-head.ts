@@ -22,20 +22,20 @@ export const chunked = -1
 export const untilClose = -2
 
 const unsafeBytes = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)|(?<!\r)\n/
-const statusLineForm = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: ([^\r\n]*))?$/
+const statusLineForm = /^HTTP\/1\.[01] [1-9]\d\d(?: |$)/
 
 /** Undefined when the answer cannot be read in one way only. `text` ends with the CRLF of its last line. */
 export function parseResponseHead(text: string, requestMethod: string): ResponseHead | undefined {
   if (unsafeBytes.test(text)) return undefined
   const lineEnd = text.indexOf('\r\n')
-  const line = statusLineForm.exec(text.slice(0, lineEnd))
-  if (!line) return undefined
+  const line = text.slice(0, lineEnd)
+  if (!statusLineForm.test(line)) return undefined
   const head: ResponseHead = {
-    status: Number(line[2]),
-    statusLine: line[3] ? `${line[2]} ${line[3]}` : `${line[2]} `,
+    status: Number(line.slice(9, 12)),
+    statusLine: line.length > 12 ? line.slice(9) : `${line.slice(9)} `,
     kept: '',
     body: untilClose,
-    keepAlive: line[1] === '1',
+    keepAlive: line.charCodeAt(7) === 49,
     keepAliveMs: 0,
     upgrade: '',
     hasRequestId: false,

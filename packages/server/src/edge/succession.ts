@@ -1,6 +1,5 @@
 import type net from 'node:net'
 import type { EdgeSettings } from '../drivers/edge/edge-settings.ts'
-import { spawnEdge } from '../drivers/edge/spawn-edge.ts'
 import type { Listening } from './listening.ts'
 
 const stepMs = 10_000
@@ -10,6 +9,8 @@ const stepMs = 10_000
  * go, so no connection is refused or reset. Rejects, with everything as it was, when the successor does not come up.
  */
 export async function handOver(successor: EdgeSettings, listening: Listening, release: () => Promise<void>): Promise<number> {
+  // Loaded when it is needed: most edges never start a process.
+  const { spawnEdge } = await import('../drivers/edge/spawn-edge.ts')
   const child = spawnEdge(successor, 'successor')
   const said = (word: string) =>
     new Promise<void>((resolve, reject) => {

@@ -4,7 +4,8 @@ import type { EdgeUpstream } from '../drivers/edge/edge-table.ts'
 /** Whoever has a request on an upstream connection. */
 export interface UpstreamUser {
   upstreamConnected(): void
-  upstreamData(chunk: Buffer): void
+  /** The bytes are only there during the call. */
+  upstreamData(bytes: Buffer): void
   upstreamDrained(): void
   /** The upstream has said its last byte in good order. */
   upstreamEnded(): void
@@ -113,6 +114,9 @@ export class Upstream {
   }
 }
 
+/** All upstreams are read into this one place: bytes are looked at, and copied where they have to stay, before the next read. */
+const readBuffer = Buffer.allocUnsafeSlow(65_536)
+
 /** One socket to an upstream, used by one request at a time. */
 export class UpstreamConnection {
   readonly upstream: Upstream
@@ -122,19 +126,21 @@ export class UpstreamConnection {
   connected = false
   idleSince = 0
   idleUntil = 0
+  #paused = false
 
   constructor(upstream: Upstream, user: UpstreamUser) {
     this.upstream = upstream
     this.user = user
-    this.socket = net.connect({ host: upstream.host, port: upstream.port, noDelay: true, allowHalfOpen: true })
+    this.socket = net.connect({
+      host: upstream.host,
+      port: upstream.port,
+      noDelay: true,
+      allowHalfOpen: true,
+      onread: { buffer: readBuffer, callback: (length) => this.#take(readBuffer.subarray(0, length)) },
+    })
     this.socket.on('connect', () => {
       this.connected = true
       this.user?.upstreamConnected()
-    })
-    this.socket.on('data', (chunk: Buffer) => {
-      // An idle upstream has nothing to say: what it sends belongs to no request.
-      if (this.user) this.user.upstreamData(chunk)
-      else this.destroy()
     })
     this.socket.on('drain', () => this.user?.upstreamDrained())
     this.socket.on('end', () => {
@@ -150,8 +156,26 @@ export class UpstreamConnection {
     })
   }
 
+  #take(bytes: Buffer): boolean {
+    // An idle upstream has nothing to say: what it sends belongs to no request.
+    if (this.user) this.user.upstreamData(bytes)
+    else this.destroy()
+    return true
+  }
+
   get usable(): boolean {
     return this.connected && !this.socket.destroyed && this.socket.readable && this.socket.writable
+  }
+
+  pause(): void {
+    this.#paused = true
+    this.socket.pause()
+  }
+
+  resume(): void {
+    if (!this.#paused) return
+    this.#paused = false
+    this.socket.resume()
   }
 
   /** Lets go of the user first: who destroys a connection does not want to hear that it closed. */

@@ -141,6 +141,7 @@ export class EdgeWorker {
     this.#serving.closing = true
     for (const server of this.#servers) server.close()
     this.#servers.clear()
+    this.#serving.room.dismiss()
     const giveUpAt = Date.now() + graceMs
     const idleUntil = Date.now() + Math.min(idleGraceMs, graceMs)
     while (this.#connections.size > 0 && Date.now() < giveUpAt) {

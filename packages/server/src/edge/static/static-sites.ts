@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { constants } from 'node:fs'
 import * as files from 'node:fs/promises'
 import { join, sep } from 'node:path'
@@ -114,7 +113,7 @@ export class StaticSites {
       const contents = stat.size <= contentsAtMost ? await handle.readFile() : undefined
       // Times are no proof of sameness: reproducible builds give every file the same one. Small files are hashed.
       const etag = contents
-        ? `"${createHash('sha256').update(contents).digest('base64url').slice(0, 22)}"`
+        ? `"${await contentHash(contents)}"`
         : `"${site.deploymentId}-${stat.size.toString(36)}-${Math.floor(stat.mtimeMs).toString(36)}"`
       return {
         path: real,
@@ -137,4 +136,10 @@ export class StaticSites {
     root.catch(() => this.#roots.delete(folder))
     return root
   }
+}
+
+/** Crypto is loaded with the first file: an edge without static sites does without its memory. */
+async function contentHash(contents: Buffer): Promise<string> {
+  const { createHash } = await import('node:crypto')
+  return createHash('sha256').update(contents).digest('base64url').slice(0, 22)
 }
