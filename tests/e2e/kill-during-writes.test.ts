@@ -2,7 +2,8 @@ import { spawn } from 'node:child_process'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { sql } from 'kysely'
-import { expect, test } from 'vitest'
+import { build } from 'rolldown'
+import { expect, onTestFinished, test } from 'vitest'
 import type { Database } from '../../packages/server/src/db/open.ts'
 import { describeOnEachDatabase } from '../../packages/server/src/db/test-each-database.ts'
 import type { WriterOrders } from './killed-writer.ts'
@@ -10,15 +11,29 @@ import type { WriterOrders } from './killed-writer.ts'
 const kills = 20
 const writes = 500
 
+/** Bundled and with its code cached, it starts in a tenth of the time that its sources take. */
+async function buildWriter(folder: string): Promise<void> {
+  const names = { entryFileNames: '[name].mjs', chunkFileNames: '[name]-[hash].mjs' }
+  const input = path.join(import.meta.dirname, 'killed-writer.ts')
+  await build({
+    input,
+    platform: 'node',
+    external: ['pg-native'],
+    logLevel: 'warn',
+    output: { dir: folder, format: 'esm', ...names },
+  })
+}
+
 /** Runs the writer, and kills it a moment after `killAfter` acknowledged writes. Gives the names that it acknowledged. */
 async function runWriter(
   orders: WriterOrders,
   killAfter = Number.POSITIVE_INFINITY,
 ): Promise<{ acknowledged: string[]; killed: boolean }> {
-  const child = spawn(process.execPath, [path.join(import.meta.dirname, 'killed-writer.ts'), JSON.stringify(orders)], {
+  const child = spawn(process.execPath, [path.join(orders.folder, 'killed-writer.mjs'), JSON.stringify(orders)], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, NODE_COMPILE_CACHE: path.join(orders.folder, 'compiled') },
+    env: { ...process.env, NODE_COMPILE_CACHE: path.join(orders.folder, 'code-cache') },
   })
+  onTestFinished(() => void child.kill('SIGKILL'))
   const ended = new Promise<[number | null, NodeJS.Signals | null]>((resolve) => child.on('close', (...how) => resolve(how)))
   let complaints = ''
   child.stderr.on('data', (chunk) => {
@@ -47,6 +62,9 @@ describeOnEachDatabase(
       for (const table of ['written', 'begun', 'finished']) {
         await sql`create table ${sql.table(table)} (name text primary key)`.execute(database.db)
       }
+      await buildWriter(database.settings.folder)
+      // One that ends by itself leaves its code cache for the others.
+      await runWriter({ ...database.settings, round: -1, writes: 0 })
       const acknowledged: string[] = []
       let deaths = 0
       for (let round = 0; round < kills; round++) {
