@@ -60,7 +60,9 @@ function npm(args) {
 }
 
 function installFailure(output) {
-  const lines = output.split('\n').filter((line) => line.trim() && !/^npm error\s*(at .*)?$|A complete log of this run/.test(line))
+  const lines = output
+    .split('\n')
+    .filter((line) => line.trim() && !/^npm error\s*(at .*)?$|A complete log of this run/.test(line))
   const network = /E(NOTFOUND|AI_AGAIN|CONNREFUSED|CONNRESET|TIMEDOUT|HOSTUNREACH)|network|fetch failed/.test(output)
   const hint = network
     ? 'the package registry cannot be reached: check the network, or the registry and proxy settings of npm'
