@@ -1,16 +1,23 @@
+import { join } from 'node:path'
 import type { ModuleName, RateLimitName } from '@berth/contract'
 import type { FastifyInstance } from 'fastify'
 import type { Config } from './config.ts'
 import { type Clock, systemClock } from './db/clock.ts'
 import type { Database } from './db/open.ts'
+import { createGit, type Git } from './drivers/git/git.ts'
+import { createRunCommand } from './drivers/shell/run-command.ts'
 import type { Loaders } from './http/handler.ts'
 import { RateLimiter } from './http/rate-limit.ts'
 import { createHttpServer } from './http/server.ts'
+import type { Drivers } from './instance/drivers.ts'
 import { createJobs, type Jobs } from './jobs/create-jobs.ts'
 import type { Job } from './jobs/declare.ts'
 import type { Schedule } from './jobs/schedules.ts'
+import { createLogStore, type LogStore } from './log-store/log-store.ts'
 import type { Logger } from './logger.ts'
 import { createAccess } from './modules/access/index.ts'
+import { createDeployments } from './modules/deployments/index.ts'
+import { createEdge } from './modules/edge/index.ts'
 import { createInstance } from './modules/instance/index.ts'
 import { createDeliveryDrivers, createNotifications, type NotificationsDeps } from './modules/notifications/index.ts'
 import { createProjects, type Neighbours } from './modules/projects/index.ts'
@@ -28,8 +35,13 @@ export interface Parts {
   logger: Logger
   clock?: Clock
   rateLimits?: Partial<Record<RateLimitName, number>>
+  /** Without them nothing is deployed or served: those routes answer 501. */
+  drivers?: Drivers
   /** What a test puts in the place of the modules above projects. */
   neighbours?: Neighbours
+  git?: Git
+  /** Whoever brings one closes it. */
+  logStore?: LogStore
   /** How notifications leave, and what is watched for some; a test brings its own. */
   deliveryDrivers?: NotificationsDeps['drivers']
   watched?: NotificationsDeps['watched']
@@ -48,11 +60,18 @@ export interface Assembled {
   app: FastifyInstance
   access: ReturnType<typeof createAccess>
   projects: ReturnType<typeof createProjects>
+  git: Git
+  /** What runs and what is asked of projects is written here; `close` closes it. */
+  logStore: LogStore
   jobs: Jobs
+  /** The edge and what runs; absent without drivers. */
+  running: ReturnType<typeof assembleRunning> | undefined
   /** `module.row` of every row that has a handler; the others answer 501. */
   builtRows: ReadonlySet<string>
   publicUrl(): string
   /** Ends open streams, then waits for requests under way. */
+  stopAnswering(): Promise<void>
+  /** The same, and closes what was opened here; the last call. */
   close(): Promise<void>
 }
 
@@ -65,11 +84,16 @@ export function assemble(parts: Parts): Assembled {
   const { gatekeeper, streamTokens } = access
   const common = { database, clock, log: logger, secretBox, scrubber, publicUrl }
   const neighbours: Neighbours = { ...parts.neighbours }
-  const projects = createProjects({ ...common, gatekeeper, streamTokens, settings: config, neighbours })
+  const git = parts.git ?? gitOf(config)
+  const logStore = parts.logStore ?? logStoreOf(config, logger)
+  const projects = createProjects({ ...common, gatekeeper, streamTokens, git, logStore, settings: config, neighbours })
+  const running =
+    parts.drivers && assembleRunning(parts.drivers, { ...common, gatekeeper, projects, git, logStore, config, neighbours })
   const modules: Partial<Record<ModuleName, Module>> = {
     instance: createInstance({ version, mode: config.mode }),
     access,
     projects,
+    ...running?.modules,
     notifications: createNotifications({
       ...common,
       settings: { slackHost: config.slackHost },
@@ -97,19 +121,96 @@ export function assemble(parts: Parts): Assembled {
     clock,
     log: logger,
     deps: undefined,
-    jobs: Object.values(modules).flatMap(({ jobs }) => jobs ?? []),
+    jobs: [...Object.values(modules).flatMap(({ jobs }) => jobs ?? []), ...(running?.edgeJobs ?? [])],
     leaseMs: config.jobLeaseSeconds * 1000,
   })
   const start = async () => {
     for (const schedule of Object.values(modules).flatMap(({ schedules }) => schedules ?? [])) await jobs.schedules.set(schedule)
     await jobs.start()
   }
-  const close = async () => {
+  let closed: Promise<void> | undefined
+  const stopAnswering = () => {
     stopping.abort()
-    await app.close()
+    closed ??= app.close()
+    return closed
   }
-  return { app, access, projects, jobs: { ...jobs, start }, builtRows: rowsWithHandler(modules), publicUrl, close }
+  const close = async () => {
+    await stopAnswering()
+    if (!parts.logStore) await logStore.close()
+  }
+  return {
+    app,
+    access,
+    projects,
+    git,
+    logStore,
+    jobs: { ...jobs, start },
+    running,
+    builtRows: rowsWithHandler(modules),
+    publicUrl,
+    stopAnswering,
+    close,
+  }
 }
+
+type Common = Pick<Parts, 'database' | 'secretBox' | 'scrubber' | 'config'> & { clock: Clock; log: Logger; publicUrl(): string }
+
+/** The part that builds, runs and serves. It tells the projects module what it knows, as its neighbour. */
+function assembleRunning(
+  drivers: Drivers,
+  {
+    config,
+    neighbours,
+    projects,
+    gatekeeper,
+    git,
+    logStore,
+    ...common
+  }: Common & {
+    neighbours: Neighbours
+    git: Git
+    logStore: LogStore
+    projects: ReturnType<typeof createProjects>
+    gatekeeper: ReturnType<typeof createAccess>['gatekeeper']
+  },
+) {
+  const edge = createEdge({ ...common, driver: drivers.edge, acme: drivers.acme, logStore, settings: config })
+  const deployments = createDeployments({
+    ...common,
+    ...drivers,
+    git,
+    logStore,
+    gatekeeper,
+    projects: { ...projects, uploadFile: (sessionId) => join(config.dataDir, 'uploads', `${sessionId}.tar.gz`) },
+    edge: edge.switch,
+    settings: { ...config, githubUrl: config.github.webUrl },
+  })
+  neighbours.deployments ??= deployments.reader
+  neighbours.runtime ??= deployments.runtime
+  neighbours.edge ??= edge.routes
+  neighbours.parts = [deployments.part, ...(neighbours.parts ?? [])]
+  edge.onWake((projectId) => void deployments.wake(projectId))
+  return {
+    modules: { deployments },
+    edgeJobs: edge.jobs,
+    ports: () => edge.routes.ports(),
+    async start(abort: AbortSignal): Promise<void> {
+      await edge.start()
+      await deployments.start(abort)
+    },
+    async stop(): Promise<void> {
+      await deployments.stop()
+      await edge.stop()
+      await drivers.runtime.close()
+    },
+  }
+}
+
+const gitOf = ({ dataDir, environment }: Config): Git =>
+  createGit({ shell: createRunCommand(environment), workFolder: join(dataDir, 'git') })
+
+const logStoreOf = ({ dataDir }: Config, logger: Logger): LogStore =>
+  createLogStore({ folder: join(dataDir, 'logs'), onError: (err, what) => logger.error({ err }, `log store: ${what}`) })
 
 const mapValues = <V, R>(record: Record<string, V>, map: (value: V) => R): Record<string, R> =>
   Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value)]))

@@ -1,6 +1,7 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import * as kinds from './config-values.ts'
+import { inheritedEnvironment } from './drivers/shell/inherited-environment.ts'
 
 /** A setting that cannot be used; the message is one line that names the variable and what it may be. */
 export class ConfigError extends Error {
@@ -157,6 +158,8 @@ type Values<Table> = { readonly [Key in keyof Table]: Table[Key] extends Setting
 
 export type Config = Values<typeof mainSettings> & {
   readonly github: Values<typeof githubSettings>
+  /** What the commands that Berth runs inherit of its environment: none of our own settings. */
+  readonly environment: Environment
   /** Lines to log at the start: variables that look like settings and are none. */
   readonly warnings: readonly string[]
 }
@@ -173,6 +176,7 @@ export function readConfig(env: Environment): Config {
   const config = {
     ...readTable(mainSettings, env, place),
     github: Object.freeze(readTable(githubSettings, env, place)),
+    environment: Object.freeze(inheritedEnvironment(env)),
     warnings: Object.freeze(unknownVariables(env)),
   }
   refuseWhatDoesNotFit(config)

@@ -5,6 +5,7 @@ import { assemble } from '../assemble.ts'
 import type { Config } from '../config.ts'
 import { openDataFolder } from '../data-folder.ts'
 import { serveDashboard } from '../http/dashboard.ts'
+import { createDrivers } from './drivers.ts'
 import { openWorkshop } from './workshop.ts'
 
 export interface Serving {
@@ -28,15 +29,23 @@ export async function serve(config: Config): Promise<Serving> {
     const workshop = await openWorkshop(config)
     closers.push(workshop.close)
     for (const warning of config.warnings) workshop.logger.warn(warning)
-    const assembled = assemble({ ...workshop, version: manifest.version })
-    await serveDashboard(assembled.app, dashboardFolder())
-    await assembled.jobs.start()
-    closers.push(() => assembled.jobs.stop({ graceMs: 6_000 }))
-    const { setupUrl } = await listen(assembled, config)
+    const drivers = await createDrivers(config, manifest.version, workshop.logger)
+    const assembled = assemble({ ...workshop, drivers, version: manifest.version })
     closers.push(assembled.close)
+    await serveDashboard(assembled.app, dashboardFolder())
+    const stopping = new AbortController()
+    await assembled.running?.start(stopping.signal)
+    closers.push(async () => {
+      stopping.abort()
+      await assembled.running?.stop()
+    })
+    await assembled.jobs.start()
+    closers.push(() => assembled.jobs.stop({ graceMs: 5_000 }))
+    const { setupUrl } = await listen(assembled, config)
+    closers.push(assembled.stopAnswering)
     return {
       url: assembled.publicUrl(),
-      projectsUrl: `http://<slug>.${config.baseDomain}:${config.edgePort}`,
+      projectsUrl: `http://<slug>.${config.baseDomain}:${assembled.running?.ports().http ?? config.edgePort}`,
       setupUrl,
       stop: closeAll,
     }

@@ -107,7 +107,7 @@ export function environmentFor(
 
 /** The project's own programs first, then the Node that came along, then the machine's. */
 export const searchPath = (folder: string, places: Places, baseEnv: Record<string, string>) =>
-  [join(folder, '.venv', 'bin'), join(folder, 'node_modules', '.bin'), places.nodeFolder(), baseEnv.PATH]
+  [join(folder, '.venv', 'bin'), join(folder, 'node_modules', '.bin'), places.nodeFolder(), places.searchPath(baseEnv.PATH ?? '')]
     .filter(Boolean)
     .join(':')
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { chmodSync, chownSync, copyFileSync, existsSync, linkSync, mkdirSync, renameSync } from 'node:fs'
+import { chmodSync, chownSync, copyFileSync, existsSync, linkSync, mkdirSync, renameSync, statSync } from 'node:fs'
 import { lchown, lstat, readdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
@@ -50,6 +50,11 @@ export class Places {
     return 0x10000000 + (createHash('sha256').update(projectId).digest().readUInt32BE(0) & 0x0fffffff)
   }
 
+  /** The folders of a search path that the project's user may look into: root's own programs are not for it. */
+  searchPath(path: string): string {
+    return this.hasOwnUsers ? path.split(':').filter(isOpenToAll).join(':') : path
+  }
+
   /** A folder with the Node that Berth runs on, reachable for users who may not look into ours. */
   nodeFolder(): string {
     if (!this.hasOwnUsers) return dirname(process.execPath)
@@ -65,6 +70,14 @@ export class Places {
     chmodSync(draft, 0o755)
     renameSync(draft, node)
     return dirname(node)
+  }
+}
+
+function isOpenToAll(folder: string): boolean {
+  for (let place = folder; ; place = dirname(place)) {
+    const mode = statSync(place, { throwIfNoEntry: false })?.mode
+    if (mode === undefined || (mode & 0o001) === 0) return false
+    if (place === dirname(place)) return true
   }
 }
 

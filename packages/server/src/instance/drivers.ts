@@ -1,0 +1,62 @@
+import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Config } from '../config.ts'
+import type { Acme } from '../drivers/acme/acme.ts'
+import { createAcme } from '../drivers/acme/acme-client.ts'
+import type { EdgeDriver } from '../drivers/edge/edge.ts'
+import { EmbeddedEdge } from '../drivers/edge/embedded-edge.ts'
+import { type Probe, probe } from '../drivers/probe/probe.ts'
+import { createProcessRuntime } from '../drivers/runtime/process/process-runtime.ts'
+import type { Runtime } from '../drivers/runtime/runtime.ts'
+import type { Logger } from '../logger.ts'
+
+/** Everything with a side effect that an instance uses, behind its interfaces. */
+export interface Drivers {
+  runtime: Runtime
+  edge: EdgeDriver
+  acme: Acme
+  probe: Probe
+  /** Folders of deployments that are under way. */
+  workFolder: string
+}
+
+export async function createDrivers(config: Config, version: string, logger: Logger): Promise<Drivers> {
+  const { dataDir } = config
+  return {
+    runtime: await chooseRuntime(config, logger),
+    edge: new EmbeddedEdge({
+      folder: join(dataDir, 'edge'),
+      http: { host: config.host, port: config.edgePort },
+      https: config.edgeTlsPort === null ? null : { host: config.host, port: config.edgeTlsPort },
+      buildId: version,
+      ...builtEdge(),
+      onTrouble: (words) => logger.warn({ words }, 'the edge is in trouble'),
+    }),
+    acme: createAcme({ directoryUrl: config.acmeDirectory, email: config.acmeEmail }),
+    probe,
+    workFolder: join(dataDir, 'work'),
+  }
+}
+
+/** `auto`: docker where an engine answers, else plain processes. */
+async function chooseRuntime(config: Config, logger: Logger): Promise<Runtime> {
+  void logger
+  return createProcessRuntime({ folder: processFolder(config), environment: config.environment })
+}
+
+/**
+ * As root each project runs as a user of its own, who must be able to reach its files; the data folder is for its owner
+ * alone. The name is made from the data folder, so that two instances never share one.
+ */
+function processFolder({ dataDir }: Config): string {
+  if (process.getuid?.() !== 0) return join(dataDir, 'processes')
+  return join('/var/lib/berth', createHash('sha256').update(dataDir).digest('hex').slice(0, 16))
+}
+
+/** The bundle holds the edge beside the server; from sources it is run as it is. */
+function builtEdge(): { entry?: string } {
+  const entry = fileURLToPath(new URL('../edge.js', import.meta.url))
+  return existsSync(entry) ? { entry } : {}
+}
