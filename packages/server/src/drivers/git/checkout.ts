@@ -1,11 +1,11 @@
-import { readFile, readlink, realpath, rm, stat } from 'node:fs/promises'
+import { lstat, readFile, readlink, realpath, rm } from 'node:fs/promises'
 import { dirname, join, resolve, sep } from 'node:path'
 import { stageFolder } from '../folder/staged-folder.ts'
 import { GitError, GitNotFound, GitTooLarge } from './git-errors.ts'
 import type { History } from './history.ts'
 import { branchRef, type Limits } from './refs.ts'
 import type { GitRemote } from './remote.ts'
-import type { GitCall, SafeGit } from './safe-git.ts'
+import { type GitCall, type SafeGit, scrubbed } from './safe-git.ts'
 import { folderBytes, type TreeContent, treeContent } from './tree-content.ts'
 
 export interface CheckoutOptions extends Limits {
@@ -115,7 +115,7 @@ async function runFetch(settings: Settings, gitFolder: string, args: string[]): 
       gitFolder,
       abort,
       timeoutMs: timeLeft(settings),
-      onStderr: lines(options.onProgress),
+      onStderr: progressLines(remote, options.onProgress),
     })
   } catch (error) {
     if (tooLarge.signal.aborted && !options.abort?.aborted) throw tooMuch(settings)
@@ -135,15 +135,15 @@ function runLocal(settings: Settings, gitFolder: string, call: Omit<GitCall, 'ti
 
 const timeLeft = ({ deadline }: Settings) => Math.max(1, deadline - performance.now())
 
-/** A meter redraws its line with carriage returns; each drawing is a line here. */
-function lines(receive: ((line: string) => void) | undefined): ((chunk: Uint8Array) => void) | undefined {
+/** A meter redraws its line with carriage returns; each drawing is a line here. The server writes some of them. */
+function progressLines(remote: GitRemote, receive: CheckoutOptions['onProgress']): ((chunk: Uint8Array) => void) | undefined {
   if (!receive) return undefined
   const decoder = new TextDecoder()
   let rest = ''
   return (chunk) => {
     const parts = (rest + decoder.decode(chunk, { stream: true })).split(/[\r\n]+/)
-    rest = (parts.pop() ?? '').slice(-1_000)
-    for (const line of parts) if (line.trim() !== '') receive(line.trim())
+    rest = (parts.pop() ?? '').slice(-10_000)
+    for (const line of parts) if (line.trim() !== '') receive(scrubbed(line.trim(), remote))
   }
 }
 
@@ -162,7 +162,7 @@ async function linksOutside(folder: string, links: readonly string[]): Promise<s
 async function warningsOf(folder: string, content: TreeContent): Promise<string[]> {
   const warnings: string[] = []
   if (content.submodules.length > 0) warnings.push(`Submodules are not fetched: ${content.submodules.slice(0, 5).join(', ')}`)
-  const attributes = (await stat(join(folder, '.gitattributes')).catch(() => null))?.isFile()
+  const attributes = (await lstat(join(folder, '.gitattributes')).catch(() => null))?.isFile()
     ? await readFile(join(folder, '.gitattributes'), 'utf8')
     : ''
   if (/^[^#\n]*\bfilter=lfs\b/m.test(attributes))

@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
@@ -88,6 +88,24 @@ describe('the token is nowhere but in the request', () => {
     expect(await readdir(join(base, 'work', 'run'))).toEqual([])
   })
 
+  test('in no progress line that the host writes', async () => {
+    const talking = await new TestRepository(run, join(base, 'repositories', 'talking.git')).create()
+    await talking.commit('main', { a: '1' })
+    const talk = join(base, 'talk')
+    await writeFile(talk, `#!/bin/sh\ncat >&2 "${base}/words"\nexec "$@"\n`, { mode: 0o755 })
+    await writeFile(join(base, 'words'), `thank you for ${token}\n`)
+    await writeFile(join(base, 'server-config'), `[uploadpack]\n\tpackObjectsHook = "${talk}"\n`)
+    const talker = await startGitServer(run, join(base, 'repositories'), { GIT_CONFIG_GLOBAL: join(base, 'server-config') })
+    const progress: string[] = []
+    try {
+      const onProgress = (line: string) => void progress.push(line)
+      await git.checkout({ ...remote(), url: `${talker.url}/talking.git` }, {}, join(base, 'talked'), { onProgress })
+    } finally {
+      await talker.close()
+    }
+    expect(progress).toContain('remote: thank you for [secret]')
+  })
+
   test('in no error, not even when the host prints it back', async () => {
     server.intercept = (request, response) => {
       const sent = Buffer.from(request.headers.authorization?.slice(6) ?? '', 'base64').toString()
@@ -129,7 +147,6 @@ describe('the token goes to the remote’s own host alone', () => {
 
 test('nothing of the machine’s own git settings is used', async () => {
   const home = join(base, 'home')
-  const { mkdir, writeFile } = await import('node:fs/promises')
   await mkdir(home)
   await writeFile(join(home, '.netrc'), `machine 127.0.0.1 login ann password ${token.split(' ')[0]}\n`)
   await writeFile(

@@ -91,7 +91,14 @@ async function removeLeftovers(gitFolder: string): Promise<void> {
 async function isWorn(gitFolder: string): Promise<boolean> {
   const folder = join(gitFolder, 'objects', 'pack')
   const names = await readdir(folder).catch(() => [])
-  const sizes = await Promise.all(names.map((name) => stat(join(folder, name)).then(({ size }) => size)))
+  const sizes = await Promise.all(
+    names.map((name) =>
+      stat(join(folder, name)).then(
+        ({ size }) => size,
+        () => 0,
+      ),
+    ),
+  )
   const bytes = sizes.reduce((sum, size) => sum + size, 0)
   return names.filter((name) => name.endsWith('.pack')).length > mostPacks || bytes > mostBytes
 }

@@ -181,7 +181,7 @@ async function installScript(path: string, text: string): Promise<void> {
 }
 
 /** git prints no credential of its own accord; a server may print back what it was sent. */
-function scrubbed(output: string, remote: GitRemote | undefined): string {
+export function scrubbed(output: string, remote: GitRemote | undefined): string {
   const token = remote?.credential?.token.reveal()
   const username = remote?.credential?.username ?? defaultUsername
   const forms = token ? [token, encodeURIComponent(token), Buffer.from(`${username}:${token}`).toString('base64')] : []

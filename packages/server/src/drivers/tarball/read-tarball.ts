@@ -1,7 +1,7 @@
-import { createReadStream } from 'node:fs'
+import { type FileHandle, open } from 'node:fs/promises'
 import { Transform, type Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { createGunzip } from 'node:zlib'
+import { createGunzip, type Gunzip } from 'node:zlib'
 import { extract } from 'tar-stream'
 import { ArchiveTree, type CheckedEntry, type EntryHeader } from './archive-tree.ts'
 import { BadArchive, BadEntry, megabytes } from './tarball-errors.ts'
@@ -34,14 +34,49 @@ export async function readTarball(file: string, limits: TarballLimits, visit: En
     unpacked.destroy()
     throw error
   })
-  const bytes = pipeline(createReadStream(file), createGunzip(), reading.meter(), unpacked as unknown as Writable, {
-    signal: limits.abort,
-  })
+  const bytes = decompress(file, [reading.meter(), unpacked as unknown as Writable], limits.abort)
   const outcomes = await Promise.allSettled([entries, bytes])
   limits.abort?.throwIfAborted()
   const failures = outcomes.filter((outcome) => outcome.status === 'rejected').map(({ reason }) => reading.explain(reason))
   if (failures.length > 0) throw failures.find(isOurs) ?? failures.find((failure) => !isAftermath(failure)) ?? failures[0]
   return reading.finish()
+}
+
+/**
+ * One buffer for the whole file, used again when zlib has taken what is in it. A stream would leave hundreds of megabytes
+ * of buffers to the garbage collector, which has no hurry on a busy machine.
+ */
+async function decompress(file: string, [meter, unpacked]: [Transform, Writable], abort?: AbortSignal): Promise<void> {
+  const gunzip = createGunzip()
+  const drained = pipeline(gunzip, meter, unpacked, { signal: abort })
+  const fed = withFile(file, async (handle) => {
+    const buffer = Buffer.alloc(65_536)
+    for (let size = -1; size !== 0 && !gunzip.destroyed; ) {
+      size = (await handle.read(buffer, 0, buffer.length)).bytesRead
+      if (size > 0) await taken(gunzip, buffer.subarray(0, size))
+    }
+    gunzip.end()
+  }).catch((error) => gunzip.destroy(error))
+  await Promise.allSettled([drained, fed])
+  await drained
+}
+
+/** A destroyed stream calls nobody back; why it was destroyed is told to its reader. */
+async function taken(gunzip: Gunzip, chunk: Buffer): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  gunzip.once('close', resolve)
+  gunzip.write(chunk, () => resolve())
+  await promise
+  gunzip.off('close', resolve)
+}
+
+async function withFile(path: string, use: (handle: FileHandle) => Promise<void>): Promise<void> {
+  const handle = await open(path)
+  try {
+    await use(handle)
+  } finally {
+    await handle.close()
+  }
 }
 
 const isOurs = (error: unknown) => error instanceof BadEntry || error instanceof BadArchive

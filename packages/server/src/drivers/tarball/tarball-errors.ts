@@ -16,7 +16,7 @@ export class BadEntry extends Error {
   readonly reason: string
 
   constructor(entry: string, reason: string) {
-    super(`"${printable(entry)}" ${reason}`)
+    super(`"${printable(entry)}" ${printable(reason)}`)
     this.entry = entry
     this.reason = reason
   }
@@ -27,7 +27,7 @@ export class BadArchive extends Error {
   override readonly name = 'BadArchive'
 
   constructor(reason: string, cause?: unknown) {
-    super(`The archive ${reason}`, { cause })
+    super(`The archive ${printable(reason)}`, { cause })
   }
 }
 

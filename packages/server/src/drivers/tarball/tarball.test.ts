@@ -155,6 +155,18 @@ test('an abort ends it and leaves nothing behind', async () => {
   expect(await readdir(base)).toEqual(['upload.tar.gz'])
 })
 
+test('no file stays open, whatever the archive was', async () => {
+  const openFiles = async () =>
+    (await Promise.all((await readdir('/proc/self/fd')).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')))).filter(
+      (path) => path.startsWith(base),
+    )
+  for (const hostile of hostileCorpus()) {
+    await writeFile(archive, hostile.bytes)
+    await expect(unpackTarball(archive, target, hostile.limits)).rejects.toThrow()
+  }
+  expect(await openFiles()).toEqual([])
+})
+
 test('a missing file is the system’s own error', async () => {
   await expect(inspectTarball(join(base, 'nowhere'))).rejects.toMatchObject({ code: 'ENOENT' })
 })
