@@ -195,12 +195,13 @@ function assembleRunning(
     edgeJobs: edge.jobs,
     ports: () => edge.routes.ports(),
     async start(abort: AbortSignal): Promise<void> {
+      await deployments.prepare()
       await edge.start()
       await deployments.start(abort)
     },
     async stop(): Promise<void> {
-      await deployments.stop()
       await edge.stop()
+      await deployments.stop()
       await drivers.runtime.close()
     },
   }

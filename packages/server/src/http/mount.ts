@@ -147,7 +147,8 @@ async function run(
     params: request.params,
     query: request.query,
     body: request.body,
-    upload: request.raw,
+    // A handler that stops reading must not cut the connection: its answer still has to go out.
+    upload: row.upload && request.raw.iterator({ destroyOnReturn: false }),
     rawBody: passage.rawBody,
   } as never
   if (row.stream) return runStream(handle, input, context, request, reply, deps)

@@ -2,7 +2,9 @@ import type { Config } from '../../config.ts'
 import type { Clock } from '../../db/clock.ts'
 import type { Log } from '../../db/log.ts'
 import type { Database } from '../../db/open.ts'
+import type { Git } from '../../drivers/git/git.ts'
 import type { Gatekeeper } from '../../http/guard.ts'
+import type { LogStore } from '../../log-store/log-store.ts'
 import type { Scrubber } from '../../secrets/scrubber.ts'
 import type { SecretBox } from '../../secrets/secret-box.ts'
 import type { StreamTokens } from '../access/index.ts'
@@ -16,6 +18,8 @@ export interface ProjectsDeps {
   scrubber: Scrubber
   gatekeeper: Pick<Gatekeeper, 'grantedLevel'>
   streamTokens: StreamTokens
+  git: Git
+  logStore: LogStore
   settings: ProjectsSettings
   /** Where browsers reach this instance, without a slash at the end. */
   publicUrl: () => string
@@ -25,7 +29,7 @@ export interface ProjectsDeps {
 
 export type ProjectsSettings = Pick<
   Config,
-  'mode' | 'host' | 'baseDomain' | 'edgePort' | 'edgeTlsPort' | 'projectRoots' | 'github'
+  'mode' | 'host' | 'dataDir' | 'baseDomain' | 'edgePort' | 'edgeTlsPort' | 'projectRoots' | 'github'
 >
 
 export const nowOf = ({ clock }: Pick<ProjectsDeps, 'clock'>): number => clock.now().getTime()

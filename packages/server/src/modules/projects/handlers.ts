@@ -4,11 +4,21 @@ import { coreHandlers } from './core-handlers.ts'
 import type { Deletion } from './deletion.ts'
 import { deploymentHandlers } from './deployment-handlers.ts'
 import type { ProjectsDeps } from './deps.ts'
+import { gitHandlers } from './git-handlers.ts'
+import { localHandlers } from './local-handlers.ts'
+import { logHandlers } from './log-handlers.ts'
+import { ruleHandlers } from './rule-handlers.ts'
 import { settingsHandlers } from './settings-handlers.ts'
+import { uploadHandlers } from './upload-handlers.ts'
 
 /** One line for each file of handlers; together they serve every row of the projects table. */
-export const projectsHandlers = (deps: ProjectsDeps, deletion: Deletion): Partial<Handlers<typeof contract.projects>> => ({
+export const projectsHandlers = (deps: ProjectsDeps, deletion: Deletion): Handlers<typeof contract.projects> => ({
   ...coreHandlers(deps, deletion),
   ...settingsHandlers(deps),
   ...deploymentHandlers(deps),
+  ...uploadHandlers(deps),
+  ...localHandlers(deps),
+  ...gitHandlers(deps),
+  ...logHandlers(deps),
+  ...ruleHandlers(deps),
 })

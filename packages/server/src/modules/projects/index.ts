@@ -11,6 +11,8 @@ import { projectsLoaders } from './loaders.ts'
 import { powerJob } from './power.ts'
 import { showProject, showProjects } from './records.ts'
 import { updateProject } from './update-project.ts'
+import { UploadFiles } from './upload-files.ts'
+import { sweepJob, sweepSchedule } from './upload-sweep.ts'
 
 export { environmentHostname, freeHostname } from './addresses.ts'
 export { changeProject, lockProject, type ProjectSignal, projectsTopic } from './change-project.ts'
@@ -30,12 +32,15 @@ export function createProjects(deps: ProjectsDeps) {
   return {
     handlers: projectsHandlers(deps, deletion),
     loaders: projectsLoaders(deps),
-    jobs: [deletion.job, powerJob(deps)],
+    jobs: [deletion.job, powerJob(deps), sweepJob(deps)],
+    schedules: [sweepSchedule],
     create: (body: CreateProject, caller: Caller) => createProject(body, caller, deps),
     update: (project: ProjectRow, body: UpdateProject) => updateProject(project, body, deps),
     show: (row: ProjectRow) => showProject(row, deps),
     showAll: (rows: readonly ProjectRow[]) => showProjects(rows, deps),
     openEnv: (projectId: string, environment: string) => openEnv(projectId, environment, deps),
+    /** Where the tarball of a received upload is. */
+    uploadFile: (sessionId: string): string => new UploadFiles(deps).of(sessionId),
     openCloneToken: (project: ProjectRow) => openCloneToken(project, deps),
   }
 }

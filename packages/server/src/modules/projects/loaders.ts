@@ -1,10 +1,23 @@
 import type { Loaders } from '../../http/handler.ts'
-import type { ProjectsDeps } from './deps.ts'
+import { nowOf, type ProjectsDeps } from './deps.ts'
+import { findRule } from './rules.ts'
 import { findProject } from './store.ts'
+import { findUploadSession } from './uploads.ts'
 
-/** How the guard finds what the routes of projects name. */
-export const projectsLoaders = ({ database: { db } }: ProjectsDeps): Pick<Loaders, 'project'> => ({
-  // Some routes of other modules call it :projectId. PostgreSQL takes no NUL, not even to look for.
-  project: ({ projectId, id = projectId }, { organizationId }) =>
-    !id || id.includes('\0') ? undefined : findProject(db, organizationId, id),
-})
+type Kinds = 'project' | 'routeRule' | 'uploadSession'
+
+/** How the guard finds what the routes of projects name. PostgreSQL takes no NUL, not even to look for. */
+export function projectsLoaders(deps: ProjectsDeps): Pick<Loaders, Kinds> {
+  const { db } = deps.database
+  return {
+    // Some routes of other modules call it :projectId.
+    project: ({ projectId, id = projectId }, { organizationId }) => (isId(id) ? findProject(db, organizationId, id) : undefined),
+    routeRule: ({ id, ruleId }, { organizationId }) =>
+      isId(id) && isId(ruleId) ? findRule(db, organizationId, id, ruleId) : undefined,
+    // One that has run out is not there any more.
+    uploadSession: ({ sessionId }, { organizationId }) =>
+      isId(sessionId) ? findUploadSession(db, organizationId, sessionId, nowOf(deps)) : undefined,
+  }
+}
+
+const isId = (text: string | undefined): text is string => !!text && !text.includes('\0')

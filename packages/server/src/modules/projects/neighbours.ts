@@ -1,11 +1,12 @@
 import type { Deployment, DeploymentStatus, Project, ProjectRoute } from '@berth/contract'
 import type { ProjectRow } from '../../db/tables/projects.ts'
+import type { GitRemote } from '../../drivers/git/remote.ts'
 import type { Caller } from '../../http/handler.ts'
 import type { ProjectPart } from './project-part.ts'
 
 /**
  * What modules above this one tell it. Each is optional, and without it the answer is the truth of an instance that has
- * no such module: nothing was deployed, nothing runs, no edge has taken a route, there is no cloud and no server.
+ * no such module: nothing was deployed, nothing runs, no edge has taken a route, there is no cloud, no server and no git host.
  */
 export interface Neighbours {
   deployments?: DeploymentReader
@@ -13,6 +14,7 @@ export interface Neighbours {
   edge?: EdgeRoutes
   cloud?: CloudProjects
   servers?: ServerDirectory
+  gitHost?: GitHostConnection
   /** What hangs on a project, in the order in which it is to be removed. */
   parts?: readonly ProjectPart[]
 }
@@ -100,4 +102,13 @@ export interface Transferred {
 
 export interface ServerDirectory {
   has(organizationId: string, serverId: string): Promise<boolean>
+}
+
+/** What a connection to a git host knows of a project's repository. */
+export interface GitHostConnection {
+  webhook(project: ProjectRow): Promise<{ active: boolean; url: string | null; lastDeliveryAt: string | null }>
+  /** For a project without a clone token of its own; undefined where there is none, and the repository is asked as it is. */
+  credential(project: ProjectRow): Promise<GitRemote['credential'] | undefined>
+  /** Never fails because the host is away: then it is the empty set. */
+  protectedBranches(project: ProjectRow): Promise<ReadonlySet<string>>
 }

@@ -1,0 +1,91 @@
+import { basename } from 'node:path'
+import type { UpdateProject } from '@berth/contract'
+import { type Page, page } from '../../db/pages.ts'
+import type { Db } from '../../db/schema.ts'
+import type { ProjectRow } from '../../db/tables/projects.ts'
+import { type Detection, detectFolder, RootDirectoryError } from '../../detection/index.ts'
+import { resolveAllowed } from '../../drivers/folder/allowed-folder.ts'
+import { refuse } from '../../failure.ts'
+import type { Caller } from '../../http/handler.ts'
+import { createProject } from './create-project.ts'
+import type { ProjectsDeps } from './deps.ts'
+import { allowedFolder } from './source.ts'
+
+/** Looks into a folder below the roots. */
+export async function scanFolder(path: string, deps: ProjectsDeps): Promise<Detection> {
+  return detect(await allowedFolder(path, 'path', deps))
+}
+
+export type ImportBody = UpdateProject & { path: string }
+
+/** A project of the folder: what the body does not say, its files do. */
+export async function importFolder({ path, ...body }: ImportBody, caller: Caller, deps: ProjectsDeps): Promise<ProjectRow> {
+  for (const field of ['gitOwner', 'gitRepo', 'gitUrl', 'localPath', 'uploadSessionId'] as const)
+    if (body[field]) refuse(field, 'cannot be given here: the source is the folder at path')
+  if (body.gitProvider && body.gitProvider !== 'local') refuse('gitProvider', 'must be local')
+  const localPath = await allowedFolder(path, 'path', deps)
+  const detection = await detect(localPath, body.rootDirectory)
+  const name = body.name ?? detection.name ?? basename(localPath)
+  return createProject({ ...detectedFields(detection, body), ...body, name, gitProvider: 'local', localPath }, caller, deps)
+}
+
+const detectable = [
+  'framework',
+  'packageManager',
+  'installCommand',
+  'buildCommand',
+  'startCommand',
+  'outputDirectory',
+  'type',
+] as const
+
+/** Services belong to the type that detection found; beside another one they would say something else. */
+function detectedFields(detection: Detection, body: UpdateProject): UpdateProject {
+  const fields: UpdateProject = {}
+  for (const field of detectable) if (detection[field] !== null) Object.assign(fields, { [field]: detection[field] })
+  if (detection.port !== null) fields.port = detection.port
+  if (detection.services.length > 0 && (body.type ?? detection.type) === detection.type) fields.services = detection.services
+  return fields
+}
+
+async function detect(folder: string, rootDirectory?: string | null): Promise<Detection> {
+  try {
+    return await detectFolder(folder, rootDirectory ? { rootDirectory } : {})
+  } catch (error) {
+    if (error instanceof RootDirectoryError) refuse('rootDirectory', error.message)
+    throw error
+  }
+}
+
+export interface LocalQuery {
+  limit?: number
+  cursor?: string
+  /** null: every project of the organisation. */
+  onlyIds: ReadonlySet<string> | null
+}
+
+/** Projects whose source is a folder, newest first; `sourceKind` says the same of one project. */
+export function listLocal(
+  db: Db,
+  organizationId: string,
+  { limit = 100, cursor, onlyIds }: LocalQuery,
+): Promise<Page<ProjectRow>> {
+  if (onlyIds?.size === 0) return Promise.resolve({ rows: [], nextCursor: null })
+  let found = db
+    .selectFrom('projects')
+    .selectAll()
+    .where('organizationId', '=', organizationId)
+    .where('localPath', 'is not', null)
+    .where((is) =>
+      is.or([is('gitProvider', '=', 'local'), is.and([is('gitProvider', 'is', null), is('uploadSessionId', 'is', null)])]),
+    )
+  if (onlyIds) found = found.where('id', 'in', [...onlyIds])
+  return page(found, { limit, cursor, by: ['createdAt', 'id'], direction: 'desc' })
+}
+
+/** There, a folder, and still below the roots: what a deployment could read now. */
+export const folderExists = (path: string, { settings }: ProjectsDeps): Promise<boolean> =>
+  resolveAllowed(path, settings.projectRoots).then(
+    () => true,
+    () => false,
+  )
