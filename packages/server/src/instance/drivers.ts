@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Config } from '../config.ts'
@@ -30,8 +30,7 @@ export async function createDrivers(config: Config, version: string, logger: Log
       folder: join(dataDir, 'edge'),
       http: { host: config.host, port: config.edgePort },
       https: config.edgeTlsPort === null ? null : { host: config.host, port: config.edgeTlsPort },
-      buildId: version,
-      ...builtEdge(),
+      ...edgeProgram(version),
       onTrouble: (words) => logger.warn({ words }, 'the edge is in trouble'),
     }),
     acme: createAcme({ directoryUrl: config.acmeDirectory, email: config.acmeEmail }),
@@ -55,8 +54,9 @@ function processFolder({ dataDir }: Config): string {
   return join('/var/lib/berth', createHash('sha256').update(dataDir).digest('hex').slice(0, 16))
 }
 
-/** The bundle holds the edge beside the server; from sources it is run as it is. */
-function builtEdge(): { entry?: string } {
+/** The bundle holds the edge beside the server; from sources it is run as it is. Another build of it takes over. */
+function edgeProgram(version: string): { entry?: string; buildId: string } {
   const entry = fileURLToPath(new URL('../edge.js', import.meta.url))
-  return existsSync(entry) ? { entry } : {}
+  if (!existsSync(entry)) return { buildId: version }
+  return { entry, buildId: createHash('sha256').update(readFileSync(entry)).digest('hex').slice(0, 16) }
 }

@@ -8,6 +8,8 @@
  */
 export interface Runtime {
   readonly kind: 'process' | 'docker'
+  /** Whether instances go on when the control plane is stopped on purpose; they always do when it is killed. */
+  readonly survivesStop: boolean
 
   /** Rejects with words that say what is missing when projects cannot run here now. */
   check(abort: AbortSignal): Promise<{ version: string }>

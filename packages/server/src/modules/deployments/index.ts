@@ -6,7 +6,7 @@ import type { DeploymentsDeps } from './deps.ts'
 import { deploymentsHandlers } from './handlers.ts'
 import { LogFollower } from './log-follower.ts'
 import { deploymentsPart } from './project-part.ts'
-import { recover } from './recover.ts'
+import { holdWhatIsDown, recover, reviveWhatIsHeld, stopWhatEndsWithUs } from './recover.ts'
 import { putIdleToSleep, wakeJob, wakeKind } from './sleep.ts'
 import { deploymentReader, projectRuntime } from './standing.ts'
 import { findDeploymentOf } from './store.ts'
@@ -21,6 +21,7 @@ export type { DeploymentsDeps, EdgeSwitch } from './deps.ts'
  */
 export function createDeployments(deps: DeploymentsDeps) {
   const follower = new LogFollower(deps)
+  let reviving: Promise<void> = Promise.resolve()
   const watching = new Every(5, createWatch(deps), deps.log)
   const sleeping = new Every(sleepLookSeconds(deps), (abort) => putIdleToSleep(deps, abort), deps.log)
   return {
@@ -39,12 +40,16 @@ export function createDeployments(deps: DeploymentsDeps) {
       deps.database.transaction(({ enqueue }) =>
         enqueue(wakeKind, { projectId }, { uniqueKey: `${wakeKind.kind}:${projectId}`, priority: 100 }),
       ),
+    /** Before the edge starts. */
+    prepare: () => holdWhatIsDown(deps),
     async start(abort: AbortSignal): Promise<void> {
       await recover(deps, abort)
+      reviving = reviveWhatIsHeld(deps, abort)
       for (const part of [follower, watching, sleeping]) part.start()
     },
     stop: async () => {
-      await Promise.all([follower, watching, sleeping].map((part) => part.stop()))
+      await Promise.all([reviving, ...[follower, watching, sleeping].map((part) => part.stop())])
+      await stopWhatEndsWithUs(deps)
     },
   }
 }

@@ -2,7 +2,9 @@ import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { discard } from './deploy-job.ts'
 import type { DeploymentsDeps } from './deps.ts'
-import { findDeployment, listInstances } from './store.ts'
+import { startAgain } from './power.ts'
+import { isRunning, runningUnits } from './run-units.ts'
+import { findDeployment, listInstances, listLive, noteLive } from './store.ts'
 
 /**
  * After a start: what runs is made to match what is recorded. Instances that no row speaks of are ours by their label and
@@ -29,4 +31,41 @@ async function removeOldFolders({ workFolder, database }: DeploymentsDeps): Prom
     if (!deployment || !['queued', 'building', 'deploying'].includes(deployment.status))
       await rm(join(workFolder, id), { recursive: true, force: true })
   }
+}
+
+/**
+ * Before the edge serves: what should run and does not is marked as waking, so that requests for it are held and not
+ * refused until it does.
+ */
+export async function holdWhatIsDown(deps: DeploymentsDeps): Promise<void> {
+  const { db } = deps.database
+  for (const live of await listLive(db)) {
+    if (live.state !== 'live' || !live.deploymentId) continue
+    const deployment = await findDeployment(db, live.deploymentId)
+    if (!deployment?.artifacts) continue
+    const rows = await listInstances(db, { deploymentId: deployment.id, state: 'running' })
+    const states = await Promise.all(rows.map(({ id }) => deps.runtime.inspect(id)))
+    if (states.filter(isRunning).length < runningUnits(deployment).length) await noteLive(db, live, { state: 'waking' })
+  }
+}
+
+/** Starts what is held. One that does not come up is tried again by the next request for it. */
+export async function reviveWhatIsHeld(deps: DeploymentsDeps, abort: AbortSignal): Promise<void> {
+  const held = (await listLive(deps.database.db)).filter(({ state }) => state === 'waking')
+  await Promise.all(
+    held.map((live) =>
+      startAgain(live, deps, abort).catch((error: unknown) => {
+        if (!abort.aborted) deps.log.warn({ err: error, projectId: live.projectId }, 'a project did not come up again')
+      }),
+    ),
+  )
+}
+
+/** On purpose: what does not survive a stop is ended now, and started again by the next start. */
+export async function stopWhatEndsWithUs(deps: DeploymentsDeps): Promise<void> {
+  if (deps.runtime.survivesStop) return
+  const rest = AbortSignal.timeout(8_000)
+  await Promise.allSettled(
+    (await deps.runtime.list()).map(({ instanceId }) => deps.runtime.stop(instanceId, { graceSeconds: 4 }, rest)),
+  )
 }

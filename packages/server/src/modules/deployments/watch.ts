@@ -68,7 +68,8 @@ async function problemWith(
 ): Promise<Problem | null> {
   const instance = await deps.runtime.inspect(row.id)
   if (!instance) return { reason: 'it is gone', isGone: true }
-  if (instance.state === 'exited' || instance.state === 'restarting') {
+  if (instance.state === 'exited') return { reason: `it ended (exit code ${instance.exitCode ?? 'unknown'})`, isGone: true }
+  if (instance.state === 'restarting') {
     const why = instance.outOfMemory ? 'it used more memory than it may' : `exit code ${instance.exitCode ?? 'unknown'}`
     return { reason: `it keeps ending (${why}, ${instance.restarts} restarts)` }
   }

@@ -41,6 +41,8 @@ export function createProcessRuntime({ folder, environment }: ProcessRuntimeSett
 
   return {
     kind: 'process',
+    // They are part of the process tree of `berth up`, which leaves nothing behind.
+    survivesStop: false,
     check: async () => ({ version: process.version }),
     build: (request, onLine, abort) => buildHere(request, onLine, abort, { places, launcher, run, baseEnv }),
 
