@@ -9,7 +9,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import type { EdgeListening } from '../drivers/edge/edge.ts'
 import type { EdgeTable } from '../drivers/edge/edge-table.ts'
 import { EmbeddedEdge, type EmbeddedEdgeOptions } from '../drivers/edge/embedded-edge.ts'
+import { wholePieces } from '../drivers/edge/table-pieces.ts'
 import { ask, eventually, serve, startUpstream, type TestUpstream, testSettings } from './edge-fixture.ts'
+import { TableFile } from './table-file.ts'
 
 let folder: string
 let upstream: TestUpstream
@@ -37,6 +39,7 @@ const driver = (options: Partial<EmbeddedEdgeOptions> = {}) => {
   drivers.push(made)
   return made
 }
+const lines = (whole: EdgeTable) => [...wholePieces(whole, 't')].map((piece) => `${JSON.stringify(piece)}\n`).join('')
 const pidOf = async () => Number(await readFile(join(folder, 'edge', 'edge.lock'), 'utf8'))
 const statusAt = (port: number, host = 'a.test') =>
   ask(port, host, '/', {}).then(
@@ -118,26 +121,26 @@ describe('the edge and its control plane', () => {
 
   test('a started edge serves the table on disk before any control plane says a word', async () => {
     await mkdir(join(folder, 'edge'), { recursive: true })
-    await writeFile(join(folder, 'edge', 'table.json'), JSON.stringify(table(41)))
+    await writeFile(join(folder, 'edge', 'table.jsonl'), lines(table(41)))
     const { http: at } = await driver().start()
     expect(await statusAt(at.port)).toBe(200)
   })
 
   test('a table on disk that was cut short is ignored', async () => {
     await mkdir(join(folder, 'edge'), { recursive: true })
-    await writeFile(join(folder, 'edge', 'table.json'), JSON.stringify(table()).slice(0, 20))
+    await writeFile(join(folder, 'edge', 'table.jsonl'), lines(table()).slice(0, 20))
     const edge = driver()
     const { http: at } = await edge.start()
     expect(await statusAt(at.port)).toBe(404)
     await edge.apply(table())
-    expect(JSON.parse(await readFile(join(folder, 'edge', 'table.json'), 'utf8')).version).toBe(1)
+    expect((await new TableFile(join(folder, 'edge', 'table.jsonl')).read()).version).toBe(1)
   })
 
   test('socket and table can be opened by nobody else', async () => {
     const edge = driver()
     await edge.start()
     await edge.apply(table())
-    for (const name of ['control.sock', 'table.json', 'edge.lock'])
+    for (const name of ['control.sock', 'table.jsonl', 'edge.lock'])
       expect((await stat(join(folder, 'edge', name))).mode & 0o777).toBe(0o600)
     expect((await stat(join(folder, 'edge'))).mode & 0o777).toBe(0o700)
   })

@@ -1,6 +1,6 @@
 import { mkdir, stat, truncate } from 'node:fs/promises'
 import { type EdgeIdentity, type EdgeSettings, edgeFiles } from '../drivers/edge/edge-settings.ts'
-import { type EdgeTable, emptyTable } from '../drivers/edge/edge-table.ts'
+import type { TablePiece } from '../drivers/edge/table-pieces.ts'
 import { ControlServer } from './control-server.ts'
 import { Fleet, type WorkerEvent } from './fleet.ts'
 import { lockFolder } from './folder-lock.ts'
@@ -28,6 +28,8 @@ export class EdgeProcess {
   #listening!: Listening
   #unlock: () => Promise<void> = async () => {}
   #stopping = false
+  /** Pieces of the change that is coming in. */
+  #taken: TablePiece[] = []
 
   constructor(settings: EdgeSettings) {
     const files = edgeFiles(settings.folder)
@@ -45,14 +47,13 @@ export class EdgeProcess {
       this.#unlock = await lockFolder(folder, false)
       await boundLog(edgeFiles(folder).log)
     }
-    const table = (await this.#file.read()) ?? emptyTable
-    this.#worker.apply(table)
+    const state = await this.#file.read()
+    if (state.token !== null) for (const piece of state.pieces()) this.#worker.take(piece)
     if (https) await this.#worker.prepareTls()
     const serve: EdgeWorker['serve'] = (server, name) => this.#worker.serve(server, name)
     this.#listening = role === 'first' ? await listen(this.#settings, serve) : await takeOver(https !== null, serve)
     this.#worker.httpsPort = portOf(this.#listening.https)
-    this.#fleet = new Fleet(this.#worker, this.#settings, this.#listening, (event) => this.#hear(event))
-    await this.#fleet.apply(table)
+    this.#fleet = new Fleet(this.#worker, state, this.#settings, this.#listening, (event) => this.#hear(event))
     await this.#fleet.start()
     await this.#control.start()
     if (role === 'successor') {
@@ -73,7 +74,7 @@ export class EdgeProcess {
     return {
       attach: () => this.#identity(),
       ping: () => true,
-      apply: (table: EdgeTable) => this.#apply(table),
+      take: (piece: TablePiece) => this.#take(piece),
       drain: async (upstreamId: string, timeoutMs: number) => ({ inFlight: await this.#fleet.drain(upstreamId, timeoutMs) }),
       activity: () => this.#fleet.activity(),
       ruleHits: () => this.#fleet.takeHits(),
@@ -89,20 +90,25 @@ export class EdgeProcess {
       buildId: this.#settings.buildId,
       startedAt: this.#startedAt,
       version: this.#worker.version,
+      token: this.#fleet.state.token,
       listening: listeningOf(this.#listening),
       settings: this.#settings,
     }
   }
 
   /** In force first, on disk second: a full disk is a warning, not a reason to serve yesterday's table. */
-  async #apply(table: EdgeTable): Promise<ApplyResult> {
+  async #take(piece: TablePiece): Promise<ApplyResult | null> {
     if (this.#stopping) throw new Error('this edge is stopping')
-    const { version, warnings } = await this.#fleet.apply(table)
+    if (this.#taken[0]?.token !== piece.token) this.#taken = []
+    this.#taken.push(piece)
+    const result = await this.#fleet.take(piece)
+    if (!result) return null
+    const taken = this.#taken.splice(0)
     try {
-      await this.#file.write(table)
-      return { version, warnings }
+      await this.#file.add(taken, () => this.#fleet.state.pieces())
+      return result
     } catch (cause) {
-      return { version, warnings: [...warnings, `the table could not be kept on disk: ${String(cause)}`] }
+      return { ...result, warnings: [...result.warnings, `the table could not be kept on disk: ${String(cause)}`] }
     }
   }
 

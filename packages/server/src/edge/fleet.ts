@@ -1,8 +1,8 @@
 import { Caller } from '../drivers/edge/calls.ts'
 import type { SwitchCounters } from '../drivers/edge/edge.ts'
 import type { EdgeSettings } from '../drivers/edge/edge-settings.ts'
-import type { EdgeTable } from '../drivers/edge/edge-table.ts'
 import type { spawnEdge } from '../drivers/edge/spawn-edge.ts'
+import type { TablePiece, TableState } from '../drivers/edge/table-pieces.ts'
 import { type Listening, portOf } from './listening.ts'
 import type { RecordBatch } from './request-records.ts'
 import type { ApplyResult, EdgeWorker, LimitNews } from './worker.ts'
@@ -16,6 +16,8 @@ export type WorkerEvent =
 interface Sibling {
   child: ReturnType<typeof spawnEdge>
   caller: Caller
+  /** It missed a piece and needs the whole table. */
+  behind: boolean
 }
 
 const restartAfterMs = 500
@@ -23,17 +25,25 @@ const newsEveryMs = 100
 
 /** This process' own worker and, where several are wanted, the ones in further processes on the same listening sockets. */
 export class Fleet {
+  /** The table in force, for those who join later. */
+  readonly state: TableState
   readonly #own: EdgeWorker
   readonly #settings: EdgeSettings
   readonly #listening: Listening
   readonly #siblings = new Set<Sibling>()
   readonly #onEvent: (event: WorkerEvent) => void
-  #table: EdgeTable | undefined
   #closing = false
   #newsTimer: NodeJS.Timeout | undefined
 
-  constructor(own: EdgeWorker, settings: EdgeSettings, listening: Listening, onEvent: (event: WorkerEvent) => void) {
+  constructor(
+    own: EdgeWorker,
+    state: TableState,
+    settings: EdgeSettings,
+    listening: Listening,
+    onEvent: (event: WorkerEvent) => void,
+  ) {
     this.#own = own
+    this.state = state
     this.#settings = settings
     this.#listening = listening
     this.#onEvent = onEvent
@@ -46,11 +56,11 @@ export class Fleet {
     await Promise.all(Array.from({ length: this.#settings.workers - 1 }, () => this.#startSibling()))
   }
 
-  /** In force everywhere when it resolves. A sibling that dies meanwhile starts again with this table. */
-  async apply(table: EdgeTable): Promise<ApplyResult> {
-    this.#table = table
-    const result = this.#own.apply(table)
-    await this.#askSiblings('apply', [table])
+  /** With the last piece the table is in force everywhere when it resolves; a sibling that missed one is sent everything. */
+  async take(piece: TablePiece): Promise<ApplyResult | undefined> {
+    this.state.take(piece)
+    const result = this.#own.take(piece)
+    await Promise.all([...this.#siblings].map((sibling) => this.#tell(sibling, piece)))
     return result
   }
 
@@ -98,7 +108,7 @@ export class Fleet {
   async #startSibling(): Promise<void> {
     const { spawnEdge } = await import('../drivers/edge/spawn-edge.ts')
     const child = spawnEdge(this.#settings, 'worker')
-    const sibling: Sibling = { child, caller: new Caller((message) => child.connected && child.send(message)) }
+    const sibling: Sibling = { child, caller: new Caller((message) => child.connected && child.send(message)), behind: false }
     child.on('message', (message) => {
       if (!sibling.caller.hear(message)) this.#hear(sibling, message as WorkerEvent)
     })
@@ -111,10 +121,24 @@ export class Fleet {
     await sibling.caller.ask('prepare', [this.#listening.https ? portOf(this.#listening.https) : 0])
     // Among the siblings before the table is sent: one that comes in between must reach it too.
     this.#siblings.add(sibling)
-    if (this.#table) await sibling.caller.ask('apply', [this.#table])
+    await this.#tellEverything(sibling)
     // Sockets come last, when everything that takes their connections is there.
     child.send({ listen: 'http' }, this.#listening.http)
     if (this.#listening.https) child.send({ listen: 'https' }, this.#listening.https)
+  }
+
+  async #tell(sibling: Sibling, piece: TablePiece): Promise<void> {
+    if (!sibling.behind) {
+      await sibling.caller.ask('take', [piece]).catch(() => {
+        sibling.behind = true
+      })
+    }
+    if (sibling.behind && piece.last) await this.#tellEverything(sibling).catch(() => {})
+  }
+
+  async #tellEverything(sibling: Sibling): Promise<void> {
+    sibling.behind = false
+    for (const piece of this.state.pieces()) await sibling.caller.ask('take', [piece])
   }
 
   #hear(from: Sibling, event: WorkerEvent): void {

@@ -1,13 +1,18 @@
 import { describe, expect, test } from 'vitest'
 import type { EdgeHost, EdgeTable } from '../drivers/edge/edge-table.ts'
+import { changePieces, wholePieces } from '../drivers/edge/table-pieces.ts'
 import { Routing } from './routing.ts'
 import { Tallies } from './tallies.ts'
 
 const to = (id: string, port = 1): EdgeHost => ({
   target: { kind: 'upstreams', projectId: `p-${id}`, deploymentId: `d-${id}`, upstreams: [{ id, host: '127.0.0.1', port }] },
 })
-const routing = (hosts: EdgeTable['hosts'], previous?: Routing, rest: Partial<EdgeTable> = {}) =>
-  new Routing({ version: 1, hosts, ...rest }, previous, new Tallies())
+const tallies = new Tallies()
+const routing = (hosts: EdgeTable['hosts'], previous?: Routing, rest: Partial<EdgeTable> = {}) => {
+  const made = new Routing('t', null, previous, tallies)
+  for (const piece of wholePieces({ version: 1, hosts, ...rest }, 't')) made.take(piece)
+  return made
+}
 
 describe('host routing', () => {
   test('finds the exact host, then the longest wildcard', () => {
@@ -38,5 +43,17 @@ describe('host routing', () => {
     const rules = [{ id: 'r', kind: 'rate-limit' as const, enabled: true, config: { requests: 1, windowSeconds: 60 } }]
     const table = routing({ a: { ...to('u'), rules }, b: { ...to('u'), rules } })
     expect(table.find('a')?.rules?.rules[0]).toBe(table.find('b')?.rules?.rules[0])
+  })
+
+  test('changed in part is what it would be made anew, and leaves the one before as it was', () => {
+    const before: EdgeTable = { version: 1, hosts: { 'a.test': to('a'), 'b.test': to('b') } }
+    const after: EdgeTable = { version: 2, hosts: { 'b.test': to('b', 9), 'c.test': to('c') } }
+    const first = routing(before.hosts)
+    const second = new Routing('t2', 't', first, tallies)
+    for (const piece of changePieces(before, 't', after, 't2')) second.take(piece)
+    expect(['a.test', 'b.test', 'c.test'].map((host) => second.find(host)?.upstreams[0]?.port)).toEqual([undefined, 9, 1])
+    expect([...second.upstreams.keys()]).toEqual(['b', 'c'])
+    expect(['a.test', 'b.test', 'c.test'].map((host) => first.find(host)?.upstreams[0]?.port)).toEqual([1, 1, undefined])
+    expect(() => new Routing('t3', 'never seen', second, tallies)).toThrow('unknown base')
   })
 })

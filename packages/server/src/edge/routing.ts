@@ -3,10 +3,10 @@ import {
   type EdgeCertificate,
   type EdgeHost,
   type EdgeLimits,
-  type EdgeTable,
   type EdgeTarget,
   type UpstreamsTarget,
 } from '../drivers/edge/edge-table.ts'
+import { putEntries, type TablePiece, type TableRest, unknownBase } from '../drivers/edge/table-pieces.ts'
 import { AddressSet } from './address-set.ts'
 import { Balance } from './balance.ts'
 import { recordTail } from './request-records.ts'
@@ -23,41 +23,54 @@ export interface Route {
   deploymentAccount: Account | undefined
   /** The end of every record of this route, as JSON. */
   recordTail: string
+  upstreams: Upstream[]
   balance: Balance | undefined
   rules: RuleSet | undefined
   redirectToHttps: boolean
+  /** What had to be left out of it. */
+  warnings: string[]
 }
 
-/** A whole table, compiled. A new one takes over connections, counters and rate limits of what stayed the same. */
+/**
+ * A whole table, compiled piece by piece; it serves once it is complete and does not change afterwards. What stayed the same
+ * is taken over from the one before: compiled hosts, open connections, counts of rate limits.
+ */
 export class Routing {
-  readonly version: number
-  readonly limits: EdgeLimits
-  readonly trusted: AddressSet
-  readonly challenges: ReadonlyMap<string, string>
-  readonly certificates: ReadonlyMap<string, EdgeCertificate>
+  readonly token: string | null
+  version = 0
+  limits: EdgeLimits = defaultLimits
+  trusted = new AddressSet()
+  challenges: ReadonlyMap<string, string> = new Map()
+  readonly certificates: Map<string, EdgeCertificate>
   readonly upstreams = new Map<string, Upstream>()
+  readonly rules = new Map<string, CompiledRule>()
   /** Project and deployment ids. */
   readonly ids = new Set<string>()
   readonly folders = new Set<string>()
-  readonly warnings: string[] = []
-  readonly rules = new Map<string, CompiledRule>()
-  readonly #routes = new Map<string, Route>()
-  #previous: Routing | undefined
+  warnings: string[] = []
+  readonly #routes: Map<string, Route>
   readonly #tallies: Tallies
+  #previous: Routing | undefined
 
-  constructor(table: EdgeTable, previous: Routing | undefined, tallies: Tallies) {
-    this.version = table.version
+  /** `base` says whether this is a change of the previous one or a table of its own. */
+  constructor(token: string | null, base: string | null, previous: Routing | undefined, tallies: Tallies) {
+    if (base !== null && base !== previous?.token) throw new Error(unknownBase)
+    this.token = token
     this.#previous = previous
     this.#tallies = tallies
-    this.limits = { ...defaultLimits, ...table.limits }
-    this.challenges = new Map(Object.entries(table.challenges ?? {}))
-    this.certificates = new Map(Object.entries(table.certificates ?? {}).map(([host, pair]) => [host.toLowerCase(), pair]))
-    this.trusted = new AddressSet()
-    for (const entry of table.trustedProxies ?? [])
-      if (!this.trusted.add(entry)) this.warnings.push(`trusted proxy "${entry}" is neither an address nor a CIDR`)
-    for (const [hostname, host] of Object.entries(table.hosts)) this.#routes.set(hostname.toLowerCase(), this.#compile(host))
-    // Holding on to the table before would hold on to all before it.
-    this.#previous = undefined
+    this.#routes = new Map(base === null ? [] : previous!.#routes)
+    this.certificates = new Map(base === null ? [] : previous!.certificates)
+  }
+
+  /** True when the table is complete with this piece. */
+  take(piece: TablePiece): boolean {
+    for (const [name, host] of piece.hosts) {
+      if (host === null) this.#routes.delete(name.toLowerCase())
+      else this.#routes.set(name.toLowerCase(), this.#compile(host))
+    }
+    putEntries(this.certificates, piece.certificates)
+    if (piece.last) this.#complete(piece.version, piece.rest ?? {})
+    return piece.last
   }
 
   /** Exact, else the longest wildcard that covers the name. */
@@ -73,13 +86,34 @@ export class Routing {
     return undefined
   }
 
+  #complete(version: number, rest: TableRest): void {
+    this.version = version
+    this.limits = { ...defaultLimits, ...rest.limits }
+    this.challenges = new Map(Object.entries(rest.challenges ?? {}))
+    for (const entry of rest.trustedProxies ?? [])
+      if (!this.trusted.add(entry)) this.warnings.push(`trusted proxy "${entry}" is neither an address nor a CIDR`)
+    this.upstreams.clear()
+    this.rules.clear()
+    for (const route of this.#routes.values()) this.#register(route)
+    // Holding on to the table before would hold on to all before it.
+    this.#previous = undefined
+  }
+
+  #register(route: Route): void {
+    if (route.projectId) this.ids.add(route.projectId)
+    if (route.deploymentId) this.ids.add(route.deploymentId)
+    if (route.target.kind === 'static') this.folders.add(route.target.folder)
+    for (const upstream of route.upstreams) this.upstreams.set(upstream.id, upstream)
+    for (const rule of route.rules?.rules ?? []) this.rules.set(rule.id, rule)
+    if (route.warnings.length > 0) this.warnings.push(...route.warnings)
+  }
+
   #compile(host: EdgeHost): Route {
     const { target } = host
     const projectId = target.projectId ?? null
     const deploymentId = 'deploymentId' in target ? target.deploymentId : null
-    if (projectId) this.ids.add(projectId)
-    if (deploymentId) this.ids.add(deploymentId)
-    if (target.kind === 'static') this.folders.add(target.folder)
+    const warnings: string[] = []
+    const shares = target.kind === 'upstreams' ? this.#shares(target, warnings) : []
     return {
       target,
       projectId,
@@ -87,35 +121,35 @@ export class Routing {
       projectAccount: projectId ? this.#tallies.project(projectId) : undefined,
       deploymentAccount: deploymentId ? this.#tallies.deployment(deploymentId) : undefined,
       recordTail: recordTail(deploymentId, projectId),
-      balance: target.kind === 'upstreams' ? this.#balance(target) : undefined,
-      rules: this.#ruleSet(host),
+      upstreams: shares.map(({ upstream }) => upstream),
+      balance: target.kind === 'upstreams' ? new Balance(shares) : undefined,
+      rules: this.#ruleSet(host, warnings),
       redirectToHttps: host.redirectToHttps === true,
+      warnings,
     }
   }
 
-  #balance(target: UpstreamsTarget): Balance {
+  #shares(target: UpstreamsTarget, warnings: string[]): { upstream: Upstream; weight: number }[] {
     const usable = target.upstreams.filter(({ id, port }) => {
       const valid = Number.isInteger(port) && port > 0 && port < 65_536
-      if (!valid) this.warnings.push(`upstream ${id}: ${port} is no port`)
+      if (!valid) warnings.push(`upstream ${id}: ${port} is no port`)
       return valid
     })
-    return new Balance(
-      usable.map((entry) => {
-        const known = this.upstreams.get(entry.id) ?? this.#previous?.upstreams.get(entry.id)
-        const same = known && known.host === entry.host && known.port === entry.port
-        const upstream = same ? known : new Upstream(entry)
-        this.upstreams.set(entry.id, upstream)
-        return { upstream, weight: Math.min(100, Math.max(0, Math.round(entry.weight ?? 1))) }
-      }),
-    )
+    return usable.map((entry) => {
+      const known = this.upstreams.get(entry.id) ?? this.#previous?.upstreams.get(entry.id)
+      const same = known && known.host === entry.host && known.port === entry.port
+      const upstream = same ? known : new Upstream(entry)
+      this.upstreams.set(entry.id, upstream)
+      return { upstream, weight: Math.min(100, Math.max(0, Math.round(entry.weight ?? 1))) }
+    })
   }
 
-  #ruleSet(host: EdgeHost): RuleSet | undefined {
+  #ruleSet(host: EdgeHost, warnings: string[]): RuleSet | undefined {
     const compiled: CompiledRule[] = []
     for (const rule of host.rules ?? []) {
       // Several hosts of a project share a rule, and so its count.
       const known = this.rules.get(rule.id) ?? this.#previous?.rules.get(rule.id)
-      const ready = compileRule(rule, known, this.warnings)
+      const ready = compileRule(rule, known, warnings)
       if (!ready) continue
       this.rules.set(rule.id, ready)
       compiled.push(ready)

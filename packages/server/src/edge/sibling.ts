@@ -1,5 +1,6 @@
 import type net from 'node:net'
 import { answerCall, isCall } from '../drivers/edge/calls.ts'
+import type { TablePiece } from '../drivers/edge/table-pieces.ts'
 import type { WorkerEvent } from './fleet.ts'
 import { isListen } from './succession.ts'
 import { EdgeWorker, type LimitNews } from './worker.ts'
@@ -42,7 +43,7 @@ const send = (message: object) => {
 
 const callsOf = (worker: EdgeWorker | undefined, tellRecords: () => void) =>
   worker && {
-    apply: (table: Parameters<EdgeWorker['apply']>[0]) => worker.apply(table),
+    take: (piece: TablePiece) => worker.take(piece),
     drain: (id: string, timeoutMs: number) => worker.drain(id, timeoutMs),
     activity: () => worker.activity(),
     takeHits: () => worker.takeHits(),

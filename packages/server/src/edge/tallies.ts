@@ -46,10 +46,10 @@ export class Tallies {
     return activity
   }
 
-  /** Forgets what the tables no longer name. */
-  keepOnly(ids: ReadonlySet<string>): void {
+  /** Forgets what neither the table in force nor the one before it names. */
+  keepOnly(ids: ReadonlySet<string>, idsBefore: ReadonlySet<string>): void {
     for (const accounts of [this.#projects, this.#deployments])
-      for (const [id, account] of accounts) if (!ids.has(id) && account.underWay === 0) accounts.delete(id)
+      for (const [id, account] of accounts) if (!ids.has(id) && !idsBefore.has(id) && account.underWay === 0) accounts.delete(id)
   }
 }
 

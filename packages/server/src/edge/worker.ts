@@ -1,6 +1,6 @@
 import type net from 'node:net'
 import type { SwitchCounters } from '../drivers/edge/edge.ts'
-import { type EdgeTable, emptyTable } from '../drivers/edge/edge-table.ts'
+import type { TablePiece } from '../drivers/edge/table-pieces.ts'
 import { ClientConnection } from './client-connection.ts'
 import { HoldingRoom } from './holding-room.ts'
 import { type RecordBatch, RequestRecords } from './request-records.ts'
@@ -31,13 +31,14 @@ export class EdgeWorker {
   /** Upstreams that no table names any more and that still have requests under way. */
   readonly #leaving = new Set<Upstream>()
   readonly #sweeper: NodeJS.Timeout
+  #draft: Routing | undefined
   #sharing = false
   #front: TlsFront | undefined
 
   constructor(onWake: (projectId: string, hostname: string) => void) {
     const tallies = new Tallies()
     this.#serving = {
-      routing: new Routing(emptyTable, undefined, tallies),
+      routing: new Routing(null, null, undefined, tallies),
       room: new HoldingRoom(onWake),
       records: new RequestRecords(),
       tallies,
@@ -74,19 +75,15 @@ export class EdgeWorker {
     else throw new Error('TLS was not prepared')
   }
 
-  /** In force for the next request when this returns. */
-  apply(table: EdgeTable): ApplyResult {
-    const { tallies, room, sites } = this.#serving
-    const previous = this.#serving.routing
-    const routing = new Routing(table, previous, tallies)
-    if (this.#sharing) for (const rule of routing.rules.values()) rule.limit?.share()
-    this.#serving.routing = routing
-    this.#serving.now = Date.now()
-    this.#exchangeUpstreams(previous, routing)
-    tallies.keepOnly(new Set([...routing.ids, ...previous.ids]))
-    sites.keepOnly(routing.folders)
-    room.reconsider()
-    return { version: routing.version, warnings: routing.warnings }
+  /** With its last piece a table is in force for the next request when this returns. */
+  take(piece: TablePiece): ApplyResult | undefined {
+    const { routing, tallies } = this.#serving
+    if (this.#draft?.token !== piece.token) this.#draft = new Routing(piece.token, piece.base, routing, tallies)
+    const draft = this.#draft
+    if (!draft.take(piece)) return undefined
+    this.#draft = undefined
+    this.#putInForce(draft)
+    return { version: draft.version, warnings: draft.warnings }
   }
 
   /** The number of requests that are left at the end of the time. */
@@ -151,6 +148,18 @@ export class EdgeWorker {
     for (const connection of this.#connections) connection.socket.destroy()
     for (const upstream of this.#serving.routing.upstreams.values()) upstream.retire()
     clearInterval(this.#sweeper)
+  }
+
+  #putInForce(routing: Routing): void {
+    const { tallies, room, sites } = this.#serving
+    const previous = this.#serving.routing
+    if (this.#sharing) for (const rule of routing.rules.values()) rule.limit?.share()
+    this.#serving.routing = routing
+    this.#serving.now = Date.now()
+    this.#exchangeUpstreams(previous, routing)
+    tallies.keepOnly(routing.ids, previous.ids)
+    sites.keepOnly(routing.folders)
+    room.reconsider()
   }
 
   #accept(server: net.Server, greet: (socket: net.Socket) => void): void {

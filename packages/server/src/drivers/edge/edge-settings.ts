@@ -26,13 +26,15 @@ export interface EdgeIdentity {
   buildId: string
   startedAt: string
   version: number
+  /** Names the table in force; null before the first. */
+  token: string | null
   listening: EdgeListening
   settings: EdgeSettings
 }
 
 export const edgeFiles = (folder: string) => ({
   socket: join(folder, 'control.sock'),
-  table: join(folder, 'table.json'),
+  table: join(folder, 'table.jsonl'),
   lock: join(folder, 'edge.lock'),
   log: join(folder, 'edge.log'),
 })
@@ -46,5 +48,6 @@ export type EdgeRole = 'first' | 'successor' | 'worker'
 export const edgeArguments = (settings: EdgeSettings, role: EdgeRole) => [
   ...settings.flags,
   settings.entry,
-  role, JSON.stringify(settings),
+  role,
+  JSON.stringify(settings),
 ]

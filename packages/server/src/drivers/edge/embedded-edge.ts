@@ -6,6 +6,7 @@ import { type EdgeLink, openEdgeLink } from './edge-link.ts'
 import { anotherEdgeRuns, type EdgeSettings, edgeFiles } from './edge-settings.ts'
 import type { EdgeTable } from './edge-table.ts'
 import { spawnEdge } from './spawn-edge.ts'
+import { TableSender } from './table-sender.ts'
 
 export interface EmbeddedEdgeOptions {
   /** Private folder of the edge, inside the data folder. */
@@ -42,6 +43,7 @@ export class EmbeddedEdge implements EdgeDriver {
   readonly #onTrouble: (words: string) => void
   readonly #requestListeners = new Set<(batch: RequestRecord[], dropped: number) => void>()
   readonly #wakeListeners = new Set<(projectId: string, hostname: string) => void>()
+  readonly #sender = new TableSender()
   #link: EdgeLink | undefined
   #finding: Promise<EdgeLink> | undefined
   #table: EdgeTable | undefined
@@ -74,12 +76,11 @@ export class EmbeddedEdge implements EdgeDriver {
 
   apply(table: EdgeTable, abort?: AbortSignal): Promise<{ version: number; warnings: string[] }> {
     this.#table = table
-    // A call that has to be repeated must not bring back a table that a later call replaced.
-    return this.#ask('apply', () => [this.#table], abort)
+    return this.#retried((link) => this.#sender.send(link, () => this.#table!), abort)
   }
 
   drain(upstreamId: string, timeoutMs: number, abort?: AbortSignal): Promise<{ inFlight: number }> {
-    return this.#ask('drain', () => [upstreamId, timeoutMs], abort)
+    return this.#ask('drain', [upstreamId, timeoutMs], abort)
   }
 
   onRequests(listener: (batch: RequestRecord[], dropped: number) => void): () => void {
@@ -93,15 +94,15 @@ export class EmbeddedEdge implements EdgeDriver {
   }
 
   activity(): Promise<Record<string, number>> {
-    return this.#ask('activity', () => [])
+    return this.#ask('activity', [])
   }
 
   ruleHits(): Promise<Record<string, number>> {
-    return this.#ask('ruleHits', () => [])
+    return this.#ask('ruleHits', [])
   }
 
   switchCounters(id: string): Promise<SwitchCounters> {
-    return this.#ask('switchCounters', () => [id])
+    return this.#ask('switchCounters', [id])
   }
 
   async stop({ keepServing, graceMs = defaultGraceMs }: { keepServing: boolean; graceMs?: number }): Promise<void> {
@@ -114,13 +115,17 @@ export class EmbeddedEdge implements EdgeDriver {
     link.close()
   }
 
-  /** Waits out a restart of the edge: every call may be made twice without harm. */
-  async #ask<Value>(call: string, args: () => unknown[], abort?: AbortSignal): Promise<Value> {
+  #ask<Value>(call: string, args: unknown[], abort?: AbortSignal): Promise<Value> {
+    return this.#retried((link) => link.ask<Value>(call, args, abort), abort)
+  }
+
+  /** Waits out a restart of the edge: everything may be asked twice without harm. */
+  async #retried<Value>(attempt: (link: EdgeLink) => Promise<Value>, abort?: AbortSignal): Promise<Value> {
     for (;;) {
       abort?.throwIfAborted()
       const link = await unlessAborted(this.#linked(), abort)
       try {
-        return await link.ask<Value>(call, args(), abort)
+        return await unlessAborted(attempt(link), abort)
       } catch (cause) {
         if (!(cause instanceof EdgeGone) || this.#stopped) throw cause
       }
@@ -200,7 +205,7 @@ export class EmbeddedEdge implements EdgeDriver {
 
   /** Brings an edge that is new, or that restarted, to the table the control plane last asked for. */
   async #keep(link: EdgeLink): Promise<EdgeLink> {
-    if (this.#table) await link.ask('apply', [this.#table])
+    if (this.#table) await this.#sender.send(link, () => this.#table!)
     this.#link = link
     return link
   }

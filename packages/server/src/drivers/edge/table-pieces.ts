@@ -1,0 +1,132 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { EdgeCertificate, EdgeHost, EdgeTable } from './edge-table.ts'
+
+/**
+ * A part of a change from one table to the next. Tables travel, are stored and are compiled in such parts, so that ten
+ * thousand hosts never stop the serving for long and one new host costs what one host costs. A change is in force with its
+ * last part; one whose last part never comes has not happened.
+ */
+export interface TablePiece {
+  /** The table that is changed; null: nothing, that is, this is a whole table. */
+  base: string | null
+  /** Names the table that comes out. */
+  token: string
+  version: number
+  /** null removes. */
+  hosts: [name: string, host: EdgeHost | null][]
+  certificates: [name: string, pair: EdgeCertificate | null][]
+  /** With the last piece: the small parts, always whole. */
+  rest?: TableRest
+  last: boolean
+}
+
+export type TableRest = Pick<EdgeTable, 'challenges' | 'trustedProxies' | 'limits'>
+
+/** What an edge answers to a piece whose base it does not have: it has to be sent everything. */
+export const unknownBase = 'unknown base'
+
+const entriesAPiece = 200
+
+export const wholePieces = (table: EdgeTable, token: string): Generator<TablePiece> => changePieces(undefined, null, table, token)
+
+/** From the table that was sent as `base` to the next one. */
+export function* changePieces(
+  previous: EdgeTable | undefined,
+  base: string | null,
+  next: EdgeTable,
+  token: string,
+): Generator<TablePiece> {
+  const hosts = changedEntries(previous?.hosts, next.hosts)
+  const certificates = changedEntries(previous?.certificates, next.certificates)
+  const { version, challenges, trustedProxies, limits } = next
+  let at = 0
+  const total = hosts.length + certificates.length
+  do {
+    const to = at + entriesAPiece
+    const last = to >= total
+    yield {
+      base,
+      token,
+      version,
+      hosts: hosts.slice(at, to),
+      certificates: certificates.slice(Math.max(0, at - hosts.length), Math.max(0, to - hosts.length)),
+      ...(last ? { rest: { challenges, trustedProxies, limits } } : {}),
+      last,
+    }
+    at = to
+  } while (at < total)
+}
+
+function changedEntries<Value>(
+  previous: Record<string, Value> = {},
+  next: Record<string, Value> = {},
+): [name: string, value: Value | null][] {
+  const changed: [string, Value | null][] = []
+  for (const name of Object.keys(previous)) if (!Object.hasOwn(next, name)) changed.push([name, null])
+  for (const [name, value] of Object.entries(next))
+    if (!Object.hasOwn(previous, name) || !isDeepStrictEqual(previous[name], value)) changed.push([name, value])
+  return changed
+}
+
+/** A table as it is put together from pieces; the last complete one can be given out again. */
+export class TableState {
+  #token: string | null = null
+  #table = emptyDraft()
+  #draft: { token: string; table: TableDraft } | undefined
+
+  get token(): string | null {
+    return this.#token
+  }
+
+  get version(): number {
+    return this.#table.version
+  }
+
+  /** True when the piece completed a table. */
+  take(piece: TablePiece): boolean {
+    // A change in one piece needs no copy to fall back on.
+    const atOnce = piece.last && piece.base !== null && piece.base === this.#token && this.#draft?.token !== piece.token
+    if (atOnce) this.#draft = { token: piece.token, table: this.#table }
+    if (this.#draft?.token !== piece.token) this.#draft = { token: piece.token, table: this.#baseOf(piece) }
+    const { table } = this.#draft
+    putEntries(table.hosts, piece.hosts)
+    putEntries(table.certificates, piece.certificates)
+    if (!piece.last) return false
+    table.version = piece.version
+    table.rest = piece.rest ?? {}
+    this.#table = table
+    this.#token = piece.token
+    this.#draft = undefined
+    return true
+  }
+
+  /** The complete table as pieces. */
+  pieces(): Generator<TablePiece> {
+    const { version, hosts, certificates, rest } = this.#table
+    const table = { version, hosts: Object.fromEntries(hosts), certificates: Object.fromEntries(certificates), ...rest }
+    return wholePieces(table, this.#token ?? 'empty')
+  }
+
+  #baseOf(piece: TablePiece): TableDraft {
+    if (piece.base === null) return emptyDraft()
+    if (piece.base !== this.#token) throw new Error(unknownBase)
+    const { version, hosts, certificates, rest } = this.#table
+    return { version, hosts: new Map(hosts), certificates: new Map(certificates), rest }
+  }
+}
+
+interface TableDraft {
+  version: number
+  hosts: Map<string, EdgeHost>
+  certificates: Map<string, EdgeCertificate>
+  rest: TableRest
+}
+
+const emptyDraft = (): TableDraft => ({ version: 0, hosts: new Map(), certificates: new Map(), rest: {} })
+
+export function putEntries<Value>(into: Map<string, Value>, entries: readonly [string, Value | null][]): void {
+  for (const [name, value] of entries) {
+    if (value === null) into.delete(name)
+    else into.set(name, value)
+  }
+}

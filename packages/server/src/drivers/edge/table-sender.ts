@@ -1,0 +1,49 @@
+import type { EdgeLink } from './edge-link.ts'
+import type { EdgeTable } from './edge-table.ts'
+import { changePieces, type TablePiece, unknownBase } from './table-pieces.ts'
+
+export interface SendResult {
+  version: number
+  warnings: string[]
+}
+
+const tokenPrefix = `${Date.now().toString(36)}${Math.floor(Math.random() * 36 ** 6).toString(36)}`
+
+/** Brings an edge from the table it has to the one that is wanted, sending only what is different. */
+export class TableSender {
+  #sent: { link: EdgeLink; token: string; table: EdgeTable } | undefined
+  #count = 0
+  /** One table at a time; the next waits. */
+  #last: Promise<unknown> = Promise.resolve()
+
+  /** Sends the table that is wanted when its turn comes: one that was overtaken meanwhile is never sent. */
+  send(link: EdgeLink, wanted: () => EdgeTable): Promise<SendResult> {
+    const sent = this.#last.then(() => this.#sendNow(link, wanted()))
+    this.#last = sent.catch(() => {})
+    return sent
+  }
+
+  async #sendNow(link: EdgeLink, table: EdgeTable): Promise<SendResult> {
+    // The very same object may have been changed since: it cannot be compared with itself.
+    const known = this.#sent?.link === link && this.#sent.table !== table ? this.#sent : undefined
+    this.#sent = undefined
+    this.#count += 1
+    const token = `${tokenPrefix}-${this.#count}`
+    try {
+      const result = await this.#sendPieces(link, changePieces(known?.table, known?.token ?? null, table, token))
+      this.#sent = { link, token, table }
+      return result
+    } catch (cause) {
+      if (!known || !(cause instanceof Error) || cause.message !== unknownBase) throw cause
+      return this.#sendNow(link, table)
+    }
+  }
+
+  /** Each piece waits for the one before: the edge serves in between, and nothing piles up here. */
+  async #sendPieces(link: EdgeLink, pieces: Generator<TablePiece>): Promise<SendResult> {
+    let result: SendResult | null = null
+    for (const piece of pieces) result = await link.ask<SendResult | null>('take', [piece])
+    if (!result) throw new Error('the edge did not put the table in force')
+    return result
+  }
+}
