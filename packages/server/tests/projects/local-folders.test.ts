@@ -1,0 +1,123 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { call } from '../kit/call.ts'
+import { startInstance, type TestInstance } from '../kit/instance.ts'
+import { makePeople, makeToken, type People } from '../kit/people.ts'
+
+let base: string
+let instance: TestInstance
+let people: People
+beforeAll(async () => {
+  base = realpathSync(mkdtempSync(join(tmpdir(), 'berth-local-')))
+  for (const folder of ['root/shop', 'root/empty', 'root/mono/apps/web', 'outside/secret'])
+    mkdirSync(join(base, folder), { recursive: true })
+  const manifest = { name: 'shop', scripts: { start: 'node server.js' }, dependencies: { express: '^5.0.0' } }
+  writeFileSync(join(base, 'root/shop/package.json'), JSON.stringify(manifest))
+  writeFileSync(join(base, 'root/shop/package-lock.json'), '{"lockfileVersion":3}')
+  writeFileSync(join(base, 'root/shop/server.js'), 'app.listen(process.env.PORT || 3000)')
+  writeFileSync(join(base, 'root/mono/apps/web/index.html'), '<h1>hello</h1>')
+  symlinkSync(join(base, 'outside/secret'), join(base, 'root/link-out'))
+  symlinkSync(join(base, 'root/shop'), join(base, 'root/link-in'))
+  instance = await startInstance({ BERTH_PROJECT_ROOTS: join(base, 'root') })
+  people = await makePeople(instance)
+})
+afterAll(async () => {
+  await instance.stop()
+  rmSync(base, { recursive: true, force: true })
+})
+
+const at = (path: string) => join(base, path)
+const post = (path: 'scan' | 'import', body: object, token = people.member.token) =>
+  call(instance, token, `POST /projects/${path}`, { body })
+const local = (token = people.member.token) => call(instance, token, 'GET /projects/local')
+
+const refused = ['outside/secret', 'root/link-out', 'root', 'root/missing', 'root/shop/package.json', 'root/../outside/secret']
+
+describe('POST /projects/scan', () => {
+  test('tells how to build what is in the folder, and which file said so', async () => {
+    const { status, body } = await post('scan', { path: at('root/shop') })
+    expect(status).toBe(200)
+    expect(body.data).toMatchObject({
+      name: 'shop',
+      framework: 'express',
+      language: expect.any(String),
+      packageManager: 'npm',
+      type: 'app',
+    })
+    expect(body.data.evidence.map(({ file }: { file: string }) => file)).toContain('package.json')
+  })
+
+  test('an empty folder says nothing, with a warning', async () => {
+    const { body } = await post('scan', { path: at('root/empty') })
+    expect([body.data.framework, body.data.warnings.length > 0]).toEqual([null, true])
+  })
+
+  test.each([...refused, 'relative'])('400 names path: %s', async (path) => {
+    const { status, body } = await post('scan', { path: path === 'relative' ? path : at(path) })
+    expect([status, body.field]).toEqual([400, 'path'])
+  })
+})
+
+describe('POST /projects/import', () => {
+  test('201: a project of the real folder, with what was detected where nothing was said', async () => {
+    const { status, body } = await post('import', { path: at('root/link-in'), startCommand: 'node other.js', port: 8080 })
+    expect(status).toBe(201)
+    expect(body.data).toMatchObject({
+      name: 'shop',
+      type: 'app',
+      source: { kind: 'local', provider: 'local', path: at('root/shop') },
+      config: { framework: 'express', packageManager: 'npm', startCommand: 'node other.js', port: 8080 },
+    })
+  })
+
+  test('null says that there is none, whatever was detected', async () => {
+    const { body } = await post('import', { path: at('root/shop'), name: 'Mine', startCommand: null })
+    expect([body.data.name, body.data.config.startCommand]).toEqual(['Mine', null])
+  })
+
+  test('the app of a monorepo is looked at in its own folder', async () => {
+    const { status, body } = await post('import', { path: at('root/mono'), rootDirectory: 'apps/web' })
+    expect([status, body.data.type, body.data.config.rootDirectory]).toEqual([201, 'static', 'apps/web'])
+    expect((await post('import', { path: at('root/mono'), rootDirectory: 'apps/none' })).body.field).toBe('rootDirectory')
+  })
+
+  test.each(refused)('400 names path: %s', async (path) => {
+    const { status, body } = await post('import', { path: at(path) })
+    expect([status, body.field]).toEqual([400, 'path'])
+  })
+
+  test.each(['gitUrl', 'gitOwner', 'gitRepo', 'localPath', 'uploadSessionId'])('400: another source, %s', async (field) => {
+    const { status, body } = await post('import', { path: at('root/shop'), [field]: 'https' })
+    expect([status, body.field]).toEqual([400, field])
+  })
+
+  test('403 for a token that is limited to certain projects', async () => {
+    const token = await makeToken(instance, people.member, { projectIds: ['prj_other'] })
+    expect((await post('import', { path: at('root/shop') }, token)).status).toBe(403)
+  })
+})
+
+describe('GET /projects/local', () => {
+  test('projects whose source is a folder, and whether it is there', async () => {
+    const { owner, member } = await makePeople(instance)
+    mkdirSync(at('root/passing'))
+    const here = (await post('import', { path: at('root/shop'), name: 'Here' }, member.token)).body.data
+    const gone = (await post('import', { path: at('root/passing'), name: 'Gone' }, member.token)).body.data
+    await call(instance, member.token, 'POST /projects', { body: { name: 'Git', gitUrl: 'https://git.example/acme/shop.git' } })
+    rmSync(at('root/passing'), { recursive: true })
+    const { status, body } = await local(owner.token)
+    expect([status, body.nextCursor]).toEqual([200, null])
+    const seen = body.data.map(({ id, path, exists }: { id: string; path: string; exists: boolean }) => [id, path, exists])
+    expect(new Set(seen)).toEqual(
+      new Set([
+        [gone.id, at('root/passing'), false],
+        [here.id, at('root/shop'), true],
+      ]),
+    )
+
+    const limited = await makeToken(instance, owner, { projectIds: [here.id] })
+    expect((await local(limited)).body.data.map(({ id }: { id: string }) => id)).toEqual([here.id])
+  })
+})

@@ -1,0 +1,291 @@
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { request } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { gzipSync } from 'node:zlib'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { hostileCorpus, type TarEntry, tarball, tarEnd, tarEntry } from '../../src/drivers/tarball/hostile-corpus.ts'
+import { sweepUploads } from '../../src/modules/projects/upload-sweep.ts'
+import { call } from '../kit/call.ts'
+import { startInstance, type TestInstance } from '../kit/instance.ts'
+import { makePeople, type People } from '../kit/people.ts'
+import { callsOn, makeProject } from '../kit/projects.ts'
+
+let base: string
+let instance: TestInstance
+let people: People
+beforeAll(async () => {
+  base = mkdtempSync(join(tmpdir(), 'berth-uploads-'))
+  instance = await startInstance({ BERTH_DATA_DIR: base, BERTH_PUBLIC_URL: 'https://berth.example.test' })
+  people = await makePeople(instance)
+})
+afterAll(async () => {
+  await instance.stop()
+  rmSync(base, { recursive: true, force: true })
+})
+
+const manifest: TarEntry = { name: 'package.json', content: JSON.stringify({ name: 'shop', dependencies: { express: '5' } }) }
+const good = tarball(manifest, { name: 'index.js', content: 'app.listen(3000)' })
+
+const open = async (hints: object = {}, token = people.member.token) =>
+  (await call(instance, token, 'POST /projects/folder/session', { body: hints })).body.data as {
+    sessionId: string
+    expiresAt: string
+    upload: object
+  }
+const files = () => (existsSync(join(base, 'uploads')) ? readdirSync(join(base, 'uploads')) : [])
+const scan = (sessionId: string, token = people.member.token) =>
+  call(instance, token, 'POST /projects/folder/scan/:sessionId', { params: { sessionId } })
+
+async function send(sessionId: string, payload: Buffer, token = people.member.token, on: Pick<TestInstance, 'app'> = instance) {
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/gzip' }
+  const response = await on.app.inject({ method: 'POST', url: `/api/projects/folder/upload/${sessionId}`, headers, payload })
+  return { status: response.statusCode, body: response.json() }
+}
+const received = async (bytes = good, hints = {}) => {
+  const { sessionId } = await open(hints)
+  expect((await send(sessionId, bytes)).status).toBe(200)
+  return sessionId
+}
+const expire = (id: string) =>
+  instance.database.db.updateTable('uploadSessions').set({ expiresAt: 1 }).where('id', '=', id).execute()
+const statusOf = async (id: string) =>
+  (await instance.database.db.selectFrom('uploadSessions').select('status').where('id', '=', id).executeTakeFirst())?.status
+
+describe('POST /projects/folder/session', () => {
+  test('201: an id, the end in an hour, and where to send the tarball', async () => {
+    const { status, body } = await call(instance, people.member.token, 'POST /projects/folder/session')
+    expect(status).toBe(201)
+    const { sessionId, expiresAt, upload } = body.data
+    expect(sessionId).toMatch(/^upl_/)
+    expect(Math.abs(Date.parse(expiresAt) - Date.now() - 3_600_000)).toBeLessThan(60_000)
+    expect(upload).toEqual({
+      url: `https://berth.example.test/api/projects/folder/upload/${sessionId}`,
+      method: 'POST',
+      headers: { 'content-type': 'application/gzip' },
+    })
+  })
+
+  test('403 for a viewer; 400 for hints that cannot be kept', async () => {
+    expect((await call(instance, people.viewer.token, 'POST /projects/folder/session')).status).toBe(403)
+    const { status, body } = await call(instance, people.member.token, 'POST /projects/folder/session', { body: { name: 'a\0' } })
+    expect([status, body.field]).toEqual([400, 'name'])
+  })
+
+  test('501 on a cloud instance, where nothing relays it yet', async () => {
+    const cloud = await startInstance({ BERTH_MODE: 'cloud' })
+    const { owner } = await makePeople(cloud)
+    expect((await call(cloud, owner.token, 'POST /projects/folder/session')).status).toBe(501)
+    await cloud.stop()
+  })
+})
+
+describe('POST /projects/folder/upload/:sessionId', () => {
+  test('200: the size and the number of files; the very bytes are kept', async () => {
+    const { sessionId } = await open()
+    const { status, body } = await send(sessionId, good)
+    expect([status, body]).toEqual([200, { data: { sessionId, sizeBytes: good.length, files: 2 } }])
+    const path = instance.projects.uploadFile(sessionId)
+    expect(path).toBe(join(base, 'uploads', `${sessionId}.tar.gz`))
+    expect(readFileSync(path).equals(good)).toBe(true)
+  })
+
+  test('409: a session that has its upload takes no other, so that it cannot change below a project', async () => {
+    const id = await received()
+    expect((await send(id, tarball({ name: 'other', content: '' }))).status).toBe(409)
+    expect(readFileSync(instance.projects.uploadFile(id)).equals(good)).toBe(true)
+  })
+
+  test('of two that arrive at once one counts, and its bytes are the ones that are kept', async () => {
+    const { sessionId } = await open()
+    const bytes = [good, tarball({ name: 'other', content: 'x'.repeat(5000) })]
+    const answers = await Promise.all(bytes.map((payload) => send(sessionId, payload)))
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 409])
+    const winner = answers.findIndex(({ status }) => status === 200)
+    expect(readFileSync(instance.projects.uploadFile(sessionId)).equals(bytes[winner]!)).toBe(true)
+    expect(files().filter((name) => name.includes('incoming'))).toEqual([])
+  })
+
+  test('404: of another organisation, run out, or never there', async () => {
+    const { sessionId } = await open()
+    const stranger = await makePeople(instance)
+    expect((await send(sessionId, good, stranger.owner.token)).status).toBe(404)
+    await expire(sessionId)
+    expect((await send(sessionId, good)).status).toBe(404)
+    expect((await send('upl_none', good)).status).toBe(404)
+    expect(existsSync(instance.projects.uploadFile(sessionId))).toBe(false)
+  })
+
+  test('415 for another content type', async () => {
+    const { sessionId } = await open()
+    const answer = await call(instance, people.member.token, 'POST /projects/folder/upload/:sessionId', {
+      params: { sessionId },
+      body: {},
+    })
+    expect(answer.status).toBe(415)
+  })
+
+  test('a session survives a restart, before and after its upload', async () => {
+    const { sessionId } = await open()
+    const again = await startInstance({ BERTH_DATA_DIR: base }, { database: instance.database })
+    expect((await send(sessionId, good, people.member.token, again)).status).toBe(200)
+    await again.app.close()
+    expect((await scan(sessionId)).body.data.name).toBe('shop')
+  })
+
+  test('a cut connection leaves nothing behind, and the session open', async () => {
+    const before = files()
+    const { sessionId } = await open()
+    const port = await listening()
+    const sent = request({
+      ...{ port, method: 'POST', path: `/api/projects/folder/upload/${sessionId}` },
+      headers: {
+        authorization: `Bearer ${people.member.token}`,
+        'content-type': 'application/gzip',
+        'content-length': 1_000_000,
+      },
+    })
+    sent.on('error', () => undefined)
+    sent.write(good)
+    await expect.poll(() => files().length).toBe(before.length + 1)
+    sent.destroy()
+    await expect.poll(files).toEqual(before)
+    expect(await statusOf(sessionId)).toBe('open')
+    expect((await send(sessionId, good)).status).toBe(200)
+  })
+})
+
+let port: number | undefined
+async function listening(): Promise<number> {
+  if (port === undefined) {
+    await instance.app.listen({ host: '127.0.0.1', port: 0 })
+    port = instance.app.addresses()[0]!.port
+  }
+  return port
+}
+
+describe('hostile tarballs', () => {
+  /** The corpus tries the bounds in small; the API's own are larger, and so are these. Gzip members follow one another. */
+  const large: Record<string, Buffer> = {
+    'a bomb': Buffer.concat([1, 2, 3].flatMap((number) => bombPart(`bomb-${number}`)).concat(gzipSync(tarEnd))),
+    'too many entries': Buffer.concat([...Array<Buffer>(201).fill(manyEntries()), gzipSync(tarEnd)]),
+  }
+  function bombPart(name: string): Buffer[] {
+    const zeros = gzipSync(Buffer.alloc(64 * 1024 * 1024))
+    const size = 12 * 64 * 1024 * 1024
+    return [gzipSync(tarEntry({ name, size })), ...Array<Buffer>(12).fill(zeros)]
+  }
+  function manyEntries(): Buffer {
+    return gzipSync(Buffer.concat(Array<Buffer>(1000).fill(tarEntry({ name: 'again' }))))
+  }
+  const corpus = hostileCorpus().map(({ title, names, bytes }) => ({
+    title,
+    names: title === 'too many entries' ? 'entries' : names,
+    bytes: large[title] ?? bytes,
+  }))
+
+  test.each(corpus)('400 names the entry and leaves nothing behind: $title', async ({ bytes, names }) => {
+    const before = files()
+    const { sessionId } = await open()
+    const { status, body } = await send(sessionId, bytes)
+    expect([status, body.code, body.field]).toEqual([400, 'validation_failed', 'upload'])
+    // What cannot be shown as it is, such as a NUL, is replaced; a name of many bytes is cut.
+    if (typeof names === 'string' && names.length < 100) expect(body.error).toContain(names)
+    else if (typeof names !== 'string') expect(body.error).toMatch(names)
+    expect(files()).toEqual(before)
+    expect(await statusOf(sessionId)).toBe('open')
+  })
+})
+
+describe('POST /projects/folder/scan/:sessionId', () => {
+  test('tells what is in it and leaves no unpacked folder', async () => {
+    const id = await received()
+    const before = files()
+    const { status, body } = await scan(id)
+    expect([status, body.data.name, body.data.framework]).toEqual([200, 'shop', 'express'])
+    expect(files()).toEqual(before)
+  })
+
+  test('a tarball of the folder itself is looked at below it', async () => {
+    const id = await received(
+      tarball({ name: 'my-site/', type: '5', mode: 0o755 }, { name: 'my-site/index.html', content: '<h1>' }),
+    )
+    expect((await scan(id)).body.data).toMatchObject({ name: 'my-site', type: 'static' })
+  })
+
+  test('hints fill what the files leave open, and nothing else', async () => {
+    const hints = { name: 'From a hint', stack: 'rails', packageManager: 'bundler' }
+    const silent = await received(tarball({ name: 'notes.txt', content: 'hello' }), hints)
+    expect((await scan(silent)).body.data).toMatchObject({ name: 'From a hint', framework: 'rails', packageManager: 'bundler' })
+    const telling = await received(good, hints)
+    expect((await scan(telling)).body.data).toMatchObject({ name: 'shop', framework: 'express' })
+    const nameless = await received(tarball({ name: 'notes.txt', content: 'hello' }))
+    expect((await scan(nameless)).body.data.name).toBeNull()
+  })
+
+  test('409 before anything has arrived; 404 for another organisation', async () => {
+    const { sessionId } = await open()
+    expect((await scan(sessionId)).status).toBe(409)
+    const id = await received()
+    expect((await scan(id, (await makePeople(instance)).owner.token)).status).toBe(404)
+  })
+})
+
+describe('what becomes of a session', () => {
+  const sweep = () =>
+    sweepUploads({
+      database: instance.database,
+      clock: { now: () => new Date() },
+      settings: { dataDir: base },
+    } as unknown as Parameters<typeof sweepUploads>[0])
+
+  test('a project made of it keeps it for as long as the project is there', async () => {
+    const id = await received()
+    const project = await makeProject(instance, people.member.token, { uploadSessionId: id })
+    expect(project.source.kind).toBe('upload')
+    await sweep()
+    expect(existsSync(instance.projects.uploadFile(id))).toBe(true)
+    await callsOn(instance, people.owner.token)(project)('DELETE', '')
+    await sweep()
+    expect([existsSync(instance.projects.uploadFile(id)), await statusOf(id)]).toEqual([false, undefined])
+  })
+
+  test('one that ran out goes with its file; one that has not stays', async () => {
+    const [old, young] = [await received(), await received()]
+    await expire(old)
+    await sweep()
+    expect([existsSync(instance.projects.uploadFile(old)), await statusOf(old)]).toEqual([false, undefined])
+    expect([existsSync(instance.projects.uploadFile(young)), await statusOf(young)]).toEqual([true, 'received'])
+  })
+
+  test('what a killed process left goes after an hour, a file without a session at once', async () => {
+    const leftover = (name: string, minutesOld: number) => {
+      const path = join(base, 'uploads', name)
+      writeFileSync(path, 'left')
+      utimesSync(path, new Date(), new Date(Date.now() - minutesOld * 60_000))
+      return path
+    }
+    const [dead, alive] = [leftover('upl_a.0011.incoming.partial', 61), leftover('upl_b.0022.incoming', 1)]
+    const orphan = leftover('upl_nobody.tar.gz', 0)
+    const scanned = leftover('scan-0033', 61)
+    await sweep()
+    expect([dead, alive, orphan, scanned].map(existsSync)).toEqual([false, true, false, false])
+  })
+
+  test('an hourly job does it', async () => {
+    await instance.jobs.start()
+    const old = await received()
+    await expire(old)
+    await instance.database.transaction(({ enqueue }) => enqueue({ kind: 'projects.sweep-uploads' }, {}))
+    await expect.poll(() => existsSync(instance.projects.uploadFile(old)), { timeout: 10_000 }).toBe(false)
+    const rows = await instance.database.db
+      .selectFrom('schedules')
+      .select('everySeconds')
+      .where('key', '=', 'projects.sweep-uploads')
+      .execute()
+    expect(rows).toEqual([{ everySeconds: 3600 }])
+    await instance.jobs.stop({ graceMs: 1000 })
+    await pause(0)
+  })
+})
