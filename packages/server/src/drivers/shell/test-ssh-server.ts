@@ -16,9 +16,10 @@ export interface KeyPair {
   publicKey: string
 }
 
+/** One in some 300 Ed25519 keys that ssh2 1.17.0 makes is malformed, and its own parser says so. */
 export function makeKeyPair(): KeyPair {
   const { private: privateKey, public: publicKey } = ssh2.utils.generateKeyPairSync('ed25519')
-  return { privateKey, publicKey }
+  return ssh2.utils.parseKey(privateKey) instanceof Error ? makeKeyPair() : { privateKey, publicKey }
 }
 
 export async function startSshServer(settings: {
