@@ -2,7 +2,13 @@ import { Command, CommanderError } from 'commander'
 import manifest from '../package.json' with { type: 'json' }
 import { addAdminCreate } from './commands/admin/create.ts'
 import { addApi } from './commands/api.ts'
+import { addDeploy } from './commands/deploy.ts'
+import { addEnv } from './commands/env/commands.ts'
+import { addInit } from './commands/init.ts'
 import { addLogin } from './commands/login.ts'
+import { addLogs } from './commands/logs.ts'
+import { addOpen } from './commands/open.ts'
+import { addRollback } from './commands/rollback.ts'
 import { addSecretsRotate } from './commands/secrets/rotate.ts'
 import { addSettings } from './commands/settings.ts'
 import { addTokenCreate } from './commands/token/create.ts'
@@ -23,6 +29,12 @@ const program = new Command('berth')
 
 addUp(program)
 addLogin(program)
+addInit(program)
+addDeploy(program)
+addLogs(program)
+addOpen(program)
+addRollback(program)
+addEnv(program)
 const token = program.command('token').description('personal access tokens')
 addTokenCreate(token)
 addTokenList(token)

@@ -1,0 +1,26 @@
+import { basename, resolve } from 'node:path'
+import { contract } from '@berth/contract'
+import type { Command } from 'commander'
+import { connect } from '../credentials.ts'
+import { Plain } from '../exit-codes.ts'
+import { output } from '../output.ts'
+import { readLink, writeLink } from '../project-link.ts'
+
+export function addInit(program: Command): void {
+  program
+    .command('init [folder]')
+    .description('make a project of a folder without deploying it, or link the folder to one')
+    .option('--name <name>', 'name of the project (default: the folder’s)')
+    .option('--project <id>', 'link to this project instead of making one')
+    .action(async (folder: string | undefined, { name, project }: { name?: string; project?: string }, command: Command) => {
+      const place = resolve(folder ?? '.')
+      const linked = readLink(place)
+      if (linked && !project) throw new Plain(`${place} is already the project ${linked.projectId}`, 6)
+      const client = connect(command)
+      const { data } = project
+        ? await client.call(contract.projects.get, { params: { id: project } })
+        : await client.call(contract.projects.create, { body: { name: name ?? basename(place), gitProvider: 'upload' } })
+      writeLink(place, { projectId: data.id, url: client.url })
+      output(command).result(data, () => `${place} is the project ${data.name} (${data.id}); deploy it with: berth deploy`)
+    })
+}

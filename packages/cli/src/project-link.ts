@@ -1,0 +1,36 @@
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import type { Command } from 'commander'
+import { Plain } from './exit-codes.ts'
+
+/** Which project a folder is, kept in the folder itself; it holds no secret and may be committed. */
+export interface ProjectLink {
+  projectId: string
+  url: string
+}
+
+const file = (folder: string) => join(folder, '.berth', 'project.json')
+
+export function readLink(folder: string): ProjectLink | null {
+  try {
+    return JSON.parse(readFileSync(file(folder), 'utf8')) as ProjectLink
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
+    throw new Plain(`${file(folder)} cannot be read: ${(error as Error).message}`)
+  }
+}
+
+export function writeLink(folder: string, link: ProjectLink): void {
+  mkdirSync(join(folder, '.berth'), { recursive: true })
+  const draft = `${file(folder)}.${process.pid}`
+  writeFileSync(draft, `${JSON.stringify(link, null, 2)}\n`)
+  renameSync(draft, file(folder))
+}
+
+/** `--project`, else the project that the folder is linked to. */
+export function projectIdOf(command: Command, folder = '.'): string {
+  const given = command.opts().project as string | undefined
+  const linked = given ?? readLink(resolve(folder))?.projectId
+  if (!linked) throw new Plain('This folder is not a project yet: run berth deploy first, or name one with --project', 2)
+  return linked
+}

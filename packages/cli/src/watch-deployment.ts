@@ -1,0 +1,35 @@
+import { contract, type Deployment } from '@berth/contract'
+import type { connect } from './credentials.ts'
+import { Plain } from './exit-codes.ts'
+import type { Output } from './output.ts'
+
+type Client = ReturnType<typeof connect>
+
+/** Shows a deployment as it proceeds. Resolves when it is live; one that is not ends the command with its reason. */
+export async function watchDeployment(client: Client, deploymentId: string, say: Output): Promise<Deployment> {
+  let last: Deployment | undefined
+  let lastEventId: string | undefined
+  for (let attempt = 0; attempt < 5 && !isOver(last); attempt++) {
+    const events = client.stream(contract.deployments.stream, {
+      params: { id: deploymentId },
+      ...(lastEventId ? { lastEventId } : {}),
+    })
+    for await (const { id, event, data } of events) {
+      lastEventId = id ?? lastEventId
+      if (event === 'step' && (data as { status: string }).status === 'running') say.note(`▸ ${(data as { name: string }).name}`)
+      if (event === 'log') say.note(`  ${(data as { message: string }).message}`)
+      if (event === 'snapshot' || event === 'complete') last = data as Deployment
+    }
+  }
+  if (!last || !isOver(last)) throw new Plain('The stream ended before the deployment did: see berth api GET /deployments')
+  if (last.status !== 'live' && last.status !== 'superseded') throw new Plain(failureOf(last))
+  return last
+}
+
+const isOver = (deployment: Deployment | undefined) =>
+  deployment !== undefined && !['queued', 'building', 'deploying'].includes(deployment.status)
+
+function failureOf({ number, status, error }: Deployment): string {
+  const tail = (error?.logTail ?? []).map((line) => `    ${line}`).join('\n')
+  return `deployment ${number} ${status}: ${error?.message ?? 'no reason was given'}${tail ? `\n  its last lines:\n${tail}` : ''}`
+}
