@@ -5,13 +5,15 @@ import { newId } from '../../db/ids.ts'
 import type { Db } from '../../db/schema.ts'
 import type { UploadSessionRow } from '../../db/tables/projects.ts'
 import { type Detection, detectFolder } from '../../detection/index.ts'
+import { drain, readTarball } from '../../drivers/tarball/read-tarball.ts'
 import { receiveTarball } from '../../drivers/tarball/receive-tarball.ts'
 import { BadArchive, BadEntry, TooLarge } from '../../drivers/tarball/tarball-errors.ts'
-import { inspectTarball, unpackTarball } from '../../drivers/tarball/unpack-tarball.ts'
+import { unpackTarball } from '../../drivers/tarball/unpack-tarball.ts'
 import { fail, refuse } from '../../failure.ts'
 import type { Caller } from '../../http/handler.ts'
 import { nowOf, type ProjectsDeps } from './deps.ts'
 import { refuseUnstorable } from './fields.ts'
+import { inSteadyMemory } from './steady-memory.ts'
 import { UploadFiles } from './upload-files.ts'
 
 export interface UploadHints {
@@ -19,6 +21,8 @@ export interface UploadHints {
   stack?: string
   packageManager?: string
 }
+
+const unpacked = { maxDecompressedBytes: limits.unpackedBytes }
 
 export const findUploadSession = (
   db: Db,
@@ -62,8 +66,8 @@ export async function receiveUpload(
   const files = new UploadFiles(deps)
   const incoming = files.incoming(session.id)
   try {
-    const { sizeBytes } = await receiveTarball(bytes, incoming, { maxBytes: limits.tarballBytes })
-    const summary = await inspectTarball(incoming, { maxDecompressedBytes: limits.unpackedBytes })
+    const { sizeBytes } = await receiveTarball(inSteadyMemory(bytes), incoming, { maxBytes: limits.tarballBytes })
+    const summary = await readTarball(incoming, unpacked, (_entry, content) => drain(inSteadyMemory(content)))
     await record(session, { incoming, sizeBytes, files: summary.files }, files, deps)
     return { sizeBytes, files: summary.files }
   } catch (error) {
@@ -104,8 +108,7 @@ export async function scanUpload(session: UploadSessionRow, deps: ProjectsDeps):
   const files = new UploadFiles(deps)
   const folder = files.scanFolder()
   try {
-    const limit = { maxDecompressedBytes: limits.unpackedBytes }
-    const { commonRoot } = await unpackTarball(files.of(session.id), folder, limit)
+    const { commonRoot } = await unpackTarball(files.of(session.id), folder, unpacked)
     const detection = await detectFolder(commonRoot === null ? folder : join(folder, commonRoot))
     return withHints(detection, JSON.parse(session.hints) as UploadHints, basename(folder))
   } catch (error) {
