@@ -80,7 +80,7 @@ describe('a session cookie', () => {
   })
   test('403: a state-changing call without Origin, or with another site’s', async () => {
     const cookie = cookieOf(await login(people.owner.email))
-    for (const headers of [{}, { origin: 'https://evil.test' }, { origin: 'null' }]) {
+    for (const headers of [{}, { origin: 'https://evil.test' }, { origin: 'null' }] as Record<string, string>[]) {
       const { status, body } = await call(instance, null, 'POST /tokens', {
         body: { name: 'x' },
         headers: { cookie, host, ...headers },

@@ -1,6 +1,7 @@
 /** What the tests use of it; the package brings no types. */
 declare module 'mailparser' {
   interface Mailbox {
+    text: string
     value: { name: string; address: string }[]
   }
   export interface ParsedMail {
@@ -8,10 +9,11 @@ declare module 'mailparser' {
     from?: Mailbox
     to?: Mailbox
     text?: string
-    html?: string | false
+    html: string | false
     messageId?: string
     headers: Map<string, unknown>
-    attachments: unknown[]
+    date?: Date
+    attachments: { filename?: string; contentType: string; content: Buffer }[]
   }
-  export function simpleParser(source: Buffer | string): Promise<ParsedMail>
+  export function simpleParser(source: import('node:stream').Readable | Buffer | string): Promise<ParsedMail>
 }
