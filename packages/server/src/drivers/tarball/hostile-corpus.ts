@@ -165,7 +165,7 @@ function notWhole(): HostileArchive[] {
   const flipped = Buffer.from(whole)
   flipped[whole.length >> 1]! ^= 0xff
   return [
-    badArchive('cut in the middle', /cut off.*noise/, whole.subarray(0, whole.length >> 1)),
+    badArchive('cut in the middle', 'cut off', whole.subarray(0, whole.length >> 1)),
     badArchive('cut by its last byte', 'cut off', whole.subarray(0, -1)),
     badArchive('a tar cut in a file, compressed whole', /cut off.*noise/, gzipSync(tar.subarray(0, 100_000))),
     badArchive('a tar cut between two entries', /cut off.*package\.json/, gzipSync(tarEntry(good))),
