@@ -109,3 +109,14 @@ function hexDigit(byte: number): number {
   const letter = byte | 32
   return letter >= 97 && letter <= 102 ? letter - 87 : -1
 }
+
+/** Bytes, at least one, as a chunk of their own. */
+export function asChunk(bytes: Buffer): Buffer {
+  const size = `${bytes.length.toString(16)}\r\n`
+  const chunk = Buffer.allocUnsafe(size.length + bytes.length + 2)
+  chunk.write(size, 0, 'latin1')
+  bytes.copy(chunk, size.length)
+  chunk[chunk.length - 2] = cr
+  chunk[chunk.length - 1] = lf
+  return chunk
+}

@@ -13,6 +13,7 @@ import { type Account, beginRequest, countRequest, endRequest } from './tallies.
 
 /** Whoever produces the answer once it is not just a few words. */
 export interface Answerer {
+  start(): void
   bodyData(bytes: Buffer): void
   bodyEnd(): void
   clientDrained(): void
@@ -144,6 +145,18 @@ export class Exchange implements Held {
     this.refuse(notices.notWoken, true)
   }
 
+  /** From now on it is up to the answerer; what came of the body so far is its first. */
+  handTo(answerer: Answerer): void {
+    this.#answerer = answerer
+    answerer.start()
+    if (this.ended) return
+    const backlog = this.#backlog
+    this.#backlog = undefined
+    if (backlog) for (const bytes of backlog) answerer.bodyData(bytes)
+    if (this.#bodyEnded) answerer.bodyEnd()
+    else if (backlog) this.client.block(false)
+  }
+
   /** Status line and headers for the client. `length` is the body's size, -1 for chunked, -2 when its end is the connection's. */
   headText(statusLine: string, headerLines: string, length: number | 'declared'): string {
     const { head } = this
@@ -202,22 +215,11 @@ export class Exchange implements Held {
     else if (target.kind === 'disabled') this.refuse(notices.disabled)
     else {
       this.#count(route)
-      if (target.kind === 'upstreams') this.#handOver(new Forwarding(this, route.balance!))
-      else if (target.kind === 'static') this.#handOver(new FileAnswer(this, target))
+      if (target.kind === 'upstreams') this.handTo(new Forwarding(this, route.balance!))
+      else if (target.kind === 'static') this.handTo(new FileAnswer(this, target))
       else if (target.kind === 'sleeping') this.#hold(target.projectId, target.holdTimeoutMs ?? 60_000)
       else this.refuse(notices.failed, true)
     }
-  }
-
-  #handOver(answerer: Answerer & { start(): void }): void {
-    this.#answerer = answerer
-    answerer.start()
-    if (this.ended) return
-    const backlog = this.#backlog
-    this.#backlog = undefined
-    if (backlog) for (const bytes of backlog) answerer.bodyData(bytes)
-    if (this.#bodyEnded) answerer.bodyEnd()
-    else if (backlog) this.client.block(false)
   }
 
   #hold(projectId: string, timeoutMs: number): void {

@@ -1,15 +1,15 @@
 import type { Balance } from './balance.ts'
-import { ChunkedBody } from './chunked-body.ts'
+import { BodyRelay, framingFor } from './body-relay.ts'
+import { asChunk } from './chunked-body.ts'
 import type { Answerer, Exchange } from './exchange.ts'
 import { faultNotice, type Notice, notices } from './pages.ts'
-import { chunked, parseResponseHead, type ResponseHead, untilClose } from './response-head.ts'
+import { requestText } from './request-text.ts'
+import { parseResponseHead, type ResponseHead, untilClose } from './response-head.ts'
 import type { Routing } from './routing.ts'
+import { Tunnel } from './tunnel.ts'
 import type { Upstream, UpstreamConnection, UpstreamUser } from './upstream.ts'
 
-type Phase = 'connecting' | 'head' | 'body' | 'tunnel' | 'done'
-
-/** How the upstream's body bytes become the client's. */
-type Relay = 'sized' | 'chunks' | 'unchunk' | 'rechunk' | 'raw'
+type Phase = 'connecting' | 'head' | 'body' | 'done'
 
 const headEnd = Buffer.from('\r\n\r\n')
 const responseHeadAtMost = 65_536
@@ -39,9 +39,7 @@ export class Forwarding implements Answerer, UpstreamUser {
   #backlogBytes = 0
   #input: Buffer | undefined
   #response: ResponseHead | undefined
-  #relay: Relay = 'raw'
-  #left = 0
-  #chunks: ChunkedBody | undefined
+  #relay: BodyRelay | undefined
 
   constructor(exchange: Exchange, balance: Balance) {
     this.#exchange = exchange
@@ -57,7 +55,6 @@ export class Forwarding implements Answerer, UpstreamUser {
 
   bodyData(bytes: Buffer): void {
     const piece = this.#exchange.head.body.kind === 'chunked' ? asChunk(bytes) : bytes
-    if (this.#phase === 'tunnel') this.#touch('tunnelIdleMs')
     if (this.#sent) {
       if (this.#phase === 'head') this.#touch('requestIdleMs')
       if (!this.#connection!.socket.write(piece)) this.#exchange.client.block(true)
@@ -81,11 +78,8 @@ export class Forwarding implements Answerer, UpstreamUser {
     this.#connection?.resume()
   }
 
-  clientEnded(): void {
-    // One that has really gone looks the same: the other half is not kept for hours.
-    this.#touch('requestIdleMs')
-    this.#connection?.socket.end()
-  }
+  /** Only a tunnel has two separate ends. */
+  clientEnded(): void {}
 
   clientGone(): void {
     this.#letGo(false)
@@ -98,7 +92,7 @@ export class Forwarding implements Answerer, UpstreamUser {
       this.#refusedBy(this.#upstream!)
     } else if (this.#phase === 'head' && !this.#requestEnded && this.#connection && !this.#connection.socket.writableNeedDrain)
       this.#fail(faultNotice(408, 'its body did not arrive in time'), false)
-    else this.#fail(notices.slow, this.#phase !== 'tunnel')
+    else this.#fail(notices.slow)
   }
 
   upstreamConnected(): void {
@@ -112,20 +106,12 @@ export class Forwarding implements Answerer, UpstreamUser {
   upstreamData(bytes: Buffer): void {
     this.#heard = true
     if (this.#phase === 'head') this.#readHead(this.#input ? Buffer.concat([this.#input, bytes]) : bytes)
-    else if (this.#phase === 'body') this.#relayBody(bytes, 0)
-    else if (this.#phase === 'tunnel') {
-      this.#touch('tunnelIdleMs')
-      this.#toClient(Buffer.from(bytes))
-    }
+    else if (this.#phase === 'body') this.#relayBody(this.#relay!, bytes, 0)
   }
 
   upstreamEnded(): void {
-    if (this.#phase === 'tunnel') {
-      this.#exchange.client.socket.end()
-    } else if (this.#phase === 'body' && this.#response!.body === untilClose) {
-      if (this.#relay === 'rechunk') this.#exchange.client.socket.write('0\r\n\r\n', 'latin1')
-      this.#complete(false)
-    } else {
+    if (this.#phase === 'body' && this.#relay?.close()) this.#complete(false)
+    else {
       this.#letGo(false)
       this.#lost()
     }
@@ -181,72 +167,74 @@ export class Forwarding implements Answerer, UpstreamUser {
   }
 
   #readHead(input: Buffer): void {
-    const end = input.indexOf(headEnd)
-    if (end === -1) {
-      this.#input = Buffer.from(input)
-      if (input.length > responseHeadAtMost) this.#fail(notices.unreachable)
-      return
+    let from = 0
+    for (;;) {
+      const end = input.indexOf(headEnd, from)
+      if (end === -1) {
+        this.#input = Buffer.from(input.subarray(from))
+        if (this.#input.length > responseHeadAtMost) this.#fail(notices.unreachable)
+        return
+      }
+      const response = parseResponseHead(input.toString('latin1', from, end + 2), this.#exchange.head.method)
+      from = end + 4
+      if (response && response.status < 200 && response.status !== 101) this.#relayInterim(response)
+      else {
+        this.#input = undefined
+        this.#answer(response, input, from)
+        return
+      }
     }
-    this.#input = undefined
-    const { head } = this.#exchange
-    const response = parseResponseHead(input.toString('latin1', 0, end + 2), head.method)
-    if (!response) this.#fail(notices.unreachable)
-    else if (response.status === 101) this.#openTunnel(response, input.subarray(end + 4))
-    else if (response.status < 200) this.#relayInterim(response, input.subarray(end + 4))
-    else this.#beginBody(response, input, end + 4)
   }
 
   /** 100 Continue, 103 Early Hints: passed on, and the real head is still to come. */
-  #relayInterim(response: ResponseHead, rest: Buffer): void {
+  #relayInterim(response: ResponseHead): void {
     const { client, head } = this.#exchange
     if (head.minor === 1) client.socket.write(`HTTP/1.1 ${response.statusLine}\r\n${response.kept}\r\n`, 'latin1')
-    if (rest.length > 0) this.#readHead(rest)
+  }
+
+  #answer(response: ResponseHead | undefined, input: Buffer, from: number): void {
+    if (!response) this.#fail(notices.unreachable)
+    else if (response.status === 101) this.#openTunnel(response, input.subarray(from))
+    else this.#beginBody(response, input, from)
   }
 
   #openTunnel(response: ResponseHead, rest: Buffer): void {
     const exchange = this.#exchange
-    if (exchange.head.upgrade === '') {
+    const connection = this.#connection
+    if (exchange.head.upgrade === '' || !connection) {
       this.#fail(notices.unreachable)
       return
     }
-    this.#phase = 'tunnel'
     exchange.status = 101
     const upgrade = `connection: Upgrade\r\nupgrade: ${response.upgrade || exchange.head.upgrade}\r\n`
     exchange.client.socket.write(`HTTP/1.1 ${response.statusLine}\r\n${response.kept}${upgrade}\r\n`, 'latin1')
-    const early = exchange.client.enterTunnel()
-    this.#touch('tunnelIdleMs')
-    if (rest.length > 0) this.#toClient(Buffer.from(rest))
-    if (early) exchange.bodyData(early)
+    const tunnel = new Tunnel(exchange, connection)
+    this.#connection = undefined
+    this.#phase = 'done'
+    exchange.handTo(tunnel)
+    if (rest.length > 0) tunnel.upstreamData(rest)
   }
 
   #beginBody(response: ResponseHead, input: Buffer, from: number): void {
     const exchange = this.#exchange
+    const { minor } = exchange.head
     this.#phase = 'body'
     this.#response = response
-    this.#relay = relayFor(response, exchange.head.minor)
-    this.#left = Math.max(0, response.body)
-    if (response.body === chunked) {
-      const unchunk = this.#relay === 'unchunk'
-      this.#chunks = new ChunkedBody(
-        unchunk ? (chunk, start, end) => this.#toClient(Buffer.from(chunk.subarray(start, end))) : undefined,
-      )
-    }
     exchange.status = response.status
     const kept = response.hasRequestId ? response.kept : `${response.kept}x-request-id: ${exchange.requestId}\r\n`
-    const text = exchange.headText(response.statusLine, kept, lengthFor(this.#relay))
-    const available = input.length - from
-    if (this.#relay === 'sized' && available >= this.#left && this.#left <= oneWriteAtMost) this.#answerAtOnce(text, input, from)
+    const text = exchange.headText(response.statusLine, kept, framingFor(response, minor))
+    const wholeIsHere = response.body >= 0 && response.body <= oneWriteAtMost && input.length - from >= response.body
+    if (wholeIsHere) this.#answerAtOnce(text, input, from, response.body)
     else {
       exchange.client.socket.write(text, 'latin1')
-      this.#touch('responseIdleMs')
-      this.#relayBody(input, from)
+      this.#relay = new BodyRelay(response, minor, (bytes) => this.#toClient(bytes))
+      this.#relayBody(this.#relay, input, from)
     }
   }
 
   /** The usual small answer: head and body in one write. */
-  #answerAtOnce(text: string, input: Buffer, from: number): void {
+  #answerAtOnce(text: string, input: Buffer, from: number, length: number): void {
     const exchange = this.#exchange
-    const length = this.#left
     if (length === 0) exchange.client.socket.write(text, 'latin1')
     else {
       const whole = Buffer.allocUnsafe(text.length + length)
@@ -255,40 +243,20 @@ export class Forwarding implements Answerer, UpstreamUser {
       exchange.bytesOut += length
       exchange.client.socket.write(whole)
     }
-    this.#left = 0
     this.#complete(input.length === from + length)
   }
 
-  #relayBody(input: Buffer, from: number): void {
+  #relayBody(relay: BodyRelay, input: Buffer, from: number): void {
     this.#touch('responseIdleMs')
-    if (this.#relay === 'sized') {
-      const to = Math.min(input.length, from + this.#left)
-      this.#left -= to - from
-      if (to > from) this.#toClient(Buffer.from(input.subarray(from, to)))
-      if (this.#left === 0) this.#complete(to === input.length)
-    } else if (this.#chunks) this.#relayChunks(this.#chunks, input, from)
-    else if (from < input.length) {
-      const rest = input.subarray(from)
-      this.#toClient(this.#relay === 'rechunk' ? asChunk(rest) : Buffer.from(rest), rest.length)
-    }
+    const to = relay.feed(input, from)
+    this.#exchange.bytesOut = relay.bodyBytes
+    if (to === -1) this.#fail(notices.unreachable)
+    else if (relay.done) this.#complete(to === input.length)
   }
 
-  #relayChunks(chunks: ChunkedBody, input: Buffer, from: number): void {
-    const to = chunks.feed(input, from)
-    if (to === -1) {
-      this.#fail(notices.unreachable)
-      return
-    }
-    if (this.#relay === 'chunks' && to > from) this.#toClient(Buffer.from(input.subarray(from, to)))
-    this.#exchange.bytesOut = chunks.bodyBytes
-    if (chunks.done) this.#complete(to === input.length)
-  }
-
-  /** `bytes` are a copy that may stay. A client that does not take them stops the upstream, not our memory. */
-  #toClient(bytes: Buffer, bodyBytes = bytes.length): void {
-    const { client } = this.#exchange
-    this.#exchange.bytesOut += bodyBytes
-    if (!client.socket.write(bytes)) this.#connection?.pause()
+  /** A client that does not take the bytes stops the upstream, not our memory. */
+  #toClient(bytes: Buffer): void {
+    if (!this.#exchange.client.socket.write(bytes)) this.#connection?.pause()
   }
 
   /** `clean`: the upstream said exactly this answer and no more. */
@@ -302,11 +270,7 @@ export class Forwarding implements Answerer, UpstreamUser {
   /** The connection is gone before its time. What was surely not acted on is tried again, the rest is said to have failed. */
   #lost(): void {
     if (this.#phase === 'done') return
-    if (this.#phase === 'tunnel') {
-      this.#phase = 'done'
-      this.#exchange.client.socket.end()
-      this.#exchange.finish()
-    } else if (!this.#sent) this.#refusedBy(this.#upstream!)
+    if (!this.#sent) this.#refusedBy(this.#upstream!)
     else if (!this.#heard && this.#wasReused && this.#repeatable && !this.#repeated) {
       this.#repeated = true
       this.#connect(this.#upstream)
@@ -340,40 +304,8 @@ export class Forwarding implements Answerer, UpstreamUser {
     connection.upstream.finish()
   }
 
-  #touch(limit: 'upstreamConnectMs' | 'requestIdleMs' | 'responseHeadMs' | 'responseIdleMs' | 'tunnelIdleMs'): void {
+  #touch(limit: 'upstreamConnectMs' | 'requestIdleMs' | 'responseHeadMs' | 'responseIdleMs'): void {
     const { serving } = this.#exchange
     this.#exchange.deadline = serving.now + serving.routing.limits[limit]
   }
-}
-
-function relayFor(response: ResponseHead, clientMinor: 0 | 1): Relay {
-  if (response.body >= 0) return 'sized'
-  if (response.body === chunked) return clientMinor === 1 ? 'chunks' : 'unchunk'
-  return clientMinor === 1 ? 'rechunk' : 'raw'
-}
-
-function lengthFor(relay: Relay): number | 'declared' {
-  if (relay === 'chunks' || relay === 'rechunk') return chunked
-  // Content-Length, where there is one, is among the lines that were kept.
-  return relay === 'sized' ? 'declared' : untilClose
-}
-
-function asChunk(bytes: Buffer): Buffer {
-  const size = `${bytes.length.toString(16)}\r\n`
-  const chunk = Buffer.allocUnsafe(size.length + bytes.length + 2)
-  chunk.write(size, 0, 'latin1')
-  bytes.copy(chunk, size.length)
-  chunk[chunk.length - 2] = 13
-  chunk[chunk.length - 1] = 10
-  return chunk
-}
-
-function requestText(exchange: Exchange): string {
-  const { head, client } = exchange
-  const trusted = exchange.fromTrustedProxy
-  const forwardedFor = trusted && head.forwardedFor ? `${head.forwardedFor}, ${client.peer.text}` : client.peer.text
-  const forwardedHost = (trusted && head.forwardedHost) || head.hostHeader
-  const framing = head.body.kind === 'chunked' ? 'transfer-encoding: chunked\r\n' : ''
-  const upgrade = head.upgrade ? `connection: Upgrade\r\nupgrade: ${head.upgrade}\r\n` : ''
-  return `${head.method} ${head.target} HTTP/1.1\r\nhost: ${head.hostHeader}\r\n${head.kept}${trusted ? head.keptIfTrusted : ''}x-forwarded-for: ${forwardedFor}\r\nx-forwarded-proto: ${exchange.protocol}\r\nx-forwarded-host: ${forwardedHost}\r\nx-request-id: ${exchange.requestId}\r\n${framing}${upgrade}\r\n`
 }

@@ -1,0 +1,147 @@
+import net from 'node:net'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import {
+  eventually,
+  rawAsk,
+  serve,
+  startEdge,
+  startRawUpstream,
+  startUpstream,
+  type TestEdge,
+  type TestUpstream,
+} from './edge-fixture.ts'
+
+let edge: TestEdge
+let echo: TestUpstream
+const upstreams: TestUpstream[] = []
+const keep = (upstream: TestUpstream) => {
+  upstreams.push(upstream)
+  return upstream
+}
+
+beforeAll(async () => {
+  edge = await startEdge()
+  echo = keep(
+    await startUpstream((request, response) => {
+      let bytes = 0
+      request.on('data', (part: Buffer) => {
+        bytes += part.length
+      })
+      request.on('end', () =>
+        response.end(JSON.stringify({ method: request.method, url: request.url, headers: request.headers, bytes })),
+      )
+    }),
+  )
+  await edge.route({ 'echo.test': serve(echo) })
+})
+afterAll(async () => {
+  await edge.end()
+  await Promise.all(upstreams.map((upstream) => upstream.close()))
+})
+
+describe('when something breaks', () => {
+  test('a client that goes away ends the request at the upstream', async () => {
+    let gone = false
+    const upstream = keep(
+      await startUpstream((request, response) => {
+        response.on('close', () => {
+          gone = true
+        })
+        if (request.url === '/stream') response.write('x')
+      }),
+    )
+    await edge.route({ 'gone.test': serve(upstream) })
+    for (const path of ['/silent', '/stream']) {
+      gone = false
+      const socket = net.connect(edge.port, '127.0.0.1')
+      socket.on('error', () => {})
+      socket.write(`GET ${path} HTTP/1.1\r\nHost: gone.test\r\n\r\n`)
+      await new Promise((resolve) => setTimeout(resolve, 100))
+      socket.destroy()
+      await eventually(() => gone)
+    }
+    expect((await edge.record('/silent')).status).toBe(499)
+  })
+
+  test("an upstream that dies in the middle of an answer breaks the client's connection, whatever the framing", async () => {
+    const upstream = keep(
+      await startRawUpstream((socket) => {
+        socket.once('data', (request) => {
+          const chunked = request.includes('/chunked')
+          socket.write(
+            `HTTP/1.1 200 OK\r\n${chunked ? 'Transfer-Encoding: chunked\r\n\r\n5\r\nhel' : 'Content-Length: 10\r\n\r\nhello'}`,
+            () => socket.destroy(),
+          )
+        })
+      }),
+    )
+    await edge.route({ 'dies.test': serve(upstream) })
+    await expect(edge.ask('dies.test', '/sized')).rejects.toThrow()
+    await expect(edge.ask('dies.test', '/chunked')).rejects.toThrow()
+    expect(await edge.driver.switchCounters(`project-${upstream.id}`)).toEqual({ total: 2, failed: 2 })
+  })
+
+  test('an answer that ends with the connection is passed on whole', async () => {
+    const upstream = keep(
+      await startRawUpstream((socket) => socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\n\r\nall of it'))),
+    )
+    await edge.route({ 'toclose.test': serve(upstream) })
+    const answer = await edge.ask('toclose.test')
+    expect([answer.headers['transfer-encoding'], answer.body]).toEqual(['chunked', 'all of it'])
+  })
+
+  test('an upstream that cannot be understood is 502', async () => {
+    const upstream = keep(await startRawUpstream((socket) => socket.once('data', () => socket.end('SSH-2.0-OpenSSH\r\n\r\n'))))
+    await edge.route({ 'ssh.test': serve(upstream) })
+    const answer = await edge.ask('ssh.test', '/', { headers: { accept: 'application/json' } })
+    expect([answer.status, JSON.parse(answer.body).code]).toEqual([502, 'upstream_unreachable'])
+  })
+
+  test('GET is tried once more on a fresh connection when the kept one was closed, POST is not sent twice', async () => {
+    const seen: string[] = []
+    const upstream = keep(
+      await startRawUpstream((socket) => {
+        let requests = 0
+        socket.on('data', (text) => {
+          requests += 1
+          seen.push(String(text).split(' ')[0]!)
+          if (requests === 1) socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok')
+          else socket.destroy()
+        })
+      }),
+    )
+    await edge.route({ 'kept.test': serve(upstream) })
+    expect((await edge.ask('kept.test')).status).toBe(200)
+    expect((await edge.ask('kept.test')).status).toBe(200)
+    expect(seen).toEqual(['GET', 'GET', 'GET'])
+    expect((await edge.ask('kept.test', '/', { method: 'POST', body: 'x' })).status).toBe(502)
+    expect(seen.slice(3)).toEqual(['POST'])
+  })
+
+  test('an upstream that refuses connections gives way to its sibling, with the body of the request', async () => {
+    const closed = keep(await startUpstream(() => {}))
+    await closed.close()
+    await edge.route({ 'sibling.test': serve(closed, echo) })
+    for (let at = 0; at < 6; at += 1) {
+      const answer = await edge.ask('sibling.test', '/', { method: 'POST', body: 'precious' })
+      expect([answer.status, JSON.parse(answer.body).bytes]).toEqual([200, 8])
+    }
+    await edge.route({ 'refused.test': serve(closed) })
+    expect((await edge.ask('refused.test')).status).toBe(502)
+  })
+
+  test('an answer that comes before the end of the request is passed on and ends it', async () => {
+    const upstream = keep(
+      await startUpstream((_, response) => {
+        response.writeHead(413, { connection: 'close' }).end('too large')
+      }),
+    )
+    await edge.route({ 'early.test': serve(upstream) })
+    const text = await rawAsk(
+      edge.port,
+      `POST / HTTP/1.1\r\nHost: early.test\r\nContent-Length: 1000000\r\n\r\n${'x'.repeat(1_000)}`,
+    )
+    expect(text).toMatch(/^HTTP\/1\.1 413 /)
+    expect(text).toMatch(/connection: close/)
+  })
+})
