@@ -10,7 +10,7 @@ import { storedTarball } from '../kit/stored-tarball.ts'
 
 interface Server {
   pid: number
-  port: number
+  url: string
   token: string
 }
 
@@ -45,9 +45,7 @@ afterAll(async () => {
 })
 
 async function post(path: string, body: AsyncIterable<Buffer> | null, type: string): Promise<{ status: number; body: string }> {
-  const sent = request({
-    port: server.port,
-    path,
+  const sent = request(`${server.url}${path}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${server.token}`, 'content-type': type },
   })

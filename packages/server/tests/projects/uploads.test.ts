@@ -2,7 +2,6 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync,
 import { request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { hostileCorpus, type TarEntry, tarball, tarEnd, tarEntry } from '../../src/drivers/tarball/hostile-corpus.ts'
@@ -137,9 +136,8 @@ describe('POST /projects/folder/upload/:sessionId', () => {
   test('a cut connection leaves nothing behind, and the session open', async () => {
     const before = files()
     const { sessionId } = await open()
-    const port = await listening()
-    const sent = request({
-      ...{ port, method: 'POST', path: `/api/projects/folder/upload/${sessionId}` },
+    const sent = request(`${await listening()}/api/projects/folder/upload/${sessionId}`, {
+      method: 'POST',
       headers: {
         authorization: `Bearer ${people.member.token}`,
         'content-type': 'application/gzip',
@@ -156,13 +154,10 @@ describe('POST /projects/folder/upload/:sessionId', () => {
   })
 })
 
-let port: number | undefined
-async function listening(): Promise<number> {
-  if (port === undefined) {
-    await instance.app.listen({ host: '127.0.0.1', port: 0 })
-    port = instance.app.addresses()[0]!.port
-  }
-  return port
+let address: Promise<string> | undefined
+const listening = () => {
+  address ??= instance.app.listen({ host: '127.0.0.1', port: 0 })
+  return address
 }
 
 describe('hostile tarballs', () => {
@@ -286,6 +281,5 @@ describe('what becomes of a session', () => {
       .execute()
     expect(rows).toEqual([{ everySeconds: 3600 }])
     await instance.jobs.stop({ graceMs: 1000 })
-    await pause(0)
   })
 })

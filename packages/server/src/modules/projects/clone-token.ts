@@ -21,7 +21,7 @@ export async function setCloneToken(project: ProjectRow, token: string | null, d
   if (token !== null && (/[\u0000-\u001f\u007f]/.test(token) || !token.isWellFormed()))
     refuse('token', 'holds a character that no token can hold')
   const row = await changeProject(project, deps, (current) => {
-    if (token === null) return { cloneToken: null, cloneTokenLastFour: null, cloneTokenSetAt: null }
+    if (token === null) return forgottenToken
     if (token === showCloneToken(current).token) return null
     if (token.startsWith(secretMask)) refuse('token', 'is the mask of another token')
     return {
@@ -33,6 +33,9 @@ export async function setCloneToken(project: ProjectRow, token: string | null, d
   if (token !== null && row.cloneToken !== null) deps.scrubber.register(openCloneToken(row, deps))
   return showCloneToken(row)
 }
+
+/** A token is for the host it was given for: whoever may change the address must not have it sent to a host of theirs. */
+export const forgottenToken = { cloneToken: null, cloneTokenLastFour: null, cloneTokenSetAt: null } as const
 
 /** For the one who hands it to git. It is scrubbed from every log line from then on. */
 export function openCloneToken({ id, cloneToken }: CloneTokenRow, { secretBox, scrubber }: ProjectsDeps): Secret | null {

@@ -34,6 +34,16 @@ export function providerOf(url: string, githubUrl: string): 'github' | 'gitlab' 
 
 const hostOf = (url: string): string | undefined => /^(?:[a-z]+:\/\/)?(?:[^@/]*@)?([^:/]+)/i.exec(url)?.[1]?.toLowerCase()
 
+/** Host and port, which is who gets to see a credential. */
+export function sameHost(left: string, right: string): boolean {
+  return authorityOf(left) === authorityOf(right)
+}
+
+const authorityOf = (url: string): string | undefined => {
+  const parsed = url.includes('://') ? URL.parse(url) : null
+  return parsed ? `${parsed.protocol}//${parsed.host}`.toLowerCase() : hostOf(url)
+}
+
 /** Without slashes at its ends; of a URL or of git's short form `user@host:path`. */
 function pathOf(url: string): string {
   const path = url.includes('://') ? (URL.parse(url)?.pathname ?? '') : url.slice(url.indexOf(':') + 1)

@@ -7,9 +7,9 @@ import { ProgramMissing } from '../../drivers/shell/command-errors.ts'
 import { fail } from '../../failure.ts'
 import type { Handlers } from '../../http/handler.ts'
 import { changeProject } from './change-project.ts'
-import { openCloneToken } from './clone-token.ts'
+import { forgottenToken, openCloneToken } from './clone-token.ts'
 import type { ProjectsDeps } from './deps.ts'
-import { remoteUrl, sourceColumns, sourceKind } from './source.ts'
+import { leavesHost, remoteUrl, sourceColumns, sourceKind } from './source.ts'
 
 type Rows = Handlers<typeof contract.projects>
 type Answer<Row extends keyof Rows> = Awaited<ReturnType<Rows[Row]>> extends { data: infer Data } ? Data : never
@@ -103,7 +103,9 @@ function linkColumns(current: ProjectRow, { owner, repo }: GitLink, { settings }
     sourceKind(current) === 'git' &&
     current.gitOwner?.toLowerCase() === owner.toLowerCase() &&
     current.gitRepo?.toLowerCase() === repo.toLowerCase()
-  return isSame ? {} : sourceColumns({ gitOwner: owner, gitRepo: repo }, current, settings.github.webUrl)
+  if (isSame) return {}
+  const columns = sourceColumns({ gitOwner: owner, gitRepo: repo }, current, settings.github.webUrl)
+  return { ...columns, ...(leavesHost(current, columns, settings.github.webUrl) ? forgottenToken : {}) }
 }
 
 function refuseUnlinked(project: ProjectRow): void {

@@ -11,7 +11,7 @@ import { RemoteRefused } from '../../drivers/git/git-errors.ts'
 import { parseRemote } from '../../drivers/git/remote.ts'
 import { refuse } from '../../failure.ts'
 import type { ProjectsDeps } from './deps.ts'
-import { providerOf, repoint, repositoryOf } from './git-remote.ts'
+import { providerOf, repoint, repositoryOf, sameHost } from './git-remote.ts'
 import type { ProjectChanges } from './store.ts'
 
 export type SourceFields = Pick<
@@ -83,6 +83,13 @@ function checkedRemote(gitUrl: string, { settings }: ProjectsDeps): string {
     if (error instanceof RemoteRefused) refuse('gitUrl', error.message)
     throw error
   }
+}
+
+/** Whether the changes lead git to another host than before; a project that had none has nobody to leave. */
+export function leavesHost(current: ProjectRow, changes: ProjectChanges, githubUrl: string): boolean {
+  const before = remoteUrl(current, githubUrl)
+  const after = remoteUrl({ ...current, ...(changes as Partial<ProjectRow>) }, githubUrl)
+  return before !== null && after !== null && !sameHost(before, after)
 }
 
 /** The columns of the source fields that are named, which have been checked. */

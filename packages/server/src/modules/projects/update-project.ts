@@ -3,11 +3,12 @@ import type { ProjectRow } from '../../db/tables/projects.ts'
 import type { Bound } from '../../db/transaction.ts'
 import { freeHostname } from './addresses.ts'
 import { changeProject } from './change-project.ts'
+import { forgottenToken } from './clone-token.ts'
 import { checkConfig } from './config-rules.ts'
 import { refuseInstanceSlug } from './create-project.ts'
 import { nowOf, type ProjectsDeps } from './deps.ts'
 import { configColumns, nameColumns, refuseUnstorable } from './fields.ts'
-import { checkSource, sourceColumns } from './source.ts'
+import { checkSource, leavesHost, sourceColumns } from './source.ts'
 import type { ProjectChanges } from './store.ts'
 import { claimUpload, releaseUpload } from './upload-claim.ts'
 
@@ -24,6 +25,7 @@ export async function updateProject(project: ProjectRow, body: UpdateProject, de
       ...sourceColumns(source, current, deps.settings.github.webUrl),
       ...webhookDomainColumns(body, current, deps),
     }
+    if (leavesHost(current, changes, deps.settings.github.webUrl)) Object.assign(changes, forgottenToken)
     await exchangeUploads(current, changes.uploadSessionId, bound, nowOf(deps))
     return Object.keys(changes).length > 0 ? changes : null
   })
