@@ -109,7 +109,7 @@ export function assemble(parts: Parts): Assembled {
       mode: config.mode,
       gatekeeper,
       loaders: Object.assign({}, ...Object.values(modules).map(({ loaders }) => loaders)),
-      limiter: new RateLimiter(() => clock.now().getTime(), rateLimits),
+      limiter: new RateLimiter(() => clock.now().getTime(), { scale: config.rateLimitScale, ...rateLimits }),
       recordAudit: access.recordAudit,
       spendStreamToken: streamTokens.spend,
       stopping: stopping.signal,

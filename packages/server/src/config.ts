@@ -125,6 +125,12 @@ const mainSettings = {
     'Server that mail goes out through; absent: no mail',
   ),
   slackHost: setting('BERTH_SLACK_HOST', kinds.hostAndPort, 'hooks.slack.com', 'Host that Slack webhook addresses must be on'),
+  rateLimitScale: setting(
+    'BERTH_RATE_LIMIT_SCALE',
+    wholeNumber(1, 1_000_000),
+    1,
+    'Every rate limit of the API times this; for measuring',
+  ),
   logLevel: setting(
     'BERTH_LOG_LEVEL',
     oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'),

@@ -1,6 +1,7 @@
 import { type AnyRoute, limits, type Rows } from '@berth/contract'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import { fail } from '../failure.ts'
+import { checkAddress, checkBody } from './clean-text.ts'
 import { checkTag, type Gatekeeper, loadObject } from './guard.ts'
 import type { Caller, Handler, Loaders, RequestContext } from './handler.ts'
 import type { RateLimiter } from './rate-limit.ts'
@@ -38,6 +39,8 @@ interface Passage {
   object?: object
   level?: RequestContext['level']
   rawBody?: Buffer
+  /** The body's JSON holds an escape that no text should. */
+  mayBeUnclean?: true
   audit: Partial<AuditEvent>
 }
 
@@ -87,6 +90,8 @@ function optionsOf(at: string, row: AnyRoute, handle: AnyHandler, deps: MountDep
       done(null, payload)
     },
     preValidation: async (request) => {
+      checkAddress(request)
+      if (request.passage.mayBeUnclean) checkBody(request.body)
       if (row.body && request.body === undefined) request.body = {}
     },
     preHandler: async (request) => {

@@ -16,9 +16,13 @@ export class RateLimiter {
   readonly #now: () => number
   readonly #limits: Record<RateLimitName, number>
 
-  constructor(now: () => number = Date.now, limits: Partial<Record<RateLimitName, number>> = {}) {
+  constructor(
+    now: () => number = Date.now,
+    { scale = 1, ...limits }: Partial<Record<RateLimitName, number>> & { scale?: number } = {},
+  ) {
     this.#now = now
-    this.#limits = { ...rateLimits, ...limits }
+    const scaled = Object.fromEntries(Object.entries(rateLimits).map(([name, limit]) => [name, limit * scale]))
+    this.#limits = { ...(scaled as Record<RateLimitName, number>), ...limits }
   }
 
   /** Counts one request of `who` (an address or a user); throws `rate_limited` when it is one too many. */

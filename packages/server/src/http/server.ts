@@ -3,6 +3,7 @@ import { type AnyRoute, contract, type ModuleName, type Rows } from '@berth/cont
 import fastJson from 'fast-json-stringify'
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
 import { Failure } from '../failure.ts'
+import { mayBeUnclean } from './clean-text.ts'
 import { answerErrors } from './errors.ts'
 import { type MountDeps, mountRows } from './mount.ts'
 import { describeApi } from './openapi.ts'
@@ -54,9 +55,9 @@ function parseBodies(app: FastifyInstance): void {
     const row = request.routeOptions.config.row as AnyRoute | undefined
     if (row?.rawBody) request.passage.rawBody = bytes
     if (bytes.length === 0) return done(null, undefined)
-    parse(request, bytes.toString('utf8'), (error, value) =>
-      error ? done(new Failure('invalid_json', { cause: error })) : done(null, value),
-    )
+    const text = bytes.toString('utf8')
+    if (mayBeUnclean(text)) request.passage.mayBeUnclean = true
+    parse(request, text, (error, value) => (error ? done(new Failure('invalid_json', { cause: error })) : done(null, value)))
   })
   // An upload is read by its handler, chunk by chunk.
   app.addContentTypeParser('application/gzip', (_request, _payload, done) => done(null, undefined))

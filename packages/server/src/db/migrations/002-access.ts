@@ -82,6 +82,8 @@ export const migration = {
       .addColumn('path', 'text', (column) => column.notNull())
       .addColumn('userId', 'text', (column) => column.notNull().references('users.id').onDelete('cascade'))
       .addColumn('organizationId', 'text', (column) => column.notNull().references('organizations.id').onDelete('cascade'))
+      .addColumn('scopes', 'text')
+      .addColumn('projectIds', 'text')
       .addColumn('expiresAt', 'bigint', (column) => column.notNull())
       .execute()
     await schema.createIndex('streamTokensByExpiry').on('streamTokens').column('expiresAt').execute()

@@ -75,6 +75,9 @@ export interface StreamTokensTable {
   path: string
   userId: string
   organizationId: string
+  /** The limits of the token that minted it go with it. */
+  scopes: JsonText<string[]> | null
+  projectIds: JsonText<string[]> | null
   expiresAt: Millis
 }
 

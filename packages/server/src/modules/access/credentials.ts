@@ -106,7 +106,8 @@ function checkOrigin(request: FastifyRequest): void {
   if (origin !== own) fail('forbidden', { words: 'A state-changing call with a session cookie needs a matching Origin header' })
 }
 
-const setOf = (json: string | null): ReadonlySet<string> | null => (json === null ? null : new Set(JSON.parse(json) as string[]))
+export const setOf = (json: string | null): ReadonlySet<string> | null =>
+  json === null ? null : new Set(JSON.parse(json) as string[])
 
 /** `lastUsedAt` is for people: once a minute and token is enough, and no request waits for it. */
 function createUseNoter(db: Db, log: AccessDeps['log']) {

@@ -1,7 +1,7 @@
 import { limits } from '@berth/contract'
 import type { Caller } from '../../http/handler.ts'
 import { hashToken } from '../../secrets/token.ts'
-import { callerFor } from './credentials.ts'
+import { callerFor, setOf } from './credentials.ts'
 import { type AccessDeps, iso } from './deps.ts'
 import { randomCode } from './random-code.ts'
 
@@ -14,14 +14,22 @@ export interface StreamTokens {
 export function createStreamTokens({ database, clock }: AccessDeps): StreamTokens {
   const { db } = database
   return {
-    async mint(path, { userId, organizationId }) {
+    async mint(path, { userId, organizationId, scopes, projectIds }) {
       const now = clock.now().getTime()
       const token = randomCode(40)
       const expiresAt = now + limits.streamTokenSeconds * 1000
       await db.deleteFrom('streamTokens').where('expiresAt', '<', now).execute()
       await db
         .insertInto('streamTokens')
-        .values({ secretHash: hashToken(token), path, userId, organizationId, expiresAt })
+        .values({
+          secretHash: hashToken(token),
+          path,
+          userId,
+          organizationId,
+          scopes: listOf(scopes),
+          projectIds: listOf(projectIds),
+          expiresAt,
+        })
         .execute()
       return { token, expiresAt: iso(expiresAt) }
     },
@@ -32,7 +40,10 @@ export function createStreamTokens({ database, clock }: AccessDeps): StreamToken
         .returningAll()
         .executeTakeFirst()
       if (!spent || spent.path !== path || spent.expiresAt <= clock.now().getTime()) return null
-      return callerFor(db, spent.userId, spent.organizationId)
+      const caller = await callerFor(db, spent.userId, spent.organizationId)
+      return caller && { ...caller, scopes: setOf(spent.scopes), projectIds: setOf(spent.projectIds) }
     },
   }
 }
+
+const listOf = (set: ReadonlySet<string> | null): string | null => (set === null ? null : JSON.stringify([...set]))

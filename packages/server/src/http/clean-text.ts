@@ -1,0 +1,27 @@
+import type { FastifyRequest } from 'fastify'
+import { fail, refuse } from '../failure.ts'
+
+/**
+ * A NUL, or half of a surrogate pair, is in no text that a user means: PostgreSQL refuses the one, and the other has no
+ * bytes. Both are refused here, for every route alike.
+ */
+const unclean = (text: string) => text.includes('\0') || !text.isWellFormed()
+
+/** JSON that can hold neither needs no second look. */
+export const mayBeUnclean = (json: string): boolean => /\\u(0000|d[89a-f])/i.test(json)
+
+export function checkBody(value: unknown, path: readonly string[] = []): void {
+  if (typeof value === 'string' && unclean(value)) refuse(path.join('.') || 'body', 'holds a character that no text can hold')
+  if (typeof value !== 'object' || value === null) return
+  for (const [key, inner] of Object.entries(value)) {
+    if (unclean(key)) refuse('body', 'has a field whose name no text can hold')
+    checkBody(inner, [...path, key])
+  }
+}
+
+export function checkAddress({ params, query }: FastifyRequest): void {
+  for (const value of Object.values((params ?? {}) as Record<string, string>)) if (unclean(value)) fail('not_found')
+  for (const [name, value] of Object.entries((query ?? {}) as Record<string, string | string[]>))
+    if ([value].flat().some((text) => typeof text === 'string' && unclean(text)))
+      refuse(name, 'holds a character that no text can hold')
+}
