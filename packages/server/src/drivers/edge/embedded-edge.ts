@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { mkdir, readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { type EdgeEvent, EdgeGone } from './calls.ts'
@@ -17,7 +18,7 @@ export interface EmbeddedEdgeOptions {
   workers?: number
   /** A running edge of another build hands its sockets over to a new one. */
   buildId: string
-  /** Entry file of the edge; default: this source tree's. A bundle names its own. */
+  /** Entry file of the edge; default: the one beside this code, in the source tree or in the bundle. */
   entry?: string
   program?: string
   flags?: string[]
@@ -60,7 +61,7 @@ export class EmbeddedEdge implements EdgeDriver {
       orphanExitMs: options.orphanExitMs ?? null,
       program: options.program ?? process.execPath,
       flags: options.flags ?? defaultFlags,
-      entry: options.entry ?? fileURLToPath(new URL('../../edge/main.ts', import.meta.url)),
+      entry: options.entry ?? ownEntry(),
     }
     this.#socketPath = edgeFiles(options.folder).socket
     this.#onTrouble = options.onTrouble ?? (() => {})
@@ -249,6 +250,13 @@ export class EmbeddedEdge implements EdgeDriver {
       for (const listener of this.#requestListeners) listener(event.batch as RequestRecord[], event.dropped)
     else if (event.event === 'wake') for (const listener of this.#wakeListeners) listener(event.projectId, event.hostname)
   }
+}
+
+/** Source runs from source; in a bundle the entry is `edge.js` beside the main one, above the folder of its chunks. */
+function ownEntry(): string {
+  const places = import.meta.url.endsWith('.ts') ? ['../../edge/main.ts'] : ['./edge.js', '../edge.js']
+  const files = places.map((place) => fileURLToPath(new URL(place, import.meta.url)))
+  return files.find((file) => existsSync(file)) ?? files[0]!
 }
 
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
