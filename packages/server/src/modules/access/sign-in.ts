@@ -1,5 +1,6 @@
-import { type Permission, permissions, type Session, tagsOf } from '@berth/contract'
+import { type Permission, type Session, tagsOf } from '@berth/contract'
 import { newId } from '../../db/ids.ts'
+import { preparedQuery } from '../../db/prepared.ts'
 import type { Db } from '../../db/schema.ts'
 import { fail } from '../../failure.ts'
 import type { Caller } from '../../http/handler.ts'
@@ -9,7 +10,7 @@ import type { AccessDeps } from './deps.ts'
 import { iso } from './deps.ts'
 import { randomCode } from './random-code.ts'
 import { sessionSeconds } from './session-cookie.ts'
-import { findMembership, findOrganization, findUser, findUserByEmail, showOrganization, showUser } from './store.ts'
+import { findMembership, findUser, findUserByEmail, showOrganization, showUser } from './store.ts'
 
 /** An unknown address takes the same time and gets the same answer as a wrong password. */
 export async function signIn({ email, password }: { email: string; password: string }, deps: AccessDeps) {
@@ -42,7 +43,10 @@ export async function storePassword(db: Db, userId: string, password: string): P
 
 /** Who is asking, where, and what they may do there. */
 export async function describeSession(db: Db, caller: Caller): Promise<Session> {
-  const [user, organization] = await Promise.all([findUser(db, caller.userId), findOrganization(db, caller.organizationId)])
+  const [user, organization] = await Promise.all([
+    userById.first(db, { id: caller.userId }),
+    organizationById.first(db, { id: caller.organizationId }),
+  ])
   if (!user || !organization) fail('unauthorized')
   return {
     user: showUser(user),
@@ -78,4 +82,9 @@ const anyMembership = (db: Db, userId: string) =>
   db.selectFrom('members').selectAll().where('userId', '=', userId).orderBy('joinedAt').limit(1).executeTakeFirst()
 
 const permissionsOf = ({ role, scopes }: Caller): Permission[] =>
-  permissions.filter((tag) => tagsOf(role).has(tag) && (!scopes || scopes.has(tag)))
+  scopes ? [...tagsOf(role)].filter((tag) => scopes.has(tag)) : [...tagsOf(role)]
+
+const userById = preparedQuery((db, { id }: { id: string }) => db.selectFrom('users').selectAll().where('id', '=', id))
+const organizationById = preparedQuery((db, { id }: { id: string }) =>
+  db.selectFrom('organizations').selectAll().where('id', '=', id),
+)

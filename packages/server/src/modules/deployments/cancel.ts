@@ -10,11 +10,15 @@ import { findProject, moveDeployment } from './store.ts'
  * Works in every state before `live` and touches this deployment alone. The row says cancelled from here on, so a late
  * success cannot overwrite it; the job, aborted or run once more, takes away what was begun.
  */
-export async function cancelDeployment(deployment: DeploymentRow, deps: DeploymentsDeps): Promise<DeploymentRow> {
+export async function cancelDeployment(
+  deployment: DeploymentRow,
+  deps: DeploymentsDeps,
+  words = 'It was cancelled',
+): Promise<DeploymentRow> {
   const cancelled = await deps.database.transaction(async (bound) => {
     const row = await moveDeployment(bound.db, deployment.id, 'cancelled', {
       errorCode: 'cancelled',
-      errorMessage: 'It was cancelled',
+      errorMessage: words,
       finishedAt: nowOf(deps),
     })
     if (!row) return undefined

@@ -2,7 +2,7 @@ import type { DeploymentRow } from '../../db/tables/deployments.ts'
 import { type JobKind, job } from '../../jobs/declare.ts'
 import type { DeploymentsDeps } from './deps.ts'
 import { artifactsOf } from './run-units.ts'
-import { findProject, listRestartable, noteDeployment } from './store.ts'
+import { findProject, listRestartable, listUnderWay, noteDeployment } from './store.ts'
 
 export const cleanUpKind: JobKind<{ projectId: string }> = { kind: 'deployments.clean-up' }
 
@@ -22,6 +22,8 @@ export const cleanUpJob = (deps: DeploymentsDeps) =>
         for (const row of keep) for (const { reference } of Object.values(artifactsOf(row))) kept.add(reference)
         removable.push(...remove)
       }
+      for (const row of await listUnderWay(db, projectId))
+        if (row.artifacts) for (const { reference } of Object.values(artifactsOf(row))) kept.add(reference)
       await removeArtifacts(removable, kept, deps, abort)
       await removeUnreferenced(projectId, kept, deps, abort)
     },

@@ -52,15 +52,13 @@ async function deploy(deploymentId: string, deps: DeploymentsDeps, abort: AbortS
   const log = openDeploymentLog(deployment, deps)
   try {
     const env = await envOf(deployment, deps)
-    const context: Deploying = { deployment, project, folder: folderOf(deployment, deps), env, log, abort, deps }
+    const context: Deploying = { deployment, project, folder: folderOf(deployment, deps), env, log, abort, deps, left: {} }
     await takeSteps(building, context)
     if (deployment.status !== 'live' && deployment.status !== 'deploying' && !(await beginDeploying(context)))
       throw new DeployFailed('cancelled', 'It was cancelled')
     deps.database.signals.publish(deploymentTopic(deploymentId), { changed: true })
     await takeSteps(deploying, context)
-    await deps.database.transaction(({ enqueue }) =>
-      enqueue(cleanUpKind, { projectId: project.id }, { uniqueKey: `${cleanUpKind.kind}:${project.id}` }),
-    )
+    await cleanUpSoon(project.id, deps)
     await rm(folderOf(deployment, deps), { recursive: true, force: true })
   } catch (error) {
     if (isHandedBack(abort)) throw error
@@ -79,7 +77,7 @@ const isHandedBack = (abort: AbortSignal) =>
 async function takeSteps(steps: readonly DeployStep[], context: Deploying): Promise<void> {
   for (const step of steps) {
     if (step.isDone?.(context)) {
-      await context.log.step(step.name, 'skipped')
+      await context.log.skipped(step.name)
       continue
     }
     const limit = AbortSignal.timeout(step.deadlineMs)
@@ -161,11 +159,15 @@ async function recordFailure(
 /** Stops and removes what a deployment that is over has left; safe to repeat. */
 export async function discard(deployment: DeploymentRow, deps: DeploymentsDeps): Promise<void> {
   const rest = AbortSignal.timeout(60_000)
-  await pointBack({ deployment, deps } as Deploying).catch((error: unknown) =>
+  await pointBack({ deployment, deps }).catch((error: unknown) =>
     deps.log.warn({ err: error, deploymentId: deployment.id }, 'the route could not be pointed back yet'),
   )
   await stopInstances(await listInstances(deps.database.db, { deploymentId: deployment.id }), deps, rest)
   await rm(folderOf(deployment, deps), { recursive: true, force: true })
+  await cleanUpSoon(deployment.projectId, deps)
 }
+
+const cleanUpSoon = (projectId: string, { database }: DeploymentsDeps) =>
+  database.transaction(({ enqueue }) => enqueue(cleanUpKind, { projectId }, { uniqueKey: `${cleanUpKind.kind}:${projectId}` }))
 
 const folderOf = ({ id }: Pick<DeploymentRow, 'id'>, { workFolder }: DeploymentsDeps) => join(workFolder, id)

@@ -11,6 +11,8 @@ export interface DeploymentLog {
   line(message: string, stream?: 'stdout' | 'stderr' | 'system'): void
   /** Marks a step; the row and those who look on know at once. */
   step(name: string, status: DeploymentStep['status']): Promise<void>
+  /** Not done in this run; a step that an earlier run has done keeps its times. */
+  skipped(name: string): Promise<void>
   /** The last lines, for the error. */
   tail(count: number): string[]
   flush(): Promise<void>
@@ -21,7 +23,7 @@ export function openDeploymentLog(deployment: DeploymentRow, deps: DeploymentsDe
   const recent: string[] = []
   let current: string | null = null
   let written: Promise<unknown> = Promise.resolve()
-  return {
+  const log: DeploymentLog = {
     line(text, stream = 'system') {
       const message = deps.scrubber.scrub(text)
       recent.push(message)
@@ -44,9 +46,13 @@ export function openDeploymentLog(deployment: DeploymentRow, deps: DeploymentsDe
       await noteDeployment(deps.database.db, deployment.id, { steps: JSON.stringify(steps) })
       deps.database.signals.publish(deploymentTopic(deployment.id), { step })
     },
+    async skipped(name) {
+      if (!steps.some((step) => step.name === name && step.status === 'succeeded')) await log.step(name, 'skipped')
+    },
     tail: (count) => recent.slice(-count),
     flush: async () => {
       await written
     },
   }
+  return log
 }

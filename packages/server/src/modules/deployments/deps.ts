@@ -3,6 +3,7 @@ import type { Log } from '../../db/log.ts'
 import type { Database } from '../../db/open.ts'
 import type { ProjectRow } from '../../db/tables/projects.ts'
 import type { Git } from '../../drivers/git/git.ts'
+import type { OneAtATime } from '../../drivers/git/one-at-a-time.ts'
 import type { Probe } from '../../drivers/probe/probe.ts'
 import type { Runtime } from '../../drivers/runtime/runtime.ts'
 import type { Gatekeeper } from '../../http/guard.ts'
@@ -52,6 +53,8 @@ export interface DeploymentsDeps {
     uploadFile(sessionId: string): string
   }
   settings: DeploymentsSettings
+  /** One start or stop of an environment at a time. */
+  turns: OneAtATime
 }
 
 export const nowOf = ({ clock }: Pick<DeploymentsDeps, 'clock'>): number => clock.now().getTime()

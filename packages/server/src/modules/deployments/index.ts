@@ -1,3 +1,4 @@
+import { OneAtATime } from '../../drivers/git/one-at-a-time.ts'
 import { Every } from '../../jobs/every.ts'
 import { askForDeployment } from './ask.ts'
 import { cleanUpJob } from './clean-up.ts'
@@ -19,9 +20,10 @@ export type { DeploymentsDeps, EdgeSwitch } from './deps.ts'
  * *instances*, one a *unit* (the project itself or a service of it). The *live environment* says which deployment serves;
  * the edge makes its table from that.
  */
-export function createDeployments(deps: DeploymentsDeps) {
+export function createDeployments(given: Omit<DeploymentsDeps, 'turns'>) {
+  const deps: DeploymentsDeps = { ...given, turns: new OneAtATime() }
   const follower = new LogFollower(deps)
-  let reviving: Promise<void> = Promise.resolve()
+  let reviving: Promise<unknown> = Promise.resolve()
   const watching = new Every(5, createWatch(deps), deps.log)
   const sleeping = new Every(sleepLookSeconds(deps), (abort) => putIdleToSleep(deps, abort), deps.log)
   return {
@@ -43,8 +45,11 @@ export function createDeployments(deps: DeploymentsDeps) {
     /** Before the edge starts. */
     prepare: () => holdWhatIsDown(deps),
     async start(abort: AbortSignal): Promise<void> {
-      await recover(deps, abort)
-      reviving = reviveWhatIsHeld(deps, abort)
+      const tidy = await recover(deps, abort)
+      const tidied = tidy().catch((error: unknown) => {
+        if (!abort.aborted) deps.log.warn({ err: error }, 'what a crash left could not be taken away')
+      })
+      reviving = Promise.all([reviveWhatIsHeld(deps, abort), tidied])
       for (const part of [follower, watching, sleeping]) part.start()
     },
     stop: async () => {

@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { InstanceRow } from '../../db/tables/deployments.ts'
 import type { DeploymentsDeps } from './deps.ts'
+import { instancesTopic } from './run-units.ts'
 import { findInstance, listInstances, noteInstance } from './store.ts'
 
-/** How many lines or how long between two notes of how far it has read. */
-const batchLines = 200
+/** Between two looks for new instances, and between two notes of how far it has read. */
 const lookMs = 1_000
 
 /** Moves what instances write into the log store, which outlives them. Each is followed once, from where the last one stopped. */
@@ -37,8 +37,16 @@ export class LogFollower {
       } catch (error) {
         this.#deps.log.warn({ err: error }, 'instances to follow could not be read')
       }
-      await pause(lookMs, undefined, { signal }).catch(() => undefined)
+      await this.#untilNews(signal)
     }
+  }
+
+  /** What ends as soon as it has started is read as well: its start is news. */
+  async #untilNews(signal: AbortSignal): Promise<void> {
+    const news = new AbortController()
+    const unsubscribe = this.#deps.database.signals.subscribe(instancesTopic, () => news.abort())
+    await pause(lookMs, undefined, { signal: AbortSignal.any([signal, news.signal]) }).catch(() => undefined)
+    unsubscribe()
   }
 
   #follow(row: InstanceRow): void {
@@ -55,19 +63,26 @@ export class LogFollower {
   async #copy(row: InstanceRow): Promise<void> {
     const { runtime, logStore, scrubber, database } = this.#deps
     const from = (await findInstance(database.db, row.id))?.logPosition ?? null
-    let unnoted = 0
     let position = from
-    for await (const line of runtime.logs(row.id, from, this.#stop.signal)) {
-      const { time, stream } = line
-      const message = scrubber.scrub(line.message)
-      await logStore.append(row.projectId, 'runtime', [
-        { time, stream, message, service: row.service || null, deploymentId: row.deploymentId },
-      ])
-      position = line.position
-      if (++unnoted < batchLines) continue
-      unnoted = 0
+    let noted = from
+    const note = async () => {
+      if (position === noted) return
+      noted = position
       await noteInstance(database.db, row.id, { logPosition: position })
     }
-    if (position !== from) await noteInstance(database.db, row.id, { logPosition: position })
+    const noting = setInterval(() => void note().catch(() => undefined), lookMs)
+    try {
+      for await (const line of runtime.logs(row.id, from, this.#stop.signal)) {
+        const { time, stream } = line
+        const message = scrubber.scrub(line.message)
+        await logStore.append(row.projectId, 'runtime', [
+          { time, stream, message, service: row.service || null, deploymentId: row.deploymentId },
+        ])
+        position = line.position
+      }
+    } finally {
+      clearInterval(noting)
+      await note()
+    }
   }
 }

@@ -1,13 +1,18 @@
 import type { DeploymentRow, LiveEnvironmentRow } from '../../db/tables/deployments.ts'
+import { cancelDeployment } from './cancel.ts'
 import { envOf } from './deploy-job.ts'
 import { type DeploymentsDeps, nowOf } from './deps.ts'
 import { waitUntilHealthy } from './health.ts'
 import { healthOf, runningUnits, startUnits, stopInstances } from './run-units.ts'
-import { findDeployment, listInstances, listLive, noteLive } from './store.ts'
+import { findDeployment, findLive, findProject, listInstances, listLive, listUnderWay, moveLive, noteLive } from './store.ts'
+
+type LiveState = LiveEnvironmentRow['state']
 
 /** Routes away from everything of the project, then stops it. The edge answers for it meanwhile. */
 export async function takeOffline(projectId: string, deps: DeploymentsDeps): Promise<void> {
   const { db } = deps.database
+  for (const deployment of await listUnderWay(db, projectId))
+    await cancelDeployment(deployment, deps, 'The project was disabled').catch(() => undefined)
   for (const live of await listLive(db, [projectId])) await noteLive(db, live, { state: 'stopped', changedAt: nowOf(deps) })
   await deps.edge.sync()
   await stopInstances(await listInstances(db, { projectId }), deps, AbortSignal.timeout(60_000))
@@ -15,25 +20,36 @@ export async function takeOffline(projectId: string, deps: DeploymentsDeps): Pro
 
 /** Starts what was live last and routes to it. */
 export async function bringOnline(projectId: string, deps: DeploymentsDeps): Promise<void> {
-  for (const live of await listLive(deps.database.db, [projectId])) {
-    if (live.state === 'live' || live.state === 'sleeping') continue
-    await startAgain(live, deps, AbortSignal.timeout(10 * 60_000))
-  }
+  for (const live of await listLive(deps.database.db, [projectId]))
+    if (live.state !== 'sleeping') await startAgain(live, ['stopped', 'waking', 'live'], deps, AbortSignal.timeout(10 * 60_000))
   await deps.edge.sync()
 }
 
-/** The live deployment of an environment from its artifact, with the env of its time; healthy before it is routed to. */
-export async function startAgain(live: LiveEnvironmentRow, deps: DeploymentsDeps, abort: AbortSignal): Promise<void> {
-  const deployment = live.deploymentId ? await findDeployment(deps.database.db, live.deploymentId) : undefined
+export const turnOf = ({ projectId, environment }: Pick<LiveEnvironmentRow, 'projectId' | 'environment'>) =>
+  `${projectId}:${environment}`
+
+/**
+ * The live deployment of an environment from its artifact, with the env of its time; healthy before it is routed to. Only
+ * while it is in one of those states: what was switched, disabled or started by others meanwhile is left as it is.
+ */
+export const startAgain = (
+  live: LiveEnvironmentRow,
+  from: readonly LiveState[],
+  deps: DeploymentsDeps,
+  abort: AbortSignal,
+): Promise<void> => deps.turns.run(turnOf(live), () => startInTurn(live, from, deps, abort), abort)
+
+async function startInTurn(live: LiveEnvironmentRow, from: readonly LiveState[], deps: DeploymentsDeps, abort: AbortSignal) {
+  const { db } = deps.database
+  const current = await findLive(db, live.projectId, live.environment)
+  const project = await findProject(db, live.projectId)
+  if (!current?.deploymentId || !from.includes(current.state) || !project?.enabled || project.deletingSince !== null) return
+  const deployment = await findDeployment(db, current.deploymentId)
   if (deployment?.artifacts) await runAndCheck(deployment, deps, abort)
-  await noteLive(deps.database.db, live, {
-    state: 'live',
-    health: 'healthy',
-    healthReason: null,
-    lastRequestAt: nowOf(deps),
-    changedAt: nowOf(deps),
-  })
-  await deps.edge.sync()
+  const now = nowOf(deps)
+  const running = { state: 'live', health: 'healthy', healthReason: null, lastRequestAt: now, changedAt: now } as const
+  if (await moveLive(db, current, from, running)) await deps.edge.sync()
+  else await stopInstances(await listInstances(db, { deploymentId: current.deploymentId }), deps, abort)
 }
 
 async function runAndCheck(deployment: DeploymentRow, deps: DeploymentsDeps, abort: AbortSignal): Promise<void> {

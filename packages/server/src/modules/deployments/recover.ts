@@ -1,26 +1,39 @@
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { DeploymentRow } from '../../db/tables/deployments.ts'
 import { discard } from './deploy-job.ts'
 import type { DeploymentsDeps } from './deps.ts'
 import { startAgain } from './power.ts'
-import { isRunning, runningUnits } from './run-units.ts'
+import { isRunning, runningUnits, stopInstances } from './run-units.ts'
 import { findDeployment, listInstances, listLive, noteLive } from './store.ts'
+
+const drainMs = 30_000
 
 /**
  * After a start: what runs is made to match what is recorded. Instances that no row speaks of are ours by their label and
- * wanted by nobody; rows of deployments that are over are what a crash left of them.
+ * wanted by nobody; rows that are retired, or of deployments that are over, are what a crash left of them. Gives the
+ * stopping, which waits for requests that are still under way there.
  */
-export async function recover(deps: DeploymentsDeps, abort: AbortSignal): Promise<void> {
+export async function recover(deps: DeploymentsDeps, abort: AbortSignal): Promise<() => Promise<void>> {
   const { db } = deps.database
+  const running = await deps.runtime.list()
   const rows = await listInstances(db)
   const known = new Set(rows.map(({ id }) => id))
-  for (const instance of await deps.runtime.list())
-    if (!known.has(instance.instanceId)) await deps.runtime.stop(instance.instanceId, { graceSeconds: 10 }, abort)
+  const unknown = running.filter(({ instanceId }) => !known.has(instanceId))
+  const over: DeploymentRow[] = []
   for (const deploymentId of new Set(rows.map((row) => row.deploymentId))) {
     const deployment = await findDeployment(db, deploymentId)
-    if (deployment && ['failed', 'cancelled', 'superseded'].includes(deployment.status)) await discard(deployment, deps)
+    if (deployment && ['failed', 'cancelled', 'superseded'].includes(deployment.status)) over.push(deployment)
   }
+  const isOver = new Set(over.map(({ id }) => id))
+  const retired = rows.filter((row) => row.state === 'retired' || isOver.has(row.deploymentId))
   await removeOldFolders(deps)
+  return async () => {
+    await Promise.all(unknown.map(({ instanceId }) => deps.runtime.stop(instanceId, { graceSeconds: 10 }, abort)))
+    await Promise.all(retired.map(({ id }) => deps.edge.drain(id, drainMs, abort).catch(() => undefined)))
+    await stopInstances(retired, deps, abort)
+    for (const deployment of over) await discard(deployment, deps)
+  }
 }
 
 /** Working folders of deployments that are not under way any more. */
@@ -54,7 +67,7 @@ export async function reviveWhatIsHeld(deps: DeploymentsDeps, abort: AbortSignal
   const held = (await listLive(deps.database.db)).filter(({ state }) => state === 'waking')
   await Promise.all(
     held.map((live) =>
-      startAgain(live, deps, abort).catch((error: unknown) => {
+      startAgain(live, ['waking'], deps, abort).catch((error: unknown) => {
         if (!abort.aborted) deps.log.warn({ err: error, projectId: live.projectId }, 'a project did not come up again')
       }),
     ),

@@ -7,6 +7,9 @@ import { waitUntilHealthy } from './health.ts'
 import type { DeployedConfig, DeployPlan, Unit } from './plan.ts'
 import { deleteInstance, insertInstance, listInstances, noteInstance, volumeFor } from './store.ts'
 
+/** An instance was started. */
+export const instancesTopic = 'instances'
+
 export interface RunParts {
   deployment: DeploymentRow
   env: Record<string, string>
@@ -54,9 +57,12 @@ async function startUnit(unit: Unit, parts: RunParts): Promise<InstanceRow> {
   const row = await instanceFor(deployment, unit, deps)
   say(unit.service ? `Starting ${unit.service}` : 'Starting')
   try {
+    // What the runtime does not know begins with an empty output.
+    if (row.logPosition !== null && !(await deps.runtime.inspect(row.id))) await noteInstance(db, row.id, { logPosition: null })
     const instance = await deps.runtime.start(await requestFor(row, unit, parts), abort)
     const found = { state: 'running' as const, host: instance.address?.host ?? null, port: instance.address?.port ?? null }
     await noteInstance(db, row.id, found)
+    deps.database.signals.publish(instancesTopic, { started: row.id })
     return { ...row, ...found }
   } catch (error) {
     if (error instanceof StartFailed) throw new DeployFailed('start_failed', error.message)

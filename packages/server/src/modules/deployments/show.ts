@@ -30,7 +30,7 @@ export function showDeployment(row: DeploymentRow): Deployment {
 }
 
 /** The image, where one was built; a folder is nobody's business. */
-export function imageOf({ artifacts }: DeploymentRow): string | null {
+export function imageOf({ artifacts }: Pick<DeploymentRow, 'artifacts'>): string | null {
   const all = Object.values(JSON.parse(artifacts ?? '{}') as Record<string, Artifact>)
   return all.find(({ kind }) => kind === 'image')?.reference ?? null
 }

@@ -1,9 +1,9 @@
 import type { LiveEnvironmentRow } from '../../db/tables/deployments.ts'
 import { type JobKind, job } from '../../jobs/declare.ts'
 import { type DeploymentsDeps, nowOf } from './deps.ts'
-import { startAgain } from './power.ts'
+import { startAgain, turnOf } from './power.ts'
 import { stopInstances } from './run-units.ts'
-import { findProject, listInstances, listLive, noteLive } from './store.ts'
+import { findProject, listInstances, listLive, moveLive } from './store.ts'
 
 export const wakeKind: JobKind<{ projectId: string }> = { kind: 'deployments.wake' }
 
@@ -27,11 +27,15 @@ async function isIdle(live: LiveEnvironmentRow, activity: Record<string, number>
 }
 
 /** Routed to the waiting room first, then stopped: a request that comes in between is held, and wakes it again. */
-async function putToSleep(live: LiveEnvironmentRow, deps: DeploymentsDeps, abort: AbortSignal): Promise<void> {
-  const { projectId, environment } = live
-  await noteLive(deps.database.db, live, { state: 'sleeping', changedAt: nowOf(deps) })
+const putToSleep = (live: LiveEnvironmentRow, deps: DeploymentsDeps, abort: AbortSignal): Promise<void> =>
+  deps.turns.run(turnOf(live), () => sleepInTurn(live, deps, abort), abort)
+
+async function sleepInTurn(live: LiveEnvironmentRow, deps: DeploymentsDeps, abort: AbortSignal): Promise<void> {
+  const { projectId, deploymentId } = live
+  if (!deploymentId) return
+  if (!(await moveLive(deps.database.db, live, ['live'], { state: 'sleeping', changedAt: nowOf(deps) }))) return
   await deps.edge.sync()
-  const rows = await listInstances(deps.database.db, { projectId, environment })
+  const rows = await listInstances(deps.database.db, { deploymentId })
   await Promise.all(rows.map(({ id }) => deps.edge.drain(id, 10_000, abort).catch(() => undefined)))
   await stopInstances(rows, deps, abort)
   await tell('project.slept', projectId, 'went to sleep', 'It had no requests; the next one wakes it.', deps)
@@ -48,7 +52,7 @@ export const wakeJob = (deps: DeploymentsDeps) =>
       const project = await findProject(deps.database.db, projectId)
       if (!project?.enabled || project.deletingSince !== null) return
       for (const live of await listLive(deps.database.db, [projectId]))
-        if (live.state === 'sleeping' || live.state === 'waking') await startAgain(live, deps, abort)
+        if (live.state === 'sleeping' || live.state === 'waking') await startAgain(live, ['sleeping', 'waking'], deps, abort)
     },
   })
 

@@ -1,44 +1,25 @@
-import type { DeploymentRow } from '../../db/tables/deployments.ts'
+import { preparedQuery } from '../../db/prepared.ts'
+import type { Db } from '../../db/schema.ts'
+import type { DeploymentRow, LiveEnvironmentRow } from '../../db/tables/deployments.ts'
 import type { DeploymentFacts, DeploymentReader, DeploymentStanding, ProjectRuntime, RunningState } from '../projects/index.ts'
 import type { DeploymentsDeps } from './deps.ts'
 import { bringOnline, takeOffline } from './power.ts'
 import { imageOf, showDeployment } from './show.ts'
-import { listDeployments, listInstances, listLive } from './store.ts'
+import { listDeployments } from './store.ts'
 
 const production = 'production'
 
 /** What the projects module asks about deployments. */
 export const deploymentReader = ({ database: { db } }: DeploymentsDeps): DeploymentReader => ({
   async standings(projectIds) {
+    const [only] = projectIds
+    const rows =
+      projectIds.length === 1 ? await standingOf.all(db, { projectId: only as string }) : await standingsOf(db, projectIds)
     const standings = new Map<string, DeploymentStanding>()
-    if (projectIds.length === 0) return standings
-    const newest = await db
-      .selectFrom('deployments')
-      .selectAll()
-      .where((eb) =>
-        eb(
-          'number',
-          '=',
-          eb
-            .selectFrom('deployments as other')
-            .select(({ fn }) => fn.max<number>('other.number').as('number'))
-            .whereRef('other.projectId', '=', 'deployments.projectId')
-            .where('other.environment', '=', production),
-        ),
-      )
-      .where('projectId', 'in', [...projectIds])
-      .execute()
-    const live = await db
-      .selectFrom('deployments')
-      .selectAll()
-      .where('projectId', 'in', [...projectIds])
-      .where('environment', '=', production)
-      .where('status', '=', 'live')
-      .execute()
-    const liveOf = new Map(live.map((row) => [row.projectId, row]))
-    for (const row of newest) {
-      const serving = liveOf.get(row.projectId)
-      standings.set(row.projectId, { newest: facts(row), live: serving ? facts(serving) : null })
+    for (const [projectId, own] of Map.groupBy(rows, (row) => row.projectId)) {
+      const newest = own.reduce((best, row) => (row.number > best.number ? row : best))
+      const live = own.find(({ status }) => status === 'live')
+      standings.set(projectId, { newest: facts(newest), live: live ? facts(live) : null })
     }
     return standings
   },
@@ -52,7 +33,43 @@ export const deploymentReader = ({ database: { db } }: DeploymentsDeps): Deploym
   },
 })
 
-function facts(row: DeploymentRow): DeploymentFacts {
+/** The newest and the live one of production; only the columns that a record speaks of. */
+const standingRows = (db: Db) =>
+  db
+    .selectFrom('deployments')
+    .select(['id', 'projectId', 'number', 'status', 'errorMessage', 'commitSha', 'artifacts', 'sizeBytes', 'finishedAt'])
+    .where('environment', '=', production)
+    .where((eb) =>
+      eb.or([
+        eb('status', '=', 'live'),
+        eb(
+          'number',
+          '=',
+          eb
+            .selectFrom('deployments as other')
+            .select(({ fn }) => fn.max<number>('other.number').as('number'))
+            .whereRef('other.projectId', '=', 'deployments.projectId')
+            .where('other.environment', '=', production),
+        ),
+      ]),
+    )
+
+const standingOf = preparedQuery<{ projectId: string }, StandingRow>((db, { projectId }) =>
+  standingRows(db).where('projectId', '=', projectId),
+)
+const standingsOf = async (db: Db, projectIds: readonly string[]): Promise<StandingRow[]> =>
+  projectIds.length === 0
+    ? []
+    : standingRows(db)
+        .where('projectId', 'in', [...projectIds])
+        .execute()
+
+type StandingRow = Pick<
+  DeploymentRow,
+  'id' | 'projectId' | 'number' | 'status' | 'errorMessage' | 'commitSha' | 'artifacts' | 'sizeBytes' | 'finishedAt'
+>
+
+function facts(row: StandingRow): DeploymentFacts {
   return {
     id: row.id,
     number: row.number,
@@ -69,31 +86,51 @@ function facts(row: DeploymentRow): DeploymentFacts {
 export const projectRuntime = (deps: DeploymentsDeps): ProjectRuntime => ({
   driver: deps.runtime.kind,
   async states(projectIds) {
-    const live = (await listLive(deps.database.db, projectIds)).filter(({ environment }) => environment === production)
-    const states = new Map<string, RunningState>()
-    for (const row of live) {
-      const instances = await listInstances(deps.database.db, {
-        projectId: row.projectId,
-        environment: production,
-        state: 'running',
-      })
-      const state =
-        row.state === 'sleeping' || row.state === 'waking'
-          ? 'sleeping'
-          : row.state === 'stopped'
-            ? 'stopped'
-            : row.health === 'unhealthy'
-              ? 'unhealthy'
-              : 'running'
-      states.set(row.projectId, {
-        state,
-        reason: row.healthReason,
-        startedAt: new Date(row.changedAt).toISOString(),
-        instances: instances.length,
-      })
-    }
-    return states
+    const { db } = deps.database
+    const [only] = projectIds
+    const rows = projectIds.length === 1 ? await stateOf.all(db, { projectId: only as string }) : await statesOf(db, projectIds)
+    return new Map(rows.map((row) => [row.projectId, runningState(row)]))
   },
   takeOffline: (projectId) => takeOffline(projectId, deps),
   bringOnline: (projectId) => bringOnline(projectId, deps),
 })
+
+/** What of production runs, with how many instances. */
+const stateRows = (db: Db) =>
+  db
+    .selectFrom('liveEnvironments')
+    .select((eb) => [
+      'projectId',
+      'state',
+      'health',
+      'healthReason',
+      'changedAt',
+      eb
+        .selectFrom('instances')
+        .select(({ fn }) => fn.countAll<number>().as('count'))
+        .whereRef('instances.projectId', '=', 'liveEnvironments.projectId')
+        .where('instances.environment', '=', production)
+        .where('instances.state', '=', 'running')
+        .as('instances'),
+    ])
+    .where('environment', '=', production)
+
+const stateOf = preparedQuery<{ projectId: string }, StateRow>((db, { projectId }) =>
+  stateRows(db).where('projectId', '=', projectId),
+)
+const statesOf = async (db: Db, projectIds: readonly string[]): Promise<StateRow[]> =>
+  projectIds.length === 0
+    ? []
+    : stateRows(db)
+        .where('projectId', 'in', [...projectIds])
+        .execute()
+
+type StateRow = Pick<LiveEnvironmentRow, 'projectId' | 'state' | 'health' | 'healthReason' | 'changedAt'> & {
+  instances: number | null
+}
+
+function runningState({ state, health, healthReason, changedAt, instances }: StateRow): RunningState {
+  const shown =
+    state === 'live' ? (health === 'unhealthy' ? 'unhealthy' : 'running') : state === 'stopped' ? 'stopped' : 'sleeping'
+  return { state: shown, reason: healthReason, startedAt: new Date(changedAt).toISOString(), instances: Number(instances ?? 0) }
+}

@@ -158,6 +158,25 @@ export const noteLive = (
     .where('environment', '=', environment)
     .execute()
 
+/** Changes what an environment is doing, if it is still doing that with that deployment; false when it is not. */
+export async function moveLive(
+  db: Db,
+  { projectId, environment, deploymentId }: Pick<LiveEnvironmentRow, 'projectId' | 'environment' | 'deploymentId'>,
+  from: readonly LiveEnvironmentRow['state'][],
+  changes: Updateable<LiveEnvironmentsTable>,
+): Promise<boolean> {
+  const moved = await db
+    .updateTable('liveEnvironments')
+    .set(changes)
+    .where('projectId', '=', projectId)
+    .where('environment', '=', environment)
+    .where('deploymentId', '=', deploymentId)
+    .where('state', 'in', from)
+    .returning('projectId')
+    .execute()
+  return moved.length > 0
+}
+
 export const insertInstance = (db: Db, row: Insertable<InstancesTable>) => db.insertInto('instances').values(row).execute()
 export const noteInstance = (db: Db, id: string, changes: Updateable<InstancesTable>) =>
   db.updateTable('instances').set(changes).where('id', '=', id).execute()

@@ -21,8 +21,10 @@ export async function streamDeployment(
   const ended = AbortSignal.any([stream.abort, over.signal])
   const steps: DeploymentStep[] = []
   let wake = () => {}
+  let hasNews = false
   const unsubscribe = deps.database.signals.subscribe<{ step?: DeploymentStep }>(deploymentTopic(deployment.id), (event) => {
     if (!isReread(event) && event.step) steps.push(event.step)
+    hasNews = true
     wake()
   })
   try {
@@ -31,12 +33,11 @@ export async function streamDeployment(
     await stream.send('snapshot', showDeployment(row))
     const lines = relayLines(row, stream, deps, ended)
     while (!settledDeployment.has(row.status) && !stream.abort.aborted) {
-      await new Promise<void>((resolve) => {
+      await news(stream.abort, (resolve) => {
         wake = resolve
-        stream.abort.addEventListener('abort', () => resolve(), { once: true })
-        if (steps.length > 0) resolve()
-        setTimeout(resolve, 2_000).unref()
+        if (hasNews) resolve()
       })
+      hasNews = false
       for (const step of steps.splice(0)) await stream.send('step', step)
       row = await current()
     }
@@ -49,6 +50,18 @@ export async function streamDeployment(
     over.abort()
     unsubscribe()
   }
+}
+
+/** A signal may be lost between two servers: the row is looked at again after a while in any case. */
+async function news(abort: AbortSignal, listen: (resolve: () => void) => void): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const timer = setTimeout(resolve, 2_000)
+  const end = () => resolve()
+  abort.addEventListener('abort', end, { once: true })
+  listen(resolve)
+  await promise
+  clearTimeout(timer)
+  abort.removeEventListener('abort', end)
 }
 
 /** Lines from the beginning, or from where a reader left off; gives the last id that was sent. */

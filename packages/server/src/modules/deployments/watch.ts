@@ -36,7 +36,7 @@ async function look(
   }
   const count = (failures.get(key) ?? 0) + 1
   failures.set(key, count)
-  if (problem.isGone) await startAgain(live, deps, abort)
+  if (problem.isGone) await startAgain(live, ['live'], deps, abort)
   else if (count >= failuresBeforeAlarm && live.health !== 'unhealthy') await record(live, 'unhealthy', problem.reason, deps)
 }
 

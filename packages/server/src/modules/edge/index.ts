@@ -71,16 +71,12 @@ export function createEdge(deps: EdgeDeps) {
 async function standings(
   hostnames: readonly string[],
   edge: EdgeSync,
-  { database }: EdgeDeps,
+  { database, settings }: EdgeDeps,
 ): Promise<Map<string, RouteStanding>> {
+  // A project's free host names have no row of their own.
+  const custom = hostnames.filter((hostname) => !hostname.endsWith(`.${settings.baseDomain}`))
   const domains =
-    hostnames.length > 0
-      ? await database.db
-          .selectFrom('domains')
-          .selectAll()
-          .where('hostname', 'in', [...hostnames])
-          .execute()
-      : []
+    custom.length > 0 ? await database.db.selectFrom('domains').selectAll().where('hostname', 'in', custom).execute() : []
   const byName = new Map(domains.map((domain) => [domain.hostname, domain]))
   const known = new Map<string, RouteStanding>()
   for (const hostname of hostnames) {

@@ -148,17 +148,19 @@ export async function deleteVariables(db: Db, projectId: string, environment: st
 
 /** Of a page of projects at once, in the order of their making. */
 export async function domainsOf(db: Db, projectIds: readonly string[]): Promise<Map<string, DomainRow[]>> {
-  if (projectIds.length === 0) return new Map()
-  const rows = await db
-    .selectFrom('domains')
-    .selectAll()
-    .where('projectId', 'in', filledUp(projectIds))
-    .orderBy('projectId')
-    .orderBy('createdAt')
-    .orderBy('id')
-    .execute()
+  const [only] = projectIds
+  if (only === undefined) return new Map()
+  const rows =
+    projectIds.length === 1
+      ? await domainsOfOne.all(db, { projectId: only })
+      : await inOrder(db).where('projectId', 'in', filledUp(projectIds)).execute()
   return Map.groupBy(rows, ({ projectId }) => projectId)
 }
+
+const inOrder = (db: Db) => db.selectFrom('domains').selectAll().orderBy('projectId').orderBy('createdAt').orderBy('id')
+const domainsOfOne = preparedQuery<{ projectId: string }, DomainRow>((db, { projectId }) =>
+  inOrder(db).where('projectId', '=', projectId),
+)
 
 /** To a power of two, with the last one again: a statement is prepared by its text, and pages have any length. */
 function filledUp(ids: readonly string[]): string[] {

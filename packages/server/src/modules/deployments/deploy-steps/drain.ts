@@ -8,10 +8,10 @@ const drainMs = 30_000
 export const drain: DeployStep = {
   name: 'drain',
   deadlineMs: drainMs + 15_000,
-  async run({ deployment, deps, abort, log, countersBefore }) {
+  async run({ deployment, deps, abort, log, left: { countersBefore } }) {
     const old = await retired(deployment, deps)
-    const left = await Promise.all(old.map(({ id }) => deps.edge.drain(id, drainMs, abort).catch(() => ({ inFlight: 0 }))))
-    const inFlight = left.reduce((sum, one) => sum + one.inFlight, 0)
+    const counts = await Promise.all(old.map(({ id }) => deps.edge.drain(id, drainMs, abort).catch(() => ({ inFlight: 0 }))))
+    const inFlight = counts.reduce((sum, one) => sum + one.inFlight, 0)
     if (inFlight > 0) log.line(`${inFlight} requests to the old version were still under way after ${drainMs / 1000} s`)
     if (!countersBefore) return
     const after = await deps.edge.counters(deployment.projectId)

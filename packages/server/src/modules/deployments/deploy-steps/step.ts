@@ -13,8 +13,11 @@ export interface Deploying {
   log: DeploymentLog
   abort: AbortSignal
   deps: DeploymentsDeps
-  /** Requests of the project before the switch. */
-  countersBefore?: { total: number; failed: number }
+  /** What one step leaves for a later one; shared by all of them. */
+  left: {
+    /** Requests of the project before the switch. */
+    countersBefore?: { total: number; failed: number } | undefined
+  }
 }
 
 export interface DeployStep {

@@ -2,7 +2,7 @@ import type { DeploymentRow } from '../../../db/tables/deployments.ts'
 import { environmentHostname } from '../../projects/index.ts'
 import { deploymentTopic } from '../deployment-log.ts'
 import { nowOf } from '../deps.ts'
-import { artifactsOf } from '../run-units.ts'
+import { artifactsOf, runningUnits } from '../run-units.ts'
 import { findLive, listInstances, listLiveDeployments, moveDeployment, noteInstance, setLive } from '../store.ts'
 import { DeployFailed, type Deploying, type DeployStep } from './step.ts'
 
@@ -13,7 +13,7 @@ export const switchRoute: DeployStep = {
   isDone: ({ deployment }) => deployment.status === 'live',
   async run(deploying) {
     const { deployment, deps, log } = deploying
-    deploying.countersBefore = await deps.edge.counters(deployment.projectId).catch(() => undefined)
+    deploying.left.countersBefore = await deps.edge.counters(deployment.projectId).catch(() => undefined)
     await point(deployment, deploying)
     try {
       await deps.edge.sync()
@@ -27,13 +27,17 @@ export const switchRoute: DeployStep = {
   },
 }
 
-async function point(deployment: DeploymentRow, { deps }: Deploying): Promise<void> {
+async function point(
+  deployment: DeploymentRow,
+  { deps }: Pick<Deploying, 'deps'>,
+  state: 'live' | 'sleeping' = 'live',
+): Promise<void> {
   const { projectId, environment } = deployment
   await setLive(deps.database.db, {
     projectId,
     environment,
     deploymentId: deployment.id,
-    state: 'live',
+    state,
     staticFolder: staticFolderOf(deployment),
     health: 'healthy',
     healthReason: null,
@@ -74,13 +78,13 @@ async function becomeLive({ deployment, project, deps }: Deploying): Promise<voi
 const urlFor = (hostname: string, { http }: { http: number }) => `http://${hostname}${http === 80 ? '' : `:${http}`}`
 
 /** After a failure: the route points at what was live before, or at nothing. */
-export async function pointBack(deploying: Deploying): Promise<void> {
+export async function pointBack(deploying: Pick<Deploying, 'deployment' | 'deps'>): Promise<void> {
   const { deployment, deps } = deploying
   const { projectId, environment } = deployment
   const live = await findLive(deps.database.db, projectId, environment)
   if (live?.deploymentId !== deployment.id) return
   const [before] = await listLiveDeployments(deps.database.db, projectId, environment)
-  if (before) await point(before, deploying)
+  if (before) await point(before, deploying, await standingOf(before, deps))
   else
     await deps.database.db
       .deleteFrom('liveEnvironments')
@@ -88,4 +92,10 @@ export async function pointBack(deploying: Deploying): Promise<void> {
       .where('environment', '=', environment)
       .execute()
   await deps.edge.sync()
+}
+
+/** What slept before the switch sleeps after it, and the next request wakes it. */
+async function standingOf(deployment: DeploymentRow, { database }: Deploying['deps']): Promise<'live' | 'sleeping'> {
+  const running = await listInstances(database.db, { deploymentId: deployment.id, state: 'running' })
+  return running.length < runningUnits(deployment).length ? 'sleeping' : 'live'
 }
