@@ -1,11 +1,13 @@
+import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { chmod, cp, mkdir, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises'
 import { join, sep } from 'node:path'
 import type { RunCommand } from '../../shell/command.ts'
 import { CommandFailed, CommandTimedOut, ProgramMissing } from '../../shell/command-errors.ts'
 import { type Artifact, BuildFailed, type BuildRequest, type OutputLine } from '../runtime.ts'
-import { type ControlGroup, createControlGroup } from './cgroup.ts'
+import { type ControlGroup, createControlGroup, endControlGroup } from './cgroup.ts'
 import { type Launcher, wordsOf } from './launch.ts'
 import { folderSizeBytes, giveTo, type Places } from './places.ts'
+import { readIdentity, signalGroup } from './process-table.ts'
 
 export interface BuildParts {
   places: Places
@@ -17,6 +19,7 @@ export interface BuildParts {
 
 const buildProcesses = 512
 const tailLines = 30
+const lookMs = 200
 
 /** Runs the install and build commands in a copy of the source; what is in the copy afterwards is the artifact. */
 export async function buildHere(
@@ -52,10 +55,11 @@ async function runCommands(
   abort: AbortSignal,
   parts: BuildParts,
 ) {
-  const { plan, allotment, owner } = request
+  const { plan, allotment, owner, service } = request
+  const note = parts.places.buildNote(parts.places.artifact(owner.deploymentId, service))
   const uid = parts.places.userOf(owner.projectId)
-  const limits = { cpuCores: allotment.cpuCores, memoryMb: allotment.memoryMb, processes: buildProcesses }
-  const group = createControlGroup(`build-${owner.deploymentId}`, limits)
+  const limits = { cpuCores: allotment.cpuCores, memoryMb: allotment.memoryMb, processes: buildProcesses, yields: true }
+  const group = createControlGroup(groupName(owner.deploymentId, service), limits)
   const deadline = performance.now() + request.timeoutMs
   const tail: string[] = []
   const say = (stream: OutputLine['stream'], message: string) => {
@@ -63,11 +67,12 @@ async function runCommands(
     if (tail.length > tailLines) tail.shift()
     onLine({ time: new Date().toISOString(), stream, message })
   }
+  const ending = group && setInterval(() => endAtLimit(group), lookMs)
   try {
     for (const command of [...toolsFirst(request), plan.installCommand, plan.buildCommand]) {
       if (!command) continue
       say('stdout', `$ ${command}`)
-      const words = parts.launcher.wrap(wordsOf(command), group, uid)
+      const words = parts.launcher.wrap(wordsOf(command), { group, uid, note })
       const timeoutMs = deadline - performance.now()
       await runOne(
         words,
@@ -80,8 +85,28 @@ async function runCommands(
       })
     }
   } finally {
+    clearInterval(ending ?? undefined)
     group?.kill()
     group?.remove()
+  }
+}
+
+/** A program that goes on after a refused fork or the death of one of its processes would go on for ever. */
+function endAtLimit(group: ControlGroup): void {
+  if (group.outOfMemory || group.hitProcessLimit) group.kill()
+}
+
+const groupName = (deploymentId: string, service: string) => `build-${deploymentId}${service ? `.${service}` : ''}`
+
+/** Builds that a killed control plane left running are ended, whole tree, and what they had made so far goes. */
+export function endUnfinishedBuilds(places: Places): void {
+  for (const name of readdirSync(places.of('artifacts'))) {
+    const folder = join(places.of('artifacts'), name)
+    if (existsSync(join(folder, 'artifact.json'))) continue
+    const identity = readIdentity(places.buildNote(folder))
+    if (identity) signalGroup(identity, 'SIGKILL')
+    endControlGroup(`build-${name}`)
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
   }
 }
 
@@ -194,7 +219,9 @@ async function finish(request: BuildRequest, target: string, app: string): Promi
     service,
     rootDirectory: plan.rootDirectory,
   }
-  await writeFile(join(target, 'artifact.json'), JSON.stringify(note))
+  await rm(join(target, 'build.process'), { force: true })
+  await writeFile(join(target, 'artifact.json.new'), JSON.stringify(note))
+  await rename(join(target, 'artifact.json.new'), join(target, 'artifact.json'))
   return artifact
 }
 

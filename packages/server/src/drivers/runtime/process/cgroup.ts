@@ -5,6 +5,8 @@ export interface GroupLimits {
   cpuCores: number
   memoryMb: number
   processes: number
+  /** Gives way to everything else when the machine is busy. */
+  yields?: boolean
 }
 
 /** A control group: what its processes may use together, and whether they wanted more. */
@@ -31,8 +33,18 @@ export function createControlGroup(name: string, limits: GroupLimits): ControlGr
   }
 }
 
+/** Ends what is left in the group of that name, where there is one: a control plane that was killed left it behind. */
+export function endControlGroup(name: string): void {
+  const hierarchies = existsSync(join(root, 'cgroup.controllers')) ? [''] : ['memory', 'cpu', 'pids']
+  const folders = hierarchies.map((controller) => join(root, controller, 'berth', name)).filter((folder) => existsSync(folder))
+  if (folders.length === 0) return
+  const left = group(folders, { outOfMemory: () => false, hitProcessLimit: () => false })
+  left.kill()
+  left.remove()
+}
+
 /** cgroup v2: one hierarchy; the controllers must be handed down to our own part of it. */
-function unified(name: string, { cpuCores, memoryMb, processes }: GroupLimits): ControlGroup {
+function unified(name: string, { cpuCores, memoryMb, processes, yields }: GroupLimits): ControlGroup {
   const parent = join(root, 'berth')
   mkdirSync(parent, { recursive: true })
   for (const folder of [root, parent]) writeFileSync(join(folder, 'cgroup.subtree_control'), '+cpu +memory +pids')
@@ -42,6 +54,7 @@ function unified(name: string, { cpuCores, memoryMb, processes }: GroupLimits): 
   writeIfThere(folder, 'memory.swap.max', 0)
   write(folder, 'cpu.max', `${Math.round(cpuCores * period)} ${period}`)
   write(folder, 'pids.max', processes)
+  writeIfThere(folder, 'cpu.weight', yields ? 10 : 100)
   return group([folder], {
     outOfMemory: () => counter(folder, 'memory.events', 'oom_kill') > 0,
     hitProcessLimit: () => counter(folder, 'pids.events', 'max') > 0,
@@ -49,7 +62,7 @@ function unified(name: string, { cpuCores, memoryMb, processes }: GroupLimits): 
 }
 
 /** cgroup v1: a hierarchy for each controller. */
-function separate(name: string, { cpuCores, memoryMb, processes }: GroupLimits): ControlGroup {
+function separate(name: string, { cpuCores, memoryMb, processes, yields }: GroupLimits): ControlGroup {
   const [memory, cpu, pids] = ['memory', 'cpu', 'pids'].map((controller) => {
     if (!existsSync(join(root, controller))) throw new Error(`no ${controller} controller`)
     const folder = join(root, controller, 'berth', name)
@@ -60,6 +73,7 @@ function separate(name: string, { cpuCores, memoryMb, processes }: GroupLimits):
   writeIfThere(memory, 'memory.memsw.limit_in_bytes', memoryMb * 1024 * 1024)
   write(cpu, 'cpu.cfs_period_us', period)
   write(cpu, 'cpu.cfs_quota_us', Math.round(cpuCores * period))
+  writeIfThere(cpu, 'cpu.shares', yields ? 102 : 1024)
   write(pids, 'pids.max', processes)
   return group([memory, cpu, pids], {
     outOfMemory: () => counter(memory, 'memory.oom_control', 'oom_kill') > 0,

@@ -8,6 +8,7 @@ type Stream = 'stdout' | 'stderr'
 const streams = ['stdout', 'stderr'] as const
 const chunkBytes = 64 * 1024
 const lookMs = 100
+const longestReadMs = 3_000
 /** What was read and is longer than this is cut off, so that a chatty program does not fill the disk. */
 const cutAboveBytes = 4 * 1024 * 1024
 
@@ -38,6 +39,29 @@ export async function* readOutput(
     if (found) continue
     if (ended) return
     await pause(lookMs, undefined, { signal: abort }).catch(() => undefined)
+  }
+}
+
+/** Who reads which output now: the files of an instance go only when they have been read to the end. */
+export class Readers {
+  readonly #open = new Map<string, Set<Promise<void>>>()
+
+  async *count<Line>(id: string, lines: AsyncIterable<Line>): AsyncGenerator<Line> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const mine = this.#open.get(id) ?? new Set()
+    this.#open.set(id, mine.add(promise))
+    try {
+      yield* lines
+    } finally {
+      mine.delete(promise)
+      if (mine.size === 0 && this.#open.get(id) === mine) this.#open.delete(id)
+      resolve()
+    }
+  }
+
+  /** Bounded: a reader that hangs keeps nothing alive. */
+  async done(id: string): Promise<void> {
+    await Promise.race([Promise.all(this.#open.get(id) ?? []), pause(longestReadMs, undefined, { ref: false })])
   }
 }
 

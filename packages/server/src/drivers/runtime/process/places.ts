@@ -33,6 +33,9 @@ export class Places {
   instance = (id: string) => join(this.of('instances'), checked(id))
   artifact = (deploymentId: string, service: string) =>
     join(this.of('artifacts'), checked(service ? `${deploymentId}.${service}` : deploymentId))
+  /** Where a build, or an instance, writes down which process it is. */
+  buildNote = (artifact: string) => join(artifact, 'build.process')
+  instanceNote = (id: string) => join(this.instance(id), 'process')
   volume = (id: string) => join(this.of('volumes'), checked(id))
 
   /** Caches of package managers live on between builds of a project. */

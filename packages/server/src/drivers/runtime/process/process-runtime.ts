@@ -5,11 +5,11 @@ import { inheritedEnvironment } from '../../shell/inherited-environment.ts'
 import { createRunCommand } from '../../shell/run-command.ts'
 import type { Instance, InstanceChange, Runtime, StartRequest } from '../runtime.ts'
 import { StartFailed } from '../runtime.ts'
-import { buildHere, readArtifactNote, searchPath } from './build.ts'
+import { buildHere, endUnfinishedBuilds, readArtifactNote, searchPath } from './build.ts'
 import { execIn } from './exec.ts'
 import { InstanceRecords } from './instance-record.ts'
 import { createLauncher, wordsOf } from './launch.ts'
-import { readOutput } from './output-reader.ts'
+import { Readers, readOutput } from './output-reader.ts'
 import { folderSizeBytes, Places } from './places.ts'
 import { freePort, type Program, Supervised } from './supervisor.ts'
 import { healVolume, tarOf, untarInPlaceOf } from './volume-archive.ts'
@@ -32,7 +32,9 @@ export function createProcessRuntime({ folder, environment }: ProcessRuntimeSett
   const tell = (kind: InstanceChange['kind'], reason: string, one: Supervised) => {
     for (const listener of listeners) listener({ kind, reason, instance: show(one) })
   }
-  const parts = { records, launcher, tell }
+  const parts = { records, launcher, tell, noteOf: places.instanceNote }
+  const readers = new Readers()
+  endUnfinishedBuilds(places)
   for (const record of records.list()) {
     const one = new Supervised(record, parts)
     supervised.set(record.instanceId, one)
@@ -58,27 +60,32 @@ export function createProcessRuntime({ folder, environment }: ProcessRuntimeSett
     },
     async stop(instanceId, { graceSeconds }) {
       await supervised.get(instanceId)?.stop(graceSeconds)
+      await readers.done(instanceId)
       supervised.delete(instanceId)
       records.remove(instanceId)
     },
     inspect: async (instanceId) => {
       const one = supervised.get(instanceId)
+      await one?.settled()
       return one && show(one)
     },
     list: async () => [...supervised.values()].map(show),
     logs: (instanceId, after, abort) =>
-      readOutput(
+      readers.count(
         instanceId,
-        after,
-        {
-          records,
-          recordOf: () => supervised.get(instanceId)?.record,
-          hasEnded: () => {
-            const one = supervised.get(instanceId)
-            return !one || (!one.isAlive && !one.isRestarting)
+        readOutput(
+          instanceId,
+          after,
+          {
+            records,
+            recordOf: () => supervised.get(instanceId)?.record,
+            hasEnded: () => {
+              const one = supervised.get(instanceId)
+              return !one || one.hasEnded
+            },
           },
-        },
-        abort,
+          abort,
+        ),
       ),
     onChange(listener) {
       listeners.add(listener)
@@ -120,7 +127,12 @@ export function createProcessRuntime({ folder, environment }: ProcessRuntimeSett
       if (!one?.isAlive) throw new StartFailed(`The instance ${instanceId} does not run`)
       const { owner } = one.record
       const uid = places.userOf(owner.projectId)
-      return execIn(launcher.wrap(command.argv, null, uid), command, { cwd: places.home(owner.projectId), baseEnv, run }, abort)
+      return execIn(
+        launcher.wrap(command.argv, { group: null, uid, note: null }),
+        command,
+        { cwd: places.home(owner.projectId), baseEnv, run },
+        abort,
+      )
     },
     async close() {
       listeners.clear()

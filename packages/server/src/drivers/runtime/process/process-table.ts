@@ -11,6 +11,17 @@ export function identityOf(pid: number): ProcessIdentity {
   return { pid, startTime: startTimeOf(pid) }
 }
 
+/** What a process wrote of itself when it was launched: its line of /proc, or where there is none its number. */
+export function readIdentity(note: string): ProcessIdentity | null {
+  try {
+    const line = readFileSync(note, 'utf8').trim()
+    const pid = Number.parseInt(line, 10)
+    return pid > 0 ? { pid, startTime: line.includes(')') ? (fieldsOf(line)[19] ?? null) : null } : null
+  } catch {
+    return null
+  }
+}
+
 export function isAlive({ pid, startTime }: ProcessIdentity): boolean {
   try {
     process.kill(pid, 0)
@@ -38,9 +49,10 @@ const startTimeOf = (pid: number): string | null => statOf(pid)?.[19] ?? null
 /** The fields from the state on: the name before it may hold spaces and brackets. */
 function statOf(pid: number): string[] | null {
   try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    return fieldsOf(readFileSync(`/proc/${pid}/stat`, 'utf8'))
   } catch {
     return null
   }
 }
+
+const fieldsOf = (stat: string) => stat.slice(stat.lastIndexOf(')') + 2).split(' ')

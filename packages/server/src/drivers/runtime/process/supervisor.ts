@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { closeSync, openSync } from 'node:fs'
+import { closeSync, openSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { InstanceChange, StartRequest } from '../runtime.ts'
@@ -7,7 +7,7 @@ import { StartFailed } from '../runtime.ts'
 import { type ControlGroup, createControlGroup } from './cgroup.ts'
 import type { InstanceRecord, InstanceRecords } from './instance-record.ts'
 import type { Launcher } from './launch.ts'
-import { identityOf, isAlive, signalGroup } from './process-table.ts'
+import { identityOf, isAlive, readIdentity, signalGroup } from './process-table.ts'
 
 export interface Program {
   argv: string[]
@@ -17,6 +17,7 @@ export interface Program {
 }
 
 const lookMs = 500
+const exitMs = 1_000
 const longestPauseMs = 30_000
 /** Up for this long, and earlier endings are forgiven. */
 const settledMs = 60_000
@@ -32,6 +33,9 @@ export class Supervised {
   readonly #records: InstanceRecords
   readonly #launcher: Launcher
   readonly #tell: (change: InstanceChange['kind'], reason: string, supervised: Supervised) => void
+  readonly #note: string
+  /** Resolves with the exit of a process that is our own child. */
+  #exit: Promise<void> = Promise.resolve()
   #program: Program | null = null
   #request: StartRequest | null = null
   #group: ControlGroup | null = null
@@ -46,20 +50,37 @@ export class Supervised {
       records: InstanceRecords
       launcher: Launcher
       tell: (change: InstanceChange['kind'], reason: string, supervised: Supervised) => void
+      noteOf: (instanceId: string) => string
     },
   ) {
     this.record = record
     this.#records = parts.records
     this.#launcher = parts.launcher
     this.#tell = parts.tell
+    this.#note = parts.noteOf(record.instanceId)
   }
 
   get isAlive(): boolean {
     return this.record.process !== null && isAlive(this.record.process)
   }
 
+  get hasEnded(): boolean {
+    return !this.isAlive && (!this.isRestarting || this.#stopping)
+  }
+
+  /** A process that has just ended is seen before its exit code is: this waits the moment between. */
+  async settled(): Promise<void> {
+    if (!this.isAlive) await Promise.race([this.#exit, pause(exitMs, undefined, { ref: false })])
+  }
+
   /** After a restart of the control plane: only watched. Its variables are not here, so whoever owns it starts it again. */
   takeUp(): void {
+    // The last control plane may have died between the start of the process and the note of it.
+    const launched = readIdentity(this.#note)
+    if (launched && !this.isAlive && isAlive(launched)) {
+      this.record.process = launched
+      this.#records.save(this.record)
+    }
     this.#watching ??= this.#watch()
   }
 
@@ -69,13 +90,15 @@ export class Supervised {
     this.#stopping = false
     const { cpuCores, memoryMb } = request.allotment
     this.#group = createControlGroup(request.instanceId, { cpuCores, memoryMb, processes })
+    this.#records.save(this.record)
     await this.#spawn()
     this.#watching ??= this.#watch()
   }
 
   async #spawn(): Promise<void> {
     const { argv, cwd, env, uid } = this.#program as Program
-    const [file, ...args] = this.#launcher.wrap(argv, this.#group, uid) as [string, ...string[]]
+    const [file, ...args] = this.#launcher.wrap(argv, { group: this.#group, uid, note: this.#note }) as [string, ...string[]]
+    rmSync(this.#note, { force: true })
     const [stdout, stderr] = (['stdout', 'stderr'] as const).map((stream) =>
       openSync(this.#records.outputFile(this.record.instanceId, stream), 'a', 0o600),
     ) as [number, number]
@@ -92,8 +115,11 @@ export class Supervised {
   }
 
   #begin(child: ChildProcess): void {
-    child.once('exit', (code, signal) => {
-      this.record.exitCode = code ?? (signal ? 128 + signalNumber(signal) : null)
+    this.#exit = new Promise((resolve) => {
+      child.once('exit', (code, signal) => {
+        this.record.exitCode = code ?? (signal ? 128 + signalNumber(signal) : null)
+        resolve()
+      })
     })
     child.unref()
     Object.assign(this.record, {
@@ -109,6 +135,8 @@ export class Supervised {
     while (!this.#stopping) {
       await pause(lookMs, undefined, { ref: false })
       if (this.#stopping || this.isAlive) continue
+      await this.settled()
+      if (this.#stopping) break
       this.record.outOfMemory = this.#group?.outOfMemory ?? false
       this.#records.save(this.record)
       const willRestart = this.#request?.restart === true && this.#program !== null
@@ -131,6 +159,8 @@ export class Supervised {
     this.isRestarting = false
     if (this.#stopping) return
     await this.#spawn().catch((error: unknown) => this.#tell('exited', (error as Error).message, this))
+    // A stop that came during the start has not seen this process.
+    if (this.#stopping && this.record.process) signalGroup(this.record.process, 'SIGKILL')
   }
 
   #words(): string {

@@ -1,0 +1,56 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Hosting, ownerSignIn, startHosting } from '../kit/hosting.ts'
+
+/** Runtimes that every sentence here is tried on. */
+const runtimes = ['process'] as const
+
+describe.each(runtimes)('berth from a second terminal, projects as %s', (runtime) => {
+  let hosting: Hosting
+  let folder: string
+  beforeAll(async () => {
+    hosting = await startHosting({ env: { BERTH_RUNTIME: runtime } })
+    folder = await hosting.copyExample('node')
+    const login = ['login', '--email', ownerSignIn.email, '--password-stdin']
+    expect(await hosting.cli(login, { input: ownerSignIn.password })).toMatchObject({ code: 0 })
+  })
+  afterAll(() => hosting?.[Symbol.asyncDispose]())
+
+  const page = async (url: string) => (await hosting.get(new URL(url).host)).text
+  const urlIn = (words: string) => /live at (\S+)/.exec(words)?.[1] ?? words
+
+  test('berth deploy <folder>: a URL that answers', async () => {
+    const { code, stdout, stderr } = await hosting.cli(['deploy', folder])
+    expect({ code, stderr }).toMatchObject({ code: 0 })
+    expect(stderr).toContain('▸ health')
+    expect(await page(urlIn(stdout))).toBe('Hello from Berth\n')
+  })
+
+  test('berth open prints where it is, berth logs what it wrote', async () => {
+    const { stdout } = await hosting.cli(['open'], { cwd: folder })
+    expect(await page(stdout.trim())).toBe('Hello from Berth\n')
+    await expect
+      .poll(async () => (await hosting.cli(['logs'], { cwd: folder })).stdout, { timeout: 20_000 })
+      .toMatch(/listening on \d+\n.*GET \//)
+  })
+
+  test('berth env set counts from the next deployment on, and berth rollback brings the old env back', async () => {
+    expect(await hosting.cli(['env', 'set', 'GREETING=Ahoy "$HOME" # now'], { cwd: folder })).toMatchObject({ code: 0 })
+    const url = (await hosting.cli(['open'], { cwd: folder })).stdout.trim()
+    expect(await page(url)).toBe('Hello from Berth\n')
+    expect(await hosting.cli(['deploy', folder])).toMatchObject({ code: 0 })
+    expect(await page(url)).toBe('Ahoy "$HOME" # now\n')
+    const back = await hosting.cli(['rollback'], { cwd: folder })
+    expect(back).toMatchObject({ code: 0, stdout: expect.stringContaining('deployment 1 is live again as 3') })
+    expect(await page(url)).toBe('Hello from Berth\n')
+  })
+
+  test('a deployment that fails ends the command with its reason and the last lines', async () => {
+    const { code, stdout, stderr } = await hosting.cli(['env', 'set', 'NODE_OPTIONS=--require=/nowhere.js'], { cwd: folder })
+    expect({ code, stdout, stderr }).toMatchObject({ code: 0 })
+    const failed = await hosting.cli(['deploy', folder])
+    expect(failed.code).not.toBe(0)
+    expect(failed.stderr).toContain('deployment 4 failed: ')
+    expect(failed.stderr).toContain('/nowhere.js')
+    expect(await page((await hosting.cli(['open'], { cwd: folder })).stdout.trim())).toBe('Hello from Berth\n')
+  })
+})

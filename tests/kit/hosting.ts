@@ -1,0 +1,252 @@
+import { execFile } from 'node:child_process'
+import { cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { request } from 'node:http'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Deployment, Project } from '@berth/contract'
+import { Agent } from 'undici'
+import { type Berth, type BerthOptions, startBerth } from './start-berth.ts'
+import { type TempFolder, tempFolder } from './temp-folder.ts'
+
+const launcher = join(import.meta.dirname, '..', '..', 'packages', 'cli', 'bin', 'berth.js')
+const examples = join(import.meta.dirname, '..', '..', 'examples')
+const admin = { email: 'owner@example.test', password: 'correct horse battery' }
+
+export interface ApiAnswer {
+  status: number
+  // biome-ignore lint/suspicious/noExplicitAny: each test says what it expects to find in it
+  body: any
+}
+
+export interface CommandResult {
+  code: number
+  stdout: string
+  stderr: string
+}
+
+/** An instance of the built product that hosts projects, and its owner. */
+export interface Hosting extends AsyncDisposable {
+  berth: Berth
+  /** Folder for sources; below a project root. */
+  folder: string
+  api(method: string, path: string, body?: unknown): Promise<ApiAnswer>
+  /** A command of the real CLI in a process of its own, with a home of its own. */
+  cli(args: readonly string[], options?: { cwd?: string; input?: string }): Promise<CommandResult>
+  copyExample(name: string): Promise<string>
+  makeProject(body: object): Promise<Project>
+  deploy(projectId: string, body?: object): Promise<string>
+  deployment(id: string): Promise<Deployment>
+  /** Resolves once it is over, or with the status that is waited for. */
+  settled(id: string, until?: (deployment: Deployment) => boolean): Promise<Deployment>
+  get(host: string, path?: string, headers?: Record<string, string>): Promise<Page>
+}
+
+export interface Page {
+  status: number
+  headers: Record<string, string | string[] | undefined>
+  text: string
+  bytes: Buffer
+}
+
+export async function startHosting(options: BerthOptions = {}): Promise<Hosting> {
+  const place: TempFolder = await tempFolder('hosting')
+  const sources = join(place.path, 'sources')
+  const home = join(place.path, 'home')
+  await Promise.all([mkdir(sources), mkdir(home)])
+  const berth = await startBerth({
+    ...options,
+    env: {
+      BERTH_RUNTIME: 'process',
+      BERTH_PROJECT_ROOTS: sources,
+      BERTH_ADMIN_EMAIL: admin.email,
+      BERTH_ADMIN_PASSWORD: admin.password,
+      BERTH_LOG_LEVEL: 'warn',
+      ...options.env,
+    },
+  })
+  const end = async () => {
+    // What a killed control plane left is taken up by the next one, which ends it with itself.
+    await berth[Symbol.asyncDispose]()
+    await place.remove()
+  }
+  try {
+    return { ...hostingOn(berth, sources, home, await signIn(berth.url)), [Symbol.asyncDispose]: end }
+  } catch (error) {
+    await end()
+    throw error
+  }
+}
+
+async function signIn(url: string): Promise<string> {
+  const headers = { 'content-type': 'application/json', origin: url }
+  const session = await fetch(`${url}/api/auth/login`, { method: 'POST', headers, body: JSON.stringify(admin) })
+  const cookie = session.headers.getSetCookie()[0]?.split(';')[0] ?? failed('the session', await session.text())
+  const made = await fetch(`${url}/api/tokens`, {
+    method: 'POST',
+    headers: { ...headers, cookie },
+    body: JSON.stringify({ name: 'test' }),
+  })
+  const { data } = (await made.json()) as { data?: { token: string } }
+  return data?.token ?? failed('the token', made.status)
+}
+
+function hostingOn(berth: Berth, folder: string, home: string, token: string): Omit<Hosting, keyof AsyncDisposable> {
+  const api = (method: string, path: string, body?: unknown) => call(berth.url, token, method, path, body)
+  const deployment = async (id: string): Promise<Deployment> => (await api('GET', `/deployments/${id}`)).body.data
+  return {
+    berth,
+    folder,
+    api,
+    cli: (args, options) => runCli(args, { url: berth.url, home, ...options }),
+    async copyExample(name) {
+      const copy = join(folder, `${name}-${Math.random().toString(36).slice(2, 8)}`, name)
+      await cp(join(examples, name), copy, { recursive: true })
+      return copy
+    },
+    async makeProject(body) {
+      const answer = await api('POST', '/projects', body)
+      return answer.status === 201 ? answer.body.data : failed('the project', answer)
+    },
+    async deploy(projectId, body = {}) {
+      const answer = await api('POST', '/deployments/build/access', { projectId, ...body })
+      return answer.status === 202 ? answer.body.data.deploymentId : failed('the deployment', answer)
+    },
+    deployment,
+    async settled(id, until = isOver) {
+      for (;;) {
+        const current = await deployment(id)
+        if (current && until(current)) return current
+        await pause(50)
+      }
+    },
+    get: (host, path = '/', headers = {}) => getPage(berth.edgeUrl, host, path, headers),
+  }
+}
+
+export const isOver = ({ status }: Deployment) => !['queued', 'building', 'deploying'].includes(status)
+
+/** An app of one file: what `source` says, started by node. */
+export async function writeApp(folder: string, source: string): Promise<void> {
+  await mkdir(folder, { recursive: true })
+  await writeFile(
+    join(folder, 'package.json'),
+    JSON.stringify({ name: 'app', type: 'module', scripts: { start: 'node server.js' } }),
+  )
+  await writeFile(join(folder, 'server.js'), source)
+}
+
+/** Serves `text` on PORT, after `afterMs`, until it is asked to end; requests under way then end first. */
+export const serving = (text: string, { afterMs = 0, status = 200 } = {}) => `
+import { createServer } from 'node:http'
+const server = createServer((_, response) => response.writeHead(${status}).end(${JSON.stringify(text)}))
+setTimeout(() => server.listen(process.env.PORT, '127.0.0.1'), ${afterMs})
+process.on('SIGTERM', () => { server.close(() => process.exit(0)); server.closeIdleConnections() })
+`
+
+/** Whatever the name resolves to elsewhere: the edge is asked, by the host's name. */
+export function getPage(edgeUrl: string, host: string, path: string, headers: Record<string, string> = {}): Promise<Page> {
+  const { hostname, port } = new URL(edgeUrl)
+  return new Promise((resolve, reject) => {
+    request({ hostname, port, path, headers: { ...headers, host }, agent: false }, (response) => {
+      const chunks: Buffer[] = []
+      response.on('data', (chunk: Buffer) => chunks.push(chunk))
+      response.on('error', reject)
+      response.on('end', () => {
+        const bytes = Buffer.concat(chunks)
+        resolve({ status: response.statusCode ?? 0, headers: response.headers, text: bytes.toString(), bytes })
+      })
+    })
+      .on('error', reject)
+      .end()
+  })
+}
+
+export interface Load {
+  requests: number
+  failures: string[]
+  /** Each different body and how often it came. */
+  bodies: Map<string, number>
+}
+
+/** Requests without a break on kept connections until `stop`; anything that is not a 200 is a failure. */
+export function keepAsking(edgeUrl: string, host: string, { connections = 4, path = '/', everyMs = 2 } = {}) {
+  const agent = new Agent({ connections, pipelining: 1, keepAliveTimeout: 60_000, headersTimeout: 90_000 })
+  const load: Load = { requests: 0, failures: [], bodies: new Map() }
+  let isStopped = false
+  const ask = async () => {
+    while (!isStopped) {
+      const begun = performance.now()
+      try {
+        const { origin } = new URL(edgeUrl)
+        const { statusCode, body } = await agent.request({ origin, path, method: 'GET', headers: { host } })
+        const text = await body.text()
+        load.requests++
+        if (statusCode === 200) load.bodies.set(text, (load.bodies.get(text) ?? 0) + 1)
+        else load.failures.push(`${statusCode} ${text.slice(0, 80)}`)
+      } catch (error) {
+        load.requests++
+        load.failures.push(`${(error as Error).message} after ${Math.round(performance.now() - begun)} ms`)
+      }
+      await pause(everyMs)
+    }
+  }
+  const asking = Promise.all(Array.from({ length: connections }, ask))
+  return {
+    load,
+    async stop(): Promise<Load> {
+      isStopped = true
+      await asking
+      await agent.close()
+      return load
+    },
+  }
+}
+
+async function call(url: string, token: string | null, method: string, path: string, body?: unknown): Promise<ApiAnswer> {
+  const response = await fetch(`${url}/api${path}`, {
+    method,
+    headers: {
+      ...(token ? { authorization: `Bearer ${token}` } : {}),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  })
+  const text = await response.text()
+  return { status: response.status, body: text.startsWith('{') ? JSON.parse(text) : text }
+}
+
+function runCli(
+  args: readonly string[],
+  { url, home, cwd, input }: { url: string; home: string; cwd?: string; input?: string },
+): Promise<CommandResult> {
+  return new Promise((resolve) => {
+    const env = { PATH: process.env.PATH, HOME: home, XDG_CONFIG_HOME: join(home, 'config'), BERTH_URL: url }
+    const child = execFile(
+      process.execPath,
+      [launcher, ...args],
+      { env, cwd: cwd ?? home, timeout: 120_000 },
+      (error, stdout, stderr) => resolve({ code: error ? Number(error.code ?? 1) : 0, stdout, stderr }),
+    )
+    child.stdin?.end(input ?? '')
+  })
+}
+
+export const ownerSignIn = { email: admin.email, password: admin.password }
+
+/** Ids of running processes whose command line or environment speaks of the text. */
+export async function processesOf(text: string): Promise<number[]> {
+  const found: number[] = []
+  for (const name of await readdir('/proc')) {
+    if (!/^\d+$/.test(name) || Number(name) === process.pid) continue
+    const parts = await Promise.all(
+      ['cmdline', 'environ', 'status'].map((file) => readFile(`/proc/${name}/${file}`, 'utf8').catch(() => '')),
+    )
+    const [cmdline = '', environ = '', status = ''] = parts
+    if (!/^State:\s+Z/m.test(status) && `${cmdline}${environ}`.includes(text)) found.push(Number(name))
+  }
+  return found
+}
+
+function failed(what: string, answer: unknown): never {
+  throw new Error(`${what} was not made: ${JSON.stringify(answer)}`)
+}
