@@ -56,6 +56,12 @@ export const imageMirror: ValueKind<string> = {
   parse: (text) => (/^[a-z0-9][a-z0-9.-]*(:\d{1,5})?(\/[a-z0-9._-]+)*$/.test(text) ? text : undefined),
 }
 
+export const image: ValueKind<string> = {
+  accepts: 'an image such as node:24 or registry.example.com/team/node:24',
+  parse: (text) =>
+    /^[a-z0-9][a-z0-9.-]*(:\d{1,5})?(\/[a-z0-9._-]+)*(:[\w][\w.-]{0,127})?(@sha256:[0-9a-f]{64})?$/.test(text) ? text : undefined,
+}
+
 export const emailAddress: ValueKind<string> = {
   accepts: 'an e-mail address',
   parse: (text) => (/^[^\s@<>,;]+@[^\s@<>,;]+$/.test(text) && text.length <= 254 ? text : undefined),

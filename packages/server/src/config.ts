@@ -160,10 +160,30 @@ const githubSettings = {
   ),
 } as const
 
+const baseImage = (stack: string, what: string) =>
+  setting(`BERTH_BASE_IMAGE_${stack}`, kinds.image, null, `Image that ${what} are built and run in on docker`)
+
+/** By the names that the docker runtime has for stacks. */
+const baseImageSettings = {
+  node: baseImage('NODE', 'projects of Node'),
+  bun: baseImage('BUN', 'projects of Bun'),
+  deno: baseImage('DENO', 'projects of Deno'),
+  python: baseImage('PYTHON', 'projects in Python'),
+  go: baseImage('GO', 'projects in Go'),
+  rust: baseImage('RUST', 'projects in Rust'),
+  ruby: baseImage('RUBY', 'projects in Ruby'),
+  php: baseImage('PHP', 'projects in PHP'),
+  java: baseImage('JAVA', 'projects in Java or Kotlin'),
+  dotnet: baseImage('DOTNET', 'projects of .NET'),
+  elixir: baseImage('ELIXIR', 'projects in Elixir'),
+  static: baseImage('STATIC', 'plain pages with a build of their own'),
+} as const
+
 type Values<Table> = { readonly [Key in keyof Table]: Table[Key] extends Setting<infer T> ? T : never }
 
 export type Config = Values<typeof mainSettings> & {
   readonly github: Values<typeof githubSettings>
+  readonly baseImages: Values<typeof baseImageSettings>
   /** What the commands that Berth runs inherit of its environment: none of our own settings. */
   readonly environment: Environment
   /** Lines to log at the start: variables that look like settings and are none. */
@@ -172,7 +192,11 @@ export type Config = Values<typeof mainSettings> & {
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-const allSettings: readonly Setting<unknown>[] = [...Object.values(mainSettings), ...Object.values(githubSettings)]
+const allSettings: readonly Setting<unknown>[] = [
+  ...Object.values(mainSettings),
+  ...Object.values(githubSettings),
+  ...Object.values(baseImageSettings),
+]
 
 /** The one place that reads settings. A value that is empty counts as absent. */
 export function readConfig(env: Environment): Config {
@@ -182,6 +206,7 @@ export function readConfig(env: Environment): Config {
   const config = {
     ...readTable(mainSettings, env, place),
     github: Object.freeze(readTable(githubSettings, env, place)),
+    baseImages: Object.freeze(readTable(baseImageSettings, env, place)),
     environment: Object.freeze(inheritedEnvironment(env)),
     warnings: Object.freeze(unknownVariables(env)),
   }

@@ -8,9 +8,9 @@ import { createAcme } from '../drivers/acme/acme-client.ts'
 import type { EdgeDriver } from '../drivers/edge/edge.ts'
 import { EmbeddedEdge } from '../drivers/edge/embedded-edge.ts'
 import { type Probe, probe } from '../drivers/probe/probe.ts'
-import { createProcessRuntime } from '../drivers/runtime/process/process-runtime.ts'
 import type { Runtime } from '../drivers/runtime/runtime.ts'
 import type { Logger } from '../logger.ts'
+import { chooseRuntime } from './choose-runtime.ts'
 
 /** Everything with a side effect that an instance uses, behind its interfaces. */
 export interface Drivers {
@@ -37,21 +37,6 @@ export async function createDrivers(config: Config, version: string, logger: Log
     probe,
     workFolder: join(dataDir, 'work'),
   }
-}
-
-/** `auto`: docker where an engine answers, else plain processes. */
-async function chooseRuntime(config: Config, logger: Logger): Promise<Runtime> {
-  void logger
-  return createProcessRuntime({ folder: processFolder(config), environment: config.environment })
-}
-
-/**
- * As root each project runs as a user of its own, who must be able to reach its files; the data folder is for its owner
- * alone. The name is made from the data folder, so that two instances never share one.
- */
-function processFolder({ dataDir }: Config): string {
-  if (process.getuid?.() !== 0) return join(dataDir, 'processes')
-  return join('/var/lib/berth', createHash('sha256').update(dataDir).digest('hex').slice(0, 16))
 }
 
 /** The bundle holds the edge beside the server; from sources it is run as it is. Another build of it takes over. */

@@ -1,0 +1,191 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Container } from 'dockerode'
+import { lineSplitter } from '../process/build.ts'
+import { wordsOf } from '../process/launch.ts'
+import { type Allotment, BuildFailed, type OutputLine } from '../runtime.ts'
+import { limitsOf, safety } from './container-settings.ts'
+import { ask, askFor, type Engine, eventsOf, statusOf, wordsOfEngine } from './engine.ts'
+import { runIn } from './exec.ts'
+import type { LabelMap } from './labels.ts'
+
+export const buildProcesses = 512
+const tailLines = 30
+const lookMs = 500
+const settleMs = 300
+const sweepSeconds = 60
+
+export interface BuildSetting {
+  name: string
+  image: string
+  labels: LabelMap
+  network: string
+  allotment: Allotment
+  deadline: number
+  timeoutMs: number
+}
+
+/** What ended the build from outside, in words. */
+type Ending = BuildFailed | undefined
+
+/**
+ * A container that commands run in, one after the other, within limits that hold for all of them together. It is ended
+ * whole: by the clock, by its memory, by the number of its processes, by the caller.
+ */
+export class BuildContainer {
+  readonly container: Container
+  readonly tail: string[] = []
+  readonly #engine: Engine
+  readonly #setting: BuildSetting
+  readonly #onLine: (line: OutputLine) => void
+  readonly #end = new AbortController()
+  readonly #abort: AbortSignal
+  #ending: Ending
+  #look: NodeJS.Timeout | undefined
+  #clock: NodeJS.Timeout | undefined
+
+  static async start(
+    setting: BuildSetting,
+    engine: Engine,
+    onLine: (line: OutputLine) => void,
+    abort: AbortSignal,
+  ): Promise<BuildContainer> {
+    await removeByName(setting.name, engine)
+    const seconds = Math.ceil(Math.max(1, setting.deadline - performance.now()) / 1000) + sweepSeconds
+    const container = await ask(
+      (abortSignal) =>
+        engine.createContainer({
+          name: setting.name,
+          Image: setting.image,
+          Labels: setting.labels,
+          // Ends by itself should nobody be left to end it.
+          Entrypoint: [],
+          Cmd: ['/bin/sh', '-c', `exec sleep ${seconds}`],
+          User: '0:0',
+          WorkingDir: '/',
+          Healthcheck: { Test: ['NONE'] },
+          HostConfig: { ...limitsOf(setting.allotment, buildProcesses), ...safety(false), NetworkMode: setting.network },
+          abortSignal,
+        }),
+      { abort },
+    )
+    await ask((abortSignal) => container.start({ abortSignal }), { abort })
+    return new BuildContainer(container, { setting, engine, onLine, abort })
+  }
+
+  private constructor(
+    container: Container,
+    parts: { setting: BuildSetting; engine: Engine; onLine: (line: OutputLine) => void; abort: AbortSignal },
+  ) {
+    this.container = container
+    this.#setting = parts.setting
+    this.#engine = parts.engine
+    this.#onLine = parts.onLine
+    this.#abort = AbortSignal.any([parts.abort, this.#end.signal])
+    this.#look = setInterval(() => void this.#lookAtLimits(), lookMs)
+    const minutes = Math.max(1, Math.round(parts.setting.timeoutMs / 60_000))
+    const left = Math.max(0, parts.setting.deadline - performance.now())
+    this.#clock = setTimeout(() => this.#stopFor('timed_out', `The build took longer than ${minutes} min`), left)
+    void this.#watchMemory()
+  }
+
+  say(stream: OutputLine['stream'], message: string): void {
+    this.tail.push(message)
+    if (this.tail.length > tailLines) this.tail.shift()
+    this.#onLine({ time: new Date().toISOString(), stream, message })
+  }
+
+  async run(command: string, options: { env: Record<string, string>; user: string; folder: string }): Promise<void> {
+    this.say('stdout', `$ ${command}`)
+    const splitters = {
+      stdout: lineSplitter((line) => this.say('stdout', line)),
+      stderr: lineSplitter((line) => this.say('stderr', line)),
+    }
+    const exitCode = await this.guarded(() =>
+      runIn(
+        this.container.id,
+        { argv: wordsOf(command), ...options },
+        ({ stream, content }) => splitters[stream].take(content),
+        this.#engine,
+        this.#abort,
+      ),
+    )
+    splitters.stdout.end()
+    splitters.stderr.end()
+    if (exitCode === 0) return
+    // The engine tells of a full memory a moment after the program has ended of it.
+    await pause(settleMs)
+    await this.#lookAtLimits()
+    if (this.#ending) throw this.#ending
+    if (exitCode === 126 || exitCode === 127)
+      throw new BuildFailed('missing_tool', `\`${command}\` could not be run: ${this.tail.at(-1) ?? 'no such program'}`, [
+        ...this.tail,
+      ])
+    throw new BuildFailed('command_failed', `\`${command}\` ended with exit code ${exitCode}`, [...this.tail])
+  }
+
+  /** Whatever goes wrong after a limit was hit has that limit as its reason. */
+  async guarded<T>(work: (abort: AbortSignal) => Promise<T>): Promise<T> {
+    try {
+      return await work(this.#abort)
+    } catch (error) {
+      if (this.#ending) throw this.#ending
+      this.#abort.throwIfAborted()
+      throw error
+    }
+  }
+
+  async end(): Promise<void> {
+    clearInterval(this.#look)
+    clearTimeout(this.#clock)
+    this.#end.abort()
+    await removeByName(this.#setting.name, this.#engine)
+  }
+
+  /** Bytes that the build has written. */
+  async sizeBytes(): Promise<number> {
+    const found = await ask((abortSignal) => this.container.inspect({ size: true, abortSignal } as object), {
+      abort: this.#abort,
+    })
+    return (found as { SizeRw?: number }).SizeRw ?? 0
+  }
+
+  #stopFor(code: BuildFailed['code'], message: string): void {
+    if (this.#ending || this.#end.signal.aborted) return
+    this.#ending = new BuildFailed(code, message, [...this.tail])
+    // At once and whole; the container goes with the build's end.
+    void this.container.kill().catch(() => undefined)
+    this.#end.abort()
+  }
+
+  async #lookAtLimits(): Promise<void> {
+    if (this.#end.signal.aborted) return
+    const options = { stream: false, 'one-shot': true } as const
+    const stats = await askFor(() => this.container.stats(options), { timeoutMs: 5_000 }).catch(() => undefined)
+    const used = stats?.pids_stats?.current ?? 0
+    if (used >= buildProcesses)
+      this.#stopFor('too_many_processes', `The build started more than the ${buildProcesses} processes that it may`)
+  }
+
+  async #watchMemory(): Promise<void> {
+    const filters = { container: [this.container.id], event: ['oom'] }
+    try {
+      for await (const _event of eventsOf(filters, this.#engine, { abort: this.#end.signal })) {
+        const { memoryMb } = this.#setting.allotment
+        this.#stopFor('out_of_memory', `The build used more than the ${memoryMb} MB that it may use`)
+      }
+    } catch {
+      // The build has ended, or the engine is away, which every other call will tell.
+    }
+  }
+}
+
+export async function removeByName(name: string, engine: Engine): Promise<void> {
+  for (let tries = 0; tries < 5; tries++)
+    try {
+      await ask((abortSignal) => engine.getContainer(name).remove({ force: true, v: true, abortSignal }))
+      return
+    } catch (error) {
+      if (statusOf(error) === 404) return
+      if (statusOf(error) !== 409) throw new Error(`A container of a build could not be removed: ${wordsOfEngine(error)}`)
+    }
+}

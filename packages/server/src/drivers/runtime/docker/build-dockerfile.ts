@@ -1,0 +1,182 @@
+import { readFile, realpath } from 'node:fs/promises'
+import { join, posix, sep } from 'node:path'
+import { type Artifact, BuildFailed, type BuildRequest, type OutputLine } from '../runtime.ts'
+import type { BuildParts } from './build.ts'
+import { buildProcesses } from './build-container.ts'
+import { limitsOf } from './container-settings.ts'
+import { dockerIgnore } from './docker-ignore.ts'
+import { ask, type Engine, eventsOf, wordsOfEngine } from './engine.ts'
+import { listSource, packSource } from './source-tar.ts'
+
+const tailLines = 30
+const period = 100_000
+
+/** Builds the project's own Dockerfile. Its variables are in no build argument: those stay readable in the image's history. */
+export async function buildDockerfile(
+  request: BuildRequest,
+  onLine: (line: OutputLine) => void,
+  abort: AbortSignal,
+  parts: BuildParts,
+): Promise<Artifact> {
+  const { plan, owner, service } = request
+  const context = await contextFolder(request)
+  const file = posix.normalize(plan.dockerfilePath ?? 'Dockerfile')
+  const text = await readDockerfile(context, file)
+  const reference = `berth-${parts.labels.instance}/${owner.projectId}:${[owner.deploymentId, service].filter(Boolean).join('.')}`
+  const builder = new DockerfileBuild(request, onLine, abort, parts)
+  const tar = await packContext(context, file, text, abort)
+  await builder.run(tar, {
+    t: reference,
+    dockerfile: tar.dockerfile,
+    labels: parts.labels.ofOwner('artifact', owner, service),
+    buildargs: plan.buildArguments,
+    ...(plan.dockerTarget ? { target: plan.dockerTarget } : {}),
+    ...(needsBuildKit(text) ? { version: '2' as const } : {}),
+  })
+  const { Size } = await ask(() => parts.engine.getImage(reference).inspect(), { abort })
+  return { kind: 'image', reference, sizeBytes: Size, startCommand: plan.startCommand }
+}
+
+/** A Dockerfile names a folder that may not exist, or lead out of the source by a link. */
+async function contextFolder({ sourceFolder, plan }: BuildRequest): Promise<string> {
+  const root = await realpath(sourceFolder)
+  const context = await realpath(join(root, plan.rootDirectory)).catch(() => null)
+  if (!context || (context !== root && !context.startsWith(root + sep)))
+    throw new BuildFailed('bad_plan', `There is no folder ${plan.rootDirectory} in the project`)
+  return context
+}
+
+async function readDockerfile(context: string, file: string): Promise<string> {
+  const path = await realpath(join(context, file)).catch(() => null)
+  if (!path?.startsWith(context + sep)) throw new BuildFailed('bad_plan', `There is no ${file} in the project`)
+  return readFile(path, 'utf8')
+}
+
+async function packContext(context: string, file: string, text: string, abort: AbortSignal) {
+  const ignore = await readFile(join(context, `${file}.dockerignore`), 'utf8')
+    .catch(() => readFile(join(context, '.dockerignore'), 'utf8'))
+    .catch(() => '')
+  const isIgnored = dockerIgnore(ignore)
+  const entries = await listSource(context, (path, isFolder) => (path === '.git' ? true : isIgnored(path, isFolder)))
+  // The builder needs the file even where it is left out of the copy, and under a name that is not in the project.
+  const dockerfile = `.berth-dockerfile-${process.pid}`
+  const tar = packSource(
+    { folder: context, entries, prefix: '', makeFirst: [], uid: 0, more: new Map([[dockerfile, text]]) },
+    abort,
+  )
+  return Object.assign(tar, { dockerfile })
+}
+
+/** Only BuildKit knows these; only the other builder can be held to limits. */
+export const needsBuildKit = (dockerfile: string) =>
+  /^\s*(RUN|COPY|ADD)\s.*--(mount|link|chmod|parents|exclude|network|security)\b|^\s*(RUN|COPY|ADD)\s.*<<-?["']?\w/im.test(
+    dockerfile.replace(/\\\r?\n/g, ' '),
+  )
+
+interface BuildEvent {
+  stream?: string
+  error?: string
+}
+
+/** Of the client, missing in its types: what the other follows, with BuildKit's own messages decoded. */
+type FollowProgress = (
+  stream: NodeJS.ReadableStream,
+  onFinished: (error: Error | null, output?: BuildEvent[]) => void,
+  onProgress: (event: BuildEvent) => void,
+) => void
+
+class DockerfileBuild {
+  readonly #request: BuildRequest
+  readonly #onLine: (line: OutputLine) => void
+  readonly #abort: AbortSignal
+  readonly #engine: Engine
+  readonly #tail: string[] = []
+  readonly #end = new AbortController()
+  readonly #containers = new Set<string>()
+  #failure: BuildFailed | undefined
+
+  constructor(request: BuildRequest, onLine: (line: OutputLine) => void, abort: AbortSignal, { engine }: BuildParts) {
+    this.#request = request
+    this.#onLine = onLine
+    this.#abort = abort
+    this.#engine = engine
+  }
+
+  async run(tar: NodeJS.ReadableStream, options: { version?: '2' } & Record<string, unknown>): Promise<void> {
+    const { timeoutMs, allotment } = this.#request
+    const minutes = Math.max(1, Math.round(timeoutMs / 60_000))
+    const clock = setTimeout(() => this.#stopFor('timed_out', `The build took longer than ${minutes} min`), timeoutMs)
+    const { Memory, MemorySwap, NanoCpus } = limitsOf(allotment, buildProcesses)
+    const limits = { memory: Memory, memswap: MemorySwap, cpuperiod: period, cpuquota: Math.round((NanoCpus / 1e9) * period) }
+    void this.#watchMemory()
+    try {
+      const abortSignal = AbortSignal.any([this.#abort, this.#end.signal])
+      const stream = await this.#engine.buildImage(tar, { ...limits, rm: true, forcerm: true, ...options, abortSignal } as object)
+      // A closed connection ends the build on the other side as well.
+      abortSignal.addEventListener('abort', () => (stream as unknown as { destroy(): void }).destroy(), { once: true })
+      await this.#follow(stream)
+    } catch (error) {
+      this.#abort.throwIfAborted()
+      throw this.#failure ?? new BuildFailed('command_failed', wordsOfEngine(error), [...this.#tail])
+    } finally {
+      clearTimeout(clock)
+      this.#end.abort()
+    }
+  }
+
+  #follow(stream: NodeJS.ReadableStream): Promise<void> {
+    return new Promise((resolve, reject) => {
+      stream.once('close', () => (this.#failure || this.#abort.aborted ? reject(new Error('the build was ended')) : undefined))
+      const follow = this.#engine as unknown as { followProgress: FollowProgress }
+      follow.followProgress(
+        stream,
+        (error, output) => {
+          const failed = output?.find((event) => event.error)?.error
+          if (error || failed) reject(error ?? new Error(failed))
+          else resolve()
+        },
+        (event) => this.#say(event),
+      )
+    })
+  }
+
+  #say(event: BuildEvent): void {
+    for (const line of (event.stream ?? event.error ?? '').split('\n')) {
+      const message = line.trimEnd()
+      if (message === '') continue
+      const running = /^ ---> Running in ([0-9a-f]{12})/.exec(message)?.[1]
+      if (running) void this.#limit(running)
+      this.#tail.push(message)
+      if (this.#tail.length > tailLines) this.#tail.shift()
+      this.#onLine({ time: new Date().toISOString(), stream: event.error ? 'stderr' : 'stdout', message })
+    }
+  }
+
+  /** The builder takes limits of memory and cores; the one on processes is set on each of its containers as it starts. */
+  async #limit(container: string): Promise<void> {
+    this.#containers.add(container)
+    await this.#engine
+      .getContainer(container)
+      .update({ PidsLimit: buildProcesses })
+      .catch(() => undefined)
+  }
+
+  async #watchMemory(): Promise<void> {
+    try {
+      const filters = { type: ['container'], event: ['oom'] }
+      for await (const { id = '' } of eventsOf(filters, this.#engine, { abort: this.#end.signal })) {
+        const { memoryMb } = this.#request.allotment
+        if (this.#containers.has(id.slice(0, 12)))
+          this.#stopFor('out_of_memory', `The build used more than the ${memoryMb} MB that it may use`)
+      }
+    } catch {
+      // The build has ended.
+    }
+  }
+
+  #stopFor(code: BuildFailed['code'], message: string): void {
+    if (this.#failure || this.#end.signal.aborted) return
+    this.#failure = new BuildFailed(code, message, [...this.#tail])
+    this.#end.abort()
+  }
+}

@@ -1,0 +1,112 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Instance, InstanceChange } from '../runtime.ts'
+import { type Engine, eventsOf, wordsOfEngine } from './engine.ts'
+import { inspectInstance, listInstances } from './instances.ts'
+import { type Labels, labelIn } from './labels.ts'
+import { lastLines } from './logs.ts'
+
+const restartsOfALoop = 5
+const againMs = 1_000
+const quotedLines = 5
+
+interface Seen {
+  restarts: number
+  hasEnded: boolean
+}
+
+/**
+ * Tells when instances end by themselves. The engine's events wake it, and what it then sees is compared with what it saw
+ * last: so an end that fell into a gap of the events is told as well, and none is told twice.
+ */
+export class Changes {
+  readonly #parts: { engine: Engine; labels: Labels }
+  readonly #listeners = new Set<(change: InstanceChange) => void>()
+  readonly #seen = new Map<string, Seen>()
+  readonly #expected = new Set<string>()
+  readonly #stop = new AbortController()
+  #loop: Promise<void> | undefined
+
+  constructor(parts: { engine: Engine; labels: Labels }) {
+    this.#parts = parts
+  }
+
+  listen(listener: (change: InstanceChange) => void): () => void {
+    this.#listeners.add(listener)
+    this.#loop ??= this.#watch()
+    return () => this.#listeners.delete(listener)
+  }
+
+  started({ instanceId, restarts }: Instance): void {
+    this.#seen.set(instanceId, { restarts, hasEnded: false })
+  }
+
+  /** Its end is ours and no news. */
+  expectEnd(instanceId: string): void {
+    this.#expected.add(instanceId)
+  }
+
+  forget(instanceId: string): void {
+    this.#seen.delete(instanceId)
+    this.#expected.delete(instanceId)
+  }
+
+  async close(): Promise<void> {
+    this.#listeners.clear()
+    this.#stop.abort()
+    await this.#loop
+  }
+
+  async #watch(): Promise<void> {
+    const { signal } = this.#stop
+    while (!signal.aborted) {
+      await this.#follow(signal).catch(() => undefined)
+      await pause(againMs, undefined, { signal, ref: false }).catch(() => undefined)
+    }
+  }
+
+  async #follow(signal: AbortSignal): Promise<void> {
+    const { engine, labels } = this.#parts
+    const filters = { ...labels.filter('instance'), type: ['container'], event: ['die'] }
+    const { promise: opened, resolve: onOpen } = Promise.withResolvers<void>()
+    // Compared only once events come, so that nothing falls between.
+    void opened.then(async () => {
+      for (const instance of await listInstances(this.#parts).catch(() => [])) this.#compare(instance)
+    })
+    for await (const event of eventsOf(filters, engine, { abort: signal, onOpen })) await this.#died(event.Actor?.Attributes)
+  }
+
+  async #died(attributes: Record<string, string> | undefined): Promise<void> {
+    const instanceId = labelIn(attributes, 'id')
+    const instance = await inspectInstance(instanceId, this.#parts).catch(() => undefined)
+    if (instance) this.#compare(instance, Number(attributes?.exitCode ?? instance.exitCode ?? 0))
+  }
+
+  #compare(instance: Instance, exitCode = instance.exitCode ?? 0): void {
+    const { instanceId, restarts } = instance
+    const hasEnded = instance.state === 'exited'
+    const before = this.#seen.get(instanceId) ?? { restarts, hasEnded: false }
+    this.#seen.set(instanceId, { restarts, hasEnded })
+    if (this.#expected.has(instanceId)) return
+    if (hasEnded && !before.hasEnded) void this.#tell(instance, 'exited', exitCode)
+    else if (restarts > before.restarts) {
+      const isLoop = before.restarts < restartsOfALoop && restarts >= restartsOfALoop
+      void this.#tell(instance, isLoop ? 'crash_loop' : 'restarted', exitCode)
+    }
+  }
+
+  async #tell(instance: Instance, kind: InstanceChange['kind'], exitCode: number): Promise<void> {
+    const lines = await lastLines(instance.instanceId, quotedLines, this.#parts.engine)
+    const why = instance.outOfMemory ? 'it used more memory than it may' : endOf(exitCode)
+    const reason = [`It ended: ${why}`, ...lines].join('\n')
+    for (const listener of this.#listeners)
+      try {
+        listener({ instance, kind, reason })
+      } catch (error) {
+        process.emitWarning(`a listener failed: ${wordsOfEngine(error)}`)
+      }
+  }
+}
+
+const signals: Record<number, string> = { 130: 'SIGINT', 134: 'SIGABRT', 137: 'SIGKILL', 139: 'SIGSEGV', 143: 'SIGTERM' }
+
+const endOf = (exitCode: number) => (signals[exitCode] ? `killed by ${signals[exitCode]}` : `exit code ${exitCode}`)

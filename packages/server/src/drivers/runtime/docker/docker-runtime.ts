@@ -1,0 +1,121 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { type Runtime, StartFailed } from '../runtime.ts'
+import type { BaseImages } from './base-images.ts'
+import { buildHere } from './build.ts'
+import { listStaticArtifacts, removeStaticArtifact } from './build-static.ts'
+import { Changes } from './changes.ts'
+import { ask, EngineAway, openEngine, whyAway } from './engine.ts'
+import { execIn } from './exec.ts'
+import { readIdentity } from './identity.ts'
+import { listImageArtifacts, removeImageArtifact } from './images.ts'
+import { endInstance, inspectInstance, listInstances, removeContainer, startInstance } from './instances.ts'
+import { Labels } from './labels.ts'
+import { readLogs } from './logs.ts'
+import { Networks } from './networks.ts'
+import { sweep } from './sweep.ts'
+import { Volumes } from './volumes.ts'
+
+export interface DockerRuntimeSettings {
+  socketPath: string
+  /** Of this Berth alone: static pages, notes, and who it is to the engine. */
+  folder: string
+  imageMirror: string | null
+  baseImages?: BaseImages
+}
+
+const checkMs = 5_000
+/** How long a stop waits for those who read the output. */
+const lastLinesMs = 10_000
+
+/** Runs projects as containers of a Docker engine. */
+export function createDockerRuntime({ socketPath, folder, imageMirror, baseImages = {} }: DockerRuntimeSettings): Runtime {
+  const { instance, cacheKey } = readIdentity(folder)
+  const engine = openEngine(socketPath)
+  const labels = new Labels(instance)
+  const networks = new Networks(engine, labels)
+  const volumes = new Volumes(engine, labels, folder)
+  const changes = new Changes({ engine, labels })
+  const readers = new Map<string, Set<Promise<void>>>()
+  const artifactsFolder = join(folder, 'artifacts')
+  mkdirSync(artifactsFolder, { recursive: true })
+  const parts = { engine, labels, networks, volumes, imageMirror, baseImages, cacheKey, artifactsFolder }
+  // What a build that died with its control plane has left.
+  const swept = sweep(parts).catch(() => undefined)
+
+  return {
+    kind: 'docker',
+    survivesStop: true,
+    async check(abort) {
+      try {
+        const { Version } = await ask(() => engine.version(), { abort, timeoutMs: checkMs })
+        return { version: Version }
+      } catch (error) {
+        abort.throwIfAborted()
+        throw new EngineAway(whyAway(error, socketPath), { cause: error })
+      }
+    },
+    async build(request, onLine, abort) {
+      await swept
+      return buildHere(request, onLine, abort, parts)
+    },
+
+    async start(request, abort) {
+      const started = await startInstance(request, parts, abort)
+      changes.started(started)
+      return started
+    },
+    async stop(instanceId, { graceSeconds }, abort) {
+      changes.expectEnd(instanceId)
+      const ended = await endInstance(instanceId, graceSeconds, parts, abort)
+      await Promise.race([Promise.allSettled(readers.get(instanceId) ?? []), pause(lastLinesMs, undefined, { ref: false })])
+      if (!ended) return changes.forget(instanceId)
+      await removeContainer(instanceId, engine)
+      changes.forget(instanceId)
+      const network = ended.Config.Labels['berth.network']
+      if (network) await networks.removeUnused(network)
+    },
+    inspect: (instanceId) => inspectInstance(instanceId, parts),
+    list: () => listInstances(parts),
+    async *logs(instanceId, after, abort) {
+      const { promise: reading, resolve: finish } = Promise.withResolvers<void>()
+      const all = readers.get(instanceId) ?? new Set()
+      readers.set(instanceId, all.add(reading))
+      try {
+        yield* readLogs(
+          instanceId,
+          after,
+          { engine, isOver: async () => isOver(await inspectInstance(instanceId, parts)) },
+          abort,
+        )
+      } finally {
+        all.delete(reading)
+        if (all.size === 0) readers.delete(instanceId)
+        finish()
+      }
+    },
+    onChange: (listener) => changes.listen(listener),
+
+    removeArtifact: (artifact, abort) =>
+      artifact.kind === 'static' ? removeStaticArtifact(artifact, artifactsFolder) : removeImageArtifact(artifact, parts, abort),
+    listArtifacts: async () => [...(await listImageArtifacts(parts)), ...(await listStaticArtifacts(artifactsFolder))],
+
+    async createVolume(volume) {
+      await volumes.create(volume)
+    },
+    volumeSizeBytes: (id) => volumes.sizeBytes(id),
+    removeVolume: (id) => volumes.remove(id),
+    readVolume: (id, abort) => volumes.read(id, abort),
+    writeVolume: (id, tar, abort) => volumes.write(id, tar, abort),
+
+    async exec(instanceId, command, abort) {
+      const found = await inspectInstance(instanceId, parts)
+      if (found?.state !== 'running') throw new StartFailed(`The instance ${instanceId} does not run`)
+      return execIn(instanceId, command, engine, abort)
+    },
+    close: () => changes.close(),
+  }
+}
+
+const isOver = (instance: Awaited<ReturnType<Runtime['inspect']>>) => !instance || instance.state === 'exited'

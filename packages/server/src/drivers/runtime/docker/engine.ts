@@ -1,0 +1,96 @@
+import { Agent } from 'node:http'
+import Docker from 'dockerode'
+
+export type Engine = Docker
+
+/** The engine at a socket, whatever the environment says about another one. */
+export function openEngine(socketPath: string): Engine {
+  const nowhereElse = { host: undefined, port: undefined, protocol: 'http' as const }
+  // A connection kept from before a restart of the engine would fail the first call after it.
+  return new Docker({ socketPath, agent: new Agent({ keepAlive: false }), ...nowhereElse } as Docker.DockerOptions)
+}
+
+/** The engine gave no answer: it is away, hangs, or lets us not in. */
+export class EngineAway extends Error {
+  override readonly name = 'EngineAway'
+}
+
+const usualMs = 60_000
+
+/** A call that ends: by its answer, by the caller's abort, or by the clock. */
+export async function ask<T>(
+  call: (signal: AbortSignal) => Promise<T>,
+  { abort, timeoutMs = usualMs }: { abort?: AbortSignal; timeoutMs?: number } = {},
+): Promise<T> {
+  const clock = AbortSignal.timeout(timeoutMs)
+  try {
+    return await unlessAborted(call, abort ? AbortSignal.any([abort, clock]) : clock)
+  } catch (error) {
+    abort?.throwIfAborted()
+    if (clock.aborted) throw new EngineAway(`The Docker engine did not answer within ${Math.round(timeoutMs / 1000)} s`)
+    throw error
+  }
+}
+
+/** Not every call of the client takes a signal; the wait ends with it all the same. */
+function unlessAborted<T>(call: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted()
+  return new Promise<T>((resolve, reject) => {
+    const onAbort = () => reject(signal.reason)
+    signal.addEventListener('abort', onAbort, { once: true })
+    call(signal)
+      .then(resolve, reject)
+      .finally(() => signal.removeEventListener('abort', onAbort))
+  })
+}
+
+/** As `ask`, for a question about something that may not exist. */
+export async function askFor<T>(
+  call: (signal: AbortSignal) => Promise<T>,
+  options?: { abort?: AbortSignal; timeoutMs?: number },
+): Promise<T | undefined> {
+  try {
+    return await ask(call, options)
+  } catch (error) {
+    if (statusOf(error) === 404) return undefined
+    throw error
+  }
+}
+
+/** Events of the engine as they come, one a line. */
+export async function* eventsOf(
+  filters: Record<string, string[]>,
+  engine: Engine,
+  { abort, onOpen }: { abort: AbortSignal; onOpen?: () => void },
+): AsyncGenerator<{ id?: string; Actor?: { Attributes?: Record<string, string> } }> {
+  // The client's types know no signal here, the client does.
+  const options = { filters, abortSignal: abort } as { filters: Record<string, string[]> }
+  const stream = (await engine.getEvents(options)) as unknown as AsyncIterable<Uint8Array>
+  onOpen?.()
+  let rest = ''
+  const decoder = new TextDecoder()
+  for await (const chunk of stream) {
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n')
+    rest = lines.pop() ?? ''
+    for (const line of lines) if (line.trim()) yield JSON.parse(line)
+  }
+}
+
+export const statusOf = (error: unknown): number | undefined =>
+  typeof error === 'object' && error !== null && 'statusCode' in error ? Number(error.statusCode) : undefined
+
+/** The engine's own words, without the frame that the client puts around them. */
+export function wordsOfEngine(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error)
+  return message.replace(/^\(HTTP code \d+\) [^-]*- /, '').trim()
+}
+
+/** Why there is no talking to the engine, and what to do about it. */
+export function whyAway(error: unknown, socketPath: string): string {
+  const code = (error as NodeJS.ErrnoException | null)?.code
+  if (code === 'ENOENT') return `There is no Docker engine at ${socketPath}: start it, or set BERTH_DOCKER_SOCKET to its socket`
+  if (code === 'ECONNREFUSED') return `The Docker engine at ${socketPath} does not run: start it`
+  if (code === 'EACCES' || code === 'EPERM')
+    return `The Docker engine at ${socketPath} refuses this user: add it to the group that owns the socket (usually docker)`
+  return `The Docker engine at ${socketPath} does not answer: ${wordsOfEngine(error)}`
+}

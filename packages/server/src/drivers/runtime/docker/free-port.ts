@@ -1,0 +1,20 @@
+import { randomInt } from 'node:crypto'
+import { createServer } from 'node:net'
+
+/** Below where systems take ports for outgoing connections: a port stays ours while a container is started again. */
+const [lowest, highest] = [20_000, 32_000]
+
+export async function freeHostPort(): Promise<number> {
+  for (let tries = 0; tries < 200; tries++) {
+    const port = randomInt(lowest, highest)
+    if (await isFree(port)) return port
+  }
+  throw new Error(`no port from ${lowest} to ${highest} is free on 127.0.0.1`)
+}
+
+const isFree = (port: number) =>
+  new Promise<boolean>((resolve) => {
+    const server = createServer()
+    server.once('error', () => resolve(false))
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
+  })

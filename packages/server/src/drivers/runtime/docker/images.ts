@@ -1,0 +1,126 @@
+import { type Artifact, BuildFailed } from '../runtime.ts'
+import { ask, askFor, type Engine, statusOf, wordsOfEngine } from './engine.ts'
+import { type Labels, labelIn } from './labels.ts'
+
+export interface ImageParts {
+  engine: Engine
+  labels: Labels
+  imageMirror: string | null
+}
+
+const pullMs = 15 * 60_000
+
+/** An image that is neither here nor to be had. */
+export class ImageMissing extends Error {
+  override readonly name = 'ImageMissing'
+}
+
+/** The name under which the image is here, after a pull where it was not. */
+export async function ensureImage(
+  image: string,
+  { engine, imageMirror }: ImageParts,
+  say: (line: string) => void,
+  abort: AbortSignal,
+): Promise<string> {
+  const sources = imageMirror === null ? [image] : mirrored(image, imageMirror)
+  for (const name of [...sources, image]) if (await askFor(() => engine.getImage(name).inspect(), { abort })) return name
+  const reasons: string[] = []
+  for (const name of sources) {
+    say(`Fetching the image ${name}`)
+    const reason = await pull(name, engine, say, abort)
+    if (reason === null) return name
+    reasons.push(reason)
+  }
+  throw new ImageMissing(
+    `The image ${image} is not here and could not be fetched: ${reasons.join('; ')}. ` +
+      'Without a public registry, set BERTH_IMAGE_MIRROR, or load the image into the engine',
+  )
+}
+
+/** An official image lies below `library` in a mirror of the whole hub, and directly in one made by hand. */
+export function mirrored(image: string, mirror: string): string[] {
+  const [first = '', ...rest] = image.split('/')
+  const hasRegistry = rest.length > 0 && /[.:]|^localhost$/.test(first)
+  if (image.startsWith(`${mirror}/`)) return [image]
+  if (hasRegistry) return [`${mirror}/${rest.join('/')}`]
+  return rest.length > 0 ? [`${mirror}/${image}`] : [`${mirror}/${image}`, `${mirror}/library/${image}`]
+}
+
+async function pull(name: string, engine: Engine, say: (line: string) => void, abort: AbortSignal): Promise<string | null> {
+  try {
+    await ask(
+      async (signal) => {
+        // Without a tag the engine would fetch every one of them.
+        const whole = /[:@][^/]*$/.test(name) ? name : `${name}:latest`
+        const stream = await engine.pull(whole, { abortSignal: signal })
+        await new Promise<void>((resolve, reject) => {
+          engine.modem.followProgress(
+            stream,
+            (error) => (error ? reject(error) : resolve()),
+            ({ status, id }: { status?: string; id?: string }) => {
+              if (status && /^(Pull complete|Digest|Status)/.test(status)) say([id, status].filter(Boolean).join(': '))
+            },
+          )
+        })
+      },
+      { abort, timeoutMs: pullMs },
+    )
+    return null
+  } catch (error) {
+    abort.throwIfAborted()
+    return wordsOfEngine(error)
+  }
+}
+
+/** A build cannot begin without its base image. */
+export const asBuildFailure = (error: unknown): unknown =>
+  error instanceof ImageMissing ? new BuildFailed('missing_tool', error.message) : error
+
+export async function listImageArtifacts({ engine, labels }: ImageParts) {
+  const images = await ask((abortSignal) => engine.listImages({ filters: labels.filter('artifact'), abortSignal }))
+  return images.flatMap(({ RepoTags, Size, Labels: found }) =>
+    (RepoTags ?? []).map((reference) => ({
+      kind: 'image' as const,
+      reference,
+      sizeBytes: Size,
+      startCommand: null,
+      deploymentId: labelIn(found, 'deployment'),
+      projectId: labelIn(found, 'project'),
+    })),
+  )
+}
+
+/** Only one of ours, and only when no container uses it: the engine itself refuses that without force. */
+export async function removeImageArtifact({ reference }: Artifact, parts: ImageParts, abort: AbortSignal): Promise<void> {
+  const { engine, labels } = parts
+  const image = engine.getImage(reference)
+  const found = await askFor(() => image.inspect(), { abort })
+  const marks = found?.Config?.Labels
+  if (!found || !labels.isOurs(marks)) return
+  await removeQuietly(reference, engine, abort)
+  const project = labelIn(marks, 'project')
+  const others = await ask((abortSignal) => engine.listImages({ filters: labels.filter('artifact', { project }), abortSignal }))
+  if (others.length === 0) await removeDependencies(project, 0, parts, abort)
+}
+
+/** What installs of a project's dependencies left, but for the newest `keep`. */
+export async function removeDependencies(
+  project: string,
+  keep: number,
+  { engine, labels }: ImageParts,
+  abort: AbortSignal,
+): Promise<void> {
+  const filters = labels.filter('dependencies', { project })
+  const images = await ask((abortSignal) => engine.listImages({ filters, abortSignal }), { abort })
+  const old = images.sort((left, right) => right.Created - left.Created).slice(keep)
+  for (const tag of old.flatMap(({ RepoTags }) => RepoTags ?? [])) await removeQuietly(tag, engine, abort)
+}
+
+/** In use, or gone already: both leave things as they should be. */
+export async function removeQuietly(reference: string, engine: Engine, abort?: AbortSignal): Promise<void> {
+  try {
+    await ask((abortSignal) => engine.getImage(reference).remove({ abortSignal }), abort ? { abort } : {})
+  } catch (error) {
+    if (statusOf(error) !== 404 && statusOf(error) !== 409) throw error
+  }
+}

@@ -1,0 +1,56 @@
+import type { Owner } from '../runtime.ts'
+
+/** What we make in the engine. */
+export type Kind = 'instance' | 'artifact' | 'dependencies' | 'build' | 'network' | 'volume' | 'helper'
+
+const names = {
+  instance: 'berth.instance',
+  kind: 'berth.kind',
+  project: 'berth.project',
+  deployment: 'berth.deployment',
+  environment: 'berth.environment',
+  service: 'berth.service',
+  id: 'berth.id',
+  network: 'berth.network',
+  key: 'berth.key',
+} as const
+
+export type LabelName = keyof typeof names
+export type LabelMap = Record<string, string>
+
+/** Labels of one Berth: everything it makes carries its mark, and only what carries it is ever looked at or removed. */
+export class Labels {
+  /** Of this data folder, and of no other. */
+  readonly instance: string
+
+  constructor(instance: string) {
+    this.instance = instance
+  }
+
+  of(kind: Kind, more: Partial<Record<LabelName, string>> = {}): LabelMap {
+    const all: Partial<Record<LabelName, string>> = { ...more, instance: this.instance, kind }
+    return Object.fromEntries(Object.entries(all).map(([name, value]) => [names[name as LabelName], value]))
+  }
+
+  ofOwner(kind: Kind, owner: Owner, service: string, more: Partial<Record<LabelName, string>> = {}): LabelMap {
+    const { projectId, deploymentId, environment } = owner
+    return this.of(kind, { project: projectId, deployment: deploymentId, environment, service, ...more })
+  }
+
+  /** The filter of a list call. */
+  filter(kind: Kind, more: Partial<Record<LabelName, string>> = {}): { label: string[] } {
+    return { label: Object.entries(this.of(kind, more)).map(([name, value]) => `${name}=${value}`) }
+  }
+
+  isOurs(labels: LabelMap | null | undefined): labels is LabelMap {
+    return labels?.[names.instance] === this.instance
+  }
+}
+
+export const labelIn = (labels: LabelMap | null | undefined, name: LabelName): string => labels?.[names[name]] ?? ''
+
+export const ownerIn = (labels: LabelMap): Owner => ({
+  projectId: labelIn(labels, 'project'),
+  deploymentId: labelIn(labels, 'deployment'),
+  environment: labelIn(labels, 'environment'),
+})
