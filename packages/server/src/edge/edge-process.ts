@@ -11,7 +11,6 @@ import { TableFile } from './table-file.ts'
 import { type ApplyResult, EdgeWorker } from './worker.ts'
 
 const flushEveryMs = 100
-const recordsAtOnce = 2_000
 const graceOnSignalMs = 8_000
 const graceInSuccessionMs = 30_000
 const logBytesAtMost = 1_048_576
@@ -143,7 +142,7 @@ export class EdgeProcess {
   }
 
   #hear(event: WorkerEvent): void {
-    if (event.event === 'records') this.#outbox.add(event.batch)
+    if (event.event === 'records') this.#outbox.add({ ...event.batch, json: Buffer.from(event.batch.json) })
     else if (event.event === 'wake') this.#control.line?.send(event)
   }
 
@@ -155,7 +154,7 @@ export class EdgeProcess {
       return
     }
     while (this.#outbox.hasRoom) {
-      const batch = this.#worker.takeRecords(recordsAtOnce)
+      const batch = this.#worker.takeRecords()
       if (!batch) break
       this.#outbox.add(batch)
     }

@@ -175,11 +175,15 @@ export class Exchange implements Held {
   answer(status: number, headerLines: string, body: string | Buffer, failed = false): void {
     if (this.ended) return
     const bytes = typeof body === 'string' ? Buffer.from(body) : body
+    const { socket } = this.client
+    // Head and body leave together.
+    socket.cork()
     this.beginAnswer(status, headerLines, status === 304 ? 'declared' : bytes.length)
     if (this.head.method !== 'HEAD' && bytes.length > 0) {
       this.bytesOut += bytes.length
-      this.client.socket.write(bytes)
+      socket.write(bytes)
     }
+    socket.uncork()
     this.finish(failed)
   }
 

@@ -9,7 +9,7 @@ import type { ApplyResult, EdgeWorker, LimitNews } from './worker.ts'
 
 /** What a worker in another process says by itself. */
 export type WorkerEvent =
-  | { event: 'records'; batch: RecordBatch }
+  | { event: 'records'; batch: Omit<RecordBatch, 'json'> & { json: string } }
   | { event: 'wake'; projectId: string; hostname: string }
   | { event: 'news'; news: LimitNews }
 

@@ -20,11 +20,11 @@ export class Outbox {
   }
 
   /** Sends what the other side can take now. */
-  flush(line: { sendText(json: string): void; readonly waitingBytes: number }): void {
+  flush(line: { sendAround(before: string, json: Buffer, after: string): void; readonly waitingBytes: number }): void {
     while (this.#batches.length > 0 && line.waitingBytes < congestedBytes) {
       const batch = this.#batches.shift()!
       this.#bytes -= batch.json.length
-      line.sendText(`{"event":"requests","dropped":${batch.dropped + this.#dropped},"batch":${batch.json}}`)
+      line.sendAround(`{"event":"requests","dropped":${batch.dropped + this.#dropped},"batch":[`, batch.json, ']}')
       this.#dropped = 0
     }
   }

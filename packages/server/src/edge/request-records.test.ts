@@ -15,10 +15,11 @@ const fields = (path = '/', userAgent = 'curl'): RecordFields => ({
   userAgent,
   tail: recordTail('dep_1', null),
 })
-const taken = (records: RequestRecords, count = 1_000) => {
-  const batch = records.take(count)
-  return batch && { records: JSON.parse(batch.json), dropped: batch.dropped, count: batch.count }
+const taken = (records: RequestRecords) => {
+  const batch = records.take()
+  return batch && { records: JSON.parse(`[${batch.json}]`), dropped: batch.dropped, count: batch.count }
 }
+const pathsOf = (batch: ReturnType<typeof taken>) => batch?.records.map((record: { path: string }) => record.path)
 
 describe('request records', () => {
   test('have the fields of the contract', () => {
@@ -51,22 +52,39 @@ describe('request records', () => {
     expect(record.userAgent).toHaveLength(512)
   })
 
-  test('come out oldest first, in batches, once', () => {
+  test('come out oldest first, once', () => {
     const records = new RequestRecords()
-    for (let at = 0; at < 5; at += 1) records.add(fields(`/${at}`))
-    expect(taken(records, 2)?.records.map((record: { path: string }) => record.path)).toEqual(['/0', '/1'])
-    records.add(fields('/5'))
-    expect(taken(records)?.records.map((record: { path: string }) => record.path)).toEqual(['/2', '/3', '/4', '/5'])
+    for (let at = 0; at < 3; at += 1) records.add(fields(`/${at}`))
+    expect(pathsOf(taken(records))).toEqual(['/0', '/1', '/2'])
+    expect(taken(records)).toBeUndefined()
+    records.add(fields('/3'))
+    expect(pathsOf(taken(records))).toEqual(['/3'])
     expect(taken(records)).toBeUndefined()
   })
 
+  test('all come out, in as many batches as it takes', () => {
+    const records = new RequestRecords()
+    const paths = Array.from({ length: 2_000 }, (_, at) => `/${at}/\u00e9${'x'.repeat(at % 300)}`)
+    for (const path of paths) records.add(fields(path))
+    const seen: string[] = []
+    for (let batch = taken(records); batch; batch = taken(records)) {
+      seen.push(...pathsOf(batch))
+      expect(batch.count).toBe(batch.records.length)
+    }
+    expect(seen).toEqual(paths)
+  })
+
   test('past the bound drop the oldest and say how many', () => {
-    const records = new RequestRecords(10_000)
+    const records = new RequestRecords(200_000)
     for (let at = 0; at < 5_000; at += 1) records.add(fields(`/${at}`))
-    const batch = taken(records)!
-    expect(batch.records.at(-1).path).toBe('/4999')
-    expect(batch.dropped + batch.count).toBe(5_000)
-    expect(batch.count).toBeLessThan(60)
-    expect(taken(records)).toBeUndefined()
+    let [count, dropped, last] = [0, 0, '']
+    for (let batch = taken(records); batch; batch = taken(records)) {
+      count += batch.count
+      dropped += batch.dropped
+      last = pathsOf(batch).at(-1)
+    }
+    expect(last).toBe('/4999')
+    expect(count + dropped).toBe(5_000)
+    expect(count).toBeLessThan(1_000)
   })
 })

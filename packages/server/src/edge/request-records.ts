@@ -19,65 +19,73 @@ export interface RecordFields {
 export const recordTail = (deploymentId: string | null, projectId: string | null) =>
   `,"deploymentId":${JSON.stringify(deploymentId)},"projectId":${JSON.stringify(projectId)}}`
 
-/** Records of ended requests as a JSON array in text, and how many were dropped before the first of them. */
+/** Records of ended requests, as JSON objects with commas between them, and how many were dropped before the first. */
 export interface RecordBatch {
-  json: string
+  json: Buffer
   count: number
   dropped: number
 }
 
+interface Block {
+  buffer: Buffer
+  /** What lies before it was taken already. */
+  from: number
+  to: number
+  count: number
+}
+
 const pathAtMost = 2_048
 const userAgentAtMost = 512
+const blockBytes = 65_536
+const comma = 44
 
 /**
- * Records that wait to be sent. Each is made into text at once: what waits then holds no request's memory, and the bound is
- * in bytes. Past it the oldest go, and are counted.
+ * Records that wait to be sent. They are written as text into memory outside the heap at once: what waits then holds no
+ * request's memory and costs the collector nothing. Past the bound the oldest block goes, and its records are counted.
  */
 export class RequestRecords {
-  readonly #bytesAtMost: number
-  #waiting: string[] = []
-  #first = 0
-  #bytes = 0
+  readonly #blocksAtMost: number
+  readonly #blocks: Block[] = []
   #dropped = 0
 
   constructor(bytesAtMost = 4_194_304) {
-    this.#bytesAtMost = bytesAtMost
-  }
-
-  get count(): number {
-    return this.#waiting.length - this.#first
+    this.#blocksAtMost = Math.max(1, Math.floor(bytesAtMost / blockBytes))
   }
 
   add(fields: RecordFields): void {
     const text = recordText(fields)
-    this.#waiting.push(text)
-    this.#bytes += text.length
-    while (this.#bytes > this.#bytesAtMost) this.#dropOldest()
+    // A character outside ASCII takes two bytes.
+    const block = this.#blockFor(2 * text.length + 1)
+    block.to += block.buffer.write(text, block.to, 'utf8')
+    block.buffer[block.to] = comma
+    block.to += 1
+    block.count += 1
   }
 
-  /** The oldest `countAtMost` records, which are no longer held afterwards. */
-  take(countAtMost: number): RecordBatch | undefined {
-    if (this.count === 0 && this.#dropped === 0) return undefined
-    const texts = this.#waiting.slice(this.#first, this.#first + countAtMost)
-    this.#first += texts.length
-    for (const text of texts) this.#bytes -= text.length
-    this.#compact()
-    const dropped = this.#dropped
+  /** The oldest records, which are no longer held afterwards; undefined when there are none. */
+  take(): RecordBatch | undefined {
+    const block = this.#blocks[0]
+    if (!block || (block.count === 0 && this.#dropped === 0)) return undefined
+    const { from, to, count } = block
+    const batch = { json: block.buffer.subarray(from, Math.max(from, to - 1)), count, dropped: this.#dropped }
     this.#dropped = 0
-    return { json: `[${texts.join(',')}]`, count: texts.length, dropped }
+    // The block that is being filled stays: the next records go behind the ones that were taken.
+    if (this.#blocks.length > 1) this.#blocks.shift()
+    else {
+      block.from = to
+      block.count = 0
+    }
+    return batch
   }
 
-  #dropOldest(): void {
-    this.#bytes -= this.#waiting[this.#first]!.length
-    this.#first += 1
-    this.#dropped += 1
-    if (this.#first > 1_000) this.#compact()
-  }
-
-  #compact(): void {
-    if (this.#first === 0) return
-    this.#waiting = this.#first === this.#waiting.length ? [] : this.#waiting.slice(this.#first)
-    this.#first = 0
+  #blockFor(bytes: number): Block {
+    const current = this.#blocks.at(-1)
+    if (current && current.buffer.length - current.to >= bytes) return current
+    const block = { buffer: Buffer.allocUnsafeSlow(blockBytes), from: 0, to: 0, count: 0 }
+    if (current && current.count === 0) this.#blocks.pop()
+    this.#blocks.push(block)
+    if (this.#blocks.length > this.#blocksAtMost) this.#dropped += this.#blocks.shift()!.count
+    return block
   }
 }
 

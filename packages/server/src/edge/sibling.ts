@@ -6,7 +6,6 @@ import { isListen } from './succession.ts'
 import { EdgeWorker, type LimitNews } from './worker.ts'
 
 const tellEveryMs = 100
-const recordsAtOnce = 2_000
 
 /** A further worker: gets its table, its listening sockets and its orders from the edge process that started it. */
 export function runSibling(): void {
@@ -15,8 +14,8 @@ export function runSibling(): void {
     if (process.connected) process.send!(event)
   }
   const tellRecords = () => {
-    const batch = worker?.takeRecords(recordsAtOnce)
-    if (batch) tell({ event: 'records', batch })
+    for (let batch = worker?.takeRecords(); batch; batch = worker?.takeRecords())
+      tell({ event: 'records', batch: { ...batch, json: batch.json.toString() } })
   }
   const prepare = async (httpsPort: number) => {
     worker = new EdgeWorker((projectId, hostname) => tell({ event: 'wake', projectId, hostname }))

@@ -107,8 +107,8 @@ export class EdgeWorker {
     return this.#serving.tallies.switchCounters(id)
   }
 
-  takeRecords(countAtMost: number): RecordBatch | undefined {
-    return this.#serving.records.take(countAtMost)
+  takeRecords(): RecordBatch | undefined {
+    return this.#serving.records.take()
   }
 
   /** A control plane has come: who waits says so again. */

@@ -27,7 +27,8 @@ export interface EmbeddedEdgeOptions {
   onTrouble?: (words: string) => void
 }
 
-const defaultFlags: string[] = []
+/** Bounds the space for short-lived objects: a larger one only makes the process larger. */
+const defaultFlags = ['--max-semi-space-size=8']
 const startMs = 15_000
 const lookAgainMs = 20
 const recoverAfterMs = 50

@@ -11,12 +11,17 @@ export class JsonLines {
   }
 
   send(message: unknown): void {
-    this.sendText(JSON.stringify(message))
+    if (this.#socket.writable) this.#socket.write(`${JSON.stringify(message)}\n`)
   }
 
-  /** For what is JSON already. */
-  sendText(json: string): void {
-    if (this.#socket.writable) this.#socket.write(`${json}\n`)
+  /** For what is JSON already, in bytes that are not changed any more. */
+  sendAround(before: string, json: Buffer, after: string): void {
+    if (!this.#socket.writable) return
+    this.#socket.cork()
+    this.#socket.write(before)
+    this.#socket.write(json)
+    this.#socket.write(`${after}\n`)
+    this.#socket.uncork()
   }
 
   /** Bytes the other side has not taken yet. */
