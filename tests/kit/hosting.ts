@@ -113,9 +113,10 @@ function hostingOn(berth: Berth, folder: string, home: string, token: string): O
     },
     deployment,
     async settled(id, until = isOver) {
-      for (;;) {
+      for (const end = performance.now() + 120_000; ; ) {
         const current = await deployment(id)
         if (current && until(current)) return current
+        if (performance.now() > end) throw new Error(`the deployment is still ${JSON.stringify(current)}`)
         await pause(50)
       }
     },

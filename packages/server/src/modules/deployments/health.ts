@@ -37,7 +37,7 @@ export async function waitUntilHealthy(
       if (unit.port === null && performance.now() - began >= workerSettlesMs) return
     } else {
       const target = { ...instance.address, ...(check?.path ? { path: check.path } : {}) }
-      const answer = await deps.probe(target, Math.min(probeMs, Math.max(250, deadline - performance.now())), abort)
+      const answer = await deps.probe(target, Math.min(probeMs, Math.max(250, Math.round(deadline - performance.now()))), abort)
       if (answer.healthy) return
       lastReason = answer.reason
     }

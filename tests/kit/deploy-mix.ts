@@ -1,0 +1,56 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Deployment } from '@berth/contract'
+import { type Hosting, isOver, keepAsking, type Load, serving, writeApp } from './hosting.ts'
+
+/** Deployments that work, and the ways in which one does not. */
+export const mix = ['good', 'crashing', 'slow', 'unhealthy', 'cancelled', 'good'] as const
+export type Manner = (typeof mix)[number]
+
+const sources: Record<Manner, (text: string) => string> = {
+  good: (text) => serving(text),
+  slow: (text) => serving(text, { afterMs: 1500 }),
+  crashing: () => `console.error('no database'); process.exit(3)`,
+  unhealthy: () => serving('broken', { status: 500 }),
+  cancelled: (text) => serving(text, { afterMs: 60_000 }),
+}
+
+export interface MixResult {
+  outcomes: { manner: Manner; deployment: Deployment; servedAfter: string }[]
+  load: Load
+}
+
+/** Deploys one project again and again under constant load, in every manner in turn. */
+export async function deployUnderLoad(hosting: Hosting, count: number, name = 'mix'): Promise<MixResult> {
+  const folder = `${hosting.folder}/${name}`
+  await writeApp(folder, serving('version 0'))
+  const project = await hosting.makeProject({ name, localPath: folder, healthCheck: { path: '/', timeoutSeconds: 5 } })
+  const first = await hosting.settled(await hosting.deploy(project.id))
+  if (first.status !== 'live') throw new Error(`the first one is not live: ${JSON.stringify(first.error)}`)
+  const host = `${project.slug}.localhost`
+  const asking = keepAsking(hosting.berth.edgeUrl, host)
+  const outcomes: MixResult['outcomes'] = []
+  try {
+    for (let at = 1; at <= count; at++) {
+      const manner = mix[(at - 1) % mix.length] as Manner
+      await writeApp(folder, sources[manner](`version ${at}`))
+      const id = await hosting.deploy(project.id)
+      if (manner === 'cancelled') {
+        await hosting.settled(id, (found) => found.status === 'deploying' || isOver(found))
+        await pause(200)
+        await hosting.api('POST', `/deployments/${id}/cancel`)
+      }
+      const deployment = await untilWhole(hosting, id)
+      outcomes.push({ manner, deployment, servedAfter: (await hosting.get(host)).text })
+    }
+  } finally {
+    await asking.stop()
+  }
+  return { outcomes, load: asking.load }
+}
+
+/** A live one is drained and its old one retired before the next begins, so that its figures are there. */
+async function untilWhole(hosting: Hosting, id: string): Promise<Deployment> {
+  const deployment = await hosting.settled(id)
+  if (deployment.status !== 'live') return deployment
+  return hosting.settled(id, ({ steps }) => steps.find(({ name }) => name === 'retire')?.status === 'succeeded')
+}
