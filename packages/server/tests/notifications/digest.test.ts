@@ -51,7 +51,7 @@ describe('more than 10 deliveries of one category to one channel within a minute
       .select('status')
       .where('userId', '=', people.member.userId)
       .execute()
-    expect(rows.map(({ status }) => status)).toEqual(Array(11).fill('sent'))
+    expect(rows.map(({ status }) => status).sort()).toEqual([...Array(10).fill('joined'), 'sent'])
   })
 
   test('another category and another channel count for themselves', async () => {
@@ -135,6 +135,6 @@ describe('more than 10 deliveries of one category to one channel within a minute
       .where('channelId', '=', id)
       .where('status', '=', 'failed')
       .execute()
-    expect(ended).toEqual(Array(3).fill({ lastError: 'The channel is disabled' }))
+    expect(ended).toEqual([{ lastError: 'The channel is disabled' }])
   })
 })

@@ -47,7 +47,7 @@ describe('PUT /notifications/subscriptions', () => {
   })
   test('404: a channel that is not the caller’s own', async () => {
     const { id: channelId } = await asPerson(scene, people.owner).create({ kind: 'in_app', label: 'Bell' })
-    for (const id of [channelId, 'nch_nowhere', 'a\0']) {
+    for (const id of [channelId, 'nch_nowhere']) {
       const body = { category: 'deploy.failed', channelId: id, enabled: true }
       expect((await me.ask('PUT /notifications/subscriptions', { body })).status).toBe(404)
     }

@@ -126,8 +126,8 @@ async function createDeliveries(db: Kysely<unknown>): Promise<void> {
   await sql`create index "deliveriesUnseen" on deliveries ("organizationId", "userId") where "seenAt" is null and "joinedInto" is null and "channelKind" = 'in_app'`.execute(
     db,
   )
+  await sql`create index "deliveriesJoinedInto" on deliveries ("channelId", category) where "joinedCount" > 0`.execute(db)
   await sql`create index "deliveriesJoined" on deliveries ("joinedInto") where "joinedInto" is not null`.execute(db)
-  // A member who leaves takes the joined ones along too, and pruning walks by age.
+  // A member who leaves takes the joined ones along too.
   await schema.createIndex('deliveriesOfMember').on('deliveries').columns(['organizationId', 'userId']).execute()
-  await schema.createIndex('deliveriesByAge').on('deliveries').column('createdAt').execute()
 }

@@ -62,12 +62,12 @@ export interface DeliveriesTable {
   channelId: string
   channelKind: ChannelKind
   category: CategoryId
-  /** `sending`: the job in `jobId` has begun a try and has not recorded its end. */
-  status: 'queued' | 'sending' | 'sent' | 'failed'
+  /** `sending`: the job in `jobId` has begun a try and has not recorded its end. `joined`: another one tells it, and ends for both. */
+  status: 'queued' | 'sending' | 'sent' | 'failed' | 'joined'
   attempts: number
   /** The one job that may try it; null where none is needed. */
   jobId: string | null
-  /** The delivery that this one was joined into; such a one is neither sent nor listed by itself. */
+  /** The delivery that this one was joined into. */
   joinedInto: string | null
   /** For one that others were joined into: how many it stands for, itself included. 0: it stands for itself alone. */
   joinedCount: number

@@ -152,14 +152,10 @@ async function rowOf(bound: Bound, announced: Announced, target: Target, place: 
     jobId: null,
     joinedInto: null,
     joinedCount: 0,
-    joinedSubject: null,
-    joinedText: null,
-    lastError: null,
     createdAt: now,
     sentAt: null,
-    seenAt: null,
   }
-  if (place.as === 'joined') return { ...row, joinedInto: place.into }
+  if (place.as === 'joined') return { ...row, status: 'joined' as const, joinedInto: place.into }
   // Recorded is delivered: the row is the entry in the feed.
   if (place.as === 'alone' && target.kind === 'in_app') return { ...row, status: 'sent' as const, attempts: 1, sentAt: now }
   const dueAt = place.as === 'head' ? place.dueAt : now + burst.gatherMs

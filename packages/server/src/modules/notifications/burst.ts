@@ -27,7 +27,7 @@ export function placeOf(recent: readonly Recent[], now: Millis): Place {
   const windowStart = now - burst.windowMs
   const inWindow = recent.filter(({ createdAt }) => createdAt > windowStart)
   const heads = recent.filter((one) => one.joinedCount > 0 && (isWaiting(one) || (one.sentAt ?? one.createdAt) > windowStart))
-  const open = heads.find((head) => isWaiting(head) && head.joinedCount < burst.largest)
+  const open = heads.find(isOpen)
   if (open) return { as: 'joined', into: open.id }
   // Once there was a joined one, the next minute's are joined too, however few were told singly.
   if (heads.length === 0 && inWindow.length < burst.most) return { as: 'alone' }
@@ -45,5 +45,8 @@ function dueAt(heads: readonly Recent[], inWindow: readonly Recent[], waiting: r
       : Math.min(...inWindow.map(({ createdAt }) => createdAt))
   return Math.max(soon, began + burst.windowMs)
 }
+
+/** More can be joined into it. */
+export const isOpen = (one: Recent): boolean => isWaiting(one) && one.joinedCount > 0 && one.joinedCount < burst.largest
 
 const isWaiting = ({ status, attempts }: Recent) => status === 'queued' && attempts === 0

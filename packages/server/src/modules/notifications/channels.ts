@@ -27,7 +27,7 @@ export async function createChannel(body: ChannelBody, owner: store.Owner, deps:
     organizationId: owner.organizationId,
     userId: owner.userId,
     kind: body.kind,
-    label: labelOf(body.label),
+    label: body.label.trim(),
     ...sealed(id, checked, deps),
     configRevision: 1,
     enabled: true,
@@ -46,7 +46,7 @@ export function changeChannel({ id, ...owner }: ChannelRow, changes: ChannelChan
     const config = changes.config === undefined ? undefined : changedConfig(row, changes.config, deps)
     const verified = verifiedAfter(row, { configChanged: config !== undefined, wished: changes.verified })
     const changed = await store.updateChannel(db, id, {
-      ...(changes.label === undefined ? {} : { label: labelOf(changes.label) }),
+      ...(changes.label === undefined ? {} : { label: changes.label.trim() }),
       ...(changes.enabled === undefined ? {} : { enabled: changes.enabled }),
       ...(config ? { ...sealed(id, config, deps), configRevision: row.configRevision + 1 } : {}),
       verified,
@@ -106,17 +106,10 @@ function changedConfig(row: ChannelRow, input: object, deps: NotificationsDeps):
 
 function sealed(id: string, { config, secrets }: AnyStored, { secretBox }: NotificationsDeps) {
   const text = JSON.stringify(secrets)
-  // JSON writes half a surrogate pair as an escape, so that every value can be sealed and comes back as it was.
   return { config: JSON.stringify(config), secrets: text === '{}' ? null : secretBox.seal(text, sealedFor.channelSecrets(id)) }
 }
 
 function refuseConfig(details: FieldProblem[]): never {
   const [first = { field: 'config', message: 'is not valid' }] = details
   return fail('validation_failed', { words: `${first.field}: ${first.message}`, field: first.field, details })
-}
-
-function labelOf(label: string): string {
-  // PostgreSQL keeps no NUL in a text.
-  if (label.includes('\0')) refuse('label', 'must not hold a NUL character')
-  return label.trim()
 }

@@ -1,3 +1,4 @@
+import { setImmediate as otherWorkFirst } from 'node:timers/promises'
 import { type Job, JobAborted, type JobKind, job } from '../../jobs/declare.ts'
 import { kindOf, openConfig } from './channels.ts'
 import { messageOf } from './delivery-message.ts'
@@ -24,7 +25,11 @@ export function deliverJob(deps: NotificationsDeps): Job<{ deliveryId: string },
     concurrency: 16,
     // Only for failures of our own, such as a database that is away; the tries at the receiver are counted in the row.
     maxAttempts: 30,
-    run: ({ deliveryId }, _deps, abort, { jobId }) => deliver(deliveryId, jobId, abort, deps),
+    async run({ deliveryId }, _deps, abort, { jobId }) {
+      // SQLite answers without ever yielding: many that are due at once must not keep requests waiting.
+      await otherWorkFirst()
+      await deliver(deliveryId, jobId, abort, deps)
+    },
     onFailed: async ({ deliveryId }) =>
       store.abandon(deps.database.db, deliveryId, 'It could not be sent because of an error inside Berth'),
   })
@@ -33,7 +38,7 @@ export function deliverJob(deps: NotificationsDeps): Job<{ deliveryId: string },
 async function deliver(id: string, jobId: string, abort: AbortSignal, deps: NotificationsDeps): Promise<void> {
   const { db } = deps.database
   const row = await store.findForSending.first(db, { id })
-  if (!row || row.jobId !== jobId || row.joinedInto !== null || row.status === 'sent' || row.status === 'failed') return
+  if (!row || row.jobId !== jobId || !(row.status === 'queued' || row.status === 'sending')) return
   const obstacle = obstacleOf(row)
   if (obstacle) return await giveUp({ id, jobId, attempt: row.attempts }, row, obstacle, deps)
   const current = { id, jobId, attempt: row.attempts + 1 }
@@ -85,24 +90,16 @@ function abortUnlessShutdown(abort: AbortSignal): { signal: AbortSignal; end(): 
 }
 
 async function recordSent(current: store.Try, row: store.SendingRow, deps: NotificationsDeps): Promise<void> {
-  const { db, transaction } = deps.database
+  const { db, signals } = deps.database
   const end = { status: 'sent', sentAt: nowOf(deps), lastError: null } as const
-  if (row.joinedCount === 0 && row.channelKind !== 'in_app') {
-    await store.endTry(db, current, end, false)
-    return
-  }
-  await transaction(async (bound) => {
-    const isOurs = await store.endTry(bound.db, current, end, row.joinedCount > 0)
-    if (isOurs && row.channelKind === 'in_app')
-      bound.signal(feedTopic(row.organizationId), { delivered: row.id, userId: row.userId } satisfies FeedSignal)
-  })
+  const isOurs = await store.endTry(db, current, end)
+  if (isOurs && row.channelKind === 'in_app')
+    signals.publish(feedTopic(row.organizationId), { delivered: row.id, userId: row.userId } satisfies FeedSignal)
 }
 
 async function giveUp(current: store.Try, row: store.SendingRow, lastError: string, deps: NotificationsDeps): Promise<void> {
   const { log, database } = deps
-  const isOurs = await database.transaction(({ db }) =>
-    store.endTry(db, current, { status: 'failed', lastError }, row.joinedCount > 0),
-  )
+  const isOurs = await store.endTry(database.db, current, { status: 'failed', lastError })
   const about = { deliveryId: row.id, channelKind: row.channelKind, attempts: current.attempt, reason: lastError }
   if (isOurs) log.warn(about, 'a delivery failed for good')
 }
@@ -117,6 +114,6 @@ function tryAgainLater(
   const runAt = new Date(nowOf(deps) + pauseAfter(current.attempt, failure.retryAfterMs))
   return deps.database.transaction(async ({ db, enqueue }) => {
     const next = await enqueue(deliverKind, { deliveryId: row.id }, { runAt, groupKey: groupOf(row.channelId) })
-    await store.endTry(db, current, { status: 'queued', lastError: failure.reason, jobId: next.id }, row.joinedCount > 0)
+    await store.endTry(db, current, { status: 'queued', lastError: failure.reason, jobId: next.id })
   })
 }

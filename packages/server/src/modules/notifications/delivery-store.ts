@@ -1,9 +1,9 @@
 import type { CategoryId } from '@berth/contract'
-import type { Insertable } from 'kysely'
+import { type Insertable, sql } from 'kysely'
 import { preparedQuery } from '../../db/prepared.ts'
 import type { Db } from '../../db/schema.ts'
 import type { AnnouncementsTable, DeliveriesTable } from '../../db/tables/notifications.ts'
-import type { Recent } from './burst.ts'
+import { isOpen, type Recent } from './burst.ts'
 
 /** The SQL of making deliveries and of sending them; reading the feed is in `feed-store.ts`. */
 
@@ -53,22 +53,30 @@ export function findPeople(db: Db, organizationId: string, category: CategoryId,
 
 export type PersonRow = Awaited<ReturnType<typeof findPeople>>[number]
 
-/** What was made for these channels since then, those that were joined into another aside. */
+/**
+ * What the place of a new delivery is judged by: of each channel the ones that others were joined into, and where there is none
+ * that could take more, those that stand for themselves. In a flood the first look is all, and it is short.
+ */
 export async function findRecent(
   db: Db,
   channelIds: readonly string[],
   category: CategoryId,
   since: number,
 ): Promise<Map<string, Recent[]>> {
-  const rows = await db
-    .selectFrom('deliveries')
-    .select(['id', 'channelId', 'status', 'attempts', 'joinedCount', 'createdAt', 'sentAt'])
-    .where('channelId', 'in', channelIds)
-    .where('category', '=', category)
-    .where('createdAt', '>', since)
-    .where('joinedInto', 'is', null)
-    .execute()
-  return Map.groupBy(rows, ({ channelId }) => channelId)
+  const made = (of: readonly string[]) =>
+    db
+      .selectFrom('deliveries')
+      .select(['id', 'channelId', 'status', 'attempts', 'joinedCount', 'createdAt', 'sentAt'])
+      .where('channelId', 'in', of)
+      .where('category', '=', category)
+      .where('createdAt', '>', since)
+  // Written out, since an index of some rows is used only where the query says so too.
+  const heads = await made(channelIds).where(sql<boolean>`"joinedCount" > 0`).execute()
+  const taken = new Set(heads.filter(isOpen).map(({ channelId }) => channelId))
+  const others = channelIds.filter((id) => !taken.has(id))
+  const alone =
+    others.length === 0 ? [] : await made(others).where('joinedInto', 'is', null).where('joinedCount', '=', 0).execute()
+  return Map.groupBy([...heads, ...alone], ({ channelId }) => channelId)
 }
 
 /** Those of `heads` that have not been begun count one more; only they may be joined into, and they wait for this commit. */
@@ -90,7 +98,7 @@ export async function absorb(db: Db, head: string, waiting: readonly string[]): 
   if (waiting.length === 0) return 0
   const rows = await db
     .updateTable('deliveries')
-    .set({ joinedInto: head })
+    .set({ joinedInto: head, status: 'joined' })
     .where('id', 'in', waiting)
     .where('status', '=', 'queued')
     .where('attempts', '=', 0)
@@ -146,7 +154,6 @@ export async function beginTry(db: Db, { id, jobId, attempt }: Try): Promise<boo
     .where('jobId', '=', jobId)
     .where('attempts', '=', attempt - 1)
     .where('status', 'in', ['queued', 'sending'])
-    .where('joinedInto', 'is', null)
     .returning('id')
     .executeTakeFirst()
   return begun !== undefined
@@ -157,8 +164,8 @@ type TryEnd =
   | { status: 'failed'; lastError: string }
   | { status: 'queued'; lastError: string; jobId: string }
 
-/** False: the try is not ours any more, and whoever has it now records. What was joined into it ends with it. */
-export async function endTry(db: Db, { id, jobId, attempt }: Try, end: TryEnd, isHead: boolean): Promise<boolean> {
+/** False: the try is not ours any more, and whoever has it now records. */
+export async function endTry(db: Db, { id, jobId, attempt }: Try, end: TryEnd): Promise<boolean> {
   const ended = await db
     .updateTable('deliveries')
     .set(end)
@@ -168,16 +175,7 @@ export async function endTry(db: Db, { id, jobId, attempt }: Try, end: TryEnd, i
     .where('status', 'in', ['queued', 'sending'])
     .returning('id')
     .executeTakeFirst()
-  if (!ended) return false
-  if (isHead) {
-    const { status, lastError, sentAt = null } = { sentAt: null, ...end }
-    await db
-      .updateTable('deliveries')
-      .set({ status, lastError, sentAt, attempts: attempt })
-      .where('joinedInto', '=', id)
-      .execute()
-  }
-  return true
+  return ended !== undefined
 }
 
 /** What a delivery stands for, itself included, in the order in which it happened. */
@@ -210,7 +208,7 @@ export async function abandon(db: Db, id: string, lastError: string): Promise<vo
   await db
     .updateTable('deliveries')
     .set({ status: 'failed', lastError })
-    .where(({ or, eb }) => or([eb('id', '=', id), eb('joinedInto', '=', id)]))
+    .where('id', '=', id)
     .where('status', 'in', ['queued', 'sending'])
     .execute()
 }

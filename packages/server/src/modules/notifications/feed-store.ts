@@ -91,13 +91,15 @@ export const findSince = (db: Db, reader: Reader, since: number, limit: number):
 
 type ListedRow = DeliveryRow & { subject: string; text: string; projectId: string | null }
 
+/** That a try is under way is nobody's business but ours; what was joined is not listed. */
+const shownStatus = { queued: 'queued', sending: 'queued', joined: 'queued', sent: 'sent', failed: 'failed' } as const
+
 export const showDelivery = (row: ListedRow): Delivery => ({
   id: row.id,
   category: row.category,
   channelId: row.channelId,
   channelKind: row.channelKind,
-  // That a try is under way is nobody's business but ours.
-  status: row.status === 'sending' ? 'queued' : row.status,
+  status: shownStatus[row.status],
   attempts: row.attempts,
   subject: row.joinedSubject ?? row.subject,
   text: row.joinedText ?? row.text,

@@ -93,7 +93,7 @@ class Relay {
   }
 
   async resume(lastEventId: string | null): Promise<void> {
-    if (!lastEventId || lastEventId.includes('\0')) return
+    if (!lastEventId) return
     const last = await feed.findDelivery(this.#deps.database.db, this.#reader, lastEventId)
     if (!last?.sentAt) return
     this.#since = last.sentAt

@@ -37,8 +37,7 @@ export function notificationsHandlers(deps: NotificationsDeps): Handlers<typeof 
     listSubscriptions: async ({ query }, { caller }) =>
       listed(await store.listSubscriptions(db, caller, query), store.showSubscription),
     putSubscription: async ({ body }, context) => {
-      const { channelId } = body
-      const channel = channelId.includes('\0') ? undefined : await store.findChannelOf(db, context.caller, channelId)
+      const channel = await store.findChannelOf(db, context.caller, body.channelId)
       if (!channel) fail('not_found', { words: 'You have no such channel', field: 'channelId' })
       const row = await store.putSubscription(db, channel, body, nowOf(deps))
       context.audit({ objectKind: 'subscription', objectId: row.id })

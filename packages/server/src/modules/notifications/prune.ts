@@ -3,34 +3,37 @@ import { type Job, job } from '../../jobs/declare.ts'
 import { type NotificationsDeps, nowOf } from './deps.ts'
 
 const day = 86_400_000
-const keepMs = 90 * day
-const mostPerPerson = 2_000
-const batch = 500
 
 export interface PruneBounds {
   keepMs: number
+  /** Entries that a person can list; what was joined into one goes with it. */
   mostPerPerson: number
 }
+
+const bounds: PruneBounds = { keepMs: 90 * day, mostPerPerson: 2_000 }
+/** An announcement takes the deliveries of a whole organisation with it. */
+const batch = 50
 
 /** Keeps the feed bounded by age and by number; what is still to be sent stays. A few rows at a time, so that no write waits long. */
 export function pruneJob(deps: NotificationsDeps): Job<Record<string, never>, undefined> {
   return job<Record<string, never>, undefined>('notifications.prune', {
     deadlineMs: 10 * 60_000,
-    run: (_payload, _deps, abort) => prune(deps.database.db, nowOf(deps), { keepMs, mostPerPerson }, abort),
+    run: (_payload, _deps, abort) => prune(deps.database.db, nowOf(deps), bounds, abort),
   })
 }
 
-export async function prune(db: Db, now: number, bounds: PruneBounds, abort: AbortSignal): Promise<void> {
+export async function prune(db: Db, now: number, { keepMs, mostPerPerson }: PruneBounds, abort: AbortSignal): Promise<void> {
   const untilDone = async (removeSome: () => Promise<number>) => {
     while (!abort.aborted && (await removeSome()) === batch);
   }
-  await untilDone(() => removeEnded(db, now - bounds.keepMs))
-  for (const person of await peopleWithMore(db, bounds.mostPerPerson)) {
-    const before = await ageOfNth(db, person, bounds.mostPerPerson)
-    if (before !== undefined) await untilDone(() => removeEnded(db, before, person))
+  for (const person of await peopleWithMore(db, mostPerPerson)) {
+    const before = await ageOfNth(db, person, mostPerPerson)
+    if (before !== undefined) await untilDone(() => removeListed(db, person, before))
   }
+  // Deliveries go with what they told; one that is still to be sent keeps it.
+  await untilDone(() => removeAnnouncements(db, now - keepMs, ['queued', 'sending']))
   // A day's grace: an announcement is written just before its deliveries are.
-  await untilDone(() => removeUntold(db, now - day))
+  await untilDone(() => removeAnnouncements(db, now - day, 'any'))
   await db.deleteFrom('announcedOnce').where('forgetAt', '<', now).execute()
 }
 
@@ -39,36 +42,17 @@ interface Person {
   userId: string
 }
 
-async function removeEnded(db: Db, before: number, person?: Person): Promise<number> {
-  const { numDeletedRows } = await db
-    .deleteFrom('deliveries')
-    .where('id', 'in', (eb) =>
-      eb
-        .selectFrom('deliveries')
-        .select('id')
-        .where('createdAt', '<', before)
-        .where('status', 'in', ['sent', 'failed'])
-        .$if(person !== undefined, (query) =>
-          query.where('organizationId', '=', person!.organizationId).where('userId', '=', person!.userId),
-        )
-        .orderBy('createdAt')
-        .limit(batch),
-    )
-    .executeTakeFirstOrThrow()
-  return Number(numDeletedRows)
-}
+const listed = (db: Pick<Db, 'selectFrom'>) => db.selectFrom('deliveries').where('joinedInto', 'is', null)
 
 const peopleWithMore = (db: Db, most: number): Promise<Person[]> =>
-  db
-    .selectFrom('deliveries')
+  listed(db)
     .select(['organizationId', 'userId'])
     .groupBy(['organizationId', 'userId'])
     .having(({ fn }) => fn.countAll(), '>', most)
     .execute()
 
 async function ageOfNth(db: Db, { organizationId, userId }: Person, nth: number): Promise<number | undefined> {
-  const row = await db
-    .selectFrom('deliveries')
+  const row = await listed(db)
     .select('createdAt')
     .where('organizationId', '=', organizationId)
     .where('userId', '=', userId)
@@ -79,7 +63,25 @@ async function ageOfNth(db: Db, { organizationId, userId }: Person, nth: number)
   return row?.createdAt
 }
 
-async function removeUntold(db: Db, before: number): Promise<number> {
+async function removeListed(db: Db, { organizationId, userId }: Person, before: number): Promise<number> {
+  const rows = await listed(db)
+    .select('id')
+    .where('organizationId', '=', organizationId)
+    .where('userId', '=', userId)
+    .where('createdAt', '<', before)
+    .where('status', 'in', ['sent', 'failed'])
+    .orderBy('createdAt')
+    .limit(batch)
+    .execute()
+  const ids = rows.map(({ id }) => id)
+  if (ids.length === 0) return 0
+  await db.deleteFrom('deliveries').where('joinedInto', 'in', ids).execute()
+  await db.deleteFrom('deliveries').where('id', 'in', ids).execute()
+  return ids.length
+}
+
+/** Those that are older and of which no delivery is in one of these states. */
+async function removeAnnouncements(db: Db, before: number, kept: readonly ('queued' | 'sending')[] | 'any'): Promise<number> {
   const { numDeletedRows } = await db
     .deleteFrom('announcements')
     .where('id', 'in', (eb) =>
@@ -87,9 +89,10 @@ async function removeUntold(db: Db, before: number): Promise<number> {
         .selectFrom('announcements')
         .select('announcements.id')
         .where('announcements.createdAt', '<', before)
-        .where(({ not, exists, selectFrom }) =>
-          not(exists(selectFrom('deliveries').select('deliveries.id').whereRef('announcementId', '=', 'announcements.id'))),
-        )
+        .where(({ not, exists, selectFrom }) => {
+          const told = selectFrom('deliveries').select('deliveries.id').whereRef('announcementId', '=', 'announcements.id')
+          return not(exists(kept === 'any' ? told : told.where('status', 'in', kept)))
+        })
         .orderBy('announcements.createdAt')
         .limit(batch),
     )
