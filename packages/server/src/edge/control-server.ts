@@ -2,6 +2,7 @@ import { chmod, rm } from 'node:fs/promises'
 import net from 'node:net'
 import { answerCall, isCall } from '../drivers/edge/calls.ts'
 import { JsonLines } from '../drivers/edge/json-lines.ts'
+import { socketAddress } from '../drivers/edge/socket-path.ts'
 
 export type Calls = Record<string, (...args: never[]) => unknown>
 
@@ -32,7 +33,7 @@ export class ControlServer {
     await rm(this.#path, { force: true })
     await new Promise<void>((resolve, reject) => {
       this.#server.once('error', reject)
-      this.#server.listen(this.#path, resolve)
+      this.#server.listen(socketAddress(this.#path), resolve)
     })
     await chmod(this.#path, 0o600)
   }

@@ -136,6 +136,16 @@ describe('the edge and its control plane', () => {
     expect((await new TableFile(join(folder, 'edge', 'table.jsonl')).read()).version).toBe(1)
   })
 
+  test('a folder whose path is too long for a socket will do', async () => {
+    const deep = join(folder, 'x'.repeat(90), 'y'.repeat(60))
+    const edge = driver({ folder: deep })
+    const { http: at } = await edge.start()
+    await edge.apply(table())
+    expect(await statusAt(at.port)).toBe(200)
+    const other = driver({ folder: deep })
+    expect((await other.start()).http.port).toBe(at.port)
+  })
+
   test('socket and table can be opened by nobody else', async () => {
     const edge = driver()
     await edge.start()

@@ -133,6 +133,8 @@ describe('TLS on the edge', () => {
     )
     const answer = await edge.ask('secure.test', '/a?b')
     expect([answer.status, answer.headers.location]).toEqual([308, `https://secure.test:${edge.tlsPort}/a?b`])
+    await edge.route({}, { publicHttpsPort: 443 })
+    expect((await edge.ask('secure.test', '/a')).headers.location).toBe('https://secure.test/a')
     expect((await edge.ask('secure.test', '/.well-known/acme-challenge/t')).body).toBe('t.x')
     expect((await edge.ask('secure.test', '/', { headers: { 'x-forwarded-proto': 'https' } })).status).toBe(200)
   })

@@ -89,7 +89,8 @@ export class Exchange implements Held {
     }
     this.route = route
     if (route.redirectToHttps && serving.httpsPort > 0 && this.protocol === 'http') {
-      this.#redirect(`https://${head.host}${serving.httpsPort === 443 ? '' : `:${serving.httpsPort}`}`)
+      const port = serving.routing.publicHttpsPort || serving.httpsPort
+      this.#redirect(`https://${head.host}${port === 443 ? '' : `:${port}`}`)
       return
     }
     if (route.rules && !this.#judged && this.#refusedByRule(route)) return

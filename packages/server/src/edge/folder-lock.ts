@@ -1,6 +1,7 @@
 import { open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import net from 'node:net'
 import { edgeFiles } from '../drivers/edge/edge-settings.ts'
+import { socketAddress } from '../drivers/edge/socket-path.ts'
 
 const startingMs = 10_000
 
@@ -45,7 +46,7 @@ async function taken(lock: string): Promise<boolean> {
 
 function answers(path: string): Promise<boolean> {
   return new Promise((resolve) => {
-    const socket = net.connect(path)
+    const socket = net.connect(socketAddress(path))
     const say = (answer: boolean) => {
       socket.destroy()
       resolve(answer)

@@ -39,6 +39,8 @@ export class Routing {
   readonly token: string | null
   version = 0
   limits: EdgeLimits = defaultLimits
+  /** 0: the one that is listened on. */
+  publicHttpsPort = 0
   trusted = new AddressSet()
   challenges: ReadonlyMap<string, string> = new Map()
   readonly certificates: Map<string, EdgeCertificate>
@@ -89,6 +91,7 @@ export class Routing {
   #complete(version: number, rest: TableRest): void {
     this.version = version
     this.limits = { ...defaultLimits, ...rest.limits }
+    this.publicHttpsPort = rest.publicHttpsPort ?? 0
     this.challenges = new Map(Object.entries(rest.challenges ?? {}))
     for (const entry of rest.trustedProxies ?? [])
       if (!this.trusted.add(entry)) this.warnings.push(`trusted proxy "${entry}" is neither an address nor a CIDR`)

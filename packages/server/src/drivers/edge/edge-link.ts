@@ -2,6 +2,7 @@ import net from 'node:net'
 import { Caller, type EdgeEvent, EdgeGone } from './calls.ts'
 import type { EdgeIdentity } from './edge-settings.ts'
 import { JsonLines } from './json-lines.ts'
+import { socketAddress } from './socket-path.ts'
 
 /** One connection to a running edge. */
 export interface EdgeLink {
@@ -9,6 +10,7 @@ export interface EdgeLink {
   /** Rejects with `EdgeGone` when the connection ends before the answer. */
   ask<Value>(call: string, args: unknown[], abort?: AbortSignal): Promise<Value>
   close(): void
+  readonly isOpen: boolean
   /** Resolves when the connection has ended, as it does at the latest with the process. */
   readonly closed: Promise<void>
 }
@@ -41,7 +43,15 @@ export async function openEdgeLink(path: string, events: EdgeLinkEvents): Promis
   try {
     const identity = await ask<EdgeIdentity>('attach', [], AbortSignal.timeout(attachMs))
     attached = true
-    return { identity, ask, close: () => socket.destroy(), closed }
+    return {
+      identity,
+      ask,
+      close: () => socket.destroy(),
+      closed,
+      get isOpen() {
+        return !socket.destroyed
+      },
+    }
   } catch (cause) {
     socket.destroy()
     if (cause instanceof EdgeGone) return undefined
@@ -51,7 +61,7 @@ export async function openEdgeLink(path: string, events: EdgeLinkEvents): Promis
 
 function connect(path: string): Promise<net.Socket | undefined> {
   return new Promise((resolve) => {
-    const socket = net.connect(path)
+    const socket = net.connect(socketAddress(path))
     socket.once('connect', () => resolve(socket))
     socket.once('error', () => resolve(undefined))
   })

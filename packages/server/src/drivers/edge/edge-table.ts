@@ -14,6 +14,8 @@ export interface EdgeTable {
   /** Addresses or CIDRs whose `X-Forwarded-*` count. Empty: nobody's. */
   trustedProxies?: string[]
   limits?: Partial<EdgeLimits>
+  /** Where redirects to https lead, when clients reach it on another port than the edge listens on. */
+  publicHttpsPort?: number
 }
 
 export interface EdgeHost {

@@ -111,7 +111,10 @@ export class EmbeddedEdge implements EdgeDriver {
     this.#stopped = true
     clearInterval(this.#watch)
     this.#watch = undefined
-    const link = this.#link ?? (await this.#finding?.catch(() => undefined))
+    const known = this.#link ?? (await this.#finding?.catch(() => undefined))
+    // One that we lost sight of is ended all the same.
+    const link = known ?? (keepServing ? undefined : await this.#open())
+    this.#link = undefined
     if (!link) return
     if (!keepServing) await this.#end(link, graceMs)
     link.close()
@@ -125,11 +128,12 @@ export class EmbeddedEdge implements EdgeDriver {
   async #retried<Value>(attempt: (link: EdgeLink) => Promise<Value>, abort?: AbortSignal): Promise<Value> {
     for (;;) {
       abort?.throwIfAborted()
-      const link = await unlessAborted(this.#linked(), abort)
       try {
+        const link = await unlessAborted(this.#linked(), abort)
         return await unlessAborted(attempt(link), abort)
       } catch (cause) {
         if (!(cause instanceof EdgeGone) || this.#stopped) throw cause
+        await pause(lookAgainMs)
       }
     }
   }
@@ -208,6 +212,8 @@ export class EmbeddedEdge implements EdgeDriver {
   /** Brings an edge that is new, or that restarted, to the table the control plane last asked for. */
   async #keep(link: EdgeLink): Promise<EdgeLink> {
     if (this.#table) await this.#sender.send(link, () => this.#table!)
+    // Whoever closed in the meantime has said so to nobody.
+    if (!link.isOpen) throw new EdgeGone('it went away at once')
     this.#link = link
     return link
   }

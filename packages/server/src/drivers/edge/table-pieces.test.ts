@@ -34,7 +34,7 @@ describe('tables in pieces', () => {
         ['d', host('d')],
       ],
       certificates: [],
-      rest: { challenges: { t: 'x' }, trustedProxies: undefined, limits: undefined },
+      rest: { challenges: { t: 'x' } },
       last: true,
     })
   })
