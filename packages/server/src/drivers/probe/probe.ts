@@ -22,14 +22,29 @@ export const probe: Probe = async (target, timeoutMs, abort) => {
   }
 }
 
+/** How long a connection must stay open to count. */
+const staysMs = 150
+
+/** Docker's proxy takes connections before the program does, and drops them at once: one that stays is the program's. */
 function knock({ host, port }: ProbeTarget, limit: AbortSignal): Promise<ProbeAnswer> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host, port, signal: limit })
-    socket.once('connect', () => {
+    const answer = (result: ProbeAnswer) => {
+      clearTimeout(clock)
       socket.destroy()
-      resolve({ healthy: true, status: null })
+      resolve(result)
+    }
+    const healthy: ProbeAnswer = { healthy: true, status: null }
+    let clock: NodeJS.Timeout | undefined
+    socket.once('connect', () => {
+      clock = setTimeout(() => answer(healthy), staysMs)
     })
-    socket.once('error', reject)
+    socket.once('data', () => answer(healthy))
+    socket.once('end', () => answer({ healthy: false, status: null, reason: 'it closed the connection' }))
+    socket.once('error', (error) => {
+      clearTimeout(clock)
+      reject(error)
+    })
   })
 }
 

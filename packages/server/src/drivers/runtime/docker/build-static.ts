@@ -91,7 +91,7 @@ async function unpackPages(tar: AsyncIterable<Uint8Array>, target: string, diskM
     if (left < 0) throw new BuildFailed('disk_full', `The pages are more than the ${diskMb} MB allowed`)
     if (type === 'file' && path.startsWith(target + sep)) {
       await mkdir(dirname(path), { recursive: true })
-      await pipeline(entry, createWriteStream(path, { mode: 0o644 }))
+      await pipeline(Readable.from(entry), createWriteStream(path, { mode: 0o644 }))
     } else entry.resume()
   }
   await fed

@@ -37,7 +37,7 @@ async function copyEntries(
     // A name from an extended header comes along in `pax` and would win over the new one.
     const { pax: _pax, ...plain } = header
     const target = { ...plain, name, ...(linkname ? { linkname } : {}) }
-    if (header.type === 'file' || header.type === 'contiguous-file') await pipeline(entry, writer.entry(target))
+    if (header.type === 'file' || header.type === 'contiguous-file') await pipeline(Readable.from(entry), writer.entry(target))
     else {
       entry.resume()
       await new Promise<void>((resolve, reject) => writer.entry(target, (error) => (error ? reject(error) : resolve())))

@@ -92,13 +92,13 @@ export class Volumes {
     const entries = await firstEntries(container, `${path}/.`, 2, abort)
     const [top] = entries
     if (entries.length !== 1 || (top?.uid ?? 0) === user) return
-    await put(container, path, folderEntry({ uid: user, gid: user, mode: 0o755 }), abort)
+    await put(container, '/', folderEntry(path, { uid: user, gid: user, mode: 0o755 }), abort)
   }
 
   async #fill(name: string, tar: AsyncIterable<Uint8Array>, owner: Header | undefined, abort: AbortSignal): Promise<void> {
     const helper = await this.#helper(name, abort)
     try {
-      if (owner) await put(helper, mountPoint, folderEntry(owner), abort)
+      if (owner) await put(helper, '/', folderEntry(mountPoint, owner), abort)
       await put(helper, mountPoint, Readable.from(tar), abort)
     } finally {
       await removeHelper(helper)
@@ -178,9 +178,11 @@ export class Volumes {
 const removeHelper = (helper: Container) =>
   ask((abortSignal) => helper.remove({ force: true, abortSignal })).catch(() => undefined)
 
-function folderEntry({ uid, gid, mode }: Partial<Header>): Readable {
+/** The engine hands a mounted folder over when it is named from above, not as `./` from inside. */
+function folderEntry(path: string, { uid, gid, mode = 0o755 }: Partial<Header>): Readable {
   const archive = pack()
-  archive.entry({ name: './', type: 'directory', uid: uid ?? 0, gid: gid ?? 0, mode: mode ?? 0o755 })
+  const name = `${path.replace(/^\/+|\/+$/g, '')}/`
+  archive.entry({ name, type: 'directory', uid: uid ?? 0, gid: gid ?? 0, mode: mode & 0o7777 })
   archive.finalize()
   return Readable.from(archive)
 }

@@ -1,0 +1,19 @@
+import { openEngine } from './engine.ts'
+import { Labels } from './labels.ts'
+
+/** Takes a Berth off an engine: whatever carries its mark, and nothing else. For tests, and for who leaves for good. */
+export async function removeEverythingOf(instance: string, socketPath: string): Promise<void> {
+  const engine = openEngine(socketPath)
+  const filters = { label: new Labels(instance).filter('instance').label.filter((label) => label.startsWith('berth.instance=')) }
+  for (const { Id } of await engine.listContainers({ all: true, filters }))
+    await engine.getContainer(Id).remove({ force: true, v: true })
+  const images = await engine.listImages({ filters })
+  for (const tag of images.flatMap(({ Id, RepoTags }) => (RepoTags?.length ? RepoTags : [Id])))
+    await engine
+      .getImage(tag)
+      .remove({ force: true })
+      .catch(() => undefined)
+  const { Volumes } = await engine.listVolumes({ filters: JSON.stringify(filters) } as object)
+  for (const { Name } of Volumes ?? []) await engine.getVolume(Name).remove()
+  for (const { Id } of await engine.listNetworks({ filters })) await engine.getNetwork(Id).remove()
+}

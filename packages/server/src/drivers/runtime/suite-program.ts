@@ -1,0 +1,32 @@
+/** The program that the suite builds and runs on every runtime: it does what it is asked over http, or by its first argument. */
+export const programText = `
+const http = require('node:http')
+const fs = require('node:fs')
+const path = require('node:path')
+const [mode, argument] = process.argv.slice(2)
+const volume = () => path.join(process.env.BERTH_VOLUME_MY_DATA, 'file')
+const answers = {
+  env: () => JSON.stringify(process.env),
+  say: (text) => { for (const line of text.split(',')) console.log(line); return 'said' },
+  complain: (text) => { console.error(text); return 'said' },
+  write: (text) => { fs.writeFileSync(volume(), text); return 'written' },
+  read: () => fs.readFileSync(volume(), 'utf8'),
+  exit: (code) => { setTimeout(() => process.exit(Number(code)), 50); return 'going' },
+}
+if (mode === 'serve') {
+  http.createServer((request, response) => {
+    const { pathname, searchParams } = new URL(request.url, 'http://here')
+    try { response.end(String(answers[pathname.slice(1)](searchParams.get('q') ?? ''))) }
+    catch (error) { response.statusCode = 500; response.end(String(error)) }
+  }).listen(process.env.PORT, process.env.HOST ?? '0.0.0.0', () => console.log('ready'))
+  process.on('SIGTERM', () => { console.log('bye'); process.exit(0) })
+}
+if (mode === 'deaf') { process.on('SIGTERM', () => {}); console.log('deaf'); setInterval(() => {}, 1000) }
+if (mode === 'exit') { console.log('leaving'); setTimeout(() => process.exit(Number(argument)), 100) }
+if (mode === 'eat') { const kept = []; setInterval(() => kept.push(Buffer.alloc(8 * 1024 * 1024, 1)), 5) }
+if (mode === 'fork') {
+  const { spawn } = require('node:child_process')
+  for (let at = 0; at < 700; at++) spawn('sleep', ['60'], { stdio: 'ignore' }).on('error', () => {})
+  setInterval(() => {}, 1000)
+}
+`
