@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import { type AnyRoute, limits, type Rows } from '@berth/contract'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import { fail } from '../failure.ts'
@@ -156,6 +157,7 @@ async function run(
     upload: row.upload && request.raw.iterator({ destroyOnReturn: false }),
     rawBody: passage.rawBody,
   } as never
+  if (row.upload) reply.raw.once('finish', () => readRest(request.raw))
   if (row.stream) return runStream(handle, input, context, request, reply, deps)
   reply.status(row.status ?? 200)
   const answer = await handle(input, context as never)
@@ -183,6 +185,15 @@ async function runStream(
     stream.end()
   }
   return reply
+}
+
+const restTimeoutMs = 30_000
+
+/** What an early answer left of an upload is read and dropped, or the connection would never be free again; not for ever. */
+function readRest(body: IncomingMessage): void {
+  if (body.complete || body.destroyed) return
+  const timeout = setTimeout(() => body.destroy(), restTimeoutMs)
+  body.once('close', () => clearTimeout(timeout)).resume()
 }
 
 function contextOf(row: AnyRoute, request: FastifyRequest, reply: FastifyReply): RequestContext {

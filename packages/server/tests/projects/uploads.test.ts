@@ -1,5 +1,6 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
@@ -131,6 +132,25 @@ describe('POST /projects/folder/upload/:sessionId', () => {
     expect((await send(sessionId, good, people.member.token, again)).status).toBe(200)
     await again.app.close()
     expect((await scan(sessionId)).body.data.name).toBe('shop')
+  })
+
+  test('an answer that comes before all was sent: the rest is read, and the connection serves the next request', async () => {
+    const sessionId = await received()
+    const { hostname, port } = new URL(await listening())
+    const socket = connect(Number(port), hostname)
+    let answers = ''
+    socket.setEncoding('latin1').on('data', (text: string) => {
+      answers += text
+    })
+    const head = (line: string, ...fields: string[]) =>
+      [`${line} HTTP/1.1`, 'host: berth', `authorization: Bearer ${people.member.token}`, ...fields, '', ''].join('\r\n')
+    const bytes = 30_000_000
+    const upload = `POST /api/projects/folder/upload/${sessionId}`
+    socket.write(head(upload, 'content-type: application/gzip', `content-length: ${bytes}`))
+    socket.write(Buffer.alloc(bytes))
+    socket.write(head('GET /api/projects'))
+    await expect.poll(() => answers.match(/HTTP\/1\.1 \d+/g), { timeout: 20_000 }).toEqual(['HTTP/1.1 409', 'HTTP/1.1 200'])
+    socket.destroy()
   })
 
   test('a cut connection leaves nothing behind, and the session open', async () => {
