@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util'
 import { startBerth } from '../tests/kit/start-berth.ts'
-import { putLoadOn } from './kit/load.ts'
+import { type LoadOptions, putLoadOn } from './kit/load.ts'
+import { cpuMsOf } from './kit/process-cpu.ts'
 import { memoryOfTree } from './kit/process-memory.ts'
 import { startReferenceServer } from './kit/reference-server.ts'
 import { megabytes, ratio, table } from './kit/table.ts'
@@ -18,6 +19,7 @@ const { values } = parseArgs({
 })
 const seconds = Number(values.seconds)
 const rounds = Number(values.rounds)
+const wrk = process.env.BERTH_TEST_WRK
 const admin = { BERTH_ADMIN_EMAIL: 'bench@example.test', BERTH_ADMIN_PASSWORD: 'bench password' }
 
 await using berth = await startBerth({ env: { ...admin, BERTH_LOG_LEVEL: 'warn', BERTH_RATE_LIMIT_SCALE: '1000' } })
@@ -25,6 +27,7 @@ const { token, cookie } = await signIn()
 const projectId = await makeProjects(Number(values.projects))
 
 // The database is migrated and full now: this is what a user's restart takes.
+await berth.stop()
 const began = performance.now()
 await berth.restart()
 const readyMs = performance.now() - began
@@ -44,10 +47,12 @@ for (const { name, path, headers } of reads) {
   const answer = await fetch(url, { headers })
   if (!answer.ok) throw new Error(`${path} answered ${answer.status}`)
   await using reference = await startReferenceServer(await answer.text())
-  const best = { ours: 0, bare: 0, oursP99: Infinity, bareP99: Infinity }
+  const best = { ours: 0, bare: 0, oursP99: Infinity, bareP99: Infinity, oursCpu: Infinity, bareCpu: Infinity }
   for (let round = 0; round < rounds; round++) {
-    const bare = await putLoadOn({ url: reference.url, connections: 32, seconds })
-    const ours = await putLoadOn({ url, headers, connections: 32, seconds })
+    const bare = await measured(reference.pid, { url: reference.url, connections: 32, seconds, wrk })
+    const ours = await measured(berth.pid, { url, headers, connections: 32, seconds, wrk })
+    best.oursCpu = Math.min(best.oursCpu, ours.cpuMicroseconds)
+    best.bareCpu = Math.min(best.bareCpu, bare.cpuMicroseconds)
     best.ours = Math.max(best.ours, ours.requestsPerSecond)
     best.bare = Math.max(best.bare, bare.requestsPerSecond)
     best.oursP99 = Math.min(best.oursP99, ours.p99Ms)
@@ -60,13 +65,26 @@ for (const { name, path, headers } of reads) {
     ratio(best.ours, best.bare),
     best.oursP99.toFixed(1),
     best.bareP99.toFixed(1),
+    Math.round(best.oursCpu),
+    Math.round(best.bareCpu),
+    ratio(best.bareCpu, best.oursCpu),
   ])
 }
-console.log(table(['reading', 'ours /s', 'bare /s', 'ratio', 'our p99 ms', 'bare p99 ms'], rows))
+console.log(
+  table(['reading', 'ours /s', 'bare /s', 'ratio', 'our p99 ms', 'bare p99 ms', 'our CPU µs', 'bare CPU µs', 'CPU ratio'], rows),
+)
 console.log(
   `at rest: ${megabytes(memory.rssBytes)} resident, ${megabytes(memory.pssBytes)} proportional, in ${memory.processes.length} processes`,
 )
 console.log(`ready ${Math.round(readyMs)} ms after the start (migrated database, ${values.projects} projects)`)
+
+/** The load, and the processor time that one request cost the server. */
+async function measured(pid: number, load: LoadOptions) {
+  const before = await cpuMsOf(pid)
+  const result = await putLoadOn(load)
+  if (result.errors > 0) throw new Error(`${load.url}: ${result.errors} of ${result.requests} requests failed`)
+  return { ...result, cpuMicroseconds: ((await cpuMsOf(pid)) - before) * (1000 / result.requests) }
+}
 
 async function signIn() {
   const login = await fetch(`${berth.url}/api/auth/login`, {
