@@ -142,11 +142,17 @@ export class ClientConnection {
   #pump(): void {
     if (this.#pumping) return
     this.#pumping = true
-    while (this.#input) {
-      if (this.#state === 'head') {
-        if (this.needsDrain || !this.#readHead(this.#input)) break
-      } else if (this.#state === 'body') this.#readBody(this.#input)
-      else break
+    try {
+      while (this.#input) {
+        if (this.#state === 'head') {
+          if (this.needsDrain || !this.#readHead(this.#input)) break
+        } else if (this.#state === 'body') this.#readBody(this.#input)
+        else break
+      }
+    } catch (cause) {
+      // A mistake of ours costs this connection, not the edge.
+      console.error(new Date().toISOString(), cause)
+      this.socket.destroy()
     }
     this.#pumping = false
   }
@@ -190,14 +196,15 @@ export class ClientConnection {
   #readBody(input: Buffer): void {
     let taken: number
     let complete: boolean
-    if (this.#chunks) {
-      taken = this.#chunks.feed(input, 0)
+    const chunks = this.#chunks
+    if (chunks) {
+      taken = chunks.feed(input, 0)
       if (taken === -1) {
         this.#input = undefined
         this.#exchange?.malformed()
         return
       }
-      complete = this.#chunks.done
+      complete = chunks.done
     } else {
       taken = Math.min(this.#bodyLeft, input.length)
       this.#bodyLeft -= taken

@@ -299,7 +299,7 @@ export class Exchange implements Held {
     const durationMs = performance.now() - this.#startedAt
     serving.records.add({
       id: this.id,
-      timeMs: performance.timeOrigin + this.#startedAt,
+      timeMs: Date.now() - durationMs,
       ip: this.address.text,
       method: head.method,
       host: head.host,

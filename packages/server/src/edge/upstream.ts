@@ -158,8 +158,17 @@ export class UpstreamConnection {
 
   #take(bytes: Buffer): boolean {
     // An idle upstream has nothing to say: what it sends belongs to no request.
-    if (this.user) this.user.upstreamData(bytes)
-    else this.destroy()
+    if (!this.user) {
+      this.destroy()
+      return true
+    }
+    try {
+      this.user.upstreamData(bytes)
+    } catch (cause) {
+      // A mistake of ours costs this request, not the edge.
+      console.error(new Date().toISOString(), cause)
+      this.socket.destroy()
+    }
     return true
   }
 

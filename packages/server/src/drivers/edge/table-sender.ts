@@ -24,8 +24,7 @@ export class TableSender {
   }
 
   async #sendNow(link: EdgeLink, table: EdgeTable): Promise<SendResult> {
-    // The very same object may have been changed since: it cannot be compared with itself.
-    const known = this.#sent?.link === link && this.#sent.table !== table ? this.#sent : undefined
+    const known = this.#knownTo(link, table)
     this.#sent = undefined
     this.#count += 1
     const token = `${tokenPrefix}-${this.#count}`
@@ -37,6 +36,13 @@ export class TableSender {
       if (!known || !(cause instanceof Error) || cause.message !== unknownBase) throw cause
       return this.#sendNow(link, table)
     }
+  }
+
+  /** What we sent last, where this edge has it. The very same object may have been changed since and is no measure of itself. */
+  #knownTo(link: EdgeLink, table: EdgeTable): { token: string; table: EdgeTable } | undefined {
+    const sent = this.#sent
+    if (!sent || sent.table === table) return undefined
+    return sent.link === link || sent.token === link.identity.token ? sent : undefined
   }
 
   /** Each piece waits for the one before: the edge serves in between, and nothing piles up here. */
