@@ -1,0 +1,32 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { call } from './kit/call.ts'
+import { startInstance, type TestInstance } from './kit/instance.ts'
+import { makePeople, type People } from './kit/people.ts'
+
+let instance: TestInstance
+let people: People
+beforeAll(async () => {
+  instance = await startInstance()
+  people = await makePeople(instance)
+})
+afterAll(() => instance.stop())
+
+test('400: a body with a NUL or half a surrogate pair, which names the field', async () => {
+  for (const [body, field] of [
+    ['{"name":"a\\u0000b"}', 'name'],
+    ['{"name":"\\ud800"}', 'name'],
+    ['{"name":"x","volumes":[{"name":"v","mountPath":"/d\\u0000"}]}', 'volumes.0.mountPath'],
+  ] as const) {
+    const answer = await call(instance, people.owner.token, 'POST /projects', { body })
+    expect([answer.status, answer.body.field]).toEqual([400, field])
+  }
+})
+test('a whole surrogate pair, and a backslash before u0000, are text like any other', async () => {
+  for (const name of ['\u{1f6a2}', '\\u0000'])
+    expect((await call(instance, people.owner.token, 'POST /projects', { body: { name } })).body.data.name).toBe(name)
+})
+test('404: a NUL in the path; 400: in the query', async () => {
+  expect((await call(instance, people.owner.token, 'GET /projects/:id', { params: { id: 'a\0b' } })).status).toBe(404)
+  const { status, body } = await call(instance, people.owner.token, 'GET /projects', { query: { q: 'a\0b' } })
+  expect([status, body.field]).toEqual([400, 'q'])
+})
