@@ -23,6 +23,9 @@ export async function buildDockerfile(
   const file = posix.normalize(plan.dockerfilePath ?? 'Dockerfile')
   const text = await readDockerfile(context, file)
   const reference = `berth-${parts.labels.instance}/${owner.projectId}:${[owner.deploymentId, service].filter(Boolean).join('.')}`
+  const usesBuildKit = needsBuildKit(text)
+  const note = usesBuildKit ? 'Building with BuildKit: time is limited, memory and cores are not' : 'Building the Dockerfile'
+  onLine({ time: new Date().toISOString(), stream: 'stdout', message: note })
   const builder = new DockerfileBuild(request, onLine, abort, parts)
   const tar = await packContext(context, file, text, abort)
   await builder.run(tar, {
@@ -31,7 +34,7 @@ export async function buildDockerfile(
     labels: parts.labels.ofOwner('artifact', owner, service),
     buildargs: plan.buildArguments,
     ...(plan.dockerTarget ? { target: plan.dockerTarget } : {}),
-    ...(needsBuildKit(text) ? { version: '2' as const } : {}),
+    ...(usesBuildKit ? { version: '2' as const } : {}),
   })
   const { Size } = await ask(() => parts.engine.getImage(reference).inspect(), { abort })
   return { kind: 'image', reference, sizeBytes: Size, startCommand: plan.startCommand }

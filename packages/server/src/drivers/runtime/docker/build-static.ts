@@ -79,10 +79,10 @@ const noOutput = ({ plan }: Pick<BuildRequest, 'plan'>) =>
 
 /** Files and folders only: a link in what a build made could lead anywhere on this machine. */
 async function unpackPages(tar: AsyncIterable<Uint8Array>, target: string, diskMb: number): Promise<void> {
+  await mkdir(target, { recursive: true })
   const reader = extract()
   const fed = pipeline(Readable.from(tar), reader)
   fed.catch(() => undefined)
-  await mkdir(target, { recursive: true })
   let left = diskMb * 1024 * 1024
   for await (const entry of reader) {
     const { name, type, size } = entry.header

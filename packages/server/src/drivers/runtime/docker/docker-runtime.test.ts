@@ -1,0 +1,250 @@
+import { randomBytes } from 'node:crypto'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { describeNeeding, partOf } from '../../../../../../tests/kit/machine.ts'
+import type { Artifact, BuildPlan, Runtime, StartRequest } from '../runtime.ts'
+import { createDockerRuntime } from './docker-runtime.ts'
+import { type Engine, openEngine } from './engine.ts'
+import { readIdentity } from './identity.ts'
+import { removeEverythingOf } from './remove-everything.ts'
+
+const never = new AbortController().signal
+const allotment = { cpuCores: 1, memoryMb: 256, diskMb: 2000 }
+const canary = `canary-${randomBytes(8).toString('hex')}`
+
+const plan: BuildPlan = {
+  kind: 'stack',
+  language: 'javascript',
+  framework: null,
+  packageManager: 'npm',
+  runtimeVersion: {},
+  installCommand: null,
+  buildCommand: null,
+  startCommand: 'node server.js',
+  outputDirectory: null,
+  rootDirectory: '',
+  dockerfilePath: null,
+  dockerTarget: null,
+  buildArguments: {},
+  buildImage: null,
+  port: 3000,
+}
+
+describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'Docker', () => {
+  let folder: string
+  let source: string
+  let engine: Engine
+  let runtime: Runtime
+  const lines: string[] = []
+  const seed = randomBytes(4).toString('hex')
+  const owner = (deployment: string) => ({
+    projectId: `prj_${seed}`,
+    deploymentId: `dep_${seed}${deployment}`,
+    environment: 'production',
+  })
+  const build = (deployment: string, changes: Partial<BuildPlan>): Promise<Artifact> => {
+    lines.length = 0
+    return runtime.build(
+      {
+        owner: owner(deployment),
+        service: '',
+        sourceFolder: source,
+        plan: { ...plan, ...changes },
+        secrets: { NPM_TOKEN: canary },
+        allotment,
+        timeoutMs: 60_000,
+      },
+      ({ message }) => lines.push(message),
+      never,
+    )
+  }
+  const start = (artifact: Artifact, changes: Partial<StartRequest>) =>
+    runtime.start(
+      {
+        instanceId: `ins_${seed}${randomBytes(3).toString('hex')}`,
+        owner: owner('run'),
+        service: '',
+        artifact,
+        command: null,
+        entrypoint: null,
+        env: {},
+        port: null,
+        volumes: [],
+        network: null,
+        allotment,
+        restart: false,
+        ...changes,
+      },
+      never,
+    )
+  const busybox = (): Artifact => ({ kind: 'image', reference: partOf('busyboxImage'), sizeBytes: 0, startCommand: null })
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'berth-docker-'))
+    source = await mkdtemp(join(tmpdir(), 'berth-source-'))
+    const socketPath = partOf('docker')
+    engine = openEngine(socketPath)
+    runtime = createDockerRuntime({ socketPath, folder, imageMirror: null, baseImages: { node: partOf('nodeImage') } })
+    await writeFile(join(source, 'package.json'), '{"name":"one","private":true}')
+    await writeFile(join(source, 'server.js'), 'setInterval(() => {}, 1000)')
+  })
+
+  afterAll(async () => {
+    await runtime.close()
+    await removeEverythingOf(readIdentity(folder).instance, partOf('docker'))
+    for (const one of [folder, source]) await rm(one, { recursive: true, force: true })
+  }, 60_000)
+
+  test('an engine that is not there is named with what to do', async () => {
+    const none = createDockerRuntime({ socketPath: '/nowhere/docker.sock', folder, imageMirror: null })
+    await expect(none.check(never)).rejects.toThrow(/no Docker engine at \/nowhere\/docker\.sock.*BERTH_DOCKER_SOCKET/)
+    await none.close()
+  })
+
+  test('variables of a build are in no layer, no setting and no history of its image', async () => {
+    const artifact = await build('secret', { buildCommand: 'node -e "if (!process.env.NPM_TOKEN) process.exit(1)"' })
+    const image = engine.getImage(artifact.reference)
+    expect(JSON.stringify([await image.inspect(), await image.history()])).not.toContain(canary)
+    const chunks: Buffer[] = []
+    // The base image's own layers cannot hold it; they make the export large and nothing else.
+    for await (const chunk of await image.get()) chunks.push(chunk as Buffer)
+    expect(Buffer.concat(chunks).includes(canary)).toBe(false)
+  })
+
+  test('dependencies are installed again only when a manifest changes', async () => {
+    const installs = { installCommand: 'npm install', buildCommand: null }
+    await build('cache1', installs)
+    expect(lines).toContain('$ npm install')
+    await writeFile(join(source, 'server.js'), 'setInterval(() => {}, 2000)')
+    await build('cache2', installs)
+    expect(lines).not.toContain('$ npm install')
+    await writeFile(join(source, 'package.json'), '{"name":"two","private":true}')
+    await build('cache3', installs)
+    expect(lines).toContain('$ npm install')
+  })
+
+  test('it runs as a plain user who cannot become another', async () => {
+    const artifact = await build('user', {})
+    const { instanceId } = await start(artifact, {})
+    const texts: string[] = []
+    const argv = ['sh', '-c', 'id -u; grep -E "CapEff|NoNewPrivs" /proc/self/status']
+    await runtime.exec(instanceId, { argv, onStdout: (chunk) => void texts.push(Buffer.from(chunk).toString()) }, never)
+    const text = texts.join('')
+    expect(text).toMatch(/^1000\n/)
+    expect(text).toMatch(/CapEff:\s*0000000000000000/)
+    expect(text).toMatch(/NoNewPrivs:\s*1/)
+    await runtime.stop(instanceId, { graceSeconds: 0 }, never)
+  })
+
+  test('what only building needs is left behind where the project runs in another image', async () => {
+    const baseImages = { node: partOf('nodeImage'), 'node-run': partOf('busyboxImage') }
+    const small = createDockerRuntime({ socketPath: partOf('docker'), folder, imageMirror: null, baseImages })
+    const artifact = await small.build(
+      {
+        owner: owner('small'),
+        service: '',
+        sourceFolder: source,
+        plan: { ...plan, buildCommand: `node -e "require('fs').writeFileSync('made', 'here')"`, startCommand: 'sleep 60' },
+        secrets: {},
+        allotment,
+        timeoutMs: 60_000,
+      },
+      () => undefined,
+      never,
+    )
+    const { instanceId } = await start(artifact, {})
+    expect(await runtime.exec(instanceId, { argv: ['grep', 'here', '/app/made'] }, never)).toMatchObject({ exitCode: 0 })
+    expect(artifact.sizeBytes).toBeLessThan(10_000_000)
+    await runtime.stop(instanceId, { graceSeconds: 0 }, never)
+    await small.close()
+  })
+
+  test("the project's own Dockerfile is built, without what .dockerignore names", async () => {
+    const own = join(source, 'own')
+    await mkdir(own)
+    await writeFile(
+      join(own, 'Dockerfile'),
+      `FROM ${partOf('busyboxImage')}\nARG WORD\nCOPY . /files\nRUN echo "$WORD" > /files/word; ls /files\nCMD ["sleep", "60"]\n`,
+    )
+    await writeFile(join(own, '.dockerignore'), 'private\n')
+    await writeFile(join(own, 'private'), canary)
+    await writeFile(join(own, 'public'), '')
+    const changes = {
+      kind: 'dockerfile' as const,
+      rootDirectory: 'own',
+      dockerfilePath: 'Dockerfile',
+      buildArguments: { WORD: 'hello' },
+      startCommand: null,
+    }
+    await build('file', changes)
+    expect(lines).toContain('public')
+    expect(lines).not.toContain('private')
+    await writeFile(join(own, 'Dockerfile'), `FROM ${partOf('busyboxImage')}\nRUN echo broken; exit 9\n`)
+    await expect(build('broken', changes)).rejects.toMatchObject({
+      code: 'command_failed',
+      logTail: expect.arrayContaining(['broken']),
+    })
+  })
+
+  test('services of one environment reach each other by name, and the network goes with the last of them', async () => {
+    const network = (alias: string) => ({ network: { name: `prj_${seed}-production`, aliases: [alias] } })
+    const one = await start(busybox(), {
+      service: 'store',
+      command: ['sh', '-c', 'while :; do echo hi | nc -l -p 7000; done'],
+      ...network('store'),
+    })
+    const other = await start(busybox(), { service: 'web', command: ['sleep', '60'], ...network('web') })
+    const asked = await runtime.exec(other.instanceId, { argv: ['sh', '-c', 'nc -w 2 store 7000 </dev/null'] }, never)
+    expect(asked).toMatchObject({ exitCode: 0 })
+    for (const { instanceId } of [one, other]) await runtime.stop(instanceId, { graceSeconds: 0 }, never)
+    const left = await engine.listNetworks({ filters: { label: [`berth.network=prj_${seed}-production`] } })
+    expect(left).toEqual([])
+  })
+
+  test('one that keeps ending is named a crash loop', async () => {
+    const told = Promise.withResolvers<string>()
+    const unlisten = runtime.onChange(({ kind, reason }) => kind === 'crash_loop' && told.resolve(reason))
+    await pause(500)
+    const { instanceId } = await start(busybox(), { command: ['sh', '-c', 'echo lost the database; exit 6'], restart: true })
+    expect(await told.promise).toMatch(/exit code 6[\s\S]*lost the database/)
+    unlisten()
+    await runtime.stop(instanceId, { graceSeconds: 0 }, never)
+  })
+
+  test('an image that is nowhere is a clear failure to start', async () => {
+    const missing = start({ ...busybox(), reference: 'berth-test/nowhere:1' }, {})
+    await expect(missing).rejects.toThrow(/berth-test\/nowhere:1 is not here.*BERTH_IMAGE_MIRROR/)
+  })
+
+  test('what others made, and what another Berth made, is neither listed nor removed', async () => {
+    const elsewhere = await mkdtemp(join(tmpdir(), 'berth-other-'))
+    const other = createDockerRuntime({ socketPath: partOf('docker'), folder: elsewhere, imageMirror: null })
+    const foreign = await engine.createContainer({ Image: partOf('busyboxImage'), name: `foreign-${seed}`, Cmd: ['sleep', '60'] })
+    const volume = `foreign_${seed}`
+    await engine.createVolume({ Name: volume })
+    const { instanceId } = await start(busybox(), { command: ['sleep', '60'] })
+    try {
+      expect(await other.list()).toEqual([])
+      expect(await other.listArtifacts()).toEqual([])
+      await other.stop(instanceId, { graceSeconds: 0 }, never)
+      expect((await runtime.inspect(instanceId))?.state).toBe('running')
+      for (const one of [runtime, other]) {
+        await one.removeVolume(volume)
+        await one.removeArtifact(busybox(), never)
+      }
+      expect((await runtime.list()).map((one) => one.instanceId)).toEqual([instanceId])
+      await expect(foreign.inspect()).resolves.toBeDefined()
+      await expect(engine.getVolume(volume).inspect()).resolves.toBeDefined()
+      await expect(engine.getImage(partOf('busyboxImage')).inspect()).resolves.toBeDefined()
+    } finally {
+      await runtime.stop(instanceId, { graceSeconds: 0 }, never)
+      await foreign.remove({ force: true })
+      await engine.getVolume(volume).remove()
+      await other.close()
+      await rm(elsewhere, { recursive: true, force: true })
+    }
+  })
+})
