@@ -234,18 +234,17 @@ function runCli(
 
 export const ownerSignIn = { email: admin.email, password: admin.password }
 
-/** Ids of running processes whose command line or environment speaks of the text. */
-export async function processesOf(text: string): Promise<number[]> {
-  const found: number[] = []
+/** Process groups of which a running member's command line or environment holds the text. */
+export async function processGroupsOf(text: string): Promise<Set<string>> {
+  const groups = new Set<string>()
   for (const name of await readdir('/proc')) {
     if (!/^\d+$/.test(name) || Number(name) === process.pid) continue
-    const parts = await Promise.all(
-      ['cmdline', 'environ', 'status'].map((file) => readFile(`/proc/${name}/${file}`, 'utf8').catch(() => '')),
-    )
-    const [cmdline = '', environ = '', status = ''] = parts
-    if (!/^State:\s+Z/m.test(status) && `${cmdline}${environ}`.includes(text)) found.push(Number(name))
+    const read = (file: string) => readFile(`/proc/${name}/${file}`, 'utf8').catch(() => '')
+    const [cmdline, environ, stat] = (await Promise.all(['cmdline', 'environ', 'stat'].map(read))) as [string, string, string]
+    const [state, , group] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    if (state && state !== 'Z' && group && `${cmdline}${environ}`.includes(text)) groups.add(group)
   }
-  return found
+  return groups
 }
 
 function failed(what: string, answer: unknown): never {

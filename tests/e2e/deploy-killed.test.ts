@@ -1,0 +1,92 @@
+import { createHash } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Deployment } from '@berth/contract'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Hosting, isOver, keepAsking, processGroupsOf, startHosting, writeApp } from '../kit/hosting.ts'
+
+const runtimes = ['process'] as const
+
+/** Takes its time at every step, and answers one path slowly, so that there is something to drain. */
+const app = (text: string) => `
+import { createServer } from 'node:http'
+const server = createServer((request, response) => {
+  setTimeout(() => response.end(${JSON.stringify(text)}), request.url === '/slow' ? 2500 : 0)
+})
+setTimeout(() => server.listen(process.env.PORT, '127.0.0.1'), 1200)
+process.on('SIGTERM', () => setTimeout(() => process.exit(0), 1000))
+`
+const steps = ['fetch', 'plan', 'build', 'start', 'health', 'switch', 'drain', 'retire']
+
+describe.each(runtimes)('kill -9 of the control plane at every step of a deployment, projects as %s', (runtime) => {
+  let hosting: Hosting
+  let folder: string
+  let project: { id: string; slug: string }
+  let version = 0
+
+  beforeAll(async () => {
+    hosting = await startHosting({ env: { BERTH_RUNTIME: runtime, BERTH_JOB_LEASE_SECONDS: '1' } })
+    folder = join(hosting.folder, 'killed')
+    await writeApp(folder, app('version 0'))
+    const buildCommand = `node -e "setTimeout(() => {}, 1500)"`
+    project = await hosting.makeProject({ name: 'killed', localPath: folder, buildCommand, healthCheck: { path: '/' } })
+    const first = await hosting.settled(await hosting.deploy(project.id))
+    expect(first.error).toBeNull()
+  })
+  afterAll(() => hosting?.[Symbol.asyncDispose]())
+
+  test.each(steps)('at %s: it converges, nothing is orphaned, the edge served all the while', async (step) => {
+    const host = `${project.slug}.localhost`
+    await writeApp(folder, app(`version ${++version}`))
+    const asking = keepAsking(hosting.berth.edgeUrl, host, { everyMs: 5 })
+    const slowly = keepAsking(hosting.berth.edgeUrl, host, { path: '/slow', connections: 1 })
+    const id = await hosting.deploy(project.id)
+    const seen = await reach(id, step)
+    await hosting.berth.kill9()
+    await pause(300)
+    await hosting.berth.restart()
+    const deployment = await hosting.settled(id)
+    await hosting.settled(id, (found) => found.status !== 'live' || isDone(found, 'retire'))
+    const loads = await Promise.all([asking.stop(), slowly.stop()])
+    expect({ seen, failures: loads.flatMap(({ failures }) => failures) }).toEqual({ seen: step, failures: [] })
+    expect(deployment).toMatchObject({ status: 'live', error: null })
+    expect((await hosting.get(host)).text).toBe(`version ${version}`)
+    await expect.poll(leftovers, { timeout: 20_000 }).toEqual({ records: 1, builds: 0, processGroups: 1 })
+  })
+
+  /** Looks without a pause: some steps last a few milliseconds. Gives the step at which it really was. */
+  async function reach(id: string, step: string): Promise<string> {
+    for (;;) {
+      const found = await hosting.deployment(id)
+      if (found.steps.some(({ name, status }) => name === step && status !== 'skipped')) return step
+      if (isOver(found) && found.status !== 'live') return found.status
+    }
+  }
+
+  const isDone = ({ steps: all }: Deployment, name: string) => all.find((one) => one.name === name)?.status === 'succeeded'
+
+  /** What the runtime has on record, against what really runs with this project's source. */
+  async function leftovers() {
+    const root = await runtimeFolder()
+    const artifacts = await readdir(join(root, 'artifacts'))
+    const unfinished = await Promise.all(
+      artifacts.map((name) =>
+        readFile(join(root, 'artifacts', name, 'artifact.json')).then(
+          () => 0,
+          () => 1,
+        ),
+      ),
+    )
+    return {
+      records: (await readdir(join(root, 'instances'))).length,
+      builds: unfinished.reduce((sum: number, one) => sum + one, 0),
+      processGroups: (await processGroupsOf(join(root, 'artifacts'))).size,
+    }
+  }
+
+  async function runtimeFolder(): Promise<string> {
+    if (process.getuid?.() !== 0) return join(hosting.berth.dataFolder, 'processes')
+    return join('/var/lib/berth', createHash('sha256').update(hosting.berth.dataFolder).digest('hex').slice(0, 16))
+  }
+})

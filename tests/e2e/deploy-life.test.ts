@@ -1,0 +1,152 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Hosting, keepAsking, serving, startHosting, writeApp } from '../kit/hosting.ts'
+
+const runtimes = ['process'] as const
+
+/** Adds a line to a file of its volume at every start, and shows all of them. */
+const keeping = `
+import { appendFileSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+const file = process.env.BERTH_VOLUME_MY_DATA + '/starts'
+appendFileSync(file, process.env.BERTH_VOLUME_MY_DATA + '\\n')
+createServer((_, response) => response.end(readFileSync(file))).listen(process.env.PORT, '127.0.0.1')
+process.on('SIGTERM', () => process.exit(0))
+`
+const startCommand = 'node server.js'
+
+describe.each(runtimes)('the life of a project, run as %s', (runtime) => {
+  let hosting: Hosting
+  beforeAll(async () => {
+    hosting = await startHosting({ env: { BERTH_RUNTIME: runtime } })
+  })
+  afterAll(() => hosting?.[Symbol.asyncDispose]())
+
+  const make = async (name: string, source: string, more: object = {}) => {
+    const folder = join(hosting.folder, name)
+    await writeApp(folder, source)
+    return hosting.makeProject({ name, localPath: folder, startCommand, healthCheck: { path: '/', timeoutSeconds: 20 }, ...more })
+  }
+  const goLive = async (projectId: string, body = {}) => {
+    const deployment = await hosting.settled(await hosting.deploy(projectId, body))
+    expect(deployment).toMatchObject({ status: 'live', error: null })
+    return deployment
+  }
+  const post = (id: string, what: string) => hosting.api('POST', `/projects/${id}/${what}`)
+
+  test('a failed health check says why: last status, exit code, last log lines', async () => {
+    const crashing = await make('crashing', `console.log('connecting'); console.error('no database'); process.exit(3)`)
+    expect((await hosting.settled(await hosting.deploy(crashing.id))).error).toEqual({
+      code: 'crashed',
+      message: 'The new version ended with exit code 3 before it was healthy',
+      logTail: ['connecting', 'no database'],
+    })
+    const broken = await make('broken', `${serving('x', { status: 500 })}; console.log('up')`, {
+      healthCheck: { path: '/ready', timeoutSeconds: 1 },
+    })
+    expect((await hosting.settled(await hosting.deploy(broken.id))).error).toEqual({
+      code: 'unhealthy',
+      message: 'The new version was not healthy within 1 s: GET /ready: it answered 500',
+      logTail: ['up'],
+    })
+    const { body } = await hosting.api('GET', `/projects/${crashing.id}/logs`)
+    expect(body.data.map(({ message }: { message: string }) => message)).toEqual(['connecting', 'no database'])
+  })
+
+  test('rename, redeploy, restart, disable and enable: same volume, same bytes', async () => {
+    const project = await make('keeper', keeping, { volumes: [{ name: 'my-data', mountPath: '/data' }] })
+    const starts = async () => (await hosting.get(`${project.slug}.localhost`)).text.trim().split('\n')
+    const { id } = await goLive(project.id)
+    const [volume] = await starts()
+    expect((await hosting.api('PATCH', `/projects/${project.id}`, { name: 'Keeper of things' })).status).toBe(200)
+    const { body } = await hosting.api('POST', `/deployments/${id}/redeploy`)
+    const isRetired = ({ name, status }: { name: string; status: string }) => name === 'retire' && status === 'succeeded'
+    await hosting.settled(body.data.deploymentId, ({ steps }) => steps.some(isRetired))
+    expect(await starts()).toHaveLength(2)
+    await hosting.berth.restart()
+    expect(await starts()).toHaveLength(3)
+    expect((await post(project.id, 'disable')).status).toBe(200)
+    expect((await post(project.id, 'enable')).status).toBe(200)
+    expect(await starts()).toEqual(Array(4).fill(volume))
+  })
+
+  test('disabled: 503 with a plain page at its routes, deploys are 409; enabled: it serves again', async () => {
+    const project = await make('switch', serving('on'))
+    await goLive(project.id)
+    expect(await post(project.id, 'disable')).toMatchObject({ status: 200, body: { data: { status: 'disabled' } } })
+    const page = await hosting.get(`${project.slug}.localhost`)
+    expect(page.status).toBe(503)
+    expect(page.headers['content-type']).toContain('text/html')
+    expect(await hosting.api('POST', '/deployments/build/access', { projectId: project.id })).toMatchObject({
+      status: 409,
+      body: { code: 'project_disabled' },
+    })
+    expect((await post(project.id, 'disable')).status).toBe(200)
+    expect((await post(project.id, 'enable')).status).toBe(200)
+    expect(await hosting.get(`${project.slug}.localhost`)).toMatchObject({ status: 200, text: 'on' })
+  })
+
+  test('deleting with work under way is 409 and names it; with force it cancels first; volumes are kept', async () => {
+    const volumes = [{ name: 'kept', mountPath: '/kept' }]
+    const project = await make('deleted', serving('here'), { volumes })
+    await goLive(project.id)
+    await hosting.api('PATCH', `/projects/${project.id}`, { buildCommand: 'node -e "setTimeout(() => {}, 30000)"' })
+    const id = await hosting.deploy(project.id)
+    await hosting.settled(id, ({ steps }) => steps.some(({ name }) => name === 'build'))
+    const refused = await hosting.api('DELETE', `/projects/${project.id}`)
+    expect(refused).toMatchObject({ status: 409, body: { code: 'work_in_progress' } })
+    expect(JSON.stringify(refused.body)).toContain(id)
+    const removed = await hosting.api('DELETE', `/projects/${project.id}?force=true`)
+    expect(removed.status).toBe(200)
+    const volume = removed.body.data.kept.find(({ kind }: { kind: string }) => kind === 'volume')
+    expect(volume).toMatchObject({ name: 'kept', kept: true })
+    expect((await hosting.api('GET', `/projects/${project.id}`)).status).toBe(404)
+    await expect.poll(async () => (await hosting.get(`${project.slug}.localhost`)).status, { timeout: 20_000 }).toBe(404)
+  })
+
+  test('a preview environment has its own URL and its own env, and goes with its project', async () => {
+    const project = await make(
+      'previewed',
+      serving('').replace('response.writeHead(200).end("")', 'response.end(process.env.WHO)'),
+    )
+    expect(await hosting.api('POST', `/projects/${project.id}/environments`, { name: 'Try' })).toMatchObject({ status: 201 })
+    const setEnv = (environment: string) =>
+      hosting.api('PATCH', `/projects/${project.id}/env`, { environment, upserts: [{ key: 'WHO', value: environment }] })
+    for (const environment of ['production', 'try']) expect((await setEnv(environment)).status).toBe(200)
+    await goLive(project.id)
+    const preview = await goLive(project.id, { environment: 'try' })
+    expect(new URL(preview.url as string).hostname).toBe(`try.${project.slug}.localhost`)
+    expect((await hosting.get(`${project.slug}.localhost`)).text).toBe('production')
+    expect((await hosting.get(`try.${project.slug}.localhost`)).text).toBe('try')
+    expect((await hosting.api('DELETE', `/projects/${project.id}`)).status).toBe(200)
+    for (const host of [`${project.slug}.localhost`, `try.${project.slug}.localhost`])
+      await expect.poll(async () => (await hosting.get(host)).status, { timeout: 20_000 }).toBe(404)
+  })
+
+  test('a static site has an ETag, 304 and compression; a deploy replaces it without a failed request', async () => {
+    const folder = join(hosting.folder, 'site')
+    await mkdir(folder, { recursive: true })
+    const write = (text: string) => writeFile(join(folder, 'index.html'), `<h1>${text}</h1>${'<p>words</p>'.repeat(500)}`)
+    await write('one')
+    const project = await hosting.makeProject({ name: 'site', localPath: folder })
+    await goLive(project.id)
+    const host = `${project.slug}.localhost`
+    const first = await hosting.get(host)
+    expect(first.text).toContain('<h1>one</h1>')
+    const etag = first.headers.etag as string
+    expect(await hosting.get(host, '/', { 'if-none-match': etag })).toMatchObject({ status: 304, text: '' })
+    const packed = await hosting.get(host, '/', { 'accept-encoding': 'gzip' })
+    expect(packed.headers['content-encoding']).toBe('gzip')
+    expect(gunzipSync(packed.bytes).toString()).toBe(first.text)
+    const asking = keepAsking(hosting.berth.edgeUrl, host)
+    for (const text of ['two', 'three', 'four']) {
+      await write(text)
+      await goLive(project.id)
+      expect((await hosting.get(host)).text).toContain(`<h1>${text}</h1>`)
+    }
+    expect((await asking.stop()).failures).toEqual([])
+    expect(await hosting.get(host, '/', { 'if-none-match': etag })).toMatchObject({ status: 200 })
+  })
+})

@@ -1,0 +1,87 @@
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Hosting, keepAsking, serving, startHosting, writeApp } from '../kit/hosting.ts'
+
+describe('route rules on the edge', () => {
+  let hosting: Hosting
+  let project: { id: string; slug: string }
+  beforeAll(async () => {
+    hosting = await startHosting()
+    await writeApp(join(hosting.folder, 'ruled'), serving('ruled'))
+    project = await hosting.makeProject({ name: 'ruled', localPath: join(hosting.folder, 'ruled') })
+    expect(await hosting.settled(await hosting.deploy(project.id))).toMatchObject({ status: 'live' })
+  })
+  afterAll(() => hosting?.[Symbol.asyncDispose]())
+
+  const ask = async (path: string, headers = {}) => (await hosting.get(`${project.slug}.localhost`, path, headers)).status
+  const addRule = async (rule: object) => {
+    const answer = await hosting.api('POST', `/projects/${project.id}/route-rules`, { enabled: true, ...rule })
+    expect(answer).toMatchObject({ status: 201 })
+    return answer.body.data.id as string
+  }
+  const inForce = (path: string, status: number, headers = {}) =>
+    expect.poll(() => ask(path, headers), { timeout: 10_000, interval: 50 }).toBe(status)
+  const hitsOf = async (id: string): Promise<number> => {
+    const { body } = await hosting.api('GET', `/projects/${project.id}/route-rules`)
+    return body.data.find((rule: { id: string }) => rule.id === id).hits
+  }
+
+  test('ban: a banned address and a banned agent get 403, others pass; hits are counted', async () => {
+    const id = await addRule({ kind: 'ban', pathPrefix: '/ban', config: { ips: ['127.0.0.1'] } })
+    await inForce('/ban/x', 403)
+    expect([await ask('/'), await ask('/other')]).toEqual([200, 200])
+    await addRule({ kind: 'ban', pathPrefix: '/agent', config: { userAgents: ['BadBot'] } })
+    await inForce('/agent', 403, { 'user-agent': 'badbot/1.0' })
+    expect(await ask('/agent', { 'user-agent': 'browser' })).toBe(200)
+    const before = await hitsOf(id)
+    await Promise.all([1, 2, 3].map(() => ask('/ban')))
+    await expect.poll(() => hitsOf(id), { timeout: 15_000 }).toBeGreaterThanOrEqual(before + 3)
+  })
+
+  test('rate-limit: so many pass, then 429', async () => {
+    const id = await addRule({ kind: 'rate-limit', pathPrefix: '/limit', config: { requests: 5, windowSeconds: 600 } })
+    await inForce('/limit', 429)
+    expect(await ask('/')).toBe(200)
+    await hosting.api('DELETE', `/projects/${project.id}/route-rules/${id}`)
+    await inForce('/limit', 200)
+    await addRule({ kind: 'rate-limit', pathPrefix: '/fresh', config: { requests: 3, windowSeconds: 600, status: 503 } })
+    // A rule is in force when the whole of its window is: the ones before it do not count.
+    await pause(1_500)
+    const answers = []
+    for (let at = 0; at < 6; at++) answers.push(await ask('/fresh'))
+    expect(answers).toEqual([200, 200, 200, 503, 503, 503])
+  })
+
+  test('allow-deny: deny first, then who is not allowed, each 403; who is allowed passes', async () => {
+    await addRule({ kind: 'allow-deny', pathPrefix: '/denied', config: { deny: ['127.0.0.0/8'], allow: ['127.0.0.1/32'] } })
+    await addRule({ kind: 'allow-deny', pathPrefix: '/allowed', config: { allow: ['127.0.0.0/8'] } })
+    await addRule({ kind: 'allow-deny', pathPrefix: '/foreign', config: { allow: ['10.0.0.0/8'] } })
+    await inForce('/denied', 403)
+    await inForce('/foreign', 403)
+    expect(await ask('/allowed')).toBe(200)
+  })
+
+  test('dryRun counts and lets pass', async () => {
+    const id = await addRule({ kind: 'ban', dryRun: true, pathPrefix: '/dry', config: { ips: ['127.0.0.1'] } })
+    await pause(1_000)
+    expect(await Promise.all([1, 2, 3, 4].map(() => ask('/dry')))).toEqual([200, 200, 200, 200])
+    await expect.poll(() => hitsOf(id), { timeout: 15_000 }).toBe(4)
+  })
+
+  test('a rule is in force within a second, and no connection is dropped', async () => {
+    const asking = keepAsking(hosting.berth.edgeUrl, `${project.slug}.localhost`, { connections: 8 })
+    const tookMs: number[] = []
+    for (let round = 0; round < 5; round++) {
+      const id = await addRule({ kind: 'ban', pathPrefix: `/quick${round}`, config: { ips: ['127.0.0.1'] } })
+      const begun = performance.now()
+      while ((await ask(`/quick${round}`)) !== 403) await pause(5)
+      tookMs.push(performance.now() - begun)
+      await hosting.api('DELETE', `/projects/${project.id}/route-rules/${id}`)
+    }
+    expect((await asking.stop()).failures).toEqual([])
+    expect(asking.load.requests).toBeGreaterThan(50)
+    // The sentence itself is a time; the quickest of five says it on a busy machine.
+    expect(Math.min(...tookMs)).toBeLessThan(1_000)
+  })
+})
