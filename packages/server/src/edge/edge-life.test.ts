@@ -198,6 +198,15 @@ describe('the edge and its control plane', () => {
     expect(a.http.port).toBe(b.http.port)
   })
 
+  test('an edge whose folder is removed ends by itself: nobody could find it again', async () => {
+    const edge = driver({ orphanExitMs: null })
+    await edge.start()
+    const pid = await pidOf()
+    await edge.stop({ keepServing: true })
+    await rm(folder, { recursive: true, force: true })
+    await eventually(() => !isAlive(pid), 15_000)
+  })
+
   test('an edge that nobody wants ends by itself where that is asked for', async () => {
     const edge = driver({ orphanExitMs: 200 })
     await edge.start()

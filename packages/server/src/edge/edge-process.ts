@@ -3,7 +3,7 @@ import { type EdgeIdentity, type EdgeSettings, edgeFiles } from '../drivers/edge
 import type { TablePiece } from '../drivers/edge/table-pieces.ts'
 import { ControlServer } from './control-server.ts'
 import { Fleet, type WorkerEvent } from './fleet.ts'
-import { lockFolder } from './folder-lock.ts'
+import { holdsFolder, lockFolder } from './folder-lock.ts'
 import { type Listening, listen, listeningOf, portOf } from './listening.ts'
 import { Outbox } from './outbox.ts'
 import { announceServing, handOver, takeOver } from './succession.ts'
@@ -11,6 +11,7 @@ import { TableFile } from './table-file.ts'
 import { type ApplyResult, EdgeWorker } from './worker.ts'
 
 const flushEveryMs = 100
+const lostEveryMs = 3_000
 const graceOnSignalMs = 8_000
 const graceInSuccessionMs = 30_000
 const logBytesAtMost = 1_048_576
@@ -64,6 +65,7 @@ export class EdgeProcess {
 
   #live(): void {
     setInterval(() => this.#tick(), flushEveryMs)
+    setInterval(() => void this.#endIfLost(), lostEveryMs)
     process.on('SIGTERM', () => void this.#stop(graceOnSignalMs))
     process.on('SIGINT', () => void this.#stop(graceOnSignalMs))
     process.on('SIGHUP', () => {})
@@ -144,6 +146,10 @@ export class EdgeProcess {
   #hear(event: WorkerEvent): void {
     if (event.event === 'records') this.#outbox.add({ ...event.batch, json: Buffer.from(event.batch.json) })
     else if (event.event === 'wake') this.#control.line?.send(event)
+  }
+
+  async #endIfLost(): Promise<void> {
+    if (!this.#stopping && !(await holdsFolder(this.#settings.folder))) await this.#stop(graceOnSignalMs)
   }
 
   #tick(): void {

@@ -27,8 +27,17 @@ export async function lockFolder(folder: string, takeOver: boolean): Promise<() 
     if (!(await taken(lock))) throw new AnotherEdge()
   }
   return async () => {
-    const holder = await readFile(lock, 'utf8').catch(() => '')
-    if (holder === String(process.pid)) await rm(lock, { force: true })
+    if (await holdsFolder(folder)) await rm(lock, { force: true })
+  }
+}
+
+/** False when the folder was removed, or given to another edge: no control plane will ever find this one again. */
+export async function holdsFolder(folder: string): Promise<boolean> {
+  try {
+    return (await readFile(edgeFiles(folder).lock, 'utf8')) === String(process.pid)
+  } catch (cause) {
+    // Anything but a missing file (no descriptor left, say) proves nothing.
+    return (cause as NodeJS.ErrnoException).code !== 'ENOENT'
   }
 }
 
