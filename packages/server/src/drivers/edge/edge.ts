@@ -48,7 +48,7 @@ export interface EdgeDriver {
   /**
    * Replaces the whole table. Resolves when it is in force for every request that comes in from then on, also on connections
    * that are already open; requests under way end where they began. Concurrent calls take effect in their order.
-   * The table belongs to the driver from then on: it is compared with the next one and must not be changed.
+   * Entries of the table are compared with those of the next one: a host that changes is a new object, not the old one changed.
    * While the edge restarts the call waits for it. `warnings` names parts that were left out (a rule that cannot be read).
    */
   apply(table: EdgeTable, abort?: AbortSignal): Promise<{ version: number; warnings: string[] }>

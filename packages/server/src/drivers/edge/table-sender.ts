@@ -24,13 +24,14 @@ export class TableSender {
   }
 
   async #sendNow(link: EdgeLink, table: EdgeTable): Promise<SendResult> {
-    const known = this.#knownTo(link, table)
+    const known = this.#knownTo(link)
     this.#sent = undefined
     this.#count += 1
     const token = `${tokenPrefix}-${this.#count}`
     try {
       const result = await this.#sendPieces(link, changePieces(known?.table, known?.token ?? null, table, token))
-      this.#sent = { link, token, table }
+      // A copy of the lists: whoever keeps one and adds to it is noticed the next time.
+      this.#sent = { link, token, table: { ...table, hosts: { ...table.hosts }, certificates: { ...table.certificates } } }
       return result
     } catch (cause) {
       if (!known || !(cause instanceof Error) || cause.message !== unknownBase) throw cause
@@ -38,11 +39,10 @@ export class TableSender {
     }
   }
 
-  /** What we sent last, where this edge has it. The very same object may have been changed since and is no measure of itself. */
-  #knownTo(link: EdgeLink, table: EdgeTable): { token: string; table: EdgeTable } | undefined {
+  /** What we sent last, where this edge has it. */
+  #knownTo(link: EdgeLink): { token: string; table: EdgeTable } | undefined {
     const sent = this.#sent
-    if (!sent || sent.table === table) return undefined
-    return sent.link === link || sent.token === link.identity.token ? sent : undefined
+    return sent && (sent.link === link || sent.token === link.identity.token) ? sent : undefined
   }
 
   /** Each piece waits for the one before: the edge serves in between, and nothing piles up here. */
