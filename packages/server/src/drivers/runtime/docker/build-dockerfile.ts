@@ -3,6 +3,7 @@ import { join, posix, sep } from 'node:path'
 import { type Artifact, BuildFailed, type BuildRequest, type OutputLine } from '../runtime.ts'
 import type { BuildParts } from './build.ts'
 import { buildProcesses } from './build-container.ts'
+import { type BuildEvent, followBuild } from './build-progress.ts'
 import { limitsOf } from './container-settings.ts'
 import { dockerIgnore } from './docker-ignore.ts'
 import { ask, type Engine, eventsOf, wordsOfEngine } from './engine.ts'
@@ -76,18 +77,6 @@ export const needsBuildKit = (dockerfile: string) =>
     dockerfile.replace(/\\\r?\n/g, ' '),
   )
 
-interface BuildEvent {
-  stream?: string
-  error?: string
-}
-
-/** Of the client, missing in its types: what the other follows, with BuildKit's own messages decoded. */
-type FollowProgress = (
-  stream: NodeJS.ReadableStream,
-  onFinished: (error: Error | null, output?: BuildEvent[]) => void,
-  onProgress: (event: BuildEvent) => void,
-) => void
-
 class DockerfileBuild {
   readonly #request: BuildRequest
   readonly #onLine: (line: OutputLine) => void
@@ -117,7 +106,8 @@ class DockerfileBuild {
       const stream = await this.#engine.buildImage(tar, { ...limits, rm: true, forcerm: true, ...options, abortSignal } as object)
       // A closed connection ends the build on the other side as well.
       abortSignal.addEventListener('abort', () => (stream as unknown as { destroy(): void }).destroy(), { once: true })
-      await this.#follow(stream)
+      await followBuild(stream as unknown as AsyncIterable<Uint8Array>, (event) => this.#say(event))
+      abortSignal.throwIfAborted()
     } catch (error) {
       this.#abort.throwIfAborted()
       throw this.#failure ?? new BuildFailed('command_failed', wordsOfEngine(error), [...this.#tail])
@@ -127,31 +117,15 @@ class DockerfileBuild {
     }
   }
 
-  #follow(stream: NodeJS.ReadableStream): Promise<void> {
-    return new Promise((resolve, reject) => {
-      stream.once('close', () => (this.#failure || this.#abort.aborted ? reject(new Error('the build was ended')) : undefined))
-      const follow = this.#engine as unknown as { followProgress: FollowProgress }
-      follow.followProgress(
-        stream,
-        (error, output) => {
-          const failed = output?.find((event) => event.error)?.error
-          if (error || failed) reject(error ?? new Error(failed))
-          else resolve()
-        },
-        (event) => this.#say(event),
-      )
-    })
-  }
-
-  #say(event: BuildEvent): void {
-    for (const line of (event.stream ?? event.error ?? '').split('\n')) {
+  #say({ stream, text }: BuildEvent): void {
+    for (const line of text.split('\n')) {
       const message = line.trimEnd()
       if (message === '') continue
       const running = /^ ---> Running in ([0-9a-f]{12})/.exec(message)?.[1]
       if (running) void this.#limit(running)
       this.#tail.push(message)
       if (this.#tail.length > tailLines) this.#tail.shift()
-      this.#onLine({ time: new Date().toISOString(), stream: event.error ? 'stderr' : 'stdout', message })
+      this.#onLine({ time: new Date().toISOString(), stream, message })
     }
   }
 

@@ -182,6 +182,10 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'Docker', () => {
     await build('file', changes)
     expect(lines).toContain('public')
     expect(lines).not.toContain('private')
+    const mounted = `RUN --mount=type=cache,target=/kept echo "with BuildKit ${seed}" && echo so >&2`
+    await writeFile(join(own, 'Dockerfile'), `FROM ${partOf('busyboxImage')}\n${mounted}\n`)
+    await build('kit', changes)
+    expect(lines).toEqual(expect.arrayContaining([`with BuildKit ${seed}`, 'so']))
     await writeFile(join(own, 'Dockerfile'), `FROM ${partOf('busyboxImage')}\nRUN echo broken; exit 9\n`)
     await expect(build('broken', changes)).rejects.toMatchObject({
       code: 'command_failed',

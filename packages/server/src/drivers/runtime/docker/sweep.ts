@@ -3,9 +3,11 @@ import type { Labels } from './labels.ts'
 
 /** Containers that served a call of a control plane that is gone. Only ours: another Berth's build may be under way. */
 export async function sweep({ engine, labels }: { engine: Engine; labels: Labels }): Promise<void> {
+  // What is made from now on is in use.
+  const openedAt = Math.floor(Date.now() / 1000)
   for (const kind of ['build', 'helper'] as const) {
     const rows = await ask((abortSignal) => engine.listContainers({ all: true, filters: labels.filter(kind), abortSignal }))
-    for (const { Id } of rows)
+    for (const { Id } of rows.filter(({ Created }) => Created < openedAt))
       await ask((abortSignal) => engine.getContainer(Id).remove({ force: true, v: true, abortSignal })).catch(() => undefined)
   }
 }
