@@ -246,7 +246,7 @@ export class EmbeddedEdge implements EdgeDriver {
   /** The end of the connection is the end of the process; asking after the pid alone would be fooled by one nobody reaped. */
   async #end(link: EdgeLink, graceMs: number): Promise<void> {
     link.ask('stop', [graceMs]).catch(() => {})
-    const inTime = await Promise.race([link.closed.then(() => true), pause(graceMs + 2_000).then(() => false)])
+    const inTime = await Promise.race([link.closed.then(() => true), unheldPause(graceMs + 2_000).then(() => false)])
     if (!inTime) kill(link.identity.pid, 'SIGKILL')
     const giveUpAt = Date.now() + reapMs
     while (kill(link.identity.pid, 0) && Date.now() < giveUpAt) await pause(lookAgainMs)
@@ -267,6 +267,8 @@ function ownEntry(): string {
 }
 
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
+/** Does not keep this process from ending. */
+const unheldPause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms).unref())
 
 /** False when there is no such process. */
 function kill(pid: number, signal: NodeJS.Signals | 0): boolean {

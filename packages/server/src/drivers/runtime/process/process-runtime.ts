@@ -1,6 +1,7 @@
 import { chownSync, existsSync, mkdirSync } from 'node:fs'
 import { readdir, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { OneAtATime } from '../../git/one-at-a-time.ts'
 import { inheritedEnvironment } from '../../shell/inherited-environment.ts'
 import { createRunCommand } from '../../shell/run-command.ts'
 import type { Instance, InstanceChange, Runtime, StartRequest } from '../runtime.ts'
@@ -41,6 +42,24 @@ export function createProcessRuntime({ folder, environment }: ProcessRuntimeSett
     one.takeUp()
   }
 
+  const turns = new OneAtATime()
+  const startInTurn = async (request: StartRequest): Promise<Instance> => {
+    const known = supervised.get(request.instanceId)
+    if (known?.isAlive || known?.isRestarting) return show(known)
+    const one = known ?? new Supervised(await newRecord(request), parts)
+    const program = await programFor(request, one.record.port, { places, baseEnv })
+    mkdirSync(places.instance(request.instanceId), { recursive: true, mode: 0o700 })
+    supervised.set(request.instanceId, one)
+    await one.start(request, program)
+    return show(one)
+  }
+  const stopInTurn = async (instanceId: string, graceSeconds: number): Promise<void> => {
+    await supervised.get(instanceId)?.stop(graceSeconds)
+    await readers.done(instanceId)
+    supervised.delete(instanceId)
+    records.remove(instanceId)
+  }
+
   return {
     kind: 'process',
     // They are part of the process tree of `berth up`, which leaves nothing behind.
@@ -48,22 +67,8 @@ export function createProcessRuntime({ folder, environment }: ProcessRuntimeSett
     check: async () => ({ version: process.version }),
     build: (request, onLine, abort) => buildHere(request, onLine, abort, { places, launcher, run, baseEnv }),
 
-    async start(request) {
-      const known = supervised.get(request.instanceId)
-      if (known?.isAlive || known?.isRestarting) return show(known)
-      const one = known ?? new Supervised(await newRecord(request), parts)
-      const program = await programFor(request, one.record.port, { places, baseEnv })
-      mkdirSync(places.instance(request.instanceId), { recursive: true, mode: 0o700 })
-      supervised.set(request.instanceId, one)
-      await one.start(request, program)
-      return show(one)
-    },
-    async stop(instanceId, { graceSeconds }) {
-      await supervised.get(instanceId)?.stop(graceSeconds)
-      await readers.done(instanceId)
-      supervised.delete(instanceId)
-      records.remove(instanceId)
-    },
+    start: (request, abort) => turns.run(request.instanceId, () => startInTurn(request), abort),
+    stop: (instanceId, { graceSeconds }) => turns.run(instanceId, () => stopInTurn(instanceId, graceSeconds)),
     inspect: async (instanceId) => {
       const one = supervised.get(instanceId)
       await one?.settled()
