@@ -98,7 +98,11 @@ export function assemble(parts: Parts): Assembled {
       ...common,
       settings: { slackHost: config.slackHost },
       drivers: parts.deliveryDrivers ?? createDeliveryDrivers(config),
-      watched: { tokens: { expiring: access.expiringTokens }, ...parts.watched },
+      watched: {
+        tokens: { expiring: access.expiringTokens },
+        ...(running ? { certificates: running.certificates } : {}),
+        ...parts.watched,
+      },
     }),
   }
 
@@ -181,7 +185,7 @@ function assembleRunning(
     git,
     logStore,
     gatekeeper,
-    projects: { ...projects, uploadFile: (sessionId) => join(config.dataDir, 'uploads', `${sessionId}.tar.gz`) },
+    projects,
     edge: edge.switch,
     settings: { ...config, githubUrl: config.github.webUrl },
   })
@@ -193,6 +197,7 @@ function assembleRunning(
   return {
     modules: { deployments },
     edgeJobs: edge.jobs,
+    certificates: { expiring: edge.expiring },
     ports: () => edge.routes.ports(),
     async start(abort: AbortSignal): Promise<void> {
       await deployments.prepare()

@@ -1,40 +1,86 @@
+import type { Client } from 'acme-client'
 import { Secret } from '../../secrets/secret.ts'
-import { type Acme, OrderRefused } from './acme.ts'
+import { type Acme, type ChallengeBoard, type IssuedCertificate, OrderRefused } from './acme.ts'
+
+interface AcmeSettings {
+  directoryUrl: string
+  email: string | null
+}
 
 /** Any directory that speaks RFC 8555. The library is loaded when the first certificate is wanted. */
-export function createAcme({ directoryUrl, email }: { directoryUrl: string; email: string | null }): Acme {
-  const load = () => import('acme-client')
+export function createAcme(settings: AcmeSettings): Acme {
   return {
     async newAccountKey() {
-      const { crypto } = await load()
+      const { crypto } = await import('acme-client')
       return new Secret((await crypto.createPrivateEcdsaKey()).toString())
     },
-    async order(hostname, { privateKey, accountUrl }, board) {
-      const { Client, crypto } = await load()
-      const client = new Client({
-        directoryUrl,
-        accountKey: privateKey.reveal(),
-        ...(accountUrl ? { accountUrl } : {}),
-        backoffAttempts: 8,
-      })
-      const [key, csr] = await crypto.createCsr({ altNames: [hostname] }, await crypto.createPrivateEcdsaKey())
-      try {
-        const certificate = await client.auto({
-          csr,
-          ...(email ? { email } : {}),
-          termsOfServiceAgreed: true,
-          challengePriority: ['http-01'],
-          skipChallengeVerification: true,
-          challengeCreateFn: (_authorization, { token }, keyAuthorization) => board.show(token, keyAuthorization),
-          challengeRemoveFn: (_authorization, { token }) => board.hide(token),
-        })
-        const { notAfter } = crypto.readCertificateInfo(certificate)
-        return { certificate, privateKey: new Secret(key.toString()), expiresAt: notAfter, accountUrl: client.getAccountUrl() }
-      } catch (error) {
-        throw new OrderRefused(reasonOf(error), { cause: error })
-      }
+    async order(hostname, accountKey, board, abort) {
+      await reach(settings.directoryUrl, abort)
+      const ordered = place(hostname, accountKey, board, settings)
+      // The library knows no abort: what it still does is left to itself.
+      ordered.catch(() => undefined)
+      return await Promise.race([ordered, aborted(abort)])
     },
   }
 }
 
-const reasonOf = (error: unknown) => (error instanceof Error ? error.message : String(error)).slice(0, 500)
+async function place(
+  hostname: string,
+  accountKey: Secret,
+  board: ChallengeBoard,
+  { directoryUrl, email }: AcmeSettings,
+): Promise<IssuedCertificate> {
+  const { Client, crypto } = await import('acme-client')
+  // The account is registered at every order: the same key gets the same account, also at an authority that forgot it.
+  const client: Client = new Client({ directoryUrl, accountKey: accountKey.reveal(), ...patience })
+  const [key, csr] = await crypto.createCsr({ altNames: [hostname] }, await crypto.createPrivateEcdsaKey())
+  try {
+    const certificate = await client.auto({
+      csr,
+      ...(email ? { email } : {}),
+      termsOfServiceAgreed: true,
+      challengePriority: ['http-01'],
+      skipChallengeVerification: true,
+      challengeCreateFn: (_authorization, { token }, keyAuthorization) => board.show(token, keyAuthorization),
+      challengeRemoveFn: (_authorization, { token }) => board.hide(token),
+    })
+    const { notAfter } = crypto.readCertificateInfo(certificate)
+    return { certificate, privateKey: new Secret(key.toString()), expiresAt: notAfter, accountUrl: client.getAccountUrl() }
+  } catch (error) {
+    // The library trips over an answer that never came; whatever else it says are the authority's words.
+    if (error instanceof TypeError) throw new Error('the certificate authority stopped answering', { cause: error })
+    throw new OrderRefused(wordsOf(error), { cause: error })
+  }
+}
+
+/** Looks for the outcome after 1 s, 2 s, 4 s and so on, a minute and a half in all. */
+const patience = { backoffAttempts: 8, backoffMin: 1_000, backoffMax: 30_000 }
+const reachWithinMs = 20_000
+
+/** The library would try for over a minute and then not say what the network said. */
+async function reach(directoryUrl: string, abort: AbortSignal): Promise<void> {
+  try {
+    const answer = await fetch(directoryUrl, { signal: AbortSignal.any([abort, AbortSignal.timeout(reachWithinMs)]) })
+    await answer.body?.cancel()
+    if (!answer.ok) throw new Error(`it answered ${answer.status}`)
+  } catch (error) {
+    abort.throwIfAborted()
+    throw new Error(`the certificate authority at ${new URL(directoryUrl).host} cannot be reached: ${networkWords(error)}`, {
+      cause: error,
+    })
+  }
+}
+
+function networkWords(error: unknown): string {
+  const { cause } = error as { cause?: unknown }
+  const { code, message } = (cause ?? error) as NodeJS.ErrnoException
+  return message || code || String(error)
+}
+
+const aborted = (abort: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => {
+    if (abort.aborted) reject(abort.reason)
+    abort.addEventListener('abort', () => reject(abort.reason), { once: true })
+  })
+
+const wordsOf = (error: unknown) => (error instanceof Error ? error.message : String(error)).slice(0, 500)

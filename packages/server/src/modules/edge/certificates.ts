@@ -1,65 +1,77 @@
 import { sealedFor } from '../../db/sealed-columns.ts'
+import type { CertificateRow } from '../../db/tables/edge.ts'
 import type { DomainRow } from '../../db/tables/projects.ts'
-import { type AcmeAccount, OrderRefused } from '../../drivers/acme/acme.ts'
-import { type JobKind, job } from '../../jobs/declare.ts'
+import { OrderRefused } from '../../drivers/acme/acme.ts'
+import { JobAborted, type JobKind, job } from '../../jobs/declare.ts'
 import { type EdgeDeps, nowOf } from './deps.ts'
 import type { EdgeSync } from './sync.ts'
 
 export const certifyKind: JobKind<{ hostname: string }> = { kind: 'edge.certify' }
-export const renewKind: JobKind<Record<string, never>> = { kind: 'edge.renew' }
 
 const day = 86_400_000
-const renewBeforeMs = 30 * day
-const retryFailedMs = 60 * 60_000
+const longestRenewalMs = 30 * day
+const deadlineMs = 5 * 60_000
+
+/** A certificate is renewed 30 days before its end, and a short-lived one in the last third of its life. */
+export const isDue = ({ issuedAt, expiresAt }: Pick<CertificateRow, 'issuedAt' | 'expiresAt'>, now: number): boolean =>
+  expiresAt - now <= Math.min(longestRenewalMs, (expiresAt - issuedAt) / 3)
+
+/** Orders of one name one after another; a second one that was already asked for adds nothing. */
+export const orderKeys = (hostname: string) => ({
+  uniqueKey: `${certifyKind.kind}:${hostname}`,
+  groupKey: `${certifyKind.kind}:${hostname}`,
+})
 
 /** Gets a certificate for one domain. The authority's own words are shown when it refuses. */
 export const certifyJob = (deps: EdgeDeps, edge: EdgeSync) =>
   job<{ hostname: string }, unknown>(certifyKind.kind, {
-    deadlineMs: 5 * 60_000,
+    deadlineMs,
     maxAttempts: 3,
     concurrency: 2,
-    backoff: (attempt) => attempt * 30_000,
-    async run({ hostname }) {
+    backoff: (attempt) => attempt * 15_000,
+    async run({ hostname }, _, abort, { isLastAttempt }) {
       const { db } = deps.database
-      const domain = await db.selectFrom('domains').selectAll().where('hostname', '=', hostname).executeTakeFirst()
+      const domain = await db.selectFrom('domains').select('id').where('hostname', '=', hostname).executeTakeFirst()
       if (!domain || deps.settings.edgeTlsPort === null) return
       try {
-        await order(hostname, deps, edge)
-        await note(hostname, { tls: 'active', state: 'synced', reason: null }, deps)
-        await edge.sync()
+        // An attempt that died may have left a good one.
+        if (!(await hasGood(hostname, deps))) await order(hostname, deps, edge, abort)
+        await db.updateTable('domains').set({ tls: 'active', reason: null }).where('hostname', '=', hostname).execute()
       } catch (error) {
-        const reason = error instanceof Error ? error.message : String(error)
-        await note(
-          hostname,
-          { tls: (await hasCertificate(hostname, deps)) ? 'active' : 'error', reason: `No certificate: ${reason}` },
-          deps,
-        )
-        await tellFailure(domain, reason, deps)
+        // Whoever stopped the work, the order comes up again; only a deadline is the authority's doing.
+        if (error instanceof JobAborted && error.reason !== 'deadline') throw error
+        const isFinal = error instanceof OrderRefused || isLastAttempt
+        await keepFailure(hostname, wordsOf(error), isFinal, deps)
         if (!(error instanceof OrderRefused)) throw error
       }
+      await edge.sync()
     },
   })
 
-async function order(hostname: string, deps: EdgeDeps, edge: EdgeSync): Promise<void> {
-  const { db } = deps.database
-  const { directoryUrl, account } = await ourAccount(deps)
-  const issued = await deps.acme.order(hostname, account, {
-    async show(token, keyAuthorization) {
-      await db
-        .insertInto('acmeChallenges')
-        .values({ token, keyAuthorization, createdAt: nowOf(deps) })
-        .execute()
-      await edge.sync()
-    },
-    hide: async (token) => {
-      await db.deleteFrom('acmeChallenges').where('token', '=', token).execute()
-    },
-  })
+function wordsOf(error: unknown): string {
+  if (error instanceof JobAborted) return `the certificate authority did not finish within ${deadlineMs / 60_000} minutes`
+  return error instanceof Error ? error.message : String(error)
+}
+
+async function hasGood(hostname: string, { database: { db }, ...deps }: EdgeDeps): Promise<boolean> {
+  const dates = ['issuedAt', 'expiresAt'] as const
+  const known = await db.selectFrom('certificates').select(dates).where('hostname', '=', hostname).executeTakeFirst()
+  return known !== undefined && !isDue(known, nowOf(deps))
+}
+
+async function order(hostname: string, deps: EdgeDeps, edge: EdgeSync, abort: AbortSignal): Promise<void> {
+  const { directoryUrl, accountKey } = await ourAccount(deps)
+  const { certificate, privateKey, expiresAt, accountUrl } = await deps.acme.order(
+    hostname,
+    accountKey,
+    challengeBoard(deps, edge),
+    abort,
+  )
   const row = {
     hostname,
-    certificate: issued.certificate,
-    privateKey: deps.secretBox.seal(issued.privateKey, sealedFor.certificateKey(hostname)),
-    expiresAt: issued.expiresAt.getTime(),
+    certificate,
+    privateKey: deps.secretBox.seal(privateKey, sealedFor.certificateKey(hostname)),
+    expiresAt: expiresAt.getTime(),
     issuedAt: nowOf(deps),
   }
   await deps.database.transaction(async ({ db }) => {
@@ -68,9 +80,24 @@ async function order(hostname: string, deps: EdgeDeps, edge: EdgeSync): Promise<
       .values(row)
       .onConflict((conflict) => conflict.column('hostname').doUpdateSet(row))
       .execute()
-    await db.updateTable('acmeAccounts').set({ accountUrl: issued.accountUrl }).where('directoryUrl', '=', directoryUrl).execute()
+    await db.updateTable('acmeAccounts').set({ accountUrl }).where('directoryUrl', '=', directoryUrl).execute()
   })
 }
+
+const challengeBoard = ({ database: { db }, ...deps }: EdgeDeps, edge: EdgeSync) => ({
+  async show(token: string, keyAuthorization: string) {
+    const row = { token, keyAuthorization, createdAt: nowOf(deps) }
+    await db
+      .insertInto('acmeChallenges')
+      .values(row)
+      .onConflict((conflict) => conflict.column('token').doUpdateSet(row))
+      .execute()
+    await edge.sync()
+  },
+  async hide(token: string) {
+    await db.deleteFrom('acmeChallenges').where('token', '=', token).execute()
+  },
+})
 
 /** One account a directory, made once; whoever is second takes the first one's. */
 async function ourAccount({ database: { db }, secretBox, acme, settings }: EdgeDeps) {
@@ -84,72 +111,37 @@ async function ourAccount({ database: { db }, secretBox, acme, settings }: EdgeD
       .onConflict((conflict) => conflict.column('directoryUrl').doNothing())
       .execute()
   const row = (await find())!
-  const account: AcmeAccount = { privateKey: secretBox.open(row.privateKey, place), accountUrl: row.accountUrl }
-  return { directoryUrl, account }
+  return { directoryUrl, accountKey: secretBox.open(row.privateKey, place) }
 }
 
-/** Asks for what is missing, renews what ends within 30 days, and forgets what no domain wants. */
-export const renewJob = (deps: EdgeDeps) =>
-  job<Record<string, never>, unknown>(renewKind.kind, {
-    deadlineMs: 5 * 60_000,
-    maxAttempts: 1,
-    async run() {
-      if (deps.settings.edgeTlsPort === null) return
-      await deps.database.transaction(async ({ db, enqueue }) => {
-        const certificates = new Map(
-          (await db.selectFrom('certificates').select(['hostname', 'expiresAt']).execute()).map((row) => [row.hostname, row]),
-        )
-        const now = nowOf(deps)
-        for (const domain of await db.selectFrom('domains').selectAll().execute()) {
-          const expiresAt = certificates.get(domain.hostname)?.expiresAt
-          if (expiresAt !== undefined && expiresAt - now > renewBeforeMs) continue
-          const runAt = domain.tls === 'error' ? new Date(now + retryFailedMs) : new Date(now)
-          await enqueue(
-            certifyKind,
-            { hostname: domain.hostname },
-            { uniqueKey: `${certifyKind.kind}:${domain.hostname}`, runAt },
-          )
-        }
-        await db
-          .deleteFrom('acmeChallenges')
-          .where('createdAt', '<', now - day)
-          .execute()
-        await db
-          .deleteFrom('certificates')
-          .where('hostname', 'not in', (eb) => eb.selectFrom('domains').select('hostname'))
-          .execute()
-      })
-    },
-  })
+const notRenewed = 'Not renewed: '
 
-const note = (hostname: string, changes: Partial<Pick<DomainRow, 'tls' | 'state' | 'reason'>>, { database }: EdgeDeps) =>
-  database.db.updateTable('domains').set(changes).where('hostname', '=', hostname).execute()
-
-const hasCertificate = async (hostname: string, { database, ...deps }: EdgeDeps) =>
-  !!(await database.db
-    .selectFrom('certificates')
-    .select('hostname')
-    .where('hostname', '=', hostname)
-    .where('expiresAt', '>', nowOf(deps))
-    .executeTakeFirst())
-
-async function tellFailure({ projectId, hostname, tls }: DomainRow, reason: string, { database }: EdgeDeps): Promise<void> {
-  // Told once: the next try an hour later is no news.
-  if (tls === 'error') return
+/** A certificate that is still good stays in use. What was told once is not told again at the next try an hour later. */
+async function keepFailure(hostname: string, words: string, isFinal: boolean, { database, ...deps }: EdgeDeps): Promise<void> {
   await database.transaction(async ({ db, announce }) => {
-    const project = await db
+    const domain = await db.selectFrom('domains').selectAll().where('hostname', '=', hostname).executeTakeFirst()
+    if (!domain) return
+    const set = (changes: Partial<DomainRow>) => db.updateTable('domains').set(changes).where('id', '=', domain.id).execute()
+    if (!isFinal) {
+      if (domain.tls === 'pending') await set({ reason: `No certificate yet: ${words}` })
+      return
+    }
+    const inUse = await db
+      .selectFrom('certificates')
+      .select('hostname')
+      .where('hostname', '=', hostname)
+      .where('expiresAt', '>', nowOf(deps))
+      .executeTakeFirst()
+    const wasTold = inUse ? domain.reason?.startsWith(notRenewed) : domain.tls === 'error'
+    await set(inUse ? { tls: 'active', reason: notRenewed + words } : { tls: 'error', reason: `No certificate: ${words}` })
+    if (wasTold) return
+    const { organizationId, name } = await db
       .selectFrom('projects')
       .select(['organizationId', 'name'])
-      .where('id', '=', projectId)
-      .executeTakeFirst()
-    if (!project) return
-    const { organizationId, name } = project
-    await announce('domain.failed', {
-      organizationId,
-      projectId,
-      subject: `No certificate for ${hostname}`,
-      text: `${name}: ${reason}`,
-      data: { hostname },
-    })
+      .where('id', '=', domain.projectId)
+      .executeTakeFirstOrThrow()
+    const subject = inUse ? `The certificate of ${hostname} was not renewed` : `No certificate for ${hostname}`
+    const { projectId } = domain
+    await announce('domain.failed', { organizationId, projectId, subject, text: `${name}: ${words}`, data: { hostname } })
   })
 }

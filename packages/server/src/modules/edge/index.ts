@@ -1,9 +1,10 @@
 import type { EdgeListening, RequestRecord } from '../../drivers/edge/edge.ts'
 import { Every } from '../../jobs/every.ts'
-import { isReread } from '../../signals/signals.ts'
-import { type EdgeRoutes, type ProjectSignal, projectsTopic, type RouteStanding } from '../projects/index.ts'
-import { certifyJob, certifyKind, renewJob, renewKind } from './certificates.ts'
+import { type EdgeRoutes, notTaken, type ProjectSignal, projectsTopic, type RouteStanding } from '../projects/index.ts'
+import { certifyJob } from './certificates.ts'
 import type { EdgeDeps } from './deps.ts'
+import { expiringCertificates } from './expiring.ts'
+import { askAgain, askForNew, renewJob, renewKind } from './renewal.ts'
 import { EdgeSync } from './sync.ts'
 
 export type { EdgeDeps } from './deps.ts'
@@ -23,14 +24,15 @@ export function createEdge(deps: EdgeDeps) {
     https: listening?.https?.port ?? settings.edgeTlsPort,
   })
   const syncSoon = () => void edge.sync().catch((error: unknown) => log.warn({ err: error }, 'the edge did not take a change'))
+  const askSoon = () => void askForNew(deps).catch((error: unknown) => log.warn({ err: error }, 'no certificate was asked for'))
 
   return {
     jobs: [certifyJob(deps, edge), renewJob(deps)],
     /** What the projects module asks about its routes. */
     routes: {
       standings: (hostnames) => standings(hostnames, edge, deps),
-      sync: async () => {
-        await askForCertificates(deps)
+      sync: async (projectId) => {
+        await askAgain(projectId, deps)
         await edge.sync().catch(() => undefined)
       },
       ports,
@@ -43,17 +45,20 @@ export function createEdge(deps: EdgeDeps) {
       activity: () => driver.activity(),
       ports,
     },
+    /** Certificates in use that end by then. */
+    expiring: (until: Date) => expiringCertificates(until, deps),
     onWake: (listener: (projectId: string) => void) => endings.push(driver.onWake((projectId) => listener(projectId))),
     async start(): Promise<EdgeListening> {
       listening = await driver.start()
       await edge.sync()
       endings.push(driver.onRequests((batch) => keepRequests(batch, deps)))
       endings.push(
-        deps.database.signals.subscribe<ProjectSignal>(projectsTopic, (event) => {
+        deps.database.signals.subscribe<ProjectSignal>(projectsTopic, () => {
           syncSoon()
-          if (!isReread(event)) void askForCertificates(deps).catch(() => undefined)
+          askSoon()
         }),
       )
+      await askForNew(deps)
       await deps.database.transaction(({ schedule }) =>
         schedule({ key: renewKind.kind, job: renewKind, payload: {}, rhythm: { everySeconds: 3600 } }),
       )
@@ -81,24 +86,13 @@ async function standings(
   const known = new Map<string, RouteStanding>()
   for (const hostname of hostnames) {
     const domain = byName.get(hostname)
-    const tls = domain?.tls ?? 'none'
-    const reason = edge.problem ?? domain?.reason
+    const tls = (settings.edgeTlsPort !== null && domain?.tls) || 'none'
+    const reason = domain?.reason === notTaken.reason ? null : domain?.reason
     if (edge.problem) known.set(hostname, { tls, state: 'error', reason: edge.problem })
     else if (edge.hostnames.has(hostname)) known.set(hostname, { tls, state: 'synced', ...(reason ? { reason } : {}) })
+    else if (domain) known.set(hostname, { tls, state: 'pending', reason: reason ?? notTaken.reason })
   }
   return known
-}
-
-/** A domain that is new, or whose order failed and was asked for again. */
-async function askForCertificates({ database, settings }: EdgeDeps): Promise<void> {
-  if (settings.edgeTlsPort === null) return
-  await database.transaction(async ({ db, enqueue }) => {
-    const wanting = await db.selectFrom('domains').select('hostname').where('tls', 'in', ['none', 'pending', 'error']).execute()
-    for (const { hostname } of wanting) {
-      await db.updateTable('domains').set({ tls: 'pending' }).where('hostname', '=', hostname).where('tls', '=', 'none').execute()
-      await enqueue(certifyKind, { hostname }, { uniqueKey: `${certifyKind.kind}:${hostname}` })
-    }
-  })
 }
 
 function keepRequests(batch: readonly RequestRecord[], { logStore, log }: EdgeDeps): void {

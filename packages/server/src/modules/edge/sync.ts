@@ -57,7 +57,8 @@ async function readFacts({ database, secretBox, settings, ...deps }: EdgeDeps): 
     db.selectFrom('domains').selectAll().execute(),
     db.selectFrom('routeRules').selectAll().where('enabled', '=', 1).execute(),
   ])
-  const certificates = await db.selectFrom('certificates').selectAll().execute()
+  // One that has ended is no reason to send anybody to https.
+  const certificates = await db.selectFrom('certificates').selectAll().where('expiresAt', '>', nowOf(deps)).execute()
   return {
     version: nowOf(deps),
     baseDomain: settings.baseDomain,

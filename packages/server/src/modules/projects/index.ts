@@ -14,7 +14,7 @@ import { updateProject } from './update-project.ts'
 import { UploadFiles } from './upload-files.ts'
 import { sweepJob, sweepSchedule } from './upload-sweep.ts'
 
-export { environmentHostname, freeHostname } from './addresses.ts'
+export { environmentHostname, freeHostname, notTaken } from './addresses.ts'
 export { changeProject, lockProject, type ProjectSignal, projectsTopic } from './change-project.ts'
 export type { ProjectsDeps } from './deps.ts'
 export type { OpenedEnv } from './env.ts'
