@@ -5,7 +5,7 @@ import { EmbeddedEdge } from '../packages/server/src/drivers/edge/embedded-edge.
 import { startDaemon } from '../tests/kit/daemon.ts'
 import { freePorts } from '../tests/kit/free-port.ts'
 import { tempFolder } from '../tests/kit/temp-folder.ts'
-import { cores, pin, processorSeconds, programAt, putWrkOn } from './edge-load.ts'
+import { cores, favour, pin, processorSeconds, programAt, putWrkOn } from './edge-load.ts'
 import { memoryOf } from './kit/process-memory.ts'
 import { megabytes, ratio, table } from './kit/table.ts'
 
@@ -20,6 +20,7 @@ const { values } = parseArgs({
     rounds: { type: 'string', default: '5' },
     connections: { type: 'string', default: '64' },
     requests: { type: 'string', default: '200000' },
+    favoured: { type: 'boolean', default: false },
     entry: { type: 'string', default: join(import.meta.dirname, '../packages/server/dist/edge.js') },
   },
 })
@@ -38,7 +39,7 @@ const proxy = `upstream u { server 127.0.0.1:${originPort}; keepalive 128; keepa
   proxy_set_header X-Request-Id $request_id; } }`
 
 await pin(process.pid, cores?.around)
-await using _origin = await startNginx('origin', originPort!, origin, cores?.around)
+await using source = await startNginx('origin', originPort!, origin, cores?.around)
 await using reference = await startNginx('proxy', nginxPort!, proxy, cores?.measured)
 const edge = new EmbeddedEdge({
   folder: join(folder.path, 'edge'),
@@ -64,6 +65,7 @@ try {
   })
   const idle = (await memoryOf(edgePid))!
   const nginxPid = await workerOf(reference.pid)
+  if (values.favoured) for (const pid of [edgePid, reference.pid, source.pid, process.pid]) await favour(pid)
   const throughput = await compareThroughput(nginxPid, edgePid)
   await compareLatency(throughput.edge / 2)
   await watchMemory(edgePid, idle)
