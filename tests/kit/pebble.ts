@@ -22,6 +22,10 @@ export interface Pebble extends AsyncDisposable {
   readonly caFile: string
   /** The root, in PEM, of the certificates that it issues; a new one at every start. */
   rootCertificate(): Promise<string>
+  /** From now on its DNS says this address for the name; null: 127.0.0.1 again. */
+  pointName(hostname: string, address: string | null): Promise<void>
+  /** What it has said: each order is a line. */
+  output(): string
   stop(): Promise<void>
 }
 
@@ -50,8 +54,8 @@ export async function startPebble({ pebble, challtestsrv, httpPort, tlsPort }: P
     args: [...dnsArgs, '-http01', '', '-https01', '', '-tlsalpn01', ''],
     ready: { port: dnsManagementPort! },
   })
-  // Without these two it waits and refuses at random, to teach clients patience.
-  const env = { ...process.env, PEBBLE_VA_NOSLEEP: '1', PEBBLE_WFE_NONCEREJECT: '0' }
+  // Without these it waits, refuses and spares itself validations at random, to teach clients patience.
+  const env = { ...process.env, PEBBLE_VA_NOSLEEP: '1', PEBBLE_WFE_NONCEREJECT: '0', PEBBLE_AUTHZREUSE: '0' }
   const args = ['-config', config, '-dnsserver', `127.0.0.1:${dnsPort}`]
   const authority = await startDaemon({ program: pebble, args, env, ready: { port: port! } }).catch(async (error) => {
     await dns.stop(0)
@@ -65,9 +69,18 @@ export async function startPebble({ pebble, challtestsrv, httpPort, tlsPort }: P
     directoryUrl: `https://127.0.0.1:${port}/dir`,
     caFile,
     rootCertificate: async () => fetchTrusting(`https://127.0.0.1:${managementPort}/roots/0`, await readFile(caFile, 'utf8')),
+    pointName: (hostname, address) => pointName(`http://127.0.0.1:${dnsManagementPort}`, hostname, address),
+    output: () => authority.output(),
     stop,
     [Symbol.asyncDispose]: stop,
   }
+}
+
+async function pointName(managementUrl: string, hostname: string, address: string | null) {
+  const host = `${hostname}.`
+  const body = JSON.stringify(address ? { host, addresses: [address] } : { host })
+  const answer = await fetch(`${managementUrl}/${address ? 'add-a' : 'clear-a'}`, { method: 'POST', body })
+  if (!answer.ok) throw new Error(`the name server answered ${answer.status}`)
 }
 
 async function makeCertificate(caFile: string, keyFile: string) {

@@ -31,9 +31,10 @@ async function place(
   { directoryUrl, email }: AcmeSettings,
 ): Promise<IssuedCertificate> {
   const { Client, crypto } = await import('acme-client')
-  // The account is registered at every order: the same key gets the same account, also at an authority that forgot it.
   const client: Client = new Client({ directoryUrl, accountKey: accountKey.reveal(), ...patience })
   const [key, csr] = await crypto.createCsr({ altNames: [hostname] }, await crypto.createPrivateEcdsaKey())
+  // Our account is asked for by its key at every order; where there is none, or none any more, the order registers it.
+  await client.createAccount({ onlyReturnExisting: true }).catch(() => undefined)
   try {
     const certificate = await client.auto({
       csr,

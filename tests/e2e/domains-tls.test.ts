@@ -1,0 +1,157 @@
+import { readFile } from 'node:fs/promises'
+import { request } from 'node:https'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { text } from 'node:stream/consumers'
+import type { TLSSocket } from 'node:tls'
+import type { Project, ProjectRoute } from '@berth/contract'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { freePorts } from '../kit/free-port.ts'
+import { type Hosting, serving, startHosting, writeApp } from '../kit/hosting.ts'
+import { describeNeeding, partOf } from '../kit/machine.ts'
+import { type Pebble, startPebble } from '../kit/pebble.ts'
+
+describeNeeding(['pebble', 'challtestsrv'], 'domains and their certificates on the edge', () => {
+  let pebble: Pebble
+  let hosting: Hosting
+  let project: Project
+  let tlsPort: number
+  let root: string
+  beforeAll(async () => {
+    const [edgePort, edgeTlsPort] = (await freePorts(2)) as [number, number]
+    tlsPort = edgeTlsPort
+    pebble = await startPebble({ pebble: partOf('pebble'), challtestsrv: partOf('challtestsrv'), httpPort: edgePort })
+    root = await pebble.rootCertificate()
+    hosting = await startHosting({
+      env: {
+        BERTH_EDGE_PORT: String(edgePort),
+        BERTH_EDGE_TLS_PORT: String(edgeTlsPort),
+        BERTH_ACME_DIRECTORY: pebble.directoryUrl,
+        NODE_EXTRA_CA_CERTS: pebble.caFile,
+      },
+    })
+    await writeApp(join(hosting.folder, 'shop'), serving('the shop'))
+    project = await hosting.makeProject({ name: 'shop', localPath: join(hosting.folder, 'shop') })
+    expect(await hosting.settled(await hosting.deploy(project.id))).toMatchObject({ status: 'live' })
+  })
+  afterAll(async () => {
+    await hosting?.[Symbol.asyncDispose]()
+    await pebble?.stop()
+  })
+
+  const connect = (domain: string) => hosting.api('POST', `/projects/${project.id}/connect`, { domain })
+  const retry = () => hosting.api('POST', `/projects/${project.id}/routing/retry`)
+  const routeOf = async (hostname: string): Promise<ProjectRoute | undefined> => {
+    const { body } = await hosting.api('GET', `/projects/${project.id}`)
+    return body.data.routes.find((route: ProjectRoute) => route.hostname === hostname)
+  }
+  const becomes = (hostname: string, tls: ProjectRoute['tls']) =>
+    expect.poll(async () => (await routeOf(hostname))?.tls, { timeout: 60_000, interval: 100 }).toBe(tls)
+  const seen = (hostname: string) => getSecurely(tlsPort, hostname, root)
+
+  test('a connected domain gets a certificate: https answers by its name, http leads there, the free name stays on http', async () => {
+    const answer = await connect('shop.example.test')
+    expect(answer.body.data).toMatchObject({ hostname: 'shop.example.test', tls: 'pending' })
+    await becomes('shop.example.test', 'active')
+    expect(await routeOf('shop.example.test')).toEqual({
+      hostname: 'shop.example.test',
+      url: `https://shop.example.test:${tlsPort}`,
+      kind: 'custom',
+      primary: true,
+      tls: 'active',
+      state: 'synced',
+    })
+    expect(await seen('shop.example.test')).toMatchObject({ status: 200, text: 'the shop', names: 'DNS:shop.example.test' })
+    const plain = await hosting.get('shop.example.test', '/cart?item=1')
+    expect([plain.status, plain.headers.location]).toEqual([308, `https://shop.example.test:${tlsPort}/cart?item=1`])
+    expect(await hosting.get(`${project.slug}.localhost`)).toMatchObject({ status: 200, text: 'the shop' })
+    await expect(getSecurely(tlsPort, 'other.example.test', root)).rejects.toThrow()
+  })
+
+  test('a name whose order fails says what the authority said; routing/retry asks again, once the reason is gone with success', async () => {
+    await pebble.pointName('away.example.test', '127.0.0.9')
+    await connect('away.example.test')
+    await becomes('away.example.test', 'error')
+    const failed = await routeOf('away.example.test')
+    expect(failed).toMatchObject({ state: 'synced', url: expect.stringMatching(/^http:/) })
+    expect(failed?.reason).toMatch(/^No certificate: .*127\.0\.0\.9.*refused/)
+    expect(await hosting.get('away.example.test')).toMatchObject({ status: 200, text: 'the shop' })
+    const feed = await hosting.api('GET', '/notifications/deliveries')
+    expect(JSON.stringify(feed.body.data)).toContain('No certificate for away.example.test')
+
+    await pebble.pointName('away.example.test', null)
+    expect((await retry()).body.data.routes).toContainEqual(
+      expect.objectContaining({ hostname: 'away.example.test', tls: 'pending' }),
+    )
+    await becomes('away.example.test', 'active')
+    expect((await routeOf('away.example.test'))?.reason).toBeUndefined()
+    expect(await seen('away.example.test')).toMatchObject({ status: 200, names: 'DNS:away.example.test' })
+  })
+
+  test('the same name fails twice, and the second failure is shown too', async () => {
+    await pebble.pointName('never.example.test', '127.0.0.9')
+    await connect('never.example.test')
+    for (let round = 0; round < 2; round++) {
+      await becomes('never.example.test', 'error')
+      if (round === 0) expect((await retry()).status).toBe(200)
+    }
+    expect((await routeOf('never.example.test'))?.reason).toMatch(/^No certificate: /)
+  })
+
+  test('a restart serves the same certificate without another order, and so does an instance that was killed', async () => {
+    const before = await seen('shop.example.test')
+    const ordered = ordersIn(pebble)
+    await hosting.berth.restart()
+    await expect.poll(() => seen('shop.example.test').catch(() => null), { timeout: 30_000 }).toMatchObject(before)
+    await hosting.berth.kill9()
+    expect(await seen('shop.example.test').then(({ serial }) => serial)).toBe(before.serial)
+    await hosting.berth.restart()
+    await expect.poll(() => seen('shop.example.test').catch(() => null), { timeout: 30_000 }).toMatchObject(before)
+    expect(await routeOf('shop.example.test')).toMatchObject({ tls: 'active', state: 'synced' })
+    expect(ordersIn(pebble)).toBe(ordered)
+  })
+
+  test('what ends soon is ordered anew: the authority is answered on plain http though the host leads to https', async () => {
+    const before = await seen('shop.example.test')
+    expect((await hosting.get('shop.example.test', '/.well-known/acme-challenge/unknown')).status).toBe(308)
+    await hosting.berth.stop()
+    endSoon(hosting, 'shop.example.test')
+    await hosting.berth.restart()
+    await retry()
+    const serial = () => seen('shop.example.test').then(({ serial }) => serial)
+    await expect.poll(serial, { timeout: 60_000 }).not.toBe(before.serial)
+    expect(await seen('away.example.test')).toMatchObject({ status: 200 })
+  })
+
+  test('the keys lie in the database sealed', async () => {
+    await hosting.berth.stop()
+    const bytes = await readFile(join(hosting.berth.dataFolder, 'berth.db'), 'latin1')
+    expect(bytes).toContain('BEGIN CERTIFICATE')
+    expect(bytes).not.toContain('PRIVATE KEY')
+  })
+})
+
+const ordersIn = (pebble: Pebble) => pebble.output().match(/Added order/g)?.length ?? 0
+
+/** Ten days are left of ninety. The instance is stopped meanwhile. */
+function endSoon({ berth }: Hosting, hostname: string) {
+  const day = 86_400_000
+  const database = new DatabaseSync(join(berth.dataFolder, 'berth.db'))
+  database
+    .prepare('update certificates set "issuedAt" = ?, "expiresAt" = ? where hostname = ?')
+    .run(Date.now() - 80 * day, Date.now() + 10 * day, hostname)
+  database.close()
+}
+
+/** Trusts nothing but the root, and asks the edge whatever the name resolves to. */
+function getSecurely(port: number, hostname: string, root: string) {
+  return new Promise<{ status: number; text: string; names: string; serial: string }>((resolve, reject) => {
+    const headers = { host: hostname }
+    request({ host: '127.0.0.1', port, servername: hostname, ca: root, headers, agent: false }, async (response) => {
+      const { subjectAltName = '', serialNumber } = (response.socket as TLSSocket).getPeerX509Certificate()!
+      resolve({ status: response.statusCode ?? 0, text: await text(response), names: subjectAltName, serial: serialNumber })
+    })
+      .on('error', reject)
+      .end()
+  })
+}
