@@ -8,9 +8,12 @@ import { createLogger } from '../../src/logger.ts'
 import { openKeyRing } from '../../src/secrets/key-ring.ts'
 import { createScrubber } from '../../src/secrets/scrubber.ts'
 import { createSecretBox } from '../../src/secrets/secret-box.ts'
+import { type MemoryDrivers, memoryDrivers } from './memory-runtime.ts'
 
 export interface TestInstance extends ReturnType<typeof assemble> {
   database: Parts['database']
+  /** What builds, runs and serves: in memory. Nothing of it is started until a test does. */
+  drivers: MemoryDrivers
   stop(): Promise<void>
 }
 
@@ -21,7 +24,9 @@ export async function startInstance(env: Record<string, string> = {}, parts: Par
   const database = await openTestDatabase()
   const scrubber = createScrubber()
   const logger = await createLogger({ level: 'silent', scrubber, pretty: false })
+  const drivers = memoryDrivers(join(folder, 'work'))
   const assembled = assemble({
+    drivers,
     config,
     version: '0.0.0-test',
     database,
@@ -36,5 +41,5 @@ export async function startInstance(env: Record<string, string> = {}, parts: Par
     await database.close()
     rmSync(folder, { recursive: true, force: true })
   }
-  return { ...assembled, database, stop }
+  return { ...assembled, database, drivers, stop }
 }

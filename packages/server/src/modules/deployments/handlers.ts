@@ -1,7 +1,9 @@
 import { type contract, levelOfRole, reaches } from '@berth/contract'
+import { BadCursor } from '../../db/pages.ts'
 import type { DeploymentRow } from '../../db/tables/deployments.ts'
 import { fail } from '../../failure.ts'
 import type { Caller, Handlers } from '../../http/handler.ts'
+import { isLogId } from '../../log-store/log-entry.ts'
 import { askForDeployment } from './ask.ts'
 import { cancelDeployment } from './cancel.ts'
 import type { DeploymentsDeps } from './deps.ts'
@@ -32,6 +34,7 @@ export function deploymentsHandlers(deps: DeploymentsDeps): Handlers<typeof cont
     get: (_, { deployment }) => ({ data: showDeployment(deployment) }),
     logs: async ({ query }, { deployment }) => {
       const { limit = 100, cursor } = query
+      if (cursor !== undefined && !isLogId(cursor)) throw new BadCursor()
       const options = { ...(cursor ? { afterId: cursor } : {}), filter: { deployment: deployment.id } }
       const data = []
       for await (const line of deps.logStore.read(deployment.projectId, 'deployments', options)) {

@@ -1,0 +1,89 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Deployment } from '@berth/contract'
+import { type Answer, call } from '../kit/call.ts'
+import { startInstance, type TestInstance } from '../kit/instance.ts'
+import { makePeople, type People } from '../kit/people.ts'
+import { makeProject } from '../kit/projects.ts'
+
+/** An instance whose jobs run and whose projects live in memory, with a folder that can be deployed. */
+export interface Scene {
+  instance: TestInstance
+  people: People
+  url: string
+  source: string
+  makeApp(token?: string): Promise<{ id: string; slug: string }>
+  /** Asks for a deployment and gives its id. */
+  deploy(projectId: string, body?: object): Promise<string>
+  ask(path: `${string} /${string}`, id: string, input?: object, token?: string): Promise<Answer>
+  settled(id: string): Promise<Deployment>
+  end(): Promise<void>
+}
+
+export async function setScene(): Promise<Scene> {
+  const root = mkdtempSync(join(tmpdir(), 'berth-deployments-'))
+  const source = join(root, 'app')
+  mkdirSync(source)
+  writeFileSync(join(source, 'package.json'), JSON.stringify({ name: 'app', scripts: { start: 'node server.js' } }))
+  writeFileSync(join(source, 'server.js'), '')
+  const instance = await startInstance({ BERTH_PROJECT_ROOTS: root, BERTH_MAX_BUILDS: '8' })
+  const stopping = new AbortController()
+  await instance.running?.start(stopping.signal)
+  await instance.jobs.start()
+  const url = await instance.app.listen({ host: '127.0.0.1', port: 0 })
+  const people = await makePeople(instance)
+  const ask: Scene['ask'] = (at, id, input = {}, token = people.member.token) =>
+    call(instance, token, at as 'GET /', { params: { id }, ...input })
+  const get = async (id: string): Promise<Deployment> => (await ask('GET /deployments/:id', id)).body.data
+  return {
+    instance,
+    people,
+    url,
+    source,
+    makeApp: (token = people.member.token) => makeProject(instance, token, { localPath: source }),
+    async deploy(projectId, body = {}) {
+      const answer = await call(instance, people.member.token, 'POST /deployments/build/access', { body: { projectId, ...body } })
+      if (answer.status !== 202) throw new Error(`it was not taken: ${JSON.stringify(answer)}`)
+      return answer.body.data.deploymentId
+    },
+    ask,
+    async settled(id) {
+      for (;;) {
+        const deployment = await get(id)
+        if (!['queued', 'building', 'deploying'].includes(deployment.status)) return deployment
+        await new Promise((resolve) => setTimeout(resolve, 15))
+      }
+    },
+    async end() {
+      stopping.abort()
+      await instance.jobs.stop({ graceMs: 1_000 })
+      await instance.running?.stop()
+      await instance.stop()
+      rmSync(root, { recursive: true, force: true })
+    },
+  }
+}
+
+/** A build that waits until the test lets it go on, or until it is cancelled. */
+export function held(): {
+  whileBuilding: TestInstance['drivers']['runtime']['whileBuilding']
+  begun: Promise<void>
+  release(): void
+} {
+  const begun = Promise.withResolvers<void>()
+  const going = Promise.withResolvers<void>()
+  return {
+    begun: begun.promise,
+    release: () => going.resolve(),
+    async whileBuilding(_, say, abort) {
+      say('building')
+      begun.resolve()
+      await Promise.race([
+        going.promise,
+        new Promise((_resolve, reject) => abort.addEventListener('abort', () => reject(abort.reason))),
+      ])
+      say('built')
+    },
+  }
+}

@@ -1,0 +1,83 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { type EventReader, readEvents } from '../kit/event-reader.ts'
+import { held, type Scene, setScene } from './scene.ts'
+
+let scene: Scene
+beforeAll(async () => {
+  scene = await setScene()
+})
+afterEach(() => {
+  scene.instance.drivers.runtime.whileBuilding = async () => {}
+})
+afterAll(() => scene?.end())
+
+const open = (id: string, headers: Record<string, string> = {}): Promise<EventReader> =>
+  readEvents(`${scene.url}/api/deployments/${id}/stream`, { authorization: `Bearer ${scene.people.viewer.token}`, ...headers })
+const kinds = ({ events }: EventReader) => events.map(({ event }) => event)
+const lines = ({ events }: EventReader) => events.filter(({ event }) => event === 'log')
+const messages = (reader: EventReader) => lines(reader).map(({ data }) => data.message as string)
+
+describe('GET /deployments/:id/stream', () => {
+  test('snapshot first, then steps and lines as they come, complete last, and it closes', async () => {
+    const { whileBuilding, begun, release } = held()
+    scene.instance.drivers.runtime.whileBuilding = whileBuilding
+    const { id: projectId } = await scene.makeApp()
+    const id = await scene.deploy(projectId)
+    await begun
+    const reader = await open(id)
+    await expect.poll(() => messages(reader)).toContain('building')
+    expect(kinds(reader)).not.toContain('complete')
+    release()
+    await reader.ended
+    expect([kinds(reader)[0], kinds(reader).at(-1)]).toEqual(['snapshot', 'complete'])
+    expect(kinds(reader).filter((kind) => kind === 'complete' || kind === 'snapshot')).toHaveLength(2)
+    expect(reader.events[0]?.data).toMatchObject({ id, status: 'building' })
+    expect(reader.events.at(-1)?.data).toMatchObject({ id, status: 'live' })
+    const steps = reader.events.filter(({ event }) => event === 'step').map(({ data }) => `${data.name} ${data.status}`)
+    expect(steps.slice(0, 3)).toEqual(['build succeeded', 'start running', 'start succeeded'])
+    expect(messages(reader).indexOf('building')).toBeLessThan(messages(reader).indexOf('built'))
+  })
+
+  test('a finished one gives its snapshot, its lines and complete, and closes', async () => {
+    const { id: projectId } = await scene.makeApp()
+    const id = await scene.deploy(projectId)
+    await scene.settled(id)
+    const reader = await open(id)
+    await reader.ended
+    expect([kinds(reader)[0], kinds(reader).at(-1), new Set(kinds(reader).slice(1, -1))]).toEqual([
+      'snapshot',
+      'complete',
+      new Set(['log']),
+    ])
+  })
+
+  test('resuming by Last-Event-ID gives no line twice and leaves none out', async () => {
+    const { whileBuilding, begun, release } = held()
+    scene.instance.drivers.runtime.whileBuilding = async (request, say, abort) => {
+      for (let line = 0; line < 50; line++) say(`line ${line}`)
+      await whileBuilding(request, say, abort)
+      for (let line = 50; line < 100; line++) say(`line ${line}`)
+    }
+    const { id: projectId } = await scene.makeApp()
+    const id = await scene.deploy(projectId)
+    await begun
+    const first = await open(id)
+    await expect.poll(() => messages(first)).toContain('line 49')
+    first.close()
+    const lastId = lines(first).at(-1)?.id as string
+    release()
+    const second = await open(id, { 'last-event-id': lastId })
+    await second.ended
+    const whole = await open(id)
+    await whole.ended
+    const both = [...lines(first), ...lines(second)]
+    expect(both.map((line) => line.id)).toEqual(lines(whole).map((line) => line.id))
+    expect(messages(whole).filter((message) => message.startsWith('line '))).toEqual(
+      Array.from({ length: 100 }, (_, line) => `line ${line}`),
+    )
+  })
+
+  test('404: one of another organisation’s', async () => {
+    expect((await open('dep_unknown')).status).toBe(404)
+  })
+})

@@ -1,0 +1,171 @@
+import type { Acme } from '../../src/drivers/acme/acme.ts'
+import type { EdgeDriver } from '../../src/drivers/edge/edge.ts'
+import { type EdgeTable, emptyTable } from '../../src/drivers/edge/edge-table.ts'
+import {
+  type Artifact,
+  type BuildRequest,
+  type Instance,
+  type InstanceChange,
+  type OutputLine,
+  type Runtime,
+  StartFailed,
+  type StartRequest,
+} from '../../src/drivers/runtime/runtime.ts'
+import type { Drivers } from '../../src/instance/drivers.ts'
+
+/** Working drivers that keep everything in memory: nothing is started, and what is asked for is there. */
+export interface MemoryDrivers extends Drivers {
+  runtime: InMemoryRuntime
+  edge: InMemoryEdge
+}
+
+export function memoryDrivers(workFolder: string): MemoryDrivers {
+  const runtime = new InMemoryRuntime()
+  return {
+    runtime,
+    edge: new InMemoryEdge(),
+    acme: noAuthority,
+    probe: async ({ port }) =>
+      runtime.answersAt(port) ? { healthy: true, status: 200 } : { healthy: false, status: 500, reason: 'it answered 500' },
+    workFolder,
+  }
+}
+
+interface Kept {
+  instance: Instance
+  request: StartRequest
+  output: OutputLine[]
+}
+
+export class InMemoryRuntime implements Runtime {
+  readonly kind = 'process'
+  readonly survivesStop = false
+  readonly running = new Map<string, Kept>()
+  readonly artifacts = new Map<string, Artifact & { deploymentId: string; projectId: string }>()
+  readonly volumes = new Map<string, Uint8Array>()
+  /** What a build does; a test makes it wait, say something or fail. */
+  whileBuilding: (request: BuildRequest, say: (message: string) => void, abort: AbortSignal) => Promise<void> = async () => {}
+  isHealthy = true
+  #nextPort = 20_000
+
+  check = async () => ({ version: 'memory' })
+
+  async build(request: BuildRequest, onLine: (line: OutputLine) => void, abort: AbortSignal): Promise<Artifact> {
+    await this.whileBuilding(request, (message) => onLine({ time: new Date().toISOString(), stream: 'stdout', message }), abort)
+    abort.throwIfAborted()
+    const { projectId, deploymentId } = request.owner
+    const reference = `memory/${deploymentId}${request.service}`
+    const artifact: Artifact = { kind: 'folder', reference, sizeBytes: 1, startCommand: request.plan.startCommand }
+    this.artifacts.set(reference, { ...artifact, projectId, deploymentId })
+    return artifact
+  }
+
+  async start(request: StartRequest): Promise<Instance> {
+    const known = this.running.get(request.instanceId)
+    if (known) return known.instance
+    if (!this.artifacts.has(request.artifact.reference)) throw new StartFailed('What was built is not there any more')
+    const instance: Instance = {
+      instanceId: request.instanceId,
+      owner: request.owner,
+      service: request.service,
+      state: 'running',
+      address: request.port === null ? null : { host: '127.0.0.1', port: this.#nextPort++ },
+      startedAt: new Date().toISOString(),
+      exitCode: null,
+      outOfMemory: false,
+      restarts: 0,
+    }
+    const output: OutputLine[] = [{ time: new Date().toISOString(), stream: 'stdout', message: 'started' }]
+    this.running.set(request.instanceId, { instance, request, output })
+    return instance
+  }
+
+  async stop(instanceId: string): Promise<void> {
+    this.running.delete(instanceId)
+  }
+
+  inspect = async (instanceId: string) => this.running.get(instanceId)?.instance
+  list = async () => [...this.running.values()].map(({ instance }) => instance)
+
+  async *logs(instanceId: string, after: string | null, abort: AbortSignal) {
+    for (let at = Number(after ?? 0); !abort.aborted; at++) {
+      const output = this.running.get(instanceId)?.output
+      const line = output?.[at]
+      if (!line) return
+      yield { ...line, position: String(at + 1) }
+    }
+  }
+
+  onChange = (_listener: (change: InstanceChange) => void) => () => {}
+
+  async removeArtifact({ reference }: Artifact): Promise<void> {
+    const isUsed = [...this.running.values()].some(({ request }) => request.artifact.reference === reference)
+    if (!isUsed) this.artifacts.delete(reference)
+  }
+
+  listArtifacts = async () => [...this.artifacts.values()]
+
+  async createVolume({ id }: { id: string }): Promise<void> {
+    if (!this.volumes.has(id)) this.volumes.set(id, new Uint8Array())
+  }
+
+  volumeSizeBytes = async (id: string) => this.volumes.get(id)?.length ?? null
+  removeVolume = async (id: string) => void this.volumes.delete(id)
+
+  async *readVolume(id: string) {
+    yield this.volumes.get(id) ?? new Uint8Array()
+  }
+
+  async writeVolume(id: string, tar: AsyncIterable<Uint8Array>): Promise<void> {
+    const chunks: Uint8Array[] = []
+    for await (const chunk of tar) chunks.push(chunk)
+    this.volumes.set(id, Buffer.concat(chunks))
+  }
+
+  async exec(instanceId: string): Promise<{ exitCode: number; stderrTail: string }> {
+    if (!this.running.has(instanceId)) throw new StartFailed(`The instance ${instanceId} does not run`)
+    return { exitCode: 127, stderrTail: 'there are no programs in memory' }
+  }
+
+  async close(): Promise<void> {}
+
+  answersAt(port: number): boolean {
+    return this.isHealthy && [...this.running.values()].some(({ instance }) => instance.address?.port === port)
+  }
+}
+
+/** Holds the table that is in force and serves nobody. */
+export class InMemoryEdge implements EdgeDriver {
+  table: EdgeTable = emptyTable
+  readonly #wakeListeners = new Set<(projectId: string, hostname: string) => void>()
+
+  start = async () => ({ http: { host: '127.0.0.1', port: 4080 }, https: null })
+
+  async apply(table: EdgeTable) {
+    this.table = table
+    return { version: table.version, warnings: [] }
+  }
+
+  drain = async () => ({ inFlight: 0 })
+  onRequests = () => () => {}
+
+  onWake(listener: (projectId: string, hostname: string) => void) {
+    this.#wakeListeners.add(listener)
+    return () => this.#wakeListeners.delete(listener)
+  }
+
+  /** A request came for a host of a sleeping project. */
+  wake(projectId: string, hostname: string): void {
+    for (const listener of this.#wakeListeners) listener(projectId, hostname)
+  }
+
+  activity = async () => ({})
+  ruleHits = async () => ({})
+  switchCounters = async () => ({ total: 0, failed: 0 })
+  async stop(): Promise<void> {}
+}
+
+const noAuthority: Acme = {
+  newAccountKey: () => Promise.reject(new Error('there is no authority in memory')),
+  order: () => Promise.reject(new Error('there is no authority in memory')),
+}
