@@ -1,4 +1,6 @@
 import type { SelectQueryBuilder } from 'kysely'
+import { preparedQuery } from './prepared.ts'
+import type { Db, Schema } from './schema.ts'
 import { isUnfitValue } from './violations.ts'
 
 /** The cursor is not one that this list handed out: a 400 that names `cursor`. */
@@ -44,9 +46,36 @@ export async function page<DB, TB extends keyof DB, Row>(
     .catch((error: unknown) => {
       throw cursor != null && isUnfitValue(error) ? new BadCursor() : error
     })
+  return cutToPage(rows, limit, by, direction)
+}
+
+/** One row more than asked for says that there is another page. */
+function cutToPage<Row>(rows: Row[], limit: number, by: readonly string[], direction: string): Page<Row> {
   const more = rows.length > limit
   if (more) rows.length = limit
+  const order = [...by, direction].join(' ')
   return { rows, nextCursor: more ? encodeCursor(rows.at(-1) as Record<string, unknown>, by, order) : null }
+}
+
+/** A list that is read often: its first page, which most readers never leave, is a prepared query. */
+export function preparedPage<Parameters extends Record<string, string>, TB extends keyof Schema, Row>(
+  build: (db: Db, parameters: Parameters) => SelectQueryBuilder<Schema, TB, Row>,
+  order: Pick<PageRequest<SortColumn<Schema, TB>>, 'by' | 'direction'>,
+) {
+  const { by, direction } = order as PageRequest<never>
+  const first = preparedQuery<Parameters & { limit: number }, Row>((db, parameters) => {
+    let query = build(db, parameters)
+    for (const column of by) query = query.orderBy(column, direction)
+    return query.limit(parameters.limit)
+  })
+  return async (
+    db: Db,
+    parameters: Parameters,
+    { limit, cursor }: { limit: number; cursor?: string | null },
+  ): Promise<Page<Row>> => {
+    if (cursor != null) return page(build(db, parameters), { ...order, limit, cursor })
+    return cutToPage(await first.all(db, { ...parameters, limit: limit + 1 }), limit, by, direction)
+  }
 }
 
 type SortColumn<DB, TB extends keyof DB> = {

@@ -1,5 +1,5 @@
 import type { AuditEntry, Grant, Invitation, Member, Organization, Role, Token, User } from '@berth/contract'
-import { page } from '../../db/pages.ts'
+import { page, preparedPage } from '../../db/pages.ts'
 import type { Db } from '../../db/schema.ts'
 import type { AuditRow, InvitationRow, MemberRow, OrganizationRow, TokenRow, UserRow } from '../../db/tables/access.ts'
 import { iso, isoOrNull } from './deps.ts'
@@ -75,11 +75,23 @@ export async function countOwners(db: Db, organizationId: string): Promise<numbe
   return Number(count)
 }
 
+const tokensOf = preparedPage(
+  (db, { userId, organizationId }: { userId: string; organizationId: string }) =>
+    db.selectFrom('tokens').selectAll().where('userId', '=', userId).where('organizationId', '=', organizationId),
+  newestFirst,
+)
+
 export const listTokens = (db: Db, userId: string, organizationId: string, request: ListRequest) =>
-  page(db.selectFrom('tokens').selectAll().where('userId', '=', userId).where('organizationId', '=', organizationId), {
-    ...paging(request),
-    ...newestFirst,
-  })
+  tokensOf(db, { userId, organizationId }, paging(request))
+
+/** Of every organisation: those that are good after `after` and no longer after `until`. */
+export const findExpiringTokens = (db: Db, after: number, until: number) =>
+  db
+    .selectFrom('tokens')
+    .select(['id', 'name', 'lastFour', 'userId', 'organizationId', 'createdAt', 'expiresAt'])
+    .where('expiresAt', '>', after)
+    .where('expiresAt', '<=', until)
+    .execute()
 
 /** Of every organisation: those that are good after `after` and no longer after `until`. */
 export const findExpiringTokens = (db: Db, after: number, until: number) =>
