@@ -93,15 +93,6 @@ export const findExpiringTokens = (db: Db, after: number, until: number) =>
     .where('expiresAt', '<=', until)
     .execute()
 
-/** Of every organisation: those that are good after `after` and no longer after `until`. */
-export const findExpiringTokens = (db: Db, after: number, until: number) =>
-  db
-    .selectFrom('tokens')
-    .select(['id', 'name', 'lastFour', 'userId', 'organizationId', 'createdAt', 'expiresAt'])
-    .where('expiresAt', '>', after)
-    .where('expiresAt', '<=', until)
-    .execute()
-
 export const listInvitations = (db: Db, organizationId: string, now: number, request: ListRequest) =>
   page(db.selectFrom('invitations').selectAll().where('organizationId', '=', organizationId).where('expiresAt', '>', now), {
     ...paging(request),
