@@ -3,6 +3,7 @@
 // Run: npx node bench/notifications.ts [burst | storm]; BERTH_TEST_POSTGRES_URL: the burst on PostgreSQL as well, and the storm.
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
+import { sql } from 'kysely'
 import { newId } from '../packages/server/src/db/ids.ts'
 import { openTestDatabase } from '../packages/server/src/db/test-database.ts'
 import { createMailer } from '../packages/server/src/drivers/mail/mailer.ts'
@@ -49,7 +50,7 @@ async function measureBurst(kind: string): Promise<void> {
   for (let at = 0; at < 200; at++) await write()
 
   const own = await timesOf(events, write)
-  const rows: (string | number)[][] = []
+  const rows: (string | number)[][] = [[`${kind}, before`, 0, 0, 0, 0, 0, ...memory()]]
   for (let burst = 1; burst <= bursts; burst++) rows.push([`${kind}, burst ${burst}`, ...(await oneBurst(instance, people, own))])
   const columns = ['', 'added p50 ms', 'added p99 ms', 'added max ms', 'told after s', 'deliveries', 'heap', 'rss']
   console.log(`\n${events.toLocaleString('en')} events to ${peopleCount} people, each with a feed and a verified e-mail address:`)
@@ -74,15 +75,19 @@ async function oneBurst(instance: TestInstance, people: People, own: Times): Pro
   })
   await jobs.whenIdle()
   const toldMs = performance.now() - began
-  collectGarbage()
-  const { rss, heapUsed } = process.memoryUsage()
-  const { count } = await database.db
+  const { deliveries } = await database.db
     .selectFrom('deliveries')
-    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .select(({ fn }) => fn.sum<number>(sql`case when "joinedCount" = 0 then 1 else "joinedCount" end`).as('deliveries'))
     .executeTakeFirstOrThrow()
   const added = [50, 99, 100].map((percent) => together.at(percent) - own.at(percent))
-  if (added[1]! > allowedMs) process.exitCode = 1
-  return [...added, toldMs / 1000, Number(count), megabytes(heapUsed), megabytes(rss)]
+  if (added[0]! > allowedMs) process.exitCode = 1
+  return [...added, toldMs / 1000, Number(deliveries), ...memory()]
+}
+
+function memory(): string[] {
+  collectGarbage()
+  const { rss, heapUsed } = process.memoryUsage()
+  return [megabytes(heapUsed), megabytes(rss)]
 }
 
 async function sendRequest({ app }: TestInstance, { owner }: People): Promise<void> {

@@ -84,6 +84,7 @@ async function createDeliveries(db: Kysely<unknown>): Promise<void> {
     .addColumn('text', 'text', (column) => column.notNull())
     .addColumn('data', 'text', (column) => column.notNull())
     .addColumn('createdAt', 'bigint', (column) => column.notNull())
+    .addColumn('sequence', 'bigint', (column) => column.notNull())
     .execute()
   await schema.createIndex('announcementsOfOrganization').on('announcements').columns(['organizationId', 'createdAt']).execute()
   await schema.createIndex('announcementsByAge').on('announcements').column('createdAt').execute()
@@ -99,7 +100,6 @@ async function createDeliveries(db: Kysely<unknown>): Promise<void> {
     .addColumn('status', 'text', (column) => column.notNull())
     .addColumn('attempts', 'integer', (column) => column.notNull())
     .addColumn('jobId', 'text')
-    .addColumn('joinedInto', 'text')
     .addColumn('joinedCount', 'integer', (column) => column.notNull())
     .addColumn('joinedSubject', 'text')
     .addColumn('joinedText', 'text')
@@ -116,18 +116,24 @@ async function createDeliveries(db: Kysely<unknown>): Promise<void> {
       (constraint) => constraint.onDelete('cascade'),
     )
     .execute()
-  // Joined ones are left out of what people list and of what a burst is judged by: a flood makes neither slow.
-  await sql`create index "deliveriesListed" on deliveries ("organizationId", "userId", "createdAt", id) where "joinedInto" is null`.execute(
+  await schema
+    .createIndex('deliveriesOfMember')
+    .on('deliveries')
+    .columns(['organizationId', 'userId', 'createdAt', 'id'])
+    .execute()
+  await schema.createIndex('deliveriesOfChannel').on('deliveries').columns(['channelId', 'category', 'createdAt']).execute()
+  await sql`create index "deliveriesJoinedInto" on deliveries ("channelId", category, "createdAt") where "joinedCount" > 0`.execute(
     db,
   )
-  await sql`create index "deliveriesOfChannel" on deliveries ("channelId", category, "createdAt") where "joinedInto" is null`.execute(
+  await sql`create index "deliveriesUnseen" on deliveries ("organizationId", "userId") where "seenAt" is null and "channelKind" = 'in_app' and status = 'sent'`.execute(
     db,
   )
-  await sql`create index "deliveriesUnseen" on deliveries ("organizationId", "userId") where "seenAt" is null and "joinedInto" is null and "channelKind" = 'in_app'`.execute(
-    db,
-  )
-  await sql`create index "deliveriesJoinedInto" on deliveries ("channelId", category) where "joinedCount" > 0`.execute(db)
-  await sql`create index "deliveriesJoined" on deliveries ("joinedInto") where "joinedInto" is not null`.execute(db)
-  // A member who leaves takes the joined ones along too.
-  await schema.createIndex('deliveriesOfMember').on('deliveries').columns(['organizationId', 'userId']).execute()
+  await schema
+    .createTable('joinedDeliveries')
+    .addColumn('id', 'text', (column) => column.notNull())
+    .addColumn('deliveryId', 'text', (column) => column.notNull().references('deliveries.id').onDelete('cascade'))
+    .addColumn('announcementId', 'text', (column) => column.notNull().references('announcements.id').onDelete('cascade'))
+    .addPrimaryKeyConstraint('joinedDeliveriesKey', ['deliveryId', 'announcementId'])
+    .execute()
+  await schema.createIndex('joinedDeliveriesOfAnnouncement').on('joinedDeliveries').column('announcementId').execute()
 }

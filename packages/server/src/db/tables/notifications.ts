@@ -51,6 +51,8 @@ export interface AnnouncementsTable {
   data: JsonText<Record<string, unknown>>
   /** When it happened. */
   createdAt: Millis
+  /** Orders those that happened in the same moment: strictly growing within a process. */
+  sequence: number
 }
 
 export interface DeliveriesTable {
@@ -62,14 +64,12 @@ export interface DeliveriesTable {
   channelId: string
   channelKind: ChannelKind
   category: CategoryId
-  /** `sending`: the job in `jobId` has begun a try and has not recorded its end. `joined`: another one tells it, and ends for both. */
-  status: 'queued' | 'sending' | 'sent' | 'failed' | 'joined'
+  /** `sending`: the job in `jobId` has begun a try and has not recorded its end. */
+  status: 'queued' | 'sending' | 'sent' | 'failed'
   attempts: number
   /** The one job that may try it; null where none is needed. */
   jobId: string | null
-  /** The delivery that this one was joined into. */
-  joinedInto: string | null
-  /** For one that others were joined into: how many it stands for, itself included. 0: it stands for itself alone. */
+  /** How many it stands for, itself included, where others are joined into it. 0: it stands for itself alone. */
   joinedCount: number
   /** What the joined ones say together, fixed at the first try. */
   joinedSubject: string | null
@@ -78,6 +78,14 @@ export interface DeliveriesTable {
   createdAt: Millis
   sentAt: Millis | null
   seenAt: Millis | null
+}
+
+/** What a delivery tells besides its own announcement: of a flood, this is all that is kept of each. */
+export interface JoinedDeliveriesTable {
+  /** `ndl_…`, as every delivery has. */
+  id: string
+  deliveryId: string
+  announcementId: string
 }
 
 /** What a watcher has announced and must not announce again. */
@@ -101,6 +109,7 @@ export interface NotificationsTables {
   notificationDefaults: NotificationDefaultsTable
   announcements: AnnouncementsTable
   deliveries: DeliveriesTable
+  joinedDeliveries: JoinedDeliveriesTable
   announcedOnce: AnnouncedOnceTable
   serverFailures: ServerFailuresTable
 }

@@ -1,17 +1,14 @@
 import { setImmediate as otherWorkFirst } from 'node:timers/promises'
-import type { Insertable } from 'kysely'
 import { newId } from '../../db/ids.ts'
-import type { DeliveriesTable } from '../../db/tables/notifications.ts'
 import type { Bound } from '../../db/transaction.ts'
 import { type Announcement, announceKind } from '../../jobs/announce.ts'
 import { type Job, job } from '../../jobs/declare.ts'
-import { type Candidate, channelsToTell, isOnByDefault, lacksFeed } from './audience.ts'
-import { burst, type Place, placeOf } from './burst.ts'
-import { deliverKind, groupOf } from './deliver.ts'
+import { channelsToTell, isOnByDefault, lacksFeed } from './audience.ts'
 import * as store from './delivery-store.ts'
 import { type NotificationsDeps, nowOf } from './deps.ts'
 import { type FeedSignal, feedTopic } from './feed-signal.ts'
 import { clamp, oneLine } from './kinds/clamp.ts'
+import { makeDeliveries, type Target } from './make-deliveries.ts'
 import { insertChannel } from './store.ts'
 
 /** Tells people: who is decided, and a delivery written for each of their channels, in one transaction. */
@@ -38,7 +35,11 @@ function tell(id: string, announcement: Announcement, deps: NotificationsDeps): 
     if (targets.length === 0) return
     await store.insertAnnouncement(bound.db, { id, organizationId, category, ...contentOf(announcement) })
     for (let at = 0; at < targets.length; at += chunk) {
-      await makeDeliveries(bound, { id, organizationId, category }, targets.slice(at, at + chunk), nowOf(deps))
+      await makeDeliveries(targets.slice(at, at + chunk), {
+        bound,
+        announced: { id, organizationId, category },
+        now: nowOf(deps),
+      })
     }
     if (targets.some(({ kind }) => kind === 'in_app'))
       bound.signal(feedTopic(organizationId), { announced: id } satisfies FeedSignal)
@@ -47,10 +48,6 @@ function tell(id: string, announcement: Announcement, deps: NotificationsDeps): 
 
 /** Rows of one statement: both databases bound the number of its values. */
 const chunk = 500
-
-interface Target extends Candidate {
-  userId: string
-}
 
 async function findTargets(bound: Bound, announcement: Announcement, deps: NotificationsDeps): Promise<Target[]> {
   const { organizationId, category, userId } = announcement
@@ -110,60 +107,17 @@ function contentOf({ projectId = null, subject, text, data = {}, at }: Announcem
     text: clamp(clean(text), limits.text),
     data: json.length > limits.data ? '{}' : json,
     createdAt: at,
+    sequence: nextSequence(at),
   }
+}
+
+let lastSequence = 0
+
+/** Microseconds, made strictly growing. */
+function nextSequence(at: number): number {
+  lastSequence = Math.max(lastSequence + 1, at * 1000)
+  return lastSequence
 }
 
 /** PostgreSQL keeps no NUL in a text, and UTF-8 no half of a surrogate pair. */
 const clean = (text: string) => text.replaceAll('\0', '').toWellFormed()
-
-type Announced = Pick<DeliveriesTable, 'organizationId' | 'category'> & { id: string }
-
-async function makeDeliveries(bound: Bound, announced: Announced, targets: readonly Target[], now: number): Promise<void> {
-  const { db } = bound
-  const channelIds = targets.map(({ id }) => id)
-  const recent = await store.findRecent(db, channelIds, announced.category, now - burst.memoryMs)
-  const places = targets.map(({ id }) => placeOf(recent.get(id) ?? [], now))
-  const joined = await store.joinInto(
-    db,
-    places.flatMap((place) => (place.as === 'joined' ? [place.into] : [])),
-  )
-  const rows: Insertable<DeliveriesTable>[] = []
-  for (const [at, target] of targets.entries()) {
-    const wished = places[at] as Place
-    // It was sent in this very moment: this one begins the next.
-    const isLate = wished.as === 'joined' && !joined.has(wished.into)
-    const place: Place = isLate ? { as: 'head', dueAt: now + burst.windowMs, absorbs: [] } : wished
-    rows.push(await rowOf(bound, announced, target, place, now))
-  }
-  await store.insertDeliveries(db, rows)
-}
-
-async function rowOf(bound: Bound, announced: Announced, target: Target, place: Place, now: number) {
-  const row: Insertable<DeliveriesTable> = {
-    id: newId('ndl'),
-    announcementId: announced.id,
-    organizationId: announced.organizationId,
-    userId: target.userId,
-    channelId: target.id,
-    channelKind: target.kind,
-    category: announced.category,
-    status: 'queued',
-    attempts: 0,
-    jobId: null,
-    joinedInto: null,
-    joinedCount: 0,
-    createdAt: now,
-    sentAt: null,
-  }
-  if (place.as === 'joined') return { ...row, status: 'joined' as const, joinedInto: place.into }
-  // Recorded is delivered: the row is the entry in the feed.
-  if (place.as === 'alone' && target.kind === 'in_app') return { ...row, status: 'sent' as const, attempts: 1, sentAt: now }
-  const dueAt = place.as === 'head' ? place.dueAt : now + burst.gatherMs
-  const joinedCount = place.as === 'head' ? 1 + (await store.absorb(bound.db, row.id, place.absorbs)) : 0
-  const { id: jobId } = await bound.enqueue(
-    deliverKind,
-    { deliveryId: row.id },
-    { runAt: new Date(dueAt), groupKey: groupOf(target.id) },
-  )
-  return { ...row, jobId, joinedCount }
-}

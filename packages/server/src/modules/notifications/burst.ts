@@ -9,7 +9,7 @@ export const burst = {
   gatherMs: 1_000,
   /** A joined one takes no more than this; the next begins another. */
   largest: 500,
-  /** How far back `placeOf` needs to look: one that was joined into waits for up to a window, and counts for one more. */
+  /** How far back those that others are joined into matter: they wait for up to a window, and count for one more. */
   memoryMs: 180_000,
 } as const
 
@@ -22,7 +22,7 @@ export type Place =
   /** Others will be joined into it until it is sent, at `dueAt`; `absorbs` are those that wait already. */
   | { as: 'head'; dueAt: Millis; absorbs: string[] }
 
-/** Where a new delivery goes. `recent` are those of the last `memoryMs`, the joined ones aside. */
+/** Where a new delivery goes. `recent` are those of the last minute, and of the last `memoryMs` those that others are joined into. */
 export function placeOf(recent: readonly Recent[], now: Millis): Place {
   const windowStart = now - burst.windowMs
   const inWindow = recent.filter(({ createdAt }) => createdAt > windowStart)

@@ -2,8 +2,8 @@ import type { CategoryId } from '@berth/contract'
 import { type Insertable, sql } from 'kysely'
 import { preparedQuery } from '../../db/prepared.ts'
 import type { Db } from '../../db/schema.ts'
-import type { AnnouncementsTable, DeliveriesTable } from '../../db/tables/notifications.ts'
-import { isOpen, type Recent } from './burst.ts'
+import type { AnnouncementsTable, DeliveriesTable, JoinedDeliveriesTable } from '../../db/tables/notifications.ts'
+import { burst, isOpen, type Recent } from './burst.ts'
 
 /** The SQL of making deliveries and of sending them; reading the feed is in `feed-store.ts`. */
 
@@ -54,28 +54,34 @@ export function findPeople(db: Db, organizationId: string, category: CategoryId,
 export type PersonRow = Awaited<ReturnType<typeof findPeople>>[number]
 
 /**
- * What the place of a new delivery is judged by: of each channel the ones that others were joined into, and where there is none
- * that could take more, those that stand for themselves. In a flood the first look is all, and it is short.
+ * What the place of a new delivery is judged by: of each channel those that others are joined into, and where none of them can
+ * take more, those that stand for themselves alone. In a flood the first look is all, and it is short.
  */
 export async function findRecent(
   db: Db,
   channelIds: readonly string[],
   category: CategoryId,
-  since: number,
+  now: number,
 ): Promise<Map<string, Recent[]>> {
-  const made = (of: readonly string[]) =>
+  const made = (of: readonly string[], since: number) =>
     db
       .selectFrom('deliveries')
       .select(['id', 'channelId', 'status', 'attempts', 'joinedCount', 'createdAt', 'sentAt'])
       .where('channelId', 'in', of)
       .where('category', '=', category)
       .where('createdAt', '>', since)
-  // Written out, since an index of some rows is used only where the query says so too.
-  const heads = await made(channelIds).where(sql<boolean>`"joinedCount" > 0`).execute()
+  const heads = await made(channelIds, now - burst.memoryMs)
+    // Written out: an index of some rows is used only where the query says in the same words that it wants those.
+    .where(sql<boolean>`"joinedCount" > 0`)
+    .execute()
   const taken = new Set(heads.filter(isOpen).map(({ channelId }) => channelId))
   const others = channelIds.filter((id) => !taken.has(id))
   const alone =
-    others.length === 0 ? [] : await made(others).where('joinedInto', 'is', null).where('joinedCount', '=', 0).execute()
+    others.length === 0
+      ? []
+      : await made(others, now - burst.windowMs)
+          .where('joinedCount', '=', 0)
+          .execute()
   return Map.groupBy([...heads, ...alone], ({ channelId }) => channelId)
 }
 
@@ -93,19 +99,20 @@ export async function joinInto(db: Db, heads: readonly string[]): Promise<Set<st
   return new Set(rows.map(({ id }) => id))
 }
 
-/** Joins what still waits into `head`, which is not there yet; says how many it took. */
-export async function absorb(db: Db, head: string, waiting: readonly string[]): Promise<number> {
-  if (waiting.length === 0) return 0
-  const rows = await db
-    .updateTable('deliveries')
-    .set({ joinedInto: head, status: 'joined' })
-    .where('id', 'in', waiting)
+/** Takes away those that nobody has begun to send, so that another tells them. */
+export async function takeWaiting(db: Db, ids: readonly string[]): Promise<{ id: string; announcementId: string }[]> {
+  if (ids.length === 0) return []
+  return db
+    .deleteFrom('deliveries')
+    .where('id', 'in', ids)
     .where('status', '=', 'queued')
     .where('attempts', '=', 0)
-    .where('joinedInto', 'is', null)
-    .returning('id')
+    .returning(['id', 'announcementId'])
     .execute()
-  return rows.length
+}
+
+export async function insertJoined(db: Db, rows: readonly Insertable<JoinedDeliveriesTable>[]): Promise<void> {
+  if (rows.length > 0) await db.insertInto('joinedDeliveries').values(rows).execute()
 }
 
 export async function insertDeliveries(db: Db, rows: readonly Insertable<DeliveriesTable>[]): Promise<void> {
@@ -179,14 +186,15 @@ export async function endTry(db: Db, { id, jobId, attempt }: Try, end: TryEnd): 
 }
 
 /** What a delivery stands for, itself included, in the order in which it happened. */
-export const findJoined = (db: Db, headId: string) =>
-  db
-    .selectFrom('deliveries')
-    .innerJoin('announcements', 'announcements.id', 'deliveries.announcementId')
+export function findJoined(db: Db, deliveryId: string) {
+  const own = db.selectFrom('deliveries').select(['id', 'announcementId']).where('id', '=', deliveryId)
+  const joined = db.selectFrom('joinedDeliveries').select(['id', 'announcementId']).where('deliveryId', '=', deliveryId)
+  return db
+    .selectFrom(own.unionAll(joined).as('told'))
+    .innerJoin('announcements', 'announcements.id', 'told.announcementId')
     .leftJoin('projects', 'projects.id', 'announcements.projectId')
-    .where(({ or, eb }) => or([eb('deliveries.joinedInto', '=', headId), eb('deliveries.id', '=', headId)]))
     .select([
-      'deliveries.id',
+      'told.id',
       'announcements.subject',
       'announcements.text',
       'announcements.data',
@@ -194,10 +202,9 @@ export const findJoined = (db: Db, headId: string) =>
       'announcements.createdAt as happenedAt',
       'projects.name as projectName',
     ])
-    .orderBy('announcements.createdAt')
-    .orderBy('deliveries.createdAt')
-    .orderBy('deliveries.id')
+    .orderBy('announcements.sequence')
     .execute()
+}
 
 export async function keepJoinedWords(db: Db, id: string, subject: string, text: string): Promise<void> {
   await db.updateTable('deliveries').set({ joinedSubject: subject, joinedText: text }).where('id', '=', id).execute()

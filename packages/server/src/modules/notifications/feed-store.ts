@@ -1,5 +1,7 @@
 import type { Delivery } from '@berth/contract'
+import { sql } from 'kysely'
 import { page } from '../../db/pages.ts'
+import { preparedQuery } from '../../db/prepared.ts'
 import type { Db } from '../../db/schema.ts'
 import type { DeliveryRow } from '../../db/tables/notifications.ts'
 import { iso, isoOrNull } from './deps.ts'
@@ -12,35 +14,23 @@ export interface Reader extends Owner {
   projectIds: ReadonlySet<string> | null
 }
 
-/** What was joined into another is told by that one. */
 function listed(db: Db, { userId, organizationId, projectIds }: Reader) {
   return db
     .selectFrom('deliveries')
     .innerJoin('announcements', 'announcements.id', 'deliveries.announcementId')
     .where('deliveries.organizationId', '=', organizationId)
     .where('deliveries.userId', '=', userId)
-    .where('deliveries.joinedInto', 'is', null)
     .$if(projectIds !== null, (query) => query.where('announcements.projectId', 'in', [...(projectIds ?? []), '']))
     .selectAll('deliveries')
     .select(['announcements.subject', 'announcements.text', 'announcements.projectId'])
 }
 
-/** What the bell counts: entries of the feed that have come and were not seen. */
-const unseen = <Q extends Narrowed<Q>>(query: Q): Q =>
-  query
-    .where('deliveries.channelKind', '=', 'in_app')
-    .where('deliveries.status', '=', 'sent')
-    .where('deliveries.seenAt', 'is', null)
-
-interface Narrowed<Q> {
-  where(column: 'deliveries.channelKind', operator: '=', value: 'in_app'): Q
-  where(column: 'deliveries.status', operator: '=', value: 'sent'): Q
-  where(column: 'deliveries.seenAt', operator: 'is', value: null): Q
-}
+/** What the bell counts: entries of the feed that have come and were not seen. Written out, so that the index of just those is used. */
+const isUnseen = sql<boolean>`deliveries."seenAt" is null and deliveries."channelKind" = 'in_app' and deliveries.status = 'sent'`
 
 export function listDeliveries(db: Db, reader: Reader, request: ListRequest & { unseen?: boolean }) {
   const all = listed(db, reader)
-  return page(request.unseen ? unseen(all) : all, {
+  return page(request.unseen ? all.where(isUnseen) : all, {
     limit: request.limit ?? 50,
     cursor: request.cursor ?? null,
     by: ['deliveries.createdAt', 'deliveries.id'],
@@ -48,12 +38,25 @@ export function listDeliveries(db: Db, reader: Reader, request: ListRequest & { 
   })
 }
 
-export async function countUnseen(db: Db, reader: Reader): Promise<number> {
-  const { count } = await unseen(listed(db, reader))
-    .clearSelect()
+const countOwnUnseen = preparedQuery((db, { organizationId, userId }: { organizationId: string; userId: string }) =>
+  db
+    .selectFrom('deliveries')
     .select(({ fn }) => fn.countAll<number>().as('count'))
-    .executeTakeFirstOrThrow()
-  return Number(count)
+    .where('organizationId', '=', organizationId)
+    .where('userId', '=', userId)
+    .where(isUnseen),
+)
+
+export async function countUnseen(db: Db, reader: Reader): Promise<number> {
+  const { organizationId, userId, projectIds } = reader
+  const row = projectIds
+    ? await listed(db, reader)
+        .where(isUnseen)
+        .clearSelect()
+        .select(({ fn }) => fn.countAll<number>().as('count'))
+        .executeTakeFirst()
+    : await countOwnUnseen.first(db, { organizationId, userId })
+  return Number(row?.count ?? 0)
 }
 
 export const findDelivery = (db: Db, reader: Reader, id: string): Promise<ListedRow | undefined> =>
@@ -91,15 +94,13 @@ export const findSince = (db: Db, reader: Reader, since: number, limit: number):
 
 type ListedRow = DeliveryRow & { subject: string; text: string; projectId: string | null }
 
-/** That a try is under way is nobody's business but ours; what was joined is not listed. */
-const shownStatus = { queued: 'queued', sending: 'queued', joined: 'queued', sent: 'sent', failed: 'failed' } as const
-
 export const showDelivery = (row: ListedRow): Delivery => ({
   id: row.id,
   category: row.category,
   channelId: row.channelId,
   channelKind: row.channelKind,
-  status: shownStatus[row.status],
+  // That a try is under way is nobody's business but ours.
+  status: row.status === 'sending' ? 'queued' : row.status,
   attempts: row.attempts,
   subject: row.joinedSubject ?? row.subject,
   text: row.joinedText ?? row.text,

@@ -6,7 +6,6 @@ const day = 86_400_000
 
 export interface PruneBounds {
   keepMs: number
-  /** Entries that a person can list; what was joined into one goes with it. */
   mostPerPerson: number
 }
 
@@ -28,12 +27,11 @@ export async function prune(db: Db, now: number, { keepMs, mostPerPerson }: Prun
   }
   for (const person of await peopleWithMore(db, mostPerPerson)) {
     const before = await ageOfNth(db, person, mostPerPerson)
-    if (before !== undefined) await untilDone(() => removeListed(db, person, before))
+    if (before !== undefined) await untilDone(() => removeEnded(db, person, before))
   }
-  // Deliveries go with what they told; one that is still to be sent keeps it.
-  await untilDone(() => removeAnnouncements(db, now - keepMs, ['queued', 'sending']))
+  await untilDone(() => removeOld(db, now - keepMs))
   // A day's grace: an announcement is written just before its deliveries are.
-  await untilDone(() => removeAnnouncements(db, now - day, 'any'))
+  await untilDone(() => removeUntold(db, now - day))
   await db.deleteFrom('announcedOnce').where('forgetAt', '<', now).execute()
 }
 
@@ -42,60 +40,76 @@ interface Person {
   userId: string
 }
 
-const listed = (db: Pick<Db, 'selectFrom'>) => db.selectFrom('deliveries').where('joinedInto', 'is', null)
-
 const peopleWithMore = (db: Db, most: number): Promise<Person[]> =>
-  listed(db)
+  db
+    .selectFrom('deliveries')
     .select(['organizationId', 'userId'])
     .groupBy(['organizationId', 'userId'])
     .having(({ fn }) => fn.countAll(), '>', most)
     .execute()
 
-async function ageOfNth(db: Db, { organizationId, userId }: Person, nth: number): Promise<number | undefined> {
-  const row = await listed(db)
-    .select('createdAt')
-    .where('organizationId', '=', organizationId)
-    .where('userId', '=', userId)
-    .orderBy('createdAt', 'desc')
-    .offset(nth - 1)
-    .limit(1)
-    .executeTakeFirst()
-  return row?.createdAt
+const ofPerson = (db: Db, { organizationId, userId }: Person) =>
+  db.selectFrom('deliveries').where('organizationId', '=', organizationId).where('userId', '=', userId)
+
+async function ageOfNth(db: Db, person: Person, nth: number): Promise<number | undefined> {
+  const newestFirst = ofPerson(db, person).select('createdAt').orderBy('createdAt', 'desc')
+  return (
+    await newestFirst
+      .offset(nth - 1)
+      .limit(1)
+      .executeTakeFirst()
+  )?.createdAt
 }
 
-async function removeListed(db: Db, { organizationId, userId }: Person, before: number): Promise<number> {
-  const rows = await listed(db)
-    .select('id')
-    .where('organizationId', '=', organizationId)
-    .where('userId', '=', userId)
-    .where('createdAt', '<', before)
-    .where('status', 'in', ['sent', 'failed'])
-    .orderBy('createdAt')
-    .limit(batch)
-    .execute()
-  const ids = rows.map(({ id }) => id)
-  if (ids.length === 0) return 0
-  await db.deleteFrom('deliveries').where('joinedInto', 'in', ids).execute()
-  await db.deleteFrom('deliveries').where('id', 'in', ids).execute()
-  return ids.length
+async function removeEnded(db: Db, person: Person, before: number): Promise<number> {
+  const ended = ofPerson(db, person).where('createdAt', '<', before).where('status', 'in', ['sent', 'failed'])
+  const { numDeletedRows } = await db
+    .deleteFrom('deliveries')
+    .where('id', 'in', ended.select('id').orderBy('createdAt').limit(batch))
+    .executeTakeFirstOrThrow()
+  return Number(numDeletedRows)
 }
 
-/** Those that are older and of which no delivery is in one of these states. */
-async function removeAnnouncements(db: Db, before: number, kept: readonly ('queued' | 'sending')[] | 'any'): Promise<number> {
+/** Deliveries go with what they told; one that is still to be sent keeps it. */
+const removeOld = (db: Db, before: number): Promise<number> =>
+  removeAnnouncements(
+    db,
+    olderThan(db, before).where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('deliveries')
+            .select('deliveries.id')
+            .whereRef('announcementId', '=', 'announcements.id')
+            .where('status', 'in', ['queued', 'sending']),
+        ),
+      ),
+    ),
+  )
+
+/** Those that no delivery tells any more. */
+const removeUntold = (db: Db, before: number): Promise<number> =>
+  removeAnnouncements(
+    db,
+    olderThan(db, before)
+      .where(({ not, exists, selectFrom }) =>
+        not(exists(selectFrom('deliveries').select('deliveries.id').whereRef('announcementId', '=', 'announcements.id'))),
+      )
+      .where(({ not, exists, selectFrom }) =>
+        not(
+          exists(
+            selectFrom('joinedDeliveries').select('joinedDeliveries.id').whereRef('announcementId', '=', 'announcements.id'),
+          ),
+        ),
+      ),
+  )
+
+const olderThan = (db: Db, before: number) =>
+  db.selectFrom('announcements').select('announcements.id').where('announcements.createdAt', '<', before)
+
+async function removeAnnouncements(db: Db, which: ReturnType<typeof olderThan>): Promise<number> {
   const { numDeletedRows } = await db
     .deleteFrom('announcements')
-    .where('id', 'in', (eb) =>
-      eb
-        .selectFrom('announcements')
-        .select('announcements.id')
-        .where('announcements.createdAt', '<', before)
-        .where(({ not, exists, selectFrom }) => {
-          const told = selectFrom('deliveries').select('deliveries.id').whereRef('announcementId', '=', 'announcements.id')
-          return not(exists(kept === 'any' ? told : told.where('status', 'in', kept)))
-        })
-        .orderBy('announcements.createdAt')
-        .limit(batch),
-    )
+    .where('id', 'in', which.orderBy('announcements.createdAt').limit(batch))
     .executeTakeFirstOrThrow()
   return Number(numDeletedRows)
 }
