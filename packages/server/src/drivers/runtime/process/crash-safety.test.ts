@@ -1,0 +1,119 @@
+import { spawn } from 'node:child_process'
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { BuildPlan, Runtime, StartRequest } from '../runtime.ts'
+import { createProcessRuntime } from './process-runtime.ts'
+import { isAlive } from './process-table.ts'
+
+const owner = { projectId: 'prj_one', deploymentId: 'dep_one', environment: 'production' }
+const allotment = { cpuCores: 1, memoryMb: 256, diskMb: 256 }
+const never = new AbortController().signal
+const plan: BuildPlan = {
+  ...{ kind: 'stack', language: 'node', framework: null, packageManager: null, runtimeVersion: {}, installCommand: null },
+  ...{ buildCommand: null, startCommand: 'sleep 600', outputDirectory: null, rootDirectory: '', dockerfilePath: null },
+  ...{ dockerTarget: null, buildArguments: {}, buildImage: null, port: 3000 },
+}
+
+let folder: string
+let source: string
+const runtimes: Runtime[] = []
+const open = () => {
+  const runtime = createProcessRuntime({ folder: join(folder, 'processes'), environment: process.env })
+  runtimes.push(runtime)
+  return runtime
+}
+beforeEach(async () => {
+  // Below /tmp itself: the user of a project must be able to pass through.
+  folder = await mkdtemp(join(tmpdir(), 'berth-process-'))
+  source = join(folder, 'source')
+  await mkdir(source)
+  await writeFile(join(source, 'file'), '')
+})
+afterEach(async () => {
+  for (const runtime of runtimes.splice(0))
+    for (const { instanceId } of await runtime.list()) await runtime.stop(instanceId, { graceSeconds: 0 }, never)
+  await rm(folder, { recursive: true, force: true })
+})
+
+const build = (runtime: Runtime, change: Partial<BuildPlan> = {}) =>
+  runtime.build(
+    { owner, service: '', sourceFolder: source, plan: { ...plan, ...change }, secrets: {}, allotment, timeoutMs: 60_000 },
+    () => {},
+    never,
+  )
+const requestFor = async (runtime: Runtime): Promise<StartRequest> => ({
+  ...{ instanceId: 'ins_one', owner, service: '', command: null, entrypoint: null, env: {}, port: 3000, volumes: [] },
+  ...{ network: null, allotment, restart: true, artifact: await build(runtime) },
+})
+const recordFile = () => join(folder, 'processes', 'instances', 'ins_one', 'record.json')
+const record = async () => JSON.parse(await readFile(recordFile(), 'utf8'))
+
+describe('after a control plane that was killed', () => {
+  test('an instance is found again and stopped with all its processes', async () => {
+    const first = open()
+    await first.start(await requestFor(first), never)
+    const { process: identity } = await record()
+    const second = open()
+    expect(await second.list()).toMatchObject([{ instanceId: 'ins_one', state: 'running' }])
+    await second.stop('ins_one', { graceSeconds: 1 }, never)
+    expect(isAlive(identity)).toBe(false)
+    expect(await readdir(join(folder, 'processes', 'instances'))).toEqual([])
+  })
+
+  test('one that was started and not yet noted is found by what it wrote of itself', async () => {
+    const first = open()
+    await first.start(await requestFor(first), never)
+    const noted = await record()
+    await expect
+      .poll(() => readFile(join(recordFile(), '..', 'process'), 'utf8').catch(() => ''))
+      .toContain(String(noted.process.pid))
+    await writeFile(recordFile(), JSON.stringify({ ...noted, process: null, startedAt: null }))
+    const second = open()
+    expect(await second.inspect('ins_one')).toMatchObject({ state: 'running' })
+    expect((await record()).process).toEqual(noted.process)
+    expect(await second.start(await requestFor(second), never)).toMatchObject({ state: 'running' })
+    expect((await record()).process).toEqual(noted.process)
+  })
+
+  test('a build that it left running is ended, and what it had made goes', async () => {
+    open()
+    const half = join(folder, 'processes', 'artifacts', 'dep_half')
+    await mkdir(join(half, 'app'), { recursive: true })
+    const child = spawn(join(folder, 'processes', 'bin', 'launch'), [join(half, 'build.process'), '-', '--', 'sleep', '600'], {
+      detached: true,
+      stdio: 'ignore',
+    })
+    const ended = new Promise((resolve) => child.once('exit', (_, signal) => resolve(signal)))
+    await expect.poll(() => readFile(join(half, 'build.process'), 'utf8').catch(() => '')).toContain(String(child.pid))
+    open()
+    expect(await ended).toBe('SIGKILL')
+    expect(await readdir(join(folder, 'processes', 'artifacts'))).toEqual([])
+  })
+})
+
+test('two starts of one instance at once start it once', async () => {
+  const runtime = open()
+  const request = await requestFor(runtime)
+  const [one, other] = await Promise.all([runtime.start(request, never), runtime.start(request, never)])
+  expect(one?.address).toEqual(other?.address)
+  expect(await runtime.list()).toHaveLength(1)
+})
+
+test('what it wrote last is handed out before a stop resolves', async () => {
+  const runtime = open()
+  const request = {
+    ...(await requestFor(runtime)),
+    command: ['sh', '-c', 'trap "echo bye; exit 0" TERM; echo hello; while :; do sleep 0.1; done'],
+  }
+  await runtime.start(request, never)
+  const lines: string[] = []
+  const reading = (async () => {
+    for await (const { message } of runtime.logs('ins_one', null, never)) lines.push(message)
+  })()
+  await expect.poll(() => lines).toEqual(['hello'])
+  await runtime.stop('ins_one', { graceSeconds: 5 }, never)
+  expect(lines).toContain('bye')
+  await reading
+})
