@@ -1,4 +1,5 @@
-import type { EdgeDeps } from './deps.ts'
+import { isDue } from './certificates.ts'
+import { type EdgeDeps, nowOf } from './deps.ts'
 
 export interface ExpiringCertificate {
   hostname: string
@@ -8,10 +9,12 @@ export interface ExpiringCertificate {
   expiresAt: Date
 }
 
-/** Certificates of connected domains that expire by `until`, or have. */
+const renewalTakesMs = 86_400_000
+
+/** Certificates of connected domains that expire by `until`, or have, though a day went by in which they were to be renewed. */
 export async function expiringCertificates(
   until: Date,
-  { database }: Pick<EdgeDeps, 'database'>,
+  { database, ...deps }: Pick<EdgeDeps, 'database' | 'clock'>,
 ): Promise<ExpiringCertificate[]> {
   const rows = await database.db
     .selectFrom('certificates')
@@ -22,5 +25,6 @@ export async function expiringCertificates(
     .select(['certificates.hostname', 'projects.organizationId', 'domains.projectId'])
     .select(['certificates.issuedAt', 'certificates.expiresAt'])
     .execute()
-  return rows.map((row) => ({ ...row, issuedAt: new Date(row.issuedAt), expiresAt: new Date(row.expiresAt) }))
+  const overdue = rows.filter((row) => isDue(row, nowOf(deps) - renewalTakesMs))
+  return overdue.map((row) => ({ ...row, issuedAt: new Date(row.issuedAt), expiresAt: new Date(row.expiresAt) }))
 }

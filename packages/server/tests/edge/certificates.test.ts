@@ -1,0 +1,191 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Project, ProjectRoute } from '@berth/contract'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { type MemoryDrivers, memoryDrivers } from '../kit/memory-runtime.ts'
+import { callsOn, makeProject } from '../kit/projects.ts'
+import { asPerson, days, hours, makePeople, type People, type Scene, seconds, startScene } from '../notifications/scene.ts'
+import { MemoryAuthority } from './memory-authority.ts'
+
+const shop = 'shop.example.test'
+const blog = 'blog.example.test'
+
+let folder: string
+let drivers: MemoryDrivers
+let authority: MemoryAuthority
+let scene: Scene
+let people: People
+let project: Project
+let moved: number
+beforeEach(async () => {
+  moved = 0
+  folder = mkdtempSync(join(tmpdir(), 'berth-certificates-'))
+  authority = new MemoryAuthority(() => Date.now() + moved)
+  drivers = { ...memoryDrivers(folder), acme: authority }
+  scene = await startScene({ env: { BERTH_EDGE_TLS_PORT: '4443' }, parts: { drivers } })
+  await scene.running?.start(AbortSignal.timeout(60_000))
+  people = await makePeople(scene)
+  project = await makeProject(scene, people.owner.token)
+})
+afterEach(async () => {
+  await scene?.running?.stop()
+  await scene?.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const on = () => callsOn(scene, people.owner.token)(project)
+const pass = async (ms: number) => {
+  moved += ms
+  await scene.pass(ms)
+}
+const routeOf = async (hostname: string): Promise<ProjectRoute> =>
+  (await on()('GET', '')).body.data.routes.find((route: ProjectRoute) => route.hostname === hostname)
+const connect = async (hostname: string, tls: ProjectRoute['tls'] = 'active') => {
+  await on()('POST', '/connect', { domain: hostname })
+  await expect.poll(async () => (await routeOf(hostname)).tls).toBe(tls)
+  await scene.jobs.whenIdle()
+}
+const told = async (): Promise<string[]> =>
+  (await asPerson(scene, people.owner).deliveries()).map(({ subject }: { subject: string }) => subject).toReversed()
+const served = () =>
+  Object.fromEntries(Object.entries(drivers.edge.table.certificates ?? {}).map(([name, { cert }]) => [name, cert]))
+
+describe('renewal', () => {
+  test('what ends within 30 days is ordered again, others are not', async () => {
+    await connect(shop)
+    await pass(40 * days)
+    await connect(blog)
+    await pass(19 * days)
+    expect(authority.orders).toEqual([shop, blog])
+    await pass(2 * days)
+    expect(authority.orders).toEqual([shop, blog, shop])
+    expect(served()).toEqual({ [shop]: `certificate 3 of ${shop}`, [blog]: `certificate 2 of ${blog}` })
+    for (let hour = 0; hour < 5; hour++) await pass(1 * hours)
+    expect(authority.orders).toHaveLength(3)
+  })
+
+  test('a short-lived one is renewed in the last third of its life', async () => {
+    authority.lifetimeDays = 6
+    await connect(shop)
+    await pass(95 * hours)
+    expect(authority.orders).toHaveLength(1)
+    for (let hour = 0; hour < 3; hour++) await pass(1 * hours)
+    expect(authority.orders).toHaveLength(2)
+  })
+
+  test('what no domain wants is forgotten', async () => {
+    await connect(shop)
+    await connect(blog)
+    await scene.database.db.deleteFrom('domains').where('hostname', '=', blog).execute()
+    await pass(61 * days)
+    expect(authority.orders).toEqual([shop, blog, shop])
+    const kept = await scene.database.db.selectFrom('certificates').select('hostname').execute()
+    expect(kept).toEqual([{ hostname: shop }])
+  })
+
+  test('a refused order keeps the old certificate and says so; domain.failed is announced once', async () => {
+    await connect(shop)
+    authority.refusal = 'too many certificates already issued'
+    await pass(61 * days)
+    for (let hour = 0; hour < 4; hour++) await pass(1 * hours)
+    expect(authority.orders.length).toBeGreaterThan(3)
+    expect(await routeOf(shop)).toMatchObject({ tls: 'active', reason: 'Not renewed: too many certificates already issued' })
+    expect(served()).toEqual({ [shop]: `certificate 1 of ${shop}` })
+    expect(await told()).toEqual([`The certificate of ${shop} was not renewed`])
+
+    authority.refusal = undefined
+    await pass(1 * hours)
+    expect((await routeOf(shop)).reason ?? '').not.toMatch(/renewed/)
+    expect(served()[shop]).not.toBe(`certificate 1 of ${shop}`)
+  })
+
+  test('one that could not be renewed until its end is not served any more, and that is told', async () => {
+    authority.lifetimeDays = 45
+    await connect(shop)
+    authority.refusal = 'no'
+    await pass(46 * days)
+    await pass(1 * hours)
+    expect(await routeOf(shop)).toMatchObject({ tls: 'error', reason: 'No certificate: no', url: `http://${shop}:4080` })
+    expect(served()).toEqual({})
+    expect(await told()).toContain(`No certificate for ${shop}`)
+  })
+})
+
+describe('orders', () => {
+  test('a first order that is refused is tried again every hour, told once, and at once by routing/retry', async () => {
+    authority.refusal = 'the name does not resolve'
+    await connect(shop, 'error')
+    expect(await routeOf(shop)).toMatchObject({ tls: 'error', reason: 'No certificate: the name does not resolve' })
+    for (let hour = 0; hour < 3; hour++) await pass(1 * hours + 1 * seconds)
+    expect(authority.orders).toHaveLength(4)
+    expect(await told()).toEqual([`No certificate for ${shop}`])
+
+    authority.refusal = undefined
+    const { body } = await on()('POST', '/routing/retry')
+    expect(body.data.routes).toContainEqual(expect.objectContaining({ hostname: shop, tls: 'pending' }))
+    await expect.poll(async () => (await routeOf(shop)).tls).toBe('active')
+    expect(authority.orders).toHaveLength(5)
+  })
+
+  test('a change of a project asks for nothing that was refused', async () => {
+    authority.refusal = 'no'
+    await connect(shop, 'error')
+    for (const name of ['One', 'Two']) await on()('PATCH', '', { name })
+    await scene.jobs.whenIdle()
+    expect(authority.orders).toHaveLength(1)
+  })
+
+  test('an authority that is away is asked three times; then the reason is shown and told once', async () => {
+    authority.outage = 'the authority cannot be reached'
+    await on()('POST', '/connect', { domain: shop })
+    await expect.poll(async () => (await routeOf(shop)).reason).toBe('No certificate yet: the authority cannot be reached')
+    await scene.jobs.whenIdle()
+    expect(await told()).toEqual([])
+    await pass(16 * seconds)
+    await pass(31 * seconds)
+    expect(authority.orders).toHaveLength(3)
+    expect(await routeOf(shop)).toMatchObject({ tls: 'error', reason: 'No certificate: the authority cannot be reached' })
+    await pass(2 * seconds)
+    expect(await told()).toEqual([`No certificate for ${shop}`])
+
+    authority.outage = undefined
+    await pass(1 * hours)
+    expect(await routeOf(shop)).toMatchObject({ tls: 'active' })
+  })
+
+  test('a retry does not wait for the pause of an order that could not be placed', async () => {
+    authority.outage = 'the authority cannot be reached'
+    await on()('POST', '/connect', { domain: shop })
+    await expect.poll(async () => (await routeOf(shop)).reason).toMatch(/^No certificate yet/)
+    authority.outage = undefined
+    await on()('POST', '/routing/retry')
+    await expect.poll(async () => (await routeOf(shop)).tls).toBe('active')
+    await pass(20 * seconds)
+    expect(authority.orders).toHaveLength(2)
+  })
+})
+
+describe('expiry', () => {
+  test('domain.expiring at 21, 7 and 1 days before the end of a certificate that is not renewed, once each', async () => {
+    authority.lifetimeDays = 80
+    await connect(shop)
+    authority.refusal = 'no'
+    await pass(55 * days)
+    for (let day = 0; day < 25; day++) await pass(1 * days - 1 * hours)
+    for (let hour = 0; hour < 24; hour++) await pass(1 * hours)
+    const warnings = (await told()).filter((subject) => subject.includes('expires'))
+    expect(warnings).toEqual([
+      `The certificate of ${shop} expires in 21 days`,
+      `The certificate of ${shop} expires in 7 days`,
+      `The certificate of ${shop} expires within a day`,
+    ])
+  })
+  test('nothing is said of one that is renewed in time, however short its life', async () => {
+    authority.lifetimeDays = 30
+    await connect(shop)
+    for (let day = 0; day < 35; day++) await pass(1 * days)
+    expect(authority.orders).toEqual([shop, shop])
+    expect(await told()).toEqual([])
+  })
+})
