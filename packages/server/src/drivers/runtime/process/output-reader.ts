@@ -1,7 +1,6 @@
 import { closeSync, fstatSync, ftruncateSync, openSync, readSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { OutputLine } from '../runtime.ts'
-import { lineSplitter } from './build.ts'
 import type { InstanceRecord, InstanceRecords } from './instance-record.ts'
 
 type Stream = 'stdout' | 'stderr'
@@ -20,25 +19,56 @@ export async function* readOutput(
   abort: AbortSignal,
 ): AsyncGenerator<OutputLine & { position: string }> {
   const offsets = parsePosition(after)
-  const pending: Record<Stream, string[]> = { stdout: [], stderr: [] }
-  const splitters = {
-    stdout: lineSplitter((line) => pending.stdout.push(line)),
-    stderr: lineSplitter((line) => pending.stderr.push(line)),
-  }
+  const lines = { stdout: new LinesByOffset(offsets.stdout), stderr: new LinesByOffset(offsets.stderr) }
   while (!abort.aborted) {
     const ended = parts.hasEnded()
     let found = false
     for (const stream of streams) {
       const chunk = readNext(id, stream, offsets, parts)
-      if (chunk) {
-        found = true
-        splitters[stream].take(chunk)
-      } else if (ended) splitters[stream].end()
-      yield* handOut(stream, pending, offsets)
+      if (chunk) found = true
+      const whole = chunk ? lines[stream].take(chunk) : ended ? lines[stream].rest() : []
+      const time = new Date().toISOString()
+      for (const message of whole)
+        yield { time, stream, message, position: `${lines.stdout.handedOut}.${lines.stderr.handedOut}` }
     }
     if (found) continue
     if (ended) return
     await pause(lookMs, undefined, { signal: abort }).catch(() => undefined)
+  }
+}
+
+const newline = 10
+const longestLineBytes = 16 * 1024
+
+/** Whole lines from chunks, and up to which byte they go: whoever stops after one of them goes on with the next. */
+class LinesByOffset {
+  #pending = Buffer.alloc(0)
+  /** End of the last line that was handed out. */
+  handedOut: number
+
+  constructor(from: number) {
+    this.handedOut = from
+  }
+
+  *take(chunk: Uint8Array): Generator<string> {
+    this.#pending = Buffer.concat([this.#pending, chunk])
+    for (;;) {
+      const at = this.#pending.indexOf(newline)
+      // A line without end is cut.
+      if (at < 0 && this.#pending.length <= longestLineBytes) return
+      yield this.#hand(at < 0 ? longestLineBytes : at, at < 0 ? 0 : 1)
+    }
+  }
+
+  *rest(): Generator<string> {
+    if (this.#pending.length > 0) yield this.#hand(this.#pending.length, 0)
+  }
+
+  #hand(length: number, separator: number): string {
+    const message = this.#pending.toString('utf8', 0, length)
+    this.#pending = this.#pending.subarray(length + separator)
+    this.handedOut += length + separator
+    return message.endsWith('\r') ? message.slice(0, -1) : message
   }
 }
 
@@ -63,12 +93,6 @@ export class Readers {
   async done(id: string): Promise<void> {
     await Promise.race([Promise.all(this.#open.get(id) ?? []), pause(longestReadMs, undefined, { ref: false })])
   }
-}
-
-function* handOut(stream: Stream, pending: Record<Stream, string[]>, offsets: Record<Stream, number>) {
-  const position = `${offsets.stdout}.${offsets.stderr}`
-  const time = new Date().toISOString()
-  for (const message of pending[stream].splice(0)) yield { time, stream, message, position }
 }
 
 function parsePosition(after: string | null): Record<Stream, number> {
