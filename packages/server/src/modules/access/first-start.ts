@@ -1,3 +1,4 @@
+import type { Db } from '../../db/schema.ts'
 import { fail } from '../../failure.ts'
 import { hashPassword } from '../../secrets/password.ts'
 import type { Secret } from '../../secrets/secret.ts'
@@ -29,6 +30,16 @@ export async function prepareFirstStart(
   return { setupUrl: `${deps.publicUrl()}/setup?code=${code}` }
 }
 
+const wrongCode = 'The set-up code is wrong: restart the instance to get a new link'
+
+const isSetupCode = async (db: Db, code: string) =>
+  !!(await db
+    .selectFrom('instance')
+    .select('key')
+    .where('key', '=', setupKey)
+    .where('value', '=', hashToken(code))
+    .executeTakeFirst())
+
 interface Setup {
   code: string
   email: string
@@ -39,6 +50,9 @@ interface Setup {
 /** The code's row is deleted by the transaction that makes the owner, so that of two who try at once one wins. */
 export async function setUp({ code, email, password, organization }: Setup, deps: AccessDeps) {
   const { database, clock } = deps
+  // Hashing is dear: a guess that is wrong anyway must not buy any.
+  if (await hasUsers(database.db)) fail('already_set_up')
+  if (!(await isSetupCode(database.db, code))) fail('not_found', { words: wrongCode })
   const passwordHash = await hashPassword(password)
   return database.transaction(async ({ db }) => {
     if (await hasUsers(db)) fail('already_set_up')
@@ -48,7 +62,7 @@ export async function setUp({ code, email, password, organization }: Setup, deps
       .where('value', '=', hashToken(code))
       .returning('key')
       .executeTakeFirst()
-    if (!spent) fail('not_found', { words: 'The set-up code is wrong: restart the instance to get a new link' })
+    if (!spent) fail('not_found', { words: wrongCode })
     const owner = await insertOwner(db, { email, passwordHash, organization }, clock.now().getTime())
     return { ...owner, session: await openSession(db, owner.userId, deps) }
   })

@@ -1,5 +1,6 @@
 import type { Role } from '@berth/contract'
 import { newId } from '../../db/ids.ts'
+import type { Db } from '../../db/schema.ts'
 import { fail } from '../../failure.ts'
 import type { Caller } from '../../http/handler.ts'
 import { hashPassword, verifyPassword } from '../../secrets/password.ts'
@@ -49,6 +50,8 @@ interface Acceptance {
 export async function acceptInvitation({ code, email, password, name }: Acceptance, deps: AccessDeps) {
   const { database, clock } = deps
   const now = clock.now().getTime()
+  // Hashing is dear: a guess that is wrong anyway must not buy any.
+  if (!(await goodInvitation(database.db, code, email, now).executeTakeFirst())) fail('not_found', { words: notGood })
   const known = await findUserByEmail(database.db, email)
   if (known && !(await verifyPassword(password, known.passwordHash)))
     fail('unauthorized', { words: 'The e-mail address or the password is wrong' })
@@ -61,8 +64,7 @@ export async function acceptInvitation({ code, email, password, name }: Acceptan
       .where('expiresAt', '>', now)
       .returningAll()
       .executeTakeFirst()
-    if (!invitation)
-      fail('not_found', { words: 'This invitation is not good: it was used, withdrawn, ran out, or is for another address' })
+    if (!invitation) fail('not_found', { words: notGood })
     const user = known ?? (await insertUser(db, { email, passwordHash, name }, now))
     await insertMember(db, invitation.organizationId, user.id, invitation.role, now)
     await announce('member.joined', {
@@ -75,3 +77,13 @@ export async function acceptInvitation({ code, email, password, name }: Acceptan
     return { session, organizationId: invitation.organizationId }
   })
 }
+
+const notGood = 'This invitation is not good: it was used, withdrawn, ran out, or is for another address'
+
+const goodInvitation = (db: Db, code: string, email: string, now: number) =>
+  db
+    .selectFrom('invitations')
+    .select('id')
+    .where('codeHash', '=', hashToken(code))
+    .where('email', '=', email.toLowerCase())
+    .where('expiresAt', '>', now)
