@@ -131,9 +131,11 @@ export class EdgeProcess {
   async #stop(graceMs: number): Promise<void> {
     if (this.#stopping) return
     this.#stopping = true
+    // The addresses are free at once, while what is under way goes on: another edge may start meanwhile.
+    const closed = this.#closeAndExit(graceMs)
     await this.#control.release()
-    await this.#closeAndExit(graceMs)
     await this.#unlock()
+    await closed
   }
 
   async #closeAndExit(graceMs: number): Promise<void> {

@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs'
-import { mkdir, readFile } from 'node:fs/promises'
+import { mkdir } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { type EdgeEvent, EdgeGone } from './calls.ts'
 import type { EdgeAddress, EdgeDriver, EdgeListening, RequestRecord, SwitchCounters } from './edge.ts'
-import { type EdgeLink, openEdgeLink } from './edge-link.ts'
-import { anotherEdgeRuns, type EdgeSettings, edgeFiles } from './edge-settings.ts'
+import { defaultGraceMs, EdgeFinder, endEdge, killEdge, pause } from './edge-finder.ts'
+import type { EdgeLink } from './edge-link.ts'
+import type { EdgeSettings } from './edge-settings.ts'
 import type { EdgeTable } from './edge-table.ts'
-import { spawnEdge } from './spawn-edge.ts'
 import { TableSender } from './table-sender.ts'
 
 export interface EmbeddedEdgeOptions {
@@ -29,19 +29,16 @@ export interface EmbeddedEdgeOptions {
 
 /** Bounds the space for short-lived objects: a larger one only makes the process larger. */
 const defaultFlags = ['--max-semi-space-size=8']
-const startMs = 15_000
-const lookAgainMs = 20
+const askAgainMs = 20
 const recoverAfterMs = 50
 const recoverAtMostMs = 2_000
 const pingEveryMs = 5_000
 const pingMs = 10_000
-const defaultGraceMs = 5_000
-const reapMs = 1_000
 
 /** The edge that is part of this product: a process of its own that outlives this one. */
 export class EmbeddedEdge implements EdgeDriver {
   readonly #settings: EdgeSettings
-  readonly #socketPath: string
+  readonly #finder: EdgeFinder
   readonly #onTrouble: (words: string) => void
   readonly #requestListeners = new Set<(batch: RequestRecord[], dropped: number) => void>()
   readonly #wakeListeners = new Set<(projectId: string, hostname: string) => void>()
@@ -64,8 +61,14 @@ export class EmbeddedEdge implements EdgeDriver {
       flags: options.flags ?? defaultFlags,
       entry: options.entry ?? ownEntry(),
     }
-    this.#socketPath = edgeFiles(options.folder).socket
     this.#onTrouble = options.onTrouble ?? (() => {})
+    this.#finder = new EdgeFinder(this.#settings, {
+      onEvent: (event) => this.#hear(event),
+      onClosed: (link) => {
+        if (this.#link === link) this.#lose()
+      },
+      onTrouble: this.#onTrouble,
+    })
   }
 
   async start(): Promise<EdgeListening> {
@@ -113,10 +116,10 @@ export class EmbeddedEdge implements EdgeDriver {
     this.#watch = undefined
     const known = this.#link ?? (await this.#finding?.catch(() => undefined))
     // One that we lost sight of is ended all the same.
-    const link = known ?? (keepServing ? undefined : await this.#open())
+    const link = known ?? (keepServing ? undefined : await this.#finder.open())
     this.#link = undefined
     if (!link) return
-    if (!keepServing) await this.#end(link, graceMs)
+    if (!keepServing) await endEdge(link, graceMs)
     link.close()
   }
 
@@ -133,7 +136,7 @@ export class EmbeddedEdge implements EdgeDriver {
         return await unlessAborted(attempt(link), abort)
       } catch (cause) {
         if (!(cause instanceof EdgeGone) || this.#stopped) throw cause
-        await pause(lookAgainMs)
+        await pause(askAgainMs)
       }
     }
   }
@@ -141,72 +144,13 @@ export class EmbeddedEdge implements EdgeDriver {
   #linked(): Promise<EdgeLink> {
     if (this.#link) return Promise.resolve(this.#link)
     if (this.#stopped) return Promise.reject(new EdgeGone('it was stopped'))
-    this.#finding ??= this.#find().finally(() => {
-      this.#finding = undefined
-    })
+    this.#finding ??= this.#finder
+      .find()
+      .then((link) => this.#keep(link))
+      .finally(() => {
+        this.#finding = undefined
+      })
     return this.#finding
-  }
-
-  /** The edge that runs, if it is the right one; else one that takes over from it, else a new one. */
-  async #find(): Promise<EdgeLink> {
-    const running = await this.#open()
-    if (!running) return this.#keep(await this.#spawn())
-    if (sameEdge(running.identity.settings, this.#settings)) return this.#keep(running)
-    if (sameSockets(running.identity.settings, this.#settings)) {
-      try {
-        // The old connection stays open: it still brings the records of requests that end there.
-        await running.ask('handOver', [this.#settings])
-        return this.#keep(await this.#untilOpen(() => undefined))
-      } catch (cause) {
-        this.#onTrouble(`the running edge did not hand over, it is restarted: ${String(cause)}`)
-      }
-    }
-    await this.#end(running, defaultGraceMs)
-    return this.#keep(await this.#spawn())
-  }
-
-  #open(): Promise<EdgeLink | undefined> {
-    let opened: EdgeLink | undefined
-    const opening = openEdgeLink(this.#socketPath, {
-      onEvent: (event) => this.#hear(event),
-      onClosed: () => {
-        if (opened && this.#link === opened) this.#lose()
-      },
-    })
-    return opening.then((link) => {
-      opened = link
-      return link
-    })
-  }
-
-  async #spawn(): Promise<EdgeLink> {
-    const child = spawnEdge(this.#settings, 'first')
-    let ended: string | undefined
-    child.once('error', (error) => {
-      ended = error.message
-    })
-    child.once('exit', (code, signal) => {
-      // Somebody else has just started one: that one will answer.
-      if (code !== anotherEdgeRuns) ended ??= `it ended with ${signal ?? code}`
-    })
-    return this.#untilOpen(() => ended)
-  }
-
-  async #untilOpen(ended: () => string | undefined): Promise<EdgeLink> {
-    const giveUpAt = Date.now() + startMs
-    for (;;) {
-      const link = await this.#open()
-      if (link) return link
-      const reason = ended() ?? (Date.now() > giveUpAt ? 'it did not answer in time' : undefined)
-      if (reason) throw new Error(`the edge could not be started: ${reason}${await this.#lastWords()}`)
-      await pause(lookAgainMs)
-    }
-  }
-
-  async #lastWords(): Promise<string> {
-    const log = await readFile(edgeFiles(this.#settings.folder).log, 'utf8').catch(() => '')
-    const words = log.trim().split('\n').at(-1)
-    return words ? ` (${words.slice(0, 500)})` : ''
   }
 
   /** Brings an edge that is new, or that restarted, to the table the control plane last asked for. */
@@ -232,24 +176,15 @@ export class EmbeddedEdge implements EdgeDriver {
     }
   }
 
-  /** An edge that is there but does not answer serves nobody: it is ended, and the loss brings a new one. */
+  /**
+   * An edge that is there but does not answer serves nobody: it is ended, and the loss brings a new one. It is asked twice,
+   * because after a pause of our own the time is up before the first answer is read.
+   */
   async #ping(): Promise<void> {
     const link = this.#link
-    if (!link) return
-    await link.ask('ping', [], AbortSignal.timeout(pingMs)).catch((cause) => {
-      if (cause instanceof EdgeGone || this.#link !== link || this.#stopped) return
-      this.#onTrouble('the edge does not answer and is restarted')
-      kill(link.identity.pid, 'SIGKILL')
-    })
-  }
-
-  /** The end of the connection is the end of the process; asking after the pid alone would be fooled by one nobody reaped. */
-  async #end(link: EdgeLink, graceMs: number): Promise<void> {
-    link.ask('stop', [graceMs]).catch(() => {})
-    const inTime = await Promise.race([link.closed.then(() => true), unheldPause(graceMs + 2_000).then(() => false)])
-    if (!inTime) kill(link.identity.pid, 'SIGKILL')
-    const giveUpAt = Date.now() + reapMs
-    while (kill(link.identity.pid, 0) && Date.now() < giveUpAt) await pause(lookAgainMs)
+    if (!link || (await answers(link)) || (await answers(link)) || this.#link !== link || this.#stopped) return
+    this.#onTrouble('the edge does not answer and is restarted')
+    killEdge(link)
   }
 
   #hear(event: EdgeEvent): void {
@@ -259,32 +194,17 @@ export class EmbeddedEdge implements EdgeDriver {
   }
 }
 
+const answers = (link: EdgeLink): Promise<boolean> =>
+  link.ask('ping', [], AbortSignal.timeout(pingMs)).then(
+    () => true,
+    (cause) => cause instanceof EdgeGone,
+  )
+
 /** Source runs from source; in a bundle the entry is `edge.js` beside the main one, above the folder of its chunks. */
 function ownEntry(): string {
   const places = import.meta.url.endsWith('.ts') ? ['../../edge/main.ts'] : ['./edge.js', '../edge.js']
   const files = places.map((place) => fileURLToPath(new URL(place, import.meta.url)))
   return files.find((file) => existsSync(file)) ?? files[0]!
-}
-
-const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
-/** Does not keep this process from ending. */
-const unheldPause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms).unref())
-
-/** False when there is no such process. */
-function kill(pid: number, signal: NodeJS.Signals | 0): boolean {
-  try {
-    return process.kill(pid, signal)
-  } catch {
-    return false
-  }
-}
-
-function sameSockets(a: EdgeSettings, b: EdgeSettings): boolean {
-  return JSON.stringify([a.http, a.https]) === JSON.stringify([b.http, b.https])
-}
-
-function sameEdge(a: EdgeSettings, b: EdgeSettings): boolean {
-  return sameSockets(a, b) && a.buildId === b.buildId && a.workers === b.workers
 }
 
 function unlessAborted<Value>(promise: Promise<Value>, abort: AbortSignal | undefined): Promise<Value> {
