@@ -1,10 +1,9 @@
-import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Deployment } from '@berth/contract'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Hosting, isOver, keepAsking, processGroupsOf, startHosting, writeApp } from '../kit/hosting.ts'
+import { type Hosting, isOver, keepAsking, processGroupsOf, runtimeFolder, startHosting, writeApp } from '../kit/hosting.ts'
 
 const runtimes = ['process'] as const
 
@@ -68,7 +67,7 @@ describe.each(runtimes)('kill -9 of the control plane at every step of a deploym
 
   /** What the runtime has on record, against what really runs with this project's source. */
   async function leftovers() {
-    const root = await runtimeFolder()
+    const root = runtimeFolder(hosting.berth.dataFolder)
     const artifacts = await readdir(join(root, 'artifacts'))
     const unfinished = await Promise.all(
       artifacts.map((name) =>
@@ -83,10 +82,5 @@ describe.each(runtimes)('kill -9 of the control plane at every step of a deploym
       builds: unfinished.reduce((sum: number, one) => sum + one, 0),
       processGroups: (await processGroupsOf(join(root, 'artifacts'))).size,
     }
-  }
-
-  async function runtimeFolder(): Promise<string> {
-    if (process.getuid?.() !== 0) return join(hosting.berth.dataFolder, 'processes')
-    return join('/var/lib/berth', createHash('sha256').update(hosting.berth.dataFolder).digest('hex').slice(0, 16))
   }
 })

@@ -23,7 +23,12 @@ export interface MixResult {
 export async function deployUnderLoad(hosting: Hosting, count: number, name = 'mix'): Promise<MixResult> {
   const folder = `${hosting.folder}/${name}`
   await writeApp(folder, serving('version 0'))
-  const project = await hosting.makeProject({ name, localPath: folder, healthCheck: { path: '/', timeoutSeconds: 5 } })
+  const project = await hosting.makeProject({
+    name,
+    localPath: folder,
+    startCommand: 'node server.js',
+    healthCheck: { path: '/' },
+  })
   const first = await hosting.settled(await hosting.deploy(project.id))
   if (first.status !== 'live') throw new Error(`the first one is not live: ${JSON.stringify(first.error)}`)
   const host = `${project.slug}.localhost`
@@ -33,6 +38,9 @@ export async function deployUnderLoad(hosting: Hosting, count: number, name = 'm
     for (let at = 1; at <= count; at++) {
       const manner = mix[(at - 1) % mix.length] as Manner
       await writeApp(folder, sources[manner](`version ${at}`))
+      // Only one that never becomes healthy runs out of its time, however busy the machine is.
+      const healthCheck = { path: '/', timeoutSeconds: manner === 'unhealthy' ? 3 : 90 }
+      await hosting.api('PATCH', `/projects/${project.id}`, { healthCheck })
       const id = await hosting.deploy(project.id)
       if (manner === 'cancelled') {
         await hosting.settled(id, (found) => found.status === 'deploying' || isOver(found))

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
-import { cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { createHash } from 'node:crypto'
+import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { request } from 'node:http'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -67,7 +68,7 @@ export async function startHosting(options: BerthOptions = {}): Promise<Hosting>
   const end = async () => {
     // What a killed control plane left is taken up by the next one, which ends it with itself.
     await berth[Symbol.asyncDispose]()
-    await place.remove()
+    await Promise.all([place.remove(), rm(runtimeFolder(berth.dataFolder), { recursive: true, force: true })])
   }
   try {
     return { ...hostingOn(berth, sources, home, await signIn(berth.url)), [Symbol.asyncDispose]: end }
@@ -75,6 +76,12 @@ export async function startHosting(options: BerthOptions = {}): Promise<Hosting>
     await end()
     throw error
   }
+}
+
+/** Where the process runtime keeps what it makes; as root that is outside of the data folder. */
+export function runtimeFolder(dataFolder: string): string {
+  if (process.getuid?.() !== 0) return join(dataFolder, 'processes')
+  return join('/var/lib/berth', createHash('sha256').update(dataFolder).digest('hex').slice(0, 16))
 }
 
 async function signIn(url: string): Promise<string> {
