@@ -151,7 +151,6 @@ async function measureStorm(): Promise<void> {
       database,
       channels: 250,
       kills: 5,
-      answerMs: 20,
       withinMs: 600_000,
     })
     const doubled = [...receipts.values()].filter((times) => times.length > 1).length

@@ -168,7 +168,7 @@ describe('who gets what', () => {
     ])
     expect(reasons.sort()).toEqual([
       ['failed', 'The channel is disabled'],
-      ['failed', 'The channel is not verified: its address was changed and has not been tested since'],
+      ['failed', 'The channel is not verified any more: test it again'],
     ])
     expect(receiver.received).toEqual([])
   })

@@ -3,8 +3,7 @@ import { type Job, JobAborted, type JobKind, job } from '../../jobs/declare.ts'
 import { kindOf, openConfig } from './channels.ts'
 import { messageOf } from './delivery-message.ts'
 import * as store from './delivery-store.ts'
-import type { NotificationsDeps } from './deps.ts'
-import { nowOf } from './deps.ts'
+import { type NotificationsDeps, nowOf } from './deps.ts'
 import { type FeedSignal, feedTopic } from './feed-signal.ts'
 import { DeliveryFailed } from './kinds/kind.ts'
 import { mostTries, pauseAfter } from './tries.ts'
@@ -53,7 +52,7 @@ async function deliver(id: string, jobId: string, abort: AbortSignal, deps: Noti
 function obstacleOf(row: store.SendingRow): string | undefined {
   if (row.channelConfig === null) return 'The channel was deleted'
   if (row.channelEnabled !== 1) return 'The channel is disabled'
-  if (row.channelVerified !== 1) return 'The channel is not verified: its address was changed and has not been tested since'
+  if (row.channelVerified !== 1) return 'The channel is not verified any more: test it again'
   if (row.attempts >= mostTries) return 'Berth ended in the middle of the last try'
   return undefined
 }
