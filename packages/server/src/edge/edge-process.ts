@@ -10,7 +10,7 @@ import { announceServing, handOver, takeOver } from './succession.ts'
 import { TableFile } from './table-file.ts'
 import { type ApplyResult, EdgeWorker } from './worker.ts'
 
-const flushEveryMs = 100
+const flushEveryMs = 50
 const lostEveryMs = 3_000
 const graceOnSignalMs = 8_000
 const graceInSuccessionMs = 30_000
