@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, rmSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import { chmod, cp, mkdir, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises'
 import { join, sep } from 'node:path'
 import type { RunCommand } from '../../shell/command.ts'
@@ -100,7 +100,7 @@ const groupName = (deploymentId: string, service: string) => `build-${deployment
 
 /** Builds that a killed control plane left running are ended, whole tree, and what they had made so far goes. */
 export function endUnfinishedBuilds(places: Places): void {
-  for (const name of readdirSync(places.of('artifacts'))) {
+  for (const name of places.list('artifacts')) {
     const folder = join(places.of('artifacts'), name)
     if (existsSync(join(folder, 'artifact.json'))) continue
     const identity = readIdentity(places.buildNote(folder))

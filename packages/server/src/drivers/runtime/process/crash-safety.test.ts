@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { BuildPlan, Runtime, StartRequest } from '../runtime.ts'
+import { createLauncher } from './launch.ts'
 import { createProcessRuntime } from './process-runtime.ts'
 import { isAlive } from './process-table.ts'
 
@@ -81,10 +82,9 @@ describe('after a control plane that was killed', () => {
     open()
     const half = join(folder, 'processes', 'artifacts', 'dep_half')
     await mkdir(join(half, 'app'), { recursive: true })
-    const child = spawn(join(folder, 'processes', 'bin', 'launch'), [join(half, 'build.process'), '-', '--', 'sleep', '600'], {
-      detached: true,
-      stdio: 'ignore',
-    })
+    const launcher = createLauncher(join(folder, 'processes', 'bin'))
+    const [launch, ...words] = launcher.wrap(['sleep', '600'], { group: null, uid: null, note: join(half, 'build.process') })
+    const child = spawn(launch as string, words, { detached: true, stdio: 'ignore' })
     const ended = new Promise((resolve) => child.once('exit', (_, signal) => resolve(signal)))
     await expect.poll(() => readFile(join(half, 'build.process'), 'utf8').catch(() => '')).toContain(String(child.pid))
     open()

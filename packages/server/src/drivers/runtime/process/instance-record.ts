@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Owner } from '../runtime.ts'
 import type { Places } from './places.ts'
@@ -42,7 +42,7 @@ export class InstanceRecords {
   }
 
   list(): InstanceRecord[] {
-    return readdirSync(this.#places.of('instances')).flatMap((id) => this.find(id) ?? [])
+    return this.#places.list('instances').flatMap((id) => this.find(id) ?? [])
   }
 
   remove(id: string): void {

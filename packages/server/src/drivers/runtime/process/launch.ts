@@ -37,22 +37,23 @@ export interface Launcher {
 }
 
 export function createLauncher(folder: string): Launcher {
+  let written: string | undefined
+  return {
+    wrap: (argv, { group, uid, note }) => {
+      written ??= writeScript(folder)
+      return [written, note ?? '-', uid === null ? '-' : String(uid), ...(group?.folders ?? []), '--', ...argv]
+    },
+  }
+}
+
+function writeScript(folder: string): string {
   const file = join(folder, 'launch')
   const draft = `${file}.${process.pid}`
   mkdirSync(folder, { recursive: true })
   writeFileSync(draft, script)
   chmodSync(draft, 0o755)
   renameSync(draft, file)
-  return {
-    wrap: (argv, { group, uid, note }) => [
-      file,
-      note ?? '-',
-      uid === null ? '-' : String(uid),
-      ...(group?.folders ?? []),
-      '--',
-      ...argv,
-    ],
-  }
+  return file
 }
 
 /** A user's command as words; what only a shell can do runs in a shell of the project's own, never with our data in it. */

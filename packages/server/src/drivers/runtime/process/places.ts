@@ -1,7 +1,10 @@
 import { createHash } from 'node:crypto'
-import { chmodSync, chownSync, copyFileSync, existsSync, linkSync, mkdirSync, renameSync, statSync } from 'node:fs'
+import { chmodSync, chownSync, copyFileSync, existsSync, linkSync, mkdirSync, readdirSync, renameSync, statSync } from 'node:fs'
 import { lchown, lstat, readdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+
+const kinds = ['instances', 'artifacts', 'volumes', 'homes', 'bin'] as const
+type Kind = (typeof kinds)[number]
 
 /** Where the process runtime keeps what it makes. Ids are ours, so that none of them can lead out of the folder. */
 export class Places {
@@ -9,24 +12,30 @@ export class Places {
   /** Where projects run as users of their own; only root can do that. */
   readonly hasOwnUsers: boolean
 
+  #isMade = false
+
   constructor(root: string, hasOwnUsers: boolean) {
     this.root = root
     this.hasOwnUsers = hasOwnUsers
+  }
+
+  /** Before the first thing is put there; an instance that runs nothing leaves nothing. */
+  make(): void {
+    if (this.#isMade) return
     // Others may pass through to their own folder, and see nothing on the way.
-    for (const folder of [
-      root,
-      this.of('instances'),
-      this.of('artifacts'),
-      this.of('volumes'),
-      this.of('homes'),
-      this.of('bin'),
-    ]) {
+    for (const folder of [this.root, ...kinds.map((kind) => this.of(kind))]) {
       mkdirSync(folder, { recursive: true })
       chmodSync(folder, 0o711)
     }
+    this.#isMade = true
   }
 
-  of(kind: 'instances' | 'artifacts' | 'volumes' | 'homes' | 'bin'): string {
+  /** Names of what is there. */
+  list(kind: Kind): string[] {
+    return existsSync(this.of(kind)) ? readdirSync(this.of(kind)) : []
+  }
+
+  of(kind: Kind): string {
     return join(this.root, kind)
   }
 

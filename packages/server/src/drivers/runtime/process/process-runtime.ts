@@ -1,5 +1,5 @@
 import { chownSync, existsSync, mkdirSync } from 'node:fs'
-import { readdir, rm } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { OneAtATime } from '../../git/one-at-a-time.ts'
 import { inheritedEnvironment } from '../../shell/inherited-environment.ts'
@@ -65,9 +65,15 @@ export function createProcessRuntime({ folder, environment }: ProcessRuntimeSett
     // They are part of the process tree of `berth up`, which leaves nothing behind.
     survivesStop: false,
     check: async () => ({ version: process.version }),
-    build: (request, onLine, abort) => buildHere(request, onLine, abort, { places, launcher, run, baseEnv }),
+    build(request, onLine, abort) {
+      places.make()
+      return buildHere(request, onLine, abort, { places, launcher, run, baseEnv })
+    },
 
-    start: (request, abort) => turns.run(request.instanceId, () => startInTurn(request), abort),
+    start(request, abort) {
+      places.make()
+      return turns.run(request.instanceId, () => startInTurn(request), abort)
+    },
     stop: (instanceId, { graceSeconds }) => turns.run(instanceId, () => stopInTurn(instanceId, graceSeconds)),
     inspect: async (instanceId) => {
       const one = supervised.get(instanceId)
@@ -106,12 +112,14 @@ export function createProcessRuntime({ folder, environment }: ProcessRuntimeSett
       if (!isUsed) await rm(target, { recursive: true, force: true })
     },
     async listArtifacts() {
-      const names = await readdir(places.of('artifacts'))
-      const notes = await Promise.all(names.map((name) => readArtifactNote(join(places.of('artifacts'), name))))
+      const notes = await Promise.all(
+        places.list('artifacts').map((name) => readArtifactNote(join(places.of('artifacts'), name))),
+      )
       return notes.flatMap((note) => note ?? [])
     },
 
     async createVolume({ id, projectId }) {
+      places.make()
       const target = places.volume(id)
       await healVolume(target)
       if (existsSync(target)) return
