@@ -17,7 +17,14 @@ export default defineConfig({
       { test: { name: 'unit', include: ['packages/*/src/**/*.test.{ts,tsx}'], testTimeout: 30_000 } },
       api('sqlite'),
       api('postgres'),
-      { test: { name: 'e2e', include: ['tests/**/*.test.ts', 'bench/**/*.test.ts', 'scripts/**/*.test.ts'], testTimeout: 180_000, hookTimeout: 180_000 } },
+      {
+        test: {
+          name: 'e2e',
+          include: ['tests/**/*.test.ts', 'bench/**/*.test.ts', 'scripts/**/*.test.ts'],
+          testTimeout: 180_000,
+          hookTimeout: 180_000,
+        },
+      },
     ],
   },
 })
