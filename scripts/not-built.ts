@@ -4,12 +4,15 @@ import { join } from 'node:path'
 import { table } from '@berth/contract'
 import { assemble } from '../packages/server/src/assemble.ts'
 import { readConfig } from '../packages/server/src/config.ts'
+import { createDrivers } from '../packages/server/src/instance/drivers.ts'
 import { openWorkshop } from '../packages/server/src/instance/workshop.ts'
 
 /** Prints the routes that answer 501 because their module is not built yet. */
 const folder = mkdtempSync(join(tmpdir(), 'berth-not-built-'))
-const workshop = await openWorkshop(readConfig({ BERTH_DATA_DIR: folder, BERTH_LOG_LEVEL: 'silent' }))
-const { builtRows, close } = assemble({ ...workshop, version: '0' })
+const config = readConfig({ BERTH_DATA_DIR: folder, BERTH_LOG_LEVEL: 'silent', BERTH_RUNTIME: 'process' })
+const workshop = await openWorkshop(config)
+const drivers = await createDrivers(config, '0', workshop.logger)
+const { builtRows, close } = assemble({ ...workshop, drivers, version: '0' })
 const missing = table.filter(({ module, name }) => !builtRows.has(`${module}.${name}`))
 for (const { row } of missing) console.log(row.at)
 console.log(`${missing.length} of ${table.length} routes are not built yet`)
