@@ -96,6 +96,11 @@ describe('GET /notifications/deliveries', () => {
     expect(await limited.unseen()).toBe(1)
     const [, other] = await me.deliveries()
     expect((await seen(other.id, limited)).status).toBe(404)
+    // A joined one may speak of other projects, whichever it began with.
+    await scene.happen(people, 'deploy.failed', { projectId: 'prj_one' }, 20)
+    await scene.pass(60_000)
+    expect((await me.deliveries({ limit: 1 }))[0].subject).toMatch(/and \d+ more$/)
+    for (const { subject } of await limited.deliveries()) expect(subject).not.toMatch(/more$/)
   })
 })
 

@@ -20,7 +20,10 @@ function listed(db: Db, { userId, organizationId, projectIds }: Reader) {
     .innerJoin('announcements', 'announcements.id', 'deliveries.announcementId')
     .where('deliveries.organizationId', '=', organizationId)
     .where('deliveries.userId', '=', userId)
-    .$if(projectIds !== null, (query) => query.where('announcements.projectId', 'in', [...(projectIds ?? []), '']))
+    .$if(projectIds !== null, (query) =>
+      // One that others are joined into speaks of their projects too.
+      query.where('announcements.projectId', 'in', [...(projectIds ?? []), '']).where('deliveries.joinedCount', '=', 0),
+    )
     .selectAll('deliveries')
     .select(['announcements.subject', 'announcements.text', 'announcements.projectId'])
 }
