@@ -1,4 +1,5 @@
 import type { Db } from '../db/schema.ts'
+import { isActive } from './statuses.ts'
 
 export type CancelTarget = { id: string } | { uniqueKey: string }
 
@@ -24,7 +25,7 @@ export async function requestCancel(db: Db, now: Date, target: CancelTarget): Pr
         .else('running' as const)
         .end(),
     }))
-    .where('status', 'in', ['queued', 'running'])
+    .where('status', 'in', isActive)
     .$if(id !== undefined, (query) => query.where('id', '=', id as string))
     .$if(uniqueKey !== undefined, (query) => query.where('uniqueKey', '=', uniqueKey as string))
     .returning(['id', 'status'])

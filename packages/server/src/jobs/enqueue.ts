@@ -2,6 +2,7 @@ import type { Millis } from '../db/columns.ts'
 import { newId } from '../db/ids.ts'
 import type { Db } from '../db/schema.ts'
 import type { JobKind } from './declare.ts'
+import { isActive } from './statuses.ts'
 
 export interface EnqueueOptions {
   /** Not before this; default: at once. */
@@ -55,7 +56,7 @@ async function findActive(db: Db, uniqueKey: string): Promise<string | undefined
     .selectFrom('jobs')
     .select('id')
     .where('uniqueKey', '=', uniqueKey)
-    .where('status', 'in', ['queued', 'running'])
+    .where('status', 'in', isActive)
     .executeTakeFirst()
   return row?.id
 }

@@ -5,6 +5,7 @@ import type { Database } from '../db/open.ts'
 import type { Db } from '../db/schema.ts'
 import type { JobsTable } from '../db/tables/jobs.ts'
 import { isUniqueViolation } from '../db/violations.ts'
+import { isQueued, isRunning } from './statuses.ts'
 
 export type JobRow = Selectable<JobsTable>
 export type LeasedRow = JobRow & { leaseToken: string }
@@ -31,18 +32,18 @@ export async function claimNext({ db, kind }: Database, claim: Claim): Promise<L
       leaseUntil: leaseEnd(kind, claim.leaseMs),
     }))
     .where('id', '=', next)
-    .where('status', '=', 'queued')
+    .where('status', '=', isQueued)
     .returningAll()
     .executeTakeFirst()
   return row as LeasedRow | undefined
 }
 
 function mostUrgent(db: Db, { kinds, now }: Claim) {
-  const running = db.selectFrom('jobs as other').select('other.id').where('other.status', '=', 'running')
+  const running = db.selectFrom('jobs as other').select('other.id').where('other.status', '=', isRunning)
   return db
     .selectFrom('jobs as next')
     .select('next.id')
-    .where('next.status', '=', 'queued')
+    .where('next.status', '=', isQueued)
     .where('next.kind', 'in', kinds)
     .where('next.runAt', '<=', now.getTime())
     .where(({ or, eb, not, exists, ref }) =>
@@ -69,7 +70,7 @@ export function renewLeases(
     .updateTable('jobs')
     .set({ leaseUntil: leaseEnd(kind, leaseMs) })
     .where('leaseToken', 'in', tokens)
-    .where('status', '=', 'running')
+    .where('status', '=', isRunning)
     .returning(['leaseToken', 'cancelRequested'])
     .execute()
 }
@@ -92,7 +93,7 @@ export async function recoverDead(
       lastError: diedMessage,
       ...noLease,
     }))
-    .where('status', '=', 'running')
+    .where('status', '=', isRunning)
     .$if(whose === 'expired', (query) => query.where('leaseUntil', '<', databaseNow(kind)))
     .$if(except.length > 0, (query) => query.where('leaseToken', 'not in', except))
     .returning('id')
@@ -105,7 +106,7 @@ export async function untilNextExpiry({ db, kind }: Database, except: readonly s
   const row = await db
     .selectFrom('jobs')
     .select((eb) => [eb.fn.min('leaseUntil').as('end'), databaseNow(kind).as('now')])
-    .where('status', '=', 'running')
+    .where('status', '=', isRunning)
     .$if(except.length > 0, (query) => query.where('leaseToken', 'not in', except))
     .executeTakeFirst()
   return row?.end == null ? undefined : row.end - row.now
@@ -128,7 +129,7 @@ export async function endAttempt({ db }: Database, row: LeasedRow, ending: Endin
     .set({ ...noLease, ...changesOf(ending, row, now) })
     .where('id', '=', row.id)
     .where('leaseToken', '=', row.leaseToken)
-    .where('status', '=', 'running')
+    .where('status', '=', isRunning)
     .returning('id')
     .executeTakeFirst()
   return ended !== undefined
@@ -141,7 +142,7 @@ export async function recordFailure({ db }: Database, row: LeasedRow, failure: s
     .set({ failure, lastError: failure })
     .where('id', '=', row.id)
     .where('leaseToken', '=', row.leaseToken)
-    .where('status', '=', 'running')
+    .where('status', '=', isRunning)
     .returning('id')
     .executeTakeFirst()
   return marked !== undefined

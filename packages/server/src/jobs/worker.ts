@@ -7,6 +7,7 @@ import { type JobsSignal, jobsTopic } from './enqueue.ts'
 import { fireSchedules } from './fire-schedules.ts'
 import { beat } from './heartbeat.ts'
 import { claimNext, isGroupTaken, type LeasedRow, recoverDead, untilNextExpiry } from './lease.ts'
+import { isQueued } from './statuses.ts'
 import { Wakeup } from './wakeup.ts'
 
 const shortestSleepMs = 10
@@ -197,7 +198,7 @@ export class Worker<Deps> {
     const row = await database.db
       .selectFrom('jobs')
       .select((eb) => eb.fn.min('runAt').as('runAt'))
-      .where('status', '=', 'queued')
+      .where('status', '=', isQueued)
       .where('kind', 'in', kinds)
       .where('runAt', '>', clock.now().getTime())
       .executeTakeFirst()
