@@ -34,8 +34,8 @@ export function parseWrk(text: string): LoadResult {
   return {
     requests: Number(requests),
     requestsPerSecond: number(/Requests\/sec:\s+([\d.]+)/),
-    p50Ms: inMs(/\b50%\s+(\S+)/.exec(text)?.[1]),
-    p99Ms: inMs(/\b99%\s+(\S+)/.exec(text)?.[1]),
+    p50Ms: inMs(/^\s*50%\s+(\S+)/m.exec(text)?.[1]),
+    p99Ms: inMs(/^\s*99%\s+(\S+)/m.exec(text)?.[1]),
     errors: socketErrors.reduce((sum, count) => sum + Number(count), number(/Non-2xx or 3xx responses: (\d+)/)),
   }
 }
