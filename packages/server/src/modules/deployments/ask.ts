@@ -6,18 +6,12 @@ import type { ProjectRow } from '../../db/tables/projects.ts'
 import type { Bound } from '../../db/transaction.ts'
 import { fail, refuse } from '../../failure.ts'
 import { lockProject, remoteUrl, sourceKind } from '../projects/index.ts'
-import { deployKind } from './deploy-job.ts'
+import { deployKind, jobKey } from './deploy-kind.ts'
+import type { DeployedSource } from './deployed-source.ts'
 import { deploymentTopic } from './deployment-log.ts'
 import { type DeploymentsDeps, nowOf } from './deps.ts'
 import { configOf } from './plan.ts'
 import { findDeployment, findProject, insertDeployment, listQueued, moveDeployment, nextNumber } from './store.ts'
-
-/** What a deployment is made from, as it was when it was asked for. */
-export type DeployedSource =
-  | { kind: 'git'; url: string; branch: string | null; commit: string | null }
-  | { kind: 'local'; path: string }
-  | { kind: 'upload'; sessionId: string }
-  | { kind: 'image' }
 
 export interface Wishes extends Omit<BuildBody, 'projectId'> {
   trigger: DeploymentRow['trigger']
@@ -45,8 +39,6 @@ export async function askForDeployment(projectId: string, wishes: Wishes, deps: 
     return (await findDeployment(bound.db, row.id)) as DeploymentRow
   })
 }
-
-export const jobKey = (deploymentId: string) => `${deployKind.kind}:${deploymentId}`
 
 async function replace(
   older: DeploymentRow,

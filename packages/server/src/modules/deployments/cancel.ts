@@ -1,7 +1,6 @@
 import type { DeploymentRow } from '../../db/tables/deployments.ts'
 import { fail } from '../../failure.ts'
-import { jobKey } from './ask.ts'
-import { deployKind } from './deploy-job.ts'
+import { deployKind, jobKey } from './deploy-kind.ts'
 import { deploymentTopic } from './deployment-log.ts'
 import { type DeploymentsDeps, nowOf } from './deps.ts'
 import { findProject, moveDeployment } from './store.ts'

@@ -2,8 +2,9 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { sealedFor } from '../../db/sealed-columns.ts'
 import type { DeploymentRow } from '../../db/tables/deployments.ts'
-import { JobAborted, type JobKind, job } from '../../jobs/declare.ts'
+import { JobAborted, job } from '../../jobs/declare.ts'
 import { cleanUpKind } from './clean-up.ts'
+import { type DeployPayload, deployKind } from './deploy-kind.ts'
 import { beginDeploying, build } from './deploy-steps/build.ts'
 import { drain, retire } from './deploy-steps/drain.ts'
 import { fetchSource } from './deploy-steps/fetch-source.ts'
@@ -16,12 +17,6 @@ import { deploymentTopic, openDeploymentLog } from './deployment-log.ts'
 import { type DeploymentsDeps, nowOf } from './deps.ts'
 import { stopInstances } from './run-units.ts'
 import { findDeployment, findProject, listInstances, moveDeployment, noteDeployment } from './store.ts'
-
-export interface DeployPayload {
-  deploymentId: string
-}
-
-export const deployKind: JobKind<DeployPayload> = { kind: 'deployments.deploy' }
 
 const building: readonly DeployStep[] = [fetchSource, makePlan, build]
 const deploying: readonly DeployStep[] = [start, healthCheck, switchRoute, drain, retire]

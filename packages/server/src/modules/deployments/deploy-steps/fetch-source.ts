@@ -2,7 +2,7 @@ import { cp, mkdir, realpath, rm } from 'node:fs/promises'
 import { basename, join, sep } from 'node:path'
 import { GitError } from '../../../drivers/git/git-errors.ts'
 import { unpackTarball } from '../../../drivers/tarball/unpack-tarball.ts'
-import type { DeployedSource } from '../ask.ts'
+import type { DeployedSource } from '../deployed-source.ts'
 import { noteDeployment } from '../store.ts'
 import { DeployFailed, type Deploying, type DeployStep } from './step.ts'
 

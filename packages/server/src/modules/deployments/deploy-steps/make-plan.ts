@@ -1,5 +1,5 @@
 import { detectFolder, RootDirectoryError } from '../../../detection/index.ts'
-import type { DeployedSource } from '../ask.ts'
+import type { DeployedSource } from '../deployed-source.ts'
 import { type DeployedConfig, type DeployPlan, PlanRefused, planDeployment } from '../plan.ts'
 import { noteDeployment } from '../store.ts'
 import { sourceFolder } from './fetch-source.ts'
