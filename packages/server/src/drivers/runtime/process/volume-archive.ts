@@ -47,9 +47,8 @@ export async function untarInPlaceOf(folder: string, tar: AsyncIterable<Uint8Arr
   if (process.getuid?.() === 0) await lchown(fresh, uid, gid)
   try {
     const reader = extract()
-    const fed = pipeline(Readable.from(tar), reader, { signal: abort })
-    for await (const part of reader) await unpack(part as unknown as Part, fresh)
-    await fed
+    // Both at once: a source that fails ends the reader too, and each failure must have somebody who waits for it.
+    await Promise.all([pipeline(Readable.from(tar), reader, { signal: abort }), unpackAll(reader, fresh)])
   } catch (error) {
     await rm(fresh, { recursive: true, force: true })
     throw error
@@ -64,6 +63,10 @@ export async function untarInPlaceOf(folder: string, tar: AsyncIterable<Uint8Arr
 export async function healVolume(folder: string): Promise<void> {
   const exists = await lstat(folder).catch(() => null)
   if (!exists) await rename(`${folder}.old`, folder).catch(() => undefined)
+}
+
+async function unpackAll(reader: ReturnType<typeof extract>, root: string): Promise<void> {
+  for await (const part of reader) await unpack(part as unknown as Part, root)
 }
 
 type Part = AsyncIterable<Uint8Array> & { header: Parameters<ReturnType<typeof pack>['entry']>[0] }
