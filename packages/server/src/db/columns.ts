@@ -6,6 +6,10 @@ export type Flag = ColumnType<0 | 1, boolean | 0 | 1, boolean | 0 | 1>
 /** Milliseconds since 1970, in a `bigint` column. */
 export type Millis = number
 
+/** A stored time as the API shows it. */
+export const iso = (millis: Millis): string => new Date(millis).toISOString()
+export const isoOrNull = (millis: Millis | null): string | null => (millis === null ? null : iso(millis))
+
 /** A JSON document in a `text` column; `Of` says what it holds, for the reader of the table. */
 export type JsonText<Of = unknown> = ColumnType<string & { readonly json?: Of }, string, string>
 

@@ -71,40 +71,25 @@ function linked(last: { sequence: number; hash: string } | undefined, organizati
   return { ...entry, hash: hashOf(entry) }
 }
 
-type Hashed = Omit<AuditRow, 'hash' | 'userEmail'>
+/** In this order, for ever. The address of the person is not among them: it may change. */
+const hashedFields = [
+  'previousHash',
+  'id',
+  'organizationId',
+  'sequence',
+  'at',
+  'action',
+  'userId',
+  'tokenId',
+  'ip',
+  'objectKind',
+  'objectId',
+  'changes',
+  'requestId',
+] as const satisfies (keyof AuditRow)[]
 
-/** Everything but the address of the person, which may change, goes into the hash. */
-export function hashOf(entry: Hashed): string {
-  const {
-    id,
-    organizationId,
-    sequence,
-    at,
-    action,
-    userId,
-    tokenId,
-    ip,
-    objectKind,
-    objectId,
-    changes,
-    requestId,
-    previousHash,
-  } = entry
-  const content = [
-    previousHash,
-    id,
-    organizationId,
-    sequence,
-    at,
-    action,
-    userId,
-    tokenId,
-    ip,
-    objectKind,
-    objectId,
-    changes,
-    requestId,
-  ]
+export function hashOf(entry: Pick<AuditRow, (typeof hashedFields)[number]>): string {
+  const content = hashedFields.map((field) => entry[field])
   return createHash('sha256').update(JSON.stringify(content)).digest('hex')
 }
 

@@ -1,12 +1,13 @@
 import type { Level, Role } from '@berth/contract'
 import type { FastifyRequest } from 'fastify'
+import { iso, isoOrNull } from '../../db/columns.ts'
 import { preparedQuery } from '../../db/prepared.ts'
 import type { Db } from '../../db/schema.ts'
 import { fail } from '../../failure.ts'
 import type { Gatekeeper } from '../../http/guard.ts'
 import type { Caller } from '../../http/handler.ts'
 import { hashToken } from '../../secrets/token.ts'
-import { type AccessDeps, iso, isoOrNull } from './deps.ts'
+import type { AccessDeps } from './deps.ts'
 import { sessionCookie } from './session-cookie.ts'
 
 /** Tells who is behind a request. Nothing is cached: a revoked token or a changed role counts at the very next call. */

@@ -9,6 +9,3 @@ export interface AccessDeps {
   /** Where browsers reach this instance, without a slash at the end. */
   publicUrl: () => string
 }
-
-export const iso = (millis: number): string => new Date(millis).toISOString()
-export const isoOrNull = (millis: number | null): string | null => (millis === null ? null : iso(millis))

@@ -1,8 +1,8 @@
 import type { AuditEntry, Grant, Invitation, Member, Organization, Role, Token, User } from '@berth/contract'
+import { iso, isoOrNull } from '../../db/columns.ts'
 import { page, preparedPage } from '../../db/pages.ts'
 import type { Db } from '../../db/schema.ts'
 import type { AuditRow, InvitationRow, MemberRow, OrganizationRow, TokenRow, UserRow } from '../../db/tables/access.ts'
-import { iso, isoOrNull } from './deps.ts'
 
 /** All SQL of the access module that is not on the hot path of every request (see `credentials.ts` for that). */
 

@@ -1,8 +1,9 @@
 import { limits } from '@berth/contract'
+import { iso } from '../../db/columns.ts'
 import type { Caller } from '../../http/handler.ts'
 import { hashToken } from '../../secrets/token.ts'
 import { callerFor, setOf } from './credentials.ts'
-import { type AccessDeps, iso } from './deps.ts'
+import type { AccessDeps } from './deps.ts'
 import { randomCode } from './random-code.ts'
 
 /** A token that opens one path once, for a browser that cannot send a header with an event stream. */

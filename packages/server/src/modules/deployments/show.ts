@@ -1,8 +1,7 @@
 import type { Deployment, DeploymentStep } from '@berth/contract'
+import { iso, isoOrNull } from '../../db/columns.ts'
 import type { DeploymentRow } from '../../db/tables/deployments.ts'
 import type { Artifact } from '../../drivers/runtime/runtime.ts'
-
-const iso = (millis: number | null) => (millis === null ? null : new Date(millis).toISOString())
 
 export function showDeployment(row: DeploymentRow): Deployment {
   return {
@@ -22,9 +21,9 @@ export function showDeployment(row: DeploymentRow): Deployment {
       row.errorCode === null
         ? null
         : { code: row.errorCode, message: row.errorMessage ?? '', logTail: JSON.parse(row.errorLogTail ?? '[]') },
-    createdAt: iso(row.createdAt) as string,
-    startedAt: iso(row.startedAt),
-    finishedAt: iso(row.finishedAt),
+    createdAt: iso(row.createdAt),
+    startedAt: isoOrNull(row.startedAt),
+    finishedAt: isoOrNull(row.finishedAt),
     createdBy: row.createdBy,
   }
 }

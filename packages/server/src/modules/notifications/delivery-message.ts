@@ -1,5 +1,6 @@
+import { iso } from '../../db/columns.ts'
 import { findJoined, keepJoinedWords, type SendingRow } from './delivery-store.ts'
-import { iso, type NotificationsDeps } from './deps.ts'
+import type { NotificationsDeps } from './deps.ts'
 import { clamp } from './kinds/clamp.ts'
 import { joinMessages, type Message } from './kinds/message.ts'
 

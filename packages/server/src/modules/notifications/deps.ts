@@ -22,6 +22,3 @@ export interface NotificationsDeps {
 }
 
 export const nowOf = ({ clock }: Pick<NotificationsDeps, 'clock'>): number => clock.now().getTime()
-
-export const iso = (millis: number): string => new Date(millis).toISOString()
-export const isoOrNull = (millis: number | null): string | null => (millis === null ? null : iso(millis))

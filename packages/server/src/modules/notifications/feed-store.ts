@@ -1,10 +1,10 @@
 import type { Delivery } from '@berth/contract'
 import { sql } from 'kysely'
+import { iso, isoOrNull } from '../../db/columns.ts'
 import { page } from '../../db/pages.ts'
 import { preparedQuery } from '../../db/prepared.ts'
 import type { Db } from '../../db/schema.ts'
 import type { DeliveryRow } from '../../db/tables/notifications.ts'
-import { iso, isoOrNull } from './deps.ts'
 import type { ListRequest, Owner } from './store.ts'
 
 /** The SQL of the feed. */

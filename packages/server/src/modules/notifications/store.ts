@@ -1,5 +1,6 @@
 import type { CategoryId, Channel, OrgDefault, Subscription } from '@berth/contract'
 import type { Insertable, Updateable } from 'kysely'
+import { iso } from '../../db/columns.ts'
 import { newId } from '../../db/ids.ts'
 import { page } from '../../db/pages.ts'
 import type { Db } from '../../db/schema.ts'
@@ -10,7 +11,6 @@ import type {
   OrgDefaultRow,
   SubscriptionRow,
 } from '../../db/tables/notifications.ts'
-import { iso } from './deps.ts'
 
 /** The SQL of channels, subscriptions and defaults; that of deliveries is in `delivery-store.ts`. */
 

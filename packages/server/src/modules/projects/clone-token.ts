@@ -1,10 +1,11 @@
 import { type CloneCredential, secretMask } from '@berth/contract'
+import { isoOrNull } from '../../db/columns.ts'
 import { sealedFor } from '../../db/sealed-columns.ts'
 import type { ProjectRow } from '../../db/tables/projects.ts'
 import { refuse } from '../../failure.ts'
 import type { Secret } from '../../secrets/secret.ts'
 import { changeProject } from './change-project.ts'
-import { isoOrNull, nowOf, type ProjectsDeps } from './deps.ts'
+import { nowOf, type ProjectsDeps } from './deps.ts'
 
 type CloneTokenRow = Pick<ProjectRow, 'id' | 'cloneToken' | 'cloneTokenLastFour' | 'cloneTokenSetAt'>
 

@@ -33,6 +33,3 @@ export type ProjectsSettings = Pick<
 >
 
 export const nowOf = ({ clock }: Pick<ProjectsDeps, 'clock'>): number => clock.now().getTime()
-
-export const iso = (millis: number): string => new Date(millis).toISOString()
-export const isoOrNull = (millis: number | null): string | null => (millis === null ? null : iso(millis))

@@ -1,11 +1,12 @@
 import type { Domain } from '@berth/contract'
+import { iso } from '../../db/columns.ts'
 import { newId } from '../../db/ids.ts'
 import type { DomainRow, ProjectRow } from '../../db/tables/projects.ts'
 import type { Bound } from '../../db/transaction.ts'
 import { fail, refuse } from '../../failure.ts'
 import { domainStanding, freeHostname, instanceHostname, isAddress, isBelow, notTaken } from './addresses.ts'
 import { changeProject } from './change-project.ts'
-import { iso, nowOf, type ProjectsDeps } from './deps.ts'
+import { nowOf, type ProjectsDeps } from './deps.ts'
 import { dnsRecordsFor, knownAddresses } from './dns-records.ts'
 import { findDomain, insertDomain, makePrimary } from './store.ts'
 

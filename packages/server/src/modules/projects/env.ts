@@ -1,10 +1,11 @@
 import { type EnvChanges, type EnvVariable, limits, secretMask } from '@berth/contract'
+import { iso } from '../../db/columns.ts'
 import type { Db } from '../../db/schema.ts'
 import { sealedFor } from '../../db/sealed-columns.ts'
 import type { EnvVariableRow, ProjectRow } from '../../db/tables/projects.ts'
 import { refuse } from '../../failure.ts'
 import { changeProject } from './change-project.ts'
-import { iso, nowOf, type ProjectsDeps } from './deps.ts'
+import { nowOf, type ProjectsDeps } from './deps.ts'
 import { deleteVariables, findEnvironment, listVariables, upsertVariable } from './store.ts'
 
 /** Sorted by key; a secret's value is the mask. */

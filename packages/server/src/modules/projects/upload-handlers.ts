@@ -1,7 +1,8 @@
 import type { contract } from '@berth/contract'
+import { iso } from '../../db/columns.ts'
 import { fail } from '../../failure.ts'
 import type { Handlers } from '../../http/handler.ts'
-import { iso, type ProjectsDeps } from './deps.ts'
+import type { ProjectsDeps } from './deps.ts'
 import { showDetection } from './show-detection.ts'
 import { openUpload, receiveUpload, scanUpload } from './uploads.ts'
 
