@@ -62,6 +62,8 @@ export async function startHosting(options: BerthOptions = {}): Promise<Hosting>
       BERTH_ADMIN_EMAIL: admin.email,
       BERTH_ADMIN_PASSWORD: admin.password,
       BERTH_LOG_LEVEL: 'warn',
+      // Tests look at a deployment without a pause; how many requests a person may make is tested elsewhere.
+      BERTH_RATE_LIMIT_SCALE: '1000',
       ...options.env,
     },
   })
@@ -99,7 +101,10 @@ async function signIn(url: string): Promise<string> {
 
 function hostingOn(berth: Berth, folder: string, home: string, token: string): Omit<Hosting, keyof AsyncDisposable> {
   const api = (method: string, path: string, body?: unknown) => call(berth.url, token, method, path, body)
-  const deployment = async (id: string): Promise<Deployment> => (await api('GET', `/deployments/${id}`)).body.data
+  const deployment = async (id: string): Promise<Deployment> => {
+    const answer = await api('GET', `/deployments/${id}`)
+    return answer.status === 200 ? answer.body.data : failed('the deployment', answer)
+  }
   return {
     berth,
     folder,
@@ -122,7 +127,7 @@ function hostingOn(berth: Berth, folder: string, home: string, token: string): O
     async settled(id, until = isOver) {
       for (const end = performance.now() + 120_000; ; ) {
         const current = await deployment(id)
-        if (current && until(current)) return current
+        if (until(current)) return current
         if (performance.now() > end) throw new Error(`the deployment is still ${JSON.stringify(current)}`)
         await pause(50)
       }
@@ -255,5 +260,5 @@ export async function processGroupsOf(text: string): Promise<Set<string>> {
 }
 
 function failed(what: string, answer: unknown): never {
-  throw new Error(`${what} was not made: ${JSON.stringify(answer)}`)
+  throw new Error(`instead of ${what} came ${JSON.stringify(answer)}`)
 }

@@ -141,10 +141,15 @@ describe('a deletion that cannot be finished at once', () => {
 
   test('a process that died in the middle: the next one goes on, and still keeps the volumes', async () => {
     const died = Promise.withResolvers<never>()
+    const begun = Promise.withResolvers<void>()
     const { remove: real } = part
-    part.remove = () => died.promise
+    part.remove = () => {
+      begun.resolve()
+      return died.promise
+    }
     const removal = remove()
-    while ((await on('GET', '')).body.data.status !== 'deleting') await new Promise((resolve) => setTimeout(resolve, 5))
+    await begun.promise
+    expect((await on('GET', '')).body.data.status).toBe('deleting')
     part.remove = real
     await instance.jobs.stop()
     // The same database under a new process, a minute later.
