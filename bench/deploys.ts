@@ -2,12 +2,14 @@ import { deployUnderLoad, type Manner } from '../tests/kit/deploy-mix.ts'
 import { startHosting } from '../tests/kit/hosting.ts'
 import { table } from './kit/table.ts'
 
-/** node bench/deploys.ts [--deployments=50] [--runtime=process]: good and bad deployments of one project under constant load. */
+/** node bench/deploys.ts [--deployments=50] [--runtime=process|docker]: good and bad deployments of one project under constant load. */
 const flag = (name: string, fallback: string) =>
   process.argv.find((word) => word.startsWith(`--${name}=`))?.slice(name.length + 3) ?? fallback
 
 const count = Number(flag('deployments', '50'))
-await using hosting = await startHosting({ env: { BERTH_RUNTIME: flag('runtime', 'process') } })
+const runtime = flag('runtime', 'process')
+if (runtime !== 'process' && runtime !== 'docker') throw new Error(`--runtime is ${runtime}: it must be process or docker`)
+await using hosting = await startHosting({ runtime })
 const begun = performance.now()
 const { outcomes, load } = await deployUnderLoad(hosting, count)
 const seconds = (performance.now() - begun) / 1000

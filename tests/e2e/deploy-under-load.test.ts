@@ -1,13 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { deployUnderLoad } from '../kit/deploy-mix.ts'
 import { type Hosting, startHosting } from '../kit/hosting.ts'
+import { describeOnRuntimes } from '../kit/runtimes.ts'
 
-const runtimes = ['process'] as const
-
-describe.each(runtimes)('deployments under constant load through the edge, projects as %s', (runtime) => {
+describeOnRuntimes('deployments under constant load through the edge', (runtime) => {
   let hosting: Hosting
   beforeAll(async () => {
-    hosting = await startHosting({ env: { BERTH_RUNTIME: runtime } })
+    hosting = await startHosting({ runtime })
   })
   afterAll(() => hosting?.[Symbol.asyncDispose]())
 

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Deployment, Project } from '@berth/contract'
 import { Agent } from 'undici'
+import { dockerRemover, type RuntimeKind, settingsFor } from './runtimes.ts'
 import { type Berth, type BerthOptions, startBerth } from './start-berth.ts'
 import { type TempFolder, tempFolder } from './temp-folder.ts'
 
@@ -49,7 +50,12 @@ export interface Page {
   bytes: Buffer
 }
 
-export async function startHosting(options: BerthOptions = {}): Promise<Hosting> {
+export interface HostingOptions extends BerthOptions {
+  /** What projects run in; the test is guarded by describeOnRuntimes where it is Docker. */
+  runtime?: RuntimeKind
+}
+
+export async function startHosting({ runtime = 'process', ...options }: HostingOptions = {}): Promise<Hosting> {
   const place: TempFolder = await tempFolder('hosting')
   const sources = join(place.path, 'sources')
   const home = join(place.path, 'home')
@@ -57,7 +63,7 @@ export async function startHosting(options: BerthOptions = {}): Promise<Hosting>
   const berth = await startBerth({
     ...options,
     env: {
-      BERTH_RUNTIME: 'process',
+      ...settingsFor(runtime),
       BERTH_PROJECT_ROOTS: sources,
       BERTH_ADMIN_EMAIL: admin.email,
       BERTH_ADMIN_PASSWORD: admin.password,
@@ -67,9 +73,11 @@ export async function startHosting(options: BerthOptions = {}): Promise<Hosting>
       ...options.env,
     },
   })
+  const removeFromDocker = runtime === 'docker' ? dockerRemover(berth.dataFolder) : undefined
   const end = async () => {
     // What a killed control plane left is taken up by the next one, which ends it with itself.
     await berth[Symbol.asyncDispose]()
+    await removeFromDocker?.()
     await Promise.all([place.remove(), rm(runtimeFolder(berth.dataFolder), { recursive: true, force: true })])
   }
   try {
@@ -152,7 +160,7 @@ export async function writeApp(folder: string, source: string): Promise<void> {
 export const serving = (text: string, { afterMs = 0, status = 200 } = {}) => `
 import { createServer } from 'node:http'
 const server = createServer((_, response) => response.writeHead(${status}).end(${JSON.stringify(text)}))
-setTimeout(() => server.listen(process.env.PORT, '127.0.0.1'), ${afterMs})
+setTimeout(() => server.listen(process.env.PORT, process.env.HOST), ${afterMs})
 process.on('SIGTERM', () => { server.close(() => process.exit(0)); server.closeIdleConnections() })
 `
 

@@ -1,0 +1,60 @@
+import { join } from 'node:path'
+import { describe } from 'vitest'
+import { openEngine } from '../../packages/server/src/drivers/runtime/docker/engine.ts'
+import { readIdentity } from '../../packages/server/src/drivers/runtime/docker/identity.ts'
+import { removeEverythingOf } from '../../packages/server/src/drivers/runtime/docker/remove-everything.ts'
+import { describeNeeding, lookUp, partOf } from './machine.ts'
+
+export type RuntimeKind = 'process' | 'docker'
+
+/** One suite on every runtime. Where the machine has no Docker, that half is skipped and its title says why. */
+export function describeOnRuntimes(title: string, body: (runtime: RuntimeKind) => void): void {
+  describe(`${title}, projects as process`, () => body('process'))
+  describeOnDocker(title, () => body('docker'))
+}
+
+export const describeOnDocker = (title: string, body: () => void) =>
+  describeNeeding(['docker', 'nodeImage'], `${title}, projects as docker`, body)
+
+/** Settings of an instance whose projects run on that runtime of the test machine. */
+export function settingsFor(runtime: RuntimeKind): NodeJS.ProcessEnv {
+  if (runtime === 'process') return { BERTH_RUNTIME: runtime }
+  const python = lookUp('pythonImage')
+  return {
+    BERTH_RUNTIME: runtime,
+    BERTH_DOCKER_SOCKET: partOf('docker'),
+    BERTH_BASE_IMAGE_NODE: partOf('nodeImage'),
+    BERTH_BASE_IMAGE_STATIC: partOf('nodeImage'),
+    ...('value' in python ? { BERTH_BASE_IMAGE_PYTHON: python.value } : {}),
+  }
+}
+
+const identityIn = (dataFolder: string) => readIdentity(join(dataFolder, 'docker')).instance
+
+/** Takes what an instance made off the engine; to be called while its data folder is still there. */
+export function dockerRemover(dataFolder: string): () => Promise<void> {
+  const identity = identityIn(dataFolder)
+  return () => removeEverythingOf(identity, partOf('docker'))
+}
+
+/** Everything on the engine that carries an instance's mark, each as its kind and whose it is; sorted. */
+export async function listOnDocker(dataFolder: string): Promise<string[]> {
+  const engine = openEngine(partOf('docker'))
+  const filters = { label: [`berth.instance=${identityIn(dataFolder)}`] }
+  const [containers, images, networks, { Volumes }] = await Promise.all([
+    engine.listContainers({ all: true, filters }),
+    engine.listImages({ filters }),
+    engine.listNetworks({ filters }),
+    engine.listVolumes({ filters: JSON.stringify(filters) } as object),
+  ])
+  const label = (labels: Record<string, string> | undefined, name: string) => labels?.[`berth.${name}`] ?? ''
+  return [
+    ...containers.map(({ Labels, State }) => `container ${label(Labels, 'kind')} ${label(Labels, 'deployment')} ${State}`),
+    ...images.map(({ Labels, RepoTags }) => {
+      const isNamed = RepoTags?.some((name) => name !== '<none>:<none>')
+      return `image ${label(Labels, 'kind')} ${label(Labels, 'deployment')}${isNamed ? '' : ' without a name'}`
+    }),
+    ...networks.map(({ Labels }) => `network ${label(Labels, 'network')}`),
+    ...(Volumes ?? []).map(({ Labels }) => `volume ${label(Labels, 'id')}`),
+  ].sort()
+}
