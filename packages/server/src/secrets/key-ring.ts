@@ -44,6 +44,15 @@ export function openKeyRing({ folder, fromSettings }: { folder: string; fromSett
   }
 }
 
+/** A key that is not known may have been added by another process since the start, so the ring is read once more. */
+export function findKey(ring: KeyRing, keyId: string): SecretKey | undefined {
+  const find = () => ring.keys().find(({ id }) => id === keyId)
+  const known = find()
+  if (known) return known
+  ring.reload()
+  return find()
+}
+
 const keyBytes = 32
 
 function toSecretKey(key: Buffer): SecretKey {

@@ -1,6 +1,7 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
-import type { KeyRing, SecretKey } from './key-ring.ts'
+import { findKey, type KeyRing, type SecretKey } from './key-ring.ts'
 import { Secret } from './secret.ts'
+import { isSigned, sign } from './signature.ts'
 
 /** A ciphertext that does not open; the message says why and holds nothing of it. */
 export class SecretBoxError extends Error {
@@ -15,6 +16,9 @@ export interface SecretBox {
   needsRotation(sealed: string): boolean
   /** The same value under the newest key. */
   reseal(sealed: string, place: string): string
+  /** A proof that `message` comes from here; one made for a purpose proves nothing for another. */
+  sign(message: string, purpose: string): string
+  isSigned(signature: string, message: string, purpose: string): boolean
   /** Adds a key, which seals from then on; what is stored is to be resealed. */
   rotate(): void
 }
@@ -29,6 +33,8 @@ export function createSecretBox(ring: KeyRing): SecretBox {
     },
     needsRotation: (sealed) => parse(sealed).keyId !== ring.keys()[0]!.id,
     reseal: (sealed, place) => box.seal(box.open(sealed, place), place),
+    sign: (message, purpose) => sign(ring.keys()[0]!, message, purpose),
+    isSigned: (signature, message, purpose) => isSigned(ring, signature, message, purpose),
     rotate: () => void ring.rotate(),
   }
   return box
@@ -50,14 +56,9 @@ function parse(sealed: string): Sealed {
   return { keyId: parts[1]!, nonce: Buffer.from(parts[2]!, 'base64url'), body: Buffer.from(parts[3]!, 'base64url') }
 }
 
-/** A key that is not known may have been added by another process since the start, so the ring is read once more. */
 function keyFor(keyId: string, ring: KeyRing): SecretKey {
-  const find = () => ring.keys().find(({ id }) => id === keyId)
-  const known = find()
+  const known = findKey(ring, keyId)
   if (known) return known
-  ring.reload()
-  const added = find()
-  if (added) return added
   const have = ring.keys().map(({ id }) => id)
   throw new SecretBoxError(
     `A stored secret needs key ${keyId}, and this instance has ${have.join(', ')}: BERTH_SECRET_KEY or secret-keys.json is not the one it was stored with`,

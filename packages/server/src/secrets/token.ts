@@ -1,8 +1,8 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { createHash, hash, timingSafeEqual } from 'node:crypto'
 
 /** What is stored of a token: it is long and random, so a plain hash cannot be guessed back. */
 export function hashToken(value: string): string {
-  return createHash('sha256').update(value).digest('hex')
+  return hash('sha256', value)
 }
 
 /** Takes the same time wherever the two differ, also in length. */
