@@ -14,6 +14,9 @@ export function nullable<T extends TSchema>(schema: T) {
   return Type.Unsafe<Static<T> | null>({ anyOf: [schema, { type: 'null' }] })
 }
 
+/** Text, or null where there is none. */
+export const maybe = nullable(Type.String())
+
 export const oneOf = <const V extends readonly string[]>(...values: V) =>
   Type.Unsafe<V[number]>({ type: 'string', enum: [...values] })
 

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { GitOwner } from '../projects/shapes.ts'
+import { GitOwner } from '../projects/git-shapes.ts'
 import { route } from '../route.ts'
 import { data, wholeList } from '../shape.ts'
 import {

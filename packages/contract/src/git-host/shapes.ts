@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { Branch, GitName, GitOwner } from '../projects/shapes.ts'
+import { Branch, GitName, GitOwner } from '../projects/git-shapes.ts'
 import { nullable, oneOf, Time, text } from '../shape.ts'
 
 export const GitHostState = oneOf('connected', 'disconnected', 'error')

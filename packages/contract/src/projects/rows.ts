@@ -1,44 +1,29 @@
 import { Type } from 'typebox'
 import { Deployment, deploymentStatuses } from '../deployments/shapes.ts'
-import { limits } from '../limits.ts'
 import { route } from '../route.ts'
 import { data, Hostname, list, nullable, oneOf, PageQuery, pageQuery, secret, text, wholeList } from '../shape.ts'
+import { ConnectDomain, Domain } from './domain-shapes.ts'
+import { CreateEnvironment, EnvChanges, Environment, EnvVariable } from './environment-shapes.ts'
+import { Branch, CloneCredential, CommitStatus, GitLink, LinkedRepository, ProjectBranch } from './git-shapes.ts'
+import { LogLine, RequestLine } from './log-shapes.ts'
+import { CreateRule, RouteRule, UpdateRule } from './rule-shapes.ts'
 import {
-  Branch,
-  CloneCredential,
-  CommitStatus,
-  ConnectDomain,
-  CreateEnvironment,
   CreateProject,
-  CreateRule,
   DeletionPreview,
   DeletionReport,
   DeploymentSession,
-  Detection,
-  Domain,
   EnsureProject,
-  EnvChanges,
-  Environment,
-  EnvVariable,
-  GitLink,
-  LinkedRepository,
   LocalProject,
-  LogLine,
   Project,
-  ProjectBranch,
   ProjectInfo,
   ProjectOptions,
   ProjectRoute,
-  RequestLine,
   Resources,
   ResourcesBody,
-  RouteRule,
   SleepMode,
   UpdateProject,
-  UpdateRule,
-  UploadHints,
-  UploadSession,
 } from './shapes.ts'
+import { Detection, StoredUpload, tarballUpload, UploadHints, UploadSession } from './upload-shapes.ts'
 
 const Path = text(4000, 1)
 const Enabled = Type.Object({ enabled: Type.Boolean() })
@@ -344,8 +329,8 @@ export const projects = {
     permission: 'project:write',
     on: 'uploadSession',
     selfHostedOnly: true,
-    upload: { contentType: 'application/gzip', limitBytes: limits.tarballBytes },
-    returns: data(Type.Object({ sessionId: Type.String(), sizeBytes: Type.Integer(), files: Type.Integer() })),
+    upload: tarballUpload,
+    returns: data(StoredUpload),
     errors: ['payload_too_large', 'conflict'],
     summary: 'Folder upload, step 2: the tarball as raw bytes',
   }),

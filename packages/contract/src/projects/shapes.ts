@@ -1,7 +1,8 @@
 import { type Static, Type } from 'typebox'
 import { limits } from '../limits.ts'
-import { AnyObject, filledText, Hostname, Id, nullable, oneOf, Port, secret, Time, text } from '../shape.ts'
+import { AnyObject, filledText, Id, maybe, nullable, oneOf, Port, Time, text } from '../shape.ts'
 import { projectStatuses } from '../states.ts'
+import { Branch, GitName, GitOwner } from './git-shapes.ts'
 
 export const GitProvider = oneOf('github', 'gitlab', 'gitea', 'git', 'local', 'upload')
 export const ProjectType = oneOf('app', 'static', 'worker', 'services')
@@ -11,19 +12,6 @@ export const Slug = Type.String({ minLength: 1, maxLength: 63, pattern: '^[a-z0-
 /** Relative, and `..` is no part of it. */
 const relativePath = (maximum: number) =>
   Type.String({ maxLength: maximum, pattern: '^(?!/)(?!(.*/)?\\.\\.(/|$))[^\\u0000-\\u001f\\\\]*$' })
-/** A branch as git takes it: never an option, no control characters, none of git's own marks. */
-export const Branch = Type.String({
-  minLength: 1,
-  maxLength: 200,
-  pattern: '^(?!-)(?!.*\\.\\.)[^\\u0000-\\u0020~^:?*\\[\\\\\\u007f]+$',
-})
-export const GitName = Type.String({ minLength: 1, maxLength: 100, pattern: '^(?!-)(?!\\.{1,2}$)[A-Za-z0-9_.-]+$' })
-/** An owner may be a GitLab group path. */
-export const GitOwner = Type.String({
-  minLength: 1,
-  maxLength: 100,
-  pattern: '^(?!-)(?!\\.{1,2}(/|$))[A-Za-z0-9_.-]+(/(?!\\.{1,2}(/|$))[A-Za-z0-9_.-]+)*$',
-})
 const command = text(500)
 
 export const HealthCheck = Type.Object({
@@ -167,7 +155,6 @@ export const ProjectSource = Type.Object({
 })
 export type ProjectSource = Static<typeof ProjectSource>
 
-const maybe = nullable(Type.String())
 export const ProjectConfig = Type.Object({
   framework: maybe,
   packageManager: maybe,
@@ -255,180 +242,12 @@ export const DeletionPreview = Type.Object({
 })
 export const DeletionReport = Type.Object({ projectId: Id, removed: Type.Array(DeletionItem), kept: Type.Array(DeletionItem) })
 
-export const Environment = Type.Object({
-  id: Id,
-  projectId: Id,
-  name: Type.String(),
-  slug: Type.String(),
-  type: oneOf('production', 'preview', 'development'),
-  branch: maybe,
-  url: maybe,
-  createdAt: Time,
-})
-export type Environment = Static<typeof Environment>
-export const CreateEnvironment = Type.Object({
-  name: filledText(80),
-  slug: Type.Optional(Slug),
-  type: Type.Optional(oneOf('preview', 'production', 'development')),
-  branch: Type.Optional(nullable(Branch)),
-})
-
-export const EnvKey = Type.String({ minLength: 1, maxLength: limits.envKeyCharacters, pattern: '^[A-Za-z_][A-Za-z0-9_]*$' })
-export const EnvChanges = Type.Object({
-  environment: Type.Optional(text(80, 1)),
-  upserts: Type.Optional(
-    Type.Array(
-      Type.Object({
-        key: EnvKey,
-        value: secret(Type.String({ maxLength: limits.envValueBytes })),
-        isSecret: Type.Optional(Type.Boolean()),
-      }),
-      { maxItems: 1000 },
-    ),
-  ),
-  deletes: Type.Optional(Type.Array(EnvKey, { maxItems: 1000 })),
-})
-export type EnvChanges = Static<typeof EnvChanges>
-export const EnvVariable = Type.Object({
-  key: Type.String(),
-  value: Type.String(),
-  isSecret: Type.Boolean(),
-  environment: Type.String(),
-  updatedAt: Time,
-})
-export type EnvVariable = Static<typeof EnvVariable>
-/** What a read shows in place of a secret value; sent back, it leaves the stored value alone. */
-export const secretMask = '••••••••'
-
-export const CloneCredential = Type.Object({ hasToken: Type.Boolean(), token: maybe, setAt: nullable(Time) })
-export type CloneCredential = Static<typeof CloneCredential>
-
-export const Commit = Type.Object({ sha: Type.String(), message: Type.String(), author: Type.String(), committedAt: Time })
-export const LinkedRepository = Type.Object({
-  provider: maybe,
-  owner: maybe,
-  repo: maybe,
-  branch: maybe,
-  url: maybe,
-  autoDeploy: Type.Boolean(),
-  webhook: Type.Object({ active: Type.Boolean(), url: maybe, lastDeliveryAt: nullable(Time) }),
-  recentCommits: Type.Array(Commit),
-})
-export const GitLink = Type.Object({ owner: GitOwner, repo: GitName, branch: Type.Optional(nullable(Branch)) })
-export const CommitStatus = Type.Object({
-  deployedCommit: maybe,
-  remoteCommit: maybe,
-  branch: maybe,
-  upToDate: Type.Boolean(),
-  behindBy: nullable(Type.Integer()),
-})
-export const ProjectBranch = Type.Object({
-  name: Type.String(),
-  commit: Type.String(),
-  protected: Type.Boolean(),
-  default: Type.Boolean(),
-})
-
 export const DeploymentSession = Type.Object({
   deploymentId: Id,
   status: Type.String(),
   streamUrl: Type.String(),
   token: Type.String(),
   expiresAt: Time,
-})
-
-export const DnsRecord = Type.Object({ type: oneOf('A', 'AAAA', 'CNAME', 'TXT'), name: Type.String(), value: Type.String() })
-export const Domain = Type.Object({
-  id: Id,
-  projectId: Id,
-  hostname: Type.String(),
-  primary: Type.Boolean(),
-  tls: oneOf('none', 'pending', 'active', 'error'),
-  state: oneOf('synced', 'pending', 'error'),
-  reason: Type.Optional(Type.String()),
-  dnsRecords: Type.Array(DnsRecord),
-  createdAt: Time,
-})
-export type Domain = Static<typeof Domain>
-export const ConnectDomain = Type.Object({ domain: Hostname })
-
-export const LogLine = Type.Object({
-  id: Type.Optional(Type.String()),
-  time: Time,
-  stream: oneOf('stdout', 'stderr'),
-  service: maybe,
-  message: Type.String(),
-})
-export const RequestLine = Type.Object({
-  id: Type.String(),
-  time: Time,
-  ip: Type.String(),
-  method: Type.String(),
-  host: Type.String(),
-  path: Type.String(),
-  status: Type.Integer(),
-  durationMs: Type.Number(),
-  bytesIn: Type.Integer(),
-  bytesOut: Type.Integer(),
-  userAgent: maybe,
-  deploymentId: maybe,
-})
-
-export const RuleKind = oneOf('rate-limit', 'ban', 'allow-deny')
-const ruleFields = {
-  enabled: Type.Optional(Type.Boolean()),
-  pathPrefix: Type.Optional(nullable(Type.String({ maxLength: 500, pattern: '^/' }))),
-  hostname: Type.Optional(nullable(Hostname)),
-  dryRun: Type.Optional(Type.Boolean()),
-  expiresAt: Type.Optional(nullable(Time)),
-}
-export const CreateRule = Type.Object({ kind: RuleKind, ...ruleFields, config: AnyObject })
-export type CreateRule = Static<typeof CreateRule>
-export const UpdateRule = Type.Object({ kind: Type.Optional(RuleKind), ...ruleFields, config: Type.Optional(AnyObject) })
-export type UpdateRule = Static<typeof UpdateRule>
-export const RouteRule = Type.Object({
-  id: Id,
-  projectId: Id,
-  kind: RuleKind,
-  enabled: Type.Boolean(),
-  pathPrefix: maybe,
-  hostname: maybe,
-  dryRun: Type.Boolean(),
-  expiresAt: nullable(Time),
-  config: AnyObject,
-  hits: Type.Integer(),
-  createdAt: Time,
-  updatedAt: Time,
-})
-export type RouteRule = Static<typeof RouteRule>
-
-export const UploadHints = Type.Object({
-  name: Type.Optional(text(100)),
-  stack: Type.Optional(text(100)),
-  packageManager: Type.Optional(text(40)),
-})
-export const UploadSession = Type.Object({
-  sessionId: Id,
-  expiresAt: Time,
-  upload: Type.Object({ url: Type.String(), method: Type.String(), headers: Type.Record(Type.String(), Type.String()) }),
-})
-
-export const Detection = Type.Object({
-  name: maybe,
-  framework: maybe,
-  language: maybe,
-  packageManager: maybe,
-  installCommand: maybe,
-  buildCommand: maybe,
-  startCommand: maybe,
-  outputDirectory: maybe,
-  port: nullable(Type.Integer()),
-  type: ProjectType,
-  services: Type.Array(AnyObject),
-  apps: Type.Array(AnyObject),
-  runtimeVersion: AnyObject,
-  evidence: Type.Array(Type.Object({ file: Type.String(), says: Type.String() })),
-  warnings: Type.Array(Type.String()),
 })
 
 export const LocalProject = Type.Object({ ...Project.properties, path: Type.String(), exists: Type.Boolean() })

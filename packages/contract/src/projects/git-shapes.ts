@@ -1,0 +1,45 @@
+import { type Static, Type } from 'typebox'
+import { maybe, nullable, Time } from '../shape.ts'
+
+/** A branch as git takes it: never an option, no control characters, none of git's own marks. */
+export const Branch = Type.String({
+  minLength: 1,
+  maxLength: 200,
+  pattern: '^(?!-)(?!.*\\.\\.)[^\\u0000-\\u0020~^:?*\\[\\\\\\u007f]+$',
+})
+export const GitName = Type.String({ minLength: 1, maxLength: 100, pattern: '^(?!-)(?!\\.{1,2}$)[A-Za-z0-9_.-]+$' })
+/** An owner may be a GitLab group path. */
+export const GitOwner = Type.String({
+  minLength: 1,
+  maxLength: 100,
+  pattern: '^(?!-)(?!\\.{1,2}(/|$))[A-Za-z0-9_.-]+(/(?!\\.{1,2}(/|$))[A-Za-z0-9_.-]+)*$',
+})
+
+export const CloneCredential = Type.Object({ hasToken: Type.Boolean(), token: maybe, setAt: nullable(Time) })
+export type CloneCredential = Static<typeof CloneCredential>
+
+export const Commit = Type.Object({ sha: Type.String(), message: Type.String(), author: Type.String(), committedAt: Time })
+export const LinkedRepository = Type.Object({
+  provider: maybe,
+  owner: maybe,
+  repo: maybe,
+  branch: maybe,
+  url: maybe,
+  autoDeploy: Type.Boolean(),
+  webhook: Type.Object({ active: Type.Boolean(), url: maybe, lastDeliveryAt: nullable(Time) }),
+  recentCommits: Type.Array(Commit),
+})
+export const GitLink = Type.Object({ owner: GitOwner, repo: GitName, branch: Type.Optional(nullable(Branch)) })
+export const CommitStatus = Type.Object({
+  deployedCommit: maybe,
+  remoteCommit: maybe,
+  branch: maybe,
+  upToDate: Type.Boolean(),
+  behindBy: nullable(Type.Integer()),
+})
+export const ProjectBranch = Type.Object({
+  name: Type.String(),
+  commit: Type.String(),
+  protected: Type.Boolean(),
+  default: Type.Boolean(),
+})

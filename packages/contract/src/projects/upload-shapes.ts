@@ -1,0 +1,38 @@
+import { Type } from 'typebox'
+import { limits } from '../limits.ts'
+import { AnyObject, Id, maybe, nullable, Time, text } from '../shape.ts'
+import { ProjectType } from './shapes.ts'
+
+/** What both doors for an upload take. */
+export const tarballUpload = { contentType: 'application/gzip', limitBytes: limits.tarballBytes }
+
+export const UploadHints = Type.Object({
+  name: Type.Optional(text(100)),
+  stack: Type.Optional(text(100)),
+  packageManager: Type.Optional(text(40)),
+})
+export const UploadSession = Type.Object({
+  sessionId: Id,
+  expiresAt: Time,
+  upload: Type.Object({ url: Type.String(), method: Type.String(), headers: Type.Record(Type.String(), Type.String()) }),
+})
+/** Of an upload that has arrived whole. */
+export const StoredUpload = Type.Object({ sessionId: Id, sizeBytes: Type.Integer(), files: Type.Integer() })
+
+export const Detection = Type.Object({
+  name: maybe,
+  framework: maybe,
+  language: maybe,
+  packageManager: maybe,
+  installCommand: maybe,
+  buildCommand: maybe,
+  startCommand: maybe,
+  outputDirectory: maybe,
+  port: nullable(Type.Integer()),
+  type: ProjectType,
+  services: Type.Array(AnyObject),
+  apps: Type.Array(AnyObject),
+  runtimeVersion: AnyObject,
+  evidence: Type.Array(Type.Object({ file: Type.String(), says: Type.String() })),
+  warnings: Type.Array(Type.String()),
+})
