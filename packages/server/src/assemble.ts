@@ -7,6 +7,7 @@ import type { Database } from './db/open.ts'
 import { createGit, type Git } from './drivers/git/git.ts'
 import { createRunCommand } from './drivers/shell/run-command.ts'
 import type { Loaders } from './http/handler.ts'
+import { type MountDeps, mountRows } from './http/mount.ts'
 import { RateLimiter } from './http/rate-limit.ts'
 import { createHttpServer } from './http/server.ts'
 import type { Drivers } from './instance/drivers.ts'
@@ -106,19 +107,21 @@ export function assemble(parts: Parts): Assembled {
     }),
   }
 
+  const mounting: MountDeps = {
+    mode: config.mode,
+    gatekeeper,
+    loaders: Object.assign({}, ...Object.values(modules).map(({ loaders }) => loaders)),
+    limiter: new RateLimiter(() => clock.now().getTime(), { scale: config.rateLimitScale, ...rateLimits }),
+    recordAudit: access.recordAudit,
+    spendStreamToken: streamTokens.spend,
+    stopping: stopping.signal,
+  }
   const app = createHttpServer(
     { version, logger, trustedProxies: config.trustedProxies },
     mapValues(modules, ({ handlers }) => handlers),
-    {
-      mode: config.mode,
-      gatekeeper,
-      loaders: Object.assign({}, ...Object.values(modules).map(({ loaders }) => loaders)),
-      limiter: new RateLimiter(() => clock.now().getTime(), { scale: config.rateLimitScale, ...rateLimits }),
-      recordAudit: access.recordAudit,
-      spendStreamToken: streamTokens.spend,
-      stopping: stopping.signal,
-    },
+    mounting,
   )
+  mountRows(app, projects.addresses.rows, projects.addresses.handlers, mounting)
   const jobs = createJobs({
     database,
     signals: database.signals,

@@ -72,13 +72,6 @@ describe('POST /projects/folder/session', () => {
     const { status, body } = await call(instance, people.member.token, 'POST /projects/folder/session', { body: { name: 'a\0' } })
     expect([status, body.field]).toEqual([400, 'name'])
   })
-
-  test('501 on a cloud instance, where nothing relays it yet', async () => {
-    const cloud = await startInstance({ BERTH_MODE: 'cloud' })
-    const { owner } = await makePeople(cloud)
-    expect((await call(cloud, owner.token, 'POST /projects/folder/session')).status).toBe(501)
-    await cloud.stop()
-  })
 })
 
 describe('POST /projects/folder/upload/:sessionId', () => {

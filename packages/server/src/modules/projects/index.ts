@@ -11,6 +11,7 @@ import { projectsLoaders } from './loaders.ts'
 import { powerJob } from './power.ts'
 import { showProject, showProjects } from './records.ts'
 import { updateProject } from './update-project.ts'
+import { storageAddresses } from './upload-address.ts'
 import { UploadFiles } from './upload-files.ts'
 import { sweepJob, sweepSchedule } from './upload-sweep.ts'
 
@@ -32,6 +33,8 @@ export function createProjects(deps: ProjectsDeps) {
   return {
     handlers: projectsHandlers(deps, deletion),
     loaders: projectsLoaders(deps),
+    /** Mounted beside the table. */
+    addresses: storageAddresses(deps),
     jobs: [deletion.job, powerJob(deps), sweepJob(deps)],
     schedules: [sweepSchedule],
     create: (body: CreateProject, caller: Caller) => createProject(body, caller, deps),

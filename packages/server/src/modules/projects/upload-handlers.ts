@@ -1,9 +1,10 @@
-import type { contract } from '@berth/contract'
+import { type contract, tarballUpload } from '@berth/contract'
 import { iso } from '../../db/columns.ts'
-import { fail } from '../../failure.ts'
+import type { UploadSessionRow } from '../../db/tables/projects.ts'
 import type { Handlers } from '../../http/handler.ts'
 import type { ProjectsDeps } from './deps.ts'
 import { showDetection } from './show-detection.ts'
+import { signedUrl } from './upload-address.ts'
 import { openUpload, receiveUpload, scanUpload } from './uploads.ts'
 
 type UploadHandlers = Pick<Handlers<typeof contract.projects>, 'openUpload' | 'relayUpload' | 'scanUpload'>
@@ -12,11 +13,9 @@ type UploadHandlers = Pick<Handlers<typeof contract.projects>, 'openUpload' | 'r
 export function uploadHandlers(deps: ProjectsDeps): UploadHandlers {
   return {
     openUpload: async ({ body }, { caller, audit }) => {
-      // The relay is for self-hosted instances; where a cloud service's uploads go is not built.
-      if (deps.settings.mode === 'cloud') fail('not_built_yet', { words: 'Uploads to the cloud service are not built yet' })
-      const { id, expiresAt } = await openUpload(body ?? {}, caller, deps)
-      audit({ objectKind: 'uploadSession', objectId: id })
-      return { data: { sessionId: id, expiresAt: iso(expiresAt), upload: uploadTarget(id, deps) } }
+      const session = await openUpload(body ?? {}, caller, deps)
+      audit({ objectKind: 'uploadSession', objectId: session.id })
+      return { data: { sessionId: session.id, expiresAt: iso(session.expiresAt), upload: targetOf(session, deps) } }
     },
     relayUpload: async ({ upload }, { uploadSession }) => ({
       data: { sessionId: uploadSession.id, ...(await receiveUpload(uploadSession, upload, deps)) },
@@ -25,8 +24,9 @@ export function uploadHandlers(deps: ProjectsDeps): UploadHandlers {
   }
 }
 
-const uploadTarget = (sessionId: string, { publicUrl }: ProjectsDeps) => ({
-  url: `${publicUrl()}/api/projects/folder/upload/${sessionId}`,
-  method: 'POST',
-  headers: { 'content-type': 'application/gzip' },
-})
+/** The relay is a route of self-hosted instances; the cloud service takes uploads at an address of its own storage. */
+function targetOf(session: UploadSessionRow, deps: ProjectsDeps) {
+  const headers = { 'content-type': tarballUpload.contentType }
+  if (deps.settings.mode === 'cloud') return { url: signedUrl(session, deps), method: 'PUT', headers }
+  return { url: `${deps.publicUrl()}/api/projects/folder/upload/${session.id}`, method: 'POST', headers }
+}

@@ -30,13 +30,11 @@ export const findUploadSession = (
   id: string,
   now: number,
 ): Promise<UploadSessionRow | undefined> =>
-  db
-    .selectFrom('uploadSessions')
-    .selectAll()
-    .where('id', '=', id)
-    .where('organizationId', '=', organizationId)
-    .where('expiresAt', '>', now)
-    .executeTakeFirst()
+  findSession(db, id, now).where('organizationId', '=', organizationId).executeTakeFirst()
+
+/** Of whichever organisation: for a door whose credential is bound to it. */
+export const findSession = (db: Db, id: string, now: number) =>
+  db.selectFrom('uploadSessions').selectAll().where('id', '=', id).where('expiresAt', '>', now)
 
 export async function openUpload(hints: UploadHints, caller: Caller, deps: ProjectsDeps): Promise<UploadSessionRow> {
   refuseUnstorable(hints)
@@ -61,12 +59,13 @@ export async function receiveUpload(
   session: UploadSessionRow,
   bytes: AsyncIterable<Uint8Array>,
   deps: ProjectsDeps,
+  maxBytes: number = limits.tarballBytes,
 ): Promise<{ sizeBytes: number; files: number }> {
   refuseReceived(session)
   const files = new UploadFiles(deps)
   const incoming = files.incoming(session.id)
   try {
-    const { sizeBytes } = await receiveTarball(inSteadyMemory(bytes), incoming, { maxBytes: limits.tarballBytes })
+    const { sizeBytes } = await receiveTarball(inSteadyMemory(bytes), incoming, { maxBytes })
     const summary = await readTarball(incoming, unpacked, (_entry, content) => drain(inSteadyMemory(content)))
     await record(session, { incoming, sizeBytes, files: summary.files }, files, deps)
     return { sizeBytes, files: summary.files }
