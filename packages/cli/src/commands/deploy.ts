@@ -9,6 +9,7 @@ import { Plain } from '../exit-codes.ts'
 import { type Output, output } from '../output.ts'
 import { uploadProgress } from '../progress.ts'
 import { readLink, writeLink } from '../project-link.ts'
+import { sendUpload } from '../send-upload.ts'
 import { watchDeployment } from '../watch-deployment.ts'
 
 interface Options {
@@ -52,10 +53,7 @@ async function upload(client: Client, folder: string, say: Output, command: Comm
   const skipped = (path: string, reason: string) => say.note(`left out: ${path} (${reason})`)
   try {
     const bytes = counted(packFolder(folder, { onSkipped: skipped, ignore: ['/.berth'] }), progress.add)
-    await client.call(contract.projects.relayUpload, {
-      params: { sessionId: data.sessionId },
-      upload: ReadableStream.from(bytes) as never,
-    })
+    await sendUpload(client, data, ReadableStream.from(bytes) as never)
     progress.end('uploaded')
   } catch (error) {
     progress.end('the upload stopped')
