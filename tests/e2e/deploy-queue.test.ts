@@ -1,20 +1,17 @@
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type GitServer, startGitServer } from '../kit/git-server.ts'
 import { type Hosting, isOver, serving, startHosting, writeApp } from '../kit/hosting.ts'
+import { describeOnRuntimes } from '../kit/runtimes.ts'
 
-const runtimes = ['process'] as const
 const takes = (ms: number) => `node -e "setTimeout(() => {}, ${ms})"`
 
-describe.each(runtimes)('the queue of deployments, projects as %s', (runtime) => {
+describeOnRuntimes('the queue of deployments', (runtime) => {
   let hosting: Hosting
   let git: GitServer
   beforeAll(async () => {
-    ;[hosting, git] = await Promise.all([
-      startHosting({ env: { BERTH_RUNTIME: runtime, BERTH_MAX_BUILDS: '5' } }),
-      startGitServer(),
-    ])
+    ;[hosting, git] = await Promise.all([startHosting({ runtime, env: { BERTH_MAX_BUILDS: '5' } }), startGitServer()])
   })
   afterAll(() => Promise.all([hosting?.[Symbol.asyncDispose](), git?.close()]))
 

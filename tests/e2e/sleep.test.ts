@@ -1,14 +1,13 @@
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Hosting, serving, startHosting, writeApp } from '../kit/hosting.ts'
+import { describeOnRuntimes } from '../kit/runtimes.ts'
 
-const runtimes = ['process'] as const
-
-describe.each(runtimes)('auto-sleep, projects as %s', (runtime) => {
+describeOnRuntimes('auto-sleep', (runtime) => {
   let hosting: Hosting
   beforeAll(async () => {
-    hosting = await startHosting({ env: { BERTH_RUNTIME: runtime, BERTH_SLEEP_AFTER_SECONDS: '2' } })
+    hosting = await startHosting({ runtime, env: { BERTH_SLEEP_AFTER_SECONDS: '2' } })
   })
   afterAll(() => hosting?.[Symbol.asyncDispose]())
 

@@ -223,6 +223,20 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'Docker', () => {
     await expect(missing).rejects.toThrow(/berth-test\/nowhere:1 is not here.*BERTH_IMAGE_MIRROR/)
   })
 
+  test('what was built twice for one deployment is listed twice, and the first one can be removed', async () => {
+    const ofTwice = async () =>
+      (await runtime.listArtifacts()).filter(({ deploymentId }) => deploymentId === owner('twice').deploymentId)
+    await build('twice', {})
+    await writeFile(join(source, 'changed'), 'since then')
+    const second = await build('twice', {})
+    const first = (await ofTwice()).find(({ reference }) => reference !== second.reference)
+    expect(await ofTwice()).toHaveLength(2)
+    await runtime.removeArtifact(first as Artifact, never)
+    expect((await ofTwice()).map(({ reference }) => reference)).toEqual([second.reference])
+    await runtime.removeArtifact(second, never)
+    expect(await ofTwice()).toEqual([])
+  })
+
   test('what others made, and what another Berth made, is neither listed nor removed', async () => {
     const elsewhere = await mkdtemp(join(tmpdir(), 'berth-other-'))
     const other = createDockerRuntime({ socketPath: partOf('docker'), folder: elsewhere, imageMirror: null })

@@ -78,8 +78,8 @@ export const asBuildFailure = (error: unknown): unknown =>
 
 export async function listImageArtifacts({ engine, labels }: ImageParts) {
   const images = await ask((abortSignal) => engine.listImages({ filters: labels.filter('artifact'), abortSignal }))
-  return images.flatMap(({ RepoTags, Size, Labels: found }) =>
-    (RepoTags ?? []).map((reference) => ({
+  return images.flatMap(({ Id, RepoTags, Size, Labels: found }) =>
+    namesOf(Id, RepoTags).map((reference) => ({
       kind: 'image' as const,
       reference,
       sizeBytes: Size,
@@ -88,6 +88,12 @@ export async function listImageArtifacts({ engine, labels }: ImageParts) {
       projectId: labelIn(found, 'project'),
     })),
   )
+}
+
+/** One that was built twice has lost its name to the second: it goes by its id. */
+function namesOf(id: string, tags: readonly string[] | null | undefined): string[] {
+  const names = (tags ?? []).filter((tag) => tag !== '<none>:<none>')
+  return names.length > 0 ? names : [id]
 }
 
 /** Only one of ours, and only when no container uses it: the engine itself refuses that without force. */
