@@ -82,12 +82,12 @@ export function assemble(parts: Parts): Assembled {
   const stopping = new AbortController()
   const publicUrl = () => config.publicUrl ?? `http://${config.host}:${portOf(app) ?? config.port}`
   const access = createAccess({ database, clock, log: logger, publicUrl })
-  const { gatekeeper, streamTokens } = access
+  const { gatekeeper, streamTokens, roleOf } = access
   const common = { database, clock, log: logger, secretBox, scrubber, publicUrl }
   const neighbours: Neighbours = { ...parts.neighbours }
   const git = parts.git ?? gitOf(config)
   const logStore = parts.logStore ?? logStoreOf(config, logger)
-  const projects = createProjects({ ...common, gatekeeper, streamTokens, git, logStore, settings: config, neighbours })
+  const projects = createProjects({ ...common, gatekeeper, streamTokens, roleOf, git, logStore, settings: config, neighbours })
   const running =
     parts.drivers && assembleRunning(parts.drivers, { ...common, gatekeeper, projects, git, logStore, config, neighbours })
   const modules: Partial<Record<ModuleName, Module>> = {

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { hostileCorpus, tarball } from '../../src/drivers/tarball/hostile-corpus.ts'
 import { createLogger } from '../../src/logger.ts'
+import { insertMember } from '../../src/modules/access/people.ts'
 import { signUpload } from '../../src/modules/projects/upload-address.ts'
 import { openKeyRing } from '../../src/secrets/key-ring.ts'
 import { createScrubber } from '../../src/secrets/scrubber.ts'
@@ -154,9 +155,26 @@ describe('PUT /uploads/:sessionId', () => {
   test('404 when the session has come to be of another organisation than the one that it was signed for', async () => {
     const { sessionId, upload } = await open()
     const { organizationId } = await makePeople(cloud)
-    await cloud.database.db.updateTable('uploadSessions').set({ organizationId }).where('id', '=', sessionId).execute()
+    await cloud.database.transaction(async ({ db }) => {
+      await insertMember(db, organizationId, people.member.userId, 'member', Date.now())
+      await db.updateTable('uploadSessions').set({ organizationId }).where('id', '=', sessionId).execute()
+    })
     expect(await put(upload.url, good)).toEqual(notGood)
     await nothingCame(sessionId)
+  })
+
+  test('404 once whoever opened the session may not write any more, or has left', async () => {
+    const { organizationId, member, owner } = await makePeople(cloud)
+    const { sessionId, upload } = await open(member.token)
+    const params = { userId: member.userId }
+    const demoted = await call(cloud, owner.token, 'PATCH /members/:userId', { params, body: { role: 'viewer' } })
+    expect(demoted.status).toBe(200)
+    expect(await put(upload.url, good)).toEqual(notGood)
+    expect((await call(cloud, owner.token, 'DELETE /members/:userId', { params })).status).toBe(204)
+    expect(await put(upload.url, good)).toEqual(notGood)
+    await nothingCame(sessionId)
+    await cloud.database.transaction(({ db }) => insertMember(db, organizationId, member.userId, 'member', Date.now()))
+    expect((await put(upload.url, good)).status).toBe(200)
   })
 
   test('409: an address is good for one upload; what came first stays', async () => {

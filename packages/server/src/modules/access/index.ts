@@ -1,5 +1,5 @@
 import { createAuditLog } from './audit-log.ts'
-import { createGatekeeper } from './credentials.ts'
+import { callerFor, createGatekeeper } from './credentials.ts'
 import type { AccessDeps } from './deps.ts'
 import { createAdmin, prepareFirstStart } from './first-start.ts'
 import { accessHandlers } from './handlers.ts'
@@ -21,6 +21,8 @@ export function createAccess(deps: AccessDeps) {
     gatekeeper: createGatekeeper(deps),
     recordAudit: createAuditLog(deps),
     streamTokens: createStreamTokens(deps),
+    /** What a person is in an organisation now; undefined when they have left it. */
+    roleOf: async (userId: string, organizationId: string) => (await callerFor(deps.database.db, userId, organizationId))?.role,
     prepareFirstStart: (settings: Parameters<typeof prepareFirstStart>[0]) => prepareFirstStart(settings, deps),
     expiringTokens: (now: Date, until: Date) => expiringTokens(now, until, deps),
     createAdmin: (admin: Parameters<typeof createAdmin>[0]) => createAdmin(admin, deps),

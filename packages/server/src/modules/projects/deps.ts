@@ -1,3 +1,4 @@
+import type { Role } from '@berth/contract'
 import type { Config } from '../../config.ts'
 import type { Clock } from '../../db/clock.ts'
 import type { Log } from '../../db/log.ts'
@@ -18,6 +19,8 @@ export interface ProjectsDeps {
   scrubber: Scrubber
   gatekeeper: Pick<Gatekeeper, 'grantedLevel'>
   streamTokens: StreamTokens
+  /** What a person is in an organisation now; undefined when they have left it. */
+  roleOf(userId: string, organizationId: string): Promise<Role | undefined>
   git: Git
   logStore: LogStore
   settings: ProjectsSettings

@@ -1,4 +1,4 @@
-import { limits, type QueryOf, uploadAddresses as rows } from '@berth/contract'
+import { limits, type QueryOf, uploadAddresses as rows, tagsOf } from '@berth/contract'
 import type { UploadSessionRow } from '../../db/tables/projects.ts'
 import { fail } from '../../failure.ts'
 import type { Handlers } from '../../http/handler.ts'
@@ -39,8 +39,15 @@ async function admit(sessionId: string, terms: QueryOf<typeof rows.storeUpload>,
   const now = nowOf(deps)
   const session = await findSession(deps.database.db, sessionId, now).executeTakeFirst()
   const isOurs = session && deps.secretBox.isSigned(signature, messageOf(session, { expires, maxBytes }), purpose)
-  if (!isOurs || !(Number(expires) > now)) fail('not_found', { words: 'This upload address is not a good one, or has run out' })
+  const isGood = isOurs && Number(expires) > now && (await mayStillUpload(session, deps))
+  if (!isGood) fail('not_found', { words: 'This upload address is not a good one, or has run out' })
   return { session, maxBytes: Number(maxBytes) }
+}
+
+/** The address never grants more than whoever opened the session has at the time of use. */
+async function mayStillUpload({ createdBy, organizationId }: UploadSessionRow, { roleOf }: ProjectsDeps): Promise<boolean> {
+  const role = await roleOf(createdBy, organizationId)
+  return role !== undefined && tagsOf(role).has('project:write')
 }
 
 /** As JSON, so that no two sets of parts make the same message. */
