@@ -81,7 +81,7 @@ describeOnEachDatabase('a database', (open, databaseKind) => {
     const leaving: (() => Promise<unknown>)[] = [
       () => countJobs(database),
       () => database.transaction(async () => {}),
-      () => find.first(database.db, { id: 'x' }),
+      async () => find.first(database.db, { id: 'x' }),
       () => database.db.deleteFrom('jobs').execute(),
     ]
     for (const leave of leaving) await expect(database.transaction(leave)).rejects.toThrow('inside a transaction()')

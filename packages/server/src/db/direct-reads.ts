@@ -1,9 +1,12 @@
+import type { Awaitable } from '../awaitable.ts'
 import type { Db } from './schema.ts'
 
 /** A read that goes past Kysely, straight to the driver's prepared statement; never inside a transaction. */
 export interface DirectReads {
-  read(sql: string, parameters: readonly unknown[]): Record<string, unknown>[] | Promise<Record<string, unknown>[]>
+  read(sql: string, parameters: readonly unknown[]): Awaitable<StoredRows>
 }
+
+export type StoredRows = readonly Readonly<Record<string, unknown>>[]
 
 const byAdapter = new WeakMap<object, DirectReads>()
 

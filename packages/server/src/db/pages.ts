@@ -20,9 +20,15 @@ export interface PageRequest<Column extends string> {
 }
 
 export interface Page<Row> {
-  rows: Row[]
+  rows: readonly Row[]
   nextCursor: string | null
 }
+
+/** A page as a list route answers it. */
+export const listed = <Row, Shown>({ rows, nextCursor }: Page<Row>, show: (row: Row) => Shown) => ({
+  data: rows.map((row) => show(row)),
+  nextCursor,
+})
 
 /** One page of `query`, which must not be ordered or limited already. Rows that come or go between pages shift nothing. */
 export async function page<DB, TB extends keyof DB, Row>(
@@ -50,11 +56,10 @@ export async function page<DB, TB extends keyof DB, Row>(
 }
 
 /** One row more than asked for says that there is another page. */
-function cutToPage<Row>(rows: Row[], limit: number, by: readonly string[], direction: string): Page<Row> {
-  const more = rows.length > limit
-  if (more) rows.length = limit
-  const order = [...by, direction].join(' ')
-  return { rows, nextCursor: more ? encodeCursor(rows.at(-1) as Record<string, unknown>, by, order) : null }
+function cutToPage<Row>(found: readonly Row[], limit: number, by: readonly string[], direction: string): Page<Row> {
+  if (found.length <= limit) return { rows: found, nextCursor: null }
+  const rows = found.slice(0, limit)
+  return { rows, nextCursor: encodeCursor(rows.at(-1) as Record<string, unknown>, by, [...by, direction].join(' ')) }
 }
 
 /** A list that is read often: its first page, which most readers never leave, is a prepared query. */

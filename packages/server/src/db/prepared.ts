@@ -1,12 +1,14 @@
 import type { Compilable, CompiledQuery } from 'kysely'
+import type { Awaitable } from '../awaitable.ts'
 import { storedValue } from './columns.ts'
 import { type DirectReads, directReadsOf } from './direct-reads.ts'
 import { assertOutsideTransaction } from './open-transaction.ts'
 import type { Db } from './schema.ts'
 
 export interface PreparedQuery<Parameters, Row> {
-  all(db: Db, parameters: Parameters): Promise<Row[]>
-  first(db: Db, parameters: Parameters): Promise<Row | undefined>
+  /** The rows are not to be changed: the next caller may be given the same ones. */
+  all(db: Db, parameters: Parameters): Awaitable<readonly Row[]>
+  first(db: Db, parameters: Parameters): Awaitable<Row | undefined>
 }
 
 /**
@@ -17,18 +19,26 @@ export function preparedQuery<Parameters extends Record<string, string | number 
   build: (db: Db, parameters: Parameters) => Compilable<Row>,
 ): PreparedQuery<Parameters, Row> {
   const plans = new WeakMap<object, Plan>()
-  const all = async (db: Db, parameters: Parameters): Promise<Row[]> => {
-    const adapter = db.getExecutor().adapter
-    const plan = plans.get(adapter) ?? makePlan(db, build as Build)
+  const planOf = (db: Db): Plan => {
+    const { adapter } = db.getExecutor()
+    const known = plans.get(adapter)
+    if (known) return known
+    const plan = makePlan(db, build as Build)
     plans.set(adapter, plan)
-    const values = plan.values.map((value) => (value instanceof Slot ? storedValue(parameters[value.name]) : value))
-    if (plan.direct && !db.isTransaction) {
-      assertOutsideTransaction()
-      return (await plan.direct.read(plan.compiled.sql, values)) as Row[]
-    }
-    return (await db.executeQuery<Row>({ ...plan.compiled, parameters: values })).rows
+    return plan
   }
-  return { all, first: async (db, parameters) => (await all(db, parameters))[0] }
+  const all = (db: Db, parameters: Parameters): Awaitable<readonly Row[]> => {
+    const { values: places, compiled, direct } = planOf(db)
+    const values = places.map((value) => (value instanceof Slot ? storedValue(parameters[value.name]) : value))
+    if (!direct || db.isTransaction) return db.executeQuery<Row>({ ...compiled, parameters: values }).then(({ rows }) => rows)
+    assertOutsideTransaction()
+    return direct.read(compiled.sql, values) as Awaitable<readonly Row[]>
+  }
+  const first = (db: Db, parameters: Parameters): Awaitable<Row | undefined> => {
+    const rows = all(db, parameters)
+    return rows instanceof Promise ? rows.then(([row]) => row) : rows[0]
+  }
+  return { all, first }
 }
 
 type Build = (db: Db, parameters: Record<string, never>) => Compilable<unknown>

@@ -21,8 +21,11 @@ export interface SqliteResult {
 export class SqliteFile {
   readonly #database: DatabaseSync
   readonly #statements = new Map<string, Statement>()
+  readonly #afterRun: (() => void) | undefined
 
-  constructor(file: string, options: { readOnly: boolean }) {
+  /** `afterRun`: called after each statement, whether it went well or not. */
+  constructor(file: string, options: { readOnly: boolean; afterRun?: () => void }) {
+    this.#afterRun = options.afterRun
     this.#database = new DatabaseSync(file, {
       readOnly: options.readOnly,
       enableForeignKeyConstraints: true,
@@ -37,10 +40,14 @@ export class SqliteFile {
   }
 
   run(sql: string, parameters: readonly unknown[]): SqliteResult {
-    const statement = this.#statement(sql)
-    const values = parameters.map(toSqlite)
-    if (statement.columns.length > 0) return { rows: readRows(statement, values) }
-    return { rows: [], changes: Number(statement.prepared.run(...values).changes) }
+    try {
+      const statement = this.#statement(sql)
+      const values = parameters.map(toSqlite)
+      if (statement.columns.length > 0) return { rows: readRows(statement, values) }
+      return { rows: [], changes: Number(statement.prepared.run(...values).changes) }
+    } finally {
+      this.#afterRun?.()
+    }
   }
 
   /** A statement of its own, since one that is being walked cannot be used for anything else. */

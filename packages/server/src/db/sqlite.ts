@@ -11,6 +11,7 @@ import {
 import type { DirectReads } from './direct-reads.ts'
 import { assertOutsideTransaction } from './open-transaction.ts'
 import { SqliteFile, type SqliteResult } from './sqlite-file.ts'
+import { SqliteReadCache } from './sqlite-read-cache.ts'
 
 export interface SqliteParts {
   dialect: Dialect
@@ -23,8 +24,9 @@ export interface SqliteParts {
  * Kysely's own SQLite driver has one connection for all, which is why this has its own.
  */
 export function sqliteParts(file: string): SqliteParts {
-  const writer = new SqliteFile(file, { readOnly: false })
+  const writer = new SqliteFile(file, { readOnly: false, afterRun: () => cache.drop() })
   const reader = new SqliteFile(file, { readOnly: true })
+  const cache = new SqliteReadCache(reader)
   const turns = new Turns()
   const driver: Driver = {
     init: async () => {},
@@ -52,7 +54,7 @@ export function sqliteParts(file: string): SqliteParts {
       createIntrospector: (db) => new SqliteIntrospector(db),
       createQueryCompiler: () => new SqliteQueryCompiler(),
     },
-    direct: { read: (sql, parameters) => reader.run(sql, parameters).rows },
+    direct: cache,
   }
 }
 

@@ -24,7 +24,8 @@ function answer(failure: Failure, request: FastifyRequest, reply: FastifyReply):
 }
 
 function logFailure(failure: Failure, request: FastifyRequest): void {
-  const about = { method: request.method, route: request.routeOptions.url, code: failure.code, status: failure.status }
+  const { id: reqId, method, routeOptions } = request
+  const about = { reqId, method, route: routeOptions.url, code: failure.code, status: failure.status }
   if (failure.status >= 500) request.log.error({ ...about, err: failure.particulars.cause ?? failure }, 'request failed')
   else request.log.debug({ ...about, field: failure.particulars.field }, 'request refused')
 }

@@ -10,30 +10,35 @@ import {
   tagsOf,
 } from '@berth/contract'
 import type { FastifyRequest } from 'fastify'
+import type { Awaitable } from '../awaitable.ts'
 import { fail } from '../failure.ts'
 import type { Caller, Loaders } from './handler.ts'
 
 /** What the guard asks of the access module. */
 export interface Gatekeeper {
   /** The caller behind a request's credential; null when there is none that is good. */
-  authenticate(request: FastifyRequest): Promise<Caller | null>
+  authenticate(request: FastifyRequest): Awaitable<Caller | null>
   /** The caller's own level on a project where a grant says so, else undefined. */
-  grantedLevel(caller: Caller, projectId: string): Promise<Level | undefined>
+  grantedLevel(caller: Caller, projectId: string): Awaitable<Level | undefined>
   /** The highest level that any grant gives the caller. */
   highestGrant(caller: Caller): Promise<Level | undefined>
 }
 
 /** Before anything of the body is read: does the caller hold the row's tag? */
-export async function checkTag(row: AnyRoute, caller: Caller, gatekeeper: Gatekeeper): Promise<void> {
+export function checkTag(row: AnyRoute, caller: Caller, gatekeeper: Gatekeeper): Awaitable<void> {
   const tag = row.permission as Permission
-  const refused = () => fail('forbidden', { permission: tag, words: `This needs the permission ${tag}` })
-  if (caller.scopes && !caller.scopes.has(tag)) refused()
-  if (tagsOf(caller.role).has(tag)) return
-  // A grant on one project can stand in for the role; which project is judged once it is loaded.
-  if (!row.on || !projectScoped.has(row.on)) refused()
-  const highest = await gatekeeper.highestGrant(caller)
-  if (!highest || !reaches(highest, levelOfTag(tag))) refused()
+  if (caller.scopes && !caller.scopes.has(tag)) refuseTag(tag)
+  if (!tagsOf(caller.role).has(tag)) return checkGrants(row, tag, caller, gatekeeper)
 }
+
+/** A grant on one project can stand in for the role; which project is judged once it is loaded. */
+async function checkGrants(row: AnyRoute, tag: Permission, caller: Caller, gatekeeper: Gatekeeper): Promise<void> {
+  if (!row.on || !projectScoped.has(row.on)) refuseTag(tag)
+  const highest = await gatekeeper.highestGrant(caller)
+  if (!highest || !reaches(highest, levelOfTag(tag))) refuseTag(tag)
+}
+
+const refuseTag = (tag: Permission): never => fail('forbidden', { permission: tag, words: `This needs the permission ${tag}` })
 
 /** After the shape was checked: loads what the path names and judges the caller's level on it. */
 export async function loadObject(

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { type AnyRoute, limits, type Rows } from '@berth/contract'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
+import type { Awaitable } from '../awaitable.ts'
 import { fail } from '../failure.ts'
 import { checkAddress, checkBody } from './clean-text.ts'
 import { checkTag, type Gatekeeper, loadObject } from './guard.ts'
@@ -86,45 +87,34 @@ function optionsOf(at: string, row: AnyRoute, handle: AnyHandler, deps: MountDep
       ...(row.returns ? { response: { '2xx': row.returns } } : {}),
     },
     onRequest: (request) => admit(row, request, deps),
-    preParsing: (request, _reply, payload, done) => {
-      checkContentType(row, request)
-      done(null, payload)
-    },
-    preValidation: async (request) => {
-      checkAddress(request)
-      if (request.passage.mayBeUnclean) checkBody(request.body)
-      if (row.body && request.body === undefined) request.body = {}
-    },
-    preHandler: async (request) => {
-      if (!row.on) return
-      const { caller } = request.passage
-      const { object, level } = await loadObject(row, request.params as Record<string, string>, caller as Caller, deps)
-      Object.assign(request.passage, { object, level })
-    },
+    ...(row.method === 'GET' ? {} : { preValidation: (request, _reply, done) => done(void prepareBody(row, request)) }),
     handler: (request, reply) => run(row, handle, request, reply, deps),
   }
 }
 
-/** Rate limit, credential, tag: in that order, before a byte of the body is read. */
+/** Rate limit, credential, tag: in that order, before a byte of the body is read; then what the head alone can get wrong. */
 async function admit(row: AnyRoute, request: FastifyRequest, deps: MountDeps): Promise<void> {
   const passage: Passage = { caller: null, audit: {} }
   request.passage = passage
-  if (row.public) {
-    deps.limiter.take(row.rateLimit ?? 'public', request.ip)
-    return
-  }
+  if (row.public) deps.limiter.take(row.rateLimit ?? 'public', request.ip)
+  else passage.caller = await admitCaller(row, request, deps)
+  checkContentType(row, request)
+  checkAddress(request)
+}
+
+async function admitCaller(row: AnyRoute, request: FastifyRequest, deps: MountDeps): Promise<Caller> {
   const caller = await callerOf(row, request, deps)
   if (!caller) {
     // Guessing credentials is counted like any other public call.
     deps.limiter.take('public', request.ip)
     fail('unauthorized')
   }
-  passage.caller = caller
   deps.limiter.take('signedIn', caller.userId)
   await checkTag(row, caller, deps.gatekeeper)
+  return caller
 }
 
-async function callerOf(row: AnyRoute, request: FastifyRequest, deps: MountDeps): Promise<Caller | null> {
+function callerOf(row: AnyRoute, request: FastifyRequest, deps: MountDeps): Awaitable<Caller | null> {
   const token = row.streamToken ? (request.query as { token?: unknown }).token : undefined
   if (typeof token === 'string') return deps.spendStreamToken(token, request.url.split('?')[0] as string)
   return deps.gatekeeper.authenticate(request)
@@ -140,6 +130,11 @@ function checkContentType(row: AnyRoute, request: FastifyRequest): void {
   if (given !== wanted) fail('unsupported_media_type', { words: `Send the body as ${wanted}` })
 }
 
+function prepareBody(row: AnyRoute, request: FastifyRequest): void {
+  if (request.passage.mayBeUnclean) checkBody(request.body)
+  if (row.body && request.body === undefined) request.body = {}
+}
+
 async function run(
   row: AnyRoute,
   handle: AnyHandler,
@@ -148,6 +143,11 @@ async function run(
   deps: MountDeps,
 ): Promise<unknown> {
   const { passage } = request
+  if (row.on) {
+    const loaded = await loadObject(row, request.params as Record<string, string>, passage.caller as Caller, deps)
+    passage.object = loaded.object
+    passage.level = loaded.level
+  }
   const context = contextOf(row, request, reply)
   const input = {
     params: request.params,
@@ -180,7 +180,7 @@ async function runStream(
   try {
     await handle(input, Object.assign(context, { stream }) as never)
   } catch (error) {
-    if (!stream.abort.aborted) request.log.error({ err: error }, 'stream failed')
+    if (!stream.abort.aborted) request.log.error({ err: error, reqId: request.id }, 'stream failed')
   } finally {
     stream.end()
   }
@@ -198,7 +198,7 @@ function readRest(body: IncomingMessage): void {
 
 function contextOf(row: AnyRoute, request: FastifyRequest, reply: FastifyReply): RequestContext {
   const { passage } = request
-  return {
+  const context: RequestContext & { [object: string]: unknown } = {
     get caller() {
       if (!passage.caller) throw new Error(`${row.at} is public: nobody has signed in`)
       return passage.caller
@@ -212,8 +212,9 @@ function contextOf(row: AnyRoute, request: FastifyRequest, reply: FastifyReply):
     setHeader: (name, value) => void reply.header(name, value),
     audit: (entry) => void Object.assign(passage.audit, entry),
     redirect: (url) => void reply.redirect(url, 303),
-    ...(row.on ? { [row.on]: passage.object } : {}),
-  } as RequestContext
+  }
+  if (row.on) context[row.on] = passage.object
+  return context
 }
 
 function auditOf(row: AnyRoute, request: FastifyRequest): AuditEvent {

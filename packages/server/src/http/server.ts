@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import { type AnyRoute, contract, type ModuleName, type Rows } from '@berth/contract'
-import fastJson from 'fast-json-stringify'
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
 import { Failure } from '../failure.ts'
 import { mayBeUnclean } from './clean-text.ts'
@@ -8,6 +7,7 @@ import { answerErrors } from './errors.ts'
 import { type MountDeps, mountRows } from './mount.ts'
 import { describeApi } from './openapi.ts'
 import { referencePage } from './reference-page.ts'
+import { serializeLazily } from './serialize.ts'
 import { validateLazily } from './validate.ts'
 
 export interface HttpSettings {
@@ -26,6 +26,8 @@ export function createHttpServer(settings: HttpSettings, handlers: ModuleHandler
     // A line a request is for the request log of the edge; failures are logged where they are answered.
     logController: new LogController({ disableRequestLogging: true }),
     trustProxy: settings.trustedProxies.length > 0 ? [...settings.trustedProxies] : false,
+    // A logger a request is dear, and few requests say anything: what is logged names its request itself.
+    childLoggerFactory: (logger) => logger,
     genReqId: () => randomUUID(),
     requestIdHeader: false,
     routerOptions: { ignoreTrailingSlash: false, maxParamLength: 200 },
@@ -61,17 +63,6 @@ function parseBodies(app: FastifyInstance): void {
   })
   // An upload is read by its handler, chunk by chunk.
   app.addContentTypeParser('application/gzip', (_request, _payload, done) => done(null, undefined))
-}
-
-/** Serialisers also strip what a row does not declare, so that no secret slips out. They compile at their first use. */
-function serializeLazily(app: FastifyInstance): void {
-  app.setSerializerCompiler(({ schema }) => {
-    let serialize: ((value: unknown) => string) | undefined
-    return (value) => {
-      serialize ??= fastJson(schema as never)
-      return serialize(value)
-    }
-  })
 }
 
 function serveReference(app: FastifyInstance, version: string, mode: MountDeps['mode']): void {

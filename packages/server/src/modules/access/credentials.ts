@@ -1,6 +1,7 @@
 import type { Level, Role } from '@berth/contract'
 import type { FastifyRequest } from 'fastify'
 import { iso, isoOrNull } from '../../db/columns.ts'
+import { madeOf } from '../../db/kept-rows.ts'
 import { preparedQuery } from '../../db/prepared.ts'
 import type { Db } from '../../db/schema.ts'
 import { fail } from '../../failure.ts'
@@ -10,7 +11,7 @@ import { hashToken } from '../../secrets/token.ts'
 import type { AccessDeps } from './deps.ts'
 import { sessionCookie } from './session-cookie.ts'
 
-/** Tells who is behind a request. Nothing is cached: a revoked token or a changed role counts at the very next call. */
+/** Tells who is behind a request. No answer is kept past a write: a revoked token or a changed role counts at the very next call. */
 export function createGatekeeper({ database, clock, log }: AccessDeps): Gatekeeper {
   const { db } = database
   const noteUse = createUseNoter(db, log)
@@ -58,7 +59,11 @@ async function byToken(db: Db, authorization: string, now: number): Promise<Call
   if (scheme?.toLowerCase() !== 'bearer' || !value?.startsWith('brt_')) return null
   const found = await findToken.first(db, { secretHash: hashToken(value) })
   if (!found || (found.expiresAt !== null && found.expiresAt <= now)) return null
-  return {
+  return callerOfToken(found)
+}
+
+const callerOfToken = madeOf(
+  (found: FoundToken): Caller => ({
     ...nobody,
     userId: found.userId,
     email: found.email,
@@ -69,8 +74,8 @@ async function byToken(db: Db, authorization: string, now: number): Promise<Call
     scopes: setOf(found.scopes),
     projectIds: setOf(found.projectIds),
     expiresAt: isoOrNull(found.expiresAt),
-  }
-}
+  }),
+)
 
 async function bySession(db: Db, request: FastifyRequest, now: number): Promise<Caller | null> {
   const value = sessionCookie.read(request.headers.cookie)
@@ -124,6 +129,8 @@ function createUseNoter(db: Db, log: AccessDeps['log']) {
       .catch((error: unknown) => log.warn({ err: error }, 'lastUsedAt of a token was not noted'))
   }
 }
+
+type FoundToken = NonNullable<Awaited<ReturnType<typeof findToken.first>>>
 
 interface Membership {
   organizationId: string

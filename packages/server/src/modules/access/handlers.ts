@@ -1,4 +1,5 @@
 import type { contract } from '@berth/contract'
+import { listed } from '../../db/pages.ts'
 import { isForeignKeyViolation } from '../../db/violations.ts'
 import { fail } from '../../failure.ts'
 import type { Handlers, RequestContext } from '../../http/handler.ts'
@@ -15,10 +16,6 @@ import { createToken } from './tokens.ts'
 
 export function accessHandlers(deps: AccessDeps): Handlers<typeof contract.access> {
   const { db } = deps.database
-  const listed = <Row, Shown>({ rows, nextCursor }: { rows: Row[]; nextCursor: string | null }, show: (row: Row) => Shown) => ({
-    data: rows.map(show),
-    nextCursor,
-  })
   const start = async (session: Awaited<ReturnType<typeof openSession>>, context: RequestContext) => {
     const data = await describeNewSession(db, session)
     context.setHeader('set-cookie', sessionCookie.set(session.cookie, context.secure))

@@ -1,4 +1,5 @@
 import { categories, type contract } from '@berth/contract'
+import { listed } from '../../db/pages.ts'
 import { fail } from '../../failure.ts'
 import type { Handlers } from '../../http/handler.ts'
 import { changeChannel, createChannel, deleteChannel, show } from './channels.ts'
@@ -13,10 +14,6 @@ import { createTestSend } from './test-send.ts'
 export function notificationsHandlers(deps: NotificationsDeps): Handlers<typeof contract.notifications> {
   const { db, transaction } = deps.database
   const testChannel = createTestSend(deps)
-  const listed = <Row, Shown>({ rows, nextCursor }: { rows: Row[]; nextCursor: string | null }, shown: (row: Row) => Shown) => ({
-    data: rows.map(shown),
-    nextCursor,
-  })
 
   return {
     listCategories: ({ query }) => listed(pageOf(categories, query), (category) => category),

@@ -1,4 +1,5 @@
 import { type Insertable, type RawBuilder, type SqlBool, sql, type Updateable } from 'kysely'
+import type { Awaitable } from '../../awaitable.ts'
 import { type Page, page } from '../../db/pages.ts'
 import { preparedQuery } from '../../db/prepared.ts'
 import type { Db } from '../../db/schema.ts'
@@ -20,7 +21,7 @@ const projectById = preparedQuery((db, { organizationId, id }: { organizationId:
   db.selectFrom('projects').selectAll().where('id', '=', id).where('organizationId', '=', organizationId),
 )
 
-export const findProject = (db: Db, organizationId: string, id: string): Promise<ProjectRow | undefined> =>
+export const findProject = (db: Db, organizationId: string, id: string): Awaitable<ProjectRow | undefined> =>
   projectById.first(db, { organizationId, id })
 
 /** For durable work, whose payload is the id alone. */

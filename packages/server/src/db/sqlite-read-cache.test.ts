@@ -1,0 +1,65 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { SqliteFile } from './sqlite-file.ts'
+import { SqliteReadCache } from './sqlite-read-cache.ts'
+
+let folder: string
+let writer: SqliteFile
+let reader: SqliteFile
+let cache: SqliteReadCache
+const all = 'select value from things where id <> ?'
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'berth-cache-'))
+  const file = join(folder, 'things.db')
+  writer = new SqliteFile(file, { readOnly: false, afterRun: () => cache?.drop() })
+  writer.run('create table things (id text, value text)', [])
+  writer.run("insert into things values ('a', 'one')", [])
+  reader = new SqliteFile(file, { readOnly: true })
+  cache = new SqliteReadCache(reader)
+})
+afterEach(() => {
+  reader.close()
+  writer.close()
+  rmSync(folder, { recursive: true })
+})
+
+test('the same read again gives the same rows, and nobody can change them', () => {
+  const rows = cache.read(all, ['x'])
+  expect(rows).toEqual([{ value: 'one' }])
+  expect(cache.read(all, ['x'])).toBe(rows)
+  expect(() => Object.assign(rows[0] as object, { value: 'two' })).toThrow(TypeError)
+})
+
+test('other parameters, and the same text as a number, are other reads', () => {
+  cache.read('select ? as value', ['1'])
+  expect(cache.read('select ? as value', [1])).toEqual([{ value: 1 }])
+  expect(cache.read(all, ['a'])).toEqual([])
+})
+
+test('a write is seen by the very next read, inside a transaction only once it is committed', () => {
+  expect(cache.read(all, ['x'])).toHaveLength(1)
+  writer.run('begin immediate', [])
+  writer.run("insert into things values ('b', 'two')", [])
+  expect(cache.read(all, ['x'])).toHaveLength(1)
+  writer.run('commit', [])
+  expect(cache.read(all, ['x'])).toHaveLength(2)
+})
+
+test('a commit of another process is seen in the next turn', async () => {
+  const other = new SqliteFile(join(folder, 'things.db'), { readOnly: false })
+  cache.read(all, ['x'])
+  await nextTurn()
+  other.run("insert into things values ('c', 'three')", [])
+  other.close()
+  await nextTurn()
+  expect(cache.read(all, ['x'])).toHaveLength(2)
+})
+
+test('it does not grow without end', () => {
+  const first = cache.read(all, ['x'])
+  for (let at = 0; at < 20_000; at++) cache.read('select ? as value', [at])
+  expect(cache.read(all, ['x'])).not.toBe(first)
+})
