@@ -3,7 +3,7 @@ import type { Container } from 'dockerode'
 import { lineSplitter } from '../process/build.ts'
 import { wordsOf } from '../process/launch.ts'
 import { type Allotment, BuildFailed, type OutputLine } from '../runtime.ts'
-import { limitsOf, safety } from './container-settings.ts'
+import { buildShares, limitsOf, safety } from './container-settings.ts'
 import { ask, askFor, type Engine, eventsOf, statusOf, wordsOfEngine } from './engine.ts'
 import { runIn } from './exec.ts'
 import type { LabelMap } from './labels.ts'
@@ -12,6 +12,9 @@ export const buildProcesses = 512
 const tailLines = 30
 const lookMs = 500
 const settleMs = 300
+/** A program that was killed was most likely killed for its memory: the engine's word on that is worth a longer wait. */
+const killedSettleMs = 5_000
+const killedExitCode = 137
 const sweepSeconds = 60
 
 export interface BuildSetting {
@@ -40,6 +43,8 @@ export class BuildContainer {
   readonly #end = new AbortController()
   readonly #abort: AbortSignal
   #ending: Ending
+  /** What runs now, for the words of a limit that it hits. */
+  #running = 'The build'
   #look: NodeJS.Timeout | undefined
   #clock: NodeJS.Timeout | undefined
 
@@ -63,7 +68,12 @@ export class BuildContainer {
           User: '0:0',
           WorkingDir: '/',
           Healthcheck: { Test: ['NONE'] },
-          HostConfig: { ...limitsOf(setting.allotment, buildProcesses), ...safety(false), NetworkMode: setting.network },
+          HostConfig: {
+            ...limitsOf(setting.allotment, buildProcesses),
+            ...safety(false),
+            CpuShares: buildShares,
+            NetworkMode: setting.network,
+          },
           abortSignal,
         }),
       { abort },
@@ -96,6 +106,7 @@ export class BuildContainer {
 
   async run(command: string, options: { env: Record<string, string>; user: string; folder: string }): Promise<void> {
     this.say('stdout', `$ ${command}`)
+    this.#running = `\`${command}\``
     const splitters = {
       stdout: lineSplitter((line) => this.say('stdout', line)),
       stderr: lineSplitter((line) => this.say('stderr', line)),
@@ -113,7 +124,8 @@ export class BuildContainer {
     splitters.stderr.end()
     if (exitCode === 0) return
     // The engine tells of a full memory a moment after the program has ended of it.
-    await pause(settleMs)
+    const waitMs = exitCode === killedExitCode ? killedSettleMs : settleMs
+    await pause(waitMs, undefined, { signal: this.#abort }).catch(() => undefined)
     await this.#lookAtLimits()
     if (this.#ending) throw this.#ending
     if (exitCode === 126 || exitCode === 127)
@@ -163,7 +175,7 @@ export class BuildContainer {
     const stats = await askFor(() => this.container.stats(options), { timeoutMs: 5_000 }).catch(() => undefined)
     const used = stats?.pids_stats?.current ?? 0
     if (used >= buildProcesses)
-      this.#stopFor('too_many_processes', `The build started more than the ${buildProcesses} processes that it may`)
+      this.#stopFor('too_many_processes', `${this.#running} started more than ${buildProcesses} processes`)
   }
 
   async #watchMemory(): Promise<void> {
@@ -171,7 +183,7 @@ export class BuildContainer {
     try {
       for await (const _event of eventsOf(filters, this.#engine, { abort: this.#end.signal })) {
         const { memoryMb } = this.#setting.allotment
-        this.#stopFor('out_of_memory', `The build used more than the ${memoryMb} MB that it may use`)
+        this.#stopFor('out_of_memory', `${this.#running} used more than the ${memoryMb} MB that a build may use`)
       }
     } catch {
       // The build has ended, or the engine is away, which every other call will tell.

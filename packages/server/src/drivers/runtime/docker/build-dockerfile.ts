@@ -4,7 +4,7 @@ import { type Artifact, BuildFailed, type BuildRequest, type OutputLine } from '
 import type { BuildParts } from './build.ts'
 import { buildProcesses } from './build-container.ts'
 import { type BuildEvent, followBuild } from './build-progress.ts'
-import { limitsOf } from './container-settings.ts'
+import { buildShares, limitsOf } from './container-settings.ts'
 import { dockerIgnore } from './docker-ignore.ts'
 import { ask, type Engine, eventsOf, wordsOfEngine } from './engine.ts'
 import { listSource, packSource } from './source-tar.ts'
@@ -99,7 +99,8 @@ class DockerfileBuild {
     const minutes = Math.max(1, Math.round(timeoutMs / 60_000))
     const clock = setTimeout(() => this.#stopFor('timed_out', `The build took longer than ${minutes} min`), timeoutMs)
     const { Memory, MemorySwap, NanoCpus } = limitsOf(allotment, buildProcesses)
-    const limits = { memory: Memory, memswap: MemorySwap, cpuperiod: period, cpuquota: Math.round((NanoCpus / 1e9) * period) }
+    const cpuquota = Math.round((NanoCpus / 1e9) * period)
+    const limits = { memory: Memory, memswap: MemorySwap, cpuperiod: period, cpuquota, cpushares: buildShares }
     void this.#watchMemory()
     try {
       const abortSignal = AbortSignal.any([this.#abort, this.#end.signal])
@@ -144,7 +145,7 @@ class DockerfileBuild {
       for await (const { id = '' } of eventsOf(filters, this.#engine, { abort: this.#end.signal })) {
         const { memoryMb } = this.#request.allotment
         if (this.#containers.has(id.slice(0, 12)))
-          this.#stopFor('out_of_memory', `The build used more than the ${memoryMb} MB that it may use`)
+          this.#stopFor('out_of_memory', `The build used more than the ${memoryMb} MB that a build may use`)
       }
     } catch {
       // The build has ended.

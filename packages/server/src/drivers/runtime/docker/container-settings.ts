@@ -59,6 +59,9 @@ export const limitsOf = ({ cpuCores, memoryMb }: Allotment, processLimit: number
   PidsLimit: processLimit,
 })
 
+/** Beside the 1024 of everything else: a build gives way when the machine is busy. */
+export const buildShares = 102
+
 /** Images made elsewhere often start as root, take their folders and then become a plain user. */
 const rightsOfImages = ['CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'FSETID', 'KILL', 'NET_BIND_SERVICE', 'SETGID', 'SETUID']
 
