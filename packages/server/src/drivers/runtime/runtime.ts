@@ -118,6 +118,8 @@ export interface Artifact {
   sizeBytes: number
   /** The command that starts it, where the plan said; an image may have its own. */
   startCommand: string | null
+  /** The same for two builds that made the same, where the runtime can tell. */
+  content?: string
 }
 
 export interface VolumeRef {
@@ -141,8 +143,11 @@ export interface StartRequest {
   /** Where it listens, inside. null: it listens nowhere (a worker). */
   port: number | null
   volumes: { id: string; name: string; mountPath: string; readOnly: boolean }[]
-  /** The services of one environment reach each other by name. */
-  network: { name: string; aliases: string[] } | null
+  /**
+   * The services of one network reach each other by name. `also` names networks of others that shall reach it by the same
+   * names. Starting one that already runs lets it join the networks that are named.
+   */
+  network: { name: string; aliases: string[]; also?: string[] } | null
   allotment: Allotment
   /** Restarted with growing pauses when it ends by itself. */
   restart: boolean

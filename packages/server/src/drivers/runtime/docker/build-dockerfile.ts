@@ -6,7 +6,9 @@ import { buildProcesses } from './build-container.ts'
 import { type BuildEvent, followBuild } from './build-progress.ts'
 import { buildShares, limitsOf } from './container-settings.ts'
 import { dockerIgnore } from './docker-ignore.ts'
+import { withBasesHere } from './dockerfile-bases.ts'
 import { ask, type Engine, eventsOf, wordsOfEngine } from './engine.ts'
+import { asBuildFailure, contentOf, ensureImage } from './images.ts'
 import { listSource, packSource } from './source-tar.ts'
 
 const tailLines = 30
@@ -22,11 +24,17 @@ export async function buildDockerfile(
   const { plan, owner, service } = request
   const context = await contextFolder(request)
   const file = posix.normalize(plan.dockerfilePath ?? 'Dockerfile')
-  const text = await readDockerfile(context, file)
+  const say = (message: string) => onLine({ time: new Date().toISOString(), stream: 'stdout', message })
+  const written = await readDockerfile(context, file)
+  const text = await withBasesHere(written, plan.buildArguments, (image) => ensureImage(image, parts, say, abort)).catch(
+    (error: unknown) => {
+      throw asBuildFailure(error)
+    },
+  )
   const reference = `berth-${parts.labels.instance}/${owner.projectId}:${[owner.deploymentId, service].filter(Boolean).join('.')}`
   const usesBuildKit = needsBuildKit(text)
   const note = usesBuildKit ? 'Building with BuildKit: time is limited, memory and cores are not' : 'Building the Dockerfile'
-  onLine({ time: new Date().toISOString(), stream: 'stdout', message: note })
+  say(note)
   const builder = new DockerfileBuild(request, onLine, abort, parts)
   const tar = await packContext(context, file, text, abort)
   await builder.run(tar, {
@@ -37,8 +45,8 @@ export async function buildDockerfile(
     ...(plan.dockerTarget ? { target: plan.dockerTarget } : {}),
     ...(usesBuildKit ? { version: '2' as const } : {}),
   })
-  const { Size } = await ask(() => parts.engine.getImage(reference).inspect(), { abort })
-  return { kind: 'image', reference, sizeBytes: Size, startCommand: plan.startCommand }
+  const image = await ask(() => parts.engine.getImage(reference).inspect(), { abort })
+  return { kind: 'image', reference, sizeBytes: image.Size, startCommand: plan.startCommand, content: contentOf(image) }
 }
 
 /** A Dockerfile names a folder that may not exist, or lead out of the source by a link. */

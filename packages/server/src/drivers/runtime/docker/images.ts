@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto'
+import type { ImageInspectInfo } from 'dockerode'
 import { type Artifact, BuildFailed } from '../runtime.ts'
 import { ask, askFor, type Engine, statusOf, wordsOfEngine } from './engine.ts'
 import { type Labels, labelIn } from './labels.ts'
@@ -70,6 +72,13 @@ async function pull(name: string, engine: Engine, say: (line: string) => void, a
     abort.throwIfAborted()
     return wordsOfEngine(error)
   }
+}
+
+/** The same for images that run the same: their layers and settings, without the labels that say whose they are. */
+export function contentOf({ RootFS, Config }: ImageInspectInfo): string {
+  const { Labels: _whose, Image: _parent, Hostname: _host, ...settings } = Config as unknown as Record<string, unknown>
+  const parts = [RootFS?.Layers ?? [], Object.entries(settings).sort(([left], [right]) => (left < right ? -1 : 1))]
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex')
 }
 
 /** A build cannot begin without its base image. */

@@ -19,8 +19,11 @@ const portTries = 10
 /** Starts the container of an instance, or takes up the one that an earlier call has made. */
 export async function startInstance(request: StartRequest, parts: InstanceParts, abort: AbortSignal): Promise<Instance> {
   const known = await inspectInstance(request.instanceId, parts)
-  if (known?.state === 'running' || known?.state === 'restarting') return known
   try {
+    if (known?.state === 'running' || known?.state === 'restarting') {
+      await joinNetworks(request, parts)
+      return known
+    }
     if (known?.state === 'exited' && (await startAgain(request.instanceId, parts, abort)))
       return (await inspectInstance(request.instanceId, parts)) ?? known
     if (known) await removeContainer(request.instanceId, parts.engine)
@@ -31,6 +34,14 @@ export async function startInstance(request: StartRequest, parts: InstanceParts,
     if (statusOf(error) !== undefined) throw new StartFailed(`It could not be started: ${wordsOfEngine(error)}`)
     throw error
   }
+}
+
+/** One that was made for another network is a guest on this one. */
+async function joinNetworks({ instanceId, network, owner }: StartRequest, { networks }: InstanceParts): Promise<void> {
+  if (!network) return
+  const container = containerName(instanceId)
+  await networks.join(container, { ...owner, name: network.name }, network.aliases)
+  for (const other of network.also ?? []) await networks.visit(container, other, network.aliases)
 }
 
 async function startNew(request: StartRequest, parts: InstanceParts, abort: AbortSignal): Promise<Instance> {
@@ -48,7 +59,7 @@ async function startNew(request: StartRequest, parts: InstanceParts, abort: Abor
   for (let tries = 1; ; tries++) {
     const hostPort = request.port === null ? null : await freeHostPort()
     try {
-      await parts.networks.use(network?.name ?? null, async (networkName) => {
+      await parts.networks.use(network && { ...owner, name: network.name }, async (networkName) => {
         await createAndStart(request, { ...place, hostPort, network: networkName }, user, parts, abort)
       })
       break
@@ -57,6 +68,7 @@ async function startNew(request: StartRequest, parts: InstanceParts, abort: Abor
       if (tries >= portTries || !isPortTaken(error)) throw error
     }
   }
+  for (const other of network?.also ?? []) await parts.networks.visit(containerName(instanceId), other, network?.aliases ?? [])
   const instance = await inspectInstance(instanceId, parts)
   if (!instance) throw new StartFailed('It was gone as soon as it was started')
   return instance
