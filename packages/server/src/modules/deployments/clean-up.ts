@@ -1,8 +1,9 @@
 import type { DeploymentRow } from '../../db/tables/deployments.ts'
+import type { Artifact } from '../../drivers/runtime/runtime.ts'
 import { type JobKind, job } from '../../jobs/declare.ts'
 import type { DeploymentsDeps } from './deps.ts'
-import { artifactsOf } from './run-units.ts'
-import { findProject, listRestartable, listUnderWay, noteDeployment } from './store.ts'
+import { artifactsOf } from './plan.ts'
+import { findProject, listRestartable, listUnderWay, noteDeployment, underWay } from './store.ts'
 
 export const cleanUpKind: JobKind<{ projectId: string }> = { kind: 'deployments.clean-up' }
 
@@ -51,15 +52,26 @@ async function removeArtifacts(
   }
 }
 
-/** Builds of deployments that failed or were cancelled, which no row speaks of. One that is under way is left alone. */
+/** What no deployment can be started from any more; asked anew for each, as its own may have gone on meanwhile. */
 async function removeUnreferenced(projectId: string, kept: ReadonlySet<string>, deps: DeploymentsDeps, abort: AbortSignal) {
   for (const artifact of await deps.runtime.listArtifacts()) {
     if (artifact.projectId !== projectId || kept.has(artifact.reference)) continue
     const owner = await deps.database.db
       .selectFrom('deployments')
-      .select('status')
+      .select(['status', 'artifacts'])
       .where('id', '=', artifact.deploymentId)
       .executeTakeFirst()
-    if (!owner || owner.status === 'failed' || owner.status === 'cancelled') await deps.runtime.removeArtifact(artifact, abort)
+    if (!isWanted(artifact, owner)) await deps.runtime.removeArtifact(artifact, abort)
   }
+}
+
+/** A deployment that is under way may use whatever carries its mark; one that is over, what its row speaks of. */
+export function isWanted(
+  { reference }: Pick<Artifact, 'reference'>,
+  owner: Pick<DeploymentRow, 'status' | 'artifacts'> | undefined,
+): boolean {
+  if (!owner) return false
+  if (underWay.includes(owner.status)) return true
+  if (owner.artifacts === null || owner.status === 'failed' || owner.status === 'cancelled') return false
+  return Object.values(artifactsOf(owner)).some((artifact) => artifact.reference === reference)
 }

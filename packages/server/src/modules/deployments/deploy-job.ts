@@ -1,6 +1,5 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { sealedFor } from '../../db/sealed-columns.ts'
 import type { DeploymentRow } from '../../db/tables/deployments.ts'
 import { JobAborted, job } from '../../jobs/declare.ts'
 import { cleanUpKind } from './clean-up.ts'
@@ -13,10 +12,12 @@ import { makePlan } from './deploy-steps/make-plan.ts'
 import { start } from './deploy-steps/start.ts'
 import { DeployFailed, type Deploying, type DeployStep } from './deploy-steps/step.ts'
 import { pointBack, switchRoute } from './deploy-steps/switch-route.ts'
+import { envOf } from './deployed-env.ts'
 import { deploymentTopic, openDeploymentLog } from './deployment-log.ts'
 import { type DeploymentsDeps, nowOf } from './deps.ts'
+import { bringBackWhatItTook } from './power.ts'
 import { stopInstances } from './run-units.ts'
-import { findDeployment, findProject, listInstances, moveDeployment, noteDeployment } from './store.ts'
+import { findDeployment, findProject, listInstances, moveDeployment } from './store.ts'
 
 const building: readonly DeployStep[] = [fetchSource, makePlan, build]
 const deploying: readonly DeployStep[] = [start, healthCheck, switchRoute, drain, retire]
@@ -91,20 +92,6 @@ async function takeSteps(steps: readonly DeployStep[], context: Deploying): Prom
   }
 }
 
-/** The variables of its time: read once, sealed with it, and used again by every restart and rollback. */
-export async function envOf(deployment: DeploymentRow, deps: DeploymentsDeps): Promise<Record<string, string>> {
-  const place = sealedFor.deploymentEnv(deployment.id)
-  if (deployment.env) {
-    const values = JSON.parse(deps.secretBox.open(deployment.env, place).reveal()) as Record<string, string>
-    deps.scrubber.register(...Object.values(values))
-    return values
-  }
-  const { values } = await deps.projects.openEnv(deployment.projectId, deployment.environment)
-  deployment.env = deps.secretBox.seal(JSON.stringify(values), place)
-  await noteDeployment(deps.database.db, deployment.id, { env: deployment.env })
-  return values
-}
-
 /** A bad deployment leaves the old version serving, and nothing of itself. A late success never overwrites a cancel. */
 async function end(deployment: DeploymentRow, error: unknown, deps: DeploymentsDeps, log?: ReturnType<typeof openDeploymentLog>) {
   const current = await findDeployment(deps.database.db, deployment.id)
@@ -158,6 +145,9 @@ export async function discard(deployment: DeploymentRow, deps: DeploymentsDeps):
     deps.log.warn({ err: error, deploymentId: deployment.id }, 'the route could not be pointed back yet'),
   )
   await stopInstances(await listInstances(deps.database.db, { deploymentId: deployment.id }), deps, rest)
+  await bringBackWhatItTook(deployment, deps).catch((error: unknown) =>
+    deps.log.warn({ err: error, projectId: deployment.projectId }, 'what serves is not whole again yet'),
+  )
   await rm(folderOf(deployment, deps), { recursive: true, force: true })
   await cleanUpSoon(deployment.projectId, deps)
 }

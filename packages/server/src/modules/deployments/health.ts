@@ -12,6 +12,7 @@ const pauseMs = 250
 /** A worker has no port to knock at: it must stay up this long. */
 const workerSettlesMs = 3_000
 const tailLines = 20
+const exitCodeMs = 5_000
 
 interface Parts {
   deps: DeploymentsDeps
@@ -49,13 +50,25 @@ export async function waitUntilHealthy(
   throw new DeployFailed('unhealthy', message, await lastLines(row, deps))
 }
 
-async function ended(row: InstanceRow, instance: Instance | undefined, deps: DeploymentsDeps): Promise<DeployFailed> {
+async function ended(row: InstanceRow, seen: Instance | undefined, deps: DeploymentsDeps): Promise<DeployFailed> {
   const lines = await lastLines(row, deps)
+  const instance = await withExitCode(row, seen, deps)
   if (!instance) return new DeployFailed('crashed', `${named(row)} is gone`, lines)
   const how = instance.outOfMemory
     ? 'was ended because it used more memory than it may'
     : `ended with exit code ${instance.exitCode ?? 'unknown'}`
   return new DeployFailed('crashed', `${named(row)} ${how} before it was healthy`, lines)
+}
+
+/** One that was restarted a moment ago runs, and tells no exit code until it has ended once more. */
+async function withExitCode({ id }: InstanceRow, seen: Instance | undefined, { runtime }: DeploymentsDeps) {
+  let instance = seen
+  for (const until = performance.now() + exitCodeMs; instance && performance.now() < until; ) {
+    if (instance.exitCode !== null || instance.outOfMemory) break
+    await pause(50)
+    instance = (await runtime.inspect(id)) ?? instance
+  }
+  return instance
 }
 
 const named = ({ service }: InstanceRow) => (service ? `The service ${service}` : 'The new version')

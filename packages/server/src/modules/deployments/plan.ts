@@ -1,7 +1,8 @@
 import type { ProjectConfig, Service } from '@berth/contract'
+import type { DeploymentRow } from '../../db/tables/deployments.ts'
 import type { ProjectRow } from '../../db/tables/projects.ts'
 import type { Detection } from '../../detection/index.ts'
-import type { Allotment, BuildPlan } from '../../drivers/runtime/runtime.ts'
+import type { Allotment, Artifact, BuildPlan } from '../../drivers/runtime/runtime.ts'
 
 /** The project's settings as a deployment keeps them, so that a rollback runs with those of its time. */
 export type DeployedConfig = Pick<
@@ -67,6 +68,10 @@ export interface DeployPlan {
   type: DeployedConfig['type']
   units: Unit[]
 }
+
+export const planOf = (deployment: Pick<DeploymentRow, 'plan'>) => JSON.parse(deployment.plan as string) as DeployPlan
+export const artifactsOf = (deployment: Pick<DeploymentRow, 'artifacts'>) =>
+  JSON.parse(deployment.artifacts as string) as Record<string, Artifact>
 
 export class PlanRefused extends Error {
   override readonly name = 'PlanRefused'

@@ -1,6 +1,6 @@
 import type { DeploymentRow, LiveEnvironmentRow } from '../../db/tables/deployments.ts'
 import { cancelDeployment } from './cancel.ts'
-import { envOf } from './deploy-job.ts'
+import { envOf } from './deployed-env.ts'
 import { type DeploymentsDeps, nowOf } from './deps.ts'
 import { waitUntilHealthy } from './health.ts'
 import { healthOf, runningUnits, startUnits, stopInstances } from './run-units.ts'
@@ -38,6 +38,18 @@ export const startAgain = (
   deps: DeploymentsDeps,
   abort: AbortSignal,
 ): Promise<void> => deps.turns.run(turnOf(live), () => startInTurn(live, from, deps, abort), abort)
+
+/** A service that made room for a version that then failed is started again for the one that serves. */
+export async function bringBackWhatItTook({ id, projectId, environment }: DeploymentRow, deps: DeploymentsDeps): Promise<void> {
+  const { db } = deps.database
+  const live = await findLive(db, projectId, environment)
+  if (live?.state !== 'live' || !live.deploymentId || live.deploymentId === id) return
+  const deployment = await findDeployment(db, live.deploymentId)
+  if (!deployment?.artifacts) return
+  const rows = await listInstances(db, { deploymentId: deployment.id, state: 'running' })
+  const isWhole = runningUnits(deployment).every(({ service }) => rows.some((row) => row.service === service))
+  if (!isWhole) await startAgain(live, ['live'], deps, AbortSignal.timeout(5 * 60_000))
+}
 
 async function startInTurn(live: LiveEnvironmentRow, from: readonly LiveState[], deps: DeploymentsDeps, abort: AbortSignal) {
   const { db } = deps.database

@@ -4,8 +4,9 @@ import { type Artifact, type Instance, StartFailed } from '../../drivers/runtime
 import { DeployFailed } from './deploy-steps/step.ts'
 import { type DeploymentsDeps, nowOf } from './deps.ts'
 import { waitUntilHealthy } from './health.ts'
-import type { DeployedConfig, DeployPlan, Unit } from './plan.ts'
+import { artifactsOf, type DeployedConfig, planOf, type Unit } from './plan.ts'
 import { deleteInstance, insertInstance, listInstances, noteInstance, volumeFor } from './store.ts'
+import { makeRoom } from './take-over.ts'
 
 /** An instance was started. */
 export const instancesTopic = 'instances'
@@ -17,9 +18,6 @@ export interface RunParts {
   abort: AbortSignal
   deps: DeploymentsDeps
 }
-
-export const planOf = (deployment: DeploymentRow) => JSON.parse(deployment.plan as string) as DeployPlan
-export const artifactsOf = (deployment: DeploymentRow) => JSON.parse(deployment.artifacts as string) as Record<string, Artifact>
 
 /** Units that run as instances; a static project is served by the edge from disk. */
 export const runningUnits = (deployment: DeploymentRow): Unit[] => {
@@ -54,12 +52,17 @@ export function healthOf(deployment: DeploymentRow, unit: Unit) {
 async function startUnit(unit: Unit, parts: RunParts): Promise<InstanceRow> {
   const { deployment, deps, say, abort } = parts
   const { db } = deps.database
+  const room = await makeRoom(unit, parts, (rows) => stopInstances(rows, deps, abort))
+  if (room.shared) {
+    await deps.runtime.start(await requestFor(room.shared, unit, parts), abort)
+    return room.shared
+  }
   const row = await instanceFor(deployment, unit, deps)
   say(unit.service ? `Starting ${unit.service}` : 'Starting')
   try {
     // What the runtime does not know begins with an empty output.
     if (row.logPosition !== null && !(await deps.runtime.inspect(row.id))) await noteInstance(db, row.id, { logPosition: null })
-    const instance = await deps.runtime.start(await requestFor(row, unit, parts), abort)
+    const instance = await deps.runtime.start(await requestFor(row, unit, parts, room.usedBy), abort)
     const found = { state: 'running' as const, host: instance.address?.host ?? null, port: instance.address?.port ?? null }
     await noteInstance(db, row.id, found)
     deps.database.signals.publish(instancesTopic, { started: row.id })
@@ -92,7 +95,11 @@ async function instanceFor(deployment: DeploymentRow, unit: Unit, deps: Deployme
   return row
 }
 
-async function requestFor(row: InstanceRow, unit: Unit, { deployment, env, deps }: RunParts) {
+/** Each version has a network of its own, so that no service ever finds one of another version under a name. */
+const networkOf = ({ projectId, environment, id }: Pick<DeploymentRow, 'projectId' | 'environment' | 'id'>) =>
+  `${projectId}-${environment}-${id}`
+
+async function requestFor(row: InstanceRow, unit: Unit, { deployment, env, deps }: RunParts, usedBy: DeploymentRow[] = []) {
   const { projectId, environment } = deployment
   const volumes = []
   for (const { name, mountPath, readOnly } of unit.volumes) {
@@ -119,7 +126,7 @@ async function requestFor(row: InstanceRow, unit: Unit, { deployment, env, deps 
     env: { ...unit.environment, ...env },
     port: unit.port,
     volumes,
-    network: unit.service ? { name: `${projectId}-${environment}`, aliases: [unit.service] } : null,
+    network: unit.service ? { name: networkOf(deployment), aliases: [unit.service], also: usedBy.map(networkOf) } : null,
     allotment: unit.allotment,
     restart: unit.restart,
   }

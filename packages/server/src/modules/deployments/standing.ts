@@ -1,3 +1,4 @@
+import { madeOf } from '../../db/kept-rows.ts'
 import { preparedQuery } from '../../db/prepared.ts'
 import type { Db } from '../../db/schema.ts'
 import type { DeploymentRow, LiveEnvironmentRow } from '../../db/tables/deployments.ts'
@@ -15,13 +16,7 @@ export const deploymentReader = ({ database: { db } }: DeploymentsDeps): Deploym
     const [only] = projectIds
     const rows =
       projectIds.length === 1 ? await standingOf.all(db, { projectId: only as string }) : await standingsOf(db, projectIds)
-    const standings = new Map<string, DeploymentStanding>()
-    for (const [projectId, own] of Map.groupBy(rows, (row) => row.projectId)) {
-      const newest = own.reduce((best, row) => (row.number > best.number ? row : best))
-      const live = own.find(({ status }) => status === 'live')
-      standings.set(projectId, { newest: facts(newest), live: live ? facts(live) : null })
-    }
-    return standings
+    return standingsIn(rows)
   },
   async list(projectId, query) {
     const { rows, nextCursor } = await listDeployments(db, null, { ...query, projectId })
@@ -64,6 +59,16 @@ const standingsOf = async (db: Db, projectIds: readonly string[]): Promise<Stand
         .where('projectId', 'in', [...projectIds])
         .execute()
 
+const standingsIn = madeOf((rows: readonly StandingRow[]) => {
+  const standings = new Map<string, DeploymentStanding>()
+  for (const [projectId, own] of Map.groupBy(rows, (row) => row.projectId)) {
+    const newest = own.reduce((best, row) => (row.number > best.number ? row : best))
+    const live = own.find(({ status }) => status === 'live')
+    standings.set(projectId, { newest: facts(newest), live: live ? facts(live) : null })
+  }
+  return standings
+})
+
 type StandingRow = Pick<
   DeploymentRow,
   'id' | 'projectId' | 'number' | 'status' | 'errorMessage' | 'commitSha' | 'artifacts' | 'sizeBytes' | 'finishedAt'
@@ -89,7 +94,7 @@ export const projectRuntime = (deps: DeploymentsDeps): ProjectRuntime => ({
     const { db } = deps.database
     const [only] = projectIds
     const rows = projectIds.length === 1 ? await stateOf.all(db, { projectId: only as string }) : await statesOf(db, projectIds)
-    return new Map(rows.map((row) => [row.projectId, runningState(row)]))
+    return statesIn(rows)
   },
   takeOffline: (projectId) => takeOffline(projectId, deps),
   bringOnline: (projectId) => bringOnline(projectId, deps),
@@ -128,6 +133,8 @@ const statesOf = async (db: Db, projectIds: readonly string[]): Promise<StateRow
 type StateRow = Pick<LiveEnvironmentRow, 'projectId' | 'state' | 'health' | 'healthReason' | 'changedAt'> & {
   instances: number | null
 }
+
+const statesIn = madeOf((rows: readonly StateRow[]) => new Map(rows.map((row) => [row.projectId, runningState(row)])))
 
 function runningState({ state, health, healthReason, changedAt, instances }: StateRow): RunningState {
   const shown =

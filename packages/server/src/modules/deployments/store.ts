@@ -15,7 +15,7 @@ import type { ProjectRow } from '../../db/tables/projects.ts'
 
 /** All SQL of the deployments module. */
 
-const underWay = (['queued', 'building', 'deploying'] as const satisfies DeploymentStatus[]).filter(
+export const underWay: readonly DeploymentStatus[] = (['queued', 'building', 'deploying'] as const).filter(
   (status) => !settledDeployment.has(status),
 )
 

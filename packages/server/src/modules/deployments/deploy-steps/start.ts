@@ -1,3 +1,4 @@
+import { turnOf } from '../power.ts'
 import { startUnits } from '../run-units.ts'
 import type { DeployStep } from './step.ts'
 
@@ -6,6 +7,7 @@ export const start: DeployStep = {
   name: 'start',
   deadlineMs: 10 * 60_000,
   async run({ deployment, env, log, abort, deps }) {
-    await startUnits({ deployment, env, abort, deps, say: (message) => log.line(message) })
+    const start = () => startUnits({ deployment, env, abort, deps, say: (message) => log.line(message) })
+    await deps.turns.run(turnOf(deployment), start, abort)
   },
 }

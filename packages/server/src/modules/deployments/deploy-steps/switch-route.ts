@@ -1,9 +1,12 @@
+import type { Db } from '../../../db/schema.ts'
 import type { DeploymentRow } from '../../../db/tables/deployments.ts'
 import { environmentHostname } from '../../projects/index.ts'
 import { deploymentTopic } from '../deployment-log.ts'
 import { nowOf } from '../deps.ts'
-import { artifactsOf, runningUnits } from '../run-units.ts'
+import { artifactsOf, planOf } from '../plan.ts'
+import { runningUnits } from '../run-units.ts'
 import { findLive, listInstances, listLiveDeployments, moveDeployment, noteInstance, setLive } from '../store.ts'
+import { rowsThatStay } from '../volume-holders.ts'
 import { DeployFailed, type Deploying, type DeployStep } from './step.ts'
 
 /** Moves the route: the database first, then the edge. Only when the edge has it in force is the deployment `live`. */
@@ -59,8 +62,7 @@ async function becomeLive({ deployment, project, deps }: Deploying): Promise<voi
     for (const old of before) {
       await moveDeployment(db, old.id, 'superseded')
       signal(deploymentTopic(old.id), { changed: true })
-      for (const instance of await listInstances(db, { deploymentId: old.id }))
-        await noteInstance(db, instance.id, { state: 'retired' })
+      await passOn(deployment, old, db)
     }
     await announce('deploy.succeeded', {
       organizationId: project.organizationId,
@@ -73,6 +75,17 @@ async function becomeLive({ deployment, project, deps }: Deploying): Promise<voi
   })
   if (!moved) throw new DeployFailed('cancelled', 'It was cancelled')
   Object.assign(deployment, moved)
+}
+
+/** What both use goes over to the new one; the rest of the old one has had its time. */
+async function passOn(deployment: DeploymentRow, old: DeploymentRow, db: Db): Promise<void> {
+  const [theirs, own] = [
+    await listInstances(db, { deploymentId: old.id }),
+    await listInstances(db, { deploymentId: deployment.id }),
+  ]
+  const staying = new Set(rowsThatStay(planOf(deployment), theirs, own))
+  for (const row of theirs)
+    await noteInstance(db, row.id, staying.has(row) ? { deploymentId: deployment.id } : { state: 'retired' })
 }
 
 const urlFor = (hostname: string, { http }: { http: number }) => `http://${hostname}${http === 80 ? '' : `:${http}`}`

@@ -1,0 +1,18 @@
+import { sealedFor } from '../../db/sealed-columns.ts'
+import type { DeploymentRow } from '../../db/tables/deployments.ts'
+import type { DeploymentsDeps } from './deps.ts'
+import { noteDeployment } from './store.ts'
+
+/** The variables of its time: read once, sealed with it, and used again by every restart and rollback. */
+export async function envOf(deployment: DeploymentRow, deps: DeploymentsDeps): Promise<Record<string, string>> {
+  const place = sealedFor.deploymentEnv(deployment.id)
+  if (deployment.env) {
+    const values = JSON.parse(deps.secretBox.open(deployment.env, place).reveal()) as Record<string, string>
+    deps.scrubber.register(...Object.values(values))
+    return values
+  }
+  const { values } = await deps.projects.openEnv(deployment.projectId, deployment.environment)
+  deployment.env = deps.secretBox.seal(JSON.stringify(values), place)
+  await noteDeployment(deps.database.db, deployment.id, { env: deployment.env })
+  return values
+}
