@@ -1,0 +1,149 @@
+import { cp, mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Deployment } from '@berth/contract'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Hosting, keepAsking, startHosting } from '../kit/hosting.ts'
+import { partOf } from '../kit/machine.ts'
+import { describeOnDocker, listOnDocker } from '../kit/runtimes.ts'
+
+const example = join(import.meta.dirname, '..', '..', 'examples', 'compose')
+
+/** Images of the test machine are named as a mirror of the public registry would name them. */
+const mirror = () => partOf('nodeImage').split('/')[0] as string
+
+const isRetired = ({ status, steps }: Deployment) =>
+  status === 'failed' || steps.some(({ name, status: done }) => name === 'retire' && done === 'succeeded')
+
+describeOnDocker('a Compose project', () => {
+  let hosting: Hosting
+  let folder: string
+  let project: { id: string; slug: string }
+  beforeAll(async () => {
+    hosting = await startHosting({ runtime: 'docker', env: { BERTH_IMAGE_MIRROR: mirror(), BERTH_JOB_LEASE_SECONDS: '1' } })
+    folder = join(hosting.folder, 'shop')
+    await mkdir(folder)
+    await cp(example, folder, { recursive: true })
+  })
+  afterAll(() => hosting?.[Symbol.asyncDispose]())
+
+  const page = async () => (await hosting.get(`${project.slug}.localhost`)).text
+  const visits = async () => Number(/visit (\d+)/.exec(await page())?.[1])
+  const edit = async (file: string, change: (text: string) => string) =>
+    writeFile(join(folder, file), change(await readFile(join(folder, file), 'utf8')))
+  const deploy = async (body: object = {}) => hosting.settled(await hosting.deploy(project.id, body), isRetired)
+  const logOf = async ({ id }: Deployment) =>
+    (await hosting.api('GET', `/deployments/${id}/logs?tail=500`)).body.data.map(({ message }: { message: string }) => message)
+
+  const containers = async () =>
+    (await listOnDocker(hosting.berth.dataFolder)).flatMap((line) => /^container instance (.*)/.exec(line)?.[1] ?? [])
+
+  test('a scan finds its services; deployed, the exposed one answers and reaches the other by its name', async () => {
+    const { body } = await hosting.api('POST', '/projects/scan', { path: folder })
+    expect(body.data).toMatchObject({ type: 'services', framework: 'compose', port: 3000, warnings: [] })
+    expect(body.data.services.map(({ name, exposed }: { name: string; exposed: boolean }) => [name, exposed])).toEqual([
+      ['web', true],
+      ['counter', false],
+    ])
+    project = await hosting.makeProject({ name: 'shop', localPath: folder, type: body.data.type })
+    const first = await deploy()
+    expect(first).toMatchObject({ status: 'live', error: null })
+    expect(await page()).toBe('Hello from Compose on Berth: visit 1\n')
+    const log = await logOf(first)
+    expect(log.indexOf('Starting counter')).toBeGreaterThan(-1)
+    expect(log.indexOf('Starting counter')).toBeLessThan(log.indexOf('Starting web'))
+  })
+
+  test('a redeploy under constant load fails no request, and the data of the volume are still there', async () => {
+    const before = await visits()
+    const asking = keepAsking(hosting.berth.edgeUrl, `${project.slug}.localhost`)
+    await edit('web/server.js', (text) => text.replace('Hello from Compose', 'Ahoy from Compose'))
+    const second = await deploy()
+    const load = await asking.stop()
+    expect(second).toMatchObject({ status: 'live', error: null, requestsDuringSwitch: { failed: 0 } })
+    expect(load.failures).toEqual([])
+    expect(load.requests).toBeGreaterThan(50)
+    expect(await page()).toMatch(/^Ahoy from Compose/)
+    expect(await visits()).toBeGreaterThan(before + load.requests)
+    // Nothing of the counter changed: the one that writes the volume is the one from before.
+    expect(await logOf(second)).toContain('counter stays as it is')
+  })
+
+  test('each service has its own environment, and the variables of the project besides', async () => {
+    await edit('web/server.js', (text) => `${text}\nconsole.log('web is', process.env.WHO, process.env.KEY)\n`)
+    await edit('counter/server.js', (text) => `${text}\nconsole.log('counter is', process.env.WHO, process.env.KEY)\n`)
+    await edit('compose.yaml', (text) =>
+      text
+        .replace('      COUNTER_URL', '      WHO: the web\n      COUNTER_URL')
+        .replace("    expose: ['4000']", "    environment: ['WHO=the counter']\n    expose: ['4000']"),
+    )
+    const upserts = [{ key: 'KEY', value: 'a "$key" # of all' }]
+    expect((await hosting.api('PATCH', `/projects/${project.id}/env`, { upserts })).status).toBe(200)
+    const before = await visits()
+    const third = await deploy()
+    expect(third).toMatchObject({ status: 'live', error: null })
+    expect(await logOf(third)).toContain('Handing the data of counter over: counter stops first')
+    expect(await visits()).toBeGreaterThan(before)
+    const linesOf = async (service: string) =>
+      (await hosting.api('GET', `/projects/${project.id}/logs?service=${service}&tail=500`)).body.data.map(
+        (line: { service: string; message: string }) => `${line.service}: ${line.message}`,
+      )
+    await expect.poll(() => linesOf('web'), { timeout: 20_000 }).toContain('web: web is the web a "$key" # of all')
+    await expect.poll(() => linesOf('counter')).toContain('counter: counter is the counter a "$key" # of all')
+  })
+
+  test('a bad second version leaves the old one serving, also where it had taken the data over', async () => {
+    const before = await visits()
+    const { data } = (await hosting.api('GET', `/projects/${project.id}/deployments?status=live`)).body
+    const live = data[0].id
+    const good = await readFile(join(folder, 'web/server.js'), 'utf8')
+    await edit('web/server.js', () => `console.error('no database'); process.exit(3)`)
+    const error = {
+      code: 'crashed',
+      message: 'The service web ended with exit code 3 before it was healthy',
+      logTail: expect.arrayContaining(['no database']),
+    }
+    const asking = keepAsking(hosting.berth.edgeUrl, `${project.slug}.localhost`)
+    expect(await deploy()).toMatchObject({ status: 'failed', error })
+    expect((await asking.stop()).failures).toEqual([])
+    await edit('counter/server.js', (text) => `${text}\nconsole.log('another counter')\n`)
+    expect(await deploy()).toMatchObject({ status: 'failed', error })
+    await writeFile(join(folder, 'web/server.js'), good)
+    await expect.poll(containers, { timeout: 30_000 }).toEqual([`${live} running`, `${live} running`])
+    await expect.poll(page, { timeout: 30_000 }).toMatch(/^Ahoy from Compose on Berth: visit/)
+    expect(await visits()).toBeGreaterThan(before)
+  })
+
+  test('a rollback brings the first version back with the data of today', async () => {
+    const before = await visits()
+    const { body } = await hosting.api('GET', `/projects/${project.id}/deployments`)
+    const first = body.data.find(({ number }: Deployment) => number === 1)
+    const started = await hosting.api('POST', `/deployments/${first.id}/rollback`)
+    expect(started.status).toBe(202)
+    expect(await hosting.settled(started.body.data.deploymentId, isRetired)).toMatchObject({ status: 'live', error: null })
+    expect(await page()).toMatch(/^Hello from Compose/)
+    expect(await visits()).toBeGreaterThan(before)
+  })
+
+  test.each(['start', 'health'])('kill -9 of the control plane at %s: it converges', async (step) => {
+    await edit('web/server.js', (text) => text.replace(/'[^']* from Compose on Berth'/, `'${step} from Compose on Berth'`))
+    await edit('counter/server.js', (text) => `${text}\nconsole.log('for ${step}')\n`)
+    const before = await visits()
+    const id = await hosting.deploy(project.id)
+    await hosting.settled(id, ({ steps }) => steps.some(({ name }) => name === step))
+    await hosting.berth.kill9()
+    await hosting.berth.restart()
+    expect(await hosting.settled(id, isRetired)).toMatchObject({ status: 'live', error: null })
+    expect(await page()).toMatch(new RegExp(`^${step} from Compose on Berth: visit`))
+    expect(await visits()).toBeGreaterThan(before)
+    await expect.poll(containers, { timeout: 30_000 }).toEqual([`${id} running`, `${id} running`])
+  })
+
+  test('deleting removes containers, networks and images, and keeps the volume unless told otherwise', async () => {
+    const preview = await hosting.api('GET', `/projects/${project.id}/deletion-preview`)
+    const kinds = preview.body.data.items.map(({ kind, kept }: { kind: string; kept: boolean }) => `${kind} ${kept}`)
+    expect(kinds).toEqual(expect.arrayContaining(['instance false', 'image false', 'volume true']))
+    expect((await hosting.api('DELETE', `/projects/${project.id}`)).status).toBe(200)
+    const left = async () => (await listOnDocker(hosting.berth.dataFolder)).map((line) => line.split(' ')[0])
+    await expect.poll(left, { timeout: 30_000 }).toEqual(['volume'])
+  })
+})
