@@ -2,10 +2,9 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Deployment } from '@berth/contract'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Hosting, isOver, keepAsking, processGroupsOf, runtimeFolder, startHosting, writeApp } from '../kit/hosting.ts'
-
-const runtimes = ['process'] as const
+import { describeOnRuntimes, listOnDocker } from '../kit/runtimes.ts'
 
 /** Takes its time at every step, and answers one path slowly, so that there is something to drain. */
 const app = (text: string) => `
@@ -13,51 +12,61 @@ import { createServer } from 'node:http'
 const server = createServer((request, response) => {
   setTimeout(() => response.end(${JSON.stringify(text)}), request.url === '/slow' ? 2500 : 0)
 })
-setTimeout(() => server.listen(process.env.PORT, '127.0.0.1'), 1200)
+setTimeout(() => server.listen(process.env.PORT, process.env.HOST), 1200)
 process.on('SIGTERM', () => setTimeout(() => process.exit(0), 1000))
 `
 const steps = ['fetch', 'plan', 'build', 'start', 'health', 'switch', 'drain', 'retire']
+/** Between two steps: what was built is there, and no record speaks of it yet. */
+const imageMade = 'the end of build'
+const rollbackWindow = 2
 
-describe.each(runtimes)('kill -9 of the control plane at every step of a deployment, projects as %s', (runtime) => {
+describeOnRuntimes('kill -9 of the control plane at every step of a deployment', (runtime) => {
   let hosting: Hosting
   let folder: string
   let project: { id: string; slug: string }
   let version = 0
 
   beforeAll(async () => {
-    hosting = await startHosting({ env: { BERTH_RUNTIME: runtime, BERTH_JOB_LEASE_SECONDS: '1' } })
+    hosting = await startHosting({ runtime, env: { BERTH_JOB_LEASE_SECONDS: '1' } })
     folder = join(hosting.folder, 'killed')
     await writeApp(folder, app('version 0'))
     const buildCommand = `node -e "setTimeout(() => {}, 1500)"`
-    project = await hosting.makeProject({ name: 'killed', localPath: folder, buildCommand, healthCheck: { path: '/' } })
+    const settings = { name: 'killed', localPath: folder, buildCommand, healthCheck: { path: '/' }, rollbackWindow }
+    project = await hosting.makeProject(settings)
     const first = await hosting.settled(await hosting.deploy(project.id))
     expect(first.error).toBeNull()
   })
   afterAll(() => hosting?.[Symbol.asyncDispose]())
 
-  test.each(steps)('at %s: it converges, nothing is orphaned, the edge served all the while', async (step) => {
-    const host = `${project.slug}.localhost`
-    await writeApp(folder, app(`version ${++version}`))
-    const asking = keepAsking(hosting.berth.edgeUrl, host, { everyMs: 5 })
-    const slowly = keepAsking(hosting.berth.edgeUrl, host, { path: '/slow', connections: 1 })
-    const id = await hosting.deploy(project.id)
-    const seen = await reach(id, step)
-    await hosting.berth.kill9()
-    await pause(300)
-    await hosting.berth.restart()
-    const deployment = await hosting.settled(id)
-    await hosting.settled(id, (found) => found.status !== 'live' || isDone(found, 'retire'))
-    const loads = await Promise.all([asking.stop(), slowly.stop()])
-    expect({ seen, failures: loads.flatMap(({ failures }) => failures) }).toEqual({ seen: step, failures: [] })
-    expect(deployment).toMatchObject({ status: 'live', error: null })
-    expect((await hosting.get(host)).text).toBe(`version ${version}`)
-    await expect.poll(leftovers, { timeout: 20_000 }).toEqual({ records: 1, builds: 0, processGroups: 1 })
-  })
+  test.each(runtime === 'docker' ? [...steps, imageMade] : steps)(
+    'at %s: it converges, nothing is orphaned, the edge served all the while',
+    async (step) => {
+      const host = `${project.slug}.localhost`
+      await writeApp(folder, app(`version ${++version}`))
+      const asking = keepAsking(hosting.berth.edgeUrl, host, { everyMs: 5 })
+      const slowly = keepAsking(hosting.berth.edgeUrl, host, { path: '/slow', connections: 1 })
+      const id = await hosting.deploy(project.id)
+      const seen = await reach(id, step)
+      await hosting.berth.kill9()
+      await pause(300)
+      await hosting.berth.restart()
+      const deployment = await hosting.settled(id)
+      await hosting.settled(id, (found) => found.status !== 'live' || isDone(found, 'retire'))
+      const loads = await Promise.all([asking.stop(), slowly.stop()])
+      expect({ seen, failures: loads.flatMap(({ failures }) => failures) }).toEqual({ seen: step, failures: [] })
+      expect(deployment).toMatchObject({ status: 'live', error: null })
+      expect((await hosting.get(host)).text).toBe(`version ${version}`)
+      if (runtime === 'process') await expect.poll(onMachine, { timeout: 20_000 }).toEqual({ records: 1, builds: 0, groups: 1 })
+      else await expect.poll(leftOnEngine, { timeout: 20_000 }).toEqual([])
+    },
+  )
 
   /** Looks without a pause: some steps last a few milliseconds. Gives the step at which it really was. */
   async function reach(id: string, step: string): Promise<string> {
     for (;;) {
       const found = await hosting.deployment(id)
+      const isMade = step === imageMade && (await listOnDocker(hosting.berth.dataFolder)).includes(`image artifact ${id}`)
+      if (isMade) return found.sizeBytes ? 'too late' : step
       if (found.steps.some(({ name, status }) => name === step && status !== 'skipped')) return step
       if (isOver(found) && found.status !== 'live') return found.status
     }
@@ -65,8 +74,27 @@ describe.each(runtimes)('kill -9 of the control plane at every step of a deploym
 
   const isDone = ({ steps: all }: Deployment, name: string) => all.find((one) => one.name === name)?.status === 'succeeded'
 
-  /** What the runtime has on record, against what really runs with this project's source. */
-  async function leftovers() {
+  /** What carries our mark on the engine and no record speaks of, and what is on record and not there. */
+  async function leftOnEngine(): Promise<string[]> {
+    const { body } = await hosting.api('GET', `/projects/${project.id}/deployments`)
+    const all: Deployment[] = body.data
+    const live = all.find(({ status }) => status === 'live')
+    const kept = all.filter(({ status }) => status === 'superseded').slice(0, rollbackWindow)
+    const wanted = [
+      `container instance ${live?.id} running`,
+      ...[live, ...kept].map((one) => `image artifact ${one?.id}`),
+      'network ',
+    ]
+    const found = await listOnDocker(hosting.berth.dataFolder)
+    const isNew = (line: string, at: number, lines: string[]) => lines.indexOf(line) === at
+    return [
+      ...found.filter((line, at, lines) => !wanted.includes(line) || !isNew(line, at, lines)).map((line) => `left over: ${line}`),
+      ...wanted.filter((line) => !found.includes(line)).map((line) => `missing: ${line}`),
+    ]
+  }
+
+  /** What the process runtime has on record, against what really runs with this project's source. */
+  async function onMachine() {
     const root = runtimeFolder(hosting.berth.dataFolder)
     const artifacts = await readdir(join(root, 'artifacts'))
     const unfinished = await Promise.all(
@@ -80,7 +108,7 @@ describe.each(runtimes)('kill -9 of the control plane at every step of a deploym
     return {
       records: (await readdir(join(root, 'instances'))).length,
       builds: unfinished.reduce((sum: number, one) => sum + one, 0),
-      processGroups: (await processGroupsOf(join(root, 'artifacts'))).size,
+      groups: (await processGroupsOf(join(root, 'artifacts'))).size,
     }
   }
 })

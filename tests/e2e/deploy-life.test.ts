@@ -1,10 +1,9 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Hosting, keepAsking, serving, startHosting, writeApp } from '../kit/hosting.ts'
-
-const runtimes = ['process'] as const
+import { describeOnRuntimes, listOnDocker } from '../kit/runtimes.ts'
 
 /** Adds a line to a file of its volume at every start, and shows all of them. */
 const keeping = `
@@ -12,15 +11,15 @@ import { appendFileSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 const file = process.env.BERTH_VOLUME_MY_DATA + '/starts'
 appendFileSync(file, process.env.BERTH_VOLUME_MY_DATA + '\\n')
-createServer((_, response) => response.end(readFileSync(file))).listen(process.env.PORT, '127.0.0.1')
+createServer((_, response) => response.end(readFileSync(file))).listen(process.env.PORT, process.env.HOST)
 process.on('SIGTERM', () => process.exit(0))
 `
 const startCommand = 'node server.js'
 
-describe.each(runtimes)('the life of a project, run as %s', (runtime) => {
+describeOnRuntimes('the life of a project', (runtime) => {
   let hosting: Hosting
   beforeAll(async () => {
-    hosting = await startHosting({ env: { BERTH_RUNTIME: runtime } })
+    hosting = await startHosting({ runtime })
   })
   afterAll(() => hosting?.[Symbol.asyncDispose]())
 
@@ -38,7 +37,9 @@ describe.each(runtimes)('the life of a project, run as %s', (runtime) => {
 
   test('a failed health check says why: last status, exit code, last log lines', async () => {
     const crashing = await make('crashing', `console.log('connecting'); console.error('no database'); process.exit(3)`)
-    expect((await hosting.settled(await hosting.deploy(crashing.id))).error).toEqual({
+    const { error } = await hosting.settled(await hosting.deploy(crashing.id))
+    // One that the runtime has started again meanwhile says its lines again.
+    expect({ ...error, logTail: [...new Set(error?.logTail)] }).toEqual({
       code: 'crashed',
       message: 'The new version ended with exit code 3 before it was healthy',
       logTail: ['connecting', 'no database'],
@@ -52,7 +53,8 @@ describe.each(runtimes)('the life of a project, run as %s', (runtime) => {
       logTail: ['up'],
     })
     const { body } = await hosting.api('GET', `/projects/${crashing.id}/logs`)
-    expect(body.data.map(({ message }: { message: string }) => message)).toEqual(['connecting', 'no database'])
+    const messages = body.data.map(({ message }: { message: string }) => message)
+    expect([...new Set(messages)]).toEqual(['connecting', 'no database'])
   })
 
   test('rename, redeploy, restart, disable and enable: same volume, same bytes', async () => {
@@ -66,10 +68,12 @@ describe.each(runtimes)('the life of a project, run as %s', (runtime) => {
     await hosting.settled(body.data.deploymentId, ({ steps }) => steps.some(isRetired))
     expect(await starts()).toHaveLength(2)
     await hosting.berth.restart()
-    expect(await starts()).toHaveLength(3)
+    // Containers outlive a control plane that is stopped; processes are started again by the next one.
+    const startsSoFar = runtime === 'docker' ? 2 : 3
+    expect(await starts()).toHaveLength(startsSoFar)
     expect((await post(project.id, 'disable')).status).toBe(200)
     expect((await post(project.id, 'enable')).status).toBe(200)
-    expect(await starts()).toEqual(Array(4).fill(volume))
+    expect(await starts()).toEqual(Array(startsSoFar + 1).fill(volume))
   })
 
   test('disabled: 503 with a plain page at its routes, deploys are 409; enabled: it serves again', async () => {
@@ -115,7 +119,7 @@ describe.each(runtimes)('the life of a project, run as %s', (runtime) => {
     const setEnv = (environment: string) =>
       hosting.api('PATCH', `/projects/${project.id}/env`, { environment, upserts: [{ key: 'WHO', value: environment }] })
     for (const environment of ['production', 'try']) expect((await setEnv(environment)).status).toBe(200)
-    await goLive(project.id)
+    const production = await goLive(project.id)
     const preview = await goLive(project.id, { environment: 'try' })
     expect(new URL(preview.url as string).hostname).toBe(`try.${project.slug}.localhost`)
     expect((await hosting.get(`${project.slug}.localhost`)).text).toBe('production')
@@ -123,6 +127,12 @@ describe.each(runtimes)('the life of a project, run as %s', (runtime) => {
     expect((await hosting.api('DELETE', `/projects/${project.id}`)).status).toBe(200)
     for (const host of [`${project.slug}.localhost`, `try.${project.slug}.localhost`])
       await expect.poll(async () => (await hosting.get(host)).status, { timeout: 20_000 }).toBe(404)
+    if (runtime !== 'docker') return
+    const left = async () => {
+      const all = await listOnDocker(hosting.berth.dataFolder)
+      return all.filter((line) => line.includes(production.id) || line.includes(preview.id))
+    }
+    await expect.poll(left, { timeout: 20_000 }).toEqual([])
   })
 
   test('a static site has an ETag, 304 and compression; a deploy replaces it without a failed request', async () => {

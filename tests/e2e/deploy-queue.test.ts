@@ -43,7 +43,8 @@ describeOnRuntimes('the queue of deployments', (runtime) => {
     expect((await hosting.deployment(building)).status).toBe('superseded')
   })
 
-  test('cancel one of five parallel builds; the other four finish', async () => {
+  // Which of them run at once is decided before any runtime is asked.
+  test.skipIf(runtime === 'docker')('cancel one of five parallel builds; the other four finish', async () => {
     const projects = await Promise.all(
       [1, 2, 3, 4, 5].map((n) => makeApp(`par${n}`, serving(`par${n}`), { buildCommand: takes(3000) })),
     )

@@ -11,7 +11,8 @@ describeOnRuntimes('deployments under constant load through the edge', (runtime)
   afterAll(() => hosting?.[Symbol.asyncDispose]())
 
   test('a good deploy fails no request; a bad one leaves the old version serving', async () => {
-    const { outcomes, load } = await deployUnderLoad(hosting, 12)
+    // Containers take longer to start: each manner once. Many more are bench/deploys.ts.
+    const { outcomes, load } = await deployUnderLoad(hosting, runtime === 'docker' ? 6 : 12)
     const expected = { good: 'live', slow: 'live', crashing: 'failed', unhealthy: 'failed', cancelled: 'cancelled' }
     let serving = 'version 0'
     outcomes.forEach(({ manner, deployment, servedAfter }, at) => {

@@ -1,13 +1,14 @@
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Hosting, keepAsking, serving, startHosting, writeApp } from '../kit/hosting.ts'
+import { describeOnRuntimes } from '../kit/runtimes.ts'
 
-describe('route rules on the edge', () => {
+describeOnRuntimes('route rules on the edge', (runtime) => {
   let hosting: Hosting
   let project: { id: string; slug: string }
   beforeAll(async () => {
-    hosting = await startHosting()
+    hosting = await startHosting({ runtime })
     await writeApp(join(hosting.folder, 'ruled'), serving('ruled'))
     project = await hosting.makeProject({ name: 'ruled', localPath: join(hosting.folder, 'ruled') })
     expect(await hosting.settled(await hosting.deploy(project.id))).toMatchObject({ status: 'live' })
