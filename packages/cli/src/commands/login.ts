@@ -9,6 +9,8 @@ import { output } from '../output.ts'
 import { readStandardInput } from '../standard-input.ts'
 
 interface Options {
+  setup?: string
+  organization: string
   email?: string
   tokenStdin?: boolean
   passwordStdin?: boolean
@@ -18,11 +20,13 @@ export function addLogin(program: Command): void {
   program
     .command('login')
     .description('sign in: makes a personal access token for this machine and keeps it')
+    .option('--setup <link>', 'the one-time link of a new instance: makes you its owner first')
+    .option('--organization <name>', 'with --setup: what your organisation is called', 'Home')
     .option('--email <address>', 'who you are')
     .option('--password-stdin', 'read the password from standard input')
     .option('--token-stdin', 'read a token that you already have from standard input')
     .action(async (options: Options, command: Command) => {
-      const url = instanceUrl(command)
+      const url = options.setup ? setupOf(options.setup).url : instanceUrl(command)
       const token = options.tokenStdin ? await readStandardInput() : await tokenBySigningIn(url, options)
       const { data } = await createClient({ baseUrl: url, token }).call(contract.access.session, {})
       const file = saveToken(url, token)
@@ -39,19 +43,29 @@ async function tokenBySigningIn(url: string, options: Options): Promise<string> 
   const password = options.passwordStdin
     ? await readStandardInput()
     : await ask(() => askPassword({ message: 'Password' }), '--password-stdin')
-  const cookie = await openSession(url, email, password)
+  const cookie = options.setup
+    ? await openSession(url, 'setup', { code: setupOf(options.setup).code, email, password, organization: options.organization })
+    : await openSession(url, 'login', { email, password })
   const client = createClient({ baseUrl: url, headers: { cookie, origin: url } })
   const { data } = await client.call(contract.access.createToken, { body: { name: `berth login on ${hostname()}` } })
   await client.call(contract.access.logout, {})
   return data.token
 }
 
+/** What `berth up` prints on its first start. */
+function setupOf(link: string): { url: string; code: string } {
+  const url = URL.canParse(link) ? new URL(link) : null
+  const code = url?.searchParams.get('code')
+  if (!url || !code) throw new Plain(`${link} is not the set-up link that berth up has printed`, 2)
+  return { url: url.origin, code }
+}
+
 /** The answer's cookie is what counts here, which the typed client does not hand out. */
-async function openSession(url: string, email: string, password: string): Promise<string> {
-  const answer = await fetch(`${url}/api/auth/login`, {
+async function openSession(url: string, how: 'login' | 'setup', body: object): Promise<string> {
+  const answer = await fetch(`${url}/api/auth/${how}`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ email, password }),
+    body: JSON.stringify(body),
   })
   if (!answer.ok) throw await errorOf(answer)
   const cookie = answer.headers.getSetCookie()[0]?.split(';')[0]

@@ -1,0 +1,85 @@
+import { execFile } from 'node:child_process'
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type Daemon, startDaemon } from '../tests/kit/daemon.ts'
+import { freePorts } from '../tests/kit/free-port.ts'
+import { getPage } from '../tests/kit/hosting.ts'
+import { lookUp } from '../tests/kit/machine.ts'
+import { dockerRemover, settingsFor } from '../tests/kit/runtimes.ts'
+import { tempFolder } from '../tests/kit/temp-folder.ts'
+import { table } from './kit/table.ts'
+
+/**
+ * node bench/first-deploy.ts: the README, word for word, as somebody new to it would follow it. A clone of HEAD, `npm run up`,
+ * and from a second terminal `npx berth login` and `npx berth deploy examples/node`, first where no Docker is to be found,
+ * then with it. Ends with 1 unless each address that was printed answers.
+ */
+const root = join(import.meta.dirname, '..')
+const person = { email: 'newcomer@example.test', password: 'correct horse battery' }
+
+await using place = await tempFolder('first-deploy')
+const clone = join(place.path, 'berth')
+const rows: (string | number)[][] = []
+
+await timed('git clone', '', () => run('git', ['clone', '--quiet', '--no-hardlinks', root, clone], place.path))
+await follow('no Docker', { BERTH_DOCKER_SOCKET: join(place.path, 'no-docker.sock') }, ['node', 'python', 'static'])
+const docker = lookUp('docker')
+if ('reason' in docker) console.log(`without the half with Docker: ${docker.reason}`)
+else {
+  const { BERTH_RUNTIME: _auto, ...settings } = settingsFor('docker')
+  const mirror = settings.BERTH_BASE_IMAGE_NODE?.split('/')[0]
+  await follow('Docker', { ...settings, ...(mirror ? { BERTH_IMAGE_MIRROR: mirror } : {}) }, ['node', 'compose'])
+}
+console.log(table(['step', 'where', 'seconds'], rows))
+
+async function follow(where: string, settings: NodeJS.ProcessEnv, examples: readonly string[]): Promise<void> {
+  const dataFolder = join(place.path, `data-${rows.length}`)
+  const home = join(place.path, `home-${rows.length}`)
+  await mkdir(home)
+  const [port, edgePort] = await freePorts(2)
+  const own = { BERTH_PORT: String(port), BERTH_EDGE_PORT: String(edgePort), BERTH_DATA_DIR: dataFolder }
+  const env = { ...process.env, ...own, ...settings }
+  const up = await timed('npm run up, until it is ready', where, () => start(env))
+  try {
+    const link = /set up \(once\)\s+(\S+)/.exec(up.output())?.[1] ?? ''
+    const berth = (words: readonly string[], input = '') =>
+      run('npx', ['berth', ...words], clone, { ...process.env, XDG_CONFIG_HOME: home }, input)
+    const login = ['login', '--setup', link, '--email', person.email, '--password-stdin']
+    await timed('npx berth login --setup <link>', where, () => berth(login, person.password))
+    for (const example of examples) await deployed(example, where, berth, edgePort as number)
+  } finally {
+    const remove = where === 'Docker' ? dockerRemover(dataFolder) : undefined
+    await up.stop()
+    await remove?.()
+  }
+}
+
+async function deployed(example: string, where: string, berth: (words: string[]) => Promise<string>, edgePort: number) {
+  const said = await timed(`npx berth deploy examples/${example}`, where, () => berth(['deploy', `examples/${example}`]))
+  const url = /live at (\S+)/.exec(said)?.[1]
+  if (!url) throw new Error(`berth deploy printed no address: ${said}`)
+  const { status, text } = await getPage(`http://127.0.0.1:${edgePort}`, new URL(url).host, '/')
+  if (status !== 200) throw new Error(`${url} answers ${status}: ${text}`)
+  console.log(`${where}: ${url} answers ${JSON.stringify(text.slice(0, 60))}`)
+  // The next runtime makes a project of its own of the folder.
+  await run('git', ['clean', '-fdxq', `examples/${example}`], clone)
+}
+
+const start = (env: NodeJS.ProcessEnv): Promise<Daemon> =>
+  startDaemon({ program: 'npm', args: ['run', 'up'], cwd: clone, env, ready: /set up \(once\)/, readyWithinMs: 10 * 60_000 })
+
+async function timed<Result>(step: string, where: string, work: () => Promise<Result>): Promise<Result> {
+  const begun = performance.now()
+  const result = await work()
+  rows.push([step, where, ((performance.now() - begun) / 1000).toFixed(1)])
+  return result
+}
+
+function run(program: string, args: readonly string[], cwd: string, env = process.env, input = ''): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const child = execFile(program, args, { cwd, env }, (error, stdout, stderr) =>
+      error ? reject(new Error(`${program} ${args.slice(0, 2).join(' ')}: ${error.message}\n${stderr}`)) : resolve(stdout),
+    )
+    child.stdin?.end(input)
+  })
+}
