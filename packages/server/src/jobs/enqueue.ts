@@ -1,6 +1,7 @@
 import type { Millis } from '../db/columns.ts'
 import { newId } from '../db/ids.ts'
 import type { Db } from '../db/schema.ts'
+import type { Bound } from '../db/transaction.ts'
 import type { JobKind } from './declare.ts'
 import { isActive } from './statuses.ts'
 
@@ -50,6 +51,30 @@ export async function insertJob<Payload>(
     if (attempt === 10) throw new Error(`the job ${kind} could not be enqueued: its key ${uniqueKey} is taken and freed in turns`)
   }
 }
+
+/** One of many jobs of a kind; a key is for `insertJob`, which can tell who holds it. */
+export type BulkJob<Payload> = Pick<EnqueueOptions, 'runAt' | 'groupKey' | 'priority'> & { payload: Payload }
+
+/** Enqueues them within the transaction, in a few statements and with one call to the workers; the ids are in the same order. */
+export async function enqueueAll<Payload>(
+  { db, signal }: Pick<Bound, 'db' | 'signal'>,
+  now: Date,
+  { kind }: JobKind<Payload>,
+  jobs: readonly BulkJob<NoInfer<Payload>>[],
+): Promise<string[]> {
+  const rows = jobs.map(({ payload, ...options }) => newRow(newId('job'), now, kind, payload, options))
+  for (let at = 0; at < rows.length; at += rowsAtOnce) {
+    await db
+      .insertInto('jobs')
+      .values(rows.slice(at, at + rowsAtOnce))
+      .execute()
+  }
+  if (rows.length > 0) signal(jobsTopic, { due: true } satisfies JobsSignal)
+  return rows.map(({ id }) => id)
+}
+
+/** Building a statement keeps the process from all else: 100 rows take about a millisecond. */
+const rowsAtOnce = 100
 
 async function findActive(db: Db, uniqueKey: string): Promise<string | undefined> {
   const row = await db

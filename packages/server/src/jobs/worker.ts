@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { setImmediate as otherWorkFirst } from 'node:timers/promises'
 import type { Millis } from '../db/columns.ts'
 import { isReread, type Reread, type Signals } from '../signals/signals.ts'
 import { Attempt, type AttemptParts } from './attempt.ts'
@@ -140,7 +141,11 @@ export class Worker<Deps> {
   async #claimAll(): Promise<void> {
     while (this.#state === 'started') {
       const waiting = this.#attempts.size === 0 ? this.#idleWaiters.length : 0
-      if (await this.#claim()) continue
+      if (await this.#claim()) {
+        // SQLite answers without ever yielding: many jobs that are due must not keep requests waiting.
+        await otherWorkFirst()
+        continue
+      }
       for (const resolve of this.#idleWaiters.splice(0, waiting)) resolve()
       return
     }

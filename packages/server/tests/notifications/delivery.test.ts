@@ -4,6 +4,7 @@ import { publicNames } from '../../src/drivers/web-request/resolve.ts'
 import { startNameServer } from '../../src/drivers/web-request/test-name-server.ts'
 import { type Received, startReceiver } from '../../src/drivers/web-request/test-receiver.ts'
 import { createWebRequest, type WebRequest } from '../../src/drivers/web-request/web-request.ts'
+import { type Announcement, announceKind } from '../../src/jobs/announce.ts'
 import {
   asPerson,
   hours,
@@ -314,6 +315,21 @@ describe('never lost', () => {
     } finally {
       await other.stop()
     }
+  })
+
+  test('an announcement that cannot be told holds up no other for longer than one try', async () => {
+    await using receiver = await startReceiver()
+    await hooked(receiver.url)
+    const { organizationId } = people
+    await scene.database.transaction(async ({ announce, enqueue }) => {
+      await announce('backup.succeeded', { organizationId, subject: 'Before it', text: '' })
+      // It has no words, which nobody who announces can do.
+      await enqueue(announceKind, { category: 'backup.succeeded', organizationId, at: 0 } as Announcement)
+      await announce('backup.succeeded', { organizationId, subject: 'After it', text: '' })
+    })
+    await scene.jobs.whenIdle()
+    for (let at = 0; at < 3; at++) await scene.pass(3 * seconds)
+    expect(receiver.received.map(({ body }) => JSON.parse(body).subject).sort()).toEqual(['After it', 'Before it'])
   })
 
   test('a deleted channel ends what waits for it, and the feed keeps it', async () => {

@@ -1,123 +1,73 @@
-import { setImmediate as otherWorkFirst } from 'node:timers/promises'
-import { newId } from '../../db/ids.ts'
 import type { Bound } from '../../db/transaction.ts'
 import { type Announcement, announceKind } from '../../jobs/announce.ts'
 import { type Job, job } from '../../jobs/declare.ts'
-import { channelsToTell, isOnByDefault, lacksFeed } from './audience.ts'
+import { endWaiting, findWaiting, type WaitingJob } from '../../jobs/waiting.ts'
+import { contentOf } from './announcement-content.ts'
 import * as store from './delivery-store.ts'
 import { type NotificationsDeps, nowOf } from './deps.ts'
 import { type FeedSignal, feedTopic } from './feed-signal.ts'
-import { clamp, oneLine } from './kinds/clamp.ts'
-import { makeDeliveries, type Target } from './make-deliveries.ts'
-import { insertChannel } from './store.ts'
+import { makeDeliveries } from './make-deliveries.ts'
+import { findTargets } from './targets.ts'
 
 /** Tells people: who is decided, and a delivery written for each of their channels, in one transaction. */
 export function announceJob(deps: NotificationsDeps): Job<Announcement, undefined> {
   return job<Announcement, undefined>(announceKind.kind, {
     deadlineMs: 120_000,
     maxAttempts: 20,
-    async run(announcement, _deps, _abort, { jobId }) {
-      // SQLite answers without ever yielding: a burst of announcements must not keep requests waiting.
-      await otherWorkFirst()
-      await tell(jobId, announcement, deps)
-    },
+    // After a failure alone: what cannot be told must not hold up the others for longer than one try.
+    run: (payload, _deps, _abort, { jobId, attempt }) => tell({ id: jobId, payload }, { alone: attempt > 1 }, deps),
   })
 }
 
-/** `id` is the job's own: running it again finds what it wrote and does nothing. */
-function tell(id: string, announcement: Announcement, deps: NotificationsDeps): Promise<void> {
-  const { organizationId, category } = announcement
+/**
+ * The id is the job's own: running it again finds what it wrote and does nothing. In a flood those that wait for the same people are
+ * told along with it, so that a delivery that stands for many is written once for all of them.
+ */
+function tell(first: WaitingJob<Announcement>, { alone }: { alone: boolean }, deps: NotificationsDeps): Promise<void> {
+  const { organizationId, category } = first.payload
   return deps.database.transaction(async (bound) => {
     // One announcement of an organisation at a time, so that each sees what the one before added to a burst.
     await bound.lock(`notifications:${organizationId}`)
-    if (await store.isAnnounced(bound.db, id)) return
-    const targets = await findTargets(bound, announcement, deps)
+    if (await store.isAnnounced(bound.db, first.id)) return
+    const targets = await findTargets(bound, first.payload, deps)
     if (targets.length === 0) return
-    await store.insertAnnouncement(bound.db, { id, organizationId, category, ...contentOf(announcement) })
+    const told = alone ? [first] : [first, ...(await takeAlong(bound, first.payload, targets.length, deps))]
+    await store.insertAnnouncements(
+      bound.db,
+      told.map(({ id, payload }) => ({ id, organizationId, category, ...contentOf(payload) })),
+    )
+    const announced = { organizationId, category, ids: told.map(({ id }) => id) }
     for (let at = 0; at < targets.length; at += chunk) {
-      await makeDeliveries(targets.slice(at, at + chunk), {
-        bound,
-        announced: { id, organizationId, category },
-        now: nowOf(deps),
-      })
+      const inFeed = await makeDeliveries(targets.slice(at, at + chunk), { bound, announced, now: nowOf(deps) })
+      for (const id of inFeed) bound.signal(feedTopic(organizationId), { announced: id } satisfies FeedSignal)
     }
-    if (targets.some(({ kind }) => kind === 'in_app'))
-      bound.signal(feedTopic(organizationId), { announced: id } satisfies FeedSignal)
   })
 }
 
-/** Rows of one statement: both databases bound the number of its values. */
+/** Channels of one statement: both databases bound the number of its values. */
 const chunk = 500
 
-async function findTargets(bound: Bound, announcement: Announcement, deps: NotificationsDeps): Promise<Target[]> {
-  const { organizationId, category, userId } = announcement
-  const onByDefault = isOnByDefault(category, await store.findDefault(bound.db, organizationId, category))
-  const rows = await store.findPeople(bound.db, organizationId, category, userId)
-  const targets: Target[] = []
-  for (const [person, theirs] of Map.groupBy(rows, (row) => row.userId)) {
-    const channels = theirs.flatMap(asTarget)
-    if (lacksFeed(channels, onByDefault)) channels.push(await makeFeed(bound, person, organizationId, deps))
-    targets.push(...channelsToTell(channels, onByDefault))
-  }
-  return targets
+/** One transaction tells so many announcements, and makes about so many deliveries: others wait for it, and it is kept in memory. */
+const most = { announcements: 20, deliveries: 1_000 }
+
+/** Others that wait and are for the same people. They end with this transaction, or nothing of it is true. */
+async function takeAlong(
+  bound: Bound,
+  { organizationId, category, userId }: Announcement,
+  targetCount: number,
+  deps: NotificationsDeps,
+): Promise<WaitingJob<Announcement>[]> {
+  const room = Math.min(most.announcements, Math.floor(most.deliveries / targetCount)) - 1
+  if (room < 1) return []
+  const now = new Date(nowOf(deps))
+  const waiting = await findWaiting(bound.db, announceKind, now, room)
+  const fitting = waiting.filter(
+    ({ payload }) => payload.organizationId === organizationId && payload.category === category && payload.userId === userId,
+  )
+  const ended = await endWaiting(
+    bound.db,
+    fitting.map(({ id }) => id),
+    now,
+  )
+  return fitting.filter(({ id }) => ended.has(id))
 }
-
-const asTarget = ({ userId, channelId, kind, enabled, verified, subscribed }: store.PersonRow): Target[] =>
-  channelId === null || kind === null
-    ? []
-    : [
-        {
-          id: channelId,
-          userId,
-          kind,
-          enabled: enabled === 1,
-          verified: verified === 1,
-          subscribed: subscribed === null ? null : subscribed === 1,
-        },
-      ]
-
-/** Everyone has a feed: its channel is made when something first goes there. */
-async function makeFeed({ db }: Bound, userId: string, organizationId: string, deps: NotificationsDeps): Promise<Target> {
-  const now = nowOf(deps)
-  const { id } = await insertChannel(db, {
-    id: newId('nch'),
-    organizationId,
-    userId,
-    kind: 'in_app',
-    label: 'In-app',
-    config: '{}',
-    secrets: null,
-    configRevision: 1,
-    enabled: true,
-    verified: true,
-    createdAt: now,
-    updatedAt: now,
-  })
-  return { id, userId, kind: 'in_app', enabled: true, verified: true, subscribed: null }
-}
-
-const limits = { subject: 300, text: 8_000, data: 32_768 }
-
-/** What other modules put into words may hold anything, such as the last lines of a build. */
-function contentOf({ projectId = null, subject, text, data = {}, at }: Announcement) {
-  const json = JSON.stringify(data)
-  return {
-    projectId,
-    subject: clamp(oneLine(clean(subject)), limits.subject),
-    text: clamp(clean(text), limits.text),
-    data: json.length > limits.data ? '{}' : json,
-    createdAt: at,
-    sequence: nextSequence(at),
-  }
-}
-
-let lastSequence = 0
-
-/** Microseconds, made strictly growing. */
-function nextSequence(at: number): number {
-  lastSequence = Math.max(lastSequence + 1, at * 1000)
-  return lastSequence
-}
-
-/** PostgreSQL keeps no NUL in a text, and UTF-8 no half of a surrogate pair. */
-const clean = (text: string) => text.replaceAll('\0', '').toWellFormed()

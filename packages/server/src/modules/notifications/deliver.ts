@@ -1,4 +1,3 @@
-import { setImmediate as otherWorkFirst } from 'node:timers/promises'
 import { type Job, JobAborted, type JobKind, job } from '../../jobs/declare.ts'
 import { kindOf, openConfig } from './channels.ts'
 import { messageOf } from './delivery-message.ts'
@@ -7,6 +6,7 @@ import { type NotificationsDeps, nowOf } from './deps.ts'
 import { type FeedSignal, feedTopic } from './feed-signal.ts'
 import { DeliveryFailed } from './kinds/kind.ts'
 import { mostTries, pauseAfter } from './tries.ts'
+import { Turns } from './turns.ts'
 
 export const deliverKind: JobKind<{ deliveryId: string }> = { kind: 'notifications.deliver' }
 
@@ -18,23 +18,22 @@ export const groupOf = (channelId: string) => `notifications:channel:${channelId
  * died comes back as itself. So a delivery always has exactly one job until it has ended, and is never tried by two.
  */
 export function deliverJob(deps: NotificationsDeps): Job<{ deliveryId: string }, undefined> {
+  const turns = new Turns()
   return job<{ deliveryId: string }, undefined>(deliverKind.kind, {
     // Longer than the drivers' own limits: it ends what ignores them.
     deadlineMs: 60_000,
     concurrency: 16,
     // Only for failures of our own, such as a database that is away; the tries at the receiver are counted in the row.
     maxAttempts: 30,
-    async run({ deliveryId }, _deps, abort, { jobId }) {
-      // SQLite answers without ever yielding: many that are due at once must not keep requests waiting.
-      await otherWorkFirst()
-      await deliver(deliveryId, jobId, abort, deps)
-    },
+    run: ({ deliveryId }, _deps, abort, { jobId }) => deliver(deliveryId, jobId, abort, { ...deps, turns }),
     onFailed: async ({ deliveryId }) =>
       store.abandon(deps.database.db, deliveryId, 'It could not be sent because of an error inside Berth'),
   })
 }
 
-async function deliver(id: string, jobId: string, abort: AbortSignal, deps: NotificationsDeps): Promise<void> {
+type DeliverDeps = NotificationsDeps & { turns: Turns }
+
+async function deliver(id: string, jobId: string, abort: AbortSignal, deps: DeliverDeps): Promise<void> {
   const { db } = deps.database
   const row = await store.findForSending.first(db, { id })
   if (!row || row.jobId !== jobId || !(row.status === 'queued' || row.status === 'sending')) return
@@ -58,10 +57,10 @@ function obstacleOf(row: store.SendingRow): string | undefined {
 }
 
 /** Null once the other side has taken it. Throws when the job was taken away from us: then the try is not ours to record. */
-async function send(row: store.SendingRow, abort: AbortSignal, deps: NotificationsDeps): Promise<DeliveryFailed | null> {
+async function send(row: store.SendingRow, abort: AbortSignal, deps: DeliverDeps): Promise<DeliveryFailed | null> {
   const own = abortUnlessShutdown(abort)
   try {
-    const message = await messageOf(row, deps)
+    const message = await messageOf(row, deps.turns, deps)
     const channel = { id: row.channelId, config: row.channelConfig as string, secrets: row.channelSecrets }
     const { config, secrets } = openConfig(channel, deps)
     const drivers = { ...deps.drivers, now: () => deps.clock.now() }

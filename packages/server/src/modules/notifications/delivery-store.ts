@@ -1,3 +1,4 @@
+import { setImmediate as otherWorkFirst } from 'node:timers/promises'
 import type { CategoryId } from '@berth/contract'
 import { type Insertable, sql } from 'kysely'
 import { preparedQuery } from '../../db/prepared.ts'
@@ -11,8 +12,8 @@ export async function isAnnounced(db: Db, id: string): Promise<boolean> {
   return !!(await db.selectFrom('announcements').select('id').where('id', '=', id).executeTakeFirst())
 }
 
-export async function insertAnnouncement(db: Db, row: Insertable<AnnouncementsTable>): Promise<void> {
-  await db.insertInto('announcements').values(row).execute()
+export async function insertAnnouncements(db: Db, rows: readonly Insertable<AnnouncementsTable>[]): Promise<void> {
+  await db.insertInto('announcements').values(rows).execute()
 }
 
 /** Undefined: the organisation has none of its own. */
@@ -85,18 +86,17 @@ export async function findRecent(
   return Map.groupBy([...heads, ...alone], ({ channelId }) => channelId)
 }
 
-/** Those of `heads` that have not been begun count one more; only they may be joined into, and they wait for this commit. */
-export async function joinInto(db: Db, heads: readonly string[]): Promise<Set<string>> {
-  if (heads.length === 0) return new Set()
+/** Those of `heads` that have not been begun count so many more; only they may be joined into, and they wait for this commit. */
+export async function joinInto(db: Db, heads: readonly string[], count: number): Promise<string[]> {
   const rows = await db
     .updateTable('deliveries')
-    .set(({ eb }) => ({ joinedCount: eb('joinedCount', '+', 1) }))
+    .set(({ eb }) => ({ joinedCount: eb('joinedCount', '+', count) }))
     .where('id', 'in', heads)
     .where('status', '=', 'queued')
     .where('attempts', '=', 0)
     .returning('id')
     .execute()
-  return new Set(rows.map(({ id }) => id))
+  return rows.map(({ id }) => id)
 }
 
 /** Takes away those that nobody has begun to send, so that another tells them. */
@@ -111,12 +111,18 @@ export async function takeWaiting(db: Db, ids: readonly string[]): Promise<{ id:
     .execute()
 }
 
-export async function insertJoined(db: Db, rows: readonly Insertable<JoinedDeliveriesTable>[]): Promise<void> {
-  if (rows.length > 0) await db.insertInto('joinedDeliveries').values(rows).execute()
-}
+export const insertJoined = (db: Db, rows: readonly Insertable<JoinedDeliveriesTable>[]): Promise<void> =>
+  inPortions(rows, 500, (some) => db.insertInto('joinedDeliveries').values(some).execute())
 
-export async function insertDeliveries(db: Db, rows: readonly Insertable<DeliveriesTable>[]): Promise<void> {
-  if (rows.length > 0) await db.insertInto('deliveries').values(rows).execute()
+export const insertDeliveries = (db: Db, rows: readonly Insertable<DeliveriesTable>[]): Promise<void> =>
+  inPortions(rows, 100, (some) => db.insertInto('deliveries').values(some).execute())
+
+/** Building a statement of many rows keeps the process from all else; between two of them others have their turn. */
+async function inPortions<Row>(rows: readonly Row[], size: number, insert: (some: Row[]) => Promise<unknown>): Promise<void> {
+  for (let at = 0; at < rows.length; at += size) {
+    if (at > 0) await otherWorkFirst()
+    await insert(rows.slice(at, at + size))
+  }
 }
 
 export const findForSending = preparedQuery((db, { id }: { id: string }) =>

@@ -1,86 +1,117 @@
 import type { Insertable } from 'kysely'
-import { newId } from '../../db/ids.ts'
-import type { DeliveriesTable, JoinedDeliveriesTable } from '../../db/tables/notifications.ts'
+import type { DeliveriesTable } from '../../db/tables/notifications.ts'
 import type { Bound } from '../../db/transaction.ts'
-import type { Candidate } from './audience.ts'
-import { burst, type Place, placeOf } from './burst.ts'
+import { type BulkJob, enqueueAll } from '../../jobs/enqueue.ts'
+import type { Recent } from './burst.ts'
 import { deliverKind, groupOf } from './deliver.ts'
 import * as store from './delivery-store.ts'
-
-export interface Target extends Candidate {
-  userId: string
-}
+import { type Announced, type ChannelPlan, type Fresh, type Joined, planFor, type Target } from './plan-deliveries.ts'
 
 interface Making {
   bound: Bound
-  announced: Pick<DeliveriesTable, 'organizationId' | 'category'> & { id: string }
+  /** Announcements of one category, in the order in which they happened. */
+  announced: Pick<DeliveriesTable, 'organizationId' | 'category'> & { ids: readonly string[] }
   now: number
 }
 
-type NewDelivery = Insertable<DeliveriesTable>
-type NewJoined = Insertable<JoinedDeliveriesTable>
-
-/** Writes what each of these channels gets of one announcement, with the jobs that take it there. */
-export async function makeDeliveries(targets: readonly Target[], making: Making): Promise<void> {
+/**
+ * Writes what each of these channels gets of some announcements, with the jobs that take it there. Tells which of the
+ * announcements are in a feed now.
+ */
+export async function makeDeliveries(targets: readonly Target[], making: Making): Promise<Set<string>> {
   const { announced, now } = making
   const { db } = making.bound
   const channelIds = targets.map(({ id }) => id)
   const recent = await store.findRecent(db, channelIds, announced.category, now)
-  const places = targets.map(({ id }) => placeOf(recent.get(id) ?? [], now))
-  const wanted = places.flatMap((place) => (place.as === 'joined' ? [place.into] : []))
-  const open = await store.joinInto(db, wanted)
-  const deliveries: NewDelivery[] = []
-  const joined: NewJoined[] = []
-  for (const [at, target] of targets.entries()) {
-    const place = settled(places[at] as Place, open, now)
-    if (place.as === 'joined') joined.push({ id: newId('ndl'), deliveryId: place.into, announcementId: announced.id })
-    else if (place.as === 'alone') deliveries.push(await alone(target, making))
-    else {
-      const gathered = await gathering(target, place, making)
-      deliveries.push(gathered.head)
-      joined.push(...gathered.joined)
-    }
+  const first = momentAfterLast(now)
+  const inTurn = announced.ids.map((id, at) => ({ id, at: first + at }))
+  const planned = targets.map((target) => planFor(target, recent.get(target.id) ?? [], inTurn))
+  const plans = await joinOrPlanAnew(planned, inTurn, making)
+  const absorbed = await takeIn(plans, making)
+  await insertFresh(plans, absorbed, making)
+  await store.insertJoined(db, [...plans.flatMap(({ joined }) => joined), ...absorbed])
+  const fresh = plans.flatMap((plan) => plan.fresh)
+  lastMade = fresh.reduce((last, { state }) => Math.max(last, state.createdAt), first - 1)
+  return new Set(fresh.flatMap(({ sendAt, announcementId }) => (sendAt === null ? [announcementId] : [])))
+}
+
+let lastMade = 0
+
+/** The feed is ordered by this time. Of a flood few get one of their own, so it stays with the clock, also with one that is set back. */
+const momentAfterLast = (now: number) => (lastMade >= now && lastMade < now + 1_000 ? lastMade + 1 : now)
+
+/** The one to be joined into may have been sent in this very moment: then the channel's next begins. */
+async function joinOrPlanAnew(
+  plans: readonly ChannelPlan[],
+  inTurn: readonly Announced[],
+  { bound, now }: Making,
+): Promise<ChannelPlan[]> {
+  const open = new Set<string>()
+  const byCount = Map.groupBy(
+    plans.flatMap(({ joins }) => joins ?? []),
+    ({ count }) => count,
+  )
+  for (const [count, joins] of byCount) {
+    const heads = joins.map(({ into }) => into)
+    for (const id of await store.joinInto(bound.db, heads, count)) open.add(id)
   }
-  await store.insertDeliveries(db, deliveries)
-  await store.insertJoined(db, joined)
+  return plans.map((plan) => {
+    const { joins, target, recent } = plan
+    if (!joins || open.has(joins.into)) return plan
+    return planFor(target, recent.map(asSentIf(joins.into, now)), inTurn)
+  })
 }
 
-/** The one to be joined into may have been sent in this very moment: then this one begins the next. */
-const settled = (place: Place, open: ReadonlySet<string>, now: number): Place =>
-  place.as === 'joined' && !open.has(place.into) ? { as: 'head', dueAt: now + burst.windowMs, absorbs: [] } : place
+const asSentIf =
+  (id: string, now: number) =>
+  (one: Recent): Recent =>
+    one.id === id ? { ...one, status: 'sending', attempts: 1, sentAt: now } : one
 
-/** In the feed, recorded is delivered: the row is the entry. Elsewhere a job takes it there. */
-async function alone(target: Target, making: Making): Promise<NewDelivery> {
-  const row = newDelivery(target, making)
-  if (target.kind === 'in_app') return { ...row, status: 'sent', attempts: 1, sentAt: making.now }
-  return { ...row, jobId: await enqueueSend(row, making.now + burst.gatherMs, making) }
+/** Those that wait are told by another from now on; one whose first try has begun is not among them. */
+async function takeIn(plans: readonly ChannelPlan[], { bound }: Making): Promise<Joined[]> {
+  const takers = new Map<string, string>()
+  for (const { fresh } of plans) for (const { state, absorbs } of fresh) for (const id of absorbs) takers.set(id, state.id)
+  const taken = await store.takeWaiting(bound.db, [...takers.keys()])
+  return taken.map(({ id, announcementId }) => ({ id, announcementId, deliveryId: takers.get(id)! }))
 }
 
-async function gathering(target: Target, { dueAt, absorbs }: Extract<Place, { as: 'head' }>, making: Making) {
-  const row = newDelivery(target, making)
-  const taken = await store.takeWaiting(making.bound.db, absorbs)
-  const joined = taken.map(({ id, announcementId }): NewJoined => ({ id, announcementId, deliveryId: row.id }))
-  const head: NewDelivery = { ...row, joinedCount: 1 + taken.length, jobId: await enqueueSend(row, dueAt, making) }
-  return { head, joined }
+async function insertFresh(plans: readonly ChannelPlan[], absorbed: readonly Joined[], making: Making): Promise<void> {
+  const { bound, now } = making
+  const takenBy = Map.groupBy(absorbed, ({ deliveryId }) => deliveryId)
+  const rows = plans.flatMap(({ target, fresh }) =>
+    fresh.map((one) => ({ one, row: newRow(target, one, takenBy.get(one.state.id)?.length ?? 0, making) })),
+  )
+  const sent = rows.filter(({ one }) => one.sendAt !== null)
+  const jobIds = await enqueueAll(bound, new Date(now), deliverKind, sent.map(asJob))
+  for (const [at, { row }] of sent.entries()) row.jobId = jobIds[at]!
+  await store.insertDeliveries(
+    bound.db,
+    rows.map(({ row }) => row),
+  )
 }
 
-async function enqueueSend({ id, channelId }: NewDelivery, at: number, { bound }: Making): Promise<string> {
-  const options = { runAt: new Date(at), groupKey: groupOf(channelId) }
-  return (await bound.enqueue(deliverKind, { deliveryId: id }, options)).id
+interface NewRow {
+  one: Fresh
+  row: Insertable<DeliveriesTable>
 }
 
-const newDelivery = ({ id: channelId, kind, userId }: Target, { announced, now }: Making): NewDelivery => ({
-  id: newId('ndl'),
-  announcementId: announced.id,
-  organizationId: announced.organizationId,
-  userId,
-  channelId,
-  channelKind: kind,
-  category: announced.category,
-  status: 'queued',
-  attempts: 0,
-  jobId: null,
-  joinedCount: 0,
-  createdAt: now,
-  sentAt: null,
+const asJob = ({ one, row }: NewRow): BulkJob<{ deliveryId: string }> => ({
+  payload: { deliveryId: row.id },
+  runAt: new Date(one.sendAt!),
+  groupKey: groupOf(row.channelId),
 })
+
+function newRow(target: Target, { state, announcementId, absorbs }: Fresh, taken: number, { announced }: Making): NewRow['row'] {
+  return {
+    ...state,
+    // As planned, but for those that were sent before they could be taken in.
+    joinedCount: state.joinedCount - absorbs.length + taken,
+    announcementId,
+    organizationId: announced.organizationId,
+    userId: target.userId,
+    channelId: target.id,
+    channelKind: target.kind,
+    category: announced.category,
+    jobId: null,
+  }
+}
