@@ -1,4 +1,4 @@
-import { deployUnderLoad, type Manner } from '../tests/kit/deploy-mix.ts'
+import { deployUnderLoad, type Manner, problemsOf } from '../tests/kit/deploy-mix.ts'
 import { startHosting } from '../tests/kit/hosting.ts'
 import { table } from './kit/table.ts'
 
@@ -11,7 +11,8 @@ const runtime = flag('runtime', 'process')
 if (runtime !== 'process' && runtime !== 'docker') throw new Error(`--runtime is ${runtime}: it must be process or docker`)
 await using hosting = await startHosting({ runtime })
 const begun = performance.now()
-const { outcomes, load } = await deployUnderLoad(hosting, count)
+const result = await deployUnderLoad(hosting, count)
+const { outcomes, load } = result
 const seconds = (performance.now() - begun) / 1000
 
 const byManner = Map.groupBy(outcomes, ({ manner }) => manner)
@@ -19,9 +20,12 @@ const rows = [...byManner].map(([manner, all]: [Manner, typeof outcomes]) => {
   const ended = [...Map.groupBy(all, ({ deployment }) => deployment.status)].map(([status, some]) => `${some.length} ${status}`)
   const during = all.flatMap(({ deployment }) => deployment.requestsDuringSwitch ?? [])
   const sum = (of: 'total' | 'failed') => during.reduce((total, one) => total + one[of], 0)
-  return [manner, all.length, ended.join(', '), sum('total'), sum('failed')] as const
+  const took = all.map(({ seconds: one }) => one).sort((left, right) => left - right)
+  const median = (took[Math.floor(took.length / 2)] ?? 0).toFixed(1)
+  return [manner, all.length, ended.join(', '), median, sum('total'), sum('failed')] as const
 })
-console.log(table(['deployments', 'count', 'ended as', 'requests during the switch', 'of these failed'], rows))
+console.log(table(['deployments', 'count', 'ended as', 'median s', 'requests during the switch', 'of these failed'], rows))
 console.log(`\n${load.requests} requests in ${Math.round(seconds)} s, failed: ${load.failures.length}`)
-for (const failure of load.failures.slice(0, 10)) console.log(`  ${failure}`)
-process.exitCode = load.failures.length === 0 ? 0 : 1
+const problems = problemsOf(result)
+console.log(problems.length === 0 ? 'after each bad one the version before it served' : problems.slice(0, 20).join('\n'))
+process.exitCode = problems.length === 0 ? 0 : 1

@@ -43,8 +43,7 @@ describeOnRuntimes('the queue of deployments', (runtime) => {
     expect((await hosting.deployment(building)).status).toBe('superseded')
   })
 
-  // Which of them run at once is decided before any runtime is asked.
-  test.skipIf(runtime === 'docker')('cancel one of five parallel builds; the other four finish', async () => {
+  const cancelOneOfFive = async () => {
     const projects = await Promise.all(
       [1, 2, 3, 4, 5].map((n) => makeApp(`par${n}`, serving(`par${n}`), { buildCommand: takes(3000) })),
     )
@@ -57,7 +56,9 @@ describeOnRuntimes('the queue of deployments', (runtime) => {
     })
     const ended = await Promise.all(ids.map((id) => hosting.settled(id)))
     expect(ended.map(({ status }) => status)).toEqual(['live', 'live', 'cancelled', 'live', 'live'])
-  })
+  }
+  // Which of them run at once is decided before any runtime is asked: one runtime is enough.
+  if (runtime === 'process') test('cancel one of five parallel builds; the other four finish', cancelOneOfFive)
 
   test('cancel works in every state, and a late success does not overwrite it', async () => {
     const project = await makeApp('stops', serving('old'), {})

@@ -15,7 +15,7 @@ const sources: Record<Manner, (text: string) => string> = {
 }
 
 export interface MixResult {
-  outcomes: { manner: Manner; deployment: Deployment; servedAfter: string }[]
+  outcomes: { manner: Manner; deployment: Deployment; servedAfter: string; seconds: number }[]
   load: Load
 }
 
@@ -41,6 +41,7 @@ export async function deployUnderLoad(hosting: Hosting, count: number, name = 'm
       // Only one that never becomes healthy runs out of its time, however busy the machine is.
       const healthCheck = { path: '/', timeoutSeconds: manner === 'unhealthy' ? 3 : 90 }
       await hosting.api('PATCH', `/projects/${project.id}`, { healthCheck })
+      const begun = performance.now()
       const id = await hosting.deploy(project.id)
       if (manner === 'cancelled') {
         await hosting.settled(id, (found) => found.status === 'deploying' || isOver(found))
@@ -48,12 +49,39 @@ export async function deployUnderLoad(hosting: Hosting, count: number, name = 'm
         await hosting.api('POST', `/deployments/${id}/cancel`)
       }
       const deployment = await untilWhole(hosting, id)
-      outcomes.push({ manner, deployment, servedAfter: (await hosting.get(host)).text })
+      const seconds = (performance.now() - begun) / 1000
+      outcomes.push({ manner, deployment, servedAfter: (await hosting.get(host)).text, seconds })
     }
   } finally {
     await asking.stop()
   }
   return { outcomes, load: asking.load }
+}
+
+const expected: Record<Manner, Deployment['status']> = {
+  good: 'live',
+  slow: 'live',
+  crashing: 'failed',
+  unhealthy: 'failed',
+  cancelled: 'cancelled',
+}
+
+/** What of a mix is not as it must be, in words: no request fails, and a bad deployment leaves the old version serving. */
+export function problemsOf({ outcomes, load }: MixResult): string[] {
+  const problems = load.failures.map((failure) => `a request failed: ${failure}`)
+  if (load.bodies.has('broken')) problems.push('a version that was never healthy was served')
+  let serving = 'version 0'
+  for (const [at, { manner, deployment, servedAfter }] of outcomes.entries()) {
+    const { status, error, requestsDuringSwitch: during } = deployment
+    const say = (words: string) => problems.push(`${at + 1} (${manner}): ${words}`)
+    if (status !== expected[manner]) say(`it is ${status}: ${JSON.stringify(error)}`)
+    if (expected[manner] === 'live') {
+      serving = `version ${at + 1}`
+      if (!during || during.failed > 0 || during.total === 0) say(`requests during the switch: ${JSON.stringify(during)}`)
+    } else if (during) say(`it recorded a switch: ${JSON.stringify(during)}`)
+    if (servedAfter !== serving) say(`${servedAfter} was served after it and not ${serving}`)
+  }
+  return problems
 }
 
 /** A live one is drained and its old one retired before the next begins, so that its figures are there. */
