@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process'
-import { mkdir } from 'node:fs/promises'
+import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { type Daemon, startDaemon } from '../tests/kit/daemon.ts'
 import { freePorts } from '../tests/kit/free-port.ts'
-import { getPage } from '../tests/kit/hosting.ts'
+import { getPage, runtimeFolder } from '../tests/kit/hosting.ts'
 import { lookUp } from '../tests/kit/machine.ts'
 import { dockerRemover, settingsFor } from '../tests/kit/runtimes.ts'
 import { tempFolder } from '../tests/kit/temp-folder.ts'
@@ -49,8 +50,8 @@ async function follow(where: string, settings: NodeJS.ProcessEnv, examples: read
     for (const example of examples) await deployed(example, where, berth, edgePort as number)
   } finally {
     const remove = where === 'Docker' ? dockerRemover(dataFolder) : undefined
-    await up.stop()
-    await remove?.()
+    await pressControlC(up)
+    await Promise.all([remove?.(), rm(runtimeFolder(dataFolder), { recursive: true, force: true })])
   }
 }
 
@@ -65,8 +66,25 @@ async function deployed(example: string, where: string, berth: (words: string[])
   await run('git', ['clean', '-fdxq', `examples/${example}`], clone)
 }
 
-const start = (env: NodeJS.ProcessEnv): Promise<Daemon> =>
-  startDaemon({ program: 'npm', args: ['run', 'up'], cwd: clone, env, ready: /set up \(once\)/, readyWithinMs: 10 * 60_000 })
+function start(env: NodeJS.ProcessEnv): Promise<Daemon> {
+  const ready = /set up \(once\)\s+\S+\n/
+  return startDaemon({ program: 'npm', args: ['run', 'up'], cwd: clone, env, ready, readyWithinMs: 10 * 60_000 })
+}
+
+/** A terminal tells everything that runs in it; npm itself would not pass a signal on and wait. */
+async function pressControlC(up: Daemon): Promise<void> {
+  process.kill(-up.pid, 'SIGINT')
+  for (const until = performance.now() + 15_000; performance.now() < until && isAnyoneIn(up.pid); ) await pause(50)
+  await up.stop()
+}
+
+function isAnyoneIn(group: number): boolean {
+  try {
+    return process.kill(-group, 0)
+  } catch {
+    return false
+  }
+}
 
 async function timed<Result>(step: string, where: string, work: () => Promise<Result>): Promise<Result> {
   const begun = performance.now()
@@ -80,6 +98,7 @@ function run(program: string, args: readonly string[], cwd: string, env = proces
     const child = execFile(program, args, { cwd, env }, (error, stdout, stderr) =>
       error ? reject(new Error(`${program} ${args.slice(0, 2).join(' ')}: ${error.message}\n${stderr}`)) : resolve(stdout),
     )
-    child.stdin?.end(input)
+    // A program that reads nothing may have ended already.
+    child.stdin?.on('error', () => undefined).end(input)
   })
 }

@@ -1,4 +1,4 @@
-import { contract, type Deployment } from '@berth/contract'
+import { contract, type Deployment, type DeploymentStep } from '@berth/contract'
 import type { connect } from './credentials.ts'
 import { Plain } from './exit-codes.ts'
 import type { Output } from './output.ts'
@@ -9,6 +9,14 @@ type Client = ReturnType<typeof connect>
 export async function watchDeployment(client: Client, deploymentId: string, say: Output): Promise<Deployment> {
   let last: Deployment | undefined
   let lastEventId: string | undefined
+  const shown = new Set<string>()
+  const show = (steps: readonly DeploymentStep[]) => {
+    for (const { name, status } of steps) {
+      if (status === 'skipped' || shown.has(name)) continue
+      shown.add(name)
+      say.note(`▸ ${name}`)
+    }
+  }
   for (let attempt = 0; attempt < 5 && !isOver(last); attempt++) {
     const events = client.stream(contract.deployments.stream, {
       params: { id: deploymentId },
@@ -16,9 +24,10 @@ export async function watchDeployment(client: Client, deploymentId: string, say:
     })
     for await (const { id, event, data } of events) {
       lastEventId = id ?? lastEventId
-      if (event === 'step' && (data as { status: string }).status === 'running') say.note(`▸ ${(data as { name: string }).name}`)
+      if (event === 'step') show([data as DeploymentStep])
       if (event === 'log') say.note(`  ${(data as { message: string }).message}`)
       if (event === 'snapshot' || event === 'complete') last = data as Deployment
+      if (event === 'snapshot') show((data as Deployment).steps)
     }
   }
   if (!last || !isOver(last)) throw new Plain('The stream ended before the deployment did: see berth api GET /deployments')

@@ -35,6 +35,7 @@ export function openDeploymentLog(deployment: DeploymentRow, deps: DeploymentsDe
         )
     },
     async step(name, status) {
+      await written
       current = name
       const at = new Date(nowOf(deps)).toISOString()
       const known = steps.find((step) => step.name === name)
@@ -44,7 +45,7 @@ export function openDeploymentLog(deployment: DeploymentRow, deps: DeploymentsDe
       if (status === 'running') Object.assign(step, { startedAt: at, finishedAt: null })
       else step.finishedAt = at
       await noteDeployment(deps.database.db, deployment.id, { steps: JSON.stringify(steps) })
-      deps.database.signals.publish(deploymentTopic(deployment.id), { step })
+      deps.database.signals.publish(deploymentTopic(deployment.id), { step: { ...step } })
     },
     async skipped(name) {
       if (!steps.some((step) => step.name === name && step.status === 'succeeded')) await log.step(name, 'skipped')

@@ -31,13 +31,16 @@ export async function streamDeployment(
     const current = async () => (await findDeployment(deps.database.db, deployment.id)) ?? deployment
     let row = await current()
     await stream.send('snapshot', showDeployment(row))
-    const lines = relayLines(row, stream, deps, ended)
+    const relay = new LineRelay(row, stream, deps)
+    const lines = relay.run(ended)
     while (!settledDeployment.has(row.status) && !stream.abort.aborted) {
       await news(stream.abort, (resolve) => {
         wake = resolve
         if (hasNews) resolve()
       })
       hasNews = false
+      // A step ends after its last line, also for who looks on.
+      if (steps.length > 0) await relay.caughtUp(ended)
       for (const step of steps.splice(0)) await stream.send('step', step)
       row = await current()
     }
@@ -64,28 +67,47 @@ async function news(abort: AbortSignal, listen: (resolve: () => void) => void): 
   abort.removeEventListener('abort', end)
 }
 
-/** Lines from the beginning, or from where a reader left off; gives the last id that was sent. */
-async function relayLines(
-  { projectId, id }: DeploymentRow,
-  stream: EventStream<Events>,
-  deps: DeploymentsDeps,
-  ended: AbortSignal,
-) {
-  let lastId = stream.lastEventId && isLogId(stream.lastEventId) ? stream.lastEventId : firstId
-  try {
-    for await (const line of deps.logStore.follow(
-      projectId,
-      'deployments',
-      { afterId: lastId, filter: { deployment: id } },
-      ended,
-    )) {
-      await stream.send('log', line, line.id)
-      lastId = line.id
-    }
-  } catch (error) {
-    if (!ended.aborted) throw error
+/** Lines from the beginning, or from where a reader left off. */
+class LineRelay {
+  readonly #deployment: DeploymentRow
+  readonly #stream: EventStream<Events>
+  readonly #deps: DeploymentsDeps
+  #lastId: string
+  #onSent = () => {}
+
+  constructor(deployment: DeploymentRow, stream: EventStream<Events>, deps: DeploymentsDeps) {
+    this.#deployment = deployment
+    this.#stream = stream
+    this.#deps = deps
+    this.#lastId = stream.lastEventId && isLogId(stream.lastEventId) ? stream.lastEventId : firstId
   }
-  return lastId
+
+  /** Gives the last id that was sent. */
+  async run(ended: AbortSignal): Promise<string> {
+    const { projectId, id } = this.#deployment
+    const options = { afterId: this.#lastId, filter: { deployment: id } }
+    try {
+      for await (const line of this.#deps.logStore.follow(projectId, 'deployments', options, ended)) {
+        await this.#stream.send('log', line, line.id)
+        this.#lastId = line.id
+        this.#onSent()
+      }
+    } catch (error) {
+      if (!ended.aborted) throw error
+    }
+    return this.#lastId
+  }
+
+  /** Resolves when what is written by now was sent. */
+  async caughtUp(ended: AbortSignal): Promise<void> {
+    const { projectId, id } = this.#deployment
+    const [newest] = await this.#deps.logStore.tail(projectId, 'deployments', { limit: 1, filter: { deployment: id } })
+    while (newest && this.#lastId < newest.id && !ended.aborted)
+      await news(ended, (resolve) => {
+        this.#onSent = resolve
+        if (this.#lastId >= newest.id) resolve()
+      })
+  }
 }
 
 async function sendRest({ projectId, id }: DeploymentRow, afterId: string, stream: EventStream<Events>, deps: DeploymentsDeps) {

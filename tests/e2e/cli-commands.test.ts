@@ -1,0 +1,145 @@
+import { spawn } from 'node:child_process'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Hosting, ownerSignIn, serving, startHosting, writeApp } from '../kit/hosting.ts'
+
+const launcher = join(import.meta.dirname, '..', '..', 'packages', 'cli', 'bin', 'berth.js')
+
+/** Writes a line at once, and one for each request. */
+const talking = `
+import { createServer } from 'node:http'
+const server = createServer((request, response) => {
+  console.log(request.url)
+  response.end('hello')
+}).listen(process.env.PORT, process.env.HOST)
+console.log('it starts')
+process.on('SIGTERM', () => { server.close(() => process.exit(0)); server.closeIdleConnections() })
+`
+
+describe('berth, command by command', () => {
+  let hosting: Hosting
+  let folder: string
+  beforeAll(async () => {
+    hosting = await startHosting()
+    const login = ['login', '--email', ownerSignIn.email, '--password-stdin']
+    expect(await hosting.cli(login, { input: ownerSignIn.password })).toMatchObject({ code: 0 })
+    folder = join(hosting.folder, 'talker')
+    await writeApp(folder, talking)
+  })
+  afterAll(() => hosting?.[Symbol.asyncDispose]())
+
+  const berth = (...args: string[]) => hosting.cli(args, { cwd: folder })
+  const page = async (url: string) => (await hosting.get(new URL(url).host)).text
+
+  test('berth init makes a project of the folder without deploying it, and only once', async () => {
+    const made = await berth('init', '--name', 'Talker', '--json')
+    expect(made).toMatchObject({ code: 0 })
+    const project = JSON.parse(made.stdout)
+    expect(project).toMatchObject({ name: 'Talker', slug: 'talker', status: 'created' })
+    expect(JSON.parse(await readFile(join(folder, '.berth', 'project.json'), 'utf8'))).toEqual({
+      projectId: project.id,
+      url: hosting.berth.url,
+    })
+    expect(await berth('init')).toMatchObject({
+      code: 6,
+      stderr: expect.stringContaining(`is already the project ${project.id}`),
+    })
+  })
+
+  test('berth init --project links a second folder to it; one that does not exist is told', async () => {
+    const other = join(hosting.folder, 'other')
+    await writeApp(other, talking)
+    const { projectId } = JSON.parse(await readFile(join(folder, '.berth', 'project.json'), 'utf8'))
+    expect(await hosting.cli(['init', '--project', projectId], { cwd: other })).toMatchObject({ code: 0 })
+    expect(JSON.parse(await readFile(join(other, '.berth', 'project.json'), 'utf8'))).toMatchObject({ projectId })
+    expect(await hosting.cli(['init', '--project', 'prj_aaaaaaaaaaaaaaaaaaaa'], { cwd: other })).toMatchObject({ code: 5 })
+  })
+
+  test('berth open before the first deployment prints where it will be, and that it is not there yet', async () => {
+    expect(await berth('open')).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^http:\/\/talker\.localhost:\d+\n$/),
+      stderr: expect.stringContaining('it is created'),
+    })
+  })
+
+  test('berth deploy shows each step as it begins and what the build says, then the address', async () => {
+    await writeFile(
+      join(folder, 'package.json'),
+      JSON.stringify({ name: 'app', type: 'module', scripts: { build: 'node build.js', start: 'node server.js' } }),
+    )
+    await writeFile(join(folder, 'build.js'), `console.log('half way'); setTimeout(() => console.log('all the way'), 3000)`)
+    const seen: { text: string; at: number }[] = []
+    const child = run(['deploy'], (text) => seen.push({ text, at: performance.now() }))
+    expect(await child.ended).toBe(0)
+    const said = seen.map(({ text }) => text).join('')
+    const order = ['▸ fetch', '▸ plan', '▸ build', 'half way', 'all the way', '▸ start', '▸ health', '▸ switch', 'live at http']
+    expect(order.map((words) => said.indexOf(words))).toEqual(order.map((words) => said.indexOf(words)).toSorted((a, b) => a - b))
+    expect(order.filter((words) => !said.includes(words))).toEqual([])
+    // Live: what the build said first was shown while the build was still at it.
+    const whenSaid = (words: string) => seen.find(({ text }) => text.includes(words))?.at ?? 0
+    expect(whenSaid('all the way') - whenSaid('half way')).toBeGreaterThan(1000)
+  })
+
+  test('berth logs -f goes on as more comes, from the last lines on', async () => {
+    const url = (await berth('open')).stdout.trim()
+    await expect.poll(async () => (await berth('logs')).stdout, { timeout: 20_000 }).toContain('it starts')
+    let said = ''
+    const child = run(['logs', '-f', '--tail', '5'], (text) => {
+      said += text
+    })
+    try {
+      await expect.poll(() => said, { timeout: 20_000 }).toContain('it starts')
+      await hosting.get(new URL(url).host, '/later')
+      await expect.poll(() => said, { timeout: 20_000 }).toContain('/later')
+      await hosting.get(new URL(url).host, '/later-still')
+      await expect.poll(() => said, { timeout: 20_000 }).toContain('/later-still')
+      expect(said.match(/\/later$/gm)).toHaveLength(1)
+    } finally {
+      child.stop()
+      await child.ended
+    }
+    expect((await berth('logs', '--search', 'later-still', '--json')).stdout.trim().split('\n')).toHaveLength(1)
+  })
+
+  test('berth env sets, lists and removes; a secret is masked', async () => {
+    expect(await berth('env', 'set', 'PLAIN=a b=c')).toMatchObject({ code: 0 })
+    expect(await berth('env', 'set', 'HIDDEN=canary', '--secret')).toMatchObject({ code: 0 })
+    const { stdout } = await berth('env', 'list')
+    expect(stdout).toContain('PLAIN   a b=c')
+    expect(stdout).toMatch(/HIDDEN {2}•+\n/)
+    expect(stdout).not.toContain('canary')
+    expect(await berth('env', 'unset', 'PLAIN')).toMatchObject({ code: 0, stdout: expect.not.stringContaining('PLAIN') })
+    expect(await berth('env', 'set', 'no-pair')).toMatchObject({ code: 2 })
+  })
+
+  test('berth rollback goes to the one before, or to the number that is named', async () => {
+    const url = (await berth('open')).stdout.trim()
+    for (const text of ['second', 'third']) {
+      await writeApp(folder, serving(text))
+      expect(await berth('deploy')).toMatchObject({ code: 0 })
+    }
+    expect(await page(url)).toBe('third')
+    expect(await berth('rollback')).toMatchObject({ code: 0, stdout: expect.stringContaining('deployment 2 is live again as 4') })
+    expect(await page(url)).toBe('second')
+    expect(await berth('rollback', '1')).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('deployment 1 is live again as 5'),
+    })
+    expect(await page(url)).toBe('hello')
+    expect(await berth('rollback', '77')).toMatchObject({ code: 5, stderr: expect.stringContaining('There is no deployment 77') })
+  })
+
+  /** A command whose output is looked at while it runs. */
+  function run(args: readonly string[], onText: (text: string) => void) {
+    const home = join(hosting.folder, '..', 'home')
+    const env = { PATH: process.env.PATH, HOME: home, XDG_CONFIG_HOME: join(home, 'config'), BERTH_URL: hosting.berth.url }
+    const child = spawn(process.execPath, [launcher, ...args], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] })
+    for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', onText)
+    const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
+    void pause(120_000, undefined, { ref: false }).then(() => child.kill())
+    return { ended, stop: () => child.kill() }
+  }
+})

@@ -1,0 +1,40 @@
+import { execFile } from 'node:child_process'
+import { readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { startBerth } from '../kit/start-berth.ts'
+import { tempFolder } from '../kit/temp-folder.ts'
+
+const launcher = join(import.meta.dirname, '..', '..', 'packages', 'cli', 'bin', 'berth.js')
+
+test('berth login --setup makes the first owner of a new instance and signs in; the link works once', async () => {
+  await using berth = await startBerth({ env: { BERTH_RUNTIME: 'process', BERTH_LOG_LEVEL: 'warn' } })
+  await using home = await tempFolder('home')
+  const link = /set up \(once\)\s+(\S+)/.exec(berth.output())?.[1] as string
+  const cli = (args: string[], input = '') =>
+    new Promise<{ code: number; stdout: string; stderr: string }>((resolve) => {
+      const env = { PATH: process.env.PATH, HOME: home.path, XDG_CONFIG_HOME: home.path }
+      const child = execFile(process.execPath, [launcher, ...args], { env, timeout: 60_000 }, (error, stdout, stderr) =>
+        resolve({ code: error ? Number(error.code ?? 1) : 0, stdout, stderr }),
+      )
+      child.stdin?.end(input)
+    })
+  const signIn = (...args: string[]) =>
+    cli(['login', ...args, '--email', 'new@example.test', '--password-stdin'], 'correct horse')
+
+  expect(await signIn('--setup', 'nonsense')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('is not the set-up link'),
+  })
+  const { code, stdout } = await signIn('--setup', link, '--organization', 'Harbour')
+  expect({ code, stdout }).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining(`signed in to ${new URL(link).origin} as new@example.test (owner of Harbour)`),
+  })
+  const file = join(home.path, 'berth', 'credentials.json')
+  expect((await stat(file)).mode & 0o777).toBe(0o600)
+  expect(await readFile(file, 'utf8')).not.toContain('correct horse')
+  expect(await cli(['api', 'GET', '/projects'])).toMatchObject({ code: 0, stdout: expect.stringContaining('"data": []') })
+  expect((await signIn('--setup', link)).code).not.toBe(0)
+  expect(await signIn('--url', new URL(link).origin)).toMatchObject({ code: 0 })
+})
