@@ -9,7 +9,9 @@ import type { Artifact, BuildPlan, Runtime, StartRequest } from '../runtime.ts'
 import { createDockerRuntime } from './docker-runtime.ts'
 import { type Engine, openEngine } from './engine.ts'
 import { readIdentity } from './identity.ts'
+import { Labels } from './labels.ts'
 import { removeEverythingOf } from './remove-everything.ts'
+import { sweep } from './sweep.ts'
 
 const never = new AbortController().signal
 const allotment = { cpuCores: 1, memoryMb: 256, diskMb: 2000 }
@@ -235,6 +237,20 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'Docker', () => {
     expect((await ofTwice()).map(({ reference }) => reference)).toEqual([second.reference])
     await runtime.removeArtifact(second, never)
     expect(await ofTwice()).toEqual([])
+  })
+
+  test('what served a call of a control plane that was killed goes as soon as the next one opens; its own stays', async () => {
+    const { instance } = readIdentity(folder)
+    const [gone, now] = [new Labels(instance), new Labels(instance)]
+    const made = await Promise.all(
+      [gone.of('build'), gone.of('helper'), now.of('build')].map((labels) =>
+        engine.createContainer({ Image: partOf('busyboxImage'), Cmd: ['never'], Labels: labels }),
+      ),
+    )
+    await sweep({ engine, labels: now })
+    const left = await Promise.all(made.map((container) => container.inspect().then(Boolean, () => false)))
+    expect(left).toEqual([false, false, true])
+    await made[2]?.remove()
   })
 
   test('what others made, and what another Berth made, is neither listed nor removed', async () => {

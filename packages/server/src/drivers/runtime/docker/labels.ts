@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import type { Owner } from '../runtime.ts'
 
 /** What we make in the engine. */
@@ -13,6 +14,7 @@ const names = {
   id: 'berth.id',
   network: 'berth.network',
   key: 'berth.key',
+  run: 'berth.run',
 } as const
 
 export type LabelName = keyof typeof names
@@ -22,12 +24,19 @@ export type LabelMap = Record<string, string>
 export class Labels {
   /** Of this data folder, and of no other. */
   readonly instance: string
+  /** Of this control plane from its start to its end. */
+  readonly run = randomBytes(8).toString('hex')
 
   constructor(instance: string) {
     this.instance = instance
   }
 
   of(kind: Kind, more: Partial<Record<LabelName, string>> = {}): LabelMap {
+    // What serves a call is good for nothing once the control plane that made the call is gone.
+    return this.#named(kind, kind === 'build' || kind === 'helper' ? { ...more, run: this.run } : more)
+  }
+
+  #named(kind: Kind, more: Partial<Record<LabelName, string>>): LabelMap {
     const all: Partial<Record<LabelName, string>> = { ...more, instance: this.instance, kind }
     return Object.fromEntries(Object.entries(all).map(([name, value]) => [names[name as LabelName], value]))
   }
@@ -39,7 +48,7 @@ export class Labels {
 
   /** The filter of a list call. */
   filter(kind: Kind, more: Partial<Record<LabelName, string>> = {}): { label: string[] } {
-    return { label: Object.entries(this.of(kind, more)).map(([name, value]) => `${name}=${value}`) }
+    return { label: Object.entries(this.#named(kind, more)).map(([name, value]) => `${name}=${value}`) }
   }
 
   isOurs(labels: LabelMap | null | undefined): labels is LabelMap {

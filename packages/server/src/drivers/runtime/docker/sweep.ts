@@ -1,13 +1,11 @@
 import { ask, type Engine } from './engine.ts'
-import type { Labels } from './labels.ts'
+import { type Labels, labelIn } from './labels.ts'
 
 /** Containers that served a call of a control plane that is gone. Only ours: another Berth's build may be under way. */
 export async function sweep({ engine, labels }: { engine: Engine; labels: Labels }): Promise<void> {
-  // What is made from now on is in use.
-  const openedAt = Math.floor(Date.now() / 1000)
   for (const kind of ['build', 'helper'] as const) {
     const rows = await ask((abortSignal) => engine.listContainers({ all: true, filters: labels.filter(kind), abortSignal }))
-    for (const { Id } of rows.filter(({ Created }) => Created < openedAt))
+    for (const { Id } of rows.filter(({ Labels: marks }) => labelIn(marks, 'run') !== labels.run))
       await ask((abortSignal) => engine.getContainer(Id).remove({ force: true, v: true, abortSignal })).catch(() => undefined)
   }
 }
