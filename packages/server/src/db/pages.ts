@@ -1,4 +1,5 @@
 import type { SelectQueryBuilder } from 'kysely'
+import { madeOf } from './kept-rows.ts'
 import { preparedQuery } from './prepared.ts'
 import type { Db, Schema } from './schema.ts'
 import { isUnfitValue } from './violations.ts'
@@ -73,13 +74,16 @@ export function preparedPage<Parameters extends Record<string, string>, TB exten
     for (const column of by) query = query.orderBy(column, direction)
     return query.limit(parameters.limit)
   })
+  // Rows that end before the limit are the whole page, whatever the limit was.
+  const wholePage = madeOf((rows: readonly Row[]): Page<Row> => ({ rows, nextCursor: null }))
   return async (
     db: Db,
     parameters: Parameters,
     { limit, cursor }: { limit: number; cursor?: string | null },
   ): Promise<Page<Row>> => {
     if (cursor != null) return page(build(db, parameters), { ...order, limit, cursor })
-    return cutToPage(await first.all(db, { ...parameters, limit: limit + 1 }), limit, by, direction)
+    const rows = await first.all(db, { ...parameters, limit: limit + 1 })
+    return rows.length > limit ? cutToPage(rows, limit, by, direction) : wholePage(rows)
   }
 }
 

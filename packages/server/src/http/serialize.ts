@@ -5,9 +5,16 @@ import type { FastifyInstance } from 'fastify'
 export function serializeLazily(app: FastifyInstance): void {
   app.setSerializerCompiler(({ schema }) => {
     let serialize: ((value: unknown) => string) | undefined
+    const known = new WeakMap<object, string>()
     return (value) => {
       serialize ??= fastJson(withoutChoice(schema) as never)
-      return serialize(value)
+      // A frozen answer is one that is given again (see `madeOf`): so is its text.
+      if (!Object.isFrozen(value)) return serialize(value)
+      const before = known.get(value)
+      if (before !== undefined) return before
+      const text = serialize(value)
+      known.set(value, text)
+      return text
     }
   })
 }

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { type AnyRoute, contract, type ModuleName, type Rows } from '@berth/contract'
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
 import { Failure } from '../failure.ts'
@@ -7,6 +6,7 @@ import { answerErrors } from './errors.ts'
 import { type MountDeps, mountRows } from './mount.ts'
 import { describeApi } from './openapi.ts'
 import { referencePage } from './reference-page.ts'
+import { createRequestIds } from './request-ids.ts'
 import { serializeLazily } from './serialize.ts'
 import { validateLazily } from './validate.ts'
 
@@ -28,7 +28,7 @@ export function createHttpServer(settings: HttpSettings, handlers: ModuleHandler
     trustProxy: settings.trustedProxies.length > 0 ? [...settings.trustedProxies] : false,
     // A logger a request is dear, and few requests say anything: what is logged names its request itself.
     childLoggerFactory: (logger) => logger,
-    genReqId: () => randomUUID(),
+    genReqId: createRequestIds(),
     requestIdHeader: false,
     routerOptions: { ignoreTrailingSlash: false, maxParamLength: 200 },
     forceCloseConnections: 'idle',

@@ -76,8 +76,12 @@ export class MemoryEdge implements EdgeRoutes {
   readonly taken = new Map<string, RouteStanding>()
   readonly synced: string[] = []
 
-  async standings(hostnames: readonly string[]) {
-    return new Map([...this.taken].filter(([hostname]) => hostnames.includes(hostname)))
+  standing(hostname: string) {
+    return this.taken.get(hostname)
+  }
+
+  revision() {
+    return {}
   }
 
   async sync(projectId: string) {

@@ -91,16 +91,18 @@ async function bySession(db: Db, request: FastifyRequest, now: number): Promise<
     : await firstOf(db, session.userId)
   if (!member)
     return wanted ? fail('forbidden', { words: 'You are not a member of the organisation in X-Organization-Id' }) : null
-  return {
+  return callerOfSession(session, member)
+}
+
+const callerOfSession = madeOf(
+  (session: FoundSession, { email, organizationId, role }: Membership): Caller => ({
     ...nobody,
+    ...{ email, organizationId, role },
     userId: session.userId,
-    email: member.email,
-    organizationId: member.organizationId,
-    role: member.role,
     sessionId: session.id,
     expiresAt: iso(session.expiresAt),
-  }
-}
+  }),
+)
 
 const firstOf = (db: Db, userId: string) => findFirstMembership.first(db, { userId })
 
@@ -130,6 +132,7 @@ function createUseNoter(db: Db, log: AccessDeps['log']) {
   }
 }
 
+type FoundSession = NonNullable<Awaited<ReturnType<typeof findSession.first>>>
 type FoundToken = NonNullable<Awaited<ReturnType<typeof findToken.first>>>
 
 interface Membership {

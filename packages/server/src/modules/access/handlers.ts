@@ -17,10 +17,10 @@ import { createToken } from './tokens.ts'
 export function accessHandlers(deps: AccessDeps): Handlers<typeof contract.access> {
   const { db } = deps.database
   const start = async (session: Awaited<ReturnType<typeof openSession>>, context: RequestContext) => {
-    const data = await describeNewSession(db, session)
+    const answer = await describeNewSession(db, session)
     context.setHeader('set-cookie', sessionCookie.set(session.cookie, context.secure))
-    context.audit({ userId: session.userId, organizationId: data.organization.id })
-    return { data }
+    context.audit({ userId: session.userId, organizationId: answer.data.organization.id })
+    return answer
   }
 
   return {
@@ -31,11 +31,11 @@ export function accessHandlers(deps: AccessDeps): Handlers<typeof contract.acces
       context.setHeader('set-cookie', sessionCookie.clear(context.secure))
       return undefined
     },
-    session: async (_, { caller }) => ({ data: await describeSession(db, caller) }),
+    session: (_, { caller }) => describeSession(db, caller),
     setup: async ({ body }, context) => start((await setUp(body, deps)).session, context),
 
     listTokens: async ({ query }, { caller }) =>
-      listed(await store.listTokens(db, caller.userId, caller.organizationId, query), store.showToken),
+      store.showTokens(await store.listTokens(db, caller.userId, caller.organizationId, query)),
     createToken: async ({ body }, context) => {
       const data = await createToken(body, context.caller, deps)
       context.audit({ objectKind: 'token', objectId: data.id })

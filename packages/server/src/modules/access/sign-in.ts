@@ -1,8 +1,10 @@
 import { type Permission, type Session, tagsOf } from '@berth/contract'
 import { iso } from '../../db/columns.ts'
 import { newId } from '../../db/ids.ts'
+import { madeOf } from '../../db/kept-rows.ts'
 import { preparedQuery } from '../../db/prepared.ts'
 import type { Db } from '../../db/schema.ts'
+import type { OrganizationRow, UserRow } from '../../db/tables/access.ts'
 import { fail } from '../../failure.ts'
 import type { Caller } from '../../http/handler.ts'
 import { hashPassword, needsRehash, verifyPassword } from '../../secrets/password.ts'
@@ -42,24 +44,26 @@ export async function storePassword(db: Db, userId: string, password: string): P
 }
 
 /** Who is asking, where, and what they may do there. */
-export async function describeSession(db: Db, caller: Caller): Promise<Session> {
-  const [user, organization] = await Promise.all([
-    userById.first(db, { id: caller.userId }),
-    organizationById.first(db, { id: caller.organizationId }),
-  ])
+export async function describeSession(db: Db, caller: Caller): Promise<{ data: Session }> {
+  const user = await userById.first(db, { id: caller.userId })
+  const organization = await organizationById.first(db, { id: caller.organizationId })
   if (!user || !organization) fail('unauthorized')
-  return {
+  return sessionOf(caller, user, organization)
+}
+
+const sessionOf = madeOf((caller: Caller, user: UserRow, organization: OrganizationRow) => ({
+  data: {
     user: showUser(user),
     organization: showOrganization(organization, caller.role),
     role: caller.role,
     permissions: permissionsOf(caller),
     via: caller.via,
     expiresAt: caller.expiresAt,
-  }
-}
+  },
+}))
 
 /** The session of someone who has just signed in, in their default organisation. */
-export async function describeNewSession(db: Db, opened: Awaited<ReturnType<typeof openSession>>): Promise<Session> {
+export async function describeNewSession(db: Db, opened: Awaited<ReturnType<typeof openSession>>): Promise<{ data: Session }> {
   const user = await findUser(db, opened.userId)
   const organizationId = user?.defaultOrganizationId
   const member = organizationId ? await findMembership(db, opened.userId, organizationId) : await anyMembership(db, opened.userId)

@@ -1,6 +1,7 @@
 import type { AuditEntry, Grant, Invitation, Member, Organization, Role, Token, User } from '@berth/contract'
 import { iso, isoOrNull } from '../../db/columns.ts'
-import { page, preparedPage } from '../../db/pages.ts'
+import { madeOf } from '../../db/kept-rows.ts'
+import { listed, type Page, page, preparedPage } from '../../db/pages.ts'
 import type { Db } from '../../db/schema.ts'
 import type { AuditRow, InvitationRow, MemberRow, OrganizationRow, TokenRow, UserRow } from '../../db/tables/access.ts'
 
@@ -142,6 +143,8 @@ export const showToken = (row: TokenRow): Token => ({
   lastUsedAt: isoOrNull(row.lastUsedAt),
   createdAt: iso(row.createdAt),
 })
+
+export const showTokens = madeOf((tokens: Page<TokenRow>) => listed(tokens, showToken))
 
 export const showMember = (row: Awaited<ReturnType<typeof findMemberWithUser>>): Member => ({
   ...row,

@@ -1,3 +1,4 @@
+import type { DomainRow } from '../../db/tables/projects.ts'
 import type { EdgeListening, RequestRecord } from '../../drivers/edge/edge.ts'
 import { Every } from '../../jobs/every.ts'
 import { type EdgeRoutes, notTaken, type ProjectSignal, projectsTopic, type RouteStanding } from '../projects/index.ts'
@@ -5,7 +6,7 @@ import { certifyJob } from './certificates.ts'
 import type { EdgeDeps } from './deps.ts'
 import { expiringCertificates } from './expiring.ts'
 import { askAgain, askForNew, renewJob, renewKind } from './renewal.ts'
-import { EdgeSync } from './sync.ts'
+import { type EdgeState, EdgeSync } from './sync.ts'
 
 export type { EdgeDeps } from './deps.ts'
 
@@ -30,7 +31,8 @@ export function createEdge(deps: EdgeDeps) {
     jobs: [certifyJob(deps, edge), renewJob(deps)],
     /** What the projects module asks about its routes. */
     routes: {
-      standings: (hostnames) => standings(hostnames, edge, deps),
+      standing: (hostname, domain) => standingIn(edge.state, hostname, domain, settings),
+      revision: () => edge.state,
       sync: async (projectId) => {
         await askAgain(projectId, deps)
         await edge.sync().catch(() => undefined)
@@ -73,26 +75,17 @@ export function createEdge(deps: EdgeDeps) {
   }
 }
 
-async function standings(
-  hostnames: readonly string[],
-  edge: EdgeSync,
-  { database, settings }: EdgeDeps,
-): Promise<Map<string, RouteStanding>> {
-  // A project's free host names have no row of their own.
-  const custom = hostnames.filter((hostname) => !hostname.endsWith(`.${settings.baseDomain}`))
-  const domains =
-    custom.length > 0 ? await database.db.selectFrom('domains').selectAll().where('hostname', 'in', custom).execute() : []
-  const byName = new Map(domains.map((domain) => [domain.hostname, domain]))
-  const known = new Map<string, RouteStanding>()
-  for (const hostname of hostnames) {
-    const domain = byName.get(hostname)
-    const tls = (settings.edgeTlsPort !== null && domain?.tls) || 'none'
-    const reason = domain?.reason === notTaken.reason ? null : domain?.reason
-    if (edge.problem) known.set(hostname, { tls, state: 'error', reason: edge.problem })
-    else if (edge.hostnames.has(hostname)) known.set(hostname, { tls, state: 'synced', ...(reason ? { reason } : {}) })
-    else if (domain) known.set(hostname, { tls, state: 'pending', reason: reason ?? notTaken.reason })
-  }
-  return known
+function standingIn(
+  { problem, hostnames }: EdgeState,
+  hostname: string,
+  domain: DomainRow | undefined,
+  settings: EdgeDeps['settings'],
+): RouteStanding | undefined {
+  const tls = (settings.edgeTlsPort !== null && domain?.tls) || 'none'
+  const reason = domain?.reason === notTaken.reason ? null : domain?.reason
+  if (problem) return { tls, state: 'error', reason: problem }
+  if (hostnames.has(hostname)) return { tls, state: 'synced', ...(reason ? { reason } : {}) }
+  return domain && { tls, state: 'pending', reason: reason ?? notTaken.reason }
 }
 
 function keepRequests(batch: readonly RequestRecord[], { logStore, log }: EdgeDeps): void {

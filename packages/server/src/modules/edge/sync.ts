@@ -3,18 +3,27 @@ import { sealedFor } from '../../db/sealed-columns.ts'
 import { type EdgeDeps, nowOf } from './deps.ts'
 import { edgeTable, type TableFacts } from './table.ts'
 
+export interface EdgeState {
+  /** Why the last try did not work, in words. */
+  readonly problem: string | null
+  /** Host names that are in force. */
+  readonly hostnames: ReadonlySet<string>
+}
+
 /** Hands what the database says to the edge. Calls that come while one is under way share the next one. */
 export class EdgeSync {
   readonly #deps: EdgeDeps
   #running: Promise<void> | null = null
   #next: Promise<void> | null = null
-  /** Why the last one did not work, in words. */
-  problem: string | null = null
-  /** Host names that are in force. */
-  hostnames: ReadonlySet<string> = new Set()
+  #state: EdgeState = Object.freeze({ problem: null, hostnames: new Set<string>() })
 
   constructor(deps: EdgeDeps) {
     this.#deps = deps
+  }
+
+  /** A new one after each try. */
+  get state(): EdgeState {
+    return this.#state
   }
 
   /** Resolves when what was in the database at the time of the call is in force. */
@@ -39,10 +48,10 @@ export class EdgeSync {
       const table = edgeTable(await readFacts(this.#deps))
       const { warnings } = await this.#deps.driver.apply(table)
       for (const warning of warnings) this.#deps.log.warn({ warning }, 'the edge left something out')
-      this.hostnames = new Set(Object.keys(table.hosts))
-      this.problem = null
+      this.#state = Object.freeze({ problem: null, hostnames: new Set(Object.keys(table.hosts)) })
     } catch (error) {
-      this.problem = error instanceof Error ? error.message : String(error)
+      const problem = error instanceof Error ? error.message : String(error)
+      this.#state = Object.freeze({ ...this.#state, problem })
       throw error
     }
   }

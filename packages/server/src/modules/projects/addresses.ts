@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 import type { ProjectRoute } from '@berth/contract'
 import type { DomainRow, ProjectRow } from '../../db/tables/projects.ts'
 import type { ProjectsDeps } from './deps.ts'
-import type { RouteStanding } from './neighbours.ts'
+import type { EdgeRoutes, RouteStanding } from './neighbours.ts'
 
 /** Host names and URLs of projects, said in one place: the record, the edge and the checks must not disagree. */
 
@@ -41,8 +41,7 @@ export function urlOf(hostname: string, tls: RouteStanding['tls'], { ports }: Ur
 
 export interface RouteFacts {
   domains: readonly DomainRow[]
-  /** What the edge says, by host name. */
-  standings: ReadonlyMap<string, RouteStanding>
+  edge: Pick<EdgeRoutes, 'standing'> | undefined
   baseDomain: string
   urls: UrlSettings
 }
@@ -55,16 +54,16 @@ export const notTaken = {
 
 /** The free route first, then the project's own domains. A worker answers no requests, so it has no free route. */
 export function routesOf(project: Pick<ProjectRow, 'slug' | 'type'>, facts: RouteFacts): ProjectRoute[] {
-  const { domains, standings, baseDomain, urls } = facts
+  const { domains, edge, baseDomain, urls } = facts
   const hostname = freeHostname(project, baseDomain)
-  const free = standings.get(hostname) ?? notTaken
+  const free = edge?.standing(hostname) ?? notTaken
   const hasPrimary = domains.some(({ isPrimary }) => isPrimary)
   const routes: ProjectRoute[] =
     project.type === 'worker'
       ? []
       : [{ hostname, url: urlOf(hostname, free.tls, urls), kind: 'free', primary: !hasPrimary, ...free }]
   for (const domain of domains) {
-    const standing = standings.get(domain.hostname) ?? domainStanding(domain)
+    const standing = edge?.standing(domain.hostname, domain) ?? domainStanding(domain)
     const url = urlOf(domain.hostname, standing.tls, urls)
     routes.push({ hostname: domain.hostname, url, kind: 'custom', primary: domain.isPrimary === 1, ...standing })
   }

@@ -1,4 +1,5 @@
 import { type contract, levelOfRole, type Project, reaches } from '@berth/contract'
+import type { Awaitable } from '../../awaitable.ts'
 import type { ProjectRow } from '../../db/tables/projects.ts'
 import { fail, refuse } from '../../failure.ts'
 import type { Caller, Handlers, RequestContext } from '../../http/handler.ts'
@@ -9,7 +10,7 @@ import type { Deletion } from './deletion.ts'
 import type { ProjectsDeps } from './deps.ts'
 import { refuseUnstorable } from './fields.ts'
 import { disableProject, enableProject } from './power.ts'
-import { showInfo, showProject, showProjects, showRoutes } from './records.ts'
+import { projectAnswers, showInfo, showProjects, showRoutes } from './records.ts'
 import { domainsOf, findProject, listProjects, type ProjectChanges } from './store.ts'
 import { updateProject } from './update-project.ts'
 
@@ -40,7 +41,8 @@ export type CoreHandlers = Pick<
 /** The project as a whole: made, read, changed, turned on and off, deleted. */
 export function coreHandlers(deps: ProjectsDeps, deletion: Deletion): CoreHandlers {
   const { db } = deps.database
-  const shown = async (row: ProjectRow | Promise<ProjectRow>) => ({ data: await showProject(await row, deps) })
+  const answerWith = projectAnswers(deps)
+  const shown = async (row: Awaitable<ProjectRow>) => answerWith(await row)
   const change = (project: ProjectRow, changes: ProjectChanges) => shown(changeProject(project, deps, () => changes))
   const create = async (body: Parameters<typeof createProject>[0], context: RequestContext) => {
     const row = await createProject(body, context.caller, deps)

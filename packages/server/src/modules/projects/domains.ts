@@ -69,8 +69,8 @@ function showDomain(row: DomainRow, project: ProjectRow, deps: ProjectsDeps): Do
 }
 
 /** The free host name has no row of its own: it lives and dies with the project, whose id it goes by. */
-async function showFree(project: ProjectRow, hostname: string, { neighbours }: ProjectsDeps): Promise<Domain> {
-  const standing = (await neighbours.edge?.standings([hostname]))?.get(hostname) ?? notTaken
+function showFree(project: ProjectRow, hostname: string, { neighbours }: ProjectsDeps): Domain {
+  const standing = neighbours.edge?.standing(hostname) ?? notTaken
   const { id, createdAt } = project
   return { id, projectId: id, hostname, primary: true, ...standing, dnsRecords: [], createdAt: iso(createdAt) }
 }

@@ -51,11 +51,10 @@ export async function showEnvironments(
 ): Promise<Environment[]> {
   const hostname = (slug: string) => environmentHostname(project, slug, deps.settings.baseDomain)
   const routes = await showRoutes(project, deps)
-  const standings = await deps.neighbours.edge?.standings(rows.map(({ slug }) => hostname(slug)))
   const urlFor = (slug: string) => {
     if (slug === 'production') return routes.find((route) => route.primary)?.url ?? null
     if (project.type === 'worker') return null
-    return urlOf(hostname(slug), standings?.get(hostname(slug))?.tls ?? 'none', urlSettings(deps))
+    return urlOf(hostname(slug), deps.neighbours.edge?.standing(hostname(slug))?.tls ?? 'none', urlSettings(deps))
   }
   return rows.map(({ id, projectId, name, slug, type, branch, createdAt }) => ({
     ...{ id, projectId, name, slug, type, branch },

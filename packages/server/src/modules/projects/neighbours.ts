@@ -1,5 +1,5 @@
 import type { Deployment, DeploymentStatus, Project, ProjectRoute } from '@berth/contract'
-import type { ProjectRow } from '../../db/tables/projects.ts'
+import type { DomainRow, ProjectRow } from '../../db/tables/projects.ts'
 import type { GitRemote } from '../../drivers/git/remote.ts'
 import type { Caller } from '../../http/handler.ts'
 import type { ProjectPart } from './project-part.ts'
@@ -76,8 +76,10 @@ export interface ProjectRuntime {
 export type RouteStanding = Pick<ProjectRoute, 'tls' | 'state' | 'reason'>
 
 export interface EdgeRoutes {
-  /** By host name; one that the edge has not been told of is left out. */
-  standings(hostnames: readonly string[]): Promise<ReadonlyMap<string, RouteStanding>>
+  /** How the edge stands to a host name, which has a row unless it is a free one; undefined: it was not told of it yet. */
+  standing(hostname: string, domain?: DomainRow): RouteStanding | undefined
+  /** Another one, frozen, whenever `standing` and `ports` may say something else than before of the same row. */
+  revision(): object
   /** Hands the project's routes to the edge once more; resolves when it has taken or refused them. */
   sync(projectId: string): Promise<void>
   /** Where the edge listens, which is known once it does. */

@@ -1,9 +1,10 @@
 import type { Project, ProjectConfig, ProjectInfo, ProjectRoute } from '@berth/contract'
 import { iso } from '../../db/columns.ts'
+import { madeOf } from '../../db/kept-rows.ts'
 import type { DomainRow, ProjectRow } from '../../db/tables/projects.ts'
-import { freeHostname, routesOf, urlSettings } from './addresses.ts'
+import { routesOf, urlSettings } from './addresses.ts'
 import type { ProjectsDeps } from './deps.ts'
-import type { DeploymentStanding, RouteStanding, RunningState } from './neighbours.ts'
+import type { DeploymentStanding, RunningState } from './neighbours.ts'
 import { showSource } from './source.ts'
 import { statusOf } from './status.ts'
 import { domainsOf } from './store.ts'
@@ -15,8 +16,26 @@ export async function showProjects(rows: readonly ProjectRow[], deps: ProjectsDe
 }
 
 export async function showProject(row: ProjectRow, deps: ProjectsDeps): Promise<Project> {
-  const [project] = await showProjects([row], deps)
-  return project as Project
+  return recordOf(row, await gatherFacts([row], deps), deps)
+}
+
+/** Answers with one project. An answer is made of the facts and of what the edge says, and is kept for as long as these are. */
+export function projectAnswers(deps: ProjectsDeps): (row: ProjectRow) => Promise<{ data: Project }> {
+  const answerOf = madeOf(
+    (
+      row: ProjectRow,
+      domains: Facts['domains'],
+      deployments: Facts['deployments'],
+      running: Facts['running'],
+      _edge: object,
+    ) => ({
+      data: recordOf(row, { domains, deployments, running }, deps),
+    }),
+  )
+  return async (row) => {
+    const { domains, deployments, running } = await gatherFacts([row], deps)
+    return answerOf(row, domains, deployments, running, deps.neighbours.edge?.revision() ?? nothing)
+  }
 }
 
 export async function showRoutes(row: ProjectRow, deps: ProjectsDeps): Promise<ProjectRoute[]> {
@@ -56,24 +75,18 @@ interface Facts {
   domains: ReadonlyMap<string, DomainRow[]>
   deployments: ReadonlyMap<string, DeploymentStanding>
   running: ReadonlyMap<string, RunningState>
-  routes: ReadonlyMap<string, RouteStanding>
 }
 
-const nothing: ReadonlyMap<string, never> = new Map<string, never>()
+const nothing: ReadonlyMap<string, never> = Object.freeze(new Map<string, never>())
 
-async function gatherFacts(rows: readonly ProjectRow[], { database, neighbours, settings }: ProjectsDeps): Promise<Facts> {
+async function gatherFacts(rows: readonly ProjectRow[], { database, neighbours }: ProjectsDeps): Promise<Facts> {
   const ids = rows.map(({ id }) => id)
-  const { deployments, runtime, edge } = neighbours
-  const [domains, standings, running] = await Promise.all([
+  const [domains, deployments, running] = await Promise.all([
     domainsOf(database.db, ids),
-    deployments?.standings(ids) ?? nothing,
-    runtime?.states(ids) ?? nothing,
+    neighbours.deployments?.standings(ids) ?? nothing,
+    neighbours.runtime?.states(ids) ?? nothing,
   ])
-  const hostnames = rows.flatMap((row) => [
-    freeHostname(row, settings.baseDomain),
-    ...(domains.get(row.id) ?? []).map(({ hostname }) => hostname),
-  ])
-  return { domains, deployments: standings, running, routes: (await edge?.standings(hostnames)) ?? nothing }
+  return { domains, deployments, running }
 }
 
 function recordOf(row: ProjectRow, facts: Facts, deps: ProjectsDeps): Project {
@@ -100,7 +113,7 @@ function recordOf(row: ProjectRow, facts: Facts, deps: ProjectsDeps): Project {
 const routesIn = (row: ProjectRow, facts: Facts, deps: ProjectsDeps): ProjectRoute[] =>
   routesOf(row, {
     domains: facts.domains.get(row.id) ?? [],
-    standings: facts.routes,
+    edge: deps.neighbours.edge,
     baseDomain: deps.settings.baseDomain,
     urls: urlSettings(deps),
   })

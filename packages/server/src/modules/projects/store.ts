@@ -1,5 +1,6 @@
 import { type Insertable, type RawBuilder, type SqlBool, sql, type Updateable } from 'kysely'
 import type { Awaitable } from '../../awaitable.ts'
+import { madeOf } from '../../db/kept-rows.ts'
 import { type Page, page } from '../../db/pages.ts'
 import { preparedQuery } from '../../db/prepared.ts'
 import type { Db } from '../../db/schema.ts'
@@ -151,12 +152,11 @@ export async function deleteVariables(db: Db, projectId: string, environment: st
 export async function domainsOf(db: Db, projectIds: readonly string[]): Promise<Map<string, DomainRow[]>> {
   const [only] = projectIds
   if (only === undefined) return new Map()
-  const rows =
-    projectIds.length === 1
-      ? await domainsOfOne.all(db, { projectId: only })
-      : await inOrder(db).where('projectId', 'in', filledUp(projectIds)).execute()
-  return Map.groupBy(rows, ({ projectId }) => projectId)
+  if (projectIds.length === 1) return byProject(await domainsOfOne.all(db, { projectId: only }))
+  return byProject(await inOrder(db).where('projectId', 'in', filledUp(projectIds)).execute())
 }
+
+const byProject = madeOf((rows: readonly DomainRow[]) => Map.groupBy(rows, ({ projectId }) => projectId))
 
 const inOrder = (db: Db) => db.selectFrom('domains').selectAll().orderBy('projectId').orderBy('createdAt').orderBy('id')
 const domainsOfOne = preparedQuery<{ projectId: string }, DomainRow>((db, { projectId }) =>
