@@ -1,14 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Hosting, ownerSignIn, startHosting } from '../kit/hosting.ts'
+import { describeOnRuntimes } from '../kit/runtimes.ts'
 
-/** Runtimes that every sentence here is tried on. */
-const runtimes = ['process'] as const
-
-describe.each(runtimes)('berth from a second terminal, projects as %s', (runtime) => {
+describeOnRuntimes('berth from a second terminal', (runtime) => {
   let hosting: Hosting
   let folder: string
   beforeAll(async () => {
-    hosting = await startHosting({ env: { BERTH_RUNTIME: runtime } })
+    hosting = await startHosting({ runtime })
     folder = await hosting.copyExample('node')
     const login = ['login', '--email', ownerSignIn.email, '--password-stdin']
     expect(await hosting.cli(login, { input: ownerSignIn.password })).toMatchObject({ code: 0 })
