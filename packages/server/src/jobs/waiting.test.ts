@@ -8,7 +8,7 @@ const now = new Date('2030-01-01T00:00:00Z')
 const later = new Date(now.getTime() + 1)
 
 describeOnEachDatabase('jobs that wait', (open) => {
-  test('are found in the order in which they would run: those that are due, of the kind, and not tried yet', async () => {
+  test('are found in the order in which they fell due: those that are due, of the kind, and not tried yet', async () => {
     const database = await open({ clock: { now: () => now } })
     const [work, other] = [testJob<number>('work', {}), testJob<number>('other', {})]
     const ids = await database.transaction(async (bound) => {

@@ -7,7 +7,7 @@ export interface WaitingJob<Payload> {
   payload: Payload
 }
 
-/** Jobs of this kind that are due and that nobody has begun yet, the most urgent first. One that failed once is not among them. */
+/** Jobs of this kind that are due and that nobody has begun yet, the longest due first. One that failed once is not among them. */
 export async function findWaiting<Payload>(
   db: Db,
   { kind }: JobKind<Payload>,
@@ -21,7 +21,6 @@ export async function findWaiting<Payload>(
     .where('kind', '=', kind)
     .where('runAt', '<=', now.getTime())
     .where('attempts', '=', 0)
-    .orderBy('priority', 'desc')
     .orderBy('runAt')
     .orderBy('sequence')
     .limit(most)

@@ -25,7 +25,8 @@ export function announceJob(deps: NotificationsDeps): Job<Announcement, undefine
  */
 function tell(first: WaitingJob<Announcement>, { alone }: { alone: boolean }, deps: NotificationsDeps): Promise<void> {
   const { organizationId, category } = first.payload
-  return deps.database.transaction(async (bound) => {
+  const { transaction, kind } = deps.database
+  return transaction(async (bound) => {
     // One announcement of an organisation at a time, so that each sees what the one before added to a burst.
     await bound.lock(`notifications:${organizationId}`)
     if (await store.isAnnounced(bound.db, first.id)) return
@@ -38,7 +39,7 @@ function tell(first: WaitingJob<Announcement>, { alone }: { alone: boolean }, de
     )
     const announced = { organizationId, category, ids: told.map(({ id }) => id) }
     for (let at = 0; at < targets.length; at += chunk) {
-      const inFeed = await makeDeliveries(targets.slice(at, at + chunk), { bound, announced, now: nowOf(deps) })
+      const inFeed = await makeDeliveries(targets.slice(at, at + chunk), { bound, kind, announced, now: nowOf(deps) })
       for (const id of inFeed) bound.signal(feedTopic(organizationId), { announced: id } satisfies FeedSignal)
     }
   })

@@ -1,4 +1,6 @@
+import { setImmediate as otherWorkFirst } from 'node:timers/promises'
 import type { Insertable } from 'kysely'
+import type { Database } from '../../db/open.ts'
 import type { DeliveriesTable } from '../../db/tables/notifications.ts'
 import type { Bound } from '../../db/transaction.ts'
 import { type BulkJob, enqueueAll } from '../../jobs/enqueue.ts'
@@ -9,6 +11,7 @@ import { type Announced, type ChannelPlan, type Fresh, type Joined, planFor, typ
 
 interface Making {
   bound: Bound
+  kind: Database['kind']
   /** Announcements of one category, in the order in which they happened. */
   announced: Pick<DeliveriesTable, 'organizationId' | 'category'> & { ids: readonly string[] }
   now: number
@@ -25,11 +28,16 @@ export async function makeDeliveries(targets: readonly Target[], making: Making)
   const recent = await store.findRecent(db, channelIds, announced.category, now)
   const first = momentAfterLast(now)
   const inTurn = announced.ids.map((id, at) => ({ id, at: first + at }))
-  const planned = targets.map((target) => planFor(target, recent.get(target.id) ?? [], inTurn))
+  const planned: ChannelPlan[] = []
+  for (const target of targets) {
+    planned.push(planFor(target, recent.get(target.id) ?? [], inTurn))
+    // Hundreds take milliseconds, and requests would wait for them.
+    if (planned.length % 25 === 0) await otherWorkFirst()
+  }
   const plans = await joinOrPlanAnew(planned, inTurn, making)
   const absorbed = await takeIn(plans, making)
   await insertFresh(plans, absorbed, making)
-  await store.insertJoined(db, [...plans.flatMap(({ joined }) => joined), ...absorbed])
+  await store.insertJoined({ db, kind: making.kind }, [...plans.flatMap(({ joined }) => joined), ...absorbed])
   const fresh = plans.flatMap((plan) => plan.fresh)
   lastMade = fresh.reduce((last, { state }) => Math.max(last, state.createdAt), first - 1)
   return new Set(fresh.flatMap(({ sendAt, announcementId }) => (sendAt === null ? [announcementId] : [])))
