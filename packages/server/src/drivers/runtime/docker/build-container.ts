@@ -10,10 +10,11 @@ import type { LabelMap } from './labels.ts'
 
 export const buildProcesses = 512
 const tailLines = 30
-const lookMs = 500
+/** Between two looks at how many processes there are. */
+export const lookMs = 500
 const settleMs = 300
 /** A program that was killed was most likely killed for its memory: the engine's word on that is worth a longer wait. */
-const killedSettleMs = 5_000
+export const killedSettleMs = 5_000
 const killedExitCode = 137
 const sweepSeconds = 60
 
@@ -171,10 +172,7 @@ export class BuildContainer {
 
   async #lookAtLimits(): Promise<void> {
     if (this.#end.signal.aborted) return
-    const options = { stream: false, 'one-shot': true } as const
-    const stats = await askFor(() => this.container.stats(options), { timeoutMs: 5_000 }).catch(() => undefined)
-    const used = stats?.pids_stats?.current ?? 0
-    if (used >= buildProcesses)
+    if ((await processesIn(this.container)) >= buildProcesses)
       this.#stopFor('too_many_processes', `${this.#running} started more than ${buildProcesses} processes`)
   }
 
@@ -189,6 +187,13 @@ export class BuildContainer {
       // The build has ended, or the engine is away, which every other call will tell.
     }
   }
+}
+
+/** None where the engine does not say. */
+export async function processesIn(container: Container): Promise<number> {
+  const options = { stream: false, 'one-shot': true } as const
+  const stats = await askFor(() => container.stats(options), { timeoutMs: 5_000 }).catch(() => undefined)
+  return stats?.pids_stats?.current ?? 0
 }
 
 export async function removeByName(name: string, engine: Engine): Promise<void> {

@@ -1,8 +1,9 @@
 import { readFile, realpath } from 'node:fs/promises'
 import { join, posix, sep } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { type Artifact, BuildFailed, type BuildRequest, type OutputLine } from '../runtime.ts'
 import type { BuildParts } from './build.ts'
-import { buildProcesses } from './build-container.ts'
+import { buildProcesses, killedSettleMs, lookMs, processesIn } from './build-container.ts'
 import { type BuildEvent, followBuild } from './build-progress.ts'
 import { buildShares, limitsOf } from './container-settings.ts'
 import { dockerIgnore } from './docker-ignore.ts'
@@ -92,6 +93,7 @@ class DockerfileBuild {
   readonly #engine: Engine
   readonly #tail: string[] = []
   readonly #end = new AbortController()
+  /** By the first letters of their ids, which is what the builder tells; the last one runs. */
   readonly #containers = new Set<string>()
   #failure: BuildFailed | undefined
 
@@ -110,6 +112,7 @@ class DockerfileBuild {
     const cpuquota = Math.round((NanoCpus / 1e9) * period)
     const limits = { memory: Memory, memswap: MemorySwap, cpuperiod: period, cpuquota, cpushares: buildShares }
     void this.#watchMemory()
+    const looking = setInterval(() => void this.#lookAtProcesses(), lookMs)
     try {
       const abortSignal = AbortSignal.any([this.#abort, this.#end.signal])
       const stream = await this.#engine.buildImage(tar, { ...limits, rm: true, forcerm: true, ...options, abortSignal } as object)
@@ -119,9 +122,13 @@ class DockerfileBuild {
       abortSignal.throwIfAborted()
     } catch (error) {
       this.#abort.throwIfAborted()
-      throw this.#failure ?? new BuildFailed('command_failed', wordsOfEngine(error), [...this.#tail])
+      const words = wordsOfEngine(error)
+      if (/non-zero code: 137\b/.test(words))
+        await pause(killedSettleMs, undefined, { signal: this.#end.signal }).catch(() => undefined)
+      throw this.#failure ?? new BuildFailed('command_failed', words, [...this.#tail])
     } finally {
       clearTimeout(clock)
+      clearInterval(looking)
       this.#end.abort()
     }
   }
@@ -145,6 +152,12 @@ class DockerfileBuild {
       .getContainer(container)
       .update({ PidsLimit: buildProcesses })
       .catch(() => undefined)
+  }
+
+  async #lookAtProcesses(): Promise<void> {
+    const running = [...this.#containers].at(-1)
+    if (!running || (await processesIn(this.#engine.getContainer(running))) < buildProcesses) return
+    this.#stopFor('too_many_processes', `The build started more than ${buildProcesses} processes`)
   }
 
   async #watchMemory(): Promise<void> {

@@ -35,6 +35,9 @@ const plan: BuildPlan = {
   port: 3000,
 }
 
+/** Goes on after every refused fork. */
+const forking = `setInterval(() => { for (let at = 0; at < 20; at++) require('child_process').spawn('sleep', ['600']).on('error', () => {}) }, 1)`
+
 describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'Docker', () => {
   let folder: string
   let source: string
@@ -194,6 +197,36 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'Docker', () => {
       logTail: expect.arrayContaining(['broken']),
     })
   })
+
+  test.each([
+    [
+      'allocates memory',
+      JSON.stringify(['node', '-e', 'for (const all = []; ; ) all.push(Buffer.alloc(8_000_000, 1))']),
+      'out_of_memory',
+      'more than the 256 MB that a build may use',
+    ],
+    ['starts processes', JSON.stringify(['node', '-e', forking]), 'too_many_processes', 'started more than 512 processes'],
+  ])(
+    'a Dockerfile whose command %s without end is stopped and says so; nothing of it goes on',
+    async (name, run, code, words) => {
+      const folder = name.replaceAll(' ', '-')
+      await mkdir(join(source, folder))
+      await writeFile(join(source, folder, 'Dockerfile'), `FROM ${partOf('nodeImage')}\nRUN ${run}\n`)
+      const going = build(folder, { kind: 'dockerfile', rootDirectory: folder, dockerfilePath: 'Dockerfile', startCommand: null })
+      await expect(going).rejects.toMatchObject({ code, message: expect.stringContaining(words) })
+      const container = lines.flatMap((line) => /Running in ([0-9a-f]+)/.exec(line)?.[1] ?? [])[0] as string
+      await expect
+        .poll(
+          () =>
+            engine
+              .getContainer(container)
+              .inspect()
+              .catch(() => 'gone'),
+          { timeout: 20_000 },
+        )
+        .toBe('gone')
+    },
+  )
 
   test('services of one environment reach each other by name, and the network goes with the last of them', async () => {
     const network = (alias: string) => ({ network: { name: `prj_${seed}-production`, aliases: [alias] } })
