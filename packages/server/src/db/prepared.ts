@@ -1,5 +1,5 @@
 import type { Compilable, CompiledQuery } from 'kysely'
-import type { Awaitable } from '../awaitable.ts'
+import { type Awaitable, after } from '../awaitable.ts'
 import { storedValue } from './columns.ts'
 import { type DirectReads, directReadsOf } from './direct-reads.ts'
 import { assertOutsideTransaction } from './open-transaction.ts'
@@ -34,11 +34,7 @@ export function preparedQuery<Parameters extends Record<string, string | number 
     assertOutsideTransaction()
     return direct.read(compiled.sql, values) as Awaitable<readonly Row[]>
   }
-  const first = (db: Db, parameters: Parameters): Awaitable<Row | undefined> => {
-    const rows = all(db, parameters)
-    return rows instanceof Promise ? rows.then(([row]) => row) : rows[0]
-  }
-  return { all, first }
+  return { all, first: (db, parameters) => after(all(db, parameters), ([row]) => row) }
 }
 
 type Build = (db: Db, parameters: Record<string, never>) => Compilable<unknown>

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { type AnyRoute, limits, type Rows } from '@berth/contract'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
-import type { Awaitable } from '../awaitable.ts'
+import { type Awaitable, after } from '../awaitable.ts'
 import { fail } from '../failure.ts'
 import { checkAddress, checkBody } from './clean-text.ts'
 import { checkTag, type Gatekeeper, loadObject } from './guard.ts'
@@ -86,38 +86,38 @@ function optionsOf(at: string, row: AnyRoute, handle: AnyHandler, deps: MountDep
       ...(row.body ? { body: row.body } : {}),
       ...(row.returns ? { response: { '2xx': row.returns } } : {}),
     },
-    onRequest: (request) => admit(row, request, deps),
+    onRequest: (request, _reply, done) => admit(row, request, deps) ?? done(),
     ...(row.method === 'GET' ? {} : { preValidation: (request, _reply, done) => done(void prepareBody(row, request)) }),
     handler: (request, reply) => run(row, handle, request, reply, deps),
   }
 }
 
 /** Rate limit, credential, tag: in that order, before a byte of the body is read; then what the head alone can get wrong. */
-async function admit(row: AnyRoute, request: FastifyRequest, deps: MountDeps): Promise<void> {
+function admit(row: AnyRoute, request: FastifyRequest, deps: MountDeps): Awaitable<void> {
   const passage: Passage = { caller: null, audit: {} }
   request.passage = passage
-  if (row.public) deps.limiter.take(row.rateLimit ?? 'public', request.ip)
-  else passage.caller = await admitCaller(row, request, deps)
-  checkContentType(row, request)
-  checkAddress(request)
-}
-
-async function admitCaller(row: AnyRoute, request: FastifyRequest, deps: MountDeps): Promise<Caller> {
-  const caller = await callerOf(row, request, deps)
-  if (!caller) {
-    // Guessing credentials is counted like any other public call.
-    deps.limiter.take('public', request.ip)
-    fail('unauthorized')
+  if (row.public) {
+    deps.limiter.take(row.rateLimit ?? 'public', request.ip)
+    return checkHead(row, request)
   }
-  deps.limiter.take('signedIn', caller.userId)
-  await checkTag(row, caller, deps.gatekeeper)
-  return caller
+  return after(callerOf(row, request, deps), (caller) => {
+    // Guessing credentials is counted like any other public call.
+    if (caller) deps.limiter.take('signedIn', caller.userId)
+    else deps.limiter.take('public', request.ip)
+    passage.caller = caller ?? fail('unauthorized')
+    return after(checkTag(row, passage.caller, deps.gatekeeper), () => checkHead(row, request))
+  })
 }
 
 function callerOf(row: AnyRoute, request: FastifyRequest, deps: MountDeps): Awaitable<Caller | null> {
   const token = row.streamToken ? (request.query as { token?: unknown }).token : undefined
   if (typeof token === 'string') return deps.spendStreamToken(token, request.url.split('?')[0] as string)
   return deps.gatekeeper.authenticate(request)
+}
+
+function checkHead(row: AnyRoute, request: FastifyRequest): void {
+  checkContentType(row, request)
+  checkAddress(request)
 }
 
 function checkContentType(row: AnyRoute, request: FastifyRequest): void {

@@ -1,5 +1,6 @@
 import type { Level, Role } from '@berth/contract'
 import type { FastifyRequest } from 'fastify'
+import { type Awaitable, after } from '../../awaitable.ts'
 import { iso, isoOrNull } from '../../db/columns.ts'
 import { madeOf } from '../../db/kept-rows.ts'
 import { preparedQuery } from '../../db/prepared.ts'
@@ -16,16 +17,15 @@ export function createGatekeeper({ database, clock, log }: AccessDeps): Gatekeep
   const { db } = database
   const noteUse = createUseNoter(db, log)
   return {
-    async authenticate(request) {
+    authenticate(request) {
       const now = clock.now().getTime()
-      const authorization = request.headers.authorization
-      const caller = authorization ? await byToken(db, authorization, now) : await bySession(db, request, now)
-      if (!caller) return null
-      if (caller.tokenId) noteUse(caller.tokenId, now)
-      const wanted = request.headers['x-organization-id']
-      if (wanted && wanted !== caller.organizationId)
-        fail('forbidden', { words: 'You are not a member of the organisation in X-Organization-Id' })
-      return caller
+      const { authorization, 'x-organization-id': wanted } = request.headers
+      return after(authorization ? byToken(db, authorization, now) : bySession(db, request, now), (caller) => {
+        if (caller?.tokenId) noteUse(caller.tokenId, now)
+        if (caller && wanted && wanted !== caller.organizationId)
+          fail('forbidden', { words: 'You are not a member of the organisation in X-Organization-Id' })
+        return caller
+      })
     },
     async grantedLevel(caller, projectId) {
       if (caller.role === 'owner') return undefined
@@ -54,12 +54,12 @@ const nobody = {
   expiresAt: null,
 }
 
-async function byToken(db: Db, authorization: string, now: number): Promise<Caller | null> {
+function byToken(db: Db, authorization: string, now: number): Awaitable<Caller | null> {
   const [scheme, value] = authorization.split(' ')
   if (scheme?.toLowerCase() !== 'bearer' || !value?.startsWith('brt_')) return null
-  const found = await findToken.first(db, { secretHash: hashToken(value) })
-  if (!found || (found.expiresAt !== null && found.expiresAt <= now)) return null
-  return callerOfToken(found)
+  return after(findToken.first(db, { secretHash: hashToken(value) }), (found) =>
+    found && (found.expiresAt === null || found.expiresAt > now) ? callerOfToken(found) : null,
+  )
 }
 
 const callerOfToken = madeOf(
