@@ -138,6 +138,62 @@ describeOnDocker('a Compose project', () => {
     await expect.poll(containers, { timeout: 30_000 }).toEqual([`${id} running`, `${id} running`])
   })
 
+  test('a migration ends before what depends on it starts, and a declared health check is waited for', async () => {
+    const other = join(hosting.folder, 'ordered')
+    await mkdir(join(other, 'docker'), { recursive: true })
+    const file = {
+      services: {
+        web: {
+          build: { context: '.', dockerfile: 'docker/web.Dockerfile' },
+          ports: ['3000'],
+          depends_on: { migrate: { condition: 'service_completed_successfully' }, store: { condition: 'service_healthy' } },
+          volumes: ['state:/state:ro'],
+        },
+        store: {
+          image: 'node:24',
+          command: ['sh', '-c', 'sleep 2; echo ready > /tmp/ready; exec sleep 3600'],
+          healthcheck: { test: ['CMD', 'test', '-f', '/tmp/ready'], interval: '1s', retries: 60 },
+        },
+        migrate: {
+          image: 'node:24',
+          command: ['sh', '-c', 'sleep 4; echo migrated > /state/done'],
+          restart: 'no',
+          volumes: ['state:/state'],
+        },
+      },
+      volumes: { state: {} },
+    }
+    await writeFile(join(other, 'compose.yaml'), JSON.stringify(file))
+    await writeFile(
+      join(other, 'docker', 'web.Dockerfile'),
+      'FROM node:24\nCOPY server.js /server.js\nCMD ["node", "/server.js"]\n',
+    )
+    await writeFile(
+      join(other, 'server.js'),
+      `const done = require('node:fs').readFileSync('/state/done', 'utf8')
+require('node:http').createServer((_, response) => response.end(done)).listen(3000)`,
+    )
+    const { id, slug } = await hosting.makeProject({ name: 'ordered', localPath: other })
+    const deployment = await hosting.settled(await hosting.deploy(id))
+    expect(deployment).toMatchObject({ status: 'live', error: null })
+    expect((await hosting.get(`${slug}.localhost`)).text).toBe('migrated\n')
+    const { data } = (await hosting.api('GET', `/projects/${id}`)).body
+    expect(data).toMatchObject({ status: 'live', statusReason: null })
+    expect((await hosting.api('DELETE', `/projects/${id}?deleteVolumes=true`)).status).toBe(200)
+  })
+
+  test('a file that would reach outside the project is not run, and why is told', async () => {
+    const other = join(hosting.folder, 'escaping')
+    await mkdir(other)
+    const file = { services: { web: { image: 'node:24', ports: ['3000'], privileged: true, volumes: ['/etc:/host'] } } }
+    await writeFile(join(other, 'compose.yaml'), JSON.stringify(file))
+    const { id } = await hosting.makeProject({ name: 'escaping', localPath: other })
+    const { status, error } = await hosting.settled(await hosting.deploy(id))
+    expect([status, error?.code]).toEqual(['failed', 'plan_failed'])
+    expect(error?.message).toContain('services.web.privileged')
+    expect((await hosting.api('DELETE', `/projects/${id}`)).status).toBe(200)
+  })
+
   test('deleting removes containers, networks and images, and keeps the volume unless told otherwise', async () => {
     const preview = await hosting.api('GET', `/projects/${project.id}/deletion-preview`)
     const kinds = preview.body.data.items.map(({ kind, kept }: { kind: string; kept: boolean }) => `${kind} ${kept}`)

@@ -1,3 +1,4 @@
+import { posix } from 'node:path'
 import { limits, type Service } from '@berth/contract'
 import { splitWords } from './command-words.ts'
 import type { ComposeCommand, ComposeFile, ComposeService, Problem } from './model.ts'
@@ -35,8 +36,11 @@ export function exposedService(services: readonly ComposeService[]): ComposeServ
   return published.find((service) => service.build) ?? published[0] ?? null
 }
 
+/** The Dockerfile's path counts from the context, as Compose writes it. */
 function buildOf({ build }: ComposeService): Service['build'] {
-  return build && { context: build.context, dockerfile: build.dockerfile, target: build.target, args: build.args }
+  if (!build) return null
+  const { context, dockerfile, target, args } = build
+  return { context, dockerfile: dockerfile && posix.relative(context, dockerfile), target, args }
 }
 
 function portsOf({ ports, expose }: ComposeService): number[] {

@@ -63,6 +63,7 @@ export async function detectFolder(folder: string, options: DetectOptions = {}):
       runtimeVersion: versions.versions,
       evidence,
       warnings,
+      ...(plan.refused?.length ? { refused: plan.refused } : {}),
     },
     root,
   )

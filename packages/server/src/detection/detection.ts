@@ -21,6 +21,8 @@ export interface Detection {
   runtimeVersion: Record<string, string>
   evidence: Evidence[]
   warnings: string[]
+  /** Why what was found must not be run as it is; a scan tells it among the warnings. */
+  refused?: string[]
 }
 
 export interface DetectedApp {

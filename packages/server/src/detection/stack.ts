@@ -37,6 +37,7 @@ export interface Plan {
   apps?: DetectedApp[]
   evidence?: Evidence[]
   warnings?: string[]
+  refused?: string[]
 }
 
 export interface Match {

@@ -68,6 +68,7 @@ async function composePlan(app: App): Promise<Plan> {
   const exposed = exposedService(file.services)
   const port = exposed?.ports.find((one) => one.protocol === 'tcp')?.target ?? null
   const said = (problem: Problem) => [name, problem.path, problem.message].filter(Boolean).join(': ')
+  const refused = [...file.refused, ...links].map(said)
   return {
     type: 'services',
     language: languageOf(app),
@@ -75,8 +76,9 @@ async function composePlan(app: App): Promise<Plan> {
     port,
     services,
     evidence: exposed ? [{ file: app.folder.full(name), says: `${exposed.name} is reached at ${port}` }] : [],
+    refused,
     warnings: [
-      ...[...file.refused, ...links].map((problem) => `refused: ${said(problem)}`),
+      ...refused.map((words) => `refused: ${words}`),
       ...file.missing.map(({ path, variable, message }) =>
         said({ path, message: `the variable ${variable} has to be set${message ? ` (${message})` : ''}` }),
       ),

@@ -4,6 +4,7 @@ import type { InstanceRow } from '../../db/tables/deployments.ts'
 import type { Instance } from '../../drivers/runtime/runtime.ts'
 import { DeployFailed } from './deploy-steps/step.ts'
 import type { DeploymentsDeps } from './deps.ts'
+import type { HealthProgram } from './health-program.ts'
 import type { Unit } from './plan.ts'
 
 const defaultTimeoutSeconds = 60
@@ -26,16 +27,24 @@ export async function waitUntilHealthy(
   check: HealthCheck | null,
   { deps, abort }: Parts,
 ): Promise<void> {
-  const timeoutMs = (check?.timeoutSeconds ?? defaultTimeoutSeconds) * 1000
+  const own = unit.exposed ? undefined : unit.healthProgram
+  const timeoutMs = (check?.timeoutSeconds ?? own?.withinSeconds ?? defaultTimeoutSeconds) * 1000
   const deadline = performance.now() + timeoutMs
+  // One that is not to be restarted has work to end, which others may wait for.
+  const settlesMs = unit.restart ? workerSettlesMs : timeoutMs - pauseMs * 2
   let lastReason = 'it did not answer'
   const began = performance.now()
   for (;;) {
     abort.throwIfAborted()
     const instance = await deps.runtime.inspect(row.id)
+    if (instance && hasDoneItsWork(instance, unit)) return
     if (!instance || instance.state === 'exited' || instance.restarts > 0) throw await ended(row, instance, deps)
-    if (unit.port === null || !instance.address) {
-      if (unit.port === null && performance.now() - began >= workerSettlesMs) return
+    if (own) {
+      const reason = await askProgram(row, own, { deps, abort })
+      if (reason === null) return
+      lastReason = reason
+    } else if (unit.port === null || !instance.address) {
+      if (unit.port === null && performance.now() - began >= settlesMs) return
     } else {
       const target = { ...instance.address, ...(check?.path ? { path: check.path } : {}) }
       const answer = await deps.probe(target, Math.min(probeMs, Math.max(250, Math.round(deadline - performance.now()))), abort)
@@ -45,9 +54,25 @@ export async function waitUntilHealthy(
     if (performance.now() >= deadline) break
     await pause(pauseMs, undefined, { signal: abort })
   }
-  const where = check?.path ? `GET ${check.path}` : `its port ${unit.port}`
+  const where = own ? own.argv.join(' ') : check?.path ? `GET ${check.path}` : `its port ${unit.port}`
   const message = `${named(row)} was not healthy within ${timeoutMs / 1000} s: ${where}: ${lastReason}`
   throw new DeployFailed('unhealthy', message, await lastLines(row, deps))
+}
+
+/** A service that is not to be restarted, such as a migration, is well when it has ended well. */
+export const hasDoneItsWork = ({ state, exitCode }: Pick<Instance, 'state' | 'exitCode'>, { restart }: Pick<Unit, 'restart'>) =>
+  !restart && state === 'exited' && exitCode === 0
+
+/** Null when it says that all is well, else why not. */
+async function askProgram({ id }: InstanceRow, { argv, timeoutSeconds }: HealthProgram, { deps, abort }: Parts) {
+  const limit = AbortSignal.timeout(timeoutSeconds * 1000)
+  try {
+    const { exitCode, stderrTail } = await deps.runtime.exec(id, { argv }, AbortSignal.any([abort, limit]))
+    return exitCode === 0 ? null : `it ended with ${exitCode}${stderrTail ? `: ${stderrTail.trim().slice(-200)}` : ''}`
+  } catch (error) {
+    abort.throwIfAborted()
+    return limit.aborted ? `it took longer than ${timeoutSeconds} s` : (error as Error).message
+  }
 }
 
 async function ended(row: InstanceRow, seen: Instance | undefined, deps: DeploymentsDeps): Promise<DeployFailed> {

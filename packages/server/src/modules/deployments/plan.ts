@@ -3,6 +3,7 @@ import type { DeploymentRow } from '../../db/tables/deployments.ts'
 import type { ProjectRow } from '../../db/tables/projects.ts'
 import type { Detection } from '../../detection/index.ts'
 import type { Allotment, Artifact, BuildPlan } from '../../drivers/runtime/runtime.ts'
+import { type HealthProgram, healthProgramOf } from './health-program.ts'
 
 /** The project's settings as a deployment keeps them, so that a rollback runs with those of its time. */
 export type DeployedConfig = Pick<
@@ -62,6 +63,8 @@ export interface Unit {
   dependsOn: string[]
   allotment: Allotment
   restart: boolean
+  /** A program inside that ends with 0 when the service is healthy; absent where none is declared. */
+  healthProgram?: HealthProgram
 }
 
 export interface DeployPlan {
@@ -129,6 +132,8 @@ function buildPlan(config: DeployedConfig, detected: Detection, type: DeployPlan
 
 function serviceUnits(config: DeployedConfig, detected: Detection | null): Unit[] {
   const services = config.services.length > 0 ? config.services : (detected?.services ?? [])
+  const refused = services === detected?.services ? (detected.refused ?? []) : []
+  if (refused.length > 0) throw new PlanRefused(`It is not run as it is: ${refused.slice(0, 5).join('; ')}`)
   if (services.length === 0) throw new PlanRefused('The project has no services')
   const exposed = services.find((service) => service.exposed) ?? services.find(({ ports }) => (ports?.length ?? 0) > 0)
   const units = services.map((service) => serviceUnit(service, service === exposed, config))
@@ -137,6 +142,7 @@ function serviceUnits(config: DeployedConfig, detected: Detection | null): Unit[
 
 function serviceUnit(service: Service, exposed: boolean, config: DeployedConfig): Unit {
   const { production } = config.resources
+  const healthProgram = healthProgramOf(service.healthcheck)
   return {
     service: service.name,
     image: service.build ? null : (service.image ?? null),
@@ -156,6 +162,7 @@ function serviceUnit(service: Service, exposed: boolean, config: DeployedConfig)
       diskMb: production.diskMb,
     },
     restart: service.restart !== 'no',
+    ...(healthProgram ? { healthProgram } : {}),
   }
 }
 

@@ -4,7 +4,7 @@ import type { DeploymentRow } from '../../db/tables/deployments.ts'
 import { discard } from './deploy-job.ts'
 import type { DeploymentsDeps } from './deps.ts'
 import { startAgain } from './power.ts'
-import { isRunning, runningUnits, stopInstances } from './run-units.ts'
+import { isUp, runningUnits, stopInstances } from './run-units.ts'
 import { findDeployment, listInstances, listLive, noteLive } from './store.ts'
 
 const drainMs = 30_000
@@ -57,8 +57,13 @@ export async function holdWhatIsDown(deps: DeploymentsDeps): Promise<void> {
     const deployment = await findDeployment(db, live.deploymentId)
     if (!deployment?.artifacts) continue
     const rows = await listInstances(db, { deploymentId: deployment.id, state: 'running' })
-    const states = await Promise.all(rows.map(({ id }) => deps.runtime.inspect(id)))
-    if (states.filter(isRunning).length < runningUnits(deployment).length) await noteLive(db, live, { state: 'waking' })
+    const areUp = await Promise.all(
+      runningUnits(deployment).map(async (unit) => {
+        const row = rows.find(({ service }) => service === unit.service)
+        return row !== undefined && isUp(await deps.runtime.inspect(row.id), unit)
+      }),
+    )
+    if (areUp.includes(false)) await noteLive(db, live, { state: 'waking' })
   }
 }
 

@@ -3,7 +3,7 @@ import type { DeploymentRow, InstanceRow } from '../../db/tables/deployments.ts'
 import { type Artifact, type Instance, StartFailed } from '../../drivers/runtime/runtime.ts'
 import { DeployFailed } from './deploy-steps/step.ts'
 import { type DeploymentsDeps, nowOf } from './deps.ts'
-import { waitUntilHealthy } from './health.ts'
+import { hasDoneItsWork, waitUntilHealthy } from './health.ts'
 import { artifactsOf, type DeployedConfig, planOf, type Unit } from './plan.ts'
 import { deleteInstance, insertInstance, listInstances, noteInstance, volumeFor } from './store.ts'
 import { makeRoom } from './take-over.ts'
@@ -58,10 +58,12 @@ async function startUnit(unit: Unit, parts: RunParts): Promise<InstanceRow> {
     return room.shared
   }
   const row = await instanceFor(deployment, unit, deps)
+  const known = await deps.runtime.inspect(row.id)
+  if (known && hasDoneItsWork(known, unit)) return row
   say(unit.service ? `Starting ${unit.service}` : 'Starting')
   try {
     // What the runtime does not know begins with an empty output.
-    if (row.logPosition !== null && !(await deps.runtime.inspect(row.id))) await noteInstance(db, row.id, { logPosition: null })
+    if (row.logPosition !== null && !known) await noteInstance(db, row.id, { logPosition: null })
     const instance = await deps.runtime.start(await requestFor(row, unit, parts, room.usedBy), abort)
     const found = { state: 'running' as const, host: instance.address?.host ?? null, port: instance.address?.port ?? null }
     await noteInstance(db, row.id, found)
@@ -146,5 +148,6 @@ export async function stopInstances(rows: readonly InstanceRow[], deps: Deployme
   )
 }
 
-export const isRunning = (instance: Instance | undefined): boolean =>
-  instance?.state === 'running' || instance?.state === 'starting'
+/** It runs, or has nothing left to do. */
+export const isUp = (instance: Instance | undefined, unit: Unit): boolean =>
+  instance !== undefined && (instance.state === 'running' || instance.state === 'starting' || hasDoneItsWork(instance, unit))

@@ -1,5 +1,8 @@
-import type { InstanceRow, LiveEnvironmentRow } from '../../db/tables/deployments.ts'
+import type { DeploymentRow, LiveEnvironmentRow } from '../../db/tables/deployments.ts'
+import type { Instance } from '../../drivers/runtime/runtime.ts'
 import type { DeploymentsDeps } from './deps.ts'
+import { hasDoneItsWork } from './health.ts'
+import type { Unit } from './plan.ts'
 import { startAgain } from './power.ts'
 import { healthOf, runningUnits } from './run-units.ts'
 import { tell } from './sleep.ts'
@@ -7,75 +10,97 @@ import { findDeployment, listInstances, listLive, noteLive } from './store.ts'
 
 const failuresBeforeAlarm = 3
 
+/** What earlier looks have seen. */
+interface Memory {
+  /** How often in a row an environment was not well. */
+  failures: Map<string, number>
+  /** How often an instance had been restarted, by the last look at it and by this one. */
+  restartsBefore: ReadonlyMap<string, number>
+  restarts: Map<string, number>
+}
+
 /** Looks at everything that is live: not healthy three times in a row is an alarm, healthy again is told as well. */
 export function createWatch(deps: DeploymentsDeps) {
-  const failures = new Map<string, number>()
+  const memory: Memory = { failures: new Map(), restartsBefore: new Map(), restarts: new Map() }
   return async (abort: AbortSignal): Promise<void> => {
+    Object.assign(memory, { restartsBefore: memory.restarts, restarts: new Map() })
     for (const live of await listLive(deps.database.db)) {
       if (live.state !== 'live') continue
       abort.throwIfAborted()
-      await look(live, failures, deps, abort).catch((error: unknown) =>
+      await look(live, memory, deps, abort).catch((error: unknown) =>
         deps.log.warn({ err: error, projectId: live.projectId }, 'the health of a project could not be looked at'),
       )
     }
   }
 }
 
-async function look(
-  live: LiveEnvironmentRow,
-  failures: Map<string, number>,
-  deps: DeploymentsDeps,
-  abort: AbortSignal,
-): Promise<void> {
+async function look(live: LiveEnvironmentRow, memory: Memory, deps: DeploymentsDeps, abort: AbortSignal): Promise<void> {
   const key = `${live.projectId}:${live.environment}`
-  const problem = await problemOf(live, deps, abort)
-  if (!problem) {
-    failures.delete(key)
-    if (live.health === 'unhealthy') await record(live, 'healthy', null, deps)
-    return
-  }
-  const count = (failures.get(key) ?? 0) + 1
-  failures.set(key, count)
-  if (problem.isGone) await startAgain(live, ['live'], deps, abort)
-  else if (count >= failuresBeforeAlarm && live.health !== 'unhealthy') await record(live, 'unhealthy', problem.reason, deps)
+  const problem = await problemOf(live, memory, deps, abort)
+  const count = problem ? (memory.failures.get(key) ?? 0) + 1 : 0
+  if (problem) memory.failures.set(key, count)
+  else memory.failures.delete(key)
+  const verdict = verdictOn(problem, count, live.health)
+  if (verdict === 'start again') await startAgain(live, ['live'], deps, abort)
+  else if (verdict) await record(live, verdict, problem?.reason ?? null, deps)
 }
 
-interface Problem {
+/** What a look leads to; null where nothing is new. `count` is how often in a row there was a problem, this one included. */
+export function verdictOn(
+  problem: Problem | null,
+  count: number,
+  health: LiveEnvironmentRow['health'],
+): 'start again' | 'unhealthy' | 'healthy' | null {
+  if (!problem) return health === 'unhealthy' ? 'healthy' : null
+  if (problem.isGone) return 'start again'
+  return count >= failuresBeforeAlarm && health !== 'unhealthy' ? 'unhealthy' : null
+}
+
+export interface Problem {
   reason: string
   /** The runtime knows nothing of it: it is started again from its artifact. */
   isGone?: boolean
 }
 
-async function problemOf(live: LiveEnvironmentRow, deps: DeploymentsDeps, abort: AbortSignal): Promise<Problem | null> {
+async function problemOf(
+  live: LiveEnvironmentRow,
+  memory: Memory,
+  deps: DeploymentsDeps,
+  abort: AbortSignal,
+): Promise<Problem | null> {
   const deployment = live.deploymentId ? await findDeployment(deps.database.db, live.deploymentId) : undefined
   if (!deployment?.artifacts) return null
   const rows = await listInstances(deps.database.db, { deploymentId: deployment.id, state: 'running' })
   for (const unit of runningUnits(deployment)) {
     const row = rows.find(({ service }) => service === unit.service)
-    const problem = row
-      ? await problemWith(row, healthOf(deployment, unit)?.path, deps, abort)
-      : { reason: 'it is gone', isGone: true }
+    const instance = row && (await deps.runtime.inspect(row.id))
+    const problem = problemIn(instance, unit, memory.restartsBefore.get(row?.id ?? '')) ?? (await silence(instance, unit))
+    if (instance) memory.restarts.set(instance.instanceId, instance.restarts)
     if (problem) return { ...problem, reason: unit.service ? `${unit.service}: ${problem.reason}` : problem.reason }
   }
   return null
+
+  async function silence(instance: Instance | undefined, unit: Unit): Promise<Problem | null> {
+    if (!instance?.address || instance.state === 'exited') return null
+    const path = healthOf(deployment as DeploymentRow, unit)?.path
+    const answer = await deps.probe({ ...instance.address, ...(path ? { path } : {}) }, 5_000, abort)
+    return answer.healthy ? null : { reason: answer.reason }
+  }
 }
 
-async function problemWith(
-  row: InstanceRow,
-  path: string | undefined,
-  deps: DeploymentsDeps,
-  abort: AbortSignal,
-): Promise<Problem | null> {
-  const instance = await deps.runtime.inspect(row.id)
+/** What is wrong with an instance, by what the runtime knows of it. One that was restarted since the last look runs in vain. */
+export function problemIn(
+  instance: Instance | undefined,
+  unit: Pick<Unit, 'restart'>,
+  restartsBefore: number | undefined,
+): Problem | null {
   if (!instance) return { reason: 'it is gone', isGone: true }
-  if (instance.state === 'exited') return { reason: `it ended (exit code ${instance.exitCode ?? 'unknown'})`, isGone: true }
-  if (instance.state === 'restarting') {
-    const why = instance.outOfMemory ? 'it used more memory than it may' : `exit code ${instance.exitCode ?? 'unknown'}`
-    return { reason: `it keeps ending (${why}, ${instance.restarts} restarts)` }
-  }
-  if (!instance.address) return null
-  const answer = await deps.probe({ ...instance.address, ...(path ? { path } : {}) }, 5_000, abort)
-  return answer.healthy ? null : { reason: answer.reason }
+  if (hasDoneItsWork(instance, unit)) return null
+  const { state, exitCode, outOfMemory, restarts } = instance
+  if (state === 'exited') return { reason: `it ended (exit code ${exitCode ?? 'unknown'})`, isGone: unit.restart }
+  if (state !== 'restarting' && restarts <= (restartsBefore ?? restarts)) return null
+  const why = outOfMemory ? 'it used more memory than it may, ' : exitCode === null ? '' : `exit code ${exitCode}, `
+  return { reason: `it keeps ending (${why}${restarts} restarts)` }
 }
 
 async function record(live: LiveEnvironmentRow, health: 'healthy' | 'unhealthy', reason: string | null, deps: DeploymentsDeps) {

@@ -26,7 +26,7 @@ export async function buildDockerfile(
   const context = await contextFolder(request)
   const file = posix.normalize(plan.dockerfilePath ?? 'Dockerfile')
   const say = (message: string) => onLine({ time: new Date().toISOString(), stream: 'stdout', message })
-  const written = await readDockerfile(context, file)
+  const written = await readDockerfile(context, file, await realpath(request.sourceFolder))
   const text = await withBasesHere(written, plan.buildArguments, (image) => ensureImage(image, parts, say, abort)).catch(
     (error: unknown) => {
       throw asBuildFailure(error)
@@ -59,9 +59,10 @@ async function contextFolder({ sourceFolder, plan }: BuildRequest): Promise<stri
   return context
 }
 
-async function readDockerfile(context: string, file: string): Promise<string> {
+/** It may lie beside its context, but not outside of the project. */
+async function readDockerfile(context: string, file: string, root: string): Promise<string> {
   const path = await realpath(join(context, file)).catch(() => null)
-  if (!path?.startsWith(context + sep)) throw new BuildFailed('bad_plan', `There is no ${file} in the project`)
+  if (!path?.startsWith(root + sep)) throw new BuildFailed('bad_plan', `There is no ${file} in the project`)
   return readFile(path, 'utf8')
 }
 

@@ -1,0 +1,158 @@
+import type { Service } from '@berth/contract'
+import { describe, expect, test } from 'vitest'
+import type { Detection } from '../../detection/index.ts'
+import { type DeployedConfig, PlanRefused, planDeployment } from './plan.ts'
+
+const allotment = { cpuCores: 1, memoryMb: 512, diskMb: 2000 }
+const config = (changes: Partial<DeployedConfig> = {}): DeployedConfig => ({
+  type: 'app',
+  framework: null,
+  packageManager: null,
+  installCommand: null,
+  buildCommand: null,
+  startCommand: null,
+  outputDirectory: null,
+  rootDirectory: null,
+  dockerfilePath: null,
+  composePath: null,
+  buildImage: null,
+  port: 3000,
+  healthCheck: null,
+  volumes: [],
+  services: [],
+  resources: { production: allotment, build: allotment },
+  ...changes,
+})
+const detected = (changes: Partial<Detection> = {}): Detection => ({
+  name: 'app',
+  framework: null,
+  language: 'javascript',
+  packageManager: 'npm',
+  installCommand: 'npm ci',
+  buildCommand: null,
+  startCommand: 'npm start',
+  outputDirectory: null,
+  port: null,
+  type: 'app',
+  services: [],
+  apps: [],
+  runtimeVersion: {},
+  evidence: [],
+  warnings: [],
+  refused: [],
+  ...changes,
+})
+const ofServices = (...services: Service[]) => planDeployment(config({ type: 'services', services }), null).units
+const names = (units: { service: string }[]) => units.map(({ service }) => service)
+
+describe('an app', () => {
+  test('what the settings leave open is what detection found; what they say wins', () => {
+    const [unit] = planDeployment(config({ buildCommand: 'make' }), detected({ buildCommand: 'npm run build' })).units
+    expect(unit?.build).toMatchObject({ installCommand: 'npm ci', buildCommand: 'make', startCommand: 'npm start' })
+  })
+
+  test('is exposed at its port; a worker is not, and has none', () => {
+    expect(planDeployment(config({ port: 8080 }), detected()).units).toMatchObject([{ exposed: true, port: 8080 }])
+    expect(planDeployment(config({ type: 'worker' }), detected()).units).toMatchObject([{ exposed: false, port: null }])
+  })
+
+  test('becomes what detection says it is, unless a start command says that it runs', () => {
+    const site = detected({ type: 'static', startCommand: null, outputDirectory: 'dist' })
+    expect(planDeployment(config(), site)).toMatchObject({ type: 'static', units: [{ build: { kind: 'static' } }] })
+    expect(planDeployment(config({ startCommand: 'serve' }), site)).toMatchObject({ type: 'app' })
+  })
+
+  test('with nothing that says how to start it, or no source at all, is refused in words', () => {
+    expect(() => planDeployment(config(), detected({ startCommand: null }))).toThrow('Nothing says how to start it')
+    expect(() => planDeployment(config(), null)).toThrow('There is no source')
+  })
+
+  test('its own Dockerfile is used where it has one and no start command was set', () => {
+    const own = detected({ framework: 'dockerfile', startCommand: null })
+    expect(planDeployment(config(), own).units[0]?.build).toMatchObject({ kind: 'dockerfile', dockerfilePath: 'Dockerfile' })
+    expect(planDeployment(config({ startCommand: 'node x.js' }), own).units[0]?.build).toMatchObject({ kind: 'stack' })
+    expect(planDeployment(config({ dockerfilePath: 'ops/Dockerfile' }), detected()).units[0]?.build).toMatchObject({
+      kind: 'dockerfile',
+      dockerfilePath: 'ops/Dockerfile',
+    })
+  })
+})
+
+describe('services', () => {
+  test('what others depend on starts before them', () => {
+    const units = ofServices(
+      { name: 'web', image: 'w', dependsOn: ['api'] },
+      { name: 'api', image: 'a', dependsOn: ['db', 'cache'] },
+      { name: 'db', image: 'd' },
+      { name: 'cache', image: 'c' },
+    )
+    expect(names(units)).toEqual(['db', 'cache', 'api', 'web'])
+  })
+
+  test('a circle is refused and named', () => {
+    const circle = () => ofServices({ name: 'a', image: 'a', dependsOn: ['b'] }, { name: 'b', image: 'b', dependsOn: ['a'] })
+    expect(circle).toThrow(PlanRefused)
+    expect(circle).toThrow('a → b → a')
+  })
+
+  test('requests go to the one that is marked, else to the first with a port, and to one only', () => {
+    const exposed = (units: { service: string; exposed: boolean }[]) => names(units.filter((unit) => unit.exposed))
+    expect(
+      exposed(ofServices({ name: 'a', image: 'a', ports: [1] }, { name: 'b', image: 'b', ports: [2], exposed: true })),
+    ).toEqual(['b'])
+    expect(
+      exposed(
+        ofServices({ name: 'a', image: 'a' }, { name: 'b', image: 'b', ports: [2] }, { name: 'c', image: 'c', ports: [3] }),
+      ),
+    ).toEqual(['b'])
+  })
+
+  test('each has its own environment, command, limits and volumes; what is not given is the project’s', () => {
+    const [unit] = ofServices({
+      name: 'db',
+      image: 'db:17',
+      environment: { A: 'b' },
+      command: ['run', 'it'],
+      memoryMb: 64,
+      restart: 'no',
+      volumes: [
+        { type: 'volume', source: 'data', target: '/data' },
+        { type: 'tmpfs', target: '/tmp' },
+      ],
+    })
+    expect(unit).toMatchObject({
+      image: 'db:17',
+      environment: { A: 'b' },
+      command: ['run', 'it'],
+      allotment: { cpuCores: 1, memoryMb: 64 },
+      restart: false,
+      volumes: [{ name: 'data', mountPath: '/data', readOnly: false }],
+    })
+  })
+
+  test('a build counts from the project’s root directory, its Dockerfile from the build’s context', () => {
+    const services = [{ name: 'api', build: { context: './api', dockerfile: 'prod.Dockerfile', target: 'run' } }]
+    const { units } = planDeployment(config({ type: 'services', services, rootDirectory: 'shop' }), null)
+    expect(units[0]?.build).toMatchObject({
+      kind: 'dockerfile',
+      rootDirectory: 'shop/api',
+      dockerfilePath: 'prod.Dockerfile',
+      dockerTarget: 'run',
+    })
+  })
+
+  test('of a Compose file that would reach outside the project none is run; services of the settings do not ask the file', () => {
+    const found = detected({
+      type: 'services',
+      services: [{ name: 'a', image: 'a' }],
+      refused: ['compose.yaml: it is privileged'],
+    })
+    expect(() => planDeployment(config({ type: 'services' }), found)).toThrow('compose.yaml: it is privileged')
+    const services = [{ name: 'b', image: 'b' }]
+    expect(names(planDeployment(config({ type: 'services', services }), found).units)).toEqual(['b'])
+  })
+
+  test('no services are no project', () => {
+    expect(() => planDeployment(config({ type: 'services' }), detected())).toThrow('The project has no services')
+  })
+})
