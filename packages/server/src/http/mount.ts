@@ -8,6 +8,7 @@ import { checkTag, type Gatekeeper, loadObject } from './guard.ts'
 import type { Caller, Handler, Loaders, RequestContext } from './handler.ts'
 import type { RateLimiter } from './rate-limit.ts'
 import { redact } from './redact.ts'
+import { ContextOfRequest } from './request-context.ts'
 import { openStream } from './sse.ts'
 
 /** A write that happened, for the audit log. */
@@ -148,7 +149,7 @@ async function run(
     passage.object = loaded.object
     passage.level = loaded.level
   }
-  const context = contextOf(row, request, reply)
+  const context = new ContextOfRequest(row, request, reply)
   const input = {
     params: request.params,
     query: request.query,
@@ -194,27 +195,6 @@ function readRest(body: IncomingMessage): void {
   if (body.complete || body.destroyed) return
   const timeout = setTimeout(() => body.destroy(), restTimeoutMs)
   body.once('close', () => clearTimeout(timeout)).resume()
-}
-
-function contextOf(row: AnyRoute, request: FastifyRequest, reply: FastifyReply): RequestContext {
-  const { passage } = request
-  const context: RequestContext & { [object: string]: unknown } = {
-    get caller() {
-      if (!passage.caller) throw new Error(`${row.at} is public: nobody has signed in`)
-      return passage.caller
-    },
-    level: passage.level ?? 'read',
-    requestId: request.id,
-    ip: request.ip,
-    secure: request.protocol === 'https',
-    headers: request.headers,
-    setStatus: (status) => void reply.status(status),
-    setHeader: (name, value) => void reply.header(name, value),
-    audit: (entry) => void Object.assign(passage.audit, entry),
-    redirect: (url) => void reply.redirect(url, 303),
-  }
-  if (row.on) context[row.on] = passage.object
-  return context
 }
 
 function auditOf(row: AnyRoute, request: FastifyRequest): AuditEvent {

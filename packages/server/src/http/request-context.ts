@@ -1,0 +1,42 @@
+import type { AnyRoute } from '@berth/contract'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Caller, RequestContext } from './handler.ts'
+
+/**
+ * What a handler knows besides its input. A class, because `caller` is a getter: in an object literal each request's getter
+ * would give its object a hidden class of its own, which V8 keeps, with all the request holds, until it collects everything.
+ */
+export class ContextOfRequest implements RequestContext {
+  readonly level: RequestContext['level']
+  readonly requestId: string
+  readonly ip: string
+  readonly secure: boolean
+  readonly headers: RequestContext['headers']
+  readonly setStatus: RequestContext['setStatus']
+  readonly setHeader: RequestContext['setHeader']
+  readonly audit: RequestContext['audit']
+  readonly redirect: RequestContext['redirect']
+  readonly #row: AnyRoute
+  readonly #caller: Caller | null
+
+  constructor(row: AnyRoute, request: FastifyRequest, reply: FastifyReply) {
+    const { passage } = request
+    this.#row = row
+    this.#caller = passage.caller
+    this.level = passage.level ?? 'read'
+    this.requestId = request.id
+    this.ip = request.ip
+    this.secure = request.protocol === 'https'
+    this.headers = request.headers
+    this.setStatus = (status) => void reply.status(status)
+    this.setHeader = (name, value) => void reply.header(name, value)
+    this.audit = (entry) => void Object.assign(passage.audit, entry)
+    this.redirect = (url) => void reply.redirect(url, 303)
+    if (row.on) Object.assign(this, { [row.on]: passage.object })
+  }
+
+  get caller(): Caller {
+    if (!this.#caller) throw new Error(`${this.#row.at} is public: nobody has signed in`)
+    return this.#caller
+  }
+}
