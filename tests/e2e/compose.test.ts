@@ -182,6 +182,41 @@ require('node:http').createServer((_, response) => response.end(done)).listen(30
     expect((await hosting.api('DELETE', `/projects/${id}?deleteVolumes=true`)).status).toBe(200)
   })
 
+  test('variables of the project and of env files are filled in; a secret one is in no record; one that is missing is named', async () => {
+    const other = join(hosting.folder, 'filled')
+    await mkdir(other)
+    const show = `require('node:http').createServer((_, response) => response.end(JSON.stringify(process.env))).listen(3000)`
+    const web = {
+      image: 'node:24',
+      ports: ['3000'],
+      command: ['node', '-e', show],
+      env_file: ['./web.env'],
+      environment: { URL: `db://\${NAME:-nobody}:\${PASSWORD:?needed}@db` },
+    }
+    await writeFile(join(other, 'compose.yaml'), JSON.stringify({ services: { web } }))
+    await writeFile(join(other, 'web.env'), 'FROM_FILE="a b"\nURL=not this one\n')
+    const imported = await hosting.api('POST', '/projects/import', { path: other })
+    expect(imported).toMatchObject({ status: 201, body: { data: { type: 'services', config: { services: [] } } } })
+    const { id, slug } = imported.body.data
+    expect((await hosting.settled(await hosting.deploy(id))).error).toMatchObject({
+      code: 'plan_failed',
+      message: expect.stringContaining('the variable PASSWORD has to be set (needed)'),
+    })
+    const upserts = [
+      { key: 'PASSWORD', value: 'canary $1', isSecret: true },
+      { key: 'NAME', value: 'somebody' },
+    ]
+    await hosting.api('PATCH', `/projects/${id}/env`, { upserts })
+    const deployment = await hosting.settled(await hosting.deploy(id))
+    expect(deployment).toMatchObject({ status: 'live', error: null })
+    const { text } = await hosting.get(`${slug}.localhost`)
+    expect(JSON.parse(text)).toMatchObject({ URL: 'db://somebody:canary $1@db', FROM_FILE: 'a b' })
+    const files = ['berth.db', 'berth.db-wal'].map((name) => readFile(join(hosting.berth.dataFolder, name), 'latin1'))
+    const kept = (await Promise.all(files)).join('')
+    expect([kept.includes('db://somebody:'), kept.includes('canary')]).toEqual([true, false])
+    expect((await hosting.api('DELETE', `/projects/${id}`)).status).toBe(200)
+  })
+
   test('a file that would reach outside the project is not run, and why is told', async () => {
     const other = join(hosting.folder, 'escaping')
     await mkdir(other)

@@ -17,6 +17,8 @@ export interface DetectOptions {
   abort?: AbortSignal
   /** Frameworks to leave out, for a runtime that cannot use them: `['dockerfile', 'compose']`. */
   without?: readonly string[]
+  /** The project's variables, for files that ask for them. Without them no file that holds values is opened either. */
+  variables?: Readonly<Record<string, string>>
 }
 
 /** What says itself how to build and start: nothing beside it counts. */
@@ -29,11 +31,11 @@ export class RootDirectoryError extends Error {
 
 /** Tells from a folder's files how to build and run it. Nothing in the folder is run, and nothing outside it is read. */
 export async function detectFolder(folder: string, options: DetectOptions = {}): Promise<Detection> {
-  const { rootDirectory = '', maxFiles = 50_000, abort, without = [] } = options
+  const { rootDirectory = '', maxFiles = 50_000, abort, without = [], variables } = options
   const path = insideFolder(rootDirectory || '.')
   if (path === null) throw new RootDirectoryError(`"${rootDirectory}" leads out of the project`)
   const root = await Folder.open(folder, { maxFiles, abort, rootDirectory: path })
-  const app = await lookAt(appFolder(root, path))
+  const app = { ...(await lookAt(appFolder(root, path))), ...(variables ? { variables } : {}) }
   const match = await firstMatch(
     app,
     stacks.filter((stack) => !without.includes(stack.framework)),

@@ -6,6 +6,8 @@ import { type Ecosystem, type Manifests, readManifests } from './manifests/index
 export interface App {
   folder: Folder
   manifests: Manifests
+  /** The project's own, for files that ask for them; only where it is about to be built. */
+  variables?: Readonly<Record<string, string>>
 }
 
 export const lookAt = async (folder: Folder): Promise<App> => ({ folder, manifests: await readManifests(folder) })

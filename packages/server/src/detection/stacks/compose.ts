@@ -1,4 +1,5 @@
 import { posix } from 'node:path'
+import { parseEnv } from 'node:util'
 import {
   type ComposeFile,
   exposedService,
@@ -38,10 +39,33 @@ export async function composeBeside(app: App): Promise<string | null> {
     : null
 }
 
-async function composeOf({ folder }: App): Promise<{ name: string; file: ComposeFile } | null> {
+async function composeOf({ folder, variables }: App): Promise<{ name: string; file: ComposeFile } | null> {
   const name = names.find((one) => folder.has(one))
   const text = name === undefined ? null : await folder.text(name)
-  return name === undefined || text === null ? null : { name, file: readCompose(text, { folder: folder.absolutePath }) }
+  if (name === undefined || text === null) return null
+  // Beside the file, as Compose itself looks for it; what the project says counts for more.
+  const env = variables ? { ...variablesIn(await folder.text('.env')), ...variables } : {}
+  return { name, file: readCompose(text, { folder: folder.absolutePath, env }) }
+}
+
+const variablesIn = (text: string | null): Record<string, string> =>
+  text === null ? {} : (parseEnv(text) as Record<string, string>)
+
+/** Puts what the files of `env_file` say below what the service says itself. */
+async function fillFromEnvFiles({ folder, variables }: App, file: ComposeFile): Promise<Problem[]> {
+  const missing: Problem[] = []
+  if (!variables) return missing
+  for (const service of file.services) {
+    const found: Record<string, string> = {}
+    for (const { path, required } of service.envFiles) {
+      const text = await folder.text(path)
+      Object.assign(found, variablesIn(text))
+      const words = `the file "${path}" is not there; set its variables on the project`
+      if (text === null && required) missing.push({ path: `services.${service.name}.env_file`, message: words })
+    }
+    service.environment = { ...found, ...service.environment }
+  }
+  return missing
 }
 
 async function evidenceOf(app: App, holds: (file: ComposeFile) => boolean): Promise<Evidence[] | null> {
@@ -63,12 +87,16 @@ function isBuiltHere({ folder }: App, build: ComposeFile['services'][number]['bu
 
 async function composePlan(app: App): Promise<Plan> {
   const { name, file } = (await composeOf(app))!
+  const withoutFile = await fillFromEnvFiles(app, file)
   const { services, warnings } = toProjectServices(file)
   const links = await findLinksOutside(file.services, app.folder.absolutePath)
   const exposed = exposedService(file.services)
   const port = exposed?.ports.find((one) => one.protocol === 'tcp')?.target ?? null
   const said = (problem: Problem) => [name, problem.path, problem.message].filter(Boolean).join(': ')
   const refused = [...file.refused, ...links].map(said)
+  const unset = file.missing.map(({ path, variable, message }) =>
+    said({ path, message: `the variable ${variable} has to be set${message ? ` (${message})` : ''}` }),
+  )
   return {
     type: 'services',
     language: languageOf(app),
@@ -76,13 +104,11 @@ async function composePlan(app: App): Promise<Plan> {
     port,
     services,
     evidence: exposed ? [{ file: app.folder.full(name), says: `${exposed.name} is reached at ${port}` }] : [],
-    refused,
+    refused: [...refused, ...unset],
     warnings: [
       ...refused.map((words) => `refused: ${words}`),
-      ...file.missing.map(({ path, variable, message }) =>
-        said({ path, message: `the variable ${variable} has to be set${message ? ` (${message})` : ''}` }),
-      ),
-      ...[...file.warnings, ...warnings].map(said),
+      ...unset,
+      ...[...file.warnings, ...warnings, ...withoutFile].map(said),
       ...[...names, ...overrides]
         .filter((other) => other !== name && app.folder.has(other))
         .map((other) => `${other} is there too; only ${name} is read`),

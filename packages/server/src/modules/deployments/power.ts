@@ -4,6 +4,7 @@ import { envOf } from './deployed-env.ts'
 import { type DeploymentsDeps, nowOf } from './deps.ts'
 import { waitUntilHealthy } from './health.ts'
 import { healthOf, runningUnits, startUnits, stopInstances } from './run-units.ts'
+import { withSecrets } from './secret-marks.ts'
 import { findDeployment, findLive, findProject, listInstances, listLive, listUnderWay, moveLive, noteLive } from './store.ts'
 
 type LiveState = LiveEnvironmentRow['state']
@@ -71,6 +72,6 @@ async function runAndCheck(deployment: DeploymentRow, deps: DeploymentsDeps, abo
   const units = new Map(runningUnits(deployment).map((unit) => [unit.service, unit]))
   for (const row of rows) {
     const unit = units.get(row.service)
-    if (unit) await waitUntilHealthy(row, unit, healthOf(deployment, unit), { deps, abort })
+    if (unit) await waitUntilHealthy(row, withSecrets(unit, env), healthOf(deployment, unit), { deps, abort })
   }
 }

@@ -5,6 +5,7 @@ import { DeployFailed } from './deploy-steps/step.ts'
 import { type DeploymentsDeps, nowOf } from './deps.ts'
 import { hasDoneItsWork, waitUntilHealthy } from './health.ts'
 import { artifactsOf, type DeployedConfig, planOf, type Unit } from './plan.ts'
+import { withSecrets } from './secret-marks.ts'
 import { deleteInstance, insertInstance, listInstances, noteInstance, volumeFor } from './store.ts'
 import { makeRoom } from './take-over.ts'
 
@@ -35,10 +36,11 @@ export async function startUnits(parts: RunParts): Promise<InstanceRow[]> {
   const started: InstanceRow[] = []
   for (const unit of units) {
     abort.throwIfAborted()
-    const row = await startUnit(unit, parts)
+    const row = await startUnit(withSecrets(unit, parts.env), parts)
     started.push(row)
     const isNeeded = units.some(({ dependsOn }) => dependsOn.includes(unit.service))
-    if (isNeeded && !unit.exposed) await waitUntilHealthy(row, unit, healthOf(deployment, unit), { deps, abort })
+    if (isNeeded && !unit.exposed)
+      await waitUntilHealthy(row, withSecrets(unit, parts.env), healthOf(deployment, unit), { deps, abort })
   }
   return started
 }

@@ -1,3 +1,4 @@
+import { type Awaitable, after } from '../../awaitable.ts'
 import { madeOf } from '../../db/kept-rows.ts'
 import { preparedQuery } from '../../db/prepared.ts'
 import type { Db } from '../../db/schema.ts'
@@ -12,12 +13,7 @@ const production = 'production'
 
 /** What the projects module asks about deployments. */
 export const deploymentReader = ({ database: { db } }: DeploymentsDeps): DeploymentReader => ({
-  async standings(projectIds) {
-    const [only] = projectIds
-    const rows =
-      projectIds.length === 1 ? await standingOf.all(db, { projectId: only as string }) : await standingsOf(db, projectIds)
-    return standingsIn(rows)
-  },
+  standings: (projectIds) => after(standingsOf(db, projectIds), standingsIn),
   async list(projectId, query) {
     const { rows, nextCursor } = await listDeployments(db, null, { ...query, projectId })
     return { data: rows.map(showDeployment), nextCursor }
@@ -52,12 +48,14 @@ const standingRows = (db: Db) =>
 const standingOf = preparedQuery<{ projectId: string }, StandingRow>((db, { projectId }) =>
   standingRows(db).where('projectId', '=', projectId),
 )
-const standingsOf = async (db: Db, projectIds: readonly string[]): Promise<StandingRow[]> =>
-  projectIds.length === 0
-    ? []
-    : standingRows(db)
-        .where('projectId', 'in', [...projectIds])
-        .execute()
+function standingsOf(db: Db, projectIds: readonly string[]): Awaitable<readonly StandingRow[]> {
+  const [projectId, second] = projectIds
+  if (projectId === undefined) return []
+  if (second === undefined) return standingOf.all(db, { projectId })
+  return standingRows(db)
+    .where('projectId', 'in', [...projectIds])
+    .execute()
+}
 
 const standingsIn = madeOf((rows: readonly StandingRow[]) => {
   const standings = new Map<string, DeploymentStanding>()
@@ -90,12 +88,7 @@ function facts(row: StandingRow): DeploymentFacts {
 /** What the projects module asks of what runs. */
 export const projectRuntime = (deps: DeploymentsDeps): ProjectRuntime => ({
   driver: deps.runtime.kind,
-  async states(projectIds) {
-    const { db } = deps.database
-    const [only] = projectIds
-    const rows = projectIds.length === 1 ? await stateOf.all(db, { projectId: only as string }) : await statesOf(db, projectIds)
-    return statesIn(rows)
-  },
+  states: (projectIds) => after(statesOf(deps.database.db, projectIds), statesIn),
   takeOffline: (projectId) => takeOffline(projectId, deps),
   bringOnline: (projectId) => bringOnline(projectId, deps),
 })
@@ -123,12 +116,14 @@ const stateRows = (db: Db) =>
 const stateOf = preparedQuery<{ projectId: string }, StateRow>((db, { projectId }) =>
   stateRows(db).where('projectId', '=', projectId),
 )
-const statesOf = async (db: Db, projectIds: readonly string[]): Promise<StateRow[]> =>
-  projectIds.length === 0
-    ? []
-    : stateRows(db)
-        .where('projectId', 'in', [...projectIds])
-        .execute()
+function statesOf(db: Db, projectIds: readonly string[]): Awaitable<readonly StateRow[]> {
+  const [projectId, second] = projectIds
+  if (projectId === undefined) return []
+  if (second === undefined) return stateOf.all(db, { projectId })
+  return stateRows(db)
+    .where('projectId', 'in', [...projectIds])
+    .execute()
+}
 
 type StateRow = Pick<LiveEnvironmentRow, 'projectId' | 'state' | 'health' | 'healthReason' | 'changedAt'> & {
   instances: number | null

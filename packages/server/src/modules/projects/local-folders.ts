@@ -26,7 +26,7 @@ export async function importFolder({ path, ...body }: ImportBody, caller: Caller
   const localPath = await allowedFolder(path, 'path', deps)
   const detection = await detect(localPath, body.rootDirectory)
   const name = body.name ?? detection.name ?? basename(localPath)
-  return createProject({ ...detectedFields(detection, body), ...body, name, gitProvider: 'local', localPath }, caller, deps)
+  return createProject({ ...detectedFields(detection), ...body, name, gitProvider: 'local', localPath }, caller, deps)
 }
 
 const detectable = [
@@ -39,12 +39,11 @@ const detectable = [
   'type',
 ] as const
 
-/** Services belong to the type that detection found; beside another one they would say something else. */
-function detectedFields(detection: Detection, body: UpdateProject): UpdateProject {
+/** Services are not copied: their file goes on saying what they are, also after it was changed. */
+function detectedFields(detection: Detection): UpdateProject {
   const fields: UpdateProject = {}
   for (const field of detectable) if (detection[field] !== null) Object.assign(fields, { [field]: detection[field] })
   if (detection.port !== null) fields.port = detection.port
-  if (detection.services.length > 0 && (body.type ?? detection.type) === detection.type) fields.services = detection.services
   return fields
 }
 

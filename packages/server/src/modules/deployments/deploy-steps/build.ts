@@ -1,5 +1,6 @@
 import { type Artifact, BuildFailed } from '../../../drivers/runtime/runtime.ts'
 import type { DeployedConfig, DeployPlan, Unit } from '../plan.ts'
+import { withSecrets } from '../secret-marks.ts'
 import { moveDeployment, noteDeployment } from '../store.ts'
 import { sourceFolder } from './fetch-source.ts'
 import { DeployFailed, type Deploying, type DeployStep } from './step.ts'
@@ -15,7 +16,7 @@ export const build: DeployStep = {
     const { deployment, deps } = deploying
     const { units } = JSON.parse(deployment.plan as string) as DeployPlan
     const artifacts: Record<string, Artifact> = {}
-    for (const unit of units) artifacts[unit.service] = await buildUnit(unit, deploying)
+    for (const unit of units) artifacts[unit.service] = await buildUnit(withSecrets(unit, deploying.env), deploying)
     const sizeBytes = Object.values(artifacts).reduce((sum, artifact) => sum + artifact.sizeBytes, 0)
     Object.assign(deployment, { artifacts: JSON.stringify(artifacts), sizeBytes })
     await noteDeployment(deps.database.db, deployment.id, { artifacts: deployment.artifacts, sizeBytes })

@@ -1,5 +1,6 @@
 import { waitUntilHealthy } from '../health.ts'
 import { healthOf, runningUnits } from '../run-units.ts'
+import { withSecrets } from '../secret-marks.ts'
 import { listInstances } from '../store.ts'
 import type { DeployStep } from './step.ts'
 
@@ -7,13 +8,13 @@ import type { DeployStep } from './step.ts'
 export const healthCheck: DeployStep = {
   name: 'health',
   deadlineMs: 15 * 60_000,
-  async run({ deployment, deps, log, abort }) {
+  async run({ deployment, env, deps, log, abort }) {
     const units = new Map(runningUnits(deployment).map((unit) => [unit.service, unit]))
     const rows = await listInstances(deps.database.db, { deploymentId: deployment.id, state: 'running' })
     for (const row of rows) {
       const unit = units.get(row.service)
       if (!unit) continue
-      await waitUntilHealthy(row, unit, healthOf(deployment, unit), { deps, abort })
+      await waitUntilHealthy(row, withSecrets(unit, env), healthOf(deployment, unit), { deps, abort })
       log.line(unit.service ? `${unit.service} is healthy` : 'Healthy')
     }
   },

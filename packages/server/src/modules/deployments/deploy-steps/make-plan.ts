@@ -1,9 +1,10 @@
 import { detectFolder, RootDirectoryError } from '../../../detection/index.ts'
 import type { DeployedSource } from '../deployed-source.ts'
 import { type DeployedConfig, type DeployPlan, PlanRefused, planDeployment } from '../plan.ts'
+import { withMarks } from '../secret-marks.ts'
 import { noteDeployment } from '../store.ts'
 import { sourceFolder } from './fetch-source.ts'
-import { DeployFailed, type DeployStep } from './step.ts'
+import { DeployFailed, type Deploying, type DeployStep } from './step.ts'
 
 /** Looks into the source and says how it is built and run; kept, so that a rollback runs the same way. */
 export const makePlan: DeployStep = {
@@ -20,11 +21,16 @@ export const makePlan: DeployStep = {
           ? null
           : await detectFolder(sourceFolder(deploying), {
               abort,
+              variables: await variablesFor(deploying),
+              // A project that also says how to run without its Dockerfile does so where there are no containers.
+              without: deps.runtime.kind === 'process' ? ['dockerfile'] : [],
               ...(config.rootDirectory ? { rootDirectory: config.rootDirectory } : {}),
             })
       for (const { file, says } of detected?.evidence ?? []) log.line(`${file}: ${says}`)
       for (const warning of detected?.warnings ?? []) log.line(`Warning: ${warning}`)
       const plan: DeployPlan = planDeployment(config, detected)
+      if (plan.type === 'services' && deps.runtime.kind === 'process')
+        throw new PlanRefused('Several services need the docker runtime; this instance runs projects as plain processes')
       deployment.plan = JSON.stringify(plan)
       await noteDeployment(deps.database.db, deployment.id, { plan: deployment.plan })
     } catch (error) {
@@ -33,4 +39,9 @@ export const makePlan: DeployStep = {
       throw error
     }
   },
+}
+
+async function variablesFor({ deployment, env, deps }: Deploying): Promise<Record<string, string>> {
+  const { secretKeys } = await deps.projects.openEnv(deployment.projectId, deployment.environment)
+  return withMarks(env, secretKeys)
 }
