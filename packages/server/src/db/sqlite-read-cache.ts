@@ -22,7 +22,7 @@ export class SqliteReadCache implements DirectReads {
 
   read(sql: string, parameters: readonly unknown[]): StoredRows {
     if (!this.#isChecked) this.#check()
-    const key = parameters.length === 1 && typeof parameters[0] === 'string' ? parameters[0] : JSON.stringify(parameters)
+    const key = keyOf(parameters)
     const known = this.#found.get(sql)?.get(key)
     return known ?? this.#keep(sql, key, freeze(this.#reader.run(sql, parameters).rows))
   }
@@ -55,6 +55,16 @@ export class SqliteReadCache implements DirectReads {
     return rows
   }
 }
+
+/** Most reads are by one id or two, which are text without a line break; whatever else is spelt out in full. */
+function keyOf(parameters: readonly unknown[]): string {
+  const [first, second] = parameters
+  if (parameters.length === 1 && isWord(first)) return first
+  if (parameters.length === 2 && isWord(first) && isWord(second)) return `${first}\n${second}`
+  return JSON.stringify(parameters)
+}
+
+const isWord = (value: unknown): value is string => typeof value === 'string' && !value.includes('\n') && !value.startsWith('[')
 
 function freeze(rows: Record<string, unknown>[]): StoredRows {
   for (const row of rows) Object.freeze(row)

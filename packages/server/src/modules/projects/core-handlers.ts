@@ -1,5 +1,5 @@
 import { type contract, levelOfRole, type Project, reaches } from '@berth/contract'
-import type { Awaitable } from '../../awaitable.ts'
+import { type Awaitable, after } from '../../awaitable.ts'
 import type { ProjectRow } from '../../db/tables/projects.ts'
 import { fail, refuse } from '../../failure.ts'
 import type { Caller, Handlers, RequestContext } from '../../http/handler.ts'
@@ -42,7 +42,7 @@ export type CoreHandlers = Pick<
 export function coreHandlers(deps: ProjectsDeps, deletion: Deletion): CoreHandlers {
   const { db } = deps.database
   const answerWith = projectAnswers(deps)
-  const shown = async (row: Awaitable<ProjectRow>) => answerWith(await row)
+  const shown = (row: Awaitable<ProjectRow>) => after(row, answerWith)
   const change = (project: ProjectRow, changes: ProjectChanges) => shown(changeProject(project, deps, () => changes))
   const create = async (body: Parameters<typeof createProject>[0], context: RequestContext) => {
     const row = await createProject(body, context.caller, deps)

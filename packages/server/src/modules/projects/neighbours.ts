@@ -1,4 +1,5 @@
 import type { Deployment, DeploymentStatus, Project, ProjectRoute } from '@berth/contract'
+import type { Awaitable } from '../../awaitable.ts'
 import type { DomainRow, ProjectRow } from '../../db/tables/projects.ts'
 import type { GitRemote } from '../../drivers/git/remote.ts'
 import type { Caller } from '../../http/handler.ts'
@@ -48,7 +49,7 @@ export interface DeploymentQuery {
 
 export interface DeploymentReader {
   /** Of production, for a page of projects in one look; a project that was never deployed is left out. */
-  standings(projectIds: readonly string[]): Promise<ReadonlyMap<string, DeploymentStanding>>
+  standings(projectIds: readonly string[]): Awaitable<ReadonlyMap<string, DeploymentStanding>>
   list(projectId: string, query: DeploymentQuery): Promise<{ data: Deployment[]; nextCursor: string | null }>
   /** The newest one of any environment. */
   newest(projectId: string): Promise<{ id: string; status: DeploymentStatus } | null>
@@ -66,7 +67,7 @@ export interface ProjectRuntime {
   /** What runs projects here: `docker`, `process`, `swarm`. */
   readonly driver: string
   /** What of production runs; a project of which nothing was ever started is left out. */
-  states(projectIds: readonly string[]): Promise<ReadonlyMap<string, RunningState>>
+  states(projectIds: readonly string[]): Awaitable<ReadonlyMap<string, RunningState>>
   /** Resolves when nothing of the project runs or is routed to any more. May be called again, also when nothing runs. */
   takeOffline(projectId: string): Promise<void>
   /** Starts what was live last and routes to it; does nothing where nothing was ever deployed. May be called again. */

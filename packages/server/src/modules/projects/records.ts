@@ -1,4 +1,5 @@
 import type { Project, ProjectConfig, ProjectInfo, ProjectRoute } from '@berth/contract'
+import { type Awaitable, after, together } from '../../awaitable.ts'
 import { iso } from '../../db/columns.ts'
 import { madeOf } from '../../db/kept-rows.ts'
 import type { DomainRow, ProjectRow } from '../../db/tables/projects.ts'
@@ -20,7 +21,7 @@ export async function showProject(row: ProjectRow, deps: ProjectsDeps): Promise<
 }
 
 /** Answers with one project. An answer is made of the facts and of what the edge says, and is kept for as long as these are. */
-export function projectAnswers(deps: ProjectsDeps): (row: ProjectRow) => Promise<{ data: Project }> {
+export function projectAnswers(deps: ProjectsDeps): (row: ProjectRow) => Awaitable<{ data: Project }> {
   const answerOf = madeOf(
     (
       row: ProjectRow,
@@ -32,10 +33,10 @@ export function projectAnswers(deps: ProjectsDeps): (row: ProjectRow) => Promise
       data: recordOf(row, { domains, deployments, running }, deps),
     }),
   )
-  return async (row) => {
-    const { domains, deployments, running } = await gatherFacts([row], deps)
-    return answerOf(row, domains, deployments, running, deps.neighbours.edge?.revision() ?? nothing)
-  }
+  return (row) =>
+    after(gatherFacts([row], deps), ({ domains, deployments, running }) =>
+      answerOf(row, domains, deployments, running, deps.neighbours.edge?.revision() ?? nothing),
+    )
 }
 
 export async function showRoutes(row: ProjectRow, deps: ProjectsDeps): Promise<ProjectRoute[]> {
@@ -79,14 +80,14 @@ interface Facts {
 
 const nothing: ReadonlyMap<string, never> = Object.freeze(new Map<string, never>())
 
-async function gatherFacts(rows: readonly ProjectRow[], { database, neighbours }: ProjectsDeps): Promise<Facts> {
+function gatherFacts(rows: readonly ProjectRow[], { database, neighbours }: ProjectsDeps): Awaitable<Facts> {
   const ids = rows.map(({ id }) => id)
-  const [domains, deployments, running] = await Promise.all([
+  const facts = together(
     domainsOf(database.db, ids),
     neighbours.deployments?.standings(ids) ?? nothing,
     neighbours.runtime?.states(ids) ?? nothing,
-  ])
-  return { domains, deployments, running }
+  )
+  return after(facts, ([domains, deployments, running]) => ({ domains, deployments, running }))
 }
 
 function recordOf(row: ProjectRow, facts: Facts, deps: ProjectsDeps): Project {

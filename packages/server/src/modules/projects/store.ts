@@ -1,5 +1,5 @@
 import { type Insertable, type RawBuilder, type SqlBool, sql, type Updateable } from 'kysely'
-import type { Awaitable } from '../../awaitable.ts'
+import { type Awaitable, after } from '../../awaitable.ts'
 import { madeOf } from '../../db/kept-rows.ts'
 import { type Page, page } from '../../db/pages.ts'
 import { preparedQuery } from '../../db/prepared.ts'
@@ -149,11 +149,11 @@ export async function deleteVariables(db: Db, projectId: string, environment: st
 // Domains
 
 /** Of a page of projects at once, in the order of their making. */
-export async function domainsOf(db: Db, projectIds: readonly string[]): Promise<Map<string, DomainRow[]>> {
+export function domainsOf(db: Db, projectIds: readonly string[]): Awaitable<Map<string, DomainRow[]>> {
   const [only] = projectIds
   if (only === undefined) return new Map()
-  if (projectIds.length === 1) return byProject(await domainsOfOne.all(db, { projectId: only }))
-  return byProject(await inOrder(db).where('projectId', 'in', filledUp(projectIds)).execute())
+  if (projectIds.length === 1) return after(domainsOfOne.all(db, { projectId: only }), byProject)
+  return inOrder(db).where('projectId', 'in', filledUp(projectIds)).execute().then(byProject)
 }
 
 const byProject = madeOf((rows: readonly DomainRow[]) => Map.groupBy(rows, ({ projectId }) => projectId))
