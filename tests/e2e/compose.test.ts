@@ -182,18 +182,21 @@ require('node:http').createServer((_, response) => response.end(done)).listen(30
     expect((await hosting.api('DELETE', `/projects/${id}?deleteVolumes=true`)).status).toBe(200)
   })
 
-  test('variables of the project and of env files are filled in; a secret one is in no record; one that is missing is named', async () => {
+  test('variables and files of the project are filled in; a secret is in no record; a variable that is missing is named', async () => {
     const other = join(hosting.folder, 'filled')
     await mkdir(other)
-    const show = `require('node:http').createServer((_, response) => response.end(JSON.stringify(process.env))).listen(3000)`
     const web = {
       image: 'node:24',
       ports: ['3000'],
-      command: ['node', '-e', show],
+      command: ['node', '/etc/web/show.js'],
+      volumes: ['./settings:/etc/web:ro'],
       env_file: ['./web.env'],
       environment: { URL: `db://\${NAME:-nobody}:\${PASSWORD:?needed}@db` },
     }
     await writeFile(join(other, 'compose.yaml'), JSON.stringify({ services: { web } }))
+    await mkdir(join(other, 'settings'))
+    const show = `require('node:http').createServer((_, response) => response.end(JSON.stringify(process.env))).listen(3000)`
+    await writeFile(join(other, 'settings', 'show.js'), show)
     await writeFile(join(other, 'web.env'), 'FROM_FILE="a b"\nURL=not this one\n')
     const imported = await hosting.api('POST', '/projects/import', { path: other })
     expect(imported).toMatchObject({ status: 201, body: { data: { type: 'services', config: { services: [] } } } })

@@ -91,6 +91,8 @@ export interface BuildPlan {
   /** Relative to the source folder; '' for the folder itself. */
   rootDirectory: string
   dockerfilePath: string | null
+  /** Instead of a Dockerfile of the project; everything of the root directory is there for it. */
+  dockerfileText?: string
   dockerTarget: string | null
   buildArguments: Record<string, string>
   /** Base image to use instead of the stack's own. */

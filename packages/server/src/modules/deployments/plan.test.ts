@@ -1,6 +1,7 @@
 import type { Service } from '@berth/contract'
 import { describe, expect, test } from 'vitest'
 import type { Detection } from '../../detection/index.ts'
+import { copyLine } from './deploy-steps/add-files.ts'
 import { type DeployedConfig, PlanRefused, planDeployment } from './plan.ts'
 
 const allotment = { cpuCores: 1, memoryMb: 512, diskMb: 2000 }
@@ -139,6 +140,20 @@ describe('services', () => {
       dockerfilePath: 'prod.Dockerfile',
       dockerTarget: 'run',
     })
+  })
+
+  test('what Compose would bind is a file of the project, counted from its root directory', () => {
+    const volumes = [
+      { type: 'bind' as const, source: 'conf/nginx.conf', target: '/etc/nginx/nginx.conf', readOnly: true },
+      { type: 'volume' as const, source: 'data', target: '/data' },
+    ]
+    const { units } = planDeployment(
+      config({ type: 'services', rootDirectory: 'shop', services: [{ name: 'web', image: 'w', volumes }] }),
+      null,
+    )
+    expect(units[0]?.files).toEqual([{ from: 'shop/conf/nginx.conf', to: '/etc/nginx/nginx.conf', readOnly: true }])
+    expect(copyLine({ from: 'a b/x', to: '/y' }, false)).toBe('COPY ["./a b/x","/y"]')
+    expect(copyLine({ from: 'conf', to: '/etc/web' }, true)).toBe('COPY ["./conf/","/etc/web/"]')
   })
 
   test('of a Compose file that would reach outside the project none is run; services of the settings do not ask the file', () => {

@@ -1,3 +1,4 @@
+import { posix } from 'node:path'
 import type { ProjectConfig, Service } from '@berth/contract'
 import type { DeploymentRow } from '../../db/tables/deployments.ts'
 import type { ProjectRow } from '../../db/tables/projects.ts'
@@ -63,8 +64,17 @@ export interface Unit {
   dependsOn: string[]
   allotment: Allotment
   restart: boolean
+  /** Files of the project that it finds at a path inside. */
+  files?: ProjectFiles[]
   /** A program inside that ends with 0 when the service is healthy; absent where none is declared. */
   healthProgram?: HealthProgram
+}
+
+export interface ProjectFiles {
+  /** Relative to the source folder. */
+  from: string
+  to: string
+  readOnly: boolean
 }
 
 export interface DeployPlan {
@@ -162,9 +172,16 @@ function serviceUnit(service: Service, exposed: boolean, config: DeployedConfig)
       diskMb: production.diskMb,
     },
     restart: service.restart !== 'no',
+    files: filesOf(service, config),
     ...(healthProgram ? { healthProgram } : {}),
   }
 }
+
+/** What Compose would bind from the project's folder. */
+const filesOf = ({ volumes = [] }: Service, { rootDirectory }: DeployedConfig): ProjectFiles[] =>
+  volumes.flatMap(({ type, source, target, readOnly = false }) =>
+    type === 'bind' && source ? [{ from: posix.join(rootDirectory ?? '', source), to: target, readOnly }] : [],
+  )
 
 function dockerfileOf({ context, dockerfile, target, args }: NonNullable<Service['build']>, config: DeployedConfig): BuildPlan {
   const contextFolder = context.replace(/^\.\/?/, '')

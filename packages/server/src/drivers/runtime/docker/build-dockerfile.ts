@@ -26,7 +26,7 @@ export async function buildDockerfile(
   const context = await contextFolder(request)
   const file = posix.normalize(plan.dockerfilePath ?? 'Dockerfile')
   const say = (message: string) => onLine({ time: new Date().toISOString(), stream: 'stdout', message })
-  const written = await readDockerfile(context, file, await realpath(request.sourceFolder))
+  const written = plan.dockerfileText ?? (await readDockerfile(context, file, await realpath(request.sourceFolder)))
   const text = await withBasesHere(written, plan.buildArguments, (image) => ensureImage(image, parts, say, abort)).catch(
     (error: unknown) => {
       throw asBuildFailure(error)
@@ -37,7 +37,8 @@ export async function buildDockerfile(
   const note = usesBuildKit ? 'Building with BuildKit: time is limited, memory and cores are not' : 'Building the Dockerfile'
   say(note)
   const builder = new DockerfileBuild(request, onLine, abort, parts)
-  const tar = await packContext(context, file, text, abort)
+  const ignore = plan.dockerfileText === undefined ? await readIgnore(context, file) : ''
+  const tar = await packContext(context, ignore, text, abort)
   await builder.run(tar, {
     t: reference,
     dockerfile: tar.dockerfile,
@@ -66,10 +67,12 @@ async function readDockerfile(context: string, file: string, root: string): Prom
   return readFile(path, 'utf8')
 }
 
-async function packContext(context: string, file: string, text: string, abort: AbortSignal) {
-  const ignore = await readFile(join(context, `${file}.dockerignore`), 'utf8')
+const readIgnore = (context: string, file: string): Promise<string> =>
+  readFile(join(context, `${file}.dockerignore`), 'utf8')
     .catch(() => readFile(join(context, '.dockerignore'), 'utf8'))
     .catch(() => '')
+
+async function packContext(context: string, ignore: string, text: string, abort: AbortSignal) {
   const isIgnored = dockerIgnore(ignore)
   const entries = await listSource(context, (path, isFolder) => (path === '.git' ? true : isIgnored(path, isFolder)))
   // The builder needs the file even where it is left out of the copy, and under a name that is not in the project.

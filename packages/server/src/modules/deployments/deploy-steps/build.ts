@@ -1,7 +1,8 @@
-import { type Artifact, BuildFailed } from '../../../drivers/runtime/runtime.ts'
+import { type Artifact, BuildFailed, type BuildPlan } from '../../../drivers/runtime/runtime.ts'
 import type { DeployedConfig, DeployPlan, Unit } from '../plan.ts'
 import { withSecrets } from '../secret-marks.ts'
 import { moveDeployment, noteDeployment } from '../store.ts'
+import { planWithFiles } from './add-files.ts'
 import { sourceFolder } from './fetch-source.ts'
 import { DeployFailed, type Deploying, type DeployStep } from './step.ts'
 
@@ -24,19 +25,28 @@ export const build: DeployStep = {
 }
 
 async function buildUnit(unit: Unit, deploying: Deploying): Promise<Artifact> {
-  if (!unit.build) {
-    if (!unit.image) throw new DeployFailed('plan_failed', `The service ${unit.service} has neither an image nor a build`)
-    return { kind: 'image', reference: unit.image, sizeBytes: 0, startCommand: null }
-  }
+  const hasFiles = (unit.files ?? []).length > 0
+  const base = await buildBase(unit, hasFiles ? `${unit.service}.base` : unit.service, deploying)
+  const plan = hasFiles ? await planWithFiles(unit, base, deploying) : null
+  return plan ? runBuild(plan, unit.service, deploying) : base
+}
+
+async function buildBase(unit: Unit, name: string, deploying: Deploying): Promise<Artifact> {
+  if (unit.build) return runBuild(unit.build, name, deploying)
+  if (!unit.image) throw new DeployFailed('plan_failed', `The service ${unit.service} has neither an image nor a build`)
+  return { kind: 'image', reference: unit.image, sizeBytes: 0, startCommand: null }
+}
+
+async function runBuild(plan: BuildPlan, service: string, deploying: Deploying): Promise<Artifact> {
   const { deployment, deps, env, log, abort } = deploying
   const { resources } = JSON.parse(deployment.config) as DeployedConfig
   try {
     return await deps.runtime.build(
       {
         owner: ownerOf(deploying),
-        service: unit.service,
+        service,
         sourceFolder: sourceFolder(deploying),
-        plan: unit.build,
+        plan,
         secrets: env,
         allotment: resources.build,
         timeoutMs: buildLimitMs,
