@@ -59,3 +59,24 @@ test('what is out of the bounds is brought inside and said', () => {
   ])
   expect(Value.Check(Service, services[0])).toBe(true)
 })
+
+test('a service with a profile is left out, and nothing waits for it; what is not followed is said', () => {
+  const text = `
+services:
+  web: { build: { context: ./web, dockerfile: prod.Dockerfile }, ports: ["80"], depends_on: [debug, db], deploy: { replicas: 3 } }
+  debug: { image: debug, profiles: [dev], ports: ["90"] }
+  db: { image: db, tmpfs: [/run] }
+`
+  const { services, warnings } = toProjectServices(readCompose(text, { folder: '/project' }))
+  expect(services.map(({ name, dependsOn }) => [name, dependsOn])).toEqual([
+    ['web', ['db']],
+    ['db', []],
+  ])
+  // As Compose writes it: from the build's context on.
+  expect(services[0]?.build).toMatchObject({ context: 'web', dockerfile: 'prod.Dockerfile' })
+  expect(warnings.map(({ path }) => path)).toEqual([
+    'services.web.deploy.replicas',
+    'services.db.tmpfs',
+    'services.debug.profiles',
+  ])
+})

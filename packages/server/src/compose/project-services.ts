@@ -7,8 +7,9 @@ import type { ComposeCommand, ComposeFile, ComposeService, Problem } from './mod
 export function toProjectServices(file: ComposeFile): { services: Service[]; warnings: Problem[] } {
   const warnings: Problem[] = []
   const exposed = exposedService(file.services)
-  const services = file.services.map((service) => {
+  const services = startedByDefault(file.services).map((service) => {
     const warn = (field: string, message: string) => warnings.push({ path: `services.${service.name}.${field}`, message })
+    warnOfWhatIsNotFollowed(service, warn)
     return {
       name: service.name,
       image: service.image,
@@ -27,12 +28,27 @@ export function toProjectServices(file: ComposeFile): { services: Service[]; war
       labels: service.labels,
     }
   })
-  return { services, warnings }
+  for (const { name, profiles } of file.services)
+    if (profiles.length > 0)
+      warnings.push({
+        path: `services.${name}.profiles`,
+        message: 'the service is left out, as Compose does unless it is asked for',
+      })
+  const names = new Set(services.map(({ name }) => name))
+  return { services: services.map((one) => ({ ...one, dependsOn: one.dependsOn.filter((name) => names.has(name)) })), warnings }
+}
+
+const startedByDefault = (services: readonly ComposeService[]) => services.filter(({ profiles }) => profiles.length === 0)
+
+function warnOfWhatIsNotFollowed(service: ComposeService, warn: (field: string, message: string) => void): void {
+  if ((service.replicas ?? 1) > 1) warn('deploy.replicas', 'one is run')
+  if (service.volumes.some(({ type }) => type === 'tmpfs')) warn('tmpfs', 'is ignored: the folder is in the container')
+  if (service.build?.dockerfileInline) warn('build.dockerfile_inline', 'is not read; put it into a file')
 }
 
 /** The service that requests go to: what the project builds and publishes, else what it publishes first. */
 export function exposedService(services: readonly ComposeService[]): ComposeService | null {
-  const published = services.filter((service) => service.ports.some((port) => port.protocol === 'tcp'))
+  const published = startedByDefault(services).filter((service) => service.ports.some((port) => port.protocol === 'tcp'))
   return published.find((service) => service.build) ?? published[0] ?? null
 }
 
