@@ -66,6 +66,11 @@ describeOnDocker('a Compose project', () => {
     expect(await visits()).toBeGreaterThan(before + load.requests)
     // Nothing of the counter changed: the one that writes the volume is the one from before.
     expect(await logOf(second)).toContain('counter stays as it is')
+    // Its own network and that of the version which uses it; those of the versions before are gone.
+    await edit('web/server.js', (text) => `${text}\n`)
+    await deploy()
+    const networks = async () => (await listOnDocker(hosting.berth.dataFolder)).filter((line) => line.startsWith('network'))
+    await expect.poll(async () => (await networks()).length, { timeout: 30_000 }).toBe(2)
   })
 
   test('each service has its own environment, and the variables of the project besides', async () => {
