@@ -272,6 +272,19 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'Docker', () => {
     expect(await ofTwice()).toEqual([])
   })
 
+  test('a Berth that leaves for good takes what has no name along', async () => {
+    const leaving = new Labels(`leaving${seed}`)
+    for (const word of ['one', 'two']) {
+      const container = await engine.createContainer({ Image: partOf('busyboxImage'), Cmd: [word], Labels: leaving.of('build') })
+      await container.commit({ repo: `berth-leaving${seed}/image`, tag: 'twice' })
+      await container.remove()
+    }
+    const filters = { label: [`berth.instance=${leaving.instance}`] }
+    expect(await engine.listImages({ filters })).toHaveLength(2)
+    await removeEverythingOf(leaving.instance, partOf('docker'))
+    expect(await engine.listImages({ filters })).toEqual([])
+  })
+
   test('what served a call of a control plane that was killed goes as soon as the next one opens; its own stays', async () => {
     const { instance } = readIdentity(folder)
     const [gone, now] = [new Labels(instance), new Labels(instance)]

@@ -100,7 +100,7 @@ export async function listImageArtifacts({ engine, labels }: ImageParts) {
 }
 
 /** One that was built twice has lost its name to the second: it goes by its id. */
-function namesOf(id: string, tags: readonly string[] | null | undefined): string[] {
+export function namesOf(id: string, tags: readonly string[] | null | undefined): string[] {
   const names = (tags ?? []).filter((tag) => tag !== '<none>:<none>')
   return names.length > 0 ? names : [id]
 }
@@ -128,7 +128,7 @@ export async function removeDependencies(
   const filters = labels.filter('dependencies', { project })
   const images = await ask((abortSignal) => engine.listImages({ filters, abortSignal }), { abort })
   const old = images.sort((left, right) => right.Created - left.Created).slice(keep)
-  for (const tag of old.flatMap(({ RepoTags }) => RepoTags ?? [])) await removeQuietly(tag, engine, abort)
+  for (const name of old.flatMap(({ Id, RepoTags }) => namesOf(Id, RepoTags))) await removeQuietly(name, engine, abort)
 }
 
 /** In use, or gone already: both leave things as they should be. */

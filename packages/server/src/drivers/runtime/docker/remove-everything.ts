@@ -1,4 +1,5 @@
 import { openEngine } from './engine.ts'
+import { namesOf } from './images.ts'
 import { Labels } from './labels.ts'
 
 /** Takes a Berth off an engine: whatever carries its mark, and nothing else. For tests, and for who leaves for good. */
@@ -8,9 +9,9 @@ export async function removeEverythingOf(instance: string, socketPath: string): 
   for (const { Id } of await engine.listContainers({ all: true, filters }))
     await engine.getContainer(Id).remove({ force: true, v: true })
   const images = await engine.listImages({ filters })
-  for (const tag of images.flatMap(({ Id, RepoTags }) => (RepoTags?.length ? RepoTags : [Id])))
+  for (const name of images.flatMap(({ Id, RepoTags }) => namesOf(Id, RepoTags)))
     await engine
-      .getImage(tag)
+      .getImage(name)
       .remove({ force: true })
       .catch(() => undefined)
   const { Volumes } = await engine.listVolumes({ filters: JSON.stringify(filters) } as object)
