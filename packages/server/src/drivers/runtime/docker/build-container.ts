@@ -3,9 +3,10 @@ import type { Container } from 'dockerode'
 import { lineSplitter } from '../process/build.ts'
 import { wordsOf } from '../process/launch.ts'
 import { type Allotment, BuildFailed, type OutputLine } from '../runtime.ts'
-import { buildShares, limitsOf, safety } from './container-settings.ts'
+import { limitsOf, safety, wayGiving } from './container-settings.ts'
 import { ask, askFor, type Engine, eventsOf, statusOf, wordsOfEngine } from './engine.ts'
 import { runIn } from './exec.ts'
+import { makeIdle } from './idle-group.ts'
 import type { LabelMap } from './labels.ts'
 
 export const buildProcesses = 512
@@ -72,7 +73,7 @@ export class BuildContainer {
           HostConfig: {
             ...limitsOf(setting.allotment, buildProcesses),
             ...safety(false),
-            CpuShares: buildShares,
+            ...wayGiving(),
             NetworkMode: setting.network,
           },
           abortSignal,
@@ -80,6 +81,8 @@ export class BuildContainer {
       { abort },
     )
     await ask((abortSignal) => container.start({ abortSignal }), { abort })
+    const { State } = await ask((abortSignal) => container.inspect({ abortSignal }), { abort })
+    makeIdle(container.id, State.Pid)
     return new BuildContainer(container, { setting, engine, onLine, abort })
   }
 

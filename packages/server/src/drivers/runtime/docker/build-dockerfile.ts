@@ -5,7 +5,7 @@ import { type Artifact, BuildFailed, type BuildRequest, type OutputLine } from '
 import type { BuildParts } from './build.ts'
 import { buildProcesses, killedSettleMs, lookMs, processesIn } from './build-container.ts'
 import { type BuildEvent, followBuild } from './build-progress.ts'
-import { buildShares, limitsOf } from './container-settings.ts'
+import { limitsOf, wayGiving } from './container-settings.ts'
 import { dockerIgnore } from './docker-ignore.ts'
 import { withBasesHere } from './dockerfile-bases.ts'
 import { ask, type Engine, eventsOf, wordsOfEngine } from './engine.ts'
@@ -114,7 +114,15 @@ class DockerfileBuild {
     const clock = setTimeout(() => this.#stopFor('timed_out', `The build took longer than ${minutes} min`), timeoutMs)
     const { Memory, MemorySwap, NanoCpus } = limitsOf(allotment, buildProcesses)
     const cpuquota = Math.round((NanoCpus / 1e9) * period)
-    const limits = { memory: Memory, memswap: MemorySwap, cpuperiod: period, cpuquota, cpushares: buildShares }
+    const { CpuShares: cpushares, CpusetCpus: cpusetcpus } = wayGiving()
+    const limits = {
+      memory: Memory,
+      memswap: MemorySwap,
+      cpuperiod: period,
+      cpuquota,
+      cpushares,
+      ...(cpusetcpus ? { cpusetcpus } : {}),
+    }
     void this.#watchMemory()
     const looking = setInterval(() => void this.#lookAtProcesses(), lookMs)
     try {

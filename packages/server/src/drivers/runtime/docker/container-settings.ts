@@ -1,4 +1,5 @@
 import type { ContainerCreateOptions } from 'dockerode'
+import { buildCores } from '../build-cores.ts'
 import { wordsOf } from '../process/launch.ts'
 import { volumeVariable } from '../process/process-runtime.ts'
 import type { Allotment, StartRequest } from '../runtime.ts'
@@ -60,7 +61,13 @@ export const limitsOf = ({ cpuCores, memoryMb }: Allotment, processLimit: number
 })
 
 /** Beside the 1024 of everything else: a build gives way when the machine is busy. */
-export const buildShares = 102
+const buildShares = 102
+
+/** A build gives way to what serves, and never has the whole machine. */
+export const wayGiving = () => {
+  const CpusetCpus = buildCores()
+  return { CpuShares: buildShares, ...(CpusetCpus ? { CpusetCpus } : {}) }
+}
 
 /** Images made elsewhere often start as root, take their folders and then become a plain user. */
 const rightsOfImages = ['CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'FSETID', 'KILL', 'NET_BIND_SERVICE', 'SETGID', 'SETUID']

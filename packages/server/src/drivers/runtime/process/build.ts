@@ -3,6 +3,7 @@ import { chmod, cp, mkdir, readFile, realpath, rename, rm, writeFile } from 'nod
 import { join, sep } from 'node:path'
 import type { RunCommand } from '../../shell/command.ts'
 import { CommandFailed, CommandTimedOut, ProgramMissing } from '../../shell/command-errors.ts'
+import { buildCores } from '../build-cores.ts'
 import { type Artifact, BuildFailed, type BuildRequest, type OutputLine } from '../runtime.ts'
 import { type ControlGroup, createControlGroup, endControlGroup } from './cgroup.ts'
 import { type Launcher, wordsOf } from './launch.ts'
@@ -58,7 +59,13 @@ async function runCommands(
   const { plan, allotment, owner, service } = request
   const note = parts.places.buildNote(parts.places.artifact(owner.deploymentId, service))
   const uid = parts.places.userOf(owner.projectId)
-  const limits = { cpuCores: allotment.cpuCores, memoryMb: allotment.memoryMb, processes: buildProcesses, yields: true }
+  const limits = {
+    cpuCores: allotment.cpuCores,
+    memoryMb: allotment.memoryMb,
+    processes: buildProcesses,
+    yields: true,
+    cores: buildCores(),
+  }
   const group = createControlGroup(groupName(owner.deploymentId, service), limits)
   const deadline = performance.now() + request.timeoutMs
   const tail: string[] = []

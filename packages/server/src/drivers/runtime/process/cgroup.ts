@@ -7,6 +7,8 @@ export interface GroupLimits {
   processes: number
   /** Gives way to everything else when the machine is busy. */
   yields?: boolean
+  /** The only cores it may run on, where the machine can confine it to some. */
+  cores?: string | null
 }
 
 /** A control group: what its processes may use together, and whether they wanted more. */
@@ -35,7 +37,7 @@ export function createControlGroup(name: string, limits: GroupLimits): ControlGr
 
 /** Ends what is left in the group of that name, where there is one: a control plane that was killed left it behind. */
 export function endControlGroup(name: string): void {
-  const hierarchies = existsSync(join(root, 'cgroup.controllers')) ? [''] : ['memory', 'cpu', 'pids']
+  const hierarchies = existsSync(join(root, 'cgroup.controllers')) ? [''] : ['memory', 'cpu', 'pids', 'cpuset']
   const folders = hierarchies.map((controller) => join(root, controller, 'berth', name)).filter((folder) => existsSync(folder))
   if (folders.length === 0) return
   const left = group(folders, { outOfMemory: () => false, hitProcessLimit: () => false })
@@ -44,7 +46,7 @@ export function endControlGroup(name: string): void {
 }
 
 /** cgroup v2: one hierarchy; the controllers must be handed down to our own part of it. */
-function unified(name: string, { cpuCores, memoryMb, processes, yields }: GroupLimits): ControlGroup {
+function unified(name: string, { cpuCores, memoryMb, processes, yields, cores }: GroupLimits): ControlGroup {
   const parent = join(root, 'berth')
   mkdirSync(parent, { recursive: true })
   for (const folder of [root, parent]) writeFileSync(join(folder, 'cgroup.subtree_control'), '+cpu +memory +pids')
@@ -55,6 +57,8 @@ function unified(name: string, { cpuCores, memoryMb, processes, yields }: GroupL
   write(folder, 'cpu.max', `${Math.round(cpuCores * period)} ${period}`)
   write(folder, 'pids.max', processes)
   writeIfThere(folder, 'cpu.weight', yields ? 10 : 100)
+  if (yields) writeIfThere(folder, 'cpu.idle', 1)
+  if (cores) confine(folder, cores, [root, parent])
   return group([folder], {
     outOfMemory: () => counter(folder, 'memory.events', 'oom_kill') > 0,
     hitProcessLimit: () => counter(folder, 'pids.events', 'max') > 0,
@@ -62,7 +66,7 @@ function unified(name: string, { cpuCores, memoryMb, processes, yields }: GroupL
 }
 
 /** cgroup v1: a hierarchy for each controller. */
-function separate(name: string, { cpuCores, memoryMb, processes, yields }: GroupLimits): ControlGroup {
+function separate(name: string, { cpuCores, memoryMb, processes, yields, cores }: GroupLimits): ControlGroup {
   const [memory, cpu, pids] = ['memory', 'cpu', 'pids'].map((controller) => {
     if (!existsSync(join(root, controller))) throw new Error(`no ${controller} controller`)
     const folder = join(root, controller, 'berth', name)
@@ -74,11 +78,39 @@ function separate(name: string, { cpuCores, memoryMb, processes, yields }: Group
   write(cpu, 'cpu.cfs_period_us', period)
   write(cpu, 'cpu.cfs_quota_us', Math.round(cpuCores * period))
   writeIfThere(cpu, 'cpu.shares', yields ? 102 : 1024)
+  if (yields) writeIfThere(cpu, 'cpu.idle', 1)
   write(pids, 'pids.max', processes)
-  return group([memory, cpu, pids], {
+  const cpuset = cores ? confinedTo(cores, name) : null
+  return group([memory, cpu, pids, ...(cpuset ? [cpuset] : [])], {
     outOfMemory: () => counter(memory, 'memory.oom_control', 'oom_kill') > 0,
     hitProcessLimit: () => counter(pids, 'pids.events', 'max') > 0,
   })
+}
+
+/** A build that may use every core is still a build: this is best effort. */
+function confine(folder: string, cores: string, above: readonly string[]): void {
+  try {
+    for (const each of above) write(each, 'cgroup.subtree_control', '+cpuset')
+    write(folder, 'cpuset.cpus', cores)
+  } catch {
+    // The controller was not handed down to us.
+  }
+}
+
+/** In v1 a group has no cores and no memory nodes until it is given some, from the top down. */
+function confinedTo(cores: string, name: string): string | null {
+  const top = join(root, 'cpuset')
+  const folder = join(top, 'berth', name)
+  try {
+    mkdirSync(folder, { recursive: true })
+    const given = { 'cpuset.mems': read(top, 'cpuset.mems'), 'cpuset.cpus': read(top, 'cpuset.cpus') }
+    for (const [file, value] of Object.entries(given)) write(join(top, 'berth'), file, value)
+    write(folder, 'cpuset.mems', given['cpuset.mems'])
+    write(folder, 'cpuset.cpus', cores)
+    return folder
+  } catch {
+    return null
+  }
 }
 
 function group(folders: readonly string[], signs: { outOfMemory(): boolean; hitProcessLimit(): boolean }): ControlGroup {
@@ -125,6 +157,7 @@ function killQuietly(pid: number): void {
   }
 }
 
+const read = (folder: string, file: string) => readFileSync(join(folder, file), 'utf8').trim()
 const write = (folder: string, file: string, value: string | number) => writeFileSync(join(folder, file), String(value))
 
 function writeIfThere(folder: string, file: string, value: string | number): void {

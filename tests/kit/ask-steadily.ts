@@ -1,0 +1,40 @@
+import { Worker } from 'node:worker_threads'
+
+/** Answers' times in milliseconds, asked for by a thread of its own, so that what the test does meanwhile is not measured along. */
+export interface SteadyAsking extends AsyncDisposable {
+  /** What took how long since the last call. */
+  take(): Promise<number[]>
+}
+
+/** One request after another through the edge, each 2 ms after the last one's end; one that is not a 200 counts as for ever. */
+export function askSteadily(edgeUrl: string, host: string): SteadyAsking {
+  const thread = new Worker(program, { eval: true, workerData: { edgeUrl, host } })
+  return {
+    take: () =>
+      new Promise((resolve, reject) => {
+        thread.once('message', resolve)
+        thread.once('error', reject)
+        thread.postMessage('take')
+      }),
+    async [Symbol.asyncDispose]() {
+      await thread.terminate()
+    },
+  }
+}
+
+const program = `
+const { request, Agent } = require('node:http')
+const { parentPort, workerData: { edgeUrl, host } } = require('node:worker_threads')
+const { hostname, port } = new URL(edgeUrl)
+const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+let tookMs = []
+parentPort.on('message', () => { parentPort.postMessage(tookMs); tookMs = [] })
+const ask = () => {
+  const begun = performance.now()
+  const end = (took) => { tookMs.push(took); setTimeout(ask, 2) }
+  request({ hostname, port, headers: { host }, agent }, (response) => {
+    response.resume().on('end', () => end(response.statusCode === 200 ? performance.now() - begun : Infinity))
+  }).on('error', () => end(Infinity)).end()
+}
+ask()
+`
