@@ -5,20 +5,24 @@ import { startHosting } from '../tests/kit/hosting.ts'
 import { ratio, table } from './kit/table.ts'
 
 /**
- * node bench/greedy-builds.ts [--seconds=10] [--turns=4]: what builds do to a running app. Its p99 over some seconds in which a
+ * node bench/greedy-builds.ts [--seconds=10] [--turns=4] [--only=docker] [--only=forks]: what builds do to a running app. Its p99 over some seconds in which a
  * build begins and ends, beside its p99 over the same time before that, turn about.
  */
 const flag = (name: string, fallback: number) =>
   Number(process.argv.find((word) => word.startsWith(`--${name}=`))?.slice(name.length + 3) ?? fallback)
 
+const only = process.argv.filter((word) => word.startsWith('--only=')).map((word) => word.slice(7))
+const isWanted = (...names: string[]) => only.every((word) => names.some((name) => name.includes(word)))
 const windowMs = flag('seconds', 10) * 1000
 const turns = flag('turns', 4)
 const rows: (string | number)[][] = []
 for (const runtime of ['process', 'docker'] as const) {
+  const names = (Object.keys(builds) as BuildName[]).filter((name) => isWanted(runtime, name))
+  if (names.length === 0) continue
   await using hosting = await startHosting({ runtime })
   const host = await deployCalmApp(hosting)
   await using asking = askSteadily(hosting.berth.edgeUrl, host)
-  for (const name of Object.keys(builds) as BuildName[]) {
+  for (const name of names) {
     const project = await makeBuild(hosting, name)
     const [quiet, busy]: [number[], number[]] = [[], []]
     let during: number[] = []

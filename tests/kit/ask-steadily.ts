@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 
 /** Answers' times in milliseconds, asked for by a thread of its own, so that what the test does meanwhile is not measured along. */
@@ -10,12 +11,11 @@ export interface SteadyAsking extends AsyncDisposable {
 export function askSteadily(edgeUrl: string, host: string): SteadyAsking {
   const thread = new Worker(program, { eval: true, workerData: { edgeUrl, host } })
   return {
-    take: () =>
-      new Promise((resolve, reject) => {
-        thread.once('message', resolve)
-        thread.once('error', reject)
-        thread.postMessage('take')
-      }),
+    async take() {
+      const answer = once(thread, 'message') as Promise<[number[]]>
+      thread.postMessage('take')
+      return (await answer)[0]
+    },
     async [Symbol.asyncDispose]() {
       await thread.terminate()
     },

@@ -1,8 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { mkdir, readdir, rename, rm, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
+import { OneAtATime } from '../../one-at-a-time.ts'
 import { GitFailed } from './git-errors.ts'
-import { OneAtATime } from './one-at-a-time.ts'
 import type { RemoteAddress } from './remote.ts'
 import type { SafeGit } from './safe-git.ts'
 

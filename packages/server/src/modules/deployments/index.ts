@@ -1,5 +1,5 @@
-import { OneAtATime } from '../../drivers/git/one-at-a-time.ts'
 import { Every } from '../../jobs/every.ts'
+import { OneAtATime } from '../../one-at-a-time.ts'
 import { askForDeployment } from './ask.ts'
 import { cleanUpJob } from './clean-up.ts'
 import { deployJob } from './deploy-job.ts'

@@ -1,4 +1,5 @@
 import { type Job, JobAborted, type JobKind, job } from '../../jobs/declare.ts'
+import { OneAtATime } from '../../one-at-a-time.ts'
 import { kindOf, openConfig } from './channels.ts'
 import { messageOf } from './delivery-message.ts'
 import * as store from './delivery-store.ts'
@@ -6,7 +7,6 @@ import { type NotificationsDeps, nowOf } from './deps.ts'
 import { type FeedSignal, feedTopic } from './feed-signal.ts'
 import { DeliveryFailed } from './kinds/kind.ts'
 import { mostTries, pauseAfter } from './tries.ts'
-import { Turns } from './turns.ts'
 
 export const deliverKind: JobKind<{ deliveryId: string }> = { kind: 'notifications.deliver' }
 
@@ -18,7 +18,7 @@ export const groupOf = (channelId: string) => `notifications:channel:${channelId
  * died comes back as itself. So a delivery always has exactly one job until it has ended, and is never tried by two.
  */
 export function deliverJob(deps: NotificationsDeps): Job<{ deliveryId: string }, undefined> {
-  const turns = new Turns()
+  const turns = new OneAtATime()
   return job<{ deliveryId: string }, undefined>(deliverKind.kind, {
     // Longer than the drivers' own limits: it ends what ignores them.
     deadlineMs: 60_000,
@@ -31,7 +31,7 @@ export function deliverJob(deps: NotificationsDeps): Job<{ deliveryId: string },
   })
 }
 
-type DeliverDeps = NotificationsDeps & { turns: Turns }
+type DeliverDeps = NotificationsDeps & { turns: OneAtATime }
 
 async function deliver(id: string, jobId: string, abort: AbortSignal, deps: DeliverDeps): Promise<void> {
   const { db } = deps.database

@@ -1,17 +1,21 @@
+import { setImmediate as otherWorkFirst } from 'node:timers/promises'
 import { iso } from '../../db/columns.ts'
+import type { OneAtATime } from '../../one-at-a-time.ts'
 import { findJoined, keepJoinedWords, type SendingRow } from './delivery-store.ts'
 import type { NotificationsDeps } from './deps.ts'
 import { clamp } from './kinds/clamp.ts'
 import { joinMessages, type Message } from './kinds/message.ts'
-import type { Turns } from './turns.ts'
 
 /** What goes out: the same at every try, since what a delivery stands for is fixed when its first try begins. */
-export function messageOf(row: SendingRow, turns: Turns, deps: NotificationsDeps): Promise<Message> {
+export function messageOf(row: SendingRow, turns: OneAtATime, deps: NotificationsDeps): Promise<Message> {
   // A flood ends with many of these at once, each with hundreds of rows to read and to put into words.
-  return row.joinedCount === 0 ? Promise.resolve(asMessage(row, row, deps)) : turns.run(() => joinedMessageOf(row, deps))
+  return row.joinedCount === 0
+    ? Promise.resolve(asMessage(row, row, deps))
+    : turns.run('joined', () => joinedMessageOf(row, deps))
 }
 
 async function joinedMessageOf(row: SendingRow, deps: NotificationsDeps): Promise<Message> {
+  await otherWorkFirst()
   const { db } = deps.database
   const all = (await findJoined(db, row.id)).map((one) => asMessage(one, row, deps))
   const joined = { ...joinMessages(all), id: row.id }

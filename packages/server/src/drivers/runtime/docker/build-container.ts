@@ -12,7 +12,7 @@ import type { LabelMap } from './labels.ts'
 export const buildProcesses = 512
 const tailLines = 30
 /** Between two looks at how many processes there are. */
-export const lookMs = 500
+export const lookMs = 150
 const settleMs = 300
 /** A program that was killed was most likely killed for its memory: the engine's word on that is worth a longer wait. */
 export const killedSettleMs = 5_000

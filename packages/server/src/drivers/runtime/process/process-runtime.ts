@@ -1,7 +1,7 @@
 import { chownSync, existsSync, mkdirSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { OneAtATime } from '../../git/one-at-a-time.ts'
+import { OneAtATime } from '../../../one-at-a-time.ts'
 import { inheritedEnvironment } from '../../shell/inherited-environment.ts'
 import { createRunCommand } from '../../shell/run-command.ts'
 import type { Instance, InstanceChange, Runtime, StartRequest } from '../runtime.ts'
