@@ -186,22 +186,32 @@ const filesOf = ({ volumes = [] }: Service, { rootDirectory }: DeployedConfig): 
 function dockerfileOf({ context, dockerfile, target, args }: NonNullable<Service['build']>, config: DeployedConfig): BuildPlan {
   const contextFolder = context.replace(/^\.\/?/, '')
   return {
-    kind: 'dockerfile',
-    language: null,
-    framework: null,
-    packageManager: null,
-    runtimeVersion: {},
-    installCommand: null,
-    buildCommand: null,
-    startCommand: null,
-    outputDirectory: null,
+    ...plainDockerfile,
     rootDirectory: [config.rootDirectory, contextFolder].filter(Boolean).join('/'),
     dockerfilePath: dockerfile ?? 'Dockerfile',
     dockerTarget: target ?? null,
     buildArguments: args ?? {},
-    buildImage: null,
     port: config.port,
   }
+}
+
+/** A Dockerfile says itself all that a stack would be asked for. */
+export const plainDockerfile: BuildPlan = {
+  kind: 'dockerfile',
+  language: null,
+  framework: null,
+  packageManager: null,
+  runtimeVersion: {},
+  installCommand: null,
+  buildCommand: null,
+  startCommand: null,
+  outputDirectory: null,
+  rootDirectory: '',
+  dockerfilePath: null,
+  dockerTarget: null,
+  buildArguments: {},
+  buildImage: null,
+  port: 0,
 }
 
 /** What others depend on comes first; a circle is refused by name. */

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Artifact, BuildPlan } from '../../../drivers/runtime/runtime.ts'
-import type { ProjectFiles, Unit } from '../plan.ts'
+import { type ProjectFiles, plainDockerfile, type Unit } from '../plan.ts'
 import { sourceFolder } from './fetch-source.ts'
 import type { Deploying } from './step.ts'
 
@@ -18,28 +18,9 @@ export async function planWithFiles(unit: Unit, base: Artifact, deploying: Deplo
     if (found && !file.readOnly)
       deploying.log.line(`Warning: ${unit.service}: what is written to ${file.to} does not outlive the instance: use a volume`)
   }
-  return lines.length === 0 ? null : layer(`FROM ${base.reference}\n${lines.join('\n')}\n`)
+  return lines.length === 0 ? null : { ...plainDockerfile, dockerfileText: `FROM ${base.reference}\n${lines.join('\n')}\n` }
 }
 
 /** A folder's content goes into the folder that is named, as a mount would show it. */
 export const copyLine = ({ from, to }: Pick<ProjectFiles, 'from' | 'to'>, isFolder: boolean): string =>
   `COPY ${JSON.stringify(isFolder ? [`./${from}/`, `${to.replace(/\/+$/, '')}/`] : [`./${from}`, to])}`
-
-const layer = (dockerfileText: string): BuildPlan => ({
-  kind: 'dockerfile',
-  language: null,
-  framework: null,
-  packageManager: null,
-  runtimeVersion: {},
-  installCommand: null,
-  buildCommand: null,
-  startCommand: null,
-  outputDirectory: null,
-  rootDirectory: '',
-  dockerfilePath: null,
-  dockerfileText,
-  dockerTarget: null,
-  buildArguments: {},
-  buildImage: null,
-  port: 0,
-})
