@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
 import { askSteadily } from '../tests/kit/ask-steadily.ts'
 import { type BuildName, builds, deployCalmApp, makeBuild, p99 } from '../tests/kit/greedy-builds.ts'
 import { startHosting } from '../tests/kit/hosting.ts'
@@ -8,13 +9,16 @@ import { ratio, table } from './kit/table.ts'
  * node bench/greedy-builds.ts [--seconds=10] [--turns=4] [--only=docker] [--only=forks]: what builds do to a running app. Its p99 over some seconds in which a
  * build begins and ends, beside its p99 over the same time before that, turn about.
  */
-const flag = (name: string, fallback: number) =>
-  Number(process.argv.find((word) => word.startsWith(`--${name}=`))?.slice(name.length + 3) ?? fallback)
-
-const only = process.argv.filter((word) => word.startsWith('--only=')).map((word) => word.slice(7))
-const isWanted = (...names: string[]) => only.every((word) => names.some((name) => name.includes(word)))
-const windowMs = flag('seconds', 10) * 1000
-const turns = flag('turns', 4)
+const { values } = parseArgs({
+  options: {
+    seconds: { type: 'string', default: '10' },
+    turns: { type: 'string', default: '4' },
+    only: { type: 'string', multiple: true, default: [] },
+  },
+})
+const isWanted = (...names: string[]) => values.only.every((word) => names.some((name) => name.includes(word)))
+const windowMs = Number(values.seconds) * 1000
+const turns = Number(values.turns)
 const rows: (string | number)[][] = []
 for (const runtime of ['process', 'docker'] as const) {
   const names = (Object.keys(builds) as BuildName[]).filter((name) => isWanted(runtime, name))

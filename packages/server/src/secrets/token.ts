@@ -1,4 +1,4 @@
-import { createHash, hash, timingSafeEqual } from 'node:crypto'
+import { hash, timingSafeEqual } from 'node:crypto'
 
 /** What is stored of a token: it is long and random, so a plain hash cannot be guessed back. */
 export function hashToken(value: string): string {
@@ -7,5 +7,5 @@ export function hashToken(value: string): string {
 
 /** Takes the same time wherever the two differ, also in length. */
 export function constantTimeEqual(left: string, right: string): boolean {
-  return timingSafeEqual(createHash('sha256').update(left).digest(), createHash('sha256').update(right).digest())
+  return timingSafeEqual(hash('sha256', left, 'buffer'), hash('sha256', right, 'buffer'))
 }

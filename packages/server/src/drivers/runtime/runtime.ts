@@ -100,6 +100,25 @@ export interface BuildPlan {
   port: number
 }
 
+/** Nothing is known and nothing is asked for: what a plan says is said over this. */
+export const emptyPlan: BuildPlan = {
+  kind: 'stack',
+  language: null,
+  framework: null,
+  packageManager: null,
+  runtimeVersion: {},
+  installCommand: null,
+  buildCommand: null,
+  startCommand: null,
+  outputDirectory: null,
+  rootDirectory: '',
+  dockerfilePath: null,
+  dockerTarget: null,
+  buildArguments: {},
+  buildImage: null,
+  port: 0,
+}
+
 export interface BuildRequest {
   owner: Owner
   /** '' for the project itself; a service's name in a services project. */

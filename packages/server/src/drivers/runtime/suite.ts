@@ -9,6 +9,7 @@ import {
   type Artifact,
   BuildFailed,
   type BuildPlan,
+  emptyPlan,
   type Instance,
   type OutputLine,
   type Runtime,
@@ -43,20 +44,10 @@ export function runtimeSuite(prepare: () => Promise<Bench>): void {
   const newId = (prefix: string) => `${prefix}_${seed}${count++}`
 
   const plan: BuildPlan = {
-    kind: 'stack',
+    ...emptyPlan,
     language: 'javascript',
-    framework: null,
     packageManager: 'npm',
-    runtimeVersion: {},
-    installCommand: null,
-    buildCommand: null,
     startCommand: 'node program.cjs serve',
-    outputDirectory: null,
-    rootDirectory: '',
-    dockerfilePath: null,
-    dockerTarget: null,
-    buildArguments: {},
-    buildImage: null,
     port: 3000,
   }
   const lines: OutputLine[] = []

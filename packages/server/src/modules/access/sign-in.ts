@@ -1,4 +1,5 @@
 import { type Permission, type Session, tagsOf } from '@berth/contract'
+import { together } from '../../awaitable.ts'
 import { iso } from '../../db/columns.ts'
 import { newId } from '../../db/ids.ts'
 import { madeOf } from '../../db/kept-rows.ts'
@@ -45,8 +46,10 @@ export async function storePassword(db: Db, userId: string, password: string): P
 
 /** Who is asking, where, and what they may do there. */
 export async function describeSession(db: Db, caller: Caller): Promise<{ data: Session }> {
-  const user = await userById.first(db, { id: caller.userId })
-  const organization = await organizationById.first(db, { id: caller.organizationId })
+  const [user, organization] = await together(
+    userById.first(db, { id: caller.userId }),
+    organizationById.first(db, { id: caller.organizationId }),
+  )
   if (!user || !organization) fail('unauthorized')
   return sessionOf(caller, user, organization)
 }

@@ -3,7 +3,7 @@ import type { ProjectConfig, Service } from '@berth/contract'
 import type { DeploymentRow } from '../../db/tables/deployments.ts'
 import type { ProjectRow } from '../../db/tables/projects.ts'
 import type { Detection } from '../../detection/index.ts'
-import type { Allotment, Artifact, BuildPlan } from '../../drivers/runtime/runtime.ts'
+import { type Allotment, type Artifact, type BuildPlan, emptyPlan } from '../../drivers/runtime/runtime.ts'
 import { type HealthProgram, healthProgramOf } from './health-program.ts'
 
 /** The project's settings as a deployment keeps them, so that a rollback runs with those of its time. */
@@ -196,23 +196,7 @@ function dockerfileOf({ context, dockerfile, target, args }: NonNullable<Service
 }
 
 /** A Dockerfile says itself all that a stack would be asked for. */
-export const plainDockerfile: BuildPlan = {
-  kind: 'dockerfile',
-  language: null,
-  framework: null,
-  packageManager: null,
-  runtimeVersion: {},
-  installCommand: null,
-  buildCommand: null,
-  startCommand: null,
-  outputDirectory: null,
-  rootDirectory: '',
-  dockerfilePath: null,
-  dockerTarget: null,
-  buildArguments: {},
-  buildImage: null,
-  port: 0,
-}
+export const plainDockerfile: BuildPlan = { ...emptyPlan, kind: 'dockerfile' }
 
 /** What others depend on comes first; a circle is refused by name. */
 export function inStartOrder(units: readonly Unit[]): Unit[] {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { describeNeeding, partOf } from '../../../../../../tests/kit/machine.ts'
-import type { Artifact, BuildPlan, Runtime, StartRequest } from '../runtime.ts'
+import { type Artifact, type BuildPlan, emptyPlan, type Runtime, type StartRequest } from '../runtime.ts'
 import { createDockerRuntime } from './docker-runtime.ts'
 import { type Engine, openEngine } from './engine.ts'
 import { readIdentity } from './identity.ts'
@@ -18,20 +18,10 @@ const allotment = { cpuCores: 1, memoryMb: 256, diskMb: 2000 }
 const canary = `canary-${randomBytes(8).toString('hex')}`
 
 const plan: BuildPlan = {
-  kind: 'stack',
+  ...emptyPlan,
   language: 'javascript',
-  framework: null,
   packageManager: 'npm',
-  runtimeVersion: {},
-  installCommand: null,
-  buildCommand: null,
   startCommand: 'node server.js',
-  outputDirectory: null,
-  rootDirectory: '',
-  dockerfilePath: null,
-  dockerTarget: null,
-  buildArguments: {},
-  buildImage: null,
   port: 3000,
 }
 

@@ -1,25 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import type { BuildPlan } from '../runtime.ts'
+import { type BuildPlan, emptyPlan } from '../runtime.ts'
 import { recipeFor } from './recipe-for.ts'
 
-const plan = (changes: Partial<BuildPlan>): BuildPlan => ({
-  kind: 'stack',
-  language: null,
-  framework: null,
-  packageManager: null,
-  runtimeVersion: {},
-  installCommand: null,
-  buildCommand: null,
-  startCommand: null,
-  outputDirectory: null,
-  rootDirectory: '',
-  dockerfilePath: null,
-  dockerTarget: null,
-  buildArguments: {},
-  buildImage: null,
-  port: 3000,
-  ...changes,
-})
+const plan = (changes: Partial<BuildPlan>): BuildPlan => ({ ...emptyPlan, port: 3000, ...changes })
 
 describe('each stack has an image, and the tools that the image lacks', () => {
   test.each<[string, Partial<BuildPlan>, { buildImage: string; runImage?: string; setup?: RegExp }]>([

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { BuildPlan, Runtime, StartRequest } from '../runtime.ts'
+import { type BuildPlan, emptyPlan, type Runtime, type StartRequest } from '../runtime.ts'
 import { createLauncher } from './launch.ts'
 import { createProcessRuntime } from './process-runtime.ts'
 import { isAlive } from './process-table.ts'
@@ -11,11 +11,7 @@ import { isAlive } from './process-table.ts'
 const owner = { projectId: 'prj_one', deploymentId: 'dep_one', environment: 'production' }
 const allotment = { cpuCores: 1, memoryMb: 256, diskMb: 256 }
 const never = new AbortController().signal
-const plan: BuildPlan = {
-  ...{ kind: 'stack', language: 'node', framework: null, packageManager: null, runtimeVersion: {}, installCommand: null },
-  ...{ buildCommand: null, startCommand: 'sleep 600', outputDirectory: null, rootDirectory: '', dockerfilePath: null },
-  ...{ dockerTarget: null, buildArguments: {}, buildImage: null, port: 3000 },
-}
+const plan: BuildPlan = { ...emptyPlan, language: 'node', startCommand: 'sleep 600', port: 3000 }
 
 let folder: string
 let source: string
