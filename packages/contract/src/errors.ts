@@ -25,8 +25,11 @@ export const errors = {
   domain_taken: [409, 'This domain is connected to another project'],
   nothing_to_deploy: [409, 'The project has no source to deploy'],
   nothing_to_roll_back_to: [409, 'This deployment cannot be rolled back to'],
+  request_timeout: [408, 'The request did not arrive in time'],
   payload_too_large: [413, 'The body is too large'],
   unsupported_media_type: [415, 'Send the body as application/json'],
+  expectation_failed: [417, 'The expectation in the Expect header cannot be met'],
+  headers_too_large: [431, 'The address and the headers are too long'],
   rate_limited: [429, 'Too many requests: wait and try again'],
   internal: [500, 'Something went wrong on our side'],
   not_built_yet: [501, 'This part of the service is not built yet'],
@@ -34,6 +37,7 @@ export const errors = {
   adoption_failed: [502, 'The services could not be adopted'],
   remote_unreachable: [502, 'The git remote cannot be reached'],
   cloud_unreachable: [503, 'The cloud service cannot be reached'],
+  starting: [503, 'The instance is starting: nobody can sign in yet'],
   unavailable: [503, 'The service is stopping or overloaded: try again'],
 } as const satisfies Record<string, readonly [status: number, words: string]>
 

@@ -16,10 +16,14 @@ export const limits = {
   cloneTokenSeconds: 55 * 60,
 } as const
 
-/** Requests a minute; public ones count per address, `signedIn` per user. */
+/**
+ * Requests a minute; public ones count per address (an IPv6 client's is its /64), `signedIn` per user, and `account`
+ * wrong passwords for one e-mail address, from wherever they come.
+ */
 export const rateLimits = {
   publicWebhook: 120,
   login: 10,
+  account: 20,
   public: 300,
   signedIn: 3000,
 } as const

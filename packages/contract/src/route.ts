@@ -30,6 +30,8 @@ export const projectScoped: ReadonlySet<ObjectKind> = new Set<ObjectKind>([
   'project',
   'environment',
   'routeRule',
+  // Of an upload only where it was opened for a project; one for a project to be is the organisation's.
+  'uploadSession',
   'deployment',
   'backupPolicy',
   'backupRun',
@@ -38,6 +40,12 @@ export const projectScoped: ReadonlySet<ObjectKind> = new Set<ObjectKind>([
 
 type At = `${Method} /${string}`
 
+/** A field of the body that asks for an operator when it is given, or when it is given this value. */
+export interface OperatorField {
+  field: string
+  is?: string
+}
+
 interface Row<B, Q, R, E, O> {
   summary: string
   /** The tag a caller must have; a row has either this or `public`. */
@@ -45,6 +53,17 @@ interface Row<B, Q, R, E, O> {
   public?: true
   /** The object that the path names: 404 when it is not in the caller's organisation. */
   on?: O
+  /** The body's field that names it instead of the path; where that field is left out, the row is about no object yet. */
+  inBody?: string
+  /** Other fields, of the body or the query, that name objects: one that is not the organisation's is as if it never was. */
+  names?: Readonly<Record<string, ObjectKind>>
+  /**
+   * What a token that is limited to projects gets here besides the projects' own objects; without it: 403.
+   * `filtered`: only what hangs on its projects is read or written. `own`: only what is about the token itself.
+   */
+  projectTokens?: 'filtered' | 'own'
+  /** It reads or writes the machine itself: asks for an operator of the instance, always or where the body has one of these. */
+  operator?: true | readonly OperatorField[]
   /** The level on that object, else 403. The tag's own level is always asked for as well. */
   needs?: Level
   /** Not mounted on the cloud service: a true 404 there. */
@@ -100,6 +119,14 @@ export function route<
   const [method, path] = at.split(' ') as [Method, string]
   if (!row.permission === !row.public) throw new Error(`${at}: a row has either a permission or is public`)
   return { ...row, at, method, path }
+}
+
+/** The field of the body that asks for an operator; undefined when none does. */
+export function operatorField({ operator }: Pick<AnyRoute, 'operator'>, body: unknown): string | undefined {
+  if (!operator || operator === true) return undefined
+  const given = (body ?? {}) as Record<string, unknown>
+  const asking = operator.find(({ field, is }) => (is === undefined ? given[field] != null : given[field] === is))
+  return asking?.field
 }
 
 type ParamNames<A extends string> = A extends `${string}:${infer P}/${infer Rest}`

@@ -1,6 +1,6 @@
 import { Value } from 'typebox/value'
 import { describe, expect, test } from 'vitest'
-import { type AnyRoute, type ModuleName, table } from './index.ts'
+import { type AnyRoute, contract, type ModuleName, operatorField, table } from './index.ts'
 
 /** The spec's tables: method and path, permission, and `SH` where only a self-hosted instance serves it. */
 const spec: Partial<Record<ModuleName, string>> = {
@@ -236,8 +236,25 @@ describe('every row', () => {
     expect(table.filter(({ row }) => row.needs && !row.on).map(({ row }) => row.at)).toEqual([])
   })
 
-  test('that names an object has its id in the path', () => {
-    expect(table.filter(({ row }) => row.on && !row.path.includes(':')).map(({ row }) => row.at)).toEqual([])
+  test('that names an object has its id in the path, or in the body and says where', () => {
+    const wrong = table.filter(
+      ({ row }) => row.on && (row.inBody ? !row.body?.properties?.[row.inBody] : !row.path.includes(':')),
+    )
+    expect(wrong.map(({ row }) => row.at)).toEqual([])
+  })
+
+  test('says of each field that is an id what it names', () => {
+    // A service is a name in its project's own list, and a hook is the git host's.
+    const others = new Set(['serviceId', 'hookId', 'objectId'])
+    const unsaid = table.flatMap(({ row }) =>
+      Object.keys({ ...row.body?.properties, ...row.query?.properties })
+        .filter((field) => /Ids?$/.test(field) && field !== row.inBody && !row.names?.[field] && !others.has(field))
+        .map((field) => `${row.at} ${field}`),
+    )
+    expect(unsaid).toEqual([])
+    for (const { row } of table)
+      for (const field of Object.keys(row.names ?? {}))
+        expect({ ...row.body?.properties, ...row.query?.properties }).toHaveProperty(field)
   })
 
   test('that gives a list with a cursor takes limit and cursor', () => {
@@ -254,5 +271,63 @@ describe('every row', () => {
 
   test('whose body may be left out asks for no field', () => {
     expect(table.filter(({ row }) => row.bodyOptional && !Value.Check(row.body, {})).map(({ row }) => row.at)).toEqual([])
+  })
+})
+
+describe('a token that is limited to projects', () => {
+  const reached = (how: 'filtered' | 'own') => table.filter(({ row }) => row.projectTokens === how).map(({ row }) => row.at)
+
+  test('besides what belongs to its projects it reaches these rows and no others', () => {
+    expect(reached('own')).toEqual(['GET /auth/session', 'DELETE /tokens/:id'])
+    expect(reached('filtered')).toEqual([
+      'GET /projects',
+      'GET /projects/home',
+      'GET /projects/local',
+      'GET /deployments',
+      'GET /notifications/deliveries',
+      'GET /notifications/deliveries/unseen-count',
+      'POST /notifications/deliveries/:id/seen',
+      'GET /notifications/stream',
+    ])
+  })
+})
+
+describe('an operator of the instance', () => {
+  test('is asked for by whatever reads or writes the machine itself', () => {
+    const asking = table.flatMap(({ row }) => {
+      const fields = row.operator === true ? ['always'] : (row.operator ?? [])
+      return fields.map(
+        (field) => `${row.at} ${typeof field === 'string' ? field : [field.field, field.is].filter(Boolean).join('=')}`,
+      )
+    })
+    expect(asking).toEqual([
+      'POST /projects localPath',
+      'POST /projects/ensure localPath',
+      'POST /projects/scan always',
+      'POST /projects/import always',
+      'PATCH /projects/:id localPath',
+      'POST /gitprovider/connect source=cli',
+      'POST /backup-destinations kind=local',
+    ])
+  })
+
+  test('wherever a localPath can be given', () => {
+    const unguarded = table.filter(({ row }) => row.body?.properties?.localPath && !row.operator)
+    expect(unguarded.map(({ row }) => row.at)).toEqual([])
+  })
+
+  test('a field asks when it is given, and where a value is said, only with that value', () => {
+    const { create } = contract.projects
+    expect([
+      operatorField(create, { localPath: '/x' }),
+      operatorField(create, { localPath: null }),
+      operatorField(create, {}),
+    ]).toEqual(['localPath', undefined, undefined])
+    const { connect } = contract.gitHost
+    expect([
+      operatorField(connect, { source: 'cli' }),
+      operatorField(connect, { source: 'oauth' }),
+      operatorField(connect, undefined),
+    ]).toEqual(['source', undefined, undefined])
   })
 })

@@ -67,6 +67,8 @@ export interface Assembled {
   jobs: Jobs
   /** The edge and what runs; absent without drivers. */
   running: ReturnType<typeof assembleRunning> | undefined
+  /** How the guard finds what a call names; a kind without one belongs to a module that is not built yet. */
+  loaders: Loaders
   /** `module.row` of every row that has a handler; the others answer 501. */
   builtRows: ReadonlySet<string>
   publicUrl(): string
@@ -81,17 +83,17 @@ export function assemble(parts: Parts): Assembled {
   const { config, version, database, secretBox, scrubber, logger, clock = systemClock, rateLimits } = parts
   const stopping = new AbortController()
   const publicUrl = () => config.publicUrl ?? `http://${config.host}:${portOf(app) ?? config.port}`
-  const access = createAccess({ database, clock, log: logger, publicUrl })
+  const limiter = new RateLimiter(() => clock.now().getTime(), { scale: config.rateLimitScale, ...rateLimits })
+  const access = createAccess({ database, clock, log: logger, limiter, secretBox, publicUrl })
   const { gatekeeper, streamTokens, roleOf } = access
   const common = { database, clock, log: logger, secretBox, scrubber, publicUrl }
   const neighbours: Neighbours = { ...parts.neighbours }
   const git = parts.git ?? gitOf(config)
   const logStore = parts.logStore ?? logStoreOf(config, logger)
-  const projects = createProjects({ ...common, gatekeeper, streamTokens, roleOf, git, logStore, settings: config, neighbours })
-  const running =
-    parts.drivers && assembleRunning(parts.drivers, { ...common, gatekeeper, projects, git, logStore, config, neighbours })
+  const projects = createProjects({ ...common, streamTokens, roleOf, git, logStore, settings: config, neighbours })
+  const running = parts.drivers && assembleRunning(parts.drivers, { ...common, projects, git, logStore, config, neighbours })
   const modules: Partial<Record<ModuleName, Module>> = {
-    instance: createInstance({ version, mode: config.mode }),
+    instance: createInstance({ version, mode: config.mode, isReady: access.isReady }),
     access,
     projects,
     ...running?.modules,
@@ -111,7 +113,7 @@ export function assemble(parts: Parts): Assembled {
     mode: config.mode,
     gatekeeper,
     loaders: Object.assign({}, ...Object.values(modules).map(({ loaders }) => loaders)),
-    limiter: new RateLimiter(() => clock.now().getTime(), { scale: config.rateLimitScale, ...rateLimits }),
+    limiter,
     recordAudit: access.recordAudit,
     spendStreamToken: streamTokens.spend,
     stopping: stopping.signal,
@@ -153,6 +155,7 @@ export function assemble(parts: Parts): Assembled {
     logStore,
     jobs: { ...jobs, start },
     running,
+    loaders: mounting.loaders,
     builtRows: rowsWithHandler(modules),
     publicUrl,
     stopAnswering,
@@ -169,7 +172,6 @@ function assembleRunning(
     config,
     neighbours,
     projects,
-    gatekeeper,
     git,
     logStore,
     ...common
@@ -178,7 +180,6 @@ function assembleRunning(
     git: Git
     logStore: LogStore
     projects: ReturnType<typeof createProjects>
-    gatekeeper: ReturnType<typeof createAccess>['gatekeeper']
   },
 ) {
   const edge = createEdge({ ...common, driver: drivers.edge, acme: drivers.acme, logStore, settings: config })
@@ -187,7 +188,6 @@ function assembleRunning(
     ...drivers,
     git,
     logStore,
-    gatekeeper,
     projects,
     edge: edge.switch,
     settings: { ...config, githubUrl: config.github.webUrl },

@@ -21,14 +21,14 @@ describe('defaults', () => {
       sleepAfterSeconds: 900,
       allowPrivateWebhooks: false,
       slackHost: 'hooks.slack.com',
-      projectRoots: ['/home/ada/.berth/projects', '/home/ada'],
+      projectRoots: ['/home/ada/.berth/projects'],
       github: { appId: null, apiUrl: 'https://api.github.com' },
       warnings: [],
     })
   })
 
   test('the projects folder follows the data folder', () => {
-    expect(readConfig({ ...home, BERTH_DATA_DIR: '~/data' }).projectRoots).toEqual(['/home/ada/data/projects', '/home/ada'])
+    expect(readConfig({ ...home, BERTH_DATA_DIR: '~/data' }).projectRoots).toEqual(['/home/ada/data/projects'])
   })
 
   test('an empty value counts as absent', () => {

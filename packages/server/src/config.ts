@@ -84,9 +84,9 @@ const mainSettings = {
   projectRoots: computed(
     'BERTH_PROJECT_ROOTS',
     kinds.folders,
-    ({ home, dataDir }) => Object.freeze([join(dataDir, 'projects'), home]),
-    'projects in the data folder, and the home folder',
-    'Folders below which scan and import may read',
+    ({ dataDir }) => Object.freeze([join(dataDir, 'projects')]),
+    'projects in the data folder',
+    'Folders below which a project of an operator may be',
   ),
   runtime: setting(
     'BERTH_RUNTIME',

@@ -21,6 +21,8 @@ export interface DataFolder {
  */
 export async function openDataFolder(path: string): Promise<DataFolder> {
   makeFolder(path)
+  // The one place in it that is the user's own: folders in there can be projects.
+  makeFolder(join(path, 'projects'))
   const lock = takeFileLock(join(path, 'in-use.lock'))
   if (!lock)
     throw new DataFolderInUse(

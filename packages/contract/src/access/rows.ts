@@ -32,6 +32,7 @@ export const access = {
   logout: route('POST /auth/logout', { public: true, status: 204, summary: 'End the session' }),
   session: route('GET /auth/session', {
     permission: 'organization:read',
+    projectTokens: 'own',
     returns: data(Session),
     summary: 'Who is asking, in which organisation, and what they may do',
   }),
@@ -55,10 +56,17 @@ export const access = {
     permission: 'token:write',
     status: 201,
     body: TokenBody,
+    names: { projectIds: 'project' },
     returns: data(NewToken),
     summary: 'Create a personal access token; its value is shown only here',
   }),
-  revokeToken: route('DELETE /tokens/:id', { permission: 'token:write', on: 'token', status: 204, summary: 'Revoke a token' }),
+  revokeToken: route('DELETE /tokens/:id', {
+    permission: 'token:write',
+    on: 'token',
+    projectTokens: 'own',
+    status: 204,
+    summary: 'Revoke a token, and with it those that were made with it',
+  }),
 
   listOrganizations: route('GET /organizations', {
     permission: 'organization:list',
@@ -165,6 +173,7 @@ export const access = {
     permission: 'project:admin',
     on: 'project',
     body: Type.Object({ userId: Id, level: nullable(LevelName) }),
+    names: { userId: 'member' },
     returns: list(Grant),
     summary: "Raise or lower one person's level on this project; null goes back to the role's",
   }),
@@ -177,6 +186,7 @@ export const access = {
       objectId: Type.Optional(text(64)),
       userId: Type.Optional(text(64)),
     }),
+    names: { userId: 'member' },
     returns: list(AuditEntry),
     summary: 'Every write, newest first; each entry carries the hash of the one before it',
   }),

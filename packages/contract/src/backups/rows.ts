@@ -36,6 +36,7 @@ export const backups = {
     permission: 'project:write',
     on: 'project',
     body: PolicyBody,
+    names: { destinationId: 'backupDestination' },
     returns: data(BackupPolicy),
     status: 201,
     errors: ['cron_invalid', 'not_found'],
@@ -46,6 +47,7 @@ export const backups = {
     on: 'backupPolicy',
     needs: 'write',
     body: PolicyChanges,
+    names: { destinationId: 'backupDestination' },
     returns: data(ChangedPolicy),
     errors: ['cron_invalid', 'not_found'],
   }),
@@ -70,6 +72,7 @@ export const backups = {
     permission: 'project:write',
     on: 'project',
     query: RunsQuery,
+    names: { policyId: 'backupPolicy' },
     returns: list(BackupRun),
   }),
   getRun: route('GET /backup-runs/:runId', {
@@ -156,6 +159,7 @@ export const backups = {
   createDestination: route('POST /backup-destinations', {
     summary: 'Add a destination; its secrets are write-only',
     permission: 'backup_destination:write',
+    operator: [{ field: 'kind', is: 'local' }],
     body: DestinationBody,
     returns: data(BackupDestination),
     status: 201,

@@ -8,6 +8,9 @@ export const deployments = {
   build: route('POST /deployments/build/access', {
     summary: 'Build and deploy a project',
     permission: 'project:write',
+    on: 'project',
+    inBody: 'projectId',
+    names: { uploadSessionId: 'uploadSession' },
     body: BuildBody,
     returns: data(StartedDeployment),
     status: 202,
@@ -16,6 +19,8 @@ export const deployments = {
   list: route('GET /deployments', {
     summary: "The organisation's deployments, newest first",
     permission: 'project:deployment:list',
+    projectTokens: 'filtered',
+    names: { projectId: 'project' },
     query: DeploymentsQuery,
     returns: list(Deployment),
   }),

@@ -53,6 +53,7 @@ export const gitHost = {
   connect: route('POST /gitprovider/connect', {
     summary: 'Start or advance the connection; without a source the instance picks by its auth mode',
     permission: 'gitprovider:write',
+    operator: [{ field: 'source', is: 'cli' }],
     body: ConnectBody,
     bodyOptional: true,
     returns: ConnectReply,

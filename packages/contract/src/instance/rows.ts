@@ -6,6 +6,7 @@ export const instance = {
   health: route('GET /health', {
     public: true,
     returns: data(Type.Object({ status: oneOf('ok'), version: Type.String(), mode: oneOf('self-hosted', 'cloud') })),
-    summary: 'Whether the instance answers',
+    errors: ['starting'],
+    summary: 'Whether the instance answers and its first owner can sign in',
   }),
 }

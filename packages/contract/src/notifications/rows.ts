@@ -66,6 +66,7 @@ export const notifications = {
   putSubscription: route('PUT /notifications/subscriptions', {
     summary: 'Turn one category on or off for one channel; sending it again changes nothing',
     permission: 'notifications:write',
+    names: { channelId: 'channel' },
     body: SubscriptionBody,
     returns: data(Subscription),
     errors: ['not_found'],
@@ -91,23 +92,27 @@ export const notifications = {
   listDeliveries: route('GET /notifications/deliveries', {
     summary: "The caller's recent deliveries in the active organisation, newest first",
     permission: 'notifications:read',
+    projectTokens: 'filtered',
     query: DeliveriesQuery,
     returns: list(Delivery),
   }),
   countUnseen: route('GET /notifications/deliveries/unseen-count', {
     summary: 'How many deliveries the caller has not seen',
     permission: 'notifications:read',
+    projectTokens: 'filtered',
     returns: data(UnseenCount),
   }),
   markSeen: route('POST /notifications/deliveries/:id/seen', {
     summary: 'Mark one delivery seen; the first time stays',
     permission: 'notifications:write',
     on: 'delivery',
+    projectTokens: 'filtered',
     returns: data(Delivery),
   }),
   streamDeliveries: route('GET /notifications/stream', {
     summary: "The caller's in-app deliveries as they come: snapshot with the unseen count, then delivery and seen",
     permission: 'notifications:read',
+    projectTokens: 'filtered',
     stream: { snapshot: UnseenCount, delivery: Delivery, seen: Type.Object({ id: Id, count: Type.Integer() }) },
   }),
 }

@@ -32,6 +32,12 @@ const read = { permission: 'project:read', ...on } as const
 const write = { permission: 'project:write', ...on } as const
 const admin = { permission: 'project:admin', ...on } as const
 
+/** What a project is made from: an upload, a server, and a folder of the machine, which only an operator may name. */
+const sources = {
+  names: { uploadSessionId: 'uploadSession', serverId: 'server' },
+  operator: [{ field: 'localPath' }],
+} as const
+
 const logQuery = {
   tail: Type.Optional(Type.Integer({ minimum: 1, maximum: 5000, default: 200 })),
   since: Type.Optional(Type.String({ format: 'date-time' })),
@@ -50,12 +56,14 @@ const requestFilter = {
 export const projects = {
   list: route('GET /projects', {
     permission: 'project:list',
+    projectTokens: 'filtered',
     query: Type.Object({ ...pageQuery, q: Type.Optional(text(100)) }),
     returns: list(Project),
     summary: "The organisation's projects, newest first",
   }),
   create: route('POST /projects', {
     permission: 'project:write',
+    ...sources,
     status: 201,
     body: CreateProject,
     returns: data(Project),
@@ -64,6 +72,7 @@ export const projects = {
   }),
   home: route('GET /projects/home', {
     permission: 'project:list',
+    projectTokens: 'filtered',
     returns: Type.Object({
       data: Type.Array(Project),
       cloud: Type.Object({ linked: Type.Boolean(), reachable: Type.Boolean() }),
@@ -71,7 +80,9 @@ export const projects = {
     summary: 'Local and cloud projects in one list',
   }),
   ensure: route('POST /projects/ensure', {
-    permission: 'project:write',
+    ...write,
+    ...sources,
+    inBody: 'projectId',
     status: 200,
     alsoStatus: 201,
     body: EnsureProject,
@@ -81,6 +92,7 @@ export const projects = {
   }),
   listLocal: route('GET /projects/local', {
     permission: 'project:list',
+    projectTokens: 'filtered',
     selfHostedOnly: true,
     query: PageQuery,
     returns: list(LocalProject),
@@ -88,6 +100,7 @@ export const projects = {
   }),
   scan: route('POST /projects/scan', {
     permission: 'project:write',
+    operator: true,
     selfHostedOnly: true,
     body: Type.Object({ path: Path }),
     returns: data(Detection),
@@ -95,6 +108,8 @@ export const projects = {
   }),
   importFolder: route('POST /projects/import', {
     permission: 'project:write',
+    names: sources.names,
+    operator: true,
     selfHostedOnly: true,
     status: 201,
     body: Type.Object({ ...UpdateProject.properties, path: Path }),
@@ -105,6 +120,7 @@ export const projects = {
   get: route('GET /projects/:id', { ...read, returns: data(Project), summary: 'Config, source, routes and status' }),
   update: route('PATCH /projects/:id', {
     ...write,
+    ...sources,
     body: UpdateProject,
     returns: data(Project),
     errors: ['slug_taken'],
@@ -318,7 +334,8 @@ export const projects = {
     summary: 'Remove an edge rule',
   }),
   openUpload: route('POST /projects/folder/session', {
-    permission: 'project:write',
+    ...write,
+    inBody: 'projectId',
     status: 201,
     body: UploadHints,
     bodyOptional: true,

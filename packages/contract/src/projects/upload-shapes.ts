@@ -10,6 +10,8 @@ export const UploadHints = Type.Object({
   name: Type.Optional(text(100)),
   stack: Type.Optional(text(100)),
   packageManager: Type.Optional(text(40)),
+  /** The upload is for this project alone; a token that is limited to projects must say so. */
+  projectId: Type.Optional(Id),
 })
 export const UploadSession = Type.Object({
   sessionId: Id,

@@ -1,3 +1,5 @@
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
+import type { Duplex } from 'node:stream'
 import type { AnyRoute } from '@berth/contract'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { BadCursor } from '../db/pages.ts'
@@ -9,6 +11,44 @@ export function answerErrors(app: FastifyInstance): void {
   app.setNotFoundHandler((request, reply) =>
     answer(new Failure('not_found', { words: 'There is no such route' }), request, reply),
   )
+}
+
+/** An address that no router can read never gets as far as a route, nor its hooks. */
+export function answerUnrouted(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
+  reply.header('x-request-id', request.id)
+  answer(asFailure(error), request, reply)
+}
+
+/** What Node could not read as a request has no request to answer: the answer is written by hand. */
+export const answerMalformed =
+  (newRequestId: () => string) =>
+  (error: Error & { code?: string }, socket: Duplex): void => {
+    if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
+    const failure = (malformed[error.code ?? ''] ?? notHttp)()
+    const body = JSON.stringify(failure.body())
+    const head = [
+      `HTTP/1.1 ${failure.status} ${STATUS_CODES[failure.status]}`,
+      'content-type: application/json; charset=utf-8',
+      `content-length: ${Buffer.byteLength(body)}`,
+      `x-request-id: ${newRequestId()}`,
+      'connection: close',
+    ]
+    socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy())
+  }
+
+const malformed: Record<string, () => Failure> = {
+  ERR_HTTP_REQUEST_TIMEOUT: () => new Failure('request_timeout'),
+  HPE_HEADER_OVERFLOW: () => new Failure('headers_too_large'),
+}
+const notHttp = () => new Failure('validation_failed', { words: 'This is not a well-formed HTTP request' })
+
+/** `Expect: 100-continue` is answered by Node; any other expectation cannot be met. */
+export function refuseExpectations(app: FastifyInstance, newRequestId: () => string): void {
+  app.server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
+    const failure = new Failure('expectation_failed')
+    const headers = { 'content-type': 'application/json; charset=utf-8', 'x-request-id': newRequestId(), connection: 'close' }
+    response.writeHead(failure.status, headers).end(JSON.stringify(failure.body()))
+  })
 }
 
 function answer(failure: Failure, request: FastifyRequest, reply: FastifyReply): FastifyReply {
@@ -35,7 +75,7 @@ const ofFastify: Record<string, (error: FastifyError) => Failure> = {
   FST_ERR_CTP_BODY_TOO_LARGE: () => new Failure('payload_too_large'),
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: () => new Failure('validation_failed', { words: 'The body is not as long as it says' }),
   FST_ERR_BAD_URL: () => new Failure('not_found', { words: 'There is no such route' }),
-  FST_ERR_MAX_LIMIT_REACHED: () => new Failure('not_found'),
+  FST_ERR_MAX_PARAM_LENGTH: () => new Failure('not_found', { words: 'There is no such route' }),
 }
 
 export function asFailure(error: unknown): Failure {

@@ -4,31 +4,51 @@ import {
   levelOfRole,
   levelOfTag,
   type ObjectKind,
+  operatorField,
   type Permission,
   projectScoped,
   reaches,
   tagsOf,
 } from '@berth/contract'
 import type { FastifyRequest } from 'fastify'
-import type { Awaitable } from '../awaitable.ts'
-import { fail } from '../failure.ts'
+import { type Awaitable, after } from '../awaitable.ts'
+import { Failure, fail } from '../failure.ts'
 import type { Caller, Loaders } from './handler.ts'
 
 /** What the guard asks of the access module. */
 export interface Gatekeeper {
   /** The caller behind a request's credential; null when there is none that is good. */
   authenticate(request: FastifyRequest): Awaitable<Caller | null>
+  /** The same caller as they are now: null when their token, session or membership has ended. */
+  renew(caller: Caller): Awaitable<Caller | null>
   /** The caller's own level on a project where a grant says so, else undefined. */
   grantedLevel(caller: Caller, projectId: string): Awaitable<Level | undefined>
   /** The highest level that any grant gives the caller. */
   highestGrant(caller: Caller): Promise<Level | undefined>
+  /** Whether the caller runs this instance: an owner or admin of the organisation made at set-up. */
+  isOperator(caller: Caller): Awaitable<boolean>
 }
 
-/** Before anything of the body is read: does the caller hold the row's tag? */
+interface GuardDeps {
+  loaders: Loaders
+  gatekeeper: Gatekeeper
+}
+
+/** What a call names, once its shape was checked. */
+export interface Named {
+  params: unknown
+  body?: unknown
+}
+
+/** Before anything of the body is read: does the caller hold the row's tag, and may a credential of this kind be used here? */
 export function checkTag(row: AnyRoute, caller: Caller, gatekeeper: Gatekeeper): Awaitable<void> {
   const tag = row.permission as Permission
   if (caller.scopes && !caller.scopes.has(tag)) refuseTag(tag)
-  if (!tagsOf(caller.role).has(tag)) return checkGrants(row, tag, caller, gatekeeper)
+  const held = tagsOf(caller.role).has(tag) ? undefined : checkGrants(row, tag, caller, gatekeeper)
+  return after(held, () => {
+    if (caller.projectIds && !takesProjectTokens(row)) refuseLimited()
+    if (row.operator === true) return checkOperator(caller, gatekeeper)
+  })
 }
 
 /** A grant on one project can stand in for the role; which project is judged once it is loaded. */
@@ -40,26 +60,92 @@ async function checkGrants(row: AnyRoute, tag: Permission, caller: Caller, gatek
 
 const refuseTag = (tag: Permission): never => fail('forbidden', { permission: tag, words: `This needs the permission ${tag}` })
 
-/** After the shape was checked: loads what the path names and judges the caller's level on it. */
+/** A token that is limited to projects reaches what belongs to them and what a row says of itself; every other row is closed to it. */
+const takesProjectTokens = (row: AnyRoute): boolean =>
+  row.projectTokens !== undefined || (row.on !== undefined && projectScoped.has(row.on))
+
+const refuseLimited = (): never =>
+  fail('forbidden', { words: 'This token is limited to certain projects, and this is not about one of them' })
+
+function checkOperator(caller: Caller, gatekeeper: Gatekeeper, field?: string): Awaitable<void> {
+  return after(gatekeeper.isOperator(caller), (isOperator) => {
+    if (!isOperator)
+      fail('forbidden', {
+        words: 'This needs an operator of the instance: an owner or admin of the organisation made at set-up',
+        ...(field ? { field } : {}),
+      })
+  })
+}
+
+/** After the shape was checked: loads what the call names and judges the caller's level on it. */
 export async function loadObject(
   row: AnyRoute,
-  params: Record<string, string>,
+  named: Named,
   caller: Caller,
-  { loaders, gatekeeper }: { loaders: Loaders; gatekeeper: Gatekeeper },
-): Promise<{ object: object; level: Level }> {
+  deps: GuardDeps,
+): Promise<{ object?: object; level: Level }> {
+  const loaded = await loadNamed(row, named, caller, deps)
+  if (caller.projectIds) await checkOthers(row, named.body, caller, deps)
+  const field = operatorField(row, named.body)
+  if (field) await checkOperator(caller, deps.gatekeeper, field)
+  return loaded
+}
+
+async function loadNamed(row: AnyRoute, named: Named, caller: Caller, { loaders, gatekeeper }: GuardDeps) {
+  if (!row.on) return { level: levelOfRole[caller.role] }
   const kind = row.on as ObjectKind
+  const names = namesOf(row, named)
+  if (!names) return aboutNothing(row, caller)
   const load = loaders[kind]
   // The module that would load it is not built yet.
   if (!load) return fail('not_built_yet')
-  const object = await load(params, caller)
-  if (!object) fail('not_found')
-  const projectId = projectOf(kind, object)
-  if (projectId && caller.projectIds && !caller.projectIds.has(projectId)) fail('not_found')
-  const level = (projectId ? await gatekeeper.grantedLevel(caller, projectId) : undefined) ?? levelOfRole[caller.role]
+  const object = await load(names, caller)
+  const projectId = object && projectOf(object, kind)
+  if (!object || !isInReach(row, object, projectId, caller)) return refuseUnknown(row)
+  const granted = projectId && projectScoped.has(kind) ? await gatekeeper.grantedLevel(caller, projectId) : undefined
+  const level = granted ?? levelOfRole[caller.role]
   const needed = neededLevel(row)
   if (projectScoped.has(kind) && !reaches(level, needed))
     fail('forbidden', { permission: row.permission, words: `This needs ${needed} on the project` })
   return { object, level }
+}
+
+/** Undefined where the body could name one and does not. */
+function namesOf({ inBody }: AnyRoute, { params, body }: Named): Record<string, string> | undefined {
+  if (!inBody) return params as Record<string, string>
+  const id = (body as Record<string, string | null | undefined> | undefined)?.[inBody]
+  return typeof id === 'string' ? { [inBody]: id } : undefined
+}
+
+/** No project yet: a grant on another cannot stand in for the role here, and a token of certain projects makes no new one. */
+function aboutNothing(row: AnyRoute, caller: Caller): { level: Level } {
+  const tag = row.permission as Permission
+  if (!tagsOf(caller.role).has(tag)) refuseTag(tag)
+  if (caller.projectIds) refuseLimited()
+  return { level: levelOfRole[caller.role] }
+}
+
+/** The id in a path is plain to see; one in the body is named. */
+const refuseUnknown = ({ inBody, on }: AnyRoute): never =>
+  fail('not_found', inBody ? { field: inBody, words: `There is no such ${on}` } : {})
+
+function isInReach(row: AnyRoute, object: object, projectId: string | undefined, { projectIds, tokenId }: Caller): boolean {
+  if (!projectIds) return true
+  if (row.projectTokens === 'own') return (object as { id: string }).id === tokenId
+  return projectId !== undefined && projectIds.has(projectId)
+}
+
+/** What the body names besides: a token of certain projects brings nothing into them that hangs on another or on none. */
+async function checkOthers(row: AnyRoute, body: unknown, caller: Caller, { loaders }: GuardDeps): Promise<void> {
+  for (const [field, kind] of Object.entries(row.names ?? {})) {
+    const id = (body as Record<string, unknown> | undefined)?.[field]
+    // A grant names a person, who is nobody's project.
+    if (typeof id !== 'string' || kind === 'member') continue
+    const object = projectScoped.has(kind) ? await loaders[kind]?.({ id, sessionId: id }, caller) : undefined
+    const projectId = object && projectOf(object, kind)
+    if (!projectId || !caller.projectIds?.has(projectId))
+      fail('forbidden', { field, words: `${field}: this token is limited to certain projects, and it belongs to none of them` })
+  }
 }
 
 const neededLevel = (row: AnyRoute): Level => {
@@ -67,7 +153,21 @@ const neededLevel = (row: AnyRoute): Level => {
   return row.needs && reaches(row.needs, ofTag) ? row.needs : ofTag
 }
 
-function projectOf(kind: ObjectKind, object: object): string | undefined {
-  if (!projectScoped.has(kind)) return undefined
-  return kind === 'project' ? (object as { id: string }).id : (object as { projectId: string }).projectId
+function projectOf(object: object, kind: ObjectKind): string | undefined {
+  if (kind === 'project') return (object as { id: string }).id
+  return (object as { projectId?: string | null }).projectId ?? undefined
+}
+
+/** For what goes on after it was let in, such as a stream: whether the same call would be let in now. */
+export async function isStillAllowed(row: AnyRoute, named: Named, caller: Caller, deps: GuardDeps): Promise<boolean> {
+  try {
+    const now = await deps.gatekeeper.renew(caller)
+    if (!now) return false
+    await checkTag(row, now, deps.gatekeeper)
+    await loadObject(row, named, now, deps)
+    return true
+  } catch (error) {
+    if (error instanceof Failure && [401, 403, 404].includes(error.status)) return false
+    throw error
+  }
 }

@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from
 import { type Awaitable, after } from '../awaitable.ts'
 import { fail } from '../failure.ts'
 import { checkAddress, checkBody } from './clean-text.ts'
+import { clientOf, plainAddress } from './client-address.ts'
 import { checkTag, type Gatekeeper, loadObject } from './guard.ts'
 import type { Caller, Handler, Loaders, RequestContext } from './handler.ts'
 import type { RateLimiter } from './rate-limit.ts'
@@ -98,13 +99,13 @@ function admit(row: AnyRoute, request: FastifyRequest, deps: MountDeps): Awaitab
   const passage: Passage = { caller: null, audit: {} }
   request.passage = passage
   if (row.public) {
-    deps.limiter.take(row.rateLimit ?? 'public', request.ip)
+    deps.limiter.take(row.rateLimit ?? 'public', clientOf(request.ip))
     return checkHead(row, request)
   }
   return after(callerOf(row, request, deps), (caller) => {
     // Guessing credentials is counted like any other public call.
     if (caller) deps.limiter.take('signedIn', caller.userId)
-    else deps.limiter.take('public', request.ip)
+    else deps.limiter.take('public', clientOf(request.ip))
     passage.caller = caller ?? fail('unauthorized')
     return after(checkTag(row, passage.caller, deps.gatekeeper), () => checkHead(row, request))
   })
@@ -144,10 +145,10 @@ async function run(
   deps: MountDeps,
 ): Promise<unknown> {
   const { passage } = request
-  if (row.on) {
-    const loaded = await loadObject(row, request.params as Record<string, string>, passage.caller as Caller, deps)
-    passage.object = loaded.object
-    passage.level = loaded.level
+  if (row.on || row.operator) {
+    const { object, level } = await loadObject(row, request, passage.caller as Caller, deps)
+    if (object) passage.object = object
+    passage.level = level
   }
   const context = new ContextOfRequest(row, request, reply)
   const input = {
@@ -198,17 +199,18 @@ function readRest(body: IncomingMessage): void {
 }
 
 function auditOf(row: AnyRoute, request: FastifyRequest): AuditEvent {
-  const { caller, audit } = request.passage
+  const { passage } = request
+  const { caller, audit } = passage
   const params = request.params as Record<string, string>
   return {
     action: row.at,
     organizationId: caller?.organizationId ?? null,
     userId: caller?.userId ?? null,
     tokenId: caller?.tokenId ?? null,
-    ip: request.ip,
+    ip: plainAddress(request.ip),
     requestId: request.id,
     objectKind: row.on ?? null,
-    objectId: Object.values(params).at(-1) ?? null,
+    objectId: Object.values(params).at(-1) ?? (passage.object as { id?: string } | undefined)?.id ?? null,
     changes: row.body ? redact(row.body, request.body) : {},
     ...audit,
   }

@@ -12,7 +12,8 @@ interface Window {
 
 /** Counts requests in windows of a minute. In memory: each control plane counts for itself. */
 export class RateLimiter {
-  readonly #windows = new Map<string, Window>()
+  /** One map a limit: whoever floods one of them does not make another forget. */
+  readonly #windows = new Map<RateLimitName, Map<string, Window>>()
   readonly #now: () => number
   readonly #limits: Record<RateLimitName, number>
 
@@ -25,13 +26,13 @@ export class RateLimiter {
     this.#limits = { ...(scaled as Record<RateLimitName, number>), ...limits }
   }
 
-  /** Counts one request of `who` (an address or a user); throws `rate_limited` when it is one too many. */
+  /** Counts one request of `who` (a client, a user or an account); throws `rate_limited` when it is one too many. */
   take(name: RateLimitName, who: string): void {
-    const key = `${name} ${who}`
     const now = this.#now()
-    const current = this.#windows.get(key)
+    const windows = this.#windowsOf(name)
+    const current = windows.get(who)
     if (!current || now - current.startedAt >= windowMs) {
-      this.#start(key, now)
+      start(windows, who, now)
       return
     }
     current.count += 1
@@ -40,12 +41,23 @@ export class RateLimiter {
     fail('rate_limited', { retryAfterSeconds, words: `Too many requests: try again in ${retryAfterSeconds} s` })
   }
 
-  #start(key: string, now: number): void {
-    this.#windows.delete(key)
-    this.#windows.set(key, { startedAt: now, count: 1 })
-    if (this.#windows.size > maximumKeys) {
-      const oldest = this.#windows.keys().next().value
-      if (oldest !== undefined) this.#windows.delete(oldest)
-    }
+  /** What was taken turned out not to count. */
+  giveBack(name: RateLimitName, who: string): void {
+    const current = this.#windowsOf(name).get(who)
+    if (current && current.count > 0) current.count -= 1
   }
+
+  #windowsOf(name: RateLimitName): Map<string, Window> {
+    const known = this.#windows.get(name) ?? new Map<string, Window>()
+    this.#windows.set(name, known)
+    return known
+  }
+}
+
+function start(windows: Map<string, Window>, who: string, now: number): void {
+  windows.delete(who)
+  windows.set(who, { startedAt: now, count: 1 })
+  if (windows.size <= maximumKeys) return
+  const oldest = windows.keys().next().value
+  if (oldest !== undefined) windows.delete(oldest)
 }

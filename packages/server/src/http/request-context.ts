@@ -1,5 +1,6 @@
 import type { AnyRoute } from '@berth/contract'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { plainAddress } from './client-address.ts'
 import type { Caller, RequestContext } from './handler.ts'
 
 /**
@@ -25,7 +26,7 @@ export class ContextOfRequest implements RequestContext {
     this.#caller = passage.caller
     this.level = passage.level ?? 'read'
     this.requestId = request.id
-    this.ip = request.ip
+    this.ip = plainAddress(request.ip)
     this.secure = request.protocol === 'https'
     this.headers = request.headers
     this.setStatus = (status) => void reply.status(status)

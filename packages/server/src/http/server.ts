@@ -1,8 +1,8 @@
 import { type AnyRoute, contract, type ModuleName, type Rows } from '@berth/contract'
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
-import { Failure } from '../failure.ts'
+import { Failure, fail, refuse } from '../failure.ts'
 import { mayBeUnclean } from './clean-text.ts'
-import { answerErrors } from './errors.ts'
+import { answerErrors, answerMalformed, answerUnrouted, refuseExpectations } from './errors.ts'
 import { type MountDeps, mountRows } from './mount.ts'
 import { describeApi } from './openapi.ts'
 import { referencePage } from './reference-page.ts'
@@ -21,6 +21,7 @@ export type ModuleHandlers = Partial<Record<ModuleName, object>>
 
 /** The whole HTTP side: every row of the table, and what is the same for all of them. */
 export function createHttpServer(settings: HttpSettings, handlers: ModuleHandlers, deps: MountDeps): FastifyInstance {
+  const requestIds = createRequestIds()
   const app = fastify({
     loggerInstance: settings.logger,
     // A line a request is for the request log of the edge; failures are logged where they are answered.
@@ -28,21 +29,28 @@ export function createHttpServer(settings: HttpSettings, handlers: ModuleHandler
     trustProxy: settings.trustedProxies.length > 0 ? [...settings.trustedProxies] : false,
     // A logger a request is dear, and few requests say anything: what is logged names its request itself.
     childLoggerFactory: (logger) => logger,
-    genReqId: createRequestIds(),
+    genReqId: requestIds,
     requestIdHeader: false,
     routerOptions: { ignoreTrailingSlash: false, maxParamLength: 200 },
     forceCloseConnections: 'idle',
-    return503OnClosing: true,
+    // Each of these would else be answered in another shape, by Node or by Fastify.
+    return503OnClosing: false,
+    http: { requireHostHeader: false },
+    frameworkErrors: answerUnrouted,
+    clientErrorHandler: answerMalformed(requestIds),
   })
   app.decorateRequest('passage')
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
+    if (deps.stopping.aborted) fail('unavailable')
+    if (request.headers.host === undefined && request.raw.httpVersion !== '1.0') refuse('host', 'the header is missing')
     done()
   })
   parseBodies(app)
   validateLazily(app)
   serializeLazily(app)
   answerErrors(app)
+  refuseExpectations(app, requestIds)
   for (const [name, rows] of Object.entries(contract))
     mountRows(app, rows as Rows, (handlers[name as ModuleName] ?? {}) as Record<string, unknown>, deps)
   serveReference(app, settings.version, deps.mode)

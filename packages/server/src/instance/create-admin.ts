@@ -1,5 +1,6 @@
 import type { Config } from '../config.ts'
 import { systemClock } from '../db/clock.ts'
+import { RateLimiter } from '../http/rate-limit.ts'
 import { createAccess } from '../modules/access/index.ts'
 import { openWorkshop } from './workshop.ts'
 
@@ -7,8 +8,9 @@ import { openWorkshop } from './workshop.ts'
 export async function createAdminHere(config: Config, admin: { email: string; password: string; organization: string }) {
   const workshop = await openWorkshop(config)
   try {
-    const { database, logger } = workshop
-    return await createAccess({ database, clock: systemClock, log: logger, publicUrl: () => '' }).createAdmin(admin)
+    const { database, logger: log, secretBox } = workshop
+    const deps = { database, clock: systemClock, log, secretBox, limiter: new RateLimiter(), publicUrl: () => '' }
+    return await createAccess(deps).createAdmin(admin)
   } finally {
     await workshop.close()
   }

@@ -56,8 +56,10 @@ export async function serve(config: Config): Promise<Serving> {
 }
 
 async function listen({ app, access }: ReturnType<typeof assemble>, config: Config) {
+  // Whoever is answered can sign in, or be set up.
+  const first = await access.prepareFirstStart(config)
   await app.listen({ host: config.host, port: config.port })
-  return access.prepareFirstStart(config)
+  return first
 }
 
 /** Beside the built server in an installed package, beside the sources in a checkout. */

@@ -2,6 +2,7 @@ import type { Role } from '@berth/contract'
 import { newId } from '../../src/db/ids.ts'
 import { insertMember, insertOrganization, insertUser } from '../../src/modules/access/people.ts'
 import { randomCode } from '../../src/modules/access/random-code.ts'
+import { noteSetupOrganization } from '../../src/modules/access/setup-organization.ts'
 import { hashPassword } from '../../src/secrets/password.ts'
 import { hashToken } from '../../src/secrets/token.ts'
 import type { TestInstance } from './instance.ts'
@@ -22,12 +23,16 @@ export const password = 'correct horse battery'
 /** One cheap hash for all: the real work of a hash would take longer than most tests. */
 const passwordHash = hashPassword(password, { cost: 64, blockSize: 8, parallelization: 1 })
 
-/** An organisation with one person in each role, each with a token that has all that the role has. */
+/**
+ * An organisation with one person in each role, each with a token that has all that the role has. The first one of an
+ * instance is the organisation that set-up would have made: its owner and its admin are the operators.
+ */
 export async function makePeople({ database }: Pick<TestInstance, 'database'>): Promise<People> {
   const hash = await passwordHash
   return database.transaction(async ({ db }) => {
     const now = Date.now()
     const { id: organizationId } = await insertOrganization(db, `Test ${randomCode(10)}`, now)
+    await noteSetupOrganization(db, organizationId)
     const join = async (role: Role): Promise<Person> => {
       const email = `${role}-${randomCode(10)}@example.test`
       const { id: userId } = await insertUser(db, { email, passwordHash: hash }, now)

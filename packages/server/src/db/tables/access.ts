@@ -58,6 +58,8 @@ export interface TokensTable {
   projectIds: JsonText<string[]> | null
   expiresAt: Millis | null
   lastUsedAt: Millis | null
+  /** The token that it was made with, and with which it ends. */
+  parentId: string | null
   createdAt: Millis
 }
 
@@ -75,9 +77,9 @@ export interface StreamTokensTable {
   path: string
   userId: string
   organizationId: string
-  /** The limits of the token that minted it go with it. */
-  scopes: JsonText<string[]> | null
-  projectIds: JsonText<string[]> | null
+  /** The credential that minted it: it ends with that, and has its limits. */
+  tokenId: string | null
+  sessionId: string | null
   expiresAt: Millis
 }
 

@@ -100,6 +100,8 @@ export interface UploadSessionsTable {
   id: string
   organizationId: string
   createdBy: string
+  /** The project that it is for; null: for one to be made of it, or any. */
+  projectId: string | null
   hints: JsonText
   /** `open` until a good tarball has arrived whole. */
   status: 'open' | 'received'

@@ -1,5 +1,5 @@
 import { realpath, stat } from 'node:fs/promises'
-import { dirname, isAbsolute, resolve, sep } from 'node:path'
+import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 
 /** Says nothing of what is there: outside the roots, an existing and a missing folder look the same. */
 export class FolderOutside extends Error {
@@ -42,19 +42,37 @@ export class FolderUnreadable extends Error {
   }
 }
 
+/** Which folders of the machine may be read. */
+export interface LocalRoots {
+  /** Below these. */
+  roots: readonly string[]
+  /** Never this folder, what is in it, or what it is in; only its `projects` may be a root. */
+  dataDir: string
+}
+
 /**
- * The real path of a folder below one of the roots, every link of both resolved first. A root itself is not below itself;
- * `rootsToo` is for listing what can be chosen. Use the answer, not the given path: links may change afterwards.
+ * The real path of a folder below one of the roots, every link of both resolved first. A root itself is not below itself,
+ * and a folder whose name begins with a dot is nobody's project. Use the answer, not the given path: links may change.
  */
-export async function resolveAllowed(path: string, roots: readonly string[], { rootsToo = false } = {}): Promise<string> {
+export async function resolveAllowed(path: string, local: LocalRoots): Promise<string> {
   if (!isAbsolute(path) || path.includes('\0')) throw new FolderOutside(path)
-  const realRoots = await realPathsOf(roots)
-  const isAllowed = (real: string) => realRoots.some((root) => isBelow(real, root) || (rootsToo && real === root))
+  const isAllowed = await rulesOf(local)
   const real = await realpath(path).catch((error) => explainFailure(path, error, isAllowed))
   if (!isAllowed(real)) throw new FolderOutside(path)
   if (!(await stat(real)).isDirectory()) throw new NotAFolder(path)
   return real
 }
+
+/** Whether a real path may be read, as the machine's links are now. */
+export async function rulesOf({ roots, dataDir }: LocalRoots): Promise<(real: string) => boolean> {
+  const realRoots = await realPathsOf(roots)
+  const [kept = resolve(dataDir)] = await realPathsOf([dataDir])
+  const isKept = (real: string) => real === kept || (isBelow(real, kept) && !isBelow(real, join(kept, 'projects')))
+  return (real) =>
+    !isKept(real) && !isBelow(kept, real) && realRoots.some((root) => isBelow(real, root) && !hasDotFolder(relative(root, real)))
+}
+
+const hasDotFolder = (path: string): boolean => path.split(sep).some((part) => part.startsWith('.'))
 
 /** Both are real paths. /home/ab is not below /home/a. */
 function isBelow(path: string, root: string): boolean {

@@ -11,6 +11,7 @@ import type { Caller } from '../../http/handler.ts'
 import { hashToken } from '../../secrets/token.ts'
 import type { AccessDeps } from './deps.ts'
 import { sessionCookie } from './session-cookie.ts'
+import { findSetupOrganization } from './setup-organization.ts'
 
 /** Tells who is behind a request. No answer is kept past a write: a revoked token or a changed role counts at the very next call. */
 export function createGatekeeper({ database, clock, log }: AccessDeps): Gatekeeper {
@@ -27,6 +28,8 @@ export function createGatekeeper({ database, clock, log }: AccessDeps): Gatekeep
         return caller
       })
     },
+    renew: (caller) => renewed(db, caller, clock.now().getTime()),
+    isOperator: (caller) => isOperator(db, caller),
     async grantedLevel(caller, projectId) {
       if (caller.role === 'owner') return undefined
       return (await findGrant.first(db, { projectId, userId: caller.userId }))?.level
@@ -39,10 +42,32 @@ export function createGatekeeper({ database, clock, log }: AccessDeps): Gatekeep
   }
 }
 
-/** A caller for a person who proved who they are by something single-use. */
-export async function callerFor(db: Db, userId: string, organizationId: string): Promise<Caller | null> {
+/** The caller behind a credential that was good a while ago, as the credential and the membership are now. */
+export async function renewed(db: Db, caller: Credential, now: number): Promise<Caller | null> {
+  const { userId, organizationId, tokenId, sessionId } = caller
+  if (tokenId) {
+    const found = await findTokenById.first(db, { id: tokenId })
+    return found && isGood(found, now) ? callerOfToken(found) : null
+  }
+  const session = sessionId ? await findSessionById.first(db, { id: sessionId }) : undefined
+  if (!session || session.expiresAt <= now) return null
   const member = await findMember.first(db, { userId, organizationId })
-  return member ? { ...nobody, userId, organizationId, email: member.email, role: member.role } : null
+  return member ? callerOfSession(session, member) : null
+}
+
+/** By what a caller came: one of the two ids is set. */
+export type Credential = Pick<Caller, 'userId' | 'organizationId' | 'tokenId' | 'sessionId'>
+
+/** What a person is in an organisation now. */
+export const roleOf = async (db: Db, userId: string, organizationId: string): Promise<Role | undefined> =>
+  (await findMember.first(db, { userId, organizationId }))?.role
+
+/** A person is one wherever they act; a token only in the organisation that it is bound to, and never if limited to projects. */
+async function isOperator(db: Db, { userId, organizationId, tokenId, projectIds }: Caller): Promise<boolean> {
+  const setUp = await findSetupOrganization.first(db, {})
+  if (!setUp || projectIds || (tokenId && organizationId !== setUp.id)) return false
+  const role = await roleOf(db, userId, setUp.id)
+  return role === 'owner' || role === 'admin'
 }
 
 const nobody = {
@@ -58,9 +83,11 @@ function byToken(db: Db, authorization: string, now: number): Awaitable<Caller |
   const [scheme, value] = authorization.split(' ')
   if (scheme?.toLowerCase() !== 'bearer' || !value?.startsWith('brt_')) return null
   return after(findToken.first(db, { secretHash: hashToken(value) }), (found) =>
-    found && (found.expiresAt === null || found.expiresAt > now) ? callerOfToken(found) : null,
+    found && isGood(found, now) ? callerOfToken(found) : null,
   )
 }
+
+const isGood = ({ expiresAt }: FoundToken, now: number): boolean => expiresAt === null || expiresAt > now
 
 const callerOfToken = madeOf(
   (found: FoundToken): Caller => ({
@@ -78,7 +105,7 @@ const callerOfToken = madeOf(
 )
 
 async function bySession(db: Db, request: FastifyRequest, now: number): Promise<Caller | null> {
-  const value = sessionCookie.read(request.headers.cookie)
+  const value = sessionCookie.read(request.headers.cookie, request.protocol === 'https')
   if (!value) return null
   const session = await findSession.first(db, { secretHash: hashToken(value) })
   if (!session || session.expiresAt <= now) return null
@@ -141,14 +168,13 @@ interface Membership {
   role: Role
 }
 
-const findToken = preparedQuery((db, { secretHash }: { secretHash: string }) =>
+const tokens = (db: Db) =>
   db
     .selectFrom('tokens')
     .innerJoin('users', 'users.id', 'tokens.userId')
     .innerJoin('members', (join) =>
       join.onRef('members.userId', '=', 'tokens.userId').onRef('members.organizationId', '=', 'tokens.organizationId'),
     )
-    .where('tokens.secretHash', '=', secretHash)
     .select([
       'tokens.id',
       'tokens.userId',
@@ -158,16 +184,23 @@ const findToken = preparedQuery((db, { secretHash }: { secretHash: string }) =>
       'tokens.expiresAt',
       'users.email',
       'members.role',
-    ]),
-)
+    ])
 
-const findSession = preparedQuery((db, { secretHash }: { secretHash: string }) =>
+const findToken = preparedQuery((db, { secretHash }: { secretHash: string }) =>
+  tokens(db).where('tokens.secretHash', '=', secretHash),
+)
+const findTokenById = preparedQuery((db, { id }: { id: string }) => tokens(db).where('tokens.id', '=', id))
+
+const sessions = (db: Db) =>
   db
     .selectFrom('sessions')
     .innerJoin('users', 'users.id', 'sessions.userId')
-    .where('sessions.secretHash', '=', secretHash)
-    .select(['sessions.id', 'sessions.userId', 'sessions.expiresAt', 'users.defaultOrganizationId']),
+    .select(['sessions.id', 'sessions.userId', 'sessions.expiresAt', 'users.defaultOrganizationId'])
+
+const findSession = preparedQuery((db, { secretHash }: { secretHash: string }) =>
+  sessions(db).where('sessions.secretHash', '=', secretHash),
 )
+const findSessionById = preparedQuery((db, { id }: { id: string }) => sessions(db).where('sessions.id', '=', id))
 
 const memberships = (db: Db) =>
   db

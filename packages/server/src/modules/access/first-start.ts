@@ -1,3 +1,4 @@
+import type { Awaitable } from '../../awaitable.ts'
 import type { Db } from '../../db/schema.ts'
 import { fail } from '../../failure.ts'
 import { hashPassword } from '../../secrets/password.ts'
@@ -6,6 +7,7 @@ import { hashToken } from '../../secrets/token.ts'
 import type { AccessDeps } from './deps.ts'
 import { insertMember, insertOwner } from './people.ts'
 import { randomCode } from './random-code.ts'
+import { findSetupOrganization, noteSetupOrganization } from './setup-organization.ts'
 import { openSession } from './sign-in.ts'
 import { findUserByEmail, hasUsers } from './store.ts'
 
@@ -27,7 +29,23 @@ export async function prepareFirstStart(
     .values({ key: setupKey, value: hashToken(code) })
     .onConflict((conflict) => conflict.column('key').doUpdateSet({ value: hashToken(code) }))
     .execute()
-  return { setupUrl: `${deps.publicUrl()}/setup?code=${code}` }
+  return {
+    // The port may be known only once the instance listens, which it does after this.
+    get setupUrl() {
+      return `${deps.publicUrl()}/setup?code=${code}`
+    },
+  }
+}
+
+/** Whether somebody can sign in, or set the instance up: from then on for good. */
+export function createReadiness({ database: { db } }: AccessDeps): () => Awaitable<boolean> {
+  let isReady = false
+  const look = async () => {
+    const code = db.selectFrom('instance').select('key').where('key', '=', setupKey).executeTakeFirst()
+    isReady = (await hasUsers(db)) || !!(await code)
+    return isReady
+  }
+  return () => isReady || look()
 }
 
 const wrongCode = 'The set-up code is wrong: restart the instance to get a new link'
@@ -64,21 +82,32 @@ export async function setUp({ code, email, password, organization }: Setup, deps
       .executeTakeFirst()
     if (!spent) fail('not_found', { words: wrongCode })
     const owner = await insertOwner(db, { email, passwordHash, organization }, clock.now().getTime())
+    await noteSetupOrganization(db, owner.organizationId)
     return { ...owner, session: await openSession(db, owner.userId, deps) }
   })
 }
 
-/** `berth admin create`: makes an owner, or gives a known person a new password and the first organisation. */
+/**
+ * `berth admin create`: makes an owner, or gives a known person a new password and the organisation made at set-up. Whoever
+ * had the old password, or got in with it, is out.
+ */
 export async function createAdmin({ email, password, organization }: Omit<Setup, 'code'>, { database, clock }: AccessDeps) {
   const now = clock.now().getTime()
   const passwordHash = await hashPassword(password)
   return database.transaction(async ({ db }) => {
-    const first = await db.selectFrom('organizations').select('id').orderBy('createdAt').limit(1).executeTakeFirst()
+    const setUp = await findSetupOrganization.first(db, {})
     await db.deleteFrom('instance').where('key', '=', setupKey).execute()
     const known = await findUserByEmail(db, email)
-    if (!known || !first) return insertOwner(db, { email, passwordHash, organization }, now)
-    await db.updateTable('users').set({ passwordHash }).where('id', '=', known.id).execute()
-    await insertMember(db, first.id, known.id, 'owner', now)
-    return { userId: known.id, organizationId: first.id }
+    if (known) {
+      await db.updateTable('users').set({ passwordHash }).where('id', '=', known.id).execute()
+      await db.deleteFrom('sessions').where('userId', '=', known.id).execute()
+    }
+    if (known && setUp) {
+      await insertMember(db, setUp.id, known.id, 'owner', now)
+      return { userId: known.id, organizationId: setUp.id }
+    }
+    const owner = await insertOwner(db, { email, passwordHash, organization }, now)
+    await noteSetupOrganization(db, owner.organizationId)
+    return owner
   })
 }

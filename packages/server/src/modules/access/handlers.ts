@@ -9,7 +9,10 @@ import { setGrant } from './grants.ts'
 import { acceptInvitation, invite } from './invitations.ts'
 import { changeRole, removeMember } from './members.ts'
 import { insertMember, insertOrganization } from './people.ts'
-import { sessionCookie } from './session-cookie.ts'
+import { knownDevice } from './prove-password.ts'
+import { randomCode } from './random-code.ts'
+import { deviceCookie, sessionCookie } from './session-cookie.ts'
+import { findSetupOrganization } from './setup-organization.ts'
 import { describeNewSession, describeSession, endSession, type openSession, signIn } from './sign-in.ts'
 import * as store from './store.ts'
 import { createToken } from './tokens.ts'
@@ -19,14 +22,17 @@ export function accessHandlers(deps: AccessDeps): Handlers<typeof contract.acces
   const start = async (session: Awaited<ReturnType<typeof openSession>>, context: RequestContext) => {
     const answer = await describeNewSession(db, session)
     context.setHeader('set-cookie', sessionCookie.set(session.cookie, context.secure))
+    context.setHeader('set-cookie', deviceCookie.set(knownDevice(randomCode(20), answer.data.user.email, deps), context.secure))
     context.audit({ userId: session.userId, organizationId: answer.data.organization.id })
     return answer
   }
 
+  const deviceOf = ({ headers, secure }: RequestContext) => deviceCookie.read(headers.cookie as string | undefined, secure)
+
   return {
-    login: async ({ body }, context) => start(await signIn(body, deps), context),
+    login: async ({ body }, context) => start(await signIn({ ...body, device: deviceOf(context) }, deps), context),
     logout: async (_, context) => {
-      const cookie = sessionCookie.read(context.headers.cookie as string | undefined)
+      const cookie = sessionCookie.read(context.headers.cookie as string | undefined, context.secure)
       if (cookie) await endSession(db, cookie)
       context.setHeader('set-cookie', sessionCookie.clear(context.secure))
       return undefined
@@ -71,6 +77,8 @@ export function accessHandlers(deps: AccessDeps): Handlers<typeof contract.acces
       return { data: store.showOrganization({ ...organization, ...changes }, caller.role) }
     },
     deleteOrganization: async (_, { organization }) => {
+      if ((await findSetupOrganization.first(db, {}))?.id === organization.id)
+        fail('conflict', { words: 'Its owners and admins run this instance, so it stays' })
       try {
         await db.deleteFrom('organizations').where('id', '=', organization.id).execute()
       } catch (error) {
@@ -100,7 +108,7 @@ export function accessHandlers(deps: AccessDeps): Handlers<typeof contract.acces
       return undefined
     },
     acceptInvitation: async ({ body }, context) => {
-      const { session, organizationId } = await acceptInvitation(body, deps)
+      const { session, organizationId } = await acceptInvitation({ ...body, device: deviceOf(context) }, deps)
       const answer = await start(session, context)
       context.audit({ organizationId, objectKind: 'member', objectId: session.userId })
       return answer

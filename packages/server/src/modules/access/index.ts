@@ -1,7 +1,7 @@
 import { createAuditLog } from './audit-log.ts'
-import { callerFor, createGatekeeper } from './credentials.ts'
+import { createGatekeeper, roleOf } from './credentials.ts'
 import type { AccessDeps } from './deps.ts'
-import { createAdmin, prepareFirstStart } from './first-start.ts'
+import { createAdmin, createReadiness, prepareFirstStart } from './first-start.ts'
 import { accessHandlers } from './handlers.ts'
 import { accessLoaders } from './loaders.ts'
 import { createStreamTokens, type StreamTokens } from './stream-tokens.ts'
@@ -22,8 +22,10 @@ export function createAccess(deps: AccessDeps) {
     recordAudit: createAuditLog(deps),
     streamTokens: createStreamTokens(deps),
     /** What a person is in an organisation now; undefined when they have left it. */
-    roleOf: async (userId: string, organizationId: string) => (await callerFor(deps.database.db, userId, organizationId))?.role,
+    roleOf: (userId: string, organizationId: string) => roleOf(deps.database.db, userId, organizationId),
     prepareFirstStart: (settings: Parameters<typeof prepareFirstStart>[0]) => prepareFirstStart(settings, deps),
+    /** Whether the first owner can sign in. */
+    isReady: createReadiness(deps),
     expiringTokens: (now: Date, until: Date) => expiringTokens(now, until, deps),
     createAdmin: (admin: Parameters<typeof createAdmin>[0]) => createAdmin(admin, deps),
   }

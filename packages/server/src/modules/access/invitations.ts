@@ -3,10 +3,11 @@ import { newId } from '../../db/ids.ts'
 import type { Db } from '../../db/schema.ts'
 import { fail } from '../../failure.ts'
 import type { Caller } from '../../http/handler.ts'
-import { hashPassword, verifyPassword } from '../../secrets/password.ts'
+import { hashPassword } from '../../secrets/password.ts'
 import { hashToken } from '../../secrets/token.ts'
 import type { AccessDeps } from './deps.ts'
 import { insertMember, insertUser } from './people.ts'
+import { provePassword } from './prove-password.ts'
 import { randomCode } from './random-code.ts'
 import { openSession } from './sign-in.ts'
 import { findMembership, findUserByEmail, showInvitation } from './store.ts'
@@ -44,17 +45,18 @@ interface Acceptance {
   email: string
   password: string
   name?: string
+  device: string | null
 }
 
 /** Single use and bound to the address: the row is deleted by the transaction that makes the member. */
-export async function acceptInvitation({ code, email, password, name }: Acceptance, deps: AccessDeps) {
+export async function acceptInvitation({ code, email, password, name, device }: Acceptance, deps: AccessDeps) {
   const { database, clock } = deps
   const now = clock.now().getTime()
   // Hashing is dear: a guess that is wrong anyway must not buy any.
   if (!(await goodInvitation(database.db, code, email, now).executeTakeFirst())) fail('not_found', { words: notGood })
   const known = await findUserByEmail(database.db, email)
-  if (known && !(await verifyPassword(password, known.passwordHash)))
-    fail('unauthorized', { words: 'The e-mail address or the password is wrong' })
+  // Whoever may invite could else guess at a stranger's password here.
+  if (known) await provePassword({ email, password, device }, known, deps)
   const passwordHash = known ? known.passwordHash : await hashPassword(password)
   return database.transaction(async ({ db, announce }) => {
     const invitation = await db

@@ -1,17 +1,27 @@
-const name = 'berth_session'
 export const sessionSeconds = 30 * 24 * 60 * 60
+const deviceSeconds = 365 * 24 * 60 * 60
 
-/** The dashboard's cookie: scripts cannot read it, other sites' forms do not carry it. */
-export const sessionCookie = {
-  read(header: string | undefined): string | null {
-    for (const part of header?.split(';') ?? []) {
-      const at = part.indexOf('=')
-      if (at > 0 && part.slice(0, at).trim() === name) return part.slice(at + 1).trim() || null
-    }
-    return null
-  },
-  set: (value: string, secure: boolean) => `${name}=${value}; Max-Age=${sessionSeconds}; ${attributes(secure)}`,
-  clear: (secure: boolean) => `${name}=; Max-Age=0; ${attributes(secure)}`,
+/**
+ * A cookie of the dashboard: scripts cannot read it, other sites' forms do not carry it. On https its name begins with
+ * `__Host-`, so that no other host of the same domain (a project's, say) can plant one; there no other name is read.
+ */
+function cookie(name: string, seconds: number) {
+  const nameFor = (secure: boolean) => (secure ? `__Host-${name}` : name)
+  const attributes = (secure: boolean) => `Path=/; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`
+  return {
+    read(header: string | undefined, secure: boolean): string | null {
+      for (const part of header?.split(';') ?? []) {
+        const at = part.indexOf('=')
+        if (at > 0 && part.slice(0, at).trim() === nameFor(secure)) return part.slice(at + 1).trim() || null
+      }
+      return null
+    },
+    set: (value: string, secure: boolean) => `${nameFor(secure)}=${value}; Max-Age=${seconds}; ${attributes(secure)}`,
+    clear: (secure: boolean) => `${nameFor(secure)}=; Max-Age=0; ${attributes(secure)}`,
+  }
 }
 
-const attributes = (secure: boolean) => `Path=/; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`
+export const sessionCookie = cookie('berth_session', sessionSeconds)
+
+/** Outlives the session: it only says that this browser has signed in as this person before. */
+export const deviceCookie = cookie('berth_device', deviceSeconds)

@@ -8,19 +8,24 @@ import type { Db } from '../../db/schema.ts'
 import type { OrganizationRow, UserRow } from '../../db/tables/access.ts'
 import { fail } from '../../failure.ts'
 import type { Caller } from '../../http/handler.ts'
-import { hashPassword, needsRehash, verifyPassword } from '../../secrets/password.ts'
+import { hashPassword, needsRehash } from '../../secrets/password.ts'
 import { hashToken } from '../../secrets/token.ts'
 import type { AccessDeps } from './deps.ts'
+import { provePassword } from './prove-password.ts'
 import { randomCode } from './random-code.ts'
 import { sessionSeconds } from './session-cookie.ts'
 import { findMembership, findUser, findUserByEmail, showOrganization, showUser } from './store.ts'
 
+interface SignIn {
+  email: string
+  password: string
+  device: string | null
+}
+
 /** An unknown address takes the same time and gets the same answer as a wrong password. */
-export async function signIn({ email, password }: { email: string; password: string }, deps: AccessDeps) {
-  const user = await findUserByEmail(deps.database.db, email)
-  const proven = await verifyPassword(password, user?.passwordHash ?? null)
-  if (!user || !proven) fail('unauthorized', { words: 'The e-mail address or the password is wrong' })
-  if (needsRehash(user.passwordHash)) await storePassword(deps.database.db, user.id, password)
+export async function signIn(attempt: SignIn, deps: AccessDeps) {
+  const user = await provePassword(attempt, await findUserByEmail(deps.database.db, attempt.email), deps)
+  if (needsRehash(user.passwordHash)) await storePassword(deps.database.db, user.id, attempt.password)
   return openSession(deps.database.db, user.id, deps)
 }
 

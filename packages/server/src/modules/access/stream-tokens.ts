@@ -2,11 +2,14 @@ import { limits } from '@berth/contract'
 import { iso } from '../../db/columns.ts'
 import type { Caller } from '../../http/handler.ts'
 import { hashToken } from '../../secrets/token.ts'
-import { callerFor, setOf } from './credentials.ts'
+import { renewed } from './credentials.ts'
 import type { AccessDeps } from './deps.ts'
 import { randomCode } from './random-code.ts'
 
-/** A token that opens one path once, for a browser that cannot send a header with an event stream. */
+/**
+ * A token that opens one path once, for a browser that cannot send a header with an event stream. Whoever spends it is the
+ * caller who minted it, as they are then.
+ */
 export interface StreamTokens {
   mint(path: string, caller: Caller): Promise<{ token: string; expiresAt: string }>
   spend(token: string, path: string): Promise<Caller | null>
@@ -15,7 +18,7 @@ export interface StreamTokens {
 export function createStreamTokens({ database, clock }: AccessDeps): StreamTokens {
   const { db } = database
   return {
-    async mint(path, { userId, organizationId, scopes, projectIds }) {
+    async mint(path, { userId, organizationId, tokenId, sessionId }) {
       const now = clock.now().getTime()
       const token = randomCode(40)
       const expiresAt = now + limits.streamTokenSeconds * 1000
@@ -27,8 +30,8 @@ export function createStreamTokens({ database, clock }: AccessDeps): StreamToken
           path,
           userId,
           organizationId,
-          scopes: listOf(scopes),
-          projectIds: listOf(projectIds),
+          tokenId,
+          sessionId,
           expiresAt,
         })
         .execute()
@@ -40,11 +43,8 @@ export function createStreamTokens({ database, clock }: AccessDeps): StreamToken
         .where('secretHash', '=', hashToken(token))
         .returningAll()
         .executeTakeFirst()
-      if (!spent || spent.path !== path || spent.expiresAt <= clock.now().getTime()) return null
-      const caller = await callerFor(db, spent.userId, spent.organizationId)
-      return caller && { ...caller, scopes: setOf(spent.scopes), projectIds: setOf(spent.projectIds) }
+      const now = clock.now().getTime()
+      return spent && spent.path === path && spent.expiresAt > now ? renewed(db, spent, now) : null
     },
   }
 }
-
-const listOf = (set: ReadonlySet<string> | null): string | null => (set === null ? null : JSON.stringify([...set]))

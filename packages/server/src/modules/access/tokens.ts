@@ -14,7 +14,10 @@ export interface TokenWishes {
   expiresInDays?: number
 }
 
-/** A token never grants more than the one who makes it has: neither now nor, since the role is asked again, at any use. */
+/**
+ * A token never grants more than the one who makes it has: neither now nor, since the role is asked again, at any use.
+ * One that is made with a token lives no longer than that one, and goes with it when it is revoked.
+ */
 export async function createToken(wishes: TokenWishes, caller: Caller, { database, clock }: AccessDeps) {
   const scopes = wishes.scopes ?? (caller.scopes ? [...caller.scopes] : null)
   const projectIds = wishes.projectIds ?? (caller.projectIds ? [...caller.projectIds] : null)
@@ -31,13 +34,19 @@ export async function createToken(wishes: TokenWishes, caller: Caller, { databas
     lastFour: value.slice(-4),
     scopes: scopes && JSON.stringify(scopes),
     projectIds: projectIds && JSON.stringify(projectIds),
-    expiresAt: wishes.expiresInDays ? now + wishes.expiresInDays * 86_400_000 : null,
+    expiresAt: earlier(wishes.expiresInDays ? now + wishes.expiresInDays * 86_400_000 : null, parentExpiry(caller)),
     lastUsedAt: null,
+    parentId: caller.tokenId,
     createdAt: now,
   }
   await database.db.insertInto('tokens').values(row).execute()
   return { ...showToken(row), token: value }
 }
+
+const parentExpiry = ({ tokenId, expiresAt }: Caller): number | null => (tokenId && expiresAt ? Date.parse(expiresAt) : null)
+
+const earlier = (left: number | null, right: number | null): number | null =>
+  left === null || right === null ? (left ?? right) : Math.min(left, right)
 
 /** Whose tokens end soon, so that somebody can warn them. */
 export async function expiringTokens(now: Date, until: Date, { database }: AccessDeps) {

@@ -5,7 +5,6 @@ import type { ProjectRow } from '../../db/tables/projects.ts'
 import type { Git } from '../../drivers/git/git.ts'
 import type { Probe } from '../../drivers/probe/probe.ts'
 import type { Runtime } from '../../drivers/runtime/runtime.ts'
-import type { Gatekeeper } from '../../http/guard.ts'
 import type { LogStore } from '../../log-store/log-store.ts'
 import type { OneAtATime } from '../../one-at-a-time.ts'
 import type { Scrubber } from '../../secrets/scrubber.ts'
@@ -30,6 +29,9 @@ export interface DeploymentsSettings {
   baseDomain: string
   sleepAfterSeconds: number
   githubUrl: string
+  /** Below these, and outside of the data folder's other parts, a project's source may be a folder. */
+  projectRoots: readonly string[]
+  dataDir: string
 }
 
 export interface DeploymentsDeps {
@@ -38,7 +40,6 @@ export interface DeploymentsDeps {
   log: Log
   secretBox: SecretBox
   scrubber: Scrubber
-  gatekeeper: Pick<Gatekeeper, 'grantedLevel'>
   runtime: Runtime
   git: Git
   probe: Probe

@@ -1,8 +1,9 @@
-import { type contract, levelOfRole, reaches } from '@berth/contract'
+import type { contract } from '@berth/contract'
 import { BadCursor } from '../../db/pages.ts'
 import type { DeploymentRow } from '../../db/tables/deployments.ts'
+import type { ProjectRow } from '../../db/tables/projects.ts'
 import { fail } from '../../failure.ts'
-import type { Caller, Handlers } from '../../http/handler.ts'
+import type { Handlers } from '../../http/handler.ts'
 import { isLogId } from '../../log-store/log-entry.ts'
 import { askForDeployment } from './ask.ts'
 import { cancelDeployment } from './cancel.ts'
@@ -19,7 +20,7 @@ export function deploymentsHandlers(deps: DeploymentsDeps): Handlers<typeof cont
   return {
     build: async ({ body }, context) => {
       const { projectId, ...wishes } = body
-      await checkProject(projectId, wishes.uploadSessionId, context.caller, deps)
+      await checkUpload(context.project, wishes.uploadSessionId, deps)
       const row = await askForDeployment(projectId, { ...wishes, trigger: 'manual', createdBy: context.caller.userId }, deps)
       context.audit({ objectKind: 'deployment', objectId: row.id })
       return started(row)
@@ -71,30 +72,18 @@ const again = (deployment: DeploymentRow, { keepArtifacts, ...wishes }: Again, d
     deps,
   )
 
-/** The body names the project, so that the guard could not judge it. */
-async function checkProject(
-  projectId: string,
+async function checkUpload(
+  project: ProjectRow,
   uploadSessionId: string | undefined,
-  caller: Caller,
-  deps: DeploymentsDeps,
+  { database: { db } }: DeploymentsDeps,
 ): Promise<void> {
-  const { db } = deps.database
-  const project = await db
-    .selectFrom('projects')
-    .select('id')
-    .where('id', '=', projectId)
-    .where('organizationId', '=', caller.organizationId)
-    .executeTakeFirst()
-  if (!project || (caller.projectIds && !caller.projectIds.has(projectId)))
-    fail('not_found', { field: 'projectId', words: 'There is no such project' })
-  const level = (await deps.gatekeeper.grantedLevel(caller, projectId)) ?? levelOfRole[caller.role]
-  if (!reaches(level, 'write')) fail('forbidden', { permission: 'project:write', words: 'This needs write on the project' })
   if (!uploadSessionId) return
   const session = await db
     .selectFrom('uploadSessions')
     .select('status')
     .where('id', '=', uploadSessionId)
-    .where('organizationId', '=', caller.organizationId)
+    .where('organizationId', '=', project.organizationId)
+    .where((is) => is.or([is('projectId', 'is', null), is('projectId', '=', project.id)]))
     .executeTakeFirst()
   if (!session) fail('not_found', { field: 'uploadSessionId', words: 'There is no such upload session' })
   if (session.status !== 'received')

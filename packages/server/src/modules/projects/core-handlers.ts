@@ -1,4 +1,4 @@
-import { type contract, levelOfRole, type Project, reaches } from '@berth/contract'
+import type { contract, Project } from '@berth/contract'
 import { type Awaitable, after } from '../../awaitable.ts'
 import type { ProjectRow } from '../../db/tables/projects.ts'
 import { fail, refuse } from '../../failure.ts'
@@ -11,7 +11,7 @@ import type { ProjectsDeps } from './deps.ts'
 import { refuseUnstorable } from './fields.ts'
 import { disableProject, enableProject } from './power.ts'
 import { projectAnswers, showInfo, showProjects, showRoutes } from './records.ts'
-import { domainsOf, findProject, listProjects, type ProjectChanges } from './store.ts'
+import { domainsOf, listProjects, type ProjectChanges } from './store.ts'
 import { updateProject } from './update-project.ts'
 
 type Rows = Handlers<typeof contract.projects>
@@ -64,10 +64,7 @@ export function coreHandlers(deps: ProjectsDeps, deletion: Deletion): CoreHandle
       return { data, cloud: { linked, reachable } }
     },
     ensure: async ({ body: { projectId, ...body } }, context) => {
-      if (projectId !== undefined) {
-        context.audit({ objectKind: 'project', objectId: projectId })
-        return shown(updateProject(await writableProject(projectId, context.caller, deps), body, deps))
-      }
+      if (projectId !== undefined) return shown(updateProject(context.project, body, deps))
       const row = await create(body, context)
       context.setStatus(201)
       return shown(row)
@@ -113,17 +110,6 @@ export function coreHandlers(deps: ProjectsDeps, deletion: Deletion): CoreHandle
       return { data: await cloud.transferToSelfHosted(project, { withData: body.withData ?? false }, caller) }
     },
   }
-}
-
-/** The body names the project, so what the guard does for a path is done here: organisation, token, then level. */
-async function writableProject(projectId: string, caller: Caller, deps: ProjectsDeps): Promise<ProjectRow> {
-  const { organizationId, projectIds, role } = caller
-  const isReachable = !projectId.includes('\0') && (!projectIds || projectIds.has(projectId))
-  const project = isReachable ? await findProject(deps.database.db, organizationId, projectId) : undefined
-  if (!project) fail('not_found')
-  const level = (await deps.gatekeeper.grantedLevel(caller, projectId)) ?? levelOfRole[role]
-  if (!reaches(level, 'write')) fail('forbidden', { permission: 'project:write', words: 'This needs write on the project' })
-  return project
 }
 
 const newestFirst = (left: Project, right: Project) => Date.parse(right.createdAt) - Date.parse(left.createdAt)

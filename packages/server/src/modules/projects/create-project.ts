@@ -16,7 +16,6 @@ import { claimUpload } from './upload-claim.ts'
 
 /** Records a project with its production environment; nothing is deployed. */
 export async function createProject(body: CreateProject, caller: Caller, deps: ProjectsDeps): Promise<ProjectRow> {
-  if (caller.projectIds) fail('forbidden', { words: 'This token is limited to certain projects: it cannot create any' })
   refuseUnstorable(body)
   checkConfig(body)
   const { organizationId } = caller
@@ -29,7 +28,7 @@ export async function createProject(body: CreateProject, caller: Caller, deps: P
   }
   if (body.slug) refuseInstanceSlug(body.slug, deps)
   return deps.database.transaction(async (bound) => {
-    if (row.uploadSessionId) await claimUpload(bound, row.uploadSessionId, organizationId, row.createdAt)
+    if (row.uploadSessionId) await claimUpload(bound, row.uploadSessionId, { organizationId, id: null }, row.createdAt)
     const project = body.slug ? await insertAs(body.slug, row, bound.db) : await insertUnderFreeSlug(row, bound.db, deps)
     await insertEnvironment(bound.db, productionOf(project))
     bound.signal(projectsTopic, { projectId: project.id } satisfies ProjectSignal)

@@ -4,7 +4,6 @@ import type { Clock } from '../../db/clock.ts'
 import type { Log } from '../../db/log.ts'
 import type { Database } from '../../db/open.ts'
 import type { Git } from '../../drivers/git/git.ts'
-import type { Gatekeeper } from '../../http/guard.ts'
 import type { LogStore } from '../../log-store/log-store.ts'
 import type { Scrubber } from '../../secrets/scrubber.ts'
 import type { SecretBox } from '../../secrets/secret-box.ts'
@@ -17,7 +16,6 @@ export interface ProjectsDeps {
   log: Log
   secretBox: SecretBox
   scrubber: Scrubber
-  gatekeeper: Pick<Gatekeeper, 'grantedLevel'>
   streamTokens: StreamTokens
   /** What a person is in an organisation now; undefined when they have left it. */
   roleOf(userId: string, organizationId: string): Promise<Role | undefined>

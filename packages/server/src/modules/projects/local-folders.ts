@@ -9,7 +9,7 @@ import { refuse } from '../../failure.ts'
 import type { Caller } from '../../http/handler.ts'
 import { createProject } from './create-project.ts'
 import type { ProjectsDeps } from './deps.ts'
-import { allowedFolder } from './source.ts'
+import { allowedFolder, localRoots } from './source.ts'
 
 /** Looks into a folder below the roots. */
 export async function scanFolder(path: string, deps: ProjectsDeps): Promise<Detection> {
@@ -84,7 +84,7 @@ export function listLocal(
 
 /** There, a folder, and still below the roots: what a deployment could read now. */
 export const folderExists = (path: string, { settings }: ProjectsDeps): Promise<boolean> =>
-  resolveAllowed(path, settings.projectRoots).then(
+  resolveAllowed(path, localRoots(settings)).then(
     () => true,
     () => false,
   )

@@ -133,11 +133,14 @@ function repositoryColumns(
   return { ...names, gitUrl: staysAtHost ? repoint(current.gitUrl as string, { owner, repo }) : null }
 }
 
+/** Where a folder of this machine may be a project's source. */
+export const localRoots = ({ projectRoots, dataDir }: ProjectsDeps['settings']) => ({ roots: projectRoots, dataDir })
+
 /** The real path of a folder below the roots that this instance may read; anything else is a 400 that names the field. */
 export async function allowedFolder(path: string, field: string, { settings }: Pick<ProjectsDeps, 'settings'>): Promise<string> {
   if (settings.mode === 'cloud') refuse(field, 'is only for self-hosted instances')
   try {
-    return await resolveAllowed(path, settings.projectRoots)
+    return await resolveAllowed(path, localRoots(settings))
   } catch (error) {
     const refused = [FolderOutside, FolderMissing, NotAFolder, FolderUnreadable].find((kind) => error instanceof kind)
     if (refused) refuse(field, (error as Error).message)

@@ -34,7 +34,7 @@ export async function updateProject(project: ProjectRow, body: UpdateProject, de
 /** `wanted` undefined: the upload is not spoken of. */
 async function exchangeUploads(current: ProjectRow, wanted: string | null | undefined, bound: Bound, now: number): Promise<void> {
   if (wanted === undefined || wanted === current.uploadSessionId) return
-  if (wanted) await claimUpload(bound, wanted, current.organizationId, now)
+  if (wanted) await claimUpload(bound, wanted, current, now)
   if (current.uploadSessionId) await releaseUpload(bound, current.uploadSessionId, current.id, now)
 }
 

@@ -20,6 +20,7 @@ export interface UploadHints {
   name?: string
   stack?: string
   packageManager?: string
+  projectId?: string
 }
 
 const unpacked = { maxDecompressedBytes: limits.unpackedBytes }
@@ -36,13 +37,18 @@ export const findUploadSession = (
 export const findSession = (db: Db, id: string, now: number) =>
   db.selectFrom('uploadSessions').selectAll().where('id', '=', id).where('expiresAt', '>', now)
 
-export async function openUpload(hints: UploadHints, caller: Caller, deps: ProjectsDeps): Promise<UploadSessionRow> {
+export async function openUpload(
+  { projectId, ...hints }: UploadHints,
+  caller: Caller,
+  deps: ProjectsDeps,
+): Promise<UploadSessionRow> {
   refuseUnstorable(hints)
   const now = nowOf(deps)
   const row: UploadSessionRow = {
     id: newId('upl'),
     organizationId: caller.organizationId,
     createdBy: caller.userId,
+    projectId: projectId ?? null,
     hints: JSON.stringify(hints),
     status: 'open',
     sizeBytes: null,

@@ -1,5 +1,7 @@
-import { cp, mkdir, realpath, rm } from 'node:fs/promises'
-import { basename, join, sep } from 'node:path'
+import { mkdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { FolderMissing, FolderOutside, NotAFolder } from '../../../drivers/folder/allowed-folder.ts'
+import { copyFolder } from '../../../drivers/folder/copy-folder.ts'
 import { GitError } from '../../../drivers/git/git-errors.ts'
 import { unpackTarball } from '../../../drivers/tarball/unpack-tarball.ts'
 import type { DeployedSource } from '../deployed-source.ts'
@@ -19,7 +21,7 @@ export const fetchSource: DeployStep = {
     await mkdir(deploying.folder, { recursive: true })
     const source = JSON.parse(deploying.deployment.source) as DeployedSource
     if (source.kind === 'git') return checkOut(source, into, deploying)
-    if (source.kind === 'local') return copyFolder(source.path, into, deploying)
+    if (source.kind === 'local') return copyLocal(source.path, into, deploying)
     if (source.kind === 'upload') return unpack(source.sessionId, into, deploying)
     await mkdir(into)
   },
@@ -47,22 +49,14 @@ async function checkOut(source: Extract<DeployedSource, { kind: 'git' }>, into: 
   }
 }
 
-const neverCopied = new Set(['.git', 'node_modules'])
-
-/** A copy, so that what is edited during the build does not end up half in it. Links that leave the folder are left out. */
-async function copyFolder(path: string, into: string, { log }: Deploying): Promise<void> {
+/** A copy, so that what is edited during the build does not end up half in it. What may be read is asked again, here. */
+async function copyLocal(path: string, into: string, { log, abort, deps }: Deploying): Promise<void> {
   log.line(`Copying ${path}`)
-  const root = await realpath(path).catch(() => {
-    throw new DeployFailed('source_failed', `The folder ${path} is not there any more`)
-  })
-  await cp(root, into, {
-    recursive: true,
-    verbatimSymlinks: true,
-    filter: async (from) => {
-      if (neverCopied.has(basename(from))) return false
-      const real = await realpath(from).catch(() => null)
-      return real !== null && (real === root || real.startsWith(root + sep))
-    },
+  const { projectRoots: roots, dataDir } = deps.settings
+  await copyFolder(path, into, { roots, dataDir }, abort).catch((error: unknown) => {
+    if (error instanceof FolderMissing) throw new DeployFailed('source_failed', `The folder ${path} is not there any more`)
+    const isRefused = error instanceof FolderOutside || error instanceof NotAFolder
+    throw isRefused ? new DeployFailed('source_failed', `${error.message} (BERTH_PROJECT_ROOTS)`) : error
   })
 }
 

@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest'
+import { clientOf, plainAddress } from './client-address.ts'
+
+test('an IPv4 address counts for itself, also in the clothes of IPv6', () => {
+  for (const address of ['198.51.100.7', '::ffff:198.51.100.7', '::FFFF:c633:6407', '0:0:0:0:0:ffff:198.51.100.7'])
+    expect([plainAddress(address), clientOf(address)]).toEqual(['198.51.100.7', '198.51.100.7'])
+  expect(clientOf('::ffff:198.51.100.8')).not.toBe(clientOf('::ffff:198.51.100.7'))
+})
+
+test('an IPv6 client is its /64, however the address is spelt', () => {
+  const client = clientOf('2001:db8:1:2::1')
+  for (const address of ['2001:db8:1:2:ffff:ffff:ffff:ffff', '2001:0DB8:1:2:0::9', '2001:db8:1:2::198.51.100.7'])
+    expect(clientOf(address)).toBe(client)
+  for (const address of ['2001:db8:1:3::1', '2001:db8:2:2::1', '::1']) expect(clientOf(address)).not.toBe(client)
+  expect(clientOf('fe80::1%eth0')).toBe(clientOf('fe80::2%eth1'))
+})
+
+test('what is no address is left as it is', () => {
+  for (const text of ['', 'unknown', 'a:b']) expect([plainAddress(text), clientOf(text)]).toEqual([text, text])
+})

@@ -1,0 +1,17 @@
+import { preparedQuery } from '../../db/prepared.ts'
+import type { Db } from '../../db/schema.ts'
+
+const key = 'setupOrganizationId'
+
+/** The organisation made at set-up, whose owners and admins are the instance's operators. */
+export const findSetupOrganization = preparedQuery<Record<never, never>, { id: string }>((db) =>
+  db.selectFrom('instance').where('key', '=', key).select('value as id'),
+)
+
+/** The first one stays. */
+export const noteSetupOrganization = (db: Db, organizationId: string): Promise<unknown> =>
+  db
+    .insertInto('instance')
+    .values({ key, value: organizationId })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
