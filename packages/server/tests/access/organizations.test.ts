@@ -8,6 +8,8 @@ let instance: TestInstance
 let people: People
 beforeAll(async () => {
   instance = await startInstance()
+  // The first is the organisation made at set-up.
+  await makePeople(instance)
 })
 beforeEach(async () => {
   people = await makePeople(instance)

@@ -41,7 +41,7 @@ export async function setScene(): Promise<Scene> {
     people,
     url,
     source,
-    makeApp: (token = people.member.token) => makeProject(instance, token, { localPath: source }),
+    makeApp: (token = people.admin.token) => makeProject(instance, token, { localPath: source }),
     async deploy(projectId, body = {}) {
       const answer = await call(instance, people.member.token, 'POST /deployments/build/access', { body: { projectId, ...body } })
       if (answer.status !== 202) throw new Error(`it was not taken: ${JSON.stringify(answer)}`)

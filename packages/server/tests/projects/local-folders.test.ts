@@ -29,7 +29,7 @@ afterAll(async () => {
 })
 
 const at = (path: string) => join(base, path)
-const post = (path: 'scan' | 'import', body: object, token = people.member.token) =>
+const post = (path: 'scan' | 'import', body: object, token = people.admin.token) =>
   call(instance, token, `POST /projects/${path}`, { body })
 const local = (token = people.member.token) => call(instance, token, 'GET /projects/local')
 
@@ -101,15 +101,18 @@ describe('POST /projects/import', () => {
 
 describe('GET /projects/local', () => {
   test('projects whose source is a folder, and whether it is there', async () => {
-    const { owner, member } = await makePeople(instance)
+    const { owner, member } = people
+    const before = await local(owner.token)
     mkdirSync(at('root/passing'))
-    const here = (await post('import', { path: at('root/shop'), name: 'Here' }, member.token)).body.data
-    const gone = (await post('import', { path: at('root/passing'), name: 'Gone' }, member.token)).body.data
+    const here = (await post('import', { path: at('root/shop'), name: 'Here' })).body.data
+    const gone = (await post('import', { path: at('root/passing'), name: 'Gone' })).body.data
     await call(instance, member.token, 'POST /projects', { body: { name: 'Git', gitUrl: 'https://git.example/acme/shop.git' } })
     rmSync(at('root/passing'), { recursive: true })
     const { status, body } = await local(owner.token)
     expect([status, body.nextCursor]).toEqual([200, null])
-    const seen = body.data.map(({ id, path, exists }: { id: string; path: string; exists: boolean }) => [id, path, exists])
+    const known = new Set(before.body.data.map(({ id }: { id: string }) => id))
+    const fresh = body.data.filter(({ id }: { id: string }) => !known.has(id))
+    const seen = fresh.map(({ id, path, exists }: { id: string; path: string; exists: boolean }) => [id, path, exists])
     expect(new Set(seen)).toEqual(
       new Set([
         [gone.id, at('root/passing'), false],

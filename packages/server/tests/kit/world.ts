@@ -1,0 +1,120 @@
+import type { AnyRoute, ObjectKind } from '@berth/contract'
+import { newId } from '../../src/db/ids.ts'
+import type { Db } from '../../src/db/schema.ts'
+import { type CallInput, call } from './call.ts'
+import type { TestInstance } from './instance.ts'
+import type { People } from './people.ts'
+import { makeProject } from './projects.ts'
+import { sampleBodies } from './sample-bodies.ts'
+
+/** A project of an organisation with one real object of each kind that a path or a body can name, all the owner's. */
+export interface World {
+  people: People
+  ids: Partial<Record<ObjectKind, string>>
+  /** What a row takes, with this world's objects in its path, or where its body names one. */
+  inputFor(row: AnyRoute): CallInput
+  /** The object as it is stored; undefined when it is gone. */
+  stored(kind: ObjectKind): Promise<unknown>
+}
+
+interface Scene {
+  instance: TestInstance
+  people: People
+  projectId: string
+  ids: Partial<Record<ObjectKind, string>>
+}
+
+/** In the order of their making. A kind that a module loads and that is not here fails `objects of others`. */
+const makers: Partial<Record<ObjectKind, (scene: Scene) => Promise<string>>> = {
+  organization: async ({ people }) => people.organizationId,
+  member: async ({ people }) => people.member.userId,
+  project: async ({ projectId }) => projectId,
+  routeRule: (scene) => made(scene, 'POST /projects/:id/route-rules'),
+  uploadSession: (scene) => made(scene, 'POST /projects/folder/session', { projectId: scene.projectId }),
+  deployment: (scene) => made(scene, 'POST /deployments/build/access', { projectId: scene.projectId }),
+  token: (scene) => made(scene, 'POST /tokens'),
+  invitation: (scene) => made(scene, 'POST /invitations', { email: `${newId('inv')}@example.test` }),
+  channel: (scene) => made(scene, 'POST /notifications/channels'),
+  subscription: (scene) => made(scene, 'PUT /notifications/subscriptions', { channelId: scene.ids.channel }),
+  delivery: ({ instance, people, projectId }) => insertDelivery(instance.database.db, people, projectId),
+}
+
+const tables: Partial<Record<ObjectKind, readonly [table: string, key: string]>> = {
+  organization: ['organizations', 'id'],
+  member: ['members', 'userId'],
+  project: ['projects', 'id'],
+  routeRule: ['routeRules', 'id'],
+  uploadSession: ['uploadSessions', 'id'],
+  deployment: ['deployments', 'id'],
+  token: ['tokens', 'id'],
+  invitation: ['invitations', 'id'],
+  channel: ['notificationChannels', 'id'],
+  subscription: ['notificationSubscriptions', 'id'],
+  delivery: ['deliveries', 'id'],
+}
+
+export async function makeWorld(instance: TestInstance, people: People): Promise<World> {
+  const project = await makeProject(instance, people.owner.token, { gitUrl: 'https://git.example.test/acme/shop.git' })
+  const ids: World['ids'] = {}
+  for (const [kind, make] of Object.entries(makers))
+    ids[kind as ObjectKind] = await make({ instance, people, projectId: project.id, ids })
+  return {
+    people,
+    ids,
+    inputFor: (row) => inputFor(row, ids),
+    stored(kind) {
+      const [table, key] = tables[kind] ?? []
+      const { db } = instance.database
+      return db
+        .selectFrom(table as 'projects')
+        .selectAll()
+        .where(key as 'id', '=', ids[kind] as string)
+        .executeTakeFirst()
+    },
+  }
+}
+
+/** `lastUsedAt` of the world's own token aside, nothing in it moves by itself. */
+function inputFor(row: AnyRoute, ids: World['ids']): CallInput {
+  const id = (row.on && ids[row.on as ObjectKind]) ?? 'of_a_kind_not_built_yet'
+  const names = [...row.path.matchAll(/:(\w+)/g)].map(([, name]) => name as string)
+  // Where there are two, the first is the project that the object is in.
+  const params = Object.fromEntries(names.map((name, at) => [name, at < names.length - 1 ? (ids.project as string) : id]))
+  const sample = row.body ? (sampleBodies[row.at] ?? {}) : undefined
+  const body = row.upload ? 'not gzip' : row.inBody ? { ...sample, [row.inBody]: id } : sample
+  return { params, body, ...(row.upload ? { headers: { 'content-type': row.upload.contentType } } : {}) }
+}
+
+async function made({ instance, people, projectId }: Scene, at: 'POST /tokens' | `P${string} /${string}`, more: object = {}) {
+  const input = { params: { id: projectId }, body: { ...sampleBodies[at], ...more } }
+  const { status, body } = await call(instance, people.owner.token, at as 'POST /tokens', input)
+  const id = body.data?.id ?? body.data?.deploymentId ?? body.data?.sessionId
+  if (status > 202 || !id) throw new Error(`${at} made nothing: ${status} ${JSON.stringify(body)}`)
+  return id as string
+}
+
+async function insertDelivery(db: Db, { owner }: People, projectId: string): Promise<string> {
+  const [id, announcementId] = [newId('ndl'), newId('job')]
+  const { organizationId, userId } = owner
+  const common = { organizationId, category: 'deploy.failed' as const, createdAt: Date.now() }
+  await db
+    .insertInto('announcements')
+    .values({ ...common, id: announcementId, projectId, subject: 'x', text: 'x', data: '{}', sequence: 1 })
+    .execute()
+  await db
+    .insertInto('deliveries')
+    .values({
+      ...common,
+      id,
+      announcementId,
+      userId,
+      channelId: 'nch_gone',
+      channelKind: 'in_app',
+      status: 'sent',
+      attempts: 1,
+      joinedCount: 0,
+      sentAt: Date.now(),
+    })
+    .execute()
+  return id
+}

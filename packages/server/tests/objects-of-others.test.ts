@@ -1,0 +1,203 @@
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import {
+  type AnyRoute,
+  levelOfTag,
+  type Method,
+  type ObjectKind,
+  type Permission,
+  projectScoped,
+  reaches,
+  table,
+} from '@berth/contract'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Caller } from '../src/http/handler.ts'
+import { type Answer, call } from './kit/call.ts'
+import { startInstance, type TestInstance } from './kit/instance.ts'
+import { makePeople, makeToken } from './kit/people.ts'
+import { makeWorld, type World } from './kit/world.ts'
+
+/**
+ * For each row of the table: what belongs to somebody else is not reached, with objects that are really there. `theirs` is
+ * another organisation's; `second` is another project of the same one.
+ */
+
+type At = `${Method} /${string}`
+interface Place {
+  at: At
+  row: AnyRoute
+}
+const places: Place[] = table.flatMap(({ row }) => [row.at, ...(row.alsoAt ?? [])].map((at) => ({ at: at as At, row })))
+const guarded = places.filter(({ row }) => row.permission)
+const naming = guarded.filter(({ row }) => row.on)
+const inProjects = naming.filter(({ row }) => projectScoped.has(row.on))
+
+let folder: string
+let instance: TestInstance
+let theirs: World
+let first: World
+let second: World
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'berth-others-'))
+  mkdirSync(join(folder, 'app'))
+  instance = await startInstance({ BERTH_PROJECT_ROOTS: folder })
+  const ours = await makePeople(instance)
+  theirs = await makeWorld(instance, await makePeople(instance))
+  first = await makeWorld(instance, ours)
+  second = await makeWorld(instance, ours)
+})
+afterAll(async () => {
+  await instance.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const isBuilt = (row: AnyRoute) => instance.loaders[row.on as ObjectKind] !== undefined
+const seen = ({ status, body }: Answer) => ({ status, code: body.code })
+const notFound = { status: 404, code: 'not_found' }
+const notBuilt = { status: 501, code: 'not_built_yet' }
+
+/** Calls a row with a world's objects and makes sure that the one it names is as before. */
+async function askFor(world: World, token: string, { at, row }: Place): Promise<Answer> {
+  const kind = row.on as ObjectKind
+  const before = isBuilt(row) ? await world.stored(kind) : undefined
+  const answer = await call(instance, token, at, world.inputFor(row))
+  if (isBuilt(row)) expect(await world.stored(kind)).toEqual(before)
+  return answer
+}
+
+test('each kind that a module loads is in the worlds, and found for its own people', async () => {
+  for (const world of [theirs, first, second])
+    for (const [kind, load] of Object.entries(instance.loaders)) {
+      const row = naming.find((place) => place.row.on === kind && !place.row.inBody)?.row as AnyRoute
+      const { owner } = world.people
+      const found = await load(world.inputFor(row).params ?? {}, {
+        ...owner,
+        role: 'owner',
+        projectIds: null,
+      } as unknown as Caller)
+      expect(found, `a ${kind} in tests/kit/world.ts`).toMatchObject({})
+      expect(await world.stored(kind as ObjectKind), `its row in tests/kit/world.ts`).toBeDefined()
+    }
+})
+
+describe('another organisation’s', () => {
+  test.each(naming)('404: $at', async (place) => {
+    const answer = await askFor(theirs, first.people.owner.token, place)
+    expect(seen(answer)).toEqual(isBuilt(place.row) ? notFound : notBuilt)
+  })
+
+  const fields = places.flatMap(({ at, row }) =>
+    Object.entries(row.names ?? {}).map(([field, kind]) => ({ at, row, field, kind })),
+  )
+  test.each(fields)('as if it never was: $field in $at', async ({ at, row, field, kind }) => {
+    const isBody = row.body?.properties?.[field] !== undefined
+    const isList = (isBody ? row.body : row.query).properties[field].type === undefined && field.endsWith('Ids')
+    const input = first.inputFor(row)
+    const ask = async (id: string) => {
+      const named = { ...(row.operator === true ? { path: join(folder, 'app') } : {}), [field]: isList ? [id] : id }
+      const more = isBody ? { body: { ...(input.body as object), ...named } } : { query: { [field]: id } }
+      const { status, body } = await call(instance, first.people.owner.token, at, { ...input, ...more })
+      return { status, body: JSON.parse(JSON.stringify(body).replaceAll(id, '<id>')) }
+    }
+    const real = theirs.ids[kind as ObjectKind] ?? 'of_a_kind_not_built_yet'
+    const answer = await ask(real)
+    expect(answer).toEqual(await ask(`${real.slice(0, 4)}${'2'.repeat(20)}`))
+    if (isBody && answer.status !== 501) expect([[400, 404].includes(answer.status), answer.body.field]).toEqual([true, field])
+    if (!isBody && answer.status !== 501) expect(answer).toEqual({ status: 200, body: { data: [], nextCursor: null } })
+  })
+})
+
+describe('with a token that is limited to the first project', () => {
+  let limited: string
+  beforeAll(async () => {
+    limited = await makeToken(instance, first.people.owner, { projectIds: [first.ids.project as string] })
+  })
+  const isOpen = ({ row }: Place) => row.projectTokens || (row.on && projectScoped.has(row.on))
+
+  test.each(guarded.filter((place) => !isOpen(place)))('403: $at', async (place) => {
+    expect(seen(await askFor(first, limited, place))).toEqual({ status: 403, code: 'forbidden' })
+  })
+  test.each(naming.filter(isOpen))('404 with what is the second project’s, or another organisation’s: $at', async (place) => {
+    for (const world of [second, theirs]) {
+      const answer = await askFor(world, limited, place)
+      expect(seen(answer)).toEqual(isBuilt(place.row) ? notFound : notBuilt)
+    }
+  })
+  test.each(inProjects.filter(({ row }) => row.inBody))('403 where the body names no project: $at', async ({ at, row }) => {
+    const input = first.inputFor(row)
+    const { [row.inBody as string]: _, ...body } = input.body as Record<string, unknown>
+    const { status } = await call(instance, limited, at, { ...input, body })
+    expect(status).toBe(row.body.required?.includes(row.inBody) ? 400 : 403)
+  })
+  test.each(inProjects.filter(({ row }) => row.method === 'GET' && !row.stream))('reads its own: $at', async ({ at, row }) => {
+    const { status } = await call(instance, limited, at, first.inputFor(row))
+    expect([401, 403]).not.toContain(status)
+    if (isBuilt(row) && !row.errors?.includes('not_found')) expect(status).not.toBe(404)
+  })
+  test.each(guarded.filter(({ row }) => row.projectTokens === 'filtered' && !row.on && !row.stream))(
+    'nothing of the second project: $at',
+    async ({ at, row }) => {
+      const ask = (token: string) => call(instance, token, at, first.inputFor(row))
+      const [all, own] = [await ask(first.people.owner.token), await ask(limited)]
+      expect([all.status, own.status]).toEqual([200, 200])
+      for (const id of Object.values(second.ids).filter((id) => !Object.values(first.ids).includes(id)))
+        expect(JSON.stringify(own.body)).not.toContain(id)
+      if (row.returns.properties.nextCursor && row.at !== 'GET /projects/local')
+        expect([all.body.data.length, own.body.data.length]).toEqual([2, 1])
+    },
+  )
+
+  const bringing = inProjects.flatMap(({ at, row }) =>
+    Object.entries(row.names ?? {})
+      .filter(([field, kind]) => row.body?.properties?.[field] && kind !== 'member')
+      .map(([field, kind]) => ({ at, row, field, kind: kind as ObjectKind })),
+  )
+  test.each(bringing)('403: the second project’s $kind as $field of $at', async ({ at, row, field, kind }) => {
+    const input = first.inputFor(row)
+    const body = { ...(input.body as object), [field]: second.ids[kind] ?? 'of_a_kind_not_built_yet' }
+    const { status, body: answer } = await call(instance, limited, at, { ...input, body })
+    expect([status, answer.field ?? answer.code]).toEqual(isBuilt(row) ? [403, field] : [501, 'not_built_yet'])
+  })
+})
+
+describe('a grant on one project says nothing of another', () => {
+  const levelOf = (row: AnyRoute) => {
+    const ofTag = levelOfTag(row.permission as Permission)
+    return row.needs && reaches(row.needs, ofTag) ? row.needs : ofTag
+  }
+  const writing = inProjects.filter(({ row }) => levelOf(row) !== 'read')
+  let raised: string
+  let lowered: string
+  beforeAll(async () => {
+    const { owner, viewer, member } = first.people
+    const grant = (world: World, userId: string, level: string) =>
+      call(instance, owner.token, 'PUT /projects/:id/grants', {
+        params: { id: world.ids.project as string },
+        body: { userId, level },
+      })
+    expect((await grant(first, viewer.userId, 'admin')).status).toBe(200)
+    expect((await grant(second, member.userId, 'read')).status).toBe(200)
+    raised = viewer.token
+    lowered = member.token
+  })
+
+  test.each(writing)('403: a viewer who is admin of the first, and a member who only reads the second: $at', async (place) => {
+    for (const token of [raised, lowered]) {
+      const answer = await askFor(second, token, place)
+      expect(seen(answer)).toEqual(isBuilt(place.row) || answer.status === 403 ? { status: 403, code: 'forbidden' } : notBuilt)
+    }
+  })
+  test('403: a viewer who is admin of one project makes no other', async () => {
+    for (const at of ['POST /projects/ensure', 'POST /projects/folder/session'] as const) {
+      const { status, body } = await call(instance, raised, at, { body: { name: 'New' } })
+      expect([status, body.permission]).toEqual([403, 'project:write'])
+    }
+  })
+  test('a viewer who may write on a project deploys it', async () => {
+    const { status } = await call(instance, raised, 'POST /deployments/build/access', {
+      body: { projectId: first.ids.project as string },
+    })
+    expect(status).toBe(202)
+  })
+})
