@@ -66,7 +66,7 @@ describe('the owner of another organisation than the one made at set-up', () => 
   const asking = places.filter(({ row }) => row.operator)
   /** The body that asks for an operator. */
   const askingBody = (row: AnyRoute) => {
-    const [field] = row.operator === true ? [] : row.operator
+    const [field] = row.operator === true ? [] : (row.operator ?? [])
     return { ...sampleBodies[row.at], ...(field ? { [field.field]: field.is ?? '/tmp' } : {}) }
   }
   test.each(asking)('403 where an operator is asked for: $at', async ({ at, row }) => {

@@ -31,8 +31,9 @@ export function addDeploy(program: Command): void {
       const say = output(command)
       const client = connect(command)
       const place = existingFolder(folder ?? '.')
-      const sessionId = await upload(client, place, say, command)
-      const projectId = await ensureProject(client, place, sessionId, options, say)
+      const linked = options.project ?? readLink(place)?.projectId
+      const sessionId = await upload(client, place, linked, say, command)
+      const projectId = linked ?? (await makeProject(client, place, sessionId, options, say))
       const { data } = await client.call(contract.deployments.build, {
         body: { projectId, uploadSessionId: sessionId, ...(options.environment ? { environment: options.environment } : {}) },
       })
@@ -47,8 +48,17 @@ function existingFolder(folder: string): string {
   return place
 }
 
-async function upload(client: Client, folder: string, say: Output, command: Command): Promise<string> {
-  const { data } = await client.call(contract.projects.openUpload, { body: { name: basename(folder) } })
+/** For the project where there is one: a token that is limited to projects may upload for them alone. */
+async function upload(
+  client: Client,
+  folder: string,
+  projectId: string | undefined,
+  say: Output,
+  command: Command,
+): Promise<string> {
+  const { data } = await client.call(contract.projects.openUpload, {
+    body: { name: basename(folder), ...(projectId ? { projectId } : {}) },
+  })
   const progress = uploadProgress(command.optsWithGlobals().json === true)
   const skipped = (path: string, reason: string) => say.note(`left out: ${path} (${reason})`)
   try {
@@ -69,10 +79,8 @@ async function* counted(chunks: AsyncIterable<Uint8Array>, count: (bytes: number
   }
 }
 
-/** What detection found fills a new project; one that exists keeps its settings. */
-async function ensureProject(client: Client, folder: string, sessionId: string, options: Options, say: Output): Promise<string> {
-  const linked = options.project ?? readLink(folder)?.projectId
-  if (linked) return linked
+/** What detection found fills it. */
+async function makeProject(client: Client, folder: string, sessionId: string, options: Options, say: Output): Promise<string> {
   const { data: found } = await client.call(contract.projects.scanUpload, { params: { sessionId } })
   for (const warning of found.warnings) say.note(`warning: ${warning}`)
   const { data } = await client.call(contract.projects.ensure, {

@@ -46,8 +46,14 @@ const notHttp = () => new Failure('validation_failed', { words: 'This is not a w
 export function refuseExpectations(app: FastifyInstance, newRequestId: () => string): void {
   app.server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
     const failure = new Failure('expectation_failed')
-    const headers = { 'content-type': 'application/json; charset=utf-8', 'x-request-id': newRequestId(), connection: 'close' }
-    response.writeHead(failure.status, headers).end(JSON.stringify(failure.body()))
+    const body = JSON.stringify(failure.body())
+    const headers = {
+      'content-type': 'application/json; charset=utf-8',
+      'content-length': Buffer.byteLength(body),
+      'x-request-id': newRequestId(),
+      connection: 'close',
+    }
+    response.writeHead(failure.status, headers).end(body)
   })
 }
 

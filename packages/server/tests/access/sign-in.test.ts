@@ -23,7 +23,9 @@ describe('POST /auth/login', () => {
     const answer = await login(people.member.email)
     expect(answer.status).toBe(200)
     expect(answer.body.data).toMatchObject({ role: 'member', via: 'session', user: { email: people.member.email } })
-    expect(String(answer.headers['set-cookie'])).toMatch(/^berth_session=\S+; Max-Age=\d+; Path=\/; HttpOnly; SameSite=Lax$/)
+    const [session, device] = answer.headers['set-cookie'] as string[]
+    expect(session).toMatch(/^berth_session=\S+; Max-Age=\d+; Path=\/; HttpOnly; SameSite=Lax$/)
+    expect(device).toMatch(/^berth_device=\S+; Max-Age=\d+; Path=\/; HttpOnly; SameSite=Lax$/)
     expect(JSON.stringify(answer.body)).not.toContain('scrypt')
   })
   test('an e-mail address counts without case', async () => {
@@ -68,6 +70,33 @@ describe('POST /auth/login', () => {
       expect(forwarded.status, 'X-Forwarded-For counts only behind a trusted proxy').toBe(429)
     } finally {
       await limited.stop()
+    }
+  })
+})
+
+describe('a session cookie on https', () => {
+  test('has a name that no other host can plant, and is read by no other name', async () => {
+    const behind = await startInstance({ BERTH_TRUSTED_PROXIES: '127.0.0.1' })
+    try {
+      const { owner } = await makePeople(behind)
+      const https = { host, 'x-forwarded-proto': 'https' }
+      const body = { email: owner.email, password }
+      const answer = await call(behind, null, 'POST /auth/login', { body, headers: https })
+      const [cookie = ''] = answer.headers['set-cookie'] as string[]
+      expect(cookie).toMatch(/^__Host-berth_session=\S+; Max-Age=\d+; Path=\/; HttpOnly; SameSite=Lax; Secure$/)
+      const value = cookieOf(answer).split('=')[1]
+      const ask = (name: string, headers: Record<string, string>) =>
+        call(behind, null, 'GET /auth/session', { headers: { ...headers, cookie: `${name}=${value}` } })
+      expect((await ask('__Host-berth_session', https)).status).toBe(200)
+      expect((await ask('berth_session', https)).status).toBe(401)
+      expect((await ask('__Host-berth_session', { host })).status).toBe(401)
+      const out = await call(behind, null, 'POST /auth/logout', {
+        headers: { ...https, cookie: `__Host-berth_session=${value}` },
+      })
+      expect(String(out.headers['set-cookie'])).toMatch(/^__Host-berth_session=; Max-Age=0; .*Secure$/)
+      expect((await ask('__Host-berth_session', https)).status).toBe(401)
+    } finally {
+      await behind.stop()
     }
   })
 })
@@ -181,6 +210,24 @@ describe('a personal access token', () => {
 })
 
 describe('the first start', () => {
+  test('GET /health: 503 until the first owner can sign in or be set up, then ok', async () => {
+    for (const settings of [
+      { adminEmail: null, adminPassword: null },
+      { adminEmail: 'root@example.test', adminPassword: new Secret('long enough') },
+    ]) {
+      const fresh = await startInstance()
+      try {
+        const early = await call(fresh, null, 'GET /health')
+        expect([early.status, early.body.code, early.body.data]).toEqual([503, 'starting', undefined])
+        expect(Number(early.headers['retry-after'])).toBeGreaterThan(0)
+        await fresh.access.prepareFirstStart(settings)
+        const then = await call(fresh, null, 'GET /health')
+        expect([then.status, then.body.data.status]).toEqual([200, 'ok'])
+      } finally {
+        await fresh.stop()
+      }
+    }
+  })
   test('a one-time set-up link makes the owner, once', async () => {
     const fresh = await startInstance()
     try {

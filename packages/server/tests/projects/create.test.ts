@@ -247,22 +247,20 @@ describe('the source', () => {
   })
 
   test('400: two kinds of source, and no word on which it is', async () => {
-    const { status, body } = await create({
-      name: 'x',
-      gitUrl: 'https://git.example.com/a/b',
-      localPath: join(folders, 'roots', 'shop'),
-    })
+    const localPath = join(folders, 'roots', 'shop')
+    const { status, body } = await create({ name: 'x', gitUrl: 'https://git.example.com/a/b', localPath }, people.admin.token)
     expect([status, body.field]).toEqual([400, 'gitProvider'])
   })
 
   test('a local folder is taken by its real path, and only below the allowed roots', async () => {
-    const local = await sourceOf({ localPath: join(folders, 'roots', 'way-in') })
+    const createLocal = (localPath: string) => create({ name: 'x', localPath }, people.admin.token)
+    const local = (await createLocal(join(folders, 'roots', 'way-in'))).body.data.source
     expect(local).toMatchObject({ kind: 'local', provider: 'local', path: join(folders, 'roots', 'shop') })
     for (const path of ['outside', 'roots', 'roots/way-out', 'roots/missing', 'roots/../outside']) {
-      const { status, body } = await create({ name: 'x', localPath: join(folders, path) })
+      const { status, body } = await createLocal(join(folders, path))
       expect([path, status, body.field]).toEqual([path, 400, 'localPath'])
     }
-    expect((await create({ name: 'x', localPath: 'shop' })).body.field).toBe('localPath')
+    expect((await createLocal('shop')).body.field).toBe('localPath')
   })
 
   test('the cloud service has no local folders, and its loopback is nobody’s', async () => {

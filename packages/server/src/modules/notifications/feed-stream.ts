@@ -108,8 +108,13 @@ class Relay {
     if (reread) await this.#sendMissed()
     if (seen.length === 0 && !reread) return
     const count = await feed.countUnseen(db, this.#reader)
-    for (const id of seen) await this.#stream.send('seen', { id, count })
+    for (const id of seen) if (await this.#isInReach(id)) await this.#stream.send('seen', { id, count })
     if (reread) await this.#stream.send('snapshot', { count })
+  }
+
+  /** A token that is limited to projects is not told of entries that speak of others. */
+  async #isInReach(id: string): Promise<boolean> {
+    return this.#reader.projectIds === null || !!(await feed.findDelivery(this.#deps.database.db, this.#reader, id))
   }
 
   async #sendMissed(): Promise<void> {

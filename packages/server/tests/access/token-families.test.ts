@@ -1,0 +1,113 @@
+import { contract } from '@berth/contract'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+import { isStillAllowed } from '../../src/http/guard.ts'
+import { call } from '../kit/call.ts'
+import { startInstance, type TestInstance } from '../kit/instance.ts'
+import { makePeople, makeToken, type People } from '../kit/people.ts'
+import { makeProject } from '../kit/projects.ts'
+
+let ahead = 0
+const clock = { now: () => new Date(Date.now() + ahead) }
+let instance: TestInstance
+let people: People
+let project: { id: string }
+beforeAll(async () => {
+  instance = await startInstance({}, { clock })
+  people = await makePeople(instance)
+  project = await makeProject(instance, people.owner.token)
+})
+afterAll(() => instance.stop())
+
+const create = async (token: string, body: object = {}) =>
+  (await call(instance, token, 'POST /tokens', { body: { name: 'x', ...body } })).body.data
+const statusOf = async (token: string) => (await call(instance, token, 'GET /auth/session')).status
+const revoke = (id: string) => call(instance, people.owner.token, 'DELETE /tokens/:id', { params: { id } })
+
+describe('a token made with a token', () => {
+  test('expires no later than that one, whatever it asks for', async () => {
+    const parent = await create(people.owner.token, { expiresInDays: 2 })
+    for (const expiresInDays of [undefined, 2, 365]) {
+      const child = await create(parent.token, expiresInDays ? { expiresInDays } : {})
+      expect(child.expiresAt).toBe(parent.expiresAt)
+    }
+    const shorter = await create(parent.token, { expiresInDays: 1 })
+    expect(Date.parse(shorter.expiresAt)).toBeLessThan(Date.parse(parent.expiresAt))
+    const free = await create(people.owner.token)
+    expect((await create(free.token)).expiresAt).toBeNull()
+  })
+  test('ends with it, and so do the ones made with the child', async () => {
+    const parent = await create(people.owner.token)
+    const child = await create(parent.token)
+    const grandchild = await create(child.token)
+    const sibling = await create(people.owner.token)
+    expect(await statusOf(grandchild.token)).toBe(200)
+    expect((await revoke(parent.id)).status).toBe(204)
+    expect([await statusOf(child.token), await statusOf(grandchild.token), await statusOf(sibling.token)]).toEqual([
+      401, 401, 200,
+    ])
+  })
+  test('ends when it runs out', async () => {
+    const parent = await create(people.owner.token, { expiresInDays: 1 })
+    const grandchild = await create((await create(parent.token)).token, { expiresInDays: 365 })
+    expect(await statusOf(grandchild.token)).toBe(200)
+    ahead = 86_400_001
+    try {
+      expect(await statusOf(grandchild.token)).toBe(401)
+    } finally {
+      ahead = 0
+    }
+  })
+  test('403: one that is limited to projects makes none; it revokes itself and no other', async () => {
+    const limited = await create(people.owner.token, { projectIds: [project.id] })
+    const other = await create(people.owner.token)
+    const made = await call(instance, limited.token, 'POST /tokens', { body: { name: 'x', projectIds: [project.id] } })
+    expect(made.status).toBe(403)
+    const remove = (id: string) => call(instance, limited.token, 'DELETE /tokens/:id', { params: { id } })
+    expect((await remove(other.id)).status).toBe(404)
+    expect((await remove(limited.id)).status).toBe(204)
+    expect([await statusOf(limited.token), await statusOf(other.token)]).toEqual([401, 200])
+  })
+})
+
+describe('what a credential has opened ends with it', () => {
+  const mint = async (token: string) =>
+    (await call(instance, token, 'GET /projects/:id/server-logs/stream-token', { params: { id: project.id } })).body.data.token
+  const path = () => `/api/projects/${project.id}/server-logs/stream`
+
+  test('a stream token is nothing once the token that minted it is revoked', async () => {
+    const [kept, revoked] = [await create(people.owner.token), await create(people.owner.token)]
+    const [good, bad] = [await mint(kept.token), await mint(revoked.token)]
+    await revoke(revoked.id)
+    expect(await instance.access.streamTokens.spend(bad, path())).toBeNull()
+    expect(await instance.access.streamTokens.spend(good, path())).toMatchObject({ tokenId: kept.id, via: 'token' })
+  })
+  test('a stream token has the limits of the token that minted it', async () => {
+    const limits = { projectIds: [project.id], scopes: ['project:read'] }
+    const streamToken = await mint(await makeToken(instance, people.owner, limits))
+    const caller = await instance.access.streamTokens.spend(streamToken, path())
+    expect([[...(caller?.projectIds ?? [])], [...(caller?.scopes ?? [])]]).toEqual([limits.projectIds, limits.scopes])
+  })
+  test('whoever looks on can be judged again: revoked, role gone, project not the token’s, grant lowered', async () => {
+    const crew = await makePeople(instance)
+    const theirs = await makeProject(instance, crew.owner.token)
+    const { gatekeeper } = instance.access
+    const row = contract.projects.streamRequests
+    const named = { params: { id: theirs.id } }
+    const callerWith = async (token: string) => {
+      const headers = { authorization: `Bearer ${token}` }
+      return (await gatekeeper.authenticate({ headers } as never)) ?? expect.fail('the token is not good')
+    }
+    const judge = async (token: string) => {
+      const caller = await callerWith(token)
+      return () => isStillAllowed(row, named, caller, { gatekeeper, loaders: instance.loaders })
+    }
+    const made = (await call(instance, crew.admin.token, 'POST /tokens', { body: { name: 'x' } })).body.data
+    const [owner, admin, viewer] = [await judge(crew.owner.token), await judge(made.token), await judge(crew.viewer.token)]
+    const stranger = await judge(people.owner.token)
+    expect([await owner(), await admin(), await viewer(), await stranger()]).toEqual([true, true, true, false])
+    await call(instance, crew.admin.token, 'DELETE /tokens/:id', { params: { id: made.id } })
+    await call(instance, crew.owner.token, 'DELETE /members/:userId', { params: { userId: crew.viewer.userId } })
+    expect([await owner(), await admin(), await viewer()]).toEqual([true, false, false])
+  })
+})
