@@ -8,6 +8,7 @@ import { createGit, type Git } from './drivers/git/git.ts'
 import { createRunCommand } from './drivers/shell/run-command.ts'
 import type { Loaders } from './http/handler.ts'
 import { type MountDeps, mountRows } from './http/mount.ts'
+import { OpenStreams } from './http/open-streams.ts'
 import { RateLimiter } from './http/rate-limit.ts'
 import { createHttpServer } from './http/server.ts'
 import type { Drivers } from './instance/drivers.ts'
@@ -36,6 +37,8 @@ export interface Parts {
   logger: Logger
   clock?: Clock
   rateLimits?: Partial<Record<RateLimitName, number>>
+  /** Between two looks at who reads the open streams. */
+  streamLookMs?: number
   /** Without them nothing is deployed or served: those routes answer 501. */
   drivers?: Drivers
   /** What a test puts in the place of the modules above projects. */
@@ -107,14 +110,17 @@ export function assemble(parts: Parts): Assembled {
     }),
   }
 
+  const loaders: Loaders = Object.assign({}, ...Object.values(modules).map(({ loaders }) => loaders))
+  const streams = new OpenStreams({ gatekeeper, loaders, signals: database.signals, log: logger, everyMs: parts.streamLookMs })
   const mounting: MountDeps = {
     mode: config.mode,
     gatekeeper,
-    loaders: Object.assign({}, ...Object.values(modules).map(({ loaders }) => loaders)),
+    loaders,
     limiter: new RateLimiter(() => clock.now().getTime(), { scale: config.rateLimitScale, ...rateLimits }),
     recordAudit: access.recordAudit,
     spendStreamToken: streamTokens.spend,
     stopping: stopping.signal,
+    streams,
   }
   const app = createHttpServer(
     { version, logger, trustedProxies: config.trustedProxies },
@@ -138,6 +144,7 @@ export function assemble(parts: Parts): Assembled {
   let closed: Promise<void> | undefined
   const stopAnswering = () => {
     stopping.abort()
+    streams.close()
     closed ??= app.close()
     return closed
   }

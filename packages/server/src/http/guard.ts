@@ -18,6 +18,8 @@ import type { Caller, Loaders } from './handler.ts'
 export interface Gatekeeper {
   /** The caller behind a request's credential; null when there is none that is good. */
   authenticate(request: FastifyRequest): Awaitable<Caller | null>
+  /** The same one as they are by now; null when what they came with has ended. */
+  again(caller: Caller): Promise<Caller | null>
   /** The caller's own level on a project where a grant says so, else undefined. */
   grantedLevel(caller: Caller, projectId: string): Awaitable<Level | undefined>
   /** The highest level that any grant gives the caller. */

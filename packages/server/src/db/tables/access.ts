@@ -78,6 +78,9 @@ export interface StreamTokensTable {
   /** The limits of the token that minted it go with it. */
   scopes: JsonText<string[]> | null
   projectIds: JsonText<string[]> | null
+  /** What it was minted with; it ends with it. */
+  tokenId: string | null
+  sessionId: string | null
   expiresAt: Millis
 }
 

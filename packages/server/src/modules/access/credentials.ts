@@ -27,6 +27,7 @@ export function createGatekeeper({ database, clock, log }: AccessDeps): Gatekeep
         return caller
       })
     },
+    again: (caller) => callerAgain(db, caller, clock.now().getTime()),
     async grantedLevel(caller, projectId) {
       if (caller.role === 'owner') return undefined
       return (await findGrant.first(db, { projectId, userId: caller.userId }))?.level
@@ -45,6 +46,22 @@ export async function callerFor(db: Db, userId: string, organizationId: string):
   return member ? { ...nobody, userId, organizationId, email: member.email, role: member.role } : null
 }
 
+/** Who somebody is by now, by the same token or session and in the same organisation; null when that has ended. */
+export async function callerAgain(
+  db: Db,
+  { tokenId, sessionId, organizationId }: Pick<Caller, 'tokenId' | 'sessionId' | 'organizationId'>,
+  now: number,
+): Promise<Caller | null> {
+  if (tokenId) {
+    const found = await findTokenById.first(db, { id: tokenId })
+    return found && isGood(found, now) ? callerOfToken(found) : null
+  }
+  const session = sessionId ? await findSessionById.first(db, { id: sessionId }) : undefined
+  if (!session || session.expiresAt <= now) return null
+  const member = await findMember.first(db, { userId: session.userId, organizationId })
+  return member ? callerOfSession(session, member) : null
+}
+
 const nobody = {
   via: 'session' as const,
   sessionId: null,
@@ -58,9 +75,11 @@ function byToken(db: Db, authorization: string, now: number): Awaitable<Caller |
   const [scheme, value] = authorization.split(' ')
   if (scheme?.toLowerCase() !== 'bearer' || !value?.startsWith('brt_')) return null
   return after(findToken.first(db, { secretHash: hashToken(value) }), (found) =>
-    found && (found.expiresAt === null || found.expiresAt > now) ? callerOfToken(found) : null,
+    found && isGood(found, now) ? callerOfToken(found) : null,
   )
 }
+
+const isGood = ({ expiresAt }: Pick<FoundToken, 'expiresAt'>, now: number) => expiresAt === null || expiresAt > now
 
 const callerOfToken = madeOf(
   (found: FoundToken): Caller => ({
@@ -141,14 +160,13 @@ interface Membership {
   role: Role
 }
 
-const findToken = preparedQuery((db, { secretHash }: { secretHash: string }) =>
+const tokens = (db: Db) =>
   db
     .selectFrom('tokens')
     .innerJoin('users', 'users.id', 'tokens.userId')
     .innerJoin('members', (join) =>
       join.onRef('members.userId', '=', 'tokens.userId').onRef('members.organizationId', '=', 'tokens.organizationId'),
     )
-    .where('tokens.secretHash', '=', secretHash)
     .select([
       'tokens.id',
       'tokens.userId',
@@ -158,16 +176,25 @@ const findToken = preparedQuery((db, { secretHash }: { secretHash: string }) =>
       'tokens.expiresAt',
       'users.email',
       'members.role',
-    ]),
+    ])
+
+const findToken = preparedQuery((db, { secretHash }: { secretHash: string }) =>
+  tokens(db).where('tokens.secretHash', '=', secretHash),
 )
 
-const findSession = preparedQuery((db, { secretHash }: { secretHash: string }) =>
+const findTokenById = preparedQuery((db, { id }: { id: string }) => tokens(db).where('tokens.id', '=', id))
+
+const sessions = (db: Db) =>
   db
     .selectFrom('sessions')
     .innerJoin('users', 'users.id', 'sessions.userId')
-    .where('sessions.secretHash', '=', secretHash)
-    .select(['sessions.id', 'sessions.userId', 'sessions.expiresAt', 'users.defaultOrganizationId']),
+    .select(['sessions.id', 'sessions.userId', 'sessions.expiresAt', 'users.defaultOrganizationId'])
+
+const findSession = preparedQuery((db, { secretHash }: { secretHash: string }) =>
+  sessions(db).where('sessions.secretHash', '=', secretHash),
 )
+
+const findSessionById = preparedQuery((db, { id }: { id: string }) => sessions(db).where('sessions.id', '=', id))
 
 const memberships = (db: Db) =>
   db
