@@ -4,6 +4,8 @@ import type { FastifyInstance } from 'fastify'
 import type { Config } from './config.ts'
 import { type Clock, systemClock } from './db/clock.ts'
 import type { Database } from './db/open.ts'
+import type { Dns } from './drivers/dns/dns.ts'
+import { createNameServers } from './drivers/dns/name-servers.ts'
 import { createGit, type Git } from './drivers/git/git.ts'
 import { createRunCommand } from './drivers/shell/run-command.ts'
 import type { Loaders } from './http/handler.ts'
@@ -44,6 +46,7 @@ export interface Parts {
   /** What a test puts in the place of the modules above projects. */
   neighbours?: Neighbours
   git?: Git
+  dns?: Dns
   /** Whoever brings one closes it. */
   logStore?: LogStore
   /** How notifications leave, and what is watched for some; a test brings its own. */
@@ -89,8 +92,19 @@ export function assemble(parts: Parts): Assembled {
   const common = { database, clock, log: logger, secretBox, scrubber, publicUrl }
   const neighbours: Neighbours = { ...parts.neighbours }
   const git = parts.git ?? gitOf(config)
+  const dns = parts.dns ?? createNameServers({ servers: config.dnsServers })
   const logStore = parts.logStore ?? logStoreOf(config, logger)
-  const projects = createProjects({ ...common, gatekeeper, streamTokens, roleOf, git, logStore, settings: config, neighbours })
+  const projects = createProjects({
+    ...common,
+    gatekeeper,
+    streamTokens,
+    roleOf,
+    git,
+    dns,
+    logStore,
+    settings: config,
+    neighbours,
+  })
   const running =
     parts.drivers && assembleRunning(parts.drivers, { ...common, gatekeeper, projects, git, logStore, config, neighbours })
   const modules: Partial<Record<ModuleName, Module>> = {

@@ -5,6 +5,7 @@ import { migration as projects } from './003-projects.ts'
 import { migration as deployments } from './004-deployments.ts'
 import { migration as edge } from './005-edge.ts'
 import { migration as notifications } from './006-notifications.ts'
+import { migration as domainClaims } from './008-domain-claims.ts'
 import { migration as streamTokenMinters } from './009-stream-token-minters.ts'
 
 export interface Migration {
@@ -14,4 +15,13 @@ export interface Migration {
 }
 
 /** In order. A released migration is never edited or removed; a change is a new one. */
-export const migrations: readonly Migration[] = [jobs, access, projects, deployments, edge, notifications, streamTokenMinters]
+export const migrations: readonly Migration[] = [
+  jobs,
+  access,
+  projects,
+  deployments,
+  edge,
+  notifications,
+  domainClaims,
+  streamTokenMinters,
+]
