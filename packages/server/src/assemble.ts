@@ -215,6 +215,7 @@ function assembleRunning(
   })
   neighbours.deployments ??= deployments.reader
   neighbours.runtime ??= deployments.runtime
+  neighbours.secrets ??= deployments.secrets
   neighbours.edge ??= edge.routes
   neighbours.parts = [deployments.part, ...(neighbours.parts ?? [])]
   edge.onWake((projectId) => void deployments.wake(projectId))

@@ -7,6 +7,7 @@ import { migration as edge } from './005-edge.ts'
 import { migration as notifications } from './006-notifications.ts'
 import { migration as domainClaims } from './008-domain-claims.ts'
 import { migration as streamTokenMinters } from './009-stream-token-minters.ts'
+import { migration as deploymentSecrets } from './010-deployment-secrets.ts'
 
 export interface Migration {
   /** `NNN-what`: the number orders it, the whole is recorded. Never changed once released. */
@@ -24,4 +25,5 @@ export const migrations: readonly Migration[] = [
   notifications,
   domainClaims,
   streamTokenMinters,
+  deploymentSecrets,
 ]

@@ -6,7 +6,7 @@ import { createProject } from './create-project.ts'
 import { createDeletion } from './deletion.ts'
 import type { ProjectsDeps } from './deps.ts'
 import { checkJob, checkSchedule } from './domain-checks.ts'
-import { openEnv } from './env.ts'
+import { openEnv, openSecrets } from './env.ts'
 import { projectsHandlers } from './handlers.ts'
 import { projectsLoaders } from './loaders.ts'
 import { powerJob } from './power.ts'
@@ -44,6 +44,7 @@ export function createProjects(deps: ProjectsDeps) {
     show: (row: ProjectRow) => showProject(row, deps),
     showAll: (rows: readonly ProjectRow[]) => showProjects(rows, deps),
     openEnv: (projectId: string, environment: string) => openEnv(projectId, environment, deps),
+    openSecrets: (projectId: string) => openSecrets(projectId, deps),
     /** Where the tarball of a received upload is. */
     uploadFile: (sessionId: string): string => new UploadFiles(deps).of(sessionId),
     openCloneToken: (project: ProjectRow) => openCloneToken(project, deps),
