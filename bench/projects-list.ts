@@ -45,9 +45,11 @@ async function prepare(count: number): Promise<Bench> {
     await db
       .insertInto('domains')
       .values(
-        rows.map(({ id, slug, createdAt }) => ({
+        rows.map(({ id, organizationId, slug, createdAt }) => ({
           id: newId('dom'),
           projectId: id,
+          organizationId,
+          proofToken: slug,
           hostname: `${slug}.customer.test`,
           isPrimary: 1 as const,
           tls: 'none' as const,

@@ -22,7 +22,7 @@ export const errors = {
   last_owner: [409, 'An organisation needs at least one owner'],
   not_staged: [409, 'The restore is not staged'],
   not_restorable: [409, 'This run cannot be restored'],
-  domain_taken: [409, 'This domain is connected to another project'],
+  domain_taken: [409, 'This domain is connected to another project of your organisation'],
   nothing_to_deploy: [409, 'The project has no source to deploy'],
   nothing_to_roll_back_to: [409, 'This deployment cannot be rolled back to'],
   request_timeout: [408, 'The request did not arrive in time'],

@@ -47,3 +47,5 @@ export const Hostname = Type.String({
   maxLength: 253,
   pattern: '^(?=.{1,253}$)([a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?\\.)+[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?$',
 })
+/** A host name as people write it: any case, any script, a dot at the end; the server brings it into its one form. */
+export const DomainName = Type.String({ minLength: 1, maxLength: 254, pattern: '^[^\\s/:@?#%\\[\\]\\\\]+$' })

@@ -4,10 +4,13 @@ import type { FastifyInstance } from 'fastify'
 import type { Config } from './config.ts'
 import { type Clock, systemClock } from './db/clock.ts'
 import type { Database } from './db/open.ts'
+import type { Dns } from './drivers/dns/dns.ts'
+import { createNameServers } from './drivers/dns/name-servers.ts'
 import { createGit, type Git } from './drivers/git/git.ts'
 import { createRunCommand } from './drivers/shell/run-command.ts'
 import type { Loaders } from './http/handler.ts'
 import { type MountDeps, mountRows } from './http/mount.ts'
+import { OpenStreams } from './http/open-streams.ts'
 import { RateLimiter } from './http/rate-limit.ts'
 import { createHttpServer } from './http/server.ts'
 import type { Drivers } from './instance/drivers.ts'
@@ -36,11 +39,14 @@ export interface Parts {
   logger: Logger
   clock?: Clock
   rateLimits?: Partial<Record<RateLimitName, number>>
+  /** Between two looks at who reads the open streams. */
+  streamLookMs?: number
   /** Without them nothing is deployed or served: those routes answer 501. */
   drivers?: Drivers
   /** What a test puts in the place of the modules above projects. */
   neighbours?: Neighbours
   git?: Git
+  dns?: Dns
   /** Whoever brings one closes it. */
   logStore?: LogStore
   /** How notifications leave, and what is watched for some; a test brings its own. */
@@ -89,8 +95,9 @@ export function assemble(parts: Parts): Assembled {
   const common = { database, clock, log: logger, secretBox, scrubber, publicUrl }
   const neighbours: Neighbours = { ...parts.neighbours }
   const git = parts.git ?? gitOf(config)
+  const dns = parts.dns ?? createNameServers({ servers: config.dnsServers })
   const logStore = parts.logStore ?? logStoreOf(config, logger)
-  const projects = createProjects({ ...common, streamTokens, roleOf, git, logStore, settings: config, neighbours })
+  const projects = createProjects({ ...common, streamTokens, roleOf, git, dns, logStore, settings: config, neighbours })
   const running = parts.drivers && assembleRunning(parts.drivers, { ...common, projects, git, logStore, config, neighbours })
   const modules: Partial<Record<ModuleName, Module>> = {
     instance: createInstance({ version, mode: config.mode, isReady: access.isReady }),
@@ -109,14 +116,17 @@ export function assemble(parts: Parts): Assembled {
     }),
   }
 
+  const loaders: Loaders = Object.assign({}, ...Object.values(modules).map(({ loaders }) => loaders))
+  const streams = new OpenStreams({ gatekeeper, loaders, signals: database.signals, log: logger, everyMs: parts.streamLookMs })
   const mounting: MountDeps = {
     mode: config.mode,
     gatekeeper,
-    loaders: Object.assign({}, ...Object.values(modules).map(({ loaders }) => loaders)),
+    loaders,
     limiter,
     recordAudit: access.recordAudit,
     spendStreamToken: streamTokens.spend,
     stopping: stopping.signal,
+    streams,
   }
   const app = createHttpServer(
     { version, logger, trustedProxies: config.trustedProxies },
@@ -140,6 +150,7 @@ export function assemble(parts: Parts): Assembled {
   let closed: Promise<void> | undefined
   const stopAnswering = () => {
     stopping.abort()
+    streams.close()
     closed ??= app.close()
     return closed
   }
@@ -194,6 +205,7 @@ function assembleRunning(
   })
   neighbours.deployments ??= deployments.reader
   neighbours.runtime ??= deployments.runtime
+  neighbours.secrets ??= deployments.secrets
   neighbours.edge ??= edge.routes
   neighbours.parts = [deployments.part, ...(neighbours.parts ?? [])]
   edge.onWake((projectId) => void deployments.wake(projectId))

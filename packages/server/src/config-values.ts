@@ -51,6 +51,18 @@ export const hostAndPort: ValueKind<string> = {
   },
 }
 
+export const nameServers: ValueKind<readonly string[]> = {
+  accepts: 'addresses of name servers with commas between them, with a port if they need one, such as 1.1.1.1,[::1]:5353',
+  parse: (text) => {
+    const servers = text.split(',').map((server) => server.trim())
+    const isServer = (server: string) => {
+      const [, v6, v4, portText = '53'] = /^(?:\[(.+)\]|([^:]+)):(\d{1,5})$/.exec(server) ?? []
+      return isIP(v6 ?? v4 ?? server) !== 0 && Number(portText) <= 65535
+    }
+    return servers.every(isServer) ? Object.freeze(servers) : undefined
+  },
+}
+
 export const imageMirror: ValueKind<string> = {
   accepts: 'a registry to fetch base images from, without https://, such as registry.example.com:5000/mirror',
   parse: (text) => (/^[a-z0-9][a-z0-9.-]*(:\d{1,5})?(\/[a-z0-9._-]+)*$/.test(text) ? text : undefined),

@@ -73,6 +73,12 @@ const mainSettings = {
     'https://acme-v02.api.letsencrypt.org/directory',
     'ACME directory that certificates come from',
   ),
+  dnsServers: setting(
+    'BERTH_DNS_SERVERS',
+    kinds.nameServers,
+    null,
+    'Name servers asked for the proofs of domains; absent: those of the machine',
+  ),
   acmeEmail: setting('BERTH_ACME_EMAIL', kinds.emailAddress, null, 'Contact given to the certificate authority'),
   dataDir: computed('BERTH_DATA_DIR', kinds.folder, ({ home }) => join(home, '.berth'), '~/.berth', 'Folder for everything kept'),
   databaseUrl: setting(

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { Hostname, Id, oneOf, Time } from '../shape.ts'
+import { DomainName, Id, oneOf, Time } from '../shape.ts'
 
 export const DnsRecord = Type.Object({ type: oneOf('A', 'AAAA', 'CNAME', 'TXT'), name: Type.String(), value: Type.String() })
 export const Domain = Type.Object({
@@ -14,4 +14,4 @@ export const Domain = Type.Object({
   createdAt: Time,
 })
 export type Domain = Static<typeof Domain>
-export const ConnectDomain = Type.Object({ domain: Hostname })
+export const ConnectDomain = Type.Object({ domain: DomainName })

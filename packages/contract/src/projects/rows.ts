@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { Deployment, deploymentStatuses } from '../deployments/shapes.ts'
 import { route } from '../route.ts'
-import { data, Hostname, list, nullable, oneOf, PageQuery, pageQuery, secret, text, wholeList } from '../shape.ts'
+import { DomainName, data, list, nullable, oneOf, PageQuery, pageQuery, secret, text, wholeList } from '../shape.ts'
 import { ConnectDomain, Domain } from './domain-shapes.ts'
 import { CreateEnvironment, EnvChanges, Environment, EnvVariable } from './environment-shapes.ts'
 import { Branch, CloneCredential, CommitStatus, GitLink, LinkedRepository, ProjectBranch } from './git-shapes.ts'
@@ -224,7 +224,7 @@ export const projects = {
   }),
   setWebhookDomain: route('POST /projects/:id/webhook-domain', {
     ...write,
-    body: Type.Object({ domain: nullable(Hostname) }),
+    body: Type.Object({ domain: nullable(DomainName) }),
     returns: data(Project),
     summary: "The project's own domain at which git webhooks arrive",
   }),

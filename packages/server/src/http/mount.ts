@@ -7,6 +7,7 @@ import { checkAddress, checkBody } from './clean-text.ts'
 import { clientOf, plainAddress } from './client-address.ts'
 import { checkTag, type Gatekeeper, loadObject } from './guard.ts'
 import type { Caller, Handler, Loaders, RequestContext } from './handler.ts'
+import { mayChangeAccess, type OpenStreams } from './open-streams.ts'
 import type { RateLimiter } from './rate-limit.ts'
 import { redact } from './redact.ts'
 import { ContextOfRequest } from './request-context.ts'
@@ -34,6 +35,8 @@ export interface MountDeps {
   /** Spends a single-use stream token; the caller who minted it, for this very path. */
   spendStreamToken(token: string, path: string): Promise<Caller | null>
   stopping: AbortSignal
+  /** Judges every open stream again and again. */
+  streams: OpenStreams
 }
 
 type AnyHandler = Handler<AnyRoute>
@@ -160,9 +163,10 @@ async function run(
     rawBody: passage.rawBody,
   } as never
   if (row.upload) reply.raw.once('finish', () => readRest(request.raw))
-  if (row.stream) return runStream(handle, input, context, request, reply, deps)
+  if (row.stream) return runStream(row, handle, input, context, request, reply, deps)
   reply.status(row.status ?? 200)
   const answer = await handle(input, context as never)
+  if (mayChangeAccess(row)) deps.streams.accessChanged(passage.caller?.organizationId ?? null)
   if (row.method !== 'GET') await deps.recordAudit(auditOf(row, request))
   if (reply.sent) return reply
   return row.returns ? answer : reply.send()
@@ -170,6 +174,7 @@ async function run(
 
 /** A failure before the first event is an ordinary error answer; one after it ends the stream. */
 async function runStream(
+  row: AnyRoute,
   handle: AnyHandler,
   input: never,
   context: RequestContext,
@@ -179,11 +184,16 @@ async function runStream(
 ): Promise<FastifyReply> {
   if (handle === notBuiltYet) fail('not_built_yet')
   const stream = openStream(request, reply, deps.stopping)
+  const { caller } = request.passage
+  const forget = caller
+    ? deps.streams.add({ row, params: request.params as Record<string, string>, caller, end: stream.close })
+    : undefined
   try {
     await handle(input, Object.assign(context, { stream }) as never)
   } catch (error) {
     if (!stream.abort.aborted) request.log.error({ err: error, reqId: request.id }, 'stream failed')
   } finally {
+    forget?.()
     stream.end()
   }
   return reply

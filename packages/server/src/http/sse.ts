@@ -1,13 +1,17 @@
+import type { ErrorBody } from '@berth/contract'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { EventStream } from './handler.ts'
 
 /** Unsent bytes after which a reader counts as too slow and is dropped. */
 const maximumUnsentBytes = 1024 * 1024
 const heartbeatMs = 15_000
+const closingMs = 2_000
 
 export interface OpenStream extends EventStream {
   /** Flushes the last frame and closes. */
   end(): void
+  /** Ends it from outside, with a last event that says why; a reader who does not take it is dropped. */
+  close(reason: ErrorBody): void
 }
 
 /** Opens a stream of server-sent events on a reply: first byte at once, a heartbeat, bounded memory. */
@@ -50,7 +54,14 @@ export function openStream(request: FastifyRequest, reply: FastifyReply, stoppin
     },
     end() {
       clearInterval(heartbeat)
-      if (!out.destroyed) out.end()
+      if (!out.destroyed && !out.writableEnded) out.end()
+    },
+    close(reason) {
+      if (gone.signal.aborted) return
+      gone.abort(new Error(reason.error))
+      clearInterval(heartbeat)
+      out.end(frame('closed', reason))
+      setTimeout(() => out.destroy(), closingMs).unref()
     },
   }
 }

@@ -1,8 +1,9 @@
 import type { Config } from '../config.ts'
 import { type Database, openDatabase } from '../db/open.ts'
 import { createLogger, type Logger } from '../logger.ts'
+import { createInstanceScrubber } from '../secrets/instance-scrubber.ts'
 import { openKeyRing } from '../secrets/key-ring.ts'
-import { createScrubber, type Scrubber } from '../secrets/scrubber.ts'
+import type { Scrubber } from '../secrets/scrubber.ts'
 import { Secret } from '../secrets/secret.ts'
 import { createSecretBox, type SecretBox } from '../secrets/secret-box.ts'
 
@@ -17,8 +18,7 @@ export interface Workshop {
 }
 
 export async function openWorkshop(config: Config): Promise<Workshop> {
-  const scrubber = createScrubber()
-  scrubber.register(...secretsIn(config))
+  const scrubber = createInstanceScrubber(secretsIn(config))
   const logger = await createLogger({ level: config.logLevel, scrubber })
   const secretBox = createSecretBox(openKeyRing({ folder: config.dataDir, fromSettings: config.secretKey }))
   const database = await openDatabase({ url: config.databaseUrl?.reveal(), folder: config.dataDir }, logger)

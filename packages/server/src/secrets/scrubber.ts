@@ -28,9 +28,9 @@ export function createScrubber({ maxValues = 20_000, maxCharacters = 1_000_000 }
   }
 }
 
-const shortest = 6
+export const shortestSecret = 6
 /** Long values are looked for in pieces, so that one cut short in a log is still found but for its last piece. */
-const pieceLength = 64
+export const pieceLength = 64
 
 interface Tier {
   values: string[]
@@ -55,7 +55,7 @@ class ScrubberState {
   }
 
   register(value: string): void {
-    if (value.length < shortest) return
+    if (value.length < shortestSecret) return
     const size = this.#known.get(value)
     if (size !== undefined) {
       this.#known.delete(value)
@@ -70,7 +70,7 @@ class ScrubberState {
   }
 
   spansIn(text: string): Span[] {
-    if (text.length < shortest || this.#known.size === 0) return []
+    if (text.length < shortestSecret || this.#known.size === 0) return []
     this.#absorbFresh()
     const spans: Span[] = []
     for (const { automaton } of this.#tiers) automaton.scan(text, (start, end) => spans.push({ start, end }))
@@ -102,7 +102,7 @@ class ScrubberState {
 }
 
 /** How a value may look in a log: as it is, inside JSON, inside a URL, and its longer lines each on its own. */
-function patternsOf(value: string): string[] {
+export function patternsOf(value: string): string[] {
   const lines = value.includes('\n') ? value.split(/\r?\n/).filter((line) => line.length >= 20) : []
   const forms = [value, JSON.stringify(value).slice(1, -1), ...lines]
   if (value.isWellFormed()) forms.push(encodeURIComponent(value))
@@ -117,12 +117,12 @@ function piecesOf(form: string): string[] {
   return pieces
 }
 
-interface Span {
+export interface Span {
   start: number
   end: number
 }
 
-function replaceSpans(text: string, spans: Span[]): string {
+export function replaceSpans(text: string, spans: Span[]): string {
   if (spans.length === 0) return text
   spans.sort((left, right) => left.start - right.start)
   let result = ''

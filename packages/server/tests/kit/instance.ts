@@ -8,6 +8,7 @@ import { createLogger } from '../../src/logger.ts'
 import { openKeyRing } from '../../src/secrets/key-ring.ts'
 import { createScrubber } from '../../src/secrets/scrubber.ts'
 import { createSecretBox } from '../../src/secrets/secret-box.ts'
+import { MemoryDns } from './memory-dns.ts'
 import { type MemoryDrivers, memoryDrivers } from './memory-runtime.ts'
 
 export interface TestInstance extends ReturnType<typeof assemble> {
@@ -27,6 +28,7 @@ export async function startInstance(env: Record<string, string> = {}, parts: Par
   const drivers = memoryDrivers(join(folder, 'work'))
   const assembled = assemble({
     drivers,
+    dns: new MemoryDns(),
     config,
     version: '0.0.0-test',
     database,

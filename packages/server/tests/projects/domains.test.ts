@@ -77,7 +77,10 @@ describe('POST /projects/:id/connect', () => {
     expect(status).toBe(201)
     expect(body.data).toMatchObject({ projectId: project.id, hostname: domain, primary: true, tls: 'none', state: 'pending' })
     expect(body.data.id).toMatch(/^dom_/)
-    expect(body.data.dnsRecords).toEqual([{ type: 'CNAME', name: domain, value: `${project.slug}.apps.example.test` }])
+    expect(body.data.dnsRecords).toEqual([
+      { type: 'CNAME', name: domain, value: `${project.slug}.apps.example.test` },
+      { type: 'TXT', name: `_berth.${domain}`, value: expect.stringMatching(/^berth-verify=[\w-]{32}$/) },
+    ])
     expect(await primary()).toEqual([domain])
     expect((await routes()).map(({ kind, hostname }) => [kind, hostname])).toEqual([
       ['free', `${project.slug}.apps.example.test`],
@@ -105,13 +108,24 @@ describe('POST /projects/:id/connect', () => {
     expect(await routes()).toHaveLength(2)
   })
 
-  test('409 domain_taken: connected to another project, of whatever organisation; of two at once one wins', async () => {
+  test('409 domain_taken: connected to another project of the organisation; of two at once one wins', async () => {
     const domain = fresh()
-    const stranger = await makePeople(instance)
-    const theirs = callsOn(instance, stranger.owner.token)(await makeProject(instance, stranger.owner.token))
+    const theirs = callsOn(instance, people.admin.token)(await makeProject(instance, people.admin.token))
     const both = await Promise.all([connect(domain), theirs('POST', '/connect', { domain })])
     expect(both.map(({ status }) => status).sort()).toEqual([201, 409])
     expect(both.find(({ status }) => status === 409)?.body).toMatchObject({ code: 'domain_taken', field: 'domain' })
+  })
+
+  test.each([
+    ['Upper.Case.TEST', 'upper.case.test'],
+    ['dot.at-the-end.test.', 'dot.at-the-end.test'],
+    ['bücher.example.test', 'xn--bcher-kva.example.test'],
+    ['xn--bcher-kva.other.test', 'xn--bcher-kva.other.test'],
+    ['full\u3002width.test', 'full.width.test'],
+  ])('%s is connected as %s', async (written, hostname) => {
+    const { status, body } = await connect(written)
+    expect([status, body.data?.hostname]).toEqual([201, hostname])
+    expect((await connect(hostname)).status).toBe(200)
   })
 
   test('of many domains connected at once exactly one ends as the primary one', async () => {
@@ -127,7 +141,21 @@ describe('POST /projects/:id/connect', () => {
     'deep.below.apps.example.test',
     'berth.example.test',
     '203.0.113.7',
+    '127.1',
+    '0x7f.1',
+    '2130706433',
+    '[::1]',
     'localhost',
+    'app.localhost',
+    'LOCALHOST.',
+    'berth.example.test.',
+    'BERTH.example.TEST',
+    'other.apps.example.test.',
+    'x.apps.example.test\u3002',
+    '*.example.org',
+    'example.org:8080',
+    'example.123',
+    `${'a.'.repeat(124)}org`,
     'no spaces.test',
     '-x.example.org',
     `${'a'.repeat(64)}.example.org`,
@@ -150,7 +178,7 @@ describe('POST /projects/:id/connect', () => {
     const { owner } = await makePeople(local)
     const calls = callsOn(local, owner.token)(await makeProject(local, owner.token))
     const { body } = await calls('POST', '/connect', { domain: 'www.customer.test' })
-    expect(body.data.dnsRecords).toEqual([{ type: 'A', name: 'www.customer.test', value: '127.0.0.1' }])
+    expect(body.data.dnsRecords).toContainEqual({ type: 'A', name: 'www.customer.test', value: '127.0.0.1' })
     await local.stop()
   })
 })

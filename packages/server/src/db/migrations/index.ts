@@ -6,6 +6,8 @@ import { migration as deployments } from './004-deployments.ts'
 import { migration as edge } from './005-edge.ts'
 import { migration as notifications } from './006-notifications.ts'
 import { migration as accessLimits } from './007-access-limits.ts'
+import { migration as domainClaims } from './008-domain-claims.ts'
+import { migration as deploymentSecrets } from './009-deployment-secrets.ts'
 
 export interface Migration {
   /** `NNN-what`: the number orders it, the whole is recorded. Never changed once released. */
@@ -14,4 +16,14 @@ export interface Migration {
 }
 
 /** In order. A released migration is never edited or removed; a change is a new one. */
-export const migrations: readonly Migration[] = [jobs, access, projects, deployments, edge, notifications, accessLimits]
+export const migrations: readonly Migration[] = [
+  jobs,
+  access,
+  projects,
+  deployments,
+  edge,
+  notifications,
+  accessLimits,
+  domainClaims,
+  deploymentSecrets,
+]

@@ -17,6 +17,8 @@ export interface DeploymentsTable {
   config: JsonText
   /** The variables at that time, sealed as one JSON object. */
   env: string | null
+  /** Which of them were secret; null: it was not noted then. */
+  envSecretKeys: JsonText<string[]> | null
   /** How it is built, once planned. */
   plan: JsonText | null
   /** By service ('' for the project itself), once built. */

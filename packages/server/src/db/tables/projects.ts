@@ -70,14 +70,21 @@ export interface EnvVariablesTable {
   updatedAt: Millis
 }
 
+/** What an organisation claims to be its own. Several may claim a name; one of them has proven it, or none. */
 export interface DomainsTable {
   id: string
   projectId: string
+  organizationId: string
   hostname: string
   isPrimary: Flag
   tls: 'none' | 'pending' | 'active' | 'error'
   state: 'synced' | 'pending' | 'error'
   reason: string | null
+  /** What the TXT record holds that proves the claim. */
+  proofToken: string
+  provenAt: Millis | null
+  /** null: proven, nothing to look for. */
+  nextCheckAt: Millis | null
   createdAt: Millis
 }
 

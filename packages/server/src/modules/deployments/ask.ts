@@ -85,6 +85,7 @@ function newRow(
     source: JSON.stringify(source),
     config: kept?.config ?? JSON.stringify(configOf(project)),
     env,
+    envSecretKeys: kept?.envSecretKeys ?? null,
     plan: kept?.plan ?? null,
     artifacts: kept?.artifacts ?? null,
     sizeBytes: kept?.sizeBytes ?? null,

@@ -13,7 +13,7 @@ import { start } from './deploy-steps/start.ts'
 import { DeployFailed, type Deploying, type DeployStep } from './deploy-steps/step.ts'
 import { pointBack, switchRoute } from './deploy-steps/switch-route.ts'
 import { envOf } from './deployed-env.ts'
-import { deploymentTopic, openDeploymentLog } from './deployment-log.ts'
+import { type DeploymentLog, deploymentTopic, openDeploymentLog } from './deployment-log.ts'
 import { type DeploymentsDeps, nowOf } from './deps.ts'
 import { bringBackWhatItTook } from './power.ts'
 import { stopInstances } from './run-units.ts'
@@ -45,7 +45,7 @@ async function deploy(deploymentId: string, deps: DeploymentsDeps, abort: AbortS
   if (isOver || !project) return discard(found, deps)
   const begun = await moveDeployment(db, deploymentId, 'building', { startedAt: found.startedAt ?? nowOf(deps) })
   const deployment = begun ?? found
-  const log = openDeploymentLog(deployment, deps)
+  const log = await openDeploymentLog(deployment, deps)
   try {
     const env = await envOf(deployment, deps)
     const context: Deploying = { deployment, project, folder: folderOf(deployment, deps), env, log, abort, deps, left: {} }
@@ -93,7 +93,7 @@ async function takeSteps(steps: readonly DeployStep[], context: Deploying): Prom
 }
 
 /** A bad deployment leaves the old version serving, and nothing of itself. A late success never overwrites a cancel. */
-async function end(deployment: DeploymentRow, error: unknown, deps: DeploymentsDeps, log?: ReturnType<typeof openDeploymentLog>) {
+async function end(deployment: DeploymentRow, error: unknown, deps: DeploymentsDeps, log?: DeploymentLog) {
   const current = await findDeployment(deps.database.db, deployment.id)
   if (!current || current.status === 'live' || current.status === 'superseded') {
     // It serves; only what came after the switch did not work, and that is tried again by the next start.
@@ -117,11 +117,14 @@ async function recordFailure(
   deps: DeploymentsDeps,
   log?: { tail(count: number): string[] },
 ) {
-  const logTail = failure.logTail.length > 0 ? failure.logTail : (log?.tail(20) ?? [])
+  // What failed says it in its own words, and these are the project's.
+  const { scrub } = await deps.scrubbers.of(deployment.projectId)
+  const logTail = (failure.logTail.length > 0 ? failure.logTail : (log?.tail(20) ?? [])).map(scrub)
+  const message = scrub(failure.message)
   return deps.database.transaction(async ({ db, announce }) => {
     const moved = await moveDeployment(db, deployment.id, 'failed', {
       errorCode: failure.code,
-      errorMessage: failure.message,
+      errorMessage: message,
       errorLogTail: JSON.stringify(logTail),
       finishedAt: nowOf(deps),
     })
@@ -131,7 +134,7 @@ async function recordFailure(
         organizationId: project.organizationId,
         projectId: project.id,
         subject: `Deployment ${deployment.number} of ${project.name} failed`,
-        text: failure.message,
+        text: message,
         data: { deploymentId: deployment.id, environment: deployment.environment, code: failure.code },
       })
     return moved

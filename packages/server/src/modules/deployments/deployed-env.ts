@@ -1,6 +1,7 @@
 import { sealedFor } from '../../db/sealed-columns.ts'
 import type { DeploymentRow } from '../../db/tables/deployments.ts'
 import type { DeploymentsDeps } from './deps.ts'
+import { secretKeysOf } from './project-scrubbers.ts'
 import { noteDeployment } from './store.ts'
 
 /** The variables of its time: read once, sealed with it, and used again by every restart and rollback. */
@@ -8,11 +9,14 @@ export async function envOf(deployment: DeploymentRow, deps: DeploymentsDeps): P
   const place = sealedFor.deploymentEnv(deployment.id)
   if (deployment.env) {
     const values = JSON.parse(deps.secretBox.open(deployment.env, place).reveal()) as Record<string, string>
-    deps.scrubber.register(...Object.values(values))
+    deps.scrubber.register(...(await secretKeysOf(deployment, deps)).map((key) => values[key]))
     return values
   }
-  const { values } = await deps.projects.openEnv(deployment.projectId, deployment.environment)
+  const { values, secretKeys } = await deps.projects.openEnv(deployment.projectId, deployment.environment)
   deployment.env = deps.secretBox.seal(JSON.stringify(values), place)
-  await noteDeployment(deps.database.db, deployment.id, { env: deployment.env })
+  deployment.envSecretKeys = JSON.stringify(secretKeys)
+  await noteDeployment(deps.database.db, deployment.id, { env: deployment.env, envSecretKeys: deployment.envSecretKeys })
+  // Before anything can print them.
+  await deps.scrubbers.refresh(deployment.projectId)
   return values
 }

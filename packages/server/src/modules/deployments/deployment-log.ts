@@ -7,7 +7,7 @@ import { noteDeployment } from './store.ts'
 export const deploymentTopic = (deploymentId: string) => `deployment:${deploymentId}`
 
 export interface DeploymentLog {
-  /** A line of what runs, or of ours. Every value that is secret is scrubbed before it is kept. */
+  /** A line of what runs, or of ours. The project's secrets are scrubbed before it is kept. */
   line(message: string, stream?: 'stdout' | 'stderr' | 'system'): void
   /** Marks a step; the row and those who look on know at once. */
   step(name: string, status: DeploymentStep['status']): Promise<void>
@@ -18,14 +18,15 @@ export interface DeploymentLog {
   flush(): Promise<void>
 }
 
-export function openDeploymentLog(deployment: DeploymentRow, deps: DeploymentsDeps): DeploymentLog {
+export async function openDeploymentLog(deployment: DeploymentRow, deps: DeploymentsDeps): Promise<DeploymentLog> {
+  const scrubber = await deps.scrubbers.of(deployment.projectId)
   const steps = JSON.parse(deployment.steps) as DeploymentStep[]
   const recent: string[] = []
   let current: string | null = null
   let written: Promise<unknown> = Promise.resolve()
   const log: DeploymentLog = {
     line(text, stream = 'system') {
-      const message = deps.scrubber.scrub(text)
+      const message = scrubber.scrub(text)
       recent.push(message)
       if (recent.length > 200) recent.shift()
       written = deps.logStore

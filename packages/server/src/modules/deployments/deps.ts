@@ -11,6 +11,7 @@ import type { Scrubber } from '../../secrets/scrubber.ts'
 import type { Secret } from '../../secrets/secret.ts'
 import type { SecretBox } from '../../secrets/secret-box.ts'
 import type { OpenedEnv } from '../projects/index.ts'
+import type { ProjectScrubbers } from './project-scrubbers.ts'
 
 /** What the edge does for a deployment. It computes its table from the database, so that a switch is: write, then sync. */
 export interface EdgeSwitch {
@@ -39,7 +40,10 @@ export interface DeploymentsDeps {
   clock: Clock
   log: Log
   secretBox: SecretBox
+  /** The one of the instance's own log. */
   scrubber: Scrubber
+  /** What is written of a project goes through its own. */
+  scrubbers: ProjectScrubbers
   runtime: Runtime
   git: Git
   probe: Probe
@@ -49,6 +53,7 @@ export interface DeploymentsDeps {
   workFolder: string
   projects: {
     openEnv(projectId: string, environment: string): Promise<OpenedEnv>
+    openSecrets(projectId: string): Promise<string[]>
     openCloneToken(project: ProjectRow): Secret | null
     /** The tarball that a session received. */
     uploadFile(sessionId: string): string

@@ -99,12 +99,13 @@ async function withExitCode({ id }: InstanceRow, seen: Instance | undefined, { r
 const named = ({ service }: InstanceRow) => (service ? `The service ${service}` : 'The new version')
 
 /** What it wrote last, straight from the runtime: the log store may be a moment behind. */
-async function lastLines({ id }: InstanceRow, { runtime, scrubber }: DeploymentsDeps): Promise<string[]> {
+async function lastLines({ id, projectId }: InstanceRow, { runtime, scrubbers }: DeploymentsDeps): Promise<string[]> {
+  const { scrub } = await scrubbers.of(projectId)
   const lines: string[] = []
   const limit = AbortSignal.timeout(2_000)
   try {
     for await (const { message } of runtime.logs(id, null, limit)) {
-      lines.push(scrubber.scrub(message))
+      lines.push(scrub(message))
       if (lines.length > tailLines) lines.shift()
     }
   } catch {

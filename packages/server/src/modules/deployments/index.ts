@@ -7,6 +7,7 @@ import type { DeploymentsDeps } from './deps.ts'
 import { deploymentsHandlers } from './handlers.ts'
 import { LogFollower } from './log-follower.ts'
 import { deploymentsPart } from './project-part.ts'
+import { ProjectScrubbers } from './project-scrubbers.ts'
 import { holdWhatIsDown, recover, reviveWhatIsHeld, stopWhatEndsWithUs } from './recover.ts'
 import { putIdleToSleep, wakeJob, wakeKind } from './sleep.ts'
 import { deploymentReader, projectRuntime } from './standing.ts'
@@ -20,8 +21,8 @@ export type { DeploymentsDeps, EdgeSwitch } from './deps.ts'
  * *instances*, one a *unit* (the project itself or a service of it). The *live environment* says which deployment serves;
  * the edge makes its table from that.
  */
-export function createDeployments(given: Omit<DeploymentsDeps, 'turns'>) {
-  const deps: DeploymentsDeps = { ...given, turns: new OneAtATime() }
+export function createDeployments(given: Omit<DeploymentsDeps, 'turns' | 'scrubbers'>) {
+  const deps: DeploymentsDeps = { ...given, turns: new OneAtATime(), scrubbers: new ProjectScrubbers(given) }
   const follower = new LogFollower(deps)
   let reviving: Promise<unknown> = Promise.resolve()
   const watching = new Every(5, createWatch(deps), deps.log)
@@ -36,6 +37,7 @@ export function createDeployments(given: Omit<DeploymentsDeps, 'turns'>) {
     reader: deploymentReader(deps),
     runtime: projectRuntime(deps),
     part: deploymentsPart(deps),
+    secrets: deps.scrubbers,
     deploy: (projectId: string, wishes: Parameters<typeof askForDeployment>[1]) => askForDeployment(projectId, wishes, deps),
     /** A request waits for a sleeping project. */
     wake: (projectId: string) =>

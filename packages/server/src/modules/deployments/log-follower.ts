@@ -61,7 +61,8 @@ export class LogFollower {
   }
 
   async #copy(row: InstanceRow): Promise<void> {
-    const { runtime, logStore, scrubber, database } = this.#deps
+    const { runtime, logStore, scrubbers, database } = this.#deps
+    const scrubber = await scrubbers.of(row.projectId)
     const from = (await findInstance(database.db, row.id))?.logPosition ?? null
     let position = from
     let noted = from

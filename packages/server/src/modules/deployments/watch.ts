@@ -103,7 +103,8 @@ export function problemIn(
   return { reason: `it keeps ending (${why}${restarts} restarts)` }
 }
 
-async function record(live: LiveEnvironmentRow, health: 'healthy' | 'unhealthy', reason: string | null, deps: DeploymentsDeps) {
+async function record(live: LiveEnvironmentRow, health: 'healthy' | 'unhealthy', why: string | null, deps: DeploymentsDeps) {
+  const reason = why === null ? null : (await deps.scrubbers.of(live.projectId)).scrub(why)
   await noteLive(deps.database.db, live, { health, healthReason: reason })
   if (health === 'unhealthy') await tell('project.unhealthy', live.projectId, 'is not healthy', reason ?? '', deps)
   else await tell('project.recovered', live.projectId, 'is healthy again', 'It answers as it should.', deps)

@@ -3,6 +3,7 @@ import type { CertificateRow } from '../../db/tables/edge.ts'
 import type { DomainRow } from '../../db/tables/projects.ts'
 import { OrderRefused } from '../../drivers/acme/acme.ts'
 import { JobAborted, type JobKind, job } from '../../jobs/declare.ts'
+import { servingAt } from '../projects/index.ts'
 import { type EdgeDeps, nowOf } from './deps.ts'
 import type { EdgeSync } from './sync.ts'
 
@@ -31,12 +32,12 @@ export const certifyJob = (deps: EdgeDeps, edge: EdgeSync) =>
     backoff: (attempt) => attempt * 15_000,
     async run({ hostname }, _, abort, { isLastAttempt }) {
       const { db } = deps.database
-      const domain = await db.selectFrom('domains').select('id').where('hostname', '=', hostname).executeTakeFirst()
+      const domain = await servingAt(db, hostname, deps.settings)
       if (!domain || deps.settings.edgeTlsPort === null) return
       try {
         // An attempt that died may have left a good one.
         if (!(await hasGood(hostname, deps))) await order(hostname, deps, edge, abort)
-        await db.updateTable('domains').set({ tls: 'active', reason: null }).where('hostname', '=', hostname).execute()
+        await db.updateTable('domains').set({ tls: 'active', reason: null }).where('id', '=', domain.id).execute()
       } catch (error) {
         // Whoever stopped the work, the order comes up again; only a deadline is the authority's doing.
         if (error instanceof JobAborted && error.reason !== 'deadline') throw error
@@ -117,9 +118,10 @@ async function ourAccount({ database: { db }, secretBox, acme, settings }: EdgeD
 const notRenewed = 'Not renewed: '
 
 /** A certificate that is still good stays in use. What was told once is not told again at the next try an hour later. */
-async function keepFailure(hostname: string, words: string, isFinal: boolean, { database, ...deps }: EdgeDeps): Promise<void> {
+async function keepFailure(hostname: string, words: string, isFinal: boolean, deps: EdgeDeps): Promise<void> {
+  const { database, settings } = deps
   await database.transaction(async ({ db, announce }) => {
-    const domain = await db.selectFrom('domains').selectAll().where('hostname', '=', hostname).executeTakeFirst()
+    const domain = await servingAt(db, hostname, settings)
     if (!domain) return
     const set = (changes: Partial<DomainRow>) => db.updateTable('domains').set(changes).where('id', '=', domain.id).execute()
     if (!isFinal) {

@@ -15,6 +15,7 @@ export interface EdgeDeps {
   acme: Acme
   logStore: LogStore
   settings: {
+    mode: 'self-hosted' | 'cloud'
     baseDomain: string
     edgePort: number
     edgeTlsPort: number | null

@@ -1,3 +1,4 @@
+import { judgeAll } from '../projects/index.ts'
 import { isDue } from './certificates.ts'
 import { type EdgeDeps, nowOf } from './deps.ts'
 
@@ -14,17 +15,19 @@ const renewalTakesMs = 86_400_000
 /** Certificates of connected domains that expire by `until`, or have, though a day went by in which they were to be renewed. */
 export async function expiringCertificates(
   until: Date,
-  { database, ...deps }: Pick<EdgeDeps, 'database' | 'clock'>,
+  { database, settings, ...deps }: Pick<EdgeDeps, 'database' | 'clock' | 'settings'>,
 ): Promise<ExpiringCertificate[]> {
-  const rows = await database.db
+  const { serving } = await judgeAll(database.db, settings)
+  const owners = new Map(serving.map((domain) => [domain.hostname, domain]))
+  const certificates = await database.db
     .selectFrom('certificates')
-    .innerJoin('domains', 'domains.hostname', 'certificates.hostname')
-    .innerJoin('projects', 'projects.id', 'domains.projectId')
-    .where('certificates.expiresAt', '<=', until.getTime())
-    .where('projects.deletingSince', 'is', null)
-    .select(['certificates.hostname', 'projects.organizationId', 'domains.projectId'])
-    .select(['certificates.issuedAt', 'certificates.expiresAt'])
+    .select(['hostname', 'issuedAt', 'expiresAt'])
+    .where('expiresAt', '<=', until.getTime())
     .execute()
+  const rows = certificates.flatMap((row) => {
+    const owner = owners.get(row.hostname)
+    return owner ? [{ ...row, organizationId: owner.organizationId, projectId: owner.projectId }] : []
+  })
   const overdue = rows.filter((row) => isDue(row, nowOf(deps) - renewalTakesMs))
   return overdue.map((row) => ({ ...row, issuedAt: new Date(row.issuedAt), expiresAt: new Date(row.expiresAt) }))
 }

@@ -76,13 +76,15 @@ export function createEdge(deps: EdgeDeps) {
 }
 
 function standingIn(
-  { problem, hostnames }: EdgeState,
+  { problem, hostnames, waiting }: EdgeState,
   hostname: string,
   domain: DomainRow | undefined,
   settings: EdgeDeps['settings'],
 ): RouteStanding | undefined {
   const tls = (settings.edgeTlsPort !== null && domain?.tls) || 'none'
   const reason = domain?.reason === notTaken.reason ? null : domain?.reason
+  const missing = domain && waiting.get(domain.id)
+  if (missing) return { tls: 'none', state: 'pending', reason: missing }
   if (problem) return { tls, state: 'error', reason: problem }
   if (hostnames.has(hostname)) return { tls, state: 'synced', ...(reason ? { reason } : {}) }
   return domain && { tls, state: 'pending', reason: reason ?? notTaken.reason }

@@ -1,4 +1,5 @@
 import { type JobKind, job } from '../../jobs/declare.ts'
+import { judgeAll } from '../projects/index.ts'
 import { certifyKind, isDue, orderKeys } from './certificates.ts'
 import { type EdgeDeps, nowOf } from './deps.ts'
 
@@ -17,7 +18,7 @@ export const renewJob = (deps: EdgeDeps) =>
       await deps.database.transaction(async ({ db, enqueue }) => {
         const dates = await db.selectFrom('certificates').select(['hostname', 'issuedAt', 'expiresAt']).execute()
         const certificates = new Map(dates.map((row) => [row.hostname, row]))
-        for (const { hostname, tls } of await db.selectFrom('domains').select(['hostname', 'tls']).execute()) {
+        for (const { hostname, tls } of (await judgeAll(db, deps.settings)).serving) {
           const known = certificates.get(hostname)
           if (!known || isDue(known, now) || tls !== 'active') await enqueue(certifyKind, { hostname }, orderKeys(hostname))
         }
@@ -33,14 +34,15 @@ export const renewJob = (deps: EdgeDeps) =>
     },
   })
 
-/** Domains that nothing was ever asked for, or whose asking was lost with a process that died. */
+/** Domains that are served and that nothing was ever asked for, or whose asking was lost with a process that died. */
 export async function askForNew({ database, settings }: EdgeDeps): Promise<void> {
   if (settings.edgeTlsPort === null) return
-  const wanting = await database.db.selectFrom('domains').select('hostname').where('tls', 'in', ['none', 'pending']).execute()
+  const { serving } = await judgeAll(database.db, settings)
+  const wanting = serving.filter(({ tls }) => tls === 'none' || tls === 'pending')
   if (wanting.length === 0) return
   await database.transaction(async ({ db, enqueue }) => {
-    for (const { hostname } of wanting) {
-      await db.updateTable('domains').set({ tls: 'pending' }).where('hostname', '=', hostname).where('tls', '=', 'none').execute()
+    for (const { id, hostname } of wanting) {
+      await db.updateTable('domains').set({ tls: 'pending' }).where('id', '=', id).where('tls', '=', 'none').execute()
       await enqueue(certifyKind, { hostname }, orderKeys(hostname))
     }
   })
@@ -50,10 +52,9 @@ export async function askForNew({ database, settings }: EdgeDeps): Promise<void>
 export async function askAgain(projectId: string, { database, settings }: EdgeDeps): Promise<void> {
   if (settings.edgeTlsPort === null) return
   await database.transaction(async ({ db, enqueue }) => {
-    const domains = await db.selectFrom('domains').select(['hostname', 'tls']).where('projectId', '=', projectId).execute()
-    for (const { hostname, tls } of domains) {
-      if (tls === 'error')
-        await db.updateTable('domains').set({ tls: 'pending', reason: null }).where('hostname', '=', hostname).execute()
+    const { serving } = await judgeAll(db, settings)
+    for (const { id, hostname, tls } of serving.filter((domain) => domain.projectId === projectId)) {
+      if (tls === 'error') await db.updateTable('domains').set({ tls: 'pending', reason: null }).where('id', '=', id).execute()
       // A key of its own: the order that is waiting for its next try, or just failing, must not stand for this one.
       const { uniqueKey, groupKey } = orderKeys(hostname)
       await enqueue(certifyKind, { hostname }, { uniqueKey: `${uniqueKey}:again`, groupKey })

@@ -1,5 +1,6 @@
 import type { Db } from '../../db/schema.ts'
 import { sealedFor } from '../../db/sealed-columns.ts'
+import { judgeAll } from '../projects/index.ts'
 import { type EdgeDeps, nowOf } from './deps.ts'
 import { edgeTable, type TableFacts } from './table.ts'
 
@@ -8,6 +9,8 @@ export interface EdgeState {
   readonly problem: string | null
   /** Host names that are in force. */
   readonly hostnames: ReadonlySet<string>
+  /** Claims of host names that are not served, by id, with what they lack. */
+  readonly waiting: ReadonlyMap<string, string>
 }
 
 /** Hands what the database says to the edge. Calls that come while one is under way share the next one. */
@@ -15,7 +18,7 @@ export class EdgeSync {
   readonly #deps: EdgeDeps
   #running: Promise<void> | null = null
   #next: Promise<void> | null = null
-  #state: EdgeState = Object.freeze({ problem: null, hostnames: new Set<string>() })
+  #state: EdgeState = Object.freeze({ problem: null, hostnames: new Set<string>(), waiting: new Map<string, string>() })
 
   constructor(deps: EdgeDeps) {
     this.#deps = deps
@@ -45,10 +48,11 @@ export class EdgeSync {
 
   async #apply(): Promise<void> {
     try {
-      const table = edgeTable(await readFacts(this.#deps))
+      const { waiting, ...facts } = await readFacts(this.#deps)
+      const table = edgeTable(facts)
       const { warnings } = await this.#deps.driver.apply(table)
       for (const warning of warnings) this.#deps.log.warn({ warning }, 'the edge left something out')
-      this.#state = Object.freeze({ problem: null, hostnames: new Set(Object.keys(table.hosts)) })
+      this.#state = Object.freeze({ problem: null, hostnames: new Set(Object.keys(table.hosts)), waiting })
     } catch (error) {
       const problem = error instanceof Error ? error.message : String(error)
       this.#state = Object.freeze({ ...this.#state, problem })
@@ -57,13 +61,13 @@ export class EdgeSync {
   }
 }
 
-async function readFacts({ database, secretBox, settings, ...deps }: EdgeDeps): Promise<TableFacts> {
+async function readFacts({ database, secretBox, settings, ...deps }: EdgeDeps): Promise<TableFacts & Pick<EdgeState, 'waiting'>> {
   const { db } = database
-  const [projects, live, instances, domains, rules] = await Promise.all([
+  const [projects, live, instances, { serving, waiting }, rules] = await Promise.all([
     db.selectFrom('projects').select(['id', 'slug', 'enabled', 'type', 'framework']).where('deletingSince', 'is', null).execute(),
     db.selectFrom('liveEnvironments').selectAll().execute(),
     db.selectFrom('instances').selectAll().where('state', '=', 'running').where('exposed', '=', 1).execute(),
-    db.selectFrom('domains').selectAll().execute(),
+    judgeAll(db, settings),
     db.selectFrom('routeRules').selectAll().where('enabled', '=', 1).execute(),
   ])
   // One that has ended is no reason to send anybody to https.
@@ -74,7 +78,8 @@ async function readFacts({ database, secretBox, settings, ...deps }: EdgeDeps): 
     projects,
     live,
     instances,
-    domains,
+    domains: serving,
+    waiting,
     rules,
     certificates: Object.fromEntries(
       certificates.map(({ hostname, certificate, privateKey }) => [

@@ -11,6 +11,7 @@ export interface TableFacts {
   live: readonly LiveEnvironmentRow[]
   /** Running and exposed. */
   instances: readonly InstanceRow[]
+  /** Those that are served. */
   domains: readonly DomainRow[]
   rules: readonly RouteRuleRow[]
   certificates: Record<string, { cert: string; key: string }>

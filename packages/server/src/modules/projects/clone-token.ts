@@ -32,13 +32,14 @@ export async function setCloneToken(project: ProjectRow, token: string | null, d
     }
   })
   if (token !== null && row.cloneToken !== null) deps.scrubber.register(openCloneToken(row, deps))
+  await deps.neighbours.secrets?.refresh(project.id)
   return showCloneToken(row)
 }
 
 /** A token is for the host it was given for: whoever may change the address must not have it sent to a host of theirs. */
 export const forgottenToken = { cloneToken: null, cloneTokenLastFour: null, cloneTokenSetAt: null } as const
 
-/** For the one who hands it to git. It is scrubbed from every log line from then on. */
+/** For the one who hands it to git. It is scrubbed from the instance's own log from then on. */
 export function openCloneToken({ id, cloneToken }: CloneTokenRow, { secretBox, scrubber }: ProjectsDeps): Secret | null {
   if (cloneToken === null) return null
   const token = secretBox.open(cloneToken, sealedFor.cloneToken(id))

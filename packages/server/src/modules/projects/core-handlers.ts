@@ -8,7 +8,9 @@ import { changeProject } from './change-project.ts'
 import { createProject } from './create-project.ts'
 import type { Deletion } from './deletion.ts'
 import type { ProjectsDeps } from './deps.ts'
+import { checkProject } from './domain-checks.ts'
 import { refuseUnstorable } from './fields.ts'
+import { hostnameOf } from './host-names.ts'
 import { disableProject, enableProject } from './power.ts'
 import { projectAnswers, showInfo, showProjects, showRoutes } from './records.ts'
 import { domainsOf, listProjects, type ProjectChanges } from './store.ts'
@@ -87,6 +89,7 @@ export function coreHandlers(deps: ProjectsDeps, deletion: Deletion): CoreHandle
     disable: (_, { project }) => shown(disableProject(project, deps)),
     retryRouting: async (_, { project }) => {
       refuseDeleting(project)
+      await checkProject(project, deps)
       await deps.neighbours.edge?.sync(project.id)
       return { data: { routes: await showRoutes(project, deps) } }
     },
@@ -96,7 +99,7 @@ export function coreHandlers(deps: ProjectsDeps, deletion: Deletion): CoreHandle
       return change(project, { gitBranch: body.branch })
     },
     setWebhookDomain: async ({ body }, { project }) => {
-      const webhookDomain = body.domain && (await ownHostname(project, body.domain.toLowerCase(), deps))
+      const webhookDomain = body.domain && (await ownHostname(project, body.domain, deps))
       return change(project, { webhookDomain })
     },
     setSleepMode: ({ body }, { project }) => change(project, { sleepMode: body.sleepMode }),
@@ -126,9 +129,10 @@ async function allProjects(caller: Caller, deps: ProjectsDeps) {
   return found
 }
 
-async function ownHostname(project: ProjectRow, hostname: string, { database, settings }: ProjectsDeps): Promise<string> {
+async function ownHostname(project: ProjectRow, written: string, { database, settings }: ProjectsDeps): Promise<string> {
   const domains = (await domainsOf(database.db, [project.id])).get(project.id) ?? []
   const own = [freeHostname(project, settings.baseDomain), ...domains.map((domain) => domain.hostname)]
+  const hostname = own.includes(written.toLowerCase()) ? written.toLowerCase() : hostnameOf(written)
   if (!own.includes(hostname)) refuse('domain', `must be one of the project's own: ${own.join(', ')}`)
   return hostname
 }

@@ -3,6 +3,7 @@ import type { Config } from '../../config.ts'
 import type { Clock } from '../../db/clock.ts'
 import type { Log } from '../../db/log.ts'
 import type { Database } from '../../db/open.ts'
+import type { Dns } from '../../drivers/dns/dns.ts'
 import type { Git } from '../../drivers/git/git.ts'
 import type { LogStore } from '../../log-store/log-store.ts'
 import type { Scrubber } from '../../secrets/scrubber.ts'
@@ -20,6 +21,7 @@ export interface ProjectsDeps {
   /** What a person is in an organisation now; undefined when they have left it. */
   roleOf(userId: string, organizationId: string): Promise<Role | undefined>
   git: Git
+  dns: Dns
   logStore: LogStore
   settings: ProjectsSettings
   /** Where browsers reach this instance, without a slash at the end. */

@@ -5,8 +5,9 @@ import { sealedFor } from '../../db/sealed-columns.ts'
 import type { EnvVariableRow, ProjectRow } from '../../db/tables/projects.ts'
 import { refuse } from '../../failure.ts'
 import { changeProject } from './change-project.ts'
+import { openCloneToken } from './clone-token.ts'
 import { nowOf, type ProjectsDeps } from './deps.ts'
-import { deleteVariables, findEnvironment, listVariables, upsertVariable } from './store.ts'
+import { deleteVariables, findAnyProject, findEnvironment, listVariables, upsertVariable } from './store.ts'
 
 /** Sorted by key; a secret's value is the mask. */
 export async function listEnv(project: ProjectRow, environment: string, deps: ProjectsDeps): Promise<EnvVariable[]> {
@@ -36,6 +37,7 @@ export async function changeEnv(project: ProjectRow, changes: EnvChanges, deps: 
     return written.length + deletes.length > 0 ? {} : null
   })
   for (const row of written) if (row.isSecret) deps.scrubber.register(openValue(row, deps))
+  await deps.neighbours.secrets?.refresh(project.id)
   return listEnv(project, environment, deps)
 }
 
@@ -45,7 +47,7 @@ export interface OpenedEnv {
   secretKeys: string[]
 }
 
-/** For what builds and runs the project. The secret ones are scrubbed from every log line from then on. */
+/** For what builds and runs the project. The secret ones are scrubbed from the instance's own log from then on. */
 export async function openEnv(projectId: string, environment: string, deps: ProjectsDeps): Promise<OpenedEnv> {
   const rows = (await listVariables(deps.database.db, projectId, environment)).sort(byKey)
   const opened = rows.map((row) => ({ ...row, value: openValue(row, deps) }))
@@ -55,6 +57,20 @@ export async function openEnv(projectId: string, environment: string, deps: Proj
     values: Object.fromEntries(opened.map(({ key, value }) => [key, value])),
     secretKeys: secrets.map(({ key }) => key),
   }
+}
+
+/** Every secret that the project stores, of whatever environment, for whoever hides them. */
+export async function openSecrets(projectId: string, deps: ProjectsDeps): Promise<string[]> {
+  const { db } = deps.database
+  const rows = await db
+    .selectFrom('envVariables')
+    .selectAll()
+    .where('projectId', '=', projectId)
+    .where('isSecret', '=', 1)
+    .execute()
+  const project = await findAnyProject(db, projectId)
+  const cloneToken = project && openCloneToken(project, deps)
+  return [...rows.map((row) => openValue(row, deps)), ...(cloneToken ? [cloneToken.reveal()] : [])]
 }
 
 type Upsert = NonNullable<EnvChanges['upserts']>[number]

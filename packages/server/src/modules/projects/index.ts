@@ -5,7 +5,8 @@ import { openCloneToken } from './clone-token.ts'
 import { createProject } from './create-project.ts'
 import { createDeletion } from './deletion.ts'
 import type { ProjectsDeps } from './deps.ts'
-import { openEnv } from './env.ts'
+import { checkJob, checkSchedule } from './domain-checks.ts'
+import { openEnv, openSecrets } from './env.ts'
 import { projectsHandlers } from './handlers.ts'
 import { projectsLoaders } from './loaders.ts'
 import { powerJob } from './power.ts'
@@ -21,6 +22,7 @@ export type { ProjectsDeps } from './deps.ts'
 export type { OpenedEnv } from './env.ts'
 export type * from './neighbours.ts'
 export type * from './project-part.ts'
+export { judgeAll, servingAt } from './served-domains.ts'
 export { remoteUrl, sourceKind } from './source.ts'
 
 /**
@@ -35,13 +37,14 @@ export function createProjects(deps: ProjectsDeps) {
     loaders: projectsLoaders(deps),
     /** Mounted beside the table. */
     addresses: storageAddresses(deps),
-    jobs: [deletion.job, powerJob(deps), sweepJob(deps)],
-    schedules: [sweepSchedule],
+    jobs: [deletion.job, powerJob(deps), sweepJob(deps), checkJob(deps)],
+    schedules: [sweepSchedule, checkSchedule],
     create: (body: CreateProject, caller: Caller) => createProject(body, caller, deps),
     update: (project: ProjectRow, body: UpdateProject) => updateProject(project, body, deps),
     show: (row: ProjectRow) => showProject(row, deps),
     showAll: (rows: readonly ProjectRow[]) => showProjects(rows, deps),
     openEnv: (projectId: string, environment: string) => openEnv(projectId, environment, deps),
+    openSecrets: (projectId: string) => openSecrets(projectId, deps),
     /** Where the tarball of a received upload is. */
     uploadFile: (sessionId: string): string => new UploadFiles(deps).of(sessionId),
     openCloneToken: (project: ProjectRow) => openCloneToken(project, deps),

@@ -16,6 +16,7 @@ export interface Neighbours {
   cloud?: CloudProjects
   servers?: ServerDirectory
   gitHost?: GitHostConnection
+  secrets?: SecretKeeper
   /** What hangs on a project, in the order in which it is to be removed. */
   parts?: readonly ProjectPart[]
 }
@@ -105,6 +106,12 @@ export interface Transferred {
 
 export interface ServerDirectory {
   has(organizationId: string, serverId: string): Promise<boolean>
+}
+
+/** Whoever hides the secrets of projects in what is written of them. */
+export interface SecretKeeper {
+  /** The project's secrets changed: resolves when the new ones are hidden here. */
+  refresh(projectId: string): Promise<void>
 }
 
 /** What a connection to a git host knows of a project's repository. */

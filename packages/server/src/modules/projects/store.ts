@@ -169,15 +169,43 @@ function filledUp(ids: readonly string[]): string[] {
   return Array.from({ length }, (_, at) => ids[Math.min(at, ids.length - 1)] as string)
 }
 
-export const findDomain = (db: Db, hostname: string): Promise<DomainRow | undefined> =>
-  db.selectFrom('domains').selectAll().where('hostname', '=', hostname).executeTakeFirst()
+export const findDomain = (db: Db, organizationId: string, hostname: string): Promise<DomainRow | undefined> =>
+  db
+    .selectFrom('domains')
+    .selectAll()
+    .where('organizationId', '=', organizationId)
+    .where('hostname', '=', hostname)
+    .executeTakeFirst()
 
-/** False when the host name is connected already. */
+/** Of a project that is being deleted nothing is claimed any more. */
+const standingClaims = (db: Db) =>
+  db
+    .selectFrom('domains')
+    .selectAll('domains')
+    .innerJoin('projects', 'projects.id', 'domains.projectId')
+    .where('projects.deletingSince', 'is', null)
+
+export const allClaims = (db: Db): Promise<DomainRow[]> => standingClaims(db).execute()
+
+/** All that claim one of the names. */
+export const claimsOf = (db: Db, ...hostnames: string[]): Promise<DomainRow[]> =>
+  standingClaims(db).where('domains.hostname', 'in', hostnames).execute()
+
+export async function countDomains(db: Db, projectId: string): Promise<number> {
+  const { count } = await db
+    .selectFrom('domains')
+    .select(({ fn }) => fn.countAll<number | string>().as('count'))
+    .where('projectId', '=', projectId)
+    .executeTakeFirstOrThrow()
+  return Number(count)
+}
+
+/** False when the organisation has connected the host name already. */
 export async function insertDomain(db: Db, row: DomainRow): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await db
     .insertInto('domains')
     .values(row)
-    .onConflict((conflict) => conflict.column('hostname').doNothing())
+    .onConflict((conflict) => conflict.columns(['organizationId', 'hostname']).doNothing())
     .executeTakeFirst()
   return numInsertedOrUpdatedRows === 1n
 }

@@ -1,6 +1,7 @@
 import { detectFolder, RootDirectoryError } from '../../../detection/index.ts'
 import type { DeployedSource } from '../deployed-source.ts'
 import { type DeployedConfig, type DeployPlan, PlanRefused, planDeployment } from '../plan.ts'
+import { secretKeysOf } from '../project-scrubbers.ts'
 import { withMarks } from '../secret-marks.ts'
 import { noteDeployment } from '../store.ts'
 import { sourceFolder } from './fetch-source.ts'
@@ -42,6 +43,5 @@ export const makePlan: DeployStep = {
 }
 
 async function variablesFor({ deployment, env, deps }: Deploying): Promise<Record<string, string>> {
-  const { secretKeys } = await deps.projects.openEnv(deployment.projectId, deployment.environment)
-  return withMarks(env, secretKeys)
+  return withMarks(env, await secretKeysOf(deployment, deps))
 }

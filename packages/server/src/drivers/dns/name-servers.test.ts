@@ -1,0 +1,51 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { DnsUnanswered } from './dns.ts'
+import { createNameServers } from './name-servers.ts'
+import { startTestNameServer, type TestNameServer } from './test-name-server.ts'
+
+let server: TestNameServer
+beforeEach(async () => {
+  server = await startTestNameServer()
+})
+afterEach(() => server.close())
+
+const never = new AbortController().signal
+const open = (more: object = {}) => createNameServers({ servers: [server.address], keptMs: 0, timeoutMs: 200, ...more })
+
+test('each record is one text, however it was cut into pieces', async () => {
+  server.records.set('_berth.shop.test', [['one'], ['berth-', 'verify=', 'x'.repeat(200)]])
+  expect(await open().txt('_berth.shop.test', never)).toEqual(['one', `berth-verify=${'x'.repeat(200)}`])
+})
+
+test('a name that does not exist has none; that is an answer', async () => {
+  expect(await open().txt('_berth.nothing.test', never)).toEqual([])
+})
+
+test.each(['fails', 'silent'] as const)(
+  'a server that %s leaves the question open: nothing is said of the records',
+  async (mood) => {
+    server.mood = mood
+    await expect(open().txt('_berth.shop.test', never)).rejects.toBeInstanceOf(DnsUnanswered)
+  },
+)
+
+test('who asks the same at once or soon after is given the same answer; a failure is not kept', async () => {
+  const dns = open({ keptMs: 60_000 })
+  await Promise.all([dns.txt('_berth.shop.test', never), dns.txt('_berth.shop.test', never)])
+  await dns.txt('_berth.shop.test', never)
+  expect(server.questions).toEqual(['_berth.shop.test'])
+  server.mood = 'fails'
+  await expect(dns.txt('_berth.other.test', never)).rejects.toBeInstanceOf(DnsUnanswered)
+  server.mood = 'answers'
+  expect(await dns.txt('_berth.other.test', never)).toEqual([])
+})
+
+test('an abort ends the question, and no more than so many are under way', async () => {
+  server.mood = 'silent'
+  const stop = new AbortController()
+  const dns = open({ mostAtOnce: 2, timeoutMs: 60_000 })
+  const asked = ['a.test', 'b.test', 'c.test'].map((name) => dns.txt(name, stop.signal).catch((error: Error) => error))
+  expect(await asked[2]).toMatchObject({ message: 'Too many names are being asked for' })
+  stop.abort()
+  expect(await Promise.all(asked)).toEqual(asked.map(() => expect.any(DnsUnanswered)))
+})

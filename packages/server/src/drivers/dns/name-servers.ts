@@ -1,0 +1,66 @@
+import { Resolver } from 'node:dns/promises'
+import { type Dns, DnsUnanswered } from './dns.ts'
+
+export interface NameServersSettings {
+  /** Address and port; null: those of the machine. */
+  servers: readonly string[] | null
+  /** How long an answer is good for whoever asks the same. */
+  keptMs?: number
+  timeoutMs?: number
+  mostAtOnce?: number
+}
+
+interface Asked {
+  at: number
+  answer: Promise<readonly string[]>
+}
+
+const mostKept = 1_000
+const mostRecords = 100
+/** The name does not exist, or has no such record. */
+const nothingThere = new Set(['ENOTFOUND', 'ENODATA'])
+
+/** Bounded in every way that whoever names a domain could make it grow: time, questions under way, answers kept. */
+export function createNameServers({ servers, keptMs = 2_000, timeoutMs = 2_000, mostAtOnce = 32 }: NameServersSettings): Dns {
+  const asked = new Map<string, Asked>()
+  let underWay = 0
+  const ask = async (name: string, abort: AbortSignal): Promise<readonly string[]> => {
+    if (underWay >= mostAtOnce) throw new DnsUnanswered('Too many names are being asked for')
+    underWay++
+    try {
+      return await askNow(name, servers, timeoutMs, abort)
+    } finally {
+      underWay--
+    }
+  }
+  return {
+    txt(name, abort) {
+      const known = asked.get(name)
+      if (known && Date.now() - known.at < keptMs) return known.answer
+      if (asked.size >= mostKept) asked.clear()
+      const answer = ask(name, abort)
+      asked.set(name, { at: Date.now(), answer })
+      // What went wrong is not an answer to keep.
+      answer.catch(() => asked.delete(name))
+      return answer
+    },
+  }
+}
+
+async function askNow(name: string, servers: readonly string[] | null, timeout: number, abort: AbortSignal) {
+  const resolver = new Resolver({ timeout, tries: 2 })
+  if (servers) resolver.setServers(servers)
+  const cancel = () => resolver.cancel()
+  abort.addEventListener('abort', cancel, { once: true })
+  try {
+    if (abort.aborted) throw abort.reason
+    const records = await resolver.resolveTxt(name)
+    return records.slice(0, mostRecords).map((pieces) => pieces.join(''))
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code && nothingThere.has(code)) return []
+    throw new DnsUnanswered(`The name servers did not answer for ${name}`, { cause: error })
+  } finally {
+    abort.removeEventListener('abort', cancel)
+  }
+}

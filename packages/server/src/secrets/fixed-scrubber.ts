@@ -1,0 +1,38 @@
+import { buildAutomaton } from './automaton.ts'
+import { patternsOf, pieceLength, replaceSpans, type Span, shortestSecret } from './scrubber.ts'
+
+/** Words that are in every log and give nobody away; to hide them would only make the log unreadable. */
+const everyday = new Set([
+  ...['production', 'development', 'staging', 'preview', 'localhost', '127.0.0.1', '0.0.0.0', 'default', 'enabled', 'disabled'],
+  ...['postgres', 'postgresql', 'mysql', 'mariadb', 'mongodb', 'redis', 'warning', 'verbose'],
+])
+
+/** About 6 MB of memory at the most. */
+const mostCharacters = 128 * 1024
+
+/** True where a value is so short or so common that it is left in logs. */
+export const isEveryday = (value: string): boolean => value.length < shortestSecret || everyday.has(value.toLowerCase())
+
+/**
+ * Replaces a fixed set of values by `[secret]`. None of them pushes another one out: where they are too much for the memory
+ * that a set may take, each is looked for by as many of its first pieces as its share holds.
+ */
+export function fixedScrubber(values: Iterable<string>): (text: string) => string {
+  const kept = [...new Set(values)].filter((value) => !isEveryday(value))
+  if (kept.length === 0) return (text) => text
+  const share = Math.max(pieceLength * 2, Math.floor(mostCharacters / kept.length))
+  const automaton = buildAutomaton(kept.flatMap((value) => withinShare(patternsOf(value), share)))
+  return (text) => {
+    const spans: Span[] = []
+    automaton.scan(text, (start, end) => spans.push({ start, end }))
+    return replaceSpans(text, spans)
+  }
+}
+
+function withinShare(patterns: readonly string[], share: number): string[] {
+  let left = share
+  return patterns.filter((pattern, at) => {
+    left -= pattern.length
+    return at === 0 || left >= 0
+  })
+}

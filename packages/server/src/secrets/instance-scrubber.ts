@@ -1,0 +1,17 @@
+import { createScrubber, type Scrubber } from './scrubber.ts'
+import type { Secret } from './secret.ts'
+
+/**
+ * For the instance's own log, which its operator reads. The instance's own secrets are always hidden; what it opens for
+ * others is too, within bounds, and pushes none of them out.
+ */
+export function createInstanceScrubber(own: readonly Secret[]): Scrubber {
+  const always = createScrubber({ maxValues: Number.POSITIVE_INFINITY, maxCharacters: Number.POSITIVE_INFINITY })
+  always.register(...own)
+  const opened = createScrubber()
+  return {
+    register: opened.register,
+    scrub: (text) => opened.scrub(always.scrub(text)),
+    scrubJson: (line) => opened.scrubJson(always.scrubJson(line)),
+  }
+}

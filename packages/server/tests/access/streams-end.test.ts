@@ -1,0 +1,182 @@
+import { type AnyRoute, table } from '@berth/contract'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { testDatabaseKind } from '../../src/db/test-database.ts'
+import { hashToken } from '../../src/secrets/token.ts'
+import { call } from '../kit/call.ts'
+import { type EventReader, readEvents } from '../kit/event-reader.ts'
+import { startInstance, type TestInstance } from '../kit/instance.ts'
+import { makePeople, makeToken, type People, type Person, password } from '../kit/people.ts'
+import { makeProject } from '../kit/projects.ts'
+
+/** No stream outlives the access of who reads it: every row that streams, every way in which access ends. */
+
+/** Far beyond a test: what ends a stream here is the news, not the next look. */
+const never = 1_000_000
+let instance: TestInstance
+let url: string
+let people: People
+let params: Record<string, string>
+const readers: EventReader[] = []
+
+async function begin(streamLookMs: number) {
+  instance = await startInstance({}, { streamLookMs })
+  url = await instance.app.listen({ host: '127.0.0.1', port: 0 })
+  people = await makePeople(instance)
+  const project = await makeProject(instance, people.owner.token)
+  const { deploymentId } = await deploymentOf(project.id)
+  params = { project: project.id, deployment: deploymentId }
+}
+afterEach(() => {
+  for (const reader of readers.splice(0)) reader.close()
+})
+const end = () => instance.stop()
+
+/** No job runs here: it stays queued, and its stream open. */
+async function deploymentOf(projectId: string) {
+  const { db } = instance.database
+  const deploymentId = 'dep_00000000000000000000'
+  const row = { id: deploymentId, projectId, environment: 'production', number: 1, trigger: 'manual', status: 'queued' } as const
+  const empty = { source: '{}', config: '{}', steps: '[]', force: 0, createdAt: Date.now() } as const
+  await db
+    .insertInto('deployments')
+    .values({ ...row, ...empty })
+    .execute()
+  return { deploymentId }
+}
+
+const pathOf = ({ path, on }: AnyRoute) => `/api${path.replace(/:\w+/, (on && params[on]) ?? 'missing')}`
+
+async function open(row: AnyRoute, headers: Record<string, string>, query = ''): Promise<EventReader> {
+  const reader = await readEvents(`${url}${pathOf(row)}${query}`, headers)
+  readers.push(reader)
+  expect([row.at, reader.status]).toEqual([row.at, 200])
+  return reader
+}
+
+const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
+
+async function signIn({ email }: Person): Promise<{ cookie: string }> {
+  const { headers } = await call(instance, null, 'POST /auth/login', { body: { email, password } })
+  return { cookie: String(headers['set-cookie']).split(';')[0] as string }
+}
+
+const tokenId = async (token: string) =>
+  (
+    await instance.database.db
+      .selectFrom('tokens')
+      .select('id')
+      .where('secretHash', '=', hashToken(token))
+      .executeTakeFirstOrThrow()
+  ).id
+
+async function expectEnd(reader: EventReader, code: string) {
+  await reader.ended
+  expect(reader.events.at(-1)).toMatchObject({ event: 'closed', data: { code, error: expect.any(String) } })
+}
+
+const streamRows = table.filter(({ row }) => row.stream)
+const notBuilt = new Set(['backups'])
+const rows = streamRows.filter(({ module }) => !notBuilt.has(module)).map(({ row }) => ({ at: row.at, row }))
+
+test('the list is whole: a module that is left out has no handler for its streams yet', async () => {
+  await begin(never)
+  for (const { module, name } of streamRows)
+    expect([module, name, instance.builtRows.has(`${module}.${name}`)]).toEqual([module, name, !notBuilt.has(module)])
+  await end()
+})
+
+describe.each(rows)('$at ends at once', ({ row }) => {
+  beforeAll(() => begin(never))
+  afterAll(end)
+
+  test('when its token is revoked, and only then', async () => {
+    const [revoked, other] = [await makeToken(instance, people.member), await makeToken(instance, people.member)]
+    const [ends, stays] = [await open(row, bearer(revoked)), await open(row, bearer(other))]
+    await call(instance, people.member.token, 'DELETE /tokens/:id', { params: { id: await tokenId(revoked) } })
+    await expectEnd(ends, 'unauthorized')
+    await call(instance, people.member.token, 'DELETE /tokens/:id', { params: { id: await tokenId(other) } })
+    await expectEnd(stays, 'unauthorized')
+  })
+
+  test('when its reader is removed from the organisation', async () => {
+    const reader = await open(row, bearer(people.viewer.token))
+    await call(instance, people.owner.token, 'DELETE /members/:userId', { params: { userId: people.viewer.userId } })
+    await expectEnd(reader, 'unauthorized')
+  })
+
+  test('when the session signs out', async () => {
+    const cookie = await signIn(people.admin)
+    const reader = await open(row, cookie)
+    const { status } = await call(instance, null, 'POST /auth/logout', { headers: { ...cookie, origin: 'http://localhost:80' } })
+    expect(status).toBe(204)
+    await expectEnd(reader, 'unauthorized')
+  })
+
+  test.runIf(row.streamToken)('when what minted its stream token is revoked', async () => {
+    const token = await makeToken(instance, people.member)
+    const path = pathOf(row)
+    const minted = await instance.access.streamTokens.mint(path, await callerOf(token))
+    const unused = await instance.access.streamTokens.mint(path, await callerOf(token))
+    const reader = await open(row, {}, `?token=${minted.token}`)
+    await call(instance, people.member.token, 'DELETE /tokens/:id', { params: { id: await tokenId(token) } })
+    await expectEnd(reader, 'unauthorized')
+    expect((await readEvents(`${url}${path}?token=${unused.token}`)).status).toBe(401)
+  })
+
+  test('when access ends on another control plane', async (context) => {
+    if (testDatabaseKind() === 'sqlite') return context.skip('one process owns a SQLite folder')
+    const elsewhere = await (instance.database as never as { openAgain(): Promise<TestInstance['database']> }).openAgain()
+    const other = await startInstance({}, { database: elsewhere, streamLookMs: never })
+    const token = await makeToken(instance, people.member)
+    const reader = await open(row, bearer(token))
+    await call(other, people.member.token, 'DELETE /tokens/:id', { params: { id: await tokenId(token) } })
+    await expectEnd(reader, 'unauthorized')
+    await other.stop()
+    await elsewhere.close()
+  })
+
+  test.runIf(row.on)('when its project is deleted', async () => {
+    const reader = await open(row, bearer(people.owner.token))
+    const { status } = await call(instance, people.owner.token, 'DELETE /projects/:id', {
+      params: { id: params.project as string },
+      query: { force: true },
+    })
+    expect(status).toBe(200)
+    // What it shows may be over before it is judged, and then ends it in its own way.
+    await reader.ended
+  })
+})
+
+const callerOf = async (token: string) => {
+  const caller = await instance.access.gatekeeper.authenticate({ headers: bearer(token) } as never)
+  if (!caller) throw new Error('the token is not good')
+  return caller
+}
+
+describe.each(rows)('$at ends at the next look', ({ row }) => {
+  beforeAll(() => begin(50))
+  afterAll(end)
+
+  test('when its token has expired, of which there is no news; one that is good goes on', async () => {
+    const token = await makeToken(instance, people.member, { expiresAt: Date.now() + 3_600_000 })
+    const [reader, stays] = [await open(row, bearer(token)), await open(row, bearer(people.viewer.token))]
+    await instance.database.db
+      .updateTable('tokens')
+      .set({ expiresAt: 1 })
+      .where('id', '=', await tokenId(token))
+      .execute()
+    await expectEnd(reader, 'unauthorized')
+    expect(stays.events.some(({ event }) => event === 'closed')).toBe(false)
+  })
+
+  test('when its scope was taken away', async () => {
+    const token = await makeToken(instance, people.member, { scopes: [row.permission as string] })
+    const reader = await open(row, bearer(token))
+    await instance.database.db
+      .updateTable('tokens')
+      .set({ scopes: '["audit:list"]' })
+      .where('id', '=', await tokenId(token))
+      .execute()
+    await expectEnd(reader, 'forbidden')
+  })
+})

@@ -1,0 +1,15 @@
+import { type Dns, DnsUnanswered } from '../../src/drivers/dns/dns.ts'
+
+/** The world's name servers, in memory: what a test writes is there at once. */
+export class MemoryDns implements Dns {
+  readonly records = new Map<string, string[]>()
+  /** Names that were asked for, in order. */
+  readonly asked: string[] = []
+  isAway = false
+
+  async txt(name: string): Promise<readonly string[]> {
+    this.asked.push(name)
+    if (this.isAway) throw new DnsUnanswered(`The name servers did not answer for ${name}`)
+    return this.records.get(name) ?? []
+  }
+}
