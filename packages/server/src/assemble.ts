@@ -69,6 +69,8 @@ export interface Assembled {
   running: ReturnType<typeof assembleRunning> | undefined
   /** `module.row` of every row that has a handler; the others answer 501. */
   builtRows: ReadonlySet<string>
+  /** See `AccessDeps`. */
+  onlyOnePerson: boolean
   publicUrl(): string
   /** Ends open streams, then waits for requests under way. */
   stopAnswering(): Promise<void>
@@ -81,7 +83,9 @@ export function assemble(parts: Parts): Assembled {
   const { config, version, database, secretBox, scrubber, logger, clock = systemClock, rateLimits } = parts
   const stopping = new AbortController()
   const publicUrl = () => config.publicUrl ?? `http://${config.host}:${portOf(app) ?? config.port}`
-  const access = createAccess({ database, clock, log: logger, publicUrl })
+  const isolation = parts.drivers?.runtime.isolation
+  const onlyOnePerson = isolation?.kind === 'none' && !config.trustEveryone
+  const access = createAccess({ database, clock, log: logger, publicUrl, onlyOnePerson })
   const { gatekeeper, streamTokens, roleOf } = access
   const common = { database, clock, log: logger, secretBox, scrubber, publicUrl }
   const neighbours: Neighbours = { ...parts.neighbours }
@@ -91,7 +95,7 @@ export function assemble(parts: Parts): Assembled {
   const running =
     parts.drivers && assembleRunning(parts.drivers, { ...common, gatekeeper, projects, git, logStore, config, neighbours })
   const modules: Partial<Record<ModuleName, Module>> = {
-    instance: createInstance({ version, mode: config.mode }),
+    instance: createInstance({ version, mode: config.mode, isolation }),
     access,
     projects,
     ...running?.modules,
@@ -154,6 +158,7 @@ export function assemble(parts: Parts): Assembled {
     jobs: { ...jobs, start },
     running,
     builtRows: rowsWithHandler(modules),
+    onlyOnePerson,
     publicUrl,
     stopAnswering,
     close,

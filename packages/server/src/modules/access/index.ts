@@ -4,6 +4,7 @@ import type { AccessDeps } from './deps.ts'
 import { createAdmin, prepareFirstStart } from './first-start.ts'
 import { accessHandlers } from './handlers.ts'
 import { accessLoaders } from './loaders.ts'
+import { tooManyPeople } from './one-person.ts'
 import { createStreamTokens, type StreamTokens } from './stream-tokens.ts'
 import { expiringTokens } from './tokens.ts'
 
@@ -25,6 +26,7 @@ export function createAccess(deps: AccessDeps) {
     roleOf: async (userId: string, organizationId: string) => (await callerFor(deps.database.db, userId, organizationId))?.role,
     prepareFirstStart: (settings: Parameters<typeof prepareFirstStart>[0]) => prepareFirstStart(settings, deps),
     expiringTokens: (now: Date, until: Date) => expiringTokens(now, until, deps),
+    tooManyPeople: () => tooManyPeople(deps.database.db),
     createAdmin: (admin: Parameters<typeof createAdmin>[0]) => createAdmin(admin, deps),
   }
 }

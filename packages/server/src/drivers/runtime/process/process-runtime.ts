@@ -73,6 +73,7 @@ export function createProcessRuntime({ folder, environment, ...given }: ProcessR
     kind: 'process',
     // They are part of the process tree of `berth up`, which leaves nothing behind.
     survivesStop: false,
+    isolation: { kind: sandbox.kind, words: sandbox.words },
     check: async () => ({ version: process.version }),
     build(request, onLine, abort) {
       places.make()
@@ -121,10 +122,13 @@ export function createProcessRuntime({ folder, environment, ...given }: ProcessR
       if (!isUsed) await removeTree(target, places.of('trash'))
     },
     async listArtifacts() {
-      const notes = await Promise.all(
-        places.list('artifacts').map((name) => readArtifactNote(join(places.of('artifacts'), name))),
-      )
-      return notes.flatMap((note) => note ?? [])
+      const found = places.list('artifacts').map(async (name) => {
+        const folder = join(places.of('artifacts'), name)
+        const note = await readArtifactNote(folder)
+        // Where it is now, whatever was written down when the data folder lay elsewhere.
+        return note ? [{ ...note, reference: note.kind === 'static' ? join(folder, 'static') : folder }] : []
+      })
+      return (await Promise.all(found)).flat()
     },
 
     async createVolume({ id, projectId }) {
