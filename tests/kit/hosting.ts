@@ -1,5 +1,4 @@
 import { execFile } from 'node:child_process'
-import { createHash } from 'node:crypto'
 import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { request } from 'node:http'
 import { join } from 'node:path'
@@ -88,11 +87,8 @@ export async function startHosting({ runtime = 'process', ...options }: HostingO
   }
 }
 
-/** Where the process runtime keeps what it makes; as root that is outside of the data folder. */
-export function runtimeFolder(dataFolder: string): string {
-  if (process.getuid?.() !== 0) return join(dataFolder, 'processes')
-  return join('/var/lib/berth', createHash('sha256').update(dataFolder).digest('hex').slice(0, 16))
-}
+/** Where the process runtime keeps what it makes. */
+export const runtimeFolder = (dataFolder: string) => join(dataFolder, 'processes')
 
 async function signIn(url: string): Promise<string> {
   const headers = { 'content-type': 'application/json', origin: url }

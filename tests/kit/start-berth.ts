@@ -1,3 +1,4 @@
+import { chown } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Daemon, startDaemon } from './daemon.ts'
 import { freePorts } from './free-port.ts'
@@ -11,6 +12,8 @@ export interface BerthOptions {
   /** A data folder that outlives the instance; without it one is made and removed. */
   dataFolder?: string
   readyWithinMs?: number
+  /** The number of the user to start it as; only root can say. */
+  user?: number
 }
 
 export interface Berth extends AsyncDisposable {
@@ -29,15 +32,15 @@ export interface Berth extends AsyncDisposable {
 }
 
 /** The built product, as a user starts it. `await using berth = await startBerth()`: it is always ended. */
-export async function startBerth({ env = {}, dataFolder, readyWithinMs = 30_000 }: BerthOptions = {}): Promise<Berth> {
+export async function startBerth({ env = {}, dataFolder, readyWithinMs = 30_000, user }: BerthOptions = {}): Promise<Berth> {
   const made = dataFolder ? undefined : await tempFolder('data')
   const folder = dataFolder ?? made!.path
+  if (user !== undefined) await chown(folder, user, user)
   const [port, edgePort] = await freePorts(2)
   const settings = { ...bareEnvironment(folder), BERTH_PORT: String(port), BERTH_EDGE_PORT: String(edgePort), ...env }
   const start = (more: NodeJS.ProcessEnv = {}) =>
     startDaemon({
-      program: process.execPath,
-      args: [launcher, 'up'],
+      ...asUser(user, [process.execPath, launcher, 'up']),
       // With the channel the product ends itself when this test process is killed.
       env: { ...settings, ...more, BERTH_LAUNCHED: '1' },
       channel: true,
@@ -61,6 +64,11 @@ export async function startBerth({ env = {}, dataFolder, readyWithinMs = 30_000 
       await made?.remove()
     },
   }
+}
+
+function asUser(user: number | undefined, [program, ...args]: [string, ...string[]]): { program: string; args: string[] } {
+  if (user === undefined) return { program, args }
+  return { program: '/usr/bin/setpriv', args: [`--reuid=${user}`, `--regid=${user}`, '--clear-groups', '--', program, ...args] }
 }
 
 /** One instance over its restarts. What a killed one left running stays, as it would on a real machine, until the test is over. */

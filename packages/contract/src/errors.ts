@@ -10,6 +10,7 @@ export const errors = {
   not_found: [404, 'Not found'],
   conflict: [409, 'This cannot be done in the current state'],
   slug_taken: [409, 'This slug is taken'],
+  no_isolation: [409, 'Projects cannot be kept apart on this machine'],
   email_taken: [409, 'This e-mail address is taken'],
   work_in_progress: [409, 'Work is under way on this project'],
   project_disabled: [409, 'The project is disabled: enable it first'],

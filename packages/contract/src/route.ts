@@ -51,6 +51,8 @@ interface Row<B, Q, R, E, O> {
   /** The tag a caller must have; a row has either this or `public`. */
   permission?: Permission
   public?: true
+  /** Of a public row: it says more to those who have signed in. */
+  knowsCaller?: true
   /** The object that the path names: 404 when it is not in the caller's organisation. */
   on?: O
   /** The body's field that names it instead of the path; where that field is left out, the row is about no object yet. */

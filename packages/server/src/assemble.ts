@@ -77,6 +77,8 @@ export interface Assembled {
   loaders: Loaders
   /** `module.row` of every row that has a handler; the others answer 501. */
   builtRows: ReadonlySet<string>
+  /** See `AccessDeps`. */
+  onlyOnePerson: boolean
   publicUrl(): string
   /** Ends open streams, then waits for requests under way. */
   stopAnswering(): Promise<void>
@@ -89,8 +91,10 @@ export function assemble(parts: Parts): Assembled {
   const { config, version, database, secretBox, scrubber, logger, clock = systemClock, rateLimits } = parts
   const stopping = new AbortController()
   const publicUrl = () => config.publicUrl ?? `http://${config.host}:${portOf(app) ?? config.port}`
+  const isolation = parts.drivers?.runtime.isolation
+  const onlyOnePerson = isolation?.kind === 'none' && !config.trustEveryone
   const limiter = new RateLimiter(() => clock.now().getTime(), { scale: config.rateLimitScale, ...rateLimits })
-  const access = createAccess({ database, clock, log: logger, limiter, secretBox, publicUrl })
+  const access = createAccess({ database, clock, log: logger, limiter, secretBox, publicUrl, onlyOnePerson })
   const { gatekeeper, streamTokens, roleOf } = access
   const common = { database, clock, log: logger, secretBox, scrubber, publicUrl }
   const neighbours: Neighbours = { ...parts.neighbours }
@@ -100,7 +104,7 @@ export function assemble(parts: Parts): Assembled {
   const projects = createProjects({ ...common, streamTokens, roleOf, git, dns, logStore, settings: config, neighbours })
   const running = parts.drivers && assembleRunning(parts.drivers, { ...common, projects, git, logStore, config, neighbours })
   const modules: Partial<Record<ModuleName, Module>> = {
-    instance: createInstance({ version, mode: config.mode, isReady: access.isReady }),
+    instance: createInstance({ version, mode: config.mode, isolation, isReady: access.isReady }),
     access,
     projects,
     ...running?.modules,
@@ -168,6 +172,7 @@ export function assemble(parts: Parts): Assembled {
     running,
     loaders: mounting.loaders,
     builtRows: rowsWithHandler(modules),
+    onlyOnePerson,
     publicUrl,
     stopAnswering,
     close,

@@ -102,6 +102,18 @@ const mainSettings = {
   ),
   dockerSocket: setting('BERTH_DOCKER_SOCKET', kinds.absoluteFile, '/var/run/docker.sock', 'Socket of the Docker engine'),
   imageMirror: setting('BERTH_IMAGE_MIRROR', kinds.imageMirror, null, 'Registry that base images come from instead of their own'),
+  isolation: setting(
+    'BERTH_ISOLATION',
+    oneOf('auto', 'bubblewrap', 'own-users', 'none'),
+    'auto',
+    'What keeps plain processes of projects apart; auto: the best that works',
+  ),
+  trustEveryone: setting(
+    'BERTH_TRUST_EVERYONE',
+    kinds.yesOrNo,
+    false,
+    'Whether several people may deploy although nothing keeps their projects apart',
+  ),
   maxBuilds: setting('BERTH_MAX_BUILDS', wholeNumber(1, 64), 2, 'How many builds may run at once'),
   sleepAfterSeconds: setting(
     'BERTH_SLEEP_AFTER_SECONDS',

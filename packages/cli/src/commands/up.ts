@@ -21,6 +21,7 @@ export function addUp(program: Command): void {
       const lines = Object.entries({
         'dashboard and API': serving.url,
         projects: serving.projectsUrl,
+        isolation: serving.isolation,
         ...(serving.setupUrl ? { 'set up (once)': serving.setupUrl } : {}),
       })
       say.result({ ready: true, ...serving }, () =>
@@ -32,6 +33,7 @@ export function addUp(program: Command): void {
 
 function startProblem(error: unknown, server: Awaited<ReturnType<typeof loadServer>>): unknown {
   if (error instanceof server.DataFolderInUse) return new Plain(error.message)
+  if (error instanceof server.ConfigError) return new Plain(error.message, 2)
   const { code, port, address } = error as { code?: string; port?: number; address?: string }
   if (code === 'EADDRINUSE')
     return new Plain(`${address}:${port} is taken by another program: stop it, or set BERTH_PORT or BERTH_EDGE_PORT`)

@@ -2,10 +2,21 @@ import { Type } from 'typebox'
 import { route } from '../route.ts'
 import { data, oneOf } from '../shape.ts'
 
+/** What keeps projects apart; only those who have signed in are told. */
+const isolation = Type.Object({ kind: oneOf('docker', 'bubblewrap', 'own-users', 'none'), words: Type.String() })
+
 export const instance = {
   health: route('GET /health', {
     public: true,
-    returns: data(Type.Object({ status: oneOf('ok'), version: Type.String(), mode: oneOf('self-hosted', 'cloud') })),
+    knowsCaller: true,
+    returns: data(
+      Type.Object({
+        status: oneOf('ok'),
+        version: Type.String(),
+        mode: oneOf('self-hosted', 'cloud'),
+        isolation: Type.Optional(isolation),
+      }),
+    ),
     errors: ['starting'],
     summary: 'Whether the instance answers and its first owner can sign in',
   }),

@@ -52,6 +52,8 @@ export interface EventStream<E = Record<string, unknown>> {
 export interface RequestContext {
   /** Throws on a public row, where nobody has signed in. */
   readonly caller: Caller
+  /** On a public row that knows callers: whether somebody has signed in. */
+  readonly isSignedIn: boolean
   /** The caller's level on the row's object. */
   level: Level
   requestId: string

@@ -103,7 +103,11 @@ function admit(row: AnyRoute, request: FastifyRequest, deps: MountDeps): Awaitab
   request.passage = passage
   if (row.public) {
     deps.limiter.take(row.rateLimit ?? 'public', clientOf(request.ip))
-    return checkHead(row, request)
+    if (!row.knowsCaller) return checkHead(row, request)
+    return after(deps.gatekeeper.authenticate(request), (caller) => {
+      passage.caller = caller
+      return checkHead(row, request)
+    })
   }
   return after(callerOf(row, request, deps), (caller) => {
     // Guessing credentials is counted like any other public call.

@@ -36,6 +36,10 @@ export class ContextOfRequest implements RequestContext {
     if (row.on) Object.assign(this, { [row.on]: passage.object })
   }
 
+  get isSignedIn(): boolean {
+    return this.#caller !== null
+  }
+
   get caller(): Caller {
     if (!this.#caller) throw new Error(`${this.#row.at} is public: nobody has signed in`)
     return this.#caller

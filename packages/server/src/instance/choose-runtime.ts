@@ -1,8 +1,9 @@
-import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Config, ConfigError } from '../config.ts'
 import { createProcessRuntime } from '../drivers/runtime/process/process-runtime.ts'
+import { NoSandbox, openSandbox } from '../drivers/runtime/process/sandbox/open-sandbox.ts'
+import type { IsolationKind, Sandbox } from '../drivers/runtime/process/sandbox/sandbox.ts'
 import type { Runtime } from '../drivers/runtime/runtime.ts'
 import type { Logger } from '../logger.ts'
 
@@ -13,8 +14,8 @@ export async function chooseRuntime(config: Config, logger: Logger): Promise<Run
   const { runtime } = config
   if (runtime === 'swarm')
     throw new ConfigError('BERTH_RUNTIME', 'BERTH_RUNTIME is "swarm": it must be auto, docker or process in this version')
-  if (runtime === 'process') return processes(config)
-  if (runtime === 'auto' && !existsSync(config.dockerSocket)) return processes(config)
+  if (runtime === 'process') return processes(config, logger)
+  if (runtime === 'auto' && !existsSync(config.dockerSocket)) return processes(config, logger)
   const docker = await containers(config)
   try {
     const { version } = await docker.check(AbortSignal.timeout(answersWithinMs))
@@ -25,11 +26,36 @@ export async function chooseRuntime(config: Config, logger: Logger): Promise<Run
     const words = error instanceof Error ? error.message : String(error)
     if (runtime === 'docker') throw new ConfigError('BERTH_RUNTIME', `BERTH_RUNTIME is "docker", but: ${words}`)
     logger.warn({ words }, 'the Docker engine does not answer: projects run as plain processes')
-    return processes(config)
+    return processes(config, logger)
   }
 }
 
-const processes = (config: Config) => createProcessRuntime({ folder: processFolder(config), environment: config.environment })
+function processes(config: Config, logger: Logger): Runtime {
+  const folder = processFolder(config.dataDir)
+  const sandbox = sandboxFor(config, folder)
+  if (config.mode === 'cloud' && sandbox.kind === 'none')
+    throw new ConfigError(
+      'BERTH_MODE',
+      'BERTH_MODE is "cloud": it must be self-hosted where nothing keeps projects apart (use Docker, install bubblewrap or run as root)',
+    )
+  const { kind, words } = sandbox
+  logger[kind === 'none' ? 'warn' : 'info']({ isolation: kind, words }, 'projects run as plain processes')
+  return createProcessRuntime({ folder, environment: config.environment, sandbox })
+}
+
+function sandboxFor({ dataDir, environment, isolation }: Config, folder: string): Sandbox {
+  const kinds: readonly IsolationKind[] = isolation === 'auto' ? ['bubblewrap', 'own-users', 'none'] : [isolation]
+  try {
+    return openSandbox({ folder, dataDir, environment, kinds })
+  } catch (error) {
+    if (!(error instanceof NoSandbox)) throw error
+    const variable = isolation === 'auto' ? 'BERTH_DATA_DIR' : 'BERTH_ISOLATION'
+    throw new ConfigError(variable, isolation === 'auto' ? error.message : `${variable} is "${isolation}", but: ${error.message}`)
+  }
+}
+
+/** Below the data folder like everything else that an instance keeps. */
+export const processFolder = (dataDir: string) => join(dataDir, 'processes')
 
 /** Loaded only where it is used: the client of the engine is large. */
 async function containers({ dataDir, dockerSocket, imageMirror, baseImages }: Config): Promise<Runtime> {
@@ -41,13 +67,4 @@ async function containers({ dataDir, dockerSocket, imageMirror, baseImages }: Co
     imageMirror,
     baseImages: Object.fromEntries(given),
   })
-}
-
-/**
- * As root each project runs as a user of its own, who must be able to reach its files; the data folder is for its owner
- * alone. The name is made from the data folder, so that two instances never share one.
- */
-function processFolder({ dataDir }: Config): string {
-  if (process.getuid?.() !== 0) return join(dataDir, 'processes')
-  return join('/var/lib/berth', createHash('sha256').update(dataDir).digest('hex').slice(0, 16))
 }

@@ -2,10 +2,11 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import manifest from '../../package.json' with { type: 'json' }
 import { assemble } from '../assemble.ts'
-import type { Config } from '../config.ts'
+import { type Config, ConfigError } from '../config.ts'
 import { openDataFolder } from '../data-folder.ts'
 import { serveDashboard } from '../http/dashboard.ts'
 import { createDrivers } from './drivers.ts'
+import { followTheFolder } from './moved-folder.ts'
 import { openWorkshop } from './workshop.ts'
 
 export interface Serving {
@@ -13,6 +14,8 @@ export interface Serving {
   /** Where projects are, with `<slug>` in the place of a project's own name. */
   projectsUrl: string
   setupUrl: string | null
+  /** What keeps projects apart, in words. */
+  isolation: string
   /** Finishes requests and hands jobs back; never takes longer than ten seconds. */
   stop(): Promise<void>
 }
@@ -29,9 +32,11 @@ export async function serve(config: Config): Promise<Serving> {
     const workshop = await openWorkshop(config)
     closers.push(workshop.close)
     for (const warning of config.warnings) workshop.logger.warn(warning)
+    await followTheFolder(config.dataDir, workshop.database.db, workshop.logger)
     const drivers = await createDrivers(config, manifest.version, workshop.logger)
     const assembled = assemble({ ...workshop, drivers, version: manifest.version })
     closers.push(assembled.close)
+    await refuseTooManyPeople(assembled)
     await serveDashboard(assembled.app, dashboardFolder())
     const stopping = new AbortController()
     await assembled.running?.start(stopping.signal)
@@ -47,12 +52,19 @@ export async function serve(config: Config): Promise<Serving> {
       url: assembled.publicUrl(),
       projectsUrl: `http://<slug>.${config.baseDomain}:${assembled.running?.ports().http ?? config.edgePort}`,
       setupUrl,
+      isolation: drivers.runtime.isolation.words,
       stop: closeAll,
     }
   } catch (error) {
     await closeAll()
     throw error
   }
+}
+
+/** People who came while something kept them apart are not left without it unsaid. */
+async function refuseTooManyPeople({ onlyOnePerson, access }: ReturnType<typeof assemble>): Promise<void> {
+  const words = onlyOnePerson ? await access.tooManyPeople() : null
+  if (words) throw new ConfigError('BERTH_TRUST_EVERYONE', words)
 }
 
 async function listen({ app, access }: ReturnType<typeof assemble>, config: Config) {

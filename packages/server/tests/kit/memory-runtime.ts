@@ -6,6 +6,7 @@ import {
   type BuildRequest,
   type Instance,
   type InstanceChange,
+  type Isolation,
   type OutputLine,
   type Runtime,
   StartFailed,
@@ -40,6 +41,7 @@ interface Kept {
 export class InMemoryRuntime implements Runtime {
   readonly kind = 'process'
   readonly survivesStop = false
+  isolation: Isolation = { kind: 'docker', words: 'in memory' }
   readonly running = new Map<string, Kept>()
   readonly artifacts = new Map<string, Artifact & { deploymentId: string; projectId: string }>()
   readonly volumes = new Map<string, Uint8Array>()

@@ -10,6 +10,8 @@ export interface Runtime {
   readonly kind: 'process' | 'docker'
   /** Whether instances go on when the control plane is stopped on purpose; they always do when it is killed. */
   readonly survivesStop: boolean
+  /** What keeps projects apart here. */
+  readonly isolation: Isolation
 
   /** Rejects with words that say what is missing when projects cannot run here now. */
   check(abort: AbortSignal): Promise<{ version: string }>
@@ -60,6 +62,12 @@ export interface Runtime {
 
   /** Stops watching; what runs goes on running. */
   close(): Promise<void>
+}
+
+export interface Isolation {
+  /** `none`: every project can do what Berth itself can. */
+  kind: 'docker' | 'bubblewrap' | 'own-users' | 'none'
+  words: string
 }
 
 export interface Owner {

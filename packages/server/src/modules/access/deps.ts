@@ -12,4 +12,6 @@ export interface AccessDeps {
   secretBox: Pick<SecretBox, 'sign' | 'isSigned'>
   /** Where browsers reach this instance, without a slash at the end. */
   publicUrl: () => string
+  /** Nothing keeps projects apart here and nobody said that all are trusted: one person may deploy, in one organisation. */
+  onlyOnePerson?: boolean
 }

@@ -2,6 +2,7 @@ import type { Level } from '@berth/contract'
 import type { ProjectRow } from '../../db/tables/projects.ts'
 import { refuse } from '../../failure.ts'
 import type { AccessDeps } from './deps.ts'
+import { refuseSecondDeployer } from './one-person.ts'
 import { findMembership } from './store.ts'
 
 /** `null` goes back to the level of the person's role. */
@@ -18,6 +19,7 @@ export async function setGrant(
     await db.deleteFrom('grants').where('projectId', '=', project.id).where('userId', '=', userId).execute()
     return
   }
+  refuseSecondDeployer(level, member.role, deps)
   const updatedAt = deps.clock.now().getTime()
   await db
     .insertInto('grants')

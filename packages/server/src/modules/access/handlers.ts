@@ -8,6 +8,7 @@ import { setUp } from './first-start.ts'
 import { setGrant } from './grants.ts'
 import { acceptInvitation, invite } from './invitations.ts'
 import { changeRole, removeMember } from './members.ts'
+import { refuseSecondOrganization } from './one-person.ts'
 import { insertMember, insertOrganization } from './people.ts'
 import { knownDevice } from './prove-password.ts'
 import { randomCode } from './random-code.ts'
@@ -55,6 +56,7 @@ export function accessHandlers(deps: AccessDeps): Handlers<typeof contract.acces
     listOrganizations: async ({ query }, { caller }) =>
       listed(await store.listOrganizations(db, caller.userId, query), (row) => store.showOrganization(row, row.role)),
     createOrganization: async ({ body }, context) => {
+      refuseSecondOrganization(deps)
       const now = deps.clock.now().getTime()
       const made = await deps.database.transaction(async ({ db }) => {
         const row = await insertOrganization(db, body.name, now)

@@ -4,6 +4,7 @@ import type { AccessDeps } from './deps.ts'
 import { createAdmin, createReadiness, prepareFirstStart } from './first-start.ts'
 import { accessHandlers } from './handlers.ts'
 import { accessLoaders } from './loaders.ts'
+import { tooManyPeople } from './one-person.ts'
 import { createStreamTokens, type StreamTokens } from './stream-tokens.ts'
 import { expiringTokens } from './tokens.ts'
 
@@ -27,6 +28,7 @@ export function createAccess(deps: AccessDeps) {
     /** Whether the first owner can sign in. */
     isReady: createReadiness(deps),
     expiringTokens: (now: Date, until: Date) => expiringTokens(now, until, deps),
+    tooManyPeople: () => tooManyPeople(deps.database.db),
     createAdmin: (admin: Parameters<typeof createAdmin>[0]) => createAdmin(admin, deps),
   }
 }

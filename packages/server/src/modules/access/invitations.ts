@@ -6,6 +6,7 @@ import type { Caller } from '../../http/handler.ts'
 import { hashPassword } from '../../secrets/password.ts'
 import { hashToken } from '../../secrets/token.ts'
 import type { AccessDeps } from './deps.ts'
+import { refuseSecondPerson } from './one-person.ts'
 import { insertMember, insertUser } from './people.ts'
 import { provePassword } from './prove-password.ts'
 import { randomCode } from './random-code.ts'
@@ -17,6 +18,7 @@ const goodForMs = 7 * 86_400_000
 export async function invite({ email, role }: { email: string; role: Role }, caller: Caller, deps: AccessDeps) {
   const { database, clock, publicUrl } = deps
   if (role === 'owner' && caller.role !== 'owner') fail('forbidden', { words: 'Only an owner makes owners' })
+  refuseSecondPerson(role, deps)
   const known = await findUserByEmail(database.db, email)
   if (known && (await findMembership(database.db, known.id, caller.organizationId)))
     fail('conflict', { words: 'This person is already a member', field: 'email' })
@@ -67,6 +69,7 @@ export async function acceptInvitation({ code, email, password, name, device }: 
       .returningAll()
       .executeTakeFirst()
     if (!invitation) fail('not_found', { words: notGood })
+    refuseSecondPerson(invitation.role, deps)
     const user = known ?? (await insertUser(db, { email, passwordHash, name }, now))
     await insertMember(db, invitation.organizationId, user.id, invitation.role, now)
     await announce('member.joined', {

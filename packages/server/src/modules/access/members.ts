@@ -3,10 +3,13 @@ import type { MemberRow } from '../../db/tables/access.ts'
 import { fail } from '../../failure.ts'
 import type { Caller } from '../../http/handler.ts'
 import type { AccessDeps } from './deps.ts'
+import { refuseSecondPerson } from './one-person.ts'
 import { countOwners, findMemberWithUser, showMember } from './store.ts'
 
-export async function changeRole(member: MemberRow, role: Role, caller: Caller, { database }: AccessDeps) {
+export async function changeRole(member: MemberRow, role: Role, caller: Caller, deps: AccessDeps) {
+  const { database } = deps
   if (role === 'owner' || member.role === 'owner') onlyOwners(caller)
+  if (member.role === 'viewer') refuseSecondPerson(role, deps)
   await database.transaction(async ({ db }) => {
     if (member.role === 'owner' && role !== 'owner') await keepAnOwner(db, member.organizationId)
     await ofMember(db.updateTable('members').set({ role }), member).execute()

@@ -1,21 +1,24 @@
 import type { contract } from '@berth/contract'
 import type { Awaitable } from '../../awaitable.ts'
+import type { Isolation } from '../../drivers/runtime/runtime.ts'
 import { fail } from '../../failure.ts'
 import type { Handlers } from '../../http/handler.ts'
 
-interface InstanceDeps {
+export interface InstanceFacts {
   version: string
   mode: 'self-hosted' | 'cloud'
+  /** Undefined where nothing runs. */
+  isolation: Isolation | undefined
   /** Whether the first owner can sign in. */
   isReady(): Awaitable<boolean>
 }
 
 /** What is true of the instance as a whole. */
-export function createInstance({ version, mode, isReady }: InstanceDeps) {
+export function createInstance({ version, mode, isolation, isReady }: InstanceFacts) {
   const handlers: Handlers<typeof contract.instance> = {
-    health: async () => {
+    health: async (_, { isSignedIn }) => {
       if (!(await isReady())) fail('starting', { retryAfterSeconds: 1 })
-      return { data: { status: 'ok', version, mode } }
+      return { data: { status: 'ok', version, mode, ...(isSignedIn && isolation ? { isolation } : {}) } }
     },
   }
   return { handlers }

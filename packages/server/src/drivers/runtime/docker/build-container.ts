@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Container } from 'dockerode'
 import { lineSplitter } from '../process/build.ts'
-import { wordsOf } from '../process/launch.ts'
+import { wordsOf } from '../process/command-words.ts'
 import { type Allotment, BuildFailed, type OutputLine } from '../runtime.ts'
 import { limitsOf, safety, wayGiving } from './container-settings.ts'
 import { ask, askFor, type Engine, eventsOf, statusOf, wordsOfEngine } from './engine.ts'

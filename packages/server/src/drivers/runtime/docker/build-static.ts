@@ -4,7 +4,7 @@ import { dirname, join, posix, relative, sep } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { extract } from 'tar-stream'
-import { folderSizeBytes } from '../process/places.ts'
+import { folderSizeBytes } from '../process/folder-size.ts'
 import { type Artifact, BuildFailed, type BuildRequest, type OutputLine } from '../runtime.ts'
 import type { BuildParts } from './build.ts'
 import { prepare, runCommands, workFolder } from './build-stack.ts'
@@ -99,8 +99,12 @@ async function unpackPages(tar: AsyncIterable<Uint8Array>, target: string, diskM
 
 export async function listStaticArtifacts(folder: string): Promise<(Artifact & { deploymentId: string; projectId: string })[]> {
   const names = await readdir(folder).catch(() => [])
-  const notes = await Promise.all(names.map((name) => readFile(join(folder, name, 'artifact.json'), 'utf8').catch(() => null)))
-  return notes.flatMap((note) => (note === null ? [] : JSON.parse(note)))
+  const found = names.map(async (name) => {
+    const note = await readFile(join(folder, name, 'artifact.json'), 'utf8').catch(() => null)
+    // Where it is now: the data folder may have been moved.
+    return note === null ? [] : [{ ...JSON.parse(note), reference: join(folder, name, 'static') }]
+  })
+  return (await Promise.all(found)).flat()
 }
 
 export async function removeStaticArtifact({ reference }: Artifact, folder: string): Promise<void> {

@@ -47,6 +47,7 @@ export function createDockerRuntime({ socketPath, folder, imageMirror, baseImage
   return {
     kind: 'docker',
     survivesStop: true,
+    isolation: { kind: 'docker', words: 'Docker: each project runs in containers of its own' },
     async check(abort) {
       try {
         const { Version } = await ask(() => engine.version(), { abort, timeoutMs: checkMs })

@@ -1,19 +1,21 @@
-import { existsSync, rmSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { chmod, cp, mkdir, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises'
-import { join, sep } from 'node:path'
-import type { RunCommand } from '../../shell/command.ts'
+import { basename, join, sep } from 'node:path'
 import { CommandFailed, CommandTimedOut, ProgramMissing } from '../../shell/command-errors.ts'
 import { buildCores } from '../build-cores.ts'
 import { type Artifact, BuildFailed, type BuildRequest, type OutputLine } from '../runtime.ts'
 import { type ControlGroup, createControlGroup, endControlGroup } from './cgroup.ts'
-import { type Launcher, wordsOf } from './launch.ts'
-import { folderSizeBytes, giveTo, type Places } from './places.ts'
-import { readIdentity, signalGroup } from './process-table.ts'
+import { wordsOf } from './command-words.ts'
+import { folderSizeBytes } from './folder-size.ts'
+import { giveTo, type Places } from './places.ts'
+import { endAllWithGroup, endLeftInGroup, readIdentity } from './process-table.ts'
+import { removeTree, throwAway } from './remove-tree.ts'
+import { runLaunched } from './run-launched.ts'
+import type { Launched, Sandbox } from './sandbox/sandbox.ts'
 
 export interface BuildParts {
   places: Places
-  launcher: Launcher
-  run: RunCommand
+  sandbox: Sandbox
   /** The variables every program needs, from the machine. */
   baseEnv: Record<string, string>
 }
@@ -32,33 +34,36 @@ export async function buildHere(
   const { plan, owner, service } = request
   if (plan.kind === 'dockerfile')
     throw new BuildFailed('bad_plan', 'A Dockerfile needs the docker runtime; this instance runs projects as plain processes')
-  const target = parts.places.artifact(owner.deploymentId, service)
-  await rm(target, { recursive: true, force: true })
-  await mkdir(target, { recursive: true })
-  await chmod(target, 0o711)
+  const { places } = parts
+  const target = places.artifact(owner.deploymentId, service)
+  await removeTree(target, places.of('trash'))
+  await mkdir(target, { recursive: true, mode: 0o700 })
   const app = join(target, 'app')
   await cp(request.sourceFolder, app, { recursive: true, verbatimSymlinks: true })
-  const uid = parts.places.userOf(owner.projectId)
-  if (uid !== null) await giveTo(app, uid)
+  const who = places.who(owner.projectId, taskOf(target), target)
+  if (who) await giveTo(app, who.uid)
+  places.own(join(target, 'tmp'), owner.projectId)
+  places.closeArtifact(target)
   try {
-    await runCommands(request, app, onLine, abort, parts)
-    return await finish(request, target, app)
+    await runCommands(request, target, onLine, abort, parts)
+    await removeTree(join(target, 'tmp'), places.of('trash'))
+    return await finish(request, target, app, parts)
   } catch (error) {
-    await rm(target, { recursive: true, force: true })
+    await removeTree(target, places.of('trash'))
     throw error
   }
 }
 
+const taskOf = (artifact: string) => `build-${basename(artifact)}`
+
 async function runCommands(
   request: BuildRequest,
-  app: string,
+  target: string,
   onLine: (line: OutputLine) => void,
   abort: AbortSignal,
   parts: BuildParts,
 ) {
-  const { plan, allotment, owner, service } = request
-  const note = parts.places.buildNote(parts.places.artifact(owner.deploymentId, service))
-  const uid = parts.places.userOf(owner.projectId)
+  const { plan, allotment } = request
   const limits = {
     cpuCores: allotment.cpuCores,
     memoryMb: allotment.memoryMb,
@@ -66,7 +71,7 @@ async function runCommands(
     yields: true,
     cores: buildCores(),
   }
-  const group = createControlGroup(groupName(owner.deploymentId, service), limits)
+  const group = createControlGroup(taskOf(target), limits)
   const deadline = performance.now() + request.timeoutMs
   const tail: string[] = []
   const say = (stream: OutputLine['stream'], message: string) => {
@@ -79,15 +84,8 @@ async function runCommands(
     for (const command of [...toolsFirst(request), plan.installCommand, plan.buildCommand]) {
       if (!command) continue
       say('stdout', `$ ${command}`)
-      const words = parts.launcher.wrap(wordsOf(command), { group, uid, note })
-      const timeoutMs = deadline - performance.now()
-      await runOne(
-        words,
-        { cwd: join(app, plan.rootDirectory), env: environmentFor(request, app, parts), timeoutMs },
-        say,
-        abort,
-        parts,
-      ).catch((error: unknown) => {
+      const launched = launchFor(command, request, target, group, parts)
+      await runOne(launched, deadline - performance.now(), say, abort).catch((error: unknown) => {
         throw explain(error, command, group, request, tail)
       })
     }
@@ -95,7 +93,49 @@ async function runCommands(
     clearInterval(ending ?? undefined)
     group?.kill()
     group?.remove()
+    await endLeftOf(target, parts.places)
   }
+}
+
+/** What a build made is what it was when its last command ended: nothing of it goes on. */
+async function endLeftOf(target: string, places: Places): Promise<void> {
+  const identity = readIdentity(places.buildNote(target))
+  if (identity) endLeftInGroup(identity)
+  if (places.hasOwnUsers) await endAllWithGroup(places.mark(taskOf(target)))
+}
+
+function launchFor(
+  command: string,
+  request: BuildRequest,
+  target: string,
+  group: ControlGroup | null,
+  { places, sandbox, baseEnv }: BuildParts,
+): Launched {
+  const { owner, plan, secrets } = request
+  const home = places.home(owner.projectId)
+  const app = join(target, 'app')
+  const cwd = sandbox.seen(join(app, plan.rootDirectory))
+  return sandbox.launch({
+    argv: wordsOf(command),
+    cwd,
+    env: {
+      ...baseEnv,
+      HOME: sandbox.seen(home),
+      PATH: searchPath(cwd, sandbox, baseEnv),
+      CI: '1',
+      PORT: String(plan.port),
+      ...secrets,
+    },
+    who: places.who(owner.projectId, taskOf(target), target),
+    groupFolders: group?.folders ?? [],
+    note: places.buildNote(target),
+    shown: [
+      { path: app, at: sandbox.seen(app) },
+      { path: home, at: sandbox.seen(home) },
+      { path: join(target, 'tmp'), at: '/tmp' },
+    ],
+    endsWithUs: true,
+  })
 }
 
 /** A program that goes on after a refused fork or the death of one of its processes would go on for ever. */
@@ -103,59 +143,51 @@ function endAtLimit(group: ControlGroup): void {
   if (group.outOfMemory || group.hitProcessLimit) group.kill()
 }
 
-const groupName = (deploymentId: string, service: string) => `build-${deploymentId}${service ? `.${service}` : ''}`
-
 /** Builds that a killed control plane left running are ended, whole tree, and what they had made so far goes. */
-export function endUnfinishedBuilds(places: Places): void {
-  for (const name of places.list('artifacts')) {
-    const folder = join(places.of('artifacts'), name)
-    if (existsSync(join(folder, 'artifact.json'))) continue
-    const identity = readIdentity(places.buildNote(folder))
-    if (identity) signalGroup(identity, 'SIGKILL')
-    endControlGroup(`build-${name}`)
-    rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
-  }
+export async function endUnfinishedBuilds(places: Places): Promise<void> {
+  const unfinished = places
+    .list('artifacts')
+    .map((name) => join(places.of('artifacts'), name))
+    .filter((folder) => !existsSync(join(folder, 'artifact.json')))
+  // Out of the way at once: the same deployment may be built again before the last process has ended.
+  const ended = unfinished.map((folder) => {
+    const left = endLeftOf(folder, places)
+    endControlGroup(taskOf(folder))
+    throwAway(folder, places.of('trash'))
+    return left
+  })
+  await Promise.all(ended)
 }
 
 /** Python packages go into a folder of the project, not into the machine. */
 const toolsFirst = ({ plan }: BuildRequest): string[] =>
   plan.language === 'python' && plan.installCommand ? ['python3 -m venv .venv'] : []
 
-export function environmentFor(
-  { owner, secrets, plan }: BuildRequest,
-  app: string,
-  { places, baseEnv }: BuildParts,
-): Record<string, string> {
-  const home = places.home(owner.projectId)
-  return {
-    ...baseEnv,
-    HOME: home,
-    PATH: searchPath(join(app, plan.rootDirectory), places, baseEnv),
-    CI: '1',
-    PORT: String(plan.port),
-    ...secrets,
-  }
-}
-
-/** The project's own programs first, then the Node that came along, then the machine's. */
-export const searchPath = (folder: string, places: Places, baseEnv: Record<string, string>) =>
-  [join(folder, '.venv', 'bin'), join(folder, 'node_modules', '.bin'), places.nodeFolder(), places.searchPath(baseEnv.PATH ?? '')]
+/** The project's own programs first, then the Node that came along, then the machine's. `folder` as the project finds it. */
+export const searchPath = (folder: string, sandbox: Sandbox, baseEnv: Record<string, string>) =>
+  [
+    join(folder, '.venv', 'bin'),
+    join(folder, 'node_modules', '.bin'),
+    sandbox.nodeFolder(),
+    sandbox.searchPath(baseEnv.PATH ?? ''),
+  ]
     .filter(Boolean)
     .join(':')
 
 async function runOne(
-  words: string[],
-  { cwd, env, timeoutMs }: { cwd: string; env: Record<string, string>; timeoutMs: number },
+  launched: Launched,
+  timeoutMs: number,
   say: (stream: OutputLine['stream'], message: string) => void,
   abort: AbortSignal,
-  { run }: BuildParts,
 ): Promise<void> {
   const lines = { stdout: lineSplitter((line) => say('stdout', line)), stderr: lineSplitter((line) => say('stderr', line)) }
-  const [program, ...args] = words as [string, ...string[]]
-  await run(
-    { program, args, cwd, env },
-    { abort, timeoutMs, maxOutputBytes: 64 * 1024, onStdout: lines.stdout.take, onStderr: lines.stderr.take },
-  )
+  await runLaunched(launched, {
+    abort,
+    timeoutMs,
+    maxOutputBytes: 64 * 1024,
+    onStdout: lines.stdout.take,
+    onStderr: lines.stderr.take,
+  })
   lines.stdout.end()
   lines.stderr.end()
 }
@@ -204,9 +236,9 @@ function explain(
   return error
 }
 
-async function finish(request: BuildRequest, target: string, app: string): Promise<Artifact> {
+async function finish(request: BuildRequest, target: string, app: string, { places, sandbox }: BuildParts): Promise<Artifact> {
   const { plan, owner, service, allotment } = request
-  const reference = plan.kind === 'static' ? await staticOutput(request, target, app) : target
+  const reference = plan.kind === 'static' ? await staticOutput(request, target, app, places) : target
   const sizeBytes = await folderSizeBytes(target)
   if (sizeBytes > allotment.diskMb * 1024 * 1024)
     throw new BuildFailed(
@@ -225,6 +257,7 @@ async function finish(request: BuildRequest, target: string, app: string): Promi
     projectId: owner.projectId,
     service,
     rootDirectory: plan.rootDirectory,
+    seenAt: sandbox.seen(app),
   }
   await rm(join(target, 'build.process'), { force: true })
   await writeFile(join(target, 'artifact.json.new'), JSON.stringify(note))
@@ -233,7 +266,7 @@ async function finish(request: BuildRequest, target: string, app: string): Promi
 }
 
 /** Only the output folder counts; it must be a folder of the project's own. */
-async function staticOutput({ plan }: BuildRequest, target: string, app: string): Promise<string> {
+async function staticOutput({ plan }: BuildRequest, target: string, app: string, places: Places): Promise<string> {
   const wanted = join(app, plan.rootDirectory, plan.outputDirectory ?? '.')
   const real = await realpath(wanted).catch(() => null)
   const root = await realpath(app)
@@ -244,7 +277,7 @@ async function staticOutput({ plan }: BuildRequest, target: string, app: string)
     )
   const output = join(target, 'static')
   await rename(real, output)
-  await rm(app, { recursive: true, force: true })
+  await removeTree(app, places.of('trash'))
   await chmod(output, 0o755)
   return output
 }
@@ -254,6 +287,8 @@ export interface ArtifactNote extends Artifact {
   projectId: string
   service: string
   rootDirectory: string
+  /** Where the build found itself: what it wrote down of its own place holds there. */
+  seenAt?: string
 }
 
 export async function readArtifactNote(folder: string): Promise<ArtifactNote | null> {

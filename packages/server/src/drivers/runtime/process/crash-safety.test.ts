@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type BuildPlan, emptyPlan, type Runtime, type StartRequest } from '../runtime.ts'
-import { createLauncher } from './launch.ts'
 import { createProcessRuntime } from './process-runtime.ts'
 import { isAlive } from './process-table.ts'
+import { firstStage } from './sandbox/launch-script.ts'
 
 const owner = { projectId: 'prj_one', deploymentId: 'dep_one', environment: 'production' }
 const allotment = { cpuCores: 1, memoryMb: 256, diskMb: 256 }
@@ -29,8 +29,10 @@ beforeEach(async () => {
   await writeFile(join(source, 'file'), '')
 })
 afterEach(async () => {
-  for (const runtime of runtimes.splice(0))
+  for (const runtime of runtimes.splice(0)) {
     for (const { instanceId } of await runtime.list()) await runtime.stop(instanceId, { graceSeconds: 0 }, never)
+    await runtime.close()
+  }
   await rm(folder, { recursive: true, force: true })
 })
 
@@ -78,8 +80,8 @@ describe('after a control plane that was killed', () => {
     open()
     const half = join(folder, 'processes', 'artifacts', 'dep_half')
     await mkdir(join(half, 'app'), { recursive: true })
-    const launcher = createLauncher(join(folder, 'processes', 'bin'))
-    const [launch, ...words] = launcher.wrap(['sleep', '600'], { group: null, uid: null, note: join(half, 'build.process') })
+    const stage = { note: join(half, 'build.process'), groupFolders: [], mount: null }
+    const [launch, ...words] = firstStage(stage, ['/bin/sleep', '600'])
     const child = spawn(launch as string, words, { detached: true, stdio: 'ignore' })
     const ended = new Promise((resolve) => child.once('exit', (_, signal) => resolve(signal)))
     await expect.poll(() => readFile(join(half, 'build.process'), 'utf8').catch(() => '')).toContain(String(child.pid))

@@ -1,8 +1,10 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Owner } from '../runtime.ts'
 import type { Places } from './places.ts'
 import type { ProcessIdentity } from './process-table.ts'
+import { removeTree } from './remove-tree.ts'
+import type { Shown } from './sandbox/bubblewrap.ts'
 
 /** What is kept on disk of an instance, so that the next control plane finds it. No variable of the project is in it. */
 export interface InstanceRecord {
@@ -11,6 +13,10 @@ export interface InstanceRecord {
   service: string
   port: number | null
   process: ProcessIdentity | null
+  /** It runs in a namespace of its own; `process` is its keeper. */
+  isInside?: boolean
+  /** The project's folders that it sees. */
+  shown?: readonly Shown[]
   startedAt: string | null
   restarts: number
   exitCode: number | null
@@ -45,7 +51,7 @@ export class InstanceRecords {
     return this.#places.list('instances').flatMap((id) => this.find(id) ?? [])
   }
 
-  remove(id: string): void {
-    rmSync(this.#places.instance(id), { recursive: true, force: true })
+  remove(id: string): Promise<void> {
+    return removeTree(this.#places.instance(id), this.#places.of('trash'))
   }
 }

@@ -1,10 +1,13 @@
 import { createHash } from 'node:crypto'
-import { chmodSync, chownSync, copyFileSync, existsSync, linkSync, mkdirSync, readdirSync, renameSync, statSync } from 'node:fs'
-import { lchown, lstat, readdir } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync } from 'node:fs'
+import { lchown, readdir } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import type { Who } from './sandbox/sandbox.ts'
 
-const kinds = ['instances', 'artifacts', 'volumes', 'homes', 'bin'] as const
-type Kind = (typeof kinds)[number]
+const open = ['instances', 'artifacts', 'volumes', 'homes', 'bin'] as const
+/** Where no project's user ever comes: what is being filled, and what is being removed. */
+const closed = ['staging', 'trash'] as const
+type Kind = (typeof open)[number] | (typeof closed)[number]
 
 /** Where the process runtime keeps what it makes. Ids are ours, so that none of them can lead out of the folder. */
 export class Places {
@@ -23,10 +26,10 @@ export class Places {
   make(): void {
     if (this.#isMade) return
     // Others may pass through to their own folder, and see nothing on the way.
-    for (const folder of [this.root, ...kinds.map((kind) => this.of(kind))]) {
-      mkdirSync(folder, { recursive: true })
-      chmodSync(folder, 0o711)
-    }
+    const passable = this.hasOwnUsers ? 0o711 : 0o700
+    makeFolder(this.root, passable)
+    for (const kind of open) makeFolder(this.of(kind), passable)
+    for (const kind of closed) makeFolder(this.of(kind), 0o700)
     this.#isMade = true
   }
 
@@ -46,51 +49,51 @@ export class Places {
   buildNote = (artifact: string) => join(artifact, 'build.process')
   instanceNote = (id: string) => join(this.instance(id), 'process')
   volume = (id: string) => join(this.of('volumes'), checked(id))
+  staging = (id: string) => join(this.of('staging'), checked(id))
+
+  /** The folder of an artifact, wherever the data folder was when it was built; null when it is not one of ours. */
+  artifactOf(reference: string): string | null {
+    const folder = basename(reference) === 'static' ? dirname(reference) : reference
+    return basename(dirname(folder)) === 'artifacts' ? join(this.of('artifacts'), checked(basename(folder))) : null
+  }
 
   /** Caches of package managers live on between builds of a project. */
   home(projectId: string): string {
-    const folder = join(this.of('homes'), checked(projectId))
+    return this.own(join(this.of('homes'), checked(projectId)), projectId)
+  }
+
+  /** A folder for a project alone. */
+  own(folder: string, projectId: string): string {
+    if (existsSync(folder)) return folder
     mkdirSync(folder, { recursive: true, mode: 0o700 })
-    const uid = this.userOf(projectId)
-    if (uid !== null) chownSync(folder, uid, uid)
+    if (this.hasOwnUsers) chownSync(folder, userOf(projectId), userOf(projectId))
     return folder
   }
 
-  /** A number that belongs to the project alone; no such user needs to exist on the machine. */
-  userOf(projectId: string): number | null {
+  /** `task`: the build or instance that it is for. */
+  who(projectId: string, task: string, artifact: string): Who | null {
     if (!this.hasOwnUsers) return null
-    return 0x10000000 + (createHash('sha256').update(projectId).digest().readUInt32BE(0) & 0x0fffffff)
+    return { uid: userOf(projectId), gid: this.mark(task), artifactGid: numberOf(0x30000000, basename(artifact)) }
   }
 
-  /** The folders of a search path that the project's user may look into: root's own programs are not for it. */
-  searchPath(path: string): string {
-    return this.hasOwnUsers ? path.split(':').filter(isOpenToAll).join(':') : path
-  }
+  /** Whatever a build or an instance started carries this group, and can get rid of it in no way. */
+  mark = (task: string) => numberOf(0x20000000, task)
 
-  /** A folder with the Node that Berth runs on, reachable for users who may not look into ours. */
-  nodeFolder(): string {
-    if (!this.hasOwnUsers) return dirname(process.execPath)
-    const node = join(this.of('bin'), `node-${process.version}`, 'node')
-    if (existsSync(node)) return dirname(node)
-    mkdirSync(dirname(node), { recursive: true })
-    const draft = `${node}.${process.pid}`
-    try {
-      linkSync(process.execPath, draft)
-    } catch {
-      copyFileSync(process.execPath, draft)
-    }
-    chmodSync(draft, 0o755)
-    renameSync(draft, node)
-    return dirname(node)
+  /** Only who runs with the artifact's own group comes to what is in it. */
+  closeArtifact(folder: string): void {
+    if (this.hasOwnUsers) chownSync(folder, 0, numberOf(0x30000000, basename(folder)))
+    chmodSync(folder, this.hasOwnUsers ? 0o710 : 0o700)
   }
 }
 
-function isOpenToAll(folder: string): boolean {
-  for (let place = folder; ; place = dirname(place)) {
-    const mode = statSync(place, { throwIfNoEntry: false })?.mode
-    if (mode === undefined || (mode & 0o001) === 0) return false
-    if (place === dirname(place)) return true
-  }
+/** A number that belongs to the project alone; no such user needs to exist on the machine. */
+const userOf = (projectId: string) => numberOf(0x10000000, projectId)
+
+const numberOf = (from: number, name: string) => from + (createHash('sha256').update(name).digest().readUInt32BE(0) & 0x0fffffff)
+
+function makeFolder(folder: string, mode: number): void {
+  mkdirSync(folder, { recursive: true })
+  chmodSync(folder, mode)
 }
 
 function checked(name: string): string {
@@ -98,22 +101,12 @@ function checked(name: string): string {
   return name
 }
 
-/** Hands a whole folder to a user; links themselves, never what they point at. */
-export async function giveTo(folder: string, uid: number): Promise<void> {
-  await lchown(folder, uid, uid)
-  for (const entry of await readdir(folder, { withFileTypes: true })) {
-    const path = join(folder, entry.name)
+/** Hands a whole folder to a user, what is inside first: until the last step nobody else can write to any of it. */
+export async function giveTo(folder: string | Buffer, uid: number): Promise<void> {
+  for (const entry of await readdir(folder, { withFileTypes: true, encoding: 'buffer' })) {
+    const path = Buffer.concat([Buffer.from(folder), Buffer.from('/'), entry.name])
     if (entry.isDirectory()) await giveTo(path, uid)
     else await lchown(path, uid, uid)
   }
-}
-
-export async function folderSizeBytes(folder: string): Promise<number> {
-  let sum = 0
-  for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [])) {
-    const path = join(folder, entry.name)
-    if (entry.isDirectory()) sum += await folderSizeBytes(path)
-    else sum += (await lstat(path).catch(() => ({ size: 0 }))).size
-  }
-  return sum
+  await lchown(folder, uid, uid)
 }

@@ -1,17 +1,20 @@
-import { chownSync, existsSync, mkdirSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { existsSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { OneAtATime } from '../../../one-at-a-time.ts'
 import { inheritedEnvironment } from '../../shell/inherited-environment.ts'
-import { createRunCommand } from '../../shell/run-command.ts'
 import type { Instance, InstanceChange, Runtime, StartRequest } from '../runtime.ts'
 import { StartFailed } from '../runtime.ts'
 import { buildHere, endUnfinishedBuilds, readArtifactNote, searchPath } from './build.ts'
-import { execIn } from './exec.ts'
+import { wordsOf } from './command-words.ts'
+import { execBeside } from './exec.ts'
+import { folderSizeBytes } from './folder-size.ts'
 import { InstanceRecords } from './instance-record.ts'
-import { createLauncher, wordsOf } from './launch.ts'
 import { Readers, readOutput } from './output-reader.ts'
-import { folderSizeBytes, Places } from './places.ts'
+import { Places } from './places.ts'
+import { endAllWithGroup } from './process-table.ts'
+import { emptyTrash, removeTree } from './remove-tree.ts'
+import { openSandbox } from './sandbox/open-sandbox.ts'
+import type { Sandbox } from './sandbox/sandbox.ts'
 import { freePort, type Program, Supervised } from './supervisor.ts'
 import { healVolume, tarOf, untarInPlaceOf } from './volume-archive.ts'
 
@@ -19,23 +22,29 @@ export interface ProcessRuntimeSettings {
   folder: string
   /** The control plane's own; only what every program needs is handed on. */
   environment: Readonly<Record<string, string | undefined>>
+  /** Left out: the best that works here. */
+  sandbox?: Sandbox
 }
 
-/** Runs projects as plain processes: no container engine is needed. As root, each project has a user of its own. */
-export function createProcessRuntime({ folder, environment }: ProcessRuntimeSettings): Runtime {
-  const places = new Places(folder, process.getuid?.() === 0)
+/** Runs projects as plain processes: no container engine is needed. The sandbox says what keeps them apart. */
+export function createProcessRuntime({ folder, environment, ...given }: ProcessRuntimeSettings): Runtime {
+  const sandbox = given.sandbox ?? openSandbox({ folder, dataDir: folder, environment })
+  const places = new Places(folder, sandbox.hasOwnUsers)
   const records = new InstanceRecords(places)
-  const launcher = createLauncher(join(folder, 'bin'))
-  const baseEnv = inheritedEnvironment(environment)
-  const run = createRunCommand(environment)
+  const baseEnv = baseEnvironment(environment, sandbox)
   const supervised = new Map<string, Supervised>()
   const listeners = new Set<(change: InstanceChange) => void>()
   const tell = (kind: InstanceChange['kind'], reason: string, one: Supervised) => {
     for (const listener of listeners) listener({ kind, reason, instance: show(one) })
   }
-  const parts = { records, launcher, tell, noteOf: places.instanceNote }
+  const endWhatItLeft = async (instanceId: string) => {
+    if (sandbox.hasOwnUsers) await endAllWithGroup(places.mark(instanceId))
+  }
+  const parts = { records, sandbox, tell, endWhatItLeft, noteOf: places.instanceNote }
   const readers = new Readers()
-  endUnfinishedBuilds(places)
+  const cleaned = endUnfinishedBuilds(places)
+    .then(() => emptyTrash(places.of('trash')))
+    .catch(() => undefined)
   for (const record of records.list()) {
     const one = new Supervised(record, parts)
     supervised.set(record.instanceId, one)
@@ -47,7 +56,7 @@ export function createProcessRuntime({ folder, environment }: ProcessRuntimeSett
     const known = supervised.get(request.instanceId)
     if (known?.isAlive || known?.isRestarting) return show(known)
     const one = known ?? new Supervised(await newRecord(request), parts)
-    const program = await programFor(request, one.record.port, { places, baseEnv })
+    const program = await programFor(request, one.record.port, { places, sandbox, baseEnv })
     mkdirSync(places.instance(request.instanceId), { recursive: true, mode: 0o700 })
     supervised.set(request.instanceId, one)
     await one.start(request, program)
@@ -57,17 +66,18 @@ export function createProcessRuntime({ folder, environment }: ProcessRuntimeSett
     await supervised.get(instanceId)?.stop(graceSeconds)
     await readers.done(instanceId)
     supervised.delete(instanceId)
-    records.remove(instanceId)
+    await records.remove(instanceId)
   }
 
   return {
     kind: 'process',
     // They are part of the process tree of `berth up`, which leaves nothing behind.
     survivesStop: false,
+    isolation: { kind: sandbox.kind, words: sandbox.words },
     check: async () => ({ version: process.version }),
     build(request, onLine, abort) {
       places.make()
-      return buildHere(request, onLine, abort, { places, launcher, run, baseEnv })
+      return buildHere(request, onLine, abort, { places, sandbox, baseEnv })
     },
 
     start(request, abort) {
@@ -104,51 +114,60 @@ export function createProcessRuntime({ folder, environment }: ProcessRuntimeSett
     },
 
     async removeArtifact({ reference, kind }) {
-      const target = kind === 'static' ? dirname(reference) : reference
-      if (dirname(target) !== places.of('artifacts')) return
+      const target = kind === 'image' ? null : places.artifactOf(reference)
+      if (!target) return
       const note = await readArtifactNote(target)
       const isUsed =
         note && [...supervised.values()].some((one) => one.isAlive && one.record.owner.deploymentId === note.deploymentId)
-      if (!isUsed) await rm(target, { recursive: true, force: true })
+      if (!isUsed) await removeTree(target, places.of('trash'))
     },
     async listArtifacts() {
-      const notes = await Promise.all(
-        places.list('artifacts').map((name) => readArtifactNote(join(places.of('artifacts'), name))),
-      )
-      return notes.flatMap((note) => note ?? [])
+      const found = places.list('artifacts').map(async (name) => {
+        const folder = join(places.of('artifacts'), name)
+        const note = await readArtifactNote(folder)
+        // Where it is now, whatever was written down when the data folder lay elsewhere.
+        return note ? [{ ...note, reference: note.kind === 'static' ? join(folder, 'static') : folder }] : []
+      })
+      return (await Promise.all(found)).flat()
     },
 
     async createVolume({ id, projectId }) {
       places.make()
       const target = places.volume(id)
       await healVolume(target)
-      if (existsSync(target)) return
-      mkdirSync(target, { mode: 0o700 })
-      const uid = places.userOf(projectId)
-      if (uid !== null) chownSync(target, uid, uid)
+      places.own(target, projectId)
     },
     volumeSizeBytes: async (id) => (existsSync(places.volume(id)) ? folderSizeBytes(places.volume(id)) : null),
-    removeVolume: (id) => rm(places.volume(id), { recursive: true, force: true }),
+    removeVolume: (id) => removeTree(places.volume(id), places.of('trash')),
     readVolume: (id, abort) => tarOf(places.volume(id), abort),
     async writeVolume(id, tar, abort) {
       await healVolume(places.volume(id))
-      await untarInPlaceOf(places.volume(id), tar, abort)
+      places.make()
+      const [folder, staging, trash] = [places.volume(id), places.staging(id), places.of('trash')]
+      await untarInPlaceOf({ folder, staging, trash }, tar, abort)
     },
 
     async exec(instanceId, command, abort) {
       const one = supervised.get(instanceId)
       if (!one?.isAlive) throw new StartFailed(`The instance ${instanceId} does not run`)
-      const { owner } = one.record
-      const uid = places.userOf(owner.projectId)
-      return execIn(
-        launcher.wrap(command.argv, { group: null, uid, note: null }),
-        command,
-        { cwd: places.home(owner.projectId), baseEnv, run },
-        abort,
-      )
+      const { owner, shown = [] } = one.record
+      const home = sandbox.seen(places.home(owner.projectId))
+      const artifact = places.artifact(owner.deploymentId, one.record.service)
+      const launched = sandbox.launch({
+        argv: command.argv,
+        cwd: home,
+        env: { ...baseEnv, PATH: searchPath(home, sandbox, baseEnv), HOME: home, ...command.env },
+        who: places.who(owner.projectId, instanceId, artifact),
+        groupFolders: [],
+        note: null,
+        shown,
+        endsWithUs: true,
+      })
+      return execBeside(launched, command, abort)
     },
     async close() {
       listeners.clear()
+      await cleaned
     },
   }
 }
@@ -185,29 +204,45 @@ const newRecord = async ({ instanceId, owner, service, port }: StartRequest) => 
 async function programFor(
   request: StartRequest,
   port: number | null,
-  { places, baseEnv }: { places: Places; baseEnv: Record<string, string> },
+  { places, sandbox, baseEnv }: { places: Places; sandbox: Sandbox; baseEnv: Record<string, string> },
 ): Promise<Program> {
-  const { artifact, owner } = request
+  const { artifact, owner, instanceId } = request
   if (artifact.kind !== 'folder')
     throw new StartFailed('Only what was built here can run as a process; images need the docker runtime')
-  const note = await readArtifactNote(artifact.reference)
-  if (!note || basename(dirname(artifact.reference)) !== 'artifacts')
-    throw new StartFailed('What was built is not there any more')
-  const cwd = join(artifact.reference, 'app', note.rootDirectory)
+  const folder = places.artifactOf(artifact.reference)
+  const note = folder && (await readArtifactNote(folder))
+  if (!folder || !note) throw new StartFailed('What was built is not there any more')
   const argv = request.command ?? (artifact.startCommand ? wordsOf(artifact.startCommand) : null)
   if (!argv) throw new StartFailed('Nothing says how to start it: set a start command')
-  const volumes = Object.fromEntries(request.volumes.map(({ id, name }) => [volumeVariable(name), places.volume(id)]))
+  const app = join(folder, 'app')
+  const home = places.home(owner.projectId)
+  const seenAt = sandbox.kind === 'bubblewrap' ? (note.seenAt ?? sandbox.seen(app)) : sandbox.seen(app)
+  const cwd = join(seenAt, note.rootDirectory)
+  const volumes = request.volumes.map(({ id, name, readOnly }) => ({ name, readOnly, path: places.volume(id) }))
   const env = {
     ...baseEnv,
-    HOME: places.home(owner.projectId),
-    PATH: searchPath(cwd, places, baseEnv),
+    HOME: sandbox.seen(home),
+    PATH: searchPath(cwd, sandbox, baseEnv),
     NODE_ENV: 'production',
     ...(port === null ? {} : { PORT: String(port), HOST: '127.0.0.1' }),
-    ...volumes,
+    ...Object.fromEntries(volumes.map(({ name, path }) => [volumeVariable(name), sandbox.seen(path)])),
     ...request.env,
     ...(port === null ? {} : { PORT: String(port) }),
   }
-  return { argv: [...(request.entrypoint ?? []), ...argv], cwd, env, uid: places.userOf(owner.projectId) }
+  const shown = [
+    { path: app, at: seenAt },
+    { path: home, at: sandbox.seen(home) },
+    { path: places.own(join(places.instance(instanceId), 'tmp'), owner.projectId), at: '/tmp' },
+    ...volumes.map(({ path, readOnly }) => ({ path, at: sandbox.seen(path), readOnly })),
+  ]
+  const who = places.who(owner.projectId, instanceId, folder)
+  return { argv: [...(request.entrypoint ?? []), ...argv], cwd, env, who, shown }
+}
+
+/** A folder for temporary files that the machine names is not there inside. */
+function baseEnvironment(environment: ProcessRuntimeSettings['environment'], { kind }: Sandbox): Record<string, string> {
+  const { TMPDIR, ...inherited } = inheritedEnvironment(environment)
+  return kind === 'none' && TMPDIR ? { ...inherited, TMPDIR } : inherited
 }
 
 /** `my-data` is found in BERTH_VOLUME_MY_DATA. */

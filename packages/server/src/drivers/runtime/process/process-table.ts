@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
+import { setTimeout as pause } from 'node:timers/promises'
 
 /** A process for ever: its number may be given out again, its start time with it may not. */
 export interface ProcessIdentity {
@@ -36,11 +37,76 @@ export function isAlive({ pid, startTime }: ProcessIdentity): boolean {
 
 /** To the whole group: what a program started goes with it. */
 export function signalGroup(identity: ProcessIdentity, signal: NodeJS.Signals): void {
-  if (!isAlive(identity)) return
+  if (isAlive(identity)) kill(-identity.pid, signal)
+}
+
+/**
+ * To the program itself: in a namespace of its own, the leader of the group is its keeper, which tells how it ended and must
+ * not end before it. False: there is no program yet.
+ */
+export function signalInside(identity: ProcessIdentity, signal: NodeJS.Signals): boolean {
+  if (!isAlive(identity)) return true
+  const inside = processes().filter((pid) => Number(statOf(pid)?.[2]) === identity.pid && isProgramInside(pid))
+  for (const pid of inside) kill(pid, signal)
+  return inside.length > 0
+}
+
+/** The first of a namespace only buries the dead. */
+function isProgramInside(pid: number): boolean {
+  const [, ...deeper] = statusOf(pid, 'NSpid')
+  return deeper.length > 0 && deeper.at(-1) !== '1'
+}
+
+/** What a dead leader left in its group. The number is not given out again while one of them lives. */
+export function endLeftInGroup({ pid, startTime }: ProcessIdentity): void {
+  const now = statOf(pid)
+  if (now === null || now[19] === startTime) kill(-pid, 'SIGKILL')
+}
+
+const goneWithinMs = 2_000
+
+/** Ends every process that runs with a group as its own, those too that are started meanwhile: none runs while we look. */
+export async function endAllWithGroup(gid: number): Promise<void> {
+  const wanted = String(gid)
+  const stopped = new Set<number>()
+  const members = () => processes().filter((pid) => statusOf(pid, 'Gid')[0] === wanted && statOf(pid)?.[0] !== 'Z')
+  for (let round = 0; round < 1000; round++) {
+    const found = members().filter((pid) => !stopped.has(pid))
+    if (found.length === 0) break
+    for (const pid of found) {
+      kill(pid, 'SIGSTOP')
+      stopped.add(pid)
+    }
+  }
+  for (const pid of stopped) kill(pid, 'SIGKILL')
+  const deadline = performance.now() + goneWithinMs
+  while (stopped.size > 0 && members().length > 0 && performance.now() < deadline) await pause(10)
+}
+
+function kill(pid: number, signal: NodeJS.Signals): void {
   try {
-    process.kill(-identity.pid, signal)
+    process.kill(pid, signal)
   } catch {
     // It ended between the look and the signal.
+  }
+}
+
+const processes = () =>
+  readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+
+function statusOf(pid: number, field: string): string[] {
+  try {
+    const lines = readFileSync(`/proc/${pid}/status`, 'utf8').split('\n')
+    return (
+      lines
+        .find((line) => line.startsWith(`${field}:`))
+        ?.split('\t')
+        .slice(1) ?? []
+    )
+  } catch {
+    return []
   }
 }
 

@@ -1,20 +1,24 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, openSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
+import type { Writable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { InstanceChange, StartRequest } from '../runtime.ts'
 import { StartFailed } from '../runtime.ts'
 import { type ControlGroup, createControlGroup } from './cgroup.ts'
 import type { InstanceRecord, InstanceRecords } from './instance-record.ts'
-import type { Launcher } from './launch.ts'
-import { identityOf, isAlive, readIdentity, signalGroup } from './process-table.ts'
+import {
+  endLeftInGroup,
+  identityOf,
+  isAlive,
+  type ProcessIdentity,
+  readIdentity,
+  signalGroup,
+  signalInside,
+} from './process-table.ts'
+import type { Launch, Sandbox } from './sandbox/sandbox.ts'
 
-export interface Program {
-  argv: string[]
-  cwd: string
-  env: Record<string, string>
-  uid: number | null
-}
+export type Program = Pick<Launch, 'argv' | 'cwd' | 'env' | 'who' | 'shown'>
 
 const lookMs = 500
 const exitMs = 1_000
@@ -31,7 +35,8 @@ const processes = 1024
 export class Supervised {
   readonly record: InstanceRecord
   readonly #records: InstanceRecords
-  readonly #launcher: Launcher
+  readonly #sandbox: Sandbox
+  readonly #endWhatItLeft: (instanceId: string) => Promise<void>
   readonly #tell: (change: InstanceChange['kind'], reason: string, supervised: Supervised) => void
   readonly #note: string
   /** Resolves with the exit of a process that is our own child. */
@@ -48,14 +53,17 @@ export class Supervised {
     record: InstanceRecord,
     parts: {
       records: InstanceRecords
-      launcher: Launcher
+      sandbox: Sandbox
+      /** What has left its process group too. */
+      endWhatItLeft: (instanceId: string) => Promise<void>
       tell: (change: InstanceChange['kind'], reason: string, supervised: Supervised) => void
       noteOf: (instanceId: string) => string
     },
   ) {
     this.record = record
     this.#records = parts.records
-    this.#launcher = parts.launcher
+    this.#sandbox = parts.sandbox
+    this.#endWhatItLeft = parts.endWhatItLeft
     this.#tell = parts.tell
     this.#note = parts.noteOf(record.instanceId)
   }
@@ -96,15 +104,20 @@ export class Supervised {
   }
 
   async #spawn(): Promise<void> {
-    const { argv, cwd, env, uid } = this.#program as Program
-    const [file, ...args] = this.#launcher.wrap(argv, { group: this.#group, uid, note: this.#note }) as [string, ...string[]]
+    const { program, args, env, cwd, handover } = this.#sandbox.launch({
+      ...(this.#program as Program),
+      groupFolders: this.#group?.folders ?? [],
+      note: this.#note,
+      endsWithUs: false,
+    })
     rmSync(this.#note, { force: true })
     const [stdout, stderr] = (['stdout', 'stderr'] as const).map((stream) =>
       openSync(this.#records.outputFile(this.record.instanceId, stream), 'a', 0o600),
     ) as [number, number]
     try {
-      const child = spawn(file, args, { cwd, env, detached: true, stdio: ['ignore', stdout, stderr] })
+      const child = spawn(program, args, { cwd, env, detached: true, stdio: ['ignore', stdout, stderr, 'pipe'] })
       await new Promise<void>((resolve, reject) => child.once('spawn', resolve).once('error', reject))
+      handOver(child, handover)
       this.#begin(child)
     } catch (error) {
       throw new StartFailed(`It could not be started: ${(error as Error).message}`)
@@ -124,6 +137,8 @@ export class Supervised {
     child.unref()
     Object.assign(this.record, {
       process: identityOf(child.pid as number),
+      isInside: this.#sandbox.hasOwnProcesses,
+      shown: this.#program?.shown ?? [],
       startedAt: new Date().toISOString(),
       exitCode: null,
       outOfMemory: false,
@@ -137,6 +152,7 @@ export class Supervised {
       if (this.#stopping || this.isAlive) continue
       await this.settled()
       if (this.#stopping) break
+      await this.#endLeft()
       this.record.outOfMemory = this.#group?.outOfMemory ?? false
       this.#records.save(this.record)
       const willRestart = this.#request?.restart === true && this.#program !== null
@@ -172,16 +188,40 @@ export class Supervised {
     this.#stopping = true
     const { process: identity } = this.record
     if (identity) {
-      signalGroup(identity, 'SIGTERM')
-      const deadline = Date.now() + graceSeconds * 1000
-      while (isAlive(identity) && Date.now() < deadline) await pause(50)
+      await this.#askToEnd(identity, Date.now() + graceSeconds * 1000)
       signalGroup(identity, 'SIGKILL')
       for (let round = 0; round < 100 && isAlive(identity); round++) await pause(20)
     }
+    await this.#endLeft()
     this.#group ??= createControlGroup(this.record.instanceId, { cpuCores: 4, memoryMb: 65_536, processes })
     this.#group?.kill()
     this.#group?.remove()
   }
+
+  async #askToEnd(identity: ProcessIdentity, deadline: number): Promise<void> {
+    const { isInside } = this.record
+    for (let isAsked = false; isAlive(identity); await pause(50)) {
+      if (!isAsked && isInside) isAsked = signalInside(identity, 'SIGTERM')
+      else if (!isAsked) {
+        signalGroup(identity, 'SIGTERM')
+        isAsked = true
+      }
+      if (Date.now() >= deadline) return
+    }
+  }
+
+  /** When the program has ended, so has everything that it started. */
+  async #endLeft(): Promise<void> {
+    if (this.record.process) endLeftInGroup(this.record.process)
+    await this.#endWhatItLeft(this.record.instanceId)
+  }
+}
+
+/** A process that died before it read is seen to have ended. */
+function handOver(child: ChildProcess, handover: string): void {
+  const pipe = child.stdio[3] as Writable
+  pipe.on('error', () => pipe.destroy())
+  pipe.end(handover)
 }
 
 const signalNumbers: Record<string, number> = { SIGHUP: 1, SIGINT: 2, SIGABRT: 6, SIGKILL: 9, SIGSEGV: 11, SIGTERM: 15 }

@@ -1,14 +1,18 @@
-import { createReadStream, createWriteStream } from 'node:fs'
-import { chmod, lchown, lstat, mkdir, readdir, readlink, rename, rm, symlink } from 'node:fs/promises'
-import { dirname, join, relative } from 'node:path'
+import type { Stats } from 'node:fs'
+import { chmod, lchown, lstat, mkdir, open, readlink, rename, symlink } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { extract, pack } from 'tar-stream'
+import { HeldFolder } from './held-folder.ts'
+import { removeTree } from './remove-tree.ts'
 
-/** A folder as a tar stream, with owners and modes, in a stable order. */
+type Archive = ReturnType<typeof pack>
+type Header = Parameters<Archive['entry']>[0]
+
+/** A folder as a tar stream, with owners and modes, in a stable order. Whoever changes it meanwhile leads us nowhere else. */
 export async function* tarOf(folder: string, abort: AbortSignal): AsyncGenerator<Uint8Array> {
   const archive = pack()
-  const filled = fill(archive, folder, folder, abort).then(
+  const filled = fillFrom(archive, folder, abort).then(
     () => archive.finalize(),
     (error: unknown) => archive.destroy(error as Error),
   )
@@ -16,47 +20,75 @@ export async function* tarOf(folder: string, abort: AbortSignal): AsyncGenerator
   await filled
 }
 
-async function fill(archive: ReturnType<typeof pack>, root: string, folder: string, abort: AbortSignal): Promise<void> {
-  for (const name of (await readdir(folder)).sort()) {
+async function fillFrom(archive: Archive, path: string, abort: AbortSignal): Promise<void> {
+  await using folder = await HeldFolder.open(path)
+  if (!folder) throw new Error(`${path} is not a folder`)
+  await fill(archive, folder, '', abort)
+}
+
+async function fill(archive: Archive, folder: HeldFolder, prefix: string, abort: AbortSignal): Promise<void> {
+  for (const name of (await folder.names()).map(String).sort()) {
     abort.throwIfAborted()
-    const path = join(folder, name)
-    const stat = await lstat(path)
-    const header = { name: relative(root, path), mode: stat.mode & 0o7777, uid: stat.uid, gid: stat.gid, mtime: stat.mtime }
-    if (stat.isDirectory()) {
-      await entry(archive, { ...header, type: 'directory' })
-      await fill(archive, root, path, abort)
-    } else if (stat.isSymbolicLink()) await entry(archive, { ...header, type: 'symlink', linkname: await readlink(path) })
-    else if (stat.isFile()) {
-      // A file that is being written may grow: what the header promised is what is read.
-      const content = stat.size > 0 ? createReadStream(path, { end: stat.size - 1 }) : Readable.from([])
-      await pipeline(content, archive.entry({ ...header, size: stat.size }))
-    }
+    const stat = await folder.stat(name).catch(() => null)
+    if (stat) await add(archive, folder, name, stat, `${prefix}${name}`, abort)
   }
 }
 
-const entry = (archive: ReturnType<typeof pack>, header: Parameters<typeof archive.entry>[0]) =>
+async function add(archive: Archive, folder: HeldFolder, name: string, stat: Stats, path: string, abort: AbortSignal) {
+  const header = { name: path, mode: stat.mode & 0o7777, uid: stat.uid, gid: stat.gid, mtime: stat.mtime }
+  if (stat.isDirectory()) {
+    await using inner = await folder.enter(name)
+    if (!inner) return
+    await entry(archive, { ...header, type: 'directory' })
+    await fill(archive, inner, `${path}/`, abort)
+  } else if (stat.isSymbolicLink()) {
+    const linkname = await readlink(folder.at(name)).catch(() => null)
+    if (linkname !== null) await entry(archive, { ...header, type: 'symlink', linkname })
+  } else if (stat.isFile()) {
+    const file = await folder.file(name)
+    if (!file) return
+    // A file that is being written may grow: what the header promises is what is read.
+    const { size } = await file.stat()
+    const content = size > 0 ? file.createReadStream({ start: 0, end: size - 1 }) : Readable.from([])
+    await pipeline(content, archive.entry({ ...header, size }))
+    if (size === 0) await file.close()
+  }
+}
+
+const entry = (archive: Archive, header: Header) =>
   new Promise<void>((resolve, reject) => archive.entry(header, (error) => (error ? reject(error) : resolve())))
 
-/** Fills `folder` beside itself and takes its place in one step: all of it is the new one afterwards, or the old one is there. */
-export async function untarInPlaceOf(folder: string, tar: AsyncIterable<Uint8Array>, abort: AbortSignal): Promise<void> {
-  const [fresh, old] = [`${folder}.new`, `${folder}.old`]
-  await rm(fresh, { recursive: true, force: true })
-  await mkdir(fresh, { recursive: true })
+export interface VolumePlaces {
+  /** The volume's own folder. */
+  folder: string
+  /** Where it is filled; in a folder that no project reaches. */
+  staging: string
+  trash: string
+}
+
+/** Filled where no project comes, it takes the old one's place in one step: all of it is the new one afterwards, or the old one is there. */
+export async function untarInPlaceOf(places: VolumePlaces, tar: AsyncIterable<Uint8Array>, abort: AbortSignal): Promise<void> {
+  const { folder, staging, trash } = places
+  const old = `${folder}.old`
+  await removeTree(staging, trash)
   const { mode, uid, gid } = await lstat(folder)
-  await chmod(fresh, mode & 0o7777)
-  if (process.getuid?.() === 0) await lchown(fresh, uid, gid)
+  await mkdir(staging, { recursive: true, mode: 0o700 })
   try {
+    await using root = await HeldFolder.open(staging)
+    if (!root) throw new Error(`${staging} is not a folder`)
     const reader = extract()
     // Both at once: a source that fails ends the reader too, and each failure must have somebody who waits for it.
-    await Promise.all([pipeline(Readable.from(tar), reader, { signal: abort }), unpackAll(reader, fresh)])
+    await Promise.all([pipeline(Readable.from(tar), reader, { signal: abort }), unpackAll(reader, root, { uid, gid })])
+    await chmod(staging, mode & 0o777)
+    if (isRoot) await lchown(staging, uid, gid)
   } catch (error) {
-    await rm(fresh, { recursive: true, force: true })
+    await removeTree(staging, trash)
     throw error
   }
-  await rm(old, { recursive: true, force: true })
+  await removeTree(old, trash)
   await rename(folder, old)
-  await rename(fresh, folder)
-  await rm(old, { recursive: true, force: true })
+  await rename(staging, folder)
+  await removeTree(old, trash)
 }
 
 /** After a kill between the two renames: the old one is taken back. */
@@ -65,21 +97,51 @@ export async function healVolume(folder: string): Promise<void> {
   if (!exists) await rename(`${folder}.old`, folder).catch(() => undefined)
 }
 
-async function unpackAll(reader: ReturnType<typeof extract>, root: string): Promise<void> {
-  for await (const part of reader) await unpack(part as unknown as Part, root)
+const isRoot = process.getuid?.() === 0
+type Part = AsyncIterable<Uint8Array> & { header: Header }
+interface Owner {
+  uid: number
+  gid: number
 }
 
-type Part = AsyncIterable<Uint8Array> & { header: Parameters<ReturnType<typeof pack>['entry']>[0] }
+async function unpackAll(reader: ReturnType<typeof extract>, root: HeldFolder, owner: Owner): Promise<void> {
+  for await (const part of reader) await unpack(part as unknown as Part, root, owner)
+}
 
-async function unpack(part: Part, root: string): Promise<void> {
-  const { name, type, mode, uid, gid, linkname } = part.header
-  const path = join(root, name)
-  if (relative(root, path).startsWith('..')) throw new Error(`${name} leads out of the volume`)
-  await mkdir(dirname(path), { recursive: true })
-  if (type === 'directory') await mkdir(path, { recursive: true })
-  else if (type === 'symlink') await symlink(linkname ?? '', path)
-  else await pipeline(Readable.from(part), createWriteStream(path, { flags: 'wx' }))
-  for await (const _rest of type === 'file' ? [] : part) void _rest
-  if (process.getuid?.() === 0) await lchown(path, uid ?? 0, gid ?? 0)
-  if (type !== 'symlink' && mode !== undefined) await chmod(path, mode)
+/** Everything in a volume is its project's, whoever an archive says; and no archive brings rights along. */
+async function unpack(part: Part, root: HeldFolder, owner: Owner): Promise<void> {
+  const { name, type, mode, linkname } = part.header
+  const parts = name.split('/').filter((word) => word !== '' && word !== '.')
+  const last = parts.pop()
+  if (parts.includes('..') || last === '..') throw new Error(`${name} leads out of the volume`)
+  if (last === undefined) return drain(part)
+  await inFolder(root, parts, owner, async (folder) => {
+    const path = folder.at(last)
+    if (type === 'directory') await (await folder.make(last))[Symbol.asyncDispose]()
+    else if (type === 'symlink') await symlink(linkname ?? '', path)
+    else await pipeline(Readable.from(part), (await open(path, 'wx', 0o600)).createWriteStream())
+    if (type !== 'file') await drain(part)
+    if (isRoot) await lchown(path, owner.uid, owner.gid)
+    if (type !== 'symlink' && mode !== undefined) await chmod(path, mode & 0o777)
+  })
+}
+
+async function drain(part: Part): Promise<void> {
+  for await (const _rest of part) void _rest
+}
+
+/** Goes down folder by folder; a link among them ends the way. */
+async function inFolder(
+  folder: HeldFolder,
+  names: string[],
+  owner: Owner,
+  work: (folder: HeldFolder) => Promise<void>,
+): Promise<void> {
+  const [name, ...rest] = names
+  if (name === undefined) return work(folder)
+  const isNew = (await folder.stat(name).catch(() => null)) === null
+  await using inner = await folder.make(name)
+  if (isNew && isRoot) await lchown(folder.at(name), owner.uid, owner.gid)
+  if (isNew) await chmod(inner.path, 0o755)
+  await inFolder(inner, rest, owner, work)
 }

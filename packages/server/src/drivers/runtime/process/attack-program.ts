@@ -1,0 +1,36 @@
+/** What the attacking project runs, as its build and as its program: it tries, and says what it got. */
+export const attackText = `
+const fs = require('node:fs')
+const { spawn, execFileSync } = require('node:child_process')
+const attempt = (act) => { try { return act() } catch (error) { return error.code ?? String(error) } }
+const targets = JSON.parse(process.env.TARGETS)
+if (process.argv[2] === 'build') {
+  // It leaves its session, its group and its parent, and goes on writing into what is built.
+  const late = 'setInterval(() => require("fs").appendFileSync("late.txt", "x"), 5) // ' + targets.mark
+  spawn(process.execPath, ['-e', late], { detached: true, stdio: 'ignore' }).unref()
+  setTimeout(() => process.exit(0), 200)
+} else {
+  const found = {
+    uid: process.getuid(),
+    status: fs.readFileSync('/proc/self/status', 'utf8').split('\\n').filter((line) => /^(Cap|NoNewPrivs|Sig(Ign|Blk))/.test(line)).join(' '),
+    read: Object.fromEntries(targets.files.map((path) => [path, attempt(() => fs.readFileSync(path, 'utf8'))])),
+    listed: Object.fromEntries(targets.folders.map((path) => [path, attempt(() => fs.readdirSync(path))])),
+    environ: attempt(() => fs.readFileSync('/proc/' + targets.victim + '/environ', 'utf8')),
+    commands: fs.readdirSync('/proc').filter((name) => /^\\d+$/.test(name)).map((pid) => attempt(() => fs.readFileSync('/proc/' + pid + '/cmdline', 'utf8'))),
+    signal: attempt(() => process.kill(targets.victim, 'SIGTERM')),
+    wrote: Object.fromEntries(targets.places.map((path) => [path, attempt(() => fs.writeFileSync(path, 'x'))])),
+    sub: attempt(() => execFileSync('setpriv', ['--version'], { encoding: 'utf8' })),
+    fakes: attempt(() => fs.readFileSync(process.env.HOME + '/fakes', 'utf8')),
+    env: process.env,
+  }
+  console.log(JSON.stringify(found))
+  setInterval(() => {}, 1000)
+}
+`
+
+/** Says as whom it ran, without another program: those of the machine are asked what they load as well. */
+export const sayUser = (name: string) =>
+  `while read -r key user rest; do [ "$key" = Uid: ] && echo "${name} as $user" >> "$HOME/fakes"; done < /proc/self/status\n`
+
+/** Stands in the project's own folders under the name of a program that has rights when it is run. */
+export const fakeText = (name: string) => `#!/bin/sh\n${sayUser(name)}`

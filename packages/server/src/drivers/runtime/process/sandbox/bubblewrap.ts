@@ -1,0 +1,100 @@
+import { existsSync, lstatSync, readdirSync, readlinkSync, realpathSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+
+/** Where a project finds what is its own, wherever the data folder lies: what it built stays right when that is moved. */
+export const insideRoot = '/run/berth'
+export const insideNode = `${insideRoot}/bin`
+
+const roots = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/nix/store']
+/** What programs need of the machine's settings to find names, certificates, libraries and each other. */
+const settings =
+  /^(resolv\.conf|hosts|hostname|host\.conf|gai\.conf|nsswitch\.conf|passwd|group|services|protocols|ld\.so\..*|ssl|pki|ca-certificates.*|alternatives|localtime|timezone|locale\.(conf|alias)|mime\.types|magic|os-release|debian_version|fonts|java.*|php.*|python3.*|perl|ruby.*|dotnet|npmrc|gitconfig|pip\.conf|crypto-policies)$/
+
+export interface Shown {
+  path: string
+  at: string
+  readOnly?: boolean
+}
+
+/** A file system that begins empty. Folders on the way to what is shown are open: the project's user is not their owner. */
+export class View {
+  readonly #made: Set<string>
+  readonly args: string[]
+
+  constructor(base?: View) {
+    this.#made = new Set(base ? base.#made : ['/', ...roots])
+    this.args = base ? [...base.args] : []
+  }
+
+  add(option: '--bind' | '--ro-bind' | '--ro-bind-try', path: string, at: string): this {
+    this.#makeWayTo(at)
+    this.args.push(option, path, at)
+    return this
+  }
+
+  #makeWayTo(at: string): void {
+    const above = dirname(at)
+    if (this.#made.has(above) || isBelow(roots, above)) return
+    this.#makeWayTo(above)
+    this.args.push('--perms', '0755', '--dir', above)
+    this.#made.add(above)
+  }
+}
+
+/** The machine, as every project sees it: programs and libraries, read-only. What is hidden is hidden below them too. */
+export function machineView(environment: Readonly<Record<string, string | undefined>>, hidden: string): View {
+  const view = new View()
+  for (const root of roots) {
+    const stat = lstatSync(root, { throwIfNoEntry: false })
+    if (stat?.isSymbolicLink()) view.args.push('--symlink', readlinkSync(root), root)
+    else if (stat?.isDirectory()) view.add('--ro-bind', root, root)
+  }
+  for (const name of readdirSync('/etc').filter((one) => settings.test(one))) showSetting(view, join('/etc', name))
+  const tools = toolFolders(environment)
+  for (const folder of tools) view.add('--ro-bind-try', folder, folder)
+  if (isBelow([...roots, ...tools], hidden)) view.args.push('--tmpfs', hidden)
+  for (const file of certificates(environment)) view.add('--ro-bind-try', file, file)
+  view.add('--ro-bind-try', '/sys/devices/system/cpu', '/sys/devices/system/cpu')
+  view.args.push('--proc', '/proc', '--dev', '/dev', '--perms', '1777', '--tmpfs', '/dev/shm')
+  return view
+}
+
+/** A link such as resolv.conf may lead out of what is shown: what it leads to is shown in its place. */
+function showSetting(view: View, path: string): void {
+  try {
+    view.add('--ro-bind-try', realpathSync(path), path)
+  } catch {
+    // It leads nowhere.
+  }
+}
+
+/** Tools that have a folder of their own below /opt, and Node's where a version manager keeps them in somebody's home. */
+function toolFolders(environment: Readonly<Record<string, string | undefined>>): string[] {
+  return (environment.PATH ?? '').split(':').flatMap((folder) => {
+    const optional = /^\/opt\/[^/]+(?=\/)/.exec(folder)?.[0]
+    if (optional) return existsSync(optional) ? [optional] : []
+    const modules = join(dirname(folder), 'lib', 'node_modules')
+    const isTools = folder.startsWith('/') && existsSync(join(folder, 'npm')) && existsSync(join(modules, 'npm'))
+    return isTools && !isBelow(roots, folder) ? [folder, modules] : []
+  })
+}
+
+const certificateVariables =
+  /^((NIX_)?SSL_CERT_(FILE|DIR)|CURL_CA_BUNDLE|GIT_SSL_CA(INFO|PATH)|NODE_EXTRA_CA_CERTS|REQUESTS_CA_BUNDLE|PIP_CERT)$/
+
+const certificates = (environment: Readonly<Record<string, string | undefined>>) =>
+  Object.entries(environment).flatMap(([name, value]) =>
+    certificateVariables.test(name) && value?.startsWith('/') ? [value] : [],
+  )
+
+export const isBelow = (places: readonly string[], folder: string) =>
+  places.some((place) => folder === place || folder.startsWith(`${place}/`))
+
+/** The folders of a search path that are there inside. */
+export function visibleIn(environment: Readonly<Record<string, string | undefined>>, path: string): string {
+  const tools = toolFolders(environment)
+  return path
+    .split(':')
+    .filter((folder) => isBelow(roots, folder) || isBelow(tools, folder))
+    .join(':')
+}

@@ -1,0 +1,56 @@
+import { systemProgram } from './system-programs.ts'
+
+/** What a process becomes once it has no rights left; until then nothing of it is in any process. */
+export interface Handover {
+  argv: readonly string[]
+  cwd: string
+  env: Readonly<Record<string, string>>
+}
+
+/** Read from file descriptor 3 by the last stage: in no argv, in no file, in no environment of a process with rights. */
+export function encodeHandover({ argv, cwd, env }: Handover): string {
+  const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`)
+  for (const text of [cwd, ...argv, ...variables])
+    if (text.includes('\0')) throw new Error('A variable or a word of the command holds a zero byte: no program can be given it')
+  return [argv.length, variables.length, cwd, ...argv, ...variables, 'end'].join('\0')
+}
+
+const perlStage = `
+open(my $in, '<&=', 3) or exit 125;
+binmode $in;
+my $text = do { local $/; <$in> };
+close $in;
+my ($words, $variables, $folder, @rest) = split /\\0/, $text, -1;
+exit 125 if !defined $folder || @rest != $words + $variables + 1 || $rest[-1] !~ /^end/;
+my @argv = splice @rest, 0, $words;
+my %next = map { split /=/, $_, 2 } splice @rest, 0, $variables;
+chdir $folder or do { print STDERR "$folder: $!\\n"; exit 126 };
+%ENV = %next;
+exec { $argv[0] } @argv;
+my $missing = $! == 2;
+print STDERR "$argv[0]: $!\\n";
+exit($missing ? 127 : 126);
+`
+
+/** Slower to start, and leaves SIGPIPE ignored unless `env` can set it back; for machines without Perl. */
+const nodeStage = `
+const { accessSync, closeSync, constants, readFileSync, statSync } = require('node:fs')
+const [words, variables, folder, ...rest] = readFileSync(3).toString().split('\\0')
+if (rest.length !== Number(words) + Number(variables) + 1 || !rest.at(-1).startsWith('end')) process.exit(125)
+closeSync(3)
+const argv = rest.slice(0, Number(words))
+const env = Object.fromEntries(rest.slice(Number(words), -1).map((entry) => [entry.slice(0, entry.indexOf('=')), entry.slice(entry.indexOf('=') + 1)]))
+const fail = (what, error, code) => { console.error(what + ': ' + error); process.exit(code) }
+try { process.chdir(folder) } catch (error) { fail(folder, error.code, 126) }
+const isProgram = (path) => { try { accessSync(path, constants.X_OK); return statSync(path).isFile() } catch { return false } }
+const file = argv[0].includes('/') ? argv[0] : (env.PATH ?? '/usr/bin:/bin').split(':').map((place) => (place || '.') + '/' + argv[0]).find(isProgram)
+if (!file || !isProgram(file)) fail(argv[0], 'no such program', 127)
+const [signals] = process.argv.slice(-1)
+if (signals.startsWith('/')) process.execve(signals, [signals, '--default-signal', '--', file, ...argv.slice(1)], env)
+process.execve(file, argv, env)
+`
+
+/** The words of the last stage, which runs as the project and becomes its program. */
+export function lastStage(node: string, { perl = systemProgram('perl'), env = systemProgram('env') } = {}): string[] {
+  return perl ? [perl, '-e', perlStage] : [node, '--no-warnings', '-e', nodeStage, '--', env ?? '-']
+}

@@ -1,0 +1,21 @@
+import { chmodSync, copyFileSync, existsSync, linkSync, mkdirSync, renameSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+
+/** A folder with the Node that Berth runs on, reachable for users who may not look into ours. */
+export function copyOfNode(folder: string): string {
+  const node = join(folder, 'bin', `node-${process.version}`, 'node')
+  if (existsSync(node)) return dirname(node)
+  for (const place of [dirname(dirname(node)), dirname(node)]) {
+    mkdirSync(place, { recursive: true })
+    chmodSync(place, 0o711)
+  }
+  const draft = `${node}.${process.pid}`
+  try {
+    linkSync(process.execPath, draft)
+  } catch {
+    copyFileSync(process.execPath, draft)
+  }
+  chmodSync(draft, 0o755)
+  renameSync(draft, node)
+  return dirname(node)
+}

@@ -1,0 +1,190 @@
+import { spawnSync } from 'node:child_process'
+import { chmodSync, closeSync, mkdirSync, openSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { insideNode, insideRoot, machineView, View, visibleIn } from './bubblewrap.ts'
+import { encodeHandover, lastStage } from './handover.ts'
+import { firstStage } from './launch-script.ts'
+import { copyOfNode } from './node-copy.ts'
+import { isOpenToAll, openPassage } from './passage.ts'
+import { dropRights, type IsolationKind, type Launch, type Launched, rootTools, type Sandbox } from './sandbox.ts'
+import { fixedEnvironment, systemProgram } from './system-programs.ts'
+
+export interface SandboxSettings {
+  /** The process runtime's folder. */
+  folder: string
+  /** What no project may see, wherever it lies. */
+  dataDir: string
+  environment: Readonly<Record<string, string | undefined>>
+  /** Left out: whatever the machine has, the best first. For tests, and for those who want to see the others. */
+  kinds?: readonly IsolationKind[]
+}
+
+/** There is no way in which projects could run apart here that is at least what was asked for. */
+export class NoSandbox extends Error {
+  override name = 'NoSandbox'
+}
+
+/** Takes the best that works here, which is found out by running it. */
+export function openSandbox(settings: SandboxSettings): Sandbox {
+  const { kinds = ['bubblewrap', 'own-users', 'none'] } = settings
+  const isRoot = process.getuid?.() === 0
+  const reasons: string[] = []
+  for (const kind of kinds) {
+    // Root's own rights for every project would be worse than not running.
+    if (kind === 'none' && isRoot) continue
+    const found = candidates(kind, settings, isRoot)
+    if (found.length === 0) reasons.push(missing(kind, isRoot))
+    for (const sandbox of found) {
+      const trouble = tryOut(sandbox, settings)
+      if (trouble === null) return sandbox
+      reasons.push(`${sandbox.words}: ${trouble}`)
+    }
+  }
+  throw new NoSandbox(
+    isRoot
+      ? `Projects' own users cannot reach ${settings.folder}: set BERTH_DATA_DIR to a folder that every user may pass through, such as /var/lib/berth, or install bubblewrap (${reasons.join('; ')})`
+      : reasons.join('; '),
+  )
+}
+
+const missing = (kind: IsolationKind, isRoot: boolean) =>
+  kind === 'bubblewrap'
+    ? 'bubblewrap is not installed'
+    : isRoot
+      ? 'setpriv is not installed'
+      : 'only root can give projects users of their own'
+
+function candidates(kind: IsolationKind, settings: SandboxSettings, isRoot: boolean): Sandbox[] {
+  if (kind === 'none') return [plain()]
+  if (kind === 'own-users') return isRoot ? ownUsers(settings) : []
+  const bwrap = systemProgram('bwrap')
+  if (!bwrap || (isRoot && !rootTools())) return []
+  return isRoot ? [bubblewrap(bwrap, settings, true), bubblewrap(bwrap, settings, false)] : [bubblewrap(bwrap, settings, false)]
+}
+
+const launched = (words: readonly string[], launch: Launch): Launched => ({
+  program: words[0] as string,
+  args: words.slice(1),
+  env: { ...fixedEnvironment },
+  cwd: '/',
+  handover: encodeHandover(launch),
+})
+
+function bubblewrap(bwrap: string, { folder, dataDir, environment }: SandboxSettings, canDropBounds: boolean): Sandbox {
+  const tools = process.getuid?.() === 0 ? rootTools() : null
+  const machine = machineView(environment, dataDir).add('--ro-bind', process.execPath, `${insideNode}/node`)
+  const last = lastStage(`${insideNode}/node`)
+  return {
+    kind: 'bubblewrap',
+    words: tools
+      ? 'bubblewrap: each project sees its own files and processes only, and runs as a user of its own'
+      : 'bubblewrap: each project sees its own files and processes only',
+    hasOwnUsers: tools !== null,
+    hasOwnProcesses: true,
+    seen: (path) => below(path, folder, insideRoot),
+    nodeFolder: () => insideNode,
+    searchPath: (path) => visibleIn(environment, path),
+    launch(launch) {
+      const { who, note, groupFolders, shown, endsWithUs } = launch
+      const apart = ['--unshare-pid', '--unshare-ipc', '--unshare-uts', ...(tools ? [] : ['--unshare-user'])]
+      // Its own limits, so that programs which look for them still find them.
+      const view = new View(machine)
+      for (const group of groupFolders) view.add('--ro-bind', group, group)
+      for (const { path, at, readOnly } of shown) view.add(readOnly ? '--ro-bind' : '--bind', path, at)
+      const files = [...view.args, '--remount-ro', '/', '--chdir', '/']
+      const drop = tools && who ? dropRights(tools.setpriv, who, canDropBounds) : []
+      const words = [bwrap, ...apart, ...(endsWithUs ? ['--die-with-parent'] : []), ...files, '--', ...drop, ...last]
+      return launched(firstStage({ note, groupFolders, mount: null }, words), launch)
+    },
+  }
+}
+
+/** Root without bubblewrap: reached through a mount of their own, or where that is not allowed by the path itself. */
+function ownUsers({ folder, dataDir }: SandboxSettings): Sandbox[] {
+  const tools = rootTools()
+  if (!tools) return []
+  const { mount, unshare } = tools
+  const ways = [
+    ...(mount && unshare ? [{ mount: { program: mount, unshare, folder, at: insideRoot }, root: insideRoot }] : []),
+    ...(isOpenToAll(dirname(dataDir)) ? [{ mount: null, root: folder }] : []),
+  ]
+  return ways.flatMap((way) => {
+    let isPrepared = false
+    const prepare = () => {
+      if (isPrepared) return
+      if (way.mount) mkdirSync(insideRoot, { recursive: true, mode: 0o711 })
+      else openPassage(dataDir, folder)
+      isPrepared = true
+    }
+    return [true, false].map((canDropBounds): Sandbox => {
+      const seen = (path: string) => below(path, folder, way.root)
+      const nodeFolder = () => seen(copyOfNode(folder))
+      return {
+        kind: 'own-users',
+        words: 'own users: each project runs as a user of its own, and sees what every user of this machine sees',
+        hasOwnUsers: true,
+        hasOwnProcesses: false,
+        seen,
+        nodeFolder,
+        searchPath: (path) => path.split(':').filter(isOpenToAll).join(':'),
+        launch(launch) {
+          if (!launch.who) throw new Error('no user')
+          prepare()
+          const { note, groupFolders } = launch
+          const words = [...dropRights(tools.setpriv, launch.who, canDropBounds), ...lastStage(`${nodeFolder()}/node`)]
+          return launched(firstStage({ note, groupFolders, mount: way.mount }, words), launch)
+        },
+      }
+    })
+  })
+}
+
+function plain(): Sandbox {
+  const last = lastStage(process.execPath)
+  return {
+    kind: 'none',
+    words: "none: every project can read what Berth's own user can, other projects' files and the instance's keys included",
+    hasOwnUsers: false,
+    hasOwnProcesses: false,
+    seen: (path) => path,
+    nodeFolder: () => dirname(process.execPath),
+    searchPath: (path) => path,
+    launch: (launch) => launched(firstStage({ ...launch, mount: null }, last), launch),
+  }
+}
+
+const below = (path: string, from: string, to: string) =>
+  path === from || path.startsWith(`${from}/`) ? `${to}${path.slice(from.length)}` : path
+
+/** Null, or why it does not work. */
+function tryOut(sandbox: Sandbox, { folder }: SandboxSettings): string | null {
+  mkdirSync(folder, { recursive: true, mode: 0o711 })
+  chmodSync(folder, 0o711)
+  const { program, args, env, cwd, handover } = sandbox.launch({
+    argv: ['/bin/sh', '-c', 'test -d "$PLACE" && test "$(id -u)" = "$USER_ID"'],
+    cwd: '/',
+    env: {
+      PATH: '/usr/bin:/bin',
+      PLACE: sandbox.seen(folder),
+      USER_ID: String(sandbox.hasOwnUsers ? tester.uid : process.getuid?.()),
+    },
+    who: sandbox.hasOwnUsers ? tester : null,
+    groupFolders: [],
+    note: null,
+    shown: [],
+    endsWithUs: true,
+  })
+  const file = join(folder, `trial-${process.pid}`)
+  writeFileSync(file, handover, { mode: 0o600 })
+  const given = openSync(file, 'r')
+  rmSync(file)
+  try {
+    const tried = spawnSync(program, args, { env, cwd, stdio: ['ignore', 'ignore', 'pipe', given], timeout: 10_000 })
+    if (tried.status === 0) return null
+    return tried.stderr?.toString().trim().split('\n').at(-1) || tried.error?.message || `exit code ${tried.status}`
+  } finally {
+    closeSync(given)
+  }
+}
+
+const tester = { uid: 0x1ffffffe, gid: 0x1ffffffe, artifactGid: 0x1ffffffe }

@@ -1,0 +1,27 @@
+import { chmodSync, lstatSync, readdirSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+
+/** Whether every user of the machine may pass through a folder and all above it. */
+export function isOpenToAll(folder: string): boolean {
+  for (let place = folder; ; place = dirname(place)) {
+    const mode = statSync(place, { throwIfNoEntry: false })?.mode
+    if (mode === undefined || (mode & 0o001) === 0) return false
+    if (place === dirname(place)) return true
+  }
+}
+
+/**
+ * Where nothing can be mounted, others pass through the data folder itself to what is theirs. They cannot list it, and
+ * everything else in it is closed to them, also what is made later.
+ */
+export function openPassage(dataDir: string, folder: string): void {
+  chmodSync(folder, 0o711)
+  if (folder === dataDir) return
+  process.umask(0o077)
+  for (const name of readdirSync(dataDir)) {
+    const path = join(dataDir, name)
+    const stat = lstatSync(path)
+    if (path !== folder && !stat.isSymbolicLink()) chmodSync(path, stat.mode & 0o7700)
+  }
+  chmodSync(dataDir, 0o711)
+}

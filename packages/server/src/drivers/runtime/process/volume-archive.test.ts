@@ -1,0 +1,62 @@
+import { mkdirSync, renameSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pack } from 'tar-stream'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { tarOf, untarInPlaceOf } from './volume-archive.ts'
+
+const never = new AbortController().signal
+let place: string
+let places: { folder: string; staging: string; trash: string }
+beforeEach(async () => {
+  place = await mkdtemp(join(tmpdir(), 'berth-volume-'))
+  places = { folder: join(place, 'volume'), staging: join(place, 'staging'), trash: join(place, 'trash') }
+  mkdirSync(places.folder)
+  writeFileSync(join(places.folder, 'file'), 'old')
+  mkdirSync(join(place, 'canary'))
+  writeFileSync(join(place, 'canary', 'secret'), 'SECRET')
+})
+afterEach(() => rm(place, { recursive: true, force: true }))
+
+const entries = (...list: (Parameters<ReturnType<typeof pack>['entry']>[0] & { text?: string })[]) => {
+  const archive = pack()
+  for (const { text, ...header } of list) archive.entry(header, text ?? '')
+  archive.finalize()
+  return archive as AsyncIterable<Uint8Array>
+}
+
+test('an archive whose link leads out and whose next file goes through it is refused, and the old volume stays', async () => {
+  const tar = entries({ name: 'way', type: 'symlink', linkname: join(place, 'canary') }, { name: 'way/planted', text: 'mine' })
+  await expect(untarInPlaceOf(places, tar, never)).rejects.toThrow()
+  expect(await readdir(join(place, 'canary'))).toEqual(['secret'])
+  expect(await readFile(join(places.folder, 'file'), 'utf8')).toBe('old')
+})
+
+test.each(['../planted', 'a/../../planted', '..'])('the name %s is refused', async (name) => {
+  await expect(untarInPlaceOf(places, entries({ name, text: 'mine' }), never)).rejects.toThrow('leads out')
+})
+
+test("everything in it is the volume's owner's, and brings no rights along", async () => {
+  await untarInPlaceOf(places, entries({ name: 'deep/program', mode: 0o6755, uid: 4242, gid: 4242, text: 'x' }), never)
+  const [volume, program] = [statSync(places.folder), statSync(join(places.folder, 'deep', 'program'))]
+  expect([program.uid, program.gid, program.mode & 0o7777]).toEqual([volume.uid, volume.gid, 0o755])
+})
+
+test('a folder that becomes a link while it is read is not followed', async () => {
+  for (const name of ['a', 'b', 'c']) {
+    mkdirSync(join(places.folder, name))
+    writeFileSync(join(places.folder, name, 'large'), Buffer.alloc(300_000))
+  }
+  const chunks: Buffer[] = []
+  for await (const chunk of tarOf(places.folder, never)) {
+    // The reader is within `a` when the first bytes come: what is still before it is swapped.
+    if (chunks.length === 0)
+      for (const name of ['b', 'c']) {
+        renameSync(join(places.folder, name), join(place, name))
+        symlinkSync(join(place, 'canary'), join(places.folder, name))
+      }
+    chunks.push(Buffer.from(chunk))
+  }
+  expect(Buffer.concat(chunks).includes('SECRET')).toBe(false)
+})

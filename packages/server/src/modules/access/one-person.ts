@@ -1,0 +1,45 @@
+import type { Level, Role } from '@berth/contract'
+import type { Db } from '../../db/schema.ts'
+import { fail } from '../../failure.ts'
+import type { AccessDeps } from './deps.ts'
+
+/** Whoever may deploy can do what Berth's own user can, where nothing keeps projects apart. */
+const mayDeploy = (role: Role) => role !== 'viewer'
+
+const howTo =
+  'install bubblewrap, use Docker or run Berth as root; or set BERTH_TRUST_EVERYONE=true if everybody is trusted with everything'
+
+export function refuseSecondPerson(role: Role, { onlyOnePerson }: AccessDeps): void {
+  if (onlyOnePerson && mayDeploy(role))
+    fail('no_isolation', {
+      words: `A second person who may deploy could read every project and the instance's own keys, as nothing keeps projects apart on this machine: ${howTo}`,
+      field: 'role',
+    })
+}
+
+/** A viewer with a higher level on one project is one more who deploys. */
+export function refuseSecondDeployer(level: Level, role: Role, deps: AccessDeps): void {
+  if (level !== 'read' && !mayDeploy(role)) refuseSecondPerson('member', deps)
+}
+
+export function refuseSecondOrganization({ onlyOnePerson }: AccessDeps): void {
+  if (onlyOnePerson)
+    fail('no_isolation', {
+      words: `A second organisation could read the first one's projects, as nothing keeps projects apart on this machine: ${howTo}`,
+    })
+}
+
+/** Null, or why the instance must not run its projects as it is: for the start. */
+export async function tooManyPeople(db: Db): Promise<string | null> {
+  const { people } = await db
+    .selectFrom('members')
+    .select(({ fn }) => fn.count<number>('userId').distinct().as('people'))
+    .where('role', '!=', 'viewer')
+    .executeTakeFirstOrThrow()
+  const { organizations } = await db
+    .selectFrom('organizations')
+    .select(({ fn }) => fn.countAll<number>().as('organizations'))
+    .executeTakeFirstOrThrow()
+  if (Number(people) <= 1 && Number(organizations) <= 1) return null
+  return `${people} people in ${organizations} organisations may deploy here, and nothing keeps their projects apart on this machine: ${howTo}`
+}
