@@ -1,9 +1,11 @@
+import { isDeepStrictEqual } from 'node:util'
 import {
   defaultLimits,
   type EdgeCertificate,
   type EdgeHost,
   type EdgeLimits,
   type EdgeTarget,
+  type EdgeUpstream,
   type UpstreamsTarget,
 } from '../drivers/edge/edge-table.ts'
 import { putEntries, type TablePiece, type TableRest, unknownBase } from '../drivers/edge/table-pieces.ts'
@@ -140,7 +142,7 @@ export class Routing {
     })
     return usable.map((entry) => {
       const known = this.upstreams.get(entry.id) ?? this.#previous?.upstreams.get(entry.id)
-      const same = known && known.host === entry.host && known.port === entry.port
+      const same = known && known.host === entry.host && known.port === entry.port && sameOwner(known.listener, entry.listener)
       const upstream = same ? known : new Upstream(entry)
       this.upstreams.set(entry.id, upstream)
       return { upstream, weight: Math.min(100, Math.max(0, Math.round(entry.weight ?? 1))) }
@@ -162,3 +164,5 @@ export class Routing {
     return new RuleSet(compiled, (ruleId) => this.#tallies.hit(ruleId))
   }
 }
+
+const sameOwner = (one: EdgeUpstream['listener'], other: EdgeUpstream['listener']) => isDeepStrictEqual(one, other)
