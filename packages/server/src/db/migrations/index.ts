@@ -5,6 +5,7 @@ import { migration as projects } from './003-projects.ts'
 import { migration as deployments } from './004-deployments.ts'
 import { migration as edge } from './005-edge.ts'
 import { migration as notifications } from './006-notifications.ts'
+import { migration as listeners } from './007-listeners.ts'
 
 export interface Migration {
   /** `NNN-what`: the number orders it, the whole is recorded. Never changed once released. */
@@ -13,4 +14,4 @@ export interface Migration {
 }
 
 /** In order. A released migration is never edited or removed; a change is a new one. */
-export const migrations: readonly Migration[] = [jobs, access, projects, deployments, edge, notifications]
+export const migrations: readonly Migration[] = [jobs, access, projects, deployments, edge, notifications, listeners]

@@ -80,7 +80,7 @@ function listenersOf(file: string): string {
     while (text.length < bytesAtMost) {
       const length = readSync(descriptor, buffer, 0, buffer.length, null)
       if (length === 0) break
-      text += buffer.latin1Slice(0, length)
+      text += buffer.toString('latin1', 0, length)
       if (hasConnections(text, length)) break
     }
     return text

@@ -1,6 +1,7 @@
 import type { InstanceRow, LiveEnvironmentRow } from '../../db/tables/deployments.ts'
 import type { DomainRow, ProjectRow, RouteRuleRow } from '../../db/tables/projects.ts'
 import type { EdgeHost, EdgeRule, EdgeTable, EdgeTarget } from '../../drivers/edge/edge-table.ts'
+import type { ListenerOwner } from '../../drivers/listener/listener-owner.ts'
 import { environmentHostname } from '../projects/index.ts'
 
 /** Everything that decides what the edge serves. */
@@ -57,8 +58,11 @@ function targetOf(
   if (!project.enabled || live.state === 'stopped') return { kind: 'disabled', projectId }
   if (live.state === 'sleeping' || live.state === 'waking') return { kind: 'sleeping', projectId }
   if (live.staticFolder) return { kind: 'static', projectId, deploymentId, folder: live.staticFolder, spa: isSinglePage(project) }
-  const upstreams = instances.flatMap(({ id, host, port }) => (host && port ? [{ id, host, port }] : []))
-  return upstreams.length > 0 ? { kind: 'upstreams', projectId, deploymentId, upstreams } : { kind: 'failed', projectId }
+  // One that is being restarted is nowhere for a moment; that is no answer, and no failed deployment.
+  const upstreams = instances.flatMap(({ id, host, port, listener }) =>
+    host && port ? [{ id, host, port, ...(listener ? { listener: JSON.parse(listener) as ListenerOwner } : {}) }] : [],
+  )
+  return instances.length > 0 ? { kind: 'upstreams', projectId, deploymentId, upstreams } : { kind: 'failed', projectId }
 }
 
 /** Frameworks whose build is one page that routes in the browser. */

@@ -2,17 +2,19 @@ import { chownSync, existsSync, mkdirSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { OneAtATime } from '../../../one-at-a-time.ts'
+import type { ListenerOwner } from '../../listener/listener-owner.ts'
 import { inheritedEnvironment } from '../../shell/inherited-environment.ts'
 import { createRunCommand } from '../../shell/run-command.ts'
 import type { Instance, InstanceChange, Runtime, StartRequest } from '../runtime.ts'
 import { StartFailed } from '../runtime.ts'
 import { buildHere, endUnfinishedBuilds, readArtifactNote, searchPath } from './build.ts'
 import { execIn } from './exec.ts'
-import { InstanceRecords } from './instance-record.ts'
+import { type InstanceRecord, InstanceRecords } from './instance-record.ts'
 import { createLauncher, wordsOf } from './launch.ts'
 import { Readers, readOutput } from './output-reader.ts'
 import { folderSizeBytes, Places } from './places.ts'
-import { freePort, type Program, Supervised } from './supervisor.ts'
+import { Ports } from './ports.ts'
+import { type Program, Supervised } from './supervisor.ts'
 import { healVolume, tarOf, untarInPlaceOf } from './volume-archive.ts'
 
 export interface ProcessRuntimeSettings {
@@ -31,12 +33,14 @@ export function createProcessRuntime({ folder, environment }: ProcessRuntimeSett
   const supervised = new Map<string, Supervised>()
   const listeners = new Set<(change: InstanceChange) => void>()
   const tell = (kind: InstanceChange['kind'], reason: string, one: Supervised) => {
-    for (const listener of listeners) listener({ kind, reason, instance: show(one) })
+    for (const listener of listeners) listener({ kind, reason, instance: show(one, places) })
   }
-  const parts = { records, launcher, tell, noteOf: places.instanceNote }
+  const known = records.list()
+  const ports = new Ports(known.map(({ port }) => port))
+  const parts = { records, launcher, ports, tell, noteOf: places.instanceNote }
   const readers = new Readers()
   endUnfinishedBuilds(places)
-  for (const record of records.list()) {
+  for (const record of known) {
     const one = new Supervised(record, parts)
     supervised.set(record.instanceId, one)
     one.takeUp()
@@ -45,13 +49,13 @@ export function createProcessRuntime({ folder, environment }: ProcessRuntimeSett
   const turns = new OneAtATime()
   const startInTurn = async (request: StartRequest): Promise<Instance> => {
     const known = supervised.get(request.instanceId)
-    if (known?.isAlive || known?.isRestarting) return show(known)
-    const one = known ?? new Supervised(await newRecord(request), parts)
-    const program = await programFor(request, one.record.port, { places, baseEnv })
+    if (known?.isAlive || known?.isRestarting) return show(known, places)
+    const one = known ?? new Supervised(newRecord(request), parts)
+    const program = await programFor(request, { places, baseEnv })
     mkdirSync(places.instance(request.instanceId), { recursive: true, mode: 0o700 })
     supervised.set(request.instanceId, one)
     await one.start(request, program)
-    return show(one)
+    return show(one, places)
   }
   const stopInTurn = async (instanceId: string, graceSeconds: number): Promise<void> => {
     await supervised.get(instanceId)?.stop(graceSeconds)
@@ -78,9 +82,9 @@ export function createProcessRuntime({ folder, environment }: ProcessRuntimeSett
     inspect: async (instanceId) => {
       const one = supervised.get(instanceId)
       await one?.settled()
-      return one && show(one)
+      return one && show(one, places)
     },
-    list: async () => [...supervised.values()].map(show),
+    list: async () => [...supervised.values()].map((one) => show(one, places)),
     logs: (instanceId, after, abort) =>
       readers.count(
         instanceId,
@@ -153,7 +157,15 @@ export function createProcessRuntime({ folder, environment }: ProcessRuntimeSett
   }
 }
 
-function show(one: Supervised): Instance {
+/** Whose listener at its port is its own: the project's user, or where projects have none the process that was launched. */
+function ownerOf({ owner, process: launched }: InstanceRecord, places: Places): { listener?: ListenerOwner } {
+  const uid = places.userOf(owner.projectId)
+  if (process.platform !== 'linux') return {}
+  if (uid !== null) return { listener: { uid } }
+  return launched?.startTime ? { listener: { pid: launched.pid, startTime: launched.startTime } } : {}
+}
+
+function show(one: Supervised, places: Places): Instance {
   const { record } = one
   const state = one.isAlive ? 'running' : one.isRestarting ? 'restarting' : 'exited'
   return {
@@ -161,7 +173,9 @@ function show(one: Supervised): Instance {
     owner: record.owner,
     service: record.service,
     state,
-    address: record.port === null ? null : { host: '127.0.0.1', port: record.port },
+    // One that does not run is nowhere: its port may be anybody's by now.
+    address:
+      record.port === null || state !== 'running' ? null : { host: '127.0.0.1', port: record.port, ...ownerOf(record, places) },
     startedAt: record.startedAt,
     exitCode: record.exitCode,
     outOfMemory: record.outOfMemory,
@@ -169,11 +183,11 @@ function show(one: Supervised): Instance {
   }
 }
 
-const newRecord = async ({ instanceId, owner, service, port }: StartRequest) => ({
+const newRecord = ({ instanceId, owner, service }: StartRequest): InstanceRecord => ({
   instanceId,
   owner,
   service,
-  port: port === null ? null : await freePort(),
+  port: null,
   process: null,
   startedAt: null,
   restarts: 0,
@@ -184,10 +198,9 @@ const newRecord = async ({ instanceId, owner, service, port }: StartRequest) => 
 
 async function programFor(
   request: StartRequest,
-  port: number | null,
   { places, baseEnv }: { places: Places; baseEnv: Record<string, string> },
 ): Promise<Program> {
-  const { artifact, owner } = request
+  const { artifact, owner, port } = request
   if (artifact.kind !== 'folder')
     throw new StartFailed('Only what was built here can run as a process; images need the docker runtime')
   const note = await readArtifactNote(artifact.reference)
@@ -202,10 +215,9 @@ async function programFor(
     HOME: places.home(owner.projectId),
     PATH: searchPath(cwd, places, baseEnv),
     NODE_ENV: 'production',
-    ...(port === null ? {} : { PORT: String(port), HOST: '127.0.0.1' }),
+    ...(port === null ? {} : { HOST: '127.0.0.1' }),
     ...volumes,
     ...request.env,
-    ...(port === null ? {} : { PORT: String(port) }),
   }
   return { argv: [...(request.entrypoint ?? []), ...argv], cwd, env, uid: places.userOf(owner.projectId) }
 }

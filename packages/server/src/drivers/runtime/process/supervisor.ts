@@ -1,12 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, openSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { InstanceChange, StartRequest } from '../runtime.ts'
 import { StartFailed } from '../runtime.ts'
 import { type ControlGroup, createControlGroup } from './cgroup.ts'
 import type { InstanceRecord, InstanceRecords } from './instance-record.ts'
 import type { Launcher } from './launch.ts'
+import type { Ports } from './ports.ts'
 import { identityOf, isAlive, readIdentity, signalGroup } from './process-table.ts'
 
 export interface Program {
@@ -32,6 +32,7 @@ export class Supervised {
   readonly record: InstanceRecord
   readonly #records: InstanceRecords
   readonly #launcher: Launcher
+  readonly #ports: Ports
   readonly #tell: (change: InstanceChange['kind'], reason: string, supervised: Supervised) => void
   readonly #note: string
   /** Resolves with the exit of a process that is our own child. */
@@ -49,6 +50,7 @@ export class Supervised {
     parts: {
       records: InstanceRecords
       launcher: Launcher
+      ports: Ports
       tell: (change: InstanceChange['kind'], reason: string, supervised: Supervised) => void
       noteOf: (instanceId: string) => string
     },
@@ -56,6 +58,7 @@ export class Supervised {
     this.record = record
     this.#records = parts.records
     this.#launcher = parts.launcher
+    this.#ports = parts.ports
     this.#tell = parts.tell
     this.#note = parts.noteOf(record.instanceId)
   }
@@ -96,7 +99,9 @@ export class Supervised {
   }
 
   async #spawn(): Promise<void> {
-    const { argv, cwd, env, uid } = this.#program as Program
+    const { argv, cwd, uid } = this.#program as Program
+    const port = this.#request?.port === null ? null : await this.#ports.next()
+    const env = { ...(this.#program as Program).env, ...(port === null ? {} : { PORT: String(port) }) }
     const [file, ...args] = this.#launcher.wrap(argv, { group: this.#group, uid, note: this.#note }) as [string, ...string[]]
     rmSync(this.#note, { force: true })
     const [stdout, stderr] = (['stdout', 'stderr'] as const).map((stream) =>
@@ -105,7 +110,7 @@ export class Supervised {
     try {
       const child = spawn(file, args, { cwd, env, detached: true, stdio: ['ignore', stdout, stderr] })
       await new Promise<void>((resolve, reject) => child.once('spawn', resolve).once('error', reject))
-      this.#begin(child)
+      this.#begin(child, port)
     } catch (error) {
       throw new StartFailed(`It could not be started: ${(error as Error).message}`)
     } finally {
@@ -114,7 +119,7 @@ export class Supervised {
     }
   }
 
-  #begin(child: ChildProcess): void {
+  #begin(child: ChildProcess, port: number | null): void {
     this.#exit = new Promise((resolve) => {
       child.once('exit', (code, signal) => {
         this.record.exitCode = code ?? (signal ? 128 + signalNumber(signal) : null)
@@ -124,6 +129,7 @@ export class Supervised {
     child.unref()
     Object.assign(this.record, {
       process: identityOf(child.pid as number),
+      port,
       startedAt: new Date().toISOString(),
       exitCode: null,
       outOfMemory: false,
@@ -158,9 +164,14 @@ export class Supervised {
     await pause(Math.min(longestPauseMs, 500 * 2 ** Math.min(this.record.restarts, 10)), undefined, { ref: false })
     this.isRestarting = false
     if (this.#stopping) return
-    await this.#spawn().catch((error: unknown) => this.#tell('exited', (error as Error).message, this))
+    const words = await this.#spawn().then(
+      () => null,
+      (error: unknown) => (error as Error).message,
+    )
     // A stop that came during the start has not seen this process.
     if (this.#stopping && this.record.process) signalGroup(this.record.process, 'SIGKILL')
+    else if (words === null) this.#tell('moved', 'it runs again, at another address', this)
+    else this.#tell('exited', words, this)
   }
 
   #words(): string {
@@ -186,15 +197,3 @@ export class Supervised {
 
 const signalNumbers: Record<string, number> = { SIGHUP: 1, SIGINT: 2, SIGABRT: 6, SIGKILL: 9, SIGSEGV: 11, SIGTERM: 15 }
 const signalNumber = (signal: NodeJS.Signals) => signalNumbers[signal] ?? 0
-
-/** A port that nobody has now. The instance is told it by PORT. */
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer()
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number }
-      server.close(() => resolve(port))
-    })
-  })
-}
