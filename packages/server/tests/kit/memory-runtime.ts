@@ -143,7 +143,7 @@ export class InMemoryEdge implements EdgeDriver {
 
   async apply(table: EdgeTable) {
     this.table = table
-    return { version: table.version, warnings: [] }
+    return { version: table.version, warnings: [], refused: {} }
   }
 
   drain = async () => ({ inFlight: 0 })
