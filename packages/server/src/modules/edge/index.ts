@@ -90,7 +90,7 @@ function standingIn(
   const wrong = problem ?? refused.get(hostname)
   if (wrong) return { tls, state: 'error', reason: wrong }
   const unusable = tls === 'none' ? undefined : uncertified.get(hostname)
-  if (unusable && hostnames.has(hostname)) return { tls: 'error', state: 'synced', reason: unusable }
+  if (unusable) return { tls: 'error', state: hostnames.has(hostname) ? 'synced' : 'pending', reason: unusable }
   if (hostnames.has(hostname)) return { tls, state: 'synced', ...(reason ? { reason } : {}) }
   return domain && { tls, state: 'pending', reason: reason ?? notTaken.reason }
 }

@@ -109,7 +109,7 @@ async function readFacts({ database, settings, ...deps }: EdgeDeps, certificates
   ])
   // One that has ended is no reason to send anybody to https.
   const rows = await db.selectFrom('certificates').selectAll().where('expiresAt', '>', nowOf(deps)).execute()
-  const { usable, problems } = certificates.of(rows)
+  const { usable, problems } = await certificates.of(rows)
   const facts: TableFacts = {
     version: nowOf(deps),
     baseDomain: settings.baseDomain,

@@ -1,4 +1,5 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
+import { setImmediate as turn } from 'node:timers/promises'
 import { sealedFor } from '../../db/sealed-columns.ts'
 import type { CertificateRow } from '../../db/tables/edge.ts'
 import type { EdgeCertificate } from '../../drivers/edge/edge-table.ts'
@@ -13,6 +14,8 @@ export interface Certificates {
   problems: Map<string, string>
 }
 
+const opensATurn = 50
+
 /** Opens and looks at each certificate once. One that cannot be used is the matter of its name alone. */
 export class UsableCertificates {
   readonly #secretBox: SecretBox
@@ -22,13 +25,16 @@ export class UsableCertificates {
     this.#secretBox = secretBox
   }
 
-  of(rows: readonly Row[]): Certificates {
+  async of(rows: readonly Row[]): Promise<Certificates> {
     const known = this.#known
     this.#known = new Map()
     const found: Certificates = { usable: {}, problems: new Map() }
+    let opens = 0
     for (const row of rows) {
       const before = known.get(row.hostname)
       const isSame = before?.row.certificate === row.certificate && before.row.privateKey === row.privateKey
+      // Thousands of new ones, as after a start, must not stop everything else meanwhile.
+      if (!isSame && ++opens % opensATurn === 0) await turn()
       const opened = before && isSame ? before : this.#open(row)
       this.#known.set(row.hostname, opened)
       if ('pair' in opened) found.usable[row.hostname] = opened.pair
