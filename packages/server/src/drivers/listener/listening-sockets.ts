@@ -12,7 +12,6 @@ const bytesAtMost = 8 * 1024 * 1024
 const buffer = Buffer.allocUnsafeSlow(65_536)
 /** State of a socket that listens, and of one that is about to be accepted; the column after both addresses. */
 const states = { listening: '0A', incoming: '03' }
-const anybody = '00000000:0000'
 
 /** The sockets of this machine that listen, as the kernel lists them at the moment of the first question. */
 export class ListeningSockets {
@@ -69,32 +68,33 @@ function socketsIn(text: string, local: string): ListeningSocket[] {
 
 /** Listening sockets come first, so ten thousand connections are not read. A file that is not there lists none. */
 function listenersOf(file: string): string {
-  let text = ''
   let descriptor: number
   try {
     descriptor = openSync(file, 'r')
   } catch {
-    return text
+    return ''
   }
+  const parts: string[] = []
   try {
-    while (text.length < bytesAtMost) {
+    for (let bytes = 0; bytes < bytesAtMost; ) {
       const length = readSync(descriptor, buffer, 0, buffer.length, null)
       if (length === 0) break
-      text += buffer.toString('latin1', 0, length)
-      if (hasConnections(text, length)) break
+      bytes += length
+      const part = buffer.toString('latin1', 0, length)
+      parts.push(part)
+      if (endsInConnections(part)) break
     }
-    return text
   } finally {
     closeSync(descriptor)
   }
+  return parts.join('')
 }
 
-/** Whether the last line of what was read is past those that listen. */
-function hasConnections(text: string, length: number): boolean {
-  const end = text.lastIndexOf('\n')
-  const line = text
-    .slice(Math.max(text.lastIndexOf('\n', end - 1) + 1, text.length - length), end)
+/** The kernel hands out whole lines. */
+function endsInConnections(part: string): boolean {
+  const line = part
+    .slice(part.lastIndexOf('\n', part.length - 2) + 1)
     .trim()
     .split(/ +/)
-  return line[0] !== 'sl' && line[2] !== anybody && line[3] !== states.listening && line[3] !== states.incoming
+  return line[0] !== 'sl' && line[3] !== states.listening && line[3] !== states.incoming
 }
