@@ -3,7 +3,7 @@ import http from 'node:http'
 import net from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { RequestRecord } from '../drivers/edge/edge.ts'
+import type { EdgeApplied, RequestRecord } from '../drivers/edge/edge.ts'
 import type { EdgeHost, EdgeTable, EdgeUpstream } from '../drivers/edge/edge-table.ts'
 import { EmbeddedEdge, type EmbeddedEdgeOptions } from '../drivers/edge/embedded-edge.ts'
 
@@ -27,7 +27,7 @@ export class TestEdge {
   }
 
   /** Adds hosts to the table, or changes them. */
-  async route(hosts: Record<string, EdgeHost>, rest: Partial<EdgeTable> = {}): Promise<{ version: number; warnings: string[] }> {
+  async route(hosts: Record<string, EdgeHost>, rest: Partial<EdgeTable> = {}): Promise<EdgeApplied> {
     this.#hosts = { ...this.#hosts, ...hosts }
     this.#rest = { ...this.#rest, ...rest }
     this.#version += 1

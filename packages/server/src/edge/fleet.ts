@@ -22,6 +22,8 @@ interface Sibling {
 
 const restartAfterMs = 500
 const newsEveryMs = 100
+/** A worker that takes a piece no sooner serves an old table: it is ended, and one with the new table follows. */
+const takeMs = 5_000
 
 /** This process' own worker and, where several are wanted, the ones in further processes on the same listening sockets. */
 export class Fleet {
@@ -121,7 +123,10 @@ export class Fleet {
     await sibling.caller.ask('prepare', [this.#listening.https ? portOf(this.#listening.https) : 0])
     // Among the siblings before the table is sent: one that comes in between must reach it too.
     this.#siblings.add(sibling)
-    await this.#tellEverything(sibling)
+    await this.#tellEverything(sibling).catch(async (cause) => {
+      await endOf(child)
+      throw cause
+    })
     // Sockets come last, when everything that takes their connections is there.
     child.send({ listen: 'http' }, this.#listening.http)
     if (this.#listening.https) child.send({ listen: 'https' }, this.#listening.https)
@@ -129,16 +134,16 @@ export class Fleet {
 
   async #tell(sibling: Sibling, piece: TablePiece): Promise<void> {
     if (!sibling.behind) {
-      await sibling.caller.ask('take', [piece]).catch(() => {
+      await sibling.caller.ask('take', [piece], AbortSignal.timeout(takeMs)).catch(() => {
         sibling.behind = true
       })
     }
-    if (sibling.behind && piece.last) await this.#tellEverything(sibling).catch(() => {})
+    if (sibling.behind && piece.last) await this.#tellEverything(sibling).catch(() => endOf(sibling.child))
   }
 
   async #tellEverything(sibling: Sibling): Promise<void> {
     sibling.behind = false
-    for (const piece of this.state.pieces()) await sibling.caller.ask('take', [piece])
+    for (const piece of this.state.pieces()) await sibling.caller.ask('take', [piece], AbortSignal.timeout(takeMs))
   }
 
   #hear(from: Sibling, event: WorkerEvent): void {
@@ -152,6 +157,13 @@ export class Fleet {
     if (news.length === 0) return
     for (const sibling of this.#siblings) if (sibling !== except) sibling.caller.ask('hear', [news]).catch(() => {})
   }
+}
+
+async function endOf(child: Sibling['child']): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const ended = new Promise((resolve) => child.once('exit', resolve))
+  child.kill('SIGKILL')
+  await ended
 }
 
 function joined(records: Record<string, number>[], join: (a: number, b: number) => number): Record<string, number> {

@@ -35,8 +35,20 @@ describe('host routing', () => {
 
   test('leaves out what cannot be used and names it', () => {
     const table = routing({ a: to('u', 70_000) }, undefined, { trustedProxies: ['nonsense'] })
-    expect(table.warnings).toEqual(['trusted proxy "nonsense" is neither an address nor a CIDR', 'upstream u: 70000 is no port'])
-    expect(table.find('a')?.balance?.choose(undefined, 0)).toBeUndefined()
+    expect(table.warnings).toEqual(['trusted proxy "nonsense" is neither an address nor a CIDR'])
+    expect(table.find('a')).toBeUndefined()
+    expect([...table.refused]).toEqual([['a', 'upstream u: 70000 is no port']])
+  })
+
+  test('serves a host whose new entry is no good as before, and every other host as it should be', () => {
+    const first = routing({ a: to('u'), b: to('v', 1) })
+    const broken = { target: null } as unknown as EdgeHost
+    const table = routing({ a: broken, b: to('v', 2), c: broken }, first)
+    expect(table.find('a')?.upstreams).toEqual(first.find('a')?.upstreams)
+    expect(table.find('b')?.upstreams[0]?.port).toBe(2)
+    expect(table.find('c')).toBeUndefined()
+    expect([...table.refused.keys()]).toEqual(['a', 'c'])
+    expect(routing({ a: to('u') }, table).refused.size).toBe(0)
   })
 
   test('gives the hosts of a project one count for a rule they share', () => {

@@ -1,9 +1,11 @@
+import { isDeepStrictEqual } from 'node:util'
 import {
   defaultLimits,
   type EdgeCertificate,
   type EdgeHost,
   type EdgeLimits,
   type EdgeTarget,
+  type EdgeUpstream,
   type UpstreamsTarget,
 } from '../drivers/edge/edge-table.ts'
 import { putEntries, type TablePiece, type TableRest, unknownBase } from '../drivers/edge/table-pieces.ts'
@@ -50,6 +52,8 @@ export class Routing {
   readonly ids = new Set<string>()
   readonly folders = new Set<string>()
   warnings: string[] = []
+  /** Hosts whose entry cannot be served, with why; each is served as it was before. */
+  readonly refused: Map<string, string>
   readonly #routes: Map<string, Route>
   readonly #tallies: Tallies
   #previous: Routing | undefined
@@ -62,17 +66,28 @@ export class Routing {
     this.#tallies = tallies
     this.#routes = new Map(base === null ? [] : previous!.#routes)
     this.certificates = new Map(base === null ? [] : previous!.certificates)
+    this.refused = new Map(base === null ? [] : previous!.refused)
   }
 
   /** True when the table is complete with this piece. */
   take(piece: TablePiece): boolean {
-    for (const [name, host] of piece.hosts) {
-      if (host === null) this.#routes.delete(name.toLowerCase())
-      else this.#routes.set(name.toLowerCase(), this.#compile(host))
-    }
+    for (const [name, host] of piece.hosts) this.#put(name.toLowerCase(), host)
     putEntries(this.certificates, piece.certificates)
     if (piece.last) this.#complete(piece.version, piece.rest ?? {})
     return piece.last
+  }
+
+  /** One entry that cannot be served is the matter of its host alone. */
+  #put(name: string, host: EdgeHost | null): void {
+    this.refused.delete(name)
+    try {
+      if (host === null) this.#routes.delete(name)
+      else this.#routes.set(name, this.#compile(host))
+    } catch (cause) {
+      this.refused.set(name, cause instanceof Error ? cause.message : String(cause))
+      const before = this.#previous ? this.#previous.#routes.get(name) : undefined
+      if (before) this.#routes.set(name, before)
+    }
   }
 
   /** Exact, else the longest wildcard that covers the name. */
@@ -138,9 +153,10 @@ export class Routing {
       if (!valid) warnings.push(`upstream ${id}: ${port} is no port`)
       return valid
     })
+    if (usable.length === 0 && target.upstreams.length > 0) throw new Error(warnings.join('; '))
     return usable.map((entry) => {
       const known = this.upstreams.get(entry.id) ?? this.#previous?.upstreams.get(entry.id)
-      const same = known && known.host === entry.host && known.port === entry.port
+      const same = known && known.host === entry.host && known.port === entry.port && sameOwner(known.listener, entry.listener)
       const upstream = same ? known : new Upstream(entry)
       this.upstreams.set(entry.id, upstream)
       return { upstream, weight: Math.min(100, Math.max(0, Math.round(entry.weight ?? 1))) }
@@ -162,3 +178,5 @@ export class Routing {
     return new RuleSet(compiled, (ruleId) => this.#tallies.hit(ruleId))
   }
 }
+
+const sameOwner = (one: EdgeUpstream['listener'], other: EdgeUpstream['listener']) => isDeepStrictEqual(one, other)

@@ -1,5 +1,7 @@
 import net from 'node:net'
 import type { EdgeUpstream } from '../drivers/edge/edge-table.ts'
+import { checkListener } from '../drivers/listener/listener-check.ts'
+import type { ListenerOwner } from '../drivers/listener/listener-owner.ts'
 
 /** Whoever has a request on an upstream connection. */
 export interface UpstreamUser {
@@ -24,6 +26,7 @@ export class Upstream {
   readonly id: string
   readonly host: string
   readonly port: number
+  readonly listener: ListenerOwner | undefined
   /** Counted from the choice of this upstream on, so that a drain cannot miss a request that is still connecting. */
   inFlight = 0
   /** Until then siblings are tried first, because it refused a connection. */
@@ -36,6 +39,7 @@ export class Upstream {
     this.id = upstream.id
     this.host = upstream.host
     this.port = upstream.port
+    this.listener = upstream.listener
   }
 
   /** A kept connection if there is a good one, else a fresh one that is still connecting. */
@@ -139,8 +143,8 @@ export class UpstreamConnection {
       onread: { buffer: readBuffer, callback: (length) => this.#take(readBuffer.subarray(0, length)) },
     })
     this.socket.on('connect', () => {
-      this.connected = true
-      this.user?.upstreamConnected()
+      if (upstream.listener) checkListener(upstream, upstream.listener, (isOwn) => this.#open(isOwn))
+      else this.#open(true)
     })
     this.socket.on('drain', () => this.user?.upstreamDrained())
     this.socket.on('end', () => {
@@ -156,7 +160,23 @@ export class UpstreamConnection {
     })
   }
 
+  /** With a stranger in the upstream's place it is as if nobody was there. */
+  #open(isOwn: boolean): void {
+    if (this.socket.destroyed) return
+    if (!isOwn) {
+      this.socket.destroy()
+      return
+    }
+    this.connected = true
+    this.user?.upstreamConnected()
+  }
+
   #take(bytes: Buffer): boolean {
+    // What is said before anything was asked is no answer, and may be a stranger's.
+    if (!this.connected) {
+      this.socket.destroy()
+      return true
+    }
     // An idle upstream has nothing to say: what it sends belongs to no request.
     if (!this.user) {
       this.destroy()

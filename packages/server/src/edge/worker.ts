@@ -17,6 +17,8 @@ export type LimitNews = [ruleId: string, client: string, count: number][]
 export interface ApplyResult {
   version: number
   warnings: string[]
+  /** By host name: why its entry could not be put in force. */
+  refused: Record<string, string>
 }
 
 const sweepMs = 250
@@ -83,7 +85,7 @@ export class EdgeWorker {
     if (!draft.take(piece)) return undefined
     this.#draft = undefined
     this.#putInForce(draft)
-    return { version: draft.version, warnings: draft.warnings }
+    return { version: draft.version, warnings: draft.warnings, refused: Object.fromEntries(draft.refused) }
   }
 
   /** The number of requests that are left at the end of the time. */

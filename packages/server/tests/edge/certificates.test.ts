@@ -51,7 +51,7 @@ const connect = async (hostname: string, tls: ProjectRoute['tls'] = 'active') =>
 const told = async (): Promise<string[]> =>
   (await asPerson(scene, people.owner).deliveries()).map(({ subject }: { subject: string }) => subject).toReversed()
 const served = () =>
-  Object.fromEntries(Object.entries(drivers.edge.table.certificates ?? {}).map(([name, { cert }]) => [name, cert]))
+  Object.fromEntries(Object.entries(drivers.edge.table.certificates ?? {}).map(([name, { cert }]) => [name, cert.split('\n')[0]]))
 
 describe('renewal', () => {
   test('what ends within 30 days is ordered again, others are not', async () => {
@@ -191,4 +191,21 @@ describe('expiry', () => {
     expect(authority.orders).toEqual([shop, shop])
     expect(await told()).toEqual([])
   })
+})
+
+describe('a certificate that cannot be used', () => {
+  test.each(['certificate', 'privateKey'] as const)(
+    'by its %s: its own name is told so, and all others go on',
+    async (column) => {
+      await connect(shop)
+      await connect(blog)
+      const broken = column === 'certificate' ? { certificate: 'no certificate' } : { privateKey: 'sealed by somebody else' }
+      await scene.database.db.updateTable('certificates').set(broken).where('hostname', '=', shop).execute()
+      await on()('POST', '/connect', { domain: 'third.example.test' })
+      await eventually('third.example.test', 'tls').toBe('active')
+      await expect.poll(() => Object.keys(served()), { timeout: 20_000 }).toEqual([blog, 'third.example.test'])
+      expect(await routeOf(blog)).toMatchObject({ tls: 'active', state: 'pending' })
+      expect(await routeOf(shop)).toMatchObject({ tls: 'error', reason: expect.stringContaining('cannot be used') })
+    },
+  )
 })

@@ -1,7 +1,21 @@
+import { execFileSync } from 'node:child_process'
 import { type Acme, type ChallengeBoard, OrderRefused } from '../../src/drivers/acme/acme.ts'
 import { Secret } from '../../src/secrets/secret.ts'
 
-/** A working authority without keys or a network. */
+let pair: { certificate: string; key: string } | undefined
+
+/** One real pair for all names: only a real one is handed to the edge. */
+function makePair() {
+  const kind = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-subj', '/CN=example.test']
+  const both = execFileSync('openssl', ['req', '-x509', ...kind, '-keyout', '-', '-out', '-'], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  const parts = both.toString().match(/-----BEGIN [^-]+-----[^-]+-----END [^-]+-----\n/g) ?? []
+  const find = (what: string) => parts.find((part) => part.includes(what)) ?? ''
+  return { certificate: find('CERTIFICATE'), key: find('PRIVATE KEY') }
+}
+
+/** A working authority without a network. */
 export class MemoryAuthority implements Acme {
   readonly orders: string[] = []
   lifetimeDays = 90
@@ -24,9 +38,11 @@ export class MemoryAuthority implements Acme {
     if (this.outage) throw new Error(this.outage)
     await board.hide(token)
     if (this.refusal) throw new OrderRefused(this.refusal)
+    pair ??= makePair()
     return {
-      certificate: `certificate ${this.orders.length} of ${hostname}`,
-      privateKey: new Secret(`key ${this.orders.length}`),
+      // What stands before a certificate is no part of it: it tells one from the next.
+      certificate: `certificate ${this.orders.length} of ${hostname}\n${pair.certificate}`,
+      privateKey: new Secret(pair.key),
       expiresAt: new Date(this.#now() + this.lifetimeDays * 86_400_000),
       accountUrl: 'https://authority.example.test/account/1',
     }

@@ -98,7 +98,25 @@ export class InMemoryRuntime implements Runtime {
     }
   }
 
-  onChange = (_listener: (change: InstanceChange) => void) => () => {}
+  readonly #listeners = new Set<(change: InstanceChange) => void>()
+
+  onChange = (listener: (change: InstanceChange) => void) => {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /** An instance crashes; it is nowhere until the test lets it come back elsewhere. */
+  crash(instanceId: string): { comeBack(): void } {
+    const kept = this.running.get(instanceId) as Kept
+    const change = (changes: Partial<Instance>, kind: InstanceChange['kind']) => {
+      kept.instance = { ...kept.instance, ...changes }
+      for (const listener of this.#listeners) listener({ instance: kept.instance, kind, reason: 'a test wanted it' })
+    }
+    change({ state: 'restarting', address: null, restarts: kept.instance.restarts + 1 }, 'restarted')
+    return {
+      comeBack: () => change({ state: 'running', address: { host: '127.0.0.1', port: this.#nextPort++ } }, 'moved'),
+    }
+  }
 
   async removeArtifact({ reference }: Artifact): Promise<void> {
     const isUsed = [...this.running.values()].some(({ request }) => request.artifact.reference === reference)
@@ -143,9 +161,20 @@ export class InMemoryEdge implements EdgeDriver {
 
   start = async () => ({ http: { host: '127.0.0.1', port: 4080 }, https: null })
 
+  /** What happens to a table before it is in force; a test makes it wait or fail. */
+  beforeApply: (table: EdgeTable) => Promise<void> = async () => {}
+  /** Hosts that it does not take, with why. */
+  refused: Record<string, string> = {}
+
   async apply(table: EdgeTable) {
-    this.table = table
-    return { version: table.version, warnings: [] }
+    await this.beforeApply(table)
+    const before = this.table
+    this.table = { ...table, hosts: { ...table.hosts } }
+    for (const name of Object.keys(this.refused)) {
+      delete this.table.hosts[name]
+      if (before.hosts[name]) this.table.hosts[name] = before.hosts[name]
+    }
+    return { version: table.version, warnings: [], refused: this.refused }
   }
 
   drain = async () => ({ inFlight: 0 })

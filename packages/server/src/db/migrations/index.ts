@@ -8,6 +8,7 @@ import { migration as notifications } from './006-notifications.ts'
 import { migration as accessLimits } from './007-access-limits.ts'
 import { migration as domainClaims } from './008-domain-claims.ts'
 import { migration as deploymentSecrets } from './009-deployment-secrets.ts'
+import { migration as listeners } from './010-listeners.ts'
 
 export interface Migration {
   /** `NNN-what`: the number orders it, the whole is recorded. Never changed once released. */
@@ -26,4 +27,5 @@ export const migrations: readonly Migration[] = [
   accessLimits,
   domainClaims,
   deploymentSecrets,
+  listeners,
 ]

@@ -73,6 +73,8 @@ export interface InstancesTable {
   state: 'wanted' | 'running' | 'retired'
   host: string | null
   port: number | null
+  /** Who alone may listen there; null where it cannot be known. */
+  listener: JsonText | null
   /** Output up to here is in the log store. */
   logPosition: string | null
   createdAt: Millis

@@ -1,3 +1,5 @@
+import type { ListenerOwner } from '../listener/listener-owner.ts'
+
 /**
  * What the edge serves, as plain JSON. The control plane computes the whole table from the database and hands it over; the edge
  * holds no other opinion about hosts. It contains private keys: it travels over a 0600 socket and rests in a 0600 file only.
@@ -35,11 +37,13 @@ export interface UpstreamsTarget {
   upstreams: EdgeUpstream[]
 }
 
-/** `id` names one running copy for ever: a copy with another address has another id. */
+/** `id` names one copy for ever; after a restart it has another address. */
 export interface EdgeUpstream {
   id: string
   host: string
   port: number
+  /** A connection that somebody else takes is closed before a byte is said on it. */
+  listener?: ListenerOwner
   /** Share of the requests against its siblings, a whole number from 1 to 100; default 1, 0 takes nothing. */
   weight?: number
 }

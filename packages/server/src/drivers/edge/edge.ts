@@ -38,6 +38,14 @@ export interface EdgeListening {
   https: EdgeAddress | null
 }
 
+export interface EdgeApplied {
+  version: number
+  /** Parts that were left out, such as a rule that cannot be read. */
+  warnings: string[]
+  /** Hosts whose entry is not in force, with why; the rest of the table is, and these are served as they were before. */
+  refused: Record<string, string>
+}
+
 /**
  * The control plane's side of whatever serves the projects' hosts. The edge lives in its own process and goes on serving the
  * last table while the control plane is away.
@@ -49,9 +57,9 @@ export interface EdgeDriver {
    * Replaces the whole table. Resolves when it is in force for every request that comes in from then on, also on connections
    * that are already open; requests under way end where they began. Concurrent calls take effect in their order.
    * Entries of the table are compared with those of the next one: a host that changes is a new object, not the old one changed.
-   * While the edge restarts the call waits for it. `warnings` names parts that were left out (a rule that cannot be read).
+   * While the edge restarts the call waits for it.
    */
-  apply(table: EdgeTable, abort?: AbortSignal): Promise<{ version: number; warnings: string[] }>
+  apply(table: EdgeTable, abort?: AbortSignal): Promise<EdgeApplied>
   /** Resolves when no request is under way to that upstream, or at the time limit with the number that is left. */
   drain(upstreamId: string, timeoutMs: number, abort?: AbortSignal): Promise<{ inFlight: number }>
   /** Every request once, in batches; under overload or while the control plane is away the oldest are dropped and counted. */

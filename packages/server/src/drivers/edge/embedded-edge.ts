@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { type EdgeEvent, EdgeGone } from './calls.ts'
-import type { EdgeAddress, EdgeDriver, EdgeListening, RequestRecord, SwitchCounters } from './edge.ts'
+import type { EdgeAddress, EdgeApplied, EdgeDriver, EdgeListening, RequestRecord, SwitchCounters } from './edge.ts'
 import { defaultGraceMs, EdgeFinder, endEdge, killEdge, pause } from './edge-finder.ts'
 import type { EdgeLink } from './edge-link.ts'
 import type { EdgeSettings } from './edge-settings.ts'
@@ -79,7 +79,7 @@ export class EmbeddedEdge implements EdgeDriver {
     return identity.listening
   }
 
-  apply(table: EdgeTable, abort?: AbortSignal): Promise<{ version: number; warnings: string[] }> {
+  apply(table: EdgeTable, abort?: AbortSignal): Promise<EdgeApplied> {
     this.#table = table
     return this.#retried((link) => this.#sender.send(link, () => this.#table!), abort)
   }

@@ -1,11 +1,9 @@
+import type { EdgeApplied } from './edge.ts'
 import type { EdgeLink } from './edge-link.ts'
 import type { EdgeTable } from './edge-table.ts'
 import { changePieces, type TablePiece, unknownBase } from './table-pieces.ts'
 
-export interface SendResult {
-  version: number
-  warnings: string[]
-}
+export type SendResult = EdgeApplied
 
 const tokenPrefix = `${Date.now().toString(36)}${Math.floor(Math.random() * 36 ** 6).toString(36)}`
 

@@ -1,9 +1,13 @@
 import { request } from 'node:http'
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
+import { checkListener } from '../listener/listener-check.ts'
+import type { ListenerOwner } from '../listener/listener-owner.ts'
 
 export interface ProbeTarget {
   host: string
   port: number
+  /** Whoever else listens there is not asked. */
+  listener?: ListenerOwner
   /** Absent: a TCP connection is enough. */
   path?: string
 }
@@ -16,7 +20,9 @@ export type Probe = (target: ProbeTarget, timeoutMs: number, abort: AbortSignal)
 export const probe: Probe = async (target, timeoutMs, abort) => {
   const limit = AbortSignal.any([abort, AbortSignal.timeout(timeoutMs)])
   try {
-    return target.path === undefined ? await knock(target, limit) : await get({ ...target, path: target.path }, limit)
+    const socket = await reach(target, limit)
+    if (!socket) return { healthy: false, status: null, reason: 'another program listens on its port' }
+    return target.path === undefined ? await knock(socket) : await get(socket, { ...target, path: target.path }, limit)
   } catch (error) {
     return { healthy: false, status: null, reason: wordsFor(error, limit, timeoutMs) }
   }
@@ -25,20 +31,31 @@ export const probe: Probe = async (target, timeoutMs, abort) => {
 /** How long a connection must stay open to count. */
 const staysMs = 150
 
-/** Docker's proxy takes connections before the program does, and drops them at once: one that stays is the program's. */
-function knock({ host, port }: ProbeTarget, limit: AbortSignal): Promise<ProbeAnswer> {
+/** A connection to the instance's own listener; null when it is somebody else's. */
+function reach({ host, port, listener }: ProbeTarget, limit: AbortSignal): Promise<Socket | null> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host, port, signal: limit })
+    socket.once('error', reject)
+    socket.once('connect', () => {
+      if (!listener) return resolve(socket)
+      checkListener({ host, port }, listener, (isOwn) => {
+        if (!isOwn) socket.destroy()
+        resolve(isOwn ? socket : null)
+      })
+    })
+  })
+}
+
+/** Docker's proxy takes connections before the program does, and drops them at once: one that stays is the program's. */
+function knock(socket: Socket): Promise<ProbeAnswer> {
+  return new Promise((resolve, reject) => {
     const answer = (result: ProbeAnswer) => {
       clearTimeout(clock)
       socket.destroy()
       resolve(result)
     }
     const healthy: ProbeAnswer = { healthy: true, status: null }
-    let clock: NodeJS.Timeout | undefined
-    socket.once('connect', () => {
-      clock = setTimeout(() => answer(healthy), staysMs)
-    })
+    const clock = setTimeout(() => answer(healthy), staysMs)
     socket.once('data', () => answer(healthy))
     socket.once('end', () => answer({ healthy: false, status: null, reason: 'it closed the connection' }))
     socket.once('error', (error) => {
@@ -49,16 +66,14 @@ function knock({ host, port }: ProbeTarget, limit: AbortSignal): Promise<ProbeAn
 }
 
 /** Any status below 400 is healthy; redirects are an answer too. */
-function get({ host, port, path }: Required<ProbeTarget>, limit: AbortSignal): Promise<ProbeAnswer> {
-  return new Promise((resolve, reject) => {
-    const asked = request(
-      { host, port, path, signal: limit, agent: false, headers: { 'user-agent': 'berth-health-check' } },
-      (answer) => {
-        const status = answer.statusCode ?? 0
-        answer.destroy()
-        resolve(status < 400 ? { healthy: true, status } : { healthy: false, status, reason: `it answered ${status}` })
-      },
-    )
+function get(socket: Socket, { host, port, path }: { host: string; port: number; path: string }, limit: AbortSignal) {
+  return new Promise<ProbeAnswer>((resolve, reject) => {
+    const headers = { 'user-agent': 'berth-health-check' }
+    const asked = request({ host, port, path, signal: limit, createConnection: () => socket, headers }, (answer) => {
+      const status = answer.statusCode ?? 0
+      answer.destroy()
+      resolve(status < 400 ? { healthy: true, status } : { healthy: false, status, reason: `it answered ${status}` })
+    })
     asked.once('error', reject)
     asked.end()
   })

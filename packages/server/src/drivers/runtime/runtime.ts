@@ -1,3 +1,5 @@
+import type { ListenerOwner } from '../listener/listener-owner.ts'
+
 /**
  * Builds and runs projects. One interface, one suite (`suite.ts`) on every implementation.
  *
@@ -41,7 +43,7 @@ export interface Runtime {
    */
   logs(instanceId: string, after: string | null, abort: AbortSignal): AsyncIterable<OutputLine & { position: string }>
 
-  /** Called when an instance ended by itself, restarted, or was killed for its memory; also for what happened unseen. */
+  /** Called when an instance ended by itself, restarted, moved, or was killed for its memory; also for what happened unseen. */
   onChange(listener: (change: InstanceChange) => void): () => void
 
   /** Removing what is not there succeeds. Never removes one that an instance uses. */
@@ -187,8 +189,11 @@ export interface Instance {
   owner: Owner
   service: string
   state: 'starting' | 'running' | 'restarting' | 'exited'
-  /** Where the control plane and the edge reach it: always loopback or a private address of this machine. */
-  address: { host: string; port: number } | null
+  /**
+   * Where the control plane and the edge reach it: always loopback or a private address of this machine. Only while it is
+   * there: after a restart it may be another one.
+   */
+  address: InstanceAddress | null
   startedAt: string | null
   exitCode: number | null
   /** Killed because it used more memory than it may. */
@@ -196,9 +201,17 @@ export interface Instance {
   restarts: number
 }
 
+export interface InstanceAddress {
+  host: string
+  port: number
+  /** Nothing is said there to anybody else. */
+  listener?: ListenerOwner
+}
+
 export interface InstanceChange {
   instance: Instance
-  kind: 'exited' | 'restarted' | 'crash_loop'
+  /** `moved`: it runs again after a restart, at another address. */
+  kind: 'exited' | 'restarted' | 'crash_loop' | 'moved'
   /** In words: exit code or signal, memory, last lines. */
   reason: string
 }

@@ -1,16 +1,20 @@
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { extract, pack } from 'tar-stream'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { checkListener } from '../listener/listener-check.ts'
+import type { ListenerOwner } from '../listener/listener-owner.ts'
 import {
   type Artifact,
   BuildFailed,
   type BuildPlan,
   emptyPlan,
   type Instance,
+  type InstanceAddress,
   type OutputLine,
   type Runtime,
   type StartRequest,
@@ -260,7 +264,7 @@ export function runtimeSuite(prepare: () => Promise<Bench>): void {
       await stop(wanted.instanceId)
     })
 
-    test('one that is to be restarted comes back at the same address, counted and told', async () => {
+    test('one that is to be restarted comes back, counted and told, where nobody else is taken for it', async () => {
       const told = Promise.withResolvers<void>()
       const one = await start({ restart: true })
       const unlisten = runtime.onChange(({ instance, kind }) => {
@@ -269,8 +273,22 @@ export function runtimeSuite(prepare: () => Promise<Bench>): void {
       await pause(500)
       await call(one, 'exit', '3')
       await told.promise
-      await until(async () => (await call(one, 'env')) !== '')
-      expect(await runtime.inspect(one.instanceId)).toMatchObject({ state: 'running', restarts: 1, address: one.address })
+      let back: Instance | undefined
+      await until(async () => {
+        back = await runtime.inspect(one.instanceId)
+        return back?.state === 'running' && (await call(back, 'env')) !== ''
+      })
+      expect(back).toMatchObject({ state: 'running', restarts: 1 })
+      // Where whoever comes first gets the port, it is never the same one again.
+      if (runtime.kind === 'process') expect(back?.address?.port).not.toBe(one.address?.port)
+      const { listener, ...address } = (back as Instance).address as InstanceAddress
+      expect(await new Promise((tell) => checkListener(address, listener as ListenerOwner, tell))).toBe(true)
+      const stranger = createServer()
+      await new Promise<void>((resolve) => stranger.listen(0, '127.0.0.1', resolve))
+      const elsewhere = { ...address, port: (stranger.address() as { port: number }).port }
+      const isTaken = new Promise((tell) => checkListener(elsewhere, listener as ListenerOwner, tell))
+      if (runtime.kind === 'process' || process.getuid?.() !== 0) expect(await isTaken).toBe(false)
+      stranger.close()
       unlisten()
       await stop(one.instanceId)
     })

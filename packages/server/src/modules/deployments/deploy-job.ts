@@ -141,12 +141,13 @@ async function recordFailure(
   })
 }
 
-/** Stops and removes what a deployment that is over has left; safe to repeat. */
+/**
+ * Stops and removes what a deployment that is over has left; safe to repeat. While the edge may still send it requests it
+ * goes on running, and this rejects: the job comes back to it until the edge has answered.
+ */
 export async function discard(deployment: DeploymentRow, deps: DeploymentsDeps): Promise<void> {
   const rest = AbortSignal.timeout(60_000)
-  await pointBack({ deployment, deps }).catch((error: unknown) =>
-    deps.log.warn({ err: error, deploymentId: deployment.id }, 'the route could not be pointed back yet'),
-  )
+  await pointBack({ deployment, deps })
   await stopInstances(await listInstances(deps.database.db, { deploymentId: deployment.id }), deps, rest)
   await bringBackWhatItTook(deployment, deps).catch((error: unknown) =>
     deps.log.warn({ err: error, projectId: deployment.projectId }, 'what serves is not whole again yet'),

@@ -15,8 +15,8 @@ import type { ProjectScrubbers } from './project-scrubbers.ts'
 
 /** What the edge does for a deployment. It computes its table from the database, so that a switch is: write, then sync. */
 export interface EdgeSwitch {
-  /** Resolves when what the database says is in force. */
-  sync(): Promise<void>
+  /** Resolves when what the database says is in force, but for the hosts in `refused`; rejects when it is not in time. */
+  sync(): Promise<{ refused: ReadonlyMap<string, string> }>
   drain(instanceId: string, timeoutMs: number, abort: AbortSignal): Promise<{ inFlight: number }>
   /** Requests of a project since the edge started. */
   counters(projectId: string): Promise<{ total: number; failed: number }>

@@ -1,5 +1,6 @@
 import { Every } from '../../jobs/every.ts'
 import { OneAtATime } from '../../one-at-a-time.ts'
+import { followAddresses, noteAllAddresses } from './addresses.ts'
 import { askForDeployment } from './ask.ts'
 import { cleanUpJob } from './clean-up.ts'
 import { deployJob } from './deploy-job.ts'
@@ -24,6 +25,7 @@ export type { DeploymentsDeps, EdgeSwitch } from './deps.ts'
 export function createDeployments(given: Omit<DeploymentsDeps, 'turns' | 'scrubbers'>) {
   const deps: DeploymentsDeps = { ...given, turns: new OneAtATime(), scrubbers: new ProjectScrubbers(given) }
   const follower = new LogFollower(deps)
+  let unfollow = () => {}
   let reviving: Promise<unknown> = Promise.resolve()
   const watching = new Every(5, createWatch(deps), deps.log)
   const sleeping = new Every(sleepLookSeconds(deps), (abort) => putIdleToSleep(deps, abort), deps.log)
@@ -45,8 +47,12 @@ export function createDeployments(given: Omit<DeploymentsDeps, 'turns' | 'scrubb
         enqueue(wakeKind, { projectId }, { uniqueKey: `${wakeKind.kind}:${projectId}`, priority: 100 }),
       ),
     /** Before the edge starts. */
-    prepare: () => holdWhatIsDown(deps),
+    async prepare(): Promise<void> {
+      await noteAllAddresses(deps)
+      await holdWhatIsDown(deps)
+    },
     async start(abort: AbortSignal): Promise<void> {
+      unfollow = followAddresses(deps)
       const tidy = await recover(deps, abort)
       const tidied = tidy().catch((error: unknown) => {
         if (!abort.aborted) deps.log.warn({ err: error }, 'what a crash left could not be taken away')
@@ -55,6 +61,7 @@ export function createDeployments(given: Omit<DeploymentsDeps, 'turns' | 'scrubb
       for (const part of [follower, watching, sleeping]) part.start()
     },
     stop: async () => {
+      unfollow()
       await Promise.all([reviving, ...[follower, watching, sleeping].map((part) => part.stop())])
       await stopWhatEndsWithUs(deps)
     },

@@ -15,7 +15,8 @@ export async function takeOffline(projectId: string, deps: DeploymentsDeps): Pro
   for (const deployment of await listUnderWay(db, projectId))
     await cancelDeployment(deployment, deps, 'The project was disabled').catch(() => undefined)
   for (const live of await listLive(db, [projectId])) await noteLive(db, live, { state: 'stopped', changedAt: nowOf(deps) })
-  await deps.edge.sync()
+  // It ends all the same: the edge is told until it listens, and finds nobody there meanwhile.
+  await deps.edge.sync().catch((error: unknown) => deps.log.warn({ err: error, projectId }, 'the edge still routes to a project'))
   await stopInstances(await listInstances(db, { projectId }), deps, AbortSignal.timeout(60_000))
 }
 

@@ -26,7 +26,8 @@ export async function recover(deps: DeploymentsDeps, abort: AbortSignal): Promis
     if (deployment && ['failed', 'cancelled', 'superseded'].includes(deployment.status)) over.push(deployment)
   }
   const isOver = new Set(over.map(({ id }) => id))
-  const retired = rows.filter((row) => row.state === 'retired' || isOver.has(row.deploymentId))
+  // What is left of a deployment that is over is discarded with it, once the edge has left it.
+  const retired = rows.filter((row) => row.state === 'retired' && !isOver.has(row.deploymentId))
   await removeOldFolders(deps)
   return async () => {
     await Promise.all(unknown.map(({ instanceId }) => deps.runtime.stop(instanceId, { graceSeconds: 10 }, abort)))

@@ -1,6 +1,7 @@
 import { newId } from '../../db/ids.ts'
 import type { DeploymentRow, InstanceRow } from '../../db/tables/deployments.ts'
 import { type Artifact, type Instance, StartFailed } from '../../drivers/runtime/runtime.ts'
+import { placeOf } from './addresses.ts'
 import { DeployFailed } from './deploy-steps/step.ts'
 import { type DeploymentsDeps, nowOf } from './deps.ts'
 import { hasDoneItsWork, waitUntilHealthy } from './health.ts'
@@ -67,7 +68,7 @@ async function startUnit(unit: Unit, parts: RunParts): Promise<InstanceRow> {
     // What the runtime does not know begins with an empty output.
     if (row.logPosition !== null && !known) await noteInstance(db, row.id, { logPosition: null })
     const instance = await deps.runtime.start(await requestFor(row, unit, parts, room.usedBy), abort)
-    const found = { state: 'running' as const, host: instance.address?.host ?? null, port: instance.address?.port ?? null }
+    const found = { state: 'running' as const, ...placeOf(instance) }
     await noteInstance(db, row.id, found)
     deps.database.signals.publish(instancesTopic, { started: row.id })
     return { ...row, ...found }
@@ -92,6 +93,7 @@ async function instanceFor(deployment: DeploymentRow, unit: Unit, deps: Deployme
     state: 'wanted',
     host: null,
     port: null,
+    listener: null,
     logPosition: null,
     createdAt: nowOf(deps),
   }

@@ -1,5 +1,6 @@
 import type { DeploymentRow, LiveEnvironmentRow } from '../../db/tables/deployments.ts'
 import type { Instance } from '../../drivers/runtime/runtime.ts'
+import { noteAddress } from './addresses.ts'
 import type { DeploymentsDeps } from './deps.ts'
 import { hasDoneItsWork } from './health.ts'
 import type { Unit } from './plan.ts'
@@ -74,6 +75,8 @@ async function problemOf(
   for (const unit of runningUnits(deployment)) {
     const row = rows.find(({ service }) => service === unit.service)
     const instance = row && (await deps.runtime.inspect(row.id))
+    // News of a move that was lost is made up for here.
+    if (row && (await noteAddress(row, instance, deps))) await deps.edge.sync()
     const problem = problemIn(instance, unit, memory.restartsBefore.get(row?.id ?? '')) ?? (await silence(instance, unit))
     if (instance) memory.restarts.set(instance.instanceId, instance.restarts)
     if (problem) return { ...problem, reason: unit.service ? `${unit.service}: ${problem.reason}` : problem.reason }

@@ -41,7 +41,10 @@ export function createEdge(deps: EdgeDeps) {
     } satisfies EdgeRoutes as EdgeRoutes,
     /** What a deployment asks for. */
     switch: {
-      sync: () => edge.sync(),
+      async sync() {
+        const { refused } = await edge.sync()
+        return { refused }
+      },
       drain: (instanceId: string, timeoutMs: number, abort: AbortSignal) => driver.drain(instanceId, timeoutMs, abort),
       counters: (projectId: string) => driver.switchCounters(projectId),
       activity: () => driver.activity(),
@@ -69,6 +72,7 @@ export function createEdge(deps: EdgeDeps) {
     },
     async stop(): Promise<void> {
       for (const end of endings.splice(0)) end()
+      edge.stop()
       await counting.stop()
       await driver.stop({ keepServing: false })
     },
@@ -76,7 +80,7 @@ export function createEdge(deps: EdgeDeps) {
 }
 
 function standingIn(
-  { problem, hostnames, waiting }: EdgeState,
+  { problem, hostnames, waiting, refused, uncertified }: EdgeState,
   hostname: string,
   domain: DomainRow | undefined,
   settings: EdgeDeps['settings'],
@@ -85,7 +89,10 @@ function standingIn(
   const reason = domain?.reason === notTaken.reason ? null : domain?.reason
   const missing = domain && waiting.get(domain.id)
   if (missing) return { tls: 'none', state: 'pending', reason: missing }
-  if (problem) return { tls, state: 'error', reason: problem }
+  const wrong = problem ?? refused.get(hostname)
+  if (wrong) return { tls, state: 'error', reason: wrong }
+  const unusable = tls === 'none' ? undefined : uncertified.get(hostname)
+  if (unusable) return { tls: 'error', state: hostnames.has(hostname) ? 'synced' : 'pending', reason: unusable }
   if (hostnames.has(hostname)) return { tls, state: 'synced', ...(reason ? { reason } : {}) }
   return domain && { tls, state: 'pending', reason: reason ?? notTaken.reason }
 }

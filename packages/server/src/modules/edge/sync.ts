@@ -1,8 +1,8 @@
 import type { Db } from '../../db/schema.ts'
-import { sealedFor } from '../../db/sealed-columns.ts'
 import { judgeAll } from '../projects/index.ts'
 import { type EdgeDeps, nowOf } from './deps.ts'
 import { edgeTable, type TableFacts } from './table.ts'
+import { UsableCertificates } from './usable-certificates.ts'
 
 export interface EdgeState {
   /** Why the last try did not work, in words. */
@@ -11,17 +11,40 @@ export interface EdgeState {
   readonly hostnames: ReadonlySet<string>
   /** Claims of host names that are not served, by id, with what they lack. */
   readonly waiting: ReadonlyMap<string, string>
+  /** Host names that are not as the database wants them, with why; all others are. */
+  readonly refused: ReadonlyMap<string, string>
+  /** Certificates that are not in use, with why. */
+  readonly uncertified: ReadonlyMap<string, string>
 }
 
-/** Hands what the database says to the edge. Calls that come while one is under way share the next one. */
+/** Longer than an edge that hangs is waited for before it is replaced. */
+const applyMs = 40_000
+const againAfterMs = 1_000
+const againAtMostMs = 30_000
+
+/**
+ * Hands what the database says to the edge. Calls that come while one is under way share the next one. What was not taken
+ * is tried again until it is, also when whoever asked has given up.
+ */
 export class EdgeSync {
   readonly #deps: EdgeDeps
-  #running: Promise<void> | null = null
-  #next: Promise<void> | null = null
-  #state: EdgeState = Object.freeze({ problem: null, hostnames: new Set<string>(), waiting: new Map<string, string>() })
+  readonly #certificates: UsableCertificates
+  #running: Promise<EdgeState> | null = null
+  #next: Promise<EdgeState> | null = null
+  #again: NodeJS.Timeout | undefined
+  #failures = 0
+  #stopped = false
+  #state: EdgeState = Object.freeze({
+    problem: null,
+    hostnames: new Set<string>(),
+    waiting: new Map(),
+    refused: new Map(),
+    uncertified: new Map(),
+  })
 
   constructor(deps: EdgeDeps) {
     this.#deps = deps
+    this.#certificates = new UsableCertificates(deps.secretBox)
   }
 
   /** A new one after each try. */
@@ -29,8 +52,8 @@ export class EdgeSync {
     return this.#state
   }
 
-  /** Resolves when what was in the database at the time of the call is in force. */
-  sync(): Promise<void> {
+  /** Resolves when what was in the database at the time of the call is in force, but for what the state says is not. */
+  sync(): Promise<EdgeState> {
     if (!this.#running) {
       this.#running = this.#apply().finally(() => {
         this.#running = null
@@ -46,22 +69,45 @@ export class EdgeSync {
     return this.#next
   }
 
-  async #apply(): Promise<void> {
+  stop(): void {
+    this.#stopped = true
+    clearTimeout(this.#again)
+  }
+
+  async #apply(): Promise<EdgeState> {
     try {
-      const { waiting, ...facts } = await readFacts(this.#deps)
-      const table = edgeTable(facts)
-      const { warnings } = await this.#deps.driver.apply(table)
+      const { waiting, uncertified, ...facts } = await readFacts(this.#deps, this.#certificates)
+      const { table, unreadable } = edgeTable(facts)
+      const limit = AbortSignal.timeout(applyMs)
+      const { warnings, refused } = await this.#deps.driver.apply(table, limit).catch((error: unknown) => {
+        throw limit.aborted ? new Error(`the edge did not answer within ${applyMs / 1000} s`) : error
+      })
       for (const warning of warnings) this.#deps.log.warn({ warning }, 'the edge left something out')
-      this.#state = Object.freeze({ problem: null, hostnames: new Set(Object.keys(table.hosts)), waiting })
+      const notInForce = new Map([...unreadable, ...Object.entries(refused)])
+      for (const [hostname, reason] of notInForce) this.#deps.log.warn({ hostname, reason }, 'the edge did not take a host')
+      const hostnames = new Set(Object.keys(table.hosts).filter((hostname) => !notInForce.has(hostname)))
+      this.#state = Object.freeze({ problem: null, hostnames, waiting, refused: notInForce, uncertified })
+      this.#failures = 0
+      return this.#state
     } catch (error) {
       const problem = error instanceof Error ? error.message : String(error)
       this.#state = Object.freeze({ ...this.#state, problem })
+      this.#tryAgain()
       throw error
     }
   }
+
+  #tryAgain(): void {
+    clearTimeout(this.#again)
+    if (this.#stopped) return
+    const waitMs = Math.min(againAtMostMs, againAfterMs * 2 ** this.#failures++)
+    const again = () =>
+      void this.sync().catch((error: unknown) => this.#deps.log.warn({ err: error }, 'the edge does not take the table'))
+    this.#again = setTimeout(again, waitMs).unref()
+  }
 }
 
-async function readFacts({ database, secretBox, settings, ...deps }: EdgeDeps): Promise<TableFacts & Pick<EdgeState, 'waiting'>> {
+async function readFacts({ database, settings, ...deps }: EdgeDeps, certificates: UsableCertificates) {
   const { db } = database
   const [projects, live, instances, { serving, waiting }, rules] = await Promise.all([
     db.selectFrom('projects').select(['id', 'slug', 'enabled', 'type', 'framework']).where('deletingSince', 'is', null).execute(),
@@ -71,26 +117,22 @@ async function readFacts({ database, secretBox, settings, ...deps }: EdgeDeps): 
     db.selectFrom('routeRules').selectAll().where('enabled', '=', 1).execute(),
   ])
   // One that has ended is no reason to send anybody to https.
-  const certificates = await db.selectFrom('certificates').selectAll().where('expiresAt', '>', nowOf(deps)).execute()
-  return {
+  const rows = await db.selectFrom('certificates').selectAll().where('expiresAt', '>', nowOf(deps)).execute()
+  const { usable, problems } = await certificates.of(rows)
+  const facts: TableFacts = {
     version: nowOf(deps),
     baseDomain: settings.baseDomain,
     projects,
     live,
     instances,
     domains: serving,
-    waiting,
     rules,
-    certificates: Object.fromEntries(
-      certificates.map(({ hostname, certificate, privateKey }) => [
-        hostname,
-        { cert: certificate, key: secretBox.open(privateKey, sealedFor.certificateKey(hostname)).reveal() },
-      ]),
-    ),
+    certificates: usable,
     challenges: await readChallenges(db),
     trustedProxies: settings.trustedProxies,
     servesTls: settings.edgeTlsPort !== null,
   }
+  return { ...facts, waiting, uncertified: problems }
 }
 
 async function readChallenges(db: Db): Promise<Record<string, string>> {

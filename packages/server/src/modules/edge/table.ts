@@ -1,6 +1,7 @@
 import type { InstanceRow, LiveEnvironmentRow } from '../../db/tables/deployments.ts'
 import type { DomainRow, ProjectRow, RouteRuleRow } from '../../db/tables/projects.ts'
 import type { EdgeHost, EdgeRule, EdgeTable, EdgeTarget } from '../../drivers/edge/edge-table.ts'
+import type { ListenerOwner } from '../../drivers/listener/listener-owner.ts'
 import { environmentHostname } from '../projects/index.ts'
 
 /** Everything that decides what the edge serves. */
@@ -20,32 +21,35 @@ export interface TableFacts {
   servesTls: boolean
 }
 
-/** The whole table, from rows alone: what the database says is what is served. */
-export function edgeTable(facts: TableFacts): EdgeTable {
+/**
+ * The whole table, from rows alone: what the database says is what is served. A project whose rows cannot be read is left
+ * out, and stops nobody else.
+ */
+export function edgeTable(facts: TableFacts): { table: EdgeTable; unreadable: Map<string, string> } {
   const hosts: Record<string, EdgeHost> = {}
+  const unreadable = new Map<string, string>()
   const rulesOf = Map.groupBy(facts.rules, ({ projectId }) => projectId)
   const domainsOf = Map.groupBy(facts.domains, ({ projectId }) => projectId)
   const liveOf = Map.groupBy(facts.live, ({ projectId }) => projectId)
   const instancesOf = Map.groupBy(facts.instances, ({ deploymentId }) => deploymentId)
   for (const project of facts.projects) {
-    const rules = (rulesOf.get(project.id) ?? []).map(edgeRule)
     for (const live of liveOf.get(project.id) ?? []) {
-      const target = targetOf(project, live, instancesOf.get(live.deploymentId ?? '') ?? [])
       const names = [environmentHostname(project, live.environment, facts.baseDomain)]
       if (live.environment === 'production') names.push(...(domainsOf.get(project.id) ?? []).map(({ hostname }) => hostname))
-      for (const hostname of names) {
-        const redirectToHttps = facts.servesTls && hostname in facts.certificates
-        hosts[hostname] = { target, rules, ...(redirectToHttps ? { redirectToHttps } : {}) }
+      try {
+        const rules = (rulesOf.get(project.id) ?? []).map(edgeRule)
+        const target = targetOf(project, live, instancesOf.get(live.deploymentId ?? '') ?? [])
+        for (const hostname of names) {
+          const redirectToHttps = facts.servesTls && hostname in facts.certificates
+          hosts[hostname] = { target, rules, ...(redirectToHttps ? { redirectToHttps } : {}) }
+        }
+      } catch (error) {
+        for (const hostname of names) unreadable.set(hostname, (error as Error).message)
       }
     }
   }
-  return {
-    version: facts.version,
-    hosts,
-    certificates: facts.certificates,
-    challenges: facts.challenges,
-    trustedProxies: [...facts.trustedProxies],
-  }
+  const { version, certificates, challenges, trustedProxies } = facts
+  return { table: { version, hosts, certificates, challenges, trustedProxies: [...trustedProxies] }, unreadable }
 }
 
 function targetOf(
@@ -58,8 +62,11 @@ function targetOf(
   if (!project.enabled || live.state === 'stopped') return { kind: 'disabled', projectId }
   if (live.state === 'sleeping' || live.state === 'waking') return { kind: 'sleeping', projectId }
   if (live.staticFolder) return { kind: 'static', projectId, deploymentId, folder: live.staticFolder, spa: isSinglePage(project) }
-  const upstreams = instances.flatMap(({ id, host, port }) => (host && port ? [{ id, host, port }] : []))
-  return upstreams.length > 0 ? { kind: 'upstreams', projectId, deploymentId, upstreams } : { kind: 'failed', projectId }
+  // One that is being restarted is nowhere for a moment; that is no answer, and no failed deployment.
+  const upstreams = instances.flatMap(({ id, host, port, listener }) =>
+    host && port ? [{ id, host, port, ...(listener ? { listener: JSON.parse(listener) as ListenerOwner } : {}) }] : [],
+  )
+  return instances.length > 0 ? { kind: 'upstreams', projectId, deploymentId, upstreams } : { kind: 'failed', projectId }
 }
 
 /** Frameworks whose build is one page that routes in the browser. */

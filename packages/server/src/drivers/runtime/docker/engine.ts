@@ -1,5 +1,7 @@
+import { statSync } from 'node:fs'
 import { Agent } from 'node:http'
 import Docker from 'dockerode'
+import type { ListenerOwner } from '../../listener/listener-owner.ts'
 
 export type Engine = Docker
 
@@ -8,6 +10,17 @@ export function openEngine(socketPath: string): Engine {
   const nowhereElse = { host: undefined, port: undefined, protocol: 'http' as const }
   // A connection kept from before a restart of the engine would fail the first call after it.
   return new Docker({ socketPath, agent: new Agent({ keepAlive: false }), ...nowhereElse } as Docker.DockerOptions)
+}
+
+/**
+ * Who holds the ports that the engine publishes: the user it works as, which is the owner of its socket, or root where that
+ * socket was given to somebody else.
+ */
+export function listenerOf(engine: Engine): { listener?: ListenerOwner } {
+  if (process.platform !== 'linux') return {}
+  const { socketPath } = engine.modem as { socketPath?: string }
+  const uid = socketPath === undefined ? undefined : statSync(socketPath, { throwIfNoEntry: false })?.uid
+  return { listener: uid ? { uid, orRoot: true } : { uid: 0 } }
 }
 
 /** The engine gave no answer: it is away, hangs, or lets us not in. */

@@ -1,10 +1,10 @@
 import type { ContainerInspectInfo } from 'dockerode'
 import { type Instance, StartFailed, type StartRequest } from '../runtime.ts'
 import { containerName, containerSettings } from './container-settings.ts'
-import { ask, askFor, type Engine, statusOf, wordsOfEngine } from './engine.ts'
+import { ask, askFor, type Engine, listenerOf, statusOf, wordsOfEngine } from './engine.ts'
 import { freeHostPort } from './free-port.ts'
 import { ensureImage, ImageMissing, type ImageParts } from './images.ts'
-import { type Labels, labelIn, ownerIn } from './labels.ts'
+import { Labels, labelIn, ownerIn } from './labels.ts'
 import type { Networks } from './networks.ts'
 import type { Volumes } from './volumes.ts'
 
@@ -54,13 +54,14 @@ async function startNew(request: StartRequest, parts: InstanceParts, abort: Abor
   for (const { id, name } of request.volumes)
     volumeNames.set(id, await parts.volumes.create({ id, name, projectId: owner.projectId }))
   const more = { id: instanceId, ...(network ? { network: network.name } : {}) }
-  const labels = parts.labels.ofOwner('instance', owner, service, more)
-  const place = { image, labels, volumeNames, isUnprivileged: parts.labels.isOurs(info.Config?.Labels) && user !== null }
+  const place = { image, volumeNames, isUnprivileged: parts.labels.isOurs(info.Config?.Labels) && user !== null }
   for (let tries = 1; ; tries++) {
-    const hostPort = request.port === null ? null : await freeHostPort()
+    const hostPort = request.port === null ? null : await freeHostPort(await reservedPorts(parts, abort))
+    const port = hostPort === null ? {} : { port: String(hostPort) }
+    const labels = parts.labels.ofOwner('instance', owner, service, { ...more, ...port })
     try {
       await parts.networks.use(network && { ...owner, name: network.name }, async (networkName) => {
-        await createAndStart(request, { ...place, hostPort, network: networkName }, user, parts, abort)
+        await createAndStart(request, { ...place, labels, hostPort, network: networkName }, user, parts, abort)
       })
       break
     } catch (error) {
@@ -72,6 +73,13 @@ async function startNew(request: StartRequest, parts: InstanceParts, abort: Abor
   const instance = await inspectInstance(instanceId, parts)
   if (!instance) throw new StartFailed('It was gone as soon as it was started')
   return instance
+}
+
+/** A container that crashed gets its port back when the engine starts it again: until it is removed nobody else is given it. */
+async function reservedPorts({ engine }: InstanceParts, abort: AbortSignal): Promise<ReadonlySet<number>> {
+  const filters = Labels.anyWith('port')
+  const rows = await ask((abortSignal) => engine.listContainers({ all: true, filters, abortSignal }), { abort })
+  return new Set(rows.map(({ Labels: marks }) => Number(labelIn(marks, 'port'))))
 }
 
 async function createAndStart(
@@ -145,7 +153,7 @@ export async function inspectInstance(
 ): Promise<Instance | undefined> {
   const container = engine.getContainer(containerName(instanceId))
   const found = await askFor((abortSignal) => container.inspect({ abortSignal }))
-  return found && labels.isOurs(found.Config.Labels) ? showInstance(found) : undefined
+  return found && labels.isOurs(found.Config.Labels) ? showInstance(found, engine) : undefined
 }
 
 export async function listInstances({ engine, labels }: { engine: Engine; labels: Labels }): Promise<Instance[]> {
@@ -162,7 +170,8 @@ const states: Record<string, Instance['state']> = {
   restarting: 'restarting',
 }
 
-export function showInstance({ Config, State, HostConfig, RestartCount }: ContainerInspectInfo): Instance {
+export function showInstance({ Config, State, HostConfig, RestartCount }: ContainerInspectInfo, engine: Engine): Instance {
+  const owner = listenerOf(engine)
   const state = states[State.Status] ?? 'exited'
   const bound = Object.values((HostConfig.PortBindings ?? {}) as Record<string, { HostPort?: string }[]>)[0]?.[0]?.HostPort
   const hasStarted = !State.StartedAt.startsWith('0001-')
@@ -171,7 +180,7 @@ export function showInstance({ Config, State, HostConfig, RestartCount }: Contai
     owner: ownerIn(Config.Labels),
     service: labelIn(Config.Labels, 'service'),
     state,
-    address: bound ? { host: '127.0.0.1', port: Number(bound) } : null,
+    address: bound ? { host: '127.0.0.1', port: Number(bound), ...owner } : null,
     startedAt: hasStarted ? State.StartedAt : null,
     exitCode: state === 'exited' || state === 'restarting' ? State.ExitCode : null,
     outOfMemory: State.OOMKilled,

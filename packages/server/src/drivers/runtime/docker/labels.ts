@@ -15,6 +15,7 @@ const names = {
   network: 'berth.network',
   key: 'berth.key',
   run: 'berth.run',
+  port: 'berth.port',
 } as const
 
 export type LabelName = keyof typeof names
@@ -50,6 +51,9 @@ export class Labels {
   filter(kind: Kind, more: Partial<Record<LabelName, string>> = {}): { label: string[] } {
     return { label: Object.entries(this.#named(kind, more)).map(([name, value]) => `${name}=${value}`) }
   }
+
+  /** What any Berth of this machine has labelled so, whatever the value. */
+  static anyWith = (name: LabelName): { label: string[] } => ({ label: [names[name]] })
 
   isOurs(labels: LabelMap | null | undefined): labels is LabelMap {
     return labels?.[names.instance] === this.instance

@@ -70,6 +70,11 @@ export class Places {
     return folder
   }
 
+  /** The project's own user; null where projects have none. */
+  userOf(projectId: string): number | null {
+    return this.hasOwnUsers ? userOf(projectId) : null
+  }
+
   /** `task`: the build or instance that it is for. */
   who(projectId: string, task: string, artifact: string): Who | null {
     if (!this.hasOwnUsers) return null

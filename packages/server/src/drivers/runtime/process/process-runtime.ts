@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { OneAtATime } from '../../../one-at-a-time.ts'
+import type { ListenerOwner } from '../../listener/listener-owner.ts'
 import { inheritedEnvironment } from '../../shell/inherited-environment.ts'
 import type { Instance, InstanceChange, Runtime, StartRequest } from '../runtime.ts'
 import { StartFailed } from '../runtime.ts'
@@ -8,14 +9,15 @@ import { buildHere, endUnfinishedBuilds, readArtifactNote, searchPath } from './
 import { wordsOf } from './command-words.ts'
 import { execBeside } from './exec.ts'
 import { folderSizeBytes } from './folder-size.ts'
-import { InstanceRecords } from './instance-record.ts'
+import { type InstanceRecord, InstanceRecords } from './instance-record.ts'
 import { Readers, readOutput } from './output-reader.ts'
 import { Places } from './places.ts'
+import { Ports } from './ports.ts'
 import { endAllWithGroup } from './process-table.ts'
 import { emptyTrash, removeTree } from './remove-tree.ts'
 import { openSandbox } from './sandbox/open-sandbox.ts'
 import type { Sandbox } from './sandbox/sandbox.ts'
-import { freePort, type Program, Supervised } from './supervisor.ts'
+import { type Program, Supervised } from './supervisor.ts'
 import { healVolume, tarOf, untarInPlaceOf } from './volume-archive.ts'
 
 export interface ProcessRuntimeSettings {
@@ -35,17 +37,19 @@ export function createProcessRuntime({ folder, environment, ...given }: ProcessR
   const supervised = new Map<string, Supervised>()
   const listeners = new Set<(change: InstanceChange) => void>()
   const tell = (kind: InstanceChange['kind'], reason: string, one: Supervised) => {
-    for (const listener of listeners) listener({ kind, reason, instance: show(one) })
+    for (const listener of listeners) listener({ kind, reason, instance: show(one, places) })
   }
   const endWhatItLeft = async (instanceId: string) => {
     if (sandbox.hasOwnUsers) await endAllWithGroup(places.mark(instanceId))
   }
-  const parts = { records, sandbox, tell, endWhatItLeft, noteOf: places.instanceNote }
+  const known = records.list()
+  const ports = new Ports(known.map(({ port }) => port))
+  const parts = { records, sandbox, ports, tell, endWhatItLeft, noteOf: places.instanceNote }
   const readers = new Readers()
   const cleaned = endUnfinishedBuilds(places)
     .then(() => emptyTrash(places.of('trash')))
     .catch(() => undefined)
-  for (const record of records.list()) {
+  for (const record of known) {
     const one = new Supervised(record, parts)
     supervised.set(record.instanceId, one)
     one.takeUp()
@@ -54,13 +58,13 @@ export function createProcessRuntime({ folder, environment, ...given }: ProcessR
   const turns = new OneAtATime()
   const startInTurn = async (request: StartRequest): Promise<Instance> => {
     const known = supervised.get(request.instanceId)
-    if (known?.isAlive || known?.isRestarting) return show(known)
-    const one = known ?? new Supervised(await newRecord(request), parts)
-    const program = await programFor(request, one.record.port, { places, sandbox, baseEnv })
+    if (known?.isAlive || known?.isRestarting) return show(known, places)
+    const one = known ?? new Supervised(newRecord(request), parts)
+    const program = await programFor(request, { places, sandbox, baseEnv })
     mkdirSync(places.instance(request.instanceId), { recursive: true, mode: 0o700 })
     supervised.set(request.instanceId, one)
     await one.start(request, program)
-    return show(one)
+    return show(one, places)
   }
   const stopInTurn = async (instanceId: string, graceSeconds: number): Promise<void> => {
     await supervised.get(instanceId)?.stop(graceSeconds)
@@ -88,9 +92,9 @@ export function createProcessRuntime({ folder, environment, ...given }: ProcessR
     inspect: async (instanceId) => {
       const one = supervised.get(instanceId)
       await one?.settled()
-      return one && show(one)
+      return one && show(one, places)
     },
-    list: async () => [...supervised.values()].map(show),
+    list: async () => [...supervised.values()].map((one) => show(one, places)),
     logs: (instanceId, after, abort) =>
       readers.count(
         instanceId,
@@ -172,7 +176,15 @@ export function createProcessRuntime({ folder, environment, ...given }: ProcessR
   }
 }
 
-function show(one: Supervised): Instance {
+/** Whose listener at its port is its own: the project's user, or where projects have none the process that was launched. */
+function ownerOf({ owner, process: launched }: InstanceRecord, places: Places): { listener?: ListenerOwner } {
+  const uid = places.userOf(owner.projectId)
+  if (process.platform !== 'linux') return {}
+  if (uid !== null) return { listener: { uid } }
+  return launched?.startTime ? { listener: { pid: launched.pid, startTime: launched.startTime } } : {}
+}
+
+function show(one: Supervised, places: Places): Instance {
   const { record } = one
   const state = one.isAlive ? 'running' : one.isRestarting ? 'restarting' : 'exited'
   return {
@@ -180,7 +192,9 @@ function show(one: Supervised): Instance {
     owner: record.owner,
     service: record.service,
     state,
-    address: record.port === null ? null : { host: '127.0.0.1', port: record.port },
+    // One that does not run is nowhere: its port may be anybody's by now.
+    address:
+      record.port === null || state !== 'running' ? null : { host: '127.0.0.1', port: record.port, ...ownerOf(record, places) },
     startedAt: record.startedAt,
     exitCode: record.exitCode,
     outOfMemory: record.outOfMemory,
@@ -188,11 +202,11 @@ function show(one: Supervised): Instance {
   }
 }
 
-const newRecord = async ({ instanceId, owner, service, port }: StartRequest) => ({
+const newRecord = ({ instanceId, owner, service }: StartRequest): InstanceRecord => ({
   instanceId,
   owner,
   service,
-  port: port === null ? null : await freePort(),
+  port: null,
   process: null,
   startedAt: null,
   restarts: 0,
@@ -203,10 +217,9 @@ const newRecord = async ({ instanceId, owner, service, port }: StartRequest) => 
 
 async function programFor(
   request: StartRequest,
-  port: number | null,
   { places, sandbox, baseEnv }: { places: Places; sandbox: Sandbox; baseEnv: Record<string, string> },
 ): Promise<Program> {
-  const { artifact, owner, instanceId } = request
+  const { artifact, owner, instanceId, port } = request
   if (artifact.kind !== 'folder')
     throw new StartFailed('Only what was built here can run as a process; images need the docker runtime')
   const folder = places.artifactOf(artifact.reference)
@@ -224,10 +237,9 @@ async function programFor(
     HOME: sandbox.seen(home),
     PATH: searchPath(cwd, sandbox, baseEnv),
     NODE_ENV: 'production',
-    ...(port === null ? {} : { PORT: String(port), HOST: '127.0.0.1' }),
+    ...(port === null ? {} : { HOST: '127.0.0.1' }),
     ...Object.fromEntries(volumes.map(({ name, path }) => [volumeVariable(name), sandbox.seen(path)])),
     ...request.env,
-    ...(port === null ? {} : { PORT: String(port) }),
   }
   const shown = [
     { path: app, at: seenAt },

@@ -1,12 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, openSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
 import type { Writable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { InstanceChange, StartRequest } from '../runtime.ts'
 import { StartFailed } from '../runtime.ts'
 import { type ControlGroup, createControlGroup } from './cgroup.ts'
 import type { InstanceRecord, InstanceRecords } from './instance-record.ts'
+import type { Ports } from './ports.ts'
 import {
   endLeftInGroup,
   identityOf,
@@ -36,6 +36,7 @@ export class Supervised {
   readonly record: InstanceRecord
   readonly #records: InstanceRecords
   readonly #sandbox: Sandbox
+  readonly #ports: Ports
   readonly #endWhatItLeft: (instanceId: string) => Promise<void>
   readonly #tell: (change: InstanceChange['kind'], reason: string, supervised: Supervised) => void
   readonly #note: string
@@ -54,6 +55,7 @@ export class Supervised {
     parts: {
       records: InstanceRecords
       sandbox: Sandbox
+      ports: Ports
       /** What has left its process group too. */
       endWhatItLeft: (instanceId: string) => Promise<void>
       tell: (change: InstanceChange['kind'], reason: string, supervised: Supervised) => void
@@ -63,6 +65,7 @@ export class Supervised {
     this.record = record
     this.#records = parts.records
     this.#sandbox = parts.sandbox
+    this.#ports = parts.ports
     this.#endWhatItLeft = parts.endWhatItLeft
     this.#tell = parts.tell
     this.#note = parts.noteOf(record.instanceId)
@@ -104,8 +107,11 @@ export class Supervised {
   }
 
   async #spawn(): Promise<void> {
+    const known = this.#program as Program
+    const port = this.#request?.port === null ? null : await this.#ports.next()
     const { program, args, env, cwd, handover } = this.#sandbox.launch({
-      ...(this.#program as Program),
+      ...known,
+      env: { ...known.env, ...(port === null ? {} : { PORT: String(port) }) },
       groupFolders: this.#group?.folders ?? [],
       note: this.#note,
       endsWithUs: false,
@@ -118,7 +124,7 @@ export class Supervised {
       const child = spawn(program, args, { cwd, env, detached: true, stdio: ['ignore', stdout, stderr, 'pipe'] })
       await new Promise<void>((resolve, reject) => child.once('spawn', resolve).once('error', reject))
       handOver(child, handover)
-      this.#begin(child)
+      this.#begin(child, port)
     } catch (error) {
       throw new StartFailed(`It could not be started: ${(error as Error).message}`)
     } finally {
@@ -127,7 +133,7 @@ export class Supervised {
     }
   }
 
-  #begin(child: ChildProcess): void {
+  #begin(child: ChildProcess, port: number | null): void {
     this.#exit = new Promise((resolve) => {
       child.once('exit', (code, signal) => {
         this.record.exitCode = code ?? (signal ? 128 + signalNumber(signal) : null)
@@ -139,6 +145,7 @@ export class Supervised {
       process: identityOf(child.pid as number),
       isInside: this.#sandbox.hasOwnProcesses,
       shown: this.#program?.shown ?? [],
+      port,
       startedAt: new Date().toISOString(),
       exitCode: null,
       outOfMemory: false,
@@ -174,9 +181,14 @@ export class Supervised {
     await pause(Math.min(longestPauseMs, 500 * 2 ** Math.min(this.record.restarts, 10)), undefined, { ref: false })
     this.isRestarting = false
     if (this.#stopping) return
-    await this.#spawn().catch((error: unknown) => this.#tell('exited', (error as Error).message, this))
+    const words = await this.#spawn().then(
+      () => null,
+      (error: unknown) => (error as Error).message,
+    )
     // A stop that came during the start has not seen this process.
     if (this.#stopping && this.record.process) signalGroup(this.record.process, 'SIGKILL')
+    else if (words === null) this.#tell('moved', 'it runs again, at another address', this)
+    else this.#tell('exited', words, this)
   }
 
   #words(): string {
@@ -226,15 +238,3 @@ function handOver(child: ChildProcess, handover: string): void {
 
 const signalNumbers: Record<string, number> = { SIGHUP: 1, SIGINT: 2, SIGABRT: 6, SIGKILL: 9, SIGSEGV: 11, SIGTERM: 15 }
 const signalNumber = (signal: NodeJS.Signals) => signalNumbers[signal] ?? 0
-
-/** A port that nobody has now. The instance is told it by PORT. */
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer()
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number }
-      server.close(() => resolve(port))
-    })
-  })
-}

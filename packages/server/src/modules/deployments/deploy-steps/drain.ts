@@ -1,6 +1,7 @@
 import { stopInstances } from '../run-units.ts'
 import { listInstances, noteDeployment } from '../store.ts'
 import type { DeployStep } from './step.ts'
+import { countersOf } from './switch-route.ts'
 
 const drainMs = 30_000
 
@@ -14,7 +15,8 @@ export const drain: DeployStep = {
     const inFlight = counts.reduce((sum, one) => sum + one.inFlight, 0)
     if (inFlight > 0) log.line(`${inFlight} requests to the old version were still under way after ${drainMs / 1000} s`)
     if (!countersBefore) return
-    const after = await deps.edge.counters(deployment.projectId)
+    const after = await countersOf({ deployment, deps })
+    if (!after) return
     await noteDeployment(deps.database.db, deployment.id, {
       requestsTotal: Math.max(0, after.total - countersBefore.total),
       requestsFailed: Math.max(0, after.failed - countersBefore.failed),

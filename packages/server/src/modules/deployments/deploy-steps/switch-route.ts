@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Db } from '../../../db/schema.ts'
 import type { DeploymentRow } from '../../../db/tables/deployments.ts'
 import { environmentHostname } from '../../projects/index.ts'
@@ -9,25 +10,41 @@ import { findLive, listInstances, listLiveDeployments, moveDeployment, noteInsta
 import { rowsThatStay } from '../volume-holders.ts'
 import { DeployFailed, type Deploying, type DeployStep } from './step.ts'
 
-/** Moves the route: the database first, then the edge. Only when the edge has it in force is the deployment `live`. */
+/**
+ * Moves the route: the database first, then the edge. Only when every process of the edge has it in force is the deployment
+ * `live`; else it fails, the route goes back, and the version before serves on.
+ */
 export const switchRoute: DeployStep = {
   name: 'switch',
-  deadlineMs: 60_000,
+  // An edge that hangs is replaced within this time, and then has the table.
+  deadlineMs: 2 * 60_000,
   isDone: ({ deployment }) => deployment.status === 'live',
   async run(deploying) {
-    const { deployment, deps, log } = deploying
-    deploying.left.countersBefore = await deps.edge.counters(deployment.projectId).catch(() => undefined)
+    const { deployment, log } = deploying
+    deploying.left.countersBefore = await countersOf(deploying)
     await point(deployment, deploying)
-    try {
-      await deps.edge.sync()
-    } catch (error) {
-      // A failure to route is a warning on the project, not a lie about the deployment.
-      log.line(`The route could not be moved yet: ${(error as Error).message}`)
-      deps.log.warn({ err: error, projectId: deployment.projectId }, 'the edge did not take a switch')
-    }
+    await takenByEdge(deploying)
     await becomeLive(deploying)
     log.line('Live')
   },
+}
+
+const countersMs = 5_000
+
+/** Only for the record of the switch: an edge that does not answer is no reason to wait for them. */
+export const countersOf = ({ deployment, deps }: Pick<Deploying, 'deployment' | 'deps'>) =>
+  Promise.race([deps.edge.counters(deployment.projectId), pause(countersMs, undefined, { ref: false })]).catch(() => undefined)
+
+/** The project's own name has to be served; a custom domain that cannot be is a warning on the project. */
+async function takenByEdge({ deployment, project, deps }: Deploying): Promise<void> {
+  const hostname = environmentHostname(project, deployment.environment, deps.settings.baseDomain)
+  const why = await deps.edge.sync().then(
+    ({ refused }) => refused.get(hostname),
+    (error: Error) => error.message,
+  )
+  if (why === undefined) return
+  deps.log.warn({ projectId: deployment.projectId, deploymentId: deployment.id, why }, 'the edge did not take a switch')
+  throw new DeployFailed('switch_failed', `The edge did not take the new version: ${why}`)
 }
 
 async function point(
@@ -90,20 +107,23 @@ async function passOn(deployment: DeploymentRow, old: DeploymentRow, db: Db): Pr
 
 const urlFor = (hostname: string, { http }: { http: number }) => `http://${hostname}${http === 80 ? '' : `:${http}`}`
 
-/** After a failure: the route points at what was live before, or at nothing. */
+/**
+ * After a failure: the route points at what was live before, or at nothing. Resolves when the edge has left the deployment
+ * for sure: a switch that failed may still reach it late.
+ */
 export async function pointBack(deploying: Pick<Deploying, 'deployment' | 'deps'>): Promise<void> {
   const { deployment, deps } = deploying
+  const { db } = deps.database
   const { projectId, environment } = deployment
-  const live = await findLive(deps.database.db, projectId, environment)
-  if (live?.deploymentId !== deployment.id) return
-  const [before] = await listLiveDeployments(deps.database.db, projectId, environment)
-  if (before) await point(before, deploying, await standingOf(before, deps))
-  else
-    await deps.database.db
-      .deleteFrom('liveEnvironments')
-      .where('projectId', '=', projectId)
-      .where('environment', '=', environment)
-      .execute()
+  const live = await findLive(db, projectId, environment)
+  const isPointed = live?.deploymentId === deployment.id
+  if (!isPointed && (await listInstances(db, { deploymentId: deployment.id })).length === 0) return
+  if (isPointed) {
+    const [before] = await listLiveDeployments(db, projectId, environment)
+    if (before) await point(before, deploying, await standingOf(before, deps))
+    else
+      await db.deleteFrom('liveEnvironments').where('projectId', '=', projectId).where('environment', '=', environment).execute()
+  }
   await deps.edge.sync()
 }
 

@@ -1,0 +1,100 @@
+import { closeSync, openSync, readSync } from 'node:fs'
+import { isIPv4 } from 'node:net'
+import { endianness } from 'node:os'
+import type { ListenerAddress } from './listener-owner.ts'
+
+export interface ListeningSocket {
+  uid: number
+  inode: string
+}
+
+const bytesAtMost = 8 * 1024 * 1024
+const buffer = Buffer.allocUnsafeSlow(65_536)
+/** State of a socket that listens, and of one that is about to be accepted; the column after both addresses. */
+const states = { listening: '0A', incoming: '03' }
+
+/** The sockets of this machine that listen, as the kernel lists them at the moment of the first question. */
+export class ListeningSockets {
+  #ipv4: string | undefined
+  #ipv6: string | undefined
+
+  /**
+   * Those that a connection to the address comes to. The kernel prefers a socket on the very address to one on all, and one
+   * of IPv4 to one of IPv6; several in the same place share the connections (SO_REUSEPORT).
+   */
+  at({ host, port }: ListenerAddress): ListeningSocket[] {
+    if (!isIPv4(host)) return []
+    const address = hexOfIPv4(host)
+    const places: [text: () => string, address: string][] = [
+      [() => this.#textOfIPv4(), address],
+      [() => this.#textOfIPv6(), `${'0'.repeat(16)}${hexOfIPv4('0.0.255.255')}${address}`],
+      [() => this.#textOfIPv4(), '0'.repeat(8)],
+      [() => this.#textOfIPv6(), '0'.repeat(32)],
+    ]
+    const number = port.toString(16).toUpperCase().padStart(4, '0')
+    for (const [text, local] of places) {
+      const found = socketsIn(text(), `${local}:${number}`)
+      if (found.length > 0) return found
+    }
+    return []
+  }
+
+  #textOfIPv4(): string {
+    this.#ipv4 ??= listenersOf('/proc/net/tcp')
+    return this.#ipv4
+  }
+
+  #textOfIPv6(): string {
+    this.#ipv6 ??= listenersOf('/proc/net/tcp6')
+    return this.#ipv6
+  }
+}
+
+/** The kernel prints an address as the number that lies in its memory. */
+function hexOfIPv4(host: string): string {
+  const bytes = host.split('.').map((part) => Number(part).toString(16).toUpperCase().padStart(2, '0'))
+  return (endianness() === 'LE' ? bytes.reverse() : bytes).join('')
+}
+
+function socketsIn(text: string, local: string): ListeningSocket[] {
+  const found: ListeningSocket[] = []
+  for (let at = text.indexOf(` ${local} `); at !== -1; at = text.indexOf(` ${local} `, at + 1)) {
+    const end = text.indexOf('\n', at)
+    const fields = text.slice(at + 1, end === -1 ? undefined : end).split(/ +/)
+    if (fields[2] === states.listening) found.push({ uid: Number(fields[6]), inode: fields[8] ?? '' })
+  }
+  return found
+}
+
+/** Listening sockets come first, so ten thousand connections are not read. A file that is not there lists none. */
+function listenersOf(file: string): string {
+  let descriptor: number
+  try {
+    descriptor = openSync(file, 'r')
+  } catch {
+    return ''
+  }
+  const parts: string[] = []
+  try {
+    for (let bytes = 0; bytes < bytesAtMost; ) {
+      const length = readSync(descriptor, buffer, 0, buffer.length, null)
+      if (length === 0) break
+      bytes += length
+      const part = buffer.toString('latin1', 0, length)
+      parts.push(part)
+      if (endsInConnections(part)) break
+    }
+  } finally {
+    closeSync(descriptor)
+  }
+  return parts.join('')
+}
+
+/** The kernel hands out whole lines. */
+function endsInConnections(part: string): boolean {
+  const line = part
+    .slice(part.lastIndexOf('\n', part.length - 2) + 1)
+    .trim()
+    .split(/ +/)
+  return line[0] !== 'sl' && line[3] !== states.listening && line[3] !== states.incoming
+}

@@ -1,0 +1,39 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { probe } from './probe.ts'
+
+const never = new AbortController().signal
+const uid = process.getuid?.() ?? 0
+let server: Server
+let asked: string[]
+beforeEach(async () => {
+  asked = []
+  server = createServer((request, response) => {
+    asked.push(request.url ?? '')
+    response.writeHead(request.url === '/broken' ? 500 : 200).end()
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+})
+afterEach(() => new Promise((resolve) => server.close(resolve)))
+
+const target = (more: object = {}) => ({ host: '127.0.0.1', port: (server.address() as AddressInfo).port, ...more })
+
+test('the own listener is asked', async () => {
+  const own = process.platform === 'linux' ? { listener: { uid } } : {}
+  expect(await probe(target(own), 5_000, never)).toEqual({ healthy: true, status: null })
+  expect(await probe(target({ ...own, path: '/well' }), 5_000, never)).toEqual({ healthy: true, status: 200 })
+  expect(await probe(target({ ...own, path: '/broken' }), 5_000, never)).toMatchObject({ healthy: false, status: 500 })
+  expect(asked).toEqual(['/well', '/broken'])
+})
+
+test.runIf(process.platform === 'linux')('a stranger at the port is not asked, and is no sign of health', async () => {
+  const listener = { uid: uid + 1 }
+  for (const path of [{}, { path: '/well' }])
+    expect(await probe(target({ listener, ...path }), 5_000, never)).toEqual({
+      healthy: false,
+      status: null,
+      reason: 'another program listens on its port',
+    })
+  expect(asked).toEqual([])
+})

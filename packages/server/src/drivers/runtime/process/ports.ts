@@ -1,0 +1,43 @@
+import { createServer } from 'node:net'
+
+const rememberedAtMost = 4096
+const triesAtMost = 100
+
+/**
+ * Ports for instances. Every start gets one that none had lately, its own last one included: whoever still knows the old
+ * address finds nobody there, or a stranger, and never the wrong project.
+ */
+export class Ports {
+  /** In the order in which they were given out. */
+  readonly #given = new Set<number>()
+
+  constructor(known: Iterable<number | null>) {
+    for (const port of known) if (port !== null) this.#given.add(port)
+  }
+
+  async next(): Promise<number> {
+    for (let tries = 0; tries < triesAtMost; tries++) {
+      const port = await freePort()
+      if (this.#given.has(port)) continue
+      this.#given.add(port)
+      for (const oldest of this.#given) {
+        if (this.#given.size <= rememberedAtMost) break
+        this.#given.delete(oldest)
+      }
+      return port
+    }
+    throw new Error('no port is free on 127.0.0.1 that was not in use a moment ago')
+  }
+}
+
+/** A port that nobody has now. */
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer()
+    server.once('error', reject)
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as { port: number }
+      server.close(() => resolve(port))
+    })
+  })
+}

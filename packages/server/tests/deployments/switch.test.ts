@@ -1,0 +1,104 @@
+import type { Deployment } from '@berth/contract'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import type { EdgeTable, UpstreamsTarget } from '../../src/drivers/edge/edge-table.ts'
+import { type Scene, setScene } from './scene.ts'
+
+let scene: Scene
+beforeAll(async () => {
+  scene = await setScene()
+})
+afterEach(() => {
+  scene.instance.drivers.edge.beforeApply = async () => {}
+  scene.instance.drivers.edge.refused = {}
+})
+afterAll(() => scene?.end())
+
+const edge = () => scene.instance.drivers.edge
+const runtime = () => scene.instance.drivers.runtime
+const hostOf = ({ slug }: { slug: string }) => Object.keys(edge().table.hosts).find((name) => name.startsWith(`${slug}.`)) ?? ''
+const targetIn = (table: EdgeTable, host: string) => table.hosts[host]?.target as UpstreamsTarget | undefined
+const portsOf = (deploymentId: string) =>
+  [...runtime().running.values()]
+    .filter(({ instance }) => instance.owner.deploymentId === deploymentId)
+    .map(({ instance }) => instance.address?.port)
+
+/** A project with one version that serves. */
+async function live(): Promise<{ app: { id: string; slug: string }; first: Deployment; host: string }> {
+  const app = await scene.makeApp()
+  const first = await scene.settled(await scene.deploy(app.id))
+  expect(first.status).toBe('live')
+  return { app, first, host: hostOf(app) }
+}
+
+describe('a switch that the edge does not take', () => {
+  test('fails with the reason; the old version serves, the new one is gone', async () => {
+    const { app, first, host } = await live()
+    const isNew = (table: EdgeTable) => targetIn(table, host)?.deploymentId !== first.id
+    edge().beforeApply = async (table) => {
+      if (isNew(table)) throw new Error('no room for another route')
+    }
+    const second = await scene.settled(await scene.deploy(app.id))
+    expect(second).toMatchObject({ status: 'failed', error: { code: 'switch_failed' } })
+    expect(second.error?.message).toContain('no room for another route')
+    await expect.poll(() => portsOf(second.id), { timeout: 20_000 }).toEqual([])
+    expect(targetIn(edge().table, host)).toMatchObject({ deploymentId: first.id, upstreams: [{ port: portsOf(first.id)[0] }] })
+    expect((await scene.ask('GET /deployments/:id', first.id)).body.data.status).toBe('live')
+  })
+
+  test('because of this host alone: it fails, others go on', async () => {
+    const { app, host } = await live()
+    edge().refused = { [host]: 'upstream u: 70000 is no port' }
+    const second = await scene.settled(await scene.deploy(app.id))
+    expect(second).toMatchObject({ status: 'failed', error: { message: expect.stringContaining('is no port') } })
+    const other = await scene.makeApp()
+    expect((await scene.settled(await scene.deploy(other.id))).status).toBe('live')
+  })
+
+  test('a rollback fails in the same way', async () => {
+    const { app, first, host } = await live()
+    const second = await scene.settled(await scene.deploy(app.id))
+    expect(second.status).toBe('live')
+    edge().refused = { [host]: 'not today' }
+    const answer = await scene.ask('POST /deployments/:id/rollback', first.id)
+    expect(answer.status).toBe(202)
+    const back = await scene.settled(answer.body.data.deploymentId)
+    expect(back).toMatchObject({ status: 'failed', error: { message: expect.stringContaining('not today') } })
+    expect((await scene.ask('GET /deployments/:id', second.id)).body.data.status).toBe('live')
+  })
+
+  test('while nobody knows which version the edge has, both run; late success is put back before the new one stops', async () => {
+    const { app, first, host } = await live()
+    let isAway = true
+    let late: EdgeTable | undefined
+    edge().beforeApply = async (table) => {
+      if (!isAway) return
+      if (targetIn(table, host)?.deploymentId !== first.id) late = table
+      throw new Error('the edge did not answer')
+    }
+    const id = await scene.deploy(app.id)
+    const second = await scene.settled(id)
+    expect(second).toMatchObject({ status: 'failed', error: { message: expect.stringContaining('did not answer') } })
+    // It took the table after all, and only its answer was lost.
+    edge().table = late as EdgeTable
+    expect(targetIn(edge().table, host)?.upstreams[0]?.port).toBe(portsOf(id)[0])
+    expect([portsOf(first.id).length, portsOf(id).length]).toEqual([1, 1])
+    isAway = false
+    await expect.poll(() => targetIn(edge().table, host)?.deploymentId, { timeout: 20_000 }).toBe(first.id)
+    await expect.poll(() => portsOf(id), { timeout: 20_000 }).toEqual([])
+    expect(portsOf(first.id)).toHaveLength(1)
+  })
+})
+
+describe('an instance that is restarted', () => {
+  test('is out of the table while it is nowhere, and in it again where it now is', async () => {
+    const { first, host } = await live()
+    const [instanceId] = [...runtime().running.entries()].find(([, { instance }]) => instance.owner.deploymentId === first.id)!
+    const before = portsOf(first.id)[0]
+    const { comeBack } = runtime().crash(instanceId)
+    await expect.poll(() => targetIn(edge().table, host)?.upstreams, { timeout: 20_000 }).toEqual([])
+    comeBack()
+    const after = portsOf(first.id)[0]
+    expect(after).not.toBe(before)
+    await expect.poll(() => targetIn(edge().table, host)?.upstreams[0]?.port, { timeout: 20_000 }).toBe(after)
+  })
+})

@@ -1,0 +1,78 @@
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Hosting, startHosting, writeApp } from '../kit/hosting.ts'
+
+/** Says where it is, and ends when it is told to. */
+const victim = `
+import { createServer } from 'node:http'
+createServer((request, response) => {
+  if (request.url === '/crash') process.exit(1)
+  response.setHeader('connection', 'close').end(request.url === '/port' ? process.env.PORT : 'victim')
+}).listen(process.env.PORT, process.env.HOST)
+`
+
+/** Takes a port as soon as it is free, answers there as if it were the other one, and tells what it was sent. */
+const thief = `
+import { createServer } from 'node:http'
+import net from 'node:net'
+let taken = false
+const heard = []
+const take = (port) => {
+  const listener = net.createServer((socket) => {
+    socket.on('error', () => {})
+    socket.on('data', (bytes) => {
+      heard.push(bytes.toString('latin1'))
+      socket.end('HTTP/1.1 200 OK\\r\\ncontent-length: 5\\r\\nconnection: close\\r\\n\\r\\nthief')
+    })
+  })
+  listener.once('error', () => setImmediate(take, port))
+  listener.listen(port, '127.0.0.1', () => { taken = true })
+}
+createServer((request, response) => {
+  const port = /^\\/take\\/(\\d+)$/.exec(request.url)?.[1]
+  if (port) take(Number(port))
+  response.end(JSON.stringify({ taken, heard }))
+}).listen(process.env.PORT, process.env.HOST)
+`
+
+describe('a neighbour that takes the port of a project that crashed', () => {
+  let hosting: Hosting
+  beforeAll(async () => {
+    hosting = await startHosting()
+  })
+  afterAll(() => hosting?.[Symbol.asyncDispose]())
+
+  test('is sent nothing of its visitors, and the project comes back elsewhere', async () => {
+    const hosts: string[] = []
+    for (const [name, source] of Object.entries({ victim, thief })) {
+      const folder = join(hosting.folder, name)
+      await writeApp(folder, source)
+      const { id, slug } = await hosting.makeProject({ name, localPath: folder, healthCheck: { path: '/' } })
+      expect((await hosting.settled(await hosting.deploy(id))).error).toBeNull()
+      hosts.push(`${slug}.localhost`)
+    }
+    const [ofVictim, ofThief] = hosts as [string, string]
+    const cookie = { cookie: 'session=of-a-visitor' }
+    const thiefSays = async () => JSON.parse((await hosting.get(ofThief)).text) as { taken: boolean; heard: string[] }
+
+    const port = (await hosting.get(ofVictim, '/port')).text
+    await hosting.get(ofThief, `/take/${port}`)
+    await hosting.get(ofVictim, '/crash', cookie)
+    await expect.poll(async () => (await thiefSays()).taken, { timeout: 20_000 }).toBe(true)
+
+    const answers = new Set<string>()
+    await expect
+      .poll(
+        async () => {
+          const { status, text } = await hosting.get(ofVictim, '/', cookie)
+          answers.add(status === 200 ? text : String(status))
+          return status
+        },
+        { timeout: 20_000, interval: 5 },
+      )
+      .toBe(200)
+    expect([...answers]).not.toContain('thief')
+    expect((await hosting.get(ofVictim, '/port')).text).not.toBe(port)
+    expect(await thiefSays()).toEqual({ taken: true, heard: [] })
+  })
+})

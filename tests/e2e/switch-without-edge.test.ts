@@ -1,0 +1,47 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Hosting, startHosting, writeApp } from '../kit/hosting.ts'
+import { describeOnRuntimes } from '../kit/runtimes.ts'
+
+/** Says what it is, and takes a moment to start, so that there is time to harm the edge before the switch. */
+const app = (text: string) => `
+import { createServer } from 'node:http'
+const server = createServer((_, response) => response.end(${JSON.stringify(text)}))
+setTimeout(() => server.listen(process.env.PORT, process.env.HOST), 1500)
+process.on('SIGTERM', () => process.exit(0))
+`
+
+describeOnRuntimes('a switch while the edge is harmed', (runtime) => {
+  let hosting: Hosting
+  let folder: string
+  let project: { id: string; slug: string }
+  let serves = 'version 0'
+
+  beforeAll(async () => {
+    hosting = await startHosting({ runtime })
+    folder = join(hosting.folder, 'switched')
+    await writeApp(folder, app(serves))
+    project = await hosting.makeProject({ name: 'switched', localPath: folder, healthCheck: { path: '/' } })
+    expect((await hosting.settled(await hosting.deploy(project.id))).error).toBeNull()
+  })
+  afterAll(() => hosting?.[Symbol.asyncDispose]())
+
+  const edgePid = async () => Number(await readFile(join(hosting.berth.dataFolder, 'edge', 'edge.lock'), 'utf8'))
+
+  test.each(['SIGKILL', 'SIGSTOP'] as const)('by %s: what is called live is what is served', async (signal) => {
+    const text = `version after ${signal}`
+    await writeApp(folder, app(text))
+    const id = await hosting.deploy(project.id)
+    await hosting.settled(id, ({ steps }) => steps.some(({ name }) => name === 'health'))
+    process.kill(await edgePid(), signal)
+    const { status } = await hosting.settled(id)
+    if (status === 'live') serves = text
+    else expect(status).toBe('failed')
+    const host = `${project.slug}.localhost`
+    const page = async () => (await hosting.get(host).catch(() => undefined))?.text
+    await expect.poll(page, { timeout: 60_000 }).toBe(serves)
+    const { body } = await hosting.api('GET', `/projects/${project.id}/deployments`)
+    expect(body.data.filter((one: { status: string }) => one.status === 'live')).toHaveLength(1)
+  })
+})
