@@ -6,7 +6,7 @@ import { migration } from './008-domain-claims.ts'
 describeOnEachDatabase('domains of before are claims', (open) => {
   test('each keeps what it had, is its organisation’s, has a token of its own and is not proven', async () => {
     const { db } = await open()
-    await sql`insert into organizations (id, name, "createdAt") values ('org_a', 'A', 1)`.execute(db)
+    await sql`insert into organizations (id, name, slug, "createdAt") values ('org_a', 'A', 'a', 1)`.execute(db)
     await db.schema.dropTable('domains').execute()
     await db.schema
       .createTable('domains')
