@@ -54,11 +54,12 @@ export class BodyRelay {
   }
 }
 
-/** What the client is told about the length: Content-Length, where there is one, is among the lines that were kept. */
-export function framingFor(response: ResponseHead, clientMinor: 0 | 1): number | 'declared' {
+/** What the client is told about the length. */
+export function framingFor(response: ResponseHead, clientMinor: 0 | 1): number | 'unsaid' {
   const relay = relayFor(response, clientMinor)
   if (relay === 'chunks' || relay === 'rechunk') return chunked
-  return relay === 'sized' ? 'declared' : untilClose
+  if (relay !== 'sized') return untilClose
+  return response.contentLength >= 0 ? response.contentLength : 'unsaid'
 }
 
 function relayFor(response: ResponseHead, clientMinor: 0 | 1): Relay {

@@ -159,11 +159,11 @@ export class Exchange implements Held {
   }
 
   /** Status line and headers for the client. `length` is the body's size, -1 for chunked, -2 when its end is the connection's. */
-  headText(statusLine: string, headerLines: string, length: number | 'declared'): string {
+  headText(statusLine: string, headerLines: string, length: number | 'unsaid'): string {
     const { head } = this
     this.#keepAlive = head.keepAlive && length !== -2 && this.client.requestComplete && !this.serving.closing
     const framing =
-      length === 'declared' || length === -2
+      length === 'unsaid' || length === -2
         ? ''
         : length === -1
           ? 'transfer-encoding: chunked\r\n'
@@ -179,7 +179,7 @@ export class Exchange implements Held {
     const { socket } = this.client
     // Head and body leave together.
     socket.cork()
-    this.beginAnswer(status, headerLines, status === 304 ? 'declared' : bytes.length)
+    this.beginAnswer(status, headerLines, status === 304 ? 'unsaid' : bytes.length)
     if (this.head.method !== 'HEAD' && bytes.length > 0) {
       this.bytesOut += bytes.length
       socket.write(bytes)
@@ -188,7 +188,7 @@ export class Exchange implements Held {
     this.finish(failed)
   }
 
-  beginAnswer(status: number, headerLines: string, length: number | 'declared'): void {
+  beginAnswer(status: number, headerLines: string, length: number | 'unsaid'): void {
     this.status = status
     const own = `${dateLine(Date.now())}x-request-id: ${this.requestId}\r\n`
     const text = this.headText(`${status} ${reasons[status] ?? 'Unknown'}`, headerLines + own, length)
