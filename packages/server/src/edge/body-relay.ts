@@ -20,8 +20,7 @@ export class BodyRelay {
     this.#relay = relayFor(response, clientMinor)
     this.#write = write
     this.#left = Math.max(0, response.body)
-    if (this.#relay === 'unchunk')
-      this.#chunks = new ChunkedBody((chunk, from, to) => write(Buffer.from(chunk.subarray(from, to))))
+    if (this.#relay === 'unchunk') this.#chunks = new ChunkedBody((bytes) => write(Buffer.from(bytes)))
     else if (this.#relay === 'chunks') this.#chunks = new ChunkedBody()
   }
 

@@ -1,6 +1,7 @@
 /**
  * Reads the chunked transfer coding strictly: CRLF only, hexadecimal sizes only, bounded extensions and trailers.
- * `onData` gets the ranges of the body itself, for whoever frames it anew; who passes the bytes on as they are needs only the end.
+ * `onData` gets the body's bytes of one input in one piece, for whoever frames it anew; who passes the bytes on as they are
+ * needs only the end. In one piece, because many tiny chunks would otherwise cost far more memory than they have bytes.
  */
 export class ChunkedBody {
   done = false
@@ -11,14 +12,25 @@ export class ChunkedBody {
   #digits = 0
   #extra = 0
   #lineBytes = 0
-  readonly #onData: ((chunk: Buffer, start: number, end: number) => void) | undefined
+  #pieces: Buffer[] = []
+  readonly #onData: ((bytes: Buffer) => void) | undefined
 
-  constructor(onData?: (chunk: Buffer, start: number, end: number) => void) {
+  constructor(onData?: (bytes: Buffer) => void) {
     this.#onData = onData
   }
 
   /** Takes bytes from `start`; returns the index behind the last one that belongs to the body, or -1 when it is malformed. */
   feed(chunk: Buffer, start: number): number {
+    const end = this.#read(chunk, start)
+    if (this.#pieces.length > 0) {
+      const bytes = this.#pieces.length === 1 ? this.#pieces[0]! : Buffer.concat(this.#pieces)
+      this.#pieces = []
+      if (end !== -1) this.#onData?.(bytes)
+    }
+    return end
+  }
+
+  #read(chunk: Buffer, start: number): number {
     let at = start
     while (at < chunk.length && !this.done) {
       if (this.#state === 'data') {
@@ -35,7 +47,7 @@ export class ChunkedBody {
     const end = Math.min(chunk.length, at + this.#left)
     this.#left -= end - at
     this.bodyBytes += end - at
-    this.#onData?.(chunk, at, end)
+    if (this.#onData) this.#pieces.push(chunk.subarray(at, end))
     if (this.#left === 0) this.#state = 'dataCr'
     return end
   }

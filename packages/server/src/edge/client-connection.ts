@@ -186,10 +186,7 @@ export class ClientConnection {
     this.#exchange = exchange
     this.#state = head.body.kind === 'none' ? 'answering' : 'body'
     this.#bodyLeft = head.body.kind === 'sized' ? head.body.length : 0
-    this.#chunks =
-      head.body.kind === 'chunked'
-        ? new ChunkedBody((chunk, from, to) => this.#exchange?.bodyData(chunk.subarray(from, to)))
-        : undefined
+    this.#chunks = head.body.kind === 'chunked' ? new ChunkedBody((bytes) => this.#exchange?.bodyData(bytes)) : undefined
     exchange.proceed()
   }
 

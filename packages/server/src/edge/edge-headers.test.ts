@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { EdgeRule } from '../drivers/edge/edge-table.ts'
 import { rawAsk, serve, startEdge, startRawUpstream, type TestEdge, type TestUpstream } from './edge-fixture.ts'
 
 let edge: TestEdge
@@ -20,7 +21,7 @@ afterAll(async () => {
   await upstream.close()
 })
 
-const noBots = { id: 'bots', kind: 'ban', enabled: true, config: { userAgents: ['badbot'] } } as const
+const noBots: EdgeRule = { id: 'bots', kind: 'ban', enabled: true, config: { userAgents: ['badbot'] } }
 
 /** The status of the first answer, and what the upstream got of it. */
 async function send(lines: string[], body = '', host = 'host.test') {
