@@ -100,7 +100,7 @@ export type EdgeRule = EdgeRuleBase &
 export interface EdgeRuleBase {
   id: string
   enabled: boolean
-  /** Compared with the path as sent and as a server would understand it; either match counts. */
+  /** Compared without case with every way in which a common server reads the path; one match is enough. */
   pathPrefix?: string | null
   hostname?: string | null
   /** Counts its hits and lets the request pass. */
