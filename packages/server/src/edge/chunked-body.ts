@@ -11,7 +11,8 @@ export class ChunkedBody {
   #left = 0
   #digits = 0
   #extra = 0
-  #lineBytes = 0
+  /** The extension or trailer that is being read. */
+  #line = ''
   #pieces: Buffer[] = []
   readonly #onData: ((bytes: Buffer) => void) | undefined
 
@@ -57,11 +58,10 @@ export class ChunkedBody {
       case 'size':
         return this.#takeSize(byte)
       case 'extension':
-        if (byte === cr) return this.#to('sizeLf')
-        this.#extra += 1
-        return this.#extra <= extraAtMost && (byte === tab || (byte >= space && byte !== del))
+        return byte === cr ? extensionForm.test(this.#line) && this.#to('sizeLf') : this.#takeText(byte)
       case 'sizeLf':
         if (byte !== lf) return false
+        this.#line = ''
         return this.#to(this.#left > 0 ? 'data' : 'trailer')
       case 'dataCr':
         return byte === cr && this.#to('dataLf')
@@ -72,8 +72,8 @@ export class ChunkedBody {
         return this.#takeTrailer(byte)
       case 'trailerLf':
         if (byte !== lf) return false
-        this.done = this.#lineBytes === 0
-        this.#lineBytes = 0
+        this.done = this.#line === ''
+        this.#line = ''
         return this.#to('trailer')
       default:
         return false
@@ -89,13 +89,17 @@ export class ChunkedBody {
     }
     if (this.#digits === 0) return false
     if (byte === cr) return this.#to('sizeLf')
-    return byte === semicolon && this.#to('extension')
+    return byte === semicolon && this.#takeText(byte) && this.#to('extension')
   }
 
   #takeTrailer(byte: number): boolean {
-    if (byte === cr) return this.#to('trailerLf')
-    this.#lineBytes += 1
+    if (byte !== cr) return this.#takeText(byte)
+    return (this.#line === '' || trailerForm.test(this.#line)) && this.#to('trailerLf')
+  }
+
+  #takeText(byte: number): boolean {
     this.#extra += 1
+    this.#line += String.fromCharCode(byte)
     return this.#extra <= extraAtMost && (byte === tab || (byte >= space && byte !== del))
   }
 
@@ -109,6 +113,10 @@ type State = 'size' | 'extension' | 'sizeLf' | 'data' | 'dataCr' | 'dataLf' | 't
 
 /** Extensions and trailers of one whole body together. */
 const extraAtMost = 16_384
+/** Passed on as they came, so they have to be what every reader takes for an extension and for a header line. */
+const extensionForm = /^(?:;[!#$%&'*+\-.^_`|~0-9A-Za-z]+(?:=(?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+|"(?:[^"\\]|\\.)*"))?)+$/
+const trailerForm =
+  /^(?!(?:content-length|transfer-encoding|trailer|host|connection|keep-alive|upgrade|te|expect):)[!#$%&'*+\-.^_`|~0-9A-Za-z]+:/i
 const cr = 13
 const lf = 10
 const tab = 9

@@ -52,6 +52,8 @@ const methodForm = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,32}$/
 const commonMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
 const hostForm = /^(\[[0-9A-Fa-f:.]{2,45}\]|[0-9A-Za-z._-]{1,253})(?::(\d{1,5}))?$/
 const absoluteForm = /^https?:\/\/([^/?#]*)([/?][^#]*)?$/i
+const rawBytes = /[\x80-\xff]/
+const escaped = (byte: string) => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`
 const plainRequestId = /^[0-9A-Za-z._:/+=-]{1,128}$/
 
 /** `text` is the head up to and including the CRLF of its last line, without the empty line. */
@@ -132,6 +134,8 @@ function readFields(head: RequestHead, from: number): HeadFault | undefined {
     const name = headerName(text.slice(at, colon))
     if (!name) return bad('a header name that is not one')
     if (name.role !== 'pass') {
+      // Node does not take a tab for a blank here, others do.
+      if (name.role === 'transferEncoding' && text.slice(colon, end).includes('\t')) return bad('a tab in the transfer encoding')
       const keep = takeField(head, seen, name.role, fieldValue(text, colon + 1, end))
       if (!keep) {
         if (at > runStart) head.kept += text.slice(runStart, at)
@@ -249,6 +253,8 @@ function readConnection(head: RequestHead, seen: Seen): HeadFault | undefined {
 }
 
 function readTarget(head: RequestHead): HeadFault | undefined {
+  // Some servers refuse raw bytes, all take their escapes.
+  if (rawBytes.test(head.target)) head.target = head.target.replaceAll(/[\x80-\xff]/g, escaped)
   if (head.target.charCodeAt(0) === 47) return undefined
   if (head.target === '*') return head.method === 'OPTIONS' ? undefined : bad('malformed request target')
   const absolute = absoluteForm.exec(head.target)

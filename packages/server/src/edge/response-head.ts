@@ -69,6 +69,7 @@ function readFields(head: ResponseHead, text: string, from: number, requestMetho
         break
       case 'transferEncoding':
         encodings += 1
+        if (text.slice(colon, end).includes('\t')) return false
         encoding = fieldValue(text, colon + 1, end).toLowerCase()
         keep = false
         break
