@@ -116,7 +116,7 @@ const extraAtMost = 16_384
 /** Passed on as they came, so they have to be what every reader takes for an extension and for a header line. */
 const extensionForm = /^(?:;[!#$%&'*+\-.^_`|~0-9A-Za-z]+(?:=(?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+|"(?:[^"\\]|\\.)*"))?)+$/
 const trailerForm =
-  /^(?!(?:content-length|transfer-encoding|trailer|host|connection|keep-alive|upgrade|te|expect):)[!#$%&'*+\-.^_`|~0-9A-Za-z]+:/i
+  /^(?!(?:content-length|transfer-encoding|host|connection|keep-alive|upgrade|te|expect):)[!#$%&'*+\-.^_`|~0-9A-Za-z]+:/i
 const cr = 13
 const lf = 10
 const tab = 9
