@@ -20,8 +20,7 @@ export class BodyRelay {
     this.#relay = relayFor(response, clientMinor)
     this.#write = write
     this.#left = Math.max(0, response.body)
-    if (this.#relay === 'unchunk')
-      this.#chunks = new ChunkedBody((chunk, from, to) => write(Buffer.from(chunk.subarray(from, to))))
+    if (this.#relay === 'unchunk') this.#chunks = new ChunkedBody((bytes) => write(Buffer.from(bytes)))
     else if (this.#relay === 'chunks') this.#chunks = new ChunkedBody()
   }
 
@@ -54,11 +53,12 @@ export class BodyRelay {
   }
 }
 
-/** What the client is told about the length: Content-Length, where there is one, is among the lines that were kept. */
-export function framingFor(response: ResponseHead, clientMinor: 0 | 1): number | 'declared' {
+/** What the client is told about the length. */
+export function framingFor(response: ResponseHead, clientMinor: 0 | 1): number | 'unsaid' {
   const relay = relayFor(response, clientMinor)
   if (relay === 'chunks' || relay === 'rechunk') return chunked
-  return relay === 'sized' ? 'declared' : untilClose
+  if (relay !== 'sized') return untilClose
+  return response.contentLength >= 0 ? response.contentLength : 'unsaid'
 }
 
 function relayFor(response: ResponseHead, clientMinor: 0 | 1): Relay {

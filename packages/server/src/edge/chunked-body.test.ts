@@ -5,7 +5,7 @@ import { ChunkedBody } from './chunked-body.ts'
 function decode(text: string, pieceBytes = Number.POSITIVE_INFINITY) {
   const whole = Buffer.from(text, 'latin1')
   const parts: string[] = []
-  const body = new ChunkedBody((chunk, start, end) => parts.push(chunk.toString('latin1', start, end)))
+  const body = new ChunkedBody((bytes) => parts.push(bytes.toString('latin1')))
   for (let at = 0; at < whole.length && !body.done; at += pieceBytes) {
     const piece = whole.subarray(at, at + pieceBytes)
     const taken = body.feed(piece, 0)

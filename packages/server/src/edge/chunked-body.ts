@@ -1,6 +1,7 @@
 /**
  * Reads the chunked transfer coding strictly: CRLF only, hexadecimal sizes only, bounded extensions and trailers.
- * `onData` gets the ranges of the body itself, for whoever frames it anew; who passes the bytes on as they are needs only the end.
+ * `onData` gets the body's bytes of one input in one piece, for whoever frames it anew; who passes the bytes on as they are
+ * needs only the end. In one piece, because many tiny chunks would otherwise cost far more memory than they have bytes.
  */
 export class ChunkedBody {
   done = false
@@ -10,15 +11,27 @@ export class ChunkedBody {
   #left = 0
   #digits = 0
   #extra = 0
-  #lineBytes = 0
-  readonly #onData: ((chunk: Buffer, start: number, end: number) => void) | undefined
+  /** The extension or trailer that is being read. */
+  #line = ''
+  #pieces: Buffer[] = []
+  readonly #onData: ((bytes: Buffer) => void) | undefined
 
-  constructor(onData?: (chunk: Buffer, start: number, end: number) => void) {
+  constructor(onData?: (bytes: Buffer) => void) {
     this.#onData = onData
   }
 
   /** Takes bytes from `start`; returns the index behind the last one that belongs to the body, or -1 when it is malformed. */
   feed(chunk: Buffer, start: number): number {
+    const end = this.#read(chunk, start)
+    if (this.#pieces.length > 0) {
+      const bytes = this.#pieces.length === 1 ? this.#pieces[0]! : Buffer.concat(this.#pieces)
+      this.#pieces = []
+      if (end !== -1) this.#onData?.(bytes)
+    }
+    return end
+  }
+
+  #read(chunk: Buffer, start: number): number {
     let at = start
     while (at < chunk.length && !this.done) {
       if (this.#state === 'data') {
@@ -35,7 +48,7 @@ export class ChunkedBody {
     const end = Math.min(chunk.length, at + this.#left)
     this.#left -= end - at
     this.bodyBytes += end - at
-    this.#onData?.(chunk, at, end)
+    if (this.#onData) this.#pieces.push(chunk.subarray(at, end))
     if (this.#left === 0) this.#state = 'dataCr'
     return end
   }
@@ -45,11 +58,10 @@ export class ChunkedBody {
       case 'size':
         return this.#takeSize(byte)
       case 'extension':
-        if (byte === cr) return this.#to('sizeLf')
-        this.#extra += 1
-        return this.#extra <= extraAtMost && (byte === tab || (byte >= space && byte !== del))
+        return byte === cr ? extensionForm.test(this.#line) && this.#to('sizeLf') : this.#takeText(byte)
       case 'sizeLf':
         if (byte !== lf) return false
+        this.#line = ''
         return this.#to(this.#left > 0 ? 'data' : 'trailer')
       case 'dataCr':
         return byte === cr && this.#to('dataLf')
@@ -60,8 +72,8 @@ export class ChunkedBody {
         return this.#takeTrailer(byte)
       case 'trailerLf':
         if (byte !== lf) return false
-        this.done = this.#lineBytes === 0
-        this.#lineBytes = 0
+        this.done = this.#line === ''
+        this.#line = ''
         return this.#to('trailer')
       default:
         return false
@@ -77,13 +89,17 @@ export class ChunkedBody {
     }
     if (this.#digits === 0) return false
     if (byte === cr) return this.#to('sizeLf')
-    return byte === semicolon && this.#to('extension')
+    return byte === semicolon && this.#takeText(byte) && this.#to('extension')
   }
 
   #takeTrailer(byte: number): boolean {
-    if (byte === cr) return this.#to('trailerLf')
-    this.#lineBytes += 1
+    if (byte !== cr) return this.#takeText(byte)
+    return (this.#line === '' || trailerForm.test(this.#line)) && this.#to('trailerLf')
+  }
+
+  #takeText(byte: number): boolean {
     this.#extra += 1
+    this.#line += String.fromCharCode(byte)
     return this.#extra <= extraAtMost && (byte === tab || (byte >= space && byte !== del))
   }
 
@@ -97,6 +113,10 @@ type State = 'size' | 'extension' | 'sizeLf' | 'data' | 'dataCr' | 'dataLf' | 't
 
 /** Extensions and trailers of one whole body together. */
 const extraAtMost = 16_384
+/** Passed on as they came, so they have to be what every reader takes for an extension and for a header line. */
+const extensionForm = /^(?:;[!#$%&'*+\-.^_`|~0-9A-Za-z]+(?:=(?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+|"(?:[^"\\]|\\.)*"))?)+$/
+const trailerForm =
+  /^(?!(?:content-length|transfer-encoding|host|connection|keep-alive|upgrade|te|expect):)[!#$%&'*+\-.^_`|~0-9A-Za-z]+:/i
 const cr = 13
 const lf = 10
 const tab = 9

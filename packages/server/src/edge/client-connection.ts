@@ -33,6 +33,8 @@ export class ClientConnection {
   #paused = false
   #blocked = false
   #lingered = 0
+  /** When its last request ended, or it began. */
+  quietSince: number
   readonly #onClosed: (connection: ClientConnection) => void
 
   constructor(socket: net.Socket, serving: Serving, secure: boolean, onClosed: (connection: ClientConnection) => void) {
@@ -41,6 +43,7 @@ export class ClientConnection {
     this.secure = secure
     this.peer = peerAddress(socket.remoteAddress)
     this.#onClosed = onClosed
+    this.quietSince = serving.now
     this.#deadline = serving.now + serving.routing.limits.headTimeoutMs
     socket.on('data', (chunk: Buffer) => this.#onData(chunk))
     socket.on('drain', () => this.#onDrain())
@@ -52,6 +55,12 @@ export class ClientConnection {
   /** No request is under way and none has begun to arrive. */
   get idle(): boolean {
     return this.#state === 'head' && this.#input === undefined
+  }
+
+  /** As shares see it: 2 while a request is under way, 0 when it only waits for one. */
+  get business(): 0 | 1 | 2 {
+    if (this.#exchange) return 2
+    return this.idle && !this.needsDrain ? 0 : 1
   }
 
   get requestComplete(): boolean {
@@ -72,6 +81,7 @@ export class ClientConnection {
   finished(keepAlive: boolean): void {
     this.#exchange = undefined
     this.#blocked = false
+    this.quietSince = this.serving.now
     if (this.#state === 'closed') return
     if (!keepAlive || this.#state !== 'answering') {
       this.#linger()
@@ -186,10 +196,7 @@ export class ClientConnection {
     this.#exchange = exchange
     this.#state = head.body.kind === 'none' ? 'answering' : 'body'
     this.#bodyLeft = head.body.kind === 'sized' ? head.body.length : 0
-    this.#chunks =
-      head.body.kind === 'chunked'
-        ? new ChunkedBody((chunk, from, to) => this.#exchange?.bodyData(chunk.subarray(from, to)))
-        : undefined
+    this.#chunks = head.body.kind === 'chunked' ? new ChunkedBody((bytes) => this.#exchange?.bodyData(bytes)) : undefined
     exchange.proceed()
   }
 

@@ -6,6 +6,8 @@ import { socketAddress } from '../drivers/edge/socket-path.ts'
 
 export type Calls = Record<string, (...args: never[]) => unknown>
 
+const unheardBytesAtMost = 4_194_304
+
 /** The edge's door for the control plane: a unix socket that only its own user can open. */
 export class ControlServer {
   readonly #path: string
@@ -53,8 +55,13 @@ export class ControlServer {
     const lines = new JsonLines(socket, (message) => {
       if (!isCall(message)) return
       if (message.call === 'attach') this.#attach(socket, lines)
-      void answerCall(message, this.#calls, (reply) => lines.send(reply))
+      void answerCall(message, this.#calls, (reply) => {
+        lines.send(reply)
+        // Who does not take the answers is not asked for more questions.
+        if (lines.waitingBytes > unheardBytesAtMost) socket.pause()
+      })
     })
+    socket.on('drain', () => socket.resume())
     socket.on('error', () => {})
     socket.on('close', () => {
       this.#sockets.delete(socket)

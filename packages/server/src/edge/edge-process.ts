@@ -15,6 +15,7 @@ const lostEveryMs = 3_000
 const graceOnSignalMs = 8_000
 const graceInSuccessionMs = 30_000
 const logBytesAtMost = 1_048_576
+const unheardBytesAtMost = 4_194_304
 
 /** The leading process of an edge: serves itself, leads further workers, and answers the control plane. */
 export class EdgeProcess {
@@ -147,7 +148,13 @@ export class EdgeProcess {
 
   #hear(event: WorkerEvent): void {
     if (event.event === 'records') this.#outbox.add({ ...event.batch, json: Buffer.from(event.batch.json) })
-    else if (event.event === 'wake') this.#control.line?.send(event)
+    else if (event.event === 'wake') this.#wake(event)
+  }
+
+  /** A control plane that does not listen is not told more: who waits asks again. */
+  #wake(event: WorkerEvent): void {
+    const { line } = this.#control
+    if (line && line.waitingBytes < unheardBytesAtMost) line.send(event)
   }
 
   async #endIfLost(): Promise<void> {

@@ -169,7 +169,7 @@ describe('a sleeping project', () => {
   test('holds a bounded number of requests', async () => {
     await edge.route(
       { 'crowd.test': { target: { kind: 'sleeping', projectId: 'crowd', holdTimeoutMs: 400 } } },
-      { limits: { heldRequests: 5 } },
+      { limits: { heldRequests: 5, clientShare: 1, projectShare: 1 } },
     )
     const answers = await Promise.all(
       Array.from({ length: 8 }, () => edge.ask('crowd.test', '/', { headers: { accept: 'application/json' } })),

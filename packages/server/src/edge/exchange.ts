@@ -1,6 +1,8 @@
+import { clientKey } from './address-set.ts'
 import type { ClientAddress } from './client-address.ts'
 import { clientAddress } from './client-address.ts'
 import type { ClientConnection } from './client-connection.ts'
+import { shareOf } from './connection-shares.ts'
 import { Forwarding } from './forwarding.ts'
 import type { Held } from './holding-room.ts'
 import { faultNotice, limitedNotice, type Notice, notices, reasons, renderNotice } from './pages.ts'
@@ -47,6 +49,7 @@ export class Exchange implements Held {
   #heldFor: string | undefined
   #holdUntil = 0
   #judged = false
+  #inShare = false
   #counted: Account | undefined
   #keepAlive = false
   #backlog: Buffer[] | undefined
@@ -61,6 +64,10 @@ export class Exchange implements Held {
     this.heldBytes = head.text.length + (head.body.kind === 'none' ? 0 : heldBodyBytes)
     this.#bodyEnded = head.body.kind === 'none'
     this.address = clientAddress(client.peer, head.forwardedFor, this.serving.routing.trusted)
+  }
+
+  get heldBy(): string {
+    return clientKey(this.address.key)
   }
 
   get requestId(): string {
@@ -159,11 +166,11 @@ export class Exchange implements Held {
   }
 
   /** Status line and headers for the client. `length` is the body's size, -1 for chunked, -2 when its end is the connection's. */
-  headText(statusLine: string, headerLines: string, length: number | 'declared'): string {
+  headText(statusLine: string, headerLines: string, length: number | 'unsaid'): string {
     const { head } = this
     this.#keepAlive = head.keepAlive && length !== -2 && this.client.requestComplete && !this.serving.closing
     const framing =
-      length === 'declared' || length === -2
+      length === 'unsaid' || length === -2
         ? ''
         : length === -1
           ? 'transfer-encoding: chunked\r\n'
@@ -179,7 +186,7 @@ export class Exchange implements Held {
     const { socket } = this.client
     // Head and body leave together.
     socket.cork()
-    this.beginAnswer(status, headerLines, status === 304 ? 'declared' : bytes.length)
+    this.beginAnswer(status, headerLines, status === 304 ? 'unsaid' : bytes.length)
     if (this.head.method !== 'HEAD' && bytes.length > 0) {
       this.bytesOut += bytes.length
       socket.write(bytes)
@@ -188,7 +195,7 @@ export class Exchange implements Held {
     this.finish(failed)
   }
 
-  beginAnswer(status: number, headerLines: string, length: number | 'declared'): void {
+  beginAnswer(status: number, headerLines: string, length: number | 'unsaid'): void {
     this.status = status
     const own = `${dateLine(Date.now())}x-request-id: ${this.requestId}\r\n`
     const text = this.headText(`${status} ${reasons[status] ?? 'Unknown'}`, headerLines + own, length)
@@ -218,6 +225,7 @@ export class Exchange implements Held {
     const { target } = route
     if (target.kind === 'redirect') this.#redirect(this.#targetOrigin(target.to))
     else if (target.kind === 'disabled') this.refuse(notices.disabled)
+    else if (!this.#takeShare(route)) this.refuse(notices.crowded)
     else {
       this.#count(route)
       if (target.kind === 'upstreams') this.handTo(new Forwarding(this, route.balance!))
@@ -280,6 +288,17 @@ export class Exchange implements Held {
     return `${this.protocol}://${/:\d+$/.test(to) ? to : to + port}`
   }
 
+  /** False when the project, or a client that is only known from a trusted proxy, has its share under way. */
+  #takeShare(route: Route): boolean {
+    if (this.#counted) return true
+    const { shares, routing } = this.serving
+    const { limits } = routing
+    if ((route.projectAccount?.underWay ?? 0) >= shareOf(limits.connections, limits.projectShare)) return false
+    if (this.address === this.client.peer) return true
+    this.#inShare = shares.beginRequest(this.address, limits)
+    return this.#inShare
+  }
+
   #count(route: Route): void {
     if (this.#counted || !route.projectAccount) return
     this.#counted = route.projectAccount
@@ -289,6 +308,7 @@ export class Exchange implements Held {
   #close(failed: boolean): void {
     this.ended = true
     this.#leaveRoom()
+    if (this.#inShare) this.serving.shares.endRequest(this.address)
     this.#answerer = undefined
     this.#backlog = undefined
     const { head, route, serving } = this

@@ -13,6 +13,9 @@ type Phase = 'connecting' | 'head' | 'body' | 'done'
 
 const headEnd = Buffer.from('\r\n\r\n')
 const responseHeadAtMost = 65_536
+/** Interim answers to one request. More than a few hints is no conversation, and they come before anything a client asked for. */
+const interimAtMost = 16
+const interimBytesAtMost = 65_536
 /** A body this small travels in one piece with its head. */
 const oneWriteAtMost = 16_384
 const backlogAtMost = 65_536
@@ -40,6 +43,8 @@ export class Forwarding implements Answerer, UpstreamUser {
   #input: Buffer | undefined
   #response: ResponseHead | undefined
   #relay: BodyRelay | undefined
+  #interims = 0
+  #interimBytes = 0
 
   constructor(exchange: Exchange, balance: Balance) {
     this.#exchange = exchange
@@ -177,8 +182,9 @@ export class Forwarding implements Answerer, UpstreamUser {
       }
       const response = parseResponseHead(input.toString('latin1', from, end + 2), this.#exchange.head.method)
       from = end + 4
-      if (response && response.status < 200 && response.status !== 101) this.#relayInterim(response)
-      else {
+      if (response && response.status < 200 && response.status !== 101) {
+        if (!this.#relayInterim(response)) return
+      } else {
         this.#input = undefined
         this.#answer(response, input, from)
         return
@@ -186,10 +192,18 @@ export class Forwarding implements Answerer, UpstreamUser {
     }
   }
 
-  /** 100 Continue, 103 Early Hints: passed on, and the real head is still to come. */
-  #relayInterim(response: ResponseHead): void {
+  /** 100 Continue, 103 Early Hints: passed on, and the real head is still to come. False when there were too many. */
+  #relayInterim(response: ResponseHead): boolean {
     const { client, head } = this.#exchange
-    if (head.minor === 1) client.socket.write(`HTTP/1.1 ${response.statusLine}\r\n${response.kept}\r\n`, 'latin1')
+    const text = `HTTP/1.1 ${response.statusLine}\r\n${response.kept}\r\n`
+    this.#interims += 1
+    this.#interimBytes += text.length
+    if (this.#interims > interimAtMost || this.#interimBytes > interimBytesAtMost) {
+      this.#fail(notices.unreachable)
+      return false
+    }
+    if (head.minor === 1 && !client.socket.write(text, 'latin1')) this.#connection?.pause()
+    return true
   }
 
   #answer(response: ResponseHead | undefined, input: Buffer, from: number): void {

@@ -8,6 +8,7 @@ export type HeaderRole =
   | 'upgrade'
   | 'expect'
   | 'hop'
+  | 'forged'
   | 'forwardedFor'
   | 'forwardedProto'
   | 'forwardedHost'
@@ -37,18 +38,35 @@ const roles: Record<string, HeaderRole> = {
   'x-forwarded-proto': 'forwardedProto',
   'x-forwarded-host': 'forwardedHost',
   // Names that frameworks also read an address or origin from: only a trusted proxy may set them.
-  'x-forwarded-port': 'forwardedOther',
-  'x-forwarded-prefix': 'forwardedOther',
-  'x-forwarded-server': 'forwardedOther',
-  'x-forwarded-scheme': 'forwardedOther',
-  'x-forwarded-ssl': 'forwardedOther',
+  'x-forwarded': 'forwardedOther',
   'x-real-ip': 'forwardedOther',
   'x-client-ip': 'forwardedOther',
+  'x-cluster-client-ip': 'forwardedOther',
+  'x-remote-ip': 'forwardedOther',
+  'x-remote-addr': 'forwardedOther',
+  'x-scheme': 'forwardedOther',
+  'x-url-scheme': 'forwardedOther',
+  'front-end-https': 'forwardedOther',
+  'client-ip': 'forwardedOther',
   'true-client-ip': 'forwardedOther',
+  'fastly-client-ip': 'forwardedOther',
   'cf-connecting-ip': 'forwardedOther',
+  'cf-connecting-ipv6': 'forwardedOther',
+  'cf-visitor': 'forwardedOther',
   forwarded: 'forwardedOther',
+  // Another path or host than the one that was judged: nobody may set it.
+  'x-rewrite-url': 'forged',
+  'x-host': 'forged',
+  'x-http-host-override': 'forged',
   'x-request-id': 'requestId',
   'user-agent': 'userAgent',
+}
+
+/** Whole families, whatever comes behind: a list of names would always lack one. */
+function roleOf(name: string): HeaderRole | undefined {
+  if (Object.hasOwn(roles, name)) return roles[name]
+  if (name.startsWith('x-forwarded-')) return 'forwardedOther'
+  return name.startsWith('x-original-') ? 'forged' : undefined
 }
 
 /** A token by RFC 9110, bounded so that nobody fills the cache below with long names. */
@@ -66,9 +84,9 @@ export function headerName(written: string): HeaderName | undefined {
 
 function learn(written: string): HeaderName | undefined {
   if (!token.test(written)) return undefined
-  // Underscores: CGI-like servers read X_Forwarded_For as X-Forwarded-For, so it gets the same treatment.
   const lower = written.toLowerCase()
-  const role = roles[lower] ?? (lower.includes('_') && roles[lower.replaceAll('_', '-')] ? 'hop' : 'pass')
+  // CGI-like servers read X_Forwarded_For, some also X.Forwarded.For, as X-Forwarded-For: such a name has no other use.
+  const role = roleOf(lower) ?? (roleOf(lower.replaceAll(/[^a-z0-9]/g, '-')) ? 'forged' : 'pass')
   const name = { lower, role }
   if (known.size >= knownAtMost) known.clear()
   // The key is a slice of a whole head; a flat copy keeps that head from being held in memory.
@@ -76,9 +94,20 @@ function learn(written: string): HeaderName | undefined {
   return name
 }
 
-/** Lines without those that a Connection header names. Framing and Host are not the sender's to take away. */
+/** What stands between two places, without the space and tab around it. `trim` takes away more: a no-break space is part of it. */
+export function fieldValue(text: string, from: number, to: number): string {
+  let first = from
+  let end = to
+  while (first < end && isBlank(text.charCodeAt(first))) first += 1
+  while (end > first && isBlank(text.charCodeAt(end - 1))) end -= 1
+  return text.slice(first, end)
+}
+
+const isBlank = (code: number) => code === 32 || code === 9
+
+/** Lines without those that a Connection header names. Framing, Host and our own are not among them: they are written later. */
 export function withoutNamed(lines: string, names: readonly string[]): string {
-  const gone = new Set(names.filter((name) => token.test(name) && name !== 'content-length' && name !== 'host'))
+  const gone = new Set(names.filter((name) => token.test(name)))
   if (gone.size === 0) return lines
   return lines
     .split('\r\n')
@@ -92,5 +121,5 @@ export const connectionOptions = (value: string) =>
   value
     .toLowerCase()
     .split(',')
-    .map((option) => option.trim())
+    .map((option) => fieldValue(option, 0, option.length))
     .filter(Boolean)

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { HoldingRoom } from './holding-room.ts'
 
-const limits = { heldRequests: 3, heldBytes: 1_000 }
-const held = (heldBytes = 10) => ({
+const limits = { heldRequests: 3, heldBytes: 1_000, clientShare: 1, projectShare: 1 }
+const held = (heldBytes = 10, heldBy = 'a client') => ({
   heldBytes,
+  heldBy,
   proceeded: 0,
   givenUp: 0,
   proceed() {
@@ -40,6 +41,16 @@ describe('the holding room', () => {
     room.leave(small, 'p')
     room.leave(small, 'p')
     expect(room.enter(held(), 'q', 'a', limits, 0)).toBe(true)
+  })
+
+  test('has a share for each client and each project, so that neither keeps the others out', () => {
+    const room = new HoldingRoom(() => {})
+    const shares = { heldRequests: 8, heldBytes: 8_000, clientShare: 0.25, projectShare: 0.5 }
+    const enter = (heldBy: string, projectId: string, bytes = 10) => room.enter(held(bytes, heldBy), projectId, 'h', shares, 0)
+    expect([1, 2, 3].map(() => enter('greedy', 'p'))).toEqual([true, true, false])
+    expect(enter('greedy', 'q')).toBe(false)
+    expect([enter('b', 'p'), enter('c', 'p'), enter('d', 'p')]).toEqual([true, true, false])
+    expect([enter('d', 'q', 1_500), enter('d', 'q', 1_500), enter('e', 'q', 1_500)]).toEqual([true, false, true])
   })
 
   test('lets everybody look again at a new table, each once', () => {

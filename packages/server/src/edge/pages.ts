@@ -40,6 +40,13 @@ export const notices = {
     code: 'waking',
     retryAfterSeconds: 5,
   },
+  crowded: {
+    status: 503,
+    title: 'Too much at once',
+    text: 'Too many requests to this project are under way.',
+    code: 'too_many_requests_under_way',
+    retryAfterSeconds: 5,
+  },
   forbidden: { status: 403, title: 'Forbidden', text: 'A rule of this project refuses the request.', code: 'forbidden_by_rule' },
   notFound: { status: 404, title: 'Not found', text: 'There is no such page.', code: 'not_found' },
   methodNotAllowed: {

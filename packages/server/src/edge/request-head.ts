@@ -1,4 +1,4 @@
-import { connectionOptions, headerName, withoutNamed } from './header-name.ts'
+import { connectionOptions, fieldValue, headerName, withoutNamed } from './header-name.ts'
 
 /** A request head that one reading only is possible of: everything doubtful was refused. */
 export interface RequestHead {
@@ -11,10 +11,12 @@ export interface RequestHead {
   host: string
   /** As sent, for the upstream. */
   hostHeader: string
-  /** Header lines that go on to the upstream as they are, each ended by CRLF. Content-Length is among them. */
+  /** Header lines that go on to the upstream as they are, each ended by CRLF. */
   kept: string
   /** Lines a trusted proxy may say more with (Forwarded, X-Real-IP). */
   keptIfTrusted: string
+  /** What Content-Length says, as a number; -1 without one. */
+  contentLength: number
   body: RequestBody
   keepAlive: boolean
   /** Protocol of a connection upgrade, empty when none is asked for. */
@@ -50,6 +52,8 @@ const methodForm = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,32}$/
 const commonMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
 const hostForm = /^(\[[0-9A-Fa-f:.]{2,45}\]|[0-9A-Za-z._-]{1,253})(?::(\d{1,5}))?$/
 const absoluteForm = /^https?:\/\/([^/?#]*)([/?][^#]*)?$/i
+const rawBytes = /[\x80-\xff]/
+const escaped = (byte: string) => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`
 const plainRequestId = /^[0-9A-Za-z._:/+=-]{1,128}$/
 
 /** `text` is the head up to and including the CRLF of its last line, without the empty line. */
@@ -78,7 +82,7 @@ export function headerValue(head: RequestHead, name: string): string | undefined
     const end = text.indexOf('\r\n', at)
     const colon = text.indexOf(':', at)
     if (colon - at === name.length && text.slice(at, colon).toLowerCase() === name) {
-      const value = text.slice(colon + 1, end).trim()
+      const value = fieldValue(text, colon + 1, end)
       found = found === undefined ? value : `${found}, ${value}`
     }
     at = end + 2
@@ -101,6 +105,7 @@ const emptyHead = (text: string, method: string, target: string, minor: 0 | 1): 
   hostHeader: '',
   kept: '',
   keptIfTrusted: '',
+  contentLength: -1,
   body: noBody,
   keepAlive: minor === 1,
   upgrade: '',
@@ -129,7 +134,9 @@ function readFields(head: RequestHead, from: number): HeadFault | undefined {
     const name = headerName(text.slice(at, colon))
     if (!name) return bad('a header name that is not one')
     if (name.role !== 'pass') {
-      const keep = takeField(head, seen, name.role, text.slice(colon + 1, end).trim())
+      // Node does not take a tab for a blank here, others do.
+      if (name.role === 'transferEncoding' && text.slice(colon, end).includes('\t')) return bad('a tab in the transfer encoding')
+      const keep = takeField(head, seen, name.role, fieldValue(text, colon + 1, end))
       if (!keep) {
         if (at > runStart) head.kept += text.slice(runStart, at)
         if (name.role === 'forwardedOther') head.keptIfTrusted += text.slice(at, end + 2)
@@ -170,7 +177,8 @@ interface Seen {
 function takeField(head: RequestHead, seen: Seen, role: string, value: string): boolean {
   switch (role) {
     case 'userAgent':
-      head.userAgent = value
+      // Frameworks keep the first of several, the last or all of them: a rule sees all.
+      head.userAgent = head.userAgent ? `${head.userAgent}, ${value}` : value
       return true
     case 'host':
       seen.host += 1
@@ -179,7 +187,7 @@ function takeField(head: RequestHead, seen: Seen, role: string, value: string): 
     case 'contentLength':
       seen.lengths += 1
       seen.length = value
-      return true
+      return false
     case 'transferEncoding':
       seen.encodings += 1
       seen.encoding = value
@@ -191,8 +199,9 @@ function takeField(head: RequestHead, seen: Seen, role: string, value: string): 
       seen.upgrade = seen.upgrade ? `${seen.upgrade}, ${value}` : value
       return false
     case 'expect':
-      if (value.toLowerCase() === '100-continue') head.expectContinue = head.minor === 1
-      return head.expectContinue
+      if (value.toLowerCase() !== '100-continue' || head.minor === 0) return false
+      head.expectContinue = true
+      return true
     case 'requestId':
       if (plainRequestId.test(value)) head.requestId = value
       return false
@@ -220,6 +229,7 @@ function settle(head: RequestHead, seen: Seen): HeadFault | undefined {
   } else if (seen.lengths) {
     if (!/^\d{1,15}$/.test(seen.length)) return bad('a content length that is not a number')
     const length = Number(seen.length)
+    head.contentLength = length
     if (length > 0) head.body = { kind: 'sized', length }
   }
   if (seen.host > 1) return bad('more than one Host')
@@ -243,6 +253,8 @@ function readConnection(head: RequestHead, seen: Seen): HeadFault | undefined {
 }
 
 function readTarget(head: RequestHead): HeadFault | undefined {
+  // Some servers refuse raw bytes, all take their escapes.
+  if (rawBytes.test(head.target)) head.target = head.target.replaceAll(/[\x80-\xff]/g, escaped)
   if (head.target.charCodeAt(0) === 47) return undefined
   if (head.target === '*') return head.method === 'OPTIONS' ? undefined : bad('malformed request target')
   const absolute = absoluteForm.exec(head.target)

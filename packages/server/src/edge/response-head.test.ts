@@ -16,7 +16,7 @@ describe('an answer of an upstream', () => {
       'B: 2',
     )
     expect(head).toMatchObject({ status: 200, statusLine: '200 OK', body: 3, keepAlive: true, keepAliveMs: 5_000 })
-    expect(head?.kept).toBe('A: 1\r\nContent-Length: 3\r\nB: 2\r\n')
+    expect(head).toMatchObject({ kept: 'A: 1\r\nB: 2\r\n', contentLength: 3 })
   })
 
   test.each([
@@ -46,6 +46,8 @@ describe('an answer of an upstream', () => {
     [['HTTP/1.1 200 OK', 'Content-Length: 3', 'Transfer-Encoding: chunked']],
     [['HTTP/1.1 200 OK', 'Content-Length: 3', 'Content-Length: 4']],
     [['HTTP/1.1 200 OK', 'Content-Length: x']],
+    [['HTTP/1.1 200 OK', 'Content-Length: 3\xa0']],
+    [['HTTP/1.1 200 OK', 'Transfer-Encoding: chunked\xa0']],
     [['HTTP/1.1 200 OK', 'Transfer-Encoding: gzip']],
     [['HTTP/2 200 OK']],
     [['HTTP/1.1 20 OK']],

@@ -1,4 +1,4 @@
-import { connectionOptions, headerName, withoutNamed } from './header-name.ts'
+import { connectionOptions, fieldValue, headerName, withoutNamed } from './header-name.ts'
 
 /** The head of an upstream's answer. */
 export interface ResponseHead {
@@ -8,6 +8,8 @@ export interface ResponseHead {
   /** Header lines that go on to the client, each ended by CRLF. */
   kept: string
   body: ResponseBody
+  /** What Content-Length says, as a number; -1 without one. With HEAD and 304 it is not the body's size. */
+  contentLength: number
   /** The upstream lets its connection be used again. */
   keepAlive: boolean
   /** The upstream's own word on how long it keeps an idle connection; 0 when it said nothing. */
@@ -35,6 +37,7 @@ export function parseResponseHead(text: string, requestMethod: string): Response
     statusLine: line.length > 12 ? line.slice(9) : `${line.slice(9)} `,
     kept: '',
     body: untilClose,
+    contentLength: -1,
     keepAlive: line.charCodeAt(7) === 49,
     keepAliveMs: 0,
     upgrade: '',
@@ -61,14 +64,13 @@ function readFields(head: ResponseHead, text: string, from: number, requestMetho
     switch (name.role) {
       case 'contentLength':
         lengths += 1
-        length = text.slice(colon + 1, end).trim()
+        length = fieldValue(text, colon + 1, end)
+        keep = false
         break
       case 'transferEncoding':
         encodings += 1
-        encoding = text
-          .slice(colon + 1, end)
-          .trim()
-          .toLowerCase()
+        if (text.slice(colon, end).includes('\t')) return false
+        encoding = fieldValue(text, colon + 1, end).toLowerCase()
         keep = false
         break
       case 'connection':
@@ -80,7 +82,7 @@ function readFields(head: ResponseHead, text: string, from: number, requestMetho
         keep = false
         break
       case 'upgrade':
-        head.upgrade = text.slice(colon + 1, end).trim()
+        head.upgrade = fieldValue(text, colon + 1, end)
         keep = false
         break
       case 'requestId':
@@ -102,6 +104,8 @@ function readFields(head: ResponseHead, text: string, from: number, requestMetho
   if (lengths > 1 || encodings > 1 || (lengths > 0 && encodings > 0)) return false
   if (lengths > 0 && !/^\d{1,15}$/.test(length)) return false
   if (encodings > 0 && encoding !== 'chunked') return false
+  // An interim answer and 204 have no length by definition; one that is said is not passed on.
+  if (lengths > 0 && head.status >= 200 && head.status !== 204) head.contentLength = Number(length)
   head.body = bodyOf(head.status, requestMethod, lengths > 0 ? Number(length) : encodings > 0 ? chunked : untilClose)
   return true
 }

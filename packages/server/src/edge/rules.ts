@@ -2,7 +2,7 @@ import type { AllowDenyConfig, BanConfig, EdgeRule } from '../drivers/edge/edge-
 import { type AddressKey, AddressSet, clientKey } from './address-set.ts'
 import { RateLimit } from './rate-limit.ts'
 import type { RequestHead } from './request-head.ts'
-import { understoodPath } from './rule-path.ts'
+import { PathReadings, rulePrefixes } from './rule-path.ts'
 
 export interface Refusal {
   status: number
@@ -17,7 +17,7 @@ export interface CompiledRule {
   /** Equal text means the same rule: its counters live on when the table is replaced. */
   source: string
   limit: RateLimit | undefined
-  applies(head: RequestHead, path: string, now: number): boolean
+  applies(head: RequestHead, path: () => PathReadings, now: number): boolean
   judge(head: RequestHead, client: AddressKey, now: number): Refusal | undefined
   dryRun: boolean
 }
@@ -34,7 +34,12 @@ export class RuleSet {
 
   /** The first refusal that is not a dry run. Dry runs count their hits and let pass. */
   judge(head: RequestHead, client: AddressKey, now: number): Refusal | undefined {
-    const path = understoodPath(head.target)
+    // Only rules with a path ask for it.
+    let readings: PathReadings | undefined
+    const path = () => {
+      readings ??= new PathReadings(head.target)
+      return readings
+    }
     for (const rule of this.rules) {
       if (!rule.applies(head, path, now)) continue
       const refusal = rule.judge(head, client, now)
@@ -55,7 +60,7 @@ export function compileRule(rule: EdgeRule, previous: CompiledRule | undefined, 
   if (previous?.source === source) return previous
   const expiresAt = rule.expiresAt ? Date.parse(rule.expiresAt) : Number.POSITIVE_INFINITY
   const hostname = rule.hostname?.toLowerCase()
-  const prefix = rule.pathPrefix ?? ''
+  const prefixes = rule.pathPrefix ? rulePrefixes(rule.pathPrefix) : undefined
   const limit = rule.kind === 'rate-limit' ? new RateLimit(rule.config) : undefined
   const judge = judgement(rule, limit, warnings)
   const methods = rule.kind === 'allow-deny' && hasList(rule.config) ? upper(rule.config.methods) : undefined
@@ -67,9 +72,10 @@ export function compileRule(rule: EdgeRule, previous: CompiledRule | undefined, 
     dryRun: rule.dryRun === true,
     applies: (head, path, now) =>
       now < expiresAt &&
-      (prefix === '' || head.target.startsWith(prefix) || path.startsWith(prefix)) &&
       (hostname === undefined || hostname === head.host) &&
-      (methods === undefined || methods.has(head.method)),
+      // Some frameworks take a method in any case. Where methods are the ones that may pass, only the exact one does.
+      (methods === undefined || methods.has(head.method.toUpperCase())) &&
+      (prefixes === undefined || path().below(prefixes)),
     judge,
   }
 }

@@ -1,3 +1,4 @@
+import type { ConnectionShares } from './connection-shares.ts'
 import type { HoldingRoom } from './holding-room.ts'
 import type { RequestRecords } from './request-records.ts'
 import type { Routing } from './routing.ts'
@@ -9,6 +10,7 @@ export interface Serving {
   /** Replaced as a whole; a request looks once. */
   routing: Routing
   readonly room: HoldingRoom
+  readonly shares: ConnectionShares
   readonly records: RequestRecords
   readonly tallies: Tallies
   readonly sites: StaticSites

@@ -6,6 +6,8 @@ import { isListen } from './succession.ts'
 import { EdgeWorker, type LimitNews } from './worker.ts'
 
 const tellEveryMs = 100
+/** Batches that the leading process has not taken yet. While there are more, records stay here, where the oldest are dropped. */
+const batchesUnderWayAtMost = 16
 
 /** A further worker: gets its table, its listening sockets and its orders from the edge process that started it. */
 export function runSibling(): void {
@@ -13,9 +15,17 @@ export function runSibling(): void {
   const tell = (event: WorkerEvent) => {
     if (process.connected) process.send!(event)
   }
+  let batchesUnderWay = 0
   const tellRecords = () => {
-    for (let batch = worker?.takeRecords(); batch; batch = worker?.takeRecords())
-      tell({ event: 'records', batch: { ...batch, json: batch.json.toString() } })
+    while (process.connected && batchesUnderWay < batchesUnderWayAtMost) {
+      const batch = worker?.takeRecords()
+      if (!batch) return
+      batchesUnderWay += 1
+      const event: WorkerEvent = { event: 'records', batch: { ...batch, json: batch.json.toString() } }
+      process.send!(event, undefined, undefined, () => {
+        batchesUnderWay -= 1
+      })
+    }
   }
   const prepare = async (httpsPort: number) => {
     worker = new EdgeWorker((projectId, hostname) => tell({ event: 'wake', projectId, hostname }))

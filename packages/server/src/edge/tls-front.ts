@@ -29,10 +29,7 @@ export async function createTlsFront(
       else done(new Error(`no certificate for ${name}`))
     },
   })
-  server.on('secureConnection', (socket) => {
-    socket.allowHalfOpen = true
-    onSecured(socket)
-  })
+  server.on('secureConnection', onSecured)
   server.on('tlsClientError', (_, socket) => socket.destroy())
   return {
     greet(socket) {

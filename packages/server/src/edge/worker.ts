@@ -1,7 +1,10 @@
 import type net from 'node:net'
 import type { SwitchCounters } from '../drivers/edge/edge.ts'
 import type { TablePiece } from '../drivers/edge/table-pieces.ts'
+import { Admission, endsOf } from './admission.ts'
+import { peerAddress } from './client-address.ts'
 import { ClientConnection } from './client-connection.ts'
+import { ConnectionShares } from './connection-shares.ts'
 import { HoldingRoom } from './holding-room.ts'
 import { type RecordBatch, RequestRecords } from './request-records.ts'
 import { Routing } from './routing.ts'
@@ -29,6 +32,8 @@ const idleGraceMs = 1_000
 export class EdgeWorker {
   readonly #serving: Serving
   readonly #connections = new Set<ClientConnection>()
+  /** Sockets whose TLS is not settled yet. */
+  readonly #greeted = new Map<string, Admission>()
   readonly #servers = new Set<net.Server>()
   /** Upstreams that no table names any more and that still have requests under way. */
   readonly #leaving = new Set<Upstream>()
@@ -42,6 +47,7 @@ export class EdgeWorker {
     this.#serving = {
       routing: new Routing(null, null, undefined, tallies),
       room: new HoldingRoom(onWake),
+      shares: new ConnectionShares(),
       records: new RequestRecords(),
       tallies,
       sites: new StaticSites(),
@@ -65,15 +71,15 @@ export class EdgeWorker {
   async prepareTls(): Promise<void> {
     this.#front ??= await createTlsFront(
       () => this.#serving.routing.certificates,
-      (socket) => this.#welcome(socket, true),
+      (socket) => this.#secured(socket),
     )
   }
 
   /** Takes connections from a listening server, from this moment on: one that nobody listens to would be lost. */
   serve(server: net.Server, name: 'http' | 'https'): void {
     const front = this.#front
-    if (name === 'http') this.#accept(server, (socket) => this.#welcome(socket, false))
-    else if (front) this.#accept(server, (socket) => front.greet(socket))
+    if (name === 'http') this.#accept(server, (socket, admission) => this.#welcome(socket, admission, false))
+    else if (front) this.#accept(server, (socket, admission) => this.#greet(front, socket, admission))
     else throw new Error('TLS was not prepared')
   }
 
@@ -164,25 +170,47 @@ export class EdgeWorker {
     room.reconsider()
   }
 
-  #accept(server: net.Server, greet: (socket: net.Socket) => void): void {
+  #accept(server: net.Server, greet: (socket: net.Socket, admission: Admission) => void): void {
     this.#servers.add(server)
     server.on('connection', (socket: net.Socket) => {
-      if (this.#connections.size >= this.#serving.routing.limits.connections) {
+      const { shares, routing, now } = this.#serving
+      const { trusted, limits } = routing
+      const peer = peerAddress(socket.remoteAddress)
+      const admission = new Admission(socket, now)
+      if (!shares.admit(admission, peer, !trusted.isEmpty && trusted.has(peer.key), limits, now)) {
         socket.destroy()
         return
       }
+      socket.on('close', () => shares.leave(admission))
       socket.setNoDelay(true)
-      socket.allowHalfOpen = true
-      greet(socket)
+      greet(socket, admission)
     })
   }
 
-  #welcome(socket: net.Socket, secure: boolean): void {
-    this.#connections.add(
-      new ClientConnection(socket, this.#serving, secure, (connection) => {
-        this.#connections.delete(connection)
-      }),
-    )
+  #greet(front: TlsFront, socket: net.Socket, admission: Admission): void {
+    const ends = endsOf(socket)
+    this.#greeted.set(ends, admission)
+    socket.on('close', () => {
+      if (this.#greeted.get(ends) === admission) this.#greeted.delete(ends)
+    })
+    front.greet(socket)
+  }
+
+  #secured(socket: net.Socket): void {
+    const ends = endsOf(socket)
+    const admission = this.#greeted.get(ends)
+    this.#greeted.delete(ends)
+    // It is gone already, and its place with it.
+    if (admission) this.#welcome(socket, admission, true)
+    else socket.destroy()
+  }
+
+  #welcome(socket: net.Socket, admission: Admission, secure: boolean): void {
+    // Not before its TLS is settled: who leaves in the middle of a handshake is gone.
+    socket.allowHalfOpen = true
+    const connection = new ClientConnection(socket, this.#serving, secure, (closed) => this.#connections.delete(closed))
+    this.#connections.add(connection)
+    admission.connection = connection
   }
 
   #exchangeUpstreams(previous: Routing, routing: Routing): void {

@@ -104,7 +104,7 @@ export type EdgeRule = EdgeRuleBase &
 export interface EdgeRuleBase {
   id: string
   enabled: boolean
-  /** Compared with the path as sent and as a server would understand it; either match counts. */
+  /** Compared without case with every way in which a common server reads the path; one match is enough. */
   pathPrefix?: string | null
   hostname?: string | null
   /** Counts its hits and lets the request pass. */
@@ -158,7 +158,12 @@ export interface EdgeLimits {
   /** Requests held for sleeping projects at once, over all of them, and their bytes. */
   heldRequests: number
   heldBytes: number
+  /** Of all clients at once, in each worker. When it is full, idle ones make room. */
   connections: number
+  /** Part of the connections, and of what is held, that one client may have: an address, or a /64 of IPv6. */
+  clientShare: number
+  /** Part of them that may be under way to one project. */
+  projectShare: number
 }
 
 export const defaultLimits: EdgeLimits = {
@@ -173,6 +178,8 @@ export const defaultLimits: EdgeLimits = {
   heldRequests: 2_000,
   heldBytes: 33_554_432,
   connections: 8_000,
+  clientShare: 0.25,
+  projectShare: 0.5,
 }
 
 export const emptyTable: EdgeTable = { version: 0, hosts: {} }

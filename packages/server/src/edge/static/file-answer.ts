@@ -122,8 +122,9 @@ export class FileAnswer implements Answerer {
 
   async #sendBytes(status: number, headers: string, file: SiteFile, from: number, to: number): Promise<void> {
     const exchange = this.#exchange
-    if (file.contents) {
-      exchange.answer(status, headers, file.contents.subarray(from, to))
+    const { contents } = file
+    if (contents && to - from <= pieceBytes) {
+      exchange.answer(status, headers, contents.subarray(from, to))
       return
     }
     if (exchange.head.method === 'HEAD') {
@@ -131,30 +132,33 @@ export class FileAnswer implements Answerer {
       exchange.finish()
       return
     }
+    if (contents) {
+      exchange.beginAnswer(status, headers, to - from)
+      await this.#stream((at, length) => contents.subarray(at, at + length), from, to)
+      return
+    }
     const handle = await files.open(file.path, constants.O_RDONLY | constants.O_NOFOLLOW)
     try {
       if (this.#gone) return
       exchange.beginAnswer(status, headers, to - from)
-      await this.#stream(handle, from, to)
+      await this.#stream((at, length) => readPiece(handle, at, length), from, to)
     } finally {
       await handle.close()
     }
   }
 
-  async #stream(handle: files.FileHandle, from: number, to: number): Promise<void> {
+  /** Piece by piece, the next when the client has taken the one before: TLS copies whatever it is given. */
+  async #stream(read: (at: number, length: number) => Buffer | Promise<Buffer>, from: number, to: number): Promise<void> {
     const exchange = this.#exchange
     const { serving } = exchange
     let at = from
     while (at < to && !this.#gone) {
-      // A buffer of its own for every piece: the socket may still hold the one before.
-      const piece = Buffer.allocUnsafe(Math.min(pieceBytes, to - at))
-      const { bytesRead } = await handle.read(piece, 0, piece.length, at)
+      const piece = await read(at, Math.min(pieceBytes, to - at))
       if (this.#gone) return
-      if (bytesRead === 0) throw new Error('the file is shorter than it was')
-      at += bytesRead
-      exchange.bytesOut += bytesRead
+      at += piece.length
+      exchange.bytesOut += piece.length
       exchange.deadline = serving.now + serving.routing.limits.responseIdleMs
-      if (!exchange.client.socket.write(piece.subarray(0, bytesRead))) await this.#drained()
+      if (!exchange.client.socket.write(piece)) await this.#drained()
     }
     if (!this.#gone) exchange.finish()
   }
@@ -164,4 +168,12 @@ export class FileAnswer implements Answerer {
       this.#wakeUp = resolve
     })
   }
+}
+
+/** In a buffer of its own: the socket may still hold the one before. */
+async function readPiece(handle: files.FileHandle, at: number, length: number): Promise<Buffer> {
+  const piece = Buffer.allocUnsafe(length)
+  const { bytesRead } = await handle.read(piece, 0, length, at)
+  if (bytesRead === 0) throw new Error('the file is shorter than it was')
+  return piece.subarray(0, bytesRead)
 }

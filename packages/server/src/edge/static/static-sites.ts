@@ -16,6 +16,8 @@ export interface SiteFile {
   etag: string
   /** Small files are kept in memory for a while. */
   contents: Buffer | undefined
+  /** Changes with every change of the file. */
+  version: string
 }
 
 const lookAgainMs = 2_000
@@ -42,7 +44,7 @@ export class StaticSites {
 
   /** The file at a path below the folder, whatever links say never one outside it. */
   find(site: StaticTarget, path: string): Promise<SiteFile | undefined> {
-    return this.#remember(`${site.folder}\0${path}`, () => this.#read(site, path))
+    return this.#remember(`${site.folder}\0${path}`, (before) => this.#read(site, path, before))
   }
 
   /** The file in that encoding: a sibling made by the build, or compressed here where it is small enough. */
@@ -53,7 +55,9 @@ export class StaticSites {
     if (sibling) return { ...sibling, type: file.type, etag, modifiedMs: file.modifiedMs }
     const { contents } = file
     if (!contents || contents.length < compressFrom) return undefined
-    return this.#remember(`${file.path}\0${etag}`, async () => {
+    return this.#remember(`${file.path}\0${etag}`, async (before) => {
+      // The etag of a small file is its hash: what was made of it before is still right.
+      if (before) return before
       const smaller = await compress(contents, encoding)
       return smaller && { ...file, etag, size: smaller.length, contents: smaller }
     })
@@ -64,12 +68,13 @@ export class StaticSites {
     for (const folder of this.#roots.keys()) if (!folders.has(folder)) this.#roots.delete(folder)
   }
 
-  #remember(key: string, read: () => Promise<SiteFile | undefined>): Promise<SiteFile | undefined> {
+  /** `read` gets what was known before, so that slow clients of an unchanged file all hold the same bytes. */
+  #remember(key: string, read: (before: SiteFile | undefined) => Promise<SiteFile | undefined>): Promise<SiteFile | undefined> {
     const now = Date.now()
     const known = this.#entries.get(key)
     if (known && known.until > now) return known.file
     if (known) this.#forget(key, known)
-    const entry: Entry = { file: read(), until: now + lookAgainMs, bytes: 0 }
+    const entry: Entry = { file: known ? known.file.then(read) : read(undefined), until: now + lookAgainMs, bytes: 0 }
     this.#entries.set(key, entry)
     entry.file = entry.file.then(
       (file) => this.#weigh(key, entry, file),
@@ -98,7 +103,7 @@ export class StaticSites {
     this.#bytes -= entry.bytes
   }
 
-  async #read(site: StaticTarget, path: string): Promise<SiteFile | undefined> {
+  async #read(site: StaticTarget, path: string, before: SiteFile | undefined): Promise<SiteFile | undefined> {
     const root = await this.#root(site.folder)
     const real = await files.realpath(join(root, path)).catch(() => undefined)
     if (!real?.startsWith(root + sep)) return undefined
@@ -110,6 +115,8 @@ export class StaticSites {
     try {
       const stat = await handle.stat()
       if (!stat.isFile()) return undefined
+      const version = [stat.dev, stat.ino, stat.size, stat.mtimeMs, stat.ctimeMs].join(' ')
+      if (before?.path === real && before.version === version) return before
       const contents = stat.size <= contentsAtMost ? await handle.readFile() : undefined
       // Times are no proof of sameness: reproducible builds give every file the same one. Small files are hashed.
       const etag = contents
@@ -122,6 +129,7 @@ export class StaticSites {
         type: contentType(path),
         etag,
         contents,
+        version,
       }
     } finally {
       await handle.close()

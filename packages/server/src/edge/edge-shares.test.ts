@@ -1,0 +1,172 @@
+import { readFile } from 'node:fs/promises'
+import net from 'node:net'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { eventually, serve, startEdge, startUpstream, type TestEdge, type TestUpstream } from './edge-fixture.ts'
+
+/** Real sockets from several loopback addresses: 127.0.0.2 is the one who wants everything. */
+let edge: TestEdge
+let upstream: TestUpstream
+let sockets: Client[] = []
+const answers = new Map<string, () => void>()
+
+beforeAll(async () => {
+  edge = await startEdge({ https: { host: '127.0.0.1', port: 0 } })
+  upstream = await startUpstream((request, response) => {
+    if (request.url === '/') response.end('ok')
+    else {
+      response.write('begun')
+      answers.set(request.url!, () => response.end())
+    }
+  })
+  await edge.route({ 'a.test': project('a'), 'b.test': project('b') }, { limits: { connections: 40 } })
+})
+afterEach(async () => {
+  for (const { socket } of sockets) socket.destroy()
+  sockets = []
+  await edge.route({}, { trustedProxies: [], limits: { connections: 40 } })
+  await eventually(async () => (await heldSockets()) === 0)
+})
+afterAll(async () => {
+  await edge.end()
+  await upstream.close()
+})
+
+const project = (name: string) => {
+  const { target } = serve(upstream)
+  return { target: { ...target, projectId: name } } as ReturnType<typeof serve>
+}
+
+/** Sockets that the edge holds of clients: established, or left by the client and not yet closed here. */
+async function heldSockets(): Promise<number> {
+  const hex = [edge.port, edge.tlsPort].map((port) => `:${port.toString(16).toUpperCase().padStart(4, '0')}`)
+  const lines = (await readFile('/proc/net/tcp', 'utf8')).split('\n').slice(1)
+  return lines.filter((line) => {
+    const [, local, , state] = line.trim().split(/\s+/)
+    return (state === '01' || state === '08') && hex.some((end) => local?.endsWith(end))
+  }).length
+}
+
+class Client {
+  text = ''
+  closed = false
+  readonly socket: net.Socket
+
+  constructor(from: string, port: number) {
+    this.socket = net.connect({ port, host: '127.0.0.1', localAddress: from })
+    this.socket.on('data', (part) => {
+      this.text += part
+    })
+    this.socket.on('error', () => {})
+    this.socket.on('close', () => {
+      this.closed = true
+    })
+  }
+
+  /** Resolves when an answer has begun, or the connection is gone. */
+  async ask(path: string, host = 'a.test', extra = ''): Promise<string> {
+    this.text = ''
+    this.socket.write(`GET ${path} HTTP/1.1\r\nHost: ${host}\r\n${extra}\r\n`)
+    await eventually(() => this.closed || /ok|begun|<h1>/.test(this.text))
+    return this.closed && this.text === '' ? 'closed' : this.text.slice(9, 12)
+  }
+}
+
+async function connect(from: string, port = edge.port): Promise<Client> {
+  const client = new Client(from, port)
+  sockets.push(client)
+  await new Promise((resolve) => {
+    client.socket.once('connect', resolve)
+    client.socket.once('close', resolve)
+  })
+  return client
+}
+
+const connectMany = (count: number, from: string, port = edge.port) =>
+  Promise.all(Array.from({ length: count }, () => connect(from, port)))
+
+describe('one client with idle connections', () => {
+  test('keeps nobody out: its own go when its share is full', async () => {
+    const greedy = await connectMany(100, '127.0.0.2')
+    await eventually(() => greedy.filter(({ closed }) => !closed).length <= 10)
+    expect(await (await connect('127.0.0.3')).ask('/')).toBe('200')
+    expect(await greedy.findLast(({ closed }) => !closed)!.ask('/')).toBe('200')
+  })
+
+  test('the quietest go first, and one that has a request under way stays', async () => {
+    const busy = await connect('127.0.0.2')
+    expect(await busy.ask('/busy')).toBe('200')
+    const greedy = await connectMany(30, '127.0.0.2')
+    await eventually(() => greedy.filter(({ closed }) => !closed).length <= 9)
+    expect(greedy[0]!.closed).toBe(true)
+    answers.get('/busy')!()
+    await eventually(() => busy.text.endsWith('0\r\n\r\n'))
+    expect(busy.closed).toBe(false)
+  })
+
+  test.each(['a part of a head', 'nothing on the port of https'])('that sends %s keeps nobody out either', async (what) => {
+    const head = what === 'a part of a head'
+    const greedy = await connectMany(60, '127.0.0.2', head ? edge.port : edge.tlsPort)
+    if (head) for (const { socket } of greedy) socket.write('GET / HTTP/1.1\r\nHost')
+    await eventually(() => greedy.filter(({ closed }) => !closed).length <= 10)
+    expect(await (await connect('127.0.0.3')).ask('/')).toBe('200')
+  })
+
+  test('of many addresses: when all is full, idle ones of whoever holds most make room', async () => {
+    const small = await connect('127.0.0.9')
+    for (const from of ['127.0.0.2', '127.0.0.4', '127.0.0.5', '127.0.0.6']) await connectMany(10, from)
+    const late = await connectMany(3, '127.0.0.7')
+    for (const client of late) expect(await client.ask('/')).toBe('200')
+    expect(await small.ask('/')).toBe('200')
+    expect(await heldSockets()).toBeLessThanOrEqual(40)
+  })
+})
+
+describe('one client with requests under way', () => {
+  test('has its share of them, and others are served', async () => {
+    const busy = await connectMany(10, '127.0.0.2')
+    for (const [at, client] of busy.entries()) expect(await client.ask(`/slow-${at}`)).toBe('200')
+    expect(await (await connect('127.0.0.2')).ask('/')).toBe('closed')
+    expect(await (await connect('127.0.0.3')).ask('/')).toBe('200')
+    expect(busy.some(({ closed }) => closed)).toBe(false)
+  })
+
+  test('is told apart behind a trusted proxy by the address that the proxy names', async () => {
+    await edge.route({}, { trustedProxies: ['127.0.0.2'] })
+    const proxied = await connectMany(14, '127.0.0.2')
+    const from = (address: string) => `X-Forwarded-For: 6.6.6.6, ${address}\r\n`
+    for (const [at, client] of proxied.slice(0, 10).entries())
+      expect(await client.ask(`/proxied-${at}`, 'a.test', from('2001:db8::1'))).toBe('200')
+    expect(await proxied[10]!.ask('/', 'a.test', from('2001:db8::ffff:2'))).toBe('503')
+    expect(await proxied[11]!.ask('/', 'a.test', from('2001:db8:0:1::1'))).toBe('200')
+    answers.get('/proxied-0')!()
+    await eventually(() => proxied[0]!.text.endsWith('0\r\n\r\n'))
+    expect(await proxied[12]!.ask('/', 'a.test', from('2001:db8::3'))).toBe('200')
+  })
+})
+
+test('one project has its share of what is under way; another is served, and it again when there is room', async () => {
+  const clients = await Promise.all(['127.0.0.2', '127.0.0.4', '127.0.0.5'].map((from) => connectMany(8, from))).then((groups) =>
+    groups.flat(),
+  )
+  const statuses: string[] = []
+  for (const [at, client] of clients.entries()) statuses.push(await client.ask(`/crowd-${at}`))
+  expect(statuses.filter((status) => status === '200')).toHaveLength(20)
+  expect(statuses.filter((status) => status === '503')).toHaveLength(4)
+  const other = await connect('127.0.0.9')
+  expect(await other.ask('/', 'b.test')).toBe('200')
+  expect(await other.ask('/')).toBe('503')
+  answers.get('/crowd-0')!()
+  await eventually(() => clients[0]!.text.endsWith('0\r\n\r\n'))
+  expect(await other.ask('/')).toBe('200')
+})
+
+test('places are given back: many connections in a row find one each', async () => {
+  await edge.route({}, { limits: { connections: 4 } })
+  for (let at = 0; at < 40; at += 1) {
+    const client = await connect('127.0.0.2')
+    expect(await client.ask('/')).toBe('200')
+    client.socket.end()
+  }
+  expect((await readFile(join(edge.folder, 'edge', 'edge.log'), 'utf8')).trim()).toBe('')
+})

@@ -1,0 +1,77 @@
+import net from 'node:net'
+import { EdgeWorker } from '../../packages/server/src/edge/worker.ts'
+
+/** One worker of the edge in this process, and an upstream that keeps what it hears and answers what it is told to. */
+export class EdgeInProcess {
+  readonly #worker = new EdgeWorker(() => {})
+  readonly #front = net.createServer()
+  readonly #upstream = net.createServer((socket) => this.#serve(socket))
+  readonly #sockets = new Set<net.Socket>()
+  #heard: Buffer[] = []
+  #answer: Buffer | undefined
+
+  async start(): Promise<void> {
+    this.#worker.serve(this.#front, 'http')
+    for (const server of [this.#front, this.#upstream])
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const upstreams = [{ id: 'u', host: '127.0.0.1', port: portOf(this.#upstream) }]
+    const target = { kind: 'upstreams' as const, projectId: 'p', deploymentId: 'd', upstreams }
+    this.#worker.take({
+      token: 't',
+      base: null,
+      version: 1,
+      hosts: [['h', { target }]],
+      certificates: [],
+      last: true,
+      rest: { limits: { requestIdleMs: 300, headTimeoutMs: 300, responseHeadMs: 300, keepAliveMs: 300, responseIdleMs: 300 } },
+    })
+  }
+
+  /** What the upstream heard on each of its connections, and what came back, when the client has sent all and is answered. */
+  async exchange(sent: Buffer, answer?: Buffer): Promise<{ heard: Buffer[]; received: Buffer }> {
+    this.#heard = []
+    this.#answer = answer
+    const parts: Buffer[] = []
+    const socket = net.connect(portOf(this.#front), '127.0.0.1')
+    socket.on('data', (part) => parts.push(part))
+    socket.on('error', () => {})
+    await new Promise<void>((resolve) => {
+      socket.on('close', () => resolve())
+      socket.on('end', () => socket.end())
+      socket.write(sent)
+    })
+    for (const one of this.#sockets) one.destroy()
+    return { heard: this.#heard, received: Buffer.concat(parts) }
+  }
+
+  async stop(): Promise<void> {
+    await this.#worker.close(0)
+    for (const socket of this.#sockets) socket.destroy()
+    await new Promise((resolve) => this.#upstream.close(resolve))
+  }
+
+  #serve(socket: net.Socket): void {
+    this.#sockets.add(socket)
+    const at = this.#heard.push(Buffer.alloc(0)) - 1
+    const heard = this.#heard
+    socket.on('error', () => {})
+    socket.on('close', () => this.#sockets.delete(socket))
+    socket.on('data', (part) => {
+      heard[at] = Buffer.concat([heard[at]!, part])
+      if (this.#answer) socket.end(this.#answer)
+      else if (isWhole(heard[at]!)) socket.end('HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n')
+    })
+  }
+}
+
+/** Good enough for an upstream: the edge's own framing is plain. */
+function isWhole(bytes: Buffer): boolean {
+  const text = bytes.toString('latin1')
+  const end = text.indexOf('\r\n\r\n')
+  if (end === -1) return false
+  const head = text.slice(0, end).toLowerCase()
+  if (head.includes('\r\ntransfer-encoding: chunked')) return text.endsWith('\r\n0\r\n\r\n')
+  return text.length - end - 4 >= Number(/\r\ncontent-length: (\d+)/.exec(head)?.[1] ?? 0)
+}
+
+const portOf = (server: net.Server) => (server.address() as net.AddressInfo).port

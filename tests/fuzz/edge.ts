@@ -1,0 +1,167 @@
+import assert from 'node:assert/strict'
+import { METHODS } from 'node:http'
+import { pathToFileURL } from 'node:url'
+import { ChunkedBody } from '../../packages/server/src/edge/chunked-body.ts'
+import { HeadFault, parseRequestHead } from '../../packages/server/src/edge/request-head.ts'
+import { parseResponseHead } from '../../packages/server/src/edge/response-head.ts'
+import { PathReadings, rulePrefixes } from '../../packages/server/src/edge/rule-path.ts'
+import { EdgeInProcess } from './edge-in-process.ts'
+import { path, requestHead, requestStream, response } from './edge-inputs.ts'
+import { frameworks } from './frameworks.ts'
+import { requestsIn, responseIn } from './node-judge.ts'
+import { type Fuzzed, fuzzByHand } from './runner.ts'
+
+/**
+ * The edge's parsers against Node's own as the judge of what a message says: what the edge lets through Node reads as well, and
+ * as the same. What Node would take and the edge refuses is no finding. Paths are judged by models of common frameworks.
+ */
+const bytesOf = (text: string) => Buffer.from(text, 'latin1')
+const escaped = (line: string) => line.replaceAll(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`)
+
+const head: Fuzzed<string> = {
+  name: 'request-head',
+  make: requestHead,
+  slowMs: 500,
+  async check(text) {
+    const ours = parseRequestHead(text)
+    // Node knows a fixed list of methods; the edge passes any token on.
+    if (ours instanceof HeadFault || !METHODS.includes(ours.method)) return
+    const body =
+      ours.body.kind === 'chunked' ? '0\r\n\r\n' : 'x'.repeat(ours.body.kind === 'sized' ? Math.min(ours.body.length, 1_000) : 0)
+    if (ours.body.kind === 'sized' && ours.body.length > 1_000) return
+    // Node refuses raw bytes in a target; the edge passes them on as escapes.
+    const line = text.slice(0, text.indexOf('\r\n'))
+    const judged = await requestsIn(bytesOf(`${escaped(line)}${text.slice(line.length)}\r\n${body}`))
+    assert.equal(judged.requests.length, 1, 'Node does not read one request of it')
+    assert.equal(judged.requests[0]!.method, ours.method)
+    assert.equal(judged.requests[0]!.body.length, ours.body.kind === 'sized' ? ours.body.length : 0)
+    const target = judged.requests[0]!.target
+    if (target.startsWith('/') || target === '*') assert.equal(target, ours.target)
+    else assert.ok(target.endsWith(ours.target) || ours.target === '/' || ours.target.startsWith('/?'), 'another target')
+  },
+}
+
+const chunked: Fuzzed<string> = {
+  name: 'chunked-body',
+  make: (random) => {
+    const text = requestStream(random)
+    return text.slice(text.indexOf('\r\n\r\n') + 4)
+  },
+  slowMs: 500,
+  async check(text) {
+    const parts: Buffer[] = []
+    const ours = new ChunkedBody((bytes) => parts.push(bytes))
+    const bytes = bytesOf(text)
+    const end = ours.feed(bytes, 0)
+    const bytewise = new ChunkedBody()
+    let at = 0
+    while (at < bytes.length && !bytewise.done && bytewise.feed(bytes.subarray(at, at + 1), 0) !== -1) at += 1
+    assert.equal(bytewise.done, ours.done, 'another end byte by byte')
+    if (end === -1 || !ours.done) return
+    const body = Buffer.concat(parts).toString('latin1')
+    const framed = Buffer.concat([
+      bytesOf('POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n'),
+      bytes.subarray(0, end),
+    ])
+    const judged = await requestsIn(framed)
+    assert.deepEqual(
+      judged.requests.map((request) => request.body),
+      [body],
+    )
+  },
+}
+
+const responseHead: Fuzzed<string> = {
+  name: 'response-head',
+  make: (random) => {
+    const text = response(random)
+    const end = text.indexOf('\r\n\r\n')
+    return end === -1 ? `${text}\r\n` : text.slice(0, end + 2)
+  },
+  slowMs: 500,
+  async check(text) {
+    const ours = parseResponseHead(text, 'GET')
+    if (!ours || ours.status < 200 || ours.body > 1_000) return
+    const body = ours.body === -1 ? '0\r\n\r\n' : 'x'.repeat(Math.max(0, ours.body))
+    const judged = await responseIn(bytesOf(`${text}\r\n${body}`), 'GET')
+    assert.ok(judged, 'Node does not read an answer of it')
+    assert.deepEqual(judged, { status: ours.status, body: ours.body === -1 ? '' : body, complete: true })
+  },
+}
+
+let started: Promise<EdgeInProcess> | undefined
+function edge(): Promise<EdgeInProcess> {
+  started ??= (async () => {
+    const one = new EdgeInProcess()
+    await one.start()
+    return one
+  })()
+  return started
+}
+
+export async function stopEdge(): Promise<void> {
+  await (await started)?.stop()
+  started = undefined
+}
+
+const requests: Fuzzed<string> = {
+  name: 'requests-through',
+  make: (random) => `${requestStream(random)}GET /last HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n`,
+  async check(text) {
+    const { heard } = await (await edge()).exchange(bytesOf(text))
+    const lines = text.replaceAll(/[^\r\n]* HTTP\/1/g, escaped)
+    const judged = (await requestsIn(bytesOf(lines))).requests
+    const passed = []
+    for (const bytes of heard.filter(({ length }) => length > 0)) {
+      // Node knows a fixed list of methods; behind another one it reads nothing more.
+      if (!METHODS.includes(bytes.toString('latin1').split(' ')[0]!)) break
+      const one = await requestsIn(bytes)
+      assert.equal(one.refused, false, `Node refuses what the edge sent: ${JSON.stringify(bytes.toString('latin1'))}`)
+      assert.ok(one.requests.length <= 1, `more than one request in what was one: ${JSON.stringify(bytes.toString('latin1'))}`)
+      passed.push(...one.requests)
+    }
+    for (const [at, { method, body }] of passed.entries()) {
+      const meant = judged.find((request, from) => from >= at && request.method === method && request.body === body)
+      assert.ok(meant, `the client did not say ${method} with ${JSON.stringify(body)}`)
+    }
+  },
+}
+
+const answers: Fuzzed<string> = {
+  name: 'answers-through',
+  make: response,
+  async check(text) {
+    const { received } = await (await edge()).exchange(
+      bytesOf('GET /x HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n'),
+      bytesOf(text),
+    )
+    const ours = await responseIn(received, 'GET')
+    if (!ours?.complete || (ours.status === 502 && ours.body.includes('did not answer')) || ours.status === 504) return
+    const judged = await responseIn(bytesOf(text), 'GET')
+    assert.deepEqual(ours, judged && { ...judged, complete: true })
+  },
+}
+
+const prefixes = ['/admin', '/a/x', '/ADMIN/']
+const paths: Fuzzed<string> = {
+  name: 'rule-paths',
+  make: path,
+  slowMs: 500,
+  check(target) {
+    const readings = new PathReadings(target)
+    for (const prefix of prefixes) {
+      if (readings.below(rulePrefixes(prefix))) continue
+      for (const [name, reading] of Object.entries(frameworks)) {
+        const read = reading(target)?.toLowerCase()
+        assert.ok(!`${read}/`.startsWith(prefix.toLowerCase()), `${name} reads ${read} below ${prefix}`)
+      }
+    }
+  },
+}
+
+export const edgeKinds: readonly Fuzzed[] = [head, chunked, responseHead, requests, answers, paths]
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  await fuzzByHand('edge', edgeKinds)
+  await stopEdge()
+}
