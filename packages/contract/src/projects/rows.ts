@@ -91,6 +91,7 @@ export const projects = {
     selfHostedOnly: true,
     body: Type.Object({ path: Path }),
     returns: data(Detection),
+    errors: ['source_unreadable'],
     summary: 'Look into a local folder and tell how to build it',
   }),
   importFolder: route('POST /projects/import', {
@@ -99,7 +100,7 @@ export const projects = {
     status: 201,
     body: Type.Object({ ...UpdateProject.properties, path: Path }),
     returns: data(Project),
-    errors: ['slug_taken'],
+    errors: ['slug_taken', 'source_unreadable'],
     summary: 'Make a project of a local folder',
   }),
   get: route('GET /projects/:id', { ...read, returns: data(Project), summary: 'Config, source, routes and status' }),
@@ -338,7 +339,7 @@ export const projects = {
     permission: 'project:write',
     on: 'uploadSession',
     returns: data(Detection),
-    errors: ['conflict'],
+    errors: ['conflict', 'source_unreadable'],
     summary: 'Folder upload, step 3: detect stack, package manager and commands',
   }),
   transferToCloud: route('POST /projects/:id/transfer/to-cloud', {

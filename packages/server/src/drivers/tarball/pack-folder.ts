@@ -5,7 +5,7 @@ import { Readable, type Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { pack } from 'tar-stream'
-import { IgnoreRules } from './ignore-rules.ts'
+import { IgnoreRules } from '../../source/ignore/git-ignore.ts'
 
 export interface PackOptions {
   /** Further lines as in a .berthignore at the top; they win over the files'. */
