@@ -119,11 +119,11 @@ class Reading {
     }
   }
 
-  finish(): TarballSummary {
+  async finish(): Promise<TarballSummary> {
     if (this.#end.length < endMarkBytes || this.#end.some((byte) => byte !== 0))
       throw new BadArchive(`is cut off${this.#where()}`)
     if (this.#tree.isEmpty) throw new BadArchive('holds no files')
-    this.#tree.checkLinks()
+    await this.#tree.checkLinks()
     return { ...this.#summary, commonRoot: this.#tree.commonRoot }
   }
 
