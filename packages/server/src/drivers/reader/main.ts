@@ -46,7 +46,7 @@ function tell(reply: Reply): void {
 /** Requests come before it, where there are fewer cores than work. */
 function giveWay(): void {
   try {
-    setPriority(10)
+    setPriority(5)
   } catch {
     // The system does not let it: then it is one of many.
   }

@@ -11,6 +11,16 @@ export type Token =
   | { is: 'all' }
   | { is: 'set'; negated: boolean; ranges: [string, string][] }
 
+/** Of the reading that is going on: there is one at a time, and a file may hold many thousands of patterns. */
+const reading = {
+  places: [] as number[],
+  next: [] as number[],
+  /** In which step a place was last noted, and last entered: who only stays in a place does not go on from it. */
+  noted: new Float64Array(256),
+  entered: new Float64Array(256),
+  step: 0,
+}
+
 /**
  * Reads a path once from left to right with every place of the pattern that may come next at the same time, so no pattern
  * takes longer than its length times the path's: the patterns are strangers'.
@@ -19,18 +29,10 @@ export class PathPattern {
   readonly #tokens: readonly Token[]
   readonly #start: string
   readonly #end: string
-  #places: number[] = []
-  #next: number[] = []
-  /** In which step a place was last noted, and last entered: who only stays in a place does not go on from it. */
-  readonly #noted: Int32Array
-  readonly #entered: Int32Array
   readonly #isPlain: boolean
-  #step = 0
 
   constructor(tokens: readonly Token[]) {
     this.#tokens = tokens
-    this.#noted = new Int32Array(tokens.length + 1)
-    this.#entered = new Int32Array(tokens.length + 1)
     this.#isPlain = tokens.every(({ is }) => is === 'character')
     const first = tokens.findIndex(({ is }) => is !== 'character')
     const last = tokens.findLastIndex(({ is }) => is !== 'character')
@@ -47,21 +49,25 @@ export class PathPattern {
 
   #read(path: string, orAbove: boolean): boolean {
     const end = this.#tokens.length
+    if (reading.noted.length <= end) {
+      reading.noted = new Float64Array(2 * end)
+      reading.entered = new Float64Array(2 * end)
+    }
     this.#begin()
     this.#enter(0)
     for (const character of path) {
-      ;[this.#places, this.#next] = [this.#next, this.#places]
-      if (orAbove && character === '/' && this.#places.includes(end)) return true
-      if (this.#places.length === 0) return false
+      ;[reading.places, reading.next] = [reading.next, reading.places]
+      if (orAbove && character === '/' && reading.places.includes(end)) return true
+      if (reading.places.length === 0) return false
       this.#begin()
-      for (const place of this.#places) if (place < end) this.#take(place, character)
+      for (const place of reading.places) if (place < end) this.#take(place, character)
     }
-    return this.#next.includes(end)
+    return reading.next.includes(end)
   }
 
   #begin(): void {
-    this.#next.length = 0
-    this.#step += 1
+    reading.next.length = 0
+    reading.step += 1
   }
 
   #take(place: number, character: string): void {
@@ -78,8 +84,8 @@ export class PathPattern {
 
   /** A place, and those behind it that need no character. */
   #enter(place: number): void {
-    for (let at = place; this.#entered[at] !== this.#step; at += 1) {
-      this.#entered[at] = this.#step
+    for (let at = place; reading.entered[at] !== reading.step; at += 1) {
+      reading.entered[at] = reading.step
       this.#note(at)
       const is = this.#tokens[at]?.is
       if (is !== 'any' && is !== 'all' && is !== 'folders') return
@@ -87,9 +93,9 @@ export class PathPattern {
   }
 
   #note(place: number): void {
-    if (this.#noted[place] === this.#step) return
-    this.#noted[place] = this.#step
-    this.#next.push(place)
+    if (reading.noted[place] === reading.step) return
+    reading.noted[place] = reading.step
+    reading.next.push(place)
   }
 }
 

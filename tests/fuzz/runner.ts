@@ -1,0 +1,103 @@
+import { createHash } from 'node:crypto'
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { Random } from './random.ts'
+
+/**
+ * One kind of input and what has to hold for it. Inputs are JSON values, because what is kept of a crash is its input and not
+ * the number it was made from: it stays a test when the generator changes.
+ */
+export interface Fuzzed<Input = unknown> {
+  name: string
+  make(random: Random): Input
+  /** Throws when something does not hold. */
+  check(input: Input): void | Promise<void>
+  /** An input that takes longer is a finding too; for code that has to be linear. */
+  slowMs?: number
+}
+
+export interface Finding {
+  name: string
+  input: unknown
+  error: string
+}
+
+export interface FuzzOptions {
+  seconds: number
+  /** Default 1: the gate tries the same inputs every time, as far as its time goes. */
+  seed?: number
+  /** Where findings are written; without it they are only returned. */
+  keepIn?: string
+}
+
+export const seedsFolder = (area: string) => join(import.meta.dirname, 'seeds', area)
+
+/** Fuzzes every kind in turns until the time is over or something is found. */
+export async function fuzz(kinds: readonly Fuzzed[], { seconds, seed = 1, keepIn }: FuzzOptions) {
+  const tried: Record<string, number> = Object.fromEntries(kinds.map(({ name }) => [name, 0]))
+  const random = new Random(seed)
+  const endAt = performance.now() + seconds * 1000
+  while (performance.now() < endAt) {
+    for (const kind of kinds) {
+      const turnEnd = Math.min(endAt, performance.now() + 100)
+      do {
+        const input = kind.make(random)
+        tried[kind.name]! += 1
+        const error = await failure(kind, input)
+        if (error === undefined) continue
+        const finding = { name: kind.name, input, error }
+        if (keepIn) await keep(keepIn, finding)
+        return { tried, finding }
+      } while (performance.now() < turnEnd)
+    }
+  }
+  return { tried, finding: undefined }
+}
+
+/** Tries every kept input again; gives what fails, and how many there were. */
+export async function replay(kinds: readonly Fuzzed[], folder: string): Promise<{ tried: number; findings: Finding[] }> {
+  const names = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith('.json')).sort()
+  const findings: Finding[] = []
+  for (const name of names) {
+    const { name: kindName, input } = JSON.parse(await readFile(join(folder, name), 'utf8')) as Finding
+    const kind = kinds.find((candidate) => candidate.name === kindName)
+    const error = kind ? await failure(kind, input) : `${name}: no kind is called ${kindName}`
+    if (error !== undefined) findings.push({ name: kindName, input, error })
+  }
+  return { tried: names.length, findings }
+}
+
+async function failure(kind: Fuzzed, input: unknown): Promise<string | undefined> {
+  const startedAt = performance.now()
+  try {
+    await kind.check(input)
+  } catch (cause) {
+    return cause instanceof Error ? (cause.stack ?? cause.message) : String(cause)
+  }
+  const tookMs = performance.now() - startedAt
+  return kind.slowMs !== undefined && tookMs > kind.slowMs ? `took ${Math.round(tookMs)} ms` : undefined
+}
+
+/** One file for each input: found twice, it is kept once. */
+async function keep(folder: string, finding: Finding): Promise<void> {
+  await mkdir(folder, { recursive: true })
+  const digest = createHash('sha256').update(JSON.stringify(finding.input)).digest('hex').slice(0, 12)
+  await writeFile(join(folder, `${finding.name}-${digest}.json`), `${JSON.stringify(finding, null, 2)}\n`)
+}
+
+/** For a program run by hand: `--seconds 3600 --seed 7 --only name`. What is found is kept with the seeds and ends the run. */
+export async function fuzzByHand(area: string, kinds: readonly Fuzzed[]): Promise<void> {
+  const { values } = parseArgs({
+    options: { seconds: { type: 'string', default: '3600' }, seed: { type: 'string' }, only: { type: 'string' } },
+  })
+  const chosen = kinds.filter(({ name }) => values.only === undefined || name === values.only)
+  const seed = Number(values.seed ?? Date.now() % 1_000_000)
+  console.log(`${area}: seed ${seed}, ${values.seconds} s, ${chosen.map(({ name }) => name).join(', ')}`)
+  for (const { name, error } of (await replay(kinds, seedsFolder(area))).findings) console.log(`kept ${name}: ${error}`)
+  const { tried, finding } = await fuzz(chosen, { seconds: Number(values.seconds), seed, keepIn: seedsFolder(area) })
+  console.table(tried)
+  if (!finding) return
+  console.log(`${finding.name} found with\n${JSON.stringify(finding.input)}\n${finding.error}`)
+  process.exitCode = 1
+}
