@@ -73,7 +73,7 @@ async function readDockerfile(context: string, file: string, root: string): Prom
 }
 
 /** The Dockerfile's own, else that of the context. One that is no plain file of the project would leave out anything or nothing. */
-async function readIgnore(context: string, file: string, root: string): Promise<string> {
+export async function readIgnore(context: string, file: string, root: string): Promise<string> {
   for (const name of [`${file}.dockerignore`, '.dockerignore']) {
     const read = await readInside(root, relative(root, join(context, name)), { maxBytes })
     if (read.text !== null) return read.text
