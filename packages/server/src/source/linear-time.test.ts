@@ -26,7 +26,10 @@ const inputs: [string, (size: number) => unknown][] = [
   ['spaces in XML', (size) => parseXml(`<a ${`b${' '.repeat(100)}`.repeat(size)}></a>`)],
   ['stages of a Dockerfile', (size) => parseDockerfile(lines(size, (at) => `FROM s${at - 1} AS s${at}\nENV V${at}=1`))],
   ['defaults without an end', (size) => parseDockerfile(`FROM a\nEXPOSE ${'${A:-'.repeat(size)}`)],
-  ['a long value that is named often', (size) => parseDockerfile(`FROM a\nENV A=${'x'.repeat(1000)}\nENV B=${'$A'.repeat(10 * size)}`)],
+  [
+    'a long value that is named often',
+    (size) => parseDockerfile(`FROM a\nENV A=${'x'.repeat(1000)}\nENV B=${'$A'.repeat(10 * size)}`),
+  ],
   ['empty lines of a Dockerfile', (size) => needsBuildKit('\n'.repeat(50 * size))],
   ['stars of a .dockerignore', (size) => dockerIgnore('**a'.repeat(size))(`${'a'.repeat(60)}b`, false)],
   ['stars of a .gitignore', (size) => IgnoreRules.none.with('*a'.repeat(size), '').verdict(`${'a'.repeat(60)}b`, false)],
@@ -34,7 +37,10 @@ const inputs: [string, (size: number) => unknown][] = [
   ['brackets of a .gitignore', (size) => IgnoreRules.none.with('[\\]'.repeat(10 * size), '').verdict('a', false)],
   [
     'services that wait for one another',
-    (size) => readCompose(`services:\n${lines(size / 4, (at) => `  s${at}: { image: x, depends_on: [s${at + 1}] }`)}\n`, { folder: '/srv' }),
+    (size) =>
+      readCompose(`services:\n${lines(size / 4, (at) => `  s${at}: { image: x, depends_on: [s${at + 1}] }`)}\n`, {
+        folder: '/srv',
+      }),
   ],
 ]
 
