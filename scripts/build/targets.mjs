@@ -13,7 +13,11 @@ export const targets = [
     name: 'server',
     folder: 'packages/server',
     sources: [contract, 'packages/server/src'],
-    entries: { main: 'packages/server/src/main.ts', edge: 'packages/server/src/edge/main.ts' },
+    entries: {
+      main: 'packages/server/src/main.ts',
+      edge: 'packages/server/src/edge/main.ts',
+      reader: 'packages/server/src/drivers/reader/main.ts',
+    },
   },
   {
     name: 'cli',

@@ -4,6 +4,7 @@ export const errors = {
   invalid_json: [400, 'This is not valid JSON'],
   cron_invalid: [400, 'The cron expression cannot be parsed'],
   no_source: [400, 'No git host source is usable: connect an app, an account or the command-line login first'],
+  source_unreadable: [400, 'The folder takes more time or memory to look at than it may'],
   delivery_failed: [400, 'The test message did not arrive'],
   unauthorized: [401, 'Sign in, or send a personal access token as "Authorization: Bearer …"'],
   forbidden: [403, 'You may not do this'],

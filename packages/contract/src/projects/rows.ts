@@ -104,6 +104,7 @@ export const projects = {
     selfHostedOnly: true,
     body: Type.Object({ path: Path }),
     returns: data(Detection),
+    errors: ['source_unreadable'],
     summary: 'Look into a local folder and tell how to build it',
   }),
   importFolder: route('POST /projects/import', {
@@ -114,7 +115,7 @@ export const projects = {
     status: 201,
     body: Type.Object({ ...UpdateProject.properties, path: Path }),
     returns: data(Project),
-    errors: ['slug_taken'],
+    errors: ['slug_taken', 'source_unreadable'],
     summary: 'Make a project of a local folder',
   }),
   get: route('GET /projects/:id', { ...read, returns: data(Project), summary: 'Config, source, routes and status' }),
@@ -355,7 +356,7 @@ export const projects = {
     permission: 'project:write',
     on: 'uploadSession',
     returns: data(Detection),
-    errors: ['conflict'],
+    errors: ['conflict', 'source_unreadable'],
     summary: 'Folder upload, step 3: detect stack, package manager and commands',
   }),
   transferToCloud: route('POST /projects/:id/transfer/to-cloud', {

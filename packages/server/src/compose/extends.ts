@@ -7,14 +7,32 @@ type Services = Record<string, unknown>
 /** Each service with what it extends already merged into it, as long as that is in the same file. */
 export function resolveExtends(services: Services, place: Place): Services {
   const done = new Map<string, unknown>()
-  for (const name of Object.keys(services)) resolveOne(name, services, [], done, place)
+  const budget = { nodes: maxMerged }
+  try {
+    for (const name of Object.keys(services)) resolveOne(name, services, [], { done, budget }, place)
+  } catch (error) {
+    if (!(error instanceof TooMuch)) throw error
+    refuse(place, 'the services are too large once what they extend is merged into them')
+    return {}
+  }
   return Object.fromEntries(done)
 }
+
+class TooMuch extends Error {}
+
+interface Merging {
+  done: Map<string, unknown>
+  budget: { nodes: number }
+}
+
+/** Of all fields and items that are merged: many small services may extend one that is large. */
+const maxMerged = 100_000
 
 /** Longer than anyone chains, and short enough for the stack. */
 const maxChain = 20
 
-function resolveOne(name: string, services: Services, chain: string[], done: Map<string, unknown>, place: Place): unknown {
+function resolveOne(name: string, services: Services, chain: string[], merging: Merging, place: Place): unknown {
+  const { done, budget } = merging
   if (done.has(name)) return done.get(name)
   const service = services[name]
   let merged = service
@@ -24,7 +42,7 @@ function resolveOne(name: string, services: Services, chain: string[], done: Map
     const base = baseName(extended, at)
     merged = own
     if (base !== null && mayExtend(base, services, [...chain, name], at))
-      merged = merge(resolveOne(base, services, [...chain, name], done, place), own)
+      merged = merge(resolveOne(base, services, [...chain, name], merging, place), own, budget)
   }
   // A service of a circle is settled by the call that opened the circle.
   if (!done.has(name)) done.set(name, merged)
@@ -52,7 +70,9 @@ function baseName(value: unknown, place: Place): string | null {
 /** A command says all; other lists add up. */
 const replaced = new Set(['command', 'entrypoint', 'test'])
 
-function merge(base: unknown, own: unknown, key = ''): unknown {
+function merge(base: unknown, own: unknown, budget: Merging['budget'], key = ''): unknown {
+  budget.nodes -= 1 + sizeOf(base)
+  if (budget.nodes < 0) throw new TooMuch()
   if (own === null || own === undefined) return base
   if (Array.isArray(base) && Array.isArray(own) && !replaced.has(key) && !hasPairs(key)) return [...base, ...own]
   const first = mappingOf(base, key)
@@ -60,8 +80,17 @@ function merge(base: unknown, own: unknown, key = ''): unknown {
   if (!first || !second) return own
   const keys = new Set([...Object.keys(first), ...Object.keys(second)])
   return Object.fromEntries(
-    [...keys].map((name) => [name, Object.hasOwn(second, name) ? merge(first[name], second[name], name) : first[name]]),
+    [...keys].map((name) => [name, Object.hasOwn(second, name) ? merge(first[name], second[name], budget, name) : first[name]]),
   )
+}
+
+/** All of it: what is shared by reference here is read once for each service. */
+function sizeOf(value: unknown): number {
+  if (typeof value === 'string') return 1 + value.length / 100
+  if (typeof value !== 'object' || value === null) return 1
+  let size = 1
+  for (const item of Array.isArray(value) ? value : Object.values(value)) size += sizeOf(item)
+  return size
 }
 
 const hasPairs = (key: string) => ['environment', 'labels', 'args', 'depends_on', 'networks'].includes(key)

@@ -8,11 +8,23 @@ export interface Interpolation {
 }
 
 /** Compose's own substitution: `$NAME`, `${NAME}`, `:-` `-` `:?` `?` `:+` `+` with nested defaults, and `$$` for a dollar. */
-export function interpolate(text: string, env: Readonly<Record<string, string>>): Interpolation {
-  const found: Interpolation = { value: '', unset: [], missing: [], malformed: [] }
-  if (!text.includes('$')) return { ...found, value: text }
-  found.value = substitute(text, env, found, 0)
-  return found
+export function interpolate(text: string, env: Readonly<Record<string, string>>, maxLength = 1024 ** 2): Interpolation {
+  const found: Work = { value: '', unset: [], missing: [], malformed: [], left: maxLength }
+  if (!text.includes('$')) return { value: text, unset: [], missing: [], malformed: [] }
+  const value = substitute(text, env, found, 0)
+  const { unset, missing, malformed } = found
+  return { value, unset, missing, malformed }
+}
+
+/** A long value that is named often would be of any size. */
+interface Work extends Interpolation {
+  left: number
+}
+
+function take(value: string, found: Work): string {
+  found.left -= value.length
+  if (found.left < 0) throw new Error('it is too large once its variables are filled in')
+  return value
 }
 
 const plainName = /\$([A-Za-z_][A-Za-z0-9_]*)/y
@@ -20,7 +32,7 @@ const braced = /^([A-Za-z_][A-Za-z0-9_]*)(?:(:?[-?+])([\s\S]*))?$/
 /** Deeper than anyone writes by hand, and shallow enough for the stack. */
 const maxDepth = 10
 
-function substitute(text: string, env: Readonly<Record<string, string>>, found: Interpolation, depth: number): string {
+function substitute(text: string, env: Readonly<Record<string, string>>, found: Work, depth: number): string {
   let result = ''
   let position = 0
   for (;;) {
@@ -56,7 +68,7 @@ function closingBrace(text: string, from: number): number {
   return text.length
 }
 
-function resolve(piece: string, env: Readonly<Record<string, string>>, found: Interpolation, depth: number): string {
+function resolve(piece: string, env: Readonly<Record<string, string>>, found: Work, depth: number): string {
   const match = braced.exec(piece.slice(2, -1))
   if (!match || depth >= maxDepth) {
     found.malformed.push(piece)
@@ -68,14 +80,14 @@ function resolve(piece: string, env: Readonly<Record<string, string>>, found: In
   // With a colon, an empty value counts as none.
   const given = operator.startsWith(':') ? Boolean(value) : value !== undefined
   if (operator.endsWith('+')) return given ? substitute(word, env, found, depth + 1) : ''
-  if (given) return value!
+  if (given) return take(value!, found)
   if (operator.endsWith('-')) return substitute(word, env, found, depth + 1)
   found.missing.push({ variable: name!, message: substitute(word, env, found, depth + 1) })
   return ''
 }
 
-function plainValue(name: string, env: Readonly<Record<string, string>>, found: Interpolation): string {
-  if (Object.hasOwn(env, name)) return env[name]!
+function plainValue(name: string, env: Readonly<Record<string, string>>, found: Work): string {
+  if (Object.hasOwn(env, name)) return take(env[name]!, found)
   found.unset.push(name)
   return ''
 }

@@ -1,13 +1,16 @@
 import { type Document, isAlias, isScalar, LineCounter, parseDocument, visit } from 'yaml'
+import { expandedSize } from './expanded-size.ts'
 import { interpolate } from './interpolate.ts'
 import { type Place, refuse, warn, within } from './place.ts'
 import { isMapping } from './values.ts'
 
 /** Several times the largest file seen in the wild; the parser's worst cases stay below a second. */
 const maxBytes = 128 * 1024
-const maxAliases = 100
+const maxAliases = 500
 const maxNodes = 50_000
 const maxDepth = 50
+/** Of all texts once their variables are filled in. */
+const maxLength = 2 * 1024 ** 2
 
 /** The file as plain values with its variables filled in, or `null` with a refusal when there is no telling what it says. */
 export function parseFile(text: string, root: Place): Record<string, unknown> | null {
@@ -26,11 +29,12 @@ export function parseFile(text: string, root: Place): Record<string, unknown> | 
     if (error) return giveUp(root, `is not valid YAML: ${firstLine(error.message)} (line ${lines.linePos(error.pos[0]).line})`)
     for (const warning of document.warnings)
       warn(root, `${firstLine(warning.message)} (line ${lines.linePos(warning.pos[0]).line})`)
+    expandedSize(document.contents, { aliases: maxAliases, nodes: maxNodes, depth: maxDepth * 2 })
     keepScalarsAsWritten(document, lines, root)
-    const values: unknown = document.toJS({ maxAliasCount: maxAliases })
+    const values: unknown = document.toJS({ maxAliasCount: 100 })
     if (values === null) return {}
     if (!isMapping(values)) return giveUp(root, 'is not a mapping')
-    return fillIn(values, root, { nodes: 0 }, 0) as Record<string, unknown>
+    return fillIn(values, root, { nodes: 0, length: 0 }, 0) as Record<string, unknown>
   } catch (cause) {
     return giveUp(root, `cannot be read: ${cause instanceof Error ? firstLine(cause.message) : 'unknown reason'}`)
   }
@@ -62,10 +66,15 @@ function keepScalarsAsWritten(document: Document.Parsed, lines: LineCounter, roo
   })
 }
 
+interface Count {
+  nodes: number
+  length: number
+}
+
 /** Walks what aliases have made a graph, so the number of nodes and the depth are bounded. */
-function fillIn(value: unknown, place: Place, count: { nodes: number }, depth: number): unknown {
+function fillIn(value: unknown, place: Place, count: Count, depth: number): unknown {
   if (++count.nodes > maxNodes || depth > maxDepth) throw new Error('it is too large or too deep once its aliases are followed')
-  if (typeof value === 'string') return fillInText(value, place)
+  if (typeof value === 'string') return fillInText(value, place, count)
   if (value === null) return null
   if (Array.isArray(value)) return value.map((item, index) => fillIn(item, within(place, index), count, depth + 1))
   if (isMapping(value) && Object.getPrototypeOf(value) === Object.prototype)
@@ -81,11 +90,14 @@ function fillIn(value: unknown, place: Place, count: { nodes: number }, depth: n
 /** The file itself and each service; deeper down, `x-…` may be a label or a variable. */
 const takesExtensions = (depth: number) => depth === 0 || depth === 2
 
-function fillInText(text: string, place: Place): string {
-  const { value, unset, missing, malformed } = interpolate(text, place.reading.env)
+function fillInText(text: string, place: Place, count: Count): string {
+  const { value, unset, missing, malformed } = interpolate(text, place.reading.env, maxLength - count.length)
+  count.length += value.length
   for (const name of unset) warn(place, `the variable ${name} is not set; an empty text takes its place`)
   for (const piece of malformed)
     warn(place, `"${piece.slice(0, 80)}" is not a variable and is left as written; write $$ for a dollar`)
-  for (const { variable, message } of missing) place.reading.missing.push({ path: place.path, variable, message })
+  for (const { variable, message } of missing)
+    if (place.reading.missing.length < 500)
+      place.reading.missing.push({ path: place.path, variable, message: message.slice(0, 500) })
   return value
 }

@@ -21,14 +21,23 @@ export interface Place {
 }
 
 export const within = (place: Place, key: string | number): Place => ({
-  path: place.path === '' ? String(key) : `${place.path}.${key}`,
+  path: cut(place.path === '' ? String(key) : `${place.path}.${key}`, 300),
   reading: place.reading,
 })
 
+/** More than anyone reads; keys and values of a file are of any length and number, and each is quoted. */
+const maxProblems = 500
+
 export function warn(place: Place, message: string): void {
-  place.reading.warnings.push({ path: place.path, message })
+  note(place.reading.warnings, place, message)
 }
 
 export function refuse(place: Place, message: string): void {
-  place.reading.refused.push({ path: place.path, message })
+  note(place.reading.refused, place, message)
 }
+
+function note(problems: Problem[], { path }: Place, message: string): void {
+  if (problems.length < maxProblems) problems.push({ path, message: cut(message, 500) })
+}
+
+const cut = (text: string, length: number) => (text.length > length ? `${text.slice(0, length - 1)}…` : text)

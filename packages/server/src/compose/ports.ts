@@ -6,17 +6,25 @@ import { isMapping, listAt, textAt, warnOfOthers } from './values.ts'
 const maxRange = 100
 
 export function readPorts(value: unknown, place: Place): ComposePort[] {
-  return listAt(value, place).flatMap((item, index) =>
+  return fewOf(listAt(value, place), place).flatMap((item, index) =>
     isMapping(item) ? longPort(item, within(place, index)) : shortPort(item, within(place, index)),
   )
 }
 
 export function readExpose(value: unknown, place: Place): { target: number; protocol: ComposeProtocol }[] {
-  return listAt(value, place).flatMap((item, index) => {
+  return fewOf(listAt(value, place), place).flatMap((item, index) => {
     const at = within(place, index)
     const [range, protocol] = rangeAndProtocol(textAt(item, at) ?? '', at)
     return (range ?? []).map((target) => ({ target, protocol }))
   })
+}
+
+/** Each of them may be a range. */
+const maxLines = 200
+
+function fewOf(items: unknown[], place: Place): unknown[] {
+  if (items.length > maxLines) warn(place, `only the first ${maxLines} are read`)
+  return items.slice(0, maxLines)
 }
 
 /** `[[ip:]published:]target[/protocol]`, where ports may be ranges and an IPv6 address may stand in brackets. */

@@ -1,5 +1,6 @@
 import { posix } from 'node:path'
-import { limits, type Service } from '@berth/contract'
+import type { Service } from '@berth/contract'
+import { limits } from '@berth/contract/limits'
 import { splitWords } from './command-words.ts'
 import type { ComposeCommand, ComposeFile, ComposeService, Problem } from './model.ts'
 

@@ -5,6 +5,8 @@ import { type Place, refuse, warn, within } from './place.ts'
 export function relate(services: ComposeService[], volumes: ComposeVolume[], networks: ComposeNetwork[], root: Place): void {
   const at = (service: ComposeService, field: string) => within(within(within(root, 'services'), service.name), field)
   const names = new Set(services.map((service) => service.name))
+  const knownVolumes = new Set(volumes.map((volume) => volume.name))
+  const knownNetworks = new Set(['default', ...networks.map((network) => network.name)])
   for (const service of services) {
     service.dependsOn = service.dependsOn.filter((dependency) => {
       if (names.has(dependency.service)) return true
@@ -12,12 +14,14 @@ export function relate(services: ComposeService[], volumes: ComposeVolume[], net
       return false
     })
     for (const { source } of service.volumes.filter((mount) => mount.type === 'volume')) {
-      if (source === null || volumes.some((volume) => volume.name === source)) continue
+      if (source === null || knownVolumes.has(source)) continue
+      knownVolumes.add(source)
       warn(at(service, 'volumes'), `the volume "${source}" is not declared under volumes; it is made all the same`)
       volumes.push({ name: source, hostName: null, external: false, labels: {} })
     }
     for (const { name } of service.networks) {
-      if (name === 'default' || networks.some((network) => network.name === name)) continue
+      if (knownNetworks.has(name)) continue
+      knownNetworks.add(name)
       warn(at(service, 'networks'), `the network "${name}" is not declared under networks; it is made all the same`)
       networks.push({ name, hostName: null, external: false, internal: false })
     }
@@ -25,15 +29,20 @@ export function relate(services: ComposeService[], volumes: ComposeVolume[], net
   refuseCircles(services, (service) => at(service, 'depends_on'))
 }
 
-/** Takes away, again and again, whatever waits for nothing: what stays waits for itself. */
+/** Takes away, one after the other, whatever waits for nothing that is left: what stays waits for itself. */
 function refuseCircles(services: ComposeService[], place: (service: ComposeService) => Place): void {
-  let waiting = services
-  for (;;) {
-    const names = new Set(waiting.map((service) => service.name))
-    const left = waiting.filter((service) => service.dependsOn.some((dependency) => names.has(dependency.service)))
-    if (left.length === waiting.length) break
-    waiting = left
+  const waitsFor = new Map(services.map((service) => [service.name, new Set(service.dependsOn.map((one) => one.service))]))
+  const waiters = new Map<string, string[]>(services.map((service) => [service.name, []]))
+  for (const [name, others] of waitsFor) for (const other of others) waiters.get(other)?.push(name)
+  const free = services.filter((service) => waitsFor.get(service.name)!.size === 0).map((service) => service.name)
+  for (let name = free.pop(); name !== undefined; name = free.pop()) {
+    waitsFor.delete(name)
+    for (const waiter of waiters.get(name) ?? []) {
+      const others = waitsFor.get(waiter)
+      others?.delete(name)
+      if (others?.size === 0) free.push(waiter)
+    }
   }
-  const [first] = waiting
-  if (first) refuse(place(first), `services wait for one another: ${waiting.map((service) => service.name).join(', ')}`)
+  const first = services.find((service) => waitsFor.has(service.name))
+  if (first) refuse(place(first), `services wait for one another: ${[...waitsFor.keys()].join(', ')}`)
 }

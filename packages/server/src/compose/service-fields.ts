@@ -37,10 +37,10 @@ export const serviceFields: Record<string, Reader> = {
   expose: (value, place, service) => {
     service.expose = readExpose(value, place)
   },
-  volumes: (value, place, service) => service.volumes.push(...readMounts(value, place)),
-  tmpfs: (value, place, service) => service.volumes.push(...readTmpfs(value, place)),
-  secrets: (value, place, service) => service.volumes.push(...readFileMounts('secrets', value, place)),
-  configs: (value, place, service) => service.volumes.push(...readFileMounts('configs', value, place)),
+  volumes: (value, place, service) => addMounts(service, readMounts(value, place)),
+  tmpfs: (value, place, service) => addMounts(service, readTmpfs(value, place)),
+  secrets: (value, place, service) => addMounts(service, readFileMounts('secrets', value, place)),
+  configs: (value, place, service) => addMounts(service, readFileMounts('configs', value, place)),
   depends_on: (value, place, service) => {
     service.dependsOn = readDependsOn(value, place)
   },
@@ -110,6 +110,10 @@ export const fieldsWithoutEffect: Record<string, string> = {
   pull_policy: 'is ignored: images are pulled when they are not there',
 }
 
+function addMounts(service: ComposeService, mounts: ComposeService['volumes']): void {
+  service.volumes = [...service.volumes, ...mounts]
+}
+
 function readEnvironment(value: unknown, place: Place): Record<string, string> {
   const { env } = place.reading
   return Object.fromEntries(
@@ -135,11 +139,13 @@ function readEnvFiles(value: unknown, place: Place): ComposeEnvFile[] {
 
 /** A link is an older word for a dependency; the name in it works anyway, an alias does not. */
 function readLinks(value: unknown, place: Place, service: ComposeService): void {
+  const known = new Set(service.dependsOn.map((dependency) => dependency.service))
   for (const [index, link] of textsAt(value, place).entries()) {
     const [name = '', alias = name] = link.split(':')
     if (alias !== name) warn(within(place, index), `the alias "${alias}" is ignored: services reach each other by name`)
-    if (!service.dependsOn.some((dependency) => dependency.service === name))
-      service.dependsOn.push({ service: name, condition: 'service_started', required: true })
+    if (known.has(name)) continue
+    known.add(name)
+    service.dependsOn.push({ service: name, condition: 'service_started', required: true })
   }
 }
 

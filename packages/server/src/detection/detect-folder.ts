@@ -3,6 +3,7 @@ import type { Detection, Evidence } from './detection.ts'
 import { Folder } from './folder.ts'
 import { subfolderApps } from './monorepo.ts'
 import { followProcfile } from './procfile.ts'
+import { RootDirectoryError } from './root-directory-error.ts'
 import { runtimeVersions } from './runtime-versions.ts'
 import { type App, firstMatch, lookAt, type Plan } from './stack.ts'
 import { composeBeside } from './stacks/compose.ts'
@@ -23,11 +24,6 @@ export interface DetectOptions {
 
 /** What says itself how to build and start: nothing beside it counts. */
 const images = ['compose', 'dockerfile']
-
-/** `rootDirectory` is no folder of the project. */
-export class RootDirectoryError extends Error {
-  override name = 'RootDirectoryError'
-}
 
 /** Tells from a folder's files how to build and run it. Nothing in the folder is run, and nothing outside it is read. */
 export async function detectFolder(folder: string, options: DetectOptions = {}): Promise<Detection> {
@@ -107,8 +103,9 @@ function bounded(detection: Detection, root: Folder): Detection {
     buildCommand: command('build', detection.buildCommand),
     startCommand: command('start', detection.startCommand),
     outputDirectory: output,
-    evidence: unique(detection.evidence),
-    warnings: [...new Set([...warnings, ...root.warnings])].slice(0, 100),
+    evidence: unique(detection.evidence).slice(0, 200),
+    warnings: [...new Set([...warnings, ...root.warnings].map(cut))].slice(0, 100),
+    ...(detection.refused ? { refused: detection.refused.slice(0, 100).map(cut) } : {}),
   }
 }
 
@@ -117,6 +114,8 @@ function insideFolder(path: string): string | null {
   const leaves = normal.startsWith('/') || normal === '..' || normal.startsWith('../')
   return leaves || normal.length > 200 || /[\\\0-\x1f]/.test(normal) ? null : normal
 }
+
+const cut = (words: string) => (words.length > 1000 ? `${words.slice(0, 999)}…` : words)
 
 const cleanName = (name: string) =>
   name

@@ -1,3 +1,7 @@
+import { instructionsOf, wordsOf } from '../source/dockerfile/instructions.ts'
+import { substitute } from '../source/dockerfile/substitute.ts'
+import { setVariables } from '../source/dockerfile/variables.ts'
+
 /** What a Dockerfile says of the image's last stage. */
 export interface Dockerfile {
   ports: number[]
@@ -6,74 +10,46 @@ export interface Dockerfile {
 }
 
 interface Stage {
-  variables: Map<string, string>
-  ports: number[]
-  command: string | null
+  parent: Stage | undefined
+  /** What the stage itself says, in order. */
+  says: { keyword: string; rest: string }[]
 }
+
+const maxPorts = 100
 
 export function parseDockerfile(text: string): Dockerfile {
   const stages = new Map<string, Stage>()
-  const global = new Map<string, string>()
-  let stage: Stage = { variables: global, ports: [], command: null }
-  for (const { instruction, rest } of instructions(text)) {
-    if (instruction === 'FROM') {
-      const [image = '', , name] = rest.split(/\s+/).filter((word) => !word.startsWith('--'))
-      const parent = stages.get(image.toLowerCase())
-      stage = {
-        variables: new Map(parent?.variables ?? global),
-        ports: [...(parent?.ports ?? [])],
-        command: parent?.command ?? null,
-      }
+  const global: Stage = { parent: undefined, says: [] }
+  let stage = global
+  for (const { keyword, rest } of instructionsOf(text)) {
+    if (keyword === 'FROM') {
+      const [image = '', , name] = wordsOf(rest).words
+      stage = { parent: stages.get(image.toLowerCase()) ?? global, says: [] }
       stages.set((name ?? `#${stages.size}`).toLowerCase(), stage)
-    } else if (instruction === 'ARG' || instruction === 'ENV') setVariables(rest, stage.variables)
-    else if (instruction === 'EXPOSE') stage.ports.push(...exposed(rest, stage.variables))
-    else if (instruction === 'CMD') stage.command = rest
+    } else if (['ARG', 'ENV', 'EXPOSE', 'CMD'].includes(keyword)) stage.says.push({ keyword, rest })
   }
-  return { ports: stage.ports, command: stage.command }
+  return follow(stage)
 }
 
-/** Lines joined where they are continued, without comments and without the bodies of here-documents. */
-function* instructions(text: string): Generator<{ instruction: string; rest: string }> {
-  const lines = text.split(/\r?\n/)
-  for (let at = 0; at < lines.length; at++) {
-    const parts: string[] = []
-    for (; at < lines.length; at++) {
-      const line = lines[at]!.trim()
-      if (line.startsWith('#') || (line === '' && parts.length > 0)) continue
-      parts.push(line.endsWith('\\') ? line.slice(0, -1) : line)
-      if (!line.endsWith('\\')) break
+/** Only the stages that the last one is made of are followed, each once and with the one set of variables. */
+function follow(last: Stage): Dockerfile {
+  const line: Stage[] = []
+  for (let stage: Stage | undefined = last; stage; stage = stage.parent) line.push(stage)
+  const variables = new Map<string, string>()
+  const ports = new Set<number>()
+  let command: string | null = null
+  for (const stage of line.reverse())
+    for (const { keyword, rest } of stage.says) {
+      if (keyword === 'CMD') command = rest
+      else if (keyword !== 'EXPOSE') setVariables(rest, variables)
+      else if (ports.size < maxPorts) for (const port of exposed(rest, variables)) ports.add(port)
     }
-    const whole = parts.join(' ').trim()
-    const space = whole.search(/\s/)
-    if (space < 0) continue
-    const instruction = whole.slice(0, space).toUpperCase()
-    const end = ['RUN', 'COPY', 'ADD'].includes(instruction) ? /<<-?["']?(\w+)/.exec(whole)?.[1] : undefined
-    yield { instruction, rest: whole.slice(space).trim() }
-    if (end === undefined) continue
-    do at++
-    while (at < lines.length && lines[at]!.trim() !== end)
-  }
+  return { ports: [...ports], command }
 }
 
-/** `NAME=value NAME2="value"` or the older `NAME value`. */
-function setVariables(rest: string, variables: Map<string, string>): void {
-  const pairs = [...rest.matchAll(/(?:^|\s)(\w+)=(?:"([^"]*)"|'([^']*)'|(\S*))/g)]
-  for (const [, name, double, single, bare] of pairs) variables.set(name!, filled(double ?? single ?? bare ?? '', variables))
-  const [name, value] = rest.split(/\s+/, 2)
-  if (pairs.length === 0 && name && value) variables.set(name, filled(value, variables))
-}
-
-const filled = (text: string, variables: Map<string, string>) =>
-  text
-    .replace(
-      /\$(?:(\w+)|\{(\w+)(?::-([^}]*))?\})/g,
-      (_, plain?: string, braced?: string, standard?: string) => variables.get(plain ?? braced ?? '') || (standard ?? ''),
-    )
-    .slice(0, 1000)
-
-function exposed(rest: string, variables: Map<string, string>): number[] {
-  return filled(rest, variables)
-    .split(/\s+/)
+function exposed(rest: string, variables: ReadonlyMap<string, string>): number[] {
+  return substitute(rest, variables, 1000)
+    .text.split(/\s+/)
     .flatMap((word) => {
       const match = /^(\d{1,5})(?:-\d{1,5})?(?:\/tcp)?$/i.exec(word)
       const port = Number(match?.[1])

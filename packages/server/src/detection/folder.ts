@@ -1,12 +1,15 @@
-import { constants } from 'node:fs'
-import { open, realpath } from 'node:fs/promises'
-import { basename, join, posix, relative } from 'node:path'
+import { realpath } from 'node:fs/promises'
+import { basename, join, posix } from 'node:path'
 import { parse as parseToml } from 'smol-toml'
-import { below, type Inventory, type InventoryLimits, takeInventory } from './inventory.ts'
+import { readInside } from '../source/read-inside.ts'
+import { type Inventory, type InventoryLimits, takeInventory } from './inventory.ts'
+import { NamePattern } from './name-pattern.ts'
 import { stripComments, stripTrailingCommas } from './source-text.ts'
 
 const maxBytes = 1024 ** 2
 const headBytes = 4096
+/** Of all files together: many times what the manifests of a large monorepo hold. */
+const maxBytesInAll = 48 * 1024 ** 2
 
 /** What all views of one project share. */
 interface Project {
@@ -16,6 +19,9 @@ interface Project {
   /** The files of the folders that were asked about. */
   names: Map<string, Set<string>>
   warnings: Set<string>
+  /** What was made of files, by who made it; a folder is asked the same question by many rows. */
+  made: Map<string, unknown>
+  bytesLeft: number
 }
 
 /**
@@ -35,7 +41,15 @@ export class Folder {
   static async open(folder: string, limits: InventoryLimits): Promise<Folder> {
     const root = await realpath(folder)
     const inventory = await takeInventory(root, limits)
-    const project: Project = { root, inventory, texts: new Map(), names: new Map(), warnings: new Set() }
+    const project: Project = {
+      root,
+      inventory,
+      texts: new Map(),
+      names: new Map(),
+      warnings: new Set(),
+      made: new Map(),
+      bytesLeft: maxBytesInAll,
+    }
     if (inventory.isPartial) project.warnings.add(`only the first ${limits.maxFiles} files were looked at`)
     for (const link of inventory.leaving.slice(0, 5))
       project.warnings.add(`${link} is a link that leads out of the folder; it is not followed`)
@@ -112,16 +126,24 @@ export class Folder {
 
   /** Paths of files by a pattern with `*` in a name and `**` for any folders between, nearest and then alphabetically first. */
   find(pattern: string): string[] {
-    const found: string[] = []
-    this.#match(pattern.split('/'), '', found)
-    return found.sort((a, b) => a.split('/').length - b.split('/').length || (a < b ? -1 : 1))
+    return new NamePattern(pattern)
+      .files(this.path, this.#project.inventory)
+      .map((path) => ({ path, depth: path.split('/').length }))
+      .sort((a, b) => a.depth - b.depth || (a.path < b.path ? -1 : 1))
+      .map(({ path }) => path)
   }
 
   /** Folders by a pattern as `find` takes it. */
   findFolders(pattern: string): string[] {
-    const found = new Set<string>()
-    this.#matchFolders(pattern.split('/'), '', found)
-    return [...found].sort()
+    return new NamePattern(pattern).folders(this.path, this.#project.inventory).sort()
+  }
+
+  /** What `make` makes of this folder, once: `of` says what it is. */
+  once<Made>(of: string, make: () => Made): Made {
+    const key = `${of} ${this.path}`
+    const { made } = this.#project
+    if (!made.has(key)) made.set(key, make())
+    return made.get(key) as Made
   }
 
   /** The whole text, or `null` when there is no such file, it is too large or it cannot be read. */
@@ -153,12 +175,14 @@ export class Folder {
   async #parsed(file: string, language: string, parse: (text: string) => unknown): Promise<unknown> {
     const text = await this.text(file)
     if (text === null) return null
-    try {
-      return parse(text)
-    } catch {
-      this.warn(`${this.full(file)} is not valid ${language}; it is left out`)
-      return null
-    }
+    return this.once(`${language} ${file}`, () => {
+      try {
+        return parse(text)
+      } catch {
+        this.warn(`${this.full(file)} is not valid ${language}; it is left out`)
+        return null
+      }
+    })
   }
 
   #read(file: string, limit: number): Promise<string | null> {
@@ -171,72 +195,20 @@ export class Folder {
   }
 
   async #readFile(full: string, limit: number): Promise<string | null> {
-    const { root } = this.#project
-    try {
-      const real = await realpath(join(root, full))
-      if (relative(root, real).startsWith('..')) return null
-      // Neither a link put there since nor a pipe that never answers is opened.
-      const handle = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
-      try {
-        const info = await handle.stat()
-        if (!info.isFile()) return null
-        if (info.size > limit && limit === maxBytes) {
-          this.warn(`${full} is larger than 1 MiB; it is left out`)
-          return null
-        }
-        const { buffer, bytesRead } = await handle.read(Buffer.alloc(Math.min(info.size, limit)), 0)
-        return new TextDecoder().decode(buffer.subarray(0, bytesRead))
-      } finally {
-        await handle.close()
-      }
-    } catch {
-      this.warn(`${full} cannot be read; it is left out`)
-      return null
-    }
-  }
-
-  #match(segments: string[], path: string, found: string[]): void {
-    const [segment, ...rest] = segments
-    const folder = this.at(path)
-    if (segment === undefined) return
-    if (segment === '**') {
-      this.#match(rest, path, found)
-      for (const name of folder.folders) this.#match(segments, below(path, name), found)
-    } else if (rest.length === 0) {
-      const matches = nameMatcher(segment)
-      for (const name of folder.files) if (matches(name)) found.push(below(path, name))
-    } else {
-      const matches = nameMatcher(segment)
-      for (const name of folder.folders) if (matches(name)) this.#match(rest, below(path, name), found)
-    }
-  }
-
-  #matchFolders(segments: string[], path: string, found: Set<string>): void {
-    const [segment, ...rest] = segments
-    if (segment === undefined) {
-      found.add(path)
-      return
-    }
-    if (segment === '**' || segment === '.') this.#matchFolders(rest, path, found)
-    const matches = segment === '**' ? () => true : nameMatcher(segment)
-    for (const name of this.at(path).folders)
-      if (matches(name)) this.#matchFolders(segment === '**' ? segments : rest, below(path, name), found)
-  }
-}
-
-/** One `*` or more in a name; compared piece by piece, so a hostile pattern costs no more than its length. */
-function nameMatcher(pattern: string): (name: string) => boolean {
-  if (!pattern.includes('*')) return (name) => name === pattern
-  const [first = '', ...pieces] = pattern.split('*')
-  const last = pieces.pop()!
-  return (name) => {
-    if (!name.startsWith(first) || name.length < first.length + last.length || !name.endsWith(last)) return false
-    let from = first.length
-    for (const piece of pieces) {
-      const at = name.indexOf(piece, from)
-      if (at < 0) return false
-      from = at + piece.length
-    }
-    return from <= name.length - last.length
+    const isStart = limit === headBytes
+    const read = await readInside(this.#project.root, full, {
+      maxBytes: limit,
+      onlyStart: isStart,
+      take: (bytes) => {
+        this.#project.bytesLeft -= bytes
+        return this.#project.bytesLeft >= 0
+      },
+    })
+    if (read.text !== null) return read.text
+    if (this.#project.bytesLeft < 0)
+      this.warn(`the files are larger than ${maxBytesInAll / 1024 ** 2} MiB together; not all were read`)
+    else if (read.why === 'too large') this.warn(`${full} is larger than 1 MiB; it is left out`)
+    else this.warn(`${full} cannot be read; it is left out`)
+    return null
   }
 }

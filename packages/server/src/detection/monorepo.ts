@@ -10,7 +10,10 @@ const maxPackages = 200
 const maxGlobs = 50
 
 /** The packages of a workspace that are apps and no libraries; `null` when the folder is no workspace. */
-export async function workspaceApps(folder: Folder, stacks: readonly Stack[]): Promise<DetectedApp[] | null> {
+export const workspaceApps = (folder: Folder, stacks: readonly Stack[]): Promise<DetectedApp[] | null> =>
+  folder.once('workspace', () => findWorkspaceApps(folder, stacks))
+
+async function findWorkspaceApps(folder: Folder, stacks: readonly Stack[]): Promise<DetectedApp[] | null> {
   const globs = await workspaceGlobs(folder)
   const isNx = folder.has('nx.json')
   if (!globs && !isNx) return null

@@ -1,7 +1,8 @@
 import { symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { detectFolder, RootDirectoryError } from './detect-folder.ts'
+import { detectFolder } from './detect-folder.ts'
+import { RootDirectoryError } from './root-directory-error.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
 const workspace = {

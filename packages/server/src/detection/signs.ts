@@ -37,11 +37,14 @@ export const script =
     return line !== undefined && runs.test(line) ? [scriptRuns({ folder, manifests }, name)] : null
   }
 
+/** Nobody has more of one kind. */
+export const maxConfigs = 10
+
 /** A setting in a file of code; comments do not count. */
 export const setting =
   (pattern: string, text: RegExp, says: string): Sign =>
   async ({ folder }) => {
-    for (const found of folder.find(pattern)) {
+    for (const found of folder.find(pattern).slice(0, maxConfigs)) {
       const content = await folder.text(found)
       if (content !== null && text.test(stripComments(content))) return [{ file: folder.full(found), says }]
     }

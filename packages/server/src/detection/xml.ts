@@ -6,56 +6,123 @@ export interface XmlElement {
   text: string
 }
 
-/** Sticky: where it does not match, the text is no XML, and nothing is looked at twice. */
-const token =
-  /<!--[\s\S]*?-->|<!\[CDATA\[([\s\S]*?)\]\]>|<[?!](?!--|\[CDATA\[)[^>]*>|<(\/?)([\w.:-]+)((?:[^<>"'/]|\/(?!>)|"[^"]*"|'[^']*')*)(\/?)>|([^<]+)/y
 const maxDepth = 100
+const name = /[\w.:-]+/y
+const space = /\s*/y
 
-/** The root element, or `null` when the text is no XML. Nothing is expanded or fetched. */
+/** The root element, or `null` when the text is no XML. Nothing is expanded or fetched; nothing is looked at twice. */
 export function parseXml(text: string): XmlElement | null {
   const root: XmlElement = { name: '', attributes: {}, children: [], text: '' }
   const open = [root]
-  token.lastIndex = 0
-  while (token.lastIndex < text.length) {
-    const match = token.exec(text)
-    if (!match) return null
-    const [, cdata, closing, name, attributes, selfClosing, plain] = match
-    const current = open.at(-1)!
-    if (name === undefined) current.text += cdata ?? unescaped(plain ?? '')
-    else if (closing) {
-      if (open.length === 1 || current.name !== name) return null
-      open.pop()
-    } else {
-      const element: XmlElement = { name, attributes: attributesOf(attributes ?? ''), children: [], text: '' }
-      current.children.push(element)
-      if (!selfClosing) open.push(element)
-      if (open.length > maxDepth) return null
-    }
+  for (let at = 0; at < text.length; ) {
+    const next = text[at] === '<' ? markup(text, at, open) : plain(text, at, open.at(-1)!)
+    if (next === null || open.length === 0 || open.length > maxDepth) return null
+    at = next
   }
   return open.length === 1 ? (root.children[0] ?? null) : null
 }
 
+function plain(text: string, at: number, current: XmlElement): number {
+  const mark = text.indexOf('<', at)
+  const end = mark < 0 ? text.length : mark
+  current.text += unescaped(text.slice(at, end))
+  return end
+}
+
+/** Where the markup that starts at `at` ends; null when it does not. */
+function markup(text: string, at: number, open: XmlElement[]): number | null {
+  if (text.startsWith('<!--', at)) return after(text, '-->', at + 4)
+  if (text.startsWith('<![CDATA[', at)) {
+    const end = after(text, ']]>', at + 9)
+    if (end !== null) open.at(-1)!.text += text.slice(at + 9, end - 3)
+    return end
+  }
+  if (text[at + 1] === '?' || text[at + 1] === '!') return after(text, '>', at + 2)
+  return text[at + 1] === '/' ? closing(text, at + 2, open) : opening(text, at + 1, open)
+}
+
+function closing(text: string, at: number, open: XmlElement[]): number | null {
+  const found = take(name, text, at)
+  const end = at + found.length + take(space, text, at + found.length).length
+  if (found === '' || text[end] !== '>' || open.length === 1 || open.at(-1)!.name !== found) return null
+  open.pop()
+  return end + 1
+}
+
+function opening(text: string, at: number, open: XmlElement[]): number | null {
+  const found = take(name, text, at)
+  if (found === '') return null
+  const element: XmlElement = { name: found, attributes: {}, children: [], text: '' }
+  const end = attributes(text, at + found.length, element.attributes)
+  if (end === null) return null
+  open.at(-1)!.children.push(element)
+  if (text[end - 2] !== '/') open.push(element)
+  return end
+}
+
+/** Reads up to the end of the tag; what is no attribute is passed over. */
+function attributes(text: string, from: number, into: Record<string, string>): number | null {
+  for (let at = from; at < text.length; ) {
+    const character = text[at]!
+    if (character === '>') return at + 1
+    if (character === '<') return null
+    const key = take(name, text, at)
+    if (key === '') {
+      const end = character === '"' || character === "'" ? after(text, character, at + 1) : at + 1
+      if (end === null) return null
+      at = end
+      continue
+    }
+    at += key.length
+    const equals = at + take(space, text, at).length
+    if (text[equals] !== '=') continue
+    const start = equals + 1 + take(space, text, equals + 1).length
+    const quote = text[start]
+    at = equals + 1
+    if (quote !== '"' && quote !== "'") continue
+    const end = after(text, quote, start + 1)
+    if (end === null) return null
+    if (!Object.hasOwn(into, key)) define(into, key, unescaped(text.slice(start + 1, end - 1)))
+    at = end
+  }
+  return null
+}
+
+/** Whatever it is called: `__proto__` is a name like any other. */
+const define = (into: Record<string, string>, key: string, value: string) =>
+  Object.defineProperty(into, key, { value, enumerable: true, configurable: true, writable: true })
+
+function take(pattern: RegExp, text: string, at: number): string {
+  pattern.lastIndex = at
+  return pattern.exec(text)?.[0] ?? ''
+}
+
+function after(text: string, mark: string, from: number): number | null {
+  const at = text.indexOf(mark, from)
+  return at < 0 ? null : at + mark.length
+}
+
 export const childOf = (element: XmlElement | null, ...names: string[]): XmlElement | null => {
   let found = element
-  for (const name of names) found = found?.children.find((child) => child.name === name) ?? null
+  for (const wanted of names) found = found?.children.find((child) => child.name === wanted) ?? null
   return found
 }
 
 export const childText = (element: XmlElement | null, ...names: string[]): string | null =>
   childOf(element, ...names)?.text.trim() || null
 
-/** All elements of a name, at any depth. */
-export function descendants(element: XmlElement | null, name: string): XmlElement[] {
-  return (element?.children ?? []).flatMap((child) => [...(child.name === name ? [child] : []), ...descendants(child, name)])
+/** All elements of a name, at any depth, in order. */
+export function descendants(element: XmlElement | null, wanted: string): XmlElement[] {
+  const found: XmlElement[] = []
+  const look = ({ children }: XmlElement): void => {
+    for (const child of children) {
+      if (child.name === wanted) found.push(child)
+      look(child)
+    }
+  }
+  if (element) look(element)
+  return found
 }
 
-const attributesOf = (text: string): Record<string, string> =>
-  Object.fromEntries(
-    [...text.matchAll(/([\w.:-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')/g)].map(([, name, one, two]) => [
-      name!,
-      unescaped(one ?? two ?? ''),
-    ]),
-  )
-
 const entities: Record<string, string> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" }
-const unescaped = (text: string) => text.replace(/&(lt|gt|amp|quot|apos);/g, (_, name: string) => entities[name]!)
+const unescaped = (text: string) => text.replace(/&(lt|gt|amp|quot|apos);/g, (_, entity: string) => entities[entity]!)

@@ -6,7 +6,9 @@ export interface DenoManifest extends Manifest {
   tasks: Map<string, string>
 }
 
-export async function readDeno(folder: Folder): Promise<DenoManifest | null> {
+export const readDeno = (folder: Folder): Promise<DenoManifest | null> => folder.once('deno', () => read(folder))
+
+async function read(folder: Folder): Promise<DenoManifest | null> {
   const file = ['deno.json', 'deno.jsonc'].find((name) => folder.has(name))
   if (!file) return null
   const json = recordOf(await folder.json(file))

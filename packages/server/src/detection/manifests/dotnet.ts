@@ -15,7 +15,9 @@ const maxProjects = 50
 const sdkOrder = ['Microsoft.NET.Sdk.Web', 'Microsoft.NET.Sdk.BlazorWebAssembly', 'Microsoft.NET.Sdk.Worker']
 
 /** The project of a solution that is run: a web one before a worker before anything else, tests last of all. */
-export async function readDotnet(folder: Folder): Promise<DotnetManifest | null> {
+export const readDotnet = (folder: Folder): Promise<DotnetManifest | null> => folder.once('dotnet', () => read(folder))
+
+async function read(folder: Folder): Promise<DotnetManifest | null> {
   // A project somewhere below, without a solution, is part of something else.
   const hasSolution = folder.find('*.sln*').length > 0
   const files = folder.find(hasSolution ? '**/*.*proj' : '*.*proj').filter((file) => /\.(cs|fs|vb)proj$/.test(file))

@@ -7,7 +7,9 @@ export interface ElixirManifest extends Manifest {
   aliases: Set<string>
 }
 
-export async function readElixir(folder: Folder): Promise<ElixirManifest | null> {
+export const readElixir = (folder: Folder): Promise<ElixirManifest | null> => folder.once('elixir', () => read(folder))
+
+async function read(folder: Folder): Promise<ElixirManifest | null> {
   const file = 'mix.exs'
   const source = await folder.text(file)
   if (source === null) return null

@@ -5,7 +5,9 @@ export interface GoManifest extends Manifest {
   go: string | null
 }
 
-export async function readGo(folder: Folder): Promise<GoManifest | null> {
+export const readGo = (folder: Folder): Promise<GoManifest | null> => folder.once('go', () => read(folder))
+
+async function read(folder: Folder): Promise<GoManifest | null> {
   const file = 'go.mod'
   const text = await folder.text(file)
   if (text === null) return null

@@ -12,7 +12,9 @@ export interface JavaManifest extends Manifest {
   language: 'java' | 'kotlin'
 }
 
-export async function readJava(folder: Folder): Promise<JavaManifest | null> {
+export const readJava = (folder: Folder): Promise<JavaManifest | null> => folder.once('java', () => read(folder))
+
+async function read(folder: Folder): Promise<JavaManifest | null> {
   if (folder.has('pom.xml')) return readMaven(folder)
   const file = ['build.gradle.kts', 'build.gradle'].find((name) => folder.has(name))
   return file ? readGradle(folder, file) : null
@@ -27,17 +29,18 @@ async function readMaven(folder: Folder): Promise<JavaManifest | null> {
     return null
   }
   const dependencies = new Map<string, Dependency>()
+  const values = valuesOf(pom)
   for (const element of [childOf(pom, 'parent'), ...descendants(pom, 'dependency'), ...descendants(pom, 'plugin')]) {
     const [group, artifact] = [childText(element, 'groupId'), childText(element, 'artifactId')]
-    if (artifact) addDependency(dependencies, `${group ?? ''}:${artifact}`, resolved(childText(element, 'version'), pom), file)
+    if (artifact) addDependency(dependencies, `${group ?? ''}:${artifact}`, resolved(childText(element, 'version'), values), file)
   }
   const properties = childOf(pom, 'properties')
   const java = ['java.version', 'maven.compiler.release', 'maven.compiler.source']
     .map((name) => childText(properties, name))
     .find(Boolean)
   const name = childText(pom, 'artifactId')
-  const version = resolved(childText(pom, 'version') ?? childText(pom, 'parent', 'version'), pom)
-  const finalName = resolved(childText(pom, 'build', 'finalName'), pom)
+  const version = resolved(childText(pom, 'version') ?? childText(pom, 'parent', 'version'), values)
+  const finalName = resolved(childText(pom, 'build', 'finalName'), values)
   return {
     file,
     name,
@@ -50,14 +53,29 @@ async function readMaven(folder: Folder): Promise<JavaManifest | null> {
   }
 }
 
-/** A value with the properties of the same file put in. */
-function resolved(value: string | null, pom: XmlElement): string | null {
-  return (
-    value?.replace(/\$\{([\w.-]+)\}/g, (whole, name: string) => {
-      const path = name.replace(/^(project|pom)\./, '').split('.')
-      return childText(pom, 'properties', name) ?? childText(pom, ...path) ?? whole
-    }) ?? null
-  )
+/** What a value of the file may name: its properties, and what it says of itself as `project.parent.version`. */
+function valuesOf(pom: XmlElement): Map<string, string> {
+  const values = new Map<string, string>()
+  const add = (name: string, element: XmlElement) => {
+    const text = element.text.trim().slice(0, maxValue)
+    if (text !== '' && !values.has(name)) values.set(name, text)
+  }
+  for (const property of childOf(pom, 'properties')?.children ?? []) add(property.name, property)
+  for (const child of pom.children)
+    for (const start of ['', 'project.', 'pom.']) {
+      add(`${start}${child.name}`, child)
+      if (child.name === 'parent' || child.name === 'build')
+        for (const inner of child.children) add(`${start}${child.name}.${inner.name}`, inner)
+    }
+  return values
+}
+
+const maxValue = 200
+
+/** A value with those of the same file put in. */
+function resolved(value: string | null, values: ReadonlyMap<string, string>): string | null {
+  const short = value?.slice(0, maxValue)
+  return short?.replace(/\$\{([\w.-]+)\}/g, (whole, name: string) => values.get(name) ?? whole).slice(0, maxValue) ?? null
 }
 
 async function readGradle(folder: Folder, file: string): Promise<JavaManifest | null> {

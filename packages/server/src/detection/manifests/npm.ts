@@ -13,7 +13,9 @@ export interface NpmManifest extends Manifest {
   voltaNode: string | null
 }
 
-export async function readNpm(folder: Folder): Promise<NpmManifest | null> {
+export const readNpm = (folder: Folder): Promise<NpmManifest | null> => folder.once('npm', () => read(folder))
+
+async function read(folder: Folder): Promise<NpmManifest | null> {
   const file = 'package.json'
   const json = recordOf(await folder.json(file))
   if (Object.keys(json).length === 0) return null

@@ -6,7 +6,9 @@ export interface PhpManifest extends Manifest {
   php: string | null
 }
 
-export async function readPhp(folder: Folder): Promise<PhpManifest | null> {
+export const readPhp = (folder: Folder): Promise<PhpManifest | null> => folder.once('php', () => read(folder))
+
+async function read(folder: Folder): Promise<PhpManifest | null> {
   const file = 'composer.json'
   const json = recordOf(await folder.json(file))
   if (Object.keys(json).length === 0) return null

@@ -13,7 +13,9 @@ export interface PythonManifest extends Manifest {
 
 const requirementFiles = ['requirements.txt', 'requirements/production.txt', 'requirements/prod.txt', 'requirements/base.txt']
 
-export async function readPython(folder: Folder): Promise<PythonManifest | null> {
+export const readPython = (folder: Folder): Promise<PythonManifest | null> => folder.once('python', () => read(folder))
+
+async function read(folder: Folder): Promise<PythonManifest | null> {
   const dependencies = new Map<string, Dependency>()
   const requirements = requirementFiles.find((name) => folder.has(name)) ?? null
   const pyproject = recordOf(await folder.toml('pyproject.toml'))
@@ -25,7 +27,7 @@ export async function readPython(folder: Folder): Promise<PythonManifest | null>
   for (const line of textsOf(dig(pyproject, 'project', 'dependencies'))) addRequirement(line, 'pyproject.toml', dependencies)
   addTable(dig(pyproject, 'tool', 'poetry', 'dependencies'), 'pyproject.toml', dependencies)
   addTable(pipfile.packages, 'Pipfile', dependencies)
-  if (requirements) await addRequirementFile(folder, requirements, dependencies, 0)
+  if (requirements) await addRequirementFile(folder, requirements, dependencies, new Set())
   return {
     file,
     name: textOf(dig(pyproject, 'project', 'name')) ?? textOf(dig(pyproject, 'tool', 'poetry', 'name')),
@@ -62,17 +64,22 @@ function addTable(table: unknown, file: string, dependencies: Map<string, Depend
   }
 }
 
+const maxRequirementFiles = 20
+
+/** Each file once, whoever includes it. */
 async function addRequirementFile(
   folder: Folder,
   file: string,
   dependencies: Map<string, Dependency>,
-  depth: number,
+  read: Set<string>,
 ): Promise<void> {
+  read.add(folder.full(file))
   const text = await folder.text(file)
-  for (const line of text?.split('\n').slice(0, 5000) ?? []) {
+  for (const line of text?.split('\n', 5000) ?? []) {
     const included = /^\s*(?:-r|--requirement)[\s=]+(\S+)/.exec(line)?.[1]
     const base = file.includes('/') ? file.slice(0, file.lastIndexOf('/') + 1) : ''
-    if (included && depth < 3) await addRequirementFile(folder, base + included, dependencies, depth + 1)
+    const isNew = included && read.size < maxRequirementFiles && !read.has(folder.full(base + included))
+    if (isNew) await addRequirementFile(folder, base + included, dependencies, read)
     else if (!/^\s*[#-]/.test(line)) addRequirement(line, file, dependencies)
   }
 }

@@ -6,7 +6,9 @@ export interface RubyManifest extends Manifest {
   ruby: string | null
 }
 
-export async function readRuby(folder: Folder): Promise<RubyManifest | null> {
+export const readRuby = (folder: Folder): Promise<RubyManifest | null> => folder.once('ruby', () => read(folder))
+
+async function read(folder: Folder): Promise<RubyManifest | null> {
   const file = 'Gemfile'
   const gemfile = await folder.text(file)
   if (gemfile === null) return null

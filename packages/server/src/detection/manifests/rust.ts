@@ -11,7 +11,9 @@ export interface RustManifest extends Manifest {
   rust: string | null
 }
 
-export async function readRust(folder: Folder): Promise<RustManifest | null> {
+export const readRust = (folder: Folder): Promise<RustManifest | null> => folder.once('rust', () => read(folder))
+
+async function read(folder: Folder): Promise<RustManifest | null> {
   const file = 'Cargo.toml'
   const toml = recordOf(await folder.toml(file))
   if (Object.keys(toml).length === 0) return null

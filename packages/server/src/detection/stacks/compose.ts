@@ -9,6 +9,7 @@ import {
   toProjectServices,
 } from '../../compose/index.ts'
 import type { Evidence } from '../detection.ts'
+import type { Folder } from '../folder.ts'
 import type { App, Plan, Stack } from '../stack.ts'
 import { languageOf } from './docker.ts'
 
@@ -39,29 +40,46 @@ export async function composeBeside(app: App): Promise<string | null> {
     : null
 }
 
-async function composeOf({ folder, variables }: App): Promise<{ name: string; file: ComposeFile } | null> {
+type Found = { name: string; file: ComposeFile }
+
+const composeOf = (app: App): Promise<Found | null> => app.folder.once('compose', () => readComposeOf(app))
+
+async function readComposeOf({ folder, variables }: App): Promise<Found | null> {
   const name = names.find((one) => folder.has(one))
   const text = name === undefined ? null : await folder.text(name)
   if (name === undefined || text === null) return null
   // Beside the file, as Compose itself looks for it; what the project says counts for more.
-  const env = variables ? { ...variablesIn(await folder.text('.env')), ...variables } : {}
+  const env = variables ? { ...(await variablesIn(folder, '.env')), ...variables } : {}
   return { name, file: readCompose(text, { folder: folder.absolutePath, env }) }
 }
 
-const variablesIn = (text: string | null): Record<string, string> =>
-  text === null ? {} : (parseEnv(text) as Record<string, string>)
+/** Null where there is no such file. */
+const variablesIn = async (folder: Folder, path: string): Promise<Record<string, string> | null> => {
+  const text = await folder.text(path)
+  if (text === null) return null
+  return folder.once(`variables ${path}`, () => parseEnv(text.slice(0, longestEnvFile)) as Record<string, string>)
+}
+
+/** As text of the first file; what is behind it is nobody's settings. */
+const longestEnvFile = 256 * 1024
+/** Of all services together: each of many may name the same large file. */
+const mostVariables = 20_000
 
 /** Puts what the files of `env_file` say below what the service says itself. */
 async function fillFromEnvFiles({ folder, variables }: App, file: ComposeFile): Promise<Problem[]> {
   const missing: Problem[] = []
+  let left = mostVariables
   if (!variables) return missing
   for (const service of file.services) {
     const found: Record<string, string> = {}
-    for (const { path, required } of service.envFiles) {
-      const text = await folder.text(path)
-      Object.assign(found, variablesIn(text))
+    const at = `services.${service.name}.env_file`
+    for (const [path, required] of new Map(service.envFiles.map((one) => [one.path, one.required]))) {
+      const variables = await variablesIn(folder, path)
+      left -= Object.keys(variables ?? {}).length
+      if (left < 0) return [...missing, { path: at, message: `the files hold more than ${mostVariables} variables together` }]
+      Object.assign(found, variables)
       const words = `the file "${path}" is not there; set its variables on the project`
-      if (text === null && required) missing.push({ path: `services.${service.name}.env_file`, message: words })
+      if (variables === null && required) missing.push({ path: at, message: words })
     }
     service.environment = { ...found, ...service.environment }
   }
@@ -86,7 +104,10 @@ function isBuiltHere({ folder }: App, build: ComposeFile['services'][number]['bu
 }
 
 async function composePlan(app: App): Promise<Plan> {
-  const { name, file } = (await composeOf(app))!
+  const found = (await composeOf(app))!
+  const name = found.name
+  // Its services get what their env files say: a copy, since others look at the same file.
+  const file = { ...found.file, services: found.file.services.map((service) => ({ ...service })) }
   const withoutFile = await fillFromEnvFiles(app, file)
   const { services, warnings } = toProjectServices(file)
   const links = await findLinksOutside(file.services, app.folder.absolutePath)

@@ -18,7 +18,7 @@ async function dockerPlan(app: App, name: string): Promise<Plan> {
   const { folder } = app
   const { ports, command } = parseDockerfile((await folder.text(name)) ?? '')
   const evidence: Evidence[] = [
-    ...(ports[0] === undefined ? [] : [{ file: folder.full(name), says: `exposes ${ports.join(', ')}` }]),
+    ...(ports[0] === undefined ? [] : [{ file: folder.full(name), says: clip(`exposes ${ports.join(', ')}`) }]),
     ...(command === null ? [] : [{ file: folder.full(name), says: `starts ${clip(command)}` }]),
   ]
   return {

@@ -1,6 +1,6 @@
 import { quoted } from '../commands.ts'
 import { dig, recordOf, textOf } from '../manifests/values.ts'
-import { allOf, anyOf, dependency, file, not, script, setting } from '../signs.ts'
+import { allOf, anyOf, dependency, file, maxConfigs, not, script, setting } from '../signs.ts'
 import { stripComments } from '../source-text.ts'
 import type { App, Plan, Stack } from '../stack.ts'
 import { server, site } from './node-plans.ts'
@@ -113,7 +113,7 @@ export const nodeFrameworks: readonly Stack[] = [
 
 /** What a setting of a config file says, when it is a plain text. */
 export async function settingIn({ folder }: App, pattern: string, name: string, standard: string): Promise<string> {
-  for (const path of folder.find(pattern)) {
+  for (const path of folder.find(pattern).slice(0, maxConfigs)) {
     const text = stripComments((await folder.text(path)) ?? '')
     const found = new RegExp(`\\b${name}\\s*:\\s*["'\`]([^"'\`\\n$]{1,200})["'\`]`).exec(text)?.[1]
     if (found) return found

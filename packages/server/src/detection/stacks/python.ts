@@ -59,7 +59,7 @@ function djangoPlan(app: App): Plan | Promise<Plan> {
 
 /** Django collects its static files only where the settings say into which folder. */
 async function withStatics({ folder }: App, tools: PythonTools, plan: Plan): Promise<Plan> {
-  for (const path of [...folder.find('*/settings.py'), ...folder.find('*/settings/*.py')]) {
+  for (const path of [...folder.find('*/settings.py'), ...folder.find('*/settings/*.py')].slice(0, 60)) {
     const text = stripHashComments((await folder.text(path)) ?? '')
     if (!/^\s{0,8}STATIC_ROOT\b/m.test(text)) continue
     const evidence = [

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { BadArchive, BadEntry } from './tarball-errors.ts'
 
 /** What a tar header says; nobody has vouched for any of it. */
@@ -26,6 +27,8 @@ const longestNameBytes = 255
 const longestPathBytes = 2_000
 /** Enough for any real project; links that lead through links a thousand ways are an attack on our time. */
 const mostLinkSteps = 2_000_000
+/** Some milliseconds' worth. */
+const stepsAtOnce = 10_000
 /** Where Linux gives up, too. */
 const mostLinksInARow = 40
 
@@ -56,10 +59,15 @@ export class ArchiveTree {
   }
 
   /** Links are judged when all is known: a later entry can change where an earlier one leads. */
-  checkLinks(): void {
+  async checkLinks(): Promise<void> {
+    let pauseAt = stepsAtOnce
     for (const [path, made] of this.#made) {
       if (typeof made === 'object' && this.#leavesFolder(path, made))
         throw new BadEntry(path, `links out of the folder, to ${made.target}`)
+      if (this.#linkSteps < pauseAt) continue
+      // Others have their turn: an archive may hold as many links as it likes.
+      await setImmediate()
+      pauseAt = this.#linkSteps + stepsAtOnce
     }
   }
 

@@ -1,11 +1,12 @@
 import { constants, type Dirent } from 'node:fs'
-import { open, readdir, readFile, readlink } from 'node:fs/promises'
+import { open, readdir, readlink, realpath } from 'node:fs/promises'
 import { join, posix } from 'node:path'
 import { Readable, type Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { pack } from 'tar-stream'
-import { IgnoreRules } from './ignore-rules.ts'
+import { IgnoreRules } from '../../source/ignore/git-ignore.ts'
+import { readInside } from '../../source/read-inside.ts'
 
 export interface PackOptions {
   /** Further lines as in a .berthignore at the top; they win over the files'. */
@@ -42,6 +43,7 @@ export async function* packFolder(folder: string, options: PackOptions = {}): As
 
 const alwaysLeftOut = new Set(['.git', 'node_modules'])
 const ignoreFiles = ['.gitignore', '.berthignore']
+const longestIgnoreFile = 4 * 1024 ** 2
 
 interface Found {
   /** Below the folder, with slashes. */
@@ -79,11 +81,14 @@ async function fill(tar: ReturnType<typeof pack>, folder: string, options: PackO
 
 class FolderWalk {
   readonly #folder: string
+  readonly #root: Promise<string>
   readonly #extraRules: IgnoreRules
   readonly #onSkipped: (path: string, reason: string) => void
 
   constructor(folder: string, { ignore = [], onSkipped = () => undefined }: PackOptions) {
     this.#folder = folder
+    this.#root = realpath(folder)
+    this.#root.catch(() => undefined)
     this.#extraRules = IgnoreRules.none.with(ignore.join('\n'), '')
     this.#onSkipped = onSkipped
   }
@@ -109,9 +114,17 @@ class FolderWalk {
     let rules = above
     for (const name of ignoreFiles) {
       if (!entries.some((entry) => entry.name === name && entry.isFile())) continue
-      rules = rules.with(await readFile(join(this.#folder, path, name), 'utf8'), path)
+      rules = rules.with(await this.#textOf(path, name), path)
     }
     return rules
+  }
+
+  async #textOf(path: string, name: string): Promise<string> {
+    const at = join(path, name)
+    const read = await readInside(await this.#root, at, { maxBytes: longestIgnoreFile })
+    if (read.text !== null) return read.text
+    if (read.why === 'too large') throw new Error(`${at} is larger than ${longestIgnoreFile / 1024 ** 2} MiB`)
+    throw new ChangedWhilePacking(at)
   }
 
   async #kindOf(entry: Dirent, path: string): Promise<Found['kind'] | null> {

@@ -119,11 +119,11 @@ class Reading {
     }
   }
 
-  finish(): TarballSummary {
+  async finish(): Promise<TarballSummary> {
     if (this.#end.length < endMarkBytes || this.#end.some((byte) => byte !== 0))
       throw new BadArchive(`is cut off${this.#where()}`)
     if (this.#tree.isEmpty) throw new BadArchive('holds no files')
-    this.#tree.checkLinks()
+    await this.#tree.checkLinks()
     return { ...this.#summary, commonRoot: this.#tree.commonRoot }
   }
 
@@ -133,6 +133,8 @@ class Reading {
     if (this.#summary.entries > this.#limits.maxEntries)
       throw new BadArchive(`holds more than ${this.#limits.maxEntries} entries`)
     if (header.size > this.#limits.maxDecompressedBytes) throw this.#tooMuch()
+    // tar-stream never ends the content of such an entry: who reads it waits for ever.
+    if (header.type === 'directory' && header.size > 0) throw new BadEntry(header.name, 'is a folder that says it has content')
     const shown = await withoutAppleDouble(header, content)
     const entry = shown && this.#tree.add(header)
     if (!shown || !entry) return drain(shown ?? content)

@@ -3,9 +3,11 @@ import type { UpdateProject } from '@berth/contract'
 import { type Page, page } from '../../db/pages.ts'
 import type { Db } from '../../db/schema.ts'
 import type { ProjectRow } from '../../db/tables/projects.ts'
-import { type Detection, detectFolder, RootDirectoryError } from '../../detection/index.ts'
+import type { Detection } from '../../detection/index.ts'
+import { RootDirectoryError } from '../../detection/root-directory-error.ts'
 import { resolveAllowed } from '../../drivers/folder/allowed-folder.ts'
-import { refuse } from '../../failure.ts'
+import { FolderTooMuch, folderReader } from '../../drivers/reader/folder-reader.ts'
+import { fail, refuse } from '../../failure.ts'
 import type { Caller } from '../../http/handler.ts'
 import { createProject } from './create-project.ts'
 import type { ProjectsDeps } from './deps.ts'
@@ -49,9 +51,10 @@ function detectedFields(detection: Detection): UpdateProject {
 
 async function detect(folder: string, rootDirectory?: string | null): Promise<Detection> {
   try {
-    return await detectFolder(folder, rootDirectory ? { rootDirectory } : {})
+    return await folderReader.detect(folder, rootDirectory ? { rootDirectory } : {})
   } catch (error) {
     if (error instanceof RootDirectoryError) refuse('rootDirectory', error.message)
+    if (error instanceof FolderTooMuch) fail('source_unreadable', { words: error.message, cause: error })
     throw error
   }
 }

@@ -4,7 +4,8 @@ import { limits } from '@berth/contract'
 import { newId } from '../../db/ids.ts'
 import type { Db } from '../../db/schema.ts'
 import type { UploadSessionRow } from '../../db/tables/projects.ts'
-import { type Detection, detectFolder } from '../../detection/index.ts'
+import type { Detection } from '../../detection/index.ts'
+import { FolderTooMuch, folderReader } from '../../drivers/reader/folder-reader.ts'
 import { drain, readTarball } from '../../drivers/tarball/read-tarball.ts'
 import { receiveTarball } from '../../drivers/tarball/receive-tarball.ts'
 import { BadArchive, BadEntry, TooLarge } from '../../drivers/tarball/tarball-errors.ts'
@@ -113,8 +114,10 @@ export async function scanUpload(session: UploadSessionRow, deps: ProjectsDeps):
   const files = new UploadFiles(deps)
   const folder = files.scanFolder()
   try {
+    // It starts while the files are on their way.
+    folderReader.warm()
     const { commonRoot } = await unpackTarball(files.of(session.id), folder, unpacked)
-    const detection = await detectFolder(commonRoot === null ? folder : join(folder, commonRoot))
+    const detection = await folderReader.detect(commonRoot === null ? folder : join(folder, commonRoot))
     return withHints(detection, JSON.parse(session.hints) as UploadHints, basename(folder))
   } catch (error) {
     throw explain(error)
@@ -139,6 +142,7 @@ function explain(error: unknown): unknown {
   try {
     if (error instanceof TooLarge) fail('payload_too_large', { words: error.message, field: 'upload' })
     if (error instanceof BadEntry || error instanceof BadArchive) refuse('upload', error.message)
+    if (error instanceof FolderTooMuch) fail('source_unreadable', { words: error.message, cause: error })
     if (isCut(error)) refuse('upload', 'the connection ended before the whole of it had arrived')
     return error
   } catch (failure) {

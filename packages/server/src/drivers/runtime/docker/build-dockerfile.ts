@@ -1,12 +1,13 @@
-import { readFile, realpath } from 'node:fs/promises'
-import { join, posix, sep } from 'node:path'
+import { realpath } from 'node:fs/promises'
+import { join, posix, relative, sep } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { instructionsOf, wordsOf } from '../../../source/dockerfile/instructions.ts'
+import { readInside } from '../../../source/read-inside.ts'
 import { type Artifact, BuildFailed, type BuildRequest, type OutputLine } from '../runtime.ts'
 import type { BuildParts } from './build.ts'
 import { buildProcesses, killedSettleMs, lookMs, processesIn } from './build-container.ts'
 import { type BuildEvent, followBuild } from './build-progress.ts'
 import { limitsOf, wayGiving } from './container-settings.ts'
-import { dockerIgnore } from './docker-ignore.ts'
 import { withBasesHere } from './dockerfile-bases.ts'
 import { ask, type Engine, eventsOf, wordsOfEngine } from './engine.ts'
 import { asBuildFailure, contentOf, ensureImage } from './images.ts'
@@ -26,7 +27,8 @@ export async function buildDockerfile(
   const context = await contextFolder(request)
   const file = posix.normalize(plan.dockerfilePath ?? 'Dockerfile')
   const say = (message: string) => onLine({ time: new Date().toISOString(), stream: 'stdout', message })
-  const written = plan.dockerfileText ?? (await readDockerfile(context, file, await realpath(request.sourceFolder)))
+  const root = await realpath(request.sourceFolder)
+  const written = plan.dockerfileText ?? (await readDockerfile(context, file, root))
   const text = await withBasesHere(written, plan.buildArguments, (image) => ensureImage(image, parts, say, abort)).catch(
     (error: unknown) => {
       throw asBuildFailure(error)
@@ -37,7 +39,7 @@ export async function buildDockerfile(
   const note = usesBuildKit ? 'Building with BuildKit: time is limited, memory and cores are not' : 'Building the Dockerfile'
   say(note)
   const builder = new DockerfileBuild(request, onLine, abort, parts)
-  const ignore = plan.dockerfileText === undefined ? await readIgnore(context, file) : ''
+  const ignore = plan.dockerfileText === undefined ? await readIgnore(context, file, root) : ''
   const tar = await packContext(context, ignore, text, abort)
   await builder.run(tar, {
     t: reference,
@@ -60,21 +62,29 @@ async function contextFolder({ sourceFolder, plan }: BuildRequest): Promise<stri
   return context
 }
 
+const maxBytes = 1024 ** 2
+
 /** It may lie beside its context, but not outside of the project. */
 async function readDockerfile(context: string, file: string, root: string): Promise<string> {
-  const path = await realpath(join(context, file)).catch(() => null)
-  if (!path?.startsWith(root + sep)) throw new BuildFailed('bad_plan', `There is no ${file} in the project`)
-  return readFile(path, 'utf8')
+  const read = await readInside(root, relative(root, join(context, file)), { maxBytes })
+  if (read.text !== null) return read.text
+  if (read.why === 'too large') throw new BuildFailed('bad_plan', `${file} is larger than 1 MiB`)
+  throw new BuildFailed('bad_plan', `There is no ${file} in the project`)
 }
 
-const readIgnore = (context: string, file: string): Promise<string> =>
-  readFile(join(context, `${file}.dockerignore`), 'utf8')
-    .catch(() => readFile(join(context, '.dockerignore'), 'utf8'))
-    .catch(() => '')
+/** The Dockerfile's own, else that of the context. One that is no plain file of the project would leave out anything or nothing. */
+export async function readIgnore(context: string, file: string, root: string): Promise<string> {
+  for (const name of [`${file}.dockerignore`, '.dockerignore']) {
+    const read = await readInside(root, relative(root, join(context, name)), { maxBytes })
+    if (read.text !== null) return read.text
+    if (read.why === 'outside') throw new BuildFailed('bad_plan', `${name} is no file of the project, or a link out of it`)
+    if (read.why === 'too large') throw new BuildFailed('bad_plan', `${name} is larger than 1 MiB`)
+  }
+  return ''
+}
 
 async function packContext(context: string, ignore: string, text: string, abort: AbortSignal) {
-  const isIgnored = dockerIgnore(ignore)
-  const entries = await listSource(context, (path, isFolder) => (path === '.git' ? true : isIgnored(path, isFolder)))
+  const entries = await listSource(context, { kind: 'dockerignore', text: ignore }, abort)
   // The builder needs the file even where it is left out of the copy, and under a name that is not in the project.
   const dockerfile = `.berth-dockerfile-${process.pid}`
   const tar = packSource(
@@ -84,11 +94,16 @@ async function packContext(context: string, ignore: string, text: string, abort:
   return Object.assign(tar, { dockerfile })
 }
 
+const ofBuildKit = /^--(mount|link|chmod|parents|exclude|network|security)(=|$)/
+
 /** Only BuildKit knows these; only the other builder can be held to limits. */
-export const needsBuildKit = (dockerfile: string) =>
-  /^\s*(RUN|COPY|ADD)\s.*--(mount|link|chmod|parents|exclude|network|security)\b|^\s*(RUN|COPY|ADD)\s.*<<-?["']?\w/im.test(
-    dockerfile.replace(/\\\r?\n/g, ' '),
-  )
+export function needsBuildKit(dockerfile: string): boolean {
+  for (const { keyword, rest, hasHereDocuments } of instructionsOf(dockerfile)) {
+    if (hasHereDocuments) return true
+    if (['RUN', 'COPY', 'ADD'].includes(keyword) && wordsOf(rest).options.some((option) => ofBuildKit.test(option))) return true
+  }
+  return false
+}
 
 class DockerfileBuild {
   readonly #request: BuildRequest

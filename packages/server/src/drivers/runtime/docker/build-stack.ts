@@ -1,7 +1,8 @@
 import { createHmac } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
-import { join, posix } from 'node:path'
+import { realpath } from 'node:fs/promises'
+import { posix } from 'node:path'
 import { Readable } from 'node:stream'
+import { readInside } from '../../../source/read-inside.ts'
 import { type Artifact, BuildFailed, type BuildRequest, type OutputLine } from '../runtime.ts'
 import type { BuildParts } from './build.ts'
 import { BuildContainer } from './build-container.ts'
@@ -11,13 +12,15 @@ import { ask, askFor } from './engine.ts'
 import { asBuildFailure, ensureImage, removeDependencies } from './images.ts'
 import type { LabelMap } from './labels.ts'
 import { appFolder, appUser, homeFolder, type Recipe, recipeFor } from './recipe-for.ts'
-import { hashFiles, isLeftOut, listSource, packSource } from './source-tar.ts'
+import { hashFiles, listSource, packSource } from './source-tar.ts'
 import { renamed } from './tar-names.ts'
 
 const user = `${appUser}:${appUser}`
 const longMs = 60 * 60_000
 /** Two installs of a project stay: that of the newest build, and the one before for a branch beside it. */
 const keptInstalls = 2
+/** A longer one is looked into by nobody: the install then runs with the whole source there. */
+const longestManifest = 4 * 1024 ** 2
 
 export interface Build {
   request: BuildRequest
@@ -58,7 +61,7 @@ export async function prepare(
       'bad_plan',
       'Nothing says what the project is written in: add a Dockerfile, or set the image to build it in',
     )
-  const entries = await listSource(request.sourceFolder, isLeftOut)
+  const entries = await listSource(request.sourceFolder, { kind: 'made-anew' }, abort)
   return { request, recipe, parts, onLine, abort, deadline: performance.now() + request.timeoutMs, entries }
 }
 
@@ -71,7 +74,7 @@ export async function runCommands(build: Build): Promise<BuildContainer> {
   })
   const manifests = await dependencyFiles(recipe.stack, request.plan, {
     paths: build.entries.filter(({ type }) => type === 'file').map(({ path }) => path),
-    read: (path) => readFile(join(request.sourceFolder, path), 'utf8'),
+    read: async (path) => (await readInside(await realpath(request.sourceFolder), path, { maxBytes: longestManifest })).text,
   })
   const cached = manifests ? await cachedInstall(base, manifests, build) : null
   const image = cached?.isThere ? cached.tag : base

@@ -4,11 +4,11 @@ import { dirname, join, posix, relative, sep } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { extract } from 'tar-stream'
+import { isMadeAnew } from '../../../source/list-source.ts'
 import { folderSizeBytes } from '../process/folder-size.ts'
 import { type Artifact, BuildFailed, type BuildRequest, type OutputLine } from '../runtime.ts'
 import type { BuildParts } from './build.ts'
 import { prepare, runCommands, workFolder } from './build-stack.ts'
-import { isLeftOut } from './source-tar.ts'
 
 /** Builds in a container and copies the output folder out of it to the disk, where the edge serves it from. */
 export async function buildStatic(
@@ -70,7 +70,7 @@ async function fromSource({ sourceFolder, plan }: BuildRequest, target: string):
   await cp(real, target, {
     recursive: true,
     verbatimSymlinks: true,
-    filter: async (from) => !isLeftOut(relative(real, from)) && !(await lstat(from)).isSymbolicLink(),
+    filter: async (from) => !isMadeAnew(relative(real, from)) && !(await lstat(from)).isSymbolicLink(),
   })
 }
 

@@ -4,7 +4,8 @@ import type { StackName } from './base-images.ts'
 /** What of a source folder can be asked. Paths are relative, with `/`. */
 export interface SourceFiles {
   paths: readonly string[]
-  read(path: string): Promise<string>
+  /** Null for what is too large to be looked into. */
+  read(path: string): Promise<string | null>
 }
 
 interface Row {
@@ -29,7 +30,7 @@ const rows: Partial<Record<StackName, Row>> = {
     files:
       /(^|\/)([^/]*requirements[^/]*\.txt|constraints[^/]*\.txt|requirements\/[^/]+\.txt|pyproject\.toml|uv\.lock|poetry\.(lock|toml)|pdm\.lock|Pipfile(\.lock)?|\.python-version)$/,
     // The project itself, or a folder of it, is among what is installed.
-    needsMore: /^\s*(-e\b|--editable|\.|file:)|^\[build-system\]|\bpath\s*=/m,
+    needsMore: /^[ \t]*(-e\b|--editable|\.|file:)|^\[build-system\]|\bpath\s*=/m,
   },
   go: { files: /(^|\/)go\.(mod|sum|work|work\.sum)$/, needsMore: /=>\s*\.{1,2}\// },
   ruby: {
@@ -64,7 +65,8 @@ export async function dependencyFiles(
   if (row.needsMore)
     for (const path of found) {
       if (/(\.lock|-lock\.(json|yaml)|\.lockb|\.sum)$/.test(path)) continue
-      if (row.needsMore.test(await read(path))) return null
+      const text = await read(path)
+      if (text === null || row.needsMore.test(text)) return null
     }
   return found
 }

@@ -1,3 +1,11 @@
+import { type Instruction, instructionsOf, wordsOf } from '../../../source/dockerfile/instructions.ts'
+import { substitute } from '../../../source/dockerfile/substitute.ts'
+import { setVariables } from '../../../source/dockerfile/variables.ts'
+import { BuildFailed } from '../runtime.ts'
+
+/** Many times what anyone writes: each may be an image to fetch. */
+const maxStages = 200
+
 /**
  * A Dockerfile whose base images are called what they are called here: an engine without a public registry has them from a
  * mirror. Stages, `scratch` and names that only the build itself knows stay as they are.
@@ -9,41 +17,37 @@ export async function withBasesHere(
 ): Promise<string> {
   const stages = new Set(['scratch'])
   const values = new Map<string, string>()
-  const lines = text.split('\n')
-  let isBeforeStages = true
-  for (const [at, line] of lines.entries()) {
-    const argument = isBeforeStages ? /^\s*ARG\s+([A-Za-z_]\w*)(?:=(?:"([^"]*)"|'([^']*)'|(\S*)))?/i.exec(line) : null
-    if (argument) noteArgument(argument, buildArguments, values)
-    const from = /^(\s*FROM\s+(?:--\S+\s+)*)(\S+)(?:(\s+AS\s+)(\S+))?/i.exec(line)
-    if (!from) continue
-    isBeforeStages = false
-    const [whole, before = '', written = '', as = '', stage] = from
-    const image = filledIn(written, values)
-    if (image && !stages.has(image.toLowerCase())) {
-      const name = await find(image)
-      if (name !== image) lines[at] = `${before}${name}${as}${stage ?? ''}${line.slice(whole.length)}`
+  const pieces: string[] = []
+  let [from, count] = [0, 0]
+  for (const instruction of instructionsOf(text)) {
+    if (instruction.keyword === 'ARG' && count === 0) setVariables(instruction.rest, values, buildArguments)
+    if (instruction.keyword !== 'FROM') continue
+    if (++count > maxStages) throw new BuildFailed('bad_plan', `The Dockerfile has more than ${maxStages} stages`)
+    const { words } = wordsOf(instruction.rest)
+    const image = nameOf(words[0] ?? '', values)
+    const name = image === null || stages.has(image.toLowerCase()) ? image : await find(image)
+    if (name !== null && name !== image) {
+      pieces.push(text.slice(from, instruction.start), renamed(text, instruction, words[0]!, name))
+      from = instruction.end
     }
-    if (stage) stages.add(stage.toLowerCase())
+    if (words[1]?.toUpperCase() === 'AS' && words[2]) stages.add(words[2].toLowerCase())
   }
-  return lines.join('\n')
-}
-
-function noteArgument(found: RegExpExecArray, given: Readonly<Record<string, string>>, values: Map<string, string>): void {
-  const [, name = '', ...written] = found
-  const value = Object.hasOwn(given, name) ? given[name] : written.find((one) => one !== undefined)
-  if (value !== undefined) values.set(name, filledIn(value, values) ?? '')
+  return [...pieces, text.slice(from)].join('')
 }
 
 /** Null where a variable in it has no value that is known before the build. */
-function filledIn(text: string, values: ReadonlyMap<string, string>): string | null {
-  let isKnown = true
-  const filled = text.replace(
-    /\$(?:\{([A-Za-z_]\w*)(?::?-([^}]*))?\}|([A-Za-z_]\w*))/g,
-    (_, braced?: string, instead?: string, bare?: string) => {
-      const value = values.get(braced ?? bare ?? '') || instead
-      if (value === undefined) isKnown = false
-      return value ?? ''
-    },
-  )
-  return isKnown && filled !== '' && !filled.includes('$') ? filled : null
+function nameOf(written: string, values: ReadonlyMap<string, string>): string | null {
+  const { text, isKnown } = substitute(written, values, 1000)
+  return isKnown && text !== '' && !text.includes('$') ? text : null
+}
+
+/** As it was written but for the name; where it goes over several lines, in one. */
+function renamed(text: string, { start, end, rest }: Instruction, written: string, name: string): string {
+  const line = text.slice(start, end)
+  const whole = line.includes('\n') ? `FROM ${rest}` : line
+  const words = wordsOf(rest)
+  let at = whole.search(/\S/) + 'FROM'.length
+  for (const option of words.options) at = whole.indexOf(option, at) + option.length
+  at = whole.indexOf(written, at)
+  return whole.slice(0, at) + name + whole.slice(at + written.length)
 }

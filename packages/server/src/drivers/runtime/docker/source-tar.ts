@@ -1,42 +1,30 @@
 import type { Hmac } from 'node:crypto'
-import { createReadStream } from 'node:fs'
-import { lstat, readdir, readFile, readlink } from 'node:fs/promises'
+import { constants, createReadStream } from 'node:fs'
+import { lstat, open, readlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { type Pack, pack } from 'tar-stream'
+import type { LeftOut, SourceEntry } from '../../../source/list-source.ts'
+import { FolderTooMuch, folderReader } from '../../reader/folder-reader.ts'
+import { BuildFailed } from '../runtime.ts'
 
-/** Made anew by every build, or of no use to one. */
-const left = new Set(['.git', 'node_modules', '.venv', '__pycache__', '.DS_Store'])
+/** Neither a link nor a pipe that has taken a file's place since it was listed is opened. */
+const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 
-export const isLeftOut = (path: string) => path.split('/').some((name) => left.has(name))
-
-/** Everything below a folder that is a file, a folder or a link, in a stable order. Links are entries, and never followed. */
-export async function listSource(
-  folder: string,
-  isIgnored: (path: string, isFolder: boolean) => boolean | 'look-inside',
-): Promise<{ path: string; type: 'file' | 'directory' | 'symlink' }[]> {
-  const found: { path: string; type: 'file' | 'directory' | 'symlink' }[] = []
-  const walk = async (below: string) => {
-    const entries = await readdir(join(folder, below), { withFileTypes: true })
-    for (const entry of entries.sort((one, other) => (one.name < other.name ? -1 : 1))) {
-      const path = below ? `${below}/${entry.name}` : entry.name
-      const ignored = isIgnored(path, entry.isDirectory())
-      if (ignored === true) continue
-      if (entry.isDirectory()) {
-        if (ignored === false) found.push({ path, type: 'directory' })
-        await walk(path)
-      } else if (ignored === false && entry.isSymbolicLink()) found.push({ path, type: 'symlink' })
-      else if (ignored === false && entry.isFile()) found.push({ path, type: 'file' })
-    }
+/** Read by a process that has limits: a folder is of any size, and so are the rules of its `.dockerignore`. */
+export async function listSource(folder: string, leftOut: LeftOut, abort: AbortSignal): Promise<SourceEntry[]> {
+  try {
+    return await folderReader.list(folder, leftOut, abort)
+  } catch (error) {
+    if (error instanceof FolderTooMuch) throw new BuildFailed('bad_plan', error.message)
+    throw error
   }
-  await walk('')
-  return found
 }
 
 export interface PackOptions {
   folder: string
-  entries: readonly { path: string; type: 'file' | 'directory' | 'symlink' }[]
+  entries: readonly SourceEntry[]
   /** Before each name, such as `app/`; folders named here are made first. */
   prefix: string
   makeFirst: readonly string[]
@@ -70,7 +58,8 @@ async function packEntry(archive: Pack, file: string, name: string, uid: number)
   else if (stat.isSymbolicLink()) await plain(archive, { ...header, type: 'symlink', linkname: await readlink(file) })
   else if (stat.isFile()) {
     // What the header promised is what is read, should the file grow.
-    const content = stat.size > 0 ? createReadStream(file, { end: stat.size - 1 }) : Readable.from([])
+    const content =
+      stat.size > 0 ? createReadStream(file, { flags: flags as unknown as string, end: stat.size - 1 }) : Readable.from([])
     await pipeline(content, archive.entry({ ...header, size: stat.size }))
   }
 }
@@ -81,8 +70,13 @@ const plain = (archive: Pack, header: Parameters<Pack['entry']>[0]) =>
 /** Of names and bytes; times do not count, for a fetched source has new ones each time. */
 export async function hashFiles(folder: string, paths: readonly string[], hash: Hmac): Promise<Hmac> {
   for (const path of paths) {
-    const content = await readFile(join(folder, path))
-    hash.update(`${path}\0${content.length}\0`).update(content)
+    const handle = await open(join(folder, path), flags)
+    try {
+      hash.update(`${path}\0${(await handle.stat()).size}\0`)
+      for await (const chunk of handle.createReadStream({ autoClose: false })) hash.update(chunk as Buffer)
+    } finally {
+      await handle.close()
+    }
   }
   return hash
 }

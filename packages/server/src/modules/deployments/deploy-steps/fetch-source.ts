@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { FolderMissing, FolderOutside, NotAFolder } from '../../../drivers/folder/allowed-folder.ts'
 import { copyFolder } from '../../../drivers/folder/copy-folder.ts'
 import { GitError } from '../../../drivers/git/git-errors.ts'
+import { folderReader } from '../../../drivers/reader/folder-reader.ts'
 import { unpackTarball } from '../../../drivers/tarball/unpack-tarball.ts'
 import type { DeployedSource } from '../deployed-source.ts'
 import { noteDeployment } from '../store.ts'
@@ -20,6 +21,8 @@ export const fetchSource: DeployStep = {
     await rm(into, { recursive: true, force: true })
     await mkdir(deploying.folder, { recursive: true })
     const source = JSON.parse(deploying.deployment.source) as DeployedSource
+    // It starts while the source is on its way.
+    if (source.kind !== 'image') folderReader.warm()
     if (source.kind === 'git') return checkOut(source, into, deploying)
     if (source.kind === 'local') return copyLocal(source.path, into, deploying)
     if (source.kind === 'upload') return unpack(source.sessionId, into, deploying)

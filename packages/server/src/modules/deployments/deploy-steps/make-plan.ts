@@ -1,4 +1,5 @@
-import { detectFolder, RootDirectoryError } from '../../../detection/index.ts'
+import { RootDirectoryError } from '../../../detection/root-directory-error.ts'
+import { FolderTooMuch, folderReader } from '../../../drivers/reader/folder-reader.ts'
 import type { DeployedSource } from '../deployed-source.ts'
 import { type DeployedConfig, type DeployPlan, PlanRefused, planDeployment } from '../plan.ts'
 import { secretKeysOf } from '../project-scrubbers.ts'
@@ -20,7 +21,7 @@ export const makePlan: DeployStep = {
       const detected =
         source.kind === 'image'
           ? null
-          : await detectFolder(sourceFolder(deploying), {
+          : await folderReader.detect(sourceFolder(deploying), {
               abort,
               variables: await variablesFor(deploying),
               // A project that also says how to run without its Dockerfile does so where there are no containers.
@@ -35,7 +36,7 @@ export const makePlan: DeployStep = {
       deployment.plan = JSON.stringify(plan)
       await noteDeployment(deps.database.db, deployment.id, { plan: deployment.plan })
     } catch (error) {
-      if (error instanceof PlanRefused || error instanceof RootDirectoryError)
+      if (error instanceof PlanRefused || error instanceof RootDirectoryError || error instanceof FolderTooMuch)
         throw new DeployFailed('plan_failed', error.message)
       throw error
     }

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createRunCommand } from '../shell/run-command.ts'
-import { IgnoreRules } from './ignore-rules.ts'
+import { createRunCommand } from '../../drivers/shell/run-command.ts'
+import { IgnoreRules } from './git-ignore.ts'
 
 /** As a walk would see it: a folder that is ignored is not entered. */
 function isIgnored(rules: IgnoreRules, path: string): boolean {

@@ -1,0 +1,36 @@
+import { isAlias, isMap, isPair, isScalar, isSeq } from 'yaml'
+
+export interface ExpandedLimits {
+  aliases: number
+  nodes: number
+  depth: number
+}
+
+const words = 'it is too large or too deep once its aliases are followed'
+
+/**
+ * Throws when a document is too large once each alias stands for what it names. To be asked before anything follows them:
+ * a file of some kilobytes can say thousands of times "all of the above".
+ */
+export function expandedSize(contents: unknown, limits: ExpandedLimits): void {
+  const sizes = new Map<string, number>()
+  let [aliases, total] = [0, 0]
+  const count = (size: number): number => {
+    total += size
+    if (total > limits.nodes || aliases > limits.aliases) throw new Error(words)
+    return size
+  }
+  const sizeOf = (node: unknown, depth: number): number => {
+    if (depth > limits.depth) throw new Error(words)
+    if (isAlias(node)) {
+      aliases += 1
+      return count(sizes.get(node.source) ?? 1)
+    }
+    if (isPair(node)) return sizeOf(node.key, depth) + sizeOf(node.value, depth)
+    let size = count(1)
+    if (isMap(node) || isSeq(node)) for (const item of node.items) size += sizeOf(item, depth + 1)
+    if ((isScalar(node) || isMap(node) || isSeq(node)) && node.anchor) sizes.set(node.anchor, size)
+    return size
+  }
+  sizeOf(contents, 0)
+}

@@ -1,0 +1,76 @@
+import { below, type Inventory } from './inventory.ts'
+
+/** Longer ones are nobody's writing. */
+const maxLength = 200
+const maxSegments = 10
+
+/** A pattern with `*` in a name and `**` for any folders between; each folder is asked at most once for each part of it. */
+export class NamePattern {
+  readonly #segments: readonly Segment[]
+
+  constructor(pattern: string) {
+    const segments = pattern.length > maxLength ? [] : pattern.split('/').filter((name) => name !== '.')
+    const isTooMuch = pattern.length > maxLength || segments.length > maxSegments
+    this.#segments = isTooMuch ? [() => false] : segments.map(segmentOf)
+  }
+
+  /** Paths of files, from the folder `base` of the inventory. */
+  files(base: string, inventory: Inventory): string[] {
+    const found: string[] = []
+    this.#walk(base, inventory, (path, segment, index) => {
+      if (index !== this.#segments.length - 1 || segment === 'any folders') return
+      for (const name of inventory.folders.get(join(base, path))?.files ?? []) if (segment(name)) found.push(below(path, name))
+    })
+    return found
+  }
+
+  folders(base: string, inventory: Inventory): string[] {
+    const found: string[] = []
+    this.#walk(base, inventory, (path, _segment, index) => {
+      if (index === this.#segments.length) found.push(path)
+    })
+    return found
+  }
+
+  /** Shows each folder with each part of the pattern that what is in it is compared with. */
+  #walk(base: string, { folders }: Inventory, show: (path: string, segment: Segment, index: number) => void): void {
+    const seen = new Set<string>()
+    const ahead: [path: string, index: number][] = [['', 0]]
+    for (let next = ahead.pop(); next; next = ahead.pop()) {
+      const [path, index] = next
+      const key = `${index} ${path}`
+      if (seen.has(key)) continue
+      seen.add(key)
+      const segment = this.#segments[index] ?? 'any folders'
+      show(path, segment, index)
+      if (index >= this.#segments.length) continue
+      const isAny = segment === 'any folders'
+      if (isAny) ahead.push([path, index + 1])
+      for (const name of folders.get(join(base, path))?.folders ?? [])
+        if (isAny) ahead.push([below(path, name), index])
+        else if (segment(name)) ahead.push([below(path, name), index + 1])
+    }
+  }
+}
+
+type Segment = 'any folders' | ((name: string) => boolean)
+
+const join = (base: string, path: string) => (path === '' ? base : below(base, path))
+
+/** One `*` or more in a name; compared piece by piece, so a hostile pattern costs no more than its length. */
+function segmentOf(pattern: string): Segment {
+  if (pattern === '**') return 'any folders'
+  if (!pattern.includes('*')) return (name) => name === pattern
+  const [first = '', ...pieces] = pattern.split('*')
+  const last = pieces.pop()!
+  return (name) => {
+    if (!name.startsWith(first) || name.length < first.length + last.length || !name.endsWith(last)) return false
+    let from = first.length
+    for (const piece of pieces) {
+      const at = name.indexOf(piece, from)
+      if (at < 0) return false
+      from = at + piece.length
+    }
+    return from <= name.length - last.length
+  }
+}

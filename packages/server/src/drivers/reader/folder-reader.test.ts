@@ -1,0 +1,89 @@
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { RootDirectoryError } from '../../detection/root-directory-error.ts'
+import { temporaryFolder } from '../../detection/temporary-folder.ts'
+import { FolderReader, type FolderReaderSettings, FolderTooMuch } from './folder-reader.ts'
+
+const entry = fileURLToPath(new URL('test-reader.ts', import.meta.url))
+const harmful = (settings: Partial<FolderReaderSettings> = {}) =>
+  new FolderReader({ entry, seconds: 3, heapMb: 64, idleMs: 1000, ...settings })
+
+/** Which process answered. */
+const pidOf = async (reader: FolderReader) => (await reader.detect('/harmless')).name
+
+const isGone = (pid: string | null) => {
+  try {
+    process.kill(Number(pid), 0)
+    return false
+  } catch {
+    return true
+  }
+}
+
+test.each(['/spin', '/regexp', '/wait'])(
+  '%s is ended when its time is over; others are served meanwhile and after',
+  async (folder) => {
+    const reader = harmful({ atOnce: 1 })
+    const first = await pidOf(reader)
+    let turns = 0
+    const clock = setInterval(() => turns++, 10)
+    await expect(reader.detect(folder)).rejects.toThrow(new FolderTooMuch('The folder took longer than 3 s to look at'))
+    clearInterval(clock)
+    // The whole time was ours: a loop that is held would have counted none.
+    expect(turns).toBeGreaterThan(20)
+    await expect.poll(() => isGone(first)).toBe(true)
+    expect(await pidOf(reader)).not.toBe(first)
+  },
+)
+
+test.each(['/heap', '/one-large-array'])('%s ends its own process and no other', async (folder) => {
+  const reader = harmful({ seconds: 60 })
+  await expect(reader.detect(folder)).rejects.toThrow(new FolderTooMuch('The folder took more than 64 MB of memory to look at'))
+  expect(await pidOf(reader)).toMatch(/^\d+$/)
+})
+
+test('a stack that is too deep is of the folder, and the process goes on', async () => {
+  const reader = harmful()
+  const pid = await pidOf(reader)
+  await expect(reader.detect('/deep')).rejects.toBeInstanceOf(FolderTooMuch)
+  expect(await pidOf(reader)).toBe(pid)
+})
+
+test('who gives up ends the work, and one who waits for his turn leaves without a trace', async () => {
+  const reader = harmful({ atOnce: 1, seconds: 60 })
+  const [one, two] = [new AbortController(), new AbortController()]
+  const working = reader.detect('/spin', { abort: one.signal })
+  const waiting = reader.detect('/harmless', { abort: two.signal })
+  const last = reader.detect('/harmless')
+  two.abort(new Error('no more time'))
+  await expect(waiting).rejects.toThrow('no more time')
+  one.abort(new Error('cancelled'))
+  await expect(working).rejects.toThrow('cancelled')
+  expect((await last).name).toMatch(/^\d+$/)
+})
+
+test('an idle one is ended', async () => {
+  const pid = await pidOf(harmful({ idleMs: 50 }))
+  await expect.poll(() => isGone(pid), { timeout: 10_000 }).toBe(true)
+})
+
+test('the real one detects and lists as if it were here', async () => {
+  const reader = new FolderReader({ idleMs: 1000, seconds: 60 })
+  const folder = await temporaryFolder({ 'package.json': { dependencies: { next: '15' } }, 'web/a.txt': '', 'web/b.md': '' })
+  mkdirSync(join(folder, 'node_modules'))
+  writeFileSync(join(folder, 'node_modules/x'), '')
+  symlinkSync('/etc', join(folder, 'out'))
+  expect(await reader.detect(folder)).toMatchObject({ framework: 'nextjs' })
+  expect(await reader.list(folder, { kind: 'made-anew' })).toEqual([
+    { path: 'out', type: 'symlink' },
+    { path: 'package.json', type: 'file' },
+    { path: 'web', type: 'directory' },
+    { path: 'web/a.txt', type: 'file' },
+    { path: 'web/b.md', type: 'file' },
+  ])
+  const ignored = await reader.list(folder, { kind: 'dockerignore', text: 'node_modules\nweb/*\n!web/b.md\n' })
+  expect(ignored.map(({ path }) => path)).toEqual(['out', 'package.json', 'web', 'web/b.md'])
+  await expect(reader.detect(folder, { rootDirectory: 'gone' })).rejects.toBeInstanceOf(RootDirectoryError)
+})

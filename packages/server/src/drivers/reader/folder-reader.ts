@@ -1,0 +1,156 @@
+import { existsSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import type { DetectOptions } from '../../detection/detect-folder.ts'
+import type { Detection } from '../../detection/detection.ts'
+import { RootDirectoryError } from '../../detection/root-directory-error.ts'
+import type { LeftOut, SourceEntry } from '../../source/list-source.ts'
+import type { Question, Reply } from './messages.ts'
+import { Reader, ReaderEnded } from './reader.ts'
+
+/** A folder that cannot be looked at with what one look may take; the message says what it was. */
+export class FolderTooMuch extends Error {
+  override readonly name = 'FolderTooMuch'
+}
+
+export interface FolderReaderSettings {
+  /** How many folders are read at a time; others wait. */
+  atOnce: number
+  seconds: number
+  heapMb: number
+  idleMs: number
+  program: string
+  entry: string
+}
+
+const standard = { atOnce: 2, seconds: 20, heapMb: 256, idleMs: 10_000 }
+
+/**
+ * Reads folders of strangers in processes of their own, each with a limit of time and memory: what exceeds it is ended with
+ * its process, and nothing here waits for a file. A thread would not do: V8 ends the whole process when one runs out of memory
+ * in a single step, and some of its work cannot be interrupted (docs/decisions/folder-reader.md).
+ */
+export class FolderReader {
+  readonly #settings: FolderReaderSettings
+  readonly #idle: { reader: Reader; clock: NodeJS.Timeout }[] = []
+  readonly #waiting: (() => void)[] = []
+  #busy = 0
+
+  constructor(settings: Partial<FolderReaderSettings> = {}) {
+    this.#settings = { ...standard, program: process.execPath, entry: ownEntry(), ...settings }
+  }
+
+  /** Throws `RootDirectoryError`, `FolderTooMuch` and the reason of `abort`. */
+  async detect(folder: string, { abort, ...options }: DetectOptions = {}): Promise<Detection> {
+    const { answer } = await this.#ask({ task: 'detect', asked: { folder, options } }, abort)
+    return answer as Detection
+  }
+
+  /** Everything below a folder that a build is given. */
+  async list(folder: string, leftOut: LeftOut, abort?: AbortSignal): Promise<SourceEntry[]> {
+    const { parts } = await this.#ask({ task: 'list', asked: { folder, leftOut } }, abort)
+    return parts as SourceEntry[]
+  }
+
+  /** Has one ready for a folder that is about to be there. */
+  warm(): void {
+    if (this.#idle.length === 0 && this.#busy < this.#settings.atOnce) this.#rest(new Reader(this.#settings))
+  }
+
+  async #ask(question: Question, abort?: AbortSignal): Promise<{ answer: unknown; parts: unknown[] }> {
+    await this.#turn(abort)
+    const reader = this.#take()
+    const parts: unknown[] = []
+    try {
+      const reply = await this.#within(
+        reader,
+        reader.ask(question, (more) => void pushAll(parts, more)),
+        abort,
+      )
+      if (reply.says === 'failed') throw failureOf(reply)
+      return { answer: reply.says === 'done' ? reply.answer : null, parts }
+    } finally {
+      if (reader.isAlive) this.#rest(reader)
+      this.#busy -= 1
+      this.#waiting.shift()?.()
+    }
+  }
+
+  /** Those that wait come in the order in which they asked. */
+  async #turn(abort?: AbortSignal): Promise<void> {
+    abort?.throwIfAborted()
+    while (this.#busy >= this.#settings.atOnce) {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      this.#waiting.push(resolve)
+      abort?.addEventListener('abort', () => resolve(), { once: true })
+      await promise
+      const place = this.#waiting.indexOf(resolve)
+      if (place >= 0) this.#waiting.splice(place, 1)
+      else if (abort?.aborted) this.#waiting.shift()?.()
+      abort?.throwIfAborted()
+    }
+    this.#busy += 1
+  }
+
+  #take(): Reader {
+    for (let kept = this.#idle.pop(); kept; kept = this.#idle.pop()) {
+      clearTimeout(kept.clock)
+      if (kept.reader.isAlive) return kept.reader
+    }
+    return new Reader(this.#settings)
+  }
+
+  #rest(reader: Reader): void {
+    const kept = { reader, clock: setTimeout(() => this.#forget(kept), this.#settings.idleMs).unref() }
+    this.#idle.push(kept)
+  }
+
+  #forget(kept: { reader: Reader }): void {
+    const place = this.#idle.findIndex((one) => one.reader === kept.reader)
+    if (place >= 0) this.#idle.splice(place, 1)
+    kept.reader.end()
+  }
+
+  async #within(reader: Reader, asked: Promise<Reply>, abort?: AbortSignal): Promise<Reply> {
+    const { seconds, heapMb } = this.#settings
+    let isTooLong = false
+    const clock = setTimeout(() => {
+      isTooLong = true
+      reader.end()
+    }, seconds * 1000)
+    const give = () => reader.end()
+    abort?.addEventListener('abort', give, { once: true })
+    try {
+      return await asked
+    } catch (error) {
+      abort?.throwIfAborted()
+      if (isTooLong) throw new FolderTooMuch(`The folder took longer than ${seconds} s to look at`)
+      if (error instanceof ReaderEnded && !(error.cause instanceof Error))
+        throw new FolderTooMuch(`The folder took more than ${heapMb} MB of memory to look at`)
+      throw error
+    } finally {
+      clearTimeout(clock)
+      abort?.removeEventListener('abort', give)
+    }
+  }
+}
+
+/** The one that everybody shares, so that the limits hold for the whole instance. */
+export const folderReader = new FolderReader()
+
+function pushAll(into: unknown[], more: readonly unknown[]): void {
+  for (const one of more) into.push(one)
+}
+
+function failureOf({ name, message }: Extract<Reply, { says: 'failed' }>): Error {
+  if (name === 'RootDirectoryError') return new RootDirectoryError(message)
+  // The stack or a length that V8 has no room for: of the folder's making.
+  if (name === 'RangeError') return new FolderTooMuch(`The folder holds more than can be looked at: ${message}`)
+  return new Error(`the folder could not be read: ${name}: ${message}`)
+}
+
+/** Source runs from source; in a bundle the entry is `reader.js` beside the main one, above the folder of its chunks. */
+function ownEntry(): string {
+  const places = import.meta.url.endsWith('.ts') ? ['./main.ts'] : ['./reader.js', '../reader.js']
+  const files = places.map((place) => fileURLToPath(new URL(place, import.meta.url)))
+  return files.find((file) => existsSync(file)) ?? files[0]!
+}

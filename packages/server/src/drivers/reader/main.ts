@@ -1,0 +1,53 @@
+// A process of its own that reads folders of strangers: whatever a file does to it, nobody else waits.
+import { setPriority } from 'node:os'
+import { detectFolder } from '../../detection/index.ts'
+import { listSource } from '../../source/list-source.ts'
+import type { Question, Reply, Tasks } from './messages.ts'
+
+/** As many as one message of the channel holds without holding up its reader. */
+const partsAtOnce = 500
+/** An answer is shown to people and kept in a row; whatever is larger is no answer. */
+const maxAnswer = 4 * 1024 ** 2
+
+process.on('message', (question: Question) => void answer(question))
+process.on('disconnect', () => process.exit())
+giveWay()
+tell({ says: 'ready' })
+
+async function answer({ task, asked }: Question): Promise<void> {
+  try {
+    const found =
+      task === 'detect' ? await detect(asked as Tasks['detect']['asked']) : await list(asked as Tasks['list']['asked'])
+    if (JSON.stringify(found).length > maxAnswer) throw new RangeError('it says more than can be told')
+    tell({ says: 'done', answer: found })
+  } catch (error) {
+    const { name, message } = error instanceof Error ? error : new Error('unknown')
+    tell({ says: 'failed', name, message: message.slice(0, 1000) })
+  }
+}
+
+const detect = ({ folder, options }: Tasks['detect']['asked']) => detectFolder(folder, options)
+
+async function list({ folder, leftOut }: Tasks['list']['asked']): Promise<null> {
+  let parts: unknown[] = []
+  for await (const entry of listSource(folder, leftOut)) {
+    if (parts.push(entry) < partsAtOnce) continue
+    await new Promise<void>((sent) => process.send!({ says: 'parts', parts } satisfies Reply, undefined, {}, () => sent()))
+    parts = []
+  }
+  tell({ says: 'parts', parts })
+  return null
+}
+
+function tell(reply: Reply): void {
+  process.send?.(reply)
+}
+
+/** Requests come before it, where there are fewer cores than work. */
+function giveWay(): void {
+  try {
+    setPriority(5)
+  } catch {
+    // The system does not let it: then it is one of many.
+  }
+}

@@ -1,0 +1,22 @@
+import type { DetectOptions } from '../../detection/detect-folder.ts'
+import type { Detection } from '../../detection/detection.ts'
+import type { LeftOut, SourceEntry } from '../../source/list-source.ts'
+
+/** What a reader does: the whole of what is asked, the parts it tells on its way, and its answer. */
+export interface Tasks {
+  detect: { asked: { folder: string; options: Omit<DetectOptions, 'abort'> }; part: never; answer: Detection }
+  list: { asked: { folder: string; leftOut: LeftOut }; part: SourceEntry; answer: null }
+}
+export type TaskName = keyof Tasks
+
+export interface Question {
+  task: TaskName
+  asked: Tasks[TaskName]['asked']
+}
+
+/** A `failed` of a name that is known here becomes that error again. */
+export type Reply =
+  | { says: 'ready' }
+  | { says: 'parts'; parts: unknown[] }
+  | { says: 'done'; answer: unknown }
+  | { says: 'failed'; name: string; message: string }

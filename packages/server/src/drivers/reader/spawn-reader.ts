@@ -1,0 +1,19 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+
+export interface ReaderProgram {
+  program: string
+  entry: string
+  heapMb: number
+}
+
+/**
+ * Starts a process that may read files and nothing else: it starts no program and writes nothing, and has nothing of our
+ * environment. Its channel is all that it has from us; without it, it ends.
+ */
+export function spawnReader({ program, entry, heapMb }: ReaderProgram): ChildProcess {
+  return spawn(
+    program,
+    [`--max-old-space-size=${heapMb}`, '--max-semi-space-size=8', '--permission', '--allow-fs-read=*', '--no-warnings', entry],
+    { cwd: '/', env: { NODE_ENV: 'production', UV_THREADPOOL_SIZE: '8' }, stdio: ['ignore', 'ignore', 'ignore', 'ipc'] },
+  )
+}

@@ -1,0 +1,33 @@
+// A reader that does harm on purpose: what it is asked to look at says which.
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Question, Reply, Tasks } from './messages.ts'
+
+const harm: Record<string, () => unknown> = {
+  '/spin': () => {
+    for (;;);
+  },
+  '/regexp': () => /^(a+)+$/.test(`${'a'.repeat(60)}b`),
+  '/heap': () => {
+    const kept: unknown[] = []
+    for (;;) kept.push(Array.from({ length: 1000 }, Math.random))
+  },
+  // One step that no thread survives.
+  '/one-large-array': () => 'a,'.repeat(100_000_000).split(','),
+  '/deep': () => {
+    const down = (): number => 1 + down()
+    return down()
+  },
+  '/exit': () => process.exit(3),
+  '/wait': () => pause(60_000),
+}
+
+process.on('message', async ({ asked }: Question) => {
+  const { folder } = asked as Tasks['detect']['asked']
+  try {
+    await harm[folder]?.()
+    process.send?.({ says: 'done', answer: { name: String(process.pid) } } satisfies Reply)
+  } catch (error) {
+    process.send?.({ says: 'failed', name: (error as Error).name, message: (error as Error).message } satisfies Reply)
+  }
+})
+process.on('disconnect', () => process.exit())

@@ -1,0 +1,41 @@
+import { posix } from 'node:path'
+import { type Dialect, tokensOf } from './name-tokens.ts'
+import { PathPattern } from './path-pattern.ts'
+
+/** What a `.dockerignore` leaves out, by Docker's rules: the last line that fits decides, `!` takes back. */
+export function dockerIgnore(text: string): (path: string, isFolder: boolean) => boolean | 'look-inside' {
+  const rules = text
+    .replace(/^\uFEFF/, '')
+    .split('\n')
+    .map(ruleOf)
+    .filter((rule) => rule !== null)
+  const hasExceptions = rules.some(({ takesBack }) => takesBack)
+  return (path, isFolder) => {
+    const last = rules.findLast(({ pattern }) => pattern.matches(path, true))
+    const isIgnored = last !== undefined && !last.takesBack
+    // A folder that is left out may still hold something that is taken back.
+    return isIgnored && isFolder && hasExceptions ? 'look-inside' : isIgnored
+  }
+}
+
+/** Comments start in the first column; a path is one below the folder, whether or not it starts with a slash. */
+function ruleOf(line: string): { takesBack: boolean; pattern: PathPattern } | null {
+  const trimmed = line.startsWith('#') ? '' : line.trim()
+  const takesBack = trimmed.startsWith('!')
+  const written = takesBack ? trimmed.slice(1).trim() : trimmed
+  if (written === '') return null
+  const path = posix.normalize(written)
+  const from = path.startsWith('/') ? 1 : 0
+  const to = path.length > 1 && path.endsWith('/') ? -1 : undefined
+  return { takesBack, pattern: new PathPattern(tokensOf(path.slice(from, to), dialect)) }
+}
+
+/** As in Go's filepath.Match, where two stars go through any folders. */
+const dialect: Dialect = {
+  negators: '^',
+  isPosix: false,
+  stars: (characters, at) => {
+    const length = characters[at + 2] === '/' ? 3 : 2
+    return { length, token: { is: at + length === characters.length ? 'all' : 'folders' } }
+  },
+}

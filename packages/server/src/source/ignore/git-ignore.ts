@@ -1,0 +1,88 @@
+import { type Dialect, tokensOf } from './name-tokens.ts'
+import { PathPattern, type Token } from './path-pattern.ts'
+
+/** One line of a .gitignore or .berthignore. */
+interface IgnoreRule {
+  /** The folder of the file that holds the line, '' at the top; the rule says nothing of paths elsewhere. */
+  base: string
+  includes: boolean
+  foldersOnly: boolean
+  /** Of the path below `base`. */
+  pattern: PathPattern
+}
+
+/** What .gitignore and .berthignore leave out, by git's rules: the last line that fits decides, `!` takes back. */
+export class IgnoreRules {
+  readonly #rules: readonly IgnoreRule[]
+
+  private constructor(rules: readonly IgnoreRule[]) {
+    this.#rules = rules
+  }
+
+  static readonly none = new IgnoreRules([])
+
+  /** Later lines win over earlier ones, those of a deeper folder over those above it. */
+  with(text: string, base: string): IgnoreRules {
+    const rules = text
+      .replace(/^\uFEFF/, '')
+      .split('\n')
+      .map((line) => parseLine(line, base))
+    return new IgnoreRules([...this.#rules, ...rules.filter((rule) => rule !== null)])
+  }
+
+  /** Null when no line speaks of it. `path` has no slash at either end; the folders above it are taken as not ignored. */
+  verdict(path: string, isFolder: boolean): 'ignored' | 'included' | null {
+    const rule = this.#rules.findLast((candidate) => matches(candidate, path, isFolder))
+    return rule === undefined ? null : rule.includes ? 'included' : 'ignored'
+  }
+}
+
+function parseLine(line: string, base: string): IgnoreRule | null {
+  let pattern = withoutTrailingSpaces(line.endsWith('\r') ? line.slice(0, -1) : line)
+  if (pattern === '' || pattern.startsWith('#')) return null
+  const includes = pattern.startsWith('!')
+  if (includes) pattern = pattern.slice(1)
+  const foldersOnly = pattern.endsWith('/')
+  if (foldersOnly) pattern = pattern.slice(0, -1)
+  const isAnchored = pattern.includes('/')
+  const names = (pattern.startsWith('/') ? pattern.slice(1) : pattern).split('/')
+  if (names.every((name) => name === '')) return null
+  return { base, includes, foldersOnly, pattern: new PathPattern(tokensOfNames(names, isAnchored)) }
+}
+
+/** Git's own: those after a backslash stay. */
+function withoutTrailingSpaces(line: string): string {
+  let end = line.length
+  while (end > 0 && line[end - 1] === ' ') end -= 1
+  let slashes = 0
+  while (line[end - 1 - slashes] === '\\') slashes += 1
+  return line.slice(0, slashes % 2 === 1 && end < line.length ? end + 1 : end)
+}
+
+const dialect: Dialect = { negators: '!^', isPosix: true }
+
+function tokensOfNames(names: readonly string[], isAnchored: boolean): Token[] {
+  const tokens: Token[] = isAnchored ? [] : [{ is: 'folders' }]
+  for (const [index, name] of names.entries()) {
+    const isLast = index === names.length - 1
+    if (isStars(name)) {
+      if (tokens.at(-1)?.is !== 'folders') tokens.push({ is: 'folders' })
+      // "a/**" is everything in a, not a itself.
+      if (isLast) tokens.push({ is: 'one' }, { is: 'any' })
+      continue
+    }
+    for (const token of tokensOf(name, dialect)) tokens.push(token)
+    if (!isLast) tokens.push({ is: 'character', character: '/' })
+  }
+  return tokens
+}
+
+function isStars(name: string): boolean {
+  return name.length > 1 && [...name].every((character) => character === '*')
+}
+
+function matches(rule: IgnoreRule, path: string, isFolder: boolean): boolean {
+  if (rule.foldersOnly && !isFolder) return false
+  if (rule.base === '') return rule.pattern.matches(path)
+  return path.startsWith(`${rule.base}/`) && rule.pattern.matches(path.slice(rule.base.length + 1))
+}

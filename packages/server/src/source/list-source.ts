@@ -1,0 +1,43 @@
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { dockerIgnore } from './ignore/docker-ignore.ts'
+
+export interface SourceEntry {
+  path: string
+  type: 'file' | 'directory' | 'symlink'
+}
+
+/** What is left out: what every build makes anew, or what a `.dockerignore` says. */
+export type LeftOut = { kind: 'made-anew' } | { kind: 'dockerignore'; text: string }
+
+/** Made anew by every build, or of no use to one. */
+const madeAnew = new Set(['.git', 'node_modules', '.venv', '__pycache__', '.DS_Store'])
+
+/** Everything below a folder that is a file, a folder or a link, in a stable order. Links are entries, and never followed. */
+export async function* listSource(folder: string, leftOut: LeftOut): AsyncGenerator<SourceEntry> {
+  const isIgnored = leftOut.kind === 'dockerignore' ? byDockerIgnore(leftOut.text) : byName
+  const walk = async function* (below: string): AsyncGenerator<SourceEntry> {
+    const entries = await readdir(join(folder, below), { withFileTypes: true })
+    for (const entry of entries.sort((one, other) => (one.name < other.name ? -1 : 1))) {
+      const path = below ? `${below}/${entry.name}` : entry.name
+      const ignored = isIgnored(path, entry.isDirectory())
+      if (ignored === true) continue
+      if (entry.isDirectory()) {
+        if (ignored === false) yield { path, type: 'directory' }
+        yield* walk(path)
+      } else if (ignored === false && entry.isSymbolicLink()) yield { path, type: 'symlink' }
+      else if (ignored === false && entry.isFile()) yield { path, type: 'file' }
+    }
+  }
+  yield* walk('')
+}
+
+/** Or lies in a folder that is. */
+export const isMadeAnew = (path: string) => path.split('/').some((name) => madeAnew.has(name))
+
+const byName = (path: string) => madeAnew.has(path.slice(path.lastIndexOf('/') + 1))
+
+function byDockerIgnore(text: string): ReturnType<typeof dockerIgnore> {
+  const isIgnored = dockerIgnore(text)
+  return (path, isFolder) => path === '.git' || isIgnored(path, isFolder)
+}

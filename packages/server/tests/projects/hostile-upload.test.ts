@@ -1,0 +1,71 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type TarEntry, tarball } from '../../src/drivers/tarball/hostile-corpus.ts'
+import { call } from '../kit/call.ts'
+import { startInstance, type TestInstance } from '../kit/instance.ts'
+import { makePeople, type People } from '../kit/people.ts'
+
+let base: string
+let instance: TestInstance
+let people: People
+beforeAll(async () => {
+  base = mkdtempSync(join(tmpdir(), 'berth-hostile-'))
+  instance = await startInstance({ BERTH_DATA_DIR: base })
+  people = await makePeople(instance)
+})
+afterAll(async () => {
+  await instance.stop()
+  rmSync(base, { recursive: true, force: true })
+})
+
+const stages = Array.from({ length: 5000 }, (_, at) => `FROM s${at - 1} AS s${at}\nENV V${at}=1\n`)
+
+/** Each held the event loop for seconds before. */
+const hostile: Record<string, TarEntry[]> = {
+  'an attribute without an end': [{ name: 'pom.xml', content: `<project ${'a'.repeat(300_000)}></project>` }],
+  'stages that hand on their variables': [{ name: 'Dockerfile', content: stages.join('') }],
+  'a file that includes itself': [
+    { name: 'requirements.txt', content: '-r a.txt\n'.repeat(1500) },
+    { name: 'a.txt', content: '-r requirements.txt\n'.repeat(1500) },
+  ],
+  'a mapping that is merged everywhere': [
+    {
+      name: 'compose.yaml',
+      content: `x-a: &a {${Array.from({ length: 5000 }, (_, at) => `k${at}: 1`).join(', ')}}\nservices:\n${Array.from({ length: 2500 }, (_, at) => `  s${at}: { image: x, labels: { <<: *a } }`).join('\n')}\n`,
+    },
+  ],
+}
+const harmless: TarEntry[] = [{ name: 'package.json', content: JSON.stringify({ dependencies: { express: '5' } }) }]
+
+async function upload(entries: TarEntry[]): Promise<string> {
+  const { token } = people.member
+  const { sessionId } = (await call(instance, token, 'POST /projects/folder/session', { body: {} })).body.data
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/gzip' }
+  const url = `/api/projects/folder/upload/${sessionId}`
+  expect((await instance.app.inject({ method: 'POST', url, headers, payload: tarball(...entries) })).statusCode).toBe(200)
+  return sessionId
+}
+
+/** How long the longest of the health checks took that others asked for while the folder was looked at. */
+async function longestHealthCheck(sessionId: string): Promise<{ status: number; longestMs: number }> {
+  let [isOver, longestMs] = [false, 0]
+  const scan = call(instance, people.member.token, 'POST /projects/folder/scan/:sessionId', { params: { sessionId } })
+  const done = scan.finally(() => (isOver = true))
+  while (!isOver) {
+    const start = performance.now()
+    expect((await instance.app.inject({ method: 'GET', url: '/api/health' })).statusCode).toBe(200)
+    await new Promise((resolve) => setImmediate(resolve))
+    longestMs = Math.max(longestMs, performance.now() - start)
+  }
+  return { status: (await done).status, longestMs }
+}
+
+test.each(Object.entries(hostile))('%s: others are answered as while a harmless folder is looked at', async (_, entries) => {
+  const usual = await longestHealthCheck(await upload(harmless))
+  const { status, longestMs } = await longestHealthCheck(await upload(entries))
+  expect([200, 400]).toContain(status)
+  // A machine that is busy has its own pauses; what is held is held for the whole of the work.
+  expect(longestMs).toBeLessThan(Math.max(25 * usual.longestMs, 1000))
+})

@@ -1,0 +1,86 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the variables are Docker's
+import { parseDockerfile } from '../../packages/server/src/detection/dockerfile.ts'
+import { needsBuildKit } from '../../packages/server/src/drivers/runtime/docker/build-dockerfile.ts'
+import { withBasesHere } from '../../packages/server/src/drivers/runtime/docker/dockerfile-bases.ts'
+import { BuildFailed } from '../../packages/server/src/drivers/runtime/runtime.ts'
+import { instructionsOf } from '../../packages/server/src/source/dockerfile/instructions.ts'
+import type { Random } from './random.ts'
+import { type Fuzzed, fuzzByHand } from './runner.ts'
+import { hostileText } from './texts.ts'
+
+const pieces = [
+  'FROM ',
+  'FROM a AS b\n',
+  'FROM b\n',
+  '--platform=$P ',
+  'ARG ',
+  'ENV ',
+  'EXPOSE ',
+  'CMD ',
+  'RUN ',
+  'COPY ',
+  '<<EOF',
+  '<<-"E"',
+  'EOF\n',
+  'E\n',
+  '\n',
+  '\\\n',
+  '\\',
+  '`\n',
+  '# escape=`\n',
+  '# x\n',
+  ' ',
+  '\t',
+  'A',
+  'B',
+  '=',
+  '"',
+  "'",
+  '$A',
+  '${A}',
+  '${A:-',
+  '${',
+  '}',
+  ':+',
+  '80',
+  '443/tcp',
+  'AS ',
+  'a',
+]
+
+const make = (random: Random): string => hostileText(random, pieces)
+
+export const kinds: Fuzzed[] = [
+  {
+    name: 'dockerfile',
+    make,
+    check: async (text: string) => {
+      const { ports } = parseDockerfile(text)
+      if (ports.some((port) => !(port >= 1 && port <= 65_535))) throw new Error(`ports ${ports.join(' ')}`)
+      needsBuildKit(text)
+      let end = 0
+      for (const instruction of instructionsOf(text)) {
+        if (instruction.start < end || instruction.end < instruction.start) throw new Error('instructions overlap')
+        end = instruction.end
+      }
+    },
+    slowMs: 20_000,
+  },
+  {
+    name: 'bases',
+    make,
+    check: async (text: string) => {
+      try {
+        if ((await withBasesHere(text, { A: 'x' }, async (image) => image)) !== text) throw new Error('changed without a reason')
+        const renamed = await withBasesHere(text, { A: 'x' }, async (image) => `m/${image}`)
+        const kept = [...instructionsOf(text)].map(({ keyword }) => keyword).join()
+        if ([...instructionsOf(renamed)].map(({ keyword }) => keyword).join() !== kept) throw new Error('other instructions')
+      } catch (error) {
+        if (!(error instanceof BuildFailed)) throw error
+      }
+    },
+    slowMs: 20_000,
+  },
+] as Fuzzed[]
+
+if (import.meta.main) await fuzzByHand('dockerfiles', kinds)

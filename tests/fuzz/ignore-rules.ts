@@ -1,0 +1,71 @@
+import { dockerIgnore } from '../../packages/server/src/source/ignore/docker-ignore.ts'
+import { IgnoreRules } from '../../packages/server/src/source/ignore/git-ignore.ts'
+import type { Random } from './random.ts'
+import { type Fuzzed, fuzzByHand } from './runner.ts'
+import { hostileText } from './texts.ts'
+
+interface Asked {
+  rules: string
+  path: string
+}
+
+const pieces = [
+  'a',
+  'b',
+  '/',
+  '*',
+  '**',
+  '**/',
+  '/**',
+  '?',
+  '!',
+  '#',
+  '\\',
+  '[',
+  ']',
+  '[a-b]',
+  '[!a]',
+  '[^b',
+  ' ',
+  '\n',
+  '.',
+  '..',
+  '[[:alpha:]]',
+]
+const names = ['a', 'b', 'ab', 'aaaaaaaaaaaaaaaaaaaaaaaa', '.a', '[', '*', 'a b', '💥']
+
+const make = (random: Random): Asked => ({
+  rules: hostileText(random, pieces),
+  path: [random.pick(names), ...random.some(6, () => random.pick(names))].join('/'),
+})
+
+/** The rules of a line say the same alone, with an empty line or a comment before it, and at the end of windows' lines. */
+function saysTheSame(ask: (rules: string) => unknown, rules: string): void {
+  const first = JSON.stringify(ask(rules))
+  for (const other of [`\n\n# a comment\n${rules.replace(/^\uFEFF/, '')}`, rules])
+    if (JSON.stringify(ask(other)) !== first) throw new Error(`${JSON.stringify(other)} says something else: ${first}`)
+}
+
+export const kinds: Fuzzed[] = [
+  {
+    name: 'gitignore',
+    make,
+    check: ({ rules, path }: Asked) =>
+      saysTheSame((text) => [true, false].map((isFolder) => IgnoreRules.none.with(text, '').verdict(path, isFolder)), rules),
+    slowMs: 20_000,
+  },
+  {
+    name: 'dockerignore',
+    make,
+    check: ({ rules, path }: Asked) => {
+      saysTheSame((text) => dockerIgnore(text)(path, false), rules)
+      // What is in a folder that is left out is left out, where nothing takes it back.
+      const isIgnored = dockerIgnore(rules.replaceAll('!', ''))
+      if (isIgnored(path, true) && !isIgnored(`${path}/inside`, false))
+        throw new Error('a folder is left out and what is in it is not')
+    },
+    slowMs: 20_000,
+  },
+] as Fuzzed[]
+
+if (import.meta.main) await fuzzByHand('ignore-rules', kinds)
