@@ -5,7 +5,9 @@ import type { Config } from './config.ts'
 import { type Clock, systemClock } from './db/clock.ts'
 import type { Database } from './db/open.ts'
 import { createGit, type Git } from './drivers/git/git.ts'
+import { publicAddresses } from './drivers/git/public-addresses.ts'
 import { createRunCommand } from './drivers/shell/run-command.ts'
+import { publicNames, type Resolve } from './drivers/web-request/resolve.ts'
 import type { Loaders } from './http/handler.ts'
 import { type MountDeps, mountRows } from './http/mount.ts'
 import { RateLimiter } from './http/rate-limit.ts'
@@ -41,6 +43,8 @@ export interface Parts {
   /** What a test puts in the place of the modules above projects. */
   neighbours?: Neighbours
   git?: Git
+  /** What names mean to a guarded git; a test brings its own. */
+  resolve?: Resolve
   /** Whoever brings one closes it. */
   logStore?: LogStore
   /** How notifications leave, and what is watched for some; a test brings its own. */
@@ -85,7 +89,7 @@ export function assemble(parts: Parts): Assembled {
   const { gatekeeper, streamTokens, roleOf } = access
   const common = { database, clock, log: logger, secretBox, scrubber, publicUrl }
   const neighbours: Neighbours = { ...parts.neighbours }
-  const git = parts.git ?? gitOf(config)
+  const git = parts.git ?? gitOf(config, parts.resolve)
   const logStore = parts.logStore ?? logStoreOf(config, logger)
   const projects = createProjects({ ...common, gatekeeper, streamTokens, roleOf, git, logStore, settings: config, neighbours })
   const running =
@@ -215,8 +219,13 @@ function assembleRunning(
   }
 }
 
-const gitOf = ({ dataDir, environment }: Config): Git =>
-  createGit({ shell: createRunCommand(environment), workFolder: join(dataDir, 'git') })
+/** On the cloud service an address of a repository opens no way into the service's own networks. */
+const gitOf = ({ dataDir, environment, mode }: Config, resolve: Resolve = publicNames()): Git =>
+  createGit({
+    shell: createRunCommand(environment),
+    workFolder: join(dataDir, 'git'),
+    ...(mode === 'cloud' ? { permittedAddresses: publicAddresses(resolve) } : {}),
+  })
 
 const logStoreOf = ({ dataDir }: Config, logger: Logger): LogStore =>
   createLogStore({ folder: join(dataDir, 'logs'), onError: (err, what) => logger.error({ err }, `log store: ${what}`) })
