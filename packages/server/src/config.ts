@@ -96,6 +96,12 @@ const mainSettings = {
   ),
   dockerSocket: setting('BERTH_DOCKER_SOCKET', kinds.absoluteFile, '/var/run/docker.sock', 'Socket of the Docker engine'),
   imageMirror: setting('BERTH_IMAGE_MIRROR', kinds.imageMirror, null, 'Registry that base images come from instead of their own'),
+  imageRegistries: setting(
+    'BERTH_IMAGE_REGISTRIES',
+    kinds.hosts,
+    null,
+    'Registries that images may be fetched from; absent: any, and in cloud mode the large public ones',
+  ),
   maxBuilds: setting('BERTH_MAX_BUILDS', wholeNumber(1, 64), 2, 'How many builds may run at once'),
   sleepAfterSeconds: setting(
     'BERTH_SLEEP_AFTER_SECONDS',

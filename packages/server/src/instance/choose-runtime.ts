@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { type Config, ConfigError } from '../config.ts'
 import { createProcessRuntime } from '../drivers/runtime/process/process-runtime.ts'
 import type { Runtime } from '../drivers/runtime/runtime.ts'
+import { createRunCommand } from '../drivers/shell/run-command.ts'
 import type { Logger } from '../logger.ts'
 
 const answersWithinMs = 5_000
@@ -19,6 +20,9 @@ export async function chooseRuntime(config: Config, logger: Logger): Promise<Run
   try {
     const { version } = await docker.check(AbortSignal.timeout(answersWithinMs))
     logger.info({ version, socket: config.dockerSocket }, 'projects run in Docker')
+    const fence = docker.fence()
+    if (fence?.inForce) logger.info(fence.words)
+    else logger[config.mode === 'cloud' ? 'error' : 'warn'](fence?.words ?? 'nothing keeps projects from the network')
     return docker
   } catch (error) {
     await docker.close()
@@ -32,14 +36,19 @@ export async function chooseRuntime(config: Config, logger: Logger): Promise<Run
 const processes = (config: Config) => createProcessRuntime({ folder: processFolder(config), environment: config.environment })
 
 /** Loaded only where it is used: the client of the engine is large. */
-async function containers({ dataDir, dockerSocket, imageMirror, baseImages }: Config): Promise<Runtime> {
+async function containers(config: Config) {
+  const { dataDir, dockerSocket, imageMirror, baseImages, mode, edgePort, edgeTlsPort, environment } = config
   const { createDockerRuntime } = await import('../drivers/runtime/docker/docker-runtime.ts')
+  const { publicRegistries } = await import('../drivers/runtime/docker/images.ts')
+  const isCloud = mode === 'cloud'
   const given = Object.entries(baseImages).flatMap(([stack, image]) => (image === null ? [] : [[stack, image]]))
   return createDockerRuntime({
     socketPath: dockerSocket,
     folder: join(dataDir, 'docker'),
     imageMirror,
     baseImages: Object.fromEntries(given),
+    registries: config.imageRegistries ?? (isCloud ? publicRegistries : null),
+    fence: { shell: createRunCommand(environment), isStrict: isCloud, openPorts: [edgePort, edgeTlsPort ?? 0] },
   })
 }
 

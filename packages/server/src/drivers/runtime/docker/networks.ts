@@ -1,6 +1,10 @@
 import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Owner } from '../runtime.ts'
 import { ask, askFor, type Engine, statusOf, wordsOfEngine } from './engine.ts'
-import { type Labels, labelIn } from './labels.ts'
+import { bridgePrefix, type Fence } from './fence.ts'
+import { type LabelMap, type Labels, labelIn } from './labels.ts'
 
 /** Whose network it is; nobody's for projects that stand alone, which share one. */
 export interface NetworkOwner {
@@ -8,6 +12,8 @@ export interface NetworkOwner {
   projectId: string
   environment: string
 }
+
+const bridgeName = 'com.docker.network.bridge.name'
 
 /**
  * Networks of this Berth. A container's label names the network that it was made on; on others it is a *guest*. A network
@@ -17,11 +23,46 @@ export interface NetworkOwner {
 export class Networks {
   readonly #engine: Engine
   readonly #labels: Labels
+  readonly #fence: Fence | null
   #turn: Promise<unknown> = Promise.resolve()
 
-  constructor(engine: Engine, labels: Labels) {
+  constructor(engine: Engine, labels: Labels, fence: Fence | null = null) {
     this.#engine = engine
     this.#labels = labels
+    this.#fence = fence
+  }
+
+  /** Bridges that were made before they had a name of ours, and on request the engine's own, where BuildKit builds. */
+  async unnamedBridges(withEngineOwn: boolean): Promise<string[]> {
+    const filters = { label: this.#labels.filter('network').label }
+    const all = await ask((abortSignal) => this.#engine.listNetworks({ filters, abortSignal }))
+    const old = all.flatMap(({ Id, Options }) => (Options?.[bridgeName] ? [] : [`br-${Id.slice(0, 12)}`]))
+    const own = withEngineOwn ? await askFor(() => this.#engine.getNetwork('bridge').inspect()) : undefined
+    return [...old, ...(own?.Options?.[bridgeName] ? [own.Options[bridgeName]] : [])]
+  }
+
+  /**
+   * A network for the steps of one Dockerfile, which goes with it. They have the right to speak any protocol on their bridge,
+   * so nobody else is on it.
+   */
+  async forBuild<T>({ deploymentId, projectId }: Owner, service: string, use: (network: string) => Promise<T>): Promise<T> {
+    const network = this.#nameOf(`build/${deploymentId}/${service}`)
+    await this.#create(network, {}, this.#labels.of('build', { project: projectId, deployment: deploymentId }))
+    try {
+      return await use(network)
+    } finally {
+      await this.#removeSoon(network)
+    }
+  }
+
+  /** The container of an ended step may take a moment to leave. What stays all the same goes with the next start. */
+  async #removeSoon(network: string): Promise<void> {
+    for (let tries = 0; tries < 20; tries++)
+      try {
+        return void (await askFor((abortSignal) => this.#engine.getNetwork(network).remove({ abortSignal })))
+      } catch {
+        await pause(100 * tries)
+      }
   }
 
   /** Runs `use` with the network there. */
@@ -88,20 +129,28 @@ export class Networks {
     // Projects that stand alone share a bridge on which they cannot reach each other.
     const options: Record<string, string> = owner ? {} : { 'com.docker.network.bridge.enable_icc': 'false' }
     const whose = owner ? { project: owner.projectId, environment: owner.environment } : {}
+    await this.#create(network, options, this.#labels.of('network', { network: owner?.name ?? '', ...whose }))
+  }
+
+  async #create(network: string, options: Record<string, string>, marks: LabelMap): Promise<void> {
+    const bridge = `${bridgePrefix(this.#labels.instance)}${createHash('sha256').update(network).digest('hex').slice(0, 7)}`
     try {
       await ask((abortSignal) =>
         this.#engine.createNetwork({
           Name: network,
           Driver: 'bridge',
           CheckDuplicate: true,
-          Options: options,
-          Labels: this.#labels.of('network', { network: owner?.name ?? '', ...whose }),
+          EnableIPv6: false,
+          Options: { ...options, [bridgeName]: bridge },
+          Labels: marks,
           abortSignal,
         }),
       )
     } catch (error) {
       if (statusOf(error) !== 409) throw error
     }
+    if (this.#fence?.state.inForce && !existsSync(`/sys/class/net/${bridge}`))
+      this.#fence.deny('The Docker engine has its networks on another machine: projects reach what that machine reaches')
   }
 
   #nameOf(name: string | null): string {

@@ -1,5 +1,5 @@
 import type { Hmac } from 'node:crypto'
-import { createReadStream } from 'node:fs'
+import { constants, createReadStream } from 'node:fs'
 import { lstat, readdir, readFile, readlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -42,10 +42,12 @@ export interface PackOptions {
   makeFirst: readonly string[]
   uid: number
   more?: ReadonlyMap<string, string>
+  /** Files from elsewhere, by the names that they have in the tar. */
+  files?: ReadonlyMap<string, string>
 }
 
 /** The entries as a tar stream that reads each file when its turn comes. */
-export function packSource({ folder, entries, prefix, makeFirst, uid, more }: PackOptions, abort: AbortSignal): Readable {
+export function packSource({ folder, entries, prefix, makeFirst, uid, more, files }: PackOptions, abort: AbortSignal): Readable {
   const archive = pack()
   const fill = async () => {
     for (const name of makeFirst) await plain(archive, { name, type: 'directory', mode: 0o755, uid, gid: uid })
@@ -53,6 +55,7 @@ export function packSource({ folder, entries, prefix, makeFirst, uid, more }: Pa
       abort.throwIfAborted()
       await packEntry(archive, join(folder, entry.path), prefix + entry.path, uid)
     }
+    for (const [name, file] of files ?? []) await packEntry(archive, file, prefix + name, uid)
     for (const [name, text] of more ?? [])
       await new Promise<void>((resolve, reject) =>
         archive.entry({ name: prefix + name, uid, gid: uid }, text, (error) => (error ? reject(error) : resolve())),
@@ -63,6 +66,9 @@ export function packSource({ folder, entries, prefix, makeFirst, uid, more }: Pa
   return Readable.from(archive)
 }
 
+/** A file that has become a link or a pipe since it was looked at is not followed, nor waited for. */
+const asItIs = (constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK) as unknown as string
+
 async function packEntry(archive: Pack, file: string, name: string, uid: number): Promise<void> {
   const stat = await lstat(file)
   const header = { name, mode: stat.mode & 0o777, mtime: stat.mtime, uid, gid: uid }
@@ -70,7 +76,7 @@ async function packEntry(archive: Pack, file: string, name: string, uid: number)
   else if (stat.isSymbolicLink()) await plain(archive, { ...header, type: 'symlink', linkname: await readlink(file) })
   else if (stat.isFile()) {
     // What the header promised is what is read, should the file grow.
-    const content = stat.size > 0 ? createReadStream(file, { end: stat.size - 1 }) : Readable.from([])
+    const content = stat.size > 0 ? createReadStream(file, { end: stat.size - 1, flags: asItIs }) : Readable.from([])
     await pipeline(content, archive.entry({ ...header, size: stat.size }))
   }
 }
