@@ -53,7 +53,7 @@ export async function buildDockerfile(
       })
     // BuildKit knows the engine's own bridge alone.
     if (usesBuildKit) await build({})
-    else await parts.networks.forBuild(owner, service, (networkmode) => build({ networkmode }))
+    else await parts.networks.forBuild((networkmode) => build({ networkmode }))
   } finally {
     await fetched.remove()
   }

@@ -35,7 +35,7 @@ test('an honest Dockerfile stays as it is, but for its image filled in', async (
     'CMD ["nginx", "-g", "daemon off;"]',
   ].join('\n')
   expect(await judge(text)).toEqual({ text, added: [], hasHeredocs: false })
-  expect((await judge('ARG V=24\nFROM "node:${V}"-slim as Build\n')).text).toBe('ARG V=24\nFROM node:24-slim AS Build\n')
+  expect((await judge(`ARG V=24\nFROM "node:\${V}"-slim as Build\n`)).text).toBe('ARG V=24\nFROM node:24-slim AS Build\n')
   expect((await judge('ARG V=24\nFROM node:$V', { buildArguments: { V: '22' } })).text).toBe('ARG V=24\nFROM node:22')
 })
 
@@ -100,8 +100,8 @@ describe('addresses', () => {
     ['ADD "https://example.com/a.tgz" /opt/', ''],
     ['ADD ht\\tps://example.com/a.tgz /opt/', ''],
     ['ADD ["https://example.com/a.tgz", "/opt/"]', ''],
-    ['ARG H=example.com\nENV U=https://$H\nADD ${U}/a.tgz /opt/', 'ARG H=example.com\nENV U=https://$H\n'],
-    ['ADD --checksum=sha256:' + '0'.repeat(64) + ' https://example.com/a.tgz /opt/', ''],
+    [`ARG H=example.com\nENV U=https://$H\nADD \${U}/a.tgz /opt/`, 'ARG H=example.com\nENV U=https://$H\n'],
+    [`ADD --checksum=sha256:${'0'.repeat(64)} https://example.com/a.tgz /opt/`, ''],
   ])('%j is fetched by us and copied', async (line, before) => {
     const { text, added } = await judge(`FROM a\n${line}`)
     expect(text).toBe(`FROM a\n${before}COPY [".berth-added/0/a.tgz","/opt/"]`)

@@ -1,7 +1,5 @@
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { setTimeout as pause } from 'node:timers/promises'
-import type { Owner } from '../runtime.ts'
 import { ask, askFor, type Engine, statusOf, wordsOfEngine } from './engine.ts'
 import { bridgePrefix, type Fence } from './fence.ts'
 import { type LabelMap, type Labels, labelIn } from './labels.ts'
@@ -24,6 +22,7 @@ export class Networks {
   readonly #engine: Engine
   readonly #labels: Labels
   readonly #fence: Fence | null
+  readonly #building = new Set<number>()
   #turn: Promise<unknown> = Promise.resolve()
 
   constructor(engine: Engine, labels: Labels, fence: Fence | null = null) {
@@ -42,27 +41,22 @@ export class Networks {
   }
 
   /**
-   * A network for the steps of one Dockerfile, which goes with it. They have the right to speak any protocol on their bridge,
-   * so nobody else is on it.
+   * A network for the steps of one Dockerfile, which has it alone: they have the right to speak any protocol on their bridge.
+   * It stays for the next one, since making a network takes long.
    */
-  async forBuild<T>({ deploymentId, projectId }: Owner, service: string, use: (network: string) => Promise<T>): Promise<T> {
-    const network = this.#nameOf(`build/${deploymentId}/${service}`)
-    await this.#create(network, {}, this.#labels.of('build', { project: projectId, deployment: deploymentId }))
+  async forBuild<T>(use: (network: string) => Promise<T>): Promise<T> {
+    let slot = 0
+    while (this.#building.has(slot)) slot += 1
+    this.#building.add(slot)
     try {
+      const name = `build/${slot}`
+      const network = this.#nameOf(name)
+      if (!(await askFor(() => this.#engine.getNetwork(network).inspect())))
+        await this.#create(network, {}, this.#labels.of('network', { network: name }))
       return await use(network)
     } finally {
-      await this.#removeSoon(network)
+      this.#building.delete(slot)
     }
-  }
-
-  /** The container of an ended step may take a moment to leave. What stays all the same goes with the next start. */
-  async #removeSoon(network: string): Promise<void> {
-    for (let tries = 0; tries < 20; tries++)
-      try {
-        return void (await askFor((abortSignal) => this.#engine.getNetwork(network).remove({ abortSignal })))
-      } catch {
-        await pause(100 * tries)
-      }
   }
 
   /** Runs `use` with the network there. */
