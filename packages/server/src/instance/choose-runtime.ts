@@ -16,13 +16,10 @@ export async function chooseRuntime(config: Config, logger: Logger): Promise<Run
     throw new ConfigError('BERTH_RUNTIME', 'BERTH_RUNTIME is "swarm": it must be auto, docker or process in this version')
   if (runtime === 'process') return processes(config)
   if (runtime === 'auto' && !existsSync(config.dockerSocket)) return processes(config)
-  const docker = await containers(config)
+  const docker = await containers(config, logger)
   try {
     const { version } = await docker.check(AbortSignal.timeout(answersWithinMs))
     logger.info({ version, socket: config.dockerSocket }, 'projects run in Docker')
-    const fence = docker.fence()
-    if (fence?.inForce) logger.info(fence.words)
-    else logger[config.mode === 'cloud' ? 'error' : 'warn'](fence?.words ?? 'nothing keeps projects from the network')
     return docker
   } catch (error) {
     await docker.close()
@@ -36,7 +33,7 @@ export async function chooseRuntime(config: Config, logger: Logger): Promise<Run
 const processes = (config: Config) => createProcessRuntime({ folder: processFolder(config), environment: config.environment })
 
 /** Loaded only where it is used: the client of the engine is large. */
-async function containers(config: Config) {
+async function containers(config: Config, logger: Logger) {
   const { dataDir, dockerSocket, imageMirror, baseImages, mode, edgePort, edgeTlsPort, environment } = config
   const { createDockerRuntime } = await import('../drivers/runtime/docker/docker-runtime.ts')
   const { publicRegistries } = await import('../drivers/runtime/docker/images.ts')
@@ -48,7 +45,12 @@ async function containers(config: Config) {
     imageMirror,
     baseImages: Object.fromEntries(given),
     registries: config.imageRegistries ?? (isCloud ? publicRegistries : null),
-    fence: { shell: createRunCommand(environment), isStrict: isCloud, openPorts: [edgePort, edgeTlsPort ?? 0] },
+    fence: {
+      shell: createRunCommand(environment),
+      isStrict: isCloud,
+      openPorts: [edgePort, edgeTlsPort ?? 0],
+      onChange: ({ inForce, words }) => logger[inForce ? 'info' : isCloud ? 'error' : 'warn'](words),
+    },
   })
 }
 

@@ -270,6 +270,7 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
     const running = await Promise.all(rows.map(({ Id }) => engine.getContainer(Id).inspect()))
     expect(running.filter(({ Config }) => Config.Cmd?.join().includes('date >> /x'))).toEqual([])
     expect(await engine.listContainers({ all: true, filters: marks })).toEqual([])
+    await expect.poll(() => engine.listNetworks({ filters: marks }), { timeout: 20_000 }).toEqual([])
   })
 
   test('a container has no right that it needs not, and nothing of the machine', async () => {
@@ -396,13 +397,21 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
   })
 
   test('where it cannot be put up, it says so', async () => {
+    const said: string[] = []
     const failing = createDockerRuntime({
       socketPath: partOf('docker'),
       folder: await folder(),
       imageMirror: null,
-      fence: { shell: () => Promise.reject(new Error('no such program')), openPorts: [], isStrict: true },
+      fence: {
+        shell: () => Promise.reject(new Error('no such program')),
+        openPorts: [],
+        isStrict: true,
+        onChange: ({ words }) => said.push(words),
+      },
     })
     await failing.check(never)
+    await failing.check(never)
+    expect(said).toEqual([failing.fence()?.words])
     expect(failing.fence()).toMatchObject({ inForce: false, words: expect.stringMatching(/metadata addresses included: .+/) })
     await failing.close()
   })

@@ -13,6 +13,8 @@ export interface FenceSettings {
   isStrict: boolean
   /** Of this machine, where projects are served: a project may call another one by its public name. */
   openPorts: readonly number[]
+  /** Told when what holds is another than before, the first time included. */
+  onChange?: (state: FenceState) => void
 }
 
 /** Where machines ask who they are; Azure's and Alibaba's lie in ranges that are otherwise public or private. */
@@ -46,20 +48,20 @@ export class Fence {
         await this.#jump(variant.program, 'INPUT', bridge, `${this.#chain}-IN`)
       }
       const more = this.#settings.isStrict ? ', nor this machine and its private networks' : ''
-      this.state = { inForce: true, words: `Projects in Docker do not reach metadata addresses${more}` }
+      this.#say({ inForce: true, words: `Projects in Docker do not reach metadata addresses${more}` })
     } catch (error) {
       const words = error instanceof Error ? error.message : String(error)
-      this.state = {
+      this.#say({
         inForce: false,
         words: `Projects in Docker can reach what this machine reaches, metadata addresses included: ${words}`,
-      }
+      })
     }
     return this.state
   }
 
   /** The rules hold for this machine's bridges; an engine elsewhere has its own. */
   deny(words: string): void {
-    this.state = { inForce: false, words }
+    this.#say({ inForce: false, words })
   }
 
   async remove(): Promise<void> {
@@ -76,6 +78,12 @@ export class Fence {
         if (from === 'DOCKER-USER') continue
         for (const how of ['-F', '-X']) await this.#run(program, ['-w', '5', how, chain]).catch(() => null)
       }
+  }
+
+  #say(state: FenceState): void {
+    const isNew = state.words !== this.state.words
+    this.state = state
+    if (isNew) this.#settings.onChange?.(state)
   }
 
   get #chain(): string {

@@ -11,6 +11,7 @@ export interface NetworkOwner {
   environment: string
 }
 
+const idleMs = 5_000
 const bridgeName = 'com.docker.network.bridge.name'
 
 /**
@@ -42,21 +43,30 @@ export class Networks {
 
   /**
    * A network for the steps of one Dockerfile, which has it alone: they have the right to speak any protocol on their bridge.
-   * It stays for the next one, since making a network takes long.
+   * It stays a moment for the next one, since making a network takes long.
    */
   async forBuild<T>(use: (network: string) => Promise<T>): Promise<T> {
     let slot = 0
     while (this.#building.has(slot)) slot += 1
     this.#building.add(slot)
+    const network = this.#nameOf(`build/${slot}`)
     try {
-      const name = `build/${slot}`
-      const network = this.#nameOf(name)
-      if (!(await askFor(() => this.#engine.getNetwork(network).inspect())))
-        await this.#create(network, {}, this.#labels.of('network', { network: name }))
+      await this.#inTurn(async () => {
+        if (await askFor(() => this.#engine.getNetwork(network).inspect())) return
+        await this.#create(network, {}, this.#labels.of('build', { network: `build/${slot}` }))
+      })
       return await use(network)
     } finally {
       this.#building.delete(slot)
+      setTimeout(() => void this.#removeIdle(slot, network), idleMs).unref()
     }
+  }
+
+  /** What cannot be removed now goes after the next build, or with the next start. */
+  async #removeIdle(slot: number, network: string): Promise<void> {
+    await this.#inTurn(async () => {
+      if (!this.#building.has(slot)) await ask((abortSignal) => this.#engine.getNetwork(network).remove({ abortSignal }))
+    }).catch(() => undefined)
   }
 
   /** Runs `use` with the network there. */
