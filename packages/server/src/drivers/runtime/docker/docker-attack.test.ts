@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { describeNeeding, lookUp, partOf } from '../../../../../../tests/kit/machine.ts'
 import { createRunCommand } from '../../shell/run-command.ts'
 import { createDownload } from '../../web-request/download.ts'
@@ -17,6 +17,8 @@ import { publicRegistries } from './images.ts'
 import { removeEverythingOf } from './remove-everything.ts'
 
 /** A project that attacks its neighbours and the machine, on a real engine. */
+
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 120_000 })
 
 const never = new AbortController().signal
 const allotment = { cpuCores: 1, memoryMb: 256, diskMb: 200 }
@@ -148,7 +150,7 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
     for (const id of Object.values(instance)) await removeEverythingOf(id, partOf('docker'))
     await new Promise((resolve) => listener.close(resolve))
     for (const path of folders) await rm(path, { recursive: true, force: true })
-  }, 60_000)
+  })
 
   describe("another project's image", () => {
     let victim: Artifact
@@ -181,7 +183,7 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
         const changes = { kind: 'stack', language: 'javascript', buildImage: name, startCommand: 'cat /secret' } as const
         await expect(build('thief', '', { changes }), name).rejects.toThrow()
       }
-    }, 120_000)
+    })
 
     test('is still its own project’s to build on and to run', async () => {
       await build('victim', `FROM ${victim.reference}\nRUN cat /secret\n`)
@@ -331,7 +333,7 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
       await build('thief', text)
       expect(lines.filter((line) => !line.startsWith('Step')).join('\n')).toMatch(/silent|EHOSTUNREACH|ENETUNREACH|ECONNREFUSED/)
       for (const { instanceId } of [...victims, ...thieves, own]) await home.stop(instanceId, { graceSeconds: 0 }, never)
-    }, 60_000)
+    })
   })
 
   describe.skipIf(!isRoot || 'reason' in lookUp('dockerIsolation'))('the fence', () => {
@@ -353,7 +355,7 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
       const [{ gateway } = { gateway: '' }] = await addressesOf(instanceId)
       expect((await inside(instanceId, get(`${gateway}:${port}`))).out).toContain('of-the-machine-itself')
       await home.stop(instanceId, { graceSeconds: 0 }, never)
-    }, 60_000)
+    })
 
     test('where strangers build, neither the machine’s services nor its networks are reached; services of one project are', async () => {
       const network = { network: { name: `fence-${seed}`, aliases: ['web'] } }
@@ -370,7 +372,7 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
       await build('thief', kit, { runtime: cloud })
       expect(hits).toEqual([])
       for (const one of [web.instanceId, instanceId]) await cloud.stop(one, { graceSeconds: 0 }, never)
-    }, 60_000)
+    })
 
     test('it is put up again after the filter was emptied, holds for our bridges alone, and goes without a trace', async () => {
       const rules = async () =>
