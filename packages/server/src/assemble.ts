@@ -7,7 +7,9 @@ import type { Database } from './db/open.ts'
 import type { Dns } from './drivers/dns/dns.ts'
 import { createNameServers } from './drivers/dns/name-servers.ts'
 import { createGit, type Git } from './drivers/git/git.ts'
+import { publicAddresses } from './drivers/git/public-addresses.ts'
 import { createRunCommand } from './drivers/shell/run-command.ts'
+import { publicNames, type Resolve } from './drivers/web-request/resolve.ts'
 import type { Loaders } from './http/handler.ts'
 import { type MountDeps, mountRows } from './http/mount.ts'
 import { OpenStreams } from './http/open-streams.ts'
@@ -47,6 +49,8 @@ export interface Parts {
   neighbours?: Neighbours
   git?: Git
   dns?: Dns
+  /** What names mean to a guarded git; a test brings its own. */
+  resolve?: Resolve
   /** Whoever brings one closes it. */
   logStore?: LogStore
   /** How notifications leave, and what is watched for some; a test brings its own. */
@@ -98,7 +102,7 @@ export function assemble(parts: Parts): Assembled {
   const { gatekeeper, streamTokens, roleOf } = access
   const common = { database, clock, log: logger, secretBox, scrubber, publicUrl }
   const neighbours: Neighbours = { ...parts.neighbours }
-  const git = parts.git ?? gitOf(config)
+  const git = parts.git ?? gitOf(config, parts.resolve)
   const dns = parts.dns ?? createNameServers({ servers: config.dnsServers })
   const logStore = parts.logStore ?? logStoreOf(config, logger)
   const projects = createProjects({ ...common, streamTokens, roleOf, git, dns, logStore, settings: config, neighbours })
@@ -232,8 +236,13 @@ function assembleRunning(
   }
 }
 
-const gitOf = ({ dataDir, environment }: Config): Git =>
-  createGit({ shell: createRunCommand(environment), workFolder: join(dataDir, 'git') })
+/** On the cloud service an address of a repository opens no way into the service's own networks. */
+const gitOf = ({ dataDir, environment, mode }: Config, resolve: Resolve = publicNames()): Git =>
+  createGit({
+    shell: createRunCommand(environment),
+    workFolder: join(dataDir, 'git'),
+    ...(mode === 'cloud' ? { permittedAddresses: publicAddresses(resolve) } : {}),
+  })
 
 const logStoreOf = ({ dataDir }: Config, logger: Logger): LogStore =>
   createLogStore({ folder: join(dataDir, 'logs'), onError: (err, what) => logger.error({ err }, `log store: ${what}`) })

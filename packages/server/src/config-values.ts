@@ -63,6 +63,14 @@ export const nameServers: ValueKind<readonly string[]> = {
   },
 }
 
+export const hosts: ValueKind<readonly string[]> = {
+  accepts: 'host names, with ports where they need one, and commas between them',
+  parse: (text) => {
+    const parts = text.split(',').map((part) => hostAndPort.parse(part.trim(), { home: '' }))
+    return parts.every((part) => part !== undefined) ? Object.freeze(parts) : undefined
+  },
+}
+
 export const imageMirror: ValueKind<string> = {
   accepts: 'a registry to fetch base images from, without https://, such as registry.example.com:5000/mirror',
   parse: (text) => (/^[a-z0-9][a-z0-9.-]*(:\d{1,5})?(\/[a-z0-9._-]+)*$/.test(text) ? text : undefined),

@@ -114,6 +114,12 @@ const mainSettings = {
     false,
     'Whether several people may deploy although nothing keeps their projects apart',
   ),
+  imageRegistries: setting(
+    'BERTH_IMAGE_REGISTRIES',
+    kinds.hosts,
+    null,
+    'Registries that images may be fetched from; absent: any, and in cloud mode the large public ones',
+  ),
   maxBuilds: setting('BERTH_MAX_BUILDS', wholeNumber(1, 64), 2, 'How many builds may run at once'),
   sleepAfterSeconds: setting(
     'BERTH_SLEEP_AFTER_SECONDS',

@@ -5,6 +5,7 @@ import { createProcessRuntime } from '../drivers/runtime/process/process-runtime
 import { NoSandbox, openSandbox } from '../drivers/runtime/process/sandbox/open-sandbox.ts'
 import type { IsolationKind, Sandbox } from '../drivers/runtime/process/sandbox/sandbox.ts'
 import type { Runtime } from '../drivers/runtime/runtime.ts'
+import { createRunCommand } from '../drivers/shell/run-command.ts'
 import type { Logger } from '../logger.ts'
 
 const answersWithinMs = 5_000
@@ -16,7 +17,7 @@ export async function chooseRuntime(config: Config, logger: Logger): Promise<Run
     throw new ConfigError('BERTH_RUNTIME', 'BERTH_RUNTIME is "swarm": it must be auto, docker or process in this version')
   if (runtime === 'process') return processes(config, logger)
   if (runtime === 'auto' && !existsSync(config.dockerSocket)) return processes(config, logger)
-  const docker = await containers(config)
+  const docker = await containers(config, logger)
   try {
     const { version } = await docker.check(AbortSignal.timeout(answersWithinMs))
     logger.info({ version, socket: config.dockerSocket }, 'projects run in Docker')
@@ -58,13 +59,23 @@ function sandboxFor({ dataDir, environment, isolation }: Config, folder: string)
 export const processFolder = (dataDir: string) => join(dataDir, 'processes')
 
 /** Loaded only where it is used: the client of the engine is large. */
-async function containers({ dataDir, dockerSocket, imageMirror, baseImages }: Config): Promise<Runtime> {
+async function containers(config: Config, logger: Logger) {
+  const { dataDir, dockerSocket, imageMirror, baseImages, mode, edgePort, edgeTlsPort, environment } = config
   const { createDockerRuntime } = await import('../drivers/runtime/docker/docker-runtime.ts')
+  const { publicRegistries } = await import('../drivers/runtime/docker/images.ts')
+  const isCloud = mode === 'cloud'
   const given = Object.entries(baseImages).flatMap(([stack, image]) => (image === null ? [] : [[stack, image]]))
   return createDockerRuntime({
     socketPath: dockerSocket,
     folder: join(dataDir, 'docker'),
     imageMirror,
     baseImages: Object.fromEntries(given),
+    registries: config.imageRegistries ?? (isCloud ? publicRegistries : null),
+    fence: {
+      shell: createRunCommand(environment),
+      isStrict: isCloud,
+      openPorts: [edgePort, edgeTlsPort ?? 0],
+      onChange: ({ inForce, words }) => logger[inForce ? 'info' : isCloud ? 'error' : 'warn'](words),
+    },
   })
 }

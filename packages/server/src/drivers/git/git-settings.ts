@@ -13,6 +13,9 @@ export const constantConfig = [
   // A server that sends less than this is taken for dead, long before the whole time is over.
   'http.lowSpeedLimit=100',
   'http.lowSpeedTime=30',
+  // A server may name other addresses for parts of its answer: none is asked.
+  'transfer.bundleURI=false',
+  'fetch.uriProtocols=',
   'submodule.recurse=false',
   'fetch.recurseSubmodules=false',
   'fetch.unpackLimit=1',

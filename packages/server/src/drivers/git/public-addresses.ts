@@ -1,14 +1,40 @@
 import { isIP } from 'node:net'
 import { reachOf } from '../web-request/address-reach.ts'
 import type { Resolve } from '../web-request/resolve.ts'
-import { RemoteRefused } from './git-errors.ts'
+import { GitUnreachable, RemoteRefused } from './git-errors.ts'
+
+const inside = 'leads to no public network'
 
 /** For a service that strangers use: git may ask a host only when every address of its name is a public one. */
 export const publicAddresses =
   (resolve: Resolve) =>
   async (host: string, abort: AbortSignal = AbortSignal.timeout(10_000)): Promise<readonly string[]> => {
-    const addresses = isIP(host) ? [host] : await resolve(host, abort)
-    if (addresses.length === 0 || addresses.some((address) => reachOf(address) !== 'public'))
-      throw new RemoteRefused('leads to no public network')
+    refuseInsideHost(host)
+    const addresses = isIP(host) ? [host] : await lookUp(host, resolve, abort)
+    if (addresses.length === 0 || addresses.some((address) => reachOf(address) !== 'public')) throw new RemoteRefused(inside)
     return addresses
   }
+
+/** What the words alone tell: an address inside, the machine's own name, or a spelling that another program may read as an address. */
+export function refuseInsideHost(given: string): void {
+  const host = given.replace(/^\[|\]$/g, '').toLowerCase()
+  if (isIP(host) ? reachOf(host) !== 'public' : isOwnName(host)) throw new RemoteRefused(inside)
+}
+
+/**
+ * `localhost.` and `git.example.` would be looked up by us under one name and by git's library under another. A name that
+ * ends in a number (`2130706433`, `0x7f.1`, `10.1`) is an address to every old resolver.
+ */
+function isOwnName(host: string): boolean {
+  const last = host.split('.').at(-1) ?? ''
+  return !host.includes('.') || last === '' || last === 'localhost' || /^(\d+|0x[0-9a-f]*)$/.test(last)
+}
+
+async function lookUp(host: string, resolve: Resolve, abort: AbortSignal): Promise<readonly string[]> {
+  try {
+    return await resolve(host, abort)
+  } catch (error) {
+    abort.throwIfAborted()
+    throw new GitUnreachable(`${host} is not a known name`, error instanceof Error ? error.message : String(error))
+  }
+}

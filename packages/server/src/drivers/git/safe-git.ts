@@ -110,7 +110,8 @@ export class SafeGit {
       config: [
         `protocol.${scheme}.allow=always`,
         ...(pinned ? [`http.curloptResolve=${host}:${port}:${pinned}`] : []),
-        ...(addresses ? ['http.followRedirects=false'] : []),
+        // A proxy would look the name up again, behind our check.
+        ...(addresses ? ['http.followRedirects=false', 'http.proxy='] : []),
         ...(remote.credential ? [credentialHelperConfig] : []),
       ],
       env: remote.credential

@@ -69,7 +69,7 @@ export function createWebRequest(options: WebRequestOptions): WebRequest {
   }
 }
 
-function checkedUrl(text: string): URL {
+export function checkedUrl(text: string): URL {
   const url = URL.parse(text)
   if (!url) throw new WebRequestRefused('invalid_url', 'That is not a complete web address')
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
@@ -82,7 +82,7 @@ function checkedUrl(text: string): URL {
 }
 
 /** Ends by itself on time or with the caller's abort; unlike AbortSignal.any it leaves nothing on a long-lived signal. */
-function startLimit(timeoutMs: number, abort: AbortSignal | undefined) {
+export function startLimit(timeoutMs: number, abort: AbortSignal | undefined) {
   const limit = new AbortController()
   const stop = () => limit.abort()
   const timer = setTimeout(stop, timeoutMs)
@@ -101,7 +101,12 @@ function startLimit(timeoutMs: number, abort: AbortSignal | undefined) {
  * Of several addresses only the acceptable ones are used. Refusing the whole name would be no safer, since nothing else
  * is ever connected to, and would cut off hosts that also publish a private or translated address.
  */
-async function acceptableAddresses(url: URL, resolve: Resolve, mayReach: (address: string) => boolean, signal: AbortSignal) {
+export async function acceptableAddresses(
+  url: URL,
+  resolve: Resolve,
+  mayReach: (address: string) => boolean,
+  signal: AbortSignal,
+) {
   const name = bareHost(url)
   const literal = isIP(name) !== 0
   const found = literal ? [name] : isLocalhost(name) ? ['127.0.0.1', '::1'] : await lookUp(name, resolve, signal)
@@ -154,7 +159,7 @@ async function exchange(request: OutgoingRequest, url: URL, pinned: Pinned): Pro
 }
 
 /** An agent of its own for each request: no pooled connection outlives the check of its address, and no proxy is asked. */
-function open(request: OutgoingRequest, url: URL, { addresses, ca, signal }: Pinned): http.ClientRequest {
+export function open(request: OutgoingRequest, url: URL, { addresses, ca, signal }: Pinned): http.ClientRequest {
   const scheme = url.protocol === 'https:' ? https : http
   const connecting = {
     keepAlive: false,
@@ -175,7 +180,7 @@ function open(request: OutgoingRequest, url: URL, { addresses, ca, signal }: Pin
   })
 }
 
-function responseTo(outgoing: http.ClientRequest, body: OutgoingRequest['body']): Promise<http.IncomingMessage> {
+export function responseTo(outgoing: http.ClientRequest, body: OutgoingRequest['body']): Promise<http.IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<http.IncomingMessage>()
   // Listened to for good: a connection that breaks while the body is read reports here too.
   outgoing.on('error', reject)

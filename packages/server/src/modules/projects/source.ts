@@ -8,6 +8,7 @@ import {
   resolveAllowed,
 } from '../../drivers/folder/allowed-folder.ts'
 import { RemoteRefused } from '../../drivers/git/git-errors.ts'
+import { refuseInsideHost } from '../../drivers/git/public-addresses.ts'
 import { parseRemote } from '../../drivers/git/remote.ts'
 import { refuse } from '../../failure.ts'
 import type { ProjectsDeps } from './deps.ts'
@@ -75,9 +76,10 @@ export async function checkSource<Fields extends SourceFields>(
 
 function checkedRemote(gitUrl: string, { settings }: ProjectsDeps): string {
   try {
-    const { scheme, url } = parseRemote(gitUrl)
+    const { scheme, host, url } = parseRemote(gitUrl)
     // The loopback of a shared service is not the user's own machine.
     if (scheme === 'http' && settings.mode === 'cloud') throw new RemoteRefused('is not encrypted; use https')
+    if (settings.mode === 'cloud') refuseInsideHost(host)
     return url
   } catch (error) {
     if (error instanceof RemoteRefused) refuse('gitUrl', error.message)

@@ -1,5 +1,5 @@
-import { realpath } from 'node:fs/promises'
-import { join, posix, relative, sep } from 'node:path'
+import { mkdtemp, realpath, rm } from 'node:fs/promises'
+import { dirname, join, posix, relative, sep } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { instructionsOf, wordsOf } from '../../../source/dockerfile/instructions.ts'
 import { readInside } from '../../../source/read-inside.ts'
@@ -10,8 +10,10 @@ import { type BuildEvent, followBuild } from './build-progress.ts'
 import { limitsOf, wayGiving } from './container-settings.ts'
 import { withBasesHere } from './dockerfile-bases.ts'
 import { ask, type Engine, eventsOf, wordsOfEngine } from './engine.ts'
+import { type AddedFile, type GuardedDockerfile, guardedDockerfile, refuseTrigger } from './guarded-dockerfile.ts'
 import { asBuildFailure, contentOf, ensureImage } from './images.ts'
 import { listSource, packSource } from './source-tar.ts'
+import { DockerfileRefused } from './strict-dockerfile.ts'
 
 const tailLines = 30
 const period = 100_000
@@ -29,28 +31,95 @@ export async function buildDockerfile(
   const say = (message: string) => onLine({ time: new Date().toISOString(), stream: 'stdout', message })
   const root = await realpath(request.sourceFolder)
   const written = plan.dockerfileText ?? (await readDockerfile(context, file, root))
-  const text = await withBasesHere(written, plan.buildArguments, (image) => ensureImage(image, parts, say, abort)).catch(
-    (error: unknown) => {
-      throw asBuildFailure(error)
-    },
-  )
+  const { text, added, hasHeredocs } = await judged(written, request, parts, say, abort)
   const reference = `berth-${parts.labels.instance}/${owner.projectId}:${[owner.deploymentId, service].filter(Boolean).join('.')}`
-  const usesBuildKit = needsBuildKit(text)
+  const usesBuildKit = hasHeredocs || needsBuildKit(text)
   const note = usesBuildKit ? 'Building with BuildKit: time is limited, memory and cores are not' : 'Building the Dockerfile'
   say(note)
   const builder = new DockerfileBuild(request, onLine, abort, parts)
   const ignore = plan.dockerfileText === undefined ? await readIgnore(context, file, root) : ''
-  const tar = await packContext(context, ignore, text, abort)
-  await builder.run(tar, {
-    t: reference,
-    dockerfile: tar.dockerfile,
-    labels: parts.labels.ofOwner('artifact', owner, service),
-    buildargs: plan.buildArguments,
-    ...(plan.dockerTarget ? { target: plan.dockerTarget } : {}),
-    ...(usesBuildKit ? { version: '2' as const } : {}),
-  })
+  const fetched = await fetchAdded(added, request, parts, say, abort)
+  try {
+    const tar = await packContext(context, ignore, text, fetched.files, abort)
+    const build = (network: object) =>
+      builder.run(tar, {
+        t: reference,
+        dockerfile: tar.dockerfile,
+        labels: parts.labels.ofOwner('artifact', owner, service),
+        buildargs: plan.buildArguments,
+        ...(plan.dockerTarget ? { target: plan.dockerTarget } : {}),
+        ...(usesBuildKit ? { version: '2' as const } : {}),
+        ...network,
+      })
+    // BuildKit knows the engine's own bridge alone.
+    if (usesBuildKit) await build({})
+    else await parts.networks.forBuild((networkmode) => build({ networkmode }))
+  } finally {
+    await fetched.remove()
+  }
   const image = await ask(() => parts.engine.getImage(reference).inspect(), { abort })
   return { kind: 'image', reference, sizeBytes: image.Size, startCommand: plan.startCommand, content: contentOf(image) }
+}
+
+/** The Dockerfile as it may be built, with its images under the names that they have here. */
+async function judged(
+  written: string,
+  { owner: { projectId }, plan: { buildArguments } }: BuildRequest,
+  parts: BuildParts,
+  say: (line: string) => void,
+  abort: AbortSignal,
+): Promise<GuardedDockerfile> {
+  const findImage = async (image: string) => {
+    const name = await ensureImage(image, parts, projectId, say, abort)
+    const { Config } = await ask(() => parts.engine.getImage(name).inspect(), { abort })
+    for (const trigger of (Config as { OnBuild?: string[] | null })?.OnBuild ?? []) refuseTrigger(trigger)
+    return name
+  }
+  try {
+    const { Version } = await ask(() => parts.engine.version(), { abort })
+    const knowsHeredocs = Number.parseInt(Version, 10) >= 23
+    const guarded = await guardedDockerfile(written, { projectId, buildArguments, knowsHeredocs, findImage })
+    return { ...guarded, text: await withBasesHere(guarded.text, buildArguments, findImage) }
+  } catch (error) {
+    if (error instanceof DockerfileRefused) throw new BuildFailed('bad_plan', `The Dockerfile is not built: ${error.message}`)
+    throw asBuildFailure(error)
+  }
+}
+
+const addMs = 10 * 60_000
+
+/** The engine would fetch what an ADD names from the machine's own network, with all that listens there for itself alone. */
+async function fetchAdded(
+  added: readonly AddedFile[],
+  { allotment }: BuildRequest,
+  parts: BuildParts,
+  say: (line: string) => void,
+  abort: AbortSignal,
+): Promise<{ files: Map<string, string>; remove(): Promise<void> }> {
+  const files = new Map<string, string>()
+  if (added.length === 0) return { files, remove: async () => undefined }
+  const folder = await mkdtemp(join(dirname(parts.artifactsFolder), 'added-'))
+  const remove = () => rm(folder, { recursive: true, force: true })
+  try {
+    let at = 0
+    for (const { url, path, sha256 } of added) {
+      say(`Fetching ${url}`)
+      const file = join(folder, String(at++))
+      const limits = { maxBytes: allotment.diskMb * 1024 * 1024, timeoutMs: addMs, abort }
+      const got = await parts.download(url, file, limits).catch((error: unknown) => {
+        abort.throwIfAborted()
+        const words = error instanceof Error ? error.message : String(error)
+        throw new BuildFailed('command_failed', `ADD ${url}: ${words}. What is inside your own network, fetch in a RUN`)
+      })
+      if (sha256 !== null && got.sha256 !== sha256)
+        throw new BuildFailed('command_failed', `ADD ${url}: its checksum is ${got.sha256}`)
+      files.set(path, file)
+    }
+    return { files, remove }
+  } catch (error) {
+    await remove()
+    throw error
+  }
 }
 
 /** A Dockerfile names a folder that may not exist, or lead out of the source by a link. */
@@ -83,12 +152,14 @@ export async function readIgnore(context: string, file: string, root: string): P
   return ''
 }
 
-async function packContext(context: string, ignore: string, text: string, abort: AbortSignal) {
+async function packContext(context: string, ignore: string, text: string, files: Map<string, string>, abort: AbortSignal) {
   const entries = await listSource(context, { kind: 'dockerignore', text: ignore }, abort)
   // The builder needs the file even where it is left out of the copy, and under a name that is not in the project.
   const dockerfile = `.berth-dockerfile-${process.pid}`
+  const own = new Set([dockerfile, '.berth-added'])
+  const theirs = entries.filter(({ path }) => !own.has(path.split('/', 1)[0] ?? ''))
   const tar = packSource(
-    { folder: context, entries, prefix: '', makeFirst: [], uid: 0, more: new Map([[dockerfile, text]]) },
+    { folder: context, entries: theirs, prefix: '', makeFirst: [], uid: 0, more: new Map([[dockerfile, text]]), files },
     abort,
   )
   return Object.assign(tar, { dockerfile })

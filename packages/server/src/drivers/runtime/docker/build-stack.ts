@@ -69,7 +69,7 @@ export async function prepare(
 export async function runCommands(build: Build): Promise<BuildContainer> {
   const { request, recipe, parts, onLine, abort } = build
   const say = (message: string) => onLine({ time: new Date().toISOString(), stream: 'stdout', message })
-  const base = await ensureImage(recipe.buildImage, parts, say, abort).catch((error) => {
+  const base = await ensureImage(recipe.buildImage, parts, request.owner.projectId, say, abort).catch((error) => {
     throw asBuildFailure(error)
   })
   const manifests = await dependencyFiles(recipe.stack, request.plan, {
@@ -225,7 +225,7 @@ async function carryOver(
   abort: AbortSignal,
 ): Promise<void> {
   const { recipe, parts, request } = build
-  const image = await ensureImage(recipe.runImage, parts, (line) => box.say('stdout', line), abort)
+  const image = await ensureImage(recipe.runImage, parts, request.owner.projectId, (line) => box.say('stdout', line), abort)
   const labels = parts.labels.ofOwner('build', request.owner, request.service)
   const fresh = await ask(
     (abortSignal) => parts.engine.createContainer({ Image: image, Cmd: ['never'], Labels: labels, abortSignal }),

@@ -1,3 +1,4 @@
+import type { Download } from '../../web-request/download.ts'
 import { type Artifact, BuildFailed, type BuildRequest, type OutputLine } from '../runtime.ts'
 import type { BaseImages } from './base-images.ts'
 import { buildDockerfile } from './build-dockerfile.ts'
@@ -13,6 +14,7 @@ export interface BuildParts extends ImageParts {
   artifactsFolder: string
   /** Makes names of kept installs that tell nothing of the variables in them. */
   cacheKey: Uint8Array
+  download: Download
 }
 
 export async function buildHere(

@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { createDownload, type Download } from '../../web-request/download.ts'
 import { type Runtime, StartFailed } from '../runtime.ts'
 import type { BaseImages } from './base-images.ts'
 import { buildHere } from './build.ts'
@@ -8,6 +9,7 @@ import { listStaticArtifacts, removeStaticArtifact } from './build-static.ts'
 import { Changes } from './changes.ts'
 import { ask, EngineAway, openEngine, whyAway } from './engine.ts'
 import { execIn } from './exec.ts'
+import { Fence, type FenceSettings, type FenceState } from './fence.ts'
 import { readIdentity } from './identity.ts'
 import { listImageArtifacts, removeImageArtifact } from './images.ts'
 import { endInstance, inspectInstance, listInstances, removeContainer, startInstance } from './instances.ts'
@@ -23,34 +25,52 @@ export interface DockerRuntimeSettings {
   folder: string
   imageMirror: string | null
   baseImages?: BaseImages
+  /** Where images may be fetched from; null: from anywhere. */
+  registries?: readonly string[] | null
+  download?: Download
+  /** What keeps projects from the machine's own network; null: nothing does. */
+  fence?: Omit<FenceSettings, 'instance'> | null
 }
 
 const checkMs = 5_000
+const fenceLooksMs = 60_000
 /** How long a stop waits for those who read the output. */
 const lastLinesMs = 10_000
 
 /** Runs projects as containers of a Docker engine. */
-export function createDockerRuntime({ socketPath, folder, imageMirror, baseImages = {} }: DockerRuntimeSettings): Runtime {
+export function createDockerRuntime(settings: DockerRuntimeSettings): Runtime & { fence(): FenceState | null } {
+  const { socketPath, folder, imageMirror, baseImages = {}, registries = null, download = createDownload() } = settings
   const { instance, cacheKey } = readIdentity(folder)
   const engine = openEngine(socketPath)
   const labels = new Labels(instance)
-  const networks = new Networks(engine, labels)
+  const fence = settings.fence ? new Fence({ ...settings.fence, instance }) : null
+  const networks = new Networks(engine, labels, fence)
   const volumes = new Volumes(engine, labels, folder)
   const changes = new Changes({ engine, labels })
   const readers = new Map<string, Set<Promise<void>>>()
   const artifactsFolder = join(folder, 'artifacts')
   mkdirSync(artifactsFolder, { recursive: true })
-  const parts = { engine, labels, networks, volumes, imageMirror, baseImages, cacheKey, artifactsFolder }
+  const parts = { engine, labels, networks, volumes, imageMirror, baseImages, registries, download, cacheKey, artifactsFolder }
   // What a build that died with its control plane has left.
   const swept = sweep(parts).catch(() => undefined)
 
+  // Whoever reloads the machine's filter takes our rules out: they are looked at again with a build or a start.
+  let raisedAt = Number.NEGATIVE_INFINITY
+  const raised = async () => {
+    if (!fence || (fence.state.inForce && performance.now() - raisedAt < fenceLooksMs)) return
+    raisedAt = performance.now()
+    await fence.raise(await networks.unnamedBridges(settings.fence?.isStrict ?? false))
+  }
+
   return {
     kind: 'docker',
+    fence: () => fence?.state ?? null,
     survivesStop: true,
     isolation: { kind: 'docker', words: 'Docker: each project runs in containers of its own' },
     async check(abort) {
       try {
         const { Version } = await ask(() => engine.version(), { abort, timeoutMs: checkMs })
+        await raised()
         return { version: Version }
       } catch (error) {
         abort.throwIfAborted()
@@ -59,10 +79,12 @@ export function createDockerRuntime({ socketPath, folder, imageMirror, baseImage
     },
     async build(request, onLine, abort) {
       await swept
+      await raised()
       return buildHere(request, onLine, abort, parts)
     },
 
     async start(request, abort) {
+      await raised()
       const started = await startInstance(request, parts, abort)
       changes.started(started)
       return started

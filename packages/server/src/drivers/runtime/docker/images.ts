@@ -8,6 +8,8 @@ export interface ImageParts {
   engine: Engine
   labels: Labels
   imageMirror: string | null
+  /** Where images may be fetched from; null: from anywhere. */
+  registries: readonly string[] | null
 }
 
 const pullMs = 15 * 60_000
@@ -17,15 +19,25 @@ export class ImageMissing extends Error {
   override readonly name = 'ImageMissing'
 }
 
-/** The name under which the image is here, after a pull where it was not. */
+/** The name under which the image is here, after a pull where it was not. `projectId` is whose build or instance wants it. */
 export async function ensureImage(
   image: string,
-  { engine, imageMirror }: ImageParts,
+  { engine, imageMirror, registries, labels }: ImageParts,
+  projectId: string,
   say: (line: string) => void,
   abort: AbortSignal,
 ): Promise<string> {
+  refuseForeign(image, projectId, labels)
   const sources = imageMirror === null ? [image] : mirrored(image, imageMirror)
-  for (const name of [...sources, image]) if (await askFor(() => engine.getImage(name).inspect(), { abort })) return name
+  for (const name of [...sources, image]) {
+    const found = await askFor(() => engine.getImage(name).inspect(), { abort })
+    if (!found || !isCalled(name, found)) continue
+    const marks = found.Config?.Labels
+    if (labels.isOurs(marks) && labelIn(marks, 'project') !== projectId) throw notForProject(image)
+    return name
+  }
+  if (imageMirror === null && registries !== null && !registries.includes(registryOf(image)))
+    throw new ImageMissing(`The image ${image} is at ${registryOf(image)}, which is none of: ${registries.join(', ')}`)
   const reasons: string[] = []
   for (const name of sources) {
     say(`Fetching the image ${name}`)
@@ -38,6 +50,57 @@ export async function ensureImage(
       'Without a public registry, set BERTH_IMAGE_MIRROR, or load the image into the engine',
   )
 }
+
+/** What a Berth builds belongs to one project; the names of the others' images are nobody else's. */
+function refuseForeign(image: string, projectId: string, labels: Labels): void {
+  const name = familiarName(image)
+  if (!/^berth-[0-9a-f]{16}\//.test(name) || name.startsWith(`berth-${labels.instance}/${projectId}:`)) return
+  throw notForProject(image)
+}
+
+/** The same words whether there is such an image or not. */
+const notForProject = (image: string) => new ImageMissing(`The image ${image} is not one that this project may use`)
+
+/**
+ * The engine also finds an image by the first letters of its id, whosever it is: a few guesses would hit another project's.
+ * So one that is here counts only by its name.
+ */
+function isCalled(name: string, { RepoTags, RepoDigests }: ImageInspectInfo): boolean {
+  const familiar = familiarName(name)
+  const [repository = '', digest] = familiar.split('@')
+  if (digest === undefined) return (RepoTags ?? []).includes(familiar)
+  return (RepoDigests ?? []).includes(`${repository.replace(/:[^/:]*$/, '')}@${digest}`)
+}
+
+/** As the engine itself writes it: without the hub's own prefixes, with the tag. */
+function familiarName(image: string): string {
+  const short = image.replace(/^(index\.)?docker\.io\//, '').replace(/^library\/(?=[^/]*$)/, '')
+  return /[:@][^/]*$/.test(short) ? short : `${short}:latest`
+}
+
+/** The host in the name, or the hub. */
+function registryOf(image: string): string {
+  const [first = '', ...rest] = image.split('/')
+  const isHost = rest.length > 0 && (/[.:]/.test(first) || first === 'localhost' || /[A-Z]/.test(first))
+  return isHost ? first.toLowerCase().replace(/^index\.docker\.io$/, 'docker.io') : 'docker.io'
+}
+
+/** On a service for strangers: the engine connects to whatever a name says, and follows where it is sent. */
+export const publicRegistries = [
+  'docker.io',
+  'ghcr.io',
+  'quay.io',
+  'gcr.io',
+  'public.ecr.aws',
+  'mcr.microsoft.com',
+  'registry.gitlab.com',
+  'registry.k8s.io',
+  'docker.elastic.co',
+  'cgr.dev',
+  'lscr.io',
+  'nvcr.io',
+  'registry.access.redhat.com',
+]
 
 /** An official image lies below `library` in a mirror of the whole hub, and directly in one made by hand. */
 export function mirrored(image: string, mirror: string): string[] {

@@ -47,7 +47,7 @@ async function joinNetworks({ instanceId, network, owner }: StartRequest, { netw
 async function startNew(request: StartRequest, parts: InstanceParts, abort: AbortSignal): Promise<Instance> {
   const { artifact, owner, service, instanceId, network } = request
   if (artifact.kind !== 'image') throw new StartFailed('Only images run in Docker; build the project again on this runtime')
-  const image = await ensureImage(artifact.reference, parts, () => undefined, abort)
+  const image = await ensureImage(artifact.reference, parts, owner.projectId, () => undefined, abort)
   const info = await ask(() => parts.engine.getImage(image).inspect(), { abort })
   const user = plainUserOf(info.Config?.User)
   const volumeNames = new Map<string, string>()

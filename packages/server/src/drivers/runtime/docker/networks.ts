@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { ask, askFor, type Engine, statusOf, wordsOfEngine } from './engine.ts'
-import { type Labels, labelIn } from './labels.ts'
+import { bridgePrefix, type Fence } from './fence.ts'
+import { type LabelMap, type Labels, labelIn } from './labels.ts'
 
 /** Whose network it is; nobody's for projects that stand alone, which share one. */
 export interface NetworkOwner {
@@ -8,6 +10,9 @@ export interface NetworkOwner {
   projectId: string
   environment: string
 }
+
+const idleMs = 5_000
+const bridgeName = 'com.docker.network.bridge.name'
 
 /**
  * Networks of this Berth. A container's label names the network that it was made on; on others it is a *guest*. A network
@@ -17,11 +22,51 @@ export interface NetworkOwner {
 export class Networks {
   readonly #engine: Engine
   readonly #labels: Labels
+  readonly #fence: Fence | null
+  readonly #building = new Set<number>()
   #turn: Promise<unknown> = Promise.resolve()
 
-  constructor(engine: Engine, labels: Labels) {
+  constructor(engine: Engine, labels: Labels, fence: Fence | null = null) {
     this.#engine = engine
     this.#labels = labels
+    this.#fence = fence
+  }
+
+  /** Bridges that were made before they had a name of ours, and on request the engine's own, where BuildKit builds. */
+  async unnamedBridges(withEngineOwn: boolean): Promise<string[]> {
+    const filters = { label: this.#labels.filter('network').label }
+    const all = await ask((abortSignal) => this.#engine.listNetworks({ filters, abortSignal }))
+    const old = all.flatMap(({ Id, Options }) => (Options?.[bridgeName] ? [] : [`br-${Id.slice(0, 12)}`]))
+    const own = withEngineOwn ? await askFor(() => this.#engine.getNetwork('bridge').inspect()) : undefined
+    return [...old, ...(own?.Options?.[bridgeName] ? [own.Options[bridgeName]] : [])]
+  }
+
+  /**
+   * A network for the steps of one Dockerfile, which has it alone: they have the right to speak any protocol on their bridge.
+   * It stays a moment for the next one, since making a network takes long.
+   */
+  async forBuild<T>(use: (network: string) => Promise<T>): Promise<T> {
+    let slot = 0
+    while (this.#building.has(slot)) slot += 1
+    this.#building.add(slot)
+    const network = this.#nameOf(`build/${slot}`)
+    try {
+      await this.#inTurn(async () => {
+        if (await askFor(() => this.#engine.getNetwork(network).inspect())) return
+        await this.#create(network, {}, this.#labels.of('build', { network: `build/${slot}` }))
+      })
+      return await use(network)
+    } finally {
+      this.#building.delete(slot)
+      setTimeout(() => void this.#removeIdle(slot, network), idleMs).unref()
+    }
+  }
+
+  /** What cannot be removed now goes after the next build, or with the next start. */
+  async #removeIdle(slot: number, network: string): Promise<void> {
+    await this.#inTurn(async () => {
+      if (!this.#building.has(slot)) await ask((abortSignal) => this.#engine.getNetwork(network).remove({ abortSignal }))
+    }).catch(() => undefined)
   }
 
   /** Runs `use` with the network there. */
@@ -88,20 +133,28 @@ export class Networks {
     // Projects that stand alone share a bridge on which they cannot reach each other.
     const options: Record<string, string> = owner ? {} : { 'com.docker.network.bridge.enable_icc': 'false' }
     const whose = owner ? { project: owner.projectId, environment: owner.environment } : {}
+    await this.#create(network, options, this.#labels.of('network', { network: owner?.name ?? '', ...whose }))
+  }
+
+  async #create(network: string, options: Record<string, string>, marks: LabelMap): Promise<void> {
+    const bridge = `${bridgePrefix(this.#labels.instance)}${createHash('sha256').update(network).digest('hex').slice(0, 7)}`
     try {
       await ask((abortSignal) =>
         this.#engine.createNetwork({
           Name: network,
           Driver: 'bridge',
           CheckDuplicate: true,
-          Options: options,
-          Labels: this.#labels.of('network', { network: owner?.name ?? '', ...whose }),
+          EnableIPv6: false,
+          Options: { ...options, [bridgeName]: bridge },
+          Labels: marks,
           abortSignal,
         }),
       )
     } catch (error) {
       if (statusOf(error) !== 409) throw error
     }
+    if (this.#fence?.state.inForce && !existsSync(`/sys/class/net/${bridge}`))
+      this.#fence.deny('The Docker engine has its networks on another machine: projects reach what that machine reaches')
   }
 
   #nameOf(name: string | null): string {

@@ -1,4 +1,6 @@
+import { createRunCommand } from '../../shell/run-command.ts'
 import { openEngine } from './engine.ts'
+import { Fence } from './fence.ts'
 import { namesOf } from './images.ts'
 import { Labels } from './labels.ts'
 
@@ -17,4 +19,6 @@ export async function removeEverythingOf(instance: string, socketPath: string): 
   const { Volumes } = await engine.listVolumes({ filters: JSON.stringify(filters) } as object)
   for (const { Name } of Volumes ?? []) await engine.getVolume(Name).remove()
   for (const { Id } of await engine.listNetworks({ filters })) await engine.getNetwork(Id).remove()
+  const shell = createRunCommand({})
+  if (process.getuid?.() === 0) await new Fence({ instance, shell, isStrict: false, openPorts: [] }).remove()
 }

@@ -30,10 +30,12 @@ export interface PackOptions {
   makeFirst: readonly string[]
   uid: number
   more?: ReadonlyMap<string, string>
+  /** Files from elsewhere, by the names that they have in the tar. */
+  files?: ReadonlyMap<string, string>
 }
 
 /** The entries as a tar stream that reads each file when its turn comes. */
-export function packSource({ folder, entries, prefix, makeFirst, uid, more }: PackOptions, abort: AbortSignal): Readable {
+export function packSource({ folder, entries, prefix, makeFirst, uid, more, files }: PackOptions, abort: AbortSignal): Readable {
   const archive = pack()
   const fill = async () => {
     for (const name of makeFirst) await plain(archive, { name, type: 'directory', mode: 0o755, uid, gid: uid })
@@ -41,6 +43,7 @@ export function packSource({ folder, entries, prefix, makeFirst, uid, more }: Pa
       abort.throwIfAborted()
       await packEntry(archive, join(folder, entry.path), prefix + entry.path, uid)
     }
+    for (const [name, file] of files ?? []) await packEntry(archive, file, prefix + name, uid)
     for (const [name, text] of more ?? [])
       await new Promise<void>((resolve, reject) =>
         archive.entry({ name: prefix + name, uid, gid: uid }, text, (error) => (error ? reject(error) : resolve())),

@@ -1,11 +1,14 @@
 import { ask, type Engine } from './engine.ts'
 import { type Labels, labelIn } from './labels.ts'
 
-/** Containers that served a call of a control plane that is gone. Only ours: another Berth's build may be under way. */
+/** Containers and networks that served a call of a control plane that is gone. Only ours: another Berth's build may be under way. */
 export async function sweep({ engine, labels }: { engine: Engine; labels: Labels }): Promise<void> {
   for (const kind of ['build', 'helper'] as const) {
     const rows = await ask((abortSignal) => engine.listContainers({ all: true, filters: labels.filter(kind), abortSignal }))
     for (const { Id } of rows.filter(({ Labels: marks }) => labelIn(marks, 'run') !== labels.run))
       await ask((abortSignal) => engine.getContainer(Id).remove({ force: true, v: true, abortSignal })).catch(() => undefined)
   }
+  const networks = await ask((abortSignal) => engine.listNetworks({ filters: labels.filter('build'), abortSignal }))
+  for (const { Id } of networks.filter(({ Labels: marks }) => labelIn(marks, 'run') !== labels.run))
+    await ask((abortSignal) => engine.getNetwork(Id).remove({ abortSignal })).catch(() => undefined)
 }

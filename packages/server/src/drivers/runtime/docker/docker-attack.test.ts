@@ -1,0 +1,420 @@
+import { randomBytes } from 'node:crypto'
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { describeNeeding, lookUp, partOf } from '../../../../../../tests/kit/machine.ts'
+import { createRunCommand } from '../../shell/run-command.ts'
+import { createDownload } from '../../web-request/download.ts'
+import { type Artifact, type BuildPlan, emptyPlan, type StartRequest } from '../runtime.ts'
+import { createDockerRuntime } from './docker-runtime.ts'
+import { type Engine, openEngine } from './engine.ts'
+import { bridgePrefix } from './fence.ts'
+import { readIdentity } from './identity.ts'
+import { publicRegistries } from './images.ts'
+import { removeEverythingOf } from './remove-everything.ts'
+
+/** A project that attacks its neighbours and the machine, on a real engine. */
+
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 120_000 })
+
+const never = new AbortController().signal
+const allotment = { cpuCores: 1, memoryMb: 256, diskMb: 200 }
+const shell = createRunCommand(process.env)
+const isRoot = process.getuid?.() === 0
+/** Says what came back from an address and a port: some text, or why none did. */
+const asking = `const [host, port] = process.argv.slice(1); const s = require('net').connect(+port, host)
+s.setTimeout(3000, () => { console.log('silent'); process.exit() }); s.on('error', (error) => console.log(error.code))
+s.on('connect', () => s.write('GET / HTTP/1.0\\r\\n\\r\\n')); s.on('data', (data) => { console.log(String(data)); process.exit() })`
+  .split('\n')
+  .join('; ')
+const plan: BuildPlan = { ...emptyPlan, kind: 'dockerfile', port: 3000 }
+
+describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project', () => {
+  const seed = randomBytes(4).toString('hex')
+  const folders: string[] = []
+  let engine: Engine
+  let home: ReturnType<typeof createDockerRuntime>
+  let cloud: ReturnType<typeof createDockerRuntime>
+  let instance: { home: string; cloud: string }
+  let listener: Server
+  let port: number
+  let hits: string[] = []
+  let lines: string[] = []
+
+  const owner = (project: string, deployment = randomBytes(3).toString('hex')) => ({
+    projectId: `prj_${seed}${project}`,
+    deploymentId: `dep_${seed}${deployment}`,
+    environment: 'production',
+  })
+  const folder = async (files: Record<string, string> = {}) => {
+    const path = await mkdtemp(join(tmpdir(), 'berth-attack-'))
+    folders.push(path)
+    for (const [name, text] of Object.entries(files)) await writeFile(join(path, name), text)
+    return path
+  }
+  const build = async (
+    project: string,
+    dockerfile: string,
+    { runtime = home, source = '', changes = {} as Partial<BuildPlan> } = {},
+  ) => {
+    lines = []
+    return runtime.build(
+      {
+        owner: owner(project),
+        service: '',
+        sourceFolder: source || (await folder({ Dockerfile: dockerfile })),
+        plan: { ...plan, ...changes },
+        secrets: {},
+        allotment,
+        timeoutMs: 60_000,
+      },
+      ({ message }) => lines.push(message),
+      never,
+    )
+  }
+  const start = (project: string, artifact: Artifact, changes: Partial<StartRequest> = {}, runtime = home) =>
+    runtime.start(
+      {
+        instanceId: `ins_${seed}${randomBytes(3).toString('hex')}`,
+        owner: owner(project, 'run'),
+        service: '',
+        artifact,
+        command: ['sleep', '600'],
+        entrypoint: null,
+        env: {},
+        port: null,
+        volumes: [],
+        network: null,
+        allotment,
+        restart: false,
+        ...changes,
+      },
+      never,
+    )
+  const image = (reference: string): Artifact => ({ kind: 'image', reference, sizeBytes: 0, startCommand: null })
+  const busybox = () => image(partOf('busyboxImage'))
+  const node = () => image(partOf('nodeImage'))
+  const inside = async (instanceId: string, words: string[], runtime = home) => {
+    let out = ''
+    const { exitCode, stderrTail } = await runtime.exec(
+      instanceId,
+      {
+        argv: words,
+        onStdout: (chunk) => {
+          out += new TextDecoder().decode(chunk)
+        },
+      },
+      never,
+    )
+    return { exitCode, out: out + stderrTail }
+  }
+  const addressesOf = async (instanceId: string) => {
+    const { NetworkSettings } = await engine.getContainer(`berth-${instanceId}`).inspect()
+    return Object.values(NetworkSettings.Networks).map(({ IPAddress, Gateway }) => ({ ip: IPAddress, gateway: Gateway }))
+  }
+
+  beforeAll(async () => {
+    engine = openEngine(partOf('docker'))
+    listener = createServer((request, response) => {
+      hits.push(request.url ?? '')
+      if (request.url === '/away') response.writeHead(302, { location: `http://127.0.0.2:${port}/secret` })
+      response.end('of-the-machine-itself')
+    })
+    await new Promise<void>((resolve) => listener.listen(0, '0.0.0.0', resolve))
+    port = (listener.address() as AddressInfo).port
+    const [homeFolder, cloudFolder] = [await folder(), await folder()]
+    const common = { socketPath: partOf('docker'), imageMirror: null }
+    // One loopback address stands for the internet, the rest of the machine is the machine.
+    const download = createDownload({
+      resolve: async () => ['127.0.0.3'],
+      judge: (address) => (address === '127.0.0.3' ? 'public' : 'inside'),
+    })
+    const fence = { shell, openPorts: [] }
+    home = createDockerRuntime({ ...common, folder: homeFolder, download, fence: { ...fence, isStrict: false } })
+    cloud = createDockerRuntime({
+      ...common,
+      folder: cloudFolder,
+      registries: publicRegistries,
+      fence: { ...fence, isStrict: true },
+    })
+    instance = { home: readIdentity(homeFolder).instance, cloud: readIdentity(cloudFolder).instance }
+  })
+  beforeEach(() => {
+    hits = []
+  })
+  afterAll(async () => {
+    for (const one of [home, cloud]) await one.close()
+    for (const id of Object.values(instance)) await removeEverythingOf(id, partOf('docker'))
+    await new Promise((resolve) => listener.close(resolve))
+    for (const path of folders) await rm(path, { recursive: true, force: true })
+  })
+
+  describe("another project's image", () => {
+    let victim: Artifact
+    let victimId: string
+    beforeAll(async () => {
+      victim = await build('victim', `FROM ${partOf('busyboxImage')}\nRUN echo ${seed}-secret > /secret\n`)
+      victimId = (await engine.getImage(victim.reference).inspect()).Id
+    })
+    const ways = () => {
+      const hex = victimId.replace('sha256:', '')
+      return [victim.reference, `docker.io/${victim.reference}`, victimId, hex, hex.slice(0, 12), hex.slice(0, 7)]
+    }
+
+    test('is not to be had by any name, id or beginning of an id: FROM, COPY --from, a mount, image:, buildImage', async () => {
+      const base = partOf('busyboxImage')
+      for (const name of ways()) {
+        const texts = [
+          `FROM ${name}\nRUN cat /secret\n`,
+          `ARG A=${name}\nFROM \${A}\nRUN cat /secret\n`,
+          `FROM \\\n ${name}\nRUN cat /secret\n`,
+          `FROM ${base}\nCOPY --from=${name} /secret /secret\nRUN cat /secret\n`,
+          `FROM ${base}\nRUN --mount=type=bind,from=${name},target=/v cat /v/secret\n`,
+          `FROM ${base} AS a\nONBUILD COPY --from=${name} /secret /secret\nFROM a\nRUN cat /secret\n`,
+        ]
+        for (const text of texts) {
+          await expect(build('thief', text), `${name}: ${text}`).rejects.toThrow()
+          expect(lines.join('\n')).not.toContain(`${seed}-secret`)
+        }
+        await expect(start('thief', image(name)), name).rejects.toThrow()
+        const changes = { kind: 'stack', language: 'javascript', buildImage: name, startCommand: 'cat /secret' } as const
+        await expect(build('thief', '', { changes }), name).rejects.toThrow()
+      }
+    })
+
+    test('is still its own project’s to build on and to run', async () => {
+      await build('victim', `FROM ${victim.reference}\nRUN cat /secret\n`)
+      expect(lines.join('\n')).toContain(`${seed}-secret`)
+      const { instanceId } = await start('victim', victim)
+      expect((await inside(instanceId, ['cat', '/secret'])).out).toContain(`${seed}-secret`)
+      await home.stop(instanceId, { graceSeconds: 0 }, never)
+    })
+  })
+
+  describe('what the engine would fetch from the machine’s own network', () => {
+    test.each([
+      'ADD http://127.0.0.1:PORT/secret /x',
+      'ADD http://localhost:PORT/secret /x',
+      'ADD ["http://0.0.0.0:PORT/secret", "/x"]',
+      'ADD h\\ttp://127.0.0.1:PORT/secret /x',
+      'ARG U=http://127.0.0.1:PORT\nADD $U/secret /x',
+      'ADD http://169.254.169.254/latest/meta-data/iam /x',
+    ])('%s', async (line) => {
+      const text = `FROM ${partOf('busyboxImage')}\n${line.replace('PORT', String(port))}\nRUN cat /x\n`
+      await expect(build('thief', text)).rejects.toThrow(/private or reserved network/)
+      await expect(build('thief', `${text}RUN --mount=type=cache,target=/c true\n`)).rejects.toThrow(
+        /private or reserved network/,
+      )
+      expect(hits).toEqual([])
+    })
+
+    test('a public address that sends on to an inner one is followed only as far as it may be', async () => {
+      const text = (path: string) =>
+        `FROM ${partOf('busyboxImage')}\nADD http://files.example:${port}/${path} /got\nRUN cat /got && ls -l /got\n`
+      await expect(build('thief', text('away'))).rejects.toThrow(/private or reserved network/)
+      expect(hits).toEqual(['/away'])
+      await build('honest', text('file'))
+      expect(lines.join('\n')).toMatch(/of-the-machine-itself/)
+      expect(lines.join('\n')).toMatch(/-rw-------/)
+    })
+
+    test('a registry inside is not asked where strangers build', async () => {
+      const registry = `127.0.0.1:${port}/x`
+      await expect(build('thief', `FROM ${registry}\n`, { runtime: cloud })).rejects.toThrow(/is none of/)
+      const copies = `FROM ${partOf('busyboxImage')}\nCOPY --from=${registry} / /\n`
+      await expect(build('thief', copies, { runtime: cloud })).rejects.toThrow(/is none of/)
+      await expect(start('thief', image(registry), {}, cloud)).rejects.toThrow(/is none of/)
+      expect(hits).toEqual([])
+    })
+  })
+
+  describe('links in the source', () => {
+    test.each(['.dockerignore', 'Dockerfile', 'Dockerfile.dockerignore'])(
+      '%s is a link to a device or out of the project',
+      async (name) => {
+        for (const target of ['/dev/zero', '/proc/self/environ', '/etc/passwd', '../../../../etc/hosts']) {
+          const source = await folder({ ...(name === 'Dockerfile' ? {} : { Dockerfile: `FROM ${partOf('busyboxImage')}\n` }) })
+          await symlink(target, join(source, name))
+          await expect(build('thief', '', { source })).rejects.toThrow(/There is no Dockerfile|no plain file/)
+        }
+      },
+    )
+
+    test('a link in the context is copied as a link, and the build context is none outside', async () => {
+      const source = await folder({
+        Dockerfile: `FROM ${partOf('busyboxImage')}\nCOPY . /app\nRUN ls -l /app; cat /app/shadow || true\n`,
+      })
+      await symlink('/etc/shadow', join(source, 'shadow'))
+      await mkdir(join(source, 'sub'))
+      await symlink('/etc', join(source, 'out'))
+      await build('thief', '', { source })
+      expect(lines.join('\n')).toMatch(/shadow -> \/etc\/shadow/)
+      expect(lines.join('\n')).not.toMatch(/daemon:/)
+      await expect(build('thief', '', { source, changes: { rootDirectory: 'out' } })).rejects.toThrow(/no folder/)
+    })
+  })
+
+  test('a cache that a build keeps is not another project’s', async () => {
+    const text = (command: string) =>
+      `FROM ${partOf('busyboxImage')}\nRUN --mount=type=cache,id=all,target=/cache ${command} # ${seed}\n`
+    await build('victim', text(`echo ${seed}-cached > /cache/x`))
+    await build('thief', text('cat /cache/x || echo nothing'))
+    expect(lines.join('\n')).not.toContain(`${seed}-cached`)
+  })
+
+  test('nothing of a build goes on after it', async () => {
+    const marks = { label: [`berth.instance=${instance.home}`, 'berth.kind=build'] }
+    await build('thief', `FROM ${partOf('busyboxImage')}\nRUN (while :; do date >> /x; sleep 1; done) & true\n`)
+    const rows = await engine.listContainers({ all: true, filters: { ancestor: [partOf('busyboxImage')] } })
+    const running = await Promise.all(rows.map(({ Id }) => engine.getContainer(Id).inspect()))
+    expect(running.filter(({ Config }) => Config.Cmd?.join().includes('date >> /x'))).toEqual([])
+    expect(await engine.listContainers({ all: true, filters: marks })).toEqual([])
+    await expect.poll(() => engine.listNetworks({ filters: marks }), { timeout: 20_000 }).toEqual([])
+  })
+
+  test('a container has no right that it needs not, and nothing of the machine', async () => {
+    const { instanceId } = await start('thief', busybox())
+    const { HostConfig, Mounts, Config } = await engine.getContainer(`berth-${instanceId}`).inspect()
+    expect(HostConfig).toMatchObject({
+      Privileged: false,
+      CapDrop: ['ALL'],
+      SecurityOpt: ['no-new-privileges'],
+      PidMode: '',
+      IpcMode: 'private',
+      UsernsMode: '',
+      UTSMode: '',
+      CgroupParent: '',
+      Runtime: 'runc',
+      Binds: null,
+      VolumesFrom: null,
+      ExtraHosts: null,
+      Dns: null,
+      PidsLimit: 1024,
+      Memory: 256 * 1024 * 1024,
+      MemorySwap: 256 * 1024 * 1024,
+      LogConfig: { Type: 'json-file', Config: { 'max-size': '10m', 'max-file': '3' } },
+    })
+    expect([HostConfig.Devices ?? [], HostConfig.DeviceRequests ?? [], Mounts]).toEqual([[], [], []])
+    expect(HostConfig.CapAdd).not.toEqual(expect.arrayContaining(['NET_RAW']))
+    expect(Config.Labels['berth.project']).toBe(`prj_${seed}thief`)
+    const { out } = await inside(instanceId, [
+      'sh',
+      '-c',
+      'grep -E "NoNewPrivs|CapBnd" /proc/self/status; ls /var/run/docker.sock /run/docker.sock',
+    ])
+    expect(out).toMatch(/NoNewPrivs:\s*1/)
+    // CHOWN, DAC_OVERRIDE, FOWNER, FSETID, KILL, SETGID, SETUID, NET_BIND_SERVICE: neither NET_RAW nor MKNOD nor SYS_CHROOT.
+    expect(out).toMatch(/CapBnd:\s*00000000000004fb/)
+    expect(out).not.toMatch(/^\/.*docker\.sock$/m)
+    await home.stop(instanceId, { graceSeconds: 0 }, never)
+  })
+
+  describe.skipIf('reason' in lookUp('dockerIsolation'))('networks', () => {
+    test('no container reaches one of another project by its address, on whatever bridge it is', async () => {
+      const served = { command: ['sh', '-c', 'echo victim > /tmp/index.html; exec httpd -f -p 8000 -h /tmp'] }
+      const network = (project: string) => ({ network: { name: `net-${seed}${project}`, aliases: ['web'] } })
+      const victims = [await start('v1', busybox(), served), await start('v2', busybox(), { ...served, ...network('v2') })]
+      const thieves = [await start('t1', node()), await start('t2', node(), network('t2'))]
+      const own = await start('v2', node(), network('v2'))
+      const get = (ip: string) => ['node', '-e', asking, ip, '8000']
+      const second = (await addressesOf(victims[1]!.instanceId))[0]!.ip
+      await expect.poll(async () => (await inside(own.instanceId, get(second))).out, { timeout: 10_000 }).toContain('victim')
+      for (const victim of victims)
+        for (const { ip } of await addressesOf(victim.instanceId))
+          for (const thief of thieves) {
+            expect(ip).toMatch(/^\d/)
+            expect((await inside(thief.instanceId, get(ip))).out).not.toContain('victim')
+          }
+      const [{ ip: target } = { ip: '' }] = await addressesOf(victims[0]!.instanceId)
+      const text = `FROM ${partOf('nodeImage')}\nRUN ${JSON.stringify([...get(target), seed])}\n`
+      await build('thief', text)
+      expect(lines.filter((line) => !line.startsWith('Step')).join('\n')).toMatch(/silent|EHOSTUNREACH|ENETUNREACH|ECONNREFUSED/)
+      for (const { instanceId } of [...victims, ...thieves, own]) await home.stop(instanceId, { graceSeconds: 0 }, never)
+    })
+  })
+
+  describe.skipIf(!isRoot || 'reason' in lookUp('dockerIsolation'))('the fence', () => {
+    const refused = /ECONNREFUSED/
+    const get = (where: string) => ['node', '-e', asking, ...where.split(':'), ...(where.includes(':') ? [] : ['80'])]
+
+    const asks = (where: string, flags = '') =>
+      `FROM ${partOf('nodeImage')}\nRUN ${flags}${JSON.stringify([...get(where), seed])}\n`
+
+    test('metadata addresses are refused at once, in containers and in builds', async () => {
+      expect((await home.check(never)).version).toMatch(/\d/)
+      expect(home.fence()).toMatchObject({ inForce: true })
+      const { instanceId } = await start('thief', node())
+      for (const address of ['169.254.169.254', '169.254.170.2', '100.100.100.200', '168.63.129.16'])
+        expect((await inside(instanceId, get(address))).out, address).toMatch(refused)
+      await build('thief', asks('169.254.169.254'))
+      expect(lines.filter((line) => !line.startsWith('Step')).join('\n')).toMatch(refused)
+      // The machine's own network stays the operator's business on a machine of one's own.
+      const [{ gateway } = { gateway: '' }] = await addressesOf(instanceId)
+      expect((await inside(instanceId, get(`${gateway}:${port}`))).out).toContain('of-the-machine-itself')
+      await home.stop(instanceId, { graceSeconds: 0 }, never)
+    })
+
+    test('where strangers build, neither the machine’s services nor its networks are reached; services of one project are', async () => {
+      const network = { network: { name: `fence-${seed}`, aliases: ['web'] } }
+      const served = { command: ['sh', '-c', 'echo own > /tmp/index.html; exec httpd -f -p 8000 -h /tmp'], ...network }
+      const web = await start('thief', busybox(), served, cloud)
+      const { instanceId } = await start('thief', node(), network, cloud)
+      expect(cloud.fence()).toMatchObject({ inForce: true })
+      const [{ gateway } = { gateway: '' }] = await addressesOf(instanceId)
+      for (const where of [`${gateway}:${port}`, '10.255.0.1', '172.31.0.1', '192.168.250.1', '100.64.0.1', '169.254.169.254'])
+        expect((await inside(instanceId, get(where), cloud)).out, where).toMatch(refused)
+      expect(hits).toEqual([])
+      await expect.poll(async () => (await inside(instanceId, get('web:8000'), cloud)).out, { timeout: 10_000 }).toContain('own')
+      const kit = asks(`${gateway}:${port}`, '--mount=type=tmpfs,target=/t ')
+      await build('thief', kit, { runtime: cloud })
+      expect(hits).toEqual([])
+      for (const one of [web.instanceId, instanceId]) await cloud.stop(one, { graceSeconds: 0 }, never)
+    })
+
+    test('it is put up again after the filter was emptied, holds for our bridges alone, and goes without a trace', async () => {
+      const rules = async () =>
+        (await shell({ program: 'iptables', args: ['-w', '5', '-S'] }, { timeoutMs: 10_000, maxOutputBytes: 1e6 })).stdout
+      const own = (text: string) => text.split('\n').filter((line) => line.includes(`BERTH-${instance.home}`))
+      const before = own(await rules())
+      expect(before.filter((line) => / -j BERTH/.test(line))).toEqual([
+        expect.stringContaining(`-A INPUT -i ${bridgePrefix(instance.home)}+`),
+        expect.stringContaining(`-A DOCKER-USER -i ${bridgePrefix(instance.home)}+`),
+      ])
+      await removeEverythingOf(instance.home, partOf('docker'))
+      expect(own(await rules())).toEqual([])
+      const again = createDockerRuntime({
+        socketPath: partOf('docker'),
+        folder: folders[0]!,
+        imageMirror: null,
+        fence: { shell, openPorts: [], isStrict: false },
+      })
+      await again.check(never)
+      await again.check(never)
+      expect(own(await rules())).toEqual(before)
+      await again.close()
+    })
+  })
+
+  test('where it cannot be put up, it says so', async () => {
+    const said: string[] = []
+    const failing = createDockerRuntime({
+      socketPath: partOf('docker'),
+      folder: await folder(),
+      imageMirror: null,
+      fence: {
+        shell: () => Promise.reject(new Error('no such program')),
+        openPorts: [],
+        isStrict: true,
+        onChange: ({ words }) => said.push(words),
+      },
+    })
+    await failing.check(never)
+    await failing.check(never)
+    expect(said).toEqual([failing.fence()?.words])
+    expect(failing.fence()).toMatchObject({ inForce: false, words: expect.stringMatching(/metadata addresses included: .+/) })
+    await failing.close()
+  })
+})

@@ -1,0 +1,145 @@
+import { describe, expect, test } from 'vitest'
+import { type DockerfileGuard, guardedDockerfile, refuseTrigger } from './guarded-dockerfile.ts'
+
+const asked: string[] = []
+const guard: DockerfileGuard = {
+  buildArguments: {},
+  projectId: 'prj_own',
+  knowsHeredocs: true,
+  findImage: async (image) => {
+    asked.push(image)
+    if (image.startsWith('berth-')) throw new Error(`${image} is not for this project`)
+    return `here/${image}`
+  },
+}
+const judge = async (text: string, changes: Partial<DockerfileGuard> = {}) => {
+  asked.length = 0
+  return guardedDockerfile(text, { ...guard, ...changes })
+}
+
+test('an honest Dockerfile stays as it is, but for its image filled in', async () => {
+  const text = [
+    '# syntax=docker/dockerfile:1',
+    'ARG VERSION=24',
+    'FROM node:24 AS build',
+    'WORKDIR /app',
+    'COPY package*.json ./',
+    'RUN npm ci && \\',
+    '    # why',
+    '    npm run build',
+    'ADD . $APP_HOME/',
+    '',
+    'FROM nginx:1',
+    'COPY --from=build --chown=1:1 /app/dist /www',
+    'COPY --from=0 /app/x /x',
+    'CMD ["nginx", "-g", "daemon off;"]',
+  ].join('\n')
+  expect(await judge(text)).toEqual({ text, added: [], hasHeredocs: false })
+  expect((await judge(`ARG V=24\nFROM "node:\${V}"-slim as Build\n`)).text).toBe('ARG V=24\nFROM node:24-slim AS Build\n')
+  expect((await judge('ARG V=24\nFROM node:$V', { buildArguments: { V: '22' } })).text).toBe('ARG V=24\nFROM node:22')
+})
+
+describe('images', () => {
+  test.each([
+    'FROM a\nCOPY --from=berth-x/prj_other:dep /app /app',
+    'FROM a\nCOPY \\\n --from=berth-x/prj_other:dep \\\n /app /app',
+    'FROM a\n\tcopy --from=berth-x/prj_other:dep /app /app',
+    'FROM a\nRUN --mount=type=bind,from=berth-x/prj_other:dep,target=/y cat /y/secret',
+    'FROM a\nRUN --mount=from=berth-x/prj_other:dep,target=/y cat /y/secret',
+    '# escape=`\nFROM a\nCOPY `\n --from=berth-x/prj_other:dep /app /app',
+    'FROM a AS b\nCOPY --from=berth-x/prj_other:dep /app /app\nFROM c AS berth-x/prj_other:dep',
+  ])('another place to name an image than FROM is asked about: %j', async (text) => {
+    await expect(judge(text)).rejects.toThrow(/is not for this project|is not a FROM/)
+  })
+
+  test('it goes by the name that it has here; stages are no images', async () => {
+    expect((await judge('FROM a AS x\nCOPY --from=nginx:1 /x /\nCOPY --from=X / /')).text).toBe(
+      'FROM a AS x\nCOPY --from=here/nginx:1 /x /\nCOPY --from=X / /',
+    )
+    expect(asked).toEqual(['nginx:1'])
+    await judge('FROM a\nCOPY --from=7 / /')
+    expect(asked).toEqual(['7'])
+  })
+
+  test.each([
+    'FROM $UNKNOWN',
+    'FROM a\nCOPY --from=$X / /',
+    'FROM a\nCOPY --fr\\om=x / /',
+    'FROM a\nCOPY "--from=x" / /\nRUN --mount="type=cache" x',
+    'FROM a\nRUN --mount=type=bind,type=cache,id=all,target=/c x',
+    'FROM a\nRUN --mount=type=new,target=/c x',
+    'FROM a\nRUN --network=host x',
+    'FROM a\nRUN --security=insecure x',
+    '# syntax=evil.example/frontend\nFROM a',
+    '# a comment\n# syntax = evil/frontend:1\nFROM a',
+    '# x\n# escape=`\nFROM a',
+    'FROM a\nRUN echo \\\\\nADD x /',
+    'FROM a\nFETCH x',
+    '\u0085ADD x y',
+    '// syntax=evil\nFROM a',
+    'FROM a\nONBUILD COPY --from=b / /\nFROM 0',
+    'FROM a\nONBUILD ADD http://127.0.0.1/ /x',
+  ])('what cannot be judged beforehand is refused: %j', async (text) => {
+    await expect(judge(text)).rejects.toThrow(/^(?!.*not for this project)/)
+    await expect(judge(text)).rejects.toHaveProperty('name', 'DockerfileRefused')
+  })
+
+  test('a cache that is kept between builds is the project’s own', async () => {
+    expect((await judge('FROM a\nRUN --mount=type=cache,target=/root/.npm npm ci')).text).toBe(
+      'FROM a\nRUN --mount=type=cache,target=/root/.npm,id=prj_own//root/.npm npm ci',
+    )
+    expect((await judge('FROM a\nRUN --mount=id=prj_other/x,type=cache,dst=/c,sharing=locked y')).text).toBe(
+      'FROM a\nRUN --mount=type=cache,dst=/c,sharing=locked,id=prj_own/prj_other/x y',
+    )
+  })
+})
+
+describe('addresses', () => {
+  test.each([
+    ['ADD https://example.com/a.tgz /opt/', ''],
+    ['ADD "https://example.com/a.tgz" /opt/', ''],
+    ['ADD ht\\tps://example.com/a.tgz /opt/', ''],
+    ['ADD ["https://example.com/a.tgz", "/opt/"]', ''],
+    [`ARG H=example.com\nENV U=https://$H\nADD \${U}/a.tgz /opt/`, 'ARG H=example.com\nENV U=https://$H\n'],
+    [`ADD --checksum=sha256:${'0'.repeat(64)} https://example.com/a.tgz /opt/`, ''],
+  ])('%j is fetched by us and copied', async (line, before) => {
+    const { text, added } = await judge(`FROM a\n${line}`)
+    expect(text).toBe(`FROM a\n${before}COPY [".berth-added/0/a.tgz","/opt/"]`)
+    expect(added).toMatchObject([{ url: 'https://example.com/a.tgz', path: '.berth-added/0/a.tgz' }])
+  })
+
+  test.each([
+    'ADD $FROM_THE_BASE /x',
+    'ADD git@example.com:a/b.git /x',
+    'ADD github.com/a/b /x',
+    'ADD git://example.com/a /x',
+    'ADD a https://example.com/b /x/',
+    'ADD https://example.com/ /x',
+    'ADD https://example.com/.. /x',
+  ])('%s is refused', async (line) => {
+    await expect(judge(`FROM a\n${line}`)).rejects.toHaveProperty('name', 'DockerfileRefused')
+  })
+
+  test('what is filled in is written down, so that an image’s own variable changes nothing', async () => {
+    expect((await judge('FROM a\nARG X=app.jar\nADD $X /app/')).text).toBe('FROM a\nARG X=app.jar\nADD ["app.jar","/app/"]')
+  })
+})
+
+test('here-documents are left alone where the builder surely knows them, and read as instructions where it may not', async () => {
+  const text = 'FROM a\nRUN <<EOF\nADD http://127.0.0.1/x /\nEOF\nCOPY <<"A" <<-B /x/\nFROM q\nA\n\tB\nUSER 1'
+  expect(await judge(text)).toEqual({ text, added: [], hasHeredocs: true })
+  await expect(judge(text, { knowsHeredocs: false })).rejects.toThrow(/syntax=docker\/dockerfile/)
+  const hidden = 'FROM a\nRUN echo "x <<EOF"\nADD http://127.0.0.1/x /\nEOF'
+  await expect(judge(hidden)).rejects.toThrow(/not an instruction/)
+})
+
+test('what an image has its users’ builds do may not reach outside', () => {
+  for (const honest of ['COPY . /app', 'RUN npm ci', 'ADD src /app', 'USER 1']) expect(() => refuseTrigger(honest)).not.toThrow()
+  for (const trigger of [
+    'COPY --from=berth-x/y:z / /',
+    'ADD http://169.254.169.254/ /x',
+    'ADD $X /x',
+    'RUN --mount=from=x,target=/y ls',
+  ])
+    expect(() => refuseTrigger(trigger)).toThrow(/outside/)
+})

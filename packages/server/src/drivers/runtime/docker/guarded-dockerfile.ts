@@ -1,0 +1,221 @@
+import {
+  DockerfileRefused,
+  expandWord,
+  instructionOf,
+  readStrictly,
+  type StrictInstruction,
+  wordsIn,
+} from './strict-dockerfile.ts'
+
+export interface DockerfileGuard {
+  buildArguments: Readonly<Record<string, string>>
+  projectId: string
+  /** The builder reads here-documents without being told by `# syntax=`. */
+  knowsHeredocs: boolean
+  /** The name that an image goes by here; rejects for one that the project may not use. */
+  findImage(image: string): Promise<string>
+}
+
+/** A file that an ADD names by its address: Berth fetches it, and the build copies it from `path`. */
+export interface AddedFile {
+  url: string
+  path: string
+  sha256: string | null
+}
+
+export interface GuardedDockerfile {
+  text: string
+  added: AddedFile[]
+  hasHeredocs: boolean
+}
+
+/**
+ * What the engine does on behalf of a Dockerfile, it does as root and from the machine's own network: it fetches addresses
+ * (ADD), takes images that lie there (FROM, COPY --from, --mount=from) and shares caches between everybody. So each of these
+ * is found and judged first, and written so that nothing is left to be filled in.
+ */
+export async function guardedDockerfile(text: string, guard: DockerfileGuard): Promise<GuardedDockerfile> {
+  const { lines, instructions, escapeSign } = readStrictly(text)
+  const hasHeredocs = instructions.some((one) => one.hasHeredoc)
+  if (hasHeredocs && !guard.knowsHeredocs && !lines.some((line) => /^\s*#\s*syntax\s*=/i.test(line)))
+    throw new DockerfileRefused('here-documents need "# syntax=docker/dockerfile:1" as the first line on this engine')
+  const reading = new Reading(guard, escapeSign)
+  const out = [...lines]
+  for (const instruction of instructions) {
+    const written = await reading.judge(instruction)
+    if (written === null) continue
+    out[instruction.first] = written
+    for (let at = instruction.first + 1; at <= instruction.last; at += 1) out[at] = ''
+  }
+  return { text: out.join('\n'), added: reading.added, hasHeredocs }
+}
+
+/** Docker's own, of the machine that builds. */
+function platformArguments(): [string, string][] {
+  const arch = process.arch === 'x64' ? 'amd64' : process.arch
+  return ['TARGET', 'BUILD'].flatMap((kind): [string, string][] => [
+    [`${kind}PLATFORM`, `linux/${arch}`],
+    [`${kind}OS`, 'linux'],
+    [`${kind}ARCH`, arch],
+  ])
+}
+
+class Reading {
+  readonly added: AddedFile[] = []
+  readonly #guard: DockerfileGuard
+  readonly #escape: string
+  readonly #stages = new Set(['scratch'])
+  readonly #before = new Map(platformArguments())
+  #values: Map<string, string> = this.#before
+  #count = 0
+
+  constructor(guard: DockerfileGuard, escapeSign: string) {
+    this.#guard = guard
+    this.#escape = escapeSign
+  }
+
+  /** The instruction as it is to be written, or null where it stays as it is. */
+  async judge(instruction: StrictInstruction): Promise<string | null> {
+    const { keyword, rest } = instruction
+    if (keyword === 'ARG') this.#setArguments(rest)
+    if (keyword === 'ENV') this.#setVariables(rest)
+    if (keyword === 'ONBUILD') refuseTrigger(rest)
+    if (keyword === 'FROM') return this.#from(instruction)
+    if (keyword === 'COPY') return this.#copy(instruction)
+    if (keyword === 'ADD') return this.#add(instruction)
+    return keyword === 'RUN' ? this.#run(instruction) : null
+  }
+
+  #from({ flags, rest, first }: StrictInstruction): string {
+    const [written = '', as, stage, ...more] = wordsIn(rest).words
+    const image = expandWord(written, this.#before, this.#escape)
+    if (!image || !isPlain(image))
+      throw new DockerfileRefused(`line ${first + 1}: what "FROM ${written}" means is not known before the build`)
+    if (more.length > 0 || (as !== undefined && (as.toUpperCase() !== 'AS' || !stage || !/^[\w.-]+$/.test(stage))))
+      throw new DockerfileRefused(`line ${first + 1} is not a FROM`)
+    this.#values = new Map()
+    this.#count += 1
+    if (stage) this.#stages.add(stage.toLowerCase())
+    return ['FROM', ...flags, image, ...(stage ? ['AS', stage] : [])].join(' ')
+  }
+
+  async #copy({ flags, rest, first }: StrictInstruction): Promise<string | null> {
+    const kept: string[] = []
+    for (const flag of flags) {
+      const source = /^--from=?(.*)$/i.exec(flag)?.[1]
+      kept.push(source === undefined ? flag : `--from=${await this.#source(source, first)}`)
+    }
+    return kept.join() === flags.join() ? null : ['COPY', ...kept, rest].join(' ')
+  }
+
+  /** A stage by name or number, or an image under the name that it has here. */
+  async #source(source: string, line: number): Promise<string> {
+    if (/^\d+$/.test(source) && Number(source) < this.#count) return source
+    if (this.#stages.has(source.toLowerCase())) return source
+    if (!isPlain(source)) throw new DockerfileRefused(`line ${line + 1}: "${source.slice(0, 100)}" is not the name of an image`)
+    return this.#guard.findImage(source)
+  }
+
+  #add({ flags, rest, first, hasHeredoc }: StrictInstruction): string | null {
+    if (hasHeredoc) return null
+    const { words, isJson } = wordsIn(rest)
+    const written = words.slice(0, -1)
+    const sources = written.map((word) => expandWord(word, this.#values, this.#escape))
+    if (sources.some((source) => source === null || !/^[^$"'\\`\0-\x1f]*$/.test(source)))
+      throw new DockerfileRefused(`line ${first + 1}: what ADD takes is not known before the build; use COPY`)
+    const plain = sources as string[]
+    if (plain.some(isAddress)) return this.#fetched(plain, words.at(-1) ?? '', flags, first)
+    const isSame = plain.every((source, at) => source === written[at])
+    if (isSame && !flags.some((flag) => /^--from/i.test(flag))) return null
+    if (!isSame && !isJson && words.some((word) => /["']/.test(word)))
+      throw new DockerfileRefused(`line ${first + 1}: write what ADD takes without quotes`)
+    return ['ADD', ...flags.filter((flag) => !/^--from/i.test(flag)), JSON.stringify([...plain, words.at(-1)])].join(' ')
+  }
+
+  /** It becomes a COPY of the file that we fetched: like an ADD of an address, that unpacks nothing. */
+  #fetched(sources: string[], target: string, flags: string[], line: number): string {
+    if (!sources.every((source) => /^https?:\/\//.test(source)))
+      throw new DockerfileRefused(
+        `line ${line + 1}: ADD takes files of the project, or http and https addresses, not both and no others`,
+      )
+    const sha256 = flags.map((flag) => /^--checksum=sha256:([0-9a-f]{64})$/.exec(flag)?.[1]).find(Boolean) ?? null
+    if (!sha256 && flags.some((flag) => flag.startsWith('--checksum')))
+      throw new DockerfileRefused(`line ${line + 1}: the checksum is no sha256`)
+    const paths = sources.map((url) => {
+      const name = URL.parse(url)?.pathname.split('/').at(-1) ?? ''
+      if (!/^[\w.+~@%=-]+$/.test(name) || /^\.+$/.test(name))
+        throw new DockerfileRefused(`line ${line + 1}: the address has no name of a file`)
+      const path = `.berth-added/${this.added.length}/${name}`
+      this.added.push({ url, path, sha256 })
+      return path
+    })
+    const kept = flags.filter((flag) => /^--(chown|chmod|link)\b/.test(flag))
+    return ['COPY', ...kept, JSON.stringify([...paths, target])].join(' ')
+  }
+
+  async #run({ flags, rest, first }: StrictInstruction): Promise<string | null> {
+    const kept: string[] = []
+    for (const flag of flags) {
+      if (/^--(network=(?!default$|none$)|security=(?!sandbox$)|device\b)/i.test(flag))
+        throw new DockerfileRefused(`line ${first + 1}: ${flag.slice(0, 60)} is not for a build to ask for`)
+      kept.push(/^--mount=/i.test(flag) ? await this.#mount(flag.slice('--mount='.length), first) : flag)
+    }
+    return kept.join() === flags.join() ? null : ['RUN', ...kept, rest].join(' ')
+  }
+
+  /** Caches are shared by their id between all builds of an engine: each project gets its own. */
+  async #mount(written: string, line: number): Promise<string> {
+    const fields = written.split(',').map((field) => {
+      const [, key = field, value] = /^\s*([^=]*?)\s*(?:=(.*))?$/.exec(field) ?? []
+      return { key: key.toLowerCase(), value }
+    })
+    const named = (...keys: string[]) => fields.find(({ key }) => keys.includes(key))?.value
+    if (new Set(fields.map(({ key }) => key)).size < fields.length)
+      throw new DockerfileRefused(`line ${line + 1}: a mount says the same twice`)
+    for (const field of fields) if (field.key === 'from') field.value = await this.#source(field.value ?? '', line)
+    const type = named('type') ?? 'bind'
+    if (!['bind', 'cache', 'tmpfs', 'secret', 'ssh'].includes(type.toLowerCase()))
+      throw new DockerfileRefused(`line ${line + 1}: a mount of the type "${type.slice(0, 40)}" is not known`)
+    const others = fields.filter(({ key }) => type.toLowerCase() !== 'cache' || key !== 'id')
+    const id = `${this.#guard.projectId}/${named('id') ?? named('target', 'dst', 'destination') ?? ''}`
+    const all = type.toLowerCase() === 'cache' ? [...others, { key: 'id', value: id }] : others
+    return `--mount=${all.map(({ key, value }) => (value === undefined ? key : `${key}=${value}`)).join(',')}`
+  }
+
+  #setArguments(rest: string): void {
+    for (const word of wordsIn(rest).words) {
+      const [, name = word, written] = /^(\w+)=([\s\S]*)$/.exec(word) ?? []
+      const given = Object.hasOwn(this.#guard.buildArguments, name) ? this.#guard.buildArguments[name] : undefined
+      const value = given ?? (written === undefined ? this.#before.get(name) : expandWord(written, this.#values, this.#escape))
+      if (value === undefined || value === null) this.#values.delete(name)
+      else this.#values.set(name, value)
+    }
+  }
+
+  #setVariables(rest: string): void {
+    const { words } = wordsIn(rest)
+    const pairs = words[0]?.includes('=') ? words : [`${words[0]}=${words.slice(1).join(' ')}`]
+    for (const pair of pairs) {
+      const [, name = '', written = ''] = /^(\w+)=([\s\S]*)$/.exec(pair) ?? []
+      const value = expandWord(written, this.#values, this.#escape)
+      if (value === null) this.#values.delete(name)
+      else this.#values.set(name, value)
+    }
+  }
+}
+
+/** What an image has its users' builds do. It cannot be rewritten, so it may not name anything outside. */
+export function refuseTrigger(trigger: string): void {
+  const { keyword, flags, rest } = instructionOf(trigger, 0, '\\')
+  const isReaching =
+    keyword === 'FROM' ||
+    keyword === 'ONBUILD' ||
+    flags.some((flag) => /^--(from|mount|network|security|device)/i.test(flag)) ||
+    (keyword === 'ADD' && /[$"'\\`:@]|github\.com/.test(rest))
+  if (isReaching) throw new DockerfileRefused(`"ONBUILD ${trigger.slice(0, 100)}" reaches outside the project`)
+}
+
+const isPlain = (image: string) => /^[A-Za-z0-9][\w.:/@-]*$/.test(image)
+
+/** Whatever a builder may take for something to fetch. */
+const isAddress = (source: string) => /^[a-z][a-z0-9+.-]*:/i.test(source) || /^git@|^github\.com\//i.test(source)

@@ -1,0 +1,162 @@
+/** A Dockerfile that Berth does not build, in words for its author. */
+export class DockerfileRefused extends Error {
+  override readonly name = 'DockerfileRefused'
+}
+
+/** One instruction as the builder will read it, and the lines that it stands on, without its here-documents. */
+export interface StrictInstruction {
+  keyword: string
+  /** `--name=value` before the words. */
+  flags: string[]
+  rest: string
+  first: number
+  last: number
+  hasHeredoc: boolean
+}
+
+export interface StrictDockerfile {
+  lines: string[]
+  instructions: StrictInstruction[]
+  escapeSign: string
+}
+
+const keywords = new Set(
+  'FROM RUN CMD LABEL MAINTAINER EXPOSE ENV ADD COPY ENTRYPOINT VOLUME USER WORKDIR ARG ONBUILD STOPSIGNAL HEALTHCHECK SHELL'.split(
+    ' ',
+  ),
+)
+/** Each of them can name what lies outside the project. */
+const withFlags = new Set(['FROM', 'RUN', 'ADD', 'COPY'])
+
+/**
+ * Reads what a builder is about to be given, to judge it. Where two builders read the same text in two ways, it is refused
+ * instead of guessed at: what is judged must be what is run.
+ */
+export function readStrictly(text: string): StrictDockerfile {
+  const lines = text
+    .replace(/^\ufeff/, '')
+    .split('\n')
+    .map((line) => line.replace(/\r$/, ''))
+  const escapeSign = directivesOf(lines)
+  const instructions: StrictInstruction[] = []
+  for (let at = 0; at < lines.length; at += 1) {
+    if (isNothing(lines[at]!)) continue
+    const first = at
+    let whole = ''
+    for (; at < lines.length; at += 1) {
+      if (whole !== '' && isNothing(lines[at]!)) continue
+      const { text: part, goesOn } = continued(lines[at]!, escapeSign, at)
+      whole += part
+      if (!goesOn) break
+    }
+    const instruction = {
+      ...instructionOf(whole, first, escapeSign),
+      first,
+      last: Math.min(at, lines.length - 1),
+      hasHeredoc: false,
+    }
+    for (const end of heredocs(instruction)) {
+      instruction.hasHeredoc = true
+      do at += 1
+      while (at < lines.length && (end.isIndented ? lines[at]!.replace(/^\t+/, '') : lines[at]) !== end.name)
+    }
+    instructions.push(instruction)
+  }
+  return { lines, instructions, escapeSign }
+}
+
+const isNothing = (line: string) => /^\s*(#|$)/.test(line)
+
+/** The escape sign. Another program than Docker's own to read the file with (`# syntax=`) could ask the engine for anything. */
+function directivesOf(lines: readonly string[]): string {
+  let escapeSign = '\\'
+  let isTop = true
+  for (const line of lines) {
+    if (!isNothing(line)) break
+    const [, name = '', value = ''] = /^\s*#\s*([a-z]+)\s*=\s*(.+?)\s*$/i.exec(line) ?? []
+    const directive = name.toLowerCase()
+    if (
+      directive === 'syntax' &&
+      !/^(docker\.io\/)?docker\/dockerfile(-upstream)?(:[\w.-]+)?(@sha256:[0-9a-f]{64})?$/.test(value)
+    )
+      throw new DockerfileRefused(`"# syntax=${value.slice(0, 100)}" is not one of Docker's own: only docker/dockerfile is used`)
+    if (directive === 'escape' && value === '`') {
+      if (!isTop) throw new DockerfileRefused('"# escape=`" must be the first line')
+      escapeSign = '`'
+    }
+    isTop &&= ['syntax', 'escape', 'check'].includes(directive)
+  }
+  return escapeSign
+}
+
+function continued(line: string, escapeSign: string, at: number): { text: string; goesOn: boolean } {
+  const end = line.replace(/[ \t]+$/, '')
+  if (!end.endsWith(escapeSign)) return { text: line, goesOn: false }
+  if (end.endsWith(escapeSign + escapeSign))
+    throw new DockerfileRefused(`line ${at + 1} ends with two "${escapeSign}": builders disagree on it`)
+  return { text: end.slice(0, -1), goesOn: true }
+}
+
+export function instructionOf(whole: string, first: number, escapeSign: string) {
+  const [, word = '', after = ''] = /^\s*([A-Za-z]+)(?:[\t\v\f\r ]+([\s\S]*))?$/.exec(whole) ?? []
+  const keyword = word.toUpperCase()
+  if (!keywords.has(keyword)) throw new DockerfileRefused(`line ${first + 1} is not an instruction`)
+  const flags: string[] = []
+  let rest = after.trim()
+  while (withFlags.has(keyword) && rest.startsWith('--')) {
+    const [flag = ''] = rest.split(/[\t\v\f\r ]+/, 1)
+    if (/["']/.test(flag) || flag.includes(escapeSign) || flag.includes('\\'))
+      throw new DockerfileRefused(`line ${first + 1}: write the option ${flag.slice(0, 60)} without quotes and escapes`)
+    flags.push(flag)
+    rest = rest.slice(flag.length).trimStart()
+  }
+  return { keyword, flags, rest }
+}
+
+/** Only where no quote or escape stands before it: what is not surely one is read as instructions. */
+function heredocs({ keyword, rest }: { keyword: string; rest: string }): { name: string; isIndented: boolean }[] {
+  if (!['RUN', 'COPY', 'ADD'].includes(keyword) || rest.startsWith('[')) return []
+  const found: { name: string; isIndented: boolean }[] = []
+  for (const word of rest.split(/[\t\v\f\r ]+/)) {
+    const [, dash, , name] = /^\d*<<(-?)(["']?)(\w+)\2$/.exec(word) ?? []
+    if (name !== undefined) found.push({ name, isIndented: dash === '-' })
+    else if (/["'\\`]/.test(word)) break
+  }
+  return found
+}
+
+/** As Docker reads a word: quotes, escapes and variables. Null where a variable has no value that is known before the build. */
+export function expandWord(word: string, values: ReadonlyMap<string, string>, escapeSign: string): string | null {
+  let out = ''
+  let quote = ''
+  for (let at = 0; at < word.length; at += 1) {
+    const sign = word[at]!
+    if (quote === "'" && sign !== "'") out += sign
+    else if (sign === quote) quote = ''
+    else if (quote === '' && (sign === '"' || sign === "'")) quote = sign
+    else if (sign === escapeSign) out += word[++at] ?? ''
+    else if (sign === '$') {
+      const [whole, braced, operator, other, bare] =
+        /^\$(?:\{([A-Za-z_]\w*)(?:(:?[-+])([^{}$"'\\`]*))?\}|([A-Za-z_]\w*))/.exec(word.slice(at)) ?? []
+      if (whole === undefined) return null
+      const value = values.get(braced ?? bare ?? '')
+      const filled = operator?.endsWith('+') ? (value ? other : '') : ((value || undefined) ?? (operator ? other : undefined))
+      if (filled === undefined) return null
+      out += filled
+      at += whole.length - 1
+    } else out += sign
+  }
+  return quote === '' ? out : null
+}
+
+/** The words of ADD, COPY and FROM: a list in JSON, or split at every space. */
+export function wordsIn(rest: string): { words: string[]; isJson: boolean } {
+  if (rest.startsWith('['))
+    try {
+      const list: unknown = JSON.parse(rest)
+      if (Array.isArray(list) && list.every((item) => typeof item === 'string')) return { words: list, isJson: true }
+    } catch {
+      // Then it is plain words, as it is to the builder.
+    }
+  return { words: rest.split(/[\t\v\f\r ]+/).filter((word) => word !== ''), isJson: false }
+}
