@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { chmod, cp, mkdir, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises'
+import { chmod, cp, mkdir, readFile, realpath, rename, rm, rmdir, writeFile } from 'node:fs/promises'
 import { basename, join, sep } from 'node:path'
 import { CommandFailed, CommandTimedOut, ProgramMissing } from '../../shell/command-errors.ts'
 import { buildCores } from '../build-cores.ts'
@@ -46,7 +46,8 @@ export async function buildHere(
   places.closeArtifact(target)
   try {
     await runCommands(request, target, onLine, abort, parts)
-    await removeTree(join(target, 'tmp'), places.of('trash'))
+    // Most builds leave it empty.
+    await rmdir(join(target, 'tmp')).catch(() => removeTree(join(target, 'tmp'), places.of('trash')))
     return await finish(request, target, app, parts)
   } catch (error) {
     await removeTree(target, places.of('trash'))
@@ -93,15 +94,16 @@ async function runCommands(
     clearInterval(ending ?? undefined)
     group?.kill()
     group?.remove()
-    await endLeftOf(target, parts.places)
+    await endLeftOf(target, parts.places, parts.sandbox.hasOwnProcesses)
   }
 }
 
 /** What a build made is what it was when its last command ended: nothing of it goes on. */
-async function endLeftOf(target: string, places: Places): Promise<void> {
+async function endLeftOf(target: string, places: Places, hadOwnProcesses = false): Promise<void> {
   const identity = readIdentity(places.buildNote(target))
   if (identity) endLeftInGroup(identity)
-  if (places.hasOwnUsers) await endAllWithGroup(places.mark(taskOf(target)))
+  // A namespace ends with its keeper, all of it.
+  if (places.hasOwnUsers && !hadOwnProcesses) await endAllWithGroup(places.mark(taskOf(target)))
 }
 
 function launchFor(

@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { OneAtATime } from '../../../one-at-a-time.ts'
 import { inheritedEnvironment } from '../../shell/inherited-environment.ts'
 import type { Instance, InstanceChange, Runtime, StartRequest } from '../runtime.ts'
@@ -8,7 +8,7 @@ import { buildHere, endUnfinishedBuilds, readArtifactNote, searchPath } from './
 import { wordsOf } from './command-words.ts'
 import { execBeside } from './exec.ts'
 import { folderSizeBytes } from './folder-size.ts'
-import { InstanceRecords } from './instance-record.ts'
+import { type InstanceRecord, InstanceRecords } from './instance-record.ts'
 import { Readers, readOutput } from './output-reader.ts'
 import { Places } from './places.ts'
 import { endAllWithGroup } from './process-table.ts'
@@ -42,9 +42,8 @@ export function createProcessRuntime({ folder, environment, ...given }: ProcessR
   }
   const parts = { records, sandbox, tell, endWhatItLeft, noteOf: places.instanceNote }
   const readers = new Readers()
-  const cleaned = endUnfinishedBuilds(places)
-    .then(() => emptyTrash(places.of('trash')))
-    .catch(() => undefined)
+  const sweep = () => emptyTrash(places.of('trash')).catch(() => undefined)
+  let cleaned = endUnfinishedBuilds(places).then(sweep, sweep)
   for (const record of records.list()) {
     const one = new Supervised(record, parts)
     supervised.set(record.instanceId, one)
@@ -66,7 +65,8 @@ export function createProcessRuntime({ folder, environment, ...given }: ProcessR
     await supervised.get(instanceId)?.stop(graceSeconds)
     await readers.done(instanceId)
     supervised.delete(instanceId)
-    await records.remove(instanceId)
+    records.remove(instanceId)
+    cleaned = cleaned.then(sweep)
   }
 
   return {
@@ -117,8 +117,10 @@ export function createProcessRuntime({ folder, environment, ...given }: ProcessR
       const target = kind === 'image' ? null : places.artifactOf(reference)
       if (!target) return
       const note = await readArtifactNote(target)
-      const isUsed =
-        note && [...supervised.values()].some((one) => one.isAlive && one.record.owner.deploymentId === note.deploymentId)
+      // A rollback runs an artifact of another deployment than its own.
+      const uses = ({ owner, shown = [] }: InstanceRecord) =>
+        owner.deploymentId === note?.deploymentId || shown.some(({ path }) => dirname(path) === target)
+      const isUsed = [...supervised.values()].some((one) => one.isAlive && uses(one.record))
       if (!isUsed) await removeTree(target, places.of('trash'))
     },
     async listArtifacts() {
@@ -152,7 +154,7 @@ export function createProcessRuntime({ folder, environment, ...given }: ProcessR
       if (!one?.isAlive) throw new StartFailed(`The instance ${instanceId} does not run`)
       const { owner, shown = [] } = one.record
       const home = sandbox.seen(places.home(owner.projectId))
-      const artifact = places.artifact(owner.deploymentId, one.record.service)
+      const artifact = shown[0] ? dirname(shown[0].path) : places.artifact(owner.deploymentId, one.record.service)
       const launched = sandbox.launch({
         argv: command.argv,
         cwd: home,
