@@ -1,10 +1,10 @@
 import { existsSync, mkdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { OneAtATime } from '../../../one-at-a-time.ts'
-import { inheritedEnvironment } from '../../shell/inherited-environment.ts'
 import type { Instance, InstanceChange, Runtime, StartRequest } from '../runtime.ts'
 import { StartFailed } from '../runtime.ts'
-import { buildHere, endUnfinishedBuilds, readArtifactNote, searchPath } from './build.ts'
+import { readArtifactNote } from './artifact.ts'
+import { buildHere, endUnfinishedBuilds, searchPath } from './build.ts'
 import { wordsOf } from './command-words.ts'
 import { execBeside } from './exec.ts'
 import { folderSizeBytes } from './folder-size.ts'
@@ -12,6 +12,7 @@ import { type InstanceRecord, InstanceRecords } from './instance-record.ts'
 import { Readers, readOutput } from './output-reader.ts'
 import { Places } from './places.ts'
 import { endAllWithGroup } from './process-table.ts'
+import { baseEnvironment, volumeVariable } from './project-environment.ts'
 import { emptyTrash, removeTree } from './remove-tree.ts'
 import { openSandbox } from './sandbox/open-sandbox.ts'
 import type { Sandbox } from './sandbox/sandbox.ts'
@@ -152,9 +153,9 @@ export function createProcessRuntime({ folder, environment, ...given }: ProcessR
     async exec(instanceId, command, abort) {
       const one = supervised.get(instanceId)
       if (!one?.isAlive) throw new StartFailed(`The instance ${instanceId} does not run`)
-      const { owner, shown = [] } = one.record
+      const { owner, service, shown = [] } = one.record
       const home = sandbox.seen(places.home(owner.projectId))
-      const artifact = shown[0] ? dirname(shown[0].path) : places.artifact(owner.deploymentId, one.record.service)
+      const artifact = shown[0] ? dirname(shown[0].path) : places.artifact(owner.deploymentId, service)
       const launched = sandbox.launch({
         argv: command.argv,
         cwd: home,
@@ -240,12 +241,3 @@ async function programFor(
   const who = places.who(owner.projectId, instanceId, folder)
   return { argv: [...(request.entrypoint ?? []), ...argv], cwd, env, who, shown }
 }
-
-/** A folder for temporary files that the machine names is not there inside. */
-function baseEnvironment(environment: ProcessRuntimeSettings['environment'], { kind }: Sandbox): Record<string, string> {
-  const { TMPDIR, ...inherited } = inheritedEnvironment(environment)
-  return kind === 'none' && TMPDIR ? { ...inherited, TMPDIR } : inherited
-}
-
-/** `my-data` is found in BERTH_VOLUME_MY_DATA. */
-export const volumeVariable = (name: string) => `BERTH_VOLUME_${name.toUpperCase().replace(/[^A-Z0-9]/g, '_')}`
