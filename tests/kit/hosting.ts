@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { request } from 'node:http'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -59,6 +59,8 @@ export async function startHosting({ runtime = 'process', ...options }: HostingO
   const sources = join(place.path, 'sources')
   const home = join(place.path, 'home')
   await Promise.all([mkdir(sources), mkdir(home)])
+  // Another user who runs it reads the sources.
+  if (options.user !== undefined) await chmod(place.path, 0o755)
   const berth = await startBerth({
     ...options,
     env: {

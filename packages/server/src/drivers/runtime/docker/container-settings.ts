@@ -1,7 +1,7 @@
 import type { ContainerCreateOptions } from 'dockerode'
 import { buildCores } from '../build-cores.ts'
 import { wordsOf } from '../process/command-words.ts'
-import { volumeVariable } from '../process/process-runtime.ts'
+import { volumeVariable } from '../process/project-environment.ts'
 import type { Allotment, StartRequest } from '../runtime.ts'
 import type { LabelMap } from './labels.ts'
 

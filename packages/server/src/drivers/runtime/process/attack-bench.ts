@@ -58,7 +58,7 @@ function prepare(): void {
 }
 
 async function outputOf(runtime: Runtime): Promise<object> {
-  const abort = AbortSignal.any([AbortSignal.timeout(15_000)])
+  const abort = AbortSignal.timeout(60_000)
   for await (const { message, stream } of runtime.logs('ins_attacker', null, abort))
     if (stream === 'stdout' && message.startsWith('{')) return JSON.parse(message)
   throw new Error('the attacker said nothing')

@@ -17,7 +17,7 @@ const ways = [
 ]
 
 describe.each(ways)('an attacking project on plain processes: $name', ({ kind, uid, skip }) => {
-  test.skipIf(skip)('gets nothing that is not its own', { timeout: 60_000 }, async () => {
+  test.skipIf(skip)('gets nothing that is not its own', { timeout: 150_000 }, async () => {
     const place = await mkdtemp(join(tmpdir(), 'berth-attack-'))
     try {
       // A folder that others may pass through is the harder case: nothing but the sandbox is in the way.
@@ -80,7 +80,7 @@ function attack(dataDir: string, kind: string, uid: number): Promise<Outcome> {
     execFile(
       process.execPath,
       ['--no-warnings', bench, dataDir, kind],
-      { ...who, env, cwd: '/', timeout: 50_000 },
+      { ...who, env, cwd: '/', timeout: 140_000 },
       (error, stdout, stderr) => {
         const line = stdout.split('\n').find((one) => one.startsWith('{"found"'))
         if (line) resolve(JSON.parse(line))

@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs'
-import { chmod, cp, mkdir, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises'
-import { basename, join, sep } from 'node:path'
+import { cp, mkdir, rmdir } from 'node:fs/promises'
+import { basename, join } from 'node:path'
 import { CommandFailed, CommandTimedOut, ProgramMissing } from '../../shell/command-errors.ts'
 import { buildCores } from '../build-cores.ts'
 import { type Artifact, BuildFailed, type BuildRequest, type OutputLine } from '../runtime.ts'
+import { finishArtifact } from './artifact.ts'
 import { type ControlGroup, createControlGroup, endControlGroup } from './cgroup.ts'
 import { wordsOf } from './command-words.ts'
-import { folderSizeBytes } from './folder-size.ts'
 import { giveTo, type Places } from './places.ts'
 import { endAllWithGroup, endLeftInGroup, readIdentity } from './process-table.ts'
 import { removeTree, throwAway } from './remove-tree.ts'
@@ -46,8 +46,9 @@ export async function buildHere(
   places.closeArtifact(target)
   try {
     await runCommands(request, target, onLine, abort, parts)
-    await removeTree(join(target, 'tmp'), places.of('trash'))
-    return await finish(request, target, app, parts)
+    // Most builds leave it empty.
+    await rmdir(join(target, 'tmp')).catch(() => removeTree(join(target, 'tmp'), places.of('trash')))
+    return await finishArtifact(request, target, app, parts)
   } catch (error) {
     await removeTree(target, places.of('trash'))
     throw error
@@ -93,15 +94,16 @@ async function runCommands(
     clearInterval(ending ?? undefined)
     group?.kill()
     group?.remove()
-    await endLeftOf(target, parts.places)
+    await endLeftOf(target, parts.places, parts.sandbox.hasOwnProcesses)
   }
 }
 
 /** What a build made is what it was when its last command ended: nothing of it goes on. */
-async function endLeftOf(target: string, places: Places): Promise<void> {
+async function endLeftOf(target: string, places: Places, hadOwnProcesses = false): Promise<void> {
   const identity = readIdentity(places.buildNote(target))
   if (identity) endLeftInGroup(identity)
-  if (places.hasOwnUsers) await endAllWithGroup(places.mark(taskOf(target)))
+  // A namespace ends with its keeper, all of it.
+  if (places.hasOwnUsers && !hadOwnProcesses) await endAllWithGroup(places.mark(taskOf(target)))
 }
 
 function launchFor(
@@ -234,67 +236,4 @@ function explain(
   if (error instanceof CommandFailed)
     return new BuildFailed('command_failed', `\`${command}\` ended with exit code ${error.exitCode ?? 'unknown'}`, [...tail])
   return error
-}
-
-async function finish(request: BuildRequest, target: string, app: string, { places, sandbox }: BuildParts): Promise<Artifact> {
-  const { plan, owner, service, allotment } = request
-  const reference = plan.kind === 'static' ? await staticOutput(request, target, app, places) : target
-  const sizeBytes = await folderSizeBytes(target)
-  if (sizeBytes > allotment.diskMb * 1024 * 1024)
-    throw new BuildFailed(
-      'disk_full',
-      `What was built is ${Math.ceil(sizeBytes / 1024 / 1024)} MB, more than the ${allotment.diskMb} MB allowed`,
-    )
-  const artifact: Artifact = {
-    kind: plan.kind === 'static' ? 'static' : 'folder',
-    reference,
-    sizeBytes,
-    startCommand: plan.startCommand,
-  }
-  const note = {
-    ...artifact,
-    deploymentId: owner.deploymentId,
-    projectId: owner.projectId,
-    service,
-    rootDirectory: plan.rootDirectory,
-    seenAt: sandbox.seen(app),
-  }
-  await rm(join(target, 'build.process'), { force: true })
-  await writeFile(join(target, 'artifact.json.new'), JSON.stringify(note))
-  await rename(join(target, 'artifact.json.new'), join(target, 'artifact.json'))
-  return artifact
-}
-
-/** Only the output folder counts; it must be a folder of the project's own. */
-async function staticOutput({ plan }: BuildRequest, target: string, app: string, places: Places): Promise<string> {
-  const wanted = join(app, plan.rootDirectory, plan.outputDirectory ?? '.')
-  const real = await realpath(wanted).catch(() => null)
-  const root = await realpath(app)
-  if (!real || (real !== root && !real.startsWith(root + sep)))
-    throw new BuildFailed(
-      'bad_plan',
-      `The build made no folder ${plan.outputDirectory}: set the output directory to what it makes`,
-    )
-  const output = join(target, 'static')
-  await rename(real, output)
-  await removeTree(app, places.of('trash'))
-  await chmod(output, 0o755)
-  return output
-}
-
-export interface ArtifactNote extends Artifact {
-  deploymentId: string
-  projectId: string
-  service: string
-  rootDirectory: string
-  /** Where the build found itself: what it wrote down of its own place holds there. */
-  seenAt?: string
-}
-
-export async function readArtifactNote(folder: string): Promise<ArtifactNote | null> {
-  try {
-    return JSON.parse(await readFile(join(folder, 'artifact.json'), 'utf8')) as ArtifactNote
-  } catch {
-    return null
-  }
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Owner } from '../runtime.ts'
 import type { Places } from './places.ts'
 import type { ProcessIdentity } from './process-table.ts'
-import { removeTree } from './remove-tree.ts'
+import { throwAway } from './remove-tree.ts'
 import type { Shown } from './sandbox/bubblewrap.ts'
 
 /** What is kept on disk of an instance, so that the next control plane finds it. No variable of the project is in it. */
@@ -51,7 +51,8 @@ export class InstanceRecords {
     return this.#places.list('instances').flatMap((id) => this.find(id) ?? [])
   }
 
-  remove(id: string): Promise<void> {
-    return removeTree(this.#places.instance(id), this.#places.of('trash'))
+  /** Gone at once; what is in it goes with the trash. */
+  remove(id: string): void {
+    throwAway(this.#places.instance(id), this.#places.of('trash'))
   }
 }

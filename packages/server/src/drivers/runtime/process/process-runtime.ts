@@ -1,11 +1,11 @@
 import { existsSync, mkdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { OneAtATime } from '../../../one-at-a-time.ts'
 import type { ListenerOwner } from '../../listener/listener-owner.ts'
-import { inheritedEnvironment } from '../../shell/inherited-environment.ts'
 import type { Instance, InstanceChange, Runtime, StartRequest } from '../runtime.ts'
 import { StartFailed } from '../runtime.ts'
-import { buildHere, endUnfinishedBuilds, readArtifactNote, searchPath } from './build.ts'
+import { readArtifactNote } from './artifact.ts'
+import { buildHere, endUnfinishedBuilds, searchPath } from './build.ts'
 import { wordsOf } from './command-words.ts'
 import { execBeside } from './exec.ts'
 import { folderSizeBytes } from './folder-size.ts'
@@ -14,6 +14,7 @@ import { Readers, readOutput } from './output-reader.ts'
 import { Places } from './places.ts'
 import { Ports } from './ports.ts'
 import { endAllWithGroup } from './process-table.ts'
+import { baseEnvironment, volumeVariable } from './project-environment.ts'
 import { emptyTrash, removeTree } from './remove-tree.ts'
 import { openSandbox } from './sandbox/open-sandbox.ts'
 import type { Sandbox } from './sandbox/sandbox.ts'
@@ -46,9 +47,8 @@ export function createProcessRuntime({ folder, environment, ...given }: ProcessR
   const ports = new Ports(known.map(({ port }) => port))
   const parts = { records, sandbox, ports, tell, endWhatItLeft, noteOf: places.instanceNote }
   const readers = new Readers()
-  const cleaned = endUnfinishedBuilds(places)
-    .then(() => emptyTrash(places.of('trash')))
-    .catch(() => undefined)
+  const sweep = () => emptyTrash(places.of('trash')).catch(() => undefined)
+  let cleaned = endUnfinishedBuilds(places).then(sweep, sweep)
   for (const record of known) {
     const one = new Supervised(record, parts)
     supervised.set(record.instanceId, one)
@@ -70,7 +70,8 @@ export function createProcessRuntime({ folder, environment, ...given }: ProcessR
     await supervised.get(instanceId)?.stop(graceSeconds)
     await readers.done(instanceId)
     supervised.delete(instanceId)
-    await records.remove(instanceId)
+    records.remove(instanceId)
+    cleaned = cleaned.then(sweep)
   }
 
   return {
@@ -121,8 +122,10 @@ export function createProcessRuntime({ folder, environment, ...given }: ProcessR
       const target = kind === 'image' ? null : places.artifactOf(reference)
       if (!target) return
       const note = await readArtifactNote(target)
-      const isUsed =
-        note && [...supervised.values()].some((one) => one.isAlive && one.record.owner.deploymentId === note.deploymentId)
+      // A rollback runs an artifact of another deployment than its own.
+      const uses = ({ owner, shown = [] }: InstanceRecord) =>
+        owner.deploymentId === note?.deploymentId || shown.some(({ path }) => dirname(path) === target)
+      const isUsed = [...supervised.values()].some((one) => one.isAlive && uses(one.record))
       if (!isUsed) await removeTree(target, places.of('trash'))
     },
     async listArtifacts() {
@@ -154,9 +157,9 @@ export function createProcessRuntime({ folder, environment, ...given }: ProcessR
     async exec(instanceId, command, abort) {
       const one = supervised.get(instanceId)
       if (!one?.isAlive) throw new StartFailed(`The instance ${instanceId} does not run`)
-      const { owner, shown = [] } = one.record
+      const { owner, service, shown = [] } = one.record
       const home = sandbox.seen(places.home(owner.projectId))
-      const artifact = places.artifact(owner.deploymentId, one.record.service)
+      const artifact = shown[0] ? dirname(shown[0].path) : places.artifact(owner.deploymentId, service)
       const launched = sandbox.launch({
         argv: command.argv,
         cwd: home,
@@ -250,12 +253,3 @@ async function programFor(
   const who = places.who(owner.projectId, instanceId, folder)
   return { argv: [...(request.entrypoint ?? []), ...argv], cwd, env, who, shown }
 }
-
-/** A folder for temporary files that the machine names is not there inside. */
-function baseEnvironment(environment: ProcessRuntimeSettings['environment'], { kind }: Sandbox): Record<string, string> {
-  const { TMPDIR, ...inherited } = inheritedEnvironment(environment)
-  return kind === 'none' && TMPDIR ? { ...inherited, TMPDIR } : inherited
-}
-
-/** `my-data` is found in BERTH_VOLUME_MY_DATA. */
-export const volumeVariable = (name: string) => `BERTH_VOLUME_${name.toUpperCase().replace(/[^A-Z0-9]/g, '_')}`

@@ -64,13 +64,12 @@ async function emptied(top: HeldFolder, name: Buffer, pause?: Pause): Promise<Bu
   await using folder = await top.enter(name)
   if (!folder) return moved
   await openUp(folder)
-  for (const child of await folder.names()) {
+  for (const child of await folder.names().catch(() => [])) {
     await pause?.(child)
     if (await removed(() => unlink(folder.at(child)))) continue
     const place = Buffer.from(freshName())
     if (!isRoot) await openUpNamed(folder, child)
-    await rename(folder.at(child), top.at(place))
-    moved.push(place)
+    if (await removed(() => rename(folder.at(child), top.at(place)))) moved.push(place)
   }
   return moved
 }

@@ -225,7 +225,7 @@ export class Supervised {
   /** When the program has ended, so has everything that it started. */
   async #endLeft(): Promise<void> {
     if (this.record.process) endLeftInGroup(this.record.process)
-    await this.#endWhatItLeft(this.record.instanceId)
+    if (!this.record.isInside) await this.#endWhatItLeft(this.record.instanceId)
   }
 }
 

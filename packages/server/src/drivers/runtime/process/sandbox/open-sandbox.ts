@@ -161,13 +161,9 @@ function tryOut(sandbox: Sandbox, { folder }: SandboxSettings): string | null {
   mkdirSync(folder, { recursive: true, mode: 0o711 })
   chmodSync(folder, 0o711)
   const { program, args, env, cwd, handover } = sandbox.launch({
-    argv: ['/bin/sh', '-c', 'test -d "$PLACE" && test "$(id -u)" = "$USER_ID"'],
+    argv: ['/bin/sh', '-c', 'test -d "$PLACE"'],
     cwd: '/',
-    env: {
-      PATH: '/usr/bin:/bin',
-      PLACE: sandbox.seen(folder),
-      USER_ID: String(sandbox.hasOwnUsers ? tester.uid : process.getuid?.()),
-    },
+    env: { PLACE: sandbox.seen(folder) },
     who: sandbox.hasOwnUsers ? tester : null,
     groupFolders: [],
     note: null,
