@@ -15,6 +15,9 @@ type At = `${Method} /${string}`
 const places = table.flatMap(({ row }) => [row.at, ...(row.alsoAt ?? [])].map((at) => ({ at: at as At, row })))
 const guarded = places.filter(({ row }) => row.permission)
 
+/** For cases that end before any SQL of the row itself: SQLite has them for every row, PostgreSQL for one. */
+const beforeSql = <Item>(items: Item[]) => (process.env.BERTH_TEST_DATABASE === 'postgres' ? items.slice(0, 1) : items)
+
 /** Params that name nothing, a body that the row takes. */
 function inputFor(row: AnyRoute) {
   const params = Object.fromEntries([...row.path.matchAll(/:(\w+)/g)].map(([, name]) => [name as string, `${name}_unknown`]))
@@ -34,7 +37,7 @@ beforeAll(async () => {
 afterAll(() => Promise.all([instance?.stop(), cloud?.stop()]))
 
 describe('without a credential', () => {
-  test.each(guarded)('401: $at', async ({ at, row }) => {
+  test.each(beforeSql(guarded))('401: $at', async ({ at, row }) => {
     const { status, body } = await call(instance, null, at, inputFor(row))
     expect({ status, code: body.code }).toEqual({ status: 401, code: 'unauthorized' })
   })
@@ -60,7 +63,7 @@ describe.each(roles)('as %s', (role) => {
 const isStream = (row: AnyRoute) => row.stream !== undefined
 
 describe('with a token that lacks the scope', () => {
-  test.each(guarded)('403: $at', async ({ at, row }) => {
+  test.each(beforeSql(guarded))('403: $at', async ({ at, row }) => {
     const other: Permission = row.permission === 'audit:list' ? 'project:list' : 'audit:list'
     const token = await makeToken(instance, ours.owner, { scopes: [other] })
     const { status, body } = await call(instance, token, at, inputFor(row))
@@ -76,7 +79,7 @@ describe('an id that is not in the caller’s organisation', () => {
 })
 
 describe('on a cloud instance', () => {
-  test.each(places.filter(({ row }) => row.selfHostedOnly))('404: $at', async ({ at, row }) => {
+  test.each(beforeSql(places.filter(({ row }) => row.selfHostedOnly)))('404: $at', async ({ at, row }) => {
     for (const token of [null, cloudPeople.owner.token]) {
       const { status, body } = await call(cloud, token, at, inputFor(row))
       expect({ status, code: body.code }).toEqual({ status: 404, code: 'not_found' })
@@ -85,14 +88,14 @@ describe('on a cloud instance', () => {
 })
 
 describe('what every answer has', () => {
-  test.each(places)('$at carries x-request-id', async ({ at, row }) => {
+  test.each(beforeSql(places))('$at carries x-request-id', async ({ at, row }) => {
     const { headers } = await call(instance, null, at, inputFor(row))
     expect(headers['x-request-id']).toMatch(/\S{16,}/)
   })
 })
 
 describe('a body', () => {
-  const bodied = guarded.filter(({ row }) => row.body)
+  const bodied = beforeSql(guarded.filter(({ row }) => row.body))
   const owned = (at: At, row: AnyRoute, body: unknown, headers = {}) =>
     call(instance, ours.owner.token, at, { ...inputFor(row), body, headers })
 
