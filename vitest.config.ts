@@ -19,8 +19,10 @@ const api = (database: 'sqlite' | 'postgres') => ({
     ...computing,
     name: `api-${database}`,
     include: ['packages/server/tests/**/*.test.ts'],
+    // Bytes on their way into a file: 600 MB of them say the same on either database.
+    exclude: database === 'postgres' ? ['**/upload-memory.test.ts'] : [],
     env: { BERTH_TEST_DATABASE: database },
-    testTimeout: 30_000,
+    testTimeout: 60_000,
     hookTimeout: 60_000,
   },
 })
@@ -46,7 +48,7 @@ const endToEnd = (runtime: 'process' | 'docker') => ({
 export default defineConfig({
   test: {
     projects: [
-      { test: { ...computing, name: 'unit', include: ['packages/*/src/**/*.test.{ts,tsx}'], testTimeout: 30_000 } },
+      { test: { ...computing, name: 'unit', include: ['packages/*/src/**/*.test.{ts,tsx}'], testTimeout: 60_000 } },
       api('sqlite'),
       api('postgres'),
       endToEnd('process'),

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { type AnyRoute, type Method, type Permission, projectScoped, roles, table, tagsOf } from '@berth/contract'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { describeApi } from '../src/http/openapi.ts'
+import { beforeSql } from './kit/before-sql.ts'
 import { call } from './kit/call.ts'
 import { startInstance, type TestInstance } from './kit/instance.ts'
 import { makePeople, makeToken, type People } from './kit/people.ts'
@@ -14,9 +15,6 @@ import { sampleBodies } from './kit/sample-bodies.ts'
 type At = `${Method} /${string}`
 const places = table.flatMap(({ row }) => [row.at, ...(row.alsoAt ?? [])].map((at) => ({ at: at as At, row })))
 const guarded = places.filter(({ row }) => row.permission)
-
-/** For cases that end before any SQL of the row itself: SQLite has them for every row, PostgreSQL for one. */
-const beforeSql = <Item>(items: Item[]) => (process.env.BERTH_TEST_DATABASE === 'postgres' ? items.slice(0, 1) : items)
 
 /** Params that name nothing, a body that the row takes. */
 function inputFor(row: AnyRoute) {
