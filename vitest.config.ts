@@ -1,5 +1,6 @@
 import { globSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
 
 const cores = availableParallelism()
@@ -8,7 +9,14 @@ const cores = availableParallelism()
  * Unit and API tests compute: one worker a core, and one for those that wait. They share nothing but modules without state of
  * their own, so a worker keeps what it has loaded. CONTRIBUTING.md says what that asks of a file.
  */
-const computing = { isolate: false, maxWorkers: cores + 1, sequence: { groupOrder: 0 } }
+const computing = {
+  isolate: false,
+  maxWorkers: cores + 1,
+  sequence: { groupOrder: 0 },
+  // Not what a test may take, but when it counts as hung, also on a busy machine.
+  testTimeout: 60_000,
+  hookTimeout: 60_000,
+}
 
 /** End-to-end tests wait for programs, images and timers most of their time. */
 const waiting = { maxWorkers: cores * 3, sequence: { groupOrder: 1 } }
@@ -22,13 +30,12 @@ const api = (database: 'sqlite' | 'postgres') => ({
     // Bytes on their way into a file: 600 MB of them say the same on either database.
     exclude: database === 'postgres' ? ['**/upload-memory.test.ts'] : [],
     env: { BERTH_TEST_DATABASE: database },
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
   },
 })
 
-const endToEndFiles = globSync(['tests/**/*.test.ts', 'bench/**/*.test.ts', 'scripts/**/*.test.ts'])
-const naming = (word: string) => endToEndFiles.filter((file) => readFileSync(file, 'utf8').includes(word))
+const root = import.meta.dirname
+const endToEndFiles = globSync(['tests/**/*.test.ts', 'bench/**/*.test.ts', 'scripts/**/*.test.ts'], { cwd: root })
+const naming = (word: string) => endToEndFiles.filter((file) => readFileSync(join(root, file), 'utf8').includes(word))
 const onRuntimes = naming('describeOnRuntimes(')
 const onDocker = naming('describeOnDocker(')
 const onDockerAlone = onDocker.filter((file) => !onRuntimes.includes(file))
@@ -48,7 +55,7 @@ const endToEnd = (runtime: 'process' | 'docker') => ({
 export default defineConfig({
   test: {
     projects: [
-      { test: { ...computing, name: 'unit', include: ['packages/*/src/**/*.test.{ts,tsx}'], testTimeout: 60_000 } },
+      { test: { ...computing, name: 'unit', include: ['packages/*/src/**/*.test.{ts,tsx}'] } },
       api('sqlite'),
       api('postgres'),
       endToEnd('process'),
