@@ -1,4 +1,4 @@
-// node scripts/mutations.mjs [--only n] [--tree folder]: which faults of one line do the tests notice?
+// node scripts/mutations.mjs [--only 3,14] [--tree folder]: which faults of one line do the tests notice?
 // Each is made in a throw-away copy of the tree, the test files that should notice it are run, and it is taken back. Without the
 // fault they must pass. Fails where one is missed. --tree takes another checkout with its packages, to compare two versions.
 // What the tests need of the machine comes from the environment, or from a test machine that runs.
@@ -23,7 +23,8 @@ import { mutations } from './test/mutations.mjs'
 const { values } = parseArgs({ options: { only: { type: 'string' }, tree: { type: 'string', default: root } } })
 const limitMs = 300_000
 const numbered = mutations.map((mutation, at) => ({ ...mutation, number: at + 1 }))
-const wanted = values.only ? numbered.filter(({ number }) => number === Number(values.only)) : numbered
+const only = values.only?.split(',').map(Number)
+const wanted = numbered.filter(({ number }) => !only || only.includes(number))
 if (wanted.length === 0) throw new Error(`there is no mutation ${values.only}`)
 
 const tree = realpathSync(values.tree)
@@ -89,7 +90,7 @@ async function mustPass() {
         throw new Error(`mutation ${number}: no test file is called ${test}`)
   for (const project of new Set(wanted.map((mutation) => mutation.project))) {
     const tests = wanted.filter((mutation) => mutation.project === project).flatMap((mutation) => mutation.tests)
-    const { passed, output } = await run(project, [...new Set(tests)], 4 * limitMs)
+    const { passed, output } = await run(project, ['--retry', '2', ...new Set(tests)], 4 * limitMs)
     if (!passed) throw new Error(`without any mutation the tests of ${project} do not pass:\n${output.slice(-3000)}`)
   }
 }

@@ -27,8 +27,8 @@ export async function bytesRead(work: () => unknown): Promise<number> {
   await handle.close()
   const real = prototype.read
   let bytes = 0
-  prototype.read = async function (this: fs.FileHandle, ...args: never[]) {
-    const result = await real.apply(this, args)
+  prototype.read = async function (this: fs.FileHandle, ...args: unknown[]) {
+    const result = (await Reflect.apply(real, this, args)) as { bytesRead: number }
     bytes += result.bytesRead
     return result
   } as typeof real
