@@ -26,10 +26,13 @@ export const mutations = [
     "projectScoped.has(kind) && !reaches(level, 'read')",
     'projects/change.test.ts',
   ),
-  {
-    ...api('a loader asks the database for a NUL', 'loaders.ts', "!!text && !text.includes('\\0')", '!!text', 'text.test.ts'),
-    project: 'api-postgres',
-  },
+  api(
+    'an upload session that has run out is found',
+    'loaders.ts',
+    'findUploadSession(db, organizationId, sessionId, nowOf(deps))',
+    'findUploadSession(db, organizationId, sessionId, 0)',
+    'projects/uploads.test.ts',
+  ),
   api(
     'a deployment leaves a terminal state',
     'store.ts',
@@ -124,8 +127,7 @@ export const mutations = [
     'inventory.ts',
     'skipped.has(entry.name) &&',
     'entry.name === entry.parentPath &&',
-    'detection/hostile-folder.test.ts',
-    'detection/detection.test.ts',
+    'detection/folder.test.ts',
   ),
   unit(
     'detection lists its folders twice',
@@ -158,12 +160,12 @@ export const mutations = [
     "if (at === '') continue",
     'tarball.test.ts',
   ),
-  unit(
+  api(
     'a tarball is decompressed beyond its limit',
     'read-tarball.ts',
     'this.#bytes > this.#limits.maxDecompressedBytes ? this.#tooMuch() : null',
     'null',
-    'tarball/tarball.test.ts',
+    'projects/uploads.test.ts',
   ),
   unit(
     'a metadata service counts as public',
@@ -204,5 +206,5 @@ export const mutations = [
     'usage.used < this.#requests + 0 * faded',
     'edge/rate-limit.test.ts',
   ),
-  unit('a request never ends', 'tallies.ts', 'account.underWay -= 1', 'account.underWay -= 0', 'edge-switch.test.ts'),
+  unit('a drain does not wait', 'upstream.ts', 'this.inFlight += 1', 'this.inFlight += 0', 'edge/edge-switch.test.ts'),
 ]
