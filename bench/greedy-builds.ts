@@ -7,8 +7,10 @@ import { ratio, table } from './kit/table.ts'
 
 /**
  * node bench/greedy-builds.ts [--seconds=10] [--turns=4] [--only=docker] [--only=forks]: what builds do to a running app. Its p99 over some seconds in which a
- * build begins and ends, beside its p99 over the same time before that, turn about.
+ * build begins and ends, beside its p99 over the same time before that, turn about. Fails where its p99 while a greedy build runs is more than
+ * 1.5 × what it is while one runs that does nothing much; for a quiet machine.
  */
+const limit = 1.5
 const { values } = parseArgs({
   options: {
     seconds: { type: 'string', default: '10' },
@@ -20,12 +22,14 @@ const isWanted = (...names: string[]) => values.only.every((word) => names.some(
 const windowMs = Number(values.seconds) * 1000
 const turns = Number(values.turns)
 const rows: (string | number)[][] = []
+const tooSlow: string[] = []
 for (const runtime of ['process', 'docker'] as const) {
   const names = (Object.keys(builds) as BuildName[]).filter((name) => isWanted(runtime, name))
   if (names.length === 0) continue
   await using hosting = await startHosting({ runtime })
   const host = await deployCalmApp(hosting)
   await using asking = askSteadily(hosting.berth.edgeUrl, host)
+  let modest = Number.POSITIVE_INFINITY
   for (const name of names) {
     const project = await makeBuild(hosting, name)
     const [quiet, busy]: [number[], number[]] = [[], []]
@@ -43,6 +47,12 @@ for (const runtime of ['process', 'docker'] as const) {
     }
     const answers = `${quiet.length} / ${busy.length}`
     rows.push([runtime, name, answers, p99(quiet), p99(busy), ratio(p99(busy), p99(quiet)), p99(during)])
+    if (name === 'does nothing much') modest = p99(during)
+    else if (p99(during) > limit * modest) tooSlow.push(`${runtime}, a build that ${name}`)
   }
 }
 console.log(table(['runtime', 'a build that', 'answers', 'quiet p99 ms', 'with the build', 'ratio', 'while it runs'], rows))
+if (tooSlow.length > 0) {
+  console.error(`p99 beyond ${limit} × that of a modest build: ${tooSlow.join('; ')}`)
+  process.exitCode = 1
+}

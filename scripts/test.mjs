@@ -20,24 +20,30 @@ let tally
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => (interrupted = signal))
 
 try {
-  if (await step('packages', install)) await runEverything()
+  // The images of the machine are made with Node from the packages; what it needs otherwise starts beside them.
+  const [installed, settings] = await Promise.all([
+    step('packages', install),
+    step('test machine', () => startMachine(quick ? ['postgres'] : ['postgres', 'tools'])),
+  ])
+  if (installed) await runEverything(settings)
 } finally {
   await stopMachine()
 }
 if (interrupted) await endBy(interrupted)
 summary()
 
-async function runEverything() {
-  const settings = await step('test machine', () => startMachine(quick ? ['postgres'] : []))
-  await program('types', tool('tsc'), ['--noEmit', '-p', '.'])
-  await program('lint', tool('biome'), ['check', '.'])
-  const built = quick || (await program('build', bundledNode(), ['scripts/build.mjs']))
-  if (built && settings) tally = await step('tests', () => runVitest(settings))
+async function runEverything(early) {
+  const checks = [program('types', tool('tsc'), ['--noEmit', '-p', '.']), program('lint', tool('biome'), ['check', '.'])]
+  const [settings, built] = await Promise.all([
+    quick ? early : step('test machine, containers', () => startMachine(['docker'])),
+    quick || program('build', bundledNode(), ['scripts/build.mjs']),
+  ])
+  if (built && early && settings) tally = await step('tests', () => runVitest(settings))
+  await Promise.all(checks)
 }
 
 async function step(name, work) {
   if (interrupted) return undefined
-  console.log(`\n== ${name}`)
   const began = performance.now()
   try {
     return await work()
@@ -50,9 +56,11 @@ async function step(name, work) {
   }
 }
 
+/** Several run at once: what one says is shown when it ends, and only where it failed or has something to say. */
 function program(name, path, args) {
   return step(name, async () => {
-    const { code } = await runProgram(path, args)
+    const { code, output } = await runProgram(path, args, { quiet: true })
+    if (output.trim()) console.log(output.trim())
     if (code !== 0) throw new Error(`${name} failed`)
     return true
   })

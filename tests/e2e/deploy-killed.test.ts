@@ -1,6 +1,5 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
 import type { Deployment } from '@berth/contract'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Hosting, isOver, keepAsking, processGroupsOf, runtimeFolder, startHosting, writeApp } from '../kit/hosting.ts'
@@ -10,10 +9,10 @@ import { describeOnRuntimes, listOnDocker } from '../kit/runtimes.ts'
 const app = (text: string) => `
 import { createServer } from 'node:http'
 const server = createServer((request, response) => {
-  setTimeout(() => response.end(${JSON.stringify(text)}), request.url === '/slow' ? 2500 : 0)
+  setTimeout(() => response.end(${JSON.stringify(text)}), request.url === '/slow' ? 900 : 0)
 })
-setTimeout(() => server.listen(process.env.PORT, process.env.HOST), 1200)
-process.on('SIGTERM', () => setTimeout(() => process.exit(0), 1000))
+setTimeout(() => server.listen(process.env.PORT, process.env.HOST), 500)
+process.on('SIGTERM', () => setTimeout(() => process.exit(0), 300))
 `
 const steps = ['fetch', 'plan', 'build', 'start', 'health', 'switch', 'drain', 'retire']
 /** Between two steps: what was built is there, and no record speaks of it yet. */
@@ -30,7 +29,7 @@ describeOnRuntimes('kill -9 of the control plane at every step of a deployment',
     hosting = await startHosting({ runtime, env: { BERTH_JOB_LEASE_SECONDS: '1' } })
     folder = join(hosting.folder, 'killed')
     await writeApp(folder, app('version 0'))
-    const buildCommand = `node -e "setTimeout(() => {}, 1500)"`
+    const buildCommand = `node -e "setTimeout(() => {}, 600)"`
     const settings = { name: 'killed', localPath: folder, buildCommand, healthCheck: { path: '/' }, rollbackWindow }
     project = await hosting.makeProject(settings)
     const first = await hosting.settled(await hosting.deploy(project.id))
@@ -48,7 +47,6 @@ describeOnRuntimes('kill -9 of the control plane at every step of a deployment',
       const id = await hosting.deploy(project.id)
       const seen = await reach(id, step)
       await hosting.berth.kill9()
-      await pause(300)
       await hosting.berth.restart()
       const deployment = await hosting.settled(id)
       await hosting.settled(id, (found) => found.status !== 'live' || isDone(found, 'retire'))

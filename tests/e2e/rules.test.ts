@@ -1,5 +1,4 @@
 import { join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Hosting, keepAsking, serving, startHosting, writeApp } from '../kit/hosting.ts'
 import { describeOnRuntimes } from '../kit/runtimes.ts'
@@ -23,6 +22,11 @@ describeOnRuntimes('route rules on the edge', (runtime) => {
   }
   const inForce = (path: string, status: number, headers = {}) =>
     expect.poll(() => ask(path, headers), { timeout: 10_000, interval: 50 }).toBe(status)
+  /** Rules reach the edge together and in order: once one that was made later is in force, so are those before it. */
+  const takenUp = async (path: string) => {
+    await addRule({ kind: 'ban', pathPrefix: path, config: { ips: ['127.0.0.1'] } })
+    await inForce(path, 403)
+  }
   const hitsOf = async (id: string): Promise<number> => {
     const { body } = await hosting.api('GET', `/projects/${project.id}/route-rules`)
     return body.data.find((rule: { id: string }) => rule.id === id).hits
@@ -47,8 +51,7 @@ describeOnRuntimes('route rules on the edge', (runtime) => {
     await hosting.api('DELETE', `/projects/${project.id}/route-rules/${id}`)
     await inForce('/limit', 200)
     await addRule({ kind: 'rate-limit', pathPrefix: '/fresh', config: { requests: 3, windowSeconds: 600, status: 503 } })
-    // A rule is in force when the whole of its window is: the ones before it do not count.
-    await pause(1_500)
+    await takenUp('/after-fresh')
     const answers = []
     for (let at = 0; at < 6; at++) answers.push(await ask('/fresh'))
     expect(answers).toEqual([200, 200, 200, 503, 503, 503])
@@ -65,24 +68,20 @@ describeOnRuntimes('route rules on the edge', (runtime) => {
 
   test('dryRun counts and lets pass', async () => {
     const id = await addRule({ kind: 'ban', dryRun: true, pathPrefix: '/dry', config: { ips: ['127.0.0.1'] } })
-    await pause(1_000)
+    await takenUp('/after-dry')
     expect(await Promise.all([1, 2, 3, 4].map(() => ask('/dry')))).toEqual([200, 200, 200, 200])
     await expect.poll(() => hitsOf(id), { timeout: 15_000 }).toBe(4)
   })
 
-  test('a rule is in force within a second, and no connection is dropped', async () => {
+  // Within which time is bench/rules.ts.
+  test('a rule is in force at once, and no connection is dropped', async () => {
     const asking = keepAsking(hosting.berth.edgeUrl, `${project.slug}.localhost`, { connections: 8 })
-    const tookMs: number[] = []
     for (let round = 0; round < 5; round++) {
       const id = await addRule({ kind: 'ban', pathPrefix: `/quick${round}`, config: { ips: ['127.0.0.1'] } })
-      const begun = performance.now()
-      while ((await ask(`/quick${round}`)) !== 403) await pause(5)
-      tookMs.push(performance.now() - begun)
+      await inForce(`/quick${round}`, 403)
       await hosting.api('DELETE', `/projects/${project.id}/route-rules/${id}`)
     }
     expect((await asking.stop()).failures).toEqual([])
     expect(asking.load.requests).toBeGreaterThan(50)
-    // The sentence itself is a time; the quickest of five says it on a busy machine.
-    expect(Math.min(...tookMs)).toBeLessThan(1_000)
   })
 })

@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto'
 import { type AddressInfo, createServer, type Server } from 'node:net'
 
 export async function freePort(): Promise<number> {
@@ -13,10 +14,19 @@ export async function freePorts(count: number): Promise<number[]> {
   return ports
 }
 
-function listen(): Promise<Server> {
-  return new Promise((resolve, reject) => {
+/**
+ * Below the ports that the system gives to outgoing connections. Test files run beside each other, and a connection of one could
+ * take such a port before the other listens there, or while an instance that was killed is away.
+ */
+const [lowest, highest] = [12_000, 32_000]
+
+async function listen(): Promise<Server> {
+  for (;;) {
     const server = createServer()
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', () => resolve(server))
-  })
+    const isFree = await new Promise<boolean>((resolve, reject) => {
+      server.once('error', (error: NodeJS.ErrnoException) => (error.code === 'EADDRINUSE' ? resolve(false) : reject(error)))
+      server.listen(randomInt(lowest, highest), '127.0.0.1', () => resolve(true))
+    })
+    if (isFree) return server
+  }
 }

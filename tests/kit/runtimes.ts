@@ -7,14 +7,20 @@ import { describeNeeding, lookUp, partOf } from './machine.ts'
 
 export type RuntimeKind = 'process' | 'docker'
 
-/** One suite on every runtime. Where the machine has no Docker, that half is skipped and its title says why. */
+/**
+ * One suite on every runtime: vitest.config.ts runs the file once for each, so that the two go on beside each other. Where the
+ * machine has no Docker, that half is skipped and its title says why.
+ */
 export function describeOnRuntimes(title: string, body: (runtime: RuntimeKind) => void): void {
-  describe(`${title}, projects as process`, () => body('process'))
+  if (isAsked('process')) describe(`${title}, projects as process`, () => body('process'))
   describeOnDocker(title, () => body('docker'))
 }
 
-export const describeOnDocker = (title: string, body: () => void) =>
-  describeNeeding(['docker', 'nodeImage'], `${title}, projects as docker`, body)
+export function describeOnDocker(title: string, body: () => void): void {
+  if (isAsked('docker')) describeNeeding(['docker', 'nodeImage'], `${title}, projects as docker`, body)
+}
+
+const isAsked = (runtime: RuntimeKind) => (process.env.BERTH_TEST_RUNTIME ?? runtime) === runtime
 
 /** Settings of an instance whose projects run on that runtime of the test machine. */
 export function settingsFor(runtime: RuntimeKind): NodeJS.ProcessEnv {

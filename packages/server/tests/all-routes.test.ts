@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { type AnyRoute, type Method, operatorField, type Permission, roles, table, tagsOf } from '@berth/contract'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { describeApi } from '../src/http/openapi.ts'
+import { beforeSql } from './kit/before-sql.ts'
 import { call } from './kit/call.ts'
 import { startInstance, type TestInstance } from './kit/instance.ts'
 import { makePeople, makeToken, type People } from './kit/people.ts'
@@ -35,7 +36,7 @@ beforeAll(async () => {
 afterAll(() => Promise.all([instance?.stop(), cloud?.stop()]))
 
 describe('without a credential', () => {
-  test.each(guarded)('401: $at', async ({ at, row }) => {
+  test.each(beforeSql(guarded))('401: $at', async ({ at, row }) => {
     const { status, body } = await call(instance, null, at, inputFor(row))
     expect({ status, code: body.code }).toEqual({ status: 401, code: 'unauthorized' })
   })
@@ -86,7 +87,7 @@ describe('with a token that lacks the scope', () => {
     onlyAudit = await makeToken(instance, ours.owner, { scopes: ['audit:list'] })
     onlyProjects = await makeToken(instance, ours.owner, { scopes: ['project:list'] })
   })
-  test.each(guarded)('403: $at', async ({ at, row }) => {
+  test.each(beforeSql(guarded))('403: $at', async ({ at, row }) => {
     const token = row.permission === 'audit:list' ? onlyProjects : onlyAudit
     const { status, body } = await call(instance, token, at, inputFor(row))
     expect({ status, permission: body.permission }).toEqual({ status: 403, permission: row.permission })
@@ -94,7 +95,7 @@ describe('with a token that lacks the scope', () => {
 })
 
 describe('on a cloud instance', () => {
-  test.each(places.filter(({ row }) => row.selfHostedOnly))('404: $at', async ({ at, row }) => {
+  test.each(beforeSql(places.filter(({ row }) => row.selfHostedOnly)))('404: $at', async ({ at, row }) => {
     for (const token of [null, cloudPeople.owner.token]) {
       const { status, body } = await call(cloud, token, at, inputFor(row))
       expect({ status, code: body.code }).toEqual({ status: 404, code: 'not_found' })
@@ -103,14 +104,14 @@ describe('on a cloud instance', () => {
 })
 
 describe('what every answer has', () => {
-  test.each(places)('$at carries x-request-id', async ({ at, row }) => {
+  test.each(beforeSql(places))('$at carries x-request-id', async ({ at, row }) => {
     const { headers } = await call(instance, null, at, inputFor(row))
     expect(headers['x-request-id']).toMatch(/\S{16,}/)
   })
 })
 
 describe('a body', () => {
-  const bodied = guarded.filter(({ row }) => row.body)
+  const bodied = beforeSql(guarded.filter(({ row }) => row.body))
   const owned = (at: At, row: AnyRoute, body: unknown, headers = {}) =>
     call(instance, ours.owner.token, at, { ...inputFor(row), body, headers })
 

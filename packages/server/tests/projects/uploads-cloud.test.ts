@@ -10,6 +10,7 @@ import { signUpload } from '../../src/modules/projects/upload-address.ts'
 import { openKeyRing } from '../../src/secrets/key-ring.ts'
 import { createScrubber } from '../../src/secrets/scrubber.ts'
 import { createSecretBox } from '../../src/secrets/secret-box.ts'
+import { beforeSql } from '../kit/before-sql.ts'
 import { call } from '../kit/call.ts'
 import { startInstance, type TestInstance } from '../kit/instance.ts'
 import { makePeople, type People } from '../kit/people.ts'
@@ -216,7 +217,7 @@ describe('PUT /uploads/:sessionId', () => {
     await nothingCame(sessionId)
   })
 
-  test.each(hostileCorpus().filter(({ title }) => title !== 'a bomb' && title !== 'too many entries'))(
+  test.each(beforeSql(hostileCorpus().filter(({ title }) => title !== 'a bomb' && title !== 'too many entries')))(
     '400 for a hostile tarball, as at the relay: $title',
     async ({ bytes }) => {
       const { sessionId, upload } = await open()

@@ -125,13 +125,16 @@ describe('what is not sent', () => {
   test('no proxy of the environment is asked', async () => {
     await using proxy = await startReceiver()
     await using receiver = await startReceiver()
-    const before = { ...process.env }
+    const names = ['HTTP_PROXY', 'http_proxy', 'ALL_PROXY', 'all_proxy', 'NODE_USE_ENV_PROXY']
+    const before = names.map((name) => process.env[name])
     try {
-      for (const name of ['HTTP_PROXY', 'http_proxy', 'ALL_PROXY', 'all_proxy']) process.env[name] = proxy.url
-      process.env.NODE_USE_ENV_PROXY = '1'
+      for (const name of names) process.env[name] = name === 'NODE_USE_ENV_PROXY' ? '1' : proxy.url
       await createWebRequest({ allowPrivate: true }).send(post(receiver.url))
     } finally {
-      process.env = before
+      for (const [at, name] of names.entries()) {
+        if (before[at] === undefined) delete process.env[name]
+        else process.env[name] = before[at]
+      }
     }
     expect([proxy.connections, receiver.connections]).toEqual([0, 1])
   })
