@@ -27,13 +27,6 @@ export const mutations = [
     'projects/change.test.ts',
   ),
   api(
-    'an upload session that has run out is found',
-    'loaders.ts',
-    'findUploadSession(db, organizationId, sessionId, nowOf(deps))',
-    'findUploadSession(db, organizationId, sessionId, 0)',
-    'projects/uploads.test.ts',
-  ),
-  api(
     'a deployment leaves a terminal state',
     'store.ts',
     ".where('status', 'in', sourcesOf(deploymentMoves, to))",

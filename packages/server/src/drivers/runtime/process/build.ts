@@ -93,8 +93,8 @@ async function runCommands(
   } finally {
     clearInterval(ending ?? undefined)
     group?.kill()
-    group?.remove()
     await endLeftOf(target, parts.places, parts.sandbox.hasOwnProcesses)
+    group?.remove()
   }
 }
 
