@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
 
 const cores = availableParallelism()
+/** What comes true by itself may take its time on a busy machine. */
+const polling = { poll: { timeout: 20_000 } }
 
 /**
  * Unit and API tests compute: one worker a core, and one for those that wait. They share nothing but modules without state of
@@ -16,10 +18,11 @@ const computing = {
   // Not what a test may take, but when it counts as hung, also on a busy machine.
   testTimeout: 60_000,
   hookTimeout: 60_000,
+  expect: polling,
 }
 
 /** End-to-end tests wait for programs, images and timers most of their time. */
-const waiting = { maxWorkers: cores * 3, sequence: { groupOrder: 1 } }
+const waiting = { maxWorkers: cores * 3, sequence: { groupOrder: 1 }, expect: polling }
 
 /** The API suite is one set of files, run once on each database. */
 const api = (database: 'sqlite' | 'postgres') => ({

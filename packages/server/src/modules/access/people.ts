@@ -17,10 +17,21 @@ export async function insertUser(
   return row
 }
 
+/** Of two that want the same slug at once, one gets it and the other the next. */
 export async function insertOrganization(db: Db, name: string, now: number): Promise<OrganizationRow> {
-  const row = { id: newId('org'), name: name.trim(), slug: await freeSlug(db, name), memberRepositories: null, createdAt: now }
-  await db.insertInto('organizations').values(row).execute()
-  return row
+  const wanted = slugOf(name)
+  const organization = { id: newId('org'), name: name.trim(), memberRepositories: null, createdAt: now }
+  for (const slug of [wanted, `${wanted}-${randomCode(6)}`]) {
+    const row = { ...organization, slug }
+    const inserted = await db
+      .insertInto('organizations')
+      .values(row)
+      .onConflict((conflict) => conflict.column('slug').doNothing())
+      .returning('id')
+      .executeTakeFirst()
+    if (inserted) return row
+  }
+  throw new Error(`no slug like ${wanted} is free`)
 }
 
 /** Joining again changes nothing: a role is changed by its own route. */
@@ -50,13 +61,9 @@ export async function insertOwner(
   return { userId: user.id, organizationId: id }
 }
 
-async function freeSlug(db: Db, name: string): Promise<string> {
-  const base =
-    name
-      .toLowerCase()
-      .replace(/[^a-z0-9]+/g, '-')
-      .replace(/^-|-$/g, '')
-      .slice(0, 50) || 'organisation'
-  const taken = await db.selectFrom('organizations').select('id').where('slug', '=', base).executeTakeFirst()
-  return taken ? `${base}-${randomCode(6)}` : base
-}
+const slugOf = (name: string): string =>
+  name
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-|-$/g, '')
+    .slice(0, 50) || 'organisation'
