@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { detectFolder } from '../packages/server/src/detection/detect-folder.ts'
+import { detectFolder } from '../packages/server/src/source/detection/detect-folder.ts'
 import { tempFolder } from '../tests/kit/temp-folder.ts'
 import { ratio, table } from './kit/table.ts'
 

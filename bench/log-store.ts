@@ -3,7 +3,7 @@
 import { closeSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, statSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createLogStore } from '../packages/server/src/log-store/log-store.ts'
+import { createLogStore } from '../packages/server/src/platform/log-store/log-store.ts'
 
 const total = Number(process.argv[2] ?? 1_000_000)
 const batch = 100

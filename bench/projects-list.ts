@@ -1,4 +1,4 @@
-import { newId } from '../packages/server/src/db/ids.ts'
+import { newId } from '../packages/server/src/platform/db/ids.ts'
 import { startInstance, type TestInstance } from '../packages/server/tests/kit/instance.ts'
 import { makePeople, type People } from '../packages/server/tests/kit/people.ts'
 import { makeProject } from '../packages/server/tests/kit/projects.ts'

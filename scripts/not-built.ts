@@ -2,15 +2,15 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { table } from '@berth/contract'
-import { assemble } from '../packages/server/src/assemble.ts'
-import { readConfig } from '../packages/server/src/config.ts'
+import { assemble } from '../packages/server/src/instance/assemble.ts'
+import { readConfig } from '../packages/server/src/instance/config.ts'
 import { createDrivers } from '../packages/server/src/instance/drivers.ts'
-import { openWorkshop } from '../packages/server/src/instance/workshop.ts'
+import { openInstanceContext } from '../packages/server/src/instance/instance-context.ts'
 
 /** Prints the routes that answer 501 because their module is not built yet. */
 const folder = mkdtempSync(join(tmpdir(), 'berth-not-built-'))
 const config = readConfig({ BERTH_DATA_DIR: folder, BERTH_LOG_LEVEL: 'silent', BERTH_RUNTIME: 'process' })
-const workshop = await openWorkshop(config)
+const workshop = await openInstanceContext(config)
 const drivers = await createDrivers(config, '0', workshop.logger)
 const { builtRows, close } = assemble({ ...workshop, drivers, version: '0' })
 const missing = table.filter(({ module, name }) => !builtRows.has(`${module}.${name}`))

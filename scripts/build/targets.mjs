@@ -15,7 +15,7 @@ export const targets = [
     sources: [contract, 'packages/server/src'],
     entries: {
       main: 'packages/server/src/main.ts',
-      edge: 'packages/server/src/edge/main.ts',
+      edge: 'packages/server/src/edge-proxy/main.ts',
       reader: 'packages/server/src/drivers/reader/main.ts',
     },
   },

@@ -4,8 +4,8 @@ import { createInterface } from 'node:readline'
 import { sql } from 'kysely'
 import { build } from 'rolldown'
 import { expect, onTestFinished, test } from 'vitest'
-import type { Database } from '../../packages/server/src/db/open.ts'
-import { describeOnEachDatabase } from '../../packages/server/src/db/test-each-database.ts'
+import type { Database } from '../../packages/server/src/platform/database.ts'
+import { describeOnEachDatabase } from '../../packages/server/src/platform/test-each-database.ts'
 import type { WriterOrders } from './killed-writer.ts'
 
 const kills = 20

@@ -1,8 +1,8 @@
 import { writeSync } from 'node:fs'
 import { sql } from 'kysely'
-import { type Database, openDatabase } from '../../packages/server/src/db/open.ts'
-import { createJobs } from '../../packages/server/src/jobs/create-jobs.ts'
-import { job } from '../../packages/server/src/jobs/declare.ts'
+import { type Database, openDatabase } from '../../packages/server/src/platform/database.ts'
+import { createJobs } from '../../packages/server/src/platform/jobs/create-jobs.ts'
+import { job } from '../../packages/server/src/platform/jobs/declare.ts'
 
 /**
  * The program that `kill-during-writes.test.ts` kills. It writes rows, every fifth together with a job, and says each one's

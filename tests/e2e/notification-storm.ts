@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { contract } from '@berth/contract'
 import { createClient } from '@berth/contract/client'
-import type { TestDatabase } from '../../packages/server/src/db/test-database.ts'
+import type { TestDatabase } from '../../packages/server/src/platform/test-database.ts'
 import { makePeople } from '../../packages/server/tests/kit/people.ts'
 import { type Berth, startBerth } from '../kit/start-berth.ts'
 

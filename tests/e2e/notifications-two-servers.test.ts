@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { openTestDatabase } from '../../packages/server/src/db/test-database.ts'
+import { openTestDatabase } from '../../packages/server/src/platform/test-database.ts'
 import { describeNeeding, partOf } from '../kit/machine.ts'
 import { runStorm } from './notification-storm.ts'
 

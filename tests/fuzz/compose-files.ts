@@ -1,4 +1,4 @@
-import { readCompose, toProjectServices } from '../../packages/server/src/compose/index.ts'
+import { readCompose, toProjectServices } from '../../packages/server/src/source/compose/index.ts'
 import type { Random } from './random.ts'
 import { type Fuzzed, fuzzByHand } from './runner.ts'
 import { hostileText } from './texts.ts'

@@ -1,8 +1,9 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the variables are Docker's
-import { parseDockerfile } from '../../packages/server/src/detection/dockerfile.ts'
-import { needsBuildKit } from '../../packages/server/src/drivers/runtime/docker/build-dockerfile.ts'
-import { withBasesHere } from '../../packages/server/src/drivers/runtime/docker/dockerfile-bases.ts'
+
+import { needsBuildKit } from '../../packages/server/src/drivers/runtime/docker/build/build-dockerfile.ts'
+import { withBasesHere } from '../../packages/server/src/drivers/runtime/docker/build/dockerfile-bases.ts'
 import { BuildFailed } from '../../packages/server/src/drivers/runtime/runtime.ts'
+import { parseDockerfile } from '../../packages/server/src/source/detection/dockerfile.ts'
 import { instructionsOf } from '../../packages/server/src/source/dockerfile/instructions.ts'
 import type { Random } from './random.ts'
 import { type Fuzzed, fuzzByHand } from './runner.ts'

@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { detectFolder } from '../../packages/server/src/detection/index.ts'
+import { detectFolder } from '../../packages/server/src/source/detection/index.ts'
 import type { Random } from './random.ts'
 import { type Fuzzed, fuzzByHand } from './runner.ts'
 import { hostileText } from './texts.ts'

@@ -1,12 +1,13 @@
 import manifest from '../package.json' with { type: 'json' }
-import { ConfigError, describeSettings, readConfig } from './config.ts'
-import { DataFolderInUse } from './data-folder.ts'
+import { describeSettings, readConfig } from './instance/config.ts'
 import { createAdminHere } from './instance/create-admin.ts'
+import { DataFolderInUse } from './instance/data-folder.ts'
+import { openInstanceContext } from './instance/instance-context.ts'
 import { rotateSecrets } from './instance/rotate-secrets.ts'
 import { serve } from './instance/serve.ts'
-import { openWorkshop } from './instance/workshop.ts'
+import { ConfigError } from './platform/config-error.ts'
 
 /** The door for the command line: everything that needs the data folder rather than the API. */
 export const version = manifest.version
-export type { Config } from './config.ts'
-export { ConfigError, createAdminHere, DataFolderInUse, describeSettings, openWorkshop, readConfig, rotateSecrets, serve }
+export type { Config } from './instance/config.ts'
+export { ConfigError, createAdminHere, DataFolderInUse, describeSettings, openInstanceContext, readConfig, rotateSecrets, serve }

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { fail, refuse } from '../failure.ts'
+import { fail, refuse } from '../platform/failure.ts'
 
 /**
  * A NUL, or half of a surrogate pair, is in no text that a user means: PostgreSQL refuses the one, and the other has no

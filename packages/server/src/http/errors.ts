@@ -2,8 +2,8 @@ import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:ht
 import type { Duplex } from 'node:stream'
 import type { AnyRoute } from '@berth/contract'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { BadCursor } from '../db/pages.ts'
-import { Failure } from '../failure.ts'
+import { BadCursor } from '../platform/db/pages.ts'
+import { Failure } from '../platform/failure.ts'
 
 /** Every failure leaves here, in the one shape. */
 export function answerErrors(app: FastifyInstance): void {

@@ -11,8 +11,8 @@ import {
   tagsOf,
 } from '@berth/contract'
 import type { FastifyRequest } from 'fastify'
-import { type Awaitable, after } from '../awaitable.ts'
-import { Failure, fail } from '../failure.ts'
+import { type Awaitable, after } from '../platform/awaitable.ts'
+import { Failure, fail } from '../platform/failure.ts'
 import type { Caller, Loaders } from './handler.ts'
 
 /** What the guard asks of the access module. */

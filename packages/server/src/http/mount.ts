@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import { type AnyRoute, limits, type Rows } from '@berth/contract'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
-import { type Awaitable, after } from '../awaitable.ts'
-import { fail } from '../failure.ts'
+import { type Awaitable, after } from '../platform/awaitable.ts'
+import { fail } from '../platform/failure.ts'
 import { checkAddress, checkBody } from './clean-text.ts'
 import { clientOf, plainAddress } from './client-address.ts'
 import { checkTag, type Gatekeeper, loadObject } from './guard.ts'
@@ -41,7 +41,7 @@ export interface MountDeps {
 
 type AnyHandler = Handler<AnyRoute>
 
-interface Passage {
+interface RequestState {
   caller: Caller | null
   object?: object
   level?: RequestContext['level']
@@ -53,7 +53,7 @@ interface Passage {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    passage: Passage
+    state: RequestState
   }
   interface FastifyContextConfig {
     row?: AnyRoute
@@ -99,13 +99,13 @@ function optionsOf(at: string, row: AnyRoute, handle: AnyHandler, deps: MountDep
 
 /** Rate limit, credential, tag: in that order, before a byte of the body is read; then what the head alone can get wrong. */
 function admit(row: AnyRoute, request: FastifyRequest, deps: MountDeps): Awaitable<void> {
-  const passage: Passage = { caller: null, audit: {} }
-  request.passage = passage
+  const state: RequestState = { caller: null, audit: {} }
+  request.state = state
   if (row.public) {
     deps.limiter.take(row.rateLimit ?? 'public', clientOf(request.ip))
     if (!row.knowsCaller) return checkHead(row, request)
     return after(deps.gatekeeper.authenticate(request), (caller) => {
-      passage.caller = caller
+      state.caller = caller
       return checkHead(row, request)
     })
   }
@@ -113,8 +113,8 @@ function admit(row: AnyRoute, request: FastifyRequest, deps: MountDeps): Awaitab
     // Guessing credentials is counted like any other public call.
     if (caller) deps.limiter.take('signedIn', caller.userId)
     else deps.limiter.take('public', clientOf(request.ip))
-    passage.caller = caller ?? fail('unauthorized')
-    return after(checkTag(row, passage.caller, deps.gatekeeper), () => checkHead(row, request))
+    state.caller = caller ?? fail('unauthorized')
+    return after(checkTag(row, state.caller, deps.gatekeeper), () => checkHead(row, request))
   })
 }
 
@@ -140,7 +140,7 @@ function checkContentType(row: AnyRoute, request: FastifyRequest): void {
 }
 
 function prepareBody(row: AnyRoute, request: FastifyRequest): void {
-  if (request.passage.mayBeUnclean) checkBody(request.body)
+  if (request.state.mayBeUnclean) checkBody(request.body)
   if (row.body && request.body === undefined) request.body = {}
 }
 
@@ -151,11 +151,11 @@ async function run(
   reply: FastifyReply,
   deps: MountDeps,
 ): Promise<unknown> {
-  const { passage } = request
+  const { state } = request
   if (row.on || row.operator) {
-    const { object, level } = await loadObject(row, request, passage.caller as Caller, deps)
-    if (object) passage.object = object
-    passage.level = level
+    const { object, level } = await loadObject(row, request, state.caller as Caller, deps)
+    if (object) state.object = object
+    state.level = level
   }
   const context = new ContextOfRequest(row, request, reply)
   const input = {
@@ -164,13 +164,13 @@ async function run(
     body: request.body,
     // A handler that stops reading must not cut the connection: its answer still has to go out.
     upload: row.upload && request.raw.iterator({ destroyOnReturn: false }),
-    rawBody: passage.rawBody,
+    rawBody: state.rawBody,
   } as never
   if (row.upload) reply.raw.once('finish', () => readRest(request.raw))
   if (row.stream) return runStream(row, handle, input, context, request, reply, deps)
   reply.status(row.status ?? 200)
   const answer = await handle(input, context as never)
-  if (mayChangeAccess(row)) deps.streams.accessChanged(passage.caller?.organizationId ?? null)
+  if (mayChangeAccess(row)) deps.streams.accessChanged(state.caller?.organizationId ?? null)
   if (row.method !== 'GET') await deps.recordAudit(auditOf(row, request))
   if (reply.sent) return reply
   return row.returns ? answer : reply.send()
@@ -188,7 +188,7 @@ async function runStream(
 ): Promise<FastifyReply> {
   if (handle === notBuiltYet) fail('not_built_yet')
   const stream = openStream(request, reply, deps.stopping)
-  const { caller } = request.passage
+  const { caller } = request.state
   const forget = caller
     ? deps.streams.add({ row, params: request.params as Record<string, string>, caller, end: stream.close })
     : undefined
@@ -213,8 +213,8 @@ function readRest(body: IncomingMessage): void {
 }
 
 function auditOf(row: AnyRoute, request: FastifyRequest): AuditEvent {
-  const { passage } = request
-  const { caller, audit } = passage
+  const { state } = request
+  const { caller, audit } = state
   const params = request.params as Record<string, string>
   return {
     action: row.at,
@@ -224,7 +224,7 @@ function auditOf(row: AnyRoute, request: FastifyRequest): AuditEvent {
     ip: plainAddress(request.ip),
     requestId: request.id,
     objectKind: row.on ?? null,
-    objectId: Object.values(params).at(-1) ?? (passage.object as { id?: string } | undefined)?.id ?? null,
+    objectId: Object.values(params).at(-1) ?? (state.object as { id?: string } | undefined)?.id ?? null,
     changes: row.body ? redact(row.body, request.body) : {},
     ...audit,
   }

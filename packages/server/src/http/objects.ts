@@ -1,8 +1,8 @@
 import type { ObjectKind } from '@berth/contract'
-import type { InvitationRow, MemberRow, OrganizationRow, TokenRow } from '../db/tables/access.ts'
-import type { DeploymentRow } from '../db/tables/deployments.ts'
-import type { ChannelRow, DeliveryRow, SubscriptionRow } from '../db/tables/notifications.ts'
-import type { EnvironmentRow, ProjectRow, RouteRuleRow, UploadSessionRow } from '../db/tables/projects.ts'
+import type { InvitationRow, MemberRow, OrganizationRow, TokenRow } from '../platform/db/tables/access.ts'
+import type { DeploymentRow } from '../platform/db/tables/deployments.ts'
+import type { ChannelRow, DeliveryRow, SubscriptionRow } from '../platform/db/tables/notifications.ts'
+import type { EnvironmentRow, ProjectRow, RouteRuleRow, UploadSessionRow } from '../platform/db/tables/projects.ts'
 
 /** What a handler finds in its context for each kind that a path can name. */
 export interface LoadedObjects extends Record<ObjectKind, object> {

@@ -1,7 +1,7 @@
 import type { AnyRoute, ErrorBody } from '@berth/contract'
-import type { Log } from '../db/log.ts'
-import { Failure, fail } from '../failure.ts'
-import { isReread, type Signals } from '../signals/signals.ts'
+import { Failure, fail } from '../platform/failure.ts'
+import type { Log } from '../platform/log.ts'
+import { isReread, type Signals } from '../platform/signals/signals.ts'
 import { checkTag, type Gatekeeper, loadObject } from './guard.ts'
 import type { Caller, Loaders } from './handler.ts'
 

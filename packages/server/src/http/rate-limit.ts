@@ -1,5 +1,5 @@
 import { type RateLimitName, rateLimits } from '@berth/contract'
-import { fail } from '../failure.ts'
+import { fail } from '../platform/failure.ts'
 
 const windowMs = 60_000
 /** Beyond this many keys the oldest are forgotten: an attacker with many addresses costs memory only up to here. */

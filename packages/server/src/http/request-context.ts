@@ -21,19 +21,19 @@ export class ContextOfRequest implements RequestContext {
   readonly #caller: Caller | null
 
   constructor(row: AnyRoute, request: FastifyRequest, reply: FastifyReply) {
-    const { passage } = request
+    const { state } = request
     this.#row = row
-    this.#caller = passage.caller
-    this.level = passage.level ?? 'read'
+    this.#caller = state.caller
+    this.level = state.level ?? 'read'
     this.requestId = request.id
     this.ip = plainAddress(request.ip)
     this.secure = request.protocol === 'https'
     this.headers = request.headers
     this.setStatus = (status) => void reply.status(status)
     this.setHeader = (name, value) => void reply.header(name, value)
-    this.audit = (entry) => void Object.assign(passage.audit, entry)
+    this.audit = (entry) => void Object.assign(state.audit, entry)
     this.redirect = (url) => void reply.redirect(url, 303)
-    if (row.on) Object.assign(this, { [row.on]: passage.object })
+    if (row.on) Object.assign(this, { [row.on]: state.object })
   }
 
   get isSignedIn(): boolean {

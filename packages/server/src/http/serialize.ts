@@ -8,7 +8,7 @@ export function serializeLazily(app: FastifyInstance): void {
     const known = new WeakMap<object, string>()
     return (value) => {
       serialize ??= fastJson(withoutChoice(schema) as never)
-      // A frozen answer is one that is given again (see `madeOf`): so is its text.
+      // A frozen answer is one that is given again (see `memoizeByRows`): so is its text.
       if (!Object.isFrozen(value)) return serialize(value)
       const before = known.get(value)
       if (before !== undefined) return before

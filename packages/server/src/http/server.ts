@@ -1,6 +1,6 @@
 import { type AnyRoute, contract, type ModuleName, type Rows } from '@berth/contract'
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
-import { Failure, fail, refuse } from '../failure.ts'
+import { Failure, fail, refuse } from '../platform/failure.ts'
 import { mayBeUnclean } from './clean-text.ts'
 import { answerErrors, answerMalformed, answerUnrouted, refuseExpectations } from './errors.ts'
 import { type MountDeps, mountRows } from './mount.ts'
@@ -39,7 +39,7 @@ export function createHttpServer(settings: HttpSettings, handlers: ModuleHandler
     frameworkErrors: answerUnrouted,
     clientErrorHandler: answerMalformed(requestIds),
   })
-  app.decorateRequest('passage')
+  app.decorateRequest('state')
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
     if (deps.stopping.aborted) fail('unavailable')
@@ -63,10 +63,10 @@ function parseBodies(app: FastifyInstance): void {
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
     const bytes = body as Buffer
     const row = request.routeOptions.config.row as AnyRoute | undefined
-    if (row?.rawBody) request.passage.rawBody = bytes
+    if (row?.rawBody) request.state.rawBody = bytes
     if (bytes.length === 0) return done(null, undefined)
     const text = bytes.toString('utf8')
-    if (mayBeUnclean(text)) request.passage.mayBeUnclean = true
+    if (mayBeUnclean(text)) request.state.mayBeUnclean = true
     parse(request, text, (error, value) => (error ? done(new Failure('invalid_json', { cause: error })) : done(null, value)))
   })
   // An upload is read by its handler, chunk by chunk.

@@ -2,7 +2,7 @@ import type { FieldProblem } from '@berth/contract'
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import addFormats from 'ajv-formats'
 import type { FastifyInstance, FastifySchemaValidationError } from 'fastify'
-import { Failure } from '../failure.ts'
+import { Failure } from '../platform/failure.ts'
 
 const formats = (ajv: Ajv) => (addFormats as unknown as (ajv: Ajv) => Ajv)(ajv)
 const common = { allErrors: true, useDefaults: true, strict: false, removeAdditional: 'all' } as const

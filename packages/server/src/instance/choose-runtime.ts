@@ -1,12 +1,13 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Config, ConfigError } from '../config.ts'
 import { createProcessRuntime } from '../drivers/runtime/process/process-runtime.ts'
 import { NoSandbox, openSandbox } from '../drivers/runtime/process/sandbox/open-sandbox.ts'
 import type { IsolationKind, Sandbox } from '../drivers/runtime/process/sandbox/sandbox.ts'
 import type { Runtime } from '../drivers/runtime/runtime.ts'
 import { createRunCommand } from '../drivers/shell/run-command.ts'
-import type { Logger } from '../logger.ts'
+import { ConfigError } from '../platform/config-error.ts'
+import type { Config } from './config.ts'
+import type { Logger } from './logger.ts'
 
 const answersWithinMs = 5_000
 

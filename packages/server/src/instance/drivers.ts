@@ -2,15 +2,15 @@ import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Config } from '../config.ts'
 import type { Acme } from '../drivers/acme/acme.ts'
 import { createAcme } from '../drivers/acme/acme-client.ts'
 import type { EdgeDriver } from '../drivers/edge/edge.ts'
 import { EmbeddedEdge } from '../drivers/edge/embedded-edge.ts'
 import { type Probe, probe } from '../drivers/probe/probe.ts'
 import type { Runtime } from '../drivers/runtime/runtime.ts'
-import type { Logger } from '../logger.ts'
 import { chooseRuntime } from './choose-runtime.ts'
+import type { Config } from './config.ts'
+import type { Logger } from './logger.ts'
 
 /** Everything with a side effect that an instance uses, behind its interfaces. */
 export interface Drivers {

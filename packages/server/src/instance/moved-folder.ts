@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import type { Db } from '../db/schema.ts'
 import { moveOver } from '../drivers/runtime/process/move-over.ts'
-import type { Logger } from '../logger.ts'
+import type { Db } from '../platform/db/schema.ts'
 import { processFolder } from './choose-runtime.ts'
+import type { Logger } from './logger.ts'
 
 /**
  * One folder holds an instance, wherever it lies: it remembers where it lay when it was last started, and what the database

@@ -1,11 +1,11 @@
-import type { Config } from '../config.ts'
-import { sealedColumns } from '../db/sealed-columns.ts'
-import { openWorkshop } from './workshop.ts'
+import { sealedColumns } from '../platform/db/sealed-columns.ts'
+import type { Config } from './config.ts'
+import { openInstanceContext } from './instance-context.ts'
 
 /** `berth secrets rotate`: a new key seals from now on, and every stored value is sealed again under it. May run again after a crash. */
 export async function rotateSecrets(config: Config): Promise<{ resealed: number }> {
-  const workshop = await openWorkshop(config)
-  const { database, secretBox } = workshop
+  const context = await openInstanceContext(config)
+  const { database, secretBox } = context
   try {
     secretBox.rotate()
     let resealed = 0
@@ -17,6 +17,6 @@ export async function rotateSecrets(config: Config): Promise<{ resealed: number 
       }
     return { resealed }
   } finally {
-    await workshop.close()
+    await context.close()
   }
 }

@@ -1,13 +1,14 @@
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import manifest from '../../package.json' with { type: 'json' }
-import { assemble } from '../assemble.ts'
-import { type Config, ConfigError } from '../config.ts'
-import { openDataFolder } from '../data-folder.ts'
 import { serveDashboard } from '../http/dashboard.ts'
+import { ConfigError } from '../platform/config-error.ts'
+import { assemble } from './assemble.ts'
+import type { Config } from './config.ts'
+import { openDataFolder } from './data-folder.ts'
 import { createDrivers } from './drivers.ts'
+import { openInstanceContext } from './instance-context.ts'
 import { followTheFolder } from './moved-folder.ts'
-import { openWorkshop } from './workshop.ts'
 
 export interface Serving {
   url: string
@@ -29,12 +30,12 @@ export async function serve(config: Config): Promise<Serving> {
   try {
     const folder = await openDataFolder(config.dataDir)
     closers.push(() => folder.release())
-    const workshop = await openWorkshop(config)
-    closers.push(workshop.close)
-    for (const warning of config.warnings) workshop.logger.warn(warning)
-    await followTheFolder(config.dataDir, workshop.database.db, workshop.logger)
-    const drivers = await createDrivers(config, manifest.version, workshop.logger)
-    const assembled = assemble({ ...workshop, drivers, version: manifest.version })
+    const context = await openInstanceContext(config)
+    closers.push(context.close)
+    for (const warning of config.warnings) context.logger.warn(warning)
+    await followTheFolder(config.dataDir, context.database.db, context.logger)
+    const drivers = await createDrivers(config, manifest.version, context.logger)
+    const assembled = assemble({ ...context, drivers, version: manifest.version })
     closers.push(assembled.close)
     await refuseTooManyPeople(assembled)
     await serveDashboard(assembled.app, dashboardFolder())

@@ -1,9 +1,9 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the variables are Docker's
 import { expect, test } from 'vitest'
-import { readCompose } from '../compose/index.ts'
-import { parseDockerfile } from '../detection/dockerfile.ts'
-import { parseXml } from '../detection/xml.ts'
-import { needsBuildKit } from '../drivers/runtime/docker/build-dockerfile.ts'
+import { needsBuildKit } from '../drivers/runtime/docker/build/build-dockerfile.ts'
+import { readCompose } from './compose/index.ts'
+import { parseDockerfile } from './detection/dockerfile.ts'
+import { parseXml } from './detection/xml.ts'
 import { dockerIgnore } from './ignore/docker-ignore.ts'
 import { IgnoreRules } from './ignore/git-ignore.ts'
 

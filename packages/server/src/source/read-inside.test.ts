@@ -3,7 +3,7 @@ import { mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { readIgnore } from '../drivers/runtime/docker/build-dockerfile.ts'
+import { readIgnore } from '../drivers/runtime/docker/build/build-dockerfile.ts'
 import { readInside } from './read-inside.ts'
 
 let base: string

@@ -1,7 +1,7 @@
 import crypto from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { callsOf } from '../../../../tests/kit/count-work.ts'
-import { Secret } from '../../src/secrets/secret.ts'
+import { Secret } from '../../src/platform/secrets/secret.ts'
 import { call } from '../kit/call.ts'
 import { startInstance, type TestInstance } from '../kit/instance.ts'
 import { makePeople, makeToken, type People, password } from '../kit/people.ts'

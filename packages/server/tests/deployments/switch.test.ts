@@ -1,6 +1,6 @@
 import type { Deployment } from '@berth/contract'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import type { EdgeTable, UpstreamsTarget } from '../../src/drivers/edge/edge-table.ts'
+import type { EdgeTable, UpstreamsTarget } from '../../src/edge-proxy/protocol/edge-table.ts'
 import { type Scene, setScene } from './scene.ts'
 
 let scene: Scene

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { type Acme, type ChallengeBoard, OrderRefused } from '../../src/drivers/acme/acme.ts'
-import { Secret } from '../../src/secrets/secret.ts'
+import { Secret } from '../../src/platform/secrets/secret.ts'
 
 let pair: { certificate: string; key: string } | undefined
 

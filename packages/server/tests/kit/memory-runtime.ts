@@ -1,6 +1,5 @@
 import type { Acme } from '../../src/drivers/acme/acme.ts'
 import type { EdgeDriver } from '../../src/drivers/edge/edge.ts'
-import { type EdgeTable, emptyTable } from '../../src/drivers/edge/edge-table.ts'
 import {
   type Artifact,
   type BuildRequest,
@@ -12,6 +11,7 @@ import {
   StartFailed,
   type StartRequest,
 } from '../../src/drivers/runtime/runtime.ts'
+import { type EdgeTable, emptyTable } from '../../src/edge-proxy/protocol/edge-table.ts'
 import type { Drivers } from '../../src/instance/drivers.ts'
 
 /** Working drivers that keep everything in memory: nothing is started, and what is asked for is there. */

@@ -1,10 +1,10 @@
 import type { Role } from '@berth/contract'
-import { newId } from '../../src/db/ids.ts'
 import { insertMember, insertOrganization, insertUser } from '../../src/modules/access/people.ts'
 import { randomCode } from '../../src/modules/access/random-code.ts'
 import { noteSetupOrganization } from '../../src/modules/access/setup-organization.ts'
-import { hashPassword } from '../../src/secrets/password.ts'
-import { hashToken } from '../../src/secrets/token.ts'
+import { newId } from '../../src/platform/db/ids.ts'
+import { hashPassword } from '../../src/platform/secrets/password.ts'
+import { hashToken } from '../../src/platform/secrets/token.ts'
 import type { TestInstance } from './instance.ts'
 
 export interface Person {

@@ -1,6 +1,6 @@
 import type { AnyRoute, ObjectKind } from '@berth/contract'
-import { newId } from '../../src/db/ids.ts'
-import type { Db } from '../../src/db/schema.ts'
+import { newId } from '../../src/platform/db/ids.ts'
+import type { Db } from '../../src/platform/db/schema.ts'
 import { type CallInput, call } from './call.ts'
 import type { TestInstance } from './instance.ts'
 import type { People } from './people.ts'

@@ -4,7 +4,7 @@ import { publicNames } from '../../src/drivers/web-request/resolve.ts'
 import { startNameServer } from '../../src/drivers/web-request/test-name-server.ts'
 import { type Received, startReceiver } from '../../src/drivers/web-request/test-receiver.ts'
 import { createWebRequest, type WebRequest } from '../../src/drivers/web-request/web-request.ts'
-import { type Announcement, announceKind } from '../../src/jobs/announce.ts'
+import { type Announcement, announceKind } from '../../src/platform/jobs/announce.ts'
 import {
   asPerson,
   hours,

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { prune } from '../../src/modules/notifications/delivery/prune.ts'
 import type { ExpiringCertificate, MissedBackup, WatchedServer } from '../../src/modules/notifications/index.ts'
-import { prune } from '../../src/modules/notifications/prune.ts'
 import { makeToken } from '../kit/people.ts'
 import { asPerson, days, hours, makePeople, minutes, type People, type Scene, startScene } from './scene.ts'
 

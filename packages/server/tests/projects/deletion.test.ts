@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import type { DeletionItem } from '@berth/contract'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { startInstance, type TestInstance } from '../kit/instance.ts'
-import { MemoryPart } from '../kit/neighbours.ts'
 import { makePeople, type People } from '../kit/people.ts'
+import { MemoryPart } from '../kit/project-ports.ts'
 import { callsOn, makeProject } from '../kit/projects.ts'
 
 const part = new MemoryPart()
@@ -19,7 +19,7 @@ let on: ReturnType<ReturnType<typeof callsOn>>
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'berth-folder-'))
   mkdirSync(join(folder, 'mine'))
-  instance = await startInstance({ BERTH_PROJECT_ROOTS: folder }, { neighbours: { parts: [part] }, clock })
+  instance = await startInstance({ BERTH_PROJECT_ROOTS: folder }, { projectPorts: { parts: [part] }, clock })
   people = await makePeople(instance)
   await instance.jobs.start()
 })
@@ -154,7 +154,7 @@ describe('a deletion that cannot be finished at once', () => {
     await instance.jobs.stop()
     // The same database under a new process, a minute later.
     ahead += 61_000
-    const next = await startInstance({}, { database: instance.database, neighbours: { parts: [part] }, clock })
+    const next = await startInstance({}, { database: instance.database, projectPorts: { parts: [part] }, clock })
     await next.jobs.start()
     await next.jobs.whenIdle()
     expect((await on('GET', '')).status).toBe(404)

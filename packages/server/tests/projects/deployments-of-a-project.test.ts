@@ -1,8 +1,8 @@
 import type { Deployment } from '@berth/contract'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { startInstance, type TestInstance } from '../kit/instance.ts'
-import { deploymentFacts, MemoryDeployments, MemoryRuntime } from '../kit/neighbours.ts'
 import { makePeople, makeToken, type People } from '../kit/people.ts'
+import { deploymentFacts, MemoryDeployments, MemoryRuntime } from '../kit/project-ports.ts'
 import { callsOn, makeProject } from '../kit/projects.ts'
 
 const deployments = new MemoryDeployments()
@@ -13,7 +13,7 @@ let people: People
 let project: { id: string; slug: string }
 let on: ReturnType<ReturnType<typeof callsOn>>
 beforeAll(async () => {
-  ;[plain, instance] = await Promise.all([startInstance(), startInstance({}, { neighbours: { deployments, runtime } })])
+  ;[plain, instance] = await Promise.all([startInstance(), startInstance({}, { projectPorts: { deployments, runtime } })])
   people = await makePeople(instance)
 })
 beforeEach(async () => {

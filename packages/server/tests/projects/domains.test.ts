@@ -1,8 +1,8 @@
 import type { ProjectRoute } from '@berth/contract'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { startInstance, type TestInstance } from '../kit/instance.ts'
-import { MemoryEdge } from '../kit/neighbours.ts'
 import { makePeople, type People } from '../kit/people.ts'
+import { MemoryEdge } from '../kit/project-ports.ts'
 import { callsOn, makeProject } from '../kit/projects.ts'
 
 let instance: TestInstance
@@ -50,7 +50,7 @@ describe('routes', () => {
     expect(body.data.routes[0].state).toBe('pending')
 
     const edge = new MemoryEdge()
-    const served = await startInstance({}, { neighbours: { edge } })
+    const served = await startInstance({}, { projectPorts: { edge } })
     const { owner } = await makePeople(served)
     const made = await makeProject(served, owner.token)
     edge.taken.set(`${made.slug}.localhost`, { tls: 'active', state: 'synced' })

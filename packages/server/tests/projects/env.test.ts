@@ -1,7 +1,7 @@
 import { type EnvVariable, limits, secretMask } from '@berth/contract'
 import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { createScrubber } from '../../src/secrets/scrubber.ts'
+import { createScrubber } from '../../src/platform/secrets/scrubber.ts'
 import type { Answer } from '../kit/call.ts'
 import { startInstance, type TestInstance } from '../kit/instance.ts'
 import { makePeople, type People } from '../kit/people.ts'

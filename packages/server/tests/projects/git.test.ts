@@ -6,8 +6,8 @@ import { type GitServer, startGitServer } from '../../src/drivers/git/test-git-s
 import { TestRepository } from '../../src/drivers/git/test-repository.ts'
 import { createRunCommand } from '../../src/drivers/shell/run-command.ts'
 import { startInstance, type TestInstance } from '../kit/instance.ts'
-import { deploymentFacts, MemoryDeployments } from '../kit/neighbours.ts'
 import { makePeople, type People } from '../kit/people.ts'
+import { deploymentFacts, MemoryDeployments } from '../kit/project-ports.ts'
 import { callsOn, makeProject } from '../kit/projects.ts'
 
 const password = 'clone-token-of-the-test'
@@ -33,7 +33,7 @@ beforeAll(async () => {
   await other.commit('trunk', { a: '1' })
   await other.git('symbolic-ref', 'HEAD', 'refs/heads/trunk')
   server = await startGitServer(run, join(base, 'repositories'))
-  instance = await startInstance({ BERTH_DATA_DIR: join(base, 'data') }, { neighbours: { deployments } })
+  instance = await startInstance({ BERTH_DATA_DIR: join(base, 'data') }, { projectPorts: { deployments } })
   people = await makePeople(instance)
 })
 beforeEach(async () => {

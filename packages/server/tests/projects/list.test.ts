@@ -111,7 +111,7 @@ describe('GET /projects/home', () => {
     const linked = await startInstance(
       {},
       {
-        neighbours: {
+        projectPorts: {
           cloud: {
             list: async () => ({ linked: true, reachable, projects: reachable ? inCloud : [] }),
             transferToCloud: transferred,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { startInstance, type TestInstance } from '../kit/instance.ts'
-import { deploymentFacts, MemoryDeployments, MemoryRuntime } from '../kit/neighbours.ts'
 import { makePeople, type People } from '../kit/people.ts'
+import { deploymentFacts, MemoryDeployments, MemoryRuntime } from '../kit/project-ports.ts'
 import { callsOn, makeProject } from '../kit/projects.ts'
 
 const runtime = new MemoryRuntime()
@@ -12,7 +12,10 @@ let people: People
 let project: { id: string }
 let on: ReturnType<ReturnType<typeof callsOn>>
 beforeAll(async () => {
-  instance = await startInstance({}, { neighbours: { runtime, deployments }, clock: { now: () => new Date(Date.now() + ahead) } })
+  instance = await startInstance(
+    {},
+    { projectPorts: { runtime, deployments }, clock: { now: () => new Date(Date.now() + ahead) } },
+  )
   people = await makePeople(instance)
   await instance.jobs.start()
 })

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type ProjectSignal, projectsTopic } from '../../src/modules/projects/index.ts'
-import { isReread } from '../../src/signals/signals.ts'
+import { isReread } from '../../src/platform/signals/signals.ts'
 import { startInstance, type TestInstance } from '../kit/instance.ts'
 import { makePeople, type People } from '../kit/people.ts'
 import { callsOn, makeProject } from '../kit/projects.ts'

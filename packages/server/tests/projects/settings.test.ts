@@ -1,6 +1,6 @@
 import { secretMask } from '@berth/contract'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { createScrubber } from '../../src/secrets/scrubber.ts'
+import { createScrubber } from '../../src/platform/secrets/scrubber.ts'
 import { startInstance, type TestInstance } from '../kit/instance.ts'
 import { makePeople, type People } from '../kit/people.ts'
 import { callsOn, makeProject } from '../kit/projects.ts'

@@ -1,5 +1,5 @@
 import type { Client } from 'acme-client'
-import { Secret } from '../../secrets/secret.ts'
+import { Secret } from '../../platform/secrets/secret.ts'
 import { type Acme, type ChallengeBoard, type IssuedCertificate, OrderRefused } from './acme.ts'
 
 interface AcmeSettings {

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
+import { anotherEdgeRuns, type EdgeSettings, edgeFiles } from '../../edge-proxy/protocol/edge-settings.ts'
+import { spawnEdge } from '../../edge-proxy/protocol/spawn-edge.ts'
 import { type EdgeLink, type EdgeLinkEvents, openEdgeLink } from './edge-link.ts'
-import { anotherEdgeRuns, type EdgeSettings, edgeFiles } from './edge-settings.ts'
-import { spawnEdge } from './spawn-edge.ts'
 
 const startMs = 15_000
 const lookAgainMs = 20

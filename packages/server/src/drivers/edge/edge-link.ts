@@ -1,8 +1,8 @@
 import net from 'node:net'
-import { Caller, type EdgeEvent, EdgeGone } from './calls.ts'
-import type { EdgeIdentity } from './edge-settings.ts'
-import { JsonLines } from './json-lines.ts'
-import { socketAddress } from './socket-path.ts'
+import { Caller, type EdgeEvent, EdgeGone } from '../../edge-proxy/protocol/calls.ts'
+import type { EdgeIdentity } from '../../edge-proxy/protocol/edge-settings.ts'
+import { JsonLines } from '../../edge-proxy/protocol/json-lines.ts'
+import { socketAddress } from '../../edge-proxy/protocol/socket-path.ts'
 
 /** One connection to a running edge. */
 export interface EdgeLink {

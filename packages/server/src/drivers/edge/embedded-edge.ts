@@ -1,12 +1,14 @@
 import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import { type EdgeEvent, EdgeGone } from './calls.ts'
-import type { EdgeAddress, EdgeApplied, EdgeDriver, EdgeListening, RequestRecord, SwitchCounters } from './edge.ts'
+import { type EdgeEvent, EdgeGone } from '../../edge-proxy/protocol/calls.ts'
+import type { EdgeAddress, EdgeListening } from '../../edge-proxy/protocol/edge-listening.ts'
+import type { EdgeSettings } from '../../edge-proxy/protocol/edge-settings.ts'
+import type { EdgeTable } from '../../edge-proxy/protocol/edge-table.ts'
+import type { RequestRecord, SwitchCounters } from '../../edge-proxy/protocol/request-record.ts'
+import type { EdgeApplied, EdgeDriver } from './edge.ts'
 import { defaultGraceMs, EdgeFinder, endEdge, killEdge, pause } from './edge-finder.ts'
 import type { EdgeLink } from './edge-link.ts'
-import type { EdgeSettings } from './edge-settings.ts'
-import type { EdgeTable } from './edge-table.ts'
 import { TableSender } from './table-sender.ts'
 
 export interface EmbeddedEdgeOptions {
@@ -202,7 +204,7 @@ const answers = (link: EdgeLink): Promise<boolean> =>
 
 /** Source runs from source; in a bundle the entry is `edge.js` beside the main one, above the folder of its chunks. */
 function ownEntry(): string {
-  const places = import.meta.url.endsWith('.ts') ? ['../../edge/main.ts'] : ['./edge.js', '../edge.js']
+  const places = import.meta.url.endsWith('.ts') ? ['../../edge-proxy/main.ts'] : ['./edge.js', '../edge.js']
   const files = places.map((place) => fileURLToPath(new URL(place, import.meta.url)))
   return files.find((file) => existsSync(file)) ?? files[0]!
 }

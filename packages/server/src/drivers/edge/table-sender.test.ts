@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import type { EdgeHost, EdgeTable } from '../../edge-proxy/protocol/edge-table.ts'
+import { type TablePiece, TableState } from '../../edge-proxy/protocol/table-pieces.ts'
 import type { EdgeLink } from './edge-link.ts'
-import type { EdgeHost, EdgeTable } from './edge-table.ts'
-import { type TablePiece, TableState } from './table-pieces.ts'
 import { TableSender } from './table-sender.ts'
 
 const host = (projectId: string): EdgeHost => ({ target: { kind: 'disabled', projectId } })

@@ -1,7 +1,7 @@
+import type { EdgeTable } from '../../edge-proxy/protocol/edge-table.ts'
+import { changePieces, type TablePiece, unknownBase } from '../../edge-proxy/protocol/table-pieces.ts'
 import type { EdgeApplied } from './edge.ts'
 import type { EdgeLink } from './edge-link.ts'
-import type { EdgeTable } from './edge-table.ts'
-import { changePieces, type TablePiece, unknownBase } from './table-pieces.ts'
 
 export type SendResult = EdgeApplied
 

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { Secret } from '../../secrets/secret.ts'
+import { Secret } from '../../platform/secrets/secret.ts'
 import { createRunCommand } from '../shell/run-command.ts'
 import { createGit, type Git } from './git.ts'
 import { GitAuthFailed, GitUnreachable, RemoteRefused } from './git-errors.ts'

@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { Secret } from '../../secrets/secret.ts'
+import { Secret } from '../../platform/secrets/secret.ts'
 import { createRunCommand } from '../shell/run-command.ts'
 import { createGit, type Git } from './git.ts'
 import { GitAuthFailed, GitNotFound, GitTimedOut, GitTooLarge, GitUnreachable } from './git-errors.ts'

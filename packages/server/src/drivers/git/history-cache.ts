@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { mkdir, readdir, rename, rm, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
-import { OneAtATime } from '../../one-at-a-time.ts'
+import { KeyedMutex } from '../../platform/keyed-mutex.ts'
 import { GitFailed } from './git-errors.ts'
 import type { RemoteAddress } from './remote.ts'
 import type { SafeGit } from './safe-git.ts'
@@ -14,7 +14,7 @@ const mostBytes = 200_000_000
 export class HistoryCache {
   readonly #git: SafeGit
   readonly #folder: string
-  readonly #turns = new OneAtATime()
+  readonly #turns = new KeyedMutex()
 
   constructor(git: SafeGit, folder: string) {
     this.#git = git

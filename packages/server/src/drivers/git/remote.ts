@@ -1,4 +1,4 @@
-import type { Secret } from '../../secrets/secret.ts'
+import type { Secret } from '../../platform/secrets/secret.ts'
 import { RemoteRefused } from './git-errors.ts'
 
 export interface GitRemote {

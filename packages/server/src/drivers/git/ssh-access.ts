@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Secret } from '../../secrets/secret.ts'
+import type { Secret } from '../../platform/secrets/secret.ts'
 import type { RemoteAddress } from './remote.ts'
 
 /** git calls it in place of ssh; the settings are in a file, because git gives it nothing but the host and the command. */

@@ -2,7 +2,7 @@ import { getCACertificates } from 'node:tls'
 import type { NodemailerError } from 'nodemailer'
 import MailComposer from 'nodemailer/lib/mail-composer'
 import SMTPConnection, { type SMTPEnvelope } from 'nodemailer/lib/smtp-connection'
-import type { Secret } from '../../secrets/secret.ts'
+import type { Secret } from '../../platform/secrets/secret.ts'
 import { MailFailed, mailFailure } from './mail-failed.ts'
 import { parseSmtpUrl, type SmtpSettings } from './smtp-url.ts'
 

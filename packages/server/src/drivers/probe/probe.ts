@@ -1,7 +1,7 @@
 import { request } from 'node:http'
 import { connect, type Socket } from 'node:net'
-import { checkListener } from '../listener/listener-check.ts'
-import type { ListenerOwner } from '../listener/listener-owner.ts'
+import { checkListener } from '../../platform/listener/listener-check.ts'
+import type { ListenerOwner } from '../../platform/listener/listener-owner.ts'
 
 export interface ProbeTarget {
   host: string

@@ -2,8 +2,8 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { RootDirectoryError } from '../../detection/root-directory-error.ts'
-import { temporaryFolder } from '../../detection/temporary-folder.ts'
+import { RootDirectoryError } from '../../source/detection/root-directory-error.ts'
+import { temporaryFolder } from '../../source/detection/temporary-folder.ts'
 import { FolderReader, type FolderReaderSettings, FolderTooMuch } from './folder-reader.ts'
 
 const entry = fileURLToPath(new URL('test-reader.ts', import.meta.url))

@@ -1,6 +1,6 @@
 // A process of its own that reads folders of strangers: whatever a file does to it, nobody else waits.
 import { setPriority } from 'node:os'
-import { detectFolder } from '../../detection/index.ts'
+import { detectFolder } from '../../source/detection/index.ts'
 import { listSource } from '../../source/list-source.ts'
 import type { Question, Reply, Tasks } from './messages.ts'
 

@@ -1,5 +1,5 @@
-import type { DetectOptions } from '../../detection/detect-folder.ts'
-import type { Detection } from '../../detection/detection.ts'
+import type { DetectOptions } from '../../source/detection/detect-folder.ts'
+import type { Detection } from '../../source/detection/detection.ts'
 import type { LeftOut, SourceEntry } from '../../source/list-source.ts'
 
 /** What a reader does: the whole of what is asked, the parts it tells on its way, and its answer. */

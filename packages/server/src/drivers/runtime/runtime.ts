@@ -1,4 +1,4 @@
-import type { ListenerOwner } from '../listener/listener-owner.ts'
+import type { ListenerOwner } from '../../platform/listener/listener-owner.ts'
 
 /**
  * Builds and runs projects. One interface, one suite (`suite.ts`) on every implementation.

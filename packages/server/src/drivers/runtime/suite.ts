@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { extract, pack } from 'tar-stream'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { checkListener } from '../listener/listener-check.ts'
-import type { ListenerOwner } from '../listener/listener-owner.ts'
+import { checkListener } from '../../platform/listener/listener-check.ts'
+import type { ListenerOwner } from '../../platform/listener/listener-owner.ts'
 import {
   type Artifact,
   BuildFailed,

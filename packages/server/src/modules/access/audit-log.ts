@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
-import { newId } from '../../db/ids.ts'
-import type { Db } from '../../db/schema.ts'
-import type { AuditRow } from '../../db/tables/access.ts'
-import { isUniqueViolation } from '../../db/violations.ts'
 import type { AuditEvent } from '../../http/mount.ts'
+import { newId } from '../../platform/db/ids.ts'
+import type { Db } from '../../platform/db/schema.ts'
+import type { AuditRow } from '../../platform/db/tables/access.ts'
+import { isUniqueViolation } from '../../platform/db/violations.ts'
 import type { AccessDeps } from './deps.ts'
 
 const firstHash = '0'.repeat(64)

@@ -1,14 +1,14 @@
 import type { Level, Role } from '@berth/contract'
 import type { FastifyRequest } from 'fastify'
-import { type Awaitable, after } from '../../awaitable.ts'
-import { iso, isoOrNull } from '../../db/columns.ts'
-import { madeOf } from '../../db/kept-rows.ts'
-import { preparedQuery } from '../../db/prepared.ts'
-import type { Db } from '../../db/schema.ts'
-import { fail } from '../../failure.ts'
 import type { Gatekeeper } from '../../http/guard.ts'
 import type { Caller } from '../../http/handler.ts'
-import { hashToken } from '../../secrets/token.ts'
+import { type Awaitable, after } from '../../platform/awaitable.ts'
+import { iso, isoOrNull } from '../../platform/db/columns.ts'
+import { memoizeByRows } from '../../platform/db/kept-rows.ts'
+import { preparedQuery } from '../../platform/db/prepared.ts'
+import type { Db } from '../../platform/db/schema.ts'
+import { fail } from '../../platform/failure.ts'
+import { hashToken } from '../../platform/secrets/token.ts'
 import type { AccessDeps } from './deps.ts'
 import { sessionCookie } from './session-cookie.ts'
 import { findSetupOrganization } from './setup-organization.ts'
@@ -89,7 +89,7 @@ function byToken(db: Db, authorization: string, now: number): Awaitable<Caller |
 
 const isGood = ({ expiresAt }: FoundToken, now: number): boolean => expiresAt === null || expiresAt > now
 
-const callerOfToken = madeOf(
+const callerOfToken = memoizeByRows(
   (found: FoundToken): Caller => ({
     ...nobody,
     userId: found.userId,
@@ -121,7 +121,7 @@ async function bySession(db: Db, request: FastifyRequest, now: number): Promise<
   return callerOfSession(session, member)
 }
 
-const callerOfSession = madeOf(
+const callerOfSession = memoizeByRows(
   (session: FoundSession, { email, organizationId, role }: Membership): Caller => ({
     ...nobody,
     ...{ email, organizationId, role },

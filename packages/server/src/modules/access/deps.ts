@@ -1,8 +1,8 @@
-import type { Clock } from '../../db/clock.ts'
-import type { Log } from '../../db/log.ts'
-import type { Database } from '../../db/open.ts'
 import type { RateLimiter } from '../../http/rate-limit.ts'
-import type { SecretBox } from '../../secrets/secret-box.ts'
+import type { Clock } from '../../platform/clock.ts'
+import type { Database } from '../../platform/database.ts'
+import type { Log } from '../../platform/log.ts'
+import type { SecretBox } from '../../platform/secrets/secret-box.ts'
 
 export interface AccessDeps {
   database: Database

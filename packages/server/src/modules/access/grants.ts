@@ -1,6 +1,6 @@
 import type { Level } from '@berth/contract'
-import type { ProjectRow } from '../../db/tables/projects.ts'
-import { refuse } from '../../failure.ts'
+import type { ProjectRow } from '../../platform/db/tables/projects.ts'
+import { refuse } from '../../platform/failure.ts'
 import type { AccessDeps } from './deps.ts'
 import { refuseSecondDeployer } from './one-person.ts'
 import { findMembership } from './store.ts'

@@ -1,6 +1,6 @@
 import type { Level, Role } from '@berth/contract'
-import type { Db } from '../../db/schema.ts'
-import { fail } from '../../failure.ts'
+import type { Db } from '../../platform/db/schema.ts'
+import { fail } from '../../platform/failure.ts'
 import type { AccessDeps } from './deps.ts'
 
 /** Whoever may deploy can do what Berth's own user can, where nothing keeps projects apart. */

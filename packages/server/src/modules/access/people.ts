@@ -1,7 +1,7 @@
 import type { Role } from '@berth/contract'
-import { newId } from '../../db/ids.ts'
-import type { Db } from '../../db/schema.ts'
-import type { OrganizationRow, UserRow } from '../../db/tables/access.ts'
+import { newId } from '../../platform/db/ids.ts'
+import type { Db } from '../../platform/db/schema.ts'
+import type { OrganizationRow, UserRow } from '../../platform/db/tables/access.ts'
 import { randomCode } from './random-code.ts'
 import { findUserByEmail } from './store.ts'
 

@@ -1,6 +1,6 @@
-import type { UserRow } from '../../db/tables/access.ts'
-import { fail } from '../../failure.ts'
-import { verifyPassword } from '../../secrets/password.ts'
+import type { UserRow } from '../../platform/db/tables/access.ts'
+import { fail } from '../../platform/failure.ts'
+import { verifyPassword } from '../../platform/secrets/password.ts'
 import type { AccessDeps } from './deps.ts'
 
 const purpose = 'known-device'

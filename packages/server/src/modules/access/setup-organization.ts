@@ -1,5 +1,5 @@
-import { preparedQuery } from '../../db/prepared.ts'
-import type { Db } from '../../db/schema.ts'
+import { preparedQuery } from '../../platform/db/prepared.ts'
+import type { Db } from '../../platform/db/schema.ts'
 
 const key = 'setupOrganizationId'
 

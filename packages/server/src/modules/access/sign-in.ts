@@ -1,15 +1,15 @@
 import { type Permission, type Session, tagsOf } from '@berth/contract'
-import { together } from '../../awaitable.ts'
-import { iso } from '../../db/columns.ts'
-import { newId } from '../../db/ids.ts'
-import { madeOf } from '../../db/kept-rows.ts'
-import { preparedQuery } from '../../db/prepared.ts'
-import type { Db } from '../../db/schema.ts'
-import type { OrganizationRow, UserRow } from '../../db/tables/access.ts'
-import { fail } from '../../failure.ts'
 import type { Caller } from '../../http/handler.ts'
-import { hashPassword, needsRehash } from '../../secrets/password.ts'
-import { hashToken } from '../../secrets/token.ts'
+import { together } from '../../platform/awaitable.ts'
+import { iso } from '../../platform/db/columns.ts'
+import { newId } from '../../platform/db/ids.ts'
+import { memoizeByRows } from '../../platform/db/kept-rows.ts'
+import { preparedQuery } from '../../platform/db/prepared.ts'
+import type { Db } from '../../platform/db/schema.ts'
+import type { OrganizationRow, UserRow } from '../../platform/db/tables/access.ts'
+import { fail } from '../../platform/failure.ts'
+import { hashPassword, needsRehash } from '../../platform/secrets/password.ts'
+import { hashToken } from '../../platform/secrets/token.ts'
 import type { AccessDeps } from './deps.ts'
 import { provePassword } from './prove-password.ts'
 import { randomCode } from './random-code.ts'
@@ -59,7 +59,7 @@ export async function describeSession(db: Db, caller: Caller): Promise<{ data: S
   return sessionOf(caller, user, organization)
 }
 
-const sessionOf = madeOf((caller: Caller, user: UserRow, organization: OrganizationRow) => ({
+const sessionOf = memoizeByRows((caller: Caller, user: UserRow, organization: OrganizationRow) => ({
   data: {
     user: showUser(user),
     organization: showOrganization(organization, caller.role),

@@ -1,9 +1,9 @@
 import type { AuditEntry, Grant, Invitation, Member, Organization, Role, Token, User } from '@berth/contract'
-import { iso, isoOrNull } from '../../db/columns.ts'
-import { madeOf } from '../../db/kept-rows.ts'
-import { listed, type Page, page, preparedPage } from '../../db/pages.ts'
-import type { Db } from '../../db/schema.ts'
-import type { AuditRow, InvitationRow, MemberRow, OrganizationRow, TokenRow, UserRow } from '../../db/tables/access.ts'
+import { iso, isoOrNull } from '../../platform/db/columns.ts'
+import { memoizeByRows } from '../../platform/db/kept-rows.ts'
+import { listed, type Page, page, preparedPage } from '../../platform/db/pages.ts'
+import type { Db } from '../../platform/db/schema.ts'
+import type { AuditRow, InvitationRow, MemberRow, OrganizationRow, TokenRow, UserRow } from '../../platform/db/tables/access.ts'
 
 /** All SQL of the access module that is not on the hot path of every request (see `credentials.ts` for that). */
 
@@ -144,7 +144,7 @@ export const showToken = (row: TokenRow): Token => ({
   createdAt: iso(row.createdAt),
 })
 
-export const showTokens = madeOf((tokens: Page<TokenRow>) => listed(tokens, showToken))
+export const showTokens = memoizeByRows((tokens: Page<TokenRow>) => listed(tokens, showToken))
 
 export const showMember = (row: Awaited<ReturnType<typeof findMemberWithUser>>): Member => ({
   ...row,

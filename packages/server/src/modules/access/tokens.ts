@@ -1,13 +1,13 @@
 import { type Permission, tagsOf } from '@berth/contract'
-import { newId } from '../../db/ids.ts'
-import { refuse } from '../../failure.ts'
 import type { Caller } from '../../http/handler.ts'
-import { hashToken } from '../../secrets/token.ts'
+import { newId } from '../../platform/db/ids.ts'
+import { refuse } from '../../platform/failure.ts'
+import { hashToken } from '../../platform/secrets/token.ts'
 import type { AccessDeps } from './deps.ts'
 import { randomCode } from './random-code.ts'
 import { findExpiringTokens, showToken } from './store.ts'
 
-export interface TokenWishes {
+export interface TokenOptions {
   name: string
   scopes?: string[] | null
   projectIds?: string[] | null
@@ -18,9 +18,9 @@ export interface TokenWishes {
  * A token never grants more than the one who makes it has: neither now nor, since the role is asked again, at any use.
  * One that is made with a token lives no longer than that one, and goes with it when it is revoked.
  */
-export async function createToken(wishes: TokenWishes, caller: Caller, { database, clock }: AccessDeps) {
-  const scopes = wishes.scopes ?? (caller.scopes ? [...caller.scopes] : null)
-  const projectIds = wishes.projectIds ?? (caller.projectIds ? [...caller.projectIds] : null)
+export async function createToken(options: TokenOptions, caller: Caller, { database, clock }: AccessDeps) {
+  const scopes = options.scopes ?? (caller.scopes ? [...caller.scopes] : null)
+  const projectIds = options.projectIds ?? (caller.projectIds ? [...caller.projectIds] : null)
   for (const scope of scopes ?? []) checkScope(scope as Permission, caller)
   await checkProjects(projectIds, caller, database.db)
   const value = `brt_${randomCode(40)}`
@@ -29,12 +29,12 @@ export async function createToken(wishes: TokenWishes, caller: Caller, { databas
     id: newId('tok'),
     userId: caller.userId,
     organizationId: caller.organizationId,
-    name: wishes.name.trim(),
+    name: options.name.trim(),
     secretHash: hashToken(value),
     lastFour: value.slice(-4),
     scopes: scopes && JSON.stringify(scopes),
     projectIds: projectIds && JSON.stringify(projectIds),
-    expiresAt: earlier(wishes.expiresInDays ? now + wishes.expiresInDays * 86_400_000 : null, parentExpiry(caller)),
+    expiresAt: earlier(options.expiresInDays ? now + options.expiresInDays * 86_400_000 : null, parentExpiry(caller)),
     lastUsedAt: null,
     parentId: caller.tokenId,
     createdAt: now,

@@ -1,7 +1,7 @@
-import type { InstanceRow } from '../../db/tables/deployments.ts'
 import type { Instance } from '../../drivers/runtime/runtime.ts'
+import type { InstanceRow } from '../../platform/db/tables/deployments.ts'
 import type { DeploymentsDeps } from './deps.ts'
-import { findInstance, listInstances, noteInstance } from './store.ts'
+import { findInstance, listInstances, updateInstance } from './store.ts'
 
 type Place = Pick<InstanceRow, 'host' | 'port' | 'listener'>
 
@@ -19,7 +19,7 @@ export async function noteAddress(row: InstanceRow, instance: Instance | undefin
   const place = placeOf(instance)
   const isSame = place.host === row.host && place.port === row.port && place.listener === row.listener
   if (row.state !== 'running' || isSame) return false
-  await noteInstance(database.db, row.id, place)
+  await updateInstance(database.db, row.id, place)
   return true
 }
 

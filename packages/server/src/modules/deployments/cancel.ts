@@ -1,9 +1,9 @@
-import type { DeploymentRow } from '../../db/tables/deployments.ts'
-import { fail } from '../../failure.ts'
+import type { DeploymentRow } from '../../platform/db/tables/deployments.ts'
+import { fail } from '../../platform/failure.ts'
 import { deployKind, jobKey } from './deploy-kind.ts'
 import { deploymentTopic } from './deployment-log.ts'
 import { type DeploymentsDeps, nowOf } from './deps.ts'
-import { findProject, moveDeployment } from './store.ts'
+import { findProject, transitionDeployment } from './store.ts'
 
 /**
  * Works in every state before `live` and touches this deployment alone. The row says cancelled from here on, so a late
@@ -15,7 +15,7 @@ export async function cancelDeployment(
   words = 'It was cancelled',
 ): Promise<DeploymentRow> {
   const cancelled = await deps.database.transaction(async (bound) => {
-    const row = await moveDeployment(bound.db, deployment.id, 'cancelled', {
+    const row = await transitionDeployment(bound.db, deployment.id, 'cancelled', {
       errorCode: 'cancelled',
       errorMessage: words,
       finishedAt: nowOf(deps),

@@ -1,6 +1,6 @@
 import type { DeploymentStatus } from '@berth/contract'
 import { describe, expect, test } from 'vitest'
-import type { DeploymentRow } from '../../db/tables/deployments.ts'
+import type { DeploymentRow } from '../../platform/db/tables/deployments.ts'
 import { isWanted, splitByWindow } from './clean-up.ts'
 
 /** Newest first, as the store lists them. */

@@ -1,9 +1,9 @@
-import type { DeploymentRow } from '../../db/tables/deployments.ts'
 import type { Artifact } from '../../drivers/runtime/runtime.ts'
-import { type JobKind, job } from '../../jobs/declare.ts'
+import type { DeploymentRow } from '../../platform/db/tables/deployments.ts'
+import { type JobKind, job } from '../../platform/jobs/declare.ts'
 import type { DeploymentsDeps } from './deps.ts'
 import { artifactsOf } from './plan.ts'
-import { findProject, listRestartable, listUnderWay, noteDeployment, underWay } from './store.ts'
+import { findProject, listRestartable, listUnderWay, underWay, updateDeployment } from './store.ts'
 
 export const cleanUpKind: JobKind<{ projectId: string }> = { kind: 'deployments.clean-up' }
 
@@ -48,7 +48,7 @@ async function removeArtifacts(
   for (const row of rows) {
     for (const artifact of Object.values(artifactsOf(row)))
       if (!kept.has(artifact.reference) && artifact.sizeBytes > 0) await deps.runtime.removeArtifact(artifact, abort)
-    await noteDeployment(deps.database.db, row.id, { artifacts: null })
+    await updateDeployment(deps.database.db, row.id, { artifacts: null })
   }
 }
 

@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { DeploymentRow } from '../../db/tables/deployments.ts'
-import { JobAborted, job } from '../../jobs/declare.ts'
+import type { DeploymentRow } from '../../platform/db/tables/deployments.ts'
+import { JobAborted, job } from '../../platform/jobs/declare.ts'
 import { cleanUpKind } from './clean-up.ts'
 import { type DeployPayload, deployKind } from './deploy-kind.ts'
 import { beginDeploying, build } from './deploy-steps/build.ts'
@@ -17,7 +17,7 @@ import { type DeploymentLog, deploymentTopic, openDeploymentLog } from './deploy
 import { type DeploymentsDeps, nowOf } from './deps.ts'
 import { bringBackWhatItTook } from './power.ts'
 import { stopInstances } from './run-units.ts'
-import { findDeployment, findProject, listInstances, moveDeployment } from './store.ts'
+import { findDeployment, findProject, listInstances, transitionDeployment } from './store.ts'
 
 const building: readonly DeployStep[] = [fetchSource, makePlan, build]
 const deploying: readonly DeployStep[] = [start, healthCheck, switchRoute, drain, retire]
@@ -43,7 +43,7 @@ async function deploy(deploymentId: string, deps: DeploymentsDeps, abort: AbortS
   const isOver = found.status === 'failed' || found.status === 'cancelled' || found.status === 'superseded'
   const project = await findProject(db, found.projectId)
   if (isOver || !project) return discard(found, deps)
-  const begun = await moveDeployment(db, deploymentId, 'building', { startedAt: found.startedAt ?? nowOf(deps) })
+  const begun = await transitionDeployment(db, deploymentId, 'building', { startedAt: found.startedAt ?? nowOf(deps) })
   const deployment = begun ?? found
   const log = await openDeploymentLog(deployment, deps)
   try {
@@ -122,7 +122,7 @@ async function recordFailure(
   const logTail = (failure.logTail.length > 0 ? failure.logTail : (log?.tail(20) ?? [])).map(scrub)
   const message = scrub(failure.message)
   return deps.database.transaction(async ({ db, announce }) => {
-    const moved = await moveDeployment(db, deployment.id, 'failed', {
+    const moved = await transitionDeployment(db, deployment.id, 'failed', {
       errorCode: failure.code,
       errorMessage: message,
       errorLogTail: JSON.stringify(logTail),

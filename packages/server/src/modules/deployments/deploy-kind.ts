@@ -1,4 +1,4 @@
-import type { JobKind } from '../../jobs/declare.ts'
+import type { JobKind } from '../../platform/jobs/declare.ts'
 
 export interface DeployPayload {
   deploymentId: string

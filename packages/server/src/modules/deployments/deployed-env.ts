@@ -1,8 +1,8 @@
-import { sealedFor } from '../../db/sealed-columns.ts'
-import type { DeploymentRow } from '../../db/tables/deployments.ts'
+import { sealedFor } from '../../platform/db/sealed-columns.ts'
+import type { DeploymentRow } from '../../platform/db/tables/deployments.ts'
 import type { DeploymentsDeps } from './deps.ts'
 import { secretKeysOf } from './project-scrubbers.ts'
-import { noteDeployment } from './store.ts'
+import { updateDeployment } from './store.ts'
 
 /** The variables of its time: read once, sealed with it, and used again by every restart and rollback. */
 export async function envOf(deployment: DeploymentRow, deps: DeploymentsDeps): Promise<Record<string, string>> {
@@ -15,7 +15,7 @@ export async function envOf(deployment: DeploymentRow, deps: DeploymentsDeps): P
   const { values, secretKeys } = await deps.projects.openEnv(deployment.projectId, deployment.environment)
   deployment.env = deps.secretBox.seal(JSON.stringify(values), place)
   deployment.envSecretKeys = JSON.stringify(secretKeys)
-  await noteDeployment(deps.database.db, deployment.id, { env: deployment.env, envSecretKeys: deployment.envSecretKeys })
+  await updateDeployment(deps.database.db, deployment.id, { env: deployment.env, envSecretKeys: deployment.envSecretKeys })
   // Before anything can print them.
   await deps.scrubbers.refresh(deployment.projectId)
   return values

@@ -1,7 +1,7 @@
 import type { DeploymentStep } from '@berth/contract'
-import type { DeploymentRow } from '../../db/tables/deployments.ts'
+import type { DeploymentRow } from '../../platform/db/tables/deployments.ts'
 import { type DeploymentsDeps, nowOf } from './deps.ts'
-import { noteDeployment } from './store.ts'
+import { updateDeployment } from './store.ts'
 
 /** News of one deployment for those who look on: something of its row changed. */
 export const deploymentTopic = (deploymentId: string) => `deployment:${deploymentId}`
@@ -45,7 +45,7 @@ export async function openDeploymentLog(deployment: DeploymentRow, deps: Deploym
       step.status = status
       if (status === 'running') Object.assign(step, { startedAt: at, finishedAt: null })
       else step.finishedAt = at
-      await noteDeployment(deps.database.db, deployment.id, { steps: JSON.stringify(steps) })
+      await updateDeployment(deps.database.db, deployment.id, { steps: JSON.stringify(steps) })
       deps.database.signals.publish(deploymentTopic(deployment.id), { step: { ...step } })
     },
     async skipped(name) {

@@ -1,15 +1,15 @@
-import type { Clock } from '../../db/clock.ts'
-import type { Log } from '../../db/log.ts'
-import type { Database } from '../../db/open.ts'
-import type { ProjectRow } from '../../db/tables/projects.ts'
 import type { Git } from '../../drivers/git/git.ts'
 import type { Probe } from '../../drivers/probe/probe.ts'
 import type { Runtime } from '../../drivers/runtime/runtime.ts'
-import type { LogStore } from '../../log-store/log-store.ts'
-import type { OneAtATime } from '../../one-at-a-time.ts'
-import type { Scrubber } from '../../secrets/scrubber.ts'
-import type { Secret } from '../../secrets/secret.ts'
-import type { SecretBox } from '../../secrets/secret-box.ts'
+import type { Clock } from '../../platform/clock.ts'
+import type { Database } from '../../platform/database.ts'
+import type { ProjectRow } from '../../platform/db/tables/projects.ts'
+import type { KeyedMutex } from '../../platform/keyed-mutex.ts'
+import type { Log } from '../../platform/log.ts'
+import type { LogStore } from '../../platform/log-store/log-store.ts'
+import type { Scrubber } from '../../platform/secrets/scrubber.ts'
+import type { Secret } from '../../platform/secrets/secret.ts'
+import type { SecretBox } from '../../platform/secrets/secret-box.ts'
 import type { OpenedEnv } from '../projects/index.ts'
 import type { ProjectScrubbers } from './project-scrubbers.ts'
 
@@ -60,7 +60,7 @@ export interface DeploymentsDeps {
   }
   settings: DeploymentsSettings
   /** One start or stop of an environment at a time. */
-  turns: OneAtATime
+  turns: KeyedMutex
 }
 
 export const nowOf = ({ clock }: Pick<DeploymentsDeps, 'clock'>): number => clock.now().getTime()

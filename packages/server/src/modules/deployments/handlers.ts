@@ -1,13 +1,13 @@
 import type { contract } from '@berth/contract'
-import { BadCursor } from '../../db/pages.ts'
-import type { DeploymentRow } from '../../db/tables/deployments.ts'
-import type { ProjectRow } from '../../db/tables/projects.ts'
-import { fail } from '../../failure.ts'
 import type { Handlers } from '../../http/handler.ts'
-import { isLogId } from '../../log-store/log-entry.ts'
-import { askForDeployment } from './ask.ts'
+import { BadCursor } from '../../platform/db/pages.ts'
+import type { DeploymentRow } from '../../platform/db/tables/deployments.ts'
+import type { ProjectRow } from '../../platform/db/tables/projects.ts'
+import { fail } from '../../platform/failure.ts'
+import { isLogId } from '../../platform/log-store/log-entry.ts'
 import { cancelDeployment } from './cancel.ts'
 import type { DeploymentsDeps } from './deps.ts'
+import { requestDeployment } from './request-deployment.ts'
 import { showDeployment } from './show.ts'
 import { listDeployments } from './store.ts'
 import { streamDeployment } from './stream.ts'
@@ -19,9 +19,9 @@ export function deploymentsHandlers(deps: DeploymentsDeps): Handlers<typeof cont
   })
   return {
     build: async ({ body }, context) => {
-      const { projectId, ...wishes } = body
-      await checkUpload(context.project, wishes.uploadSessionId, deps)
-      const row = await askForDeployment(projectId, { ...wishes, trigger: 'manual', createdBy: context.caller.userId }, deps)
+      const { projectId, ...options } = body
+      await checkUpload(context.project, options.uploadSessionId, deps)
+      const row = await requestDeployment(projectId, { ...options, trigger: 'manual', createdBy: context.caller.userId }, deps)
       context.audit({ objectKind: 'deployment', objectId: row.id })
       return started(row)
     },
@@ -65,10 +65,10 @@ interface Again {
   createdBy: string
 }
 
-const again = (deployment: DeploymentRow, { keepArtifacts, ...wishes }: Again, deps: DeploymentsDeps) =>
-  askForDeployment(
+const again = (deployment: DeploymentRow, { keepArtifacts, ...options }: Again, deps: DeploymentsDeps) =>
+  requestDeployment(
     deployment.projectId,
-    { ...wishes, environment: deployment.environment, basedOn: { deployment, keepArtifacts } },
+    { ...options, environment: deployment.environment, basedOn: { deployment, keepArtifacts } },
     deps,
   )
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readCompose, toProjectServices } from '../../compose/index.ts'
+import { readCompose, toProjectServices } from '../../source/compose/index.ts'
 import { healthProgramOf } from './health-program.ts'
 
 const written = (healthcheck: string) => {

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { HealthCheck } from '@berth/contract'
-import type { InstanceRow } from '../../db/tables/deployments.ts'
 import type { Instance } from '../../drivers/runtime/runtime.ts'
+import type { InstanceRow } from '../../platform/db/tables/deployments.ts'
 import { DeployFailed } from './deploy-steps/step.ts'
 import type { DeploymentsDeps } from './deps.ts'
 import type { HealthProgram } from './health-program.ts'

@@ -1,7 +1,6 @@
-import { Every } from '../../jobs/every.ts'
-import { OneAtATime } from '../../one-at-a-time.ts'
+import { Every } from '../../platform/jobs/every.ts'
+import { KeyedMutex } from '../../platform/keyed-mutex.ts'
 import { followAddresses, noteAllAddresses } from './addresses.ts'
-import { askForDeployment } from './ask.ts'
 import { cleanUpJob } from './clean-up.ts'
 import { deployJob } from './deploy-job.ts'
 import type { DeploymentsDeps } from './deps.ts'
@@ -9,10 +8,11 @@ import { deploymentsHandlers } from './handlers.ts'
 import { LogFollower } from './log-follower.ts'
 import { deploymentsPart } from './project-part.ts'
 import { ProjectScrubbers } from './project-scrubbers.ts'
-import { holdWhatIsDown, recover, reviveWhatIsHeld, stopWhatEndsWithUs } from './recover.ts'
+import { markDownAsWaking, recover, restartWaking, stopWhatEndsWithUs } from './recover.ts'
+import { requestDeployment } from './request-deployment.ts'
 import { putIdleToSleep, wakeJob, wakeKind } from './sleep.ts'
-import { deploymentReader, projectRuntime } from './standing.ts'
 import { findDeploymentOf } from './store.ts'
+import { deploymentReader, projectRuntime } from './summary.ts'
 import { createWatch } from './watch.ts'
 
 export type { DeploymentsDeps, EdgeSwitch } from './deps.ts'
@@ -23,7 +23,7 @@ export type { DeploymentsDeps, EdgeSwitch } from './deps.ts'
  * the edge makes its table from that.
  */
 export function createDeployments(given: Omit<DeploymentsDeps, 'turns' | 'scrubbers'>) {
-  const deps: DeploymentsDeps = { ...given, turns: new OneAtATime(), scrubbers: new ProjectScrubbers(given) }
+  const deps: DeploymentsDeps = { ...given, turns: new KeyedMutex(), scrubbers: new ProjectScrubbers(given) }
   const follower = new LogFollower(deps)
   let unfollow = () => {}
   let reviving: Promise<unknown> = Promise.resolve()
@@ -40,7 +40,7 @@ export function createDeployments(given: Omit<DeploymentsDeps, 'turns' | 'scrubb
     runtime: projectRuntime(deps),
     part: deploymentsPart(deps),
     secrets: deps.scrubbers,
-    deploy: (projectId: string, wishes: Parameters<typeof askForDeployment>[1]) => askForDeployment(projectId, wishes, deps),
+    deploy: (projectId: string, options: Parameters<typeof requestDeployment>[1]) => requestDeployment(projectId, options, deps),
     /** A request waits for a sleeping project. */
     wake: (projectId: string) =>
       deps.database.transaction(({ enqueue }) =>
@@ -49,7 +49,7 @@ export function createDeployments(given: Omit<DeploymentsDeps, 'turns' | 'scrubb
     /** Before the edge starts. */
     async prepare(): Promise<void> {
       await noteAllAddresses(deps)
-      await holdWhatIsDown(deps)
+      await markDownAsWaking(deps)
     },
     async start(abort: AbortSignal): Promise<void> {
       unfollow = followAddresses(deps)
@@ -57,7 +57,7 @@ export function createDeployments(given: Omit<DeploymentsDeps, 'turns' | 'scrubb
       const tidied = tidy().catch((error: unknown) => {
         if (!abort.aborted) deps.log.warn({ err: error }, 'what a crash left could not be taken away')
       })
-      reviving = Promise.all([reviveWhatIsHeld(deps, abort), tidied])
+      reviving = Promise.all([restartWaking(deps, abort), tidied])
       for (const part of [follower, watching, sleeping]) part.start()
     },
     stop: async () => {

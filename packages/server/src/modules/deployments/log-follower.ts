@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { InstanceRow } from '../../db/tables/deployments.ts'
+import type { InstanceRow } from '../../platform/db/tables/deployments.ts'
 import type { DeploymentsDeps } from './deps.ts'
 import { instancesTopic } from './run-units.ts'
-import { findInstance, listInstances, noteInstance } from './store.ts'
+import { findInstance, listInstances, updateInstance } from './store.ts'
 
 /** Between two looks for new instances, and between two notes of how far it has read. */
 const lookMs = 1_000
@@ -69,7 +69,7 @@ export class LogFollower {
     const note = async () => {
       if (position === noted) return
       noted = position
-      await noteInstance(database.db, row.id, { logPosition: position })
+      await updateInstance(database.db, row.id, { logPosition: position })
     }
     const noting = setInterval(() => void note().catch(() => undefined), lookMs)
     try {

@@ -1,6 +1,6 @@
 import type { Service } from '@berth/contract'
 import { describe, expect, test } from 'vitest'
-import type { Detection } from '../../detection/index.ts'
+import type { Detection } from '../../source/detection/index.ts'
 import { copyLine } from './deploy-steps/add-files.ts'
 import { type DeployedConfig, PlanRefused, planDeployment } from './plan.ts'
 

@@ -1,9 +1,9 @@
 import { posix } from 'node:path'
 import type { ProjectConfig, Service } from '@berth/contract'
-import type { DeploymentRow } from '../../db/tables/deployments.ts'
-import type { ProjectRow } from '../../db/tables/projects.ts'
-import type { Detection } from '../../detection/index.ts'
 import { type Allotment, type Artifact, type BuildPlan, emptyPlan } from '../../drivers/runtime/runtime.ts'
+import type { DeploymentRow } from '../../platform/db/tables/deployments.ts'
+import type { ProjectRow } from '../../platform/db/tables/projects.ts'
+import type { Detection } from '../../source/detection/index.ts'
 import { type HealthProgram, healthProgramOf } from './health-program.ts'
 
 /** The project's settings as a deployment keeps them, so that a rollback runs with those of its time. */

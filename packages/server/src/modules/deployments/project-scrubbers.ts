@@ -1,10 +1,12 @@
-import { sealedFor } from '../../db/sealed-columns.ts'
-import type { DeploymentRow } from '../../db/tables/deployments.ts'
-import { OneAtATime } from '../../one-at-a-time.ts'
-import { fixedScrubber } from '../../secrets/fixed-scrubber.ts'
-import { isReread } from '../../signals/signals.ts'
-import { type ProjectSignal, projectsTopic } from '../projects/index.ts'
-import type { DeploymentsDeps } from './deps.ts'
+import type { Database } from '../../platform/database.ts'
+import { sealedFor } from '../../platform/db/sealed-columns.ts'
+import type { DeploymentRow } from '../../platform/db/tables/deployments.ts'
+import { KeyedMutex } from '../../platform/keyed-mutex.ts'
+import type { Log } from '../../platform/log.ts'
+import { fixedScrubber } from '../../platform/secrets/fixed-scrubber.ts'
+import type { SecretBox } from '../../platform/secrets/secret-box.ts'
+import { isReread } from '../../platform/signals/signals.ts'
+import { type OpenedEnv, type ProjectSignal, projectsTopic } from '../projects/index.ts'
 import { underWay } from './store.ts'
 
 /** Hides the secrets of one project in what is written of it. Whoever holds one has it as it should be now. */
@@ -18,7 +20,15 @@ class HeldScrubber implements ProjectScrubber {
   scrub = (text: string): string => this.replace(text)
 }
 
-type Deps = Pick<DeploymentsDeps, 'database' | 'secretBox' | 'projects' | 'log'>
+interface Deps {
+  database: Database
+  secretBox: SecretBox
+  projects: {
+    openEnv(projectId: string, environment: string): Promise<OpenedEnv>
+    openSecrets(projectId: string): Promise<string[]>
+  }
+  log: Log
+}
 
 /**
  * One scrubber a project, of its own secrets alone: what it stores now, and what the versions that run or can be gone back to
@@ -31,7 +41,7 @@ export class ProjectScrubbers {
   readonly #gone = new FinalizationRegistry<string>((projectId) => {
     if (!this.#alive.get(projectId)?.deref()) this.#alive.delete(projectId)
   })
-  readonly #turns = new OneAtATime()
+  readonly #turns = new KeyedMutex()
 
   constructor(deps: Deps) {
     this.#deps = deps
@@ -99,7 +109,7 @@ export class ProjectScrubbers {
 /** Which variables of a deployment are secret: those that were when it took them. */
 export async function secretKeysOf(
   { projectId, environment, envSecretKeys }: Pick<DeploymentRow, 'projectId' | 'environment' | 'envSecretKeys'>,
-  { projects }: Pick<DeploymentsDeps, 'projects'>,
+  { projects }: Pick<Deps, 'projects'>,
 ): Promise<string[]> {
   if (envSecretKeys !== null) return JSON.parse(envSecretKeys) as string[]
   return (await projects.openEnv(projectId, environment)).secretKeys

@@ -1,11 +1,11 @@
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { DeploymentRow } from '../../db/tables/deployments.ts'
+import type { DeploymentRow } from '../../platform/db/tables/deployments.ts'
 import { discard } from './deploy-job.ts'
 import type { DeploymentsDeps } from './deps.ts'
 import { startAgain } from './power.ts'
 import { isUp, runningUnits, stopInstances } from './run-units.ts'
-import { findDeployment, listInstances, listLive, noteLive } from './store.ts'
+import { findDeployment, listInstances, listLive, updateLive } from './store.ts'
 
 const drainMs = 30_000
 
@@ -51,7 +51,7 @@ async function removeOldFolders({ workFolder, database }: DeploymentsDeps): Prom
  * Before the edge serves: what should run and does not is marked as waking, so that requests for it are held and not
  * refused until it does.
  */
-export async function holdWhatIsDown(deps: DeploymentsDeps): Promise<void> {
+export async function markDownAsWaking(deps: DeploymentsDeps): Promise<void> {
   const { db } = deps.database
   for (const live of await listLive(db)) {
     if (live.state !== 'live' || !live.deploymentId) continue
@@ -64,12 +64,12 @@ export async function holdWhatIsDown(deps: DeploymentsDeps): Promise<void> {
         return row !== undefined && isUp(await deps.runtime.inspect(row.id), unit)
       }),
     )
-    if (areUp.includes(false)) await noteLive(db, live, { state: 'waking' })
+    if (areUp.includes(false)) await updateLive(db, live, { state: 'waking' })
   }
 }
 
 /** Starts what is held. One that does not come up is tried again by the next request for it. */
-export async function reviveWhatIsHeld(deps: DeploymentsDeps, abort: AbortSignal): Promise<void> {
+export async function restartWaking(deps: DeploymentsDeps, abort: AbortSignal): Promise<void> {
   const held = (await listLive(deps.database.db)).filter(({ state }) => state === 'waking')
   await Promise.all(
     held.map((live) =>

@@ -1,25 +1,18 @@
-import { newId } from '../../db/ids.ts'
-import type { DeploymentRow, InstanceRow } from '../../db/tables/deployments.ts'
 import { type Artifact, type Instance, StartFailed } from '../../drivers/runtime/runtime.ts'
+import { newId } from '../../platform/db/ids.ts'
+import type { DeploymentRow, InstanceRow } from '../../platform/db/tables/deployments.ts'
 import { placeOf } from './addresses.ts'
 import { DeployFailed } from './deploy-steps/step.ts'
 import { type DeploymentsDeps, nowOf } from './deps.ts'
 import { hasDoneItsWork, waitUntilHealthy } from './health.ts'
 import { artifactsOf, type DeployedConfig, planOf, type Unit } from './plan.ts'
+import type { RunParts } from './run-parts.ts'
 import { withSecrets } from './secret-marks.ts'
-import { deleteInstance, insertInstance, listInstances, noteInstance, volumeFor } from './store.ts'
-import { makeRoom } from './take-over.ts'
+import { deleteInstance, insertInstance, listInstances, updateInstance, volumeFor } from './store.ts'
+import { handOverVolumes } from './volume-handover.ts'
 
 /** An instance was started. */
 export const instancesTopic = 'instances'
-
-export interface RunParts {
-  deployment: DeploymentRow
-  env: Record<string, string>
-  say: (message: string) => void
-  abort: AbortSignal
-  deps: DeploymentsDeps
-}
 
 /** Units that run as instances; a static project is served by the edge from disk. */
 export const runningUnits = (deployment: DeploymentRow): Unit[] => {
@@ -55,7 +48,7 @@ export function healthOf(deployment: DeploymentRow, unit: Unit) {
 async function startUnit(unit: Unit, parts: RunParts): Promise<InstanceRow> {
   const { deployment, deps, say, abort } = parts
   const { db } = deps.database
-  const room = await makeRoom(unit, parts, (rows) => stopInstances(rows, deps, abort))
+  const room = await handOverVolumes(unit, parts, (rows) => stopInstances(rows, deps, abort))
   if (room.shared) {
     await deps.runtime.start(await requestFor(room.shared, unit, parts), abort)
     return room.shared
@@ -66,10 +59,10 @@ async function startUnit(unit: Unit, parts: RunParts): Promise<InstanceRow> {
   say(unit.service ? `Starting ${unit.service}` : 'Starting')
   try {
     // What the runtime does not know begins with an empty output.
-    if (row.logPosition !== null && !known) await noteInstance(db, row.id, { logPosition: null })
+    if (row.logPosition !== null && !known) await updateInstance(db, row.id, { logPosition: null })
     const instance = await deps.runtime.start(await requestFor(row, unit, parts, room.usedBy), abort)
     const found = { state: 'running' as const, ...placeOf(instance) }
-    await noteInstance(db, row.id, found)
+    await updateInstance(db, row.id, found)
     deps.database.signals.publish(instancesTopic, { started: row.id })
     return { ...row, ...found }
   } catch (error) {
@@ -143,7 +136,7 @@ const stopGraceSeconds = 10
 /** Stops instances and forgets them. Each is marked first, so that one whose stop was cut short is stopped later. */
 export async function stopInstances(rows: readonly InstanceRow[], deps: DeploymentsDeps, abort: AbortSignal): Promise<void> {
   const { db } = deps.database
-  for (const { id } of rows) await noteInstance(db, id, { state: 'retired' })
+  for (const { id } of rows) await updateInstance(db, id, { state: 'retired' })
   await Promise.all(
     rows.map(async ({ id }) => {
       await deps.runtime.stop(id, { graceSeconds: stopGraceSeconds }, abort)

@@ -1,7 +1,7 @@
 import type { Deployment, DeploymentStep } from '@berth/contract'
-import { iso, isoOrNull } from '../../db/columns.ts'
-import type { DeploymentRow } from '../../db/tables/deployments.ts'
 import type { Artifact } from '../../drivers/runtime/runtime.ts'
+import { iso, isoOrNull } from '../../platform/db/columns.ts'
+import type { DeploymentRow } from '../../platform/db/tables/deployments.ts'
 
 export function showDeployment(row: DeploymentRow): Deployment {
   return {

@@ -1,9 +1,9 @@
-import type { LiveEnvironmentRow } from '../../db/tables/deployments.ts'
-import { type JobKind, job } from '../../jobs/declare.ts'
+import type { LiveEnvironmentRow } from '../../platform/db/tables/deployments.ts'
+import { type JobKind, job } from '../../platform/jobs/declare.ts'
 import { type DeploymentsDeps, nowOf } from './deps.ts'
 import { startAgain, turnOf } from './power.ts'
 import { stopInstances } from './run-units.ts'
-import { findProject, listInstances, listLive, moveLive } from './store.ts'
+import { findProject, listInstances, listLive, transitionLive } from './store.ts'
 
 export const wakeKind: JobKind<{ projectId: string }> = { kind: 'deployments.wake' }
 
@@ -33,7 +33,7 @@ const putToSleep = (live: LiveEnvironmentRow, deps: DeploymentsDeps, abort: Abor
 async function sleepInTurn(live: LiveEnvironmentRow, deps: DeploymentsDeps, abort: AbortSignal): Promise<void> {
   const { projectId, deploymentId } = live
   if (!deploymentId) return
-  if (!(await moveLive(deps.database.db, live, ['live'], { state: 'sleeping', changedAt: nowOf(deps) }))) return
+  if (!(await transitionLive(deps.database.db, live, ['live'], { state: 'sleeping', changedAt: nowOf(deps) }))) return
   await deps.edge.sync()
   const rows = await listInstances(deps.database.db, { deploymentId })
   await Promise.all(rows.map(({ id }) => deps.edge.drain(id, 10_000, abort).catch(() => undefined)))

@@ -1,17 +1,17 @@
 import { type DeploymentStatus, deploymentMoves, settledDeployment, sourcesOf } from '@berth/contract'
 import type { Insertable, Updateable } from 'kysely'
-import { page } from '../../db/pages.ts'
-import type { Db } from '../../db/schema.ts'
+import { page } from '../../platform/db/pages.ts'
+import type { Db } from '../../platform/db/schema.ts'
 import type {
   DeploymentRow,
   DeploymentsTable,
   InstanceRow,
-  InstancesTable,
   LiveEnvironmentRow,
   LiveEnvironmentsTable,
+  ReplicasTable,
   VolumeRow,
-} from '../../db/tables/deployments.ts'
-import type { ProjectRow } from '../../db/tables/projects.ts'
+} from '../../platform/db/tables/deployments.ts'
+import type { ProjectRow } from '../../platform/db/tables/projects.ts'
 
 /** All SQL of the deployments module. */
 
@@ -48,7 +48,7 @@ export async function nextNumber(db: Db, projectId: string): Promise<number> {
 export const insertDeployment = (db: Db, row: Insertable<DeploymentsTable>) => db.insertInto('deployments').values(row).execute()
 
 /** The one way a deployment changes its status: atomic, and terminal is final. Undefined when it was not to be moved. */
-export const moveDeployment = (
+export const transitionDeployment = (
   db: Db,
   id: string,
   to: DeploymentStatus,
@@ -63,7 +63,7 @@ export const moveDeployment = (
     .executeTakeFirst()
 
 /** Facts about a deployment that is still under way, or was live a moment ago; its status stays. */
-export const noteDeployment = (db: Db, id: string, changes: Omit<Updateable<DeploymentsTable>, 'status' | 'id'>) =>
+export const updateDeployment = (db: Db, id: string, changes: Omit<Updateable<DeploymentsTable>, 'status' | 'id'>) =>
   db.updateTable('deployments').set(changes).where('id', '=', id).execute()
 
 export const listQueued = (db: Db, projectId: string, environment: string): Promise<DeploymentRow[]> =>
@@ -146,7 +146,7 @@ export const setLive = (db: Db, row: Insertable<LiveEnvironmentsTable>) =>
     .onConflict((conflict) => conflict.columns(['projectId', 'environment']).doUpdateSet(row))
     .execute()
 
-export const noteLive = (
+export const updateLive = (
   db: Db,
   { projectId, environment }: Pick<LiveEnvironmentRow, 'projectId' | 'environment'>,
   changes: Updateable<LiveEnvironmentsTable>,
@@ -159,7 +159,7 @@ export const noteLive = (
     .execute()
 
 /** Changes what an environment is doing, if it is still doing that with that deployment; false when it is not. */
-export async function moveLive(
+export async function transitionLive(
   db: Db,
   { projectId, environment, deploymentId }: Pick<LiveEnvironmentRow, 'projectId' | 'environment' | 'deploymentId'>,
   from: readonly LiveEnvironmentRow['state'][],
@@ -177,8 +177,8 @@ export async function moveLive(
   return moved.length > 0
 }
 
-export const insertInstance = (db: Db, row: Insertable<InstancesTable>) => db.insertInto('instances').values(row).execute()
-export const noteInstance = (db: Db, id: string, changes: Updateable<InstancesTable>) =>
+export const insertInstance = (db: Db, row: Insertable<ReplicasTable>) => db.insertInto('instances').values(row).execute()
+export const updateInstance = (db: Db, id: string, changes: Updateable<ReplicasTable>) =>
   db.updateTable('instances').set(changes).where('id', '=', id).execute()
 export const deleteInstance = (db: Db, id: string) => db.deleteFrom('instances').where('id', '=', id).execute()
 export const findInstance = (db: Db, id: string): Promise<InstanceRow | undefined> =>

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { DeploymentRow, InstanceRow } from '../../db/tables/deployments.ts'
+import type { DeploymentRow, InstanceRow } from '../../platform/db/tables/deployments.ts'
 import type { DeployPlan, Unit } from './plan.ts'
 import { holdersOf, isHolder, rowsThatStay, runsTheSame } from './volume-holders.ts'
 

@@ -1,5 +1,5 @@
-import type { DeploymentRow, InstanceRow } from '../../db/tables/deployments.ts'
 import type { Artifact } from '../../drivers/runtime/runtime.ts'
+import type { DeploymentRow, InstanceRow } from '../../platform/db/tables/deployments.ts'
 import { artifactsOf, type DeployPlan, planOf, type Unit } from './plan.ts'
 
 /**

@@ -1,5 +1,5 @@
-import type { DeploymentRow, LiveEnvironmentRow } from '../../db/tables/deployments.ts'
 import type { Instance } from '../../drivers/runtime/runtime.ts'
+import type { DeploymentRow, LiveEnvironmentRow } from '../../platform/db/tables/deployments.ts'
 import { noteAddress } from './addresses.ts'
 import type { DeploymentsDeps } from './deps.ts'
 import { hasDoneItsWork } from './health.ts'
@@ -7,7 +7,7 @@ import type { Unit } from './plan.ts'
 import { startAgain } from './power.ts'
 import { healthOf, runningUnits } from './run-units.ts'
 import { tell } from './sleep.ts'
-import { findDeployment, listInstances, listLive, noteLive } from './store.ts'
+import { findDeployment, listInstances, listLive, updateLive } from './store.ts'
 
 const failuresBeforeAlarm = 3
 
@@ -108,7 +108,7 @@ export function problemIn(
 
 async function record(live: LiveEnvironmentRow, health: 'healthy' | 'unhealthy', why: string | null, deps: DeploymentsDeps) {
   const reason = why === null ? null : (await deps.scrubbers.of(live.projectId)).scrub(why)
-  await noteLive(deps.database.db, live, { health, healthReason: reason })
+  await updateLive(deps.database.db, live, { health, healthReason: reason })
   if (health === 'unhealthy') await tell('project.unhealthy', live.projectId, 'is not healthy', reason ?? '', deps)
   else await tell('project.recovered', live.projectId, 'is healthy again', 'It answers as it should.', deps)
 }

@@ -1,9 +1,9 @@
-import type { Clock } from '../../db/clock.ts'
-import type { Log } from '../../db/log.ts'
-import type { Database } from '../../db/open.ts'
-import type { Scrubber } from '../../secrets/scrubber.ts'
-import type { SecretBox } from '../../secrets/secret-box.ts'
-import type { ChannelSettings, DeliveryDrivers } from './kinds/kind.ts'
+import type { Clock } from '../../platform/clock.ts'
+import type { Database } from '../../platform/database.ts'
+import type { Log } from '../../platform/log.ts'
+import type { Scrubber } from '../../platform/secrets/scrubber.ts'
+import type { SecretBox } from '../../platform/secrets/secret-box.ts'
+import type { ChannelSettings, DeliveryDrivers } from './channels/kinds/kind.ts'
 import type { Watched } from './watchers/watched.ts'
 
 export interface NotificationsDeps {

@@ -1,15 +1,15 @@
 import { categories, type contract } from '@berth/contract'
-import { listed } from '../../db/pages.ts'
-import { fail } from '../../failure.ts'
 import type { Handlers } from '../../http/handler.ts'
-import { changeChannel, createChannel, deleteChannel, show } from './channels.ts'
+import { listed } from '../../platform/db/pages.ts'
+import { fail } from '../../platform/failure.ts'
+import { changeChannel, createChannel, deleteChannel, show } from './channels/channels.ts'
+import { createTestSend } from './channels/test-send.ts'
 import { type NotificationsDeps, nowOf } from './deps.ts'
-import { type FeedSignal, feedTopic } from './feed-signal.ts'
-import * as feed from './feed-store.ts'
-import { streamFeed } from './feed-stream.ts'
-import { pageOf } from './list-page.ts'
+import { type FeedSignal, feedTopic } from './feed/feed-signal.ts'
+import * as feed from './feed/feed-store.ts'
+import { streamFeed } from './feed/feed-stream.ts'
+import { pageOf } from './feed/list-page.ts'
 import * as store from './store.ts'
-import { createTestSend } from './test-send.ts'
 
 export function notificationsHandlers(deps: NotificationsDeps): Handlers<typeof contract.notifications> {
   const { db, transaction } = deps.database

@@ -1,16 +1,16 @@
-import type { Job } from '../../jobs/declare.ts'
-import type { Schedule } from '../../jobs/schedules.ts'
-import { announceJob } from './announce.ts'
-import { deliverJob } from './deliver.ts'
+import type { Job } from '../../platform/jobs/declare.ts'
+import type { Schedule } from '../../platform/jobs/schedules.ts'
+import { deliverJob } from './delivery/deliver.ts'
+import { pruneJob } from './delivery/prune.ts'
 import type { NotificationsDeps } from './deps.ts'
+import { announceJob } from './fan-out/announce.ts'
 import { notificationsHandlers } from './handlers.ts'
 import { notificationsLoaders } from './loaders.ts'
-import { pruneJob } from './prune.ts'
 import { watchers } from './watchers/watchers.ts'
 
-export { createDeliveryDrivers } from './delivery-drivers.ts'
+export type { ChannelSettings, DeliveryDrivers } from './channels/kinds/kind.ts'
+export { createDeliveryDrivers } from './delivery/delivery-drivers.ts'
 export type { NotificationsDeps } from './deps.ts'
-export type { ChannelSettings, DeliveryDrivers } from './kinds/kind.ts'
 export type * from './watchers/watched.ts'
 
 /**

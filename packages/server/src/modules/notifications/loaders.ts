@@ -1,6 +1,6 @@
 import type { Loaders } from '../../http/handler.ts'
 import type { NotificationsDeps } from './deps.ts'
-import { findDelivery } from './feed-store.ts'
+import { findDelivery } from './feed/feed-store.ts'
 import { findChannelOf, findSubscriptionOf } from './store.ts'
 
 /** How the guard finds what the routes name: the caller's own in the active organisation, or nothing. */

@@ -1,16 +1,16 @@
 import type { CategoryId, Channel, OrgDefault, Subscription } from '@berth/contract'
 import type { Insertable, Updateable } from 'kysely'
-import { iso } from '../../db/columns.ts'
-import { newId } from '../../db/ids.ts'
-import { page } from '../../db/pages.ts'
-import type { Db } from '../../db/schema.ts'
+import { iso } from '../../platform/db/columns.ts'
+import { newId } from '../../platform/db/ids.ts'
+import { page } from '../../platform/db/pages.ts'
+import type { Db } from '../../platform/db/schema.ts'
 import type {
   ChannelRow,
   NotificationChannelsTable,
   NotificationSubscriptionsTable,
   OrgDefaultRow,
   SubscriptionRow,
-} from '../../db/tables/notifications.ts'
+} from '../../platform/db/tables/notifications.ts'
 
 /** The SQL of channels, subscriptions and defaults; that of deliveries is in `delivery-store.ts`. */
 

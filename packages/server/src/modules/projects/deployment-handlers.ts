@@ -5,12 +5,12 @@ import type { ProjectsDeps } from './deps.ts'
 type DeploymentHandlers = Pick<Handlers<typeof contract.projects>, 'listDeployments' | 'openDeploymentSession'>
 
 /** The project's view of its deployments, which live in the module above. */
-export function deploymentHandlers({ neighbours, streamTokens }: ProjectsDeps): DeploymentHandlers {
+export function deploymentHandlers({ projectPorts, streamTokens }: ProjectsDeps): DeploymentHandlers {
   return {
     listDeployments: async ({ query }, { project }) =>
-      (await neighbours.deployments?.list(project.id, query)) ?? { data: [], nextCursor: null },
+      (await projectPorts.deployments?.list(project.id, query)) ?? { data: [], nextCursor: null },
     openDeploymentSession: async (_, { project, caller }) => {
-      const newest = await neighbours.deployments?.newest(project.id)
+      const newest = await projectPorts.deployments?.newest(project.id)
       if (!newest) return { data: null }
       const streamUrl = `/api/deployments/${newest.id}/stream`
       const { token, expiresAt } = await streamTokens.mint(streamUrl, caller)

@@ -1,15 +1,14 @@
 import type { Role } from '@berth/contract'
-import type { Config } from '../../config.ts'
-import type { Clock } from '../../db/clock.ts'
-import type { Log } from '../../db/log.ts'
-import type { Database } from '../../db/open.ts'
 import type { Dns } from '../../drivers/dns/dns.ts'
 import type { Git } from '../../drivers/git/git.ts'
-import type { LogStore } from '../../log-store/log-store.ts'
-import type { Scrubber } from '../../secrets/scrubber.ts'
-import type { SecretBox } from '../../secrets/secret-box.ts'
+import type { Clock } from '../../platform/clock.ts'
+import type { Database } from '../../platform/database.ts'
+import type { Log } from '../../platform/log.ts'
+import type { LogStore } from '../../platform/log-store/log-store.ts'
+import type { Scrubber } from '../../platform/secrets/scrubber.ts'
+import type { SecretBox } from '../../platform/secrets/secret-box.ts'
 import type { StreamTokens } from '../access/index.ts'
-import type { Neighbours } from './neighbours.ts'
+import type { ProjectPorts } from './project-ports.ts'
 
 export interface ProjectsDeps {
   database: Database
@@ -27,12 +26,19 @@ export interface ProjectsDeps {
   /** Where browsers reach this instance, without a slash at the end. */
   publicUrl: () => string
   /** Filled in by those who assemble the instance, once the modules above exist. */
-  neighbours: Neighbours
+  projectPorts: ProjectPorts
 }
 
-export type ProjectsSettings = Pick<
-  Config,
-  'mode' | 'host' | 'dataDir' | 'baseDomain' | 'edgePort' | 'edgeTlsPort' | 'projectRoots' | 'github'
->
+/** What of the instance's settings projects depend on. */
+export interface ProjectsSettings {
+  mode: 'self-hosted' | 'cloud'
+  host: string
+  dataDir: string
+  baseDomain: string
+  edgePort: number
+  edgeTlsPort: number | null
+  projectRoots: readonly string[]
+  github: { webUrl: string }
+}
 
 export const nowOf = ({ clock }: Pick<ProjectsDeps, 'clock'>): number => clock.now().getTime()

@@ -1,33 +1,33 @@
 import type { CreateProject, UpdateProject } from '@berth/contract'
-import type { ProjectRow } from '../../db/tables/projects.ts'
 import type { Caller } from '../../http/handler.ts'
-import { openCloneToken } from './clone-token.ts'
-import { createProject } from './create-project.ts'
-import { createDeletion } from './deletion.ts'
+import type { ProjectRow } from '../../platform/db/tables/projects.ts'
 import type { ProjectsDeps } from './deps.ts'
-import { checkJob, checkSchedule } from './domain-checks.ts'
-import { openEnv, openSecrets } from './env.ts'
+import { checkJob, checkSchedule } from './domains/domain-checks.ts'
+import { openCloneToken } from './git/clone-token.ts'
 import { projectsHandlers } from './handlers.ts'
+import { createProject } from './lifecycle/create-project.ts'
+import { createDeletion } from './lifecycle/deletion.ts'
+import { powerJob } from './lifecycle/power.ts'
+import { showProject, showProjects } from './lifecycle/records.ts'
+import { updateProject } from './lifecycle/update-project.ts'
 import { projectsLoaders } from './loaders.ts'
-import { powerJob } from './power.ts'
-import { showProject, showProjects } from './records.ts'
-import { updateProject } from './update-project.ts'
-import { storageAddresses } from './upload-address.ts'
-import { UploadFiles } from './upload-files.ts'
-import { sweepJob, sweepSchedule } from './upload-sweep.ts'
+import { openEnv, openSecrets } from './settings/env.ts'
+import { storageAddresses } from './uploads/upload-address.ts'
+import { UploadFiles } from './uploads/upload-files.ts'
+import { sweepJob, sweepSchedule } from './uploads/upload-sweep.ts'
 
-export { environmentHostname, freeHostname, notTaken } from './addresses.ts'
-export { changeProject, lockProject, type ProjectSignal, projectsTopic } from './change-project.ts'
 export type { ProjectsDeps } from './deps.ts'
-export type { OpenedEnv } from './env.ts'
-export type * from './neighbours.ts'
-export type * from './project-part.ts'
-export { judgeAll, servingAt } from './served-domains.ts'
+export { environmentHostname, freeHostname, notTaken } from './domains/hostnames.ts'
+export { judgeAll, servingAt } from './domains/served-domains.ts'
+export { changeProject, lockProject, type ProjectSignal, projectsTopic } from './lifecycle/change-project.ts'
+export type * from './lifecycle/project-part.ts'
+export type * from './project-ports.ts'
+export type { OpenedEnv } from './settings/env.ts'
 export { remoteUrl, sourceKind } from './source.ts'
 
 /**
  * A *project* is what the service builds and runs: a *source*, a config, *environments* with their *variables*, *domains*
- * and a *status* that is derived from what is true. Modules above tell it what they know as its *neighbours*; what hangs on
+ * and a *status* that is derived from what is true. Modules above tell it what they know as its *projectPorts*; what hangs on
  * a project and must go with it is a *part*.
  */
 export function createProjects(deps: ProjectsDeps) {

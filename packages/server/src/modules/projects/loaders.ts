@@ -1,8 +1,8 @@
 import type { Loaders } from '../../http/handler.ts'
 import { nowOf, type ProjectsDeps } from './deps.ts'
-import { findRule } from './rules.ts'
+import { findRule } from './rules/rules.ts'
 import { findProject } from './store.ts'
-import { findUploadSession } from './uploads.ts'
+import { findUploadSession } from './uploads/uploads.ts'
 
 type Kinds = 'project' | 'routeRule' | 'uploadSession'
 

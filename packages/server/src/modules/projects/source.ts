@@ -1,5 +1,4 @@
 import type { ProjectSource, Service, UpdateProject } from '@berth/contract'
-import type { ProjectRow } from '../../db/tables/projects.ts'
 import {
   FolderMissing,
   FolderOutside,
@@ -10,9 +9,10 @@ import {
 import { RemoteRefused } from '../../drivers/git/git-errors.ts'
 import { refuseInsideHost } from '../../drivers/git/public-addresses.ts'
 import { parseRemote } from '../../drivers/git/remote.ts'
-import { refuse } from '../../failure.ts'
+import type { ProjectRow } from '../../platform/db/tables/projects.ts'
+import { refuse } from '../../platform/failure.ts'
 import type { ProjectsDeps } from './deps.ts'
-import { providerOf, repoint, repositoryOf, sameHost } from './git-remote.ts'
+import { providerOf, repoint, repositoryOf, sameHost } from './git/git-remote.ts'
 import type { ProjectChanges } from './store.ts'
 
 export type SourceFields = Pick<
@@ -66,7 +66,7 @@ export async function checkSource<Fields extends SourceFields>(
   deps: ProjectsDeps,
 ): Promise<Fields> {
   const { gitUrl, localPath, serverId } = fields
-  if (serverId && !(await deps.neighbours.servers?.has(organizationId, serverId))) refuse('serverId', 'there is no such server')
+  if (serverId && !(await deps.projectPorts.servers?.has(organizationId, serverId))) refuse('serverId', 'there is no such server')
   return {
     ...fields,
     ...(gitUrl ? { gitUrl: checkedRemote(gitUrl, deps) } : {}),

@@ -1,9 +1,9 @@
 import { type Insertable, type RawBuilder, type SqlBool, sql, type Updateable } from 'kysely'
-import { type Awaitable, after } from '../../awaitable.ts'
-import { madeOf } from '../../db/kept-rows.ts'
-import { type Page, page } from '../../db/pages.ts'
-import { preparedQuery } from '../../db/prepared.ts'
-import type { Db } from '../../db/schema.ts'
+import { type Awaitable, after } from '../../platform/awaitable.ts'
+import { memoizeByRows } from '../../platform/db/kept-rows.ts'
+import { type Page, page } from '../../platform/db/pages.ts'
+import { preparedQuery } from '../../platform/db/prepared.ts'
+import type { Db } from '../../platform/db/schema.ts'
 import type {
   DomainRow,
   EnvironmentRow,
@@ -11,7 +11,7 @@ import type {
   EnvVariableRow,
   ProjectRow,
   ProjectsTable,
-} from '../../db/tables/projects.ts'
+} from '../../platform/db/tables/projects.ts'
 
 /** All SQL of projects, their environments, variables and domains. What names a project names its organisation too. */
 
@@ -156,7 +156,7 @@ export function domainsOf(db: Db, projectIds: readonly string[]): Awaitable<Map<
   return inOrder(db).where('projectId', 'in', filledUp(projectIds)).execute().then(byProject)
 }
 
-const byProject = madeOf((rows: readonly DomainRow[]) => Map.groupBy(rows, ({ projectId }) => projectId))
+const byProject = memoizeByRows((rows: readonly DomainRow[]) => Map.groupBy(rows, ({ projectId }) => projectId))
 
 const inOrder = (db: Db) => db.selectFrom('domains').selectAll().orderBy('projectId').orderBy('createdAt').orderBy('id')
 const domainsOfOne = preparedQuery<{ projectId: string }, DomainRow>((db, { projectId }) =>

@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Instance, InstanceChange } from '../runtime.ts'
 import { type Engine, eventsOf, wordsOfEngine } from './engine.ts'
-import { inspectInstance, listInstances } from './instances.ts'
 import { type Labels, labelIn } from './labels.ts'
-import { lastLines } from './logs.ts'
+import { inspectInstance, listInstances } from './run/instances.ts'
+import { lastLines } from './run/logs.ts'
 
 const restartsOfALoop = 5
 const againMs = 1_000

@@ -11,10 +11,10 @@ import { createDownload } from '../../web-request/download.ts'
 import { type Artifact, type BuildPlan, emptyPlan, type StartRequest } from '../runtime.ts'
 import { createDockerRuntime } from './docker-runtime.ts'
 import { type Engine, openEngine } from './engine.ts'
-import { bridgePrefix } from './fence.ts'
 import { readIdentity } from './identity.ts'
 import { publicRegistries } from './images.ts'
 import { removeEverythingOf } from './remove-everything.ts'
+import { bridgePrefix } from './run/fence.ts'
 
 /** A project that attacks its neighbours and the machine, on a real engine. */
 

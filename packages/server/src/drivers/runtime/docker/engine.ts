@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import { Agent } from 'node:http'
 import Docker from 'dockerode'
-import type { ListenerOwner } from '../../listener/listener-owner.ts'
+import type { ListenerOwner } from '../../../platform/listener/listener-owner.ts'
 
 export type Engine = Docker
 

@@ -1,8 +1,8 @@
 import { createRunCommand } from '../../shell/run-command.ts'
 import { openEngine } from './engine.ts'
-import { Fence } from './fence.ts'
 import { namesOf } from './images.ts'
 import { Labels } from './labels.ts'
+import { Fence } from './run/fence.ts'
 
 /** Takes a Berth off an engine: whatever carries its mark, and nothing else. For tests, and for who leaves for good. */
 export async function removeEverythingOf(instance: string, socketPath: string): Promise<void> {

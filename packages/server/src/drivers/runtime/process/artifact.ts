@@ -7,7 +7,12 @@ import { removeTree } from './remove-tree.ts'
 import type { Sandbox } from './sandbox/sandbox.ts'
 
 /** What a build left becomes the artifact, and is written down as that in one step. */
-export async function finishArtifact(request: BuildRequest, target: string, app: string, { places, sandbox }: { places: Places; sandbox: Sandbox }): Promise<Artifact> {
+export async function finishArtifact(
+  request: BuildRequest,
+  target: string,
+  app: string,
+  { places, sandbox }: { places: Places; sandbox: Sandbox },
+): Promise<Artifact> {
   const { plan, owner, service, allotment } = request
   const reference = plan.kind === 'static' ? await staticOutput(request, target, app, places) : target
   const sizeBytes = await folderSizeBytes(target)

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { OneAtATime } from '../../../one-at-a-time.ts'
-import type { ListenerOwner } from '../../listener/listener-owner.ts'
+import { KeyedMutex } from '../../../platform/keyed-mutex.ts'
+import type { ListenerOwner } from '../../../platform/listener/listener-owner.ts'
 import type { Instance, InstanceChange, Runtime, StartRequest } from '../runtime.ts'
 import { StartFailed } from '../runtime.ts'
 import { readArtifactNote } from './artifact.ts'
@@ -55,7 +55,7 @@ export function createProcessRuntime({ folder, environment, ...given }: ProcessR
     one.takeUp()
   }
 
-  const turns = new OneAtATime()
+  const turns = new KeyedMutex()
   const startInTurn = async (request: StartRequest): Promise<Instance> => {
     const known = supervised.get(request.instanceId)
     if (known?.isAlive || known?.isRestarting) return show(known, places)

@@ -1,7 +1,7 @@
 import { type Artifact, BuildFailed, type BuildPlan } from '../../../drivers/runtime/runtime.ts'
 import type { DeployedConfig, DeployPlan, Unit } from '../plan.ts'
 import { withSecrets } from '../secret-marks.ts'
-import { moveDeployment, noteDeployment } from '../store.ts'
+import { transitionDeployment, updateDeployment } from '../store.ts'
 import { planWithFiles } from './add-files.ts'
 import { sourceFolder } from './fetch-source.ts'
 import { DeployFailed, type Deploying, type DeployStep } from './step.ts'
@@ -20,7 +20,7 @@ export const build: DeployStep = {
     for (const unit of units) artifacts[unit.service] = await buildUnit(withSecrets(unit, deploying.env), deploying)
     const sizeBytes = Object.values(artifacts).reduce((sum, artifact) => sum + artifact.sizeBytes, 0)
     Object.assign(deployment, { artifacts: JSON.stringify(artifacts), sizeBytes })
-    await noteDeployment(deps.database.db, deployment.id, { artifacts: deployment.artifacts, sizeBytes })
+    await updateDeployment(deps.database.db, deployment.id, { artifacts: deployment.artifacts, sizeBytes })
   },
 }
 
@@ -67,4 +67,5 @@ export const ownerOf = ({ deployment }: Pick<Deploying, 'deployment'>) => ({
 })
 
 /** From here on the deployment is `deploying`: what was built is started and switched to. */
-export const beginDeploying = ({ deployment, deps }: Deploying) => moveDeployment(deps.database.db, deployment.id, 'deploying')
+export const beginDeploying = ({ deployment, deps }: Deploying) =>
+  transitionDeployment(deps.database.db, deployment.id, 'deploying')

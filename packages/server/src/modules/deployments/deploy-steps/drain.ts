@@ -1,5 +1,5 @@
 import { stopInstances } from '../run-units.ts'
-import { listInstances, noteDeployment } from '../store.ts'
+import { listInstances, updateDeployment } from '../store.ts'
 import type { DeployStep } from './step.ts'
 import { countersOf } from './switch-route.ts'
 
@@ -17,7 +17,7 @@ export const drain: DeployStep = {
     if (!countersBefore) return
     const after = await countersOf({ deployment, deps })
     if (!after) return
-    await noteDeployment(deps.database.db, deployment.id, {
+    await updateDeployment(deps.database.db, deployment.id, {
       requestsTotal: Math.max(0, after.total - countersBefore.total),
       requestsFailed: Math.max(0, after.failed - countersBefore.failed),
     })

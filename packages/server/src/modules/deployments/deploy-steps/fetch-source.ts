@@ -6,7 +6,7 @@ import { GitError } from '../../../drivers/git/git-errors.ts'
 import { folderReader } from '../../../drivers/reader/folder-reader.ts'
 import { unpackTarball } from '../../../drivers/tarball/unpack-tarball.ts'
 import type { DeployedSource } from '../deployed-source.ts'
-import { noteDeployment } from '../store.ts'
+import { updateDeployment } from '../store.ts'
 import { DeployFailed, type Deploying, type DeployStep } from './step.ts'
 
 export const sourceFolder = ({ folder }: Pick<Deploying, 'folder'>) => join(folder, 'source')
@@ -44,7 +44,7 @@ async function checkOut(source: Extract<DeployedSource, { kind: 'git' }>, into: 
     )
     const facts = { commitSha: commit, commitMessage: about?.message ?? null, commitAuthor: about?.author ?? null }
     Object.assign(deployment, facts)
-    await noteDeployment(deps.database.db, deployment.id, facts)
+    await updateDeployment(deps.database.db, deployment.id, facts)
     log.line(`At commit ${commit}`)
   } catch (error) {
     if (error instanceof GitError) throw new DeployFailed('source_failed', error.message)

@@ -1,10 +1,10 @@
-import { RootDirectoryError } from '../../../detection/root-directory-error.ts'
 import { FolderTooMuch, folderReader } from '../../../drivers/reader/folder-reader.ts'
+import { RootDirectoryError } from '../../../source/detection/root-directory-error.ts'
 import type { DeployedSource } from '../deployed-source.ts'
 import { type DeployedConfig, type DeployPlan, PlanRefused, planDeployment } from '../plan.ts'
 import { secretKeysOf } from '../project-scrubbers.ts'
 import { withMarks } from '../secret-marks.ts'
-import { noteDeployment } from '../store.ts'
+import { updateDeployment } from '../store.ts'
 import { sourceFolder } from './fetch-source.ts'
 import { DeployFailed, type Deploying, type DeployStep } from './step.ts'
 
@@ -34,7 +34,7 @@ export const makePlan: DeployStep = {
       if (plan.type === 'services' && deps.runtime.kind === 'process')
         throw new PlanRefused('Several services need the docker runtime; this instance runs projects as plain processes')
       deployment.plan = JSON.stringify(plan)
-      await noteDeployment(deps.database.db, deployment.id, { plan: deployment.plan })
+      await updateDeployment(deps.database.db, deployment.id, { plan: deployment.plan })
     } catch (error) {
       if (error instanceof PlanRefused || error instanceof RootDirectoryError || error instanceof FolderTooMuch)
         throw new DeployFailed('plan_failed', error.message)

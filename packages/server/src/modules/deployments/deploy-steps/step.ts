@@ -1,5 +1,5 @@
-import type { DeploymentRow } from '../../../db/tables/deployments.ts'
-import type { ProjectRow } from '../../../db/tables/projects.ts'
+import type { DeploymentRow } from '../../../platform/db/tables/deployments.ts'
+import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
 import type { DeploymentLog } from '../deployment-log.ts'
 import type { DeploymentsDeps } from '../deps.ts'
 

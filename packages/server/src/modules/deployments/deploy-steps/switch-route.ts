@@ -1,12 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Db } from '../../../db/schema.ts'
-import type { DeploymentRow } from '../../../db/tables/deployments.ts'
+import type { Db } from '../../../platform/db/schema.ts'
+import type { DeploymentRow } from '../../../platform/db/tables/deployments.ts'
 import { environmentHostname } from '../../projects/index.ts'
 import { deploymentTopic } from '../deployment-log.ts'
 import { nowOf } from '../deps.ts'
 import { artifactsOf, planOf } from '../plan.ts'
 import { runningUnits } from '../run-units.ts'
-import { findLive, listInstances, listLiveDeployments, moveDeployment, noteInstance, setLive } from '../store.ts'
+import { findLive, listInstances, listLiveDeployments, setLive, transitionDeployment, updateInstance } from '../store.ts'
 import { rowsThatStay } from '../volume-holders.ts'
 import { DeployFailed, type Deploying, type DeployStep } from './step.ts'
 
@@ -74,10 +74,10 @@ async function becomeLive({ deployment, project, deps }: Deploying): Promise<voi
   const url = urlFor(environmentHostname(project, environment, deps.settings.baseDomain), deps.edge.ports())
   const moved = await deps.database.transaction(async ({ db, signal, announce }) => {
     const before = await listLiveDeployments(db, projectId, environment)
-    const row = await moveDeployment(db, id, 'live', { finishedAt: nowOf(deps), url })
+    const row = await transitionDeployment(db, id, 'live', { finishedAt: nowOf(deps), url })
     if (!row) return undefined
     for (const old of before) {
-      await moveDeployment(db, old.id, 'superseded')
+      await transitionDeployment(db, old.id, 'superseded')
       signal(deploymentTopic(old.id), { changed: true })
       await passOn(deployment, old, db)
     }
@@ -102,7 +102,7 @@ async function passOn(deployment: DeploymentRow, old: DeploymentRow, db: Db): Pr
   ]
   const staying = new Set(rowsThatStay(planOf(deployment), theirs, own))
   for (const row of theirs)
-    await noteInstance(db, row.id, staying.has(row) ? { deploymentId: deployment.id } : { state: 'retired' })
+    await updateInstance(db, row.id, staying.has(row) ? { deploymentId: deployment.id } : { state: 'retired' })
 }
 
 const urlFor = (hostname: string, { http }: { http: number }) => `http://${hostname}${http === 80 ? '' : `:${http}`}`

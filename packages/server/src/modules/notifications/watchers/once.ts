@@ -1,8 +1,8 @@
 import type { CategoryId } from '@berth/contract'
-import type { Database } from '../../../db/open.ts'
-import type { Db } from '../../../db/schema.ts'
-import type { Bound } from '../../../db/transaction.ts'
-import type { AnnouncementEvent } from '../../../jobs/announce.ts'
+import type { Database } from '../../../platform/database.ts'
+import type { Db } from '../../../platform/db/schema.ts'
+import type { AnnouncementEvent } from '../../../platform/jobs/announce.ts'
+import type { Bound } from '../../../platform/transaction.ts'
 
 /** Something that is announced once, whatever restarts between two looks at it. */
 export interface Notice {

@@ -1,5 +1,5 @@
-import type { Database } from '../../../db/open.ts'
-import type { Bound } from '../../../db/transaction.ts'
+import type { Database } from '../../../platform/database.ts'
+import type { Bound } from '../../../platform/transaction.ts'
 import type { WatchedServer, WatchedServers } from './watched.ts'
 
 /** So many failed looks in a row make a server one that stopped answering. */

@@ -1,4 +1,4 @@
-import { type Job, job } from '../../../jobs/declare.ts'
+import { type Job, job } from '../../../platform/jobs/declare.ts'
 import type { NotificationsDeps } from '../deps.ts'
 import { backupNotices } from './backups.ts'
 import { certificateNotices } from './certificates.ts'

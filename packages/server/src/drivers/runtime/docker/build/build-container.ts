@@ -1,0 +1,211 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Container } from 'dockerode'
+import { lineSplitter } from '../../process/build.ts'
+import { wordsOf } from '../../process/command-words.ts'
+import { type Allotment, BuildFailed, type OutputLine } from '../../runtime.ts'
+import { ask, askFor, type Engine, eventsOf, statusOf, wordsOfEngine } from '../engine.ts'
+import type { LabelMap } from '../labels.ts'
+import { limitsOf, safety, wayGiving } from '../run/container-settings.ts'
+import { runIn } from '../run/exec.ts'
+import { makeIdle } from './idle-group.ts'
+
+export const buildProcesses = 512
+const tailLines = 30
+/** Between two looks at how many processes there are. */
+export const lookMs = 150
+const settleMs = 300
+/** A program that was killed was most likely killed for its memory: the engine's word on that is worth a longer wait. */
+export const killedSettleMs = 5_000
+const killedExitCode = 137
+const sweepSeconds = 60
+
+export interface BuildSetting {
+  name: string
+  image: string
+  labels: LabelMap
+  network: string
+  allotment: Allotment
+  deadline: number
+  timeoutMs: number
+}
+
+/** What ended the build from outside, in words. */
+type Ending = BuildFailed | undefined
+
+/**
+ * A container that commands run in, one after the other, within limits that hold for all of them together. It is ended
+ * whole: by the clock, by its memory, by the number of its processes, by the caller.
+ */
+export class BuildContainer {
+  readonly container: Container
+  readonly tail: string[] = []
+  readonly #engine: Engine
+  readonly #setting: BuildSetting
+  readonly #onLine: (line: OutputLine) => void
+  readonly #end = new AbortController()
+  readonly #abort: AbortSignal
+  #ending: Ending
+  /** What runs now, for the words of a limit that it hits. */
+  #running = 'The build'
+  #look: NodeJS.Timeout | undefined
+  #clock: NodeJS.Timeout | undefined
+
+  static async start(
+    setting: BuildSetting,
+    engine: Engine,
+    onLine: (line: OutputLine) => void,
+    abort: AbortSignal,
+  ): Promise<BuildContainer> {
+    await removeByName(setting.name, engine)
+    const seconds = Math.ceil(Math.max(1, setting.deadline - performance.now()) / 1000) + sweepSeconds
+    const container = await ask(
+      (abortSignal) =>
+        engine.createContainer({
+          name: setting.name,
+          Image: setting.image,
+          Labels: setting.labels,
+          // Ends by itself should nobody be left to end it.
+          Entrypoint: [],
+          Cmd: ['/bin/sh', '-c', `exec sleep ${seconds}`],
+          User: '0:0',
+          WorkingDir: '/',
+          Healthcheck: { Test: ['NONE'] },
+          HostConfig: {
+            ...limitsOf(setting.allotment, buildProcesses),
+            ...safety(false),
+            ...wayGiving(),
+            NetworkMode: setting.network,
+          },
+          abortSignal,
+        }),
+      { abort },
+    )
+    await ask((abortSignal) => container.start({ abortSignal }), { abort })
+    const { State } = await ask((abortSignal) => container.inspect({ abortSignal }), { abort })
+    makeIdle(container.id, State.Pid)
+    return new BuildContainer(container, { setting, engine, onLine, abort })
+  }
+
+  private constructor(
+    container: Container,
+    parts: { setting: BuildSetting; engine: Engine; onLine: (line: OutputLine) => void; abort: AbortSignal },
+  ) {
+    this.container = container
+    this.#setting = parts.setting
+    this.#engine = parts.engine
+    this.#onLine = parts.onLine
+    this.#abort = AbortSignal.any([parts.abort, this.#end.signal])
+    this.#look = setInterval(() => void this.#lookAtLimits(), lookMs)
+    const minutes = Math.max(1, Math.round(parts.setting.timeoutMs / 60_000))
+    const left = Math.max(0, parts.setting.deadline - performance.now())
+    this.#clock = setTimeout(() => this.#stopFor('timed_out', `The build took longer than ${minutes} min`), left)
+    void this.#watchMemory()
+  }
+
+  say(stream: OutputLine['stream'], message: string): void {
+    this.tail.push(message)
+    if (this.tail.length > tailLines) this.tail.shift()
+    this.#onLine({ time: new Date().toISOString(), stream, message })
+  }
+
+  async run(command: string, options: { env: Record<string, string>; user: string; folder: string }): Promise<void> {
+    this.say('stdout', `$ ${command}`)
+    this.#running = `\`${command}\``
+    const splitters = {
+      stdout: lineSplitter((line) => this.say('stdout', line)),
+      stderr: lineSplitter((line) => this.say('stderr', line)),
+    }
+    const exitCode = await this.guarded(() =>
+      runIn(
+        this.container.id,
+        { argv: wordsOf(command), ...options },
+        ({ stream, content }) => splitters[stream].take(content),
+        this.#engine,
+        this.#abort,
+      ),
+    )
+    splitters.stdout.end()
+    splitters.stderr.end()
+    if (exitCode === 0) return
+    // The engine tells of a full memory a moment after the program has ended of it.
+    const waitMs = exitCode === killedExitCode ? killedSettleMs : settleMs
+    await pause(waitMs, undefined, { signal: this.#abort }).catch(() => undefined)
+    await this.#lookAtLimits()
+    if (this.#ending) throw this.#ending
+    if (exitCode === 126 || exitCode === 127)
+      throw new BuildFailed('missing_tool', `\`${command}\` could not be run: ${this.tail.at(-1) ?? 'no such program'}`, [
+        ...this.tail,
+      ])
+    throw new BuildFailed('command_failed', `\`${command}\` ended with exit code ${exitCode}`, [...this.tail])
+  }
+
+  /** Whatever goes wrong after a limit was hit has that limit as its reason. */
+  async guarded<T>(work: (abort: AbortSignal) => Promise<T>): Promise<T> {
+    try {
+      return await work(this.#abort)
+    } catch (error) {
+      if (this.#ending) throw this.#ending
+      this.#abort.throwIfAborted()
+      throw error
+    }
+  }
+
+  async end(): Promise<void> {
+    clearInterval(this.#look)
+    clearTimeout(this.#clock)
+    this.#end.abort()
+    await removeByName(this.#setting.name, this.#engine)
+  }
+
+  /** Bytes that the build has written. */
+  async sizeBytes(): Promise<number> {
+    const found = await ask((abortSignal) => this.container.inspect({ size: true, abortSignal } as object), {
+      abort: this.#abort,
+    })
+    return (found as { SizeRw?: number }).SizeRw ?? 0
+  }
+
+  #stopFor(code: BuildFailed['code'], message: string): void {
+    if (this.#ending || this.#end.signal.aborted) return
+    this.#ending = new BuildFailed(code, message, [...this.tail])
+    // At once and whole; the container goes with the build's end.
+    void this.container.kill().catch(() => undefined)
+    this.#end.abort()
+  }
+
+  async #lookAtLimits(): Promise<void> {
+    if (this.#end.signal.aborted) return
+    if ((await processesIn(this.container)) >= buildProcesses)
+      this.#stopFor('too_many_processes', `${this.#running} started more than ${buildProcesses} processes`)
+  }
+
+  async #watchMemory(): Promise<void> {
+    const filters = { container: [this.container.id], event: ['oom'] }
+    try {
+      for await (const _event of eventsOf(filters, this.#engine, { abort: this.#end.signal })) {
+        const { memoryMb } = this.#setting.allotment
+        this.#stopFor('out_of_memory', `${this.#running} used more than the ${memoryMb} MB that a build may use`)
+      }
+    } catch {
+      // The build has ended, or the engine is away, which every other call will tell.
+    }
+  }
+}
+
+/** None where the engine does not say. */
+export async function processesIn(container: Container): Promise<number> {
+  const options = { stream: false, 'one-shot': true } as const
+  const stats = await askFor(() => container.stats(options), { timeoutMs: 5_000 }).catch(() => undefined)
+  return stats?.pids_stats?.current ?? 0
+}
+
+export async function removeByName(name: string, engine: Engine): Promise<void> {
+  for (let tries = 0; tries < 5; tries++)
+    try {
+      await ask((abortSignal) => engine.getContainer(name).remove({ force: true, v: true, abortSignal }))
+      return
+    } catch (error) {
+      if (statusOf(error) === 404) return
+      if (statusOf(error) !== 409) throw new Error(`A container of a build could not be removed: ${wordsOfEngine(error)}`)
+    }
+}

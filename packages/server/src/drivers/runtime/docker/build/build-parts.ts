@@ -1,0 +1,15 @@
+import type { Download } from '../../../web-request/download.ts'
+import type { ImageParts } from '../images.ts'
+import type { Networks } from '../run/networks.ts'
+import type { BaseImages } from './base-images.ts'
+
+/** What every kind of build works with. */
+export interface BuildParts extends ImageParts {
+  networks: Networks
+  baseImages: BaseImages
+  /** Where pages are kept for the edge. */
+  artifactsFolder: string
+  /** Makes names of kept installs that tell nothing of the variables in them. */
+  cacheKey: Uint8Array
+  download: Download
+}

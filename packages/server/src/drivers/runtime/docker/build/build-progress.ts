@@ -1,0 +1,101 @@
+import type { OutputLine } from '../../runtime.ts'
+
+export interface BuildEvent {
+  stream: OutputLine['stream']
+  text: string
+}
+
+interface Message {
+  stream?: string
+  error?: string
+  id?: string
+  aux?: unknown
+}
+
+/** What a builder has to say, of either kind. Rejects with the builder's own words when the build failed. */
+export async function followBuild(answer: AsyncIterable<Uint8Array>, onEvent: (event: BuildEvent) => void): Promise<void> {
+  const decoder = new TextDecoder()
+  const steps = new Set<string>()
+  let rest = ''
+  const take = (line: string) => {
+    if (line.trim() === '') return
+    const message = JSON.parse(line) as Message
+    if (message.error !== undefined) throw new Error(message.error)
+    if (message.stream !== undefined) onEvent(plainEvent(message.stream))
+    if (message.id === 'moby.buildkit.trace' && typeof message.aux === 'string')
+      for (const event of buildKitEvents(Buffer.from(message.aux, 'base64'), steps)) onEvent(event)
+  }
+  for await (const chunk of answer) {
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n')
+    rest = lines.pop() ?? ''
+    for (const line of lines) take(line)
+  }
+  take(rest)
+}
+
+const escapeCharacter = String.fromCharCode(27)
+
+/** The classic builder paints what came from the error output red, which is the only way to know. */
+function plainEvent(text: string): BuildEvent {
+  const isError = text.startsWith(`${escapeCharacter}[91m`)
+  return {
+    stream: isError ? 'stderr' : 'stdout',
+    text: isError ? text.replaceAll(`${escapeCharacter}[91m`, '').replaceAll(`${escapeCharacter}[0m`, '') : text,
+  }
+}
+
+/** Fields of BuildKit's StatusResponse: its steps (1) and their output (3). Each step is named once. */
+export function buildKitEvents(status: Buffer, steps: Set<string>): BuildEvent[] {
+  const events: BuildEvent[] = []
+  for (const { field, bytes } of fieldsOf(status)) {
+    if (field === 1) {
+      const name = textIn(bytes, 3)
+      const isStarted = fieldsOf(bytes).some((one) => one.field === 5)
+      if (!isStarted || name === '' || steps.has(name)) continue
+      steps.add(name)
+      const isCached = fieldsOf(bytes).some((one) => one.field === 4 && one.number === 1)
+      events.push({ stream: 'stdout', text: isCached ? `${name} (as before)\n` : `${name}\n` })
+    } else if (field === 3) {
+      const isError = fieldsOf(bytes).some((one) => one.field === 3 && one.number === 2)
+      events.push({ stream: isError ? 'stderr' : 'stdout', text: textIn(bytes, 4) })
+    }
+  }
+  return events
+}
+
+interface Field {
+  field: number
+  number: number
+  bytes: Buffer
+}
+
+const textIn = (message: Buffer, field: number) =>
+  fieldsOf(message)
+    .find((one) => one.field === field)
+    ?.bytes.toString('utf8') ?? ''
+
+/** A message in protobuf's wire format, one level deep. */
+function fieldsOf(message: Buffer): Field[] {
+  const fields: Field[] = []
+  let at = 0
+  const number = () => {
+    let value = 0
+    for (let scale = 1; at < message.length; scale *= 128) {
+      const byte = message[at++] as number
+      value += (byte & 127) * scale
+      if (byte < 128) break
+    }
+    return value
+  }
+  while (at < message.length) {
+    const key = number()
+    const [field, kind] = [Math.floor(key / 8), key % 8]
+    if (kind === 0) fields.push({ field, number: number(), bytes: Buffer.alloc(0) })
+    else {
+      const length = kind === 2 ? number() : kind === 1 ? 8 : 4
+      fields.push({ field, number: 0, bytes: message.subarray(at, at + length) })
+      at += length
+    }
+  }
+  return fields
+}

@@ -1,0 +1,276 @@
+import { createHmac } from 'node:crypto'
+import { realpath } from 'node:fs/promises'
+import { posix } from 'node:path'
+import { Readable } from 'node:stream'
+import { readInside } from '../../../../source/read-inside.ts'
+import { type Artifact, BuildFailed, type BuildRequest, type OutputLine } from '../../runtime.ts'
+import { ask, askFor } from '../engine.ts'
+import { asBuildFailure, ensureImage, removeDependencies } from '../images.ts'
+import type { LabelMap } from '../labels.ts'
+import { startWords } from '../run/container-settings.ts'
+import { BuildContainer } from './build-container.ts'
+import type { BuildParts } from './build-parts.ts'
+import { dependencyFiles } from './dependency-layer.ts'
+import { appFolder, appUser, homeFolder, type Recipe, recipeFor } from './recipe-for.ts'
+import { hashFiles, listSource, packSource } from './source-tar.ts'
+import { renamed } from './tar-names.ts'
+
+const user = `${appUser}:${appUser}`
+const longMs = 60 * 60_000
+/** Two installs of a project stay: that of the newest build, and the one before for a branch beside it. */
+const keptInstalls = 2
+/** A longer one is looked into by nobody: the install then runs with the whole source there. */
+const longestManifest = 4 * 1024 ** 2
+
+export interface Build {
+  request: BuildRequest
+  recipe: Recipe
+  parts: BuildParts
+  onLine: (line: OutputLine) => void
+  abort: AbortSignal
+  deadline: number
+  entries: Awaited<ReturnType<typeof listSource>>
+}
+
+/** Runs the commands of a plan in a container and makes an image of what is there afterwards. */
+export async function buildStack(
+  request: BuildRequest,
+  onLine: (line: OutputLine) => void,
+  abort: AbortSignal,
+  parts: BuildParts,
+): Promise<Artifact> {
+  const build = await prepare(request, onLine, abort, parts)
+  const box = await runCommands(build)
+  try {
+    return await box.guarded((signal) => makeImage(box, build, signal))
+  } finally {
+    await box.end()
+    await removeDependencies(request.owner.projectId, keptInstalls, parts, abort).catch(() => undefined)
+  }
+}
+
+export async function prepare(
+  request: BuildRequest,
+  onLine: (line: OutputLine) => void,
+  abort: AbortSignal,
+  parts: BuildParts,
+): Promise<Build> {
+  const recipe = recipeFor(request.plan, parts.baseImages)
+  if (!recipe)
+    throw new BuildFailed(
+      'bad_plan',
+      'Nothing says what the project is written in: add a Dockerfile, or set the image to build it in',
+    )
+  const entries = await listSource(request.sourceFolder, { kind: 'made-anew' }, abort)
+  return { request, recipe, parts, onLine, abort, deadline: performance.now() + request.timeoutMs, entries }
+}
+
+/** The container, still there, with the project built in it. */
+export async function runCommands(build: Build): Promise<BuildContainer> {
+  const { request, recipe, parts, onLine, abort } = build
+  const say = (message: string) => onLine({ time: new Date().toISOString(), stream: 'stdout', message })
+  const base = await ensureImage(recipe.buildImage, parts, request.owner.projectId, say, abort).catch((error) => {
+    throw asBuildFailure(error)
+  })
+  const manifests = await dependencyFiles(recipe.stack, request.plan, {
+    paths: build.entries.filter(({ type }) => type === 'file').map(({ path }) => path),
+    read: async (path) => (await readInside(await realpath(request.sourceFolder), path, { maxBytes: longestManifest })).text,
+  })
+  const cached = manifests ? await cachedInstall(base, manifests, build) : null
+  const image = cached?.isThere ? cached.tag : base
+  const box = await BuildContainer.start(await settingFor(image, build), parts.engine, onLine, abort)
+  try {
+    const env = await environmentFor(base, build)
+    if (cached?.isThere) box.say('stdout', 'The dependencies have not changed: their installation is taken from before')
+    else await install(box, manifests, cached, env, build)
+    if (manifests) await put(box, build.entries, build)
+    if (recipe.build) await box.run(recipe.build, { env, user, folder: workFolder(request) })
+    await refuseTooLarge(box, request)
+    return box
+  } catch (error) {
+    await box.end()
+    throw error
+  }
+}
+
+async function settingFor(image: string, { request, parts, deadline }: Build) {
+  const { owner, service, allotment, timeoutMs } = request
+  return {
+    name: `berth-build-${[owner.deploymentId, service].filter(Boolean).join('-')}`,
+    image,
+    labels: parts.labels.ofOwner('build', owner, service),
+    network: await parts.networks.use(null, async (name) => name),
+    allotment,
+    timeoutMs,
+    deadline,
+  }
+}
+
+async function install(
+  box: BuildContainer,
+  manifests: string[] | null,
+  cached: { tag: string; labels: LabelMap } | null,
+  env: Record<string, string>,
+  build: Build,
+): Promise<void> {
+  const { recipe, request, entries } = build
+  const wanted = manifests && new Set(manifests)
+  await put(box, wanted ? entries.filter(({ path }) => wanted.has(path)) : entries, build)
+  for (const command of recipe.setup) await box.run(command, { env, user: '0:0', folder: '/' })
+  if (recipe.install) await box.run(recipe.install, { env, user, folder: workFolder(request) })
+  if (!cached) return
+  const [repo, tag] = cached.tag.split(':')
+  await box.guarded((abort) =>
+    ask(
+      (abortSignal) => box.container.commit(commitOf(box.container.id, { repo, tag }, { Labels: cached.labels }, abortSignal)),
+      {
+        abort,
+        timeoutMs: longMs,
+      },
+    ),
+  )
+}
+
+/**
+ * An install is found again by everything that can change what it gives: image, commands, manifests and variables. The
+ * variables are in it only through a key that never leaves this machine, so that none can be guessed from the name.
+ */
+async function cachedInstall(base: string, manifests: string[], { request, recipe, parts }: Build) {
+  const { id } = await inspectImage(base, parts)
+  const hash = createHmac('sha256', parts.cacheKey)
+  hash.update(JSON.stringify([id, recipe.setup, recipe.install, request.plan.rootDirectory, recipe.env, recipe.buildEnv]))
+  hash.update(JSON.stringify(Object.entries(request.secrets).sort()))
+  const key = (await hashFiles(request.sourceFolder, manifests, hash)).digest('hex').slice(0, 32)
+  const tag = `berth-${parts.labels.instance}/${request.owner.projectId}:install-${key}`
+  const labels = parts.labels.of('dependencies', { project: request.owner.projectId, key })
+  const found = await askFor(() => parts.engine.getImage(tag).inspect())
+  return { tag, labels, isThere: found !== undefined && parts.labels.isOurs(found.Config?.Labels) }
+}
+
+async function put(box: BuildContainer, entries: Build['entries'], { request }: Build): Promise<void> {
+  const top = appFolder.slice(1)
+  const makeFirst = ['home/', `${homeFolder.slice(1)}/`, `${top}/`, ...foldersTo(posix.join(top, request.plan.rootDirectory))]
+  await box.guarded((abort) => {
+    const tar = packSource(
+      { folder: request.sourceFolder, entries, prefix: `${top}/`, makeFirst: makeFirst.slice(1), uid: appUser },
+      abort,
+    )
+    return ask((abortSignal) => box.container.putArchive(tar, { path: '/', abortSignal }), { abort, timeoutMs: longMs })
+  })
+}
+
+const foldersTo = (path: string) =>
+  path
+    .split('/')
+    .filter(Boolean)
+    .map((_, at, all) => `${all.slice(0, at + 1).join('/')}/`)
+
+/** Of the commands. The project's own variables win over ours, as they do when it runs. */
+async function environmentFor(base: string, { request, recipe, parts }: Build): Promise<Record<string, string>> {
+  return {
+    ...recipe.env,
+    ...recipe.buildEnv,
+    PATH: searchPath(await inspectImage(base, parts), request),
+    PORT: String(request.plan.port),
+    ...request.secrets,
+  }
+}
+
+/** The project's own programs first, then the image's. */
+function searchPath({ path }: { path: string }, request: BuildRequest): string {
+  const work = workFolder(request)
+  return [`${work}/.venv/bin`, `${work}/node_modules/.bin`, `${homeFolder}/.local/bin`, path].join(':')
+}
+
+const usualPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
+
+async function inspectImage(image: string, { engine }: BuildParts): Promise<{ id: string; path: string }> {
+  const { Id, Config } = await ask(() => engine.getImage(image).inspect())
+  const path = (Config?.Env ?? []).find((line) => line.startsWith('PATH='))?.slice('PATH='.length)
+  return { id: Id, path: path || usualPath }
+}
+
+export const workFolder = ({ plan }: BuildRequest) => posix.join(appFolder, plan.rootDirectory)
+
+async function refuseTooLarge(box: BuildContainer, { allotment }: BuildRequest): Promise<void> {
+  const sizeBytes = await box.guarded(() => box.sizeBytes())
+  if (sizeBytes > allotment.diskMb * 1024 * 1024)
+    throw new BuildFailed(
+      'disk_full',
+      `What was built is ${Math.ceil(sizeBytes / 1024 / 1024)} MB, more than the ${allotment.diskMb} MB allowed`,
+      [...box.tail],
+    )
+}
+
+async function makeImage(box: BuildContainer, build: Build, abort: AbortSignal): Promise<Artifact> {
+  const { request, recipe, parts } = build
+  const { owner, service, plan } = request
+  const target = {
+    repo: `berth-${parts.labels.instance}/${owner.projectId}`,
+    tag: [owner.deploymentId, service].filter(Boolean).join('.'),
+  }
+  box.say('stdout', 'Making the image')
+  if (recipe.carry.length === 0) await commit(box.container.id, recipe.buildImage, target, build, abort)
+  else await carryOver(box, target, build, abort)
+  const reference = `${target.repo}:${target.tag}`
+  const { Size } = await ask(() => parts.engine.getImage(reference).inspect(), { abort })
+  return { kind: 'image', reference, sizeBytes: Size, startCommand: plan.startCommand }
+}
+
+/** Into an image without the tools: a container that is never started takes the folders over. */
+async function carryOver(
+  box: BuildContainer,
+  target: { repo: string; tag: string },
+  build: Build,
+  abort: AbortSignal,
+): Promise<void> {
+  const { recipe, parts, request } = build
+  const image = await ensureImage(recipe.runImage, parts, request.owner.projectId, (line) => box.say('stdout', line), abort)
+  const labels = parts.labels.ofOwner('build', request.owner, request.service)
+  const fresh = await ask(
+    (abortSignal) => parts.engine.createContainer({ Image: image, Cmd: ['never'], Labels: labels, abortSignal }),
+    { abort },
+  )
+  try {
+    for (const path of recipe.carry) {
+      const archive = await box.container.getArchive({ path, abortSignal: abort }).catch(() => null)
+      if (!archive) continue
+      const kept = renamed(archive as unknown as AsyncIterable<Uint8Array>, (name) => (recipe.leaveBehind(name) ? null : name))
+      const into = posix.dirname(path)
+      await makeFolder(fresh, into, abort)
+      await ask((abortSignal) => fresh.putArchive(Readable.from(kept), { path: into, abortSignal }), { abort, timeoutMs: longMs })
+    }
+    await commit(fresh.id, image, target, build, abort)
+  } finally {
+    await ask((abortSignal) => fresh.remove({ force: true, abortSignal })).catch(() => undefined)
+  }
+}
+
+async function makeFolder(container: BuildContainer['container'], path: string, abort: AbortSignal): Promise<void> {
+  if (path === '/') return
+  const tar = packSource({ folder: '/', entries: [], prefix: '', makeFirst: foldersTo(path), uid: 0 }, abort)
+  await ask((abortSignal) => container.putArchive(tar, { path: '/', abortSignal }), { abort })
+}
+
+async function commit(container: string, base: string, target: { repo: string; tag: string }, build: Build, abort: AbortSignal) {
+  const { recipe, parts, request } = build
+  const { owner, service, plan } = request
+  const env = { ...recipe.env, PATH: searchPath(await inspectImage(base, parts), request) }
+  const config = {
+    Cmd: plan.startCommand ? startWords(plan.startCommand) : ['/bin/sh'],
+    Entrypoint: [],
+    Env: Object.entries(env).map(([key, value]) => `${key}=${value}`),
+    User: user,
+    WorkingDir: workFolder(request),
+    ExposedPorts: { [`${plan.port}/tcp`]: {} },
+    Labels: parts.labels.ofOwner('artifact', owner, service),
+  }
+  await ask((abortSignal) => parts.engine.getContainer(container).commit(commitOf(container, target, config, abortSignal)), {
+    abort,
+    timeoutMs: longMs,
+  })
+}
+
+/** What is in the address and what in the body differ here; the client mixes them unless told. */
+const commitOf = (container: string, target: object, config: object, abortSignal: AbortSignal) =>
+  ({ _query: { container, pause: true, ...target }, _body: config, abortSignal }) as object

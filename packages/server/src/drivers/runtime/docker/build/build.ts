@@ -1,0 +1,17 @@
+import { type Artifact, BuildFailed, type BuildRequest, type OutputLine } from '../../runtime.ts'
+import { buildDockerfile } from './build-dockerfile.ts'
+import type { BuildParts } from './build-parts.ts'
+import { buildStack } from './build-stack.ts'
+import { buildStatic } from './build-static.ts'
+
+export async function buildHere(
+  request: BuildRequest,
+  onLine: (line: OutputLine) => void,
+  abort: AbortSignal,
+  parts: BuildParts,
+): Promise<Artifact> {
+  const { kind, rootDirectory } = request.plan
+  if (rootDirectory.split('/').includes('..')) throw new BuildFailed('bad_plan', 'The root directory leads out of the project')
+  if (kind === 'static' || kind === 'none') return buildStatic(request, onLine, abort, parts)
+  return kind === 'dockerfile' ? buildDockerfile(request, onLine, abort, parts) : buildStack(request, onLine, abort, parts)
+}

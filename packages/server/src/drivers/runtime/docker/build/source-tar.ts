@@ -1,0 +1,85 @@
+import type { Hmac } from 'node:crypto'
+import { constants, createReadStream } from 'node:fs'
+import { lstat, open, readlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { type Pack, pack } from 'tar-stream'
+import type { LeftOut, SourceEntry } from '../../../../source/list-source.ts'
+import { FolderTooMuch, folderReader } from '../../../reader/folder-reader.ts'
+import { BuildFailed } from '../../runtime.ts'
+
+/** Neither a link nor a pipe that has taken a file's place since it was listed is opened. */
+const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
+
+/** Read by a process that has limits: a folder is of any size, and so are the rules of its `.dockerignore`. */
+export async function listSource(folder: string, leftOut: LeftOut, abort: AbortSignal): Promise<SourceEntry[]> {
+  try {
+    return await folderReader.list(folder, leftOut, abort)
+  } catch (error) {
+    if (error instanceof FolderTooMuch) throw new BuildFailed('bad_plan', error.message)
+    throw error
+  }
+}
+
+export interface PackOptions {
+  folder: string
+  entries: readonly SourceEntry[]
+  /** Before each name, such as `app/`; folders named here are made first. */
+  prefix: string
+  makeFirst: readonly string[]
+  uid: number
+  more?: ReadonlyMap<string, string>
+  /** Files from elsewhere, by the names that they have in the tar. */
+  files?: ReadonlyMap<string, string>
+}
+
+/** The entries as a tar stream that reads each file when its turn comes. */
+export function packSource({ folder, entries, prefix, makeFirst, uid, more, files }: PackOptions, abort: AbortSignal): Readable {
+  const archive = pack()
+  const fill = async () => {
+    for (const name of makeFirst) await plain(archive, { name, type: 'directory', mode: 0o755, uid, gid: uid })
+    for (const entry of entries) {
+      abort.throwIfAborted()
+      await packEntry(archive, join(folder, entry.path), prefix + entry.path, uid)
+    }
+    for (const [name, file] of files ?? []) await packEntry(archive, file, prefix + name, uid)
+    for (const [name, text] of more ?? [])
+      await new Promise<void>((resolve, reject) =>
+        archive.entry({ name: prefix + name, uid, gid: uid }, text, (error) => (error ? reject(error) : resolve())),
+      )
+    archive.finalize()
+  }
+  fill().catch((error: unknown) => archive.destroy(error as Error))
+  return Readable.from(archive)
+}
+
+async function packEntry(archive: Pack, file: string, name: string, uid: number): Promise<void> {
+  const stat = await lstat(file)
+  const header = { name, mode: stat.mode & 0o777, mtime: stat.mtime, uid, gid: uid }
+  if (stat.isDirectory()) await plain(archive, { ...header, type: 'directory', mode: header.mode | 0o700 })
+  else if (stat.isSymbolicLink()) await plain(archive, { ...header, type: 'symlink', linkname: await readlink(file) })
+  else if (stat.isFile()) {
+    // What the header promised is what is read, should the file grow.
+    const content =
+      stat.size > 0 ? createReadStream(file, { flags: flags as unknown as string, end: stat.size - 1 }) : Readable.from([])
+    await pipeline(content, archive.entry({ ...header, size: stat.size }))
+  }
+}
+
+const plain = (archive: Pack, header: Parameters<Pack['entry']>[0]) =>
+  new Promise<void>((resolve, reject) => archive.entry(header, (error) => (error ? reject(error) : resolve())))
+
+/** Of names and bytes; times do not count, for a fetched source has new ones each time. */
+export async function hashFiles(folder: string, paths: readonly string[], hash: Hmac): Promise<Hmac> {
+  for (const path of paths) {
+    const handle = await open(join(folder, path), flags)
+    try {
+      hash.update(`${path}\0${(await handle.stat()).size}\0`)
+      for await (const chunk of handle.createReadStream({ autoClose: false })) hash.update(chunk as Buffer)
+    } finally {
+      await handle.close()
+    }
+  }
+  return hash
+}

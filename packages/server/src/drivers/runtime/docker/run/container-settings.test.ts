@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest'
+import { needsBuildKit } from '../build/build-dockerfile.ts'
+import { mirrored } from '../images.ts'
+import { startWords } from './container-settings.ts'
+import { sinceOf } from './logs.ts'
+
+test.each<[string, string[]]>([
+  ['node server.js', ['node', 'server.js']],
+  ['php -S 0.0.0.0:$PORT', ['/bin/sh', '-c', 'exec php -S 0.0.0.0:$PORT']],
+  ['npm run migrate && npm start', ['/bin/sh', '-c', 'npm run migrate && npm start']],
+  ['A=1 node server.js', ['/bin/sh', '-c', 'A=1 node server.js']],
+])('the signal to stop reaches the program: %s', (command, words) => {
+  expect(startWords(command)).toEqual(words)
+})
+
+test.each<[string, string[]]>([
+  ['node:24', ['mirror.local/node:24', 'mirror.local/library/node:24']],
+  ['oven/bun:1', ['mirror.local/oven/bun:1']],
+  ['mcr.microsoft.com/dotnet/sdk:9.0', ['mirror.local/dotnet/sdk:9.0']],
+  ['mirror.local/mine:1', ['mirror.local/mine:1']],
+])('images come from the mirror: %s', (image, names) => {
+  expect(mirrored(image, 'mirror.local')).toEqual(names)
+})
+
+test.each<[string, boolean]>([
+  ['FROM a\nRUN make', false],
+  ['FROM a\nRUN --mount=type=cache,target=/x make', true],
+  ['FROM a\nCOPY --link . .', true],
+  ['FROM a\nRUN <<EOF\nmake\nEOF', true],
+  ['FROM a\nCOPY --from=b . .', false],
+])('only what needs BuildKit is built by it: %j', (text, needed) => {
+  expect(needsBuildKit(text)).toBe(needed)
+})
+
+test('a stamp keeps all of its nanoseconds', () => {
+  expect(sinceOf('2026-01-02T03:04:05.123456789Z')).toBe('1767323045.123456789')
+  expect(sinceOf('2026-01-02T03:04:05.1Z')).toBe('1767323045.100000000')
+})

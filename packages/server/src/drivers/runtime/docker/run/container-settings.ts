@@ -1,0 +1,97 @@
+import type { ContainerCreateOptions } from 'dockerode'
+import { buildCores } from '../../build-cores.ts'
+import { wordsOf } from '../../process/command-words.ts'
+import { volumeVariable } from '../../process/project-environment.ts'
+import type { Allotment, StartRequest } from '../../runtime.ts'
+import type { LabelMap } from '../labels.ts'
+
+const processes = 1024
+const mb = 1024 * 1024
+
+export interface Place {
+  image: string
+  labels: LabelMap
+  network: string
+  hostPort: number | null
+  /** The engine's names of the volumes, by our ids. */
+  volumeNames: ReadonlyMap<string, string>
+  /** It was built here to run as a plain user, and needs no right of root. */
+  isUnprivileged: boolean
+}
+
+/** Everything that a container of ours is made with. */
+export function containerSettings(request: StartRequest, place: Place): ContainerCreateOptions {
+  const { network, hostPort } = place
+  const port = request.port === null ? null : `${request.port}/tcp`
+  const command = request.command ?? (request.artifact.startCommand ? startWords(request.artifact.startCommand) : null)
+  return {
+    name: containerName(request.instanceId),
+    Image: place.image,
+    Labels: place.labels,
+    Env: environmentOf(request),
+    ...(command ? { Cmd: command } : {}),
+    ...(request.entrypoint ? { Entrypoint: request.entrypoint } : {}),
+    ...(port ? { ExposedPorts: { [port]: {} } } : {}),
+    NetworkingConfig: { EndpointsConfig: { [network]: { Aliases: request.network?.aliases ?? [] } } },
+    HostConfig: {
+      ...limitsOf(request.allotment, processes),
+      ...safety(place.isUnprivileged),
+      NetworkMode: network,
+      RestartPolicy: { Name: request.restart ? 'unless-stopped' : 'no' },
+      LogConfig: { Type: 'json-file', Config: { 'max-size': '10m', 'max-file': '3' } },
+      ...(port && hostPort !== null ? { PortBindings: { [port]: [{ HostIp: '127.0.0.1', HostPort: String(hostPort) }] } } : {}),
+      Mounts: request.volumes.map(({ id, mountPath, readOnly }) => ({
+        Type: 'volume' as const,
+        Source: place.volumeNames.get(id) ?? id,
+        Target: mountPath,
+        ReadOnly: readOnly,
+      })),
+    },
+  }
+}
+
+export const containerName = (instanceId: string) => `berth-${instanceId}`
+
+/** What it may use; no swap beyond its memory. */
+export const limitsOf = ({ cpuCores, memoryMb }: Allotment, processLimit: number) => ({
+  NanoCpus: Math.round(cpuCores * 1e9),
+  Memory: memoryMb * mb,
+  MemorySwap: memoryMb * mb,
+  PidsLimit: processLimit,
+})
+
+/** Beside the 1024 of everything else: a build gives way when the machine is busy. */
+const buildShares = 102
+
+/** A build gives way to what serves, and never has the whole machine. */
+export const wayGiving = () => {
+  const CpusetCpus = buildCores()
+  return { CpuShares: buildShares, ...(CpusetCpus ? { CpusetCpus } : {}) }
+}
+
+/** Images made elsewhere often start as root, take their folders and then become a plain user. */
+const rightsOfImages = ['CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'FSETID', 'KILL', 'NET_BIND_SERVICE', 'SETGID', 'SETUID']
+
+export const safety = (isUnprivileged: boolean) => ({
+  Init: true,
+  CapDrop: ['ALL'],
+  CapAdd: isUnprivileged ? [] : rightsOfImages,
+  SecurityOpt: ['no-new-privileges'],
+})
+
+function environmentOf({ env, port, volumes }: StartRequest): string[] {
+  const whole = {
+    ...Object.fromEntries(volumes.map(({ name, mountPath }) => [volumeVariable(name), mountPath])),
+    ...env,
+    ...(port === null ? {} : { PORT: String(port) }),
+  }
+  return Object.entries(whole).map(([key, value]) => `${key}=${value}`)
+}
+
+/** A shell that only fills in a variable makes room for the program, so that the signal to stop reaches it. */
+export function startWords(command: string): string[] {
+  const words = wordsOf(command)
+  if (words[0] !== '/bin/sh' || words[1] !== '-c' || words[2] !== command) return words
+  const isPlain = !/[;&|<>()`\n]/.test(command) && !/^\s*([A-Za-z_]\w*=|exec\s|cd\s|export\s|\.\s)/.test(command)
+  return isPlain ? ['/bin/sh', '-c', `exec ${command}`] : words
+}

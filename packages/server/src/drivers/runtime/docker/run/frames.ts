@@ -1,0 +1,22 @@
+import type { OutputLine } from '../../runtime.ts'
+
+export interface Frame {
+  stream: OutputLine['stream']
+  content: Buffer
+}
+
+const headerBytes = 8
+
+/** The engine sends both outputs of a container in one stream, each piece behind a header with its kind and length. */
+export async function* framesOf(stream: AsyncIterable<Uint8Array>): AsyncGenerator<Frame> {
+  let rest: Buffer = Buffer.alloc(0)
+  for await (const chunk of stream) {
+    rest = rest.length === 0 ? Buffer.from(chunk) : Buffer.concat([rest, chunk])
+    while (rest.length >= headerBytes) {
+      const end = headerBytes + rest.readUInt32BE(4)
+      if (rest.length < end) break
+      yield { stream: rest[0] === 2 ? 'stderr' : 'stdout', content: rest.subarray(headerBytes, end) }
+      rest = rest.subarray(end)
+    }
+  }
+}

@@ -1,0 +1,189 @@
+import type { ContainerInspectInfo } from 'dockerode'
+import { type Instance, StartFailed, type StartRequest } from '../../runtime.ts'
+import { ask, askFor, type Engine, listenerOf, statusOf, wordsOfEngine } from '../engine.ts'
+import { ensureImage, ImageMissing, type ImageParts } from '../images.ts'
+import { Labels, labelIn, ownerIn } from '../labels.ts'
+import { containerName, containerSettings } from './container-settings.ts'
+import { freeHostPort } from './free-port.ts'
+import type { Networks } from './networks.ts'
+import type { Volumes } from './volumes.ts'
+
+export interface InstanceParts extends ImageParts {
+  networks: Networks
+  volumes: Volumes
+}
+
+const startMs = 120_000
+const portTries = 10
+
+/** Starts the container of an instance, or takes up the one that an earlier call has made. */
+export async function startInstance(request: StartRequest, parts: InstanceParts, abort: AbortSignal): Promise<Instance> {
+  const known = await inspectInstance(request.instanceId, parts)
+  try {
+    if (known?.state === 'running' || known?.state === 'restarting') {
+      await joinNetworks(request, parts)
+      return known
+    }
+    if (known?.state === 'exited' && (await startAgain(request.instanceId, parts, abort)))
+      return (await inspectInstance(request.instanceId, parts)) ?? known
+    if (known) await removeContainer(request.instanceId, parts.engine)
+    return await startNew(request, parts, abort)
+  } catch (error) {
+    abort.throwIfAborted()
+    if (error instanceof ImageMissing) throw new StartFailed(error.message)
+    if (statusOf(error) !== undefined) throw new StartFailed(`It could not be started: ${wordsOfEngine(error)}`)
+    throw error
+  }
+}
+
+/** One that was made for another network is a guest on this one. */
+async function joinNetworks({ instanceId, network, owner }: StartRequest, { networks }: InstanceParts): Promise<void> {
+  if (!network) return
+  const container = containerName(instanceId)
+  await networks.join(container, { ...owner, name: network.name }, network.aliases)
+  for (const other of network.also ?? []) await networks.visit(container, other, network.aliases)
+}
+
+async function startNew(request: StartRequest, parts: InstanceParts, abort: AbortSignal): Promise<Instance> {
+  const { artifact, owner, service, instanceId, network } = request
+  if (artifact.kind !== 'image') throw new StartFailed('Only images run in Docker; build the project again on this runtime')
+  const image = await ensureImage(artifact.reference, parts, owner.projectId, () => undefined, abort)
+  const info = await ask(() => parts.engine.getImage(image).inspect(), { abort })
+  const user = plainUserOf(info.Config?.User)
+  const volumeNames = new Map<string, string>()
+  for (const { id, name } of request.volumes)
+    volumeNames.set(id, await parts.volumes.create({ id, name, projectId: owner.projectId }))
+  const more = { id: instanceId, ...(network ? { network: network.name } : {}) }
+  const place = { image, volumeNames, isUnprivileged: parts.labels.isOurs(info.Config?.Labels) && user !== null }
+  for (let tries = 1; ; tries++) {
+    const hostPort = request.port === null ? null : await freeHostPort(await reservedPorts(parts, abort))
+    const port = hostPort === null ? {} : { port: String(hostPort) }
+    const labels = parts.labels.ofOwner('instance', owner, service, { ...more, ...port })
+    try {
+      await parts.networks.use(network && { ...owner, name: network.name }, async (networkName) => {
+        await createAndStart(request, { ...place, labels, hostPort, network: networkName }, user, parts, abort)
+      })
+      break
+    } catch (error) {
+      await removeContainer(instanceId, parts.engine).catch(() => undefined)
+      if (tries >= portTries || !isPortTaken(error)) throw error
+    }
+  }
+  for (const other of network?.also ?? []) await parts.networks.visit(containerName(instanceId), other, network?.aliases ?? [])
+  const instance = await inspectInstance(instanceId, parts)
+  if (!instance) throw new StartFailed('It was gone as soon as it was started')
+  return instance
+}
+
+/** A container that crashed gets its port back when the engine starts it again: until it is removed nobody else is given it. */
+async function reservedPorts({ engine }: InstanceParts, abort: AbortSignal): Promise<ReadonlySet<number>> {
+  const filters = Labels.anyWith('port')
+  const rows = await ask((abortSignal) => engine.listContainers({ all: true, filters, abortSignal }), { abort })
+  return new Set(rows.map(({ Labels: marks }) => Number(labelIn(marks, 'port'))))
+}
+
+async function createAndStart(
+  request: StartRequest,
+  place: Parameters<typeof containerSettings>[1],
+  user: number | null,
+  { engine, volumes }: InstanceParts,
+  abort: AbortSignal,
+): Promise<void> {
+  const settings = containerSettings(request, place)
+  const container = await ask((abortSignal) => engine.createContainer({ ...settings, abortSignal }), { abort })
+  if (user !== null)
+    for (const { mountPath, readOnly } of request.volumes) if (!readOnly) await volumes.giveTo(container, mountPath, user, abort)
+  await ask((abortSignal) => container.start({ abortSignal }), { abort, timeoutMs: startMs })
+}
+
+/** A number that stands for no right of root; null where it is root's, a name, or not said. */
+function plainUserOf(user: string | undefined): number | null {
+  const uid = /^(\d+)(:\d+)?$/.exec(user ?? '')?.[1]
+  return uid === undefined || Number(uid) === 0 ? null : Number(uid)
+}
+
+const isPortTaken = (error: unknown) => /port is already allocated|address already in use/i.test(wordsOfEngine(error))
+
+async function startAgain(instanceId: string, { engine }: InstanceParts, abort: AbortSignal): Promise<boolean> {
+  try {
+    const container = engine.getContainer(containerName(instanceId))
+    await ask((abortSignal) => container.start({ abortSignal }), { abort, timeoutMs: startMs })
+    return true
+  } catch (error) {
+    if (statusOf(error) === undefined) throw error
+    return false
+  }
+}
+
+const killMs = 20_000
+
+/** Ends it: asked first, then by force. The container stays, with its output. */
+export async function endInstance(
+  instanceId: string,
+  graceSeconds: number,
+  { engine, labels }: { engine: Engine; labels: Labels },
+  abort: AbortSignal,
+): Promise<ContainerInspectInfo | undefined> {
+  const container = engine.getContainer(containerName(instanceId))
+  const found = await askFor((abortSignal) => container.inspect({ abortSignal }), { abort })
+  if (!found || !labels.isOurs(found.Config.Labels)) return undefined
+  const timeoutMs = graceSeconds * 1000 + killMs
+  await askFor((abortSignal) => container.stop({ t: graceSeconds, abortSignal }), { abort, timeoutMs }).catch(async (error) => {
+    // Not running any more.
+    if (statusOf(error) === 304) return
+    abort.throwIfAborted()
+    await askFor((abortSignal) => container.kill({ abortSignal }), { abort, timeoutMs: killMs }).catch(() => undefined)
+  })
+  return found
+}
+
+/** With what the image's own text calls a volume and nobody named; named ones stay. */
+export async function removeContainer(instanceId: string, engine: Engine): Promise<void> {
+  try {
+    await ask((abortSignal) => engine.getContainer(containerName(instanceId)).remove({ force: true, v: true, abortSignal }))
+  } catch (error) {
+    // Gone, or going.
+    if (statusOf(error) !== 404 && statusOf(error) !== 409) throw error
+  }
+}
+
+export async function inspectInstance(
+  instanceId: string,
+  { engine, labels }: { engine: Engine; labels: Labels },
+): Promise<Instance | undefined> {
+  const container = engine.getContainer(containerName(instanceId))
+  const found = await askFor((abortSignal) => container.inspect({ abortSignal }))
+  return found && labels.isOurs(found.Config.Labels) ? showInstance(found, engine) : undefined
+}
+
+export async function listInstances({ engine, labels }: { engine: Engine; labels: Labels }): Promise<Instance[]> {
+  const filters = labels.filter('instance')
+  const rows = await ask((abortSignal) => engine.listContainers({ all: true, filters, abortSignal }))
+  const all = await Promise.all(rows.map(({ Labels: marks }) => inspectInstance(labelIn(marks, 'id'), { engine, labels })))
+  return all.filter((instance) => instance !== undefined)
+}
+
+const states: Record<string, Instance['state']> = {
+  created: 'starting',
+  running: 'running',
+  paused: 'running',
+  restarting: 'restarting',
+}
+
+export function showInstance({ Config, State, HostConfig, RestartCount }: ContainerInspectInfo, engine: Engine): Instance {
+  const owner = listenerOf(engine)
+  const state = states[State.Status] ?? 'exited'
+  const bound = Object.values((HostConfig.PortBindings ?? {}) as Record<string, { HostPort?: string }[]>)[0]?.[0]?.HostPort
+  const hasStarted = !State.StartedAt.startsWith('0001-')
+  return {
+    instanceId: labelIn(Config.Labels, 'id'),
+    owner: ownerIn(Config.Labels),
+    service: labelIn(Config.Labels, 'service'),
+    state,
+    address: bound ? { host: '127.0.0.1', port: Number(bound), ...owner } : null,
+    startedAt: hasStarted ? State.StartedAt : null,
+    exitCode: state === 'exited' || state === 'restarting' ? State.ExitCode : null,
+    outOfMemory: State.OOMKilled,
+    restarts: RestartCount,
+  }
+}

@@ -1,0 +1,120 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { OutputLine } from '../../runtime.ts'
+import { ask, type Engine, statusOf } from '../engine.ts'
+import { containerName } from './container-settings.ts'
+import { framesOf } from './frames.ts'
+
+type PlacedLine = OutputLine & { position: string }
+
+const lookMs = 250
+
+/**
+ * Lines from a position on. The engine stamps each line to the nanosecond and keeps their order; the position is a line's
+ * stamp and how many lines of that stamp were handed out, so that two lines of one instant are told apart.
+ */
+export async function* readLogs(
+  instanceId: string,
+  after: string | null,
+  { engine, isOver }: { engine: Engine; isOver(): Promise<boolean> },
+  abort: AbortSignal,
+): AsyncGenerator<PlacedLine> {
+  const place = parsePosition(after)
+  while (!abort.aborted) {
+    // Asked first: what was written before it ended is then read by the round that follows.
+    const isLast = await isOver()
+    try {
+      yield* readOnce(instanceId, place, !isLast, engine, abort)
+    } catch (error) {
+      if (abort.aborted || statusOf(error) === 404) return
+      throw error
+    }
+    if (isLast) return
+    await pause(lookMs, undefined, { signal: abort }).catch(() => undefined)
+  }
+}
+
+interface Position {
+  stamp: string
+  count: number
+}
+
+function parsePosition(after: string | null): Position {
+  const [stamp = '', count = '0'] = (after ?? '').split('#')
+  return { stamp, count: Number(count) }
+}
+
+async function* readOnce(
+  instanceId: string,
+  place: Position,
+  follow: boolean,
+  engine: Engine,
+  abort: AbortSignal,
+): AsyncGenerator<PlacedLine> {
+  const end = new AbortController()
+  const signal = AbortSignal.any([abort, end.signal])
+  const from = { ...place }
+  let seenOfStamp = 0
+  try {
+    const stream = await open(instanceId, from.stamp, follow, engine, signal)
+    for await (const frame of framesOf(stream)) {
+      const { stamp, message } = parseFrame(frame.content)
+      // The engine begins with every line of the stamp; those handed out before are passed over.
+      if (stamp === from.stamp && ++seenOfStamp <= from.count) continue
+      place.count = stamp === place.stamp ? place.count + 1 : 1
+      place.stamp = stamp
+      yield { time: stamp, stream: frame.stream, message, position: `${place.stamp}#${place.count}` }
+    }
+  } finally {
+    end.abort()
+  }
+}
+
+async function open(instanceId: string, stamp: string, follow: boolean, engine: Engine, abortSignal: AbortSignal) {
+  const options = {
+    stdout: true,
+    stderr: true,
+    timestamps: true,
+    follow,
+    abortSignal,
+    ...(stamp ? { since: sinceOf(stamp) } : {}),
+  }
+  // Typed by whether `follow` is a literal; a stream is asked for either way.
+  const container = engine.getContainer(containerName(instanceId)) as unknown as {
+    logs(options: object): Promise<AsyncIterable<Uint8Array> | Buffer>
+  }
+  const answer = await container.logs(options)
+  return Buffer.isBuffer(answer) ? oneChunk(answer) : answer
+}
+
+async function* oneChunk(chunk: Buffer): AsyncGenerator<Uint8Array> {
+  yield chunk
+}
+
+/** Seconds since the epoch with all nine digits of the fraction, which a number cannot hold. */
+export function sinceOf(stamp: string): string {
+  const [, whole = '', fraction = ''] = /^(.*?)(?:\.(\d+))?Z$/.exec(stamp) ?? []
+  return `${Date.parse(`${whole}Z`) / 1000}.${fraction.padEnd(9, '0')}`
+}
+
+/** A piece of a line that is too long for the engine comes without its end and counts as a line. */
+function parseFrame(content: Buffer): { stamp: string; message: string } {
+  const text = content.toString('utf8').replace(/\r?\n$/, '')
+  const space = text.indexOf(' ')
+  return space === -1 ? { stamp: text, message: '' } : { stamp: text.slice(0, space), message: text.slice(space + 1) }
+}
+
+/** The last lines, for a reason in words. */
+export async function lastLines(instanceId: string, count: number, engine: Engine): Promise<string[]> {
+  try {
+    const container = engine.getContainer(containerName(instanceId))
+    const answer = await ask(
+      (abortSignal) => container.logs({ stdout: true, stderr: true, tail: count, follow: false, abortSignal }),
+      { timeoutMs: 5_000 },
+    )
+    const lines: string[] = []
+    for await (const { content } of framesOf(oneChunk(answer))) lines.push(content.toString('utf8').trimEnd())
+    return lines.slice(-count)
+  } catch {
+    return []
+  }
+}

@@ -1,0 +1,170 @@
+import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { ask, askFor, type Engine, statusOf, wordsOfEngine } from '../engine.ts'
+import { type LabelMap, type Labels, labelIn } from '../labels.ts'
+import { bridgePrefix, type Fence } from './fence.ts'
+
+/** Whose network it is; nobody's for projects that stand alone, which share one. */
+export interface NetworkOwner {
+  name: string
+  projectId: string
+  environment: string
+}
+
+const idleMs = 5_000
+const bridgeName = 'com.docker.network.bridge.name'
+
+/**
+ * Networks of this Berth. A container's label names the network that it was made on; on others it is a *guest*. A network
+ * goes with the last container that was made on it, and its guests leave it. Making and removing take turns, so that none is
+ * removed between its making and its first use.
+ */
+export class Networks {
+  readonly #engine: Engine
+  readonly #labels: Labels
+  readonly #fence: Fence | null
+  readonly #building = new Set<number>()
+  #turn: Promise<unknown> = Promise.resolve()
+
+  constructor(engine: Engine, labels: Labels, fence: Fence | null = null) {
+    this.#engine = engine
+    this.#labels = labels
+    this.#fence = fence
+  }
+
+  /** Bridges that were made before they had a name of ours, and on request the engine's own, where BuildKit builds. */
+  async unnamedBridges(withEngineOwn: boolean): Promise<string[]> {
+    const filters = { label: this.#labels.filter('network').label }
+    const all = await ask((abortSignal) => this.#engine.listNetworks({ filters, abortSignal }))
+    const old = all.flatMap(({ Id, Options }) => (Options?.[bridgeName] ? [] : [`br-${Id.slice(0, 12)}`]))
+    const own = withEngineOwn ? await askFor(() => this.#engine.getNetwork('bridge').inspect()) : undefined
+    return [...old, ...(own?.Options?.[bridgeName] ? [own.Options[bridgeName]] : [])]
+  }
+
+  /**
+   * A network for the steps of one Dockerfile, which has it alone: they have the right to speak any protocol on their bridge.
+   * It stays a moment for the next one, since making a network takes long.
+   */
+  async forBuild<T>(use: (network: string) => Promise<T>): Promise<T> {
+    let slot = 0
+    while (this.#building.has(slot)) slot += 1
+    this.#building.add(slot)
+    const network = this.#nameOf(`build/${slot}`)
+    try {
+      await this.#inTurn(async () => {
+        if (await askFor(() => this.#engine.getNetwork(network).inspect())) return
+        await this.#create(network, {}, this.#labels.of('build', { network: `build/${slot}` }))
+      })
+      return await use(network)
+    } finally {
+      this.#building.delete(slot)
+      setTimeout(() => void this.#removeIdle(slot, network), idleMs).unref()
+    }
+  }
+
+  /** What cannot be removed now goes after the next build, or with the next start. */
+  async #removeIdle(slot: number, network: string): Promise<void> {
+    await this.#inTurn(async () => {
+      if (!this.#building.has(slot)) await ask((abortSignal) => this.#engine.getNetwork(network).remove({ abortSignal }))
+    }).catch(() => undefined)
+  }
+
+  /** Runs `use` with the network there. */
+  use<T>(owner: NetworkOwner | null, use: (network: string) => Promise<T>): Promise<T> {
+    return this.#inTurn(async () => {
+      const network = this.#nameOf(owner?.name ?? null)
+      await this.#make(network, owner)
+      return use(network)
+    })
+  }
+
+  /** Lets a container be reached by those names on the network as well. */
+  join(container: string, owner: NetworkOwner, aliases: readonly string[]): Promise<void> {
+    return this.use(owner, (network) => this.#connect(container, network, aliases))
+  }
+
+  /** As `join`, where that network still is. */
+  visit(container: string, name: string, aliases: readonly string[]): Promise<void> {
+    return this.#inTurn(() => this.#connect(container, this.#nameOf(name), aliases)).catch((error: unknown) => {
+      if (statusOf(error) !== 404) throw error
+    })
+  }
+
+  /** Once the last container that was made on it is gone. The one for projects that stand alone stays. */
+  removeUnused(name: string): Promise<void> {
+    return this.#inTurn(() => this.#removeUnused(name))
+  }
+
+  async #removeUnused(name: string): Promise<void> {
+    const filters = this.#labels.filter('instance', { network: name })
+    const users = await ask((abortSignal) => this.#engine.listContainers({ all: true, filters, abortSignal }))
+    if (users.length > 0) return
+    const network = this.#engine.getNetwork(this.#nameOf(name))
+    const guests = { label: this.#labels.filter('instance').label, network: [this.#nameOf(name)] }
+    const rows = await ask((abortSignal) => this.#engine.listContainers({ all: true, filters: guests, abortSignal }))
+    try {
+      for (const { Id } of rows) await askFor(() => network.disconnect({ Container: Id, Force: true }))
+      await ask((abortSignal) => network.remove({ abortSignal }))
+    } catch (error) {
+      // Somebody else joined it, or it is gone already.
+      if (statusOf(error) !== 404 && statusOf(error) !== 403) throw error
+    }
+  }
+
+  async #connect(container: string, network: string, aliases: readonly string[]): Promise<void> {
+    try {
+      const endpoint = { Container: container, EndpointConfig: { Aliases: [...aliases] } }
+      await ask(() => this.#engine.getNetwork(network).connect(endpoint))
+    } catch (error) {
+      if (!/already exists in network/i.test(wordsOfEngine(error))) throw error
+    }
+  }
+
+  /** One deployment of an environment is made at a time: what an earlier one left is not about to be used. */
+  async #tidy({ projectId, environment }: NetworkOwner): Promise<void> {
+    const filters = this.#labels.filter('network', { project: projectId, environment })
+    for (const { Labels: marks } of await ask((abortSignal) => this.#engine.listNetworks({ filters, abortSignal })))
+      await this.#removeUnused(labelIn(marks, 'network'))
+  }
+
+  async #make(network: string, owner: NetworkOwner | null): Promise<void> {
+    if (await askFor(() => this.#engine.getNetwork(network).inspect())) return
+    if (owner) await this.#tidy(owner)
+    // Projects that stand alone share a bridge on which they cannot reach each other.
+    const options: Record<string, string> = owner ? {} : { 'com.docker.network.bridge.enable_icc': 'false' }
+    const whose = owner ? { project: owner.projectId, environment: owner.environment } : {}
+    await this.#create(network, options, this.#labels.of('network', { network: owner?.name ?? '', ...whose }))
+  }
+
+  async #create(network: string, options: Record<string, string>, marks: LabelMap): Promise<void> {
+    const bridge = `${bridgePrefix(this.#labels.instance)}${createHash('sha256').update(network).digest('hex').slice(0, 7)}`
+    try {
+      await ask((abortSignal) =>
+        this.#engine.createNetwork({
+          Name: network,
+          Driver: 'bridge',
+          CheckDuplicate: true,
+          EnableIPv6: false,
+          Options: { ...options, [bridgeName]: bridge },
+          Labels: marks,
+          abortSignal,
+        }),
+      )
+    } catch (error) {
+      if (statusOf(error) !== 409) throw error
+    }
+    if (this.#fence?.state.inForce && !existsSync(`/sys/class/net/${bridge}`))
+      this.#fence.deny('The Docker engine has its networks on another machine: projects reach what that machine reaches')
+  }
+
+  #nameOf(name: string | null): string {
+    if (name === null) return `berth-${this.#labels.instance}`
+    return `berth-${createHash('sha256').update(`${this.#labels.instance}/${name}`).digest('hex').slice(0, 20)}`
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const run = this.#turn.then(work)
+    this.#turn = run.catch(() => undefined)
+    return run
+  }
+}

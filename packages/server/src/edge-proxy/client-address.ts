@@ -1,0 +1,44 @@
+import { type AddressKey, type AddressSet, addressKey, plainAddress } from '../platform/address-set.ts'
+
+export interface ClientAddress {
+  /** As written in logs. */
+  text: string
+  key: AddressKey
+}
+
+const unknown: ClientAddress = { text: 'unknown', key: '\0'.repeat(16) }
+
+/** The address at the other end of the connection. */
+export function peerAddress(remoteAddress: string | undefined): ClientAddress {
+  const text = plainAddress(bareAddress(remoteAddress ?? ''))
+  const key = addressKey(text)
+  return key === undefined ? unknown : { text, key }
+}
+
+/**
+ * Whom the request is from. X-Forwarded-For is read from its end, because only what trusted proxies appended is known to be
+ * true: the first address that is no trusted proxy is the client.
+ */
+export function clientAddress(peer: ClientAddress, forwardedFor: string, trusted: AddressSet): ClientAddress {
+  if (forwardedFor === '' || trusted.isEmpty || !trusted.has(peer.key)) return peer
+  const hops = forwardedFor.split(',')
+  let client = peer
+  for (let at = hops.length - 1; at >= 0; at -= 1) {
+    const hop = plainAddress(bareAddress(hops[at]!.trim()))
+    const key = addressKey(hop)
+    // Something that is no address ends the part of the list that can be believed.
+    if (key === undefined) return client
+    client = { text: hop, key }
+    if (!trusted.has(key)) return client
+  }
+  return client
+}
+
+/** Without port, brackets and zone: what is left is an address and nothing else, or no address at all. */
+function bareAddress(hop: string): string {
+  const bracketed = /^\[([^\]]*)\](?::\d+)?$/.exec(hop)?.[1]
+  const withPort = /^([\d.]+):\d+$/.exec(hop)?.[1]
+  const address = bracketed ?? withPort ?? hop
+  const zone = address.indexOf('%')
+  return zone === -1 ? address : address.slice(0, zone)
+}

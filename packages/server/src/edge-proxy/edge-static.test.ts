@@ -1,0 +1,201 @@
+import { randomBytes } from 'node:crypto'
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startEdge, type TestEdge } from './edge-fixture.ts'
+import type { StaticTarget } from './protocol/edge-table.ts'
+
+let edge: TestEdge
+let folder: string
+const script = `console.log(${JSON.stringify('x'.repeat(5_000))})`
+const big = randomBytes(3_000_000)
+
+const site = (rest: Partial<StaticTarget> = {}) => ({
+  target: { kind: 'static' as const, projectId: 'site', deploymentId: 'dep', folder: join(folder, 'site'), ...rest },
+})
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'berth-site-'))
+  const put = async (path: string, body: string | Buffer) => {
+    const file = join(folder, path)
+    await mkdir(join(file, '..'), { recursive: true })
+    await writeFile(file, body)
+  }
+  await put('outside.txt', 'secret')
+  await put('site/index.html', '<h1>home</h1>')
+  await put('site/about.html', 'about')
+  await put('site/docs/index.html', 'docs')
+  await put('site/404.html', 'not here')
+  await put('site/assets/app-3f2a9c1b.js', script)
+  await put('site/plain.txt', '0123456789')
+  await put('site/a b.txt', 'space')
+  await put('site/big.bin', big)
+  await put('site/pre.css', 'body{}'.repeat(300))
+  await put('site/pre.css.br', 'made by the build')
+  await put('site/.env', 'SECRET=1')
+  await put('site/.well-known/security.txt', 'mail')
+  await put('site/empty.txt', '')
+  await symlink(join(folder, 'outside.txt'), join(folder, 'site/leak.txt'))
+  await symlink(folder, join(folder, 'site/up'))
+  await symlink('.env', join(folder, 'site/env.txt'))
+  await symlink('about.html', join(folder, 'site/alias.html'))
+  await mkdir(join(folder, 'bare'), { recursive: true })
+  await writeFile(join(folder, 'bare/index.html'), 'bare')
+  edge = await startEdge()
+  await edge.route({
+    'site.test': site(),
+    'spa.test': site({ spa: true }),
+    'bare.test': site({ folder: join(folder, 'bare') }),
+    'page.test': site({ notFoundPage: 'about.html' }),
+    'gone.test': site({ folder: join(folder, 'no such folder') }),
+  })
+})
+afterAll(async () => {
+  await edge.end()
+  await rm(folder, { recursive: true, force: true })
+})
+
+describe('a static site', () => {
+  test.each([
+    ['site.test', '/', 200, '<h1>home</h1>', 'text/html; charset=utf-8', 'no-cache'],
+    ['site.test', '/about', 200, 'about', 'text/html; charset=utf-8', 'no-cache'],
+    ['site.test', '/about/', 200, 'about', 'text/html; charset=utf-8', 'no-cache'],
+    ['site.test', '/about.html?x=1', 200, 'about', 'text/html; charset=utf-8', 'no-cache'],
+    ['site.test', '/docs', 200, 'docs', 'text/html; charset=utf-8', 'no-cache'],
+    ['site.test', '/docs/', 200, 'docs', 'text/html; charset=utf-8', 'no-cache'],
+    ['site.test', '/alias.html', 200, 'about', 'text/html; charset=utf-8', 'no-cache'],
+    [
+      'site.test',
+      '/assets/app-3f2a9c1b.js',
+      200,
+      script,
+      'text/javascript; charset=utf-8',
+      'public, max-age=31536000, immutable',
+    ],
+    ['site.test', '/a%20b.txt', 200, 'space', 'text/plain; charset=utf-8', 'public, max-age=0, must-revalidate'],
+    ['site.test', '/empty.txt', 200, '', 'text/plain; charset=utf-8', 'public, max-age=0, must-revalidate'],
+    ['site.test', '/.well-known/security.txt', 200, 'mail', 'text/plain; charset=utf-8', 'public, max-age=0, must-revalidate'],
+    ['site.test', '/nothing', 404, 'not here', 'text/html; charset=utf-8', 'no-cache'],
+    ['page.test', '/nothing', 404, 'about', 'text/html; charset=utf-8', 'no-cache'],
+    ['spa.test', '/users/7', 200, '<h1>home</h1>', 'text/html; charset=utf-8', 'no-cache'],
+    ['spa.test', '/assets/gone.js', 404, 'not here', 'text/html; charset=utf-8', 'no-cache'],
+  ])('%s%s: %i', async (host, path, status, body, type, caching) => {
+    const answer = await edge.ask(host, path)
+    expect([answer.status, answer.body, answer.headers['content-type'], answer.headers['cache-control']]).toEqual([
+      status,
+      body,
+      type,
+      caching,
+    ])
+  })
+
+  test.each([
+    '/leak.txt',
+    '/up/outside.txt',
+    '/../outside.txt',
+    '/%2e%2e/outside.txt',
+    '/..%2foutside.txt',
+    '/.env',
+    '/env.txt',
+    '/%2eenv',
+    '/docs/..%2f.env',
+    '//etc/passwd',
+    '/site/../../outside.txt',
+  ])('never gives out what is hidden or outside: %s', async (path) => {
+    const answer = await edge.ask('site.test', path)
+    expect([answer.status, answer.body]).toEqual([404, 'not here'])
+  })
+
+  test('without a page for it says 404 itself; a folder that is gone is not found', async () => {
+    expect((await edge.ask('bare.test', '/nothing')).status).toBe(404)
+    expect((await edge.ask('gone.test', '/')).status).toBe(404)
+  })
+
+  test('answers HEAD like GET without the body, and other methods with 405', async () => {
+    const head = await edge.ask('site.test', '/plain.txt', { method: 'HEAD' })
+    expect([head.status, head.headers['content-length'], head.body]).toEqual([200, '10', ''])
+    expect((await edge.ask('site.test', '/big.bin', { method: 'HEAD' })).headers['content-length']).toBe(String(big.length))
+    const post = await edge.ask('site.test', '/plain.txt', { method: 'POST', body: 'x' })
+    expect([post.status, post.headers.allow]).toEqual([405, 'GET, HEAD'])
+  })
+
+  test('answers 304 to who has it already, by tag or by time', async () => {
+    const first = await edge.ask('site.test', '/plain.txt')
+    const { etag, 'last-modified': modified } = first.headers
+    expect(etag).toMatch(/^"[\w-]+"$/)
+    const again = await edge.ask('site.test', '/plain.txt', { headers: { 'if-none-match': `W/${etag}` } })
+    expect([again.status, again.body, again.headers.etag]).toEqual([304, '', etag])
+    expect((await edge.ask('site.test', '/plain.txt', { headers: { 'if-modified-since': modified! } })).status).toBe(304)
+    expect(
+      (await edge.ask('site.test', '/plain.txt', { headers: { 'if-none-match': '"other"', 'if-modified-since': modified! } }))
+        .status,
+    ).toBe(200)
+  })
+
+  test('sends ranges of small and of big files', async () => {
+    const part = await edge.ask('site.test', '/plain.txt', { headers: { range: 'bytes=2-4' } })
+    expect([part.status, part.body, part.headers['content-range'], part.headers['content-length']]).toEqual([
+      206,
+      '234',
+      'bytes 2-4/10',
+      '3',
+    ])
+    const tail = await edge.ask('site.test', '/big.bin', { headers: { range: 'bytes=-100000' } })
+    expect(tail.status).toBe(206)
+    expect(tail.bytes.equals(big.subarray(-100_000))).toBe(true)
+    const beyond = await edge.ask('site.test', '/plain.txt', { headers: { range: 'bytes=10-' } })
+    expect([beyond.status, beyond.headers['content-range']]).toEqual([416, 'bytes */10'])
+    expect((await edge.ask('site.test', '/plain.txt', { headers: { range: 'bytes=0-1', 'if-range': '"other"' } })).status).toBe(
+      200,
+    )
+  })
+
+  test('streams big files whole', async () => {
+    const answer = await edge.ask('site.test', '/big.bin', { headers: { 'accept-encoding': 'br' } })
+    expect(answer.headers['content-encoding']).toBeUndefined()
+    expect(answer.bytes.equals(big)).toBe(true)
+  })
+
+  test.each([
+    ['br', brotliDecompressSync],
+    ['zstd', zstdDecompressSync],
+    ['gzip', gunzipSync],
+  ])('compresses text with %s and tells caches so; each encoding has its own tag', async (encoding, decompress) => {
+    const plain = await edge.ask('site.test', '/assets/app-3f2a9c1b.js')
+    const answer = await edge.ask('site.test', '/assets/app-3f2a9c1b.js', { headers: { 'accept-encoding': encoding } })
+    expect([answer.headers['content-encoding'], answer.headers.vary]).toEqual([encoding, 'accept-encoding'])
+    expect(decompress(answer.bytes).toString()).toBe(script)
+    expect(answer.bytes.length).toBeLessThan(script.length / 4)
+    expect(answer.headers.etag).not.toBe(plain.headers.etag)
+    const again = await edge.ask('site.test', '/assets/app-3f2a9c1b.js', {
+      headers: { 'accept-encoding': encoding, 'if-none-match': answer.headers.etag! },
+    })
+    expect(again.status).toBe(304)
+  })
+
+  test('prefers what the build compressed, and leaves small and unfit files alone', async () => {
+    expect((await edge.ask('site.test', '/pre.css', { headers: { 'accept-encoding': 'br, gzip' } })).body).toBe(
+      'made by the build',
+    )
+    expect(
+      (await edge.ask('site.test', '/about', { headers: { 'accept-encoding': 'br' } })).headers['content-encoding'],
+    ).toBeUndefined()
+  })
+
+  test('of the next deployment is served at once, with other tags for what changed only', async () => {
+    const next = join(folder, 'next')
+    await mkdir(next)
+    await writeFile(join(next, 'index.html'), '<h1>next</h1>')
+    await writeFile(join(next, 'plain.txt'), '0123456789')
+    const before = {
+      page: (await edge.ask('site.test', '/')).headers.etag,
+      text: (await edge.ask('site.test', '/plain.txt')).headers.etag,
+    }
+    await edge.route({ 'site.test': site({ folder: next, deploymentId: 'dep2' }) })
+    const page = await edge.ask('site.test', '/', { headers: { 'if-none-match': before.page! } })
+    expect([page.status, page.body]).toEqual([200, '<h1>next</h1>'])
+    expect((await edge.ask('site.test', '/plain.txt', { headers: { 'if-none-match': before.text! } })).status).toBe(304)
+  })
+})

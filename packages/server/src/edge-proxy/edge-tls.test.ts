@@ -1,0 +1,154 @@
+import { execFile } from 'node:child_process'
+import { X509Certificate } from 'node:crypto'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import https from 'node:https'
+import net from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import tls from 'node:tls'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { serve, startEdge, startUpstream, type TestEdge, type TestUpstream } from './edge-fixture.ts'
+import type { EdgeCertificate } from './protocol/edge-table.ts'
+
+let edge: TestEdge
+let upstream: TestUpstream
+let folder: string
+
+/** A self-signed pair; the serial tells two of the same name apart. */
+async function certificate(name: string): Promise<EdgeCertificate> {
+  const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
+  const subject = ['-subj', `/CN=${name}`, '-addext', `subjectAltName=DNS:${name}`]
+  await promisify(execFile)('openssl', [
+    'req',
+    '-x509',
+    '-newkey',
+    'ec',
+    '-pkeyopt',
+    'ec_paramgen_curve:P-256',
+    '-nodes',
+    '-days',
+    '2',
+    '-keyout',
+    key,
+    '-out',
+    cert,
+    ...subject,
+  ])
+  return { key: await readFile(key, 'utf8'), cert: await readFile(cert, 'utf8') }
+}
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'berth-tls-'))
+  upstream = await startUpstream((request, response) =>
+    response.end(`${request.headers['x-forwarded-proto']} ${request.headers.host}`),
+  )
+  edge = await startEdge({ https: { host: '127.0.0.1', port: 0 } })
+})
+afterAll(async () => {
+  await edge.end()
+  await upstream.close()
+  await rm(folder, { recursive: true, force: true })
+})
+
+interface Secured {
+  serial: string
+  protocol: string | null
+  alpn: string | false | null
+}
+
+const handshake = (servername: string, options: tls.ConnectionOptions = {}): Promise<Secured> =>
+  new Promise((resolve, reject) => {
+    const socket = tls.connect(
+      {
+        port: edge.tlsPort,
+        host: '127.0.0.1',
+        servername,
+        rejectUnauthorized: false,
+        ALPNProtocols: ['h2', 'http/1.1'],
+        ...options,
+      },
+      () => {
+        resolve({
+          serial: socket.getPeerX509Certificate()!.serialNumber,
+          protocol: socket.getProtocol(),
+          alpn: socket.alpnProtocol,
+        })
+        socket.destroy()
+      },
+    )
+    socket.on('error', reject)
+  })
+const serialOf = (pair: EdgeCertificate) => new X509Certificate(pair.cert).serialNumber
+
+describe('TLS on the edge', () => {
+  test('gives each name its certificate, exact before wildcard, and speaks HTTP/1.1 and TLS 1.2 or newer', async () => {
+    const [exact, wildcard] = [await certificate('a.tls.test'), await certificate('*.tls.test')]
+    await edge.route({ 'a.tls.test': serve(upstream) }, { certificates: { 'a.tls.test': exact, '*.tls.test': wildcard } })
+    expect(await handshake('a.tls.test')).toMatchObject({ serial: serialOf(exact), alpn: 'http/1.1' })
+    expect((await handshake('B.tls.test')).serial).toBe(serialOf(wildcard))
+    expect((await handshake('b.tls.test', { maxVersion: 'TLSv1.2' })).protocol).toBe('TLSv1.2')
+    await expect(
+      handshake('b.tls.test', { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' }),
+    ).rejects.toThrow()
+    await expect(handshake('c.b.tls.test')).rejects.toThrow()
+    await expect(handshake('other.test')).rejects.toThrow()
+  })
+
+  test('serves a renewed certificate without a restart, and connections that are open stay so', async () => {
+    const old = await certificate('renew.test')
+    await edge.route({ 'renew.test': serve(upstream) }, { certificates: { 'renew.test': old } })
+    const agent = new https.Agent({ keepAlive: true, maxSockets: 1, rejectUnauthorized: false, servername: 'renew.test' })
+    const get = () =>
+      new Promise<{ body: string; localPort: number }>((resolve, reject) => {
+        const request = https.get(
+          { port: edge.tlsPort, host: '127.0.0.1', headers: { host: 'renew.test' }, agent },
+          (response) => {
+            const { localPort } = response.socket
+            response.on('data', (part) => resolve({ body: String(part), localPort: localPort! }))
+          },
+        )
+        request.on('error', reject)
+      })
+    const before = await get()
+    expect(before.body).toBe('https renew.test')
+    const renewed = await certificate('renew.test')
+    await edge.route({}, { certificates: { 'renew.test': renewed } })
+    expect((await handshake('renew.test')).serial).toBe(serialOf(renewed))
+    expect((await get()).localPort).toBe(before.localPort)
+    agent.destroy()
+  })
+
+  test('a certificate that cannot be used makes that name fail and no other', async () => {
+    const [one, two] = [await certificate('one.test'), await certificate('two.test')]
+    await edge.route({}, { certificates: { 'one.test': { cert: one.cert, key: two.key }, 'two.test': two } })
+    await expect(handshake('one.test')).rejects.toThrow()
+    expect((await handshake('two.test')).serial).toBe(serialOf(two))
+  })
+
+  test('plain http is sent to https where the host says so, ACME challenges aside', async () => {
+    await edge.route(
+      { 'secure.test': { ...serve(upstream), redirectToHttps: true } },
+      { challenges: { t: 't.x' }, trustedProxies: ['127.0.0.1'] },
+    )
+    const answer = await edge.ask('secure.test', '/a?b')
+    expect([answer.status, answer.headers.location]).toEqual([308, `https://secure.test:${edge.tlsPort}/a?b`])
+    await edge.route({}, { publicHttpsPort: 443 })
+    expect((await edge.ask('secure.test', '/a')).headers.location).toBe('https://secure.test/a')
+    expect((await edge.ask('secure.test', '/.well-known/acme-challenge/t')).body).toBe('t.x')
+    expect((await edge.ask('secure.test', '/', { headers: { 'x-forwarded-proto': 'https' } })).status).toBe(200)
+  })
+
+  test('a client that speaks no TLS there is turned away', async () => {
+    const socket = net.connect(edge.tlsPort, '127.0.0.1')
+    socket.on('error', () => {})
+    socket.end('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
+    let text = ''
+    socket.on('data', (part) => {
+      text += part.toString('latin1')
+    })
+    await new Promise((resolve) => socket.once('close', resolve))
+    expect(text).not.toContain('HTTP/')
+    expect((await handshake('two.test')).alpn).toBe('http/1.1')
+  })
+})

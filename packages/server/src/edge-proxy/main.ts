@@ -1,0 +1,19 @@
+import { EdgeProcess } from './edge-process.ts'
+import { AnotherEdge } from './folder-lock.ts'
+import { anotherEdgeRuns, type EdgeRole, type EdgeSettings } from './protocol/edge-settings.ts'
+import { runWorkerProcess } from './worker-process.ts'
+
+/** Entry of the edge: `main.ts <role> <settings as JSON>`. It lives apart from the control plane and outlives it. */
+const role = process.argv[2] as EdgeRole
+const settings = JSON.parse(process.argv[3] ?? '{}') as EdgeSettings
+
+// One broken connection must not end all the others; what can be known about it is in the log.
+process.on('uncaughtException', (cause) => console.error(new Date().toISOString(), cause))
+process.on('unhandledRejection', (cause) => console.error(new Date().toISOString(), cause))
+
+if (role === 'worker') runWorkerProcess()
+else
+  new EdgeProcess(settings).start(role).catch((cause: unknown) => {
+    console.error(new Date().toISOString(), 'the edge could not start:', cause instanceof Error ? cause.message : cause)
+    process.exit(cause instanceof AnotherEdge ? anotherEdgeRuns : 1)
+  })

@@ -1,0 +1,172 @@
+import { describe, expect, test } from 'vitest'
+import { addressKey } from '../platform/address-set.ts'
+import type { EdgeRule } from './protocol/edge-table.ts'
+import { HeadFault, parseRequestHead } from './request-head.ts'
+import { compileRule, RuleSet } from './rules.ts'
+
+const now = Date.parse('2030-01-01T00:00:00Z')
+const request = (line = 'GET /', extra = '') => {
+  const head = parseRequestHead(`${line} HTTP/1.1\r\nHost: app.example\r\n${extra}`)
+  if (head instanceof HeadFault) throw new Error(head.reason)
+  return head
+}
+const ban = (config: object, rest: object = {}): EdgeRule =>
+  ({ id: 'r', kind: 'ban', enabled: true, config, ...rest }) as EdgeRule
+
+function judged(rule: EdgeRule, { from = '192.0.2.1', line = 'GET /', extra = '', at = now } = {}) {
+  const hits: string[] = []
+  const warnings: string[] = []
+  const compiled = compileRule(rule, undefined, warnings)
+  const set = new RuleSet(compiled ? [compiled] : [], (id) => hits.push(id))
+  const refusal = set.judge(request(line, extra), addressKey(from)!, at)
+  return { status: refusal?.status ?? 200, hits: hits.length, warnings }
+}
+
+describe('a ban', () => {
+  test('refuses addresses, networks and user agents with 403 and counts a hit', () => {
+    expect(judged(ban({ ips: ['192.0.2.0/24'] }))).toMatchObject({ status: 403, hits: 1 })
+    expect(judged(ban({ ips: ['192.0.2.0/24'] }), { from: '198.51.100.1' })).toMatchObject({ status: 200, hits: 0 })
+    expect(judged(ban({ userAgents: ['badbot'] }), { extra: 'User-Agent: Mozilla BadBot/2\r\n' }).status).toBe(403)
+    expect(judged(ban({ userAgents: ['badbot', ''] }), { extra: 'User-Agent: curl\r\n' }).status).toBe(200)
+  })
+
+  test('only counts in a dry run', () => {
+    expect(judged(ban({ ips: ['192.0.2.1'] }, { dryRun: true }))).toMatchObject({ status: 200, hits: 1 })
+  })
+
+  test('does nothing when it is off, over, or for another path or host', () => {
+    const all = { ips: ['0.0.0.0/0'] }
+    expect(judged(ban(all, { enabled: false })).status).toBe(200)
+    expect(judged(ban(all, { expiresAt: '2029-12-31T23:59:59Z' })).status).toBe(200)
+    expect(judged(ban(all, { expiresAt: '2030-01-01T00:00:01Z' })).status).toBe(403)
+    expect(judged(ban(all, { pathPrefix: '/admin' })).status).toBe(200)
+    expect(judged(ban(all, { hostname: 'other.example' })).status).toBe(200)
+    expect(judged(ban(all, { hostname: 'App.example' })).status).toBe(403)
+  })
+
+  test.each([
+    '/admin',
+    '/admin/x',
+    '/administrator',
+    '//admin',
+    '/./admin',
+    '/x/../admin',
+    '/%61dmin',
+    '/x/%2e%2e/admin',
+    '/admin;v=1',
+    '/\\admin',
+    '/%zz/../admin',
+    '/%61dmin/../x',
+    '/%61dmin%2f..',
+    '/%61dmin%2f..%2f..',
+    '/x#/../admin',
+    '/%2561dmin',
+    '/%25%36%31dmin',
+    '/ADMIN',
+    '/aDm%49n',
+    '/x/%252e%252e/admin',
+    '/x/..;/admin',
+    '/x/..%3b/admin',
+    '/x%5c..%5cadmin',
+    '//x/admin',
+    '/\\x\\admin',
+    '/x//../admin',
+    '/%c1%a1dmin',
+    '/x/%c0%ae%c0%ae/admin',
+    '/%u0061dmin',
+    '/adm%ffin',
+    '/x/.%ff./admin',
+    '/x/..%00/admin',
+    '/%ef%bd%81dmin',
+    '/x/..%20/admin',
+    '/%20admin',
+    '/.;x/admin',
+    '/x/%2e%2e%2fadmin',
+    '/%25252561dmin',
+  ])('on /admin is not got around by %s', (path) => {
+    expect(judged(ban({ ips: ['0.0.0.0/0'] }, { pathPrefix: '/admin' }), { line: `GET ${path}` }).status).toBe(403)
+  })
+
+  test('on a longer path holds for each of its spellings too', () => {
+    const rule = (pathPrefix: string) => ban({ ips: ['0.0.0.0/0'] }, { pathPrefix })
+    for (const path of ['/admin./users', '/admin%20/users', '/admin;a=b/users', '/admin//users', '/Admin/x/../Users'])
+      expect(judged(rule('/admin/users'), { line: `GET ${path}` }).status).toBe(403)
+    for (const path of ['/admin', '/ADMIN', '/admin?x']) expect(judged(rule('/admin/'), { line: `GET ${path}` }).status).toBe(403)
+    for (const path of ['/gr%C3%B6%C3%9Fe', '/gr%F6%DFe', '/GR%C3%96SSE'])
+      expect(judged(rule('/größe'), { line: `GET ${path}` }).status).toBe(403)
+    for (const path of ['/a%20b', '/a+b', '/A%2520b']) expect(judged(rule('/a%20b'), { line: `GET ${path}` }).status).toBe(403)
+  })
+
+  test('does not hold for what is not below it in any reading', () => {
+    const rule = ban({ ips: ['0.0.0.0/0'] }, { pathPrefix: '/admin' })
+    for (const path of [
+      '/',
+      '/x/admin',
+      '/adm',
+      '/x?/admin',
+      '/x?y=/../admin',
+      '/x/..%2f..%2fsettings',
+      '/proxy/https%3A%2F%2Fexample.com%2Fadmin%3Fa%3Db%26c%3Dd',
+      '/gr%C3%B6%C3%9Fe/%E6%97%A5%E6%9C%AC/100%25+a;b=c/..%2Fx#y',
+    ])
+      expect(judged(rule, { line: `GET ${path}` }).status).toBe(200)
+  })
+
+  test('holds for a path with more readings than are looked at, without looking at all of them', () => {
+    const rule = ban({ ips: ['0.0.0.0/0'] }, { pathPrefix: '/admin' })
+    const path = `/${'%25'.repeat(300)}${'/..;%2e%5c#%00//.%20'.repeat(300)}`
+    expect(judged(rule, { line: `GET ${path}` }).status).toBe(403)
+  })
+
+  test('names entries that cannot be read and keeps the others', () => {
+    const { status, warnings } = judged(ban({ ips: ['nonsense', '192.0.2.1'] }))
+    expect(status).toBe(403)
+    expect(warnings).toEqual(['rule r: "nonsense" is neither an address nor a CIDR'])
+  })
+})
+
+describe('allow-deny', () => {
+  const rule = (config: object): EdgeRule => ({ id: 'r', kind: 'allow-deny', enabled: true, config }) as EdgeRule
+
+  test('denies first, then whoever is not allowed', () => {
+    const both = rule({ allow: ['192.0.2.0/24'], deny: ['192.0.2.9'] })
+    expect(judged(both, { from: '192.0.2.1' }).status).toBe(200)
+    expect(judged(both, { from: '192.0.2.9' }).status).toBe(403)
+    expect(judged(both, { from: '198.51.100.1' }).status).toBe(403)
+    expect(judged(rule({ deny: ['192.0.2.9'] }), { from: '198.51.100.1' }).status).toBe(200)
+  })
+
+  test('with methods looks only at these; methods alone are the ones that pass', () => {
+    const writes = rule({ deny: ['0.0.0.0/0'], methods: ['post'] })
+    expect(judged(writes, { line: 'POST /' }).status).toBe(403)
+    expect(judged(writes, { line: 'GET /' }).status).toBe(200)
+    expect(judged(writes, { line: 'post /' }).status).toBe(403)
+    const reads = rule({ methods: ['GET', 'HEAD'] })
+    expect(judged(reads, { line: 'get /' }).status).toBe(403)
+    expect(judged(reads, { line: 'GET /' }).status).toBe(200)
+    expect(judged(reads, { line: 'DELETE /' }).status).toBe(403)
+  })
+
+  test('whose allow list holds nothing readable lets nobody in', () => {
+    expect(judged(rule({ allow: ['nonsense'] })).status).toBe(403)
+  })
+})
+
+describe('a rate limit rule', () => {
+  const rule: EdgeRule = { id: 'r', kind: 'rate-limit', enabled: true, config: { requests: 2, windowSeconds: 60 } }
+
+  test('refuses with 429 and a time, or the status it names', () => {
+    const compiled = compileRule(rule, undefined, [])!
+    const client = addressKey('192.0.2.1')!
+    const answers = [1, 2, 3].map(() => compiled.judge(request(), client, now))
+    expect(answers).toEqual([undefined, undefined, { status: 429, retryAfterSeconds: expect.any(Number) }])
+    const other = compileRule({ ...rule, config: { ...rule.config, requests: 0, status: 503 } } as EdgeRule, undefined, [])!
+    expect(other.judge(request(), client, now)?.status).toBe(503)
+  })
+
+  test('keeps its count over a new table in which it stayed the same, and begins anew when it was changed', () => {
+    const first = compileRule(rule, undefined, [])!
+    expect(compileRule({ ...rule }, first, [])).toBe(first)
+    expect(compileRule({ ...rule, dryRun: true }, first, [])).not.toBe(first)
+  })
+})

@@ -1,0 +1,137 @@
+import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { takeFileLock } from '../platform/file-lock.ts'
+
+/** Another process works on the folder; the message names it. */
+export class DataFolderInUse extends Error {
+  override name = 'DataFolderInUse'
+}
+
+export interface DataFolder {
+  readonly path: string
+  /** Lets another process take the folder; dying does the same. */
+  release(): void
+}
+
+/**
+ * Makes the folder, open to its owner only, and takes it for this process alone.
+ * The lock itself is the kernel's, so a dead holder holds nothing; the note beside it only serves the message.
+ */
+export async function openDataFolder(path: string): Promise<DataFolder> {
+  makeFolder(path)
+  // The one place in it that is the user's own: folders in there can be projects.
+  makeFolder(join(path, 'projects'))
+  const lock = takeFileLock(join(path, 'in-use.lock'))
+  if (!lock)
+    throw new DataFolderInUse(
+      `${path} is in use by ${await describeHolder(path)}: stop it first, or set BERTH_DATA_DIR to another folder`,
+    )
+  try {
+    writeNote(path)
+  } catch (error) {
+    lock.release()
+    throw error
+  }
+  let held = true
+  return {
+    path,
+    release: () => {
+      if (!held) return
+      held = false
+      // The note goes before the lock: in the other order it could be the next holder's.
+      rmSync(noteFile(path), { force: true })
+      lock.release()
+    },
+  }
+}
+
+/** Who holds the folder. Two containers may share it, and both call themselves pid 1, hence the host name and the times. */
+interface Note {
+  pid: number
+  host: string
+  since: string
+  /** Of the kernel's own clock since boot, and which boot: a pid that was given out again has another start. */
+  processStart: string | null
+  boot: string | null
+}
+
+const noteFile = (path: string) => join(path, 'in-use.json')
+
+function makeFolder(path: string): void {
+  try {
+    mkdirSync(path, { recursive: true, mode: 0o700 })
+    chmodSync(path, 0o700)
+  } catch (cause) {
+    throw new Error(`The data folder ${path} cannot be made: ${cause instanceof Error ? cause.message : cause}`, { cause })
+  }
+}
+
+function writeNote(path: string): void {
+  const note: Note = {
+    pid: process.pid,
+    host: hostname(),
+    since: new Date().toISOString(),
+    processStart: processStart(process.pid),
+    boot: boot(),
+  }
+  const draft = `${noteFile(path)}.tmp`
+  writeFileSync(draft, JSON.stringify(note), { mode: 0o600 })
+  renameSync(draft, noteFile(path))
+}
+
+/** A holder that has just started may not have written its note, and an older note names a dead process: wait for a true one. */
+async function describeHolder(path: string): Promise<string> {
+  for (let attempt = 0; attempt < 20; attempt++) {
+    const note = readNote(path)
+    if (note && isTrue(note)) {
+      const where = note.host === hostname() ? '' : ` on ${note.host}`
+      return `another process, pid ${note.pid}${where}, since ${note.since}`
+    }
+    await pause(50)
+  }
+  return 'another process'
+}
+
+function readNote(path: string): Note | null {
+  try {
+    return JSON.parse(readFileSync(noteFile(path), 'utf8')) as Note
+  } catch {
+    return null
+  }
+}
+
+/** From here a process of another host or container cannot be looked up, so its note is believed. */
+function isTrue({ pid, host, processStart: start, boot: atBoot }: Note): boolean {
+  if (host !== hostname()) return true
+  if (atBoot !== boot()) return false
+  return start === null ? isAlive(pid) : start === processStart(pid)
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'EPERM'
+  }
+}
+
+/** Field 22 of /proc/<pid>/stat; the name in field 2 may hold spaces and brackets, so counting starts after the last bracket. */
+function processStart(pid: number): string | null {
+  const stat = readProc(`/proc/${pid}/stat`)
+  return stat?.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? null
+}
+
+function boot(): string | null {
+  return readProc('/proc/sys/kernel/random/boot_id')?.trim() ?? null
+}
+
+function readProc(file: string): string | null {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return null
+  }
+}

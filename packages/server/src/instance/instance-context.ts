@@ -1,0 +1,32 @@
+import { type Database, openDatabase } from '../platform/database.ts'
+import { createInstanceScrubber } from '../platform/secrets/instance-scrubber.ts'
+import { openKeyRing } from '../platform/secrets/key-ring.ts'
+import type { Scrubber } from '../platform/secrets/scrubber.ts'
+import { Secret } from '../platform/secrets/secret.ts'
+import { createSecretBox, type SecretBox } from '../platform/secrets/secret-box.ts'
+import type { Config } from './config.ts'
+import { createLogger, type Logger } from './logger.ts'
+
+/** What the server and the local commands both work with. */
+export interface InstanceContext {
+  config: Config
+  database: Database
+  secretBox: SecretBox
+  scrubber: Scrubber
+  logger: Logger
+  close(): Promise<void>
+}
+
+export async function openInstanceContext(config: Config): Promise<InstanceContext> {
+  const scrubber = createInstanceScrubber(secretsIn(config))
+  const logger = await createLogger({ level: config.logLevel, scrubber })
+  const secretBox = createSecretBox(openKeyRing({ folder: config.dataDir, fromSettings: config.secretKey }))
+  const database = await openDatabase({ url: config.databaseUrl?.reveal(), folder: config.dataDir }, logger)
+  return { config, database, secretBox, scrubber, logger, close: () => database.close() }
+}
+
+const secretsIn = (value: object): Secret[] =>
+  Object.values(value).flatMap((inner) => {
+    if (inner instanceof Secret) return [inner]
+    return typeof inner === 'object' && inner !== null ? secretsIn(inner) : []
+  })

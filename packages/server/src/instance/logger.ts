@@ -1,0 +1,54 @@
+import { type DestinationStream, destination, type Logger, pino, stdSerializers, stdTimeFunctions } from 'pino'
+import type { Scrubber } from '../platform/secrets/scrubber.ts'
+import type { Config } from './config.ts'
+
+export type { Logger } from 'pino'
+
+export interface LoggerOptions {
+  level: Config['logLevel']
+  scrubber: Scrubber
+  /** Default: lines for people where the output is a terminal, JSON elsewhere. */
+  pretty?: boolean
+  /** Default: standard output. */
+  output?: DestinationStream
+}
+
+/** Structured logs. Every line passes the scrubber last, so that a value slips out by no field, message or stack. */
+export async function createLogger({
+  level,
+  scrubber,
+  pretty = process.stdout.isTTY === true,
+  output,
+}: LoggerOptions): Promise<Logger> {
+  const sink = output ?? standardOutput()
+  const print = pretty ? await loadPrettyPrinter() : (line: string) => line
+  const scrubbed: DestinationStream = { write: (line) => sink.write(print(scrubber.scrubJson(line))) }
+  return pino(
+    {
+      level,
+      base: null,
+      timestamp: stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+      serializers: { err: stdSerializers.err, error: stdSerializers.err, cause: stdSerializers.err },
+      redact: { paths: secretHeaders, censor: '[secret]' },
+    },
+    scrubbed,
+  )
+}
+
+const secretHeaders = ['.authorization', '.cookie', '["set-cookie"]'].flatMap((header) =>
+  ['req.headers', 'res.headers', 'headers'].map((place) => place + header),
+)
+
+/** Written at once, so that the last line before a crash is there; a reader that went away (`| head`) ends no server. */
+function standardOutput(): DestinationStream {
+  const stream = destination({ fd: 1, sync: true })
+  stream.on('error', () => undefined)
+  return stream
+}
+
+/** Loaded only where it is used, and called in place: a worker thread would lose the last lines of a crash. */
+async function loadPrettyPrinter(): Promise<(line: string) => string> {
+  const { default: prettyPrint } = await import('pino-pretty')
+  return prettyPrint.prettyFactory({ colorize: true, translateTime: 'SYS:HH:MM:ss.l' })
+}

@@ -1,0 +1,140 @@
+import type { BuildBody } from '@berth/contract'
+import { newId } from '../../platform/db/ids.ts'
+import { sealedFor } from '../../platform/db/sealed-columns.ts'
+import type { DeploymentRow } from '../../platform/db/tables/deployments.ts'
+import type { ProjectRow } from '../../platform/db/tables/projects.ts'
+import { fail, refuse } from '../../platform/failure.ts'
+import type { Bound } from '../../platform/transaction.ts'
+import { lockProject, remoteUrl, sourceKind } from '../projects/index.ts'
+import { deployKind, jobKey } from './deploy-kind.ts'
+import type { DeployedSource } from './deployed-source.ts'
+import { deploymentTopic } from './deployment-log.ts'
+import { type DeploymentsDeps, nowOf } from './deps.ts'
+import { configOf } from './plan.ts'
+import { findDeployment, findProject, insertDeployment, listQueued, nextNumber, transitionDeployment } from './store.ts'
+
+export interface DeploymentOptions extends Omit<BuildBody, 'projectId'> {
+  trigger: DeploymentRow['trigger']
+  createdBy: string | null
+  /** A deployment whose source, and with `keepArtifacts` also what it built and the env of its time, is taken over. */
+  basedOn?: { deployment: DeploymentRow; keepArtifacts: boolean }
+}
+
+/** Queues a deployment. A newer one takes the place of an older one that still waits. */
+export async function requestDeployment(
+  projectId: string,
+  options: DeploymentOptions,
+  deps: DeploymentsDeps,
+): Promise<DeploymentRow> {
+  return deps.database.transaction(async (bound) => {
+    await lockProject(bound, projectId)
+    const project = (await findProject(bound.db, projectId)) ?? fail('not_found')
+    if (project.deletingSince !== null) fail('conflict', { words: 'The project is being deleted' })
+    if (!project.enabled) fail('project_disabled')
+    const environment = await environmentOf(bound, project, options.environment)
+    const row = newRow(project, environment, options, await nextNumber(bound.db, projectId), deps)
+    for (const older of await listQueued(bound.db, projectId, environment.slug)) await replace(older, row, bound, deps)
+    await insertDeployment(bound.db, row)
+    await bound.enqueue(
+      deployKind,
+      { deploymentId: row.id },
+      { uniqueKey: jobKey(row.id), groupKey: `deploy:${projectId}:${environment.slug}` },
+    )
+    return (await findDeployment(bound.db, row.id)) as DeploymentRow
+  })
+}
+
+async function replace(
+  older: DeploymentRow,
+  newer: { id: string; number: number },
+  bound: Bound,
+  deps: DeploymentsDeps,
+): Promise<void> {
+  const error = { errorCode: 'replaced', errorMessage: `Replaced by the newer deployment ${newer.number}` }
+  await transitionDeployment(bound.db, older.id, 'cancelled', { ...error, finishedAt: nowOf(deps) })
+  await bound.cancelJob({ uniqueKey: jobKey(older.id) })
+  bound.signal(deploymentTopic(older.id), { changed: true })
+}
+
+async function environmentOf({ db }: Bound, project: ProjectRow, slug = 'production') {
+  const found = await db
+    .selectFrom('environments')
+    .select(['slug', 'branch'])
+    .where('projectId', '=', project.id)
+    .where('slug', '=', slug)
+    .executeTakeFirst()
+  return found ?? refuse('environment', `there is no environment ${slug}`)
+}
+
+function newRow(
+  project: ProjectRow,
+  environment: { slug: string; branch: string | null },
+  options: DeploymentOptions,
+  number: number,
+  deps: DeploymentsDeps,
+) {
+  const kept = options.basedOn?.keepArtifacts ? options.basedOn.deployment : null
+  const source: DeployedSource = options.basedOn
+    ? JSON.parse(options.basedOn.deployment.source)
+    : sourceOf(project, environment, options, deps)
+  const id = newId('dep')
+  const env = kept?.env ? resealed(kept, id, deps) : null
+  return {
+    id,
+    projectId: project.id,
+    environment: environment.slug,
+    number,
+    trigger: options.trigger,
+    status: 'queued' as const,
+    source: JSON.stringify(source),
+    config: kept?.config ?? JSON.stringify(configOf(project)),
+    env,
+    envSecretKeys: kept?.envSecretKeys ?? null,
+    plan: kept?.plan ?? null,
+    artifacts: kept?.artifacts ?? null,
+    sizeBytes: kept?.sizeBytes ?? null,
+    commitSha: kept?.commitSha ?? null,
+    commitMessage: kept?.commitMessage ?? null,
+    commitAuthor: kept?.commitAuthor ?? null,
+    branch: source.kind === 'git' ? source.branch : null,
+    steps: '[]',
+    url: null,
+    requestsTotal: null,
+    requestsFailed: null,
+    errorCode: null,
+    errorMessage: null,
+    errorLogTail: null,
+    basedOn: options.basedOn?.deployment.id ?? null,
+    force: options.force ?? false,
+    createdBy: options.createdBy,
+    createdAt: nowOf(deps),
+    startedAt: null,
+    finishedAt: null,
+  }
+}
+
+function resealed(deployment: DeploymentRow, newOwner: string, { secretBox }: DeploymentsDeps): string {
+  const opened = secretBox.open(deployment.env as string, sealedFor.deploymentEnv(deployment.id))
+  return secretBox.seal(opened, sealedFor.deploymentEnv(newOwner))
+}
+
+function sourceOf(
+  project: ProjectRow,
+  environment: { branch: string | null },
+  options: DeploymentOptions,
+  deps: DeploymentsDeps,
+): DeployedSource {
+  if (options.uploadSessionId) return { kind: 'upload', sessionId: options.uploadSessionId }
+  const kind = sourceKind(project)
+  if (kind === 'upload' && project.uploadSessionId) return { kind, sessionId: project.uploadSessionId }
+  if (kind === 'local' && project.localPath) return { kind, path: project.localPath }
+  if (kind === 'image') return { kind }
+  const url = kind === 'git' ? remoteUrl(project, deps.settings.githubUrl) : null
+  if (!url) fail('nothing_to_deploy', { words: 'The project has no source yet: link a repository, or upload a folder' })
+  return {
+    kind: 'git',
+    url,
+    branch: options.branch ?? environment.branch ?? project.gitBranch,
+    commit: options.commit?.toLowerCase() ?? null,
+  }
+}

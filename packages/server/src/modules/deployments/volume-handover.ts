@@ -1,0 +1,68 @@
+import type { DeploymentRow, InstanceRow } from '../../platform/db/tables/deployments.ts'
+import { envOf } from './deployed-env.ts'
+import { artifactsOf, planOf, type Unit } from './plan.ts'
+import type { RunParts } from './run-parts.ts'
+import { findDeployment, listInstances, updateDeployment } from './store.ts'
+import { holdersOf, isHolder, runsTheSame } from './volume-holders.ts'
+
+export interface VolumeHandover {
+  /** Already runs, for another deployment, and serves this one too. */
+  shared: InstanceRow | null
+  /** Deployments whose own instance had to go: they use the new one until they are retired. */
+  usedBy: DeploymentRow[]
+}
+
+/** Before a unit that writes a volume is started: whoever else writes it is shared or stopped. */
+export async function handOverVolumes(
+  unit: Unit,
+  parts: RunParts,
+  stop: (rows: InstanceRow[]) => Promise<void>,
+): Promise<VolumeHandover> {
+  const room: VolumeHandover = { shared: null, usedBy: [] }
+  if (!isHolder(unit)) return room
+  for (const { deployment: other, rows } of await othersIn(parts)) {
+    const holders = holdersOf(unit, planOf(parts.deployment), { plan: planOf(other), rows })
+    const twin = holders.find(({ service }) => service === unit.service)
+    if (twin && (await mayShare(twin, other, parts))) {
+      await keep(unit.service, other, parts)
+      return { shared: twin, usedBy: [] }
+    }
+    if (holders.length === 0) continue
+    parts.say(`Handing the data of ${unit.service} over: ${holders.map(({ service }) => service).join(', ')} stops first`)
+    await stop(holders)
+    room.usedBy.push(other)
+  }
+  return room
+}
+
+/** What other deployments of the environment run. */
+async function othersIn({ deployment, deps }: RunParts): Promise<{ deployment: DeploymentRow; rows: InstanceRow[] }[]> {
+  const { projectId, environment, id } = deployment
+  const rows = (await listInstances(deps.database.db, { projectId, environment })).filter(
+    (row) => row.deploymentId !== id && row.state !== 'retired',
+  )
+  const others = []
+  for (const [deploymentId, own] of Map.groupBy(rows, (row) => row.deploymentId)) {
+    const other = await findDeployment(deps.database.db, deploymentId)
+    if (other?.plan && other.artifacts) others.push({ deployment: other, rows: own })
+  }
+  return others
+}
+
+/** A version that is only started again never takes anything from one that is about to follow it. */
+async function mayShare(row: InstanceRow, other: DeploymentRow, { deployment, env, deps }: RunParts): Promise<boolean> {
+  if (deployment.status === 'live') return true
+  if (deployment.force || (await deps.runtime.inspect(row.id))?.state !== 'running') return false
+  return runsTheSame(row.service, { deployment, env }, { deployment: other, env: await envOf(other, deps) })
+}
+
+/** The image that really runs is the one that has to be kept. */
+async function keep(service: string, other: DeploymentRow, { deployment, deps, say }: RunParts): Promise<void> {
+  say(`${service} stays as it is`)
+  if (deployment.status === 'live') return
+  const artifacts = artifactsOf(deployment)
+  const theirs = artifactsOf(other)[service]
+  if (!theirs || artifacts[service]?.reference === theirs.reference) return
+  deployment.artifacts = JSON.stringify({ ...artifacts, [service]: theirs })
+  await updateDeployment(deps.database.db, deployment.id, { artifacts: deployment.artifacts })
+}

@@ -1,0 +1,115 @@
+import type { ChannelBody, ChannelChanges, FieldProblem } from '@berth/contract'
+import { newId } from '../../../platform/db/ids.ts'
+import { sealedFor } from '../../../platform/db/sealed-columns.ts'
+import type { ChannelRow } from '../../../platform/db/tables/notifications.ts'
+import { fail, refuse } from '../../../platform/failure.ts'
+import type { Bound } from '../../../platform/transaction.ts'
+import { endQueuedOf } from '../delivery/delivery-store.ts'
+import { type NotificationsDeps, nowOf } from '../deps.ts'
+import * as store from '../store.ts'
+import type { ChannelKind, Stored } from './kinds/kind.ts'
+import { channelKind } from './kinds/registry.ts'
+
+type AnyStored = Stored<object, object>
+
+const mostChannels = 100
+
+export async function createChannel(body: ChannelBody, owner: store.Owner, deps: NotificationsDeps) {
+  const kind = kindOf(body.kind)
+  const checked = kind.checkConfig(body.config ?? {}, deps.settings)
+  if (!checked.ok) return refuseConfig(checked.problems)
+  if ((await store.countChannels(deps.database.db, owner)) >= mostChannels)
+    fail('conflict', { words: `You have ${mostChannels} channels here, which is the most there can be: delete one first` })
+  const now = nowOf(deps)
+  const id = newId('nch')
+  const row = await store.insertChannel(deps.database.db, {
+    id,
+    organizationId: owner.organizationId,
+    userId: owner.userId,
+    kind: body.kind,
+    label: body.label.trim(),
+    ...sealed(id, checked, deps),
+    configRevision: 1,
+    enabled: true,
+    verified: isAlwaysVerified(body.kind),
+    createdAt: now,
+    updatedAt: now,
+  })
+  return { ...show(row, deps), ...checked.shownOnce }
+}
+
+/** Judged by the row as it is inside the transaction: of two changes at once the second sees what the first left. */
+export function changeChannel({ id, ...owner }: ChannelRow, changes: ChannelChanges, deps: NotificationsDeps) {
+  return deps.database.transaction(async ({ db, lock }) => {
+    await lock(`notifications:channel:${id}`)
+    const row = (await store.findChannelOf(db, owner, id)) ?? fail('not_found')
+    const config = changes.config === undefined ? undefined : changedConfig(row, changes.config, deps)
+    const verified = verifiedAfter(row, { configChanged: config !== undefined, wished: changes.verified })
+    const changed = await store.updateChannel(db, id, {
+      ...(changes.label === undefined ? {} : { label: changes.label.trim() }),
+      ...(changes.enabled === undefined ? {} : { enabled: changes.enabled }),
+      ...(config ? { ...sealed(id, config, deps), configRevision: row.configRevision + 1 } : {}),
+      verified,
+      updatedAt: nowOf(deps),
+    })
+    return show(changed, deps)
+  })
+}
+
+/** In-app is always verified; a changed config unverifies whatever else the same change says. */
+export function verifiedAfter(
+  { kind, verified }: Pick<ChannelRow, 'kind' | 'verified'>,
+  { configChanged, wished }: { configChanged: boolean; wished: boolean | undefined },
+): boolean {
+  if (isAlwaysVerified(kind)) return true
+  if (configChanged) return false
+  return wished ?? verified === 1
+}
+
+/** What waits for it ends with it; what was delivered stays in the feed. */
+export function deleteChannel({ id }: ChannelRow, { database }: NotificationsDeps): Promise<void> {
+  return database.transaction(async ({ db }: Bound) => {
+    await endQueuedOf(db, id, 'The channel was deleted')
+    await store.deleteRow(db, 'notificationChannels', id)
+  })
+}
+
+export const show = (row: ChannelRow, deps: Pick<NotificationsDeps, 'secretBox' | 'scrubber'>) => {
+  const { config, secrets } = openConfig(row, deps)
+  return store.showChannel(row, kindOf(row.kind).redact(config, secrets))
+}
+
+/** The config with its secrets; from here on the log knows them too. */
+export function openConfig(
+  { id, config, secrets }: Pick<ChannelRow, 'id' | 'config' | 'secrets'>,
+  { secretBox, scrubber }: Pick<NotificationsDeps, 'secretBox' | 'scrubber'>,
+): AnyStored {
+  const opened: Record<string, string> = secrets ? JSON.parse(secretBox.open(secrets, sealedFor.channelSecrets(id)).reveal()) : {}
+  scrubber.register(...Object.values(opened))
+  return { config: JSON.parse(config), secrets: opened }
+}
+
+export function kindOf(name: string): ChannelKind {
+  return channelKind(name) ?? refuse('kind', 'is not a kind of channel')
+}
+
+const isAlwaysVerified = (kind: string) => kind === 'in_app'
+
+/** Undefined when it leads to the same place as before. */
+function changedConfig(row: ChannelRow, input: object, deps: NotificationsDeps): AnyStored | undefined {
+  const kind = kindOf(row.kind)
+  const before = openConfig(row, deps)
+  const checked = kind.checkConfig(input, deps.settings, before)
+  if (!checked.ok) return refuseConfig(checked.problems)
+  return kind.sameConfig(before, checked) ? undefined : checked
+}
+
+function sealed(id: string, { config, secrets }: AnyStored, { secretBox }: NotificationsDeps) {
+  const text = JSON.stringify(secrets)
+  return { config: JSON.stringify(config), secrets: text === '{}' ? null : secretBox.seal(text, sealedFor.channelSecrets(id)) }
+}
+
+function refuseConfig(details: FieldProblem[]): never {
+  const [first = { field: 'config', message: 'is not valid' }] = details
+  return fail('validation_failed', { words: `${first.field}: ${first.message}`, field: first.field, details })
+}

@@ -1,0 +1,76 @@
+import type { Channel } from '@berth/contract'
+import { iso } from '../../../platform/db/columns.ts'
+import { newId } from '../../../platform/db/ids.ts'
+import type { ChannelRow } from '../../../platform/db/tables/notifications.ts'
+import { fail } from '../../../platform/failure.ts'
+import { findOrganizationName } from '../delivery/delivery-store.ts'
+import { type NotificationsDeps, nowOf } from '../deps.ts'
+import * as store from '../store.ts'
+import { kindOf, openConfig, show } from './channels.ts'
+import { DeliveryFailed } from './kinds/kind.ts'
+import type { Message } from './kinds/message.ts'
+
+const limitMs = 20_000
+
+/** Sends one message through the channel, now, and takes its arrival for the proof that the channel leads where it should. */
+export function createTestSend(deps: NotificationsDeps) {
+  const pace = new Pace()
+  return async (channel: ChannelRow): Promise<Channel> => {
+    const now = nowOf(deps)
+    pace.take(channel.userId, now)
+    await send(await testMessage(channel, deps), channel, deps)
+    const verified = await store.markVerified(deps.database.db, channel, now)
+    if (!verified)
+      fail('delivery_failed', { words: 'The channel was changed or deleted while the message was on its way: test it again' })
+    return show(verified, deps)
+  }
+}
+
+async function send(message: Message, channel: ChannelRow, deps: NotificationsDeps): Promise<void> {
+  const { config, secrets } = openConfig(channel, deps)
+  const drivers = { ...deps.drivers, now: () => deps.clock.now() }
+  const abort = AbortSignal.timeout(limitMs)
+  await kindOf(channel.kind)
+    .deliver(message, config, secrets, drivers, abort)
+    .catch((error: unknown) => {
+      if (error instanceof DeliveryFailed) fail('delivery_failed', { words: error.reason, cause: error })
+      if (abort.aborted) fail('delivery_failed', { words: `There was no answer within ${limitMs / 1000} seconds` })
+      throw error
+    })
+}
+
+async function testMessage({ organizationId }: ChannelRow, deps: NotificationsDeps): Promise<Message> {
+  const organizationName = await findOrganizationName(deps.database.db, organizationId)
+  return {
+    id: newId('ndl'),
+    category: 'test',
+    organizationId,
+    organizationName,
+    subject: 'Test message from Berth',
+    text: 'This channel works: notifications can arrive here.',
+    data: { test: true },
+    createdAt: iso(nowOf(deps)),
+    settingsUrl: `${deps.publicUrl()}/notifications`,
+  }
+}
+
+const windowMs = 60_000
+const mostTests = 20
+
+/** A test goes to an address that nobody has confirmed: it must not serve to flood a stranger. Each control plane counts for itself. */
+class Pace {
+  #startedAt = 0
+  readonly #counts = new Map<string, number>()
+
+  take(userId: string, now: number): void {
+    if (now - this.#startedAt >= windowMs) {
+      this.#startedAt = now
+      this.#counts.clear()
+    }
+    const count = (this.#counts.get(userId) ?? 0) + 1
+    this.#counts.set(userId, count)
+    if (count <= mostTests) return
+    const retryAfterSeconds = Math.max(1, Math.ceil((this.#startedAt + windowMs - now) / 1000))
+    fail('rate_limited', { retryAfterSeconds, words: `Too many test messages: try again in ${retryAfterSeconds} s` })
+  }
+}

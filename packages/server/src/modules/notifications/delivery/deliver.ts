@@ -1,0 +1,117 @@
+import { type Job, JobAborted, type JobKind, job } from '../../../platform/jobs/declare.ts'
+import { KeyedMutex } from '../../../platform/keyed-mutex.ts'
+import { kindOf, openConfig } from '../channels/channels.ts'
+import { DeliveryFailed } from '../channels/kinds/kind.ts'
+import { type NotificationsDeps, nowOf } from '../deps.ts'
+import { type FeedSignal, feedTopic } from '../feed/feed-signal.ts'
+import { messageOf } from './delivery-message.ts'
+import * as store from './delivery-store.ts'
+import { mostTries, pauseAfter } from './tries.ts'
+
+export const deliverKind: JobKind<{ deliveryId: string }> = { kind: 'notifications.deliver' }
+
+/** One at a time a channel: its order is kept, and a receiver that hangs holds up nobody else. */
+export const groupOf = (channelId: string) => `notifications:channel:${channelId}`
+
+/**
+ * One try of one delivery. The row names the job that may try it; each further try is a new job, and a job whose process
+ * died comes back as itself. So a delivery always has exactly one job until it has ended, and is never tried by two.
+ */
+export function deliverJob(deps: NotificationsDeps): Job<{ deliveryId: string }, undefined> {
+  const turns = new KeyedMutex()
+  return job<{ deliveryId: string }, undefined>(deliverKind.kind, {
+    // Longer than the drivers' own limits: it ends what ignores them.
+    deadlineMs: 60_000,
+    concurrency: 16,
+    // Only for failures of our own, such as a database that is away; the tries at the receiver are counted in the row.
+    maxAttempts: 30,
+    run: ({ deliveryId }, _deps, abort, { jobId }) => deliver(deliveryId, jobId, abort, { ...deps, turns }),
+    onFailed: async ({ deliveryId }) =>
+      store.abandon(deps.database.db, deliveryId, 'It could not be sent because of an error inside Berth'),
+  })
+}
+
+type DeliverDeps = NotificationsDeps & { turns: KeyedMutex }
+
+async function deliver(id: string, jobId: string, abort: AbortSignal, deps: DeliverDeps): Promise<void> {
+  const { db } = deps.database
+  const row = await store.findForSending.first(db, { id })
+  if (!row || row.jobId !== jobId || !(row.status === 'queued' || row.status === 'sending')) return
+  const obstacle = obstacleOf(row)
+  if (obstacle) return await giveUp({ id, jobId, attempt: row.attempts }, row, obstacle, deps)
+  const current = { id, jobId, attempt: row.attempts + 1 }
+  if (!(await store.beginTry(db, current))) return
+  const failure = await send(row, abort, deps)
+  if (!failure) return await recordSent(current, row, deps)
+  if (failure.permanent || current.attempt >= mostTries) return await giveUp(current, row, failure.reason, deps)
+  await tryAgainLater(current, row, failure, deps)
+}
+
+/** What stands against a try at all. The channel is judged as it is now, not as it was when the delivery was made. */
+function obstacleOf(row: store.SendingRow): string | undefined {
+  if (row.channelConfig === null) return 'The channel was deleted'
+  if (row.channelEnabled !== 1) return 'The channel is disabled'
+  if (row.channelVerified !== 1) return 'The channel is not verified any more: test it again'
+  if (row.attempts >= mostTries) return 'Berth ended in the middle of the last try'
+  return undefined
+}
+
+/** Null once the other side has taken it. Throws when the job was taken away from us: then the try is not ours to record. */
+async function send(row: store.SendingRow, abort: AbortSignal, deps: DeliverDeps): Promise<DeliveryFailed | null> {
+  const own = abortUnlessShutdown(abort)
+  try {
+    const message = await messageOf(row, deps.turns, deps)
+    const channel = { id: row.channelId, config: row.channelConfig as string, secrets: row.channelSecrets }
+    const { config, secrets } = openConfig(channel, deps)
+    const drivers = { ...deps.drivers, now: () => deps.clock.now() }
+    await kindOf(row.channelKind).deliver(message, config, secrets, drivers, own.signal)
+    return null
+  } catch (error) {
+    own.signal.throwIfAborted()
+    if (error instanceof DeliveryFailed) return error
+    deps.log.error({ err: error, deliveryId: row.id, channelKind: row.channelKind }, 'a delivery failed inside Berth')
+    return new DeliveryFailed('It could not be sent because of an error inside Berth', { permanent: false })
+  } finally {
+    own.end()
+  }
+}
+
+/** A server that stops lets what is on its way arrive: cut off, it would have to be sent once more by the next one. */
+function abortUnlessShutdown(abort: AbortSignal): { signal: AbortSignal; end(): void } {
+  const own = new AbortController()
+  const onAbort = () => {
+    if (!(abort.reason instanceof JobAborted && abort.reason.reason === 'shutdown')) own.abort(abort.reason)
+  }
+  abort.addEventListener('abort', onAbort, { once: true })
+  if (abort.aborted) onAbort()
+  return { signal: own.signal, end: () => abort.removeEventListener('abort', onAbort) }
+}
+
+async function recordSent(current: store.Try, row: store.SendingRow, deps: NotificationsDeps): Promise<void> {
+  const { db, signals } = deps.database
+  const end = { status: 'sent', sentAt: nowOf(deps), lastError: null } as const
+  const isOurs = await store.endTry(db, current, end)
+  if (isOurs && row.channelKind === 'in_app')
+    signals.publish(feedTopic(row.organizationId), { delivered: row.id, userId: row.userId } satisfies FeedSignal)
+}
+
+async function giveUp(current: store.Try, row: store.SendingRow, lastError: string, deps: NotificationsDeps): Promise<void> {
+  const { log, database } = deps
+  const isOurs = await store.endTry(database.db, current, { status: 'failed', lastError })
+  const about = { deliveryId: row.id, channelKind: row.channelKind, attempts: current.attempt, reason: lastError }
+  if (isOurs) log.warn(about, 'a delivery failed for good')
+}
+
+/** The next job commits together with the end of this try: there is never none, and a second one would find it is not named. */
+function tryAgainLater(
+  current: store.Try,
+  row: store.SendingRow,
+  failure: DeliveryFailed,
+  deps: NotificationsDeps,
+): Promise<void> {
+  const runAt = new Date(nowOf(deps) + pauseAfter(current.attempt, failure.retryAfterMs))
+  return deps.database.transaction(async ({ db, enqueue }) => {
+    const next = await enqueue(deliverKind, { deliveryId: row.id }, { runAt, groupKey: groupOf(row.channelId) })
+    await store.endTry(db, current, { status: 'queued', lastError: failure.reason, jobId: next.id })
+  })
+}

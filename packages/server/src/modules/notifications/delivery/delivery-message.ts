@@ -1,0 +1,47 @@
+import { setImmediate as otherWorkFirst } from 'node:timers/promises'
+import { iso } from '../../../platform/db/columns.ts'
+import type { KeyedMutex } from '../../../platform/keyed-mutex.ts'
+import { clamp } from '../channels/kinds/clamp.ts'
+import { joinMessages, type Message } from '../channels/kinds/message.ts'
+import type { NotificationsDeps } from '../deps.ts'
+import { findJoined, keepJoinedWords, type SendingRow } from './delivery-store.ts'
+
+/** What goes out: the same at every try, since what a delivery stands for is fixed when its first try begins. */
+export function messageOf(row: SendingRow, turns: KeyedMutex, deps: NotificationsDeps): Promise<Message> {
+  // A flood ends with many of these at once, each with hundreds of rows to read and to put into words.
+  return row.joinedCount === 0
+    ? Promise.resolve(asMessage(row, row, deps))
+    : turns.run('joined', () => joinedMessageOf(row, deps))
+}
+
+async function joinedMessageOf(row: SendingRow, deps: NotificationsDeps): Promise<Message> {
+  await otherWorkFirst()
+  const { db } = deps.database
+  const all = (await findJoined(db, row.id)).map((one) => asMessage(one, row, deps))
+  const joined = { ...joinMessages(all), id: row.id }
+  if (row.joinedSubject === null && all.length > 1)
+    await keepJoinedWords(db, row.id, clamp(joined.subject, 300), clamp(joined.text, 8_000))
+  return joined
+}
+
+type Told = Pick<SendingRow, 'id' | 'subject' | 'text' | 'data' | 'projectId' | 'projectName' | 'happenedAt'>
+
+function asMessage(told: Told, row: SendingRow, { publicUrl }: NotificationsDeps): Message {
+  const { projectId, projectName } = told
+  const home = publicUrl()
+  return {
+    id: told.id,
+    category: row.category,
+    organizationId: row.organizationId,
+    organizationName: row.organizationName,
+    ...(projectId === null ? {} : { projectId }),
+    ...(projectName === null ? {} : { projectName }),
+    subject: told.subject,
+    text: told.text,
+    data: JSON.parse(told.data),
+    createdAt: iso(told.happenedAt),
+    // A project that is gone has no page.
+    url: projectId !== null && projectName !== null ? `${home}/projects/${projectId}` : `${home}/notifications`,
+    settingsUrl: `${home}/notifications`,
+  }
+}

@@ -1,0 +1,256 @@
+import { setImmediate as otherWorkFirst } from 'node:timers/promises'
+import type { CategoryId } from '@berth/contract'
+import { type Insertable, type Selectable, sql } from 'kysely'
+import type { Database } from '../../../platform/database.ts'
+import { preparedQuery } from '../../../platform/db/prepared.ts'
+import type { Db } from '../../../platform/db/schema.ts'
+import type { AnnouncementsTable, DeliveriesTable, JoinedDeliveriesTable } from '../../../platform/db/tables/notifications.ts'
+import { burst, isOpen, type Recent } from '../fan-out/burst.ts'
+
+/** The SQL of making deliveries and of sending them; reading the feed is in `feed-store.ts`. */
+
+export async function isAnnounced(db: Db, id: string): Promise<boolean> {
+  return !!(await db.selectFrom('announcements').select('id').where('id', '=', id).executeTakeFirst())
+}
+
+export async function insertAnnouncements(db: Db, rows: readonly Insertable<AnnouncementsTable>[]): Promise<void> {
+  await db.insertInto('announcements').values(rows).execute()
+}
+
+/** Undefined: the organisation has none of its own. */
+export async function findDefault(db: Db, organizationId: string, category: CategoryId): Promise<boolean | undefined> {
+  const row = await db
+    .selectFrom('notificationDefaults')
+    .select('defaultEnabled')
+    .where('organizationId', '=', organizationId)
+    .where('category', '=', category)
+    .executeTakeFirst()
+  return row && row.defaultEnabled === 1
+}
+
+/** Every member with each channel of theirs, the oldest first; one without any channel is there once. */
+export function findPeople(db: Db, organizationId: string, category: CategoryId, userId: string | undefined) {
+  return db
+    .selectFrom('members')
+    .leftJoin('notificationChannels as channel', (join) =>
+      join.onRef('channel.organizationId', '=', 'members.organizationId').onRef('channel.userId', '=', 'members.userId'),
+    )
+    .leftJoin('notificationSubscriptions as subscription', (join) =>
+      join.onRef('subscription.channelId', '=', 'channel.id').on('subscription.category', '=', category),
+    )
+    .where('members.organizationId', '=', organizationId)
+    .$if(userId !== undefined, (query) => query.where('members.userId', '=', userId as string))
+    .select([
+      'members.userId',
+      'channel.id as channelId',
+      'channel.kind',
+      'channel.enabled',
+      'channel.verified',
+      'subscription.enabled as subscribed',
+    ])
+    .orderBy('channel.createdAt')
+    .orderBy('channel.id')
+    .execute()
+}
+
+export type PersonRow = Awaited<ReturnType<typeof findPeople>>[number]
+
+/**
+ * What the place of a new delivery is judged by: of each channel those that others are joined into, and where none of them can
+ * take more, those that stand for themselves alone. In a flood the first look is all, and it is short.
+ */
+export async function findRecent(
+  db: Db,
+  channelIds: readonly string[],
+  category: CategoryId,
+  now: number,
+): Promise<Map<string, Recent[]>> {
+  const made = (of: readonly string[], since: number) =>
+    db
+      .selectFrom('deliveries')
+      .select(['id', 'channelId', 'status', 'attempts', 'joinedCount', 'createdAt', 'sentAt'])
+      .where('channelId', 'in', of)
+      .where('category', '=', category)
+      .where('createdAt', '>', since)
+  const heads = await made(channelIds, now - burst.memoryMs)
+    // Written out: an index of some rows is used only where the query says in the same words that it wants those.
+    .where(sql<boolean>`"joinedCount" > 0`)
+    .execute()
+  const taken = new Set(heads.filter(isOpen).map(({ channelId }) => channelId))
+  const others = channelIds.filter((id) => !taken.has(id))
+  const alone =
+    others.length === 0
+      ? []
+      : await made(others, now - burst.windowMs)
+          .where('joinedCount', '=', 0)
+          .execute()
+  return Map.groupBy([...heads, ...alone], ({ channelId }) => channelId)
+}
+
+/** Those of `heads` that have not been begun count so many more; only they may be joined into, and they wait for this commit. */
+export async function joinInto(db: Db, heads: readonly string[], count: number): Promise<string[]> {
+  const rows = await db
+    .updateTable('deliveries')
+    .set(({ eb }) => ({ joinedCount: eb('joinedCount', '+', count) }))
+    .where('id', 'in', heads)
+    .where('status', '=', 'queued')
+    .where('attempts', '=', 0)
+    .returning('id')
+    .execute()
+  return rows.map(({ id }) => id)
+}
+
+/** Takes away those that nobody has begun to send, so that another tells them. */
+export async function takeWaiting(db: Db, ids: readonly string[]): Promise<{ id: string; announcementId: string }[]> {
+  if (ids.length === 0) return []
+  return db
+    .deleteFrom('deliveries')
+    .where('id', 'in', ids)
+    .where('status', '=', 'queued')
+    .where('attempts', '=', 0)
+    .returning(['id', 'announcementId'])
+    .execute()
+}
+
+/** In a flood these are most of what is written: as one value, which costs a tenth of a statement with a value for each column. */
+export async function insertJoined(
+  { db, kind }: Pick<Database, 'db' | 'kind'>,
+  rows: readonly Selectable<JoinedDeliveriesTable>[],
+): Promise<void> {
+  const elements = sql.raw(kind === 'postgres' ? 'json_array_elements' : 'json_each')
+  const json = kind === 'postgres' ? sql`cast(${asJson(rows)} as json)` : sql`${asJson(rows)}`
+  if (rows.length > 0)
+    await sql`insert into "joinedDeliveries" (id, "deliveryId", "announcementId")
+      select value ->> 0, value ->> 1, value ->> 2 from ${elements}(${json})`.execute(db)
+}
+
+const asJson = (rows: readonly Selectable<JoinedDeliveriesTable>[]) =>
+  JSON.stringify(rows.map(({ id, deliveryId, announcementId }) => [id, deliveryId, announcementId]))
+
+/** Building a statement of many rows keeps the process from all else; between two of them others have their turn. */
+export async function insertDeliveries(db: Db, rows: readonly Insertable<DeliveriesTable>[]): Promise<void> {
+  for (let at = 0; at < rows.length; at += rowsAtOnce) {
+    if (at > 0) await otherWorkFirst()
+    await db
+      .insertInto('deliveries')
+      .values(rows.slice(at, at + rowsAtOnce))
+      .execute()
+  }
+}
+
+const rowsAtOnce = 100
+
+export const findForSending = preparedQuery((db, { id }: { id: string }) =>
+  db
+    .selectFrom('deliveries')
+    .innerJoin('announcements', 'announcements.id', 'deliveries.announcementId')
+    .innerJoin('organizations', 'organizations.id', 'deliveries.organizationId')
+    .leftJoin('projects', 'projects.id', 'announcements.projectId')
+    .leftJoin('notificationChannels as channel', 'channel.id', 'deliveries.channelId')
+    .where('deliveries.id', '=', id)
+    .selectAll('deliveries')
+    .select([
+      'announcements.subject',
+      'announcements.text',
+      'announcements.data',
+      'announcements.projectId',
+      'announcements.createdAt as happenedAt',
+      'organizations.name as organizationName',
+      'projects.name as projectName',
+      'channel.config as channelConfig',
+      'channel.secrets as channelSecrets',
+      'channel.enabled as channelEnabled',
+      'channel.verified as channelVerified',
+    ]),
+)
+
+export type SendingRow = NonNullable<Awaited<ReturnType<typeof findForSending.first>>>
+
+/** A try of one delivery: the number of the try fences off whoever had it before. */
+export interface Try {
+  id: string
+  jobId: string
+  attempt: number
+}
+
+/** From here on nothing is joined into it. False: somebody else has it, or it has ended. */
+export async function beginTry(db: Db, { id, jobId, attempt }: Try): Promise<boolean> {
+  const begun = await db
+    .updateTable('deliveries')
+    .set({ status: 'sending', attempts: attempt })
+    .where('id', '=', id)
+    .where('jobId', '=', jobId)
+    .where('attempts', '=', attempt - 1)
+    .where('status', 'in', ['queued', 'sending'])
+    .returning('id')
+    .executeTakeFirst()
+  return begun !== undefined
+}
+
+type TryEnd =
+  | { status: 'sent'; sentAt: number; lastError: null }
+  | { status: 'failed'; lastError: string }
+  | { status: 'queued'; lastError: string; jobId: string }
+
+/** False: the try is not ours any more, and whoever has it now records. */
+export async function endTry(db: Db, { id, jobId, attempt }: Try, end: TryEnd): Promise<boolean> {
+  const ended = await db
+    .updateTable('deliveries')
+    .set(end)
+    .where('id', '=', id)
+    .where('jobId', '=', jobId)
+    .where('attempts', '=', attempt)
+    .where('status', 'in', ['queued', 'sending'])
+    .returning('id')
+    .executeTakeFirst()
+  return ended !== undefined
+}
+
+/** What a delivery stands for, itself included, in the order in which it happened. */
+export function findJoined(db: Db, deliveryId: string) {
+  const own = db.selectFrom('deliveries').select(['id', 'announcementId']).where('id', '=', deliveryId)
+  const joined = db.selectFrom('joinedDeliveries').select(['id', 'announcementId']).where('deliveryId', '=', deliveryId)
+  return db
+    .selectFrom(own.unionAll(joined).as('told'))
+    .innerJoin('announcements', 'announcements.id', 'told.announcementId')
+    .leftJoin('projects', 'projects.id', 'announcements.projectId')
+    .select([
+      'told.id',
+      'announcements.subject',
+      'announcements.text',
+      'announcements.data',
+      'announcements.projectId',
+      'announcements.createdAt as happenedAt',
+      'projects.name as projectName',
+    ])
+    .orderBy('announcements.sequence')
+    .execute()
+}
+
+export async function keepJoinedWords(db: Db, id: string, subject: string, text: string): Promise<void> {
+  await db.updateTable('deliveries').set({ joinedSubject: subject, joinedText: text }).where('id', '=', id).execute()
+}
+
+/** Whoever had it, it ends here; nothing else could be done. */
+export async function abandon(db: Db, id: string, lastError: string): Promise<void> {
+  await db
+    .updateTable('deliveries')
+    .set({ status: 'failed', lastError })
+    .where('id', '=', id)
+    .where('status', 'in', ['queued', 'sending'])
+    .execute()
+}
+
+/** Ends what waits for a channel; a try under way records its own end. */
+export async function endQueuedOf(db: Db, channelId: string, lastError: string): Promise<void> {
+  await db
+    .updateTable('deliveries')
+    .set({ status: 'failed', lastError })
+    .where('channelId', '=', channelId)
+    .where('status', '=', 'queued')
+    .execute()
+}
+
+export async function findOrganizationName(db: Db, id: string): Promise<string | undefined> {
+  return (await db.selectFrom('organizations').select('name').where('id', '=', id).executeTakeFirst())?.name
+}

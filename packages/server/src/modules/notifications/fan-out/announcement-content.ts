@@ -1,0 +1,28 @@
+import type { Announcement } from '../../../platform/jobs/announce.ts'
+import { clamp, oneLine } from '../channels/kinds/clamp.ts'
+
+const limits = { subject: 300, text: 8_000, data: 32_768 }
+
+/** What other modules put into words may hold anything, such as the last lines of a build. */
+export function contentOf({ projectId = null, subject, text, data = {}, at }: Announcement) {
+  const json = JSON.stringify(data)
+  return {
+    projectId,
+    subject: clamp(oneLine(clean(subject)), limits.subject),
+    text: clamp(clean(text), limits.text),
+    data: json.length > limits.data ? '{}' : json,
+    createdAt: at,
+    sequence: nextSequence(at),
+  }
+}
+
+let lastSequence = 0
+
+/** Microseconds, made strictly growing. */
+function nextSequence(at: number): number {
+  lastSequence = Math.max(lastSequence + 1, at * 1000)
+  return lastSequence
+}
+
+/** PostgreSQL keeps no NUL in a text, and UTF-8 no half of a surrogate pair. */
+const clean = (text: string) => text.replaceAll('\0', '').toWellFormed()

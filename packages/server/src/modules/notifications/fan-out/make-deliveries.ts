@@ -1,0 +1,125 @@
+import { setImmediate as otherWorkFirst } from 'node:timers/promises'
+import type { Insertable } from 'kysely'
+import type { Database } from '../../../platform/database.ts'
+import type { DeliveriesTable } from '../../../platform/db/tables/notifications.ts'
+import { type BulkJob, enqueueAll } from '../../../platform/jobs/enqueue.ts'
+import type { Bound } from '../../../platform/transaction.ts'
+import { deliverKind, groupOf } from '../delivery/deliver.ts'
+import * as store from '../delivery/delivery-store.ts'
+import type { Recent } from './burst.ts'
+import { type Announced, type ChannelPlan, type Fresh, type Joined, planFor, type Target } from './plan-deliveries.ts'
+
+interface Making {
+  bound: Bound
+  kind: Database['kind']
+  /** Announcements of one category, in the order in which they happened. */
+  announced: Pick<DeliveriesTable, 'organizationId' | 'category'> & { ids: readonly string[] }
+  now: number
+}
+
+/**
+ * Writes what each of these channels gets of some announcements, with the jobs that take it there. Tells which of the
+ * announcements are in a feed now.
+ */
+export async function makeDeliveries(targets: readonly Target[], making: Making): Promise<Set<string>> {
+  const { announced, now } = making
+  const { db } = making.bound
+  const channelIds = targets.map(({ id }) => id)
+  const recent = await store.findRecent(db, channelIds, announced.category, now)
+  const first = momentAfterLast(now)
+  const inTurn = announced.ids.map((id, at) => ({ id, at: first + at }))
+  const planned: ChannelPlan[] = []
+  for (const target of targets) {
+    planned.push(planFor(target, recent.get(target.id) ?? [], inTurn))
+    // Hundreds take milliseconds, and requests would wait for them.
+    if (planned.length % 25 === 0) await otherWorkFirst()
+  }
+  const plans = await joinOrPlanAnew(planned, inTurn, making)
+  const absorbed = await takeIn(plans, making)
+  await insertFresh(plans, absorbed, making)
+  await store.insertJoined({ db, kind: making.kind }, [...plans.flatMap(({ joined }) => joined), ...absorbed])
+  const fresh = plans.flatMap((plan) => plan.fresh)
+  lastMade = fresh.reduce((last, { state }) => Math.max(last, state.createdAt), first - 1)
+  return new Set(fresh.flatMap(({ sendAt, announcementId }) => (sendAt === null ? [announcementId] : [])))
+}
+
+let lastMade = 0
+
+/** The feed is ordered by this time. Of a flood few get one of their own, so it stays with the clock, also with one that is set back. */
+const momentAfterLast = (now: number) => (lastMade >= now && lastMade < now + 1_000 ? lastMade + 1 : now)
+
+/** The one to be joined into may have been sent in this very moment: then the channel's next begins. */
+async function joinOrPlanAnew(
+  plans: readonly ChannelPlan[],
+  inTurn: readonly Announced[],
+  { bound, now }: Making,
+): Promise<ChannelPlan[]> {
+  const open = new Set<string>()
+  const byCount = Map.groupBy(
+    plans.flatMap(({ joins }) => joins ?? []),
+    ({ count }) => count,
+  )
+  for (const [count, joins] of byCount) {
+    const heads = joins.map(({ into }) => into)
+    for (const id of await store.joinInto(bound.db, heads, count)) open.add(id)
+  }
+  return plans.map((plan) => {
+    const { joins, target, recent } = plan
+    if (!joins || open.has(joins.into)) return plan
+    return planFor(target, recent.map(asSentIf(joins.into, now)), inTurn)
+  })
+}
+
+const asSentIf =
+  (id: string, now: number) =>
+  (one: Recent): Recent =>
+    one.id === id ? { ...one, status: 'sending', attempts: 1, sentAt: now } : one
+
+/** Those that wait are told by another from now on; one whose first try has begun is not among them. */
+async function takeIn(plans: readonly ChannelPlan[], { bound }: Making): Promise<Joined[]> {
+  const takers = new Map<string, string>()
+  for (const { fresh } of plans) for (const { state, merges } of fresh) for (const id of merges) takers.set(id, state.id)
+  const taken = await store.takeWaiting(bound.db, [...takers.keys()])
+  return taken.map(({ id, announcementId }) => ({ id, announcementId, deliveryId: takers.get(id)! }))
+}
+
+async function insertFresh(plans: readonly ChannelPlan[], absorbed: readonly Joined[], making: Making): Promise<void> {
+  const { bound, now } = making
+  const takenBy = Map.groupBy(absorbed, ({ deliveryId }) => deliveryId)
+  const rows = plans.flatMap(({ target, fresh }) =>
+    fresh.map((one) => ({ one, row: newRow(target, one, takenBy.get(one.state.id)?.length ?? 0, making) })),
+  )
+  const sent = rows.filter(({ one }) => one.sendAt !== null)
+  const jobIds = await enqueueAll(bound, new Date(now), deliverKind, sent.map(asJob))
+  for (const [at, { row }] of sent.entries()) row.jobId = jobIds[at]!
+  await store.insertDeliveries(
+    bound.db,
+    rows.map(({ row }) => row),
+  )
+}
+
+interface NewRow {
+  one: Fresh
+  row: Insertable<DeliveriesTable>
+}
+
+const asJob = ({ one, row }: NewRow): BulkJob<{ deliveryId: string }> => ({
+  payload: { deliveryId: row.id },
+  runAt: new Date(one.sendAt!),
+  groupKey: groupOf(row.channelId),
+})
+
+function newRow(target: Target, { state, announcementId, merges }: Fresh, taken: number, { announced }: Making): NewRow['row'] {
+  return {
+    ...state,
+    // As planned, but for those that were sent before they could be taken in.
+    joinedCount: state.joinedCount - merges.length + taken,
+    announcementId,
+    organizationId: announced.organizationId,
+    userId: target.userId,
+    channelId: target.id,
+    channelKind: target.kind,
+    category: announced.category,
+    jobId: null,
+  }
+}

@@ -1,0 +1,115 @@
+import type { Delivery } from '@berth/contract'
+import { sql } from 'kysely'
+import { iso, isoOrNull } from '../../../platform/db/columns.ts'
+import { page } from '../../../platform/db/pages.ts'
+import { preparedQuery } from '../../../platform/db/prepared.ts'
+import type { Db } from '../../../platform/db/schema.ts'
+import type { DeliveryRow } from '../../../platform/db/tables/notifications.ts'
+import type { ListRequest, Owner } from '../store.ts'
+
+/** The SQL of the feed. */
+
+/** Whose feed; `projectIds`: what a token that is limited to projects may see of it, null for all. */
+export interface Reader extends Owner {
+  projectIds: ReadonlySet<string> | null
+}
+
+function listed(db: Db, { userId, organizationId, projectIds }: Reader) {
+  return db
+    .selectFrom('deliveries')
+    .innerJoin('announcements', 'announcements.id', 'deliveries.announcementId')
+    .where('deliveries.organizationId', '=', organizationId)
+    .where('deliveries.userId', '=', userId)
+    .$if(projectIds !== null, (query) =>
+      // One that others are joined into speaks of their projects too.
+      query.where('announcements.projectId', 'in', [...(projectIds ?? []), '']).where('deliveries.joinedCount', '=', 0),
+    )
+    .selectAll('deliveries')
+    .select(['announcements.subject', 'announcements.text', 'announcements.projectId'])
+}
+
+/** What the bell counts: entries of the feed that have come and were not seen. Written out, so that the index of just those is used. */
+const isUnseen = sql<boolean>`deliveries."seenAt" is null and deliveries."channelKind" = 'in_app' and deliveries.status = 'sent'`
+
+export function listDeliveries(db: Db, reader: Reader, request: ListRequest & { unseen?: boolean }) {
+  const all = listed(db, reader)
+  return page(request.unseen ? all.where(isUnseen) : all, {
+    limit: request.limit ?? 50,
+    cursor: request.cursor ?? null,
+    by: ['deliveries.createdAt', 'deliveries.id'],
+    direction: 'desc',
+  })
+}
+
+const countOwnUnseen = preparedQuery((db, { organizationId, userId }: { organizationId: string; userId: string }) =>
+  db
+    .selectFrom('deliveries')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('organizationId', '=', organizationId)
+    .where('userId', '=', userId)
+    .where(isUnseen),
+)
+
+export async function countUnseen(db: Db, reader: Reader): Promise<number> {
+  const { organizationId, userId, projectIds } = reader
+  const row = projectIds
+    ? await listed(db, reader)
+        .where(isUnseen)
+        .clearSelect()
+        .select(({ fn }) => fn.countAll<number>().as('count'))
+        .executeTakeFirst()
+    : await countOwnUnseen.first(db, { organizationId, userId })
+  return Number(row?.count ?? 0)
+}
+
+export const findDelivery = (db: Db, reader: Reader, id: string): Promise<ListedRow | undefined> =>
+  listed(db, reader).where('deliveries.id', '=', id).executeTakeFirst()
+
+/** The first time stays. */
+export async function markSeen(db: Db, id: string, now: number): Promise<boolean> {
+  const marked = await db
+    .updateTable('deliveries')
+    .set({ seenAt: now })
+    .where('id', '=', id)
+    .where('seenAt', 'is', null)
+    .returning('id')
+    .executeTakeFirst()
+  return marked !== undefined
+}
+
+const inFeed = (db: Db, reader: Reader) =>
+  listed(db, reader).where('deliveries.channelKind', '=', 'in_app').where('deliveries.status', '=', 'sent')
+
+export const findAnnounced = (db: Db, reader: Reader, announcementIds: readonly string[]): Promise<ListedRow[]> =>
+  inFeed(db, reader).where('deliveries.announcementId', 'in', announcementIds).orderBy('deliveries.createdAt').execute()
+
+export const findDelivered = (db: Db, reader: Reader, ids: readonly string[]): Promise<ListedRow[]> =>
+  inFeed(db, reader).where('deliveries.id', 'in', ids).orderBy('deliveries.createdAt').execute()
+
+/** Entries that came since then, the oldest first; `since` is stretched, for a joined one waits before it comes. */
+export const findSince = (db: Db, reader: Reader, since: number, limit: number): Promise<ListedRow[]> =>
+  inFeed(db, reader)
+    .where('deliveries.createdAt', '>=', since - 180_000)
+    .where('deliveries.sentAt', '>=', since)
+    .orderBy('deliveries.sentAt')
+    .limit(limit)
+    .execute()
+
+type ListedRow = DeliveryRow & { subject: string; text: string; projectId: string | null }
+
+export const showDelivery = (row: ListedRow): Delivery => ({
+  id: row.id,
+  category: row.category,
+  channelId: row.channelId,
+  channelKind: row.channelKind,
+  // That a try is under way is nobody's business but ours.
+  status: row.status === 'sending' ? 'queued' : row.status,
+  attempts: row.attempts,
+  subject: row.joinedSubject ?? row.subject,
+  text: row.joinedText ?? row.text,
+  projectId: row.joinedSubject === null ? row.projectId : null,
+  lastError: row.lastError,
+  createdAt: iso(row.createdAt),
+  sentAt: isoOrNull(row.sentAt),
+  seenAt: isoOrNull(row.seenAt),
+})

@@ -1,0 +1,41 @@
+import { describe, expect, test } from 'vitest'
+import type { ProjectsSettings } from '../deps.ts'
+import { dnsRecordsFor, knownAddresses } from './dns-records.ts'
+
+describe('the DNS records to create', () => {
+  const target = 'shop.apps.example.com'
+  test('a CNAME to the free host name, which follows the instance when it moves', () => {
+    expect(dnsRecordsFor('www.customer.test', { target, addresses: ['203.0.113.7'] })).toEqual([
+      { type: 'CNAME', name: 'www.customer.test', value: target },
+    ])
+  })
+  test('addresses for the top of a zone, which cannot have a CNAME', () => {
+    expect(dnsRecordsFor('customer.test', { target, addresses: ['203.0.113.7', '2001:db8::7'] })).toEqual([
+      { type: 'A', name: 'customer.test', value: '203.0.113.7' },
+      { type: 'AAAA', name: 'customer.test', value: '2001:db8::7' },
+    ])
+  })
+  test('where no address is known, the name is all there is', () => {
+    expect(dnsRecordsFor('customer.test', { target, addresses: [] })).toMatchObject([{ type: 'CNAME', value: target }])
+  })
+  test('nothing can point at a name below localhost', () => {
+    expect(dnsRecordsFor('www.customer.test', { target: 'shop.localhost', addresses: ['127.0.0.1'] })).toMatchObject([
+      { type: 'A' },
+    ])
+  })
+})
+
+describe('the address that the settings name', () => {
+  const known = (host: string, publicUrl: string, baseDomain = 'apps.example.com') =>
+    knownAddresses({ settings: { host, baseDomain } as ProjectsSettings, publicUrl: () => publicUrl })
+  test.each([
+    ['127.0.0.1', 'http://203.0.113.7:4000', ['203.0.113.7']],
+    ['203.0.113.8', 'https://berth.example.com', ['203.0.113.8']],
+    ['0.0.0.0', 'http://[2001:db8::7]', ['2001:db8::7']],
+    ['127.0.0.1', 'http://127.0.0.1:4000', []],
+    ['::1', 'http://localhost', []],
+  ])('%s and %s: %j', (host, publicUrl, addresses) => expect(known(host, publicUrl)).toEqual(addresses))
+  test('a loopback one leads somewhere only where the base domain is this machine', () => {
+    expect(known('127.0.0.1', 'http://127.0.0.1:4000', 'localhost')).toEqual(['127.0.0.1'])
+  })
+})

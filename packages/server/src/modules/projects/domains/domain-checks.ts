@@ -1,0 +1,116 @@
+import { DnsUnanswered } from '../../../drivers/dns/dns.ts'
+import type { Db } from '../../../platform/db/schema.ts'
+import type { DomainRow, ProjectRow } from '../../../platform/db/tables/projects.ts'
+import { type JobKind, job } from '../../../platform/jobs/declare.ts'
+import type { Schedule } from '../../../platform/jobs/schedules.ts'
+import type { Bound } from '../../../platform/transaction.ts'
+import { nowOf, type ProjectsDeps } from '../deps.ts'
+import { type ProjectSignal, projectsTopic } from '../lifecycle/change-project.ts'
+import { claimsOf } from '../store.ts'
+import { newHolder, proofRecord } from './domain-proofs.ts'
+
+type Nothing = Record<string, never>
+export const checkKind: JobKind<Nothing> = { kind: 'projects.check-domains' }
+export const checkSchedule: Schedule<unknown> = {
+  key: checkKind.kind,
+  job: checkKind,
+  payload: {},
+  rhythm: { everySeconds: 60 },
+}
+
+const shortestPauseMs = 30_000
+const longestPauseMs = 6 * 3_600_000
+const atOnce = 8
+const mostInOneRun = 500
+
+/** Half of the claim's age: often at first, when somebody waits for it, and for ever at a pace that costs nothing. */
+export const pauseAfter = (ageMs: number): number => Math.min(Math.max(ageMs / 2, shortestPauseMs), longestPauseMs)
+
+/** Looks for the proofs of claims that have none, a name at a time. What is not answered is asked again later. */
+export const checkJob = (deps: ProjectsDeps) =>
+  job<Nothing, unknown>(checkKind.kind, {
+    deadlineMs: 10 * 60_000,
+    maxAttempts: 1,
+    async run(_payload, _deps, abort) {
+      const names = await dueNames(deps)
+      for (let at = 0; at < names.length; at += atOnce) {
+        abort.throwIfAborted()
+        await Promise.all(names.slice(at, at + atOnce).map((hostname) => checkName(hostname, deps, abort)))
+      }
+    },
+  })
+
+/** Somebody says that the record is there: the project's names are looked up now. */
+export async function checkProject({ id }: Pick<ProjectRow, 'id'>, deps: ProjectsDeps): Promise<void> {
+  const rows = await deps.database.db
+    .selectFrom('domains')
+    .select('hostname')
+    .where('projectId', '=', id)
+    .where('provenAt', 'is', null)
+    .limit(atOnce * 4)
+    .execute()
+  const abort = AbortSignal.timeout(5_000)
+  for (let at = 0; at < rows.length; at += atOnce)
+    await Promise.all(rows.slice(at, at + atOnce).map(({ hostname }) => checkName(hostname, deps, abort)))
+}
+
+async function dueNames({ database: { db }, ...deps }: ProjectsDeps): Promise<string[]> {
+  const due = await db
+    .selectFrom('domains')
+    .select('hostname')
+    .where('nextCheckAt', '<=', nowOf(deps))
+    .orderBy('nextCheckAt')
+    .limit(mostInOneRun)
+    .execute()
+  return [...new Set(due.map(({ hostname }) => hostname))]
+}
+
+async function checkName(hostname: string, deps: ProjectsDeps, abort: AbortSignal): Promise<void> {
+  const records = await deps.dns.txt(proofRecord({ hostname, proofToken: '' }).name, abort).catch((error: unknown) => {
+    if (error instanceof DnsUnanswered) return null
+    throw error
+  })
+  await deps.database.transaction(async (bound) => {
+    await lockName(bound, hostname)
+    const claims = await claimsOf(bound.db, hostname)
+    const next = records && newHolder(claims, records)
+    if (next) await handOver(claims, next, bound, deps)
+    for (const claim of claims) if (claim !== next && claim.provenAt === null) await checkLater(claim, bound.db, deps)
+  })
+}
+
+/** Until the transaction ends nobody else claims the name or is found to have proven it. */
+export const lockName = ({ lock }: Pick<Bound, 'lock'>, hostname: string): Promise<void> => lock(`domain:${hostname}`)
+
+const checkLater = ({ id, createdAt }: DomainRow, db: Db, deps: ProjectsDeps) => {
+  const now = nowOf(deps)
+  return db
+    .updateTable('domains')
+    .set({ nextCheckAt: now + pauseAfter(now - createdAt) })
+    .where('id', '=', id)
+    .execute()
+}
+
+/** The one who had it is told; their claim stays, and is proven again by the next one whose record stands alone. */
+async function handOver(claims: readonly DomainRow[], next: DomainRow, bound: Bound, deps: ProjectsDeps): Promise<void> {
+  const { db, signal } = bound
+  const now = nowOf(deps)
+  const holder = claims.find(({ provenAt }) => provenAt !== null)
+  // Also of a project that is being deleted, which is among no claims.
+  const lost = { provenAt: null, tls: 'none', reason: null, nextCheckAt: now + shortestPauseMs } as const
+  await db.updateTable('domains').set(lost).where('hostname', '=', next.hostname).where('provenAt', 'is not', null).execute()
+  if (holder) {
+    const text = `Its TXT record ${proofRecord(holder).name} is gone, and another organisation has proven the name with theirs`
+    await tellLost(holder, `${holder.hostname} does not serve any more`, text, bound)
+    signal(projectsTopic, { projectId: holder.projectId } satisfies ProjectSignal)
+  }
+  await db.updateTable('domains').set({ provenAt: now, nextCheckAt: null }).where('id', '=', next.id).execute()
+  signal(projectsTopic, { projectId: next.projectId } satisfies ProjectSignal)
+}
+
+export async function tellLost(claim: DomainRow, subject: string, words: string, { db, announce }: Bound): Promise<void> {
+  const { organizationId, projectId, hostname } = claim
+  const project = await db.selectFrom('projects').select('name').where('id', '=', projectId).executeTakeFirst()
+  const text = `${project?.name ?? projectId}: ${words}`
+  await announce('domain.failed', { organizationId, projectId, subject, text, data: { hostname } })
+}

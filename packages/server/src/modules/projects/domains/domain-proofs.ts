@@ -1,0 +1,72 @@
+import type { DomainRow } from '../../../platform/db/tables/projects.ts'
+
+/** Who of those that claim a host name is served there, and what the others lack. From rows alone, for all who ask. */
+
+export const proofLabel = '_berth'
+
+/** The record that proves a claim: only whoever rules the name can create it. */
+export const proofRecord = ({ hostname, proofToken }: Pick<DomainRow, 'hostname' | 'proofToken'>) => ({
+  type: 'TXT' as const,
+  name: `${proofLabel}.${hostname}`,
+  value: `berth-verify=${proofToken}`,
+})
+
+export interface ProofRules {
+  mode: 'self-hosted' | 'cloud'
+}
+
+export interface JudgedDomains {
+  serving: DomainRow[]
+  /** By id: why a claim does not serve, and what to do about it. */
+  waiting: Map<string, string>
+}
+
+/** `claims` are all of each host name that is judged, and the proven ones of the names above it. */
+export function judgeDomains(claims: readonly DomainRow[], rules: ProofRules): JudgedDomains {
+  const judged: JudgedDomains = { serving: [], waiting: new Map() }
+  const owners = new Map(claims.filter(isProven).map(({ hostname, organizationId }) => [hostname, organizationId]))
+  for (const rivals of Map.groupBy(claims, ({ hostname }) => hostname).values())
+    for (const claim of rivals) {
+      const missing = missingFor(claim, rivals, owners, rules)
+      if (missing === null) judged.serving.push(claim)
+      else judged.waiting.set(claim.id, missing)
+    }
+  return judged
+}
+
+const isProven = ({ provenAt }: DomainRow) => provenAt !== null
+
+function missingFor(
+  claim: DomainRow,
+  rivals: readonly DomainRow[],
+  owners: ReadonlyMap<string, string>,
+  { mode }: ProofRules,
+): string | null {
+  if (isProven(claim)) return null
+  const { hostname, organizationId } = claim
+  const { name, value } = proofRecord(claim)
+  const create = `create the TXT record ${name} with the value ${value}`
+  if (rivals.some(isProven))
+    return `Another organisation has proven that ${hostname} is theirs; if it is yours, remove their TXT record and ${create}`
+  if (rivals.length > 1)
+    return `Another organisation claims ${hostname} too, so it serves once it is proven to be yours: ${create}`
+  const above = namesAbove(hostname).find((parent) => owners.has(parent) && owners.get(parent) !== organizationId)
+  // Their wildcard record may lead here: nobody else is to answer there because they were the first to say it.
+  if (above) return `Another organisation has proven that ${above} is theirs, so ${hostname} serves once it is proven: ${create}`
+  return mode === 'cloud' ? `It serves once ${hostname} is proven to be yours: ${create}` : null
+}
+
+/** `a.b.example.com` → `b.example.com`, `example.com`, `com`. */
+export function namesAbove(hostname: string): string[] {
+  const labels = hostname.split('.')
+  return labels.slice(1).map((_, at) => labels.slice(at + 1).join('.'))
+}
+
+/** Who has the name by what stands in its records: whoever has it keeps it while their record stands. */
+export function newHolder(claims: readonly DomainRow[], records: readonly string[]): DomainRow | null {
+  const stands = (claim: DomainRow) => records.includes(proofRecord(claim).value)
+  const holder = claims.find(isProven)
+  if (holder && stands(holder)) return null
+  const proven = claims.filter((claim) => claim !== holder && stands(claim))
+  return proven.sort((left, right) => left.createdAt - right.createdAt)[0] ?? null
+}

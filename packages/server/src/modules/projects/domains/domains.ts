@@ -1,0 +1,110 @@
+import { randomBytes } from 'node:crypto'
+import type { Domain } from '@berth/contract'
+import { iso } from '../../../platform/db/columns.ts'
+import { newId } from '../../../platform/db/ids.ts'
+import type { DomainRow, ProjectRow } from '../../../platform/db/tables/projects.ts'
+import { fail, refuse } from '../../../platform/failure.ts'
+import type { Bound } from '../../../platform/transaction.ts'
+import { nowOf, type ProjectsDeps } from '../deps.ts'
+import { changeProject } from '../lifecycle/change-project.ts'
+import { countDomains, findDomain, insertDomain, makePrimary } from '../store.ts'
+import { dnsRecordsFor, knownAddresses } from './dns-records.ts'
+import { checkKind, lockName, tellLost } from './domain-checks.ts'
+import { proofRecord } from './domain-proofs.ts'
+import { hostnameOf, refuseReserved } from './host-names.ts'
+import { domainStatus, freeHostname, notTaken } from './hostnames.ts'
+import { judgeName } from './served-domains.ts'
+
+export interface Connected {
+  domain: Domain
+  isNew: boolean
+}
+
+/** Adds the domain and makes it the primary one, in one transaction. The free host name becomes primary by having no other. */
+export async function connectDomain(project: ProjectRow, wanted: string, deps: ProjectsDeps): Promise<Connected> {
+  const free = freeHostname(project, deps.settings.baseDomain)
+  const hostname = wanted.toLowerCase() === free ? free : hostnameOf(wanted)
+  if (hostname !== free) refuseReserved(hostname, deps)
+  let connected: AddedDomain | undefined
+  await changeProject(project, deps, async (current, bound) => {
+    connected = hostname === free ? undefined : await addDomain(current, hostname, bound, deps)
+    await makePrimary(bound.db, current.id, connected?.row.id ?? null)
+    return {}
+  })
+  if (!connected) return { domain: await showFree(project, free, deps), isNew: false }
+  const { row, missing, isNew } = connected
+  return { domain: showDomain({ ...row, isPrimary: 1 }, missing, project, deps), isNew }
+}
+
+interface AddedDomain {
+  row: DomainRow
+  isNew: boolean
+  /** What it lacks to be served; null: nothing. */
+  missing: string | null
+}
+
+/** Any organisation may claim a name; within one, the unique host name decides between two projects that connect it at once. */
+async function addDomain(project: ProjectRow, hostname: string, bound: Bound, deps: ProjectsDeps): Promise<AddedDomain> {
+  const { db, enqueue } = bound
+  await lockName(bound, hostname)
+  const before = await judgeName(db, hostname, deps.settings)
+  const row = newDomain(project, hostname, deps)
+  const isNew = await insertDomain(db, row)
+  const known = isNew ? row : await findDomain(db, project.organizationId, hostname)
+  if (known?.projectId !== project.id) fail('domain_taken', { field: 'domain' })
+  if (isNew) {
+    if ((await countDomains(db, project.id)) > mostDomains) refuse('domain', `a project has at most ${mostDomains} domains`)
+    for (const rival of before.serving) if (rival.provenAt === null) await tellContested(rival, bound)
+    await enqueue(checkKind, {}, { uniqueKey: checkKind.kind })
+  }
+  const { waiting } = await judgeName(db, hostname, deps.settings)
+  return { row: known, isNew, missing: waiting.get(known.id) ?? null }
+}
+
+const mostDomains = 100
+
+const newDomain = (project: ProjectRow, hostname: string, deps: ProjectsDeps): DomainRow => ({
+  id: newId('dom'),
+  projectId: project.id,
+  organizationId: project.organizationId,
+  hostname,
+  isPrimary: 0,
+  tls: deps.settings.edgeTlsPort === null ? 'none' : 'pending',
+  state: 'pending',
+  reason: notTaken.reason,
+  proofToken: randomBytes(24).toString('base64url'),
+  provenAt: null,
+  nextCheckAt: nowOf(deps),
+  createdAt: nowOf(deps),
+})
+
+/** Theirs served without a proof, for want of another claim; now it does not. */
+function tellContested(rival: DomainRow, bound: Bound): Promise<void> {
+  const { name, value } = proofRecord(rival)
+  const words = `Another organisation claims it too. Create the TXT record ${name} with the value ${value} to prove that it is yours`
+  return tellLost(rival, `${rival.hostname} does not serve until it is proven`, words, bound)
+}
+
+function showDomain(row: DomainRow, missing: string | null, project: ProjectRow, deps: ProjectsDeps): Domain {
+  const { baseDomain } = deps.settings
+  return {
+    id: row.id,
+    projectId: row.projectId,
+    hostname: row.hostname,
+    primary: row.isPrimary === 1,
+    ...domainStatus(row),
+    ...(missing === null ? {} : { state: 'pending', reason: missing }),
+    dnsRecords: [
+      ...dnsRecordsFor(row.hostname, { target: freeHostname(project, baseDomain), addresses: knownAddresses(deps) }),
+      proofRecord(row),
+    ],
+    createdAt: iso(row.createdAt),
+  }
+}
+
+/** The free host name has no row of its own: it lives and dies with the project, whose id it goes by. */
+function showFree(project: ProjectRow, hostname: string, { projectPorts }: ProjectsDeps): Domain {
+  const standing = projectPorts.edge?.routeStatus(hostname) ?? notTaken
+  const { id, createdAt } = project
+  return { id, projectId: id, hostname, primary: true, ...standing, dnsRecords: [], createdAt: iso(createdAt) }
+}

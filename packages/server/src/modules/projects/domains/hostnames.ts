@@ -1,0 +1,77 @@
+import { isIP } from 'node:net'
+import type { ProjectRoute } from '@berth/contract'
+import type { DomainRow, ProjectRow } from '../../../platform/db/tables/projects.ts'
+import type { ProjectsDeps } from '../deps.ts'
+import type { EdgeRoutes, RouteStatus } from '../project-ports.ts'
+
+/** Host names and URLs of projects, said in one place: the record, the edge and the checks must not disagree. */
+
+/** The free host name, which a project has from the start and keeps for as long as it keeps its slug. */
+export const freeHostname = ({ slug }: Pick<ProjectRow, 'slug'>, baseDomain: string): string => `${slug}.${baseDomain}`
+
+/** A label in front of the project's own name, so that no other project's slug can ever be the same host. */
+export const environmentHostname = (project: Pick<ProjectRow, 'slug'>, environment: string, baseDomain: string): string =>
+  environment === 'production' ? freeHostname(project, baseDomain) : `${environment}.${freeHostname(project, baseDomain)}`
+
+export const isBelow = (hostname: string, domain: string): boolean => hostname === domain || hostname.endsWith(`.${domain}`)
+
+/** The host that the instance itself answers at: no project may take it. */
+export function instanceHostname(publicUrl: string): string | null {
+  const hostname = URL.parse(publicUrl)?.hostname ?? ''
+  return hostname && !isAddress(hostname) ? hostname.toLowerCase() : null
+}
+
+/** True for the slug whose free host name would be the instance's own. */
+export const isInstanceSlug = (slug: string, { settings, publicUrl }: Pick<ProjectsDeps, 'settings' | 'publicUrl'>): boolean =>
+  freeHostname({ slug }, settings.baseDomain) === instanceHostname(publicUrl())
+
+export const isAddress = (hostname: string): boolean => isIP(hostname.replace(/^\[|\]$/g, '')) !== 0
+
+export type UrlSettings = { ports: { http: number; https: number | null } }
+
+/** Until the edge says where it listens, the settings do. */
+export const urlSettings = ({ projectPorts, settings }: Pick<ProjectsDeps, 'projectPorts' | 'settings'>): UrlSettings => ({
+  ports: projectPorts.edge?.ports() ?? { http: settings.edgePort, https: settings.edgeTlsPort },
+})
+
+export function urlOf(hostname: string, tls: RouteStatus['tls'], { ports }: UrlSettings): string {
+  if (tls === 'active' && ports.https !== null) return `https://${hostname}${ports.https === 443 ? '' : `:${ports.https}`}`
+  return `http://${hostname}${ports.http === 80 ? '' : `:${ports.http}`}`
+}
+
+export interface RouteFacts {
+  domains: readonly DomainRow[]
+  edge: Pick<EdgeRoutes, 'routeStatus'> | undefined
+  baseDomain: string
+  urls: UrlSettings
+}
+
+export const notTaken = {
+  tls: 'none',
+  state: 'pending',
+  reason: 'The edge has not taken this route yet',
+} as const satisfies RouteStatus
+
+/** The free route first, then the project's own domains. A worker answers no requests, so it has no free route. */
+export function routesOf(project: Pick<ProjectRow, 'slug' | 'type'>, facts: RouteFacts): ProjectRoute[] {
+  const { domains, edge, baseDomain, urls } = facts
+  const hostname = freeHostname(project, baseDomain)
+  const free = edge?.routeStatus(hostname) ?? notTaken
+  const hasPrimary = domains.some(({ isPrimary }) => isPrimary)
+  const routes: ProjectRoute[] =
+    project.type === 'worker'
+      ? []
+      : [{ hostname, url: urlOf(hostname, free.tls, urls), kind: 'free', primary: !hasPrimary, ...free }]
+  for (const domain of domains) {
+    const standing = edge?.routeStatus(domain.hostname, domain) ?? domainStatus(domain)
+    const url = urlOf(domain.hostname, standing.tls, urls)
+    routes.push({ hostname: domain.hostname, url, kind: 'custom', primary: domain.isPrimary === 1, ...standing })
+  }
+  return routes
+}
+
+export const domainStatus = ({ tls, state, reason }: DomainRow): RouteStatus => ({
+  tls,
+  state,
+  ...(reason ? { reason } : {}),
+})

@@ -1,0 +1,51 @@
+import { type CloneCredential, secretMask } from '@berth/contract'
+import { isoOrNull } from '../../../platform/db/columns.ts'
+import { sealedFor } from '../../../platform/db/sealed-columns.ts'
+import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
+import { refuse } from '../../../platform/failure.ts'
+import type { Secret } from '../../../platform/secrets/secret.ts'
+import { nowOf, type ProjectsDeps } from '../deps.ts'
+import { changeProject } from '../lifecycle/change-project.ts'
+
+type CloneTokenRow = Pick<ProjectRow, 'id' | 'cloneToken' | 'cloneTokenLastFour' | 'cloneTokenSetAt'>
+
+/** The mask and the last four characters: enough to tell two tokens apart, never the whole. */
+export const showCloneToken = ({ cloneToken, cloneTokenLastFour, cloneTokenSetAt }: CloneTokenRow): CloneCredential => ({
+  hasToken: cloneToken !== null,
+  token: cloneToken === null ? null : secretMask + (cloneTokenLastFour ?? ''),
+  setAt: isoOrNull(cloneTokenSetAt),
+})
+
+/** null drops it; what a read has shown, sent back, leaves it alone. */
+export async function setCloneToken(project: ProjectRow, token: string | null, deps: ProjectsDeps): Promise<CloneCredential> {
+  // Git's credential helpers speak in lines: a line break in a token would be a line of its own.
+  if (token !== null && (/[\u0000-\u001f\u007f]/.test(token) || !token.isWellFormed()))
+    refuse('token', 'holds a character that no token can hold')
+  const row = await changeProject(project, deps, (current) => {
+    if (token === null) return forgottenToken
+    if (token === showCloneToken(current).token) return null
+    if (token.startsWith(secretMask)) refuse('token', 'is the mask of another token')
+    return {
+      cloneToken: deps.secretBox.seal(token, sealedFor.cloneToken(current.id)),
+      cloneTokenLastFour: lastFour(token),
+      cloneTokenSetAt: nowOf(deps),
+    }
+  })
+  if (token !== null && row.cloneToken !== null) deps.scrubber.register(openCloneToken(row, deps))
+  await deps.projectPorts.secrets?.refresh(project.id)
+  return showCloneToken(row)
+}
+
+/** A token is for the host it was given for: whoever may change the address must not have it sent to a host of theirs. */
+export const forgottenToken = { cloneToken: null, cloneTokenLastFour: null, cloneTokenSetAt: null } as const
+
+/** For the one who hands it to git. It is scrubbed from the instance's own log from then on. */
+export function openCloneToken({ id, cloneToken }: CloneTokenRow, { secretBox, scrubber }: ProjectsDeps): Secret | null {
+  if (cloneToken === null) return null
+  const token = secretBox.open(cloneToken, sealedFor.cloneToken(id))
+  scrubber.register(token)
+  return token
+}
+
+/** Of a short token the last four would be too much of it. */
+const lastFour = (token: string): string | null => (token.length >= 12 ? token.slice(-4) : null)

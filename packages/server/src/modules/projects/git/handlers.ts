@@ -1,0 +1,18 @@
+import type { contract } from '@berth/contract'
+import type { Handlers } from '../../../http/handler.ts'
+import type { ProjectsDeps } from '../deps.ts'
+import { commitStatus, linkRepository, listBranches, showRepository } from './repository.ts'
+
+type GitHandlers = Pick<Handlers<typeof contract.projects>, 'getGit' | 'commitStatus' | 'linkGit' | 'listBranches'>
+
+/** The repository that a project is made from. */
+export function gitHandlers(deps: ProjectsDeps): GitHandlers {
+  return {
+    getGit: async (_, { project }) => ({ data: await showRepository(project, deps) }),
+    commitStatus: async (_, { project }) => ({ data: await commitStatus(project, deps) }),
+    linkGit: async ({ body }, { project }) => ({
+      data: await showRepository(await linkRepository(project, body, deps), deps),
+    }),
+    listBranches: async (_, { project }) => ({ data: await listBranches(project, deps) }),
+  }
+}

@@ -1,0 +1,141 @@
+import type { contract } from '@berth/contract'
+import { sameCommit } from '../../../drivers/git/commit-id.ts'
+import { GitError } from '../../../drivers/git/git-errors.ts'
+import type { GitRemote } from '../../../drivers/git/remote.ts'
+import { ProgramMissing } from '../../../drivers/shell/command-errors.ts'
+import type { Handlers } from '../../../http/handler.ts'
+import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
+import { fail } from '../../../platform/failure.ts'
+import type { ProjectsDeps } from '../deps.ts'
+import { changeProject } from '../lifecycle/change-project.ts'
+import { leavesHost, remoteUrl, sourceColumns, sourceKind } from '../source.ts'
+import { forgottenToken, openCloneToken } from './clone-token.ts'
+
+type Rows = Handlers<typeof contract.projects>
+type Answer<Row extends keyof Rows> = Awaited<ReturnType<Rows[Row]>> extends { data: infer Data } ? Data : never
+export type LinkedRepository = Answer<'getGit'>
+export type CommitStatus = Answer<'commitStatus'>
+export type ProjectBranch = Answer<'listBranches'>[number]
+
+/** A person waits for the answer. */
+const limits = { timeoutMs: 20_000 }
+const shownCommits = 10
+
+/** The repository as it is linked; the newest commits are left out when the remote does not answer. */
+export async function showRepository(project: ProjectRow, deps: ProjectsDeps): Promise<LinkedRepository> {
+  refuseUnlinked(project)
+  const { gitProvider, gitOwner, gitRepo, gitBranch, autoDeploy } = project
+  const noWebhook = { active: false, url: null, lastDeliveryAt: null }
+  const [webhook, recentCommits] = await Promise.all([
+    deps.projectPorts.gitHost?.webhook(project) ?? noWebhook,
+    asked(project, deps, (remote) => deps.git.recentCommits(remote, gitBranch ?? undefined, shownCommits, limits)).catch(
+      withoutAnswer(project, deps, []),
+    ),
+  ])
+  return {
+    provider: gitProvider,
+    owner: gitOwner,
+    repo: gitRepo,
+    branch: gitBranch,
+    url: remoteUrl(project, deps.settings.github.webUrl),
+    autoDeploy: autoDeploy === 1,
+    webhook,
+    recentCommits,
+  }
+}
+
+/** Never says that the project is behind because nobody could be asked: then what is remote is null, and so is `behindBy`. */
+export async function commitStatus(project: ProjectRow, deps: ProjectsDeps): Promise<CommitStatus> {
+  const summaries = await deps.projectPorts.deployments?.summaries([project.id])
+  const deployedCommit = summaries?.get(project.id)?.live?.commit ?? null
+  const isLinked = sourceKind(project) === 'git'
+  const branch = isLinked ? project.gitBranch : null
+  const remoteCommit = isLinked
+    ? await asked(project, deps, (remote) => deps.git.remoteHead(remote, branch ?? undefined, limits)).catch(
+        withoutAnswer(project, deps, null),
+      )
+    : null
+  const upToDate = sameCommit(deployedCommit, remoteCommit)
+  const behindBy = upToDate ? 0 : await countBehind(project, deployedCommit, remoteCommit, deps)
+  return { deployedCommit, remoteCommit, branch, upToDate, behindBy }
+}
+
+async function countBehind(project: ProjectRow, deployed: string | null, remote: string | null, deps: ProjectsDeps) {
+  if (!deployed || !remote) return null
+  return asked(project, deps, (at) => deps.git.commitsBetween(at, deployed, remote, limits)).catch(
+    withoutAnswer(project, deps, null),
+  )
+}
+
+export async function listBranches(project: ProjectRow, deps: ProjectsDeps): Promise<ProjectBranch[]> {
+  refuseUnlinked(project)
+  const isProtected = (await deps.projectPorts.gitHost?.protectedBranches(project)) ?? new Set<string>()
+  const { heads, defaultBranch } = await asked(project, deps, (remote) => deps.git.listRefs(remote, limits)).catch(unreachable)
+  return heads.map(({ name, commit }) => ({
+    name,
+    commit,
+    protected: isProtected.has(name),
+    default: name === defaultBranch,
+  }))
+}
+
+export interface GitLink {
+  owner: string
+  repo: string
+  branch?: string | null
+}
+
+/** Without a branch the remote says which one is its own; while it does not answer, nothing changes. */
+export async function linkRepository(project: ProjectRow, link: GitLink, deps: ProjectsDeps): Promise<ProjectRow> {
+  const linked: ProjectRow = { ...project, ...(linkColumns(project, link, deps) as Partial<ProjectRow>) }
+  const branch = link.branch ?? (await defaultBranch(linked, deps))
+  return changeProject(project, deps, (current) => ({ ...linkColumns(current, link, deps), gitBranch: branch }))
+}
+
+async function defaultBranch(linked: ProjectRow, deps: ProjectsDeps): Promise<string | null> {
+  const { defaultBranch } = await asked(linked, deps, (remote) => deps.git.listRefs(remote, limits)).catch(unreachable)
+  return defaultBranch
+}
+
+/** Git hosts take `Acme/Shop` and `acme/shop` for one: the spelling that is stored stays. */
+function linkColumns(current: ProjectRow, { owner, repo }: GitLink, { settings }: ProjectsDeps) {
+  const isSame =
+    sourceKind(current) === 'git' &&
+    current.gitOwner?.toLowerCase() === owner.toLowerCase() &&
+    current.gitRepo?.toLowerCase() === repo.toLowerCase()
+  if (isSame) return {}
+  const columns = sourceColumns({ gitOwner: owner, gitRepo: repo }, current, settings.github.webUrl)
+  return { ...columns, ...(leavesHost(current, columns, settings.github.webUrl) ? forgottenToken : {}) }
+}
+
+function refuseUnlinked(project: ProjectRow): void {
+  if (sourceKind(project) !== 'git') fail('not_found', { words: 'No repository is linked to this project' })
+}
+
+/** With the project's own clone token, or what the connection to the git host has for it. */
+async function asked<Result>(
+  project: ProjectRow,
+  deps: ProjectsDeps,
+  ask: (remote: GitRemote) => Promise<Result>,
+): Promise<Result> {
+  const url = remoteUrl(project, deps.settings.github.webUrl)
+  if (!url) throw new GitError('It is not known where the git host is: set gitUrl')
+  const token = openCloneToken(project, deps)
+  const credential = token ? { token } : await deps.projectPorts.gitHost?.credential(project)
+  return ask({ url, ...(credential ? { credential } : {}) })
+}
+
+const isAway = (error: unknown): error is Error => error instanceof GitError || error instanceof ProgramMissing
+
+function unreachable(error: unknown): never {
+  if (isAway(error)) fail('remote_unreachable', { words: error.message, cause: error })
+  throw error
+}
+
+const withoutAnswer =
+  <Value>({ id }: ProjectRow, { log }: ProjectsDeps, value: Value) =>
+  (error: unknown): Value => {
+    if (!isAway(error)) throw error
+    log.info({ err: error, projectId: id }, 'the git remote did not answer')
+    return value
+  }

@@ -1,0 +1,41 @@
+import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
+import { isUniqueViolation } from '../../../platform/db/violations.ts'
+import { fail } from '../../../platform/failure.ts'
+import type { Bound } from '../../../platform/transaction.ts'
+import { nowOf, type ProjectsDeps } from '../deps.ts'
+import { findProject, type ProjectChanges, saveProject } from '../store.ts'
+
+/** Signal of every change to a project, its domains included; `gone` when it was deleted. */
+export const projectsTopic = 'projects'
+export interface ProjectSignal {
+  projectId: string
+  gone?: true
+}
+
+/** Until the transaction ends nothing else changes the project, deletes it or starts work on it. */
+export const lockProject = ({ lock }: Pick<Bound, 'lock'>, projectId: string): Promise<void> => lock(`project:${projectId}`)
+
+/**
+ * The one way to change a project: `decide` sees it as it is now, under its lock, and says what becomes of it; null leaves
+ * it as it is. A project that is being deleted changes no more.
+ */
+export async function changeProject(
+  { id, organizationId }: Pick<ProjectRow, 'id' | 'organizationId'>,
+  deps: ProjectsDeps,
+  decide: (current: ProjectRow, bound: Bound) => Promise<ProjectChanges | null> | ProjectChanges | null,
+): Promise<ProjectRow> {
+  try {
+    return await deps.database.transaction(async (bound) => {
+      await lockProject(bound, id)
+      const current = (await findProject(bound.db, organizationId, id)) ?? fail('not_found')
+      if (current.deletingSince !== null) fail('conflict', { words: 'The project is being deleted' })
+      const changes = await decide(current, bound)
+      if (!changes) return current
+      bound.signal(projectsTopic, { projectId: id } satisfies ProjectSignal)
+      return saveProject(bound.db, id, { ...changes, updatedAt: nowOf(deps) })
+    })
+  } catch (error) {
+    if (isUniqueViolation(error)) fail('slug_taken', { field: 'slug', cause: error })
+    throw error
+  }
+}

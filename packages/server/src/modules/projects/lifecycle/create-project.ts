@@ -1,0 +1,85 @@
+import type { CreateProject } from '@berth/contract'
+import type { Caller } from '../../../http/handler.ts'
+import { newId } from '../../../platform/db/ids.ts'
+import type { Db } from '../../../platform/db/schema.ts'
+import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
+import { fail } from '../../../platform/failure.ts'
+import { nowOf, type ProjectsDeps } from '../deps.ts'
+import { isInstanceSlug } from '../domains/hostnames.ts'
+import { checkConfig } from '../settings/config-rules.ts'
+import { configColumns, defaults, refuseUnstorable } from '../settings/fields.ts'
+import { checkSource, sourceColumns } from '../source.ts'
+import { insertEnvironment, insertProject, type NewProject, takenSlugs } from '../store.ts'
+import { claimUpload } from '../uploads/upload-claim.ts'
+import { type ProjectSignal, projectsTopic } from './change-project.ts'
+import { chanceSlug, likelySlugs, slugFrom } from './slug.ts'
+
+/** Records a project with its production environment; nothing is deployed. */
+export async function createProject(body: CreateProject, caller: Caller, deps: ProjectsDeps): Promise<ProjectRow> {
+  refuseUnstorable(body)
+  checkConfig(body)
+  const { organizationId } = caller
+  const source = sourceColumns(await checkSource(body, organizationId, deps), null, deps.settings.github.webUrl)
+  const row: NewProject = {
+    ...emptyProject(organizationId, nowOf(deps)),
+    ...configColumns(body),
+    ...source,
+    name: body.name.trim(),
+  }
+  if (body.slug) refuseInstanceSlug(body.slug, deps)
+  return deps.database.transaction(async (bound) => {
+    if (row.uploadSessionId) await claimUpload(bound, row.uploadSessionId, { organizationId, id: null }, row.createdAt)
+    const project = body.slug ? await insertAs(body.slug, row, bound.db) : await insertUnderFreeSlug(row, bound.db, deps)
+    await insertEnvironment(bound.db, productionOf(project))
+    bound.signal(projectsTopic, { projectId: project.id } satisfies ProjectSignal)
+    return project
+  })
+}
+
+const emptyProject = (organizationId: string, now: number): Omit<NewProject, 'name'> => ({
+  id: newId('prj'),
+  organizationId,
+  slug: '',
+  type: defaults.type,
+  enabled: 1,
+  port: defaults.port,
+  volumes: '[]',
+  services: '[]',
+  resources: JSON.stringify(defaults.resources),
+  sleepMode: defaults.sleepMode,
+  autoDeploy: defaults.autoDeploy,
+  previews: defaults.previews,
+  rollbackWindow: defaults.rollbackWindow,
+  createdAt: now,
+  updatedAt: now,
+})
+
+const productionOf = ({ id, createdAt }: ProjectRow) => ({
+  id: newId('env'),
+  projectId: id,
+  name: 'Production',
+  slug: 'production',
+  type: 'production' as const,
+  branch: null,
+  createdAt,
+})
+
+async function insertAs(slug: string, row: NewProject, db: Db): Promise<ProjectRow> {
+  return (await insertProject(db, { ...row, slug })) ?? fail('slug_taken', { field: 'slug' })
+}
+
+/** The unique slug decides between two of one name made at once: the one that comes second takes another. */
+async function insertUnderFreeSlug(row: NewProject, db: Db, deps: ProjectsDeps): Promise<ProjectRow> {
+  const base = slugFrom(row.name) ?? 'project'
+  const likely = likelySlugs(base).filter((slug) => !isInstanceSlug(slug, deps))
+  const taken = await takenSlugs(db, likely)
+  for (const slug of likely.filter((slug) => !taken.has(slug))) {
+    const project = await insertProject(db, { ...row, slug })
+    if (project) return project
+  }
+  return insertAs(chanceSlug(base), row, db)
+}
+
+export function refuseInstanceSlug(slug: string, deps: ProjectsDeps): void {
+  if (isInstanceSlug(slug, deps)) fail('slug_taken', { field: 'slug', words: 'This slug is the name of the instance itself' })
+}

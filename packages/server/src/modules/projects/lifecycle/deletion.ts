@@ -1,0 +1,113 @@
+import type { DeletionItem } from '@berth/contract'
+import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
+import { fail } from '../../../platform/failure.ts'
+import { type JobKind, job } from '../../../platform/jobs/declare.ts'
+import { nowOf, type ProjectsDeps } from '../deps.ts'
+import { logsPart } from '../logs/logs.ts'
+import { deleteProject, findAnyProject, findProject, saveProject } from '../store.ts'
+import { releaseUpload } from '../uploads/upload-claim.ts'
+import { lockProject, type ProjectSignal, projectsTopic } from './change-project.ts'
+import { ownItems } from './own-items.ts'
+import type { DeletionOptions, WorkUnderWay } from './project-part.ts'
+
+interface RemovalPayload extends DeletionOptions {
+  projectId: string
+}
+
+/** Committed with the mark `deletingSince`: whatever happens to this process or this request, the removal goes on. */
+const removal: JobKind<RemovalPayload> = { kind: 'projects.remove' }
+const uniqueKey = (projectId: string) => `${removal.kind}:${projectId}`
+const netAfterMs = 60_000
+
+export interface Deletion {
+  preview(project: ProjectRow): Promise<{ items: DeletionItem[]; blockedBy: WorkUnderWay[] }>
+  remove(project: ProjectRow, options: DeletionOptions & { force: boolean }): Promise<DeletionItem[]>
+  job: ReturnType<typeof removalJob>
+}
+
+export function createDeletion(deps: ProjectsDeps): Deletion {
+  const underWay = new Map<string, Promise<void>>()
+  /** The request and the job that catches it must not both be at it in one process. */
+  const removeOnce = (project: ProjectRow, options: DeletionOptions): Promise<void> => {
+    const running = underWay.get(project.id) ?? removeAll(project, options, deps).finally(() => underWay.delete(project.id))
+    underWay.set(project.id, running)
+    return running
+  }
+  return {
+    preview: async (project) => ({
+      items: await itemsOf(project, { deleteVolumes: false }, deps),
+      blockedBy: await workOn(project.id, deps.database.db, deps),
+    }),
+    async remove(project, { force, deleteVolumes }) {
+      const options = { deleteVolumes }
+      await mark(project, { ...options, force }, deps)
+      try {
+        const items = await itemsOf(project, options, deps)
+        await removeOnce(project, options)
+        return items
+      } catch (error) {
+        return fail('unavailable', { words: 'Not everything could be removed yet: Berth goes on trying', cause: error })
+      }
+    },
+    job: removalJob(deps, removeOnce),
+  }
+}
+
+/** From here on nothing changes the project or starts work on it; the removal is in the queue in case this process dies. */
+async function mark(project: ProjectRow, options: DeletionOptions & { force: boolean }, deps: ProjectsDeps): Promise<void> {
+  const { force, deleteVolumes } = options
+  await deps.database.transaction(async (bound) => {
+    await lockProject(bound, project.id)
+    const current = (await findProject(bound.db, project.organizationId, project.id)) ?? fail('not_found')
+    if (current.deletingSince !== null) fail('conflict', { words: 'The project is being deleted already' })
+    const work = force ? [] : await workOn(project.id, bound.db, deps)
+    if (work.length > 0) fail('work_in_progress', { words: `Under way on this project: ${work.map(inWords).join(', ')}` })
+    const now = nowOf(deps)
+    await saveProject(bound.db, project.id, { deletingSince: now, updatedAt: now })
+    const payload = { projectId: project.id, deleteVolumes }
+    await bound.enqueue(removal, payload, { uniqueKey: uniqueKey(project.id), runAt: new Date(now + netAfterMs) })
+    bound.signal(projectsTopic, { projectId: project.id } satisfies ProjectSignal)
+  })
+}
+
+/** The parts in their order, the project's own rows last: a project that is still there is not removed whole. */
+async function removeAll(project: ProjectRow, options: DeletionOptions, deps: ProjectsDeps): Promise<void> {
+  for (const part of partsOf(deps)) {
+    await part.remove(project, options).catch((error: unknown) => {
+      throw new Error(`${part.describe} of ${project.id} could not be removed`, { cause: error })
+    })
+  }
+  await deps.database.transaction(async (bound) => {
+    if (project.uploadSessionId) await releaseUpload(bound, project.uploadSessionId, project.id, nowOf(deps))
+    await deleteProject(bound.db, project.id)
+    await bound.cancelJob({ uniqueKey: uniqueKey(project.id) })
+    bound.signal(projectsTopic, { projectId: project.id, gone: true } satisfies ProjectSignal)
+  })
+}
+
+const removalJob = (deps: ProjectsDeps, removeOnce: (project: ProjectRow, options: DeletionOptions) => Promise<void>) =>
+  job<RemovalPayload, unknown>(removal.kind, {
+    deadlineMs: 60 * 60_000,
+    // A server may be away for weeks; what was asked for is not forgotten over it.
+    maxAttempts: Number.MAX_SAFE_INTEGER,
+    async run({ projectId, deleteVolumes }) {
+      const project = await findAnyProject(deps.database.db, projectId)
+      if (project) await removeOnce(project, { deleteVolumes })
+    },
+  })
+
+async function itemsOf(project: ProjectRow, options: DeletionOptions, deps: ProjectsDeps): Promise<DeletionItem[]> {
+  const ofParts = await Promise.all(partsOf(deps).map((part) => part.previewDeletion(project, options)))
+  return [...ofParts.flat(), ...(await ownItems(project, deps))]
+}
+
+async function workOn(projectId: string, db: ProjectsDeps['database']['db'], deps: ProjectsDeps) {
+  const found: WorkUnderWay[] = []
+  for (const part of partsOf(deps)) found.push(...(await part.workUnderWay(db, projectId)))
+  return found
+}
+
+/** Logs last: everything else may write to them until it is gone. */
+const partsOf = (deps: ProjectsDeps) => [...(deps.projectPorts.parts ?? []), logsPart(deps)]
+
+const inWords = ({ kind, id, status }: WorkUnderWay): string => `${kind} ${id} (${status})`

@@ -1,0 +1,142 @@
+import type { contract, Project } from '@berth/contract'
+import type { Caller, Handlers, RequestContext } from '../../../http/handler.ts'
+import { type Awaitable, after } from '../../../platform/awaitable.ts'
+import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
+import { fail, refuse } from '../../../platform/failure.ts'
+import type { ProjectsDeps } from '../deps.ts'
+import { checkProject } from '../domains/domain-checks.ts'
+import { hostnameOf } from '../domains/host-names.ts'
+import { freeHostname } from '../domains/hostnames.ts'
+import { refuseUnstorable } from '../settings/fields.ts'
+import { domainsOf, listProjects, type ProjectChanges } from '../store.ts'
+import { changeProject } from './change-project.ts'
+import { createProject } from './create-project.ts'
+import type { Deletion } from './deletion.ts'
+import { disableProject, enableProject } from './power.ts'
+import { projectAnswers, showInfo, showProjects, showRoutes } from './records.ts'
+import { updateProject } from './update-project.ts'
+
+type Rows = Handlers<typeof contract.projects>
+export type CoreHandlers = Pick<
+  Rows,
+  | 'list'
+  | 'create'
+  | 'home'
+  | 'ensure'
+  | 'get'
+  | 'update'
+  | 'remove'
+  | 'info'
+  | 'deletionPreview'
+  | 'enable'
+  | 'disable'
+  | 'retryRouting'
+  | 'setAutoDeploy'
+  | 'setBranch'
+  | 'setWebhookDomain'
+  | 'setSleepMode'
+  | 'setOptions'
+  | 'transferToCloud'
+  | 'transferToSelfHosted'
+>
+
+/** The project as a whole: made, read, changed, turned on and off, deleted. */
+export function coreHandlers(deps: ProjectsDeps, deletion: Deletion): CoreHandlers {
+  const { db } = deps.database
+  const answerWith = projectAnswers(deps)
+  const shown = (row: Awaitable<ProjectRow>) => after(row, answerWith)
+  const change = (project: ProjectRow, changes: ProjectChanges) => shown(changeProject(project, deps, () => changes))
+  const create = async (body: Parameters<typeof createProject>[0], context: RequestContext) => {
+    const row = await createProject(body, context.caller, deps)
+    context.audit({ objectKind: 'project', objectId: row.id })
+    return row
+  }
+
+  return {
+    list: async ({ query }, { caller }) => {
+      refuseUnstorable(query)
+      const { rows, nextCursor } = await listProjects(db, caller.organizationId, { ...query, onlyIds: caller.projectIds })
+      return { data: await showProjects(rows, deps), nextCursor }
+    },
+    create: async ({ body }, context) => shown(create(body, context)),
+    home: async (_, { caller }) => {
+      const cloud = await deps.projectPorts.cloud?.list(caller)
+      const { linked = false, reachable = false, projects = [] } = cloud ?? {}
+      const data = [...(await allProjects(caller, deps)), ...projects].sort(newestFirst)
+      return { data, cloud: { linked, reachable } }
+    },
+    ensure: async ({ body: { projectId, ...body } }, context) => {
+      if (projectId !== undefined) return shown(updateProject(context.project, body, deps))
+      const row = await create(body, context)
+      context.setStatus(201)
+      return shown(row)
+    },
+    get: (_, { project }) => shown(project),
+    update: ({ body }, { project }) => shown(updateProject(project, body, deps)),
+    remove: async ({ query: { force = false, deleteVolumes = false } }, { project }) => {
+      const items = await deletion.remove(project, { force, deleteVolumes })
+      return {
+        data: { projectId: project.id, removed: items.filter(({ kept }) => !kept), kept: items.filter(({ kept }) => kept) },
+      }
+    },
+    info: async (_, { project }) => ({ data: await showInfo(project, deps) }),
+    deletionPreview: async (_, { project }) => {
+      const { items, blockedBy } = await deletion.preview(project)
+      const totalSizeBytes = items.reduce((sum, { kept, sizeBytes }) => sum + (kept ? 0 : (sizeBytes ?? 0)), 0)
+      return { data: { projectId: project.id, items, totalSizeBytes, blockedBy } }
+    },
+    enable: (_, { project }) => shown(enableProject(project, deps)),
+    disable: (_, { project }) => shown(disableProject(project, deps)),
+    retryRouting: async (_, { project }) => {
+      refuseDeleting(project)
+      await checkProject(project, deps)
+      await deps.projectPorts.edge?.sync(project.id)
+      return { data: { routes: await showRoutes(project, deps) } }
+    },
+    setAutoDeploy: ({ body }, { project }) => change(project, { autoDeploy: body.enabled }),
+    setBranch: ({ body }, { project }) => {
+      refuseUnstorable(body)
+      return change(project, { gitBranch: body.branch })
+    },
+    setWebhookDomain: async ({ body }, { project }) => {
+      const webhookDomain = body.domain && (await ownHostname(project, body.domain, deps))
+      return change(project, { webhookDomain })
+    },
+    setSleepMode: ({ body }, { project }) => change(project, { sleepMode: body.sleepMode }),
+    setOptions: ({ body }, { project }) => shown(updateProject(project, body, deps)),
+    transferToCloud: async ({ body }, { project, caller }) => {
+      const cloud = deps.projectPorts.cloud ?? fail('cloud_not_linked')
+      return { data: await cloud.transferToCloud(project, { withData: body.withData ?? false }, caller) }
+    },
+    transferToSelfHosted: async ({ body }, { project, caller }) => {
+      const cloud = deps.projectPorts.cloud ?? fail('cloud_not_linked')
+      return { data: await cloud.transferToSelfHosted(project, { withData: body.withData ?? false }, caller) }
+    },
+  }
+}
+
+const newestFirst = (left: Project, right: Project) => Date.parse(right.createdAt) - Date.parse(left.createdAt)
+
+async function allProjects(caller: Caller, deps: ProjectsDeps) {
+  const found: Project[] = []
+  let cursor: string | null | undefined
+  do {
+    const query = { limit: 500, onlyIds: caller.projectIds, ...(cursor ? { cursor } : {}) }
+    const { rows, nextCursor } = await listProjects(deps.database.db, caller.organizationId, query)
+    found.push(...(await showProjects(rows, deps)))
+    cursor = nextCursor
+  } while (cursor)
+  return found
+}
+
+async function ownHostname(project: ProjectRow, written: string, { database, settings }: ProjectsDeps): Promise<string> {
+  const domains = (await domainsOf(database.db, [project.id])).get(project.id) ?? []
+  const own = [freeHostname(project, settings.baseDomain), ...domains.map((domain) => domain.hostname)]
+  const hostname = own.includes(written.toLowerCase()) ? written.toLowerCase() : hostnameOf(written)
+  if (!own.includes(hostname)) refuse('domain', `must be one of the project's own: ${own.join(', ')}`)
+  return hostname
+}
+
+function refuseDeleting({ deletingSince }: ProjectRow): void {
+  if (deletingSince !== null) fail('conflict', { words: 'The project is being deleted' })
+}

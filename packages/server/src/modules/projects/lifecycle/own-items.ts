@@ -1,0 +1,39 @@
+import type { DeletionItem } from '@berth/contract'
+import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
+import type { ProjectsDeps } from '../deps.ts'
+import { allEnvironments, allRules, allVariableNames, domainsOf, findUpload } from '../store.ts'
+
+/** What of a project this module keeps itself, for the deletion's list. */
+export async function ownItems(project: ProjectRow, { database: { db } }: ProjectsDeps): Promise<DeletionItem[]> {
+  const { id, name, localPath, uploadSessionId } = project
+  const [environments, variables, domains, rules, upload] = await Promise.all([
+    allEnvironments(db, id),
+    allVariableNames(db, id),
+    domainsOf(db, [id]),
+    allRules(db, id),
+    uploadSessionId ? findUpload(db, uploadSessionId) : undefined,
+  ])
+  return [
+    removed('project', id, name),
+    ...environments.map((row) => removed('environment', row.id, row.name)),
+    ...variables.map(({ environment, key }) => removed('variable', `${environment}/${key}`, key)),
+    ...(domains.get(id) ?? []).map((row) => removed('domain', row.id, row.hostname)),
+    ...rules.map((row) => removed('route rule', row.id, row.kind)),
+    ...(upload ? [removed('upload', upload.id, 'the uploaded folder', upload.sizeBytes)] : []),
+    ...(localPath ? [keptFolder(localPath)] : []),
+  ]
+}
+
+const removed = (kind: string, id: string, name: string, sizeBytes: number | null = null): DeletionItem => ({
+  ...{ kind, id, name, sizeBytes },
+  kept: false,
+})
+
+const keptFolder = (path: string): DeletionItem => ({
+  kind: 'folder',
+  id: path,
+  name: path,
+  sizeBytes: null,
+  kept: true,
+  reason: 'It is your own folder, which Berth only reads',
+})

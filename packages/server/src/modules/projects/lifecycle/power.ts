@@ -1,0 +1,87 @@
+import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
+import { fail } from '../../../platform/failure.ts'
+import { type JobKind, job } from '../../../platform/jobs/declare.ts'
+import type { Bound } from '../../../platform/transaction.ts'
+import { nowOf, type ProjectsDeps } from '../deps.ts'
+import { findAnyProject } from '../store.ts'
+import { changeProject, lockProject } from './change-project.ts'
+
+interface PowerPayload {
+  projectId: string
+}
+
+/** Makes what runs match what is recorded: the net below a process that dies, or a driver that fails, halfway. */
+const settlePower: JobKind<PowerPayload> = { kind: 'projects.settle-power' }
+const uniqueKey = (projectId: string) => `${settlePower.kind}:${projectId}`
+const netAfterMs = 60_000
+
+/** Recorded before anything stops, so that no push slips in between; undone when stopping fails. */
+export async function disableProject(project: ProjectRow, deps: ProjectsDeps): Promise<ProjectRow> {
+  const { row, wasEnabled } = await record(project, false, deps)
+  try {
+    await deps.projectPorts.runtime?.takeOffline(project.id)
+  } catch (error) {
+    deps.log.error({ err: error, projectId: project.id }, 'a project could not be taken offline')
+    // The net stays in the queue: part of the project may have stopped, and is to be as it is recorded.
+    if (wasEnabled) await record(project, true, deps)
+    fail('unavailable', { words: `The project could not be stopped${wasEnabled ? ', so it stays enabled' : ''}: try again` })
+  }
+  await settled(project.id, false, deps)
+  return row
+}
+
+/** Deploys are allowed from the moment it is recorded; a start that fails shows as the project's status and is tried again. */
+export async function enableProject(project: ProjectRow, deps: ProjectsDeps): Promise<ProjectRow> {
+  const { row } = await record(project, true, deps)
+  try {
+    await deps.projectPorts.runtime?.bringOnline(project.id)
+    await settled(project.id, true, deps)
+  } catch (error) {
+    deps.log.error({ err: error, projectId: project.id }, 'a project could not be brought online')
+  }
+  return row
+}
+
+export const powerJob = (deps: ProjectsDeps) =>
+  job<PowerPayload, unknown>(settlePower.kind, {
+    deadlineMs: 10 * 60_000,
+    async run({ projectId }) {
+      const { runtime } = deps.projectPorts
+      let done: ProjectRow['enabled'] | undefined
+      // What is recorded may change while it is being done.
+      for (;;) {
+        const project = await findAnyProject(deps.database.db, projectId)
+        if (!project || project.deletingSince !== null || project.enabled === done) return
+        await (project.enabled ? runtime?.bringOnline(projectId) : runtime?.takeOffline(projectId))
+        done = project.enabled
+      }
+    },
+  })
+
+async function record(
+  project: ProjectRow,
+  enabled: boolean,
+  deps: ProjectsDeps,
+): Promise<{ row: ProjectRow; wasEnabled: boolean }> {
+  let wasEnabled = false
+  const row = await changeProject(project, deps, async (current, bound) => {
+    wasEnabled = current.enabled === 1
+    if (deps.projectPorts.runtime) await scheduleReconcile(current.id, bound, new Date(nowOf(deps) + netAfterMs))
+    return wasEnabled === enabled ? null : { enabled }
+  })
+  return { row, wasEnabled }
+}
+
+/** Takes the net away, unless somebody has recorded the opposite meanwhile: then it is needed more than ever. */
+async function settled(projectId: string, enabled: boolean, deps: ProjectsDeps): Promise<void> {
+  if (!deps.projectPorts.runtime) return
+  await deps.database.transaction(async (bound) => {
+    await lockProject(bound, projectId)
+    const current = await findAnyProject(bound.db, projectId)
+    if (current && (current.enabled === 1) !== enabled) await scheduleReconcile(projectId, bound, deps.clock.now())
+    else await bound.cancelJob({ uniqueKey: uniqueKey(projectId) })
+  })
+}
+
+const scheduleReconcile = (projectId: string, { enqueue }: Bound, runAt: Date) =>
+  enqueue(settlePower, { projectId }, { uniqueKey: uniqueKey(projectId), runAt })

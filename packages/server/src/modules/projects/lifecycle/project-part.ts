@@ -1,0 +1,30 @@
+import type { DeletionItem } from '@berth/contract'
+import type { Db } from '../../../platform/db/schema.ts'
+import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
+
+/** Work that deleting a project would cut short. */
+export interface WorkUnderWay {
+  /** `deployment`, `backup run`, `restore` … */
+  kind: string
+  id: string
+  status: string
+}
+
+export interface DeletionOptions {
+  deleteVolumes: boolean
+}
+
+/** Something that hangs on a project and is above this module: deployments, what runs, backups, logs. */
+export interface ProjectPart {
+  /** What it is, for the log: `deployments`. */
+  readonly describe: string
+  /** What deleting the project would remove and what it would keep, item by item; changes nothing. */
+  previewDeletion(project: ProjectRow, options: DeletionOptions): Promise<DeletionItem[]>
+  /**
+   * Asked within the transaction that begins the deletion, so it reads by `db` alone. Work that starts takes the project's
+   * lock first (`lockProject`) and refuses a project that is being deleted; so nothing starts between this look and the mark.
+   */
+  workUnderWay(db: Db, projectId: string): Promise<WorkUnderWay[]>
+  /** Cancels what is under way, then removes. Runs again after a crash: what is gone already is no failure. */
+  remove(project: ProjectRow, options: DeletionOptions): Promise<void>
+}

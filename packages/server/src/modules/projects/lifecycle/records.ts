@@ -1,0 +1,135 @@
+import type { Project, ProjectConfig, ProjectInfo, ProjectRoute } from '@berth/contract'
+import { type Awaitable, after, together } from '../../../platform/awaitable.ts'
+import { iso } from '../../../platform/db/columns.ts'
+import { memoizeByRows } from '../../../platform/db/kept-rows.ts'
+import type { DomainRow, ProjectRow } from '../../../platform/db/tables/projects.ts'
+import type { ProjectsDeps } from '../deps.ts'
+import { routesOf, urlSettings } from '../domains/hostnames.ts'
+import type { DeploymentSummary, RunningState } from '../project-ports.ts'
+import { showSource } from '../source.ts'
+import { domainsOf } from '../store.ts'
+import { statusOf } from './status.ts'
+
+/** Rows as the contract shows them. A page costs one look at each neighbour, however long it is. */
+export async function showProjects(rows: readonly ProjectRow[], deps: ProjectsDeps): Promise<Project[]> {
+  const facts = await gatherFacts(rows, deps)
+  return rows.map((row) => recordOf(row, facts, deps))
+}
+
+export async function showProject(row: ProjectRow, deps: ProjectsDeps): Promise<Project> {
+  return recordOf(row, await gatherFacts([row], deps), deps)
+}
+
+/** Answers with one project. An answer is made of the facts and of what the edge says, and is kept for as long as these are. */
+export function projectAnswers(deps: ProjectsDeps): (row: ProjectRow) => Awaitable<{ data: Project }> {
+  const answerOf = memoizeByRows(
+    (
+      row: ProjectRow,
+      domains: Facts['domains'],
+      deployments: Facts['deployments'],
+      running: Facts['running'],
+      _edge: object,
+    ) => ({
+      data: recordOf(row, { domains, deployments, running }, deps),
+    }),
+  )
+  return (row) =>
+    after(gatherFacts([row], deps), ({ domains, deployments, running }) =>
+      answerOf(row, domains, deployments, running, deps.projectPorts.edge?.revision() ?? nothing),
+    )
+}
+
+export async function showRoutes(row: ProjectRow, deps: ProjectsDeps): Promise<ProjectRoute[]> {
+  return routesIn(row, await gatherFacts([row], deps), deps)
+}
+
+/** Runtime, build and source in detail. */
+export async function showInfo(row: ProjectRow, deps: ProjectsDeps): Promise<ProjectInfo> {
+  const facts = await gatherFacts([row], deps)
+  const { config, source, routes, status, statusReason } = recordOf(row, facts, deps)
+  const live = facts.deployments.get(row.id)?.live
+  const running = facts.running.get(row.id)
+  const { framework, packageManager, installCommand, buildCommand, startCommand, outputDirectory } = config
+  return {
+    id: row.id,
+    runtime: {
+      driver: deps.projectPorts.runtime?.driver ?? null,
+      status,
+      statusReason,
+      deploymentId: live?.id ?? null,
+      url: routes.find(({ primary }) => primary)?.url ?? null,
+      port: config.port,
+      startedAt: running?.startedAt ?? null,
+      instances: running?.instances ?? 0,
+    },
+    build: {
+      ...{ framework, packageManager, installCommand, buildCommand, startCommand, outputDirectory },
+      image: live?.image ?? null,
+      sizeBytes: live?.sizeBytes ?? null,
+      builtAt: live?.builtAt ?? null,
+    },
+    source,
+  }
+}
+
+interface Facts {
+  domains: ReadonlyMap<string, DomainRow[]>
+  deployments: ReadonlyMap<string, DeploymentSummary>
+  running: ReadonlyMap<string, RunningState>
+}
+
+const nothing: ReadonlyMap<string, never> = Object.freeze(new Map<string, never>())
+
+function gatherFacts(rows: readonly ProjectRow[], { database, projectPorts }: ProjectsDeps): Awaitable<Facts> {
+  const ids = rows.map(({ id }) => id)
+  const facts = together(
+    domainsOf(database.db, ids),
+    projectPorts.deployments?.summaries(ids) ?? nothing,
+    projectPorts.runtime?.states(ids) ?? nothing,
+  )
+  return after(facts, ([domains, deployments, running]) => ({ domains, deployments, running }))
+}
+
+function recordOf(row: ProjectRow, facts: Facts, deps: ProjectsDeps): Project {
+  const deployments = facts.deployments.get(row.id)
+  const { id, organizationId, name, slug, type } = row
+  return {
+    ...{ id, organizationId, name, slug, type },
+    location: 'local',
+    config: configOf(row),
+    source: showSource(row, deployments?.live?.commit ?? null, deps.settings.github.webUrl),
+    routes: routesIn(row, facts, deps),
+    ...statusOf({
+      enabled: row.enabled === 1,
+      isBeingDeleted: row.deletingSince !== null,
+      deployments,
+      running: facts.running.get(id),
+    }),
+    enabled: row.enabled === 1,
+    createdAt: iso(row.createdAt),
+    updatedAt: iso(row.updatedAt),
+  }
+}
+
+const routesIn = (row: ProjectRow, facts: Facts, deps: ProjectsDeps): ProjectRoute[] =>
+  routesOf(row, {
+    domains: facts.domains.get(row.id) ?? [],
+    edge: deps.projectPorts.edge,
+    baseDomain: deps.settings.baseDomain,
+    urls: urlSettings(deps),
+  })
+
+function configOf(row: ProjectRow): ProjectConfig {
+  const { framework, packageManager, installCommand, buildCommand, startCommand, outputDirectory, rootDirectory } = row
+  const { dockerfilePath, composePath, buildImage, port, sleepMode, rollbackWindow, webhookDomain, serverId } = row
+  return {
+    ...{ framework, packageManager, installCommand, buildCommand, startCommand, outputDirectory, rootDirectory },
+    ...{ dockerfilePath, composePath, buildImage, port, sleepMode, rollbackWindow, webhookDomain, serverId },
+    healthCheck: row.healthCheck && JSON.parse(row.healthCheck),
+    volumes: JSON.parse(row.volumes),
+    services: JSON.parse(row.services),
+    resources: JSON.parse(row.resources),
+    autoDeploy: row.autoDeploy === 1,
+    previews: row.previews === 1,
+  }
+}

@@ -1,0 +1,47 @@
+import { type DeploymentStatus, type ProjectStatus, settledDeployment } from '@berth/contract'
+import type { DeploymentSummary, RunningState } from '../project-ports.ts'
+
+export interface StatusFacts {
+  enabled: boolean
+  isBeingDeleted: boolean
+  /** Of production; undefined: never deployed. */
+  deployments: DeploymentSummary | undefined
+  running: RunningState | undefined
+}
+
+export interface StatusWords {
+  status: ProjectStatus
+  statusReason: string | null
+}
+
+/** The one place that says how a project is, from what is true. */
+export function statusOf({ enabled, isBeingDeleted, deployments, running }: StatusFacts): StatusWords {
+  if (isBeingDeleted) return say('deleting', 'The project is being deleted')
+  if (!enabled) return say('disabled', 'The project is disabled: deploys are paused and it is offline')
+  if (!deployments) return say('created', 'Nothing was deployed yet')
+  const { newest, live } = deployments
+  const before = live && live.id !== newest.id ? live : null
+  if (isUnderWay(newest.status))
+    return say(newest.status, before && `Deployment ${newest.number} is under way; deployment ${before.number} still serves`)
+  if (live) return ofRunning(running, before && `${endOf(newest)}; deployment ${before.number} still serves`)
+  if (newest.status === 'failed') return say('failed', endOf(newest))
+  if (newest.status === 'cancelled') return say('created', `${endOf(newest)} before anything was live`)
+  return say('stopped', 'No deployment is live')
+}
+
+function ofRunning(running: RunningState | undefined, note: string | null): StatusWords {
+  if (!running) return say('stopped', note ?? 'Nothing of it runs')
+  const status = running.state === 'running' ? 'live' : running.state
+  return say(status, running.reason ?? note)
+}
+
+function endOf({ number, status, error }: DeploymentSummary['newest']): string {
+  if (status !== 'failed') return `Deployment ${number} was ${status}`
+  return error ? `Deployment ${number} failed: ${error}` : `Deployment ${number} failed`
+}
+
+type UnderWay = Extract<DeploymentStatus, 'queued' | 'building' | 'deploying'>
+
+const isUnderWay = (status: DeploymentStatus): status is UnderWay => !settledDeployment.has(status)
+
+const say = (status: ProjectStatus, statusReason: string | null): StatusWords => ({ status, statusReason })

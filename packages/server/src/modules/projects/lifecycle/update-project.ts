@@ -1,0 +1,45 @@
+import type { UpdateProject } from '@berth/contract'
+import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
+import type { Bound } from '../../../platform/transaction.ts'
+import { nowOf, type ProjectsDeps } from '../deps.ts'
+import { freeHostname } from '../domains/hostnames.ts'
+import { forgottenToken } from '../git/clone-token.ts'
+import { checkConfig } from '../settings/config-rules.ts'
+import { configColumns, nameColumns, refuseUnstorable } from '../settings/fields.ts'
+import { checkSource, leavesHost, sourceColumns } from '../source.ts'
+import type { ProjectChanges } from '../store.ts'
+import { claimUpload, releaseUpload } from '../uploads/upload-claim.ts'
+import { changeProject } from './change-project.ts'
+import { refuseInstanceSlug } from './create-project.ts'
+
+/** Every create field, each left as it is when not named. A new name keeps the slug, and so the URL. */
+export async function updateProject(project: ProjectRow, body: UpdateProject, deps: ProjectsDeps): Promise<ProjectRow> {
+  refuseUnstorable(body)
+  checkConfig(body, JSON.parse(project.services))
+  if (body.slug && body.slug !== project.slug) refuseInstanceSlug(body.slug, deps)
+  const source = await checkSource(body, project.organizationId, deps)
+  return changeProject(project, deps, async (current, bound) => {
+    const changes: ProjectChanges = {
+      ...nameColumns(body),
+      ...configColumns(body),
+      ...sourceColumns(source, current, deps.settings.github.webUrl),
+      ...webhookDomainColumns(body, current, deps),
+    }
+    if (leavesHost(current, changes, deps.settings.github.webUrl)) Object.assign(changes, forgottenToken)
+    await exchangeUploads(current, changes.uploadSessionId, bound, nowOf(deps))
+    return Object.keys(changes).length > 0 ? changes : null
+  })
+}
+
+/** `wanted` undefined: the upload is not spoken of. */
+async function exchangeUploads(current: ProjectRow, wanted: string | null | undefined, bound: Bound, now: number): Promise<void> {
+  if (wanted === undefined || wanted === current.uploadSessionId) return
+  if (wanted) await claimUpload(bound, wanted, current, now)
+  if (current.uploadSessionId) await releaseUpload(bound, current.uploadSessionId, current.id, now)
+}
+
+/** Where hooks came in at the free host name, they follow it to its new name. */
+function webhookDomainColumns({ slug }: UpdateProject, current: ProjectRow, { settings }: ProjectsDeps): ProjectChanges {
+  const followed = slug && current.webhookDomain === freeHostname(current, settings.baseDomain)
+  return followed ? { webhookDomain: freeHostname({ slug }, settings.baseDomain) } : {}
+}

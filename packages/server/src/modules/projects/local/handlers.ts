@@ -1,0 +1,28 @@
+import type { contract } from '@berth/contract'
+import type { Handlers } from '../../../http/handler.ts'
+import type { ProjectsDeps } from '../deps.ts'
+import { showProject, showProjects } from '../lifecycle/records.ts'
+import { folderExists, importFolder, listLocal, scanFolder } from './local-folders.ts'
+import { showDetection } from './show-detection.ts'
+
+type LocalHandlers = Pick<Handlers<typeof contract.projects>, 'listLocal' | 'scan' | 'importFolder'>
+
+/** Folders of the machine that Berth runs on. */
+export function localHandlers(deps: ProjectsDeps): LocalHandlers {
+  return {
+    listLocal: async ({ query }, { caller }) => {
+      const wanted = { ...query, onlyIds: caller.projectIds }
+      const { rows, nextCursor } = await listLocal(deps.database.db, caller.organizationId, wanted)
+      const shown = await showProjects(rows, deps)
+      const paths = rows.map(({ localPath }) => localPath as string)
+      const there = await Promise.all(paths.map((path) => folderExists(path, deps)))
+      return { data: shown.map((project, at) => ({ ...project, path: paths[at]!, exists: there[at]! })), nextCursor }
+    },
+    scan: async ({ body }) => ({ data: showDetection(await scanFolder(body.path, deps)) }),
+    importFolder: async ({ body }, { caller, audit }) => {
+      const row = await importFolder(body, caller, deps)
+      audit({ objectKind: 'project', objectId: row.id })
+      return { data: await showProject(row, deps) }
+    },
+  }
+}

@@ -1,0 +1,93 @@
+import { basename } from 'node:path'
+import type { UpdateProject } from '@berth/contract'
+import { resolveAllowed } from '../../../drivers/folder/allowed-folder.ts'
+import { FolderTooMuch, folderReader } from '../../../drivers/reader/folder-reader.ts'
+import type { Caller } from '../../../http/handler.ts'
+import { type Page, page } from '../../../platform/db/pages.ts'
+import type { Db } from '../../../platform/db/schema.ts'
+import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
+import { fail, refuse } from '../../../platform/failure.ts'
+import type { Detection } from '../../../source/detection/index.ts'
+import { RootDirectoryError } from '../../../source/detection/root-directory-error.ts'
+import type { ProjectsDeps } from '../deps.ts'
+import { createProject } from '../lifecycle/create-project.ts'
+import { allowedFolder, localRoots } from '../source.ts'
+
+/** Looks into a folder below the roots. */
+export async function scanFolder(path: string, deps: ProjectsDeps): Promise<Detection> {
+  return detect(await allowedFolder(path, 'path', deps))
+}
+
+export type ImportBody = UpdateProject & { path: string }
+
+/** A project of the folder: what the body does not say, its files do. */
+export async function importFolder({ path, ...body }: ImportBody, caller: Caller, deps: ProjectsDeps): Promise<ProjectRow> {
+  for (const field of ['gitOwner', 'gitRepo', 'gitUrl', 'localPath', 'uploadSessionId'] as const)
+    if (body[field]) refuse(field, 'cannot be given here: the source is the folder at path')
+  if (body.gitProvider && body.gitProvider !== 'local') refuse('gitProvider', 'must be local')
+  const localPath = await allowedFolder(path, 'path', deps)
+  const detection = await detect(localPath, body.rootDirectory)
+  const name = body.name ?? detection.name ?? basename(localPath)
+  return createProject({ ...detectedFields(detection), ...body, name, gitProvider: 'local', localPath }, caller, deps)
+}
+
+const detectable = [
+  'framework',
+  'packageManager',
+  'installCommand',
+  'buildCommand',
+  'startCommand',
+  'outputDirectory',
+  'type',
+] as const
+
+/** Services are not copied: their file goes on saying what they are, also after it was changed. */
+function detectedFields(detection: Detection): UpdateProject {
+  const fields: UpdateProject = {}
+  for (const field of detectable) if (detection[field] !== null) Object.assign(fields, { [field]: detection[field] })
+  if (detection.port !== null) fields.port = detection.port
+  return fields
+}
+
+async function detect(folder: string, rootDirectory?: string | null): Promise<Detection> {
+  try {
+    return await folderReader.detect(folder, rootDirectory ? { rootDirectory } : {})
+  } catch (error) {
+    if (error instanceof RootDirectoryError) refuse('rootDirectory', error.message)
+    if (error instanceof FolderTooMuch) fail('source_unreadable', { words: error.message, cause: error })
+    throw error
+  }
+}
+
+export interface LocalQuery {
+  limit?: number
+  cursor?: string
+  /** null: every project of the organisation. */
+  onlyIds: ReadonlySet<string> | null
+}
+
+/** Projects whose source is a folder, newest first; `sourceKind` says the same of one project. */
+export function listLocal(
+  db: Db,
+  organizationId: string,
+  { limit = 100, cursor, onlyIds }: LocalQuery,
+): Promise<Page<ProjectRow>> {
+  if (onlyIds?.size === 0) return Promise.resolve({ rows: [], nextCursor: null })
+  let found = db
+    .selectFrom('projects')
+    .selectAll()
+    .where('organizationId', '=', organizationId)
+    .where('localPath', 'is not', null)
+    .where((is) =>
+      is.or([is('gitProvider', '=', 'local'), is.and([is('gitProvider', 'is', null), is('uploadSessionId', 'is', null)])]),
+    )
+  if (onlyIds) found = found.where('id', 'in', [...onlyIds])
+  return page(found, { limit, cursor, by: ['createdAt', 'id'], direction: 'desc' })
+}
+
+/** There, a folder, and still below the roots: what a deployment could read now. */
+export const folderExists = (path: string, { settings }: ProjectsDeps): Promise<boolean> =>
+  resolveAllowed(path, localRoots(settings)).then(
+    () => true,
+    () => false,
+  )

@@ -1,0 +1,42 @@
+import type { contract } from '@berth/contract'
+import type { Handlers } from '../../../http/handler.ts'
+import type { ProjectsDeps } from '../deps.ts'
+import { defaultTail, requestFilter, resumeAfter, runtimeFilter, showLine } from './logs.ts'
+
+type Rows = Handlers<typeof contract.projects>
+type LogHandlers = Pick<Rows, 'logs' | 'streamLogs' | 'recentRequests' | 'mintRequestStreamToken' | 'streamRequests'>
+
+/** What a project wrote and what was asked of it, as the log store keeps it. */
+export function logHandlers({ logStore, streamTokens }: ProjectsDeps): LogHandlers {
+  return {
+    logs: async ({ query }, { project }) => {
+      const { tail = defaultTail, since } = query
+      const filter = runtimeFilter(project, query)
+      const wanted = { limit: tail, filter, ...(since ? { since: new Date(since) } : {}) }
+      return { data: (await logStore.tail(project.id, 'runtime', wanted)).map(showLine) }
+    },
+    streamLogs: async ({ query }, { project, stream }) => {
+      const { tail = defaultTail, since } = query
+      const start = { tail, ...(since ? { since: new Date(since) } : {}), ...resumeAfter(stream.lastEventId) }
+      const wanted = { ...start, filter: runtimeFilter(project, query) }
+      for await (const entry of logStore.follow(project.id, 'runtime', wanted, stream.abort))
+        await stream.send('log', showLine(entry), entry.id)
+      return undefined
+    },
+    recentRequests: async ({ query }, { project }) => {
+      const { limit = 100 } = query
+      return { data: await logStore.tail(project.id, 'requests', { limit, filter: requestFilter(query) }) }
+    },
+    mintRequestStreamToken: async (_, { project, caller }) => {
+      const url = `/api/projects/${project.id}/server-logs/stream`
+      const { token, expiresAt } = await streamTokens.mint(url, caller)
+      return { data: { token, url, expiresAt } }
+    },
+    streamRequests: async ({ query }, { project, stream }) => {
+      const wanted = { ...resumeAfter(stream.lastEventId), filter: requestFilter(query) }
+      for await (const entry of logStore.follow(project.id, 'requests', wanted, stream.abort))
+        await stream.send('request', entry, entry.id)
+      return undefined
+    },
+  }
+}

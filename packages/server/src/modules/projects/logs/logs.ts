@@ -1,0 +1,60 @@
+import type { Service } from '@berth/contract'
+import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
+import { isLogId, type LogKind, type RuntimeEntry } from '../../../platform/log-store/log-entry.ts'
+import type { LogFilter } from '../../../platform/log-store/log-filter.ts'
+import type { ProjectsDeps } from '../deps.ts'
+import type { ProjectPart } from '../lifecycle/project-part.ts'
+
+export interface LogQuery {
+  tail?: number
+  since?: string
+  deployment?: string
+  service?: string
+  q?: string
+}
+
+export const defaultTail = 200
+
+/** Of several services the exposed one's lines are meant unless another is named. */
+export function runtimeFilter({ services }: Pick<ProjectRow, 'services'>, query: LogQuery): LogFilter {
+  const service = query.service || exposedService(JSON.parse(services))
+  return {
+    ...(service ? { service } : {}),
+    ...(query.deployment ? { deployment: query.deployment } : {}),
+    ...(query.q ? { q: query.q } : {}),
+  }
+}
+
+/** The one that is marked, else the first with a port, which is how deployments choose where requests go. */
+function exposedService(services: readonly Service[]): string | undefined {
+  return (services.find(({ exposed }) => exposed) ?? services.find(({ ports = [] }) => ports.length > 0))?.name
+}
+
+export const requestFilter = (query: Pick<LogFilter, 'status' | 'method' | 'path' | 'q'>): LogFilter =>
+  Object.fromEntries(
+    ['status', 'method', 'path', 'q'].flatMap((name) => {
+      const value = query[name as 'q']
+      return value ? [[name, value]] : []
+    }),
+  )
+
+export const showLine = ({ id, time, stream, service, message }: RuntimeEntry) => ({ id, time, stream, service, message })
+
+/** Where a reader that comes back left off; an id that is not ours starts anew. */
+export const resumeAfter = (lastEventId: string | null): { afterId?: string } =>
+  lastEventId !== null && isLogId(lastEventId) ? { afterId: lastEventId } : {}
+
+/** What is kept of a project's logs goes after everything that writes to them. */
+export function logsPart({ logStore }: Pick<ProjectsDeps, 'logStore'>): ProjectPart {
+  const kinds: LogKind[] = ['runtime', 'requests', 'deployments']
+  const isThere = async (projectId: string, kind: LogKind) => (await logStore.tail(projectId, kind, { limit: 1 })).length > 0
+  return {
+    describe: 'logs',
+    async previewDeletion({ id }) {
+      const there = (await Promise.all(kinds.map((kind) => isThere(id, kind)))).some(Boolean)
+      return there ? [{ kind: 'logs', id, name: 'logs', sizeBytes: null, kept: false }] : []
+    },
+    workUnderWay: async () => [],
+    remove: ({ id }) => logStore.remove(id),
+  }
+}

@@ -1,0 +1,124 @@
+import type { Deployment, DeploymentStatus, Project, ProjectRoute } from '@berth/contract'
+import type { GitRemote } from '../../drivers/git/remote.ts'
+import type { Caller } from '../../http/handler.ts'
+import type { Awaitable } from '../../platform/awaitable.ts'
+import type { DomainRow, ProjectRow } from '../../platform/db/tables/projects.ts'
+import type { ProjectPart } from './lifecycle/project-part.ts'
+
+/**
+ * What modules above this one tell it. Each is optional, and without it the answer is the truth of an instance that has
+ * no such module: nothing was deployed, nothing runs, no edge has taken a route, there is no cloud, no server and no git host.
+ */
+export interface ProjectPorts {
+  deployments?: DeploymentReader
+  runtime?: ProjectRuntime
+  edge?: EdgeRoutes
+  cloud?: CloudProjects
+  servers?: ServerDirectory
+  gitHost?: GitHostConnection
+  secrets?: SecretKeeper
+  /** What hangs on a project, in the order in which it is to be removed. */
+  parts?: readonly ProjectPart[]
+}
+
+/** One deployment, as far as a project's record speaks of it. */
+export interface DeploymentFacts {
+  id: string
+  number: number
+  status: DeploymentStatus
+  /** Why it failed, in words. */
+  error: string | null
+  commit: string | null
+  image: string | null
+  sizeBytes: number | null
+  /** ISO 8601. */
+  builtAt: string | null
+}
+
+export interface DeploymentSummary {
+  newest: DeploymentFacts
+  /** The one that serves; the newest itself, or one before it. */
+  live: DeploymentFacts | null
+}
+
+export interface DeploymentQuery {
+  environment?: string
+  status?: DeploymentStatus
+  limit?: number
+  cursor?: string
+}
+
+export interface DeploymentReader {
+  /** Of production, for a page of projects in one look; a project that was never deployed is left out. */
+  summaries(projectIds: readonly string[]): Awaitable<ReadonlyMap<string, DeploymentSummary>>
+  list(projectId: string, query: DeploymentQuery): Promise<{ data: Deployment[]; nextCursor: string | null }>
+  /** The newest one of any environment. */
+  newest(projectId: string): Promise<{ id: string; status: DeploymentStatus } | null>
+}
+
+export interface RunningState {
+  state: 'running' | 'sleeping' | 'unhealthy' | 'stopped'
+  reason: string | null
+  /** ISO 8601. */
+  startedAt: string | null
+  instances: number
+}
+
+export interface ProjectRuntime {
+  /** What runs projects here: `docker`, `process`, `swarm`. */
+  readonly driver: string
+  /** What of production runs; a project of which nothing was ever started is left out. */
+  states(projectIds: readonly string[]): Awaitable<ReadonlyMap<string, RunningState>>
+  /** Resolves when nothing of the project runs or is routed to any more. May be called again, also when nothing runs. */
+  takeOffline(projectId: string): Promise<void>
+  /** Starts what was live last and routes to it; does nothing where nothing was ever deployed. May be called again. */
+  bringOnline(projectId: string): Promise<void>
+}
+
+export type RouteStatus = Pick<ProjectRoute, 'tls' | 'state' | 'reason'>
+
+export interface EdgeRoutes {
+  /** How the edge stands to a host name, which has a row unless it is a free one; undefined: it was not told of it yet. */
+  routeStatus(hostname: string, domain?: DomainRow): RouteStatus | undefined
+  /** Another one, frozen, whenever `standing` and `ports` may say something else than before of the same row. */
+  revision(): object
+  /** Hands the project's routes to the edge once more; resolves when it has taken or refused them. */
+  sync(projectId: string): Promise<void>
+  /** Where the edge listens, which is known once it does. */
+  ports(): { http: number; https: number | null }
+}
+
+export interface TransferOptions {
+  withData: boolean
+}
+
+export interface CloudProjects {
+  /** What lives in the cloud. Never fails because the cloud is away: then it says so and the list is empty. */
+  list(caller: Caller): Promise<{ linked: boolean; reachable: boolean; projects: Project[] }>
+  transferToCloud(project: ProjectRow, options: TransferOptions, caller: Caller): Promise<Transferred>
+  transferToSelfHosted(project: ProjectRow, options: TransferOptions, caller: Caller): Promise<Transferred>
+}
+
+export interface Transferred {
+  projectId: string
+  location: 'local' | 'cloud'
+}
+
+export interface ServerDirectory {
+  has(organizationId: string, serverId: string): Promise<boolean>
+}
+
+/** Whoever hides the secrets of projects in what is written of them. */
+export interface SecretKeeper {
+  /** The project's secrets changed: resolves when the new ones are hidden here. */
+  refresh(projectId: string): Promise<void>
+}
+
+/** What a connection to a git host knows of a project's repository. */
+export interface GitHostConnection {
+  webhook(project: ProjectRow): Promise<{ active: boolean; url: string | null; lastDeliveryAt: string | null }>
+  /** For a project without a clone token of its own; undefined where there is none, and the repository is asked as it is. */
+  credential(project: ProjectRow): Promise<GitRemote['credential'] | undefined>
+  /** Never fails because the host is away: then it is the empty set. */
+  protectedBranches(project: ProjectRow): Promise<ReadonlySet<string>>
+}

@@ -1,0 +1,27 @@
+import type { contract } from '@berth/contract'
+import type { Handlers } from '../../../http/handler.ts'
+import type { ProjectsDeps } from '../deps.ts'
+import { createRule, listRules, removeRule, showRule, updateRule } from './rules.ts'
+
+type RuleHandlers = Pick<Handlers<typeof contract.projects>, 'listRules' | 'createRule' | 'updateRule' | 'removeRule'>
+
+/** Rules that the edge applies to a project's requests. */
+export function ruleHandlers(deps: ProjectsDeps): RuleHandlers {
+  return {
+    listRules: async ({ query }, { project }) => {
+      const { rows, nextCursor } = await listRules(deps.database.db, project.id, query)
+      return { data: rows.map(showRule), nextCursor }
+    },
+    createRule: async ({ body }, { project, audit }) => {
+      const row = await createRule(project, body, deps)
+      audit({ objectKind: 'routeRule', objectId: row.id })
+      return { data: showRule(row) }
+    },
+    updateRule: async ({ body }, { routeRule, caller }) => ({
+      data: showRule(await updateRule(routeRule, caller.organizationId, body, deps)),
+    }),
+    removeRule: async (_, { routeRule, caller }) => {
+      await removeRule(routeRule, caller.organizationId, deps)
+    },
+  }
+}

@@ -1,0 +1,68 @@
+import type { CreateRule } from '@berth/contract'
+import { AddressSet } from '../../../platform/address-set.ts'
+import { refuse } from '../../../platform/failure.ts'
+
+export type RuleKind = CreateRule['kind']
+export type RuleConfig = Record<string, unknown>
+
+/** The config of a rule, checked and tidied; anything else is a 400 that names the field below `config`. */
+export function checkRuleConfig(kind: RuleKind, config: RuleConfig): RuleConfig {
+  const fields = shapes[kind]
+  const checked: RuleConfig = {}
+  for (const [name, value] of Object.entries(config)) {
+    const check = Object.hasOwn(fields, name) ? fields[name] : undefined
+    if (!check) refuse(`config.${name}`, `is no field of a ${kind} rule, which has ${Object.keys(fields).join(', ')}`)
+    checked[name] = check(value, `config.${name}`)
+  }
+  const missing = required[kind].filter((name) => checked[name] === undefined)
+  if (missing.length > 0) refuse(`config.${missing[0]}`, 'is required')
+  if (Object.keys(checked).length === 0)
+    refuse('config', `needs at least one of ${Object.keys(fields).join(', ')}, or it never refuses anything`)
+  return checked
+}
+
+type Check = (value: unknown, field: string) => unknown
+
+const wholeNumber =
+  (least: number, most: number): Check =>
+  (value, field) => {
+    const fits = Number.isInteger(value) && (value as number) >= least && (value as number) <= most
+    return fits ? value : refuse(field, `must be a whole number from ${least} to ${most}`)
+  }
+
+/** An empty list would say nothing, and a rule of nothing but empty lists would look as if it did something. */
+const listOf =
+  (most: number, check: (text: string, field: string) => string): Check =>
+  (value, field) => {
+    if (!Array.isArray(value) || value.length === 0) refuse(field, 'must be a list with at least one entry')
+    if (value.length > most) refuse(field, `must have no more than ${most} entries`)
+    return value.map((entry: unknown, at) => {
+      if (typeof entry !== 'string') refuse(`${field}.${at}`, 'must be a string')
+      return check(entry.trim(), `${field}.${at}`)
+    })
+  }
+
+/** Judged by the edge's own reader: what passes here is in force there. */
+const address = (text: string, field: string): string =>
+  new AddressSet().add(text) ? text : refuse(field, 'is neither an address nor a CIDR such as 203.0.113.0/24')
+
+const userAgent = (text: string, field: string): string =>
+  /^[^\u0000-\u001f\u007f]{1,500}$/.test(text) ? text : refuse(field, 'must be 1 to 500 characters without control characters')
+
+const method = (text: string, field: string): string =>
+  /^[A-Za-z]{1,20}$/.test(text) ? text.toUpperCase() : refuse(field, 'is not an HTTP method')
+
+const addresses = listOf(10_000, address)
+
+const shapes: Record<RuleKind, Record<string, Check>> = {
+  'rate-limit': {
+    requests: wholeNumber(1, 1_000_000),
+    windowSeconds: wholeNumber(1, 86_400),
+    burst: wholeNumber(0, 1_000_000),
+    status: wholeNumber(400, 599),
+  },
+  ban: { ips: addresses, userAgents: listOf(1_000, userAgent) },
+  'allow-deny': { allow: addresses, deny: addresses, methods: listOf(50, method) },
+}
+
+const required: Record<RuleKind, readonly string[]> = { 'rate-limit': ['requests', 'windowSeconds'], ban: [], 'allow-deny': [] }

@@ -1,0 +1,137 @@
+import type { CreateRule, RouteRule, UpdateRule } from '@berth/contract'
+import { iso, isoOrNull } from '../../../platform/db/columns.ts'
+import { newId } from '../../../platform/db/ids.ts'
+import { type Page, page } from '../../../platform/db/pages.ts'
+import type { Db } from '../../../platform/db/schema.ts'
+import type { ProjectRow, RouteRuleRow } from '../../../platform/db/tables/projects.ts'
+import { fail, refuse } from '../../../platform/failure.ts'
+import type { Bound } from '../../../platform/transaction.ts'
+import { nowOf, type ProjectsDeps } from '../deps.ts'
+import { lockProject, type ProjectSignal, projectsTopic } from '../lifecycle/change-project.ts'
+import { refuseUnstorable } from '../settings/fields.ts'
+import { findProject } from '../store.ts'
+import { checkRuleConfig, type RuleConfig } from './rule-config.ts'
+
+type ProjectKey = Pick<ProjectRow, 'id' | 'organizationId'>
+
+/** In the order of their making. */
+export const listRules = (
+  db: Db,
+  projectId: string,
+  { limit = 100, cursor }: { limit?: number; cursor?: string },
+): Promise<Page<RouteRuleRow>> =>
+  page(db.selectFrom('routeRules').selectAll().where('projectId', '=', projectId), {
+    limit,
+    cursor,
+    by: ['createdAt', 'id'],
+    direction: 'asc',
+  })
+
+export const findRule = (db: Db, organizationId: string, projectId: string, id: string): Promise<RouteRuleRow | undefined> =>
+  db
+    .selectFrom('routeRules')
+    .selectAll('routeRules')
+    .innerJoin('projects', 'projects.id', 'routeRules.projectId')
+    .where('projects.organizationId', '=', organizationId)
+    .where('routeRules.projectId', '=', projectId)
+    .where('routeRules.id', '=', id)
+    .executeTakeFirst()
+
+export async function createRule(project: ProjectKey, body: CreateRule, deps: ProjectsDeps): Promise<RouteRuleRow> {
+  refuseUnstorable(body)
+  const now = nowOf(deps)
+  const row: RouteRuleRow = {
+    id: newId('rul'),
+    projectId: project.id,
+    kind: body.kind,
+    enabled: 1,
+    pathPrefix: null,
+    hostname: null,
+    dryRun: 0,
+    expiresAt: null,
+    ...scopeColumns(body, now),
+    config: JSON.stringify(checkRuleConfig(body.kind, body.config)),
+    hits: 0,
+    createdAt: now,
+    updatedAt: now,
+  }
+  await changeRules(project, deps, ({ db }) => db.insertInto('routeRules').values(row).execute())
+  return row
+}
+
+/** Each field, and each field of the config, is left as it is when not named. */
+export async function updateRule(rule: RouteRuleRow, organizationId: string, body: UpdateRule, deps: ProjectsDeps) {
+  refuseUnstorable(body)
+  const now = nowOf(deps)
+  const columns = scopeColumns(body, now)
+  return changeRules({ id: rule.projectId, organizationId }, deps, async ({ db }) => {
+    const current = (await findRule(db, organizationId, rule.projectId, rule.id)) ?? fail('not_found')
+    const kind = body.kind ?? current.kind
+    const config = body.config || kind !== current.kind ? JSON.stringify(mergedConfig(current, body)) : current.config
+    return db
+      .updateTable('routeRules')
+      .set({ ...columns, kind, config, updatedAt: now })
+      .where('id', '=', rule.id)
+      .returningAll()
+      .executeTakeFirstOrThrow()
+  })
+}
+
+export const removeRule = (rule: RouteRuleRow, organizationId: string, deps: ProjectsDeps): Promise<unknown> =>
+  changeRules({ id: rule.projectId, organizationId }, deps, async ({ db }) => {
+    const { numDeletedRows } = await db.deleteFrom('routeRules').where('id', '=', rule.id).executeTakeFirst()
+    if (numDeletedRows === 0n) fail('not_found')
+  })
+
+export const showRule = (row: RouteRuleRow): RouteRule => ({
+  id: row.id,
+  projectId: row.projectId,
+  kind: row.kind,
+  enabled: row.enabled === 1,
+  pathPrefix: row.pathPrefix,
+  hostname: row.hostname,
+  dryRun: row.dryRun === 1,
+  expiresAt: isoOrNull(row.expiresAt),
+  config: JSON.parse(row.config),
+  hits: Number(row.hits),
+  createdAt: iso(row.createdAt),
+  updatedAt: iso(row.updatedAt),
+})
+
+/** A rule of another kind starts from nothing; `null` takes a field away. */
+function mergedConfig(current: RouteRuleRow, { kind = current.kind, config = {} }: UpdateRule): RuleConfig {
+  const before = kind === current.kind ? (JSON.parse(current.config) as RuleConfig) : {}
+  const merged = Object.entries({ ...before, ...config }).filter(([, value]) => value !== null)
+  return checkRuleConfig(kind, Object.fromEntries(merged))
+}
+
+type Scope = Pick<UpdateRule, 'enabled' | 'pathPrefix' | 'hostname' | 'dryRun' | 'expiresAt'>
+
+/** The columns of what is named: where the rule applies, until when, and whether it is in force. */
+function scopeColumns({ enabled, pathPrefix, hostname, dryRun, expiresAt }: Scope, now: number) {
+  const ends = expiresAt ? Date.parse(expiresAt) : null
+  if (ends !== null && !(ends > now)) refuse('expiresAt', 'is in the past')
+  return {
+    ...(enabled === undefined ? {} : { enabled: enabled ? (1 as const) : (0 as const) }),
+    ...(pathPrefix === undefined ? {} : { pathPrefix }),
+    ...(hostname === undefined ? {} : { hostname: hostname?.toLowerCase() ?? null }),
+    ...(dryRun === undefined ? {} : { dryRun: dryRun ? (1 as const) : (0 as const) }),
+    ...(expiresAt === undefined ? {} : { expiresAt: ends }),
+  }
+}
+
+/** Under the project's lock; the edge hears of it with the commit. */
+function changeRules<Result>(
+  project: ProjectKey,
+  deps: ProjectsDeps,
+  change: (bound: Bound) => Promise<Result>,
+): Promise<Result> {
+  return deps.database.transaction(async (bound) => {
+    await lockProject(bound, project.id)
+    const current = (await findProject(bound.db, project.organizationId, project.id)) ?? fail('not_found')
+    if (current.deletingSince !== null) fail('conflict', { words: 'The project is being deleted' })
+    const result = await change(bound)
+    bound.signal(projectsTopic, { projectId: project.id } satisfies ProjectSignal)
+    return result
+  })
+}

@@ -1,0 +1,51 @@
+import type { ProjectOptions, Service, Volume } from '@berth/contract'
+import { refuse } from '../../../platform/failure.ts'
+
+/** Rules about a project's config that no schema can tell. `stored` is what the project has already. */
+export function checkConfig(changes: Pick<ProjectOptions, 'volumes' | 'services'>, stored: readonly Service[] = []): void {
+  if (changes.volumes) checkVolumes(changes.volumes)
+  if (changes.services) checkServices(changes.services, stored)
+}
+
+/** A running project finds each volume by `BERTH_VOLUME_<NAME>`, so two names must not become one there. */
+function checkVolumes(volumes: readonly Volume[]): void {
+  const variable = ({ name }: Volume) => name.toUpperCase().replace(/[^A-Z0-9]/g, '_')
+  volumes.forEach((volume, at) => {
+    const before = volumes.slice(0, at)
+    if (before.some((other) => variable(other) === variable(volume))) refuse(`volumes.${at}.name`, 'is there twice')
+    if (before.some(({ mountPath }) => mountPath === volume.mountPath)) refuse(`volumes.${at}.mountPath`, 'is there twice')
+  })
+}
+
+function checkServices(services: readonly Service[], stored: readonly Service[]): void {
+  const names = services.map(({ name }) => name)
+  const known = new Set(stored.flatMap(bindsOf))
+  services.forEach((service, at) => {
+    if (names.indexOf(service.name) !== at) refuse(`services.${at}.name`, 'is there twice')
+    for (const other of service.dependsOn ?? [])
+      if (!names.includes(other)) refuse(`services.${at}.dependsOn`, `there is no service ${other}`)
+    service.volumes?.forEach((mount, index) => {
+      const problem = mountProblem(mount, known)
+      if (problem) refuse(`services.${at}.volumes.${index}.${problem[0]}`, problem[1])
+    })
+  })
+}
+
+type Mount = NonNullable<Service['volumes']>[number]
+
+const volumeName = /^[a-zA-Z0-9][a-zA-Z0-9_.-]*$/
+const containerPath = /^\/(?!(.*\/)?\.\.(\/|$))[^\0]+$/
+/** Below the project's own folder: relative, without `..`, and nothing that another system takes for a root. */
+const projectPath = /^(?![/~])(?![a-zA-Z]:)(?!(.*\/)?\.\.(\/|$))[^\0\\]+$/
+
+/** A path of the host could hand over the whole machine; one that an adoption has recorded stays usable. */
+function mountProblem({ type, source, target }: Mount, known: ReadonlySet<string>): [field: string, words: string] | null {
+  if (!containerPath.test(target)) return ['target', 'must be an absolute path in the container']
+  if (type === 'volume' && source && !volumeName.test(source)) return ['source', 'is not the name of a volume']
+  if (type === 'bind' && !(source && (projectPath.test(source) || known.has(source))))
+    return ['source', 'lies outside the project']
+  return null
+}
+
+const bindsOf = ({ volumes = [] }: Service): string[] =>
+  volumes.flatMap(({ type, source }) => (type === 'bind' && source ? [source] : []))

@@ -1,0 +1,120 @@
+import { type EnvChanges, type EnvVariable, limits, secretMask } from '@berth/contract'
+import { iso } from '../../../platform/db/columns.ts'
+import type { Db } from '../../../platform/db/schema.ts'
+import { sealedFor } from '../../../platform/db/sealed-columns.ts'
+import type { EnvVariableRow, ProjectRow } from '../../../platform/db/tables/projects.ts'
+import { refuse } from '../../../platform/failure.ts'
+import { nowOf, type ProjectsDeps } from '../deps.ts'
+import { openCloneToken } from '../git/clone-token.ts'
+import { changeProject } from '../lifecycle/change-project.ts'
+import { deleteVariables, findAnyProject, findEnvironment, listVariables, upsertVariable } from '../store.ts'
+
+/** Sorted by key; a secret's value is the mask. */
+export async function listEnv(project: ProjectRow, environment: string, deps: ProjectsDeps): Promise<EnvVariable[]> {
+  await refuseUnknown(deps.database.db, project.id, environment)
+  const rows = await listVariables(deps.database.db, project.id, environment)
+  return rows.sort(byKey).map((row) => ({
+    key: row.key,
+    value: row.isSecret ? secretMask : openValue(row, deps),
+    isSecret: row.isSecret === 1,
+    environment,
+    updatedAt: iso(row.updatedAt),
+  }))
+}
+
+/** Merge: only the named keys are touched, all of them or none. */
+export async function changeEnv(project: ProjectRow, changes: EnvChanges, deps: ProjectsDeps): Promise<EnvVariable[]> {
+  const { environment = 'production', upserts = [], deletes = [] } = changes
+  refuseMisuse(upserts, deletes)
+  let written: EnvVariableRow[] = []
+  await changeProject(project, deps, async ({ id }, { db }) => {
+    await refuseUnknown(db, id, environment)
+    const stored = new Map((await listVariables(db, id, environment)).map((row) => [row.key, row]))
+    const rows = upserts.map((upsert, at) => merged(upsert, stored.get(upsert.key), at, { projectId: id, environment }, deps))
+    written = rows.filter((row) => row !== null)
+    for (const row of written) await upsertVariable(db, row)
+    await deleteVariables(db, id, environment, deletes)
+    return written.length + deletes.length > 0 ? {} : null
+  })
+  for (const row of written) if (row.isSecret) deps.scrubber.register(openValue(row, deps))
+  await deps.projectPorts.secrets?.refresh(project.id)
+  return listEnv(project, environment, deps)
+}
+
+export interface OpenedEnv {
+  /** Byte for byte what was set. */
+  values: Record<string, string>
+  secretKeys: string[]
+}
+
+/** For what builds and runs the project. The secret ones are scrubbed from the instance's own log from then on. */
+export async function openEnv(projectId: string, environment: string, deps: ProjectsDeps): Promise<OpenedEnv> {
+  const rows = (await listVariables(deps.database.db, projectId, environment)).sort(byKey)
+  const opened = rows.map((row) => ({ ...row, value: openValue(row, deps) }))
+  const secrets = opened.filter(({ isSecret }) => isSecret)
+  deps.scrubber.register(...secrets.map(({ value }) => value))
+  return {
+    values: Object.fromEntries(opened.map(({ key, value }) => [key, value])),
+    secretKeys: secrets.map(({ key }) => key),
+  }
+}
+
+/** Every secret that the project stores, of whatever environment, for whoever hides them. */
+export async function openSecrets(projectId: string, deps: ProjectsDeps): Promise<string[]> {
+  const { db } = deps.database
+  const rows = await db
+    .selectFrom('envVariables')
+    .selectAll()
+    .where('projectId', '=', projectId)
+    .where('isSecret', '=', 1)
+    .execute()
+  const project = await findAnyProject(db, projectId)
+  const cloneToken = project && openCloneToken(project, deps)
+  return [...rows.map((row) => openValue(row, deps)), ...(cloneToken ? [cloneToken.reveal()] : [])]
+}
+
+type Upsert = NonNullable<EnvChanges['upserts']>[number]
+
+function refuseMisuse(upserts: readonly Upsert[], deletes: readonly string[]): void {
+  const seen = new Set<string>()
+  const once = (key: string, field: string) => {
+    if (seen.has(key)) refuse(field, `${key} is named twice`)
+    seen.add(key)
+  }
+  upserts.forEach(({ key, value }, at) => {
+    once(key, `upserts.${at}.key`)
+    if (Buffer.byteLength(value) > limits.envValueBytes)
+      refuse(`upserts.${at}.value`, `must not be longer than ${limits.envValueBytes} bytes`)
+    // No process can be given a NUL in its environment, and half a surrogate pair has no bytes.
+    if (value.includes('\0') || !value.isWellFormed())
+      refuse(`upserts.${at}.value`, 'holds a character that no environment variable can hold')
+  })
+  deletes.forEach((key, at) => void once(key, `deletes.${at}`))
+}
+
+/** What the key becomes; null leaves it as it is. The mask stands for the stored value and is itself never stored. */
+function merged(
+  { key, value, isSecret }: Upsert,
+  stored: EnvVariableRow | undefined,
+  at: number,
+  { projectId, environment }: { projectId: string; environment: string },
+  deps: ProjectsDeps,
+): EnvVariableRow | null {
+  const secrecy = isSecret === undefined ? (stored?.isSecret ?? 0) : isSecret ? 1 : 0
+  const own = { projectId, environment, key, isSecret: secrecy, updatedAt: nowOf(deps) } as const
+  if (value !== secretMask)
+    return { ...own, value: deps.secretBox.seal(value, sealedFor.envVariable(projectId, environment, key)) }
+  if (!stored) refuse(`upserts.${at}.value`, 'is the mask of a secret, and there is no stored value for it')
+  if (stored.isSecret && !secrecy) refuse(`upserts.${at}.isSecret`, 'a secret can be shown again only with a new value')
+  return stored.isSecret === secrecy ? null : { ...own, value: stored.value }
+}
+
+async function refuseUnknown(db: Db, projectId: string, environment: string): Promise<void> {
+  const known = environment.includes('\0') ? undefined : await findEnvironment(db, projectId, environment)
+  if (!known) refuse('environment', `there is no environment ${JSON.stringify(environment)}`)
+}
+
+const openValue = ({ projectId, environment, key, value }: EnvVariableRow, { secretBox }: ProjectsDeps): string =>
+  secretBox.open(value, sealedFor.envVariable(projectId, environment, key)).reveal()
+
+const byKey = (left: EnvVariableRow, right: EnvVariableRow) => (left.key < right.key ? -1 : 1)

@@ -1,0 +1,64 @@
+import type { Environment } from '@berth/contract'
+import { iso } from '../../../platform/db/columns.ts'
+import { newId } from '../../../platform/db/ids.ts'
+import type { EnvironmentRow, ProjectRow } from '../../../platform/db/tables/projects.ts'
+import { fail } from '../../../platform/failure.ts'
+import { nowOf, type ProjectsDeps } from '../deps.ts'
+import { environmentHostname, urlOf, urlSettings } from '../domains/hostnames.ts'
+import { changeProject } from '../lifecycle/change-project.ts'
+import { showRoutes } from '../lifecycle/records.ts'
+import { chanceSlug, slugFrom } from '../lifecycle/slug.ts'
+import { insertEnvironment, newestEnvironmentAt } from '../store.ts'
+import { refuseUnstorable } from './fields.ts'
+
+export interface EnvironmentOptions {
+  name: string
+  slug?: string
+  type?: EnvironmentRow['type']
+  branch?: string | null
+}
+
+export async function createEnvironment(
+  project: ProjectRow,
+  options: EnvironmentOptions,
+  deps: ProjectsDeps,
+): Promise<EnvironmentRow> {
+  refuseUnstorable(options)
+  const name = options.name.trim()
+  const row: EnvironmentRow = {
+    id: newId('env'),
+    projectId: project.id,
+    name,
+    slug: options.slug ?? slugFrom(name) ?? chanceSlug('env'),
+    type: options.type ?? 'preview',
+    branch: options.branch ?? null,
+    createdAt: nowOf(deps),
+  }
+  await changeProject(project, deps, async (_, { db }) => {
+    // Later than all before it, whatever the clock says: the order of the list is the order of making.
+    row.createdAt = Math.max(row.createdAt, (await newestEnvironmentAt(db, project.id)) + 1)
+    if (!(await insertEnvironment(db, row))) fail('slug_taken', { field: 'slug' })
+    return {}
+  })
+  return row
+}
+
+/** Production is where the project's primary route leads; each other one has a host name of its own, a worker's none. */
+export async function showEnvironments(
+  rows: readonly EnvironmentRow[],
+  project: ProjectRow,
+  deps: ProjectsDeps,
+): Promise<Environment[]> {
+  const hostname = (slug: string) => environmentHostname(project, slug, deps.settings.baseDomain)
+  const routes = await showRoutes(project, deps)
+  const urlFor = (slug: string) => {
+    if (slug === 'production') return routes.find((route) => route.primary)?.url ?? null
+    if (project.type === 'worker') return null
+    return urlOf(hostname(slug), deps.projectPorts.edge?.routeStatus(hostname(slug))?.tls ?? 'none', urlSettings(deps))
+  }
+  return rows.map(({ id, projectId, name, slug, type, branch, createdAt }) => ({
+    ...{ id, projectId, name, slug, type, branch },
+    url: urlFor(slug),
+    createdAt: iso(createdAt),
+  }))
+}

@@ -1,0 +1,32 @@
+import { type contract, tarballUpload } from '@berth/contract'
+import type { Handlers } from '../../../http/handler.ts'
+import { iso } from '../../../platform/db/columns.ts'
+import type { UploadSessionRow } from '../../../platform/db/tables/projects.ts'
+import type { ProjectsDeps } from '../deps.ts'
+import { showDetection } from '../local/show-detection.ts'
+import { signedUrl } from './upload-address.ts'
+import { openUpload, receiveUpload, scanUpload } from './uploads.ts'
+
+type UploadHandlers = Pick<Handlers<typeof contract.projects>, 'openUpload' | 'relayUpload' | 'scanUpload'>
+
+/** A folder sent as a gzipped tarball: a session, the bytes, a look at what is in them. */
+export function uploadHandlers(deps: ProjectsDeps): UploadHandlers {
+  return {
+    openUpload: async ({ body }, { caller, audit }) => {
+      const session = await openUpload(body ?? {}, caller, deps)
+      audit({ objectKind: 'uploadSession', objectId: session.id })
+      return { data: { sessionId: session.id, expiresAt: iso(session.expiresAt), upload: targetOf(session, deps) } }
+    },
+    relayUpload: async ({ upload }, { uploadSession }) => ({
+      data: { sessionId: uploadSession.id, ...(await receiveUpload(uploadSession, upload, deps)) },
+    }),
+    scanUpload: async (_, { uploadSession }) => ({ data: showDetection(await scanUpload(uploadSession, deps)) }),
+  }
+}
+
+/** The relay is a route of self-hosted instances; the cloud service takes uploads at an address of its own storage. */
+function targetOf(session: UploadSessionRow, deps: ProjectsDeps) {
+  const headers = { 'content-type': tarballUpload.contentType }
+  if (deps.settings.mode === 'cloud') return { url: signedUrl(session, deps), method: 'PUT', headers }
+  return { url: `${deps.publicUrl()}/api/projects/folder/upload/${session.id}`, method: 'POST', headers }
+}

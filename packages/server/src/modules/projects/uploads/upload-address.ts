@@ -1,0 +1,55 @@
+import { limits, type QueryOf, uploadAddresses as rows, tagsOf } from '@berth/contract'
+import type { Handlers } from '../../../http/handler.ts'
+import type { UploadSessionRow } from '../../../platform/db/tables/projects.ts'
+import { fail } from '../../../platform/failure.ts'
+import type { SecretBox } from '../../../platform/secrets/secret-box.ts'
+import { nowOf, type ProjectsDeps } from '../deps.ts'
+import { findSession, receiveUpload } from './uploads.ts'
+
+const purpose = 'upload-address'
+
+/** On a self-hosted instance uploads go through the relay, and there is nothing here. */
+export const storageAddresses = (deps: ProjectsDeps) =>
+  deps.settings.mode === 'cloud' ? { rows, handlers: storeHandlers(deps) } : { rows: {}, handlers: {} }
+
+const storeHandlers = (deps: ProjectsDeps): Handlers<typeof rows> => ({
+  storeUpload: async ({ params, query, upload }, { audit }) => {
+    const { session, maxBytes } = await admit(params.sessionId, query, deps)
+    // Whoever opened the session answers for what is sent to its address.
+    const { id, organizationId, createdBy } = session
+    audit({ organizationId, userId: createdBy, objectKind: 'uploadSession', objectId: id })
+    return { data: { sessionId: id, ...(await receiveUpload(session, upload, deps, maxBytes)) } }
+  },
+})
+
+/** Whoever has this address may send one tarball of so many bytes, until the session runs out. */
+export const signedUrl = (session: Signed, { publicUrl, secretBox }: Pick<ProjectsDeps, 'publicUrl' | 'secretBox'>): string =>
+  `${publicUrl()}/api/uploads/${session.id}?${signUpload(session, limits.tarballBytes, secretBox)}`
+
+type Signed = Pick<UploadSessionRow, 'id' | 'organizationId' | 'expiresAt'>
+
+export function signUpload(session: Signed, maxBytes: number, secretBox: SecretBox): URLSearchParams {
+  const terms = { expires: String(session.expiresAt), maxBytes: String(maxBytes) }
+  return new URLSearchParams({ ...terms, signature: secretBox.sign(messageOf(session, terms), purpose) })
+}
+
+/** One answer for an address that was altered, has run out or never was: it tells nothing about sessions. */
+async function admit(sessionId: string, terms: QueryOf<typeof rows.storeUpload>, deps: ProjectsDeps) {
+  const { expires = '', maxBytes = '', signature = '' } = terms
+  const now = nowOf(deps)
+  const session = await findSession(deps.database.db, sessionId, now).executeTakeFirst()
+  const isOurs = session && deps.secretBox.isSigned(signature, messageOf(session, { expires, maxBytes }), purpose)
+  const isGood = isOurs && Number(expires) > now && (await mayStillUpload(session, deps))
+  if (!isGood) fail('not_found', { words: 'This upload address is not a good one, or has run out' })
+  return { session, maxBytes: Number(maxBytes) }
+}
+
+/** The address never grants more than whoever opened the session has at the time of use. */
+async function mayStillUpload({ createdBy, organizationId }: UploadSessionRow, { roleOf }: ProjectsDeps): Promise<boolean> {
+  const role = await roleOf(createdBy, organizationId)
+  return role !== undefined && tagsOf(role).has('project:write')
+}
+
+/** As JSON, so that no two sets of parts make the same message. */
+const messageOf = ({ id, organizationId }: Pick<Signed, 'id' | 'organizationId'>, terms: { expires: string; maxBytes: string }) =>
+  JSON.stringify([id, organizationId, terms.expires, terms.maxBytes])

@@ -1,0 +1,72 @@
+import { randomBytes } from 'node:crypto'
+import { open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { ProjectsDeps } from '../deps.ts'
+
+/**
+ * Uploads on the disk, all in one folder: `<session>.tar.gz` is a whole and good tarball; `<session>.<chance>.incoming` and
+ * `scan-<chance>` belong to a request, and what a killed process left of them is swept.
+ */
+export class UploadFiles {
+  readonly folder: string
+
+  constructor({ settings }: Pick<ProjectsDeps, 'settings'>) {
+    this.folder = join(settings.dataDir, 'uploads')
+  }
+
+  of(sessionId: string): string {
+    return join(this.folder, `${sessionId}${ending}`)
+  }
+
+  /** Each request writes to a file of its own: two of one session must not write into each other's. */
+  incoming(sessionId: string): string {
+    return join(this.folder, `${sessionId}.${chance()}.incoming`)
+  }
+
+  scanFolder(): string {
+    return join(this.folder, `scan-${chance()}`)
+  }
+
+  /** In place for good, also after a power cut. */
+  async keep(incoming: string, sessionId: string): Promise<void> {
+    await rename(incoming, this.of(sessionId))
+    const folder = await open(this.folder, 'r')
+    try {
+      await folder.sync()
+    } finally {
+      await folder.close()
+    }
+  }
+
+  async remove(sessionId: string): Promise<void> {
+    await rm(this.of(sessionId), { force: true })
+  }
+
+  /** The sessions of which there is a tarball. */
+  async kept(): Promise<string[]> {
+    const names = await this.#names()
+    return names.filter((name) => name.endsWith(ending)).map((name) => name.slice(0, -ending.length))
+  }
+
+  /** Removes what requests left that nobody has written to since `before`. */
+  async sweepLeftovers(before: number): Promise<void> {
+    for (const name of (await this.#names()).filter((name) => name.startsWith('scan-') || name.includes('.incoming'))) {
+      const path = join(this.folder, name)
+      const changedAt = await stat(path).then(
+        ({ mtimeMs }) => mtimeMs,
+        () => null,
+      )
+      if (changedAt !== null && changedAt < before) await rm(path, { recursive: true, force: true })
+    }
+  }
+
+  #names(): Promise<string[]> {
+    return readdir(this.folder).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return []
+      throw error
+    })
+  }
+}
+
+const ending = '.tar.gz'
+const chance = () => randomBytes(8).toString('hex')

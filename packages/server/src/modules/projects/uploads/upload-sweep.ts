@@ -1,0 +1,64 @@
+import { limits } from '@berth/contract'
+import { job } from '../../../platform/jobs/declare.ts'
+import type { Schedule } from '../../../platform/jobs/schedules.ts'
+import { nowOf, type ProjectsDeps } from '../deps.ts'
+import { UploadFiles } from './upload-files.ts'
+
+type Nothing = Record<string, never>
+const kind = 'projects.sweep-uploads'
+
+export const sweepSchedule: Schedule<unknown> = { key: kind, job: { kind }, payload: {}, rhythm: { everySeconds: 3600 } }
+
+/** Clears away sessions that ran out and that no project refers to, their tarballs, and what a killed process left. */
+export const sweepJob = (deps: ProjectsDeps) =>
+  job<Nothing, unknown>(kind, {
+    deadlineMs: 10 * 60_000,
+    run: (_payload, _deps, abort) => sweepUploads(deps, abort),
+  })
+
+export async function sweepUploads(deps: ProjectsDeps, abort?: AbortSignal): Promise<void> {
+  const files = new UploadFiles(deps)
+  const now = nowOf(deps)
+  for (const id of await expiredSessions(deps, now)) {
+    abort?.throwIfAborted()
+    if (await forget(id, deps, now)) await files.remove(id)
+  }
+  // The row is written before its file and goes before it: a file without one is nobody's.
+  const kept = await files.kept()
+  const known = await knownSessions(kept, deps)
+  for (const id of kept.filter((id) => !known.has(id))) await files.remove(id)
+  await files.sweepLeftovers(Date.now() - limits.uploadSessionSeconds * 1000)
+}
+
+const expiredSessions = async ({ database }: ProjectsDeps, now: number): Promise<string[]> =>
+  (await database.db.selectFrom('uploadSessions').select('id').where('expiresAt', '<=', now).limit(1000).execute()).map(
+    ({ id }) => id,
+  )
+
+/** Under the lock that a project takes to refer to it. */
+const forget = (id: string, { database }: ProjectsDeps, now: number): Promise<boolean> =>
+  database.transaction(async ({ db, lock }) => {
+    await lock(`upload:${id}`)
+    const { numDeletedRows } = await db
+      .deleteFrom('uploadSessions')
+      .where('id', '=', id)
+      .where('expiresAt', '<=', now)
+      .where(({ not, exists, selectFrom }) =>
+        not(exists(selectFrom('projects').select('projects.id').where('projects.uploadSessionId', '=', id))),
+      )
+      .executeTakeFirst()
+    return numDeletedRows > 0n
+  })
+
+async function knownSessions(ids: readonly string[], { database }: ProjectsDeps): Promise<Set<string>> {
+  const known = new Set<string>()
+  for (let at = 0; at < ids.length; at += 500) {
+    const rows = await database.db
+      .selectFrom('uploadSessions')
+      .select('id')
+      .where('id', 'in', ids.slice(at, at + 500))
+      .execute()
+    for (const { id } of rows) known.add(id)
+  }
+  return known
+}

@@ -1,0 +1,154 @@
+import { rm } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { limits } from '@berth/contract'
+import { FolderTooMuch, folderReader } from '../../../drivers/reader/folder-reader.ts'
+import { drain, readTarball } from '../../../drivers/tarball/read-tarball.ts'
+import { receiveTarball } from '../../../drivers/tarball/receive-tarball.ts'
+import { BadArchive, BadEntry, TooLarge } from '../../../drivers/tarball/tarball-errors.ts'
+import { unpackTarball } from '../../../drivers/tarball/unpack-tarball.ts'
+import type { Caller } from '../../../http/handler.ts'
+import { newId } from '../../../platform/db/ids.ts'
+import type { Db } from '../../../platform/db/schema.ts'
+import type { UploadSessionRow } from '../../../platform/db/tables/projects.ts'
+import { fail, refuse } from '../../../platform/failure.ts'
+import type { Detection } from '../../../source/detection/index.ts'
+import { nowOf, type ProjectsDeps } from '../deps.ts'
+import { refuseUnstorable } from '../settings/fields.ts'
+import { inSteadyMemory } from './steady-memory.ts'
+import { UploadFiles } from './upload-files.ts'
+
+export interface UploadHints {
+  name?: string
+  stack?: string
+  packageManager?: string
+  projectId?: string
+}
+
+const unpacked = { maxDecompressedBytes: limits.unpackedBytes }
+
+export const findUploadSession = (
+  db: Db,
+  organizationId: string,
+  id: string,
+  now: number,
+): Promise<UploadSessionRow | undefined> =>
+  findSession(db, id, now).where('organizationId', '=', organizationId).executeTakeFirst()
+
+/** Of whichever organisation: for a door whose credential is bound to it. */
+export const findSession = (db: Db, id: string, now: number) =>
+  db.selectFrom('uploadSessions').selectAll().where('id', '=', id).where('expiresAt', '>', now)
+
+export async function openUpload(
+  { projectId, ...hints }: UploadHints,
+  caller: Caller,
+  deps: ProjectsDeps,
+): Promise<UploadSessionRow> {
+  refuseUnstorable(hints)
+  const now = nowOf(deps)
+  const row: UploadSessionRow = {
+    id: newId('upl'),
+    organizationId: caller.organizationId,
+    createdBy: caller.userId,
+    projectId: projectId ?? null,
+    hints: JSON.stringify(hints),
+    status: 'open',
+    sizeBytes: null,
+    files: null,
+    expiresAt: now + limits.uploadSessionSeconds * 1000,
+    createdAt: now,
+  }
+  await deps.database.db.insertInto('uploadSessions').values(row).execute()
+  return row
+}
+
+/** The tarball on the disk, whole and checked, or nothing of it: then the session is open as before. */
+export async function receiveUpload(
+  session: UploadSessionRow,
+  bytes: AsyncIterable<Uint8Array>,
+  deps: ProjectsDeps,
+  maxBytes: number = limits.tarballBytes,
+): Promise<{ sizeBytes: number; files: number }> {
+  refuseReceived(session)
+  const files = new UploadFiles(deps)
+  const incoming = files.incoming(session.id)
+  try {
+    const { sizeBytes } = await receiveTarball(inSteadyMemory(bytes), incoming, { maxBytes })
+    const summary = await readTarball(incoming, unpacked, (_entry, content) => drain(inSteadyMemory(content)))
+    await record(session, { incoming, sizeBytes, files: summary.files }, files, deps)
+    return { sizeBytes, files: summary.files }
+  } catch (error) {
+    throw explain(error)
+  } finally {
+    await rm(incoming, { force: true })
+  }
+}
+
+/** Of two that arrive at once the first one counts: what a project may refer to by now never changes. */
+async function record(
+  { id, organizationId }: UploadSessionRow,
+  arrived: { incoming: string; sizeBytes: number; files: number },
+  files: UploadFiles,
+  deps: ProjectsDeps,
+): Promise<void> {
+  let inPlace = false
+  await deps.database.transaction(async ({ db, lock }) => {
+    await lock(`upload:${id}`)
+    refuseReceived((await findUploadSession(db, organizationId, id, nowOf(deps))) ?? fail('not_found'))
+    if (!inPlace) await files.keep(arrived.incoming, id)
+    inPlace = true
+    await db
+      .updateTable('uploadSessions')
+      .set({ status: 'received', sizeBytes: arrived.sizeBytes, files: arrived.files })
+      .where('id', '=', id)
+      .execute()
+  })
+}
+
+function refuseReceived({ status }: Pick<UploadSessionRow, 'status'>): void {
+  if (status === 'received') fail('conflict', { words: 'This session has its upload already: open another session' })
+}
+
+/** What an archive says about itself: hints count where its files say nothing. */
+export async function scanUpload(session: UploadSessionRow, deps: ProjectsDeps): Promise<Detection> {
+  if (session.status !== 'received') fail('conflict', { words: 'Nothing has arrived yet: upload the tarball first' })
+  const files = new UploadFiles(deps)
+  const folder = files.scanFolder()
+  try {
+    // It starts while the files are on their way.
+    folderReader.warm()
+    const { commonRoot } = await unpackTarball(files.of(session.id), folder, unpacked)
+    const detection = await folderReader.detect(commonRoot === null ? folder : join(folder, commonRoot))
+    return withHints(detection, JSON.parse(session.hints) as UploadHints, basename(folder))
+  } catch (error) {
+    throw explain(error)
+  } finally {
+    await rm(folder, { recursive: true, force: true, maxRetries: 3 })
+  }
+}
+
+/** A name that detection has from the folder it looked at is ours, not the user's. */
+function withHints(detection: Detection, hints: UploadHints, ourName: string): Detection {
+  const name = detection.name === ourName ? null : detection.name
+  return {
+    ...detection,
+    name: name ?? (hints.name?.trim() || null),
+    framework: detection.framework ?? (hints.stack?.trim() || null),
+    packageManager: detection.packageManager ?? (hints.packageManager?.trim() || null),
+  }
+}
+
+/** In the words of the API: what is wrong with the bytes is the sender's to know. */
+function explain(error: unknown): unknown {
+  try {
+    if (error instanceof TooLarge) fail('payload_too_large', { words: error.message, field: 'upload' })
+    if (error instanceof BadEntry || error instanceof BadArchive) refuse('upload', error.message)
+    if (error instanceof FolderTooMuch) fail('source_unreadable', { words: error.message, cause: error })
+    if (isCut(error)) refuse('upload', 'the connection ended before the whole of it had arrived')
+    return error
+  } catch (failure) {
+    return failure
+  }
+}
+
+const isCut = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && (error.code === 'ECONNRESET' || error.code === 'ERR_STREAM_PREMATURE_CLOSE')

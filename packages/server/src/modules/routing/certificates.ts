@@ -1,0 +1,149 @@
+import { OrderRefused } from '../../drivers/acme/acme.ts'
+import { sealedFor } from '../../platform/db/sealed-columns.ts'
+import type { CertificateRow } from '../../platform/db/tables/edge.ts'
+import type { DomainRow } from '../../platform/db/tables/projects.ts'
+import { JobAborted, type JobKind, job } from '../../platform/jobs/declare.ts'
+import { servingAt } from '../projects/index.ts'
+import { type EdgeDeps, nowOf } from './deps.ts'
+import type { EdgeSync } from './sync.ts'
+
+export const certifyKind: JobKind<{ hostname: string }> = { kind: 'edge.certify' }
+
+const day = 86_400_000
+const longestRenewalMs = 30 * day
+const deadlineMs = 5 * 60_000
+
+/** A certificate is renewed 30 days before its end, and a short-lived one in the last third of its life. */
+export const isDue = ({ issuedAt, expiresAt }: Pick<CertificateRow, 'issuedAt' | 'expiresAt'>, now: number): boolean =>
+  expiresAt - now <= Math.min(longestRenewalMs, (expiresAt - issuedAt) / 3)
+
+/** Orders of one name one after another; a second one that was already asked for adds nothing. */
+export const orderKeys = (hostname: string) => ({
+  uniqueKey: `${certifyKind.kind}:${hostname}`,
+  groupKey: `${certifyKind.kind}:${hostname}`,
+})
+
+/** Gets a certificate for one domain. The authority's own words are shown when it refuses. */
+export const certifyJob = (deps: EdgeDeps, edge: EdgeSync) =>
+  job<{ hostname: string }, unknown>(certifyKind.kind, {
+    deadlineMs,
+    maxAttempts: 3,
+    concurrency: 2,
+    backoff: (attempt) => attempt * 15_000,
+    async run({ hostname }, _, abort, { isLastAttempt }) {
+      const { db } = deps.database
+      const domain = await servingAt(db, hostname, deps.settings)
+      if (!domain || deps.settings.edgeTlsPort === null) return
+      try {
+        // An attempt that died may have left a good one.
+        if (!(await hasGood(hostname, deps))) await order(hostname, deps, edge, abort)
+        await db.updateTable('domains').set({ tls: 'active', reason: null }).where('id', '=', domain.id).execute()
+      } catch (error) {
+        // Whoever stopped the work, the order comes up again; only a deadline is the authority's doing.
+        if (error instanceof JobAborted && error.reason !== 'deadline') throw error
+        const isFinal = error instanceof OrderRefused || isLastAttempt
+        await keepFailure(hostname, wordsOf(error), isFinal, deps)
+        if (!(error instanceof OrderRefused)) throw error
+      }
+      await edge.sync()
+    },
+  })
+
+function wordsOf(error: unknown): string {
+  if (error instanceof JobAborted) return `the certificate authority did not finish within ${deadlineMs / 60_000} minutes`
+  return error instanceof Error ? error.message : String(error)
+}
+
+async function hasGood(hostname: string, { database: { db }, ...deps }: EdgeDeps): Promise<boolean> {
+  const dates = ['issuedAt', 'expiresAt'] as const
+  const known = await db.selectFrom('certificates').select(dates).where('hostname', '=', hostname).executeTakeFirst()
+  return known !== undefined && !isDue(known, nowOf(deps))
+}
+
+async function order(hostname: string, deps: EdgeDeps, edge: EdgeSync, abort: AbortSignal): Promise<void> {
+  const { directoryUrl, accountKey } = await ourAccount(deps)
+  const { certificate, privateKey, expiresAt, accountUrl } = await deps.acme.order(
+    hostname,
+    accountKey,
+    challengeBoard(deps, edge),
+    abort,
+  )
+  const row = {
+    hostname,
+    certificate,
+    privateKey: deps.secretBox.seal(privateKey, sealedFor.certificateKey(hostname)),
+    expiresAt: expiresAt.getTime(),
+    issuedAt: nowOf(deps),
+  }
+  await deps.database.transaction(async ({ db }) => {
+    await db
+      .insertInto('certificates')
+      .values(row)
+      .onConflict((conflict) => conflict.column('hostname').doUpdateSet(row))
+      .execute()
+    await db.updateTable('acmeAccounts').set({ accountUrl }).where('directoryUrl', '=', directoryUrl).execute()
+  })
+}
+
+const challengeBoard = ({ database: { db }, ...deps }: EdgeDeps, edge: EdgeSync) => ({
+  async show(token: string, keyAuthorization: string) {
+    const row = { token, keyAuthorization, createdAt: nowOf(deps) }
+    await db
+      .insertInto('acmeChallenges')
+      .values(row)
+      .onConflict((conflict) => conflict.column('token').doUpdateSet(row))
+      .execute()
+    await edge.sync()
+  },
+  async hide(token: string) {
+    await db.deleteFrom('acmeChallenges').where('token', '=', token).execute()
+  },
+})
+
+/** One account a directory, made once; whoever is second takes the first one's. */
+async function ourAccount({ database: { db }, secretBox, acme, settings }: EdgeDeps) {
+  const directoryUrl = settings.acmeDirectory
+  const place = sealedFor.acmeAccountKey(directoryUrl)
+  const find = () => db.selectFrom('acmeAccounts').selectAll().where('directoryUrl', '=', directoryUrl).executeTakeFirst()
+  if (!(await find()))
+    await db
+      .insertInto('acmeAccounts')
+      .values({ directoryUrl, privateKey: secretBox.seal(await acme.newAccountKey(), place), accountUrl: null })
+      .onConflict((conflict) => conflict.column('directoryUrl').doNothing())
+      .execute()
+  const row = (await find())!
+  return { directoryUrl, accountKey: secretBox.open(row.privateKey, place) }
+}
+
+const notRenewed = 'Not renewed: '
+
+/** A certificate that is still good stays in use. What was told once is not told again at the next try an hour later. */
+async function keepFailure(hostname: string, words: string, isFinal: boolean, deps: EdgeDeps): Promise<void> {
+  const { database, settings } = deps
+  await database.transaction(async ({ db, announce }) => {
+    const domain = await servingAt(db, hostname, settings)
+    if (!domain) return
+    const set = (changes: Partial<DomainRow>) => db.updateTable('domains').set(changes).where('id', '=', domain.id).execute()
+    if (!isFinal) {
+      if (domain.tls === 'pending') await set({ reason: `No certificate yet: ${words}` })
+      return
+    }
+    const inUse = await db
+      .selectFrom('certificates')
+      .select('hostname')
+      .where('hostname', '=', hostname)
+      .where('expiresAt', '>', nowOf(deps))
+      .executeTakeFirst()
+    const wasTold = inUse ? domain.reason?.startsWith(notRenewed) : domain.tls === 'error'
+    await set(inUse ? { tls: 'active', reason: notRenewed + words } : { tls: 'error', reason: `No certificate: ${words}` })
+    if (wasTold) return
+    const { organizationId, name } = await db
+      .selectFrom('projects')
+      .select(['organizationId', 'name'])
+      .where('id', '=', domain.projectId)
+      .executeTakeFirstOrThrow()
+    const subject = inUse ? `The certificate of ${hostname} was not renewed` : `No certificate for ${hostname}`
+    const { projectId } = domain
+    await announce('domain.failed', { organizationId, projectId, subject, text: `${name}: ${words}`, data: { hostname } })
+  })
+}

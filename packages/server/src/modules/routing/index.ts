@@ -1,0 +1,117 @@
+import type { EdgeListening } from '../../edge-proxy/protocol/edge-listening.ts'
+import type { RequestRecord } from '../../edge-proxy/protocol/request-record.ts'
+import type { DomainRow } from '../../platform/db/tables/projects.ts'
+import { Every } from '../../platform/jobs/every.ts'
+import { type EdgeRoutes, notTaken, type ProjectSignal, projectsTopic, type RouteStatus } from '../projects/index.ts'
+import { certifyJob } from './certificates.ts'
+import type { EdgeDeps } from './deps.ts'
+import { expiringCertificates } from './expiring.ts'
+import { askAgain, askForNew, renewJob, renewKind } from './renewal.ts'
+import { type EdgeState, EdgeSync } from './sync.ts'
+
+export type { EdgeDeps } from './deps.ts'
+
+/**
+ * What is served where. The *edge* is a process of its own; this module makes its *table* from the database, hands it over
+ * at every change, gets *certificates* for custom domains, and takes in what the edge saw: requests, and hits of rules.
+ */
+export function createEdge(deps: EdgeDeps) {
+  const edge = new EdgeSync(deps)
+  const { driver, settings, log } = deps
+  const endings: (() => void)[] = []
+  const counting = new Every(2, () => countHits(deps), log)
+  let listening: EdgeListening | null = null
+  const ports = () => ({
+    http: listening?.http.port ?? settings.edgePort,
+    https: listening?.https?.port ?? settings.edgeTlsPort,
+  })
+  const syncSoon = () => void edge.sync().catch((error: unknown) => log.warn({ err: error }, 'the edge did not take a change'))
+  const askSoon = () => void askForNew(deps).catch((error: unknown) => log.warn({ err: error }, 'no certificate was asked for'))
+
+  return {
+    jobs: [certifyJob(deps, edge), renewJob(deps)],
+    /** What the projects module asks about its routes. */
+    routes: {
+      routeStatus: (hostname, domain) => statusIn(edge.state, hostname, domain, settings),
+      revision: () => edge.state,
+      sync: async (projectId) => {
+        await askAgain(projectId, deps)
+        await edge.sync().catch(() => undefined)
+      },
+      ports,
+    } satisfies EdgeRoutes as EdgeRoutes,
+    /** What a deployment asks for. */
+    switch: {
+      async sync() {
+        const { refused } = await edge.sync()
+        return { refused }
+      },
+      drain: (instanceId: string, timeoutMs: number, abort: AbortSignal) => driver.drain(instanceId, timeoutMs, abort),
+      counters: (projectId: string) => driver.switchCounters(projectId),
+      activity: () => driver.activity(),
+      ports,
+    },
+    /** Certificates in use that end by then. */
+    expiring: (until: Date) => expiringCertificates(until, deps),
+    onWake: (listener: (projectId: string) => void) => endings.push(driver.onWake((projectId) => listener(projectId))),
+    async start(): Promise<EdgeListening> {
+      listening = await driver.start()
+      await edge.sync()
+      endings.push(driver.onRequests((batch) => keepRequests(batch, deps)))
+      endings.push(
+        deps.database.signals.subscribe<ProjectSignal>(projectsTopic, () => {
+          syncSoon()
+          askSoon()
+        }),
+      )
+      await askForNew(deps)
+      await deps.database.transaction(({ schedule }) =>
+        schedule({ key: renewKind.kind, job: renewKind, payload: {}, rhythm: { everySeconds: 3600 } }),
+      )
+      counting.start()
+      return listening
+    },
+    async stop(): Promise<void> {
+      for (const end of endings.splice(0)) end()
+      edge.stop()
+      await counting.stop()
+      await driver.stop({ keepServing: false })
+    },
+  }
+}
+
+function statusIn(
+  { problem, hostnames, waiting, refused, uncertified }: EdgeState,
+  hostname: string,
+  domain: DomainRow | undefined,
+  settings: EdgeDeps['settings'],
+): RouteStatus | undefined {
+  const tls = (settings.edgeTlsPort !== null && domain?.tls) || 'none'
+  const reason = domain?.reason === notTaken.reason ? null : domain?.reason
+  const missing = domain && waiting.get(domain.id)
+  if (missing) return { tls: 'none', state: 'pending', reason: missing }
+  const wrong = problem ?? refused.get(hostname)
+  if (wrong) return { tls, state: 'error', reason: wrong }
+  const unusable = tls === 'none' ? undefined : uncertified.get(hostname)
+  if (unusable) return { tls: 'error', state: hostnames.has(hostname) ? 'synced' : 'pending', reason: unusable }
+  if (hostnames.has(hostname)) return { tls, state: 'synced', ...(reason ? { reason } : {}) }
+  return domain && { tls, state: 'pending', reason: reason ?? notTaken.reason }
+}
+
+function keepRequests(batch: readonly RequestRecord[], { logStore, log }: EdgeDeps): void {
+  for (const [projectId, records] of Map.groupBy(batch, (record) => record.projectId)) {
+    if (!projectId) continue
+    logStore
+      .append(projectId, 'requests', records)
+      .catch((error: unknown) => log.warn({ err: error }, 'request records were not kept'))
+  }
+}
+
+async function countHits({ driver, database }: EdgeDeps): Promise<void> {
+  for (const [id, hits] of Object.entries(await driver.ruleHits()))
+    await database.db
+      .updateTable('routeRules')
+      .set(({ eb }) => ({ hits: eb('hits', '+', hits) }))
+      .where('id', '=', id)
+      .execute()
+}

@@ -1,0 +1,141 @@
+import type { Db } from '../../platform/db/schema.ts'
+import { judgeAll } from '../projects/index.ts'
+import { type EdgeDeps, nowOf } from './deps.ts'
+import { edgeTable, type TableFacts } from './table.ts'
+import { UsableCertificates } from './usable-certificates.ts'
+
+export interface EdgeState {
+  /** Why the last try did not work, in words. */
+  readonly problem: string | null
+  /** Host names that are in force. */
+  readonly hostnames: ReadonlySet<string>
+  /** Claims of host names that are not served, by id, with what they lack. */
+  readonly waiting: ReadonlyMap<string, string>
+  /** Host names that are not as the database wants them, with why; all others are. */
+  readonly refused: ReadonlyMap<string, string>
+  /** Certificates that are not in use, with why. */
+  readonly uncertified: ReadonlyMap<string, string>
+}
+
+/** Longer than an edge that hangs is waited for before it is replaced. */
+const applyMs = 40_000
+const againAfterMs = 1_000
+const againAtMostMs = 30_000
+
+/**
+ * Hands what the database says to the edge. Calls that come while one is under way share the next one. What was not taken
+ * is tried again until it is, also when whoever asked has given up.
+ */
+export class EdgeSync {
+  readonly #deps: EdgeDeps
+  readonly #certificates: UsableCertificates
+  #running: Promise<EdgeState> | null = null
+  #next: Promise<EdgeState> | null = null
+  #again: NodeJS.Timeout | undefined
+  #failures = 0
+  #stopped = false
+  #state: EdgeState = Object.freeze({
+    problem: null,
+    hostnames: new Set<string>(),
+    waiting: new Map(),
+    refused: new Map(),
+    uncertified: new Map(),
+  })
+
+  constructor(deps: EdgeDeps) {
+    this.#deps = deps
+    this.#certificates = new UsableCertificates(deps.secretBox)
+  }
+
+  /** A new one after each try. */
+  get state(): EdgeState {
+    return this.#state
+  }
+
+  /** Resolves when what was in the database at the time of the call is in force, but for what the state says is not. */
+  sync(): Promise<EdgeState> {
+    if (!this.#running) {
+      this.#running = this.#apply().finally(() => {
+        this.#running = null
+      })
+      return this.#running
+    }
+    this.#next ??= this.#running
+      .catch(() => undefined)
+      .then(() => {
+        this.#next = null
+        return this.sync()
+      })
+    return this.#next
+  }
+
+  stop(): void {
+    this.#stopped = true
+    clearTimeout(this.#again)
+  }
+
+  async #apply(): Promise<EdgeState> {
+    try {
+      const { waiting, uncertified, ...facts } = await readFacts(this.#deps, this.#certificates)
+      const { table, unreadable } = edgeTable(facts)
+      const limit = AbortSignal.timeout(applyMs)
+      const { warnings, refused } = await this.#deps.driver.apply(table, limit).catch((error: unknown) => {
+        throw limit.aborted ? new Error(`the edge did not answer within ${applyMs / 1000} s`) : error
+      })
+      for (const warning of warnings) this.#deps.log.warn({ warning }, 'the edge left something out')
+      const notInForce = new Map([...unreadable, ...Object.entries(refused)])
+      for (const [hostname, reason] of notInForce) this.#deps.log.warn({ hostname, reason }, 'the edge did not take a host')
+      const hostnames = new Set(Object.keys(table.hosts).filter((hostname) => !notInForce.has(hostname)))
+      this.#state = Object.freeze({ problem: null, hostnames, waiting, refused: notInForce, uncertified })
+      this.#failures = 0
+      return this.#state
+    } catch (error) {
+      const problem = error instanceof Error ? error.message : String(error)
+      this.#state = Object.freeze({ ...this.#state, problem })
+      this.#tryAgain()
+      throw error
+    }
+  }
+
+  #tryAgain(): void {
+    clearTimeout(this.#again)
+    if (this.#stopped) return
+    const waitMs = Math.min(againAtMostMs, againAfterMs * 2 ** this.#failures++)
+    const again = () =>
+      void this.sync().catch((error: unknown) => this.#deps.log.warn({ err: error }, 'the edge does not take the table'))
+    this.#again = setTimeout(again, waitMs).unref()
+  }
+}
+
+async function readFacts({ database, settings, ...deps }: EdgeDeps, certificates: UsableCertificates) {
+  const { db } = database
+  const [projects, live, instances, { serving, waiting }, rules] = await Promise.all([
+    db.selectFrom('projects').select(['id', 'slug', 'enabled', 'type', 'framework']).where('deletingSince', 'is', null).execute(),
+    db.selectFrom('liveEnvironments').selectAll().execute(),
+    db.selectFrom('instances').selectAll().where('state', '=', 'running').where('exposed', '=', 1).execute(),
+    judgeAll(db, settings),
+    db.selectFrom('routeRules').selectAll().where('enabled', '=', 1).execute(),
+  ])
+  // One that has ended is no reason to send anybody to https.
+  const rows = await db.selectFrom('certificates').selectAll().where('expiresAt', '>', nowOf(deps)).execute()
+  const { usable, problems } = await certificates.of(rows)
+  const facts: TableFacts = {
+    version: nowOf(deps),
+    baseDomain: settings.baseDomain,
+    projects,
+    live,
+    instances,
+    domains: serving,
+    rules,
+    certificates: usable,
+    challenges: await readChallenges(db),
+    trustedProxies: settings.trustedProxies,
+    servesTls: settings.edgeTlsPort !== null,
+  }
+  return { ...facts, waiting, uncertified: problems }
+}
+
+async function readChallenges(db: Db): Promise<Record<string, string>> {
+  const rows = await db.selectFrom('acmeChallenges').selectAll().execute()
+  return Object.fromEntries(rows.map(({ token, keyAuthorization }) => [token, keyAuthorization]))
+}

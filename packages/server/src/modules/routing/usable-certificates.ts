@@ -1,0 +1,58 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto'
+import { setImmediate as turn } from 'node:timers/promises'
+import type { EdgeCertificate } from '../../edge-proxy/protocol/edge-table.ts'
+import { sealedFor } from '../../platform/db/sealed-columns.ts'
+import type { CertificateRow } from '../../platform/db/tables/edge.ts'
+import type { SecretBox } from '../../platform/secrets/secret-box.ts'
+
+type Row = Pick<CertificateRow, 'hostname' | 'certificate' | 'privateKey'>
+type Opened = { row: Row } & ({ pair: EdgeCertificate } | { problem: string })
+
+export interface Certificates {
+  usable: Record<string, EdgeCertificate>
+  /** By host name, in words. */
+  problems: Map<string, string>
+}
+
+const opensATurn = 50
+
+/** Opens and looks at each certificate once. One that cannot be used is the matter of its name alone. */
+export class UsableCertificates {
+  readonly #secretBox: SecretBox
+  #known = new Map<string, Opened>()
+
+  constructor(secretBox: SecretBox) {
+    this.#secretBox = secretBox
+  }
+
+  async of(rows: readonly Row[]): Promise<Certificates> {
+    const known = this.#known
+    this.#known = new Map()
+    const found: Certificates = { usable: {}, problems: new Map() }
+    let opens = 0
+    for (const row of rows) {
+      const before = known.get(row.hostname)
+      const isSame = before?.row.certificate === row.certificate && before.row.privateKey === row.privateKey
+      // Thousands of new ones, as after a start, must not stop everything else meanwhile.
+      if (!isSame && ++opens % opensATurn === 0) await turn()
+      const opened = before && isSame ? before : this.#open(row)
+      this.#known.set(row.hostname, opened)
+      if ('pair' in opened) found.usable[row.hostname] = opened.pair
+      else found.problems.set(row.hostname, opened.problem)
+    }
+    return found
+  }
+
+  #open(row: Row): Opened {
+    try {
+      const { hostname, certificate: cert } = row
+      const key = this.#secretBox.open(row.privateKey, sealedFor.certificateKey(hostname)).reveal()
+      if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key)))
+        return { row, problem: 'The certificate cannot be used: its private key is another one’s' }
+      return { row, pair: { cert, key } }
+    } catch {
+      // The cause may quote what it could not read.
+      return { row, problem: 'The certificate cannot be used: it or its private key cannot be read' }
+    }
+  }
+}

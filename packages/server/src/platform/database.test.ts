@@ -1,0 +1,240 @@
+import { statSync } from 'node:fs'
+import path from 'node:path'
+import { sql } from 'kysely'
+import { expect, test } from 'vitest'
+import type { Database } from './database.ts'
+import { migrate } from './db/migrate.ts'
+import { type Migration, migrations } from './db/migrations/index.ts'
+import { preparedQuery } from './db/prepared.ts'
+import { isUniqueViolation } from './db/violations.ts'
+import { insertJob } from './jobs/enqueue.ts'
+import { silentLog } from './log.ts'
+import { describeOnEachDatabase } from './test-each-database.ts'
+
+const kind = { kind: 'test.work' }
+const countJobs = async ({ db }: Database) =>
+  (
+    await db
+      .selectFrom('jobs')
+      .select((eb) => eb.fn.countAll<number>().as('count'))
+      .executeTakeFirstOrThrow()
+  ).count
+
+describeOnEachDatabase('a database', (open, databaseKind) => {
+  test('what a transaction wrote is there after it is opened again', async () => {
+    const database = await open()
+    const { id } = await database.transaction(({ enqueue }) => enqueue(kind, { note: 'ä€𝄞' }))
+    const again = await database.openAgain()
+    const row = await again.db.selectFrom('jobs').select(['payload', 'createdAt']).where('id', '=', id).executeTakeFirst()
+    await again.close()
+    expect(JSON.parse(row?.payload ?? '')).toEqual({ note: 'ä€𝄞' })
+    expect(typeof row?.createdAt).toBe('number')
+  })
+
+  test('a transaction that throws leaves nothing behind, neither rows nor jobs nor signals', async () => {
+    const database = await open()
+    const heard: object[] = []
+    database.signals.subscribe('news', (event) => heard.push(event))
+    const failing = database.transaction(async ({ enqueue, announce, signal }) => {
+      await enqueue(kind, {})
+      await announce('backup.failed', { organizationId: 'org_x', subject: 's', text: 't' })
+      signal('news', { about: 'it' })
+      throw new Error('changed my mind')
+    })
+    await expect(failing).rejects.toThrow('changed my mind')
+    expect(await countJobs(database)).toBe(0)
+    expect(heard).toEqual([])
+  })
+
+  test('signals of a transaction go out after its commit, when others can already read what it wrote', async () => {
+    const database = await open()
+    const seen = Promise.withResolvers<number>()
+    database.signals.subscribe('news', () => void countJobs(database).then(seen.resolve))
+    await database.transaction(async ({ enqueue, signal }) => {
+      signal('news', {})
+      await enqueue(kind, {})
+    })
+    expect(await seen.promise).toBe(1)
+  })
+
+  test('a read outside does not wait for an open transaction and does not see into it', async () => {
+    const database = await open()
+    const mayCommit = Promise.withResolvers<void>()
+    const wrote = Promise.withResolvers<void>()
+    const writing = database.transaction(async ({ enqueue }) => {
+      await enqueue(kind, {})
+      wrote.resolve()
+      await mayCommit.promise
+    })
+    await wrote.promise
+    expect(await countJobs(database)).toBe(0)
+    mayCommit.resolve()
+    await writing
+    expect(await countJobs(database)).toBe(1)
+  })
+
+  test('a query on the root database inside a transaction is refused, and so is a transaction in a transaction', async () => {
+    const database = await open()
+    const find = preparedQuery((db: Database['db'], { id }: { id: string }) =>
+      db.selectFrom('jobs').select('id').where('id', '=', id),
+    )
+    const leaving: (() => Promise<unknown>)[] = [
+      () => countJobs(database),
+      () => database.transaction(async () => {}),
+      async () => find.first(database.db, { id: 'x' }),
+      () => database.db.deleteFrom('jobs').execute(),
+    ]
+    for (const leave of leaving) await expect(database.transaction(leave)).rejects.toThrow('inside a transaction()')
+    await database.transaction(({ enqueue }) => enqueue(kind, {}))
+    expect(await countJobs(database)).toBe(1)
+  })
+
+  test('many writers at once all get their turn', async () => {
+    const database = await open()
+    const writes = Array.from({ length: 40 }, (_, i) =>
+      i % 2 ? database.transaction(({ enqueue }) => enqueue(kind, { i })) : insertJob(database.db, new Date(), kind, { i }),
+    )
+    await Promise.all(writes)
+    expect(await countJobs(database)).toBe(40)
+  })
+
+  test('a lock is held by one transaction at a time', async () => {
+    const database = await open()
+    let holders = 0
+    let most = 0
+    const hold = () =>
+      database.transaction(async ({ lock }) => {
+        await lock('audit')
+        most = Math.max(most, ++holders)
+        await new Promise((resolve) => setTimeout(resolve, 5))
+        holders--
+      })
+    await Promise.all([hold(), hold(), hold(), hold()])
+    expect(most).toBe(1)
+  })
+
+  test('a boolean is stored as 0 or 1, a big number comes back as a number, and a count is a number', async () => {
+    const database = await open()
+    const big = Number.MAX_SAFE_INTEGER
+    const yes = true as unknown as 1
+    const { id } = await database.transaction(({ enqueue }) => enqueue(kind, {}))
+    await database.db.updateTable('jobs').set({ cancelRequested: yes, finishedAt: big }).where('id', '=', id).execute()
+    const find = preparedQuery((db: Database['db'], { flag }: { flag: 0 | 1 | boolean }) =>
+      db
+        .selectFrom('jobs')
+        .select(['cancelRequested', 'finishedAt'])
+        .where('cancelRequested', '=', flag as 1),
+    )
+    expect(await find.all(database.db, { flag: true })).toEqual([{ cancelRequested: 1, finishedAt: big }])
+    const { sum } = await database.db
+      .selectFrom('jobs')
+      .select((eb) => eb.fn.sum<number>('finishedAt').as('sum'))
+      .executeTakeFirstOrThrow()
+    expect(sum).toBe(big)
+  })
+
+  test('a number too large to be exact is an error, never a wrong number', async () => {
+    const database = await open()
+    const { id } = await database.transaction(({ enqueue }) => enqueue(kind, {}))
+    await sql`update jobs set "finishedAt" = 9007199254740993 where id = ${id}`.execute(database.db)
+    await expect(database.db.selectFrom('jobs').select('finishedAt').execute()).rejects.toThrow(/too large|out of range/i)
+    expect(await countJobs(database)).toBe(1)
+  })
+
+  test('a second row with the same key is a unique violation', async () => {
+    const database = await open()
+    await database.transaction(({ enqueue }) => enqueue(kind, {}))
+    const row = await database.db.selectFrom('jobs').selectAll().executeTakeFirstOrThrow()
+    const error = await database.db
+      .insertInto('jobs')
+      .values(row)
+      .execute()
+      .catch((thrown: unknown) => thrown)
+    expect(isUniqueViolation(error)).toBe(true)
+  })
+
+  test('the number of changed rows is told', async () => {
+    const database = await open()
+    for (let i = 0; i < 3; i++) await database.transaction(({ enqueue }) => enqueue(kind, {}))
+    const result = await database.db.updateTable('jobs').set({ priority: 1 }).executeTakeFirst()
+    expect(result.numUpdatedRows).toBe(3n)
+  })
+
+  test('two transactions that block each other are untangled: one is run again, and both pass', async (context) => {
+    if (databaseKind === 'sqlite') context.skip('SQLite has one writer at a time')
+    const database = await open()
+    const bothHoldOne = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const
+    let runs = 0
+    const cross = (mine: 0 | 1) =>
+      database.transaction(async ({ lock }) => {
+        runs++
+        await lock(`row ${mine}`)
+        bothHoldOne[mine].resolve()
+        await bothHoldOne[1 - mine]?.promise
+        await lock(`row ${1 - mine}`)
+        return mine
+      })
+    expect(await Promise.all([cross(0), cross(1)])).toEqual([0, 1])
+    expect(runs).toBe(3)
+  })
+
+  test('a connection that dies inside a transaction fails that transaction and nothing else', async (context) => {
+    if (databaseKind === 'sqlite') context.skip('SQLite has no connection to lose')
+    const database = await open()
+    const inside = Promise.withResolvers<number>()
+    const killed = Promise.withResolvers<void>()
+    const failing = database.transaction(async ({ db, enqueue }) => {
+      const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(db)
+      inside.resolve(rows[0]?.pid as number)
+      await killed.promise
+      await enqueue(kind, {})
+    })
+    await sql`select pg_terminate_backend(${await inside.promise})`.execute(database.db)
+    // Long enough for the news to arrive between two queries, where only the client itself hears it.
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    killed.resolve()
+    await expect(failing).rejects.toThrow(/connection|terminat|not queryable/i)
+    await database.transaction(({ enqueue }) => enqueue(kind, {}))
+    expect(await countJobs(database)).toBe(1)
+  })
+
+  test('the file is readable by its owner alone', async (context) => {
+    if (databaseKind === 'postgres') context.skip('PostgreSQL guards its own files')
+    const { settings } = await open()
+    for (const name of ['berth.db', 'berth.db-wal']) expect(statSync(path.join(settings.folder, name)).mode & 0o077).toBe(0)
+  })
+
+  test('a newer schema is refused with one line that names both versions', async () => {
+    const database = await open()
+    await sql`insert into "schemaMigrations" values ('999-from-tomorrow', 0)`.execute(database.db)
+    await expect(database.openAgain()).rejects.toThrow(
+      /^the database has schema 999-from-tomorrow, but this Berth knows only up to \d{3}-[a-z-]+: start the newer Berth that made it$/,
+    )
+  })
+
+  test('control planes that start at the same time migrate an empty database once', async (context) => {
+    if (databaseKind === 'sqlite') context.skip('one process owns a SQLite folder')
+    const database = await open()
+    await sql`drop schema public cascade; create schema public`.execute(database.db)
+    const started = await Promise.all([1, 2, 3].map(() => database.openAgain()))
+    for (const each of started) {
+      expect(await countJobs(each)).toBe(0)
+      await each.close()
+    }
+  })
+
+  test('a migration that fails leaves nothing of itself behind and is tried again', async () => {
+    const database = await open()
+    const half: Migration = {
+      name: '900-half',
+      async up(db) {
+        await db.schema.createTable('half').addColumn('id', 'text').execute()
+        throw new Error('the disk is full')
+      },
+    }
+    const run = (last: Migration) => migrate(database.db, databaseKind, [...migrations, last], silentLog)
+    await expect(run(half)).rejects.toThrow('the disk is full')
+    await run({ ...half, up: async (db) => void (await db.schema.createTable('half').addColumn('id', 'text').execute()) })
+    expect((await database.db.introspection.getTables()).map((table) => table.name)).toContain('half')
+  })
+})

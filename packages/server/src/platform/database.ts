@@ -1,0 +1,71 @@
+import { closeSync, mkdirSync, openSync } from 'node:fs'
+import path from 'node:path'
+import { type Dialect, Kysely } from 'kysely'
+import { type Clock, systemClock } from './clock.ts'
+import { type DirectReads, rememberDirectReads } from './db/direct-reads.ts'
+import { migrate } from './db/migrate.ts'
+import { migrations } from './db/migrations/index.ts'
+import type { Db, Schema } from './db/schema.ts'
+import { sqliteParts } from './db/sqlite.ts'
+import { type Log, silentLog } from './log.ts'
+import { memorySignals } from './signals/memory.ts'
+import type { Signals } from './signals/signals.ts'
+import { createTransaction, type Transaction } from './transaction.ts'
+
+export interface DatabaseSettings {
+  /** `postgres://…`; absent: SQLite in the folder. */
+  url?: string | undefined
+  folder: string
+  clock?: Clock
+}
+
+export interface Database {
+  db: Db
+  kind: 'sqlite' | 'postgres'
+  transaction: Transaction
+  signals: Signals
+  close(): Promise<void>
+}
+
+/** Opens the database at this build's schema, or refuses with one clear line. */
+export async function openDatabase(settings: DatabaseSettings, log: Log = silentLog): Promise<Database> {
+  const { clock = systemClock } = settings
+  const { kind, dialect, direct, openSignals } = await partsOf(settings, log)
+  const db: Db = new Kysely<Schema>({ dialect })
+  rememberDirectReads(db, direct)
+  try {
+    await migrate(db, kind, migrations, log)
+    const signals = await openSignals()
+    const close = async () => {
+      await signals.close()
+      await db.destroy()
+    }
+    return { db, kind, signals, close, transaction: createTransaction({ db, kind, signals, clock }) }
+  } catch (error) {
+    await db.destroy()
+    throw error
+  }
+}
+
+interface Parts {
+  kind: Database['kind']
+  dialect: Dialect
+  direct: DirectReads
+  openSignals(): Promise<Signals>
+}
+
+async function partsOf({ url, folder }: DatabaseSettings, log: Log): Promise<Parts> {
+  if (!url) return { kind: 'sqlite', ...sqliteParts(sqliteFile(folder)), openSignals: async () => memorySignals(log) }
+  // Loaded only here: the driver takes 12 MB and 60 ms that SQLite does not need.
+  const { postgresParts } = await import('./db/postgres.ts')
+  const { postgresSignals } = await import('./signals/postgres.ts')
+  return { kind: 'postgres', ...postgresParts(url, log), openSignals: () => postgresSignals(url, log) }
+}
+
+/** It is the control plane's whole state: for its owner alone, and SQLite gives the files beside it the same mode. */
+function sqliteFile(folder: string): string {
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const file = path.join(folder, 'berth.db')
+  closeSync(openSync(file, 'a', 0o600))
+  return file
+}

@@ -1,0 +1,117 @@
+import type { SelectQueryBuilder } from 'kysely'
+import { memoizeByRows } from './kept-rows.ts'
+import { preparedQuery } from './prepared.ts'
+import type { Db, Schema } from './schema.ts'
+import { isUnfitValue } from './violations.ts'
+
+/** The cursor is not one that this list handed out: a 400 that names `cursor`. */
+export class BadCursor extends Error {
+  override readonly name = 'BadCursor'
+  constructor() {
+    super('the cursor is not one that this list handed out')
+  }
+}
+
+export interface PageRequest<Column extends string> {
+  limit: number
+  cursor?: string | null | undefined
+  /** The last one must be unique, none may be null. A column of a join is `table.column`; the row must hold `column`. */
+  by: readonly [Column, ...Column[]]
+  direction: 'asc' | 'desc'
+}
+
+export interface Page<Row> {
+  rows: readonly Row[]
+  nextCursor: string | null
+}
+
+/** A page as a list route answers it. */
+export const listed = <Row, Shown>({ rows, nextCursor }: Page<Row>, show: (row: Row) => Shown) => ({
+  data: rows.map((row) => show(row)),
+  nextCursor,
+})
+
+/** One page of `query`, which must not be ordered or limited already. Rows that come or go between pages shift nothing. */
+export async function page<DB, TB extends keyof DB, Row>(
+  query: SelectQueryBuilder<DB, TB, Row>,
+  request: PageRequest<SortColumn<DB, TB>>,
+): Promise<Page<Row>> {
+  // The columns are checked by the signature; Kysely's own types cannot follow a list of them.
+  const { by, direction, limit, cursor } = request as PageRequest<never>
+  const order = [...by, direction].join(' ')
+  let paged = query
+  if (cursor != null) {
+    const after = decodeCursor(cursor, order)
+    paged = paged.where(({ eb, refTuple, tuple }) =>
+      eb(refTuple(...(by as unknown as [never, never])), direction === 'asc' ? '>' : '<', tuple(...(after as [never, never]))),
+    )
+  }
+  for (const column of by) paged = paged.orderBy(column, direction)
+  const rows = await paged
+    .limit(limit + 1)
+    .execute()
+    .catch((error: unknown) => {
+      throw cursor != null && isUnfitValue(error) ? new BadCursor() : error
+    })
+  return cutToPage(rows, limit, by, direction)
+}
+
+/** One row more than asked for says that there is another page. */
+function cutToPage<Row>(found: readonly Row[], limit: number, by: readonly string[], direction: string): Page<Row> {
+  if (found.length <= limit) return { rows: found, nextCursor: null }
+  const rows = found.slice(0, limit)
+  return { rows, nextCursor: encodeCursor(rows.at(-1) as Record<string, unknown>, by, [...by, direction].join(' ')) }
+}
+
+/** A list that is read often: its first page, which most readers never leave, is a prepared query. */
+export function preparedPage<Parameters extends Record<string, string>, TB extends keyof Schema, Row>(
+  build: (db: Db, parameters: Parameters) => SelectQueryBuilder<Schema, TB, Row>,
+  order: Pick<PageRequest<SortColumn<Schema, TB>>, 'by' | 'direction'>,
+) {
+  const { by, direction } = order as PageRequest<never>
+  const first = preparedQuery<Parameters & { limit: number }, Row>((db, parameters) => {
+    let query = build(db, parameters)
+    for (const column of by) query = query.orderBy(column, direction)
+    return query.limit(parameters.limit)
+  })
+  // Rows that end before the limit are the whole page, whatever the limit was.
+  const wholePage = memoizeByRows((rows: readonly Row[]): Page<Row> => ({ rows, nextCursor: null }))
+  return async (
+    db: Db,
+    parameters: Parameters,
+    { limit, cursor }: { limit: number; cursor?: string | null },
+  ): Promise<Page<Row>> => {
+    if (cursor != null) return page(build(db, parameters), { ...order, limit, cursor })
+    const rows = await first.all(db, { ...parameters, limit: limit + 1 })
+    return rows.length > limit ? cutToPage(rows, limit, by, direction) : wholePage(rows)
+  }
+}
+
+type SortColumn<DB, TB extends keyof DB> = {
+  [Table in TB & string]: (keyof DB[Table] & string) | `${Table}.${keyof DB[Table] & string}`
+}[TB & string]
+
+type SortValue = string | number
+
+function encodeCursor(row: Record<string, unknown>, by: readonly string[], order: string): string {
+  const values = by.map((column) => row[column.slice(column.lastIndexOf('.') + 1)])
+  if (!values.every(isSortValue)) throw new Error(`a list ordered by ${order} must select those columns, and none may be null`)
+  return Buffer.from(JSON.stringify([order, ...values])).toString('base64url')
+}
+
+function decodeCursor(cursor: string, order: string): SortValue[] {
+  let content: unknown
+  try {
+    content = JSON.parse(Buffer.from(cursor, 'base64url').toString())
+  } catch {
+    throw new BadCursor()
+  }
+  if (!Array.isArray(content) || content[0] !== order) throw new BadCursor()
+  const values = content.slice(1)
+  if (values.length !== order.split(' ').length - 1 || !values.every(isSortValue)) throw new BadCursor()
+  return values
+}
+
+function isSortValue(value: unknown): value is SortValue {
+  return typeof value === 'string' || typeof value === 'number'
+}

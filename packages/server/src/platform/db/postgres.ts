@@ -1,0 +1,91 @@
+import { createHash } from 'node:crypto'
+import { type Dialect, PostgresDialect, PostgresQueryCompiler } from 'kysely'
+import pg from 'pg'
+import type { Log } from '../log.ts'
+import { storedValue } from './columns.ts'
+import type { DirectReads } from './direct-reads.ts'
+import { assertOutsideTransaction } from './open-transaction.ts'
+
+const poolSize = 10
+
+export interface PostgresParts {
+  dialect: Dialect
+  direct: DirectReads
+}
+
+export function postgresParts(url: string, log: Log): PostgresParts {
+  const pool = new pg.Pool({
+    ...connectionSettings(url),
+    max: poolSize,
+    idleTimeoutMillis: 30_000,
+    connectionTimeoutMillis: 10_000,
+  })
+  // Without a listener, a server that restarts while a client is idle would end this process.
+  pool.on('error', (error) => log.warn({ err: error }, 'an idle PostgreSQL connection was lost'))
+  // The same holds between two queries of a transaction, where the pool does not listen; the next query fails anyway.
+  pool.on('connect', (client) => client.on('error', () => {}))
+  const statementNames = new Map<string, string>()
+  return {
+    dialect: new BerthPostgresDialect({
+      pool: {
+        connect: async () => {
+          assertOutsideTransaction()
+          return await pool.connect()
+        },
+        end: () => pool.end(),
+        options: pool.options,
+      },
+      controlClient: pg.Client,
+    }),
+    direct: {
+      read: async (sql, parameters) => {
+        const name = statementNames.get(sql) ?? nameStatement(sql, statementNames)
+        return (await pool.query<Record<string, unknown>>({ name, text: sql, values: parameters as unknown[] })).rows
+      },
+    },
+  }
+}
+
+/** Also for a client outside the pool, such as the one that listens for signals. */
+export function connectionSettings(url: string): pg.ClientConfig {
+  return {
+    connectionString: url,
+    application_name: 'berth',
+    keepAlive: true,
+    types: { getTypeParser: typeParser } as pg.CustomTypesConfig,
+  }
+}
+
+class BerthPostgresDialect extends PostgresDialect {
+  override createQueryCompiler(): PostgresQueryCompiler {
+    return new FlagsAsNumbers()
+  }
+}
+
+class FlagsAsNumbers extends PostgresQueryCompiler {
+  protected override appendValue(parameter: unknown): void {
+    super.appendValue(storedValue(parameter))
+  }
+}
+
+/** The server keeps a named statement's plan for as long as the connection lives. */
+function nameStatement(sql: string, names: Map<string, string>): string {
+  const name = `berth_${createHash('sha256').update(sql).digest('hex').slice(0, 24)}`
+  names.set(sql, name)
+  return name
+}
+
+const { INT8, NUMERIC } = pg.types.builtins
+
+/** Counts, sums and bigint columns come as numbers, as SQLite gives them. */
+function typeParser(oid: number, format?: 'text' | 'binary'): unknown {
+  if (oid === INT8) return toSafeNumber
+  if (oid === NUMERIC) return Number
+  return pg.types.getTypeParser(oid, format as 'text')
+}
+
+function toSafeNumber(text: string): number {
+  const value = Number(text)
+  if (!Number.isSafeInteger(value)) throw new RangeError(`the database holds ${text}, which is too large for a number`)
+  return value
+}

@@ -1,0 +1,104 @@
+import type { DeploymentStatus } from '@berth/contract'
+import type { Selectable } from 'kysely'
+import type { Flag, JsonText, Millis } from '../columns.ts'
+
+export interface DeploymentsTable {
+  id: string
+  projectId: string
+  /** The environment's slug. */
+  environment: string
+  /** Counts from 1 within the project. */
+  number: number
+  trigger: 'manual' | 'push' | 'pull_request' | 'rollback' | 'redeploy' | 'restore' | 'transfer'
+  status: DeploymentStatus
+  /** What it is made from: git remote and branch, folder, or upload session, as they were when it was asked for. */
+  source: JsonText
+  /** The project's config at that time; rollback and restart use this one, not today's. */
+  config: JsonText
+  /** The variables at that time, sealed as one JSON object. */
+  env: string | null
+  /** Which of them were secret; null: it was not noted then. */
+  envSecretKeys: JsonText<string[]> | null
+  /** How it is built, once planned. */
+  plan: JsonText | null
+  /** By service ('' for the project itself), once built. */
+  artifacts: JsonText | null
+  sizeBytes: number | null
+  commitSha: string | null
+  commitMessage: string | null
+  commitAuthor: string | null
+  branch: string | null
+  steps: JsonText
+  url: string | null
+  requestsTotal: number | null
+  requestsFailed: number | null
+  errorCode: string | null
+  errorMessage: string | null
+  errorLogTail: JsonText | null
+  /** The deployment whose artifacts a rollback or redeploy takes over. */
+  basedOn: string | null
+  force: Flag
+  createdBy: string | null
+  createdAt: Millis
+  startedAt: Millis | null
+  finishedAt: Millis | null
+}
+
+/** What an environment is doing now; one row an environment that was ever deployed. */
+export interface LiveEnvironmentsTable {
+  projectId: string
+  environment: string
+  /** The one that serves, or slept last. */
+  deploymentId: string | null
+  state: 'live' | 'sleeping' | 'stopped' | 'waking'
+  /** Of a static project: what the edge serves from disk. */
+  staticFolder: string | null
+  health: 'healthy' | 'unhealthy' | 'unknown'
+  healthReason: string | null
+  lastRequestAt: Millis | null
+  changedAt: Millis
+}
+
+/** A thing that was asked of the runtime: written before the call, so that a crash leaves nothing unknown. */
+export interface ReplicasTable {
+  id: string
+  deploymentId: string
+  projectId: string
+  environment: string
+  service: string
+  /** Requests go to this one. */
+  exposed: Flag
+  runtime: 'process' | 'docker'
+  /** `wanted` until it runs; `retired` is to be stopped, and the row goes when that is done. */
+  state: 'wanted' | 'running' | 'retired'
+  host: string | null
+  port: number | null
+  /** Who alone may listen there; null where it cannot be known. */
+  listener: JsonText | null
+  /** Output up to here is in the log store. */
+  logPosition: string | null
+  createdAt: Millis
+}
+
+/** A volume's identity: stored, never derived, and never deleted without the explicit flag. */
+export interface VolumesTable {
+  id: string
+  projectId: string
+  environment: string
+  service: string
+  name: string
+  runtime: 'process' | 'docker'
+  createdAt: Millis
+}
+
+export interface DeploymentsTables {
+  deployments: DeploymentsTable
+  liveEnvironments: LiveEnvironmentsTable
+  instances: ReplicasTable
+  volumes: VolumesTable
+}
+
+export type DeploymentRow = Selectable<DeploymentsTable>
+export type LiveEnvironmentRow = Selectable<LiveEnvironmentsTable>
+export type InstanceRow = Selectable<ReplicasTable>
+export type VolumeRow = Selectable<VolumesTable>

@@ -1,0 +1,167 @@
+import type { Clock } from '../clock.ts'
+import type { Database } from '../database.ts'
+import type { Log } from '../log.ts'
+import { type AbortReason, type Job, JobAborted } from './declare.ts'
+import { diedMessage, type Ending, endAttempt, type LeasedRow, recordFailure } from './lease.ts'
+
+export interface AttemptParts<Deps> {
+  database: Database
+  clock: Clock
+  log: Log
+  deps: Deps
+}
+
+/** A run that does not end this long after its abort signal is left to itself: its slot and its lease are needed. */
+const abandonMs = 10_000
+const onFailedMs = 60_000
+const longestErrorLength = 2_000
+
+/** One attempt at one job, from the claim until the row tells how it ended. */
+export class Attempt<Deps> {
+  readonly row: LeasedRow
+  readonly job: Job<unknown, Deps>
+  /** By this process's monotonic clock: when the lease was last known to stand. */
+  confirmedAt: number
+  readonly #parts: AttemptParts<Deps>
+  readonly #controller = new AbortController()
+  #over = false
+
+  constructor(row: LeasedRow, job: Job<unknown, Deps>, confirmedAt: number, parts: AttemptParts<Deps>) {
+    this.row = row
+    this.job = job
+    this.confirmedAt = confirmedAt
+    this.#parts = parts
+  }
+
+  abort(reason: AbortReason): void {
+    this.#controller.abort(new JobAborted(reason))
+  }
+
+  /** Never throws. */
+  async complete(): Promise<void> {
+    const ending = await this.#work().catch((error: unknown) => this.#afterError(messageOf(error)))
+    await this.#record(ending)
+  }
+
+  /** The grace of a shutdown is over: whatever the run still does, the job goes back into the queue. Never throws. */
+  async handBack(): Promise<void> {
+    const { database, clock, log } = this.#parts
+    this.#over = true
+    try {
+      await endAttempt(database, this.row, { as: 'handed back' }, clock.now())
+    } catch (error) {
+      log.error({ err: error, jobId: this.row.id, kind: this.row.kind }, 'a job could not be handed back')
+    }
+  }
+
+  async #work(): Promise<Ending> {
+    const { row, job } = this
+    if (row.cancelRequested || this.#controller.signal.aborted) return { as: 'cancelled', error: null }
+    if (row.failure !== null) return await this.#endAsFailed(row.failure)
+    // The last attempt's process died before it could say so.
+    if (row.attempts > job.maxAttempts) return await this.#endAsFailed(row.lastError ?? diedMessage)
+    const deadline = setTimeout(() => this.abort('deadline'), job.deadlineMs)
+    try {
+      await orAbandoned(this.#run(), this.#controller.signal)
+    } catch (error) {
+      if (!this.#controller.signal.aborted) return await this.#afterError(messageOf(error))
+    } finally {
+      clearTimeout(deadline)
+    }
+    return this.#controller.signal.aborted ? await this.#afterAbort() : { as: 'succeeded' }
+  }
+
+  async #run(): Promise<void> {
+    const { row, job } = this
+    await job.run(JSON.parse(row.payload), this.#parts.deps, this.#controller.signal, {
+      jobId: row.id,
+      attempt: row.attempts,
+      isLastAttempt: row.attempts >= job.maxAttempts,
+      scheduledFor: row.scheduledFor === null ? null : new Date(row.scheduledFor),
+    })
+  }
+
+  /** A run that returns quietly once it is aborted has not done its work; at worst it is done twice. */
+  async #afterAbort(): Promise<Ending> {
+    const { reason } = this.#controller.signal.reason as JobAborted
+    if (reason === 'cancelled') return { as: 'cancelled', error: null }
+    if (reason === 'deadline') return await this.#afterError(`it did not end within ${this.job.deadlineMs} ms`)
+    return { as: 'handed back' }
+  }
+
+  async #afterError(error: string): Promise<Ending> {
+    const { row, job } = this
+    const { log, clock } = this.#parts
+    if (row.attempts >= job.maxAttempts) return await this.#endAsFailed(error)
+    log.warn({ jobId: row.id, kind: row.kind, attempt: row.attempts, reason: error }, 'a job failed and will be tried again')
+    return { as: 'retry', error, runAt: new Date(clock.now().getTime() + job.backoff(row.attempts)) }
+  }
+
+  /** The failure is recorded first, so that a crash inside `onFailed` leads here again and never back to `run`. */
+  async #endAsFailed(failure: string): Promise<Ending> {
+    const { row, job } = this
+    const { database, deps, log, clock } = this.#parts
+    const attempts = Math.min(row.attempts, job.maxAttempts)
+    log.error({ jobId: row.id, kind: row.kind, attempts, reason: failure }, 'a job failed for good')
+    if (!job.onFailed) return { as: 'failed', error: failure }
+    try {
+      if (row.failure === null && !(await recordFailure(database, row, failure))) return { as: 'handed back' }
+      await within(onFailedMs, job.onFailed(JSON.parse(row.payload), { message: failure, attempts }, deps))
+      return { as: 'failed', error: failure }
+    } catch (error) {
+      log.error({ err: error, jobId: row.id, kind: row.kind }, 'the failure of a job could not be recorded by its module')
+      return { as: 'retry', error: messageOf(error), failure, runAt: new Date(clock.now().getTime() + job.backoff(row.attempts)) }
+    }
+  }
+
+  /** Tries until the row is written or somebody else has it: a job must not stay running because a write failed once. */
+  async #record(ending: Ending): Promise<void> {
+    const { database, clock, log } = this.#parts
+    for (let pauseMs = 200; !this.#over && !this.#leaseIsLost; pauseMs = Math.min(pauseMs * 2, 30_000)) {
+      try {
+        await endAttempt(database, this.row, ending, clock.now())
+        return
+      } catch (error) {
+        log.error({ err: error, jobId: this.row.id, kind: this.row.kind }, 'the end of a job could not be written')
+        await new Promise((resolve) => setTimeout(resolve, pauseMs).unref())
+      }
+    }
+  }
+
+  get #leaseIsLost(): boolean {
+    const { reason } = this.#controller.signal
+    return reason instanceof JobAborted && reason.reason === 'lease_lost'
+  }
+}
+
+/** Settles as `run` does, or fails some time after the abort signal that `run` ignores. */
+async function orAbandoned(run: Promise<void>, abort: AbortSignal): Promise<void> {
+  const abandoned = Promise.withResolvers<never>()
+  let timer: NodeJS.Timeout | undefined
+  const wait = () => {
+    timer = setTimeout(() => abandoned.reject(new Error('it ignored its abort signal')), abandonMs)
+  }
+  abort.addEventListener('abort', wait, { once: true })
+  if (abort.aborted) wait()
+  try {
+    await Promise.race([run, abandoned.promise])
+  } finally {
+    clearTimeout(timer)
+    abort.removeEventListener('abort', wait)
+  }
+}
+
+async function within(ms: number, work: Promise<void>): Promise<void> {
+  const late = Promise.withResolvers<never>()
+  const timer = setTimeout(() => late.reject(new Error(`it did not end within ${ms} ms`)), ms)
+  try {
+    await Promise.race([work, late.promise])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+function messageOf(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error)
+  return message.slice(0, longestErrorLength)
+}

@@ -1,0 +1,80 @@
+import { type Clock, systemClock } from '../clock.ts'
+import type { Database } from '../database.ts'
+import { type Log, silentLog } from '../log.ts'
+import type { Signals } from '../signals/signals.ts'
+import type { Cancelled, CancelTarget } from './cancel.ts'
+import type { Job, JobKind } from './declare.ts'
+import type { Enqueued, EnqueueOptions } from './enqueue.ts'
+import { missedJob } from './fire-schedules.ts'
+import { pruneJob } from './prune.ts'
+import { findSchedule, type Schedule, type ScheduleRow } from './schedules.ts'
+import { Worker } from './worker.ts'
+
+export interface JobsSettings<Deps> {
+  database: Database
+  signals: Signals
+  clock?: Clock
+  log?: Log
+  deps: Deps
+  /** Every kind that this control plane runs. Jobs of other kinds wait for one that does. */
+  jobs: readonly Job<unknown, Deps>[]
+  /** How long a job of a process that died waits on PostgreSQL until another takes it. Default 30 s. */
+  leaseMs?: number
+  /** The longest sleep between looks at the table, in case a signal was lost. */
+  pollMs?: number
+  /** How long finished jobs are kept. Default 7 days. */
+  keepMs?: number
+}
+
+export interface Jobs {
+  enqueue<Payload>(job: JobKind<Payload>, payload: NoInfer<Payload>, options?: EnqueueOptions): Promise<Enqueued>
+  /** Undefined when there is no such job, or it has ended. */
+  cancel(target: CancelTarget): Promise<Cancelled | undefined>
+  schedules: {
+    set<Payload>(schedule: Schedule<Payload>): Promise<{ nextRunAt: Date }>
+    remove(key: string): Promise<void>
+    find(key: string): Promise<ScheduleRow | undefined>
+  }
+  start(): Promise<void>
+  /** No new jobs; what runs gets its abort signal and is back in the queue, its attempt not counted, within the grace. */
+  stop(options?: { graceMs?: number }): Promise<void>
+  /** Resolves when no job is due and none is running here; for tests and for programs that run once. */
+  whenIdle(): Promise<void>
+}
+
+const day = 86_400_000
+
+export function createJobs<Deps>(settings: JobsSettings<Deps>): Jobs {
+  const { database, signals, deps, clock = systemClock, log = silentLog, leaseMs = 30_000 } = settings
+  // Signals within one process are not lost.
+  const { pollMs = database.kind === 'sqlite' ? 60_000 : 5_000, keepMs = 7 * day } = settings
+  const jobs = byKind(settings.jobs)
+  const prune = pruneJob<Deps>(database, keepMs, () => clock.now())
+  for (const own of [missedJob(jobs), prune]) jobs.set(own.kind, own as Job<unknown, Deps>)
+  const worker = new Worker({ database, signals, clock, log, deps, jobs, leaseMs, pollMs })
+  const { transaction, db } = database
+  return {
+    enqueue: (job, payload, options) => transaction((bound) => bound.enqueue(job, payload, options)),
+    cancel: (target) => transaction((bound) => bound.cancelJob(target)),
+    schedules: {
+      set: (schedule) => transaction((bound) => bound.schedule(schedule)),
+      remove: (key) => transaction((bound) => bound.unschedule(key)),
+      find: (key) => findSchedule(db, key),
+    },
+    async start() {
+      await transaction((bound) => bound.schedule({ key: 'jobs.prune', job: prune, payload: {}, rhythm: { everySeconds: 3600 } }))
+      await worker.start()
+    },
+    stop: ({ graceMs = 8_000 } = {}) => worker.stop(graceMs),
+    whenIdle: () => worker.whenIdle(),
+  }
+}
+
+function byKind<Deps>(declared: readonly Job<unknown, Deps>[]): Map<string, Job<unknown, Deps>> {
+  const jobs = new Map<string, Job<unknown, Deps>>()
+  for (const job of declared) {
+    if (jobs.has(job.kind)) throw new Error(`the job ${job.kind} is declared twice`)
+    jobs.set(job.kind, job)
+  }
+  return jobs
+}

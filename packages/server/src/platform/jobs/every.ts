@@ -1,0 +1,37 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Log } from '../log.ts'
+
+/** Light work that is repeated while the process lives and that nobody misses when it does not; unlike a job it leaves no rows. */
+export class Every {
+  readonly #seconds: number
+  readonly #work: (abort: AbortSignal) => Promise<void>
+  readonly #log: Log
+  readonly #stop = new AbortController()
+  #loop: Promise<void> | undefined
+
+  constructor(seconds: number, work: (abort: AbortSignal) => Promise<void>, log: Log) {
+    this.#seconds = seconds
+    this.#work = work
+    this.#log = log
+  }
+
+  start(): void {
+    this.#loop ??= this.#repeat()
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort()
+    await this.#loop
+  }
+
+  async #repeat(): Promise<void> {
+    const { signal } = this.#stop
+    while (!signal.aborted) {
+      await pause(this.#seconds * 1000, undefined, { signal }).catch(() => undefined)
+      if (signal.aborted) return
+      await this.#work(signal).catch((error: unknown) => {
+        if (!signal.aborted) this.#log.warn({ err: error }, 'repeated work failed')
+      })
+    }
+  }
+}

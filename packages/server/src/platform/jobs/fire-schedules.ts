@@ -1,0 +1,109 @@
+import type { Database } from '../database.ts'
+import type { Log } from '../log.ts'
+import type { Bound } from '../transaction.ts'
+import { type Job, type JobKind, job } from './declare.ts'
+import { BadRhythm, nextOccurrence, occurrencesUntil } from './occurrences.ts'
+import { rhythmOf, type ScheduleRow } from './schedules.ts'
+
+/** Later than this, nobody was there at the time. */
+const missedAfterMs = 60_000
+
+interface MissedTimes {
+  kind: string
+  payload: unknown
+  missed: number[]
+}
+
+const missedKind: JobKind<MissedTimes> = { kind: 'jobs.missed' }
+
+/** Hands missed times to the module; a job of its own, so that a crash loses none. */
+export function missedJob<Deps>(jobs: ReadonlyMap<string, Job<unknown, Deps>>): Job<MissedTimes, Deps> {
+  return job<MissedTimes, Deps>(missedKind.kind, {
+    deadlineMs: 60_000,
+    async run({ kind, payload, missed }, deps) {
+      const times = missed.map((time) => new Date(time))
+      await jobs.get(kind)?.onMissed?.(payload, times, deps)
+    },
+  })
+}
+
+/** Starts what is due. Gives the next time that a schedule is due, if any. */
+export async function fireSchedules<Deps>(
+  database: Database,
+  jobs: ReadonlyMap<string, Job<unknown, Deps>>,
+  now: Date,
+  log: Log,
+): Promise<Date | undefined> {
+  for (;;) {
+    const row = await earliest(database, [...jobs.keys()])
+    if (!row) return undefined
+    if (row.nextRunAt > now.getTime()) return new Date(row.nextRunAt)
+    const declared = jobs.get(row.kind) as Job<unknown, Deps>
+    await database.transaction((bound) => fire(bound, row, declared, { now, log }))
+  }
+}
+
+function earliest({ db }: Database, kinds: readonly string[]): Promise<ScheduleRow | undefined> {
+  return db.selectFrom('schedules').selectAll().where('kind', 'in', kinds).orderBy('nextRunAt').limit(1).executeTakeFirst()
+}
+
+async function fire(
+  bound: Bound,
+  row: ScheduleRow,
+  declared: Job<unknown, never>,
+  { now, log }: { now: Date; log: Log },
+): Promise<void> {
+  const { next, isUsable } = nextTime(row, now)
+  if (!(await moveOn(bound, row, next))) return
+  if (!isUsable) return log.error({ schedule: row.key, kind: row.kind }, 'a schedule cannot be understood and is passed over')
+  const due = new Date(row.nextRunAt)
+  const payload: unknown = JSON.parse(row.payload)
+  const hears = declared.onMissed !== undefined
+  if (hears && now.getTime() - row.nextRunAt > missedAfterMs) {
+    const missed = occurrencesUntil(rhythmOf(row), due, now).map((time) => time.getTime())
+    await bound.enqueue(missedKind, { kind: row.kind, payload, missed })
+    return
+  }
+  const { isNew } = await bound.enqueue(declared, payload, { uniqueKey: `schedule:${row.key}`, scheduledFor: due })
+  // The one before is still at it: this time is skipped, and a module that counts its times is told.
+  if (!isNew && hears) await bound.enqueue(missedKind, { kind: row.kind, payload, missed: [row.nextRunAt] })
+}
+
+/** Only one control plane moves a row on from a given time, and only that one fires it. */
+async function moveOn({ db }: Bound, row: ScheduleRow, next: Date | null): Promise<boolean> {
+  const moved = next
+    ? await db
+        .updateTable('schedules')
+        .set({ nextRunAt: next.getTime() })
+        .where('key', '=', row.key)
+        .where('nextRunAt', '=', row.nextRunAt)
+        .returning('key')
+        .executeTakeFirst()
+    : await db
+        .deleteFrom('schedules')
+        .where('key', '=', row.key)
+        .where('nextRunAt', '=', row.nextRunAt)
+        .returning('key')
+        .executeTakeFirst()
+  return moved !== undefined
+}
+
+const unusablePauseMs = 3_600_000
+
+/** A row that cannot be understood any more, as when a time zone was abolished, must not hold up the others. */
+function nextTime(row: ScheduleRow, now: Date): { next: Date | null; isUsable: boolean } {
+  try {
+    return { next: nextAfter(row, now), isUsable: true }
+  } catch (error) {
+    if (!(error instanceof BadRhythm)) throw error
+    return { next: new Date(now.getTime() + unusablePauseMs), isUsable: false }
+  }
+}
+
+/** At a fixed pace the times stay on their grid, however late this one is. */
+function nextAfter(row: ScheduleRow, now: Date): Date | null {
+  if (row.everySeconds === null) return nextOccurrence(rhythmOf(row), now)
+  const paceMs = row.everySeconds * 1000
+  const passed = Math.floor((now.getTime() - row.nextRunAt) / paceMs) + 1
+  return new Date(row.nextRunAt + passed * paceMs)
+}

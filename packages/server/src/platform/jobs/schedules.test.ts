@@ -1,0 +1,175 @@
+import { expect, test, vi } from 'vitest'
+import { describeOnEachDatabase } from '../test-each-database.ts'
+import { handClock, startJobs, testJob } from './test-jobs.ts'
+
+const waiting = { timeout: 5000, interval: 5 }
+const minute = 60_000
+const hour = 60 * minute
+
+describeOnEachDatabase('a schedule', (open) => {
+  const setUp = async () => {
+    const clock = handClock('2030-01-01T00:30:00Z')
+    const database = await open({ clock })
+    const ran: string[] = []
+    const missed: string[] = []
+    const run = async (payload: unknown, _deps: undefined, _abort: AbortSignal, info: { scheduledFor: Date | null }) =>
+      void ran.push(`${payload} ${info.scheduledFor?.toISOString()}`)
+    const plain = testJob<string>('plain', { run })
+    const careful = testJob<string>('careful', {
+      run,
+      onMissed: async (payload, times) => void missed.push(...times.map((time) => `${payload} ${time.toISOString()}`)),
+    })
+    const start = () => startJobs(database, [plain, careful], { clock })
+    return { clock, database, ran, missed, plain, careful, start }
+  }
+
+  test('runs its job at each of its times, once', async () => {
+    const { clock, ran, plain, start } = await setUp()
+    const jobs = await start()
+    const { nextRunAt } = await jobs.schedules.set({ key: 'k', job: plain, payload: 'p', rhythm: { cron: '0 * * * *' } })
+    expect(nextRunAt.toISOString()).toBe('2030-01-01T01:00:00.000Z')
+    await jobs.whenIdle()
+    expect(ran).toEqual([])
+    for (let i = 0; i < 4; i++) {
+      clock.advance(hour / 2)
+      await jobs.whenIdle()
+    }
+    expect(ran).toEqual(['p 2030-01-01T01:00:00.000Z', 'p 2030-01-01T02:00:00.000Z'])
+  })
+
+  test('keeps the time of its time zone', async () => {
+    const { plain, start } = await setUp()
+    const jobs = await start()
+    const rhythm = { cron: '30 3 * * *', timezone: 'America/New_York' }
+    const { nextRunAt } = await jobs.schedules.set({ key: 'k', job: plain, payload: 'p', rhythm })
+    expect(nextRunAt.toISOString()).toBe('2030-01-01T08:30:00.000Z')
+  })
+
+  test('at a fixed pace keeps its grid, however late it is seen', async () => {
+    const { clock, plain, start, ran } = await setUp()
+    const jobs = await start()
+    await jobs.schedules.set({ key: 'k', job: plain, payload: 'p', rhythm: { everySeconds: 600 } })
+    clock.advance(25 * minute)
+    await jobs.whenIdle()
+    expect(ran).toEqual(['p 2030-01-01T00:40:00.000Z'])
+    expect(new Date((await jobs.schedules.find('k'))?.nextRunAt ?? 0).toISOString()).toBe('2030-01-01T01:00:00.000Z')
+  })
+
+  test('missed while nobody was there runs once for all of them', async () => {
+    const { clock, database, ran, plain, start } = await setUp()
+    await database.transaction(({ schedule }) => schedule({ key: 'k', job: plain, payload: 'p', rhythm: { cron: '@hourly' } }))
+    clock.advance(5 * hour)
+    const jobs = await start()
+    await jobs.whenIdle()
+    expect(ran).toEqual(['p 2030-01-01T01:00:00.000Z'])
+    clock.advance(hour)
+    await jobs.whenIdle()
+    expect(ran).toEqual(['p 2030-01-01T01:00:00.000Z', 'p 2030-01-01T06:00:00.000Z'])
+  })
+
+  test('missed while nobody was there is told to a module that asks for it, with every time, and does not run', async () => {
+    const { clock, database, ran, missed, careful, start } = await setUp()
+    await database.transaction(({ schedule }) =>
+      schedule({ key: 'k', job: careful, payload: 'p', rhythm: { cron: '0 * * * *' } }),
+    )
+    clock.advance(2 * hour)
+    const jobs = await start()
+    await jobs.whenIdle()
+    expect(missed).toEqual(['p 2030-01-01T01:00:00.000Z', 'p 2030-01-01T02:00:00.000Z'])
+    expect(ran).toEqual([])
+    clock.advance(hour / 2)
+    await jobs.whenIdle()
+    expect(ran).toEqual(['p 2030-01-01T03:00:00.000Z'])
+  })
+
+  test('whose job still waits or runs does not pile up; the time that was skipped is told', async () => {
+    const { clock, database, missed, ran, careful, start } = await setUp()
+    await database.transaction(async ({ schedule, enqueue }) => {
+      await schedule({ key: 'k', job: careful, payload: 'p', rhythm: { cron: '0 * * * *' } })
+      await enqueue(careful, 'before', { uniqueKey: 'schedule:k', runAt: new Date('2031-01-01') })
+    })
+    const jobs = await start()
+    clock.advance(hour / 2)
+    await jobs.whenIdle()
+    expect({ missed, ran }).toEqual({ missed: ['p 2030-01-01T01:00:00.000Z'], ran: [] })
+  })
+
+  test('set again unchanged keeps its next time, even one that has passed; changed, it starts anew', async () => {
+    const { clock, database, plain } = await setUp()
+    const set = (cron: string) =>
+      database.transaction(({ schedule }) => schedule({ key: 'k', job: plain, payload: 'p', rhythm: { cron } }))
+    const first = await set('0 * * * *')
+    clock.advance(3 * hour)
+    expect(await set('0 * * * *')).toEqual(first)
+    expect((await set('15 * * * *')).nextRunAt.toISOString()).toBe('2030-01-01T04:15:00.000Z')
+  })
+
+  test('that was removed does not fire', async () => {
+    const { clock, ran, plain, start } = await setUp()
+    const jobs = await start()
+    await jobs.schedules.set({ key: 'k', job: plain, payload: 'p', rhythm: { everySeconds: 60 } })
+    await jobs.schedules.remove('k')
+    clock.advance(hour)
+    await jobs.whenIdle()
+    expect(ran).toEqual([])
+  })
+
+  test('that cannot be understood any more does not hold up the others', async () => {
+    const { clock, database, ran, plain, start } = await setUp()
+    await database.transaction(async ({ schedule, db }) => {
+      await schedule({ key: 'bad', job: plain, payload: 'bad', rhythm: { cron: '0 * * * *' } })
+      await schedule({ key: 'good', job: plain, payload: 'good', rhythm: { cron: '0 * * * *' } })
+      await db.updateTable('schedules').set({ timezone: 'Atlantis/Capital' }).where('key', '=', 'bad').execute()
+    })
+    const jobs = await start()
+    clock.advance(hour)
+    await jobs.whenIdle()
+    expect(ran).toEqual(['good 2030-01-01T01:00:00.000Z'])
+  })
+
+  test('fires on one of several control planes only', async (context) => {
+    const { clock, database, ran, plain } = await setUp()
+    if (database.kind === 'sqlite') context.skip('one process owns a SQLite folder')
+    const other = await database.openAgain({ clock })
+    const planes = [await startJobs(database, [plain], { clock }), await startJobs(other, [plain], { clock })]
+    await database.transaction(({ schedule }) => schedule({ key: 'k', job: plain, payload: 'p', rhythm: { everySeconds: 60 } }))
+    const active = () => database.db.selectFrom('jobs').select('id').where('status', 'in', ['queued', 'running']).execute()
+    for (let i = 1; i <= 20; i++) {
+      clock.advance(minute)
+      await Promise.all(planes.map((plane) => plane.whenIdle()))
+      await vi.waitFor(async () => expect({ runs: ran.length, active: await active() }).toEqual({ runs: i, active: [] }), waiting)
+    }
+    expect(new Set(ran).size).toBe(20)
+    for (const plane of planes) await plane.stop()
+    await other.close()
+  })
+})
+
+describeOnEachDatabase('pruning', (open) => {
+  test('removes finished jobs that are old, in batches, and nothing else', async () => {
+    const clock = handClock()
+    const database = await open({ clock })
+    const work = testJob('work', { concurrency: 50 })
+    await database.transaction(async ({ enqueue, db }) => {
+      for (let i = 0; i < 3; i++) await enqueue(work, {})
+      await enqueue({ kind: 'waiting' }, {})
+      const template = await db.selectFrom('jobs').selectAll().where('kind', '=', 'work').executeTakeFirstOrThrow()
+      for (let batch = 0; batch < 12; batch++) {
+        const rows = Array.from({ length: 100 }, (_, i) => ({
+          ...template,
+          id: `job_${batch}_${i}`,
+          status: 'succeeded' as const,
+          finishedAt: clock.now().getTime(),
+        }))
+        await db.insertInto('jobs').values(rows).execute()
+      }
+    })
+    clock.advance(8 * 24 * hour)
+    const jobs = await startJobs(database, [work], { clock })
+    await jobs.whenIdle()
+    clock.advance(hour)
+    await jobs.whenIdle()
+    const left = await database.db.selectFrom('jobs').select('kind').orderBy('kind').execute()
+    expect(left.map((row) => row.kind).filter((kind) => kind !== 'jobs.prune')).toEqual(['waiting', 'work', 'work', 'work'])
+  })
+})

@@ -1,0 +1,81 @@
+import { expect, test } from 'vitest'
+import { describeOnEachDatabase } from '../test-each-database.ts'
+import { enqueueAll } from './enqueue.ts'
+import { handClock, readJob, startJobs, testJob } from './test-jobs.ts'
+import { endWaiting, findWaiting } from './waiting.ts'
+
+const now = new Date('2030-01-01T00:00:00Z')
+const later = new Date(now.getTime() + 1)
+
+describeOnEachDatabase('jobs that wait', (open) => {
+  test('are found in the order in which they fell due: those that are due, of the kind, and not tried yet', async () => {
+    const database = await open({ clock: { now: () => now } })
+    const [work, other] = [testJob<number>('work', {}), testJob<number>('other', {})]
+    const ids = await database.transaction(async (bound) => {
+      await bound.enqueue(other, 0)
+      await bound.enqueue(work, 1, { runAt: later })
+      const tried = await bound.enqueue(work, 2)
+      await bound.db.updateTable('jobs').set({ attempts: 1 }).where('id', '=', tried.id).execute()
+      return [(await bound.enqueue(work, 3)).id, (await bound.enqueue(work, 4)).id, (await bound.enqueue(work, 5)).id]
+    })
+    const found = await findWaiting(database.db, work, now, 2)
+    expect(found).toEqual([
+      { id: ids[0], payload: 3 },
+      { id: ids[1], payload: 4 },
+    ])
+  })
+
+  test('end with the transaction that did their work, and run if it does not commit', async () => {
+    const clock = handClock()
+    const database = await open({ clock })
+    const ran: number[] = []
+    const work = testJob<number>('work', { run: async (payload) => void ran.push(payload) })
+    const ids = await database.transaction((bound) => enqueueAll(bound, now, work, [{ payload: 1 }, { payload: 2 }]))
+    const [done, kept] = ids as [string, string]
+    await database.transaction(({ db }) => endWaiting(db, [done], now))
+    await expect(
+      database.transaction(async ({ db }) => {
+        await endWaiting(db, [kept], now)
+        throw new Error('no')
+      }),
+    ).rejects.toThrow('no')
+    const jobs = await startJobs(database, [work], { clock })
+    await jobs.whenIdle()
+    expect(ran).toEqual([2])
+    expect(await readJob(database, done)).toMatchObject({ status: 'succeeded', attempts: 1 })
+  })
+
+  test('that a worker has taken meanwhile are its own', async () => {
+    const clock = handClock()
+    const database = await open({ clock })
+    const [begun, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const work = testJob('work', {
+      run: async () => {
+        begun.resolve()
+        await end.promise
+      },
+    })
+    const jobs = await startJobs(database, [work], { clock })
+    const { id } = await jobs.enqueue(work, {})
+    await begun.promise
+    expect(await endWaiting(database.db, [id], now)).toEqual(new Set())
+    end.resolve()
+    await jobs.whenIdle()
+  })
+})
+
+describeOnEachDatabase('many jobs enqueued at once', (open) => {
+  test('wake the workers and each runs once, in their order, not before its time', async () => {
+    const clock = handClock()
+    const database = await open({ clock })
+    const ran: number[] = []
+    const work = testJob<number>('work', { run: async (payload) => void ran.push(payload) })
+    const jobs = await startJobs(database, [work], { clock, pollMs: 600_000 })
+    const all = Array.from({ length: 150 }, (_, payload) => ({ payload, runAt: payload === 149 ? later : now, groupKey: 'g' }))
+    const ids = await database.transaction((bound) => enqueueAll(bound, now, work, all))
+    expect(new Set(ids).size).toBe(150)
+    await jobs.whenIdle()
+    expect(ran).toEqual(Array.from({ length: 149 }, (_, at) => at))
+    expect(JSON.parse((await readJob(database, ids[149]!)).payload)).toBe(149)
+  })
+})

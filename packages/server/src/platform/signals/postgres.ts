@@ -1,0 +1,138 @@
+import { randomUUID } from 'node:crypto'
+import pg from 'pg'
+import { connectionSettings } from '../db/postgres.ts'
+import type { Log } from '../log.ts'
+import { Listeners } from './listeners.ts'
+import { NotifyBatcher, type WireMessage } from './notify-batcher.ts'
+import type { Signals } from './signals.ts'
+
+const channel = 'berth_signals'
+const firstPauseMs = 100
+const longestPauseMs = 10_000
+
+/** Between control planes that share a PostgreSQL. Listeners of this process hear at once, without the way round. */
+export async function postgresSignals(url: string, log: Log, options: { pingMs?: number } = {}): Promise<Signals> {
+  const link = new Link(url, log, options.pingMs ?? 15_000)
+  await link.open()
+  return {
+    publish: (topic, event) => link.publish(topic, event),
+    subscribe: (topic, listener) => link.listeners.add(topic, listener),
+    close: () => link.close(),
+  }
+}
+
+/** One connection that listens and notifies, made anew whenever it is lost. */
+class Link {
+  readonly listeners: Listeners
+  readonly #url: string
+  readonly #log: Log
+  readonly #pingMs: number
+  readonly #origin = randomUUID()
+  readonly #batcher = new NotifyBatcher()
+  #client: pg.Client | undefined
+  #closed = false
+  #pauseMs = firstPauseMs
+  #retry: NodeJS.Timeout | undefined
+  #sending = false
+
+  constructor(url: string, log: Log, pingMs: number) {
+    this.#url = url
+    this.#log = log
+    this.#pingMs = pingMs
+    this.listeners = new Listeners(log)
+  }
+
+  async open(): Promise<void> {
+    const client = new pg.Client({ ...connectionSettings(this.#url), connectionTimeoutMillis: 10_000, query_timeout: 10_000 })
+    client.on('error', (error) => this.#lost(client, error))
+    client.on('end', () => this.#lost(client, new Error('the server closed the connection')))
+    client.on('notification', ({ payload }) => this.#receive(payload ?? ''))
+    try {
+      await client.connect()
+      await client.query(`listen ${channel}`)
+    } catch (error) {
+      await client.end().catch(() => {})
+      throw error
+    }
+    if (this.#closed) return await client.end()
+    this.#client = client
+    this.#pauseMs = firstPauseMs
+    this.#ping(client)
+    void this.#send()
+  }
+
+  publish(topic: string, event: object): void {
+    this.listeners.deliver(topic, event)
+    this.#batcher.add(topic, event)
+    void this.#send()
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    clearTimeout(this.#retry)
+    this.listeners.clear()
+    const client = this.#client
+    this.#client = undefined
+    await client?.end().catch(() => {})
+  }
+
+  /** One notification is under way at a time; what gathers meanwhile goes out together in the next. */
+  async #send(): Promise<void> {
+    if (this.#sending) return
+    this.#sending = true
+    try {
+      while (this.#client && !this.#batcher.isEmpty) {
+        const client = this.#client
+        const batch = this.#batcher.take()
+        try {
+          await client.query('select pg_notify($1, $2)', [channel, JSON.stringify({ from: this.#origin, messages: batch })])
+        } catch (error) {
+          // Whether it arrived is unknown; asking the others to read again is right in both cases.
+          for (const { topic } of batch) this.#batcher.addReread(topic)
+          this.#lost(client, error as Error)
+        }
+      }
+    } finally {
+      this.#sending = false
+    }
+  }
+
+  #receive(payload: string): void {
+    const { from, messages } = JSON.parse(payload) as { from: string; messages: WireMessage[] }
+    if (from === this.#origin) return
+    for (const { topic, event } of messages) this.listeners.deliver(topic, event ?? { reread: true })
+  }
+
+  #lost(client: pg.Client, error: Error): void {
+    if (this.#client !== client) return
+    this.#client = undefined
+    client.end().catch(() => {})
+    if (this.#closed) return
+    this.#log.warn({ err: error }, 'the PostgreSQL connection for signals was lost')
+    this.#reconnectLater()
+  }
+
+  #reconnectLater(): void {
+    const pause = this.#pauseMs * (0.5 + Math.random() / 2)
+    this.#pauseMs = Math.min(this.#pauseMs * 2, longestPauseMs)
+    this.#retry = setTimeout(async () => {
+      try {
+        await this.open()
+      } catch {
+        if (!this.#closed) this.#reconnectLater()
+        return
+      }
+      this.#log.info({}, 'the PostgreSQL connection for signals is back')
+      this.listeners.deliverToAll({ reread: true })
+    }, pause)
+  }
+
+  /** A connection that died without a word would stay silent for ever; a question shows it. */
+  #ping(client: pg.Client): void {
+    const timer = setInterval(() => {
+      if (this.#client !== client) return clearInterval(timer)
+      client.query('select 1').catch((error: Error) => this.#lost(client, error))
+    }, this.#pingMs)
+    timer.unref()
+  }
+}

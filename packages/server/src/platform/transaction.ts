@@ -1,0 +1,85 @@
+import type { CategoryId } from '@berth/contract'
+import { sql } from 'kysely'
+import type { Clock } from './clock.ts'
+import { insideTransaction } from './db/open-transaction.ts'
+import type { Db, Tx } from './db/schema.ts'
+import { isTransientConflict } from './db/violations.ts'
+import { type AnnouncementEvent, announce } from './jobs/announce.ts'
+import { type Cancelled, type CancelTarget, requestCancel } from './jobs/cancel.ts'
+import type { JobKind } from './jobs/declare.ts'
+import { type Enqueued, type EnqueueOptions, insertJob, type JobsSignal, jobsTopic } from './jobs/enqueue.ts'
+import { removeSchedule, type Schedule, setSchedule } from './jobs/schedules.ts'
+import type { Signals } from './signals/signals.ts'
+
+/** All that a write may reach: it commits as a whole or not at all, and nobody hears of it before. */
+export interface Bound {
+  db: Db
+  enqueue<Payload>(job: JobKind<Payload>, payload: NoInfer<Payload>, options?: EnqueueOptions): Promise<Enqueued>
+  /** A waiting job is cancelled with the commit; a running one gets its abort signal after it. */
+  cancelJob(target: CancelTarget): Promise<Cancelled | undefined>
+  schedule<Payload>(schedule: Schedule<Payload>): Promise<{ nextRunAt: Date }>
+  unschedule(key: string): Promise<void>
+  signal(topic: string, event: object): void
+  announce(category: CategoryId, event: AnnouncementEvent): Promise<void>
+  /** Until the transaction ends, no other one holds a lock of this name. */
+  lock(name: string): Promise<void>
+}
+
+export interface TransactionOptions {
+  /** PostgreSQL's default is read committed; SQLite is always serializable. */
+  isolation?: 'repeatable read' | 'serializable'
+}
+
+/** `work` runs again when PostgreSQL reports a deadlock or a serialization failure, so it touches nothing but `bound`. */
+export type Transaction = <Result>(work: (bound: Bound) => Promise<Result>, options?: TransactionOptions) => Promise<Result>
+
+const attempts = 5
+
+export function createTransaction(parts: { db: Db; kind: 'sqlite' | 'postgres'; signals: Signals; clock: Clock }): Transaction {
+  const { db, kind, signals, clock } = parts
+  return async (work, { isolation } = {}) => {
+    const builder = kind === 'postgres' && isolation ? db.transaction().setIsolationLevel(isolation) : db.transaction()
+    for (let attempt = 1; ; attempt++) {
+      const outbox: [topic: string, event: object][] = []
+      try {
+        const result = await builder.execute((tx) => insideTransaction(() => work(bind(tx, kind, clock, outbox))))
+        for (const [topic, event] of outbox) signals.publish(topic, event)
+        return result
+      } catch (error) {
+        if (attempt === attempts || !isTransientConflict(error)) throw error
+        await new Promise((resolve) => setTimeout(resolve, Math.random() * 20 * 2 ** attempt))
+      }
+    }
+  }
+}
+
+function bind(tx: Tx, kind: 'sqlite' | 'postgres', clock: Clock, outbox: [string, object][]): Bound {
+  const wake = (signal: JobsSignal = { due: true }) => outbox.push([jobsTopic, signal])
+  return {
+    db: tx,
+    async enqueue(job, payload, options) {
+      const enqueued = await insertJob(tx, clock.now(), job, payload, options)
+      if (enqueued.isNew) wake()
+      return enqueued
+    },
+    async cancelJob(target) {
+      const cancelled = await requestCancel(tx, clock.now(), target)
+      if (cancelled?.isRunning) wake({ cancel: cancelled.id })
+      return cancelled
+    },
+    async schedule(schedule) {
+      wake({ schedules: true })
+      return await setSchedule(tx, clock.now(), schedule)
+    },
+    unschedule: (key) => removeSchedule(tx, key),
+    signal: (topic, event) => void outbox.push([topic, event]),
+    async announce(category, event) {
+      await announce(tx, clock.now(), category, event)
+      wake()
+    },
+    async lock(name) {
+      // SQLite has one writer at a time anyway.
+      if (kind === 'postgres') await sql`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`.execute(tx)
+    },
+  }
+}

@@ -1,0 +1,126 @@
+import { posix } from 'node:path'
+import type { Detection, Evidence } from './detection.ts'
+import { Folder } from './folder.ts'
+import { subfolderApps } from './monorepo.ts'
+import { followProcfile } from './procfile.ts'
+import { RootDirectoryError } from './root-directory-error.ts'
+import { runtimeVersions } from './runtime-versions.ts'
+import { type App, firstMatch, lookAt, type Plan } from './stack.ts'
+import { composeBeside } from './stacks/compose.ts'
+import { appStacks, stacks } from './stacks/index.ts'
+import { chooseOne } from './stacks/monorepo.ts'
+
+export interface DetectOptions {
+  /** The app's folder in the project: relative, without `..`. */
+  rootDirectory?: string
+  /** How many files and folders are looked at, by name. */
+  maxFiles?: number
+  abort?: AbortSignal
+  /** Frameworks to leave out, for a runtime that cannot use them: `['dockerfile', 'compose']`. */
+  without?: readonly string[]
+  /** The project's variables, for files that ask for them. Without them no file that holds values is opened either. */
+  variables?: Readonly<Record<string, string>>
+}
+
+/** What says itself how to build and start: nothing beside it counts. */
+const images = ['compose', 'dockerfile']
+
+/** Tells from a folder's files how to build and run it. Nothing in the folder is run, and nothing outside it is read. */
+export async function detectFolder(folder: string, options: DetectOptions = {}): Promise<Detection> {
+  const { rootDirectory = '', maxFiles = 50_000, abort, without = [], variables } = options
+  const path = insideFolder(rootDirectory || '.')
+  if (path === null) throw new RootDirectoryError(`"${rootDirectory}" leads out of the project`)
+  const root = await Folder.open(folder, { maxFiles, abort, rootDirectory: path })
+  const app = { ...(await lookAt(appFolder(root, path))), ...(variables ? { variables } : {}) }
+  const match = await firstMatch(
+    app,
+    stacks.filter((stack) => !without.includes(stack.framework)),
+  )
+  abort?.throwIfAborted()
+  const isImage = match !== null && images.includes(match.stack.framework)
+  const own = match ? await match.stack.plan(app) : await emptyPlan(app)
+  const plan = match && !isImage ? await followProcfile(app, own) : own
+  const versions = await runtimeVersions(app)
+  const beside = match && !isImage && !without.includes('compose') ? await composeBeside(app) : null
+  const warnings = [...(plan.warnings ?? []), ...versions.warnings, ...(beside ? [beside] : [])]
+  const evidence = [...(match?.evidence ?? []), ...(plan.evidence ?? []), ...versions.evidence]
+  return bounded(
+    {
+      name: plan.name || manifestName(app, plan) || app.folder.name,
+      framework: match?.stack.framework ?? null,
+      language: plan.language,
+      packageManager: plan.packageManager ?? null,
+      installCommand: plan.installCommand ?? null,
+      buildCommand: plan.buildCommand ?? null,
+      startCommand: plan.startCommand ?? null,
+      outputDirectory: plan.outputDirectory ?? null,
+      port: plan.port ?? null,
+      type: plan.type,
+      services: plan.services ?? [],
+      apps: plan.apps ?? [],
+      runtimeVersion: versions.versions,
+      evidence,
+      warnings,
+      ...(plan.refused?.length ? { refused: plan.refused } : {}),
+    },
+    root,
+  )
+}
+
+function appFolder(root: Folder, path: string): Folder {
+  if (path === '.') return root
+  if (!root.hasFolder(path)) throw new RootDirectoryError(`there is no folder "${path}" in the project`)
+  return root.at(path)
+}
+
+/** Nothing at the root says anything; perhaps the folders below do. */
+async function emptyPlan({ folder }: App): Promise<Plan> {
+  const apps = await subfolderApps(folder, appStacks)
+  const warning = apps.length > 0 ? chooseOne(apps.map((app) => app.path)) : 'nothing in the folder says how to build or start it'
+  return { type: 'app', language: null, apps, warnings: [warning] }
+}
+
+const manifestName = ({ manifests }: App, { ecosystem }: Plan) =>
+  (ecosystem ? [manifests[ecosystem]] : Object.values(manifests))
+    .find((manifest) => manifest?.name)
+    ?.name?.replace(/^@[^/]*\//, '')
+
+/** What a file says may be of any size and lead anywhere; what leaves here fits the fields of a project. */
+function bounded(detection: Detection, root: Folder): Detection {
+  const warnings = [...detection.warnings]
+  const command = (name: string, line: string | null) => {
+    if (line === null || (line.length <= 500 && !/[\0-\x1f]/.test(line))) return line
+    warnings.push(`the ${name} command is longer than 500 characters or holds control characters; it is left out`)
+    return null
+  }
+  const output = detection.outputDirectory === null ? null : insideFolder(detection.outputDirectory)
+  if (output === null && detection.outputDirectory !== null)
+    warnings.push('the output directory leads out of the folder; it is left out')
+  return {
+    ...detection,
+    name: cleanName(detection.name ?? '') || null,
+    installCommand: command('install', detection.installCommand),
+    buildCommand: command('build', detection.buildCommand),
+    startCommand: command('start', detection.startCommand),
+    outputDirectory: output,
+    evidence: unique(detection.evidence).slice(0, 200),
+    warnings: [...new Set([...warnings, ...root.warnings].map(cut))].slice(0, 100),
+    ...(detection.refused ? { refused: detection.refused.slice(0, 100).map(cut) } : {}),
+  }
+}
+
+function insideFolder(path: string): string | null {
+  const normal = posix.normalize(path).replace(/(?<=.)\/$/, '')
+  const leaves = normal.startsWith('/') || normal === '..' || normal.startsWith('..')
+  return leaves || normal.length > 200 || /[\\\0-\x1f]/.test(normal) ? null : normal
+}
+
+const cut = (words: string) => (words.length > 1000 ? `${words.slice(0, 999)}…` : words)
+
+const cleanName = (name: string) =>
+  name
+    .replace(/[\0-\x1f\x7f]/g, '')
+    .trim()
+    .slice(0, 100)
+
+const unique = (evidence: Evidence[]) => [...new Map(evidence.map((one) => [`${one.file} ${one.says}`, one])).values()]

@@ -1,0 +1,58 @@
+import { instructionsOf, wordsOf } from '../dockerfile/instructions.ts'
+import { substitute } from '../dockerfile/substitute.ts'
+import { setVariables } from '../dockerfile/variables.ts'
+
+/** What a Dockerfile says of the image's last stage. */
+export interface Dockerfile {
+  ports: number[]
+  /** As written: `["node", "server.js"]`. */
+  command: string | null
+}
+
+interface Stage {
+  parent: Stage | undefined
+  /** What the stage itself says, in order. */
+  says: { keyword: string; rest: string }[]
+}
+
+const maxPorts = 100
+
+export function parseDockerfile(text: string): Dockerfile {
+  const stages = new Map<string, Stage>()
+  const global: Stage = { parent: undefined, says: [] }
+  let stage = global
+  for (const { keyword, rest } of instructionsOf(text)) {
+    if (keyword === 'FROM') {
+      const [image = '', , name] = wordsOf(rest).words
+      stage = { parent: stages.get(image.toLowerCase()) ?? global, says: [] }
+      stages.set((name ?? `#${stages.size}`).toLowerCase(), stage)
+    } else if (['ARG', 'ENV', 'EXPOSE', 'CMD'].includes(keyword)) stage.says.push({ keyword, rest })
+  }
+  return follow(stage)
+}
+
+/** Only the stages that the last one is made of are followed, each once and with the one set of variables. */
+function follow(last: Stage): Dockerfile {
+  const line: Stage[] = []
+  for (let stage: Stage | undefined = last; stage; stage = stage.parent) line.push(stage)
+  const variables = new Map<string, string>()
+  const ports = new Set<number>()
+  let command: string | null = null
+  for (const stage of line.reverse())
+    for (const { keyword, rest } of stage.says) {
+      if (keyword === 'CMD') command = rest
+      else if (keyword !== 'EXPOSE') setVariables(rest, variables)
+      else if (ports.size < maxPorts) for (const port of exposed(rest, variables)) ports.add(port)
+    }
+  return { ports: [...ports], command }
+}
+
+function exposed(rest: string, variables: ReadonlyMap<string, string>): number[] {
+  return substitute(rest, variables, 1000)
+    .text.split(/\s+/)
+    .flatMap((word) => {
+      const match = /^(\d{1,5})(?:-\d{1,5})?(?:\/tcp)?$/i.exec(word)
+      const port = Number(match?.[1])
+      return match && port >= 1 && port <= 65535 ? [port] : []
+    })
+}

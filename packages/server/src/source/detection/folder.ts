@@ -1,0 +1,214 @@
+import { realpath } from 'node:fs/promises'
+import { basename, join, posix } from 'node:path'
+import { parse as parseToml } from 'smol-toml'
+import { readInside } from '../read-inside.ts'
+import { type Inventory, type InventoryLimits, takeInventory } from './inventory.ts'
+import { NamePattern } from './name-pattern.ts'
+import { stripComments, stripTrailingCommas } from './source-text.ts'
+
+const maxBytes = 1024 ** 2
+const headBytes = 4096
+/** Of all files together: many times what the manifests of a large monorepo hold. */
+const maxBytesInAll = 48 * 1024 ** 2
+
+/** What all views of one project share. */
+interface Project {
+  root: string
+  inventory: Inventory
+  texts: Map<string, Promise<string | null>>
+  /** The files of the folders that were asked about. */
+  names: Map<string, Set<string>>
+  warnings: Set<string>
+  /** What was made of files, by who made it; a folder is asked the same question by many rows. */
+  made: Map<string, unknown>
+  bytesLeft: number
+}
+
+/**
+ * A folder of a project that may be hostile: reads are bounded, never leave the project, and a file that is broken is
+ * a warning and reads as absent.
+ */
+export class Folder {
+  /** From the project's root, which is `''`. */
+  readonly path: string
+  readonly #project: Project
+
+  constructor(path: string, project: Project) {
+    this.path = path
+    this.#project = project
+  }
+
+  static async open(folder: string, limits: InventoryLimits): Promise<Folder> {
+    const root = await realpath(folder)
+    const inventory = await takeInventory(root, limits)
+    const project: Project = {
+      root,
+      inventory,
+      texts: new Map(),
+      names: new Map(),
+      warnings: new Set(),
+      made: new Map(),
+      bytesLeft: maxBytesInAll,
+    }
+    if (inventory.isPartial) project.warnings.add(`only the first ${limits.maxFiles} files were looked at`)
+    for (const link of inventory.leaving.slice(0, 5))
+      project.warnings.add(`${link} is a link that leads out of the folder; it is not followed`)
+    return new Folder('', project)
+  }
+
+  get name(): string {
+    return basename(this.path || this.#project.root)
+  }
+
+  get absolutePath(): string {
+    return join(this.#project.root, this.path)
+  }
+
+  get warnings(): string[] {
+    return [...this.#project.warnings]
+  }
+
+  warn(message: string): void {
+    this.#project.warnings.add(message)
+  }
+
+  /** The path from the project's root, for evidence and warnings. */
+  full(path: string): string {
+    return posix.join(this.path, path)
+  }
+
+  at(path: string): Folder {
+    return new Folder(
+      this.full(path)
+        .replace(/^\.?\/?$/, '')
+        .replace(/\/$/, ''),
+      this.#project,
+    )
+  }
+
+  /** This folder and those above it, up to the project's root: where a lockfile of a workspace may be. */
+  get upwards(): Folder[] {
+    const parts = this.path === '' ? [] : this.path.split('/')
+    return Array.from(
+      { length: parts.length + 1 },
+      (_, up) => new Folder(parts.slice(0, parts.length - up).join('/'), this.#project),
+    )
+  }
+
+  get files(): readonly string[] {
+    return this.#listing?.files ?? []
+  }
+
+  get folders(): readonly string[] {
+    return this.#listing?.folders ?? []
+  }
+
+  get #listing() {
+    return this.#project.inventory.folders.get(this.path)
+  }
+
+  has(file: string): boolean {
+    const full = this.full(file)
+    const parent = posix.dirname(full)
+    return this.#names(parent === '.' ? '' : parent).has(posix.basename(full))
+  }
+
+  #names(path: string): Set<string> {
+    const { names, inventory } = this.#project
+    const known = names.get(path) ?? new Set(inventory.folders.get(path)?.files)
+    names.set(path, known)
+    return known
+  }
+
+  hasFolder(path: string): boolean {
+    return this.#project.inventory.folders.has(this.full(path))
+  }
+
+  /** Paths of files by a pattern with `*` in a name and `**` for any folders between, nearest and then alphabetically first. */
+  find(pattern: string): string[] {
+    return new NamePattern(pattern)
+      .files(this.path, this.#project.inventory)
+      .map((path) => ({ path, depth: path.split('/').length }))
+      .sort((a, b) => a.depth - b.depth || (a.path < b.path ? -1 : 1))
+      .map(({ path }) => path)
+  }
+
+  /** Folders by a pattern as `find` takes it. */
+  findFolders(pattern: string): string[] {
+    return new NamePattern(pattern).folders(this.path, this.#project.inventory).sort()
+  }
+
+  /** What `make` makes of this folder, once: `of` says what it is. */
+  once<Made>(of: string, make: () => Made): Made {
+    const key = `${of} ${this.path}`
+    const { made } = this.#project
+    if (!made.has(key)) made.set(key, make())
+    return made.get(key) as Made
+  }
+
+  /** The whole text, or `null` when there is no such file, it is too large or it cannot be read. */
+  text(file: string): Promise<string | null> {
+    return this.#read(file, maxBytes)
+  }
+
+  /** The first lines of a file of any size. */
+  head(file: string): Promise<string | null> {
+    return this.#read(file, headBytes)
+  }
+
+  /** JSON as its files are found: comments and trailing commas are let pass. */
+  async json(file: string): Promise<unknown> {
+    return this.#parsed(file, 'JSON', (text) => {
+      try {
+        return JSON.parse(text)
+      } catch (error) {
+        if (!/\/[/*]|,\s*[\]}]/.test(text)) throw error
+        return JSON.parse(stripTrailingCommas(stripComments(text)))
+      }
+    })
+  }
+
+  async toml(file: string): Promise<unknown> {
+    return this.#parsed(file, 'TOML', parseToml)
+  }
+
+  async #parsed(file: string, language: string, parse: (text: string) => unknown): Promise<unknown> {
+    const text = await this.text(file)
+    if (text === null) return null
+    return this.once(`${language} ${file}`, () => {
+      try {
+        return parse(text)
+      } catch {
+        this.warn(`${this.full(file)} is not valid ${language}; it is left out`)
+        return null
+      }
+    })
+  }
+
+  #read(file: string, limit: number): Promise<string | null> {
+    if (!this.has(file)) return Promise.resolve(null)
+    const full = this.full(file)
+    const key = `${limit} ${full}`
+    const reading = this.#project.texts.get(key) ?? this.#readFile(full, limit)
+    this.#project.texts.set(key, reading)
+    return reading
+  }
+
+  async #readFile(full: string, limit: number): Promise<string | null> {
+    const isStart = limit === headBytes
+    const read = await readInside(this.#project.root, full, {
+      maxBytes: limit,
+      onlyStart: isStart,
+      take: (bytes) => {
+        this.#project.bytesLeft -= bytes
+        return this.#project.bytesLeft >= 0
+      },
+    })
+    if (read.text !== null) return read.text
+    if (this.#project.bytesLeft < 0)
+      this.warn(`the files are larger than ${maxBytesInAll / 1024 ** 2} MiB together; not all were read`)
+    else if (read.why === 'too large') this.warn(`${full} is larger than 1 MiB; it is left out`)
+    else this.warn(`${full} cannot be read; it is left out`)
+    return null
+  }
+}

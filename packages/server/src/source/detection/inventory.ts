@@ -1,0 +1,111 @@
+import type { Dirent } from 'node:fs'
+import { readdir, realpath, stat } from 'node:fs/promises'
+import { join, relative } from 'node:path'
+
+/** The names below a folder, without a look into any file. */
+export interface Inventory {
+  /** By path from the root; the root itself is `''`. */
+  folders: Map<string, { files: string[]; folders: string[] }>
+  /** Links that lead out of the root: never followed. */
+  leaving: string[]
+  /** There is more than was looked at. */
+  isPartial: boolean
+}
+
+export interface InventoryLimits {
+  maxFiles: number
+  abort?: AbortSignal
+  /** A folder that is looked into whatever it is called and however deep it lies. */
+  rootDirectory?: string
+}
+
+/** What builds, package managers and editors make: large, and nothing of it says how to build the project. */
+const skipped = new Set(
+  `node_modules bower_components jspm_packages .git .hg .svn vendor target dist build out coverage __pycache__ .venv venv .tox .mypy_cache
+  .pytest_cache .next .nuxt .output .svelte-kit .astro .angular .turbo .nx .cache .parcel-cache .gradle .idea .vscode .terraform _build deps
+  Pods obj .yarn .pnpm-store tmp log logs`.split(/\s+/),
+)
+const maxDepth = 6
+const maxLinks = 100
+/** Enough to keep the disk busy and few enough to leave the thread pool to others. */
+const atOnce = 8
+
+/** Walks level by level, so that what is near the root is known even when there is too much below it. */
+export async function takeInventory(root: string, { maxFiles, abort, rootDirectory = '' }: InventoryLimits): Promise<Inventory> {
+  const inventory: Inventory = { folders: new Map(), leaving: [], isPartial: false }
+  const links: string[] = []
+  let left = maxFiles
+  let level = ['']
+  for (let depth = 0; level.length > 0 && depth <= maxDepth + rootDirectory.split('/').length - 1 && left > 0; depth++) {
+    const next: string[] = []
+    for (let start = 0; start < level.length; start += atOnce) {
+      abort?.throwIfAborted()
+      if (left <= 0) break
+      const paths = level.slice(start, start + atOnce)
+      const listings = await Promise.all(paths.map((path) => list(root, path)))
+      for (const [index, entries] of listings.entries()) {
+        take(paths[index]!, entries.length > left ? entries.slice(0, Math.max(0, left)) : entries, {
+          inventory,
+          links,
+          next,
+          rootDirectory,
+        })
+        left -= entries.length
+      }
+    }
+    level = next
+  }
+  inventory.isPartial = left < 0 || (left === 0 && level.length > 0)
+  await followInside(root, links.slice(0, maxLinks), inventory)
+  return inventory
+}
+
+/** A folder that cannot be read is empty; without the root there is nothing to tell. */
+function list(root: string, path: string): Promise<Dirent[]> {
+  const listing = readdir(join(root, path), { withFileTypes: true })
+  return path === '' ? listing : listing.catch(() => [])
+}
+
+interface Taking {
+  inventory: Inventory
+  links: string[]
+  next: string[]
+  rootDirectory: string
+}
+
+function take(path: string, entries: Dirent[], into: Taking): void {
+  const files: string[] = []
+  const folders: string[] = []
+  for (const entry of entries) {
+    if (entry.isFile()) files.push(entry.name)
+    else if (entry.isSymbolicLink()) into.links.push(below(path, entry.name))
+    else if (entry.isDirectory()) {
+      const folder = below(path, entry.name)
+      if (skipped.has(entry.name) && !`${into.rootDirectory}/`.startsWith(`${folder}/`)) continue
+      folders.push(entry.name)
+      into.next.push(folder)
+    }
+  }
+  into.inventory.folders.set(path, { files, folders })
+}
+
+export const below = (path: string, name: string) => (path === '' ? name : `${path}/${name}`)
+
+/** A link to a file of the same project counts as that file; one to a folder would only repeat it. */
+async function followInside(root: string, links: string[], inventory: Inventory): Promise<void> {
+  for (const link of links) {
+    try {
+      const real = await realpath(join(root, link))
+      const path = relative(root, real)
+      if (path === '..' || path.startsWith('..')) inventory.leaving.push(link)
+      else if ((await stat(real)).isFile()) addFile(link, inventory)
+    } catch {
+      // A link to nothing says nothing.
+    }
+  }
+}
+
+function addFile(path: string, { folders }: Inventory): void {
+  const slash = path.lastIndexOf('/')
+  folders.get(slash < 0 ? '' : path.slice(0, slash))?.files.push(path.slice(slash + 1))
+}

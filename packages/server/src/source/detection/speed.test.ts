@@ -1,0 +1,34 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import fs from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { callsOf } from '../../../../../tests/kit/count-work.ts'
+import { detectFolder } from './detect-folder.ts'
+import { temporaryFolder } from './temporary-folder.ts'
+
+// How long that takes beside a plain walk is bench/detection.ts.
+test('scanning reads every folder once and opens hardly a file', async () => {
+  const folder = await temporaryFolder({
+    'package.json': { name: 'large', dependencies: { express: '4' }, scripts: { start: 'node .' } },
+  })
+  // None of these folders is one that is skipped, and none is too deep: 1 + 1 + 10 + 20 + 200 of them.
+  for (let index = 0; index < 200; index++) {
+    const place = join(folder, 'src', `area-${index % 10}`, `part-${index % 4}`, `module-${index}`)
+    mkdirSync(place, { recursive: true })
+    for (let file = 0; file < 10; file++) writeFileSync(join(place, `file-${file}.${['ts', 'go', 'py', 'json'][file % 4]}`), '')
+  }
+  let listings: unknown[][] = []
+  const opened = await callsOf(fs, 'open', async () => {
+    listings = await callsOf(fs, 'readdir', async () => {
+      const detection = await detectFolder(folder)
+      expect([detection.framework, detection.warnings]).toEqual([
+        'express',
+        ['there is no lockfile of npm; two installs may differ'],
+      ])
+    })
+  })
+  const folders = listings.map(([path]) => String(path))
+  expect([new Set(folders).size, folders.length]).toEqual([232, 232])
+  expect(opened.length).toBeGreaterThan(0)
+  expect(opened.length).toBeLessThan(20)
+})

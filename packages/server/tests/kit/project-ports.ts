@@ -1,0 +1,117 @@
+import type { DeletionItem, Deployment } from '@berth/contract'
+import type {
+  DeploymentFacts,
+  DeploymentReader,
+  DeploymentSummary,
+  EdgeRoutes,
+  ProjectPart,
+  ProjectRuntime,
+  RouteStatus,
+  RunningState,
+  WorkUnderWay,
+} from '../../src/modules/projects/index.ts'
+
+/** Working projectPorts of the projects module that keep everything in memory. */
+
+export class MemoryRuntime implements ProjectRuntime {
+  readonly driver = 'memory'
+  readonly running = new Map<string, RunningState>()
+  /** Set: the next call fails with it. */
+  failure: Error | undefined
+  /** Called while a project is being stopped. */
+  whileStopping: (projectId: string) => Promise<void> = async () => {}
+
+  async states(projectIds: readonly string[]) {
+    return new Map([...this.running].filter(([id]) => projectIds.includes(id)))
+  }
+
+  async takeOffline(projectId: string) {
+    await this.whileStopping(projectId)
+    this.#failIfAsked()
+    this.running.set(projectId, { state: 'stopped', reason: null, startedAt: null, instances: 0 })
+  }
+
+  async bringOnline(projectId: string) {
+    this.#failIfAsked()
+    this.running.set(projectId, { state: 'running', reason: null, startedAt: new Date(0).toISOString(), instances: 1 })
+  }
+
+  #failIfAsked() {
+    const { failure } = this
+    this.failure = undefined
+    if (failure) throw failure
+  }
+}
+
+export class MemoryDeployments implements DeploymentReader {
+  readonly known = new Map<string, DeploymentSummary>()
+  readonly listed: Deployment[] = []
+
+  async summaries(projectIds: readonly string[]) {
+    return new Map([...this.known].filter(([id]) => projectIds.includes(id)))
+  }
+
+  async list(projectId: string) {
+    return { data: this.listed.filter((deployment) => deployment.projectId === projectId), nextCursor: null }
+  }
+
+  async newest(projectId: string) {
+    return this.known.get(projectId)?.newest ?? null
+  }
+}
+
+export const deploymentFacts = (facts: Partial<DeploymentFacts> = {}): DeploymentFacts => ({
+  id: 'dep_one',
+  number: 1,
+  status: 'live',
+  error: null,
+  commit: null,
+  image: null,
+  sizeBytes: null,
+  builtAt: null,
+  ...facts,
+})
+
+export class MemoryEdge implements EdgeRoutes {
+  readonly taken = new Map<string, RouteStatus>()
+  readonly synced: string[] = []
+
+  routeStatus(hostname: string) {
+    return this.taken.get(hostname)
+  }
+
+  revision() {
+    return {}
+  }
+
+  async sync(projectId: string) {
+    this.synced.push(projectId)
+  }
+
+  ports() {
+    return { http: 80, https: 443 }
+  }
+}
+
+/** Things that hang on projects: each is there until it is removed. */
+export class MemoryPart implements ProjectPart {
+  readonly describe = 'things'
+  readonly items = new Map<string, DeletionItem[]>()
+  readonly work = new Map<string, WorkUnderWay[]>()
+  failures = 0
+
+  async previewDeletion({ id }: { id: string }, { deleteVolumes }: { deleteVolumes: boolean }) {
+    return (this.items.get(id) ?? []).map((item) => (item.kind === 'volume' ? { ...item, kept: !deleteVolumes } : item))
+  }
+
+  async workUnderWay(_: unknown, projectId: string) {
+    return this.work.get(projectId) ?? []
+  }
+
+  async remove({ id }: { id: string }, wishes: { deleteVolumes: boolean }) {
+    if (this.failures-- > 0) throw new Error('the disk is away')
+    this.work.delete(id)
+    const kept = (await this.previewDeletion({ id }, wishes)).filter((item) => item.kept)
+    this.items.set(id, kept)
+  }
+}

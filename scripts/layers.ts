@@ -1,0 +1,113 @@
+// The layer table: what each room of packages/server/src may import. `node scripts/layers.ts` writes it into biome.json as
+// import rules; scripts/layers.test.ts fails when the two differ.
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/** From the lowest to the highest: a module imports the index of a lower one, never the other way round. */
+const modules = ['access', 'servers', 'git-host', 'projects', 'routing', 'deployments', 'backups', 'migration', 'cloud']
+/** Hears of everything through announce() and is imported by nobody. */
+const listener = 'notifications'
+
+/** Rooms from the top down. Each may import the rooms that it names; what is not named is refused. */
+const rooms: { room: string; may: string[]; why: string }[] = [
+  { room: 'http', may: ['platform'], why: 'HTTP gets what it needs of the modules from the composition in instance/' },
+  { room: 'drivers', may: ['source', 'edge-proxy/protocol', 'platform'], why: 'Drivers know no module, no database, no HTTP' },
+  { room: 'edge-proxy', may: ['platform'], why: 'The edge proxy is a program of its own' },
+  { room: 'source', may: ['platform'], why: 'What a folder says depends on the folder alone' },
+  { room: 'platform', may: [], why: 'The platform is below everything' },
+]
+const top = ['main.ts', 'instance', 'http', 'modules', 'drivers', 'edge-proxy', 'source', 'platform']
+/** Parts of the platform that only modules, http and the composition use. */
+const stateful = ['db', 'jobs', 'log-store']
+
+/** Packages with one home. */
+const homes = [
+  {
+    name: 'node:child_process',
+    in: ['drivers/shell/**', 'drivers/runtime/process/**', 'drivers/reader/**', 'edge-proxy/protocol/spawn-edge.ts'],
+    why: 'Programs are started by drivers/shell, drivers/runtime/process, drivers/reader and the edge only',
+  },
+  { name: 'dockerode', in: ['drivers/runtime/**'], why: 'Docker is spoken to by drivers/runtime only' },
+  { name: 'ssh2', in: ['drivers/shell/**'], why: 'SSH is spoken by drivers/shell only' },
+]
+
+const below = (name: string) => `**/${name}/**`
+const refuse = (group: string[], message: string) => ({ group, message })
+const isHome = (place: string, home: (typeof homes)[number]) => home.in.includes(place)
+
+/** One override of Biome: the folder, the rooms that it may not import, and the packages that have another home. */
+function override(place: string, patterns: ReturnType<typeof refuse>[]) {
+  const paths = Object.fromEntries(homes.filter((home) => !isHome(place, home)).map(({ name, why }) => [name, why]))
+  const options = { paths, ...(patterns.length > 0 ? { patterns } : {}) }
+  return {
+    includes: [`packages/server/src/${place}`, '!**/*.test.ts', '!**/*fixture.ts'],
+    linter: { rules: { style: { noRestrictedImports: { level: 'error', options } } } },
+  }
+}
+
+function roomRules({ room, may, why }: (typeof rooms)[number]) {
+  const refused = top.filter((other) => other !== room && !may.includes(other))
+  const group = refused.flatMap((other) => {
+    const part = may.find((name) => name.startsWith(`${other}/`))
+    return other.endsWith('.ts') ? [`**/src/${other}`] : [below(other), ...(part ? [`!${below(part)}`] : [])]
+  })
+  const state =
+    room === 'drivers' || room === 'source' || room === 'edge-proxy' ? stateful.map((name) => below(`platform/${name}`)) : []
+  const web = room === 'platform' || room === 'drivers' || room === 'source' ? ['fastify'] : []
+  const database = room === 'drivers' ? ['kysely'] : []
+  return [refuse([...group, ...state, ...web, ...database], why)]
+}
+
+function moduleRules(name: string) {
+  const lower = name === listener ? modules : modules.slice(0, modules.indexOf(name))
+  const higher = modules.filter((other) => other !== name && !lower.includes(other))
+  const rules = [refuse([below('instance'), '**/src/main.ts'], 'Nothing imports upwards')]
+  const proxy = [below('edge-proxy'), `!${below('edge-proxy/protocol')}`]
+  rules.push(refuse(proxy, 'The edge proxy is a program of its own; edge-proxy/protocol is what both sides speak'))
+  if (name !== listener)
+    rules.push(
+      refuse(
+        [below(`modules/${listener}`), `../**/${listener}/**`],
+        'Nobody imports notifications: announce() is declared in platform/jobs',
+      ),
+    )
+  if (higher.length > 0)
+    rules.push(
+      refuse(
+        higher.flatMap((other) => [`../${other}/**`, `../../${other}/**`]),
+        'Modules are imported downwards only',
+      ),
+    )
+  if (lower.length > 0)
+    rules.push(
+      refuse(
+        lower.flatMap((other) => ['..', '../../'].flatMap((up) => [`${up}${other}/**`, `!${up}${other}/index.ts`])),
+        'Modules meet through index.ts only',
+      ),
+    )
+  return rules
+}
+
+export function importRules() {
+  // A later override replaces an earlier one, so a home inside another comes after it.
+  const places = [...new Set(homes.flatMap((home) => home.in))].sort((one, other) => one.length - other.length)
+  const roomOf = (place: string) => rooms.find(({ room }) => place.startsWith(`${room}/`)) as (typeof rooms)[number]
+  return [
+    override('**', []),
+    ...rooms.map((one) => override(`${one.room}/**`, roomRules(one))),
+    ...places.map((place) => override(place, roomRules(roomOf(place)))),
+    ...[...modules, listener].map((name) => override(`modules/${name}/**`, moduleRules(name))),
+  ]
+}
+
+const file = join(fileURLToPath(new URL('..', import.meta.url)), 'biome.json')
+const isOurs = ({ includes }: { includes: string[] }) => includes[0]?.startsWith('packages/server/src/')
+
+/** biome.json as it is, with the rules of this table in the place of those that stand there. */
+export function withImportRules<Config extends { overrides: { includes: string[] }[] }>(config: Config) {
+  return { ...config, overrides: [...config.overrides.filter((one) => !isOurs(one)), ...importRules()] }
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url))
+  writeFileSync(file, `${JSON.stringify(withImportRules(JSON.parse(readFileSync(file, 'utf8'))), null, 2)}\n`)
