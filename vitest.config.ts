@@ -22,7 +22,7 @@ const computing = {
 }
 
 /** End-to-end tests wait for programs, images and timers most of their time. */
-const waiting = { maxWorkers: cores * 3, sequence: { groupOrder: 1 }, expect: polling }
+const waiting = { maxWorkers: cores * 2, sequence: { groupOrder: 1 }, expect: polling }
 
 /** The API suite is one set of files, run once on each database. */
 const api = (database: 'sqlite' | 'postgres') => ({

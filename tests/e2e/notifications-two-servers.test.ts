@@ -30,7 +30,8 @@ describeNeeding(['postgres'], 'two servers on one PostgreSQL, 1,000 deliveries, 
       const doubled = [...receipts].filter(([, times]) => times.length > 1)
       for (const [id, times] of doubled) {
         expect(times.length).toBeLessThanOrEqual(attempts.get(id)!)
-        expect(killedAt.some((kill) => times[0]! <= kill + 100 && kill <= times[1]!)).toBe(true)
+        // A receipt is noted when the receiver comes to it, on a busy machine well after it arrived.
+        expect(killedAt.some((kill) => times[0]! <= kill + 5_000 && kill <= times[1]!)).toBe(true)
       }
       expect(doubled.length).toBeLessThanOrEqual(kills * atOnce)
       console.log(

@@ -110,7 +110,8 @@ const requests: Fuzzed<string> = {
   async check(text) {
     const { heard } = await (await edge()).exchange(bytesOf(text))
     const lines = text.replaceAll(/[^\r\n]* HTTP\/1/g, escaped)
-    const judged = (await requestsIn(bytesOf(lines))).requests
+    // The bytes of a body may stand on the same line as the next request, where escaping would change them.
+    const readings = [await requestsIn(bytesOf(lines)), await requestsIn(bytesOf(text))]
     const passed = []
     for (const bytes of heard.filter(({ length }) => length > 0)) {
       // Node knows a fixed list of methods; behind another one it reads nothing more.
@@ -121,8 +122,9 @@ const requests: Fuzzed<string> = {
       passed.push(...one.requests)
     }
     for (const [at, { method, body }] of passed.entries()) {
-      const meant = judged.find((request, from) => from >= at && request.method === method && request.body === body)
-      assert.ok(meant, `the client did not say ${method} with ${JSON.stringify(body)}`)
+      const isMeant = ({ requests }: (typeof readings)[number]) =>
+        requests.some((request, from) => from >= at && request.method === method && request.body === body)
+      assert.ok(readings.some(isMeant), `the client did not say ${method} with ${JSON.stringify(body)}`)
     }
   },
 }
