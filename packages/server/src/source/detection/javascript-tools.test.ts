@@ -25,11 +25,12 @@ describe('the lockfile names the package manager, and the install is frozen', ()
     ['bun', 'bun install --frozen-lockfile', { 'bun.lockb': 'x' }],
     ['bun', 'bun install --frozen-lockfile', { 'bun.lock': '{}', 'bun.lockb': 'x' }],
   ])('%s: %s by %o', async (manager, install, files) => {
+    const usesLoader = install.endsWith('--immutable')
     expect(await detect(files as Record<string, string>)).toEqual({
       packageManager: manager,
       installCommand: install,
       buildCommand: `${manager} run build`,
-      startCommand: `${manager} run start`,
+      startCommand: usesLoader ? 'yarn run start' : 'node index.js',
       warnings: [],
     })
   })

@@ -11,6 +11,8 @@ export interface JavascriptTools {
   install: string | null
   run: (script: string) => string
   tool: (command: string) => string
+  /** Where Node finds the dependencies: `node_modules` beside the app, one further up, or only through a loader (Plug'n'Play). */
+  resolution: 'own-folder' | 'workspace' | 'loader'
   evidence: Evidence[]
   warnings: string[]
 }
@@ -40,6 +42,7 @@ export async function javascriptTools(app: App): Promise<JavascriptTools> {
     install: place && lock ? await frozenInstall(manager, place, field) : needsInstall(app) ? `${manager} install` : null,
     run: (script) => `${manager} run ${script}`,
     tool: (command) => `${toolRunners[manager]} ${command}`,
+    resolution: await resolutionOf(app, manager, place, field),
     evidence,
     warnings: warningsOf(
       manager,
@@ -74,10 +77,25 @@ async function managerField(folder: Folder): Promise<ManagerField | null> {
 
 async function frozenInstall(manager: JavascriptManager, place: Folder, field: ManagerField | null): Promise<string> {
   if (manager !== 'yarn') return frozen[manager]
-  const isBerry = field
-    ? field.major >= 2
-    : /^__metadata:/m.test((await place.head('yarn.lock')) ?? '') || place.has('.yarnrc.yml')
-  return isBerry ? 'yarn install --immutable' : 'yarn install --frozen-lockfile'
+  return (await isBerry(place, field)) ? 'yarn install --immutable' : 'yarn install --frozen-lockfile'
+}
+
+/** Yarn from 2 on. */
+const isBerry = async (place: Folder, field: ManagerField | null): Promise<boolean> =>
+  field ? field.major >= 2 : /^__metadata:/m.test((await place.head('yarn.lock')) ?? '') || place.has('.yarnrc.yml')
+
+async function resolutionOf(
+  { folder }: App,
+  manager: JavascriptManager,
+  place: Folder | undefined,
+  field: ManagerField | null,
+): Promise<JavascriptTools['resolution']> {
+  const root = place ?? folder
+  if (manager === 'yarn' && (await isBerry(root, field))) {
+    const settings = (await root.text('.yarnrc.yml')) ?? ''
+    if (!/^nodeLinker:\s*["']?(?:node-modules|pnpm)\b/m.test(settings)) return 'loader'
+  }
+  return root.path === folder.path ? 'own-folder' : 'workspace'
 }
 
 const needsInstall = ({ manifests: { npm } }: App) => Boolean(npm && (npm.dependencies.size > 0 || npm.workspaces))

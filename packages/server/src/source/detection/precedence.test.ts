@@ -99,18 +99,18 @@ test.each<[string, string, string, Record<string, string | object>]>([
 })
 
 test.each([
-  ['vite', false],
-  ['vite --host', false],
-  ['vite preview', false],
-  ['NODE_ENV=development nodemon index.js', false],
-  ['cross-env A=1 next dev -p 3000', false],
-  ['nest start', false],
-  ['vite build && node server.js', true],
-  ['vite-node server.ts', true],
-  ['nuxt start', true],
-  ['NODE_ENV=production node index.js', true],
-  ['next start', true],
-])('the start script %s is used: %s', async (start, isUsed) => {
+  ['vite', 'npx next start'],
+  ['vite --host', 'npx next start'],
+  ['vite preview', 'npx next start'],
+  ['NODE_ENV=development nodemon index.js', 'npx next start'],
+  ['cross-env A=1 next dev -p 3000', 'npx next start'],
+  ['nest start', 'npx next start'],
+  ['vite build && node server.js', 'npm run start'],
+  ['vite-node server.ts', 'vite-node server.ts'],
+  ['nuxt start', 'nuxt start'],
+  ['NODE_ENV=production node index.js', 'npm run start'],
+  ['next start', 'next start'],
+])('with the start script %s the app starts by %s', async (start, command) => {
   const { startCommand } = await detectFolder(await temporaryFolder({ 'package.json': npm({ next: '15' }, { start }) }))
-  expect(startCommand).toBe(isUsed ? 'npm run start' : 'npx next start')
+  expect(startCommand).toBe(command)
 })

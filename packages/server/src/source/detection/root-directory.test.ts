@@ -79,7 +79,7 @@ test('a runtime that cannot use a Dockerfile can leave it out', async () => {
   expect((await detectFolder(folder)).framework).toBe('dockerfile')
   expect(await detectFolder(folder, { without: ['dockerfile', 'compose'] })).toMatchObject({
     framework: 'node',
-    startCommand: 'npm run start',
+    startCommand: 'node a.js',
   })
 })
 

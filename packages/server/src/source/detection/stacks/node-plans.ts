@@ -4,6 +4,7 @@ import { type JavascriptTools, javascriptTools } from '../javascript-tools.ts'
 import { type PortHint, portInCode, portInCommand } from '../port-hints.ts'
 import { clip, has, scriptRuns } from '../signs.ts'
 import type { App, Plan } from '../stack.ts'
+import { scriptCommand } from '../start-script.ts'
 
 /** What a row of a JavaScript stack says; scripts of `package.json` come before the tools named here. */
 interface Building {
@@ -47,7 +48,7 @@ export const server =
   async (app: App): Promise<Plan> => {
     const tools = await javascriptTools(app)
     const build = buildCommand(app, tools, row)
-    const start = startCommand(app, tools, row)
+    const start = await startCommand(app, tools, row)
     const type = row.type ?? 'app'
     const hint = type === 'app' ? await portHint(app, start.script) : null
     return {
@@ -108,12 +109,17 @@ interface Start {
   warnings: string[]
 }
 
-function startCommand(app: App, tools: JavascriptTools, row: ServerRow): Start {
+async function startCommand(app: App, tools: JavascriptTools, row: ServerRow): Promise<Start> {
   const scripts = app.manifests.npm?.scripts
   const names = (row.startScripts ?? ['start']).filter((name) => scripts?.has(name))
   const name = names.find((one) => !developmentServer.test(scripts!.get(one)!))
   if (name !== undefined)
-    return { command: tools.run(name), script: scripts!.get(name)!, evidence: [scriptRuns(app, name)], warnings: [] }
+    return {
+      command: await scriptCommand(app, tools, name),
+      script: scripts!.get(name)!,
+      evidence: [scriptRuns(app, name)],
+      warnings: [],
+    }
   const own = typeof row.start === 'function' ? row.start(app, tools) : (row.start ?? null)
   const command = own ?? (row.startTool ? tools.tool(row.startTool) : null)
   const [development] = names

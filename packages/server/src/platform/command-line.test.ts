@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { createRunCommand } from '../drivers/shell/run-command.ts'
 import { parseCommandLine } from './command-line.ts'
-import { createRunCommand } from './run-command.ts'
 
 describe('a command that a user wrote becomes words', () => {
   test.each([
