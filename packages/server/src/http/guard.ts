@@ -12,7 +12,7 @@ import {
 } from '@berth/contract'
 import type { FastifyRequest } from 'fastify'
 import { type Awaitable, after } from '../platform/awaitable.ts'
-import { Failure, fail } from '../platform/failure.ts'
+import { fail } from '../platform/failure.ts'
 import type { Caller, Loaders } from './handler.ts'
 
 /** What the guard asks of the access module. */
@@ -156,18 +156,4 @@ const neededLevel = (row: AnyRoute): Level => {
 function projectOf(object: object, kind: ObjectKind): string | undefined {
   if (kind === 'project') return (object as { id: string }).id
   return (object as { projectId?: string | null }).projectId ?? undefined
-}
-
-/** For what goes on after it was let in, such as a stream: whether the same call would be let in now. */
-export async function isStillAllowed(row: AnyRoute, named: Named, caller: Caller, deps: GuardDeps): Promise<boolean> {
-  try {
-    const now = await deps.gatekeeper.renew(caller)
-    if (!now) return false
-    await checkTag(row, now, deps.gatekeeper)
-    await loadObject(row, named, now, deps)
-    return true
-  } catch (error) {
-    if (error instanceof Failure && [401, 403, 404].includes(error.status)) return false
-    throw error
-  }
 }

@@ -13,8 +13,12 @@ import type { Logger } from './logger.ts'
 export async function followTheFolder(dataDir: string, db: Db, logger: Logger): Promise<void> {
   const note = join(dataDir, 'place.json')
   const before = existsSync(note) ? (JSON.parse(readFileSync(note, 'utf8')) as { path: string }).path : dataDir
-  const outside = bringIn(dataDir, logger)
-  if (outside) await renamePlaces(db, outside, processFolder(dataDir))
+  const outside = placeOutside(dataDir, logger)
+  if (outside) {
+    // The database first: killed between the two, the next start finds the files still outside and brings them in.
+    await renamePlaces(db, outside, processFolder(dataDir))
+    bringIn(outside, processFolder(dataDir), logger)
+  }
   if (before !== dataDir) {
     await renamePlaces(db, before, dataDir)
     logger.info({ from: before, to: dataDir }, 'the data folder was moved: what is kept in it is found at its new place')
@@ -27,13 +31,15 @@ export async function followTheFolder(dataDir: string, db: Db, logger: Logger): 
 /** Where versions before this one kept what ran as root. */
 const oldPlace = (dataDir: string) => join('/var/lib/berth', createHash('sha256').update(dataDir).digest('hex').slice(0, 16))
 
-function bringIn(dataDir: string, logger: Logger): string | null {
+function placeOutside(dataDir: string, logger: Logger): string | null {
   const [from, to] = [oldPlace(dataDir), processFolder(dataDir)]
   if (process.getuid?.() !== 0 || !existsSync(from)) return null
-  if (existsSync(join(to, 'volumes'))) {
-    logger.warn({ from, to }, 'files of projects are in two places; the ones outside of the data folder are not used')
-    return null
-  }
+  if (!existsSync(join(to, 'volumes'))) return from
+  logger.warn({ from, to }, 'files of projects are in two places; the ones outside of the data folder are not used')
+  return null
+}
+
+function bringIn(from: string, to: string, logger: Logger): void {
   logger.info({ from, to }, 'volumes and builds are brought into the data folder')
   mkdirSync(dirname(to), { recursive: true, mode: 0o700 })
   rmSync(to, { recursive: true, force: true })
@@ -43,7 +49,6 @@ function bringIn(dataDir: string, logger: Logger): string | null {
     if ((error as NodeJS.ErrnoException).code !== 'EXDEV') throw error
     moveOver(from, to)
   }
-  return from
 }
 
 async function renamePlaces(db: Db, from: string, to: string): Promise<void> {

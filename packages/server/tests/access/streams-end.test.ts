@@ -98,6 +98,15 @@ describe.each(rows)('$at ends at once', ({ row }) => {
     await expectEnd(stays, 'unauthorized')
   })
 
+  test('when the token that made its token is revoked', async () => {
+    const make = async (token: string) => (await call(instance, token, 'POST /tokens', { body: { name: 'x' } })).body.data
+    const parent = await make(people.member.token)
+    const grandchild = await make((await make(parent.token)).token)
+    const reader = await open(row, bearer(grandchild.token))
+    await call(instance, people.member.token, 'DELETE /tokens/:id', { params: { id: parent.id } })
+    await expectEnd(reader, 'unauthorized')
+  })
+
   test('when its reader is removed from the organisation', async () => {
     const reader = await open(row, bearer(people.viewer.token))
     await call(instance, people.owner.token, 'DELETE /members/:userId', { params: { userId: people.viewer.userId } })

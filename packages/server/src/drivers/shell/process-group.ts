@@ -31,8 +31,11 @@ export class ProcessGroup {
    */
   async gone(): Promise<void> {
     const patienceMs = this.#graceMs + afterKillMs
+    let pollMs = 1
     for (let waitedMs = 0; waitedMs < patienceMs && (await this.#isAlive()); waitedMs += pollMs) {
       this.end()
+      // What ends with its leader, as a namespace does, is gone within a moment.
+      pollMs = Math.min(pollMs * 2, longestPollMs)
       await setTimeout(pollMs)
     }
     this.#isGone = true
@@ -56,7 +59,7 @@ export class ProcessGroup {
   }
 }
 
-const pollMs = 20
+const longestPollMs = 20
 /** How long a process that got KILL may take to vanish before we go on without it. */
 export const afterKillMs = 2_000
 

@@ -15,6 +15,7 @@ export function encodeHandover({ argv, cwd, env }: Handover): string {
   return [argv.length, variables.length, cwd, ...argv, ...variables, 'end'].join('\0')
 }
 
+/** Whatever Berth was started with, such as a pipe of who started it, is closed: a project gets its three streams and nothing else. */
 const perlStage = `
 open(my $in, '<&=', 3) or exit 125;
 binmode $in;
@@ -24,6 +25,11 @@ my ($words, $variables, $folder, @rest) = split /\\0/, $text, -1;
 exit 125 if !defined $folder || @rest != $words + $variables + 1 || $rest[-1] !~ /^end/;
 my @argv = splice @rest, 0, $words;
 my %next = map { split /=/, $_, 2 } splice @rest, 0, $variables;
+if (opendir my $open, '/proc/self/fd') {
+  my @open = grep { /^\\d+$/ && $_ > 2 } readdir $open;
+  closedir $open;
+  for my $number (@open) { open(my $left, '<&=', $number) and close $left }
+}
 chdir $folder or do { print STDERR "$folder: $!\\n"; exit 126 };
 %ENV = %next;
 exec { $argv[0] } @argv;
@@ -34,10 +40,13 @@ exit($missing ? 127 : 126);
 
 /** Slower to start, and leaves SIGPIPE ignored unless `env` can set it back; for machines without Perl. */
 const nodeStage = `
-const { accessSync, closeSync, constants, readFileSync, statSync } = require('node:fs')
+const { accessSync, closeSync, constants, readdirSync, readFileSync, statSync } = require('node:fs')
 const [words, variables, folder, ...rest] = readFileSync(3).toString().split('\\0')
 if (rest.length !== Number(words) + Number(variables) + 1 || !rest.at(-1).startsWith('end')) process.exit(125)
 closeSync(3)
+// Node's own close themselves.
+const isKept = (fd) => { try { return (Number.parseInt(/flags:\\s*(\\d+)/.exec(readFileSync('/proc/self/fdinfo/' + fd, 'utf8'))[1], 8) & 0o2000000) === 0 } catch { return false } }
+try { for (const fd of readdirSync('/proc/self/fd').map(Number)) if (fd > 2 && isKept(fd)) closeSync(fd) } catch {}
 const argv = rest.slice(0, Number(words))
 const env = Object.fromEntries(rest.slice(Number(words), -1).map((entry) => [entry.slice(0, entry.indexOf('=')), entry.slice(entry.indexOf('=') + 1)]))
 const fail = (what, error, code) => { console.error(what + ': ' + error); process.exit(code) }
