@@ -1,4 +1,5 @@
 import manifest from '../package.json' with { type: 'json' }
+import { closeInherited } from './instance/close-inherited.ts'
 import { describeSettings, readConfig } from './instance/config.ts'
 import { createAdminHere } from './instance/create-admin.ts'
 import { DataFolderInUse } from './instance/data-folder.ts'
@@ -10,4 +11,14 @@ import { ConfigError } from './platform/config-error.ts'
 /** The door for the command line: everything that needs the data folder rather than the API. */
 export const version = manifest.version
 export type { Config } from './instance/config.ts'
-export { ConfigError, createAdminHere, DataFolderInUse, describeSettings, openInstanceContext, readConfig, rotateSecrets, serve }
+export {
+  ConfigError,
+  closeInherited,
+  createAdminHere,
+  DataFolderInUse,
+  describeSettings,
+  openInstanceContext,
+  readConfig,
+  rotateSecrets,
+  serve,
+}

@@ -15,6 +15,7 @@ export function addUp(program: Command): void {
       const say = output(command)
       const server = await loadServer()
       const config = readSettings(server, environment.all())
+      server.closeInherited()
       const serving = await server.serve(config).catch((error: unknown) => {
         throw startProblem(error, server)
       })

@@ -14,8 +14,6 @@ const answersWithinMs = 5_000
 /** `auto`: docker where an engine answers, else plain processes. */
 export async function chooseRuntime(config: Config, logger: Logger): Promise<Runtime> {
   const { runtime } = config
-  if (runtime === 'swarm')
-    throw new ConfigError('BERTH_RUNTIME', 'BERTH_RUNTIME is "swarm": it must be auto, docker or process in this version')
   if (runtime === 'process') return processes(config, logger)
   if (runtime === 'auto' && !existsSync(config.dockerSocket)) return processes(config, logger)
   const docker = await containers(config, logger)

@@ -56,7 +56,7 @@ const mainSettings = {
   edgePort: setting('BERTH_EDGE_PORT', port, 4080, 'Port where projects are served over http; 0 takes a free one'),
   edgeTlsPort: setting('BERTH_EDGE_TLS_PORT', port, null, 'Port where projects are served over https; absent: no https'),
   baseDomain: setting('BERTH_BASE_DOMAIN', kinds.domain, 'localhost', 'Projects are at <slug>.<this domain>'),
-  edge: setting('BERTH_EDGE', oneOf('embedded', 'nginx'), 'embedded', 'What serves the projects to the outside'),
+  edge: setting('BERTH_EDGE', oneOf('embedded'), 'embedded', 'What serves the projects to the outside'),
   acmeDirectory: setting(
     'BERTH_ACME_DIRECTORY',
     webAddress(),
@@ -86,7 +86,7 @@ const mainSettings = {
   ),
   runtime: setting(
     'BERTH_RUNTIME',
-    oneOf('auto', 'docker', 'process', 'swarm'),
+    oneOf('auto', 'docker', 'process'),
     'auto',
     'What projects run in; auto: docker if it answers',
   ),

@@ -91,7 +91,7 @@ function ensureTemplate(server: string): Promise<string> {
 }
 
 function migrationsDigest(): string {
-  const folder = path.join(import.meta.dirname, 'migrations')
+  const folder = path.join(import.meta.dirname, 'db', 'migrations')
   const hash = createHash('sha256')
   for (const file of readdirSync(folder).sort()) hash.update(file).update(readFileSync(path.join(folder, file)))
   return hash.digest('hex').slice(0, 12)

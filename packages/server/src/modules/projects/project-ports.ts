@@ -65,7 +65,7 @@ export interface RunningState {
 }
 
 export interface ProjectRuntime {
-  /** What runs projects here: `docker`, `process`, `swarm`. */
+  /** What runs projects here: `docker` or `process`. */
   readonly driver: string
   /** What of production runs; a project of which nothing was ever started is left out. */
   states(projectIds: readonly string[]): Awaitable<ReadonlyMap<string, RunningState>>
