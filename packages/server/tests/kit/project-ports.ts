@@ -58,6 +58,10 @@ export class MemoryDeployments implements DeploymentReader {
   async newest(projectId: string) {
     return this.known.get(projectId)?.newest ?? null
   }
+
+  async exposedService() {
+    return undefined
+  }
 }
 
 export const deploymentFacts = (facts: Partial<DeploymentFacts> = {}): DeploymentFacts => ({

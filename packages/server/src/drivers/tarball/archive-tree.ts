@@ -41,6 +41,7 @@ export class ArchiveTree {
   readonly #made = new Map<string, 'file' | 'folder' | Link>()
   readonly #topNames = new Set<string>()
   #linkSteps = 0
+  #linkReachesTop = false
 
   /** Null for an entry that names the folder itself. Throws `BadEntry`. */
   add(header: EntryHeader): CheckedEntry | null {
@@ -75,8 +76,9 @@ export class ArchiveTree {
     return this.#made.size === 0
   }
 
-  /** The one folder at the top that holds everything, if there is one. */
+  /** The one folder at the top that holds everything, if there is one that no link leaves: it can be taken for the whole. */
   get commonRoot(): string | null {
+    if (this.#linkReachesTop) return null
     const [only, second] = this.#topNames
     return only !== undefined && second === undefined && this.#made.get(only) === 'folder' ? only : null
   }
@@ -144,6 +146,7 @@ export class ArchiveTree {
       if (part === '..') {
         if (at === '') return true
         at = folderOf(at)
+        if (at === '') this.#linkReachesTop = true
         continue
       }
       const next = at === '' ? part : `${at}/${part}`

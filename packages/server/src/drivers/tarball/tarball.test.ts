@@ -90,11 +90,13 @@ test('a file that comes twice is the later one', async () => {
 })
 
 describe('the common root', () => {
-  const cases: [string, string | null, { name: string; type?: string; content?: string }[]][] = [
+  const cases: [string, string | null, { name: string; type?: string; content?: string; linkname?: string }[]][] = [
     ['one folder holds everything', 'app', [{ name: './', type: '5' }, { name: './app/', type: '5' }, { name: './app/x' }]],
     ['no entry names the folder', 'app', [{ name: 'app/x' }, { name: 'app/y/z' }]],
     ['a file lies beside it', null, [{ name: 'app/x' }, { name: 'README' }]],
     ['two folders', null, [{ name: 'app/x' }, { name: 'lib/x' }]],
+    ['a link leads out of it', null, [{ name: 'app/x' }, { name: 'app/up', type: '2', linkname: '..' }]],
+    ['a link stays in it', 'app', [{ name: 'app/y/x' }, { name: 'app/y/up', type: '2', linkname: '..' }]],
     ['a single file', null, [{ name: 'index.html' }]],
     [
       'the attributes that macOS puts beside it do not count',

@@ -4,6 +4,7 @@ import { type Allotment, type Artifact, type BuildPlan, emptyPlan } from '../../
 import type { DeploymentRow } from '../../platform/db/tables/deployments.ts'
 import type { ProjectRow } from '../../platform/db/tables/projects.ts'
 import type { Detection } from '../../source/detection/index.ts'
+import { exposedService } from '../../source/exposed-service.ts'
 import { type HealthProgram, healthProgramOf } from './health-program.ts'
 
 /** The project's settings as a deployment keeps them, so that a rollback runs with those of its time. */
@@ -145,7 +146,7 @@ function serviceUnits(config: DeployedConfig, detected: Detection | null): Unit[
   const refused = services === detected?.services ? (detected.refused ?? []) : []
   if (refused.length > 0) throw new PlanRefused(`It is not run as it is: ${refused.slice(0, 5).join('; ')}`)
   if (services.length === 0) throw new PlanRefused('The project has no services')
-  const exposed = services.find((service) => service.exposed) ?? services.find(({ ports }) => (ports?.length ?? 0) > 0)
+  const exposed = exposedService(services)
   const units = services.map((service) => serviceUnit(service, service === exposed, config))
   return inStartOrder(units)
 }

@@ -134,6 +134,23 @@ export const findLive = (db: Db, projectId: string, environment: string): Promis
     .where('environment', '=', environment)
     .executeTakeFirst()
 
+/** How that deployment runs, else the one that serves production or did last. */
+export const findPlan = (db: Db, projectId: string, deploymentId?: string): Promise<Pick<DeploymentRow, 'plan'> | undefined> =>
+  db
+    .selectFrom('deployments')
+    .select('plan')
+    .where('projectId', '=', projectId)
+    .where('id', '=', (eb) =>
+      deploymentId === undefined
+        ? eb
+            .selectFrom('liveEnvironments')
+            .select('deploymentId')
+            .where('projectId', '=', projectId)
+            .where('environment', '=', 'production')
+        : eb.val(deploymentId),
+    )
+    .executeTakeFirst()
+
 export const listLive = (db: Db, projectIds?: readonly string[]): Promise<LiveEnvironmentRow[]> => {
   const query = db.selectFrom('liveEnvironments').selectAll()
   return (projectIds ? query.where('projectId', 'in', [...projectIds, '']) : query).execute()

@@ -5,9 +5,10 @@ import type { Db } from '../../platform/db/schema.ts'
 import type { DeploymentRow, LiveEnvironmentRow } from '../../platform/db/tables/deployments.ts'
 import type { DeploymentFacts, DeploymentReader, DeploymentSummary, ProjectRuntime, RunningState } from '../projects/index.ts'
 import type { DeploymentsDeps } from './deps.ts'
+import { planOf } from './plan.ts'
 import { bringOnline, takeOffline } from './power.ts'
 import { imageOf, showDeployment } from './show.ts'
-import { listDeployments } from './store.ts'
+import { findPlan, listDeployments } from './store.ts'
 
 const production = 'production'
 
@@ -21,6 +22,11 @@ export const deploymentReader = ({ database: { db } }: DeploymentsDeps): Deploym
   async newest(projectId) {
     const { rows } = await listDeployments(db, null, { projectId, limit: 1 })
     return rows[0] ? { id: rows[0].id, status: rows[0].status } : null
+  },
+  async exposedService(projectId, deploymentId) {
+    const row = await findPlan(db, projectId, deploymentId)
+    // The project itself is a unit without a name.
+    return (row?.plan && planOf(row).units.find(({ exposed }) => exposed)?.service) || undefined
   },
 })
 

@@ -54,6 +54,8 @@ export interface DeploymentReader {
   list(projectId: string, query: DeploymentQuery): Promise<{ data: Deployment[]; nextCursor: string | null }>
   /** The newest one of any environment. */
   newest(projectId: string): Promise<{ id: string; status: DeploymentStatus } | null>
+  /** The service that requests go to in that deployment, else in production's; undefined where it has no services. */
+  exposedService(projectId: string, deploymentId?: string): Promise<string | undefined>
 }
 
 export interface RunningState {

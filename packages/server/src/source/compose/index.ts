@@ -2,5 +2,5 @@
 export { splitWords } from './command-words.ts'
 export { findLinksOutside } from './links-outside.ts'
 export type * from './model.ts'
-export { exposedService, toProjectServices } from './project-services.ts'
+export { toProjectServices } from './project-services.ts'
 export { type ReadComposeOptions, readCompose } from './read-compose.ts'

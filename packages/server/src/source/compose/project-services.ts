@@ -7,7 +7,7 @@ import type { ComposeCommand, ComposeFile, ComposeService, Problem } from './mod
 /** A file's services as the create body of a project takes them; what does not fit its bounds is said. */
 export function toProjectServices(file: ComposeFile): { services: Service[]; warnings: Problem[] } {
   const warnings: Problem[] = []
-  const exposed = exposedService(file.services)
+  const marked = serviceToMark(file.services)
   const services = startedByDefault(file.services).map((service) => {
     const warn = (field: string, message: string) => warnings.push({ path: `services.${service.name}.${field}`, message })
     warnOfWhatIsNotFollowed(service, warn)
@@ -19,7 +19,7 @@ export function toProjectServices(file: ComposeFile): { services: Service[]; war
       entrypoint: words(service.entrypoint, (message) => warn('entrypoint', message)),
       environment: service.environment,
       ports: portsOf(service),
-      exposed: service === exposed,
+      exposed: service === marked,
       volumes: service.volumes.map(({ type, source, target, readOnly }) => ({ type, source, target, readOnly })),
       dependsOn: service.dependsOn.map((dependency) => dependency.service),
       healthcheck: service.healthcheck && { ...service.healthcheck },
@@ -47,8 +47,8 @@ function warnOfWhatIsNotFollowed(service: ComposeService, warn: (field: string, 
   if (service.build?.dockerfileInline) warn('build.dockerfile_inline', 'is not read; put it into a file')
 }
 
-/** The service that requests go to: what the project builds and publishes, else what it publishes first. */
-export function exposedService(services: readonly ComposeService[]): ComposeService | null {
+/** A Compose file marks none itself: what the project builds and publishes, else what it publishes first. */
+function serviceToMark(services: readonly ComposeService[]): ComposeService | null {
   const published = startedByDefault(services).filter((service) => service.ports.some((port) => port.protocol === 'tcp'))
   return published.find((service) => service.build) ?? published[0] ?? null
 }

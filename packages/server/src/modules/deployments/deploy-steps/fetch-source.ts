@@ -4,7 +4,7 @@ import { FolderMissing, FolderOutside, NotAFolder } from '../../../drivers/folde
 import { copyFolder } from '../../../drivers/folder/copy-folder.ts'
 import { GitError } from '../../../drivers/git/git-errors.ts'
 import { folderReader } from '../../../drivers/reader/folder-reader.ts'
-import { unpackTarball } from '../../../drivers/tarball/unpack-tarball.ts'
+import { unpackSource } from '../../../drivers/tarball/unpack-source.ts'
 import type { DeployedSource } from '../deployed-source.ts'
 import { updateDeployment } from '../store.ts'
 import { DeployFailed, type Deploying, type DeployStep } from './step.ts'
@@ -65,7 +65,7 @@ async function copyLocal(path: string, into: string, { log, abort, deps }: Deplo
 
 async function unpack(sessionId: string, into: string, { deps, log, abort }: Deploying): Promise<void> {
   log.line('Unpacking the upload')
-  await unpackTarball(deps.projects.uploadFile(sessionId), into, { abort }).catch((error: NodeJS.ErrnoException) => {
+  await unpackSource(deps.projects.uploadFile(sessionId), into, { abort }).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT')
       throw new DeployFailed('source_failed', 'The upload is not kept any more: upload the folder again')
     throw error

@@ -7,18 +7,18 @@ type Rows = Handlers<typeof contract.projects>
 type LogHandlers = Pick<Rows, 'logs' | 'streamLogs' | 'recentRequests' | 'mintRequestStreamToken' | 'streamRequests'>
 
 /** What a project wrote and what was asked of it, as the log store keeps it. */
-export function logHandlers({ logStore, streamTokens }: ProjectsDeps): LogHandlers {
+export function logHandlers({ logStore, streamTokens, projectPorts }: ProjectsDeps): LogHandlers {
   return {
     logs: async ({ query }, { project }) => {
       const { tail = defaultTail, since } = query
-      const filter = runtimeFilter(project, query)
+      const filter = await runtimeFilter(project, query, projectPorts)
       const wanted = { limit: tail, filter, ...(since ? { since: new Date(since) } : {}) }
       return { data: (await logStore.tail(project.id, 'runtime', wanted)).map(showLine) }
     },
     streamLogs: async ({ query }, { project, stream }) => {
       const { tail = defaultTail, since } = query
       const start = { tail, ...(since ? { since: new Date(since) } : {}), ...resumeAfter(stream.lastEventId) }
-      const wanted = { ...start, filter: runtimeFilter(project, query) }
+      const wanted = { ...start, filter: await runtimeFilter(project, query, projectPorts) }
       for await (const entry of logStore.follow(project.id, 'runtime', wanted, stream.abort))
         await stream.send('log', showLine(entry), entry.id)
       return undefined

@@ -1,7 +1,7 @@
-import type { Service } from '@berth/contract'
 import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
 import { isLogId, type LogKind, type RuntimeEntry } from '../../../platform/log-store/log-entry.ts'
 import type { LogFilter } from '../../../platform/log-store/log-filter.ts'
+import { exposedService } from '../../../source/exposed-service.ts'
 import type { ProjectsDeps } from '../deps.ts'
 import type { ProjectPart } from '../lifecycle/project-part.ts'
 
@@ -16,8 +16,8 @@ export interface LogQuery {
 export const defaultTail = 200
 
 /** Of several services the exposed one's lines are meant unless another is named. */
-export function runtimeFilter({ services }: Pick<ProjectRow, 'services'>, query: LogQuery): LogFilter {
-  const service = query.service || exposedService(JSON.parse(services))
+export async function runtimeFilter(project: LogOwner, query: LogQuery, ports: ProjectsDeps['projectPorts']): Promise<LogFilter> {
+  const service = query.service || (await defaultService(project, query.deployment, ports))
   return {
     ...(service ? { service } : {}),
     ...(query.deployment ? { deployment: query.deployment } : {}),
@@ -25,9 +25,16 @@ export function runtimeFilter({ services }: Pick<ProjectRow, 'services'>, query:
   }
 }
 
-/** The one that is marked, else the first with a port, which is how deployments choose where requests go. */
-function exposedService(services: readonly Service[]): string | undefined {
-  return (services.find(({ exposed }) => exposed) ?? services.find(({ ports = [] }) => ports.length > 0))?.name
+type LogOwner = Pick<ProjectRow, 'id' | 'services'>
+
+/** A project whose Compose file names its services stores none: what was deployed knows them. */
+async function defaultService(
+  { id, services }: LogOwner,
+  deploymentId: string | undefined,
+  { deployments }: ProjectsDeps['projectPorts'],
+): Promise<string | undefined> {
+  const stored = JSON.parse(services)
+  return stored.length > 0 ? exposedService(stored)?.name : await deployments?.exposedService(id, deploymentId)
 }
 
 export const requestFilter = (query: Pick<LogFilter, 'status' | 'method' | 'path' | 'q'>): LogFilter =>

@@ -1,11 +1,11 @@
 import { rm } from 'node:fs/promises'
-import { basename, join } from 'node:path'
+import { basename } from 'node:path'
 import { limits } from '@berth/contract'
 import { FolderTooMuch, folderReader } from '../../../drivers/reader/folder-reader.ts'
 import { drain, readTarball } from '../../../drivers/tarball/read-tarball.ts'
 import { receiveTarball } from '../../../drivers/tarball/receive-tarball.ts'
 import { BadArchive, BadEntry, TooLarge } from '../../../drivers/tarball/tarball-errors.ts'
-import { unpackTarball } from '../../../drivers/tarball/unpack-tarball.ts'
+import { unpackSource } from '../../../drivers/tarball/unpack-source.ts'
 import type { Caller } from '../../../http/handler.ts'
 import { newId } from '../../../platform/db/ids.ts'
 import type { Db } from '../../../platform/db/schema.ts'
@@ -116,9 +116,11 @@ export async function scanUpload(session: UploadSessionRow, deps: ProjectsDeps):
   try {
     // It starts while the files are on their way.
     folderReader.warm()
-    const { commonRoot } = await unpackTarball(files.of(session.id), folder, unpacked)
-    const detection = await folderReader.detect(commonRoot === null ? folder : join(folder, commonRoot))
-    return withHints(detection, JSON.parse(session.hints) as UploadHints, basename(folder))
+    const { rootName } = await unpackSource(files.of(session.id), folder, unpacked)
+    const detection = await folderReader.detect(folder)
+    // A name that detection has from the folder it looked at is ours, not the user's.
+    const name = detection.name === basename(folder) ? rootName : detection.name
+    return withHints({ ...detection, name }, JSON.parse(session.hints) as UploadHints)
   } catch (error) {
     throw explain(error)
   } finally {
@@ -126,12 +128,10 @@ export async function scanUpload(session: UploadSessionRow, deps: ProjectsDeps):
   }
 }
 
-/** A name that detection has from the folder it looked at is ours, not the user's. */
-function withHints(detection: Detection, hints: UploadHints, ourName: string): Detection {
-  const name = detection.name === ourName ? null : detection.name
+function withHints(detection: Detection, hints: UploadHints): Detection {
   return {
     ...detection,
-    name: name ?? (hints.name?.trim() || null),
+    name: detection.name ?? (hints.name?.trim() || null),
     framework: detection.framework ?? (hints.stack?.trim() || null),
     packageManager: detection.packageManager ?? (hints.packageManager?.trim() || null),
   }

@@ -1,13 +1,7 @@
 import { posix } from 'node:path'
 import { parseEnv } from 'node:util'
-import {
-  type ComposeFile,
-  exposedService,
-  findLinksOutside,
-  type Problem,
-  readCompose,
-  toProjectServices,
-} from '../../compose/index.ts'
+import { type ComposeFile, findLinksOutside, type Problem, readCompose, toProjectServices } from '../../compose/index.ts'
+import { exposedService } from '../../exposed-service.ts'
 import type { Evidence } from '../detection.ts'
 import type { Folder } from '../folder.ts'
 import type { App, Plan, Stack } from '../stack.ts'
@@ -111,8 +105,8 @@ async function composePlan(app: App): Promise<Plan> {
   const withoutFile = await fillFromEnvFiles(app, file)
   const { services, warnings } = toProjectServices(file)
   const links = await findLinksOutside(file.services, app.folder.absolutePath)
-  const exposed = exposedService(file.services)
-  const port = exposed?.ports.find((one) => one.protocol === 'tcp')?.target ?? null
+  const exposed = exposedService(services)
+  const port = exposed?.ports?.[0] ?? null
   const said = (problem: Problem) => [name, problem.path, problem.message].filter(Boolean).join(': ')
   const refused = [...file.refused, ...links].map(said)
   const unset = file.missing.map(({ path, variable, message }) =>
