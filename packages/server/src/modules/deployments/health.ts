@@ -14,6 +14,8 @@ const pauseMs = 250
 const workerSettlesMs = 3_000
 const tailLines = 20
 const exitCodeMs = 5_000
+/** Not what the reading takes, but when the runtime counts as hung. */
+const tailMs = 30_000
 
 interface Parts {
   deps: DeploymentsDeps
@@ -102,9 +104,9 @@ const named = ({ service }: InstanceRow) => (service ? `The service ${service}` 
 async function lastLines({ id, projectId }: InstanceRow, { runtime, scrubbers }: DeploymentsDeps): Promise<string[]> {
   const { scrub } = await scrubbers.of(projectId)
   const lines: string[] = []
-  const limit = AbortSignal.timeout(2_000)
+  const limit = AbortSignal.timeout(tailMs)
   try {
-    for await (const { message } of runtime.logs(id, null, limit)) {
+    for await (const { message } of runtime.logs(id, null, limit, { follow: false })) {
       lines.push(scrub(message))
       if (lines.length > tailLines) lines.shift()
     }
