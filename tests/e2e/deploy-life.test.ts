@@ -45,11 +45,11 @@ describeOnRuntimes('the life of a project', (runtime) => {
       logTail: ['connecting', 'no database'],
     })
     const broken = await make('broken', `${serving('x', { status: 500 })}; console.log('up')`, {
-      healthCheck: { path: '/ready', timeoutSeconds: 5 },
+      healthCheck: { path: '/ready', timeoutSeconds: 8 },
     })
     expect((await hosting.settled(await hosting.deploy(broken.id))).error).toEqual({
       code: 'unhealthy',
-      message: 'The new version was not healthy within 5 s: GET /ready: it answered 500',
+      message: 'The new version was not healthy within 8 s: GET /ready: it answered 500',
       logTail: ['up'],
     })
     const { body } = await hosting.api('GET', `/projects/${crashing.id}/logs`)

@@ -28,12 +28,10 @@ describeNeeding(['postgres'], 'two servers on one PostgreSQL, 1,000 deliveries, 
       // whether that one had arrived, so it is sent once more under the same id, and the receiver can tell.
       const attempts = new Map(deliveries.map(({ id, attempts }) => [id, attempts]))
       const doubled = [...receipts].filter(([, times]) => times.length > 1)
-      for (const [id, times] of doubled) {
-        expect(times.length).toBeLessThanOrEqual(attempts.get(id)!)
-        // A receipt is noted when the receiver comes to it, on a busy machine well after it arrived.
-        expect(killedAt.some((kill) => times[0]! <= kill + 5_000 && kill <= times[1]!)).toBe(true)
-      }
-      expect(doubled.length).toBeLessThanOrEqual(kills * atOnce)
+      for (const [id, times] of doubled) expect(times.length).toBeLessThanOrEqual(attempts.get(id)!)
+      // And only so many were tried again as were on their way in what was killed: the one that lived repeated nothing.
+      const triedAgain = deliveries.reduce((sum, { attempts }) => sum + attempts - 1, 0)
+      expect(triedAgain).toBeLessThanOrEqual(kills * atOnce)
       console.log(
         `1,000 deliveries in ${(storm.tookMs / 1000).toFixed(1)} s over ${kills} kills; cut off and sent again: ${doubled.length}`,
       )

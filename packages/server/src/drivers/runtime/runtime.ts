@@ -1,5 +1,10 @@
 import type { ListenerOwner } from '../../platform/listener/listener-owner.ts'
 
+export interface Reading {
+  /** Waits for lines to come while the instance runs; so it is unless told otherwise. */
+  follow: boolean
+}
+
 /**
  * Builds and runs projects. One interface, one suite (`suite.ts`) on every implementation.
  *
@@ -39,9 +44,14 @@ export interface Runtime {
 
   /**
    * Output of an instance, from the first line that `after` has not covered. Ends when the instance has ended and all was
-   * read, or on abort. `after` is the `position` of a line handed out before, also by a control plane that died.
+   * read, or on abort; one that does not follow ends with what was written so far. `after` is the `position` of a line handed out before, also by a control plane that died.
    */
-  logs(instanceId: string, after: string | null, abort: AbortSignal): AsyncIterable<OutputLine & { position: string }>
+  logs(
+    instanceId: string,
+    after: string | null,
+    abort: AbortSignal,
+    reading?: Reading,
+  ): AsyncIterable<OutputLine & { position: string }>
 
   /** Called when an instance ended by itself, restarted, moved, or was killed for its memory; also for what happened unseen. */
   onChange(listener: (change: InstanceChange) => void): () => void

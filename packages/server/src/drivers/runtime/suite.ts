@@ -346,6 +346,19 @@ export function runtimeSuite(prepare: () => Promise<Bench>): void {
       await stop(one.instanceId)
     })
 
+    test('read without following, it ends with what was written so far, while the instance runs on', async () => {
+      const one = await start()
+      await call(one, 'say', 'one,two')
+      // Every line is there before the reading begins.
+      const said = await readAll(runtime, one.instanceId, null, 3)
+      expect(said).toHaveLength(3)
+      const lines: string[] = []
+      for await (const { message } of runtime.logs(one.instanceId, null, never, { follow: false })) lines.push(message)
+      expect(lines).toEqual(['ready', 'one', 'two'])
+      expect(await runtime.inspect(one.instanceId)).toMatchObject({ state: 'running' })
+      await stop(one.instanceId)
+    })
+
     test('both outputs are told apart, and the last words before a stop are read', async () => {
       const one = await start()
       await call(one, 'complain', 'oh no')

@@ -13,9 +13,9 @@ const pauseMs = 250
 /** A worker has no port to knock at: it must stay up this long. */
 const workerSettlesMs = 3_000
 const tailLines = 20
-/** The output of one that runs has no end: it counts as read when nothing has come for a while, sooner once something has. */
-const [firstLineMs, nextLineMs, tailMs] = [5_000, 500, 15_000]
 const exitCodeMs = 5_000
+/** Not what the reading takes, but when the runtime counts as hung. */
+const tailMs = 30_000
 
 interface Parts {
   deps: DeploymentsDeps
@@ -104,19 +104,14 @@ const named = ({ service }: InstanceRow) => (service ? `The service ${service}` 
 async function lastLines({ id, projectId }: InstanceRow, { runtime, scrubbers }: DeploymentsDeps): Promise<string[]> {
   const { scrub } = await scrubbers.of(projectId)
   const lines: string[] = []
-  const quiet = new AbortController()
-  let timer = setTimeout(() => quiet.abort(), firstLineMs)
+  const limit = AbortSignal.timeout(tailMs)
   try {
-    for await (const { message } of runtime.logs(id, null, AbortSignal.any([quiet.signal, AbortSignal.timeout(tailMs)]))) {
+    for await (const { message } of runtime.logs(id, null, limit, { follow: false })) {
       lines.push(scrub(message))
       if (lines.length > tailLines) lines.shift()
-      clearTimeout(timer)
-      timer = setTimeout(() => quiet.abort(), nextLineMs)
     }
   } catch {
     // Lines that cannot be had must not hide why it failed.
-  } finally {
-    clearTimeout(timer)
   }
   return lines
 }

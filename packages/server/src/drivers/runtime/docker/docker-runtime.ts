@@ -101,7 +101,7 @@ export function createDockerRuntime(settings: DockerRuntimeSettings): Runtime & 
     },
     inspect: (instanceId) => inspectInstance(instanceId, parts),
     list: () => listInstances(parts),
-    async *logs(instanceId, after, abort) {
+    async *logs(instanceId, after, abort, { follow } = { follow: true }) {
       const { promise: reading, resolve: finish } = Promise.withResolvers<void>()
       const all = readers.get(instanceId) ?? new Set()
       readers.set(instanceId, all.add(reading))
@@ -109,7 +109,7 @@ export function createDockerRuntime(settings: DockerRuntimeSettings): Runtime & 
         yield* readLogs(
           instanceId,
           after,
-          { engine, isOver: async () => isOver(await inspectInstance(instanceId, parts)) },
+          { engine, isOver: async () => !follow || isOver(await inspectInstance(instanceId, parts)) },
           abort,
         )
       } finally {

@@ -96,7 +96,7 @@ export function createProcessRuntime({ folder, environment, ...given }: ProcessR
       return one && show(one, places)
     },
     list: async () => [...supervised.values()].map((one) => show(one, places)),
-    logs: (instanceId, after, abort) =>
+    logs: (instanceId, after, abort, { follow } = { follow: true }) =>
       readers.count(
         instanceId,
         readOutput(
@@ -107,7 +107,7 @@ export function createProcessRuntime({ folder, environment, ...given }: ProcessR
             recordOf: () => supervised.get(instanceId)?.record,
             hasEnded: () => {
               const one = supervised.get(instanceId)
-              return !one || one.hasEnded
+              return !follow || !one || one.hasEnded
             },
           },
           abort,
