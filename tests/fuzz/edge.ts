@@ -121,9 +121,10 @@ const requests: Fuzzed<string> = {
       assert.ok(one.requests.length <= 1, `more than one request in what was one: ${JSON.stringify(bytes.toString('latin1'))}`)
       passed.push(...one.requests)
     }
-    for (const [at, { method, body }] of passed.entries()) {
+    // An upstream that closed before it answered is asked once more, so what is heard may repeat.
+    for (const { method, body } of passed) {
       const isMeant = ({ requests }: (typeof readings)[number]) =>
-        requests.some((request, from) => from >= at && request.method === method && request.body === body)
+        requests.some((request) => request.method === method && request.body === body)
       assert.ok(readings.some(isMeant), `the client did not say ${method} with ${JSON.stringify(body)}`)
     }
   },

@@ -39,9 +39,9 @@ test('a project that stores no services shows the lines of the one that its depl
   const line = (service: string) => ({ stream: 'stdout' as const, service, deploymentId, message: `from ${service}` })
   await instance.logStore.append(id, 'runtime', [line('db'), line('web')])
   const messages = async (query = {}) =>
-    (await call(instance, people.viewer.token, 'GET /projects/:id/logs', { params: { id }, query: { q: 'from', ...query } })).body.data.map(
-      ({ message }: { message: string }) => message,
-    )
+    (
+      await call(instance, people.viewer.token, 'GET /projects/:id/logs', { params: { id }, query: { q: 'from', ...query } })
+    ).body.data.map(({ message }: { message: string }) => message)
   expect(await messages(), 'an app has no service to choose').toEqual(['from db', 'from web'])
   const units = [
     { service: 'db', exposed: false },
