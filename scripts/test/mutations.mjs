@@ -15,9 +15,9 @@ export const mutations = [
   api(
     'the guard forgets that a token is limited to projects',
     'guard.ts',
-    'caller.projectIds && !caller.projectIds.has(projectId)',
-    'caller.projectIds?.size === 0',
-    'projects/change.test.ts',
+    'if (caller.projectIds && !takesProjectTokens(row)) refuseLimited()',
+    '',
+    'objects-of-others.test.ts',
   ),
   api(
     'the guard lets whoever reads write',
@@ -179,7 +179,7 @@ export const mutations = [
     'recipe-for.ts',
     'images.build === images.run ? [] : ',
     '',
-    'docker/recipe-for.test.ts',
+    'build/recipe-for.test.ts',
   ),
   // The proxy.
   unit(
@@ -187,17 +187,17 @@ export const mutations = [
     'request-head.ts',
     ' || (seen.lengths && seen.encodings)',
     '',
-    'edge/request-head.test.ts',
+    'edge-proxy/request-head.test.ts',
   ),
-  unit('the edge takes a bare LF', 'request-head.ts', '|(?<!\\r)\\n/', '/', 'edge/request-head.test.ts'),
-  unit('a dry run refuses', 'rules.ts', 'if (!rule.dryRun) return refusal', 'return refusal', 'edge/rules.test.ts'),
-  unit('a rule outlives its end', 'rules.ts', 'now < expiresAt &&', 'now < expiresAt + 1e12 &&', 'edge/rules.test.ts'),
+  unit('the edge takes a bare LF', 'request-head.ts', '|(?<!\\r)\\n/', '/', 'edge-proxy/request-head.test.ts'),
+  unit('a dry run refuses', 'rules.ts', 'if (!rule.dryRun) return refusal', 'return refusal', 'edge-proxy/rules.test.ts'),
+  unit('a rule outlives its end', 'rules.ts', 'now < expiresAt &&', 'now < expiresAt + 1e12 &&', 'edge-proxy/rules.test.ts'),
   unit(
     'a window forgets the one before it',
     'rate-limit.ts',
     'usage.used + faded < this.#requests',
     'usage.used < this.#requests + 0 * faded',
-    'edge/rate-limit.test.ts',
+    'edge-proxy/rate-limit.test.ts',
   ),
-  unit('a drain does not wait', 'upstream.ts', 'this.inFlight += 1', 'this.inFlight += 0', 'edge/edge-switch.test.ts'),
+  unit('a drain does not wait', 'upstream.ts', 'this.inFlight += 1', 'this.inFlight += 0', 'edge-proxy/edge-switch.test.ts'),
 ]
