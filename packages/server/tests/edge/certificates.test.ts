@@ -124,7 +124,8 @@ describe('orders', () => {
     expect(await told()).toEqual([`No certificate for ${shop}`])
 
     authority.refusal = undefined
-    const { body } = await on()('POST', '/routing/retry')
+    const { status, body } = await on()('POST', '/routing/retry')
+    expect([status, body.error]).toEqual([200, undefined])
     expect(body.data.routes).toContainEqual(expect.objectContaining({ hostname: shop, tls: 'pending' }))
     await eventually(shop, 'tls').toBe('active')
     expect(authority.orders).toHaveLength(5)

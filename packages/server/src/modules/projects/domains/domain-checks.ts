@@ -24,7 +24,7 @@ const atOnce = 8
 const mostInOneRun = 500
 
 /** Half of the claim's age: often at first, when somebody waits for it, and for ever at a pace that costs nothing. */
-export const pauseAfter = (ageMs: number): number => Math.min(Math.max(ageMs / 2, shortestPauseMs), longestPauseMs)
+export const pauseAfter = (ageMs: number): number => Math.min(Math.max(Math.floor(ageMs / 2), shortestPauseMs), longestPauseMs)
 
 /** Looks for the proofs of claims that have none, a name at a time. What is not answered is asked again later. */
 export const checkJob = (deps: ProjectsDeps) =>
