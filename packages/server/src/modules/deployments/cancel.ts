@@ -1,9 +1,10 @@
 import type { DeploymentRow } from '../../platform/db/tables/deployments.ts'
 import { fail } from '../../platform/failure.ts'
+import { findProject } from '../projects/index.ts'
 import { deployKind, jobKey } from './deploy-kind.ts'
 import { deploymentTopic } from './deployment-log.ts'
 import { type DeploymentsDeps, nowOf } from './deps.ts'
-import { findProject, transitionDeployment } from './store.ts'
+import { transitionDeployment } from './store.ts'
 
 /**
  * Works in every state before `live` and touches this deployment alone. The row says cancelled from here on, so a late

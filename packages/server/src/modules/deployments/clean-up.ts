@@ -1,9 +1,10 @@
 import type { Artifact } from '../../drivers/runtime/runtime.ts'
 import type { DeploymentRow } from '../../platform/db/tables/deployments.ts'
 import { type JobKind, job } from '../../platform/jobs/declare.ts'
+import { allEnvironments, findProject } from '../projects/index.ts'
 import type { DeploymentsDeps } from './deps.ts'
 import { artifactsOf } from './plan.ts'
-import { findProject, listRestartable, listUnderWay, underWay, updateDeployment } from './store.ts'
+import { listRestartable, listUnderWay, underWay, updateDeployment } from './store.ts'
 
 export const cleanUpKind: JobKind<{ projectId: string }> = { kind: 'deployments.clean-up' }
 
@@ -17,7 +18,7 @@ export const cleanUpJob = (deps: DeploymentsDeps) =>
       if (!project) return
       const kept = new Set<string>()
       const removable: DeploymentRow[] = []
-      for (const { slug } of await db.selectFrom('environments').select('slug').where('projectId', '=', projectId).execute()) {
+      for (const { slug } of await allEnvironments(db, projectId)) {
         const rows = await listRestartable(db, projectId, slug)
         const { keep, remove } = splitByWindow(rows, project.rollbackWindow)
         for (const row of keep) for (const { reference } of Object.values(artifactsOf(row))) kept.add(reference)

@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { DeploymentRow } from '../../platform/db/tables/deployments.ts'
 import { JobAborted, job } from '../../platform/jobs/declare.ts'
+import { findProject } from '../projects/index.ts'
 import { cleanUpKind } from './clean-up.ts'
 import { type DeployPayload, deployKind } from './deploy-kind.ts'
 import { beginDeploying, build } from './deploy-steps/build.ts'
@@ -17,7 +18,7 @@ import { type DeploymentLog, deploymentTopic, openDeploymentLog } from './deploy
 import { type DeploymentsDeps, nowOf } from './deps.ts'
 import { bringBackWhatItTook } from './power.ts'
 import { stopInstances } from './run-units.ts'
-import { findDeployment, findProject, listInstances, transitionDeployment } from './store.ts'
+import { findDeployment, listInstances, transitionDeployment } from './store.ts'
 
 const building: readonly DeployStep[] = [fetchSource, makePlan, build]
 const deploying: readonly DeployStep[] = [start, healthCheck, switchRoute, drain, retire]

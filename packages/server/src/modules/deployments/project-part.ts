@@ -2,6 +2,7 @@ import type { DeletionItem } from '@berth/contract'
 import type { ProjectPart } from '../projects/index.ts'
 import { cancelDeployment } from './cancel.ts'
 import type { DeploymentsDeps } from './deps.ts'
+import { deleteLive } from './live-environments.ts'
 import { stopInstances } from './run-units.ts'
 import { deleteVolumeRow, listInstances, listUnderWay, listVolumes } from './store.ts'
 
@@ -39,7 +40,7 @@ export const deploymentsPart = (deps: DeploymentsDeps): ProjectPart => ({
   async remove({ id }, { deleteVolumes }) {
     const { db } = deps.database
     for (const row of await listUnderWay(db, id)) await cancelDeployment(row, deps).catch(() => undefined)
-    await db.deleteFrom('liveEnvironments').where('projectId', '=', id).execute()
+    await deleteLive(db, { projectId: id })
     await deps.edge.sync()
     await stopInstances(await listInstances(db, { projectId: id }), deps, AbortSignal.timeout(60_000))
     for (const artifact of await deps.runtime.listArtifacts())

@@ -5,13 +5,13 @@ import type { DeploymentRow } from '../../platform/db/tables/deployments.ts'
 import type { ProjectRow } from '../../platform/db/tables/projects.ts'
 import { fail, refuse } from '../../platform/failure.ts'
 import type { Bound } from '../../platform/transaction.ts'
-import { lockProject, remoteUrl, sourceKind } from '../projects/index.ts'
+import { findEnvironment, findProject, lockProject, remoteUrl, sourceKind } from '../projects/index.ts'
 import { deployKind, jobKey } from './deploy-kind.ts'
 import type { DeployedSource } from './deployed-source.ts'
 import { deploymentTopic } from './deployment-log.ts'
 import { type DeploymentsDeps, nowOf } from './deps.ts'
 import { configOf } from './plan.ts'
-import { findDeployment, findProject, insertDeployment, listQueued, nextNumber, transitionDeployment } from './store.ts'
+import { findDeployment, insertDeployment, listQueued, nextNumber, transitionDeployment } from './store.ts'
 
 export interface DeploymentOptions extends Omit<BuildBody, 'projectId'> {
   trigger: DeploymentRow['trigger']
@@ -57,13 +57,7 @@ async function replace(
 }
 
 async function environmentOf({ db }: Bound, project: ProjectRow, slug = 'production') {
-  const found = await db
-    .selectFrom('environments')
-    .select(['slug', 'branch'])
-    .where('projectId', '=', project.id)
-    .where('slug', '=', slug)
-    .executeTakeFirst()
-  return found ?? refuse('environment', `there is no environment ${slug}`)
+  return (await findEnvironment(db, project.id, slug)) ?? refuse('environment', `there is no environment ${slug}`)
 }
 
 function newRow(

@@ -1,9 +1,11 @@
 import type { LiveEnvironmentRow } from '../../platform/db/tables/deployments.ts'
 import { type JobKind, job } from '../../platform/jobs/declare.ts'
+import { findProject } from '../projects/index.ts'
 import { type DeploymentsDeps, nowOf } from './deps.ts'
+import { listLive, transitionLive } from './live-environments.ts'
 import { startAgain, turnOf } from './power.ts'
 import { stopInstances } from './run-units.ts'
-import { findProject, listInstances, listLive, transitionLive } from './store.ts'
+import { listInstances } from './store.ts'
 
 export const wakeKind: JobKind<{ projectId: string }> = { kind: 'deployments.wake' }
 
@@ -33,7 +35,8 @@ const putToSleep = (live: LiveEnvironmentRow, deps: DeploymentsDeps, abort: Abor
 async function sleepInTurn(live: LiveEnvironmentRow, deps: DeploymentsDeps, abort: AbortSignal): Promise<void> {
   const { projectId, deploymentId } = live
   if (!deploymentId) return
-  if (!(await transitionLive(deps.database.db, live, ['live'], { state: 'sleeping', changedAt: nowOf(deps) }))) return
+  const changes = { changedAt: nowOf(deps) }
+  if (!(await transitionLive(deps.database.db, live, { to: 'sleeping', from: ['live'], deploymentId, changes }))) return
   await deps.edge.sync()
   const rows = await listInstances(deps.database.db, { deploymentId })
   await Promise.all(rows.map(({ id }) => deps.edge.drain(id, 10_000, abort).catch(() => undefined)))
