@@ -131,6 +131,11 @@ const extra: Partial<Record<ModuleName, string>> = {
     PUT /projects/:id/grants | project:admin
     GET /audit-log | audit:list
   `,
+  projects: `
+    DELETE /projects/:id/environments/:environment | project:admin
+    GET /projects/:id/environments/:environment/deletion-preview | project:read
+    POST /projects/:id/preview-variables | project:admin
+  `,
   deployments: `
     POST /deployments/build/access | project:write
     GET /deployments | project:deployment:list

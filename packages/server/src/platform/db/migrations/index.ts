@@ -10,6 +10,8 @@ import { migration as domainClaims } from './008-domain-claims.ts'
 import { migration as deploymentSecrets } from './009-deployment-secrets.ts'
 import { migration as listeners } from './010-listeners.ts'
 
+import { migration as previews } from './013-previews.ts'
+
 export interface Migration {
   /** `NNN-what`: the number orders it, the whole is recorded. Never changed once released. */
   name: string
@@ -28,4 +30,5 @@ export const migrations: readonly Migration[] = [
   domainClaims,
   deploymentSecrets,
   listeners,
+  previews,
 ]
