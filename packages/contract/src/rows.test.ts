@@ -146,8 +146,10 @@ const extra: Partial<Record<ModuleName, string>> = {
     POST /deployments/:id/redeploy | project:write
     POST /deployments/:id/rollback | project:write
   `,
-  gitHost: `
+  gitEvents: `
     POST /webhooks/git/:provider | public
+    GET /projects/:id/pull-requests | project:read
+    POST /projects/:id/pull-requests/:number/approve | project:admin
   `,
   notifications: `
     POST /notifications/channels/:id/test | notifications:write
@@ -209,6 +211,7 @@ describe('the table against the spec', () => {
       'projects',
       'deployments',
       'gitHost',
+      'gitEvents',
       'notifications',
       'backups',
       'servers',
