@@ -9,6 +9,7 @@ import {
   endDeploymentsOf,
   listArtifactOwners,
   listInstances,
+  listPlaces,
   listUnderWay,
   listVolumes,
 } from './store.ts'
@@ -44,14 +45,19 @@ async function itemsAt(place: Place, { deleteVolumes }: DeletionOptions, deps: D
   const items: DeletionItem[] = []
   for (const row of await listInstances(db, place))
     items.push({ kind: 'instance', id: row.id, name: row.service || 'app', sizeBytes: null, kept: false })
-  for (const { kind, reference, sizeBytes } of await artifactsAt(place, deps))
+  for (const { artifact } of await artifactsAt(place, deps)) {
+    const { kind, reference, sizeBytes } = artifact
     items.push({ kind, id: reference, name: reference, sizeBytes, kept: false })
+  }
   for (const volume of await listVolumes(db, place))
     items.push({
       kind: 'volume',
       id: volume.id,
       name: volume.name,
-      sizeBytes: await deps.runtime.volumeSizeBytes(volume.id).catch(() => null),
+      sizeBytes: await deps.runtimes
+        .for(volume.serverId)
+        .volumeSizeBytes(volume.id)
+        .catch(() => null),
       kept: !deleteVolumes,
       ...(deleteVolumes ? {} : { reason: 'volumes stay unless deleteVolumes=true' }),
     })
@@ -65,23 +71,26 @@ async function removeAt(place: Place, { deleteVolumes }: DeletionOptions, deps: 
   await deleteLive(db, place)
   await deps.edge.sync()
   await stopInstances(await listInstances(db, place), deps, AbortSignal.timeout(60_000))
-  for (const artifact of await artifactsAt(place, deps)) await deps.runtime.removeArtifact(artifact, AbortSignal.timeout(60_000))
+  for (const { runtime, artifact } of await artifactsAt(place, deps))
+    await runtime.removeArtifact(artifact, AbortSignal.timeout(60_000))
   if (!deleteVolumes) return
   for (const volume of await listVolumes(db, place)) {
-    await deps.runtime.removeVolume(volume.id)
+    await deps.runtimes.for(volume.serverId).removeVolume(volume.id)
     await deleteVolumeRow(db, volume.id)
   }
 }
 
-/** What was built there and is used nowhere else. */
-async function artifactsAt({ projectId, environment }: Place, deps: DeploymentsDeps) {
-  const all = (await deps.runtime.listArtifacts()).filter((artifact) => artifact.projectId === projectId)
-  if (environment === undefined) return all
-  const owners = await listArtifactOwners(deps.database.db, projectId)
+/** What was built for a project, wherever that was; of an environment: what is used by no other. */
+async function artifactsAt({ projectId, environment }: Place, { database, runtimes }: DeploymentsDeps) {
+  const found = []
+  for (const serverId of await listPlaces(database.db, projectId)) {
+    const runtime = runtimes.for(serverId)
+    for (const artifact of await runtime.listArtifacts()) if (artifact.projectId === projectId) found.push({ runtime, artifact })
+  }
+  if (environment === undefined) return found
+  const owners = await listArtifactOwners(database.db, projectId)
   const isHere = new Set(owners.filter((row) => row.environment === environment).map(({ id }) => id))
   const elsewhere = owners.filter((row) => row.environment !== environment).map(({ artifacts }) => artifacts ?? '')
-  return all.filter(
-    ({ deploymentId, reference }) =>
-      isHere.has(deploymentId) && !elsewhere.some((text) => text.includes(JSON.stringify(reference))),
-  )
+  const isUsed = (reference: string) => elsewhere.some((text) => text.includes(JSON.stringify(reference)))
+  return found.filter(({ artifact }) => isHere.has(artifact.deploymentId) && !isUsed(artifact.reference))
 }
