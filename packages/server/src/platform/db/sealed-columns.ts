@@ -20,6 +20,7 @@ export const sealedFor = {
   acmeAccountKey: (directoryUrl: string) => `acmeAccounts:privateKey:${directoryUrl}`,
   deploymentEnv: (deploymentId: string) => `deployments:env:${deploymentId}`,
   channelSecrets: (channelId: string) => `notificationChannels:secrets:${channelId}`,
+  destinationSecrets: (destinationId: string) => `backupDestinations:secrets:${destinationId}`,
 }
 
 /** Every column that holds sealed values. A new one is a row here, or `berth secrets rotate` would leave it behind. */
@@ -123,6 +124,23 @@ export const sealedColumns: readonly SealedColumn[] = [
             .set({ privateKey: resealed })
             .where('directoryUrl', '=', directoryUrl)
             .where('privateKey', '=', privateKey)
+            .execute(),
+      }))
+    },
+  },
+  {
+    name: 'backupDestinations.secrets',
+    async read(db) {
+      const rows = await db.selectFrom('backupDestinations').select(['id', 'secrets']).where('secrets', 'is not', null).execute()
+      return rows.map(({ id, secrets }) => ({
+        sealed: secrets!,
+        place: sealedFor.destinationSecrets(id),
+        replace: (resealed) =>
+          db
+            .updateTable('backupDestinations')
+            .set({ secrets: resealed })
+            .where('id', '=', id)
+            .where('secrets', '=', secrets)
             .execute(),
       }))
     },
