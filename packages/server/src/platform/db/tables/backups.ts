@@ -1,5 +1,12 @@
-import type { BackupPayload, DestinationCheck, DestinationKind, RestoreReport, RunStatus, RunTrigger } from '@berth/contract'
-import type { RestoreStatus } from '@berth/contract'
+import type {
+  BackupPayload,
+  DestinationCheck,
+  DestinationKind,
+  RestoreReport,
+  RestoreStatus,
+  RunStatus,
+  RunTrigger,
+} from '@berth/contract'
 import type { Selectable } from 'kysely'
 import type { Flag, JsonText, Millis } from '../columns.ts'
 
@@ -52,6 +59,7 @@ export interface BackupRunsTable {
   serviceId: string | null
   destinationId: string | null
   status: RunStatus
+  statusSince: Millis
   trigger: RunTrigger
   createdBy: string | null
   createdAt: Millis
@@ -106,6 +114,7 @@ export interface BackupRestoresTable {
   projectId: string
   target: 'in_place' | 'copy'
   status: RestoreStatus
+  statusSince: Millis
   /** null once it is spent or void. */
   tokenHash: string | null
   verification: 'pending' | 'running' | 'passed' | 'failed'
