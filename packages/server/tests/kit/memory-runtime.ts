@@ -1,4 +1,5 @@
 import type { Acme } from '../../src/drivers/acme/acme.ts'
+import { createArchiveStores } from '../../src/drivers/archive-store/create-archive-stores.ts'
 import type { EdgeDriver } from '../../src/drivers/edge/edge.ts'
 import {
   type Artifact,
@@ -13,6 +14,7 @@ import {
 } from '../../src/drivers/runtime/runtime.ts'
 import { type EdgeTable, emptyTable } from '../../src/edge-proxy/protocol/edge-table.ts'
 import type { Drivers } from '../../src/instance/drivers.ts'
+import { silentLog } from '../../src/platform/log.ts'
 
 /** Working drivers that keep everything in memory: nothing is started, and what is asked for is there. */
 export interface MemoryDrivers extends Drivers {
@@ -28,6 +30,7 @@ export function memoryDrivers(workFolder: string): MemoryDrivers {
     acme: noAuthority,
     probe: async ({ port }) =>
       runtime.answersAt(port) ? { healthy: true, status: 200 } : { healthy: false, status: 500, reason: 'it answered 500' },
+    stores: createArchiveStores({ log: silentLog, silentMs: 2_000, attempts: 1 }),
     workFolder,
   }
 }

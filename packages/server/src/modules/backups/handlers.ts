@@ -7,7 +7,6 @@ import { changeDestination, createDestination, deleteDestination, showDestinatio
 import { checkDestination } from './destinations/open-store.ts'
 import { changePolicy, createPolicy, deletePolicy, showPolicies, showPolicy } from './policies/policies.ts'
 import { listPolicies } from './policies/policy-store.ts'
-import { runByWebhook } from './policies/webhook.ts'
 import { runHandlers } from './runs/handlers.ts'
 
 type Rows = typeof contract.backups
@@ -18,7 +17,7 @@ export const backupsHandlers = (deps: BackupsDeps) => ({
   ...destinationHandlers(deps),
 })
 
-type PolicyRows = 'listPolicies' | 'createPolicy' | 'updatePolicy' | 'deletePolicy' | 'receiveWebhook'
+type PolicyRows = 'listPolicies' | 'createPolicy' | 'updatePolicy' | 'deletePolicy'
 
 function policyHandlers(deps: BackupsDeps): Pick<Handlers<Rows>, PolicyRows> {
   return {
@@ -39,7 +38,6 @@ function policyHandlers(deps: BackupsDeps): Pick<Handlers<Rows>, PolicyRows> {
       await deletePolicy(backupPolicy, deps)
       return undefined
     },
-    receiveWebhook: async (_, context) => ({ data: { runId: await runByWebhook(context, deps) } }),
   }
 }
 

@@ -56,7 +56,7 @@ export function checkConfig(
   const stored: StoredConfig = { config: {}, secrets: {} }
   for (const [name, field] of Object.entries(fields[kind])) {
     const old = field.secret ? before.secrets[name] : before.config[name]
-    const value = valueOf(name, field, input[name], old, problems)
+    const value = fieldValue(name, field, input[name], old, problems)
     if (value === undefined) continue
     if (field.secret) stored.secrets[name] = value as string
     else stored.config[name] = value
@@ -67,7 +67,13 @@ export function checkConfig(
 
 type Value = string | number | boolean
 
-function valueOf(name: string, field: Field, given: unknown, old: Value | undefined, problems: FieldProblem[]): Value | undefined {
+function fieldValue(
+  name: string,
+  field: Field,
+  given: unknown,
+  old: Value | undefined,
+  problems: FieldProblem[],
+): Value | undefined {
   const refuse = (message: string) => void problems.push({ field: `config.${name}`, message })
   if (given === undefined && old !== undefined) return old
   if (given === undefined || (given === null && !field.required)) {
@@ -95,7 +101,6 @@ function textProblem(given: unknown, { lines }: Field): string | null {
   if (typeof given !== 'string' || given.trim() === '') return 'must be a text that is not empty'
   const most = lines ? mostKeyCharacters : mostCharacters
   if (given.length > most) return `must have at most ${most} characters`
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is refused
   if ((lines ? /[\0]/ : /[\0-\x1f\x7f]/).test(given)) return 'holds a character that it may not hold'
   return null
 }
@@ -120,13 +125,19 @@ const ruleOf: Record<DestinationKind, Rule> = {
   s3({ config }) {
     const problems: FieldProblem[] = []
     if (config.endpoint !== undefined && !isWebOrigin(config.endpoint as string))
-      problems.push({ field: 'config.endpoint', message: 'must be an http or https address without a path, such as https://s3.example.com' })
+      problems.push({
+        field: 'config.endpoint',
+        message: 'must be an http or https address without a path, such as https://s3.example.com',
+      })
     if (!/^[a-z0-9A-Z][a-z0-9A-Z._-]{1,254}$/.test(config.bucket as string))
       problems.push({ field: 'config.bucket', message: 'is not the name of a bucket' })
     if (config.prefix !== undefined) {
       const prefix = (config.prefix as string).replace(/^\/+|\/+$/g, '')
       if (!/^[\w.-]+(\/[\w.-]+)*$/.test(prefix) || prefix.split('/').some((part) => part.startsWith('.')))
-        problems.push({ field: 'config.prefix', message: 'must be names of letters, digits, "_", "." or "-" with "/" between them' })
+        problems.push({
+          field: 'config.prefix',
+          message: 'must be names of letters, digits, "_", "." or "-" with "/" between them',
+        })
       config.prefix = prefix
     }
     return problems
@@ -149,7 +160,11 @@ const ruleOf: Record<DestinationKind, Rule> = {
 
 function isWebOrigin(text: string): boolean {
   const url = URL.parse(text)
-  return (url?.protocol === 'https:' || url?.protocol === 'http:') && url.username === '' && (url.pathname === '/' || url.pathname === '')
+  return (
+    (url?.protocol === 'https:' || url?.protocol === 'http:') &&
+    url.username === '' &&
+    (url.pathname === '/' || url.pathname === '')
+  )
 }
 
 /** The allowed folder that a path is in, and the path as it will be used; a relative one is below the first folder. */
@@ -157,6 +172,8 @@ export function localPlace(path: string, roots: readonly string[]): { root: stri
   const [first] = roots
   if (!first || path.split(/[/\\]/).includes('..')) return null
   const wanted = isAbsolute(path) ? resolve(path) : resolve(first, path)
-  const root = roots.map((one) => resolve(one)).find((one) => wanted === one || wanted.startsWith(one.endsWith(sep) ? one : one + sep))
+  const root = roots
+    .map((one) => resolve(one))
+    .find((one) => wanted === one || wanted.startsWith(one.endsWith(sep) ? one : one + sep))
   return root === undefined ? null : { root, path: wanted }
 }

@@ -76,7 +76,10 @@ export function openConfig({ id, config, secrets }: DestinationRow, { secretBox,
 export function sealed(id: string, { config, secrets }: StoredConfig, { secretBox, scrubber }: BackupsDeps) {
   scrubber.register(...Object.values(secrets))
   const text = JSON.stringify(secrets)
-  return { config: JSON.stringify(config), secrets: text === '{}' ? null : secretBox.seal(text, sealedFor.destinationSecrets(id)) }
+  return {
+    config: JSON.stringify(config),
+    secrets: text === '{}' ? null : secretBox.seal(text, sealedFor.destinationSecrets(id)),
+  }
 }
 
 export function showDestination(row: DestinationRow, deps: BackupsDeps): BackupDestination {

@@ -26,7 +26,11 @@ async function pinned(row: DestinationRow, stored: StoredConfig, deps: BackupsDe
   return known
 }
 
-function driverConfig({ kind }: DestinationRow, { config, secrets }: StoredConfig, { settings }: BackupsDeps): ArchiveStoreConfig {
+function driverConfig(
+  { kind }: DestinationRow,
+  { config, secrets }: StoredConfig,
+  { settings }: BackupsDeps,
+): ArchiveStoreConfig {
   const hidden = Object.fromEntries(Object.entries(secrets).map(([name, value]) => [name, new Secret(value)]))
   if (kind !== 'local') return { kind, ...config, ...hidden } as unknown as ArchiveStoreConfig
   const place = localPlace(config.path as string, settings.backupRoots)

@@ -1,7 +1,7 @@
-import type { JobKind } from '../../../platform/jobs/declare.ts'
-import { BadRhythm, nextOccurrence } from '../../../platform/jobs/occurrences.ts'
 import type { PolicyRow } from '../../../platform/db/tables/backups.ts'
 import { fail, refuse } from '../../../platform/failure.ts'
+import type { JobKind } from '../../../platform/jobs/declare.ts'
+import { BadRhythm, nextOccurrence } from '../../../platform/jobs/occurrences.ts'
 import type { Bound } from '../../../platform/transaction.ts'
 
 export interface SchedulePayload {

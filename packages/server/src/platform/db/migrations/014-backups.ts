@@ -1,7 +1,6 @@
 import { type ColumnDefinitionBuilder, type Kysely, sql } from 'kysely'
 
-const ofOrganization = (column: ColumnDefinitionBuilder) =>
-  column.notNull().references('organizations.id').onDelete('cascade')
+const ofOrganization = (column: ColumnDefinitionBuilder) => column.notNull().references('organizations.id').onDelete('cascade')
 const required = (column: ColumnDefinitionBuilder) => column.notNull()
 
 export const migration = {
@@ -58,11 +57,7 @@ async function createPolicies({ schema }: Kysely<unknown>): Promise<void> {
     .addColumn('createdAt', 'bigint', required)
     .addColumn('updatedAt', 'bigint', required)
     .execute()
-  await schema
-    .createIndex('backupPoliciesOfProject')
-    .on('backupPolicies')
-    .columns(['projectId', 'createdAt', 'id'])
-    .execute()
+  await schema.createIndex('backupPoliciesOfProject').on('backupPolicies').columns(['projectId', 'createdAt', 'id']).execute()
   await schema.createIndex('backupPoliciesOfDestination').on('backupPolicies').column('destinationId').execute()
 }
 
