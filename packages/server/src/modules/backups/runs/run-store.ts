@@ -2,7 +2,7 @@ import { type RunStatus, type RunsQuery, runMoves, runStatuses, sourcesOf, termi
 import type { Insertable, Updateable } from 'kysely'
 import { page } from '../../../platform/db/pages.ts'
 import type { Db } from '../../../platform/db/schema.ts'
-import type { BackupPartsTable, BackupRunsTable, PartRow, RunRow } from '../../../platform/db/tables/backups.ts'
+import type { ArtifactRow, BackupRunsTable, RunRow } from '../../../platform/db/tables/backups.ts'
 
 /** The SQL of runs and of what they store. */
 
@@ -65,62 +65,19 @@ export const moveRunTo = (
 export const updateRun = (db: Db, id: string, changes: Omit<Updateable<BackupRunsTable>, 'status' | 'id'>) =>
   db.updateTable('backupRuns').set(changes).where('id', '=', id).execute()
 
-// Parts
+// What they saved
 
-export const partsOf = (db: Db, runId: string): Promise<PartRow[]> =>
-  db.selectFrom('backupParts').selectAll().where('runId', '=', runId).orderBy('position').execute()
+/** Without the index, which may be long. */
+export type ArtifactFacts = Omit<ArtifactRow, 'index'>
+const facts = ['id', 'runId', 'destinationId', 'name', 'kind', 'reused', 'sizeBytes', 'sha256', 'details', 'position'] as const
 
-export async function partsOfAll(db: Db, runIds: readonly string[]): Promise<Map<string, PartRow[]>> {
+export async function artifactsOfAll(db: Db, runIds: readonly string[]): Promise<Map<string, ArtifactFacts[]>> {
   if (runIds.length === 0) return new Map()
   const rows = await db
-    .selectFrom('backupParts')
-    .selectAll()
+    .selectFrom('backupArtifacts')
+    .select(facts)
     .where('runId', 'in', [...runIds])
     .orderBy('position')
     .execute()
   return Map.groupBy(rows, ({ runId }) => runId)
-}
-
-export const insertPart = (db: Db, row: Insertable<BackupPartsTable>) => db.insertInto('backupParts').values(row).execute()
-
-export const updatePart = (db: Db, id: string, changes: Updateable<BackupPartsTable>) =>
-  db.updateTable('backupParts').set(changes).where('id', '=', id).execute()
-
-export const removePart = (db: Db, id: string) => db.deleteFrom('backupParts').where('id', '=', id).execute()
-
-/** What the newest good run stored under that name, if it is still kept at that destination. */
-export const lastStored = (
-  db: Db,
-  { projectId, serviceId, destinationId }: Pick<RunRow, 'projectId' | 'serviceId' | 'destinationId'>,
-  name: string,
-): Promise<PartRow | undefined> =>
-  db
-    .selectFrom('backupParts')
-    .innerJoin('backupRuns', 'backupRuns.id', 'backupParts.runId')
-    .selectAll('backupParts')
-    .where('backupRuns.projectId', '=', projectId)
-    .where('backupRuns.serviceId', serviceId === null ? 'is' : '=', serviceId)
-    .where('backupRuns.status', '=', 'succeeded')
-    .where('backupRuns.prunedAt', 'is', null)
-    .where('backupParts.destinationId', '=', destinationId)
-    .where('backupParts.name', '=', name)
-    .where('backupParts.state', '=', 'stored')
-    .orderBy('backupRuns.createdAt', 'desc')
-    .limit(1)
-    .executeTakeFirst()
-
-/** Whether another run that is kept, or is under way, counts on the stored object. */
-export async function isShared(db: Db, { objectName, destinationId, runId }: PartRow): Promise<boolean> {
-  const other = await db
-    .selectFrom('backupParts')
-    .innerJoin('backupRuns', 'backupRuns.id', 'backupParts.runId')
-    .select('backupParts.id')
-    .where('backupParts.objectName', '=', objectName)
-    .where('backupParts.destinationId', destinationId === null ? 'is' : '=', destinationId)
-    .where('backupParts.runId', '!=', runId)
-    .where('backupRuns.prunedAt', 'is', null)
-    .where('backupRuns.status', 'in', ['succeeded', ...runsUnderWay])
-    .limit(1)
-    .executeTakeFirst()
-  return other !== undefined
 }

@@ -1,26 +1,26 @@
 import type { BackupRun } from '@berth/contract'
 import { iso, isoOrNull } from '../../../platform/db/columns.ts'
 import type { Db } from '../../../platform/db/schema.ts'
-import type { PartRow, RunRow } from '../../../platform/db/tables/backups.ts'
-import { partsOfAll } from './run-store.ts'
+import type { RunRow } from '../../../platform/db/tables/backups.ts'
+import { type ArtifactFacts, artifactsOfAll } from './run-store.ts'
 
-/** A run with what it stored. */
-export type RunWithParts = RunRow & { parts: PartRow[] }
+/** A run with what it saved. */
+export type RunWithArtifacts = RunRow & { artifacts: ArtifactFacts[] }
 
-export async function withParts(db: Db, rows: readonly RunRow[]): Promise<RunWithParts[]> {
-  const parts = await partsOfAll(
+export async function withArtifacts(db: Db, rows: readonly RunRow[]): Promise<RunWithArtifacts[]> {
+  const artifacts = await artifactsOfAll(
     db,
     rows.map(({ id }) => id),
   )
-  return rows.map((row) => ({ ...row, parts: parts.get(row.id) ?? [] }))
+  return rows.map((row) => ({ ...row, artifacts: artifacts.get(row.id) ?? [] }))
 }
 
 export async function showOne(db: Db, row: RunRow): Promise<BackupRun> {
-  const [run] = await withParts(db, [row])
-  return showRun(run as RunWithParts)
+  const [run] = await withArtifacts(db, [row])
+  return showRun(run as RunWithArtifacts)
 }
 
-export const showRun = ({ parts, ...row }: RunWithParts): BackupRun => ({
+export const showRun = ({ artifacts, ...row }: RunWithArtifacts): BackupRun => ({
   id: row.id,
   policyId: row.policyId,
   projectId: row.projectId,
@@ -33,15 +33,13 @@ export const showRun = ({ parts, ...row }: RunWithParts): BackupRun => ({
   bytesTotal: row.bytesTotal,
   bytesDone: row.bytesDone,
   sizeBytes: row.sizeBytes,
-  artifacts: parts
-    .filter(({ state }) => state === 'stored')
-    .map(({ name, kind, sizeBytes, sha256, reused }) => ({
-      name,
-      kind,
-      sizeBytes: sizeBytes ?? 0,
-      sha256: sha256 ?? '',
-      reused: reused === 1,
-    })),
+  artifacts: artifacts.map(({ name, kind, sizeBytes, sha256, reused }) => ({
+    name,
+    kind,
+    sizeBytes,
+    sha256,
+    reused: reused === 1,
+  })),
   protected: row.protected === 1,
   protectedUntil: isoOrNull(row.protectedUntil),
   prunedAt: isoOrNull(row.prunedAt),

@@ -100,24 +100,20 @@ async function createRuns(db: Kysely<unknown>): Promise<void> {
     db,
   )
   await schema
-    .createTable('backupParts')
+    .createTable('backupArtifacts')
     .addColumn('id', 'text', (column) => column.primaryKey())
     .addColumn('runId', 'text', (column) => column.notNull().references('backupRuns.id').onDelete('cascade'))
     .addColumn('destinationId', 'text')
-    .addColumn('objectName', 'text', required)
     .addColumn('name', 'text', required)
     .addColumn('kind', 'text', required)
-    .addColumn('state', 'text', required)
     .addColumn('reused', 'integer', required)
-    .addColumn('contentSha256', 'text')
-    .addColumn('contentBytes', 'bigint')
-    .addColumn('sha256', 'text')
-    .addColumn('sizeBytes', 'bigint')
-    .addColumn('readBackAt', 'bigint')
+    .addColumn('sizeBytes', 'bigint', required)
+    .addColumn('sha256', 'text', required)
+    .addColumn('index', 'text', required)
+    .addColumn('details', 'text', required)
     .addColumn('position', 'integer', required)
+    .addUniqueConstraint('backupArtifactOfRun', ['runId', 'name'])
     .execute()
-  await schema.createIndex('backupPartsOfRun').on('backupParts').column('runId').execute()
-  await schema.createIndex('backupPartsByObject').on('backupParts').columns(['objectName', 'destinationId']).execute()
 }
 
 async function createRestores(db: Kysely<unknown>): Promise<void> {

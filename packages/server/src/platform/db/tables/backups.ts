@@ -81,31 +81,25 @@ export interface BackupRunsTable {
   manifestSha256: string | null
 }
 
-/**
- * What a run stores, or shares with an earlier one, at the destination. Written before the bytes, so that whatever was
- * begun is known and can be taken away.
- */
-export interface BackupPartsTable {
+/** What a run saved of one volume, database or other thing; made when all of it is at the destination. */
+export interface BackupArtifactsTable {
   id: string
   runId: string
   destinationId: string | null
-  /** Name of the stored object. */
-  objectName: string
   name: string
-  kind: string
-  state: 'writing' | 'stored'
-  /** Kept for an earlier run already, and shared with it. */
+  kind: ArtifactKind
+  /** All of it was there already, stored by earlier runs. */
   reused: Flag
-  /** Of what was read, before compression and encryption. */
-  contentSha256: string | null
-  contentBytes: number | null
-  /** Of the stored object. */
-  sha256: string | null
-  sizeBytes: number | null
-  /** When it was last read back from the destination whole. */
-  readBackAt: Millis | null
+  sizeBytes: number
+  sha256: string
+  /** Which stored parts it is made of, some of them shared with earlier runs. */
+  index: JsonText
+  /** What a restore must know of it, such as the service that a database is in. */
+  details: JsonText
   position: number
 }
+
+export type ArtifactKind = 'volume' | 'postgres' | 'mysql' | 'mongodb' | 'redis' | 'source'
 
 export interface BackupRestoresTable {
   id: string
@@ -140,12 +134,12 @@ export interface BackupsTables {
   backupDestinations: BackupDestinationsTable
   backupPolicies: BackupPoliciesTable
   backupRuns: BackupRunsTable
-  backupParts: BackupPartsTable
+  backupArtifacts: BackupArtifactsTable
   backupRestores: BackupRestoresTable
 }
 
 export type DestinationRow = Selectable<BackupDestinationsTable>
 export type PolicyRow = Selectable<BackupPoliciesTable>
 export type RunRow = Selectable<BackupRunsTable>
-export type PartRow = Selectable<BackupPartsTable>
+export type ArtifactRow = Selectable<BackupArtifactsTable>
 export type RestoreRow = Selectable<BackupRestoresTable>
