@@ -2,6 +2,10 @@ import { type Static, Type } from 'typebox'
 import { Branch, GitName, GitOwner } from '../projects/git-shapes.ts'
 import { nullable, oneOf, Time, text } from '../shape.ts'
 
+/** The git hosts that an organisation can be connected to. */
+export const GitHostProvider = oneOf('github', 'gitlab', 'gitea')
+export type GitHostProvider = Static<typeof GitHostProvider>
+
 export const GitHostState = oneOf('connected', 'disconnected', 'error')
 export type GitHostState = Static<typeof GitHostState>
 export const GitHostSource = oneOf('app', 'oauth', 'cli')
