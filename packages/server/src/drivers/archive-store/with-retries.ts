@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { ArchiveStore } from './archive-store.ts'
+import { isInMemory } from './in-memory.ts'
 import { StoreFailure } from './store-failure.ts'
 
 export interface Retrying {
@@ -10,7 +11,7 @@ export interface Retrying {
 
 /**
  * Asks again, with growing pauses, after a fault that may pass. A get goes on where it broke off. A put is begun again only
- * while none of its content was taken, as content comes once; its driver sends single parts again by itself.
+ * while none of its content was taken, as content comes once, or where all of it is in memory.
  */
 export function withRetries(store: ArchiveStore, retrying: Retrying): ArchiveStore {
   const again = <Result>(work: () => Promise<Result>, abort: AbortSignal, mayRetry = () => true) =>
@@ -23,7 +24,7 @@ export function withRetries(store: ArchiveStore, retrying: Retrying): ArchiveSto
       return again(
         () => store.put(name, noticed.content, abort),
         abort,
-        () => !noticed.taken,
+        () => !noticed.taken || isInMemory(content),
       )
     },
     get: (name, abort, { from = 0 } = {}) => getOn(store, { name, from, abort }, retrying),
