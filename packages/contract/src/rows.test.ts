@@ -156,6 +156,7 @@ const extra: Partial<Record<ModuleName, string>> = {
     GET /notifications/stream | notifications:read
   `,
   backups: `
+    POST /backup-runs/:runId/cancel | backup_destination:backup_run:write
     GET /backup-destinations | backup_destination:list
     POST /backup-destinations | backup_destination:write
     GET /backup-destinations/:id | backup_destination:read

@@ -25,6 +25,7 @@ export type * from './lifecycle/project-part.ts'
 export type * from './project-ports.ts'
 export type { OpenedEnv } from './settings/env.ts'
 export { remoteUrl, sourceKind } from './source.ts'
+export { findAnyProject } from './store.ts'
 
 /**
  * A *project* is what the service builds and runs: a *source*, a config, *environments* with their *variables*, *domains*
