@@ -1,6 +1,6 @@
 import type { DeploymentRow } from '../../platform/db/tables/deployments.ts'
 import { fail } from '../../platform/failure.ts'
-import { findProject } from '../projects/index.ts'
+import { findAnyProject } from '../projects/index.ts'
 import { deployKind, jobKey } from './deploy-kind.ts'
 import { deploymentTopic } from './deployment-log.ts'
 import { type DeploymentsDeps, nowOf } from './deps.ts'
@@ -25,7 +25,7 @@ export async function cancelDeployment(
     await bound.cancelJob({ uniqueKey: jobKey(row.id) })
     await bound.enqueue(deployKind, { deploymentId: row.id }, { uniqueKey: `${jobKey(row.id)}:discard` })
     bound.signal(deploymentTopic(row.id), { changed: true })
-    const project = await findProject(bound.db, row.projectId)
+    const project = await findAnyProject(bound.db, row.projectId)
     if (project)
       await bound.announce('deploy.cancelled', {
         organizationId: project.organizationId,

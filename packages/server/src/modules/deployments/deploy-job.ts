@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { DeploymentRow } from '../../platform/db/tables/deployments.ts'
 import { JobAborted, job } from '../../platform/jobs/declare.ts'
-import { findProject } from '../projects/index.ts'
+import { findAnyProject } from '../projects/index.ts'
 import { cleanUpKind } from './clean-up.ts'
 import { type DeployPayload, deployKind } from './deploy-kind.ts'
 import { beginDeploying, build } from './deploy-steps/build.ts'
@@ -42,7 +42,7 @@ async function deploy(deploymentId: string, deps: DeploymentsDeps, abort: AbortS
   const found = await findDeployment(db, deploymentId)
   if (!found) return
   const isOver = found.status === 'failed' || found.status === 'cancelled' || found.status === 'superseded'
-  const project = await findProject(db, found.projectId)
+  const project = await findAnyProject(db, found.projectId)
   if (isOver || !project) return discard(found, deps)
   const begun = await transitionDeployment(db, deploymentId, 'building', { startedAt: found.startedAt ?? nowOf(deps) })
   const deployment = begun ?? found
@@ -129,7 +129,7 @@ async function recordFailure(
       errorLogTail: JSON.stringify(logTail),
       finishedAt: nowOf(deps),
     })
-    const project = moved && (await findProject(db, deployment.projectId))
+    const project = moved && (await findAnyProject(db, deployment.projectId))
     if (project)
       await announce('deploy.failed', {
         organizationId: project.organizationId,

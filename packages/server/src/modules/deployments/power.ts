@@ -1,5 +1,5 @@
 import type { DeploymentRow, LiveEnvironmentRow } from '../../platform/db/tables/deployments.ts'
-import { findProject } from '../projects/index.ts'
+import { findAnyProject } from '../projects/index.ts'
 import { cancelDeployment } from './cancel.ts'
 import { envOf } from './deployed-env.ts'
 import { type DeploymentsDeps, nowOf } from './deps.ts'
@@ -59,7 +59,7 @@ export async function bringBackWhatItTook({ id, projectId, environment }: Deploy
 async function startInTurn(live: LiveEnvironmentRow, from: readonly LiveState[], deps: DeploymentsDeps, abort: AbortSignal) {
   const { db } = deps.database
   const current = await findLive(db, live.projectId, live.environment)
-  const project = await findProject(db, live.projectId)
+  const project = await findAnyProject(db, live.projectId)
   if (!current?.deploymentId || !from.includes(current.state) || !project?.enabled || project.deletingSince !== null) return
   const deployment = await findDeployment(db, current.deploymentId)
   if (deployment?.artifacts) await runAndCheck(deployment, deps, abort)

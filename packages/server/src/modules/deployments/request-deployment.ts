@@ -5,7 +5,7 @@ import type { DeploymentRow } from '../../platform/db/tables/deployments.ts'
 import type { ProjectRow } from '../../platform/db/tables/projects.ts'
 import { fail, refuse } from '../../platform/failure.ts'
 import type { Bound } from '../../platform/transaction.ts'
-import { findEnvironment, findProject, lockProject, remoteUrl, sourceKind } from '../projects/index.ts'
+import { findAnyProject, findEnvironment, lockProject, remoteUrl, sourceKind } from '../projects/index.ts'
 import { deployKind, jobKey } from './deploy-kind.ts'
 import type { DeployedSource } from './deployed-source.ts'
 import { deploymentTopic } from './deployment-log.ts'
@@ -28,7 +28,7 @@ export async function requestDeployment(
 ): Promise<DeploymentRow> {
   return deps.database.transaction(async (bound) => {
     await lockProject(bound, projectId)
-    const project = (await findProject(bound.db, projectId)) ?? fail('not_found')
+    const project = (await findAnyProject(bound.db, projectId)) ?? fail('not_found')
     if (project.deletingSince !== null) fail('conflict', { words: 'The project is being deleted' })
     if (!project.enabled) fail('project_disabled')
     const environment = await environmentOf(bound, project, options.environment)
@@ -57,7 +57,9 @@ async function replace(
 }
 
 async function environmentOf({ db }: Bound, project: ProjectRow, slug = 'production') {
-  return (await findEnvironment(db, project.id, slug)) ?? refuse('environment', `there is no environment ${slug}`)
+  const found = await findEnvironment(db, project.id, slug)
+  if (found?.deletingSince != null) fail('conflict', { words: `The environment ${slug} is being deleted` })
+  return found ?? refuse('environment', `there is no environment ${slug}`)
 }
 
 function newRow(
@@ -86,6 +88,8 @@ function newRow(
     envSecretKeys: kept?.envSecretKeys ?? null,
     plan: kept?.plan ?? null,
     artifacts: kept?.artifacts ?? null,
+    // What was built is where it was built.
+    serverId: kept ? kept.serverId : project.serverId,
     sizeBytes: kept?.sizeBytes ?? null,
     commitSha: kept?.commitSha ?? null,
     commitMessage: kept?.commitMessage ?? null,

@@ -1,6 +1,6 @@
 import type { LiveEnvironmentRow } from '../../platform/db/tables/deployments.ts'
 import { type JobKind, job } from '../../platform/jobs/declare.ts'
-import { findProject } from '../projects/index.ts'
+import { findAnyProject } from '../projects/index.ts'
 import { type DeploymentsDeps, nowOf } from './deps.ts'
 import { listLive, transitionLive } from './live-environments.ts'
 import { startAgain, turnOf } from './power.ts'
@@ -24,7 +24,7 @@ export async function putIdleToSleep(deps: DeploymentsDeps, abort: AbortSignal):
 async function isIdle(live: LiveEnvironmentRow, activity: Record<string, number>, deps: DeploymentsDeps): Promise<boolean> {
   const last = Math.max(activity[live.projectId] ?? 0, live.lastRequestAt ?? 0, live.changedAt)
   if (nowOf(deps) - last < deps.settings.sleepAfterSeconds * 1000) return false
-  const project = await findProject(deps.database.db, live.projectId)
+  const project = await findAnyProject(deps.database.db, live.projectId)
   return project?.sleepMode === 'auto_sleep' && project.type !== 'worker' && project.type !== 'static'
 }
 
@@ -52,7 +52,7 @@ export const wakeJob = (deps: DeploymentsDeps) =>
     concurrency: 8,
     backoff: () => 1_000,
     async run({ projectId }, _deps, abort) {
-      const project = await findProject(deps.database.db, projectId)
+      const project = await findAnyProject(deps.database.db, projectId)
       if (!project?.enabled || project.deletingSince !== null) return
       for (const live of await listLive(deps.database.db, [projectId]))
         if (live.state === 'sleeping' || live.state === 'waking') await startAgain(live, ['sleeping', 'waking'], deps, abort)
@@ -67,7 +67,7 @@ export async function tell(
   deps: DeploymentsDeps,
 ): Promise<void> {
   await deps.database.transaction(async ({ db, announce }) => {
-    const project = await findProject(db, projectId)
+    const project = await findAnyProject(db, projectId)
     if (!project) return
     const { organizationId, name } = project
     await announce(category, { organizationId, projectId, subject: `${name} ${what}`, text })

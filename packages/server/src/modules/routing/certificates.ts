@@ -2,7 +2,7 @@ import { OrderRefused } from '../../drivers/acme/acme.ts'
 import { sealedFor } from '../../platform/db/sealed-columns.ts'
 import type { CertificateRow } from '../../platform/db/tables/routing.ts'
 import { JobAborted, type JobKind, job } from '../../platform/jobs/declare.ts'
-import { explainTls, findProject, servingAt, transitionTls } from '../projects/index.ts'
+import { explainTls, findAnyProject, servingAt, transitionTls } from '../projects/index.ts'
 import { type EdgeDeps, nowOf } from './deps.ts'
 import type { EdgeSync } from './sync.ts'
 
@@ -136,7 +136,7 @@ async function keepFailure(hostname: string, words: string, isFinal: boolean, de
     if (inUse) await transitionTls(db, [domain.id], 'active', notRenewed + words)
     else await transitionTls(db, [domain.id], 'error', `No certificate: ${words}`)
     if (wasTold) return
-    const project = await findProject(db, domain.projectId)
+    const project = await findAnyProject(db, domain.projectId)
     const subject = inUse ? `The certificate of ${hostname} was not renewed` : `No certificate for ${hostname}`
     const { organizationId, projectId } = domain
     const text = `${project?.name ?? projectId}: ${words}`
