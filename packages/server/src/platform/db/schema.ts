@@ -1,5 +1,6 @@
 import type { Kysely, Transaction } from 'kysely'
 import type { AccessTables } from './tables/access.ts'
+import type { CloudTables } from './tables/cloud.ts'
 import type { DeploymentsTables } from './tables/deployments.ts'
 import type { EdgeTables } from './tables/edge.ts'
 import type { JobsTables } from './tables/jobs.ts'
@@ -7,7 +8,14 @@ import type { NotificationsTables } from './tables/notifications.ts'
 import type { ProjectsTables } from './tables/projects.ts'
 
 /** Every table of the control plane. A module adds its tables in `tables/<module>.ts` and one word here. */
-export interface Schema extends JobsTables, AccessTables, ProjectsTables, DeploymentsTables, EdgeTables, NotificationsTables {}
+export interface Schema
+  extends JobsTables,
+    AccessTables,
+    ProjectsTables,
+    DeploymentsTables,
+    EdgeTables,
+    NotificationsTables,
+    CloudTables {}
 
 export type Db = Kysely<Schema>
 export type Tx = Transaction<Schema>

@@ -9,6 +9,7 @@ import { migration as accessLimits } from './007-access-limits.ts'
 import { migration as domainClaims } from './008-domain-claims.ts'
 import { migration as deploymentSecrets } from './009-deployment-secrets.ts'
 import { migration as listeners } from './010-listeners.ts'
+import { migration as cloud } from './016-cloud.ts'
 
 export interface Migration {
   /** `NNN-what`: the number orders it, the whole is recorded. Never changed once released. */
@@ -28,4 +29,5 @@ export const migrations: readonly Migration[] = [
   domainClaims,
   deploymentSecrets,
   listeners,
+  cloud,
 ]
