@@ -99,7 +99,7 @@ export function assemble(parts: Parts): Assembled {
   const { config, version, database, secretBox, scrubber, logger, clock = systemClock, rateLimits } = parts
   const stopping = new AbortController()
   const publicUrl = () => config.publicUrl ?? `http://${config.host}:${portOf(app) ?? config.port}`
-  const isolation = parts.drivers?.runtime.isolation
+  const isolation = parts.drivers?.runtimes.for(null).isolation
   const onlyOnePerson = isolation?.kind === 'none' && !config.trustEveryone
   const limiter = new RateLimiter(() => clock.now().getTime(), { scale: config.rateLimitScale, ...rateLimits })
   const access = createAccess({ database, clock, log: logger, limiter, secretBox, publicUrl, onlyOnePerson })
@@ -247,7 +247,7 @@ function assembleRunning(
     async stop(): Promise<void> {
       await edge.stop()
       await deployments.stop()
-      await drivers.runtime.close()
+      await drivers.runtimes.close()
     },
   }
 }

@@ -7,14 +7,14 @@ import { createAcme } from '../drivers/acme/acme-client.ts'
 import type { EdgeDriver } from '../drivers/edge/edge.ts'
 import { EmbeddedEdge } from '../drivers/edge/embedded-edge.ts'
 import { type Probe, probe } from '../drivers/probe/probe.ts'
-import type { Runtime } from '../drivers/runtime/runtime.ts'
+import { onlyHere, type Runtimes } from '../drivers/runtime/runtimes.ts'
 import { chooseRuntime } from './choose-runtime.ts'
 import type { Config } from './config.ts'
 import type { Logger } from './logger.ts'
 
 /** Everything with a side effect that an instance uses, behind its interfaces. */
 export interface Drivers {
-  runtime: Runtime
+  runtimes: Runtimes
   edge: EdgeDriver
   acme: Acme
   probe: Probe
@@ -25,7 +25,7 @@ export interface Drivers {
 export async function createDrivers(config: Config, version: string, logger: Logger): Promise<Drivers> {
   const { dataDir } = config
   return {
-    runtime: await chooseRuntime(config, logger),
+    runtimes: onlyHere(await chooseRuntime(config, logger)),
     edge: new EmbeddedEdge({
       folder: join(dataDir, 'edge'),
       http: { host: config.host, port: config.edgePort },

@@ -92,6 +92,8 @@ function newRow(
     envSecretKeys: kept?.envSecretKeys ?? null,
     plan: kept?.plan ?? null,
     artifacts: kept?.artifacts ?? null,
+    // What was built is where it was built.
+    serverId: kept ? kept.serverId : project.serverId,
     sizeBytes: kept?.sizeBytes ?? null,
     commitSha: kept?.commitSha ?? null,
     commitMessage: kept?.commitMessage ?? null,

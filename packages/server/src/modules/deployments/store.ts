@@ -209,6 +209,12 @@ export const listInstances = (
   return query.execute()
 }
 
+/** Where something of a project may be: this machine, and each server that built or ran a version of it. */
+export async function listPlaces(db: Db, projectId: string): Promise<(string | null)[]> {
+  const rows = await db.selectFrom('deployments').select('serverId').distinct().where('projectId', '=', projectId).execute()
+  return [...new Set([null, ...rows.map(({ serverId }) => serverId)])]
+}
+
 export const listVolumes = (db: Db, projectId: string): Promise<VolumeRow[]> =>
   db.selectFrom('volumes').selectAll().where('projectId', '=', projectId).execute()
 export const deleteVolumeRow = (db: Db, id: string) => db.deleteFrom('volumes').where('id', '=', id).execute()

@@ -53,7 +53,7 @@ export async function showInfo(row: ProjectRow, deps: ProjectsDeps): Promise<Pro
   return {
     id: row.id,
     runtime: {
-      driver: deps.projectPorts.runtime?.driver ?? null,
+      driver: deps.projectPorts.runtime?.driverFor(row.serverId) ?? null,
       status,
       statusReason,
       deploymentId: live?.id ?? null,

@@ -10,6 +10,7 @@ import { migration as domainClaims } from './008-domain-claims.ts'
 import { migration as deploymentSecrets } from './009-deployment-secrets.ts'
 import { migration as listeners } from './010-listeners.ts'
 import { migration as cloud } from './016-cloud.ts'
+import { migration as places } from './011-places.ts'
 
 export interface Migration {
   /** `NNN-what`: the number orders it, the whole is recorded. Never changed once released. */
@@ -30,4 +31,5 @@ export const migrations: readonly Migration[] = [
   deploymentSecrets,
   listeners,
   cloud,
+  places,
 ]
