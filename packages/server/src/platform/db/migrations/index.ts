@@ -9,8 +9,8 @@ import { migration as accessLimits } from './007-access-limits.ts'
 import { migration as domainClaims } from './008-domain-claims.ts'
 import { migration as deploymentSecrets } from './009-deployment-secrets.ts'
 import { migration as listeners } from './010-listeners.ts'
-import { migration as cloud } from './016-cloud.ts'
 import { migration as places } from './011-places.ts'
+import { migration as cloud } from './016-cloud.ts'
 
 export interface Migration {
   /** `NNN-what`: the number orders it, the whole is recorded. Never changed once released. */
@@ -30,6 +30,6 @@ export const migrations: readonly Migration[] = [
   domainClaims,
   deploymentSecrets,
   listeners,
-  cloud,
   places,
+  cloud,
 ]
