@@ -1,8 +1,10 @@
 import type { Kysely, Transaction } from 'kysely'
 import type { AccessTables } from './tables/access.ts'
+import type { BackupsTables } from './tables/backups.ts'
 import type { CloudTables } from './tables/cloud.ts'
 import type { DeploymentsTables } from './tables/deployments.ts'
 import type { EdgeTables } from './tables/edge.ts'
+import type { GitHostTables } from './tables/git-host.ts'
 import type { JobsTables } from './tables/jobs.ts'
 import type { NotificationsTables } from './tables/notifications.ts'
 import type { ProjectsTables } from './tables/projects.ts'
@@ -11,10 +13,12 @@ import type { ProjectsTables } from './tables/projects.ts'
 export interface Schema
   extends JobsTables,
     AccessTables,
+    GitHostTables,
     ProjectsTables,
     DeploymentsTables,
     EdgeTables,
     NotificationsTables,
+    BackupsTables,
     CloudTables {}
 
 export type Db = Kysely<Schema>

@@ -10,6 +10,9 @@ import { migration as domainClaims } from './008-domain-claims.ts'
 import { migration as deploymentSecrets } from './009-deployment-secrets.ts'
 import { migration as listeners } from './010-listeners.ts'
 import { migration as places } from './011-places.ts'
+import { migration as gitHost } from './012-git-host.ts'
+import { migration as previews } from './013-previews.ts'
+import { migration as backups } from './014-backups.ts'
 import { migration as cloud } from './016-cloud.ts'
 
 export interface Migration {
@@ -32,4 +35,7 @@ export const migrations: readonly Migration[] = [
   listeners,
   places,
   cloud,
+  gitHost,
+  previews,
+  backups,
 ]
