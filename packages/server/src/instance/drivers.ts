@@ -4,20 +4,24 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Acme } from '../drivers/acme/acme.ts'
 import { createAcme } from '../drivers/acme/acme-client.ts'
+import type { ArchiveStores } from '../drivers/archive-store/archive-store.ts'
+import { createArchiveStores } from '../drivers/archive-store/create-archive-stores.ts'
 import type { EdgeDriver } from '../drivers/edge/edge.ts'
 import { EmbeddedEdge } from '../drivers/edge/embedded-edge.ts'
 import { type Probe, probe } from '../drivers/probe/probe.ts'
-import type { Runtime } from '../drivers/runtime/runtime.ts'
+import { onlyHere, type Runtimes } from '../drivers/runtime/runtimes.ts'
 import { chooseRuntime } from './choose-runtime.ts'
 import type { Config } from './config.ts'
 import type { Logger } from './logger.ts'
 
 /** Everything with a side effect that an instance uses, behind its interfaces. */
 export interface Drivers {
-  runtime: Runtime
+  runtimes: Runtimes
   edge: EdgeDriver
   acme: Acme
   probe: Probe
+  /** Where backups are kept. */
+  stores: ArchiveStores
   /** Folders of deployments that are under way. */
   workFolder: string
 }
@@ -25,7 +29,7 @@ export interface Drivers {
 export async function createDrivers(config: Config, version: string, logger: Logger): Promise<Drivers> {
   const { dataDir } = config
   return {
-    runtime: await chooseRuntime(config, logger),
+    runtimes: onlyHere(await chooseRuntime(config, logger)),
     edge: new EmbeddedEdge({
       folder: join(dataDir, 'edge'),
       http: { host: config.host, port: config.edgePort },
@@ -35,6 +39,7 @@ export async function createDrivers(config: Config, version: string, logger: Log
     }),
     acme: createAcme({ directoryUrl: config.acmeDirectory, email: config.acmeEmail }),
     probe,
+    stores: createArchiveStores({ log: logger }),
     workFolder: join(dataDir, 'work'),
   }
 }

@@ -53,7 +53,7 @@ export async function serve(config: Config): Promise<Serving> {
       url: assembled.publicUrl(),
       projectsUrl: `http://<slug>.${config.baseDomain}:${assembled.running?.ports().http ?? config.edgePort}`,
       setupUrl,
-      isolation: drivers.runtime.isolation.words,
+      isolation: drivers.runtimes.for(null).isolation.words,
       stop: closeAll,
     }
   } catch (error) {

@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Deployment } from '@berth/contract'
+import type { Parts } from '../../src/instance/assemble.ts'
 import { type Answer, call } from '../kit/call.ts'
 import { startInstance, type TestInstance } from '../kit/instance.ts'
 import { makePeople, type People } from '../kit/people.ts'
@@ -21,13 +22,13 @@ export interface Scene {
   end(): Promise<void>
 }
 
-export async function setScene(): Promise<Scene> {
+export async function setScene(parts: Partial<Parts> = {}): Promise<Scene> {
   const root = mkdtempSync(join(tmpdir(), 'berth-deployments-'))
   const source = join(root, 'app')
   mkdirSync(source)
   writeFileSync(join(source, 'package.json'), JSON.stringify({ name: 'app', scripts: { start: 'node server.js' } }))
   writeFileSync(join(source, 'server.js'), '')
-  const instance = await startInstance({ BERTH_PROJECT_ROOTS: root, BERTH_MAX_BUILDS: '8' })
+  const instance = await startInstance({ BERTH_PROJECT_ROOTS: root, BERTH_MAX_BUILDS: '8' }, parts)
   const stopping = new AbortController()
   await instance.running?.start(stopping.signal)
   await instance.jobs.start()

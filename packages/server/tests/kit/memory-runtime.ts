@@ -1,4 +1,5 @@
 import type { Acme } from '../../src/drivers/acme/acme.ts'
+import { createArchiveStores } from '../../src/drivers/archive-store/create-archive-stores.ts'
 import type { EdgeDriver } from '../../src/drivers/edge/edge.ts'
 import {
   type Artifact,
@@ -11,24 +12,47 @@ import {
   StartFailed,
   type StartRequest,
 } from '../../src/drivers/runtime/runtime.ts'
+import { onlyHere, type Runtimes } from '../../src/drivers/runtime/runtimes.ts'
 import { type EdgeTable, emptyTable } from '../../src/edge-proxy/protocol/edge-table.ts'
 import type { Drivers } from '../../src/instance/drivers.ts'
+import { silentLog } from '../../src/platform/log.ts'
 
 /** Working drivers that keep everything in memory: nothing is started, and what is asked for is there. */
 export interface MemoryDrivers extends Drivers {
   runtime: InMemoryRuntime
+  /** Other places where projects may run; a test adds them. */
+  servers: Map<string, InMemoryRuntime>
   edge: InMemoryEdge
 }
 
 export function memoryDrivers(workFolder: string): MemoryDrivers {
   const runtime = new InMemoryRuntime()
+  const servers = new Map<string, InMemoryRuntime>()
   return {
     runtime,
+    servers,
+    runtimes: memoryRuntimes(runtime, servers),
     edge: new InMemoryEdge(),
     acme: noAuthority,
     probe: async ({ port }) =>
-      runtime.answersAt(port) ? { healthy: true, status: 200 } : { healthy: false, status: 500, reason: 'it answered 500' },
+      [runtime, ...servers.values()].some((one) => one.answersAt(port))
+        ? { healthy: true, status: 200 }
+        : { healthy: false, status: 500, reason: 'it answered 500' },
+    stores: createArchiveStores({ log: silentLog, silentMs: 2_000, attempts: 1 }),
     workFolder,
+  }
+}
+
+function memoryRuntimes(here: InMemoryRuntime, servers: ReadonlyMap<string, InMemoryRuntime>): Runtimes {
+  const find = (serverId: string | null) => (serverId === null ? here : servers.get(serverId))
+  return {
+    for: (serverId) => find(serverId) ?? onlyHere(here).for(serverId),
+    all: async () => [
+      { serverId: null, runtime: here },
+      ...Array.from(servers, ([serverId, runtime]) => ({ serverId, runtime })),
+    ],
+    onChange: onlyHere(here).onChange,
+    close: async () => {},
   }
 }
 
@@ -48,7 +72,11 @@ export class InMemoryRuntime implements Runtime {
   /** What a build does; a test makes it wait, say something or fail. */
   whileBuilding: (request: BuildRequest, say: (message: string) => void, abort: AbortSignal) => Promise<void> = async () => {}
   isHealthy = true
-  #nextPort = 20_000
+  #nextPort: number
+
+  constructor(firstPort = 20_000) {
+    this.#nextPort = firstPort
+  }
 
   check = async () => ({ version: 'memory' })
 

@@ -14,7 +14,7 @@ import type {
 /** Working projectPorts of the projects module that keep everything in memory. */
 
 export class MemoryRuntime implements ProjectRuntime {
-  readonly driver = 'memory'
+  driverFor = () => 'memory'
   readonly running = new Map<string, RunningState>()
   /** Set: the next call fails with it. */
   failure: Error | undefined

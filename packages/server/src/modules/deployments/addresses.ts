@@ -25,10 +25,11 @@ export async function noteAddress(row: InstanceRow, instance: Instance | undefin
 
 /** Follows instances that move, one look at an instance at a time. Gives the end of it. */
 export function followAddresses(deps: DeploymentsDeps): () => void {
-  return deps.runtime.onChange(({ instance: { instanceId } }) => {
+  return deps.runtimes.onChange(({ instance: { instanceId } }, serverId) => {
     const look = async () => {
       const row = await findInstance(deps.database.db, instanceId)
-      if (row && (await noteAddress(row, await deps.runtime.inspect(instanceId), deps))) await deps.edge.sync()
+      if (!row || row.serverId !== serverId) return
+      if (await noteAddress(row, await deps.runtimes.for(serverId).inspect(instanceId), deps)) await deps.edge.sync()
     }
     deps.turns
       .run(`address:${instanceId}`, look)
@@ -39,5 +40,5 @@ export function followAddresses(deps: DeploymentsDeps): () => void {
 /** After a start: what moved while nobody looked. */
 export const noteAllAddresses = async (deps: DeploymentsDeps): Promise<void> => {
   for (const row of await listInstances(deps.database.db, { state: 'running' }))
-    await noteAddress(row, await deps.runtime.inspect(row.id), deps)
+    await noteAddress(row, await deps.runtimes.for(row.serverId).inspect(row.id), deps)
 }

@@ -1,9 +1,9 @@
-import type { Artifact } from '../../drivers/runtime/runtime.ts'
+import type { Artifact, Runtime } from '../../drivers/runtime/runtime.ts'
 import type { DeploymentRow } from '../../platform/db/tables/deployments.ts'
 import { type JobKind, job } from '../../platform/jobs/declare.ts'
 import type { DeploymentsDeps } from './deps.ts'
 import { artifactsOf } from './plan.ts'
-import { findProject, listRestartable, listUnderWay, underWay, updateDeployment } from './store.ts'
+import { findProject, listPlaces, listRestartable, listUnderWay, underWay, updateDeployment } from './store.ts'
 
 export const cleanUpKind: JobKind<{ projectId: string }> = { kind: 'deployments.clean-up' }
 
@@ -26,7 +26,8 @@ export const cleanUpJob = (deps: DeploymentsDeps) =>
       for (const row of await listUnderWay(db, projectId))
         if (row.artifacts) for (const { reference } of Object.values(artifactsOf(row))) kept.add(reference)
       await removeArtifacts(removable, kept, deps, abort)
-      await removeUnreferenced(projectId, kept, deps, abort)
+      for (const serverId of await listPlaces(db, projectId))
+        await removeUnreferenced(projectId, kept, { database: deps.database, runtime: deps.runtimes.for(serverId) }, abort)
     },
   })
 
@@ -46,22 +47,28 @@ async function removeArtifacts(
   abort: AbortSignal,
 ) {
   for (const row of rows) {
+    const runtime = deps.runtimes.for(row.serverId)
     for (const artifact of Object.values(artifactsOf(row)))
-      if (!kept.has(artifact.reference) && artifact.sizeBytes > 0) await deps.runtime.removeArtifact(artifact, abort)
+      if (!kept.has(artifact.reference) && artifact.sizeBytes > 0) await runtime.removeArtifact(artifact, abort)
     await updateDeployment(deps.database.db, row.id, { artifacts: null })
   }
 }
 
 /** What no deployment can be started from any more; asked anew for each, as its own may have gone on meanwhile. */
-async function removeUnreferenced(projectId: string, kept: ReadonlySet<string>, deps: DeploymentsDeps, abort: AbortSignal) {
-  for (const artifact of await deps.runtime.listArtifacts()) {
+async function removeUnreferenced(
+  projectId: string,
+  kept: ReadonlySet<string>,
+  { database, runtime }: Pick<DeploymentsDeps, 'database'> & { runtime: Runtime },
+  abort: AbortSignal,
+) {
+  for (const artifact of await runtime.listArtifacts()) {
     if (artifact.projectId !== projectId || kept.has(artifact.reference)) continue
-    const owner = await deps.database.db
+    const owner = await database.db
       .selectFrom('deployments')
       .select(['status', 'artifacts'])
       .where('id', '=', artifact.deploymentId)
       .executeTakeFirst()
-    if (!isWanted(artifact, owner)) await deps.runtime.removeArtifact(artifact, abort)
+    if (!isWanted(artifact, owner)) await runtime.removeArtifact(artifact, abort)
   }
 }
 

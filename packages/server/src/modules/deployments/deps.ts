@@ -1,6 +1,6 @@
 import type { Git } from '../../drivers/git/git.ts'
 import type { Probe } from '../../drivers/probe/probe.ts'
-import type { Runtime } from '../../drivers/runtime/runtime.ts'
+import type { Runtimes } from '../../drivers/runtime/runtimes.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Database } from '../../platform/database.ts'
 import type { ProjectRow } from '../../platform/db/tables/projects.ts'
@@ -44,7 +44,7 @@ export interface DeploymentsDeps {
   scrubber: Scrubber
   /** What is written of a project goes through its own. */
   scrubbers: ProjectScrubbers
-  runtime: Runtime
+  runtimes: Runtimes
   git: Git
   probe: Probe
   edge: EdgeSwitch

@@ -38,7 +38,7 @@ export async function waitUntilHealthy(
   const began = performance.now()
   for (;;) {
     abort.throwIfAborted()
-    const instance = await deps.runtime.inspect(row.id)
+    const instance = await deps.runtimes.for(row.serverId).inspect(row.id)
     if (instance && hasDoneItsWork(instance, unit)) return
     if (!instance || instance.state === 'exited' || instance.restarts > 0) throw await ended(row, instance, deps)
     if (own) {
@@ -66,10 +66,10 @@ export const hasDoneItsWork = ({ state, exitCode }: Pick<Instance, 'state' | 'ex
   !restart && state === 'exited' && exitCode === 0
 
 /** Null when it says that all is well, else why not. */
-async function askProgram({ id }: InstanceRow, { argv, timeoutSeconds }: HealthProgram, { deps, abort }: Parts) {
+async function askProgram({ id, serverId }: InstanceRow, { argv, timeoutSeconds }: HealthProgram, { deps, abort }: Parts) {
   const limit = AbortSignal.timeout(timeoutSeconds * 1000)
   try {
-    const { exitCode, stderrTail } = await deps.runtime.exec(id, { argv }, AbortSignal.any([abort, limit]))
+    const { exitCode, stderrTail } = await deps.runtimes.for(serverId).exec(id, { argv }, AbortSignal.any([abort, limit]))
     return exitCode === 0 ? null : `it ended with ${exitCode}${stderrTail ? `: ${stderrTail.trim().slice(-200)}` : ''}`
   } catch (error) {
     abort.throwIfAborted()
@@ -88,12 +88,12 @@ async function ended(row: InstanceRow, seen: Instance | undefined, deps: Deploym
 }
 
 /** One that was restarted a moment ago runs, and tells no exit code until it has ended once more. */
-async function withExitCode({ id }: InstanceRow, seen: Instance | undefined, { runtime }: DeploymentsDeps) {
+async function withExitCode({ id, serverId }: InstanceRow, seen: Instance | undefined, { runtimes }: DeploymentsDeps) {
   let instance = seen
   for (const until = performance.now() + exitCodeMs; instance && performance.now() < until; ) {
     if (instance.exitCode !== null || instance.outOfMemory) break
     await pause(50)
-    instance = (await runtime.inspect(id)) ?? instance
+    instance = (await runtimes.for(serverId).inspect(id)) ?? instance
   }
   return instance
 }
@@ -101,12 +101,12 @@ async function withExitCode({ id }: InstanceRow, seen: Instance | undefined, { r
 const named = ({ service }: InstanceRow) => (service ? `The service ${service}` : 'The new version')
 
 /** What it wrote last, straight from the runtime: the log store may be a moment behind. */
-async function lastLines({ id, projectId }: InstanceRow, { runtime, scrubbers }: DeploymentsDeps): Promise<string[]> {
+async function lastLines({ id, projectId, serverId }: InstanceRow, { runtimes, scrubbers }: DeploymentsDeps): Promise<string[]> {
   const { scrub } = await scrubbers.of(projectId)
   const lines: string[] = []
   const limit = AbortSignal.timeout(tailMs)
   try {
-    for await (const { message } of runtime.logs(id, null, limit, { follow: false })) {
+    for await (const { message } of runtimes.for(serverId).logs(id, null, limit, { follow: false })) {
       lines.push(scrub(message))
       if (lines.length > tailLines) lines.shift()
     }

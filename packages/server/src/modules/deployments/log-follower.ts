@@ -61,7 +61,7 @@ export class LogFollower {
   }
 
   async #copy(row: InstanceRow): Promise<void> {
-    const { runtime, logStore, scrubbers, database } = this.#deps
+    const { runtimes, logStore, scrubbers, database } = this.#deps
     const scrubber = await scrubbers.of(row.projectId)
     const from = (await findInstance(database.db, row.id))?.logPosition ?? null
     let position = from
@@ -73,7 +73,7 @@ export class LogFollower {
     }
     const noting = setInterval(() => void note().catch(() => undefined), lookMs)
     try {
-      for await (const line of runtime.logs(row.id, from, this.#stop.signal)) {
+      for await (const line of runtimes.for(row.serverId).logs(row.id, from, this.#stop.signal)) {
         const { time, stream } = line
         const message = scrubber.scrub(line.message)
         await logStore.append(row.projectId, 'runtime', [

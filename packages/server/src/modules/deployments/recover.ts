@@ -16,10 +16,10 @@ const drainMs = 30_000
  */
 export async function recover(deps: DeploymentsDeps, abort: AbortSignal): Promise<() => Promise<void>> {
   const { db } = deps.database
-  const running = await deps.runtime.list()
+  const running = await everyInstance(deps)
   const rows = await listInstances(db)
   const known = new Set(rows.map(({ id }) => id))
-  const unknown = running.filter(({ instanceId }) => !known.has(instanceId))
+  const unknown = running.filter(({ instance }) => !known.has(instance.instanceId))
   const over: DeploymentRow[] = []
   for (const deploymentId of new Set(rows.map((row) => row.deploymentId))) {
     const deployment = await findDeployment(db, deploymentId)
@@ -30,11 +30,18 @@ export async function recover(deps: DeploymentsDeps, abort: AbortSignal): Promis
   const retired = rows.filter((row) => row.state === 'retired' && !isOver.has(row.deploymentId))
   await removeOldFolders(deps)
   return async () => {
-    await Promise.all(unknown.map(({ instanceId }) => deps.runtime.stop(instanceId, { graceSeconds: 10 }, abort)))
+    await Promise.all(unknown.map(({ runtime, instance }) => runtime.stop(instance.instanceId, { graceSeconds: 10 }, abort)))
     await Promise.all(retired.map(({ id }) => deps.edge.drain(id, drainMs, abort).catch(() => undefined)))
     await stopInstances(retired, deps, abort)
     for (const deployment of over) await discard(deployment, deps)
   }
+}
+
+/** What every runtime has of ours, with whom to ask about it. */
+async function everyInstance({ runtimes }: DeploymentsDeps) {
+  const found = []
+  for (const { runtime } of await runtimes.all()) for (const instance of await runtime.list()) found.push({ runtime, instance })
+  return found
 }
 
 /** Working folders of deployments that are not under way any more. */
@@ -61,7 +68,7 @@ export async function markDownAsWaking(deps: DeploymentsDeps): Promise<void> {
     const areUp = await Promise.all(
       runningUnits(deployment).map(async (unit) => {
         const row = rows.find(({ service }) => service === unit.service)
-        return row !== undefined && isUp(await deps.runtime.inspect(row.id), unit)
+        return row !== undefined && isUp(await deps.runtimes.for(row.serverId).inspect(row.id), unit)
       }),
     )
     if (areUp.includes(false)) await updateLive(db, live, { state: 'waking' })
@@ -82,9 +89,9 @@ export async function restartWaking(deps: DeploymentsDeps, abort: AbortSignal): 
 
 /** On purpose: what does not survive a stop is ended now, and started again by the next start. */
 export async function stopWhatEndsWithUs(deps: DeploymentsDeps): Promise<void> {
-  if (deps.runtime.survivesStop) return
   const rest = AbortSignal.timeout(8_000)
-  await Promise.allSettled(
-    (await deps.runtime.list()).map(({ instanceId }) => deps.runtime.stop(instanceId, { graceSeconds: 4 }, rest)),
-  )
+  for (const { runtime } of await deps.runtimes.all()) {
+    if (runtime.survivesStop) continue
+    await Promise.allSettled((await runtime.list()).map(({ instanceId }) => runtime.stop(instanceId, { graceSeconds: 4 }, rest)))
+  }
 }

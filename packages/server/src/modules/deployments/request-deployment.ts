@@ -59,10 +59,11 @@ async function replace(
 async function environmentOf({ db }: Bound, project: ProjectRow, slug = 'production') {
   const found = await db
     .selectFrom('environments')
-    .select(['slug', 'branch'])
+    .select(['slug', 'branch', 'deletingSince'])
     .where('projectId', '=', project.id)
     .where('slug', '=', slug)
     .executeTakeFirst()
+  if (found?.deletingSince != null) fail('conflict', { words: `The environment ${slug} is being deleted` })
   return found ?? refuse('environment', `there is no environment ${slug}`)
 }
 
@@ -92,6 +93,8 @@ function newRow(
     envSecretKeys: kept?.envSecretKeys ?? null,
     plan: kept?.plan ?? null,
     artifacts: kept?.artifacts ?? null,
+    // What was built is where it was built.
+    serverId: kept ? kept.serverId : project.serverId,
     sizeBytes: kept?.sizeBytes ?? null,
     commitSha: kept?.commitSha ?? null,
     commitMessage: kept?.commitMessage ?? null,

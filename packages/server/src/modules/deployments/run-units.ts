@@ -1,4 +1,4 @@
-import { type Artifact, type Instance, StartFailed } from '../../drivers/runtime/runtime.ts'
+import { type Artifact, type Instance, StartFailed, type StartRequest } from '../../drivers/runtime/runtime.ts'
 import { newId } from '../../platform/db/ids.ts'
 import type { DeploymentRow, InstanceRow } from '../../platform/db/tables/deployments.ts'
 import { placeOf } from './addresses.ts'
@@ -8,7 +8,8 @@ import { hasDoneItsWork, waitUntilHealthy } from './health.ts'
 import { artifactsOf, type DeployedConfig, planOf, type Unit } from './plan.ts'
 import type { RunParts } from './run-parts.ts'
 import { withSecrets } from './secret-marks.ts'
-import { deleteInstance, insertInstance, listInstances, updateInstance, volumeFor } from './store.ts'
+import { deleteInstance, insertInstance, listInstances, updateInstance } from './store.ts'
+import { volumesFor } from './unit-volumes.ts'
 import { handOverVolumes } from './volume-handover.ts'
 
 /** An instance was started. */
@@ -48,19 +49,22 @@ export function healthOf(deployment: DeploymentRow, unit: Unit) {
 async function startUnit(unit: Unit, parts: RunParts): Promise<InstanceRow> {
   const { deployment, deps, say, abort } = parts
   const { db } = deps.database
+  const volumes = await volumesFor(unit, parts)
   const room = await handOverVolumes(unit, parts, (rows) => stopInstances(rows, deps, abort))
   if (room.shared) {
-    await deps.runtime.start(await requestFor(room.shared, unit, parts), abort)
+    const runtime = deps.runtimes.for(room.shared.serverId)
+    await runtime.start(requestFor(room.shared, unit, volumes, parts), abort)
     return room.shared
   }
   const row = await instanceFor(deployment, unit, deps)
-  const known = await deps.runtime.inspect(row.id)
+  const runtime = deps.runtimes.for(row.serverId)
+  const known = await runtime.inspect(row.id)
   if (known && hasDoneItsWork(known, unit)) return row
   say(unit.service ? `Starting ${unit.service}` : 'Starting')
   try {
     // What the runtime does not know begins with an empty output.
     if (row.logPosition !== null && !known) await updateInstance(db, row.id, { logPosition: null })
-    const instance = await deps.runtime.start(await requestFor(row, unit, parts, room.usedBy), abort)
+    const instance = await runtime.start(requestFor(row, unit, volumes, parts, room.usedBy), abort)
     const found = { state: 'running' as const, ...placeOf(instance) }
     await updateInstance(db, row.id, found)
     deps.database.signals.publish(instancesTopic, { started: row.id })
@@ -82,7 +86,8 @@ async function instanceFor(deployment: DeploymentRow, unit: Unit, deps: Deployme
     environment: deployment.environment,
     service: unit.service,
     exposed: unit.exposed ? 1 : 0,
-    runtime: deps.runtime.kind,
+    runtime: deps.runtimes.for(deployment.serverId).kind,
+    serverId: deployment.serverId,
     state: 'wanted',
     host: null,
     port: null,
@@ -98,23 +103,14 @@ async function instanceFor(deployment: DeploymentRow, unit: Unit, deps: Deployme
 const networkOf = ({ projectId, environment, id }: Pick<DeploymentRow, 'projectId' | 'environment' | 'id'>) =>
   `${projectId}-${environment}-${id}`
 
-async function requestFor(row: InstanceRow, unit: Unit, { deployment, env, deps }: RunParts, usedBy: DeploymentRow[] = []) {
+function requestFor(
+  row: InstanceRow,
+  unit: Unit,
+  volumes: StartRequest['volumes'],
+  { deployment, env }: RunParts,
+  usedBy: DeploymentRow[] = [],
+): StartRequest {
   const { projectId, environment } = deployment
-  const volumes = []
-  for (const { name, mountPath, readOnly } of unit.volumes) {
-    const wanted = {
-      id: newId('vol'),
-      projectId,
-      environment,
-      service: '',
-      name,
-      runtime: deps.runtime.kind,
-      createdAt: nowOf(deps),
-    }
-    const { id } = await volumeFor(deps.database.db, wanted)
-    await deps.runtime.createVolume({ id, projectId, name })
-    volumes.push({ id, name, mountPath, readOnly })
-  }
   return {
     instanceId: row.id,
     owner: { projectId, environment, deploymentId: deployment.id },
@@ -138,8 +134,8 @@ export async function stopInstances(rows: readonly InstanceRow[], deps: Deployme
   const { db } = deps.database
   for (const { id } of rows) await updateInstance(db, id, { state: 'retired' })
   await Promise.all(
-    rows.map(async ({ id }) => {
-      await deps.runtime.stop(id, { graceSeconds: stopGraceSeconds }, abort)
+    rows.map(async ({ id, serverId }) => {
+      await deps.runtimes.for(serverId).stop(id, { graceSeconds: stopGraceSeconds }, abort)
       await deleteInstance(db, id)
     }),
   )

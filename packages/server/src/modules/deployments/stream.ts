@@ -1,9 +1,9 @@
 import type { Deployment, DeploymentLogLine, DeploymentStep } from '@berth/contract'
 import { settledDeployment } from '@berth/contract'
+import { streamEntity } from '../../http/entity-stream.ts'
 import type { EventStream } from '../../http/handler.ts'
 import type { DeploymentRow } from '../../platform/db/tables/deployments.ts'
 import { isLogId } from '../../platform/log-store/log-entry.ts'
-import { isReread } from '../../platform/signals/signals.ts'
 import { deploymentTopic } from './deployment-log.ts'
 import type { DeploymentsDeps } from './deps.ts'
 import { showDeployment } from './show.ts'
@@ -11,108 +11,112 @@ import { findDeployment } from './store.ts'
 
 type Events = { snapshot: Deployment; step: DeploymentStep; log: DeploymentLogLine; complete: Deployment }
 
-/** Subscribe, then read the snapshot, then relay, then `complete`: in that order, or an event falls between. */
+/** The row, its steps, and its lines from the beginning or from where a reader left off. */
 export async function streamDeployment(
   deployment: DeploymentRow,
   stream: EventStream<Events>,
   deps: DeploymentsDeps,
 ): Promise<void> {
-  const over = new AbortController()
-  const ended = AbortSignal.any([stream.abort, over.signal])
-  const steps: DeploymentStep[] = []
-  let wake = () => {}
-  let hasNews = false
-  const unsubscribe = deps.database.signals.subscribe<{ step?: DeploymentStep }>(deploymentTopic(deployment.id), (event) => {
-    if (!isReread(event) && event.step) steps.push(event.step)
-    hasNews = true
-    wake()
-  })
+  const { db, signals } = deps.database
+  const lines = new LineRelay(deployment, stream, deps)
   try {
-    const current = async () => (await findDeployment(deps.database.db, deployment.id)) ?? deployment
-    let row = await current()
-    await stream.send('snapshot', showDeployment(row))
-    const relay = new LineRelay(row, stream, deps)
-    const lines = relay.run(ended)
-    while (!settledDeployment.has(row.status) && !stream.abort.aborted) {
-      await news(stream.abort, (resolve) => {
-        wake = resolve
-        if (hasNews) resolve()
-      })
-      hasNews = false
-      // A step ends after its last line, also for who looks on.
-      if (steps.length > 0) await relay.caughtUp(ended)
-      for (const step of steps.splice(0)) await stream.send('step', step)
-      row = await current()
-    }
-    await deps.logStore.flush()
-    over.abort()
-    const lastId = await lines
-    await sendRest(row, lastId, stream, deps)
-    await stream.send('complete', showDeployment(row))
+    await streamEntity<DeploymentRow, { step?: DeploymentStep }>(signals, stream.abort, {
+      topic: deploymentTopic(deployment.id),
+      read: async () => (await findDeployment(db, deployment.id)) ?? deployment,
+      async open(row) {
+        await stream.send('snapshot', showDeployment(row))
+        lines.start()
+      },
+      async relay(news) {
+        const steps = news.signals.flatMap(({ step }) => step ?? [])
+        // A step ends after its last line, also for who looks on.
+        if (steps.length > 0) await lines.caughtUp()
+        for (const step of steps) await stream.send('step', step)
+      },
+      end: {
+        isReached: ({ status }) => settledDeployment.has(status),
+        async complete(row) {
+          await lines.sendRest()
+          await stream.send('complete', showDeployment(row))
+        },
+      },
+    })
   } finally {
-    over.abort()
-    unsubscribe()
+    lines.stop()
   }
 }
 
-/** A signal may be lost between two servers: the row is looked at again after a while in any case. */
-async function news(abort: AbortSignal, listen: (resolve: () => void) => void): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>()
-  const timer = setTimeout(resolve, 2_000)
-  const end = () => resolve()
-  abort.addEventListener('abort', end, { once: true })
-  listen(resolve)
-  await promise
-  clearTimeout(timer)
-  abort.removeEventListener('abort', end)
-}
-
-/** Lines from the beginning, or from where a reader left off. */
+/** Sends the lines of a deployment as they are written. */
 class LineRelay {
   readonly #deployment: DeploymentRow
   readonly #stream: EventStream<Events>
   readonly #deps: DeploymentsDeps
+  readonly #stopped = new AbortController()
+  readonly #ended: AbortSignal
   #lastId: string
+  #running: Promise<void> = Promise.resolve()
   #onSent = () => {}
 
   constructor(deployment: DeploymentRow, stream: EventStream<Events>, deps: DeploymentsDeps) {
     this.#deployment = deployment
     this.#stream = stream
     this.#deps = deps
+    this.#ended = AbortSignal.any([stream.abort, this.#stopped.signal])
     this.#lastId = stream.lastEventId && isLogId(stream.lastEventId) ? stream.lastEventId : firstId
   }
 
-  /** Gives the last id that was sent. */
-  async run(ended: AbortSignal): Promise<string> {
+  start(): void {
+    this.#running = this.#follow()
+    // What goes wrong is thrown where the rest is sent; until then nobody waits for it.
+    this.#running.catch(() => this.#stopped.abort())
+  }
+
+  stop(): void {
+    this.#stopped.abort()
+  }
+
+  /** Resolves when what is written by now was sent. */
+  async caughtUp(): Promise<void> {
+    const { projectId, id } = this.#deployment
+    const [newest] = await this.#deps.logStore.tail(projectId, 'deployments', { limit: 1, filter: { deployment: id } })
+    while (newest && this.#lastId < newest.id && !this.#ended.aborted) await this.#oneSent()
+  }
+
+  /** Ends it with what was written and not yet sent. */
+  async sendRest(): Promise<void> {
+    await this.#deps.logStore.flush()
+    this.stop()
+    await this.#running
+    const { projectId, id } = this.#deployment
+    const rest = this.#deps.logStore.read(projectId, 'deployments', { afterId: this.#lastId, filter: { deployment: id } })
+    for await (const line of rest) await this.#stream.send('log', line, line.id)
+  }
+
+  async #follow(): Promise<void> {
     const { projectId, id } = this.#deployment
     const options = { afterId: this.#lastId, filter: { deployment: id } }
     try {
-      for await (const line of this.#deps.logStore.follow(projectId, 'deployments', options, ended)) {
+      for await (const line of this.#deps.logStore.follow(projectId, 'deployments', options, this.#ended)) {
         await this.#stream.send('log', line, line.id)
         this.#lastId = line.id
         this.#onSent()
       }
     } catch (error) {
-      if (!ended.aborted) throw error
+      if (!this.#ended.aborted) throw error
     }
-    return this.#lastId
   }
 
-  /** Resolves when what is written by now was sent. */
-  async caughtUp(ended: AbortSignal): Promise<void> {
-    const { projectId, id } = this.#deployment
-    const [newest] = await this.#deps.logStore.tail(projectId, 'deployments', { limit: 1, filter: { deployment: id } })
-    while (newest && this.#lastId < newest.id && !ended.aborted)
-      await news(ended, (resolve) => {
-        this.#onSent = resolve
-        if (this.#lastId >= newest.id) resolve()
-      })
+  /** Looks again after a while in any case: lines may be written by another control plane. */
+  async #oneSent(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const timer = setTimeout(resolve, 2_000)
+    this.#onSent = resolve
+    const end = () => resolve()
+    this.#ended.addEventListener('abort', end, { once: true })
+    await promise
+    clearTimeout(timer)
+    this.#ended.removeEventListener('abort', end)
   }
-}
-
-async function sendRest({ projectId, id }: DeploymentRow, afterId: string, stream: EventStream<Events>, deps: DeploymentsDeps) {
-  for await (const line of deps.logStore.read(projectId, 'deployments', { afterId, filter: { deployment: id } }))
-    await stream.send('log', line, line.id)
 }
 
 const firstId = '0'.repeat(16)

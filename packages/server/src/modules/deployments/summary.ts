@@ -93,7 +93,7 @@ function facts(row: StandingRow): DeploymentFacts {
 
 /** What the projects module asks of what runs. */
 export const projectRuntime = (deps: DeploymentsDeps): ProjectRuntime => ({
-  driver: deps.runtime.kind,
+  driverFor: (serverId) => deps.runtimes.for(serverId).kind,
   states: (projectIds) => after(statesOf(deps.database.db, projectIds), statesIn),
   takeOffline: (projectId) => takeOffline(projectId, deps),
   bringOnline: (projectId) => bringOnline(projectId, deps),

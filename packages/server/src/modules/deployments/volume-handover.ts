@@ -52,7 +52,8 @@ async function othersIn({ deployment, deps }: RunParts): Promise<{ deployment: D
 /** A version that is only started again never takes anything from one that is about to follow it. */
 async function mayShare(row: InstanceRow, other: DeploymentRow, { deployment, env, deps }: RunParts): Promise<boolean> {
   if (deployment.status === 'live') return true
-  if (deployment.force || (await deps.runtime.inspect(row.id))?.state !== 'running') return false
+  if (deployment.force || row.serverId !== deployment.serverId) return false
+  if ((await deps.runtimes.for(row.serverId).inspect(row.id))?.state !== 'running') return false
   return runsTheSame(row.service, { deployment, env }, { deployment: other, env: await envOf(other, deps) })
 }
 

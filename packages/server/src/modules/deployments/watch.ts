@@ -74,7 +74,7 @@ async function problemOf(
   const rows = await listInstances(deps.database.db, { deploymentId: deployment.id, state: 'running' })
   for (const unit of runningUnits(deployment)) {
     const row = rows.find(({ service }) => service === unit.service)
-    const instance = row && (await deps.runtime.inspect(row.id))
+    const instance = row && (await deps.runtimes.for(row.serverId).inspect(row.id))
     // News of a move that was lost is made up for here.
     if (row && (await noteAddress(row, instance, deps))) await deps.edge.sync()
     const problem = problemIn(instance, unit, memory.restartsBefore.get(row?.id ?? '')) ?? (await silence(instance, unit))

@@ -67,8 +67,8 @@ export interface RunningState {
 }
 
 export interface ProjectRuntime {
-  /** What runs projects here: `docker` or `process`. */
-  readonly driver: string
+  /** What runs projects on a server, null being this machine: `docker` or `process`. */
+  driverFor(serverId: string | null): string
   /** What of production runs; a project of which nothing was ever started is left out. */
   states(projectIds: readonly string[]): Awaitable<ReadonlyMap<string, RunningState>>
   /** Resolves when nothing of the project runs or is routed to any more. May be called again, also when nothing runs. */

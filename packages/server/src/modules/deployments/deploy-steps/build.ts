@@ -41,7 +41,7 @@ async function runBuild(plan: BuildPlan, service: string, deploying: Deploying):
   const { deployment, deps, env, log, abort } = deploying
   const { resources } = JSON.parse(deployment.config) as DeployedConfig
   try {
-    return await deps.runtime.build(
+    return await deps.runtimes.for(deployment.serverId).build(
       {
         owner: ownerOf(deploying),
         service,

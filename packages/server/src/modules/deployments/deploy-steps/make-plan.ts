@@ -15,6 +15,7 @@ export const makePlan: DeployStep = {
   isDone: ({ deployment }) => deployment.plan !== null && deployment.artifacts !== null,
   async run(deploying) {
     const { deployment, deps, log, abort } = deploying
+    const { kind } = deps.runtimes.for(deployment.serverId)
     const config = JSON.parse(deployment.config) as DeployedConfig
     const source = JSON.parse(deployment.source) as DeployedSource
     try {
@@ -25,13 +26,13 @@ export const makePlan: DeployStep = {
               abort,
               variables: await variablesFor(deploying),
               // A project that also says how to run without its Dockerfile does so where there are no containers.
-              without: deps.runtime.kind === 'process' ? ['dockerfile'] : [],
+              without: kind === 'process' ? ['dockerfile'] : [],
               ...(config.rootDirectory ? { rootDirectory: config.rootDirectory } : {}),
             })
       for (const { file, says } of detected?.evidence ?? []) log.line(`${file}: ${says}`)
       for (const warning of detected?.warnings ?? []) log.line(`Warning: ${warning}`)
       const plan: DeployPlan = planDeployment(config, detected)
-      if (plan.type === 'services' && deps.runtime.kind === 'process')
+      if (plan.type === 'services' && kind === 'process')
         throw new PlanRefused('Several services need the docker runtime; this instance runs projects as plain processes')
       deployment.plan = JSON.stringify(plan)
       await updateDeployment(deps.database.db, deployment.id, { plan: deployment.plan })

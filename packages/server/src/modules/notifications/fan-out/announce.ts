@@ -4,7 +4,7 @@ import { endWaiting, findWaiting, type WaitingJob } from '../../../platform/jobs
 import type { Bound } from '../../../platform/transaction.ts'
 import * as store from '../delivery/delivery-store.ts'
 import { type NotificationsDeps, nowOf } from '../deps.ts'
-import { type FeedSignal, feedTopic } from '../feed/feed-signal.ts'
+import { type FeedSignal, feedTopic } from '../feed/feed-stream.ts'
 import { contentOf } from './announcement-content.ts'
 import { makeDeliveries } from './make-deliveries.ts'
 import { findTargets } from './targets.ts'

@@ -1,76 +1,31 @@
 import type { contract, EventsOf } from '@berth/contract'
+import { type News, streamEntity } from '../../../http/entity-stream.ts'
 import type { EventStream } from '../../../http/handler.ts'
-import { isReread, type Reread } from '../../../platform/signals/signals.ts'
 import { type NotificationsDeps, nowOf } from '../deps.ts'
-import { type FeedSignal, feedTopic } from './feed-signal.ts'
 import * as feed from './feed-store.ts'
+
+/** News for open feeds. One signal an announcement, however many people it reaches: each feed looks up its own part. */
+export type FeedSignal = { announced: string } | { delivered: string; userId: string } | { seen: string; userId: string }
+
+export const feedTopic = (organizationId: string) => `notifications:${organizationId}`
 
 type FeedStream = EventStream<EventsOf<(typeof contract.notifications)['streamDeliveries']>>
 
 /** The bell, live: the count, then entries as they come. A reader that comes back gets what it missed. */
 export async function streamFeed(stream: FeedStream, reader: feed.Reader, deps: NotificationsDeps): Promise<void> {
   const { db, signals } = deps.database
-  const inbox = new Inbox(reader.userId)
-  // Subscribed before the count is read, or an entry could fall between.
-  const unsubscribe = signals.subscribe<FeedSignal>(feedTopic(reader.organizationId), (event) => inbox.take(event))
-  try {
-    const relay = new Relay(stream, reader, deps)
-    await stream.send('snapshot', { count: await feed.countUnseen(db, reader) })
-    await relay.resume(stream.lastEventId)
-    for (;;) await relay.pass(await inbox.next(stream.abort))
-  } finally {
-    unsubscribe()
-  }
+  const relay = new Relay(stream, reader, deps)
+  await streamEntity<number, FeedSignal>(signals, stream.abort, {
+    topic: feedTopic(reader.organizationId),
+    concerns: (signal) => 'announced' in signal || signal.userId === reader.userId,
+    read: () => feed.countUnseen(db, reader),
+    async open(count) {
+      await stream.send('snapshot', { count })
+      await relay.resume(stream.lastEventId)
+    },
+    relay: (news) => relay.pass(news),
+  })
 }
-
-interface News {
-  announced: string[]
-  delivered: string[]
-  seen: string[]
-  /** Something was missed: look at everything again. */
-  reread: boolean
-}
-
-const mostWaiting = 200
-
-/** Gathers signals while the reader is being written to; a flood becomes one look at the whole. */
-class Inbox {
-  readonly #userId: string
-  #news: News = noNews()
-  #count = 0
-  #wake: (() => void) | undefined
-
-  constructor(userId: string) {
-    this.#userId = userId
-  }
-
-  take(event: FeedSignal | Reread): void {
-    if (isReread(event) || this.#count >= mostWaiting) this.#news = { ...noNews(), reread: true }
-    else if ('announced' in event) this.#news.announced.push(event.announced)
-    else if (event.userId !== this.#userId) return
-    else if ('delivered' in event) this.#news.delivered.push(event.delivered)
-    else this.#news.seen.push(event.seen)
-    this.#count++
-    this.#wake?.()
-  }
-
-  async next(abort: AbortSignal): Promise<News> {
-    while (this.#count === 0) {
-      abort.throwIfAborted()
-      const { promise, resolve } = Promise.withResolvers<void>()
-      this.#wake = resolve
-      abort.addEventListener('abort', this.#wake, { once: true })
-      await promise
-      abort.removeEventListener('abort', this.#wake)
-    }
-    const news = this.#news
-    this.#news = noNews()
-    this.#count = 0
-    return news
-  }
-}
-
-const noNews = (): News => ({ announced: [], delivered: [], seen: [], reread: false })
 
 const mostRemembered = 1_000
 const mostMissed = 200
@@ -101,15 +56,18 @@ class Relay {
     await this.#sendMissed()
   }
 
-  async pass({ announced, delivered, seen, reread }: News): Promise<void> {
+  async pass({ signals, missed }: News<FeedSignal>): Promise<void> {
     const { db } = this.#deps.database
+    const announced = signals.flatMap((signal) => ('announced' in signal ? signal.announced : []))
+    const delivered = signals.flatMap((signal) => ('delivered' in signal ? signal.delivered : []))
+    const seen = signals.flatMap((signal) => ('seen' in signal ? signal.seen : []))
     if (announced.length > 0) await this.#send(await feed.findAnnounced(db, this.#reader, announced))
     if (delivered.length > 0) await this.#send(await feed.findDelivered(db, this.#reader, delivered))
-    if (reread) await this.#sendMissed()
-    if (seen.length === 0 && !reread) return
+    if (missed) await this.#sendMissed()
+    if (seen.length === 0 && !missed) return
     const count = await feed.countUnseen(db, this.#reader)
     for (const id of seen) if (await this.#isInReach(id)) await this.#stream.send('seen', { id, count })
-    if (reread) await this.#stream.send('snapshot', { count })
+    if (missed) await this.#stream.send('snapshot', { count })
   }
 
   /** A token that is limited to projects is not told of entries that speak of others. */

@@ -23,6 +23,8 @@ export interface DeploymentsTable {
   plan: JsonText | null
   /** By service ('' for the project itself), once built. */
   artifacts: JsonText | null
+  /** The server that builds and runs it; null is this machine. What it built is there. */
+  serverId: string | null
   sizeBytes: number | null
   commitSha: string | null
   commitMessage: string | null
@@ -69,6 +71,8 @@ export interface ReplicasTable {
   /** Requests go to this one. */
   exposed: Flag
   runtime: 'process' | 'docker'
+  /** The server it runs on; null is this machine. */
+  serverId: string | null
   /** `wanted` until it runs; `retired` is to be stopped, and the row goes when that is done. */
   state: 'wanted' | 'running' | 'retired'
   host: string | null
@@ -88,6 +92,8 @@ export interface VolumesTable {
   service: string
   name: string
   runtime: 'process' | 'docker'
+  /** The server that has its bytes; null is this machine. */
+  serverId: string | null
   createdAt: Millis
 }
 

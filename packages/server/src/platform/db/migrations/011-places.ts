@@ -1,0 +1,10 @@
+import type { Kysely } from 'kysely'
+
+/** Where it was built, where it runs, where its bytes are; null is this machine. */
+export const migration = {
+  name: '011-places',
+  async up({ schema }: Kysely<unknown>): Promise<void> {
+    for (const table of ['deployments', 'instances', 'volumes'])
+      await schema.alterTable(table).addColumn('serverId', 'text').execute()
+  },
+}
