@@ -1,6 +1,8 @@
 import { join } from 'node:path'
 import type { ModuleName, RateLimitName } from '@berth/contract'
 import type { FastifyInstance } from 'fastify'
+import type { CloudApi } from '../drivers/cloud-api/cloud-api.ts'
+import { createCloudApi } from '../drivers/cloud-api/http-cloud-api.ts'
 import type { Dns } from '../drivers/dns/dns.ts'
 import { createNameServers } from '../drivers/dns/name-servers.ts'
 import { createGit, type Git } from '../drivers/git/git.ts'
@@ -16,6 +18,7 @@ import { RateLimiter } from '../http/rate-limit.ts'
 import { createHttpServer } from '../http/server.ts'
 import { createAccess } from '../modules/access/index.ts'
 import { createBackups } from '../modules/backups/index.ts'
+import { createCloud } from '../modules/cloud/index.ts'
 import { createDeployments, servedState } from '../modules/deployments/index.ts'
 import { createDeliveryDrivers, createNotifications, type NotificationsDeps } from '../modules/notifications/index.ts'
 import { createProjects, ownedProjects, type ProjectPorts } from '../modules/projects/index.ts'
@@ -51,6 +54,7 @@ export interface Parts {
   projectPorts?: ProjectPorts
   git?: Git
   dns?: Dns
+  cloudApi?: CloudApi
   /** What names mean to a guarded git; a test brings its own. */
   resolve?: Resolve
   /** Whoever brings one closes it. */
@@ -119,6 +123,9 @@ export function assemble(parts: Parts): Assembled {
   const logStore = parts.logStore ?? logStoreOf(config, logger)
   const projects = createProjects({ ...common, streamTokens, roleOf, git, dns, logStore, settings: config, projectPorts })
   const { isOperator } = gatekeeper
+  const cloudApi = parts.cloudApi ?? createCloudApi()
+  const cloud = config.mode === 'self-hosted' ? createCloud({ ...common, api: cloudApi, isOperator }) : undefined
+  if (cloud) projectPorts.cloud ??= cloud.projects
   const running =
     parts.drivers && assembleRunning(parts.drivers, { ...common, projects, git, logStore, config, projectPorts, isOperator })
   const modules: Partial<Record<ModuleName, Module>> = {
@@ -126,12 +133,18 @@ export function assemble(parts: Parts): Assembled {
     access,
     projects,
     ...running?.modules,
+    ...(cloud ? { cloud } : {}),
     notifications: createNotifications({
       ...common,
       settings: { slackHost: config.slackHost },
       drivers: parts.deliveryDrivers ?? createDeliveryDrivers(config),
       watched: {
-        tokens: { expiring: access.expiringTokens },
+        tokens: {
+          expiring: async (...span) => [
+            ...(await access.expiringTokens(...span)),
+            ...((await cloud?.expiringTokens(...span)) ?? []),
+          ],
+        },
         ...(running ? { certificates: running.certificates } : {}),
         ...parts.watched,
       },
@@ -149,6 +162,7 @@ export function assemble(parts: Parts): Assembled {
     spendStreamToken: streamTokens.spend,
     stopping: stopping.signal,
     streams,
+    ...(cloud ? { elsewhere: cloud.elsewhere } : {}),
   }
   const app = createHttpServer(
     { version, logger, trustedProxies: config.trustedProxies },
@@ -178,6 +192,7 @@ export function assemble(parts: Parts): Assembled {
   }
   const close = async () => {
     await stopAnswering()
+    cloudApi.close()
     if (!parts.logStore) await logStore.close()
   }
   return {

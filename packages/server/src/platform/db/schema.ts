@@ -1,6 +1,7 @@
 import type { Kysely, Transaction } from 'kysely'
 import type { AccessTables } from './tables/access.ts'
 import type { BackupsTables } from './tables/backups.ts'
+import type { CloudTables } from './tables/cloud.ts'
 import type { DeploymentsTables } from './tables/deployments.ts'
 import type { GitHostTables } from './tables/git-host.ts'
 import type { JobsTables } from './tables/jobs.ts'
@@ -17,7 +18,8 @@ export interface Schema
     DeploymentsTables,
     RoutingTables,
     NotificationsTables,
-    BackupsTables {}
+    BackupsTables,
+    CloudTables {}
 
 export type Db = Kysely<Schema>
 export type Tx = Transaction<Schema>
