@@ -2,6 +2,10 @@ import { type Static, Type } from 'typebox'
 import { Branch, GitName, GitOwner } from '../projects/git-shapes.ts'
 import { nullable, oneOf, Time, text } from '../shape.ts'
 
+/** The git hosts that an organisation can be connected to. */
+export const GitHostProvider = oneOf('github', 'gitlab', 'gitea')
+export type GitHostProvider = Static<typeof GitHostProvider>
+
 export const GitHostState = oneOf('connected', 'disconnected', 'error')
 export type GitHostState = Static<typeof GitHostState>
 export const GitHostSource = oneOf('app', 'oauth', 'cli')
@@ -174,10 +178,3 @@ export type RepositoryWebhook = Static<typeof RepositoryWebhook>
 
 export const WebhookDeletion = Type.Object({ hookId: Type.Integer() })
 export type WebhookDeletion = Static<typeof WebhookDeletion>
-
-/** What became of a delivery of the git host. */
-export const WebhookReceipt = Type.Object({
-  outcome: oneOf('accepted', 'ignored', 'duplicate', 'pong'),
-  reason: nullable(Type.String()),
-})
-export type WebhookReceipt = Static<typeof WebhookReceipt>

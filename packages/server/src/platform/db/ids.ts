@@ -29,6 +29,9 @@ export type IdPrefix =
   | 'grt'
   | 'ins'
   | 'vol'
+  | 'gcn'
+  | 'gdl'
+  | 'gwh'
 
 /** A prefix that says what it names, and 100 random bits: it is no secret, but nobody guesses one. */
 export function newId(prefix: IdPrefix): string {

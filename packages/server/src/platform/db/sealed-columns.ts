@@ -19,7 +19,13 @@ export const sealedFor = {
   certificateKey: (hostname: string) => `certificates:privateKey:${hostname}`,
   acmeAccountKey: (directoryUrl: string) => `acmeAccounts:privateKey:${directoryUrl}`,
   deploymentEnv: (deploymentId: string) => `deployments:env:${deploymentId}`,
+  cloudToken: (organizationId: string) => `cloudLinks:token:${organizationId}`,
   channelSecrets: (channelId: string) => `notificationChannels:secrets:${channelId}`,
+  destinationSecrets: (destinationId: string) => `backupDestinations:secrets:${destinationId}`,
+  gitCredential: (connectionId: string) => `gitConnections:credential:${connectionId}`,
+  gitOauthCode: (stateHash: string) => `gitOauthStates:code:${stateHash}`,
+  gitDeviceCode: (loginId: string) => `gitDeviceLogins:deviceCode:${loginId}`,
+  gitWebhookSecret: (webhookId: string) => `gitWebhooks:secret:${webhookId}`,
 }
 
 /** Every column that holds sealed values. A new one is a row here, or `berth secrets rotate` would leave it behind. */
@@ -82,6 +88,23 @@ export const sealedColumns: readonly SealedColumn[] = [
     },
   },
   {
+    name: 'cloudLinks.token',
+    async read(db) {
+      const rows = await db.selectFrom('cloudLinks').select(['organizationId', 'token']).execute()
+      return rows.map(({ organizationId, token }) => ({
+        sealed: token,
+        place: sealedFor.cloudToken(organizationId),
+        replace: (resealed) =>
+          db
+            .updateTable('cloudLinks')
+            .set({ token: resealed })
+            .where('organizationId', '=', organizationId)
+            .where('token', '=', token)
+            .execute(),
+      }))
+    },
+  },
+  {
     name: 'deployments.env',
     async read(db) {
       const rows = await db.selectFrom('deployments').select(['id', 'env']).where('env', 'is not', null).execute()
@@ -123,6 +146,90 @@ export const sealedColumns: readonly SealedColumn[] = [
             .set({ privateKey: resealed })
             .where('directoryUrl', '=', directoryUrl)
             .where('privateKey', '=', privateKey)
+            .execute(),
+      }))
+    },
+  },
+  {
+    name: 'gitConnections.credential',
+    async read(db) {
+      const rows = await db
+        .selectFrom('gitConnections')
+        .select(['id', 'credential'])
+        .where('credential', 'is not', null)
+        .execute()
+      return rows.map(({ id, credential }) => ({
+        sealed: credential!,
+        place: sealedFor.gitCredential(id),
+        replace: (resealed) =>
+          db
+            .updateTable('gitConnections')
+            .set({ credential: resealed })
+            .where('id', '=', id)
+            .where('credential', '=', credential)
+            .execute(),
+      }))
+    },
+  },
+  {
+    name: 'gitOauthStates.code',
+    async read(db) {
+      const rows = await db.selectFrom('gitOauthStates').select(['stateHash', 'code']).where('code', 'is not', null).execute()
+      return rows.map(({ stateHash, code }) => ({
+        sealed: code!,
+        place: sealedFor.gitOauthCode(stateHash),
+        replace: (resealed) =>
+          db
+            .updateTable('gitOauthStates')
+            .set({ code: resealed })
+            .where('stateHash', '=', stateHash)
+            .where('code', '=', code)
+            .execute(),
+      }))
+    },
+  },
+  {
+    name: 'gitDeviceLogins.deviceCode',
+    async read(db) {
+      const rows = await db.selectFrom('gitDeviceLogins').select(['id', 'deviceCode']).execute()
+      return rows.map(({ id, deviceCode }) => ({
+        sealed: deviceCode,
+        place: sealedFor.gitDeviceCode(id),
+        replace: (resealed) =>
+          db
+            .updateTable('gitDeviceLogins')
+            .set({ deviceCode: resealed })
+            .where('id', '=', id)
+            .where('deviceCode', '=', deviceCode)
+            .execute(),
+      }))
+    },
+  },
+  {
+    name: 'gitWebhooks.secret',
+    async read(db) {
+      const rows = await db.selectFrom('gitWebhooks').select(['id', 'secret']).execute()
+      return rows.map(({ id, secret }) => ({
+        sealed: secret,
+        place: sealedFor.gitWebhookSecret(id),
+        replace: (resealed) =>
+          db.updateTable('gitWebhooks').set({ secret: resealed }).where('id', '=', id).where('secret', '=', secret).execute(),
+      }))
+    },
+  },
+  {
+    name: 'backupDestinations.secrets',
+    async read(db) {
+      const rows = await db.selectFrom('backupDestinations').select(['id', 'secrets']).where('secrets', 'is not', null).execute()
+      return rows.map(({ id, secrets }) => ({
+        sealed: secrets!,
+        place: sealedFor.destinationSecrets(id),
+        replace: (resealed) =>
+          db
+            .updateTable('backupDestinations')
+            .set({ secrets: resealed })
+            .where('id', '=', id)
+            .where('secrets', '=', secrets)
             .execute(),
       }))
     },

@@ -1,0 +1,100 @@
+import { createHmac } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import { Secret } from '../../../platform/secrets/secret.ts'
+import { isSignedByGitHub, readGitHubDelivery } from './github-deliveries.ts'
+
+const commit = 'a'.repeat(40)
+const repository = { id: 7, full_name: 'Acme/Shop' }
+const read = (event: string, body: object) =>
+  readGitHubDelivery({ 'x-github-event': event, 'x-github-delivery': 'd-1' }, Buffer.from(JSON.stringify(body)))
+
+describe('signature checked over the raw body', () => {
+  const secret = new Secret('the hook secret')
+  const body = Buffer.from('{"a": 1}')
+  const signed = (bytes: Buffer, key = 'the hook secret') => ({
+    'x-hub-signature-256': `sha256=${createHmac('sha256', key).update(bytes).digest('hex')}`,
+  })
+  test('the right one', () => expect(isSignedByGitHub(secret, signed(body), body)).toBe(true))
+  test.each([
+    ['of another secret', signed(body, 'another')],
+    ['of other bytes', signed(Buffer.from('{"a":1}'))],
+    ['cut short', { 'x-hub-signature-256': 'sha256=ab' }],
+    ['none', {}],
+    ['twice', { 'x-hub-signature-256': ['sha256=a', 'sha256=b'] }],
+    [
+      'SHA-1, which GitHub has given up',
+      { 'x-hub-signature': `sha1=${createHmac('sha1', 'the hook secret').update(body).digest('hex')}` },
+    ],
+  ])('one %s is refused', (_, headers) => expect(isSignedByGitHub(secret, headers, body)).toBe(false))
+})
+
+describe('tags, deleted refs and other branches do nothing; push, pull request, installation deleted and ping are handled', () => {
+  test('a push', () => {
+    const head = { message: 'Fix it', author: { name: 'Ann' } }
+    expect(read('push', { ref: 'refs/heads/feature/x', after: commit, deleted: false, repository, head_commit: head })).toEqual({
+      kind: 'push',
+      id: 'd-1',
+      repository: { owner: 'Acme', repo: 'Shop' },
+      branch: 'feature/x',
+      commit,
+      message: 'Fix it',
+      author: 'Ann',
+    })
+  })
+  test('a tag and a deleted branch', () => {
+    expect(read('push', { ref: 'refs/tags/v1', after: commit, repository })).toMatchObject({ kind: 'ignored' })
+    expect(read('push', { ref: 'refs/heads/x', after: '0'.repeat(40), deleted: true, repository })).toMatchObject({
+      kind: 'ignored',
+    })
+  })
+  test('a pull request of the repository itself, and of a fork', () => {
+    const request = (headRepo: object | null) => ({
+      action: 'synchronize',
+      repository,
+      pull_request: {
+        number: 3,
+        title: 'Better',
+        html_url: 'https://github.com/Acme/Shop/pull/3',
+        user: { login: 'ann' },
+        head: { ref: 'better', sha: commit, repo: headRepo },
+        base: { ref: 'main', repo: repository },
+      },
+    })
+    expect(read('pull_request', request(repository))).toMatchObject({
+      kind: 'pull_request',
+      action: 'updated',
+      number: 3,
+      branch: 'better',
+      targetBranch: 'main',
+      fromFork: false,
+    })
+    const fork = { id: 8, full_name: 'mallory/Shop' }
+    expect(read('pull_request', request(fork))).toMatchObject({
+      fromFork: true,
+      sourceRepository: { owner: 'mallory', repo: 'Shop' },
+    })
+    expect(read('pull_request', request(null))).toMatchObject({ fromFork: true, sourceRepository: null })
+    expect(read('pull_request', { ...request(repository), action: 'labeled' })).toMatchObject({ kind: 'ignored' })
+  })
+  test('installation deleted, and ping', () => {
+    const installation = { id: 42, account: { login: 'acme' } }
+    expect(read('installation', { action: 'deleted', installation })).toMatchObject({
+      kind: 'installation_deleted',
+      installationId: 42,
+      account: 'acme',
+    })
+    expect(read('installation', { action: 'constructor', installation })).toMatchObject({ kind: 'ignored' })
+    expect(read('ping', { zen: 'x', repository })).toMatchObject({ kind: 'ping' })
+  })
+  test.each([
+    ['push', {}],
+    ['push', { ref: 'refs/heads/x', after: 'not a commit', repository }],
+    ['push', { ref: { toString: 'x' }, repository: { full_name: ['a/b'] } }],
+    ['pull_request', { action: 'opened', repository, pull_request: { number: '3' } }],
+    ['installation', { action: 'deleted' }],
+  ])('%s of another form is nothing: %j', (event, body) => expect(read(event, body)).toBeNull())
+  test('what is not JSON is nothing', () => {
+    expect(readGitHubDelivery({ 'x-github-event': 'push' }, Buffer.from('payload=%7B%7D'))).toBeNull()
+    expect(readGitHubDelivery({ 'x-github-event': 'push' }, Buffer.from('[]'))).toBeNull()
+  })
+})

@@ -1,0 +1,67 @@
+import { createHmac } from 'node:crypto'
+import type { Secret } from '../../platform/secrets/secret.ts'
+import { constantTimeEqual } from '../../platform/secrets/token.ts'
+import type { RepositoryName } from './repository-name.ts'
+
+/** Reading JSON that a stranger sent: what is not of the expected type is null, and nothing throws. */
+export class Fields {
+  readonly #value: Record<string, unknown>
+
+  constructor(value: unknown) {
+    this.#value = typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+  }
+
+  static of(rawBody: Buffer): Fields | null {
+    try {
+      const value: unknown = JSON.parse(rawBody.toString('utf8'))
+      return typeof value === 'object' && value !== null && !Array.isArray(value) ? new Fields(value) : null
+    } catch {
+      return null
+    }
+  }
+
+  in(name: string): Fields {
+    return new Fields(this.#own(name))
+  }
+
+  text(name: string): string | null {
+    const value = this.#own(name)
+    return typeof value === 'string' ? value : null
+  }
+
+  whole(name: string): number | null {
+    const value = this.#own(name)
+    return Number.isSafeInteger(value) ? (value as number) : null
+  }
+
+  yes(name: string): boolean {
+    return this.#own(name) === true
+  }
+
+  has(name: string): boolean {
+    const value = this.#own(name)
+    return value !== undefined && value !== null
+  }
+
+  #own(name: string): unknown {
+    return Object.hasOwn(this.#value, name) ? this.#value[name] : undefined
+  }
+}
+
+/** `owner/repo`, where an owner may be a path of groups. */
+export function nameOf(fullName: string | null): RepositoryName | null {
+  const cut = fullName?.lastIndexOf('/') ?? -1
+  return fullName && cut > 0 && cut < fullName.length - 1
+    ? { owner: fullName.slice(0, cut), repo: fullName.slice(cut + 1) }
+    : null
+}
+
+export const branchOf = (ref: string | null): string | null =>
+  ref?.startsWith('refs/heads/') ? ref.slice('refs/heads/'.length) : null
+
+/** Git writes a branch that is not there as zeros; a commit is SHA-1 or SHA-256. */
+export const commitOf = (text: string | null): string | null =>
+  text && /^([0-9a-f]{40}|[0-9a-f]{64})$/.test(text) && !/^0+$/.test(text) ? text : null
+
+export const isHmacOf = (rawBody: Buffer, secret: Secret, hex: string | null): boolean =>
+  hex !== null && constantTimeEqual(createHmac('sha256', secret.reveal()).update(rawBody).digest('hex'), hex.toLowerCase())

@@ -1,0 +1,49 @@
+import type { GitHostProvider } from '@berth/contract'
+import type { GitConnectionRow } from '../../../platform/db/tables/git-host.ts'
+import type { Bound } from '../../../platform/transaction.ts'
+import { type GitHostDeps, nowOf } from '../deps.ts'
+import { deleteInstallation, setInstallationTrouble } from './connection-store.ts'
+import { hostTitles } from './host-titles.ts'
+
+export interface DroppedInstallation {
+  organizationId: string
+  account: string
+}
+
+/** The app was uninstalled at the host: what was stored of it goes, and the organisations are told. Projects stay. */
+export function dropInstallation(
+  provider: GitHostProvider,
+  installationId: number,
+  { database }: GitHostDeps,
+): Promise<DroppedInstallation[]> {
+  return database.transaction(async (bound) => {
+    const rows = await deleteInstallation(bound.db, provider, installationId)
+    for (const row of rows) await tellDisconnected(bound, row, 'its app was uninstalled there')
+    return rows.map(({ organizationId, accountLogin }) => ({ organizationId, account: accountLogin }))
+  })
+}
+
+/** Suspended, an installation is kept and not used; resumed, it is as before. */
+export function markInstallation(
+  provider: GitHostProvider,
+  installationId: number,
+  state: 'suspended' | 'resumed',
+  deps: GitHostDeps,
+): Promise<void> {
+  return deps.database.transaction(async (bound) => {
+    const trouble = state === 'suspended' ? 'The app was suspended at the git host: resume it there' : null
+    const rows = await setInstallationTrouble(bound.db, provider, installationId, trouble, nowOf(deps))
+    if (trouble) for (const row of rows) await tellDisconnected(bound, row, 'its app was suspended there')
+  })
+}
+
+/** Pushes no longer arrive and nothing of it can be read: somebody has to connect it again. */
+export function tellDisconnected({ announce }: Pick<Bound, 'announce'>, row: GitConnectionRow, why: string): Promise<void> {
+  const title = hostTitles[row.provider]
+  return announce('git.disconnected', {
+    organizationId: row.organizationId,
+    subject: `${title} is disconnected: ${row.accountLogin}`,
+    text: `The connection to ${row.accountLogin} at ${title} has ended: ${why}. Projects stay as they are, but pushes to its repositories are no longer deployed. Connect it again under Git.`,
+    data: { provider: row.provider, source: row.source, account: row.accountLogin },
+  })
+}

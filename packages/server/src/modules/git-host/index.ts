@@ -1,0 +1,31 @@
+import type { GitHostProvider } from '@berth/contract'
+import { dropInstallation, markInstallation } from './connections/installations.ts'
+import { type GitHostDeps, nowOf } from './deps.ts'
+import { type InboundDelivery, verifyDelivery, webhookSecretsFor } from './webhooks/verify-delivery.ts'
+import { noteDeliveries } from './webhooks/webhook-store.ts'
+
+export type { Delivery, PullRequestDelivery, PushDelivery } from '../../drivers/git-host/delivery.ts'
+export { isGitHostProvider } from './connections/host-titles.ts'
+export type { DroppedInstallation } from './connections/installations.ts'
+export type { GitHostDeps } from './deps.ts'
+export type { InboundDelivery, VerifiedDelivery } from './webhooks/verify-delivery.ts'
+
+/**
+ * Where the code comes from. An organisation has *connections* to git hosts, each by a *source*: an installed app, an account
+ * (OAuth), or the command-line login of the machine. By them it browses *repositories*, puts *webhooks* on them, and modules
+ * above get the *credential* of one repository and tell the host what became of a commit.
+ */
+export function createGitHost(deps: GitHostDeps) {
+  return {
+    /** Null: signed with no secret that we know for it. */
+    verifyDelivery: (inbound: InboundDelivery) => verifyDelivery(inbound, deps),
+    webhookSecretsFor: (provider: GitHostProvider, owner: string, repo: string) => webhookSecretsFor(provider, owner, repo, deps),
+    noteDelivery: async (webhookIds: readonly string[]) => {
+      if (webhookIds.length > 0) await noteDeliveries(deps.database.db, webhookIds, nowOf(deps))
+    },
+    /** Removes what is stored of it and tells the organisations whose connection it was. */
+    dropInstallation: (provider: GitHostProvider, installationId: number) => dropInstallation(provider, installationId, deps),
+    markInstallation: (provider: GitHostProvider, installationId: number, state: 'suspended' | 'resumed') =>
+      markInstallation(provider, installationId, state, deps),
+  }
+}

@@ -1,0 +1,81 @@
+import type { GitHostProvider } from '@berth/contract'
+import type { Delivery, DeliveryHeaders } from '../../../drivers/git-host/delivery.ts'
+import type { GitHost } from '../../../drivers/git-host/git-host.ts'
+import { sealedFor } from '../../../platform/db/sealed-columns.ts'
+import type { GitWebhookRow } from '../../../platform/db/tables/git-host.ts'
+import type { Secret } from '../../../platform/secrets/secret.ts'
+import type { GitHostDeps } from '../deps.ts'
+import { findWebhook, repositoryKey, webhooksOn } from './webhook-store.ts'
+
+export interface InboundDelivery {
+  provider: GitHostProvider
+  headers: DeliveryHeaders
+  rawBody: Buffer
+  /** Of the address that it came to: which hook it is said to be of. */
+  hook?: string | null
+}
+
+export interface VerifiedDelivery {
+  /** Null: well signed, but not of the host's form. */
+  delivery: Delivery | null
+  /** Whose hooks it was signed for; `all`: with the instance's own secret, which its operator has given to the host. */
+  organizationIds: readonly string[] | 'all'
+  /** The hooks that it came from. */
+  webhookIds: readonly string[]
+}
+
+/** More hooks on one repository are not looked at: each costs a hash of the whole body. */
+const mostHooks = 20
+
+/** Null: signed with no secret that we know for it. */
+export async function verifyDelivery(inbound: InboundDelivery, deps: GitHostDeps): Promise<VerifiedDelivery | null> {
+  const { provider, headers, rawBody } = inbound
+  const host = deps.hosts[provider]
+  const own = deps.webhookSecrets[provider]
+  if (own && host.isSignedWith(own, headers, rawBody))
+    return { delivery: host.readDelivery(headers, rawBody), organizationIds: 'all', webhookIds: [] }
+  const delivery = host.readDelivery(headers, rawBody)
+  const named = (await hooksFor(inbound, delivery, deps)).filter((row) => isSignedFor(row, host, inbound, deps))
+  if (named.length === 0) return null
+  const isOurs = named.every(({ repository }) => repository === keyOf(delivery))
+  return {
+    // Its hook is on one repository: what it says of another is not its business.
+    delivery: delivery?.repository && !isOurs ? null : delivery,
+    organizationIds: [...new Set(named.map(({ organizationId }) => organizationId))],
+    webhookIds: named.map(({ id }) => id),
+  }
+}
+
+export async function webhookSecretsFor(
+  provider: GitHostProvider,
+  owner: string,
+  repo: string,
+  deps: GitHostDeps,
+): Promise<{ organizationId: string | null; webhookId: string | null; secret: Secret }[]> {
+  const rows = await webhooksOn(deps.database.db, provider, repositoryKey(owner, repo), mostHooks)
+  const own = deps.webhookSecrets[provider]
+  return [
+    ...(own ? [{ organizationId: null, webhookId: null, secret: own }] : []),
+    ...rows.map((row) => ({ organizationId: row.organizationId, webhookId: row.id, secret: secretOf(row, deps) })),
+  ]
+}
+
+const keyOf = (delivery: Delivery | null): string | null =>
+  delivery?.repository ? repositoryKey(delivery.repository.owner, delivery.repository.repo) : null
+
+async function hooksFor({ provider, hook }: InboundDelivery, delivery: Delivery | null, deps: GitHostDeps) {
+  const { db } = deps.database
+  if (hook) {
+    const row = await findWebhook(db, hook)
+    return row?.provider === provider ? [row] : []
+  }
+  const repository = keyOf(delivery)
+  return repository ? webhooksOn(db, provider, repository, mostHooks) : []
+}
+
+function isSignedFor(row: GitWebhookRow, host: GitHost, { headers, rawBody }: InboundDelivery, deps: GitHostDeps): boolean {
+  return host.isSignedWith(secretOf(row, deps), headers, rawBody)
+}
+
+const secretOf = ({ id, secret }: GitWebhookRow, { secretBox }: GitHostDeps): Secret =>
+  secretBox.open(secret, sealedFor.gitWebhookSecret(id))
