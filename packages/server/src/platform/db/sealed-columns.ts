@@ -19,7 +19,9 @@ export const sealedFor = {
   certificateKey: (hostname: string) => `certificates:privateKey:${hostname}`,
   acmeAccountKey: (directoryUrl: string) => `acmeAccounts:privateKey:${directoryUrl}`,
   deploymentEnv: (deploymentId: string) => `deployments:env:${deploymentId}`,
+  cloudToken: (organizationId: string) => `cloudLinks:token:${organizationId}`,
   channelSecrets: (channelId: string) => `notificationChannels:secrets:${channelId}`,
+  destinationSecrets: (destinationId: string) => `backupDestinations:secrets:${destinationId}`,
   gitCredential: (connectionId: string) => `gitConnections:credential:${connectionId}`,
   gitOauthCode: (stateHash: string) => `gitOauthStates:code:${stateHash}`,
   gitDeviceCode: (loginId: string) => `gitDeviceLogins:deviceCode:${loginId}`,
@@ -81,6 +83,23 @@ export const sealedColumns: readonly SealedColumn[] = [
             .set({ secrets: resealed })
             .where('id', '=', id)
             .where('secrets', '=', secrets)
+            .execute(),
+      }))
+    },
+  },
+  {
+    name: 'cloudLinks.token',
+    async read(db) {
+      const rows = await db.selectFrom('cloudLinks').select(['organizationId', 'token']).execute()
+      return rows.map(({ organizationId, token }) => ({
+        sealed: token,
+        place: sealedFor.cloudToken(organizationId),
+        replace: (resealed) =>
+          db
+            .updateTable('cloudLinks')
+            .set({ token: resealed })
+            .where('organizationId', '=', organizationId)
+            .where('token', '=', token)
             .execute(),
       }))
     },
@@ -195,6 +214,23 @@ export const sealedColumns: readonly SealedColumn[] = [
         place: sealedFor.gitWebhookSecret(id),
         replace: (resealed) =>
           db.updateTable('gitWebhooks').set({ secret: resealed }).where('id', '=', id).where('secret', '=', secret).execute(),
+      }))
+    },
+  },
+  {
+    name: 'backupDestinations.secrets',
+    async read(db) {
+      const rows = await db.selectFrom('backupDestinations').select(['id', 'secrets']).where('secrets', 'is not', null).execute()
+      return rows.map(({ id, secrets }) => ({
+        sealed: secrets!,
+        place: sealedFor.destinationSecrets(id),
+        replace: (resealed) =>
+          db
+            .updateTable('backupDestinations')
+            .set({ secrets: resealed })
+            .where('id', '=', id)
+            .where('secrets', '=', secrets)
+            .execute(),
       }))
     },
   },
