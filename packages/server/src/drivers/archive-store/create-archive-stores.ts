@@ -17,17 +17,19 @@ export interface ArchiveStoreSettings {
   silentMs?: number
   attempts?: number
   firstPauseMs?: number
+  /** For tests: a place that goes wrong, inside of all this care. */
+  around?: (store: ArchiveStore) => ArchiveStore
 }
 
 /** Every destination with the same care around it: faults that pass are asked again, silence has an end, the log is told. */
 export function createArchiveStores(settings: ArchiveStoreSettings): ArchiveStores {
-  const { log, silentMs = 300_000, attempts = 5, firstPauseMs = 500 } = settings
+  const { log, silentMs = 300_000, attempts = 5, firstPauseMs = 500, around = (store) => store } = settings
   return {
     async open(config) {
       const place = placeOf(config)
       const onRetry = (failure: StoreFailure, attempt: number) =>
         log.warn({ place, err: failure, attempt }, 'a destination is asked again')
-      const limited = withTimeLimit(await bareStore(config, addressGuard(settings)), silentMs)
+      const limited = withTimeLimit(around(await bareStore(config, addressGuard(settings))), silentMs)
       return withLog(withRetries(limited, { attempts, firstPauseMs, onRetry }), log, place)
     },
     async hostKeyOf() {
