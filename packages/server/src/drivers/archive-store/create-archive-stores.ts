@@ -3,7 +3,7 @@ import type { Resolve } from '../web-request/resolve.ts'
 import { type AddressGuard, addressGuard } from './address-guard.ts'
 import type { ArchiveStore, ArchiveStoreConfig, ArchiveStores } from './archive-store.ts'
 import { localStore } from './local-store.ts'
-import { StoreFailure } from './store-failure.ts'
+import type { StoreFailure } from './store-failure.ts'
 import { withLog } from './with-log.ts'
 import { withRetries } from './with-retries.ts'
 import { withTimeLimit } from './with-time-limit.ts'
@@ -32,9 +32,7 @@ export function createArchiveStores(settings: ArchiveStoreSettings): ArchiveStor
       const limited = withTimeLimit(around(await bareStore(config, addressGuard(settings))), silentMs)
       return withLog(withRetries(limited, { attempts, firstPauseMs, onRetry }), log, place)
     },
-    async hostKeyOf() {
-      throw new StoreFailure('other', 'sftp destinations are not built yet')
-    },
+    hostKeyOf: async (config, abort) => (await import('./sftp-link.ts')).hostKeyOf(config, addressGuard(settings), abort),
   }
 }
 
@@ -42,7 +40,7 @@ async function bareStore(config: ArchiveStoreConfig, guard: AddressGuard): Promi
   if (config.kind === 'local') return localStore(config)
   // Loaded when the first one is opened: an instance without such a destination does not keep the library.
   if (config.kind === 's3') return (await import('./s3-store.ts')).s3Store(config, guard)
-  throw new StoreFailure('other', `${config.kind} destinations are not built yet`)
+  return (await import('./sftp-store.ts')).sftpStore(config, guard)
 }
 
 /** For people and the log. */

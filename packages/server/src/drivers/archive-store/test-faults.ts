@@ -84,7 +84,12 @@ export class FaultyPlace {
     return store.put(name, pieces(whole.subarray(0, whole.length >> 1)), abort)
   }
 
-  async *#get(store: ArchiveStore, name: string, abort: AbortSignal, options?: { from?: number }) {
+  async *#get(
+    store: ArchiveStore,
+    name: string,
+    abort: AbortSignal,
+    options?: { from?: number },
+  ): AsyncGenerator<Uint8Array, void> {
     const fault = this.#next('get', name)
     await goWrong(fault)
     if (fault !== 'truncated_read' && fault !== 'flipped_byte') return yield* store.get(name, abort, options)
