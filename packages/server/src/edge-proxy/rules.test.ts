@@ -131,6 +131,14 @@ describe('a ban', () => {
     expect(judged(rule, { line: `GET ${path}` }).status).toBe(403)
   })
 
+  test('is judged in no time for a path that is made to take long', () => {
+    const rule = ban({ ips: ['0.0.0.0/0'] }, { pathPrefix: '/admin' })
+    const paths = ['%20.'.repeat(15_000), `x${'%20'.repeat(20_000)}x/y%20`, `${'%09.'.repeat(15_000)}/`, '/.'.repeat(30_000)]
+    // Each of them took a second and more for one of its readings.
+    for (const path of paths) for (let turn = 0; turn < 20; turn += 1) judged(rule, { line: `GET /${path}x` })
+    expect(judged(rule, { line: `GET /admin${paths[0]}` }).status).toBe(403)
+  })
+
   test('names entries that cannot be read and keeps the others', () => {
     const { status, warnings } = judged(ban({ ips: ['nonsense', '192.0.2.1'] }))
     expect(status).toBe(403)
