@@ -6,6 +6,7 @@ import { deployJob } from './deploy-job.ts'
 import type { DeploymentsDeps } from './deps.ts'
 import { deploymentsHandlers } from './handlers.ts'
 import { LogFollower } from './log-follower.ts'
+import { projectData } from './project-data.ts'
 import { deploymentsPart } from './project-part.ts'
 import { ProjectScrubbers } from './project-scrubbers.ts'
 import { markDownAsWaking, recover, restartWaking, stopWhatEndsWithUs } from './recover.ts'
@@ -16,6 +17,7 @@ import { deploymentReader, projectRuntime } from './summary.ts'
 import { createWatch } from './watch.ts'
 
 export type { DeploymentsDeps, EdgeSwitch } from './deps.ts'
+export type { DataUnit, ProjectData } from './project-data.ts'
 
 /**
  * From source to a URL. A *deployment* goes through *steps*; what it builds is an *artifact*, what it starts are
@@ -39,6 +41,8 @@ export function createDeployments(given: Omit<DeploymentsDeps, 'turns' | 'scrubb
     reader: deploymentReader(deps),
     runtime: projectRuntime(deps),
     part: deploymentsPart(deps),
+    /** What backups save and bring back. */
+    data: projectData(deps),
     secrets: deps.scrubbers,
     deploy: (projectId: string, options: Parameters<typeof requestDeployment>[1]) => requestDeployment(projectId, options, deps),
     /** A request waits for a sleeping project. */
