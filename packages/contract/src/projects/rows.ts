@@ -13,6 +13,8 @@ import {
   DeletionReport,
   DeploymentSession,
   EnsureProject,
+  EnvironmentDeletionPreview,
+  EnvironmentDeletionReport,
   LocalProject,
   Project,
   ProjectInfo,
@@ -153,6 +155,26 @@ export const projects = {
     returns: data(Environment),
     errors: ['slug_taken'],
     summary: 'Create an environment',
+  }),
+  removeEnvironment: route('DELETE /projects/:id/environments/:environment', {
+    permission: 'project:admin',
+    on: 'environment',
+    query: Type.Object({ force: Type.Optional(Type.Boolean()), deleteVolumes: Type.Optional(Type.Boolean()) }),
+    returns: data(EnvironmentDeletionReport),
+    errors: ['work_in_progress', 'conflict'],
+    summary: 'Delete an environment other than production; volumes stay unless asked for',
+  }),
+  environmentDeletionPreview: route('GET /projects/:id/environments/:environment/deletion-preview', {
+    permission: 'project:read',
+    on: 'environment',
+    returns: data(EnvironmentDeletionPreview),
+    summary: 'What deleting the environment would remove and what it would keep',
+  }),
+  setPreviewVariables: route('POST /projects/:id/preview-variables', {
+    ...admin,
+    body: Type.Object({ fromProduction: Type.Boolean() }),
+    returns: data(Project),
+    summary: "Whether the previews of pull requests also get production's variables, secrets included",
   }),
   setOptions: route('POST /projects/:id/options', {
     ...write,
@@ -362,6 +384,7 @@ export const projects = {
   transferToCloud: route('POST /projects/:id/transfer/to-cloud', {
     ...admin,
     selfHostedOnly: true,
+    here: true,
     body: Type.Object({ withData: Type.Optional(Type.Boolean()) }),
     bodyOptional: true,
     returns: data(Type.Object({ projectId: Type.String(), location: Type.String() })),
@@ -371,6 +394,7 @@ export const projects = {
   transferToSelfHosted: route('POST /projects/:id/transfer/to-self-hosted', {
     ...admin,
     selfHostedOnly: true,
+    here: true,
     body: Type.Object({ withData: Type.Optional(Type.Boolean()) }),
     bodyOptional: true,
     returns: data(Type.Object({ projectId: Type.String(), location: Type.String() })),

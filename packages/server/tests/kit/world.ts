@@ -30,6 +30,7 @@ const makers: Partial<Record<ObjectKind, (scene: Scene) => Promise<string>>> = {
   organization: async ({ people }) => people.organizationId,
   member: async ({ people }) => people.member.userId,
   project: async ({ projectId }) => projectId,
+  environment: (scene) => made(scene, 'POST /projects/:id/environments'),
   routeRule: (scene) => made(scene, 'POST /projects/:id/route-rules'),
   uploadSession: (scene) => made(scene, 'POST /projects/folder/session', { projectId: scene.projectId }),
   deployment: (scene) => made(scene, 'POST /deployments/build/access', { projectId: scene.projectId }),
@@ -52,6 +53,7 @@ const tables: Partial<Record<ObjectKind, readonly [table: string, key: string]>>
   organization: ['organizations', 'id'],
   member: ['members', 'userId'],
   project: ['projects', 'id'],
+  environment: ['environments', 'id'],
   routeRule: ['routeRules', 'id'],
   uploadSession: ['uploadSessions', 'id'],
   deployment: ['deployments', 'id'],
@@ -66,10 +68,11 @@ const tables: Partial<Record<ObjectKind, readonly [table: string, key: string]>>
   backupRestore: ['backupRestores', 'id'],
 }
 
-export async function makeWorld(instance: TestInstance, people: People): Promise<World> {
+/** `without`: kinds that this instance has no route for. */
+export async function makeWorld(instance: TestInstance, people: People, without: readonly ObjectKind[] = []): Promise<World> {
   const project = await makeProject(instance, people.owner.token, { gitUrl: 'https://git.example.test/acme/shop.git' })
   const ids: World['ids'] = {}
-  for (const [kind, make] of Object.entries(makers))
+  for (const [kind, make] of Object.entries(makers).filter(([name]) => !without.includes(name as ObjectKind)))
     ids[kind as ObjectKind] = await make({ instance, people, projectId: project.id, ids })
   return {
     people,

@@ -6,6 +6,7 @@ import { deployJob } from './deploy-job.ts'
 import type { DeploymentsDeps } from './deps.ts'
 import { deploymentsHandlers } from './handlers.ts'
 import { LogFollower } from './log-follower.ts'
+import { projectPower } from './power.ts'
 import { projectData } from './project-data.ts'
 import { deploymentsPart } from './project-part.ts'
 import { ProjectScrubbers } from './project-scrubbers.ts'
@@ -13,11 +14,12 @@ import { markDownAsWaking, recover, restartWaking, stopWhatEndsWithUs } from './
 import { requestDeployment } from './request-deployment.ts'
 import { putIdleToSleep, wakeJob, wakeKind } from './sleep.ts'
 import { findDeploymentOf } from './store.ts'
-import { deploymentReader, projectRuntime } from './summary.ts'
+import { deploymentReader, runningProjects } from './summary.ts'
 import { createWatch } from './watch.ts'
 
 export type { DeploymentsDeps, EdgeSwitch } from './deps.ts'
 export type { DataUnit, ProjectData } from './project-data.ts'
+export { movePaths, servedState } from './store.ts'
 
 /**
  * From source to a URL. A *deployment* goes through *steps*; what it builds is an *artifact*, what it starts are
@@ -39,7 +41,8 @@ export function createDeployments(given: Omit<DeploymentsDeps, 'turns' | 'scrubb
     },
     jobs: [deployJob(deps), cleanUpJob(deps), wakeJob(deps)],
     reader: deploymentReader(deps),
-    runtime: projectRuntime(deps),
+    running: runningProjects(deps),
+    power: projectPower(deps),
     part: deploymentsPart(deps),
     /** What backups save and bring back. */
     data: projectData(deps),

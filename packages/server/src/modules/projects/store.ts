@@ -12,6 +12,7 @@ import type {
   ProjectRow,
   ProjectsTable,
 } from '../../platform/db/tables/projects.ts'
+import { deleteGrants } from '../access/index.ts'
 
 /** All SQL of projects, their environments, variables and domains. What names a project names its organisation too. */
 
@@ -69,7 +70,7 @@ export const saveProject = (db: Db, id: string, changes: ProjectChanges): Promis
 
 /** What belongs to it goes by the foreign keys; grants have none, since access lies below. */
 export async function deleteProject(db: Db, id: string): Promise<void> {
-  await db.deleteFrom('grants').where('projectId', '=', id).execute()
+  await deleteGrants(db, id)
   await db.deleteFrom('projects').where('id', '=', id).execute()
 }
 
@@ -89,8 +90,19 @@ export const listEnvironments = (db: Db, projectId: string, { limit = 100, curso
 export const allEnvironments = (db: Db, projectId: string): Promise<EnvironmentRow[]> =>
   environmentsOf(db, projectId).orderBy('createdAt').orderBy('id').execute()
 
-export const findEnvironment = (db: Db, projectId: string, slug: string): Promise<EnvironmentRow | undefined> =>
-  environmentsOf(db, projectId).where('slug', '=', slug).executeTakeFirst()
+/** By its slug or its id; no slug holds the underscore of an id. */
+export const findEnvironment = (db: Db, projectId: string, name: string): Promise<EnvironmentRow | undefined> =>
+  environmentsOf(db, projectId)
+    .where(name.includes('_') ? 'id' : 'slug', '=', name)
+    .executeTakeFirst()
+
+export const markEnvironmentDeleting = (db: Db, id: string, now: number): Promise<unknown> =>
+  db.updateTable('environments').set({ deletingSince: now }).where('id', '=', id).execute()
+
+export async function deleteEnvironment(db: Db, { id, projectId, slug }: EnvironmentRow): Promise<void> {
+  await db.deleteFrom('envVariables').where('projectId', '=', projectId).where('environment', '=', slug).execute()
+  await db.deleteFrom('environments').where('id', '=', id).execute()
+}
 
 export async function newestEnvironmentAt(db: Db, projectId: string): Promise<number> {
   const row = await db

@@ -1,6 +1,6 @@
 import { type Artifact, BuildFailed, type BuildPlan } from '../../../drivers/runtime/runtime.ts'
 import type { DeployedConfig, DeployPlan, Unit } from '../plan.ts'
-import { withSecrets } from '../secret-marks.ts'
+import { withSecrets } from '../snapshot.ts'
 import { transitionDeployment, updateDeployment } from '../store.ts'
 import { planWithFiles } from './add-files.ts'
 import { sourceFolder } from './fetch-source.ts'

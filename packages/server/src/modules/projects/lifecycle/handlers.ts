@@ -5,43 +5,22 @@ import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
 import { fail, refuse } from '../../../platform/failure.ts'
 import type { ProjectsDeps } from '../deps.ts'
 import { checkProject } from '../domains/domain-checks.ts'
-import { hostnameOf } from '../domains/host-names.ts'
 import { freeHostname } from '../domains/hostnames.ts'
+import { hostnameOf } from '../domains/wanted-hostname.ts'
 import { refuseUnstorable } from '../settings/fields.ts'
 import { domainsOf, listProjects, type ProjectChanges } from '../store.ts'
 import { changeProject } from './change-project.ts'
 import { createProject } from './create-project.ts'
 import type { Deletion } from './deletion.ts'
+import { removedAndKept, shownPreview } from './own-items.ts'
 import { disableProject, enableProject } from './power.ts'
 import { projectAnswers, showInfo, showProjects, showRoutes } from './records.ts'
 import { updateProject } from './update-project.ts'
 
-type Rows = Handlers<typeof contract.projects>
-export type CoreHandlers = Pick<
-  Rows,
-  | 'list'
-  | 'create'
-  | 'home'
-  | 'ensure'
-  | 'get'
-  | 'update'
-  | 'remove'
-  | 'info'
-  | 'deletionPreview'
-  | 'enable'
-  | 'disable'
-  | 'retryRouting'
-  | 'setAutoDeploy'
-  | 'setBranch'
-  | 'setWebhookDomain'
-  | 'setSleepMode'
-  | 'setOptions'
-  | 'transferToCloud'
-  | 'transferToSelfHosted'
->
+type Rows = Partial<Handlers<typeof contract.projects>>
 
 /** The project as a whole: made, read, changed, turned on and off, deleted. */
-export function coreHandlers(deps: ProjectsDeps, deletion: Deletion): CoreHandlers {
+export function coreHandlers(deps: ProjectsDeps, deletion: Deletion) {
   const { db } = deps.database
   const answerWith = projectAnswers(deps)
   const shown = (row: Awaitable<ProjectRow>) => after(row, answerWith)
@@ -75,16 +54,12 @@ export function coreHandlers(deps: ProjectsDeps, deletion: Deletion): CoreHandle
     update: ({ body }, { project }) => shown(updateProject(project, body, deps)),
     remove: async ({ query: { force = false, deleteVolumes = false } }, { project }) => {
       const items = await deletion.remove(project, { force, deleteVolumes })
-      return {
-        data: { projectId: project.id, removed: items.filter(({ kept }) => !kept), kept: items.filter(({ kept }) => kept) },
-      }
+      return { data: { projectId: project.id, ...removedAndKept(items) } }
     },
     info: async (_, { project }) => ({ data: await showInfo(project, deps) }),
-    deletionPreview: async (_, { project }) => {
-      const { items, blockedBy } = await deletion.preview(project)
-      const totalSizeBytes = items.reduce((sum, { kept, sizeBytes }) => sum + (kept ? 0 : (sizeBytes ?? 0)), 0)
-      return { data: { projectId: project.id, items, totalSizeBytes, blockedBy } }
-    },
+    deletionPreview: async (_, { project }) => ({
+      data: { projectId: project.id, ...shownPreview(await deletion.preview(project)) },
+    }),
     enable: (_, { project }) => shown(enableProject(project, deps)),
     disable: (_, { project }) => shown(disableProject(project, deps)),
     retryRouting: async (_, { project }) => {
@@ -104,15 +79,15 @@ export function coreHandlers(deps: ProjectsDeps, deletion: Deletion): CoreHandle
     },
     setSleepMode: ({ body }, { project }) => change(project, { sleepMode: body.sleepMode }),
     setOptions: ({ body }, { project }) => shown(updateProject(project, body, deps)),
-    transferToCloud: async ({ body }, { project, caller }) => {
-      const cloud = deps.projectPorts.cloud ?? fail('cloud_not_linked')
-      return { data: await cloud.transferToCloud(project, { withData: body.withData ?? false }, caller) }
+    transferToCloud: async ({ params, body }, { project, caller }) => {
+      const cloud = deps.projectPorts.cloud ?? fail(project ? 'cloud_not_linked' : 'not_found')
+      return { data: await cloud.transferToCloud(params.id, project, { withData: body.withData ?? false }, caller) }
     },
-    transferToSelfHosted: async ({ body }, { project, caller }) => {
-      const cloud = deps.projectPorts.cloud ?? fail('cloud_not_linked')
-      return { data: await cloud.transferToSelfHosted(project, { withData: body.withData ?? false }, caller) }
+    transferToSelfHosted: async ({ params, body }, { project, caller }) => {
+      const cloud = deps.projectPorts.cloud ?? fail(project ? 'cloud_not_linked' : 'not_found')
+      return { data: await cloud.transferToSelfHosted(params.id, project, { withData: body.withData ?? false }, caller) }
     },
-  }
+  } satisfies Rows
 }
 
 const newestFirst = (left: Project, right: Project) => Date.parse(right.createdAt) - Date.parse(left.createdAt)

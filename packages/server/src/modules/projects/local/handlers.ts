@@ -2,13 +2,12 @@ import type { contract } from '@berth/contract'
 import type { Handlers } from '../../../http/handler.ts'
 import type { ProjectsDeps } from '../deps.ts'
 import { showProject, showProjects } from '../lifecycle/records.ts'
-import { folderExists, importFolder, listLocal, scanFolder } from './local-folders.ts'
-import { showDetection } from './show-detection.ts'
+import { folderExists, importFolder, listLocal, scanFolder, showDetection } from './local-folders.ts'
 
-type LocalHandlers = Pick<Handlers<typeof contract.projects>, 'listLocal' | 'scan' | 'importFolder'>
+type Rows = Partial<Handlers<typeof contract.projects>>
 
 /** Folders of the machine that Berth runs on. */
-export function localHandlers(deps: ProjectsDeps): LocalHandlers {
+export function localHandlers(deps: ProjectsDeps) {
   return {
     listLocal: async ({ query }, { caller }) => {
       const wanted = { ...query, onlyIds: caller.projectIds }
@@ -24,5 +23,5 @@ export function localHandlers(deps: ProjectsDeps): LocalHandlers {
       audit({ objectKind: 'project', objectId: row.id })
       return { data: await showProject(row, deps) }
     },
-  }
+  } satisfies Rows
 }

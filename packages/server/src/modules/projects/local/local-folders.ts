@@ -91,3 +91,6 @@ export const folderExists = (path: string, { settings }: ProjectsDeps): Promise<
     () => true,
     () => false,
   )
+
+/** As the contract shows it. */
+export const showDetection = (detection: Detection) => ({ ...detection, apps: detection.apps.map((app) => ({ ...app })) })

@@ -3,27 +3,19 @@ import type { Handlers } from '../../../http/handler.ts'
 import type { ProjectsDeps } from '../deps.ts'
 import { connectDomain } from '../domains/domains.ts'
 import { setCloneToken, showCloneToken } from '../git/clone-token.ts'
+import { changeProject } from '../lifecycle/change-project.ts'
+import type { EnvironmentDeletion } from '../lifecycle/environment-deletion.ts'
+import { removedAndKept, shownPreview } from '../lifecycle/own-items.ts'
+import { showProject } from '../lifecycle/records.ts'
 import { listEnvironments } from '../store.ts'
 import { changeEnv, listEnv } from './env.ts'
 import { createEnvironment, showEnvironments } from './environments.ts'
 import { setResources, showResources } from './resources.ts'
 
-type Rows = Handlers<typeof contract.projects>
-type SettingsHandlers = Pick<
-  Rows,
-  | 'listEnvironments'
-  | 'createEnvironment'
-  | 'listEnv'
-  | 'changeEnv'
-  | 'getCloneToken'
-  | 'setCloneToken'
-  | 'getResources'
-  | 'setResources'
-  | 'connectDomain'
->
+type Rows = Partial<Handlers<typeof contract.projects>>
 
 /** What a project has a list or a page of its own for. */
-export function settingsHandlers(deps: ProjectsDeps): SettingsHandlers {
+export function settingsHandlers(deps: ProjectsDeps, deletion: EnvironmentDeletion) {
   const { db } = deps.database
   return {
     listEnvironments: async ({ query }, { project }) => {
@@ -36,6 +28,19 @@ export function settingsHandlers(deps: ProjectsDeps): SettingsHandlers {
       const [environment] = await showEnvironments([row], context.project, deps)
       return { data: environment! }
     },
+    removeEnvironment: async ({ query: { force = false, deleteVolumes = false } }, { environment }) => {
+      const items = await deletion.remove(environment, { force, deleteVolumes })
+      const { projectId, slug } = environment
+      return { data: { projectId, environment: slug, ...removedAndKept(items) } }
+    },
+    environmentDeletionPreview: async (_, { environment }) => {
+      const { projectId, slug } = environment
+      return { data: { projectId, environment: slug, ...shownPreview(await deletion.preview(environment)) } }
+    },
+    setPreviewVariables: async ({ body }, { project }) => {
+      const row = await changeProject(project, deps, () => ({ previewsUseProduction: body.fromProduction }))
+      return { data: await showProject(row, deps) }
+    },
     listEnv: async ({ query }, { project }) => ({ data: await listEnv(project, query.environment ?? 'production', deps) }),
     changeEnv: async ({ body }, { project }) => ({ data: await changeEnv(project, body, deps) }),
     getCloneToken: (_, { project }) => ({ data: showCloneToken(project) }),
@@ -47,5 +52,5 @@ export function settingsHandlers(deps: ProjectsDeps): SettingsHandlers {
       if (isNew) context.setStatus(201)
       return { data: domain }
     },
-  }
+  } satisfies Rows
 }
