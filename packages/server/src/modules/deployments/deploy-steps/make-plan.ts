@@ -1,4 +1,5 @@
 import { FolderTooMuch, folderReader } from '../../../drivers/reader/folder-reader.ts'
+import { TooManyWaiting } from '../../../drivers/reader/reader-turns.ts'
 import { RootDirectoryError } from '../../../source/detection/root-directory-error.ts'
 import { type DeployedConfig, type DeployPlan, PlanRefused, planDeployment } from '../plan.ts'
 import { secretKeysOf } from '../project-scrubbers.ts'
@@ -13,7 +14,7 @@ export const makePlan: DeployStep = {
   deadlineMs: 2 * 60_000,
   isDone: ({ deployment }) => deployment.plan !== null && deployment.artifacts !== null,
   async run(deploying) {
-    const { deployment, deps, log, abort } = deploying
+    const { deployment, project, deps, log, abort } = deploying
     const { kind } = deps.runtimes.for(deployment.serverId)
     const config = JSON.parse(deployment.config) as DeployedConfig
     const source = JSON.parse(deployment.source) as DeployedSource
@@ -23,6 +24,7 @@ export const makePlan: DeployStep = {
           ? null
           : await folderReader.detect(sourceFolder(deploying), {
               abort,
+              organizationId: project.organizationId,
               variables: await variablesFor(deploying),
               // A project that also says how to run without its Dockerfile does so where there are no containers.
               without: kind === 'process' ? ['dockerfile'] : [],
@@ -36,7 +38,12 @@ export const makePlan: DeployStep = {
       deployment.plan = JSON.stringify(plan)
       await updateDeployment(deps.database.db, deployment.id, { plan: deployment.plan })
     } catch (error) {
-      if (error instanceof PlanRefused || error instanceof RootDirectoryError || error instanceof FolderTooMuch)
+      if (
+        error instanceof PlanRefused ||
+        error instanceof RootDirectoryError ||
+        error instanceof FolderTooMuch ||
+        error instanceof TooManyWaiting
+      )
         throw new DeployFailed('plan_failed', error.message)
       throw error
     }

@@ -17,7 +17,7 @@ export function localHandlers(deps: ProjectsDeps) {
       const there = await Promise.all(paths.map((path) => folderExists(path, deps)))
       return { data: shown.map((project, at) => ({ ...project, path: paths[at]!, exists: there[at]! })), nextCursor }
     },
-    scan: async ({ body }) => ({ data: showDetection(await scanFolder(body.path, deps)) }),
+    scan: async ({ body }, { caller }) => ({ data: showDetection(await scanFolder(body.path, caller, deps)) }),
     importFolder: async ({ body }, { caller, audit }) => {
       const row = await importFolder(body, caller, deps)
       audit({ objectKind: 'project', objectId: row.id })
