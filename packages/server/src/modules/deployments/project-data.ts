@@ -1,13 +1,14 @@
 import type { Runtime } from '../../drivers/runtime/runtime.ts'
 import { newId } from '../../platform/db/ids.ts'
 import type { LiveEnvironmentRow, VolumeRow } from '../../platform/db/tables/deployments.ts'
-import { envOf } from './deployed-env.ts'
+import type { ProjectPower } from '../projects/index.ts'
 import { type DeploymentsDeps, nowOf } from './deps.ts'
 import { waitUntilHealthy } from './health.ts'
-import { bringOnline, takeOffline } from './power.ts'
+import { findLive } from './live-environments.ts'
+import { projectPower } from './power.ts'
 import { healthOf, runningUnits, startUnits } from './run-units.ts'
-import { withSecrets } from './secret-marks.ts'
-import { findDeployment, findLive, listInstances, listVolumes, volumeFor } from './store.ts'
+import { envOf, withSecrets } from './snapshot.ts'
+import { findDeployment, listInstances, listVolumes, volumeFor } from './store.ts'
 
 const production = 'production'
 
@@ -24,7 +25,7 @@ export interface DataUnit {
 }
 
 /** The data of a project's production environment, for whoever saves it and brings it back. */
-export interface ProjectData {
+export interface ProjectData extends ProjectPower {
   /** What was live last, in the order of its start; empty when nothing ever was. */
   units(projectId: string): Promise<DataUnit[]>
   volumes(projectId: string): Promise<VolumeRow[]>
@@ -32,17 +33,13 @@ export interface ProjectData {
   volume(projectId: string, name: string, serverId: string | null): Promise<VolumeRow>
   runtimeFor(serverId: string | null): Runtime
   state(projectId: string): Promise<LiveEnvironmentRow['state'] | null>
-  takeOffline(projectId: string): Promise<void>
-  /** Resolves when all of it is healthy and routed to; rejects with why it is not. */
-  bringOnline(projectId: string): Promise<void>
   /** These services alone, and resolves when each is healthy; nothing is routed to them. */
   startServices(projectId: string, services: ReadonlySet<string>, abort: AbortSignal): Promise<void>
 }
 
 export const projectData = (deps: DeploymentsDeps): ProjectData => ({
   units: (projectId) => unitsOf(projectId, deps),
-  volumes: async (projectId) =>
-    (await listVolumes(deps.database.db, projectId)).filter(({ environment }) => environment === production),
+  volumes: (projectId) => listVolumes(deps.database.db, { projectId, environment: production }),
   async volume(projectId, name, serverId) {
     const runtime = deps.runtimes.for(serverId)
     const named = { projectId, environment: production, service: '', name }
@@ -53,8 +50,7 @@ export const projectData = (deps: DeploymentsDeps): ProjectData => ({
   },
   runtimeFor: (serverId) => deps.runtimes.for(serverId),
   state: async (projectId) => (await findLive(deps.database.db, projectId, production))?.state ?? null,
-  takeOffline: (projectId) => takeOffline(projectId, deps),
-  bringOnline: (projectId) => bringOnline(projectId, deps),
+  ...projectPower(deps),
   startServices: (projectId, services, abort) => startServices(projectId, services, deps, abort),
 })
 
