@@ -8,6 +8,7 @@ import { checkDestination } from './destinations/open-store.ts'
 import { changePolicy, createPolicy, deletePolicy, showPolicies, showPolicy } from './policies/policies.ts'
 import { listPolicies } from './policies/policy-store.ts'
 import { runByWebhook } from './policies/webhook.ts'
+import { restoreHandlers } from './restores/handlers.ts'
 import { runHandlers } from './runs/handlers.ts'
 
 type Rows = typeof contract.backups
@@ -15,6 +16,7 @@ type Rows = typeof contract.backups
 export const backupsHandlers = (deps: BackupsDeps) => ({
   ...policyHandlers(deps),
   ...runHandlers(deps),
+  ...restoreHandlers(deps),
   ...destinationHandlers(deps),
 })
 

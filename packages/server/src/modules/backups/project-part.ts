@@ -2,6 +2,7 @@ import type { ProjectPart } from '../projects/index.ts'
 import type { BackupsDeps } from './deps.ts'
 import { unscheduleAll } from './policies/policy-rhythm.ts'
 import { allPolicies } from './policies/policy-store.ts'
+import { cancelRestore } from './restores/apply.ts'
 import * as restores from './restores/restore-store.ts'
 import { cancelRun } from './runs/cancel-run.ts'
 import * as runs from './runs/run-store.ts'
@@ -39,6 +40,8 @@ export const backupsPart = (deps: BackupsDeps): ProjectPart => ({
     const { db } = deps.database
     for (const run of await runs.listUnderWay(db, id))
       await cancelRun(run, 'The project was deleted', deps).catch(() => undefined)
+    for (const restore of await restores.listUnderWay(db, id))
+      await cancelRestore(restore, deps, 'The project was deleted').catch(() => undefined)
     await deps.database.transaction(async (bound) => {
       for (const policy of await allPolicies(bound.db, id)) await unscheduleAll(policy.id, bound)
     })

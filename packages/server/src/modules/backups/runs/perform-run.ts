@@ -59,14 +59,12 @@ export async function performRun(runId: string, deps: BackupsDeps, abort: AbortS
   }
 }
 
-async function settingsOf({ policyId }: RunRow, { database: { db } }: BackupsDeps): Promise<Settings> {
+/** A safety run saves all that may be replaced. */
+async function settingsOf({ policyId, trigger }: RunRow, { database: { db } }: BackupsDeps): Promise<Settings> {
   const policy = policyId === null ? undefined : await findPolicy(db, policyId)
   if (!policy) return { preCommand: null, postCommand: null, payload: everything }
-  return {
-    preCommand: policy.preCommand,
-    postCommand: policy.postCommand,
-    payload: { ...everything, ...JSON.parse(policy.payload) },
-  }
+  const payload = trigger === 'pre_restore' ? everything : { ...everything, ...JSON.parse(policy.payload) }
+  return { preCommand: policy.preCommand, postCommand: policy.postCommand, payload }
 }
 
 export async function storeOf({ destinationId }: RunRow, deps: BackupsDeps, abort: AbortSignal): Promise<ArchiveStore> {

@@ -1,13 +1,12 @@
-import type { RunTrigger } from '@berth/contract'
 import { iso } from '../../../platform/db/columns.ts'
-import { newId } from '../../../platform/db/ids.ts'
 import type { PolicyRow, RunRow } from '../../../platform/db/tables/backups.ts'
 import { fail } from '../../../platform/failure.ts'
 import type { JobKind } from '../../../platform/jobs/declare.ts'
 import type { Bound } from '../../../platform/transaction.ts'
 import { findAnyProject, lockProject } from '../../projects/index.ts'
-import { type BackupsDeps, nowOf } from '../deps.ts'
+import type { BackupsDeps } from '../deps.ts'
 import { findPolicy } from '../policies/policy-store.ts'
+import { newRun, type RunRequest } from './new-run.ts'
 import { findUnderWay, insertRun } from './run-store.ts'
 import { groupOf } from './tidy-kind.ts'
 
@@ -19,11 +18,6 @@ export const backUp: JobKind<RunPayload> = { kind: 'backups.run' }
 export const runJobKey = (runId: string) => `${backUp.kind}:${runId}`
 
 export const runTopic = (runId: string) => `backup-run:${runId}`
-
-export interface RunRequest {
-  trigger: RunTrigger
-  createdBy: string | null
-}
 
 /** Queues a run of the policy. Refuses while one of it is under way, and on a project that is being deleted. */
 export const startRun = (policyId: string, request: RunRequest, deps: BackupsDeps): Promise<RunRow> =>
@@ -54,37 +48,9 @@ export async function startOrJoin(
 export async function queueRun(policy: PolicyRow, request: RunRequest, bound: Bound, deps: BackupsDeps): Promise<RunRow> {
   const project = (await findAnyProject(bound.db, policy.projectId)) ?? fail('not_found')
   if (project.deletingSince !== null) fail('conflict', { words: 'The project is being deleted' })
-  const now = nowOf(deps)
-  const run = await insertRun(bound.db, {
-    id: newId('bkr'),
-    organizationId: policy.organizationId,
-    policyId: policy.id,
-    projectId: policy.projectId,
-    projectName: project.name,
-    serviceId: policy.serviceId,
-    destinationId: policy.destinationId,
-    status: 'queued',
-    statusSince: now,
-    trigger: request.trigger,
-    createdBy: request.createdBy,
-    createdAt: now,
-    startedAt: null,
-    finishedAt: null,
-    bytesTotal: null,
-    bytesDone: 0,
-    sizeBytes: null,
-    protected: false,
-    protectedUntil: null,
-    prunedAt: null,
-    proven: false,
-    errorCode: null,
-    errorMessage: null,
-    postCommandState: 'none',
-    manifestName: null,
-    manifestSha256: null,
-  })
+  const run = await insertRun(bound.db, newRun({ ...policy, policyId: policy.id, projectName: project.name }, request, deps))
   if (!run) return fail('work_in_progress', { words: 'A run of this policy is under way: wait until it has ended' })
   await bound.enqueue(backUp, { runId: run.id }, { uniqueKey: runJobKey(run.id), groupKey: groupOf(policy.projectId) })
-  bound.signal(runTopic(run.id), { transition: { status: run.status, at: iso(now) } })
+  bound.signal(runTopic(run.id), { transition: { status: run.status, at: iso(run.statusSince) } })
   return run
 }
