@@ -30,3 +30,23 @@ test('404: a NUL in the path; 400: in the query', async () => {
   const { status, body } = await call(instance, people.owner.token, 'GET /projects', { query: { q: 'a\0b' } })
   expect([status, body.field]).toEqual([400, 'q'])
 })
+
+test('400: JSON that nests without end, whoever sends it and wherever', async () => {
+  const nested = (open: string, close: string, times: number) => `${open.repeat(times)}1${close.repeat(times)}`
+  const deep = [nested('[', ']', 100_000), nested('{"a":', '}', 65), `"[\\"]",${nested('[', ']', 65)}`]
+  for (const value of deep.map((one) => `{"name":"x","email":"a","password":"b","services":[${one}]}`)) {
+    for (const [token, at] of [
+      [people.owner.token, 'POST /projects'],
+      [null, 'POST /auth/login'],
+    ] as const) {
+      const { status, body } = await call(instance, token, at, { body: value })
+      expect([status, body.code]).toEqual([400, 'invalid_json'])
+    }
+  }
+})
+test('brackets in text, and as many levels as anybody needs, are JSON like any other', async () => {
+  const name = `${'['.repeat(50)}"\\${'{'.repeat(40)}`
+  const healthcheck = JSON.parse(`${'{"a":'.repeat(50)}"${'['.repeat(100)}"${'}'.repeat(50)}`)
+  const body = { name, type: 'services', services: [{ name: 'a', image: 'b', healthcheck }] }
+  expect((await call(instance, people.owner.token, 'POST /projects', { body })).body.data.name).toBe(name)
+})
