@@ -25,6 +25,15 @@ test('a whole surrogate pair, and a backslash before u0000, are text like any ot
   for (const name of ['\u{1f6a2}', '\\u0000'])
     expect((await call(instance, people.owner.token, 'POST /projects', { body: { name } })).body.data.name).toBe(name)
 })
+test('400: a name that breaks the line, steers a terminal, turns the writing around or shows nothing', async () => {
+  for (const name of ['a\r\nBcc: b@c.test', 'a\u001b[31m', 'a\u009b2J', 'cv\u202efdp.exe', '\u2066a', '\u200b\u200b', ' \t '])
+    for (const at of ['POST /projects', 'POST /organizations', 'POST /tokens'] as const) {
+      const { status, body } = await call(instance, people.owner.token, at, { body: { name } })
+      expect([status, body.field], JSON.stringify(name)).toEqual([400, 'name'])
+    }
+  for (const name of ['Ünïcödé', 'می\u200cخواهم', '\u{1f468}\u200d\u{1f469}\u200d\u{1f467}', 'עברית'])
+    expect((await call(instance, people.owner.token, 'POST /projects', { body: { name } })).body.data.name).toBe(name)
+})
 test('404: a NUL in the path; 400: in the query', async () => {
   expect((await call(instance, people.owner.token, 'GET /projects/:id', { params: { id: 'a\0b' } })).status).toBe(404)
   const { status, body } = await call(instance, people.owner.token, 'GET /projects', { query: { q: 'a\0b' } })

@@ -2,6 +2,7 @@ import type { AnyRoute } from '@berth/contract'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { plainAddress } from './client-address.ts'
 import type { Caller, RequestContext } from './handler.ts'
+import { isFromElsewhere } from './origin.ts'
 
 /**
  * What a handler knows besides its input. A class, because `caller` is a getter: in an object literal each request's getter
@@ -12,6 +13,7 @@ export class ContextOfRequest implements RequestContext {
   readonly requestId: string
   readonly ip: string
   readonly secure: boolean
+  readonly isFromElsewhere: boolean
   readonly headers: RequestContext['headers']
   readonly setStatus: RequestContext['setStatus']
   readonly setHeader: RequestContext['setHeader']
@@ -28,6 +30,7 @@ export class ContextOfRequest implements RequestContext {
     this.requestId = request.id
     this.ip = plainAddress(request.ip)
     this.secure = request.protocol === 'https'
+    this.isFromElsewhere = isFromElsewhere(request)
     this.headers = request.headers
     this.setStatus = (status) => void reply.status(status)
     this.setHeader = (name, value) => void reply.header(name, value)
