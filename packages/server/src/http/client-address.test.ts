@@ -7,6 +7,12 @@ test('an IPv4 address counts for itself, also in the clothes of IPv6', () => {
   expect(clientOf('::ffff:198.51.100.8')).not.toBe(clientOf('::ffff:198.51.100.7'))
 })
 
+test('a proxy that writes the port too makes one client no less one', () => {
+  for (const address of ['198.51.100.7:1', '198.51.100.7:65000', '[::ffff:198.51.100.7]:443'])
+    expect([plainAddress(address), clientOf(address)]).toEqual(['198.51.100.7', '198.51.100.7'])
+  expect(clientOf('[2001:db8:1:2::1]:50123')).toBe(clientOf('2001:db8:1:2::2'))
+})
+
 test('an IPv6 client is its /64, however the address is spelt', () => {
   const client = clientOf('2001:db8:1:2::1')
   for (const address of ['2001:db8:1:2:ffff:ffff:ffff:ffff', '2001:0DB8:1:2:0::9', '2001:db8:1:2::198.51.100.7'])

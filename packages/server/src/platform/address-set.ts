@@ -60,3 +60,12 @@ function masked(key: AddressKey, length: number): string {
   if (bits === 0) return key.slice(0, whole)
   return key.slice(0, whole) + String.fromCharCode(key.charCodeAt(whole) & (0xff << (8 - bits)) & 0xff)
 }
+
+/** Without port, brackets and zone: what is left is an address and nothing else, or no address at all. */
+export function bareAddress(hop: string): string {
+  const bracketed = /^\[([^\]]*)\](?::\d+)?$/.exec(hop)?.[1]
+  const withPort = /^([\d.]+):\d+$/.exec(hop)?.[1]
+  const address = bracketed ?? withPort ?? hop
+  const zone = address.indexOf('%')
+  return zone === -1 ? address : address.slice(0, zone)
+}
