@@ -15,6 +15,7 @@ export type HeaderRole =
   | 'forwardedOther'
   | 'requestId'
   | 'userAgent'
+  | 'methodOverride'
   | 'keepAlive'
 
 export interface HeaderName {
@@ -59,6 +60,10 @@ const roles: Record<string, HeaderRole> = {
   'x-middleware-subrequest': 'forged',
   'x-request-id': 'requestId',
   'user-agent': 'userAgent',
+  // Frameworks take a request for one of this method: rules by method judge both.
+  'x-http-method-override': 'methodOverride',
+  'x-http-method': 'methodOverride',
+  'x-method-override': 'methodOverride',
 }
 
 /** X-Client-IP, CF-Connecting-IP, WL-Proxy-Client-IP, X-Azure-ClientIP, Fly-Client-IP, X-AppEngine-User-IP … */
@@ -70,6 +75,12 @@ function roleOf(name: string): HeaderRole | undefined {
   if (name.startsWith('x-forwarded-') || name.endsWith('-forwarded-for') || addressOfClient.test(name)) return 'forwardedOther'
   return name.startsWith('x-original-') ? 'forged' : undefined
 }
+
+/**
+ * Lines ended by CRLF and no other control character than the tab: two parsers could disagree about a CR without its LF, a LF
+ * without its CR and the rest. Written so that it is one walk, the same for good and bad heads.
+ */
+export const plainLines = /^(?:[\t\x20-\x7e\x80-\xff]+\r\n)+$/
 
 /** A token by RFC 9110, bounded so that nobody fills the cache below with long names. */
 const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,256}$/

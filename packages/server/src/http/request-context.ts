@@ -1,6 +1,6 @@
 import type { AnyRoute } from '@berth/contract'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { plainAddress } from './client-address.ts'
+import { bareAddress, plainAddress } from '../platform/address-set.ts'
 import type { Caller, RequestContext } from './handler.ts'
 import { isFromElsewhere } from './origin.ts'
 
@@ -28,7 +28,7 @@ export class ContextOfRequest implements RequestContext {
     this.#caller = state.caller
     this.level = state.level ?? 'read'
     this.requestId = request.id
-    this.ip = plainAddress(request.ip)
+    this.ip = plainAddress(bareAddress(request.ip))
     this.secure = request.protocol === 'https'
     this.isFromElsewhere = isFromElsewhere(request)
     this.headers = request.headers
