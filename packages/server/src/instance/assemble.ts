@@ -132,7 +132,8 @@ export function assemble(parts: Parts): Assembled {
   const servers = parts.drivers && assembleServers(parts.drivers, { ...common, isOperator, settings: config, ports: serverPorts })
   if (servers) projectPorts.servers ??= servers.directory
   const running =
-    parts.drivers && assembleRunning(parts.drivers, { ...common, projects, git, logStore, config, projectPorts, isOperator })
+    parts.drivers &&
+    assembleRunning(parts.drivers, { ...common, projects, git, logStore, config, projectPorts, isOperator, version })
   serverPorts.usesOf = async (db, serverId) => [
     ...(await projectsOnServer(db, serverId)).map(({ name }) => `the project ${name}`),
     ...(await usesOfServer(db, serverId)),
@@ -239,8 +240,10 @@ function assembleRunning(
     git,
     logStore,
     isOperator,
+    version,
     ...common
   }: Common & {
+    version: string
     isOperator: Gatekeeper['isOperator']
     projectPorts: ProjectPorts
     git: Git
@@ -259,12 +262,15 @@ function assembleRunning(
     edge: edge.switch,
     settings: { ...config, githubUrl: config.github.webUrl },
   })
-  const backups = createBackups({ ...common, stores: drivers.stores, isOperator, settings: config })
+  const { stores, archives } = drivers
+  const { data } = deployments
+  const backups = createBackups({ ...common, stores, archives, data, projects, version, isOperator, settings: config })
   projectPorts.deployments ??= deployments.reader
-  projectPorts.runtime ??= deployments.runtime
+  projectPorts.running ??= deployments.running
+  projectPorts.power ??= deployments.power
   projectPorts.secrets ??= deployments.secrets
   projectPorts.edge ??= edge.routes
-  projectPorts.parts = [deployments.part, ...(projectPorts.parts ?? [])]
+  projectPorts.parts = [backups.part, deployments.part, ...(projectPorts.parts ?? [])]
   edge.onWake((projectId) => void deployments.wake(projectId))
   return {
     modules: { deployments, backups },

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Acme } from '../drivers/acme/acme.ts'
 import { createAcme } from '../drivers/acme/acme-client.ts'
+import type { Archives } from '../drivers/archive/archive.ts'
 import type { ArchiveStores } from '../drivers/archive-store/archive-store.ts'
 import { createArchiveStores } from '../drivers/archive-store/create-archive-stores.ts'
 import type { EdgeDriver } from '../drivers/edge/edge.ts'
@@ -13,6 +14,7 @@ import type { Runtimes } from '../drivers/runtime/runtimes.ts'
 import { createRuntimes } from '../drivers/runtime/server/create-runtimes.ts'
 import type { ServerLinks } from '../drivers/shell/ssh/server-link.ts'
 import { createServerLinks } from '../drivers/shell/ssh/server-links.ts'
+import { backupKeyFile, openArchives } from './backup-key.ts'
 import { chooseRuntime, serverRuntimes } from './choose-runtime.ts'
 import type { Config } from './config.ts'
 import type { Logger } from './logger.ts'
@@ -27,6 +29,8 @@ export interface Drivers {
   probe: Probe
   /** Where backups are kept. */
   stores: ArchiveStores
+  /** Encrypts them to the instance's key, which is made when it is first needed. */
+  archives(): Promise<Archives>
   /** Folders of deployments that are under way. */
   workFolder: string
 }
@@ -46,7 +50,8 @@ export async function createDrivers(config: Config, version: string, logger: Log
     }),
     acme: createAcme({ directoryUrl: config.acmeDirectory, email: config.acmeEmail }),
     probe,
-    stores: createArchiveStores({ log: logger }),
+    stores: createArchiveStores({ log: logger, allowPrivate: config.mode !== 'cloud' }),
+    archives: openArchives(backupKeyFile(dataDir), logger),
     workFolder: join(dataDir, 'work'),
   }
 }

@@ -6,16 +6,19 @@ import { deployJob } from './deploy-job.ts'
 import type { DeploymentsDeps } from './deps.ts'
 import { deploymentsHandlers } from './handlers.ts'
 import { LogFollower } from './log-follower.ts'
+import { projectPower } from './power.ts'
+import { projectData } from './project-data.ts'
 import { deploymentsPart } from './project-part.ts'
 import { ProjectScrubbers } from './project-scrubbers.ts'
 import { markDownAsWaking, recover, recoverServer, restartWaking, serversInUse, stopWhatEndsWithUs } from './recover.ts'
 import { requestDeployment } from './request-deployment.ts'
 import { putIdleToSleep, wakeJob, wakeKind } from './sleep.ts'
 import { findDeploymentOf } from './store.ts'
-import { deploymentReader, projectRuntime } from './summary.ts'
+import { deploymentReader, runningProjects } from './summary.ts'
 import { createWatch } from './watch.ts'
 
 export type { DeploymentsDeps, EdgeSwitch } from './deps.ts'
+export type { DataUnit, ProjectData } from './project-data.ts'
 export { movePaths, servedState, usesOfServer } from './store.ts'
 
 /**
@@ -38,8 +41,11 @@ export function createDeployments(given: Omit<DeploymentsDeps, 'turns' | 'scrubb
     },
     jobs: [deployJob(deps), cleanUpJob(deps), wakeJob(deps)],
     reader: deploymentReader(deps),
-    runtime: projectRuntime(deps),
+    running: runningProjects(deps),
+    power: projectPower(deps),
     part: deploymentsPart(deps),
+    /** What backups save and bring back. */
+    data: projectData(deps),
     secrets: deps.scrubbers,
     deploy: (projectId: string, options: Parameters<typeof requestDeployment>[1]) => requestDeployment(projectId, options, deps),
     /** A request waits for a sleeping project. */
