@@ -11,7 +11,7 @@ import { ProjectScrubbers } from './project-scrubbers.ts'
 import { markDownAsWaking, recover, restartWaking, stopWhatEndsWithUs } from './recover.ts'
 import { requestDeployment } from './request-deployment.ts'
 import { putIdleToSleep, wakeJob, wakeKind } from './sleep.ts'
-import { findDeploymentOf } from './store.ts'
+import { findDeployment, findDeploymentOf, findNewest } from './store.ts'
 import { deploymentReader, projectRuntime } from './summary.ts'
 import { createWatch } from './watch.ts'
 
@@ -40,6 +40,8 @@ export function createDeployments(given: Omit<DeploymentsDeps, 'turns' | 'scrubb
     runtime: projectRuntime(deps),
     part: deploymentsPart(deps),
     secrets: deps.scrubbers,
+    find: (id: string) => findDeployment(deps.database.db, id),
+    newestOf: (projectId: string, environment: string) => findNewest(deps.database.db, projectId, environment),
     deploy: (projectId: string, options: Parameters<typeof requestDeployment>[1]) => requestDeployment(projectId, options, deps),
     /** A request waits for a sleeping project. */
     wake: (projectId: string) =>
