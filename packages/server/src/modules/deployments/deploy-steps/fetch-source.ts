@@ -37,7 +37,15 @@ async function checkOut(source: Extract<DeployedSource, { kind: 'git' }>, into: 
   log.line(`Fetching ${source.url}${source.branch ? ` (${source.branch})` : ''}`)
   try {
     const remote = await deps.projects.remoteOf(project, source.url, abort)
-    const { commit, warnings } = await deps.git.checkout(remote, wanted, into, { abort, onProgress: (line) => log.line(line) })
+    const { commit, warnings } = await deps.git.checkout(remote, wanted, into, {
+      abort,
+      onProgress: (line) => log.line(line),
+      ...(source.ref ? { ref: source.ref } : {}),
+      // What a stranger names is asked as it is: our credential would open it for them.
+      ...(source.fromFork
+        ? {}
+        : { credentialFor: async (url) => (await deps.projects.remoteOf(project, url, abort)).credential }),
+    })
     for (const warning of warnings) log.line(warning)
     const facts = { commitSha: commit, ...(await factsOf(commit, remote, source, deploying)) }
     Object.assign(deployment, facts)

@@ -6,7 +6,7 @@ import type { ProjectsDeps } from '../deps.ts'
 import type { RepositoryAt } from '../project-ports.ts'
 import { remoteUrl } from '../source.ts'
 import { openCloneToken } from './clone-token.ts'
-import { sameHost } from './git-remote.ts'
+import { repositoryOf, sameHost } from './git-remote.ts'
 
 /** The host's API is asked for a token, and somebody waits. */
 const credentialMs = 15_000
@@ -43,7 +43,8 @@ async function credentialOf(project: ProjectRow, deps: ProjectsDeps, url: string
   try {
     const given = await deps.projectPorts.gitHost?.credentialFor(
       project.organizationId,
-      { ...at, url },
+      // Another repository of the same host is asked for by its own name.
+      { ...at, ...repositoryOf(url), url },
       abort ? AbortSignal.any([abort, limit]) : limit,
     )
     return given && { token: given.token, ...(given.username ? { username: given.username } : {}) }
