@@ -15,6 +15,7 @@ export type HeaderRole =
   | 'forwardedOther'
   | 'requestId'
   | 'userAgent'
+  | 'methodOverride'
   | 'keepAlive'
 
 export interface HeaderName {
@@ -60,6 +61,10 @@ const roles: Record<string, HeaderRole> = {
   'x-http-host-override': 'forged',
   'x-request-id': 'requestId',
   'user-agent': 'userAgent',
+  // Frameworks take a request for one of this method: rules by method judge both.
+  'x-http-method-override': 'methodOverride',
+  'x-http-method': 'methodOverride',
+  'x-method-override': 'methodOverride',
 }
 
 /** Whole families, whatever comes behind: a list of names would always lack one. */
@@ -68,6 +73,12 @@ function roleOf(name: string): HeaderRole | undefined {
   if (name.startsWith('x-forwarded-')) return 'forwardedOther'
   return name.startsWith('x-original-') ? 'forged' : undefined
 }
+
+/**
+ * Lines ended by CRLF and no other control character than the tab: two parsers could disagree about a CR without its LF, a LF
+ * without its CR and the rest. Written so that it is one walk, the same for good and bad heads.
+ */
+export const plainLines = /^(?:[\t\x20-\x7e\x80-\xff]+\r\n)+$/
 
 /** A token by RFC 9110, bounded so that nobody fills the cache below with long names. */
 const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,256}$/

@@ -83,6 +83,15 @@ describe('a ban', () => {
     '/.;x/admin',
     '/x/%2e%2e%2fadmin',
     '/%25252561dmin',
+    '/index.php/admin',
+    '/app_dev.PHP/admin/x',
+    '/blog/index.php/admin',
+    '/index%2ephp/admin',
+    '/a.php/b.php/admin',
+    '/cgi-bin/site.fcgi/admin',
+    '/_next/data/hW0Y3k/admin.json',
+    '/_next/data/hW0Y3k/admin/users.json',
+    '/page-data/admin/page-data.json',
   ])('on /admin is not got around by %s', (path) => {
     expect(judged(ban({ ips: ['0.0.0.0/0'] }, { pathPrefix: '/admin' }), { line: `GET ${path}` }).status).toBe(403)
   })
@@ -91,7 +100,8 @@ describe('a ban', () => {
     const rule = (pathPrefix: string) => ban({ ips: ['0.0.0.0/0'] }, { pathPrefix })
     for (const path of ['/admin./users', '/admin%20/users', '/admin;a=b/users', '/admin//users', '/Admin/x/../Users'])
       expect(judged(rule('/admin/users'), { line: `GET ${path}` }).status).toBe(403)
-    for (const path of ['/admin', '/ADMIN', '/admin?x']) expect(judged(rule('/admin/'), { line: `GET ${path}` }).status).toBe(403)
+    for (const path of ['/admin', '/ADMIN', '/admin?x', '/_next/data/x/admin.json'])
+      expect(judged(rule('/admin/'), { line: `GET ${path}` }).status).toBe(403)
     for (const path of ['/gr%C3%B6%C3%9Fe', '/gr%F6%DFe', '/GR%C3%96SSE'])
       expect(judged(rule('/größe'), { line: `GET ${path}` }).status).toBe(403)
     for (const path of ['/a%20b', '/a+b', '/A%2520b']) expect(judged(rule('/a%20b'), { line: `GET ${path}` }).status).toBe(403)
@@ -104,6 +114,9 @@ describe('a ban', () => {
       '/x/admin',
       '/adm',
       '/x?/admin',
+      '/index.php',
+      '/_next/static/admin.js',
+      '/_next/data/x/other.json',
       '/x?y=/../admin',
       '/x/..%2f..%2fsettings',
       '/proxy/https%3A%2F%2Fexample.com%2Fadmin%3Fa%3Db%26c%3Dd',
@@ -116,6 +129,14 @@ describe('a ban', () => {
     const rule = ban({ ips: ['0.0.0.0/0'] }, { pathPrefix: '/admin' })
     const path = `/${'%25'.repeat(300)}${'/..;%2e%5c#%00//.%20'.repeat(300)}`
     expect(judged(rule, { line: `GET ${path}` }).status).toBe(403)
+  })
+
+  test('is judged in no time for a path that is made to take long', () => {
+    const rule = ban({ ips: ['0.0.0.0/0'] }, { pathPrefix: '/admin' })
+    const paths = ['%20.'.repeat(15_000), `x${'%20'.repeat(20_000)}x/y%20`, `${'%09.'.repeat(15_000)}/`, '/.'.repeat(30_000)]
+    // Each of them took a second and more for one of its readings.
+    for (const path of paths) for (let turn = 0; turn < 20; turn += 1) judged(rule, { line: `GET /${path}x` })
+    expect(judged(rule, { line: `GET /admin${paths[0]}` }).status).toBe(403)
   })
 
   test('names entries that cannot be read and keeps the others', () => {
@@ -145,6 +166,39 @@ describe('allow-deny', () => {
     expect(judged(reads, { line: 'get /' }).status).toBe(403)
     expect(judged(reads, { line: 'GET /' }).status).toBe(200)
     expect(judged(reads, { line: 'DELETE /' }).status).toBe(403)
+  })
+
+  test.each([
+    ['POST /', 'X-HTTP-Method-Override: DELETE\r\n'],
+    ['POST /', 'x-http-method: delete\r\n'],
+    ['POST /', 'X-Method-Override:\tDelete \r\n'],
+    ['POST /', 'X-HTTP-Method-Override: PUT\r\nX-HTTP-Method: DELETE\r\n'],
+    ['POST /', 'X-HTTP-Method-Override: PUT, DELETE\r\n'],
+    ['POST /?a=b&_method=DELETE', ''],
+    ['POST /?%5fm%65thod=%44elete', ''],
+    ['POST /?.method=delete', ''],
+    ['POST /?a;_method=DELETE', ''],
+    ['POST /?a=b?c&+_method=DELETE', ''],
+  ])('by method holds for %s with %j, which a framework takes for another method', (line, extra) => {
+    expect(judged(rule({ deny: ['0.0.0.0/0'], methods: ['DELETE'] }), { line, extra }).status).toBe(403)
+    expect(judged(rule({ methods: ['GET', 'HEAD', 'POST', 'PUT'] }), { line, extra }).status).toBe(403)
+    // The method that is written counts as well.
+    expect(judged(rule({ deny: ['0.0.0.0/0'], methods: ['POST'] }), { line, extra }).status).toBe(403)
+    expect(judged(rule({ methods: ['DELETE', 'PUT'] }), { line, extra }).status).toBe(403)
+    expect(judged(rule({ methods: ['POST', 'PUT', 'DELETE'] }), { line, extra }).status).toBe(200)
+  })
+
+  test('by method does not mind a method that is named elsewhere', () => {
+    const reads = rule({ methods: ['GET'] })
+    for (const line of [
+      'GET /_method=DELETE',
+      'GET /?x_method=DELETE',
+      'GET /?method=DELETE',
+      'GET /?a=_method',
+      'GET /?_method=',
+    ])
+      expect(judged(reads, { line }).status).toBe(200)
+    expect(judged(reads, { extra: 'X-HTTP-Method-Override: get\r\nX-Method: DELETE\r\n' }).status).toBe(200)
   })
 
   test('whose allow list holds nothing readable lets nobody in', () => {

@@ -2,8 +2,8 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { DeploymentRow } from '../../platform/db/tables/deployments.ts'
 import { JobAborted, job } from '../../platform/jobs/declare.ts'
+import { findAnyProject } from '../projects/index.ts'
 import { cleanUpKind } from './clean-up.ts'
-import { type DeployPayload, deployKind } from './deploy-kind.ts'
 import { beginDeploying, build } from './deploy-steps/build.ts'
 import { drain, retire } from './deploy-steps/drain.ts'
 import { fetchSource } from './deploy-steps/fetch-source.ts'
@@ -12,12 +12,13 @@ import { makePlan } from './deploy-steps/make-plan.ts'
 import { start } from './deploy-steps/start.ts'
 import { DeployFailed, type Deploying, type DeployStep } from './deploy-steps/step.ts'
 import { pointBack, switchRoute } from './deploy-steps/switch-route.ts'
-import { envOf } from './deployed-env.ts'
 import { type DeploymentLog, deploymentTopic, openDeploymentLog } from './deployment-log.ts'
 import { type DeploymentsDeps, nowOf } from './deps.ts'
 import { bringBackWhatItTook } from './power.ts'
+import { type DeployPayload, deployKind } from './request-deployment.ts'
 import { stopInstances } from './run-units.ts'
-import { findDeployment, findProject, listInstances, transitionDeployment } from './store.ts'
+import { envOf } from './snapshot.ts'
+import { findDeployment, listInstances, transitionDeployment } from './store.ts'
 
 const building: readonly DeployStep[] = [fetchSource, makePlan, build]
 const deploying: readonly DeployStep[] = [start, healthCheck, switchRoute, drain, retire]
@@ -41,7 +42,7 @@ async function deploy(deploymentId: string, deps: DeploymentsDeps, abort: AbortS
   const found = await findDeployment(db, deploymentId)
   if (!found) return
   const isOver = found.status === 'failed' || found.status === 'cancelled' || found.status === 'superseded'
-  const project = await findProject(db, found.projectId)
+  const project = await findAnyProject(db, found.projectId)
   if (isOver || !project) return discard(found, deps)
   const begun = await transitionDeployment(db, deploymentId, 'building', { startedAt: found.startedAt ?? nowOf(deps) })
   const deployment = begun ?? found
@@ -130,7 +131,7 @@ async function recordFailure(
       finishedAt: nowOf(deps),
     })
     if (moved) await deps.follow?.(bound, moved)
-    const project = moved && (await findProject(db, deployment.projectId))
+    const project = moved && (await findAnyProject(db, deployment.projectId))
     if (project)
       await announce('deploy.failed', {
         organizationId: project.organizationId,

@@ -4,22 +4,24 @@ import { sealedFor } from '../../platform/db/sealed-columns.ts'
 import type { DeploymentRow } from '../../platform/db/tables/deployments.ts'
 import type { ProjectRow } from '../../platform/db/tables/projects.ts'
 import { fail, refuse } from '../../platform/failure.ts'
+import type { JobKind } from '../../platform/jobs/declare.ts'
 import type { Bound } from '../../platform/transaction.ts'
-import { lockProject, remoteUrl, sourceKind } from '../projects/index.ts'
-import { deployKind, jobKey } from './deploy-kind.ts'
-import type { DeployedSource } from './deployed-source.ts'
+import { findAnyProject, findEnvironment, lockProject, remoteUrl, sourceKind } from '../projects/index.ts'
 import { deploymentTopic } from './deployment-log.ts'
 import { type DeploymentsDeps, nowOf } from './deps.ts'
 import { configOf } from './plan.ts'
-import {
-  findDeployment,
-  findProject,
-  findRequested,
-  insertDeployment,
-  listQueued,
-  nextNumber,
-  transitionDeployment,
-} from './store.ts'
+import type { DeployedSource } from './snapshot.ts'
+import { findDeployment, findRequested, insertDeployment, listQueued, nextNumber, transitionDeployment } from './store.ts'
+
+/** The durable work of one deployment; what it does is in `deploy-job.ts`. */
+export interface DeployPayload {
+  deploymentId: string
+}
+
+export const deployKind: JobKind<DeployPayload> = { kind: 'deployments.deploy' }
+
+/** One active job a deployment. */
+export const jobKey = (deploymentId: string) => `${deployKind.kind}:${deploymentId}`
 
 export interface DeploymentOptions extends Omit<BuildBody, 'projectId'> {
   trigger: DeploymentRow['trigger']
@@ -43,7 +45,7 @@ export async function requestDeployment(
 ): Promise<DeploymentRow> {
   return deps.database.transaction(async (bound) => {
     await lockProject(bound, projectId)
-    const project = (await findProject(bound.db, projectId)) ?? fail('not_found')
+    const project = (await findAnyProject(bound.db, projectId)) ?? fail('not_found')
     if (project.deletingSince !== null) fail('conflict', { words: 'The project is being deleted' })
     if (!project.enabled) fail('project_disabled')
     const environment = await environmentOf(bound, project, options.environment)
@@ -70,18 +72,14 @@ async function replace(
   deps: DeploymentsDeps,
 ): Promise<void> {
   const error = { errorCode: 'replaced', errorMessage: `Replaced by the newer deployment ${newer.number}` }
-  await transitionDeployment(bound.db, older.id, 'cancelled', { ...error, finishedAt: nowOf(deps) })
+  const replaced = await transitionDeployment(bound.db, older.id, 'cancelled', { ...error, finishedAt: nowOf(deps) })
+  if (replaced) await deps.follow?.(bound, replaced)
   await bound.cancelJob({ uniqueKey: jobKey(older.id) })
   bound.signal(deploymentTopic(older.id), { changed: true })
 }
 
 async function environmentOf({ db }: Bound, project: ProjectRow, slug = 'production') {
-  const found = await db
-    .selectFrom('environments')
-    .select(['slug', 'branch', 'deletingSince'])
-    .where('projectId', '=', project.id)
-    .where('slug', '=', slug)
-    .executeTakeFirst()
+  const found = await findEnvironment(db, project.id, slug)
   if (found?.deletingSince != null) fail('conflict', { words: `The environment ${slug} is being deleted` })
   return found ?? refuse('environment', `there is no environment ${slug}`)
 }

@@ -6,7 +6,7 @@ import { GitError } from '../../../drivers/git/git-errors.ts'
 import type { GitRemote } from '../../../drivers/git/remote.ts'
 import { folderReader } from '../../../drivers/reader/folder-reader.ts'
 import { unpackSource } from '../../../drivers/tarball/unpack-source.ts'
-import type { DeployedSource } from '../deployed-source.ts'
+import type { DeployedSource } from '../snapshot.ts'
 import { updateDeployment } from '../store.ts'
 import { DeployFailed, type Deploying, type DeployStep } from './step.ts'
 
