@@ -10,6 +10,7 @@ import { createDeletion } from './lifecycle/deletion.ts'
 import { createEnvironmentDeletion } from './lifecycle/environment-deletion.ts'
 import { powerJob } from './lifecycle/power.ts'
 import { showProject, showProjects } from './lifecycle/records.ts'
+import { bringProjectBack, type SavedProject, saveProjectWhole } from './lifecycle/saved-project.ts'
 import { updateProject } from './lifecycle/update-project.ts'
 import { projectsLoaders } from './loaders.ts'
 import { openEnv, openSecrets } from './settings/env.ts'
@@ -26,6 +27,7 @@ export { environmentHostname, freeHostname, notTaken } from './domains/hostnames
 export { judgeAll, servingAt } from './domains/served-domains.ts'
 export { changeProject, lockProject, type ProjectSignal, projectsTopic } from './lifecycle/change-project.ts'
 export type * from './lifecycle/project-part.ts'
+export type { SavedProject } from './lifecycle/saved-project.ts'
 export type * from './project-ports.ts'
 export * from './public-queries.ts'
 export type { OpenedEnv } from './settings/env.ts'
@@ -62,6 +64,8 @@ export function createProjects(deps: ProjectsDeps) {
     environmentUrl: (project: ProjectRow, slug: string) => environmentUrl(project, slug, deps),
     repositoryAt: (project: ProjectRow) => repositoryAt(project, deps),
     openEnv: (projectId: string, environment: string) => openEnv(projectId, environment, deps),
+    save: (projectId: string) => saveProjectWhole(projectId, deps),
+    bringBack: (saved: SavedProject, organizationId: string) => bringProjectBack(saved, organizationId, deps),
     openSecrets: (projectId: string) => openSecrets(projectId, deps),
     /** Where the tarball of a received upload is. */
     uploadFile: (sessionId: string): string => new UploadFiles(deps).of(sessionId),
