@@ -103,8 +103,8 @@ export function assemble(parts: Parts): Assembled {
   const { config, version, database, secretBox, scrubber, logger, clock = systemClock, rateLimits } = parts
   const stopping = new AbortController()
   const publicUrl = () => config.publicUrl ?? `http://${config.host}:${portOf(app) ?? config.port}`
-  const isolation = parts.drivers?.runtimes.for(null).isolation
-  const onlyOnePerson = isolation?.kind === 'none' && !config.trustEveryone
+  const isolation = () => parts.drivers?.runtimes.for(null).isolation
+  const onlyOnePerson = isolation()?.kind === 'none' && !config.trustEveryone
   const limiter = new RateLimiter(() => clock.now().getTime(), { scale: config.rateLimitScale, ...rateLimits })
   const owned = (organizationId: string, ids: readonly string[]) => ownedProjects(database.db, organizationId, ids)
   const access = createAccess({

@@ -13,7 +13,7 @@ import { ProjectScrubbers } from './project-scrubbers.ts'
 import { markDownAsWaking, recover, recoverServer, restartWaking, serversInUse, stopWhatEndsWithUs } from './recover.ts'
 import { requestDeployment } from './request-deployment.ts'
 import { putIdleToSleep, wakeJob, wakeKind } from './sleep.ts'
-import { findDeploymentOf } from './store.ts'
+import { findDeployment, findDeploymentOf, findNewest } from './store.ts'
 import { deploymentReader, runningProjects } from './summary.ts'
 import { createWatch } from './watch.ts'
 
@@ -47,6 +47,8 @@ export function createDeployments(given: Omit<DeploymentsDeps, 'turns' | 'scrubb
     /** What backups save and bring back. */
     data: projectData(deps),
     secrets: deps.scrubbers,
+    find: (id: string) => findDeployment(deps.database.db, id),
+    newestOf: (projectId: string, environment: string) => findNewest(deps.database.db, projectId, environment),
     deploy: (projectId: string, options: Parameters<typeof requestDeployment>[1]) => requestDeployment(projectId, options, deps),
     /** A request waits for a sleeping project. */
     wake: (projectId: string) =>
