@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
+import type { Instance } from '../runtime.ts'
 import { call, collect, never, readAll, type SuiteBench } from './suite-bench.ts'
 
 /** What `logs` promises. */
@@ -12,7 +13,8 @@ export function outputSuite(suite: SuiteBench): void {
       await call(one, 'say', words(0).join(','))
       const first = await readAll(suite.runtime, one.instanceId, null, 31)
       await suite.reopen()
-      await call(one, 'say', words(50).join(','))
+      const again = (await suite.runtime.inspect(one.instanceId)) as Instance
+      await call(again, 'say', words(50).join(','))
       const rest = await readAll(suite.runtime, one.instanceId, first.at(-1)?.position ?? null, 70)
       const all = [...first, ...rest].map(({ message }) => message)
       expect(all).toEqual(['ready', ...words(0), ...words(50)])
