@@ -17,6 +17,7 @@ export const targets = [
       main: 'packages/server/src/main.ts',
       edge: 'packages/server/src/edge-proxy/main.ts',
       reader: 'packages/server/src/drivers/reader/main.ts',
+      'part-worker': 'packages/server/src/drivers/archive/part-worker.ts',
     },
   },
   {

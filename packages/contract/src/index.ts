@@ -2,6 +2,7 @@ import { access } from './access/rows.ts'
 import { backups } from './backups/rows.ts'
 import { cloud } from './cloud/rows.ts'
 import { deployments } from './deployments/rows.ts'
+import { gitEvents } from './git-events/rows.ts'
 import { gitHost } from './git-host/rows.ts'
 import { instance } from './instance/rows.ts'
 import { migration } from './migration/rows.ts'
@@ -11,7 +12,19 @@ import type { AnyRoute } from './route.ts'
 import { servers } from './servers/rows.ts'
 
 /** The whole table. */
-export const contract = { instance, access, projects, deployments, gitHost, notifications, backups, servers, migration, cloud }
+export const contract = {
+  instance,
+  access,
+  projects,
+  deployments,
+  gitHost,
+  gitEvents,
+  notifications,
+  backups,
+  servers,
+  migration,
+  cloud,
+}
 
 export type ModuleName = keyof typeof contract
 
@@ -32,6 +45,7 @@ export * from './cloud/shapes.ts'
 export * from './deployments/shapes.ts'
 export * from './errors.ts'
 export * from './events.ts'
+export * from './git-events/shapes.ts'
 export * from './git-host/shapes.ts'
 export * from './limits.ts'
 export * from './migration/shapes.ts'

@@ -1,6 +1,7 @@
 /** Numbers of the spec and the contract, in one place. */
 export const limits = {
   bodyBytes: 1024 * 1024,
+  gitDeliveryBytes: 25 * 1024 * 1024,
   tarballBytes: 300 * 1000 * 1000,
   unpackedBytes: 2 * 1000 * 1000 * 1000,
   uploadSessionSeconds: 60 * 60,

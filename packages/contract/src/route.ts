@@ -92,6 +92,8 @@ interface Row<B, Q, R, E, O> {
   browser?: true
   /** Raw body kept for a signature check. */
   rawBody?: true
+  /** The largest body, where it is not the one of all other rows. */
+  bodyBytes?: number
   /** The same route under another method or path. */
   alsoAt?: readonly At[]
 }

@@ -131,6 +131,11 @@ const extra: Partial<Record<ModuleName, string>> = {
     PUT /projects/:id/grants | project:admin
     GET /audit-log | audit:list
   `,
+  projects: `
+    DELETE /projects/:id/environments/:environment | project:admin
+    GET /projects/:id/environments/:environment/deletion-preview | project:read
+    POST /projects/:id/preview-variables | project:admin
+  `,
   deployments: `
     POST /deployments/build/access | project:write
     GET /deployments | project:deployment:list
@@ -141,14 +146,17 @@ const extra: Partial<Record<ModuleName, string>> = {
     POST /deployments/:id/redeploy | project:write
     POST /deployments/:id/rollback | project:write
   `,
-  gitHost: `
+  gitEvents: `
     POST /webhooks/git/:provider | public
+    GET /projects/:id/pull-requests | project:read
+    POST /projects/:id/pull-requests/:number/approve | project:admin
   `,
   notifications: `
     POST /notifications/channels/:id/test | notifications:write
     GET /notifications/stream | notifications:read
   `,
   backups: `
+    POST /backup-runs/:runId/cancel | backup_destination:backup_run:write
     GET /backup-destinations | backup_destination:list
     POST /backup-destinations | backup_destination:write
     GET /backup-destinations/:id | backup_destination:read
@@ -204,6 +212,7 @@ describe('the table against the spec', () => {
       'projects',
       'deployments',
       'gitHost',
+      'gitEvents',
       'notifications',
       'backups',
       'servers',

@@ -75,7 +75,7 @@ describe('the public webhooks', () => {
   })
 
   test('a git host delivery is checked over its raw bytes', () => {
-    expect(contract.gitHost.receiveWebhook).toMatchObject({ rawBody: true, rateLimit: 'publicWebhook' })
+    expect(contract.gitEvents.receiveWebhook).toMatchObject({ rawBody: true, rateLimit: 'publicWebhook' })
   })
 })
 

@@ -22,7 +22,7 @@ import {
   StartedRun,
 } from './shapes.ts'
 
-/** The backups section of the spec, in its order, then the destinations that policies write to. */
+/** The backups section of the spec, in its order, then what the contract adds: cancelling a run, and destinations. */
 export const backups = {
   listPolicies: route('GET /projects/:projectId/backup-policies', {
     summary: "The project's backup policies",
@@ -149,6 +149,14 @@ export const backups = {
     rateLimit: 'publicWebhook',
     returns: data(StartedRun),
     status: 202,
+  }),
+  cancelRun: route('POST /backup-runs/:runId/cancel', {
+    summary: 'Cancel a run that is under way; what it had stored is taken away again',
+    permission: 'backup_destination:backup_run:write',
+    on: 'backupRun',
+    needs: 'write',
+    returns: data(BackupRun),
+    errors: ['conflict'],
   }),
   listDestinations: route('GET /backup-destinations', {
     summary: "The organisation's backup destinations",

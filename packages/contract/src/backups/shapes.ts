@@ -66,6 +66,8 @@ export const BackupArtifact = Type.Object({
   kind: Type.String(),
   sizeBytes: Type.Integer(),
   sha256: Type.String(),
+  /** Unchanged since an earlier run: no second copy was stored. */
+  reused: Type.Boolean(),
 })
 export type BackupArtifact = Static<typeof BackupArtifact>
 
@@ -127,6 +129,8 @@ export const BackupPolicy = Type.Object({
   postCommand: nullable(Type.String()),
   encryption: Type.Literal(true),
   webhookEnabled: Type.Boolean(),
+  /** How often its newest good run is restored into a throw-away place; null: never. */
+  proveEveryDays: nullable(Type.Integer()),
   createdBy: nullable(Id),
   createdAt: Time,
   updatedAt: Time,
@@ -158,6 +162,7 @@ const policyFields = {
   preCommand: Type.Optional(nullable(text(500, 1))),
   postCommand: Type.Optional(nullable(text(500, 1))),
   encryption: Type.Optional(Type.Literal(true)),
+  proveEveryDays: Type.Optional(nullable(Type.Integer({ minimum: 1, maximum: 365 }))),
 }
 
 export const PolicyBody = Type.Object({ destinationId: Id, serviceId: Type.Optional(nullable(Id)), ...policyFields })

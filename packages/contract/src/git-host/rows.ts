@@ -22,7 +22,6 @@ import {
   RepositoryFile,
   RepositoryWebhook,
   WebhookDeletion,
-  WebhookReceipt,
 } from './shapes.ts'
 
 /** The git host section of the spec, in its order. A repository that the active source cannot see is 404. */
@@ -154,14 +153,5 @@ export const gitHost = {
     body: WebhookDeletion,
     status: 204,
     errors: ['no_source', 'not_found', 'remote_unreachable'],
-  }),
-  receiveWebhook: route('POST /webhooks/git/:provider', {
-    summary: 'What the git host reports: push, pull request, installation deleted, ping; signed over the raw body',
-    public: true,
-    rawBody: true,
-    rateLimit: 'publicWebhook',
-    returns: data(WebhookReceipt),
-    status: 202,
-    errors: ['unauthorized', 'invalid_json', 'not_found'],
   }),
 }

@@ -178,10 +178,3 @@ export type RepositoryWebhook = Static<typeof RepositoryWebhook>
 
 export const WebhookDeletion = Type.Object({ hookId: Type.Integer() })
 export type WebhookDeletion = Static<typeof WebhookDeletion>
-
-/** What became of a delivery of the git host. */
-export const WebhookReceipt = Type.Object({
-  outcome: oneOf('accepted', 'ignored', 'duplicate', 'pong'),
-  reason: nullable(Type.String()),
-})
-export type WebhookReceipt = Static<typeof WebhookReceipt>

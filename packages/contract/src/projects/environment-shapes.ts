@@ -12,6 +12,10 @@ export const Environment = Type.Object({
   type: oneOf('production', 'preview', 'development'),
   branch: maybe,
   url: maybe,
+  /** Of the pull request that made it, and removes it when it closes. */
+  pullRequest: nullable(Type.Integer()),
+  /** Set while it is being removed. */
+  deletingSince: nullable(Time),
   createdAt: Time,
 })
 export type Environment = Static<typeof Environment>

@@ -85,6 +85,8 @@ const configFields = {
   services: Type.Optional(Type.Array(Service, { maxItems: 100 })),
   autoDeploy: Type.Optional(Type.Boolean()),
   previews: Type.Optional(Type.Boolean()),
+  previewsMaximum: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
+  previewsMaxAgeDays: Type.Optional(nullable(Type.Integer({ minimum: 1, maximum: 365 }))),
   rollbackWindow: Type.Optional(Type.Integer({ minimum: 0, maximum: 20 })),
 }
 
@@ -173,7 +175,13 @@ export const ProjectConfig = Type.Object({
   resources: Type.Object({ production: FullAllotment, build: FullAllotment }),
   sleepMode: SleepMode,
   autoDeploy: Type.Boolean(),
+  /** Whether a pull request gets an environment of its own. */
   previews: Type.Boolean(),
+  /** How many of them the project may have at once. */
+  previewsMaximum: Type.Integer(),
+  /** Without a push for that long one is removed; null: never. */
+  previewsMaxAgeDays: nullable(Type.Integer()),
+  previewsUseProductionVariables: Type.Boolean(),
   rollbackWindow: Type.Integer(),
   webhookDomain: maybe,
   serverId: maybe,
@@ -241,6 +249,9 @@ export const DeletionPreview = Type.Object({
   blockedBy: Type.Array(Type.Object({ kind: Type.String(), id: Type.String(), status: Type.String() })),
 })
 export const DeletionReport = Type.Object({ projectId: Id, removed: Type.Array(DeletionItem), kept: Type.Array(DeletionItem) })
+/** The same of one environment. */
+export const EnvironmentDeletionPreview = Type.Object({ ...DeletionPreview.properties, environment: Type.String() })
+export const EnvironmentDeletionReport = Type.Object({ ...DeletionReport.properties, environment: Type.String() })
 
 export const DeploymentSession = Type.Object({
   deploymentId: Id,

@@ -51,6 +51,16 @@ const turnSlashes: PathStep = (path) => path.replaceAll('\\', '/')
 const collapseSlashes: PathStep = (path) => (path.includes('//') ? path.replaceAll(/\/{2,}/g, '/') : path)
 /** `//x/admin` against a base address: x is the host, the path is `/admin`. */
 const dropAuthority: PathStep = (path) => (path.startsWith('//') ? path.replace(/^\/{2,}[^/]*/, '') || '/' : path)
+/** `/index.php/admin`: what is behind the program is the path that its router sees. */
+const dropProgram: PathStep = (path) => {
+  const found = /\.(?:php\d?|phtml|f?cgi)\//i.exec(path)
+  return found ? path.slice(found.index + found[0].length - 1) : path
+}
+/** What a page shows, without the page: `/_next/data/<build>/admin.json` is `/admin`, as Next has it, and Gatsby's likewise. */
+const pageOfData: PathStep = (path) => {
+  const [, page] = /^\/(?:_next\/data\/[^/]+|page-data)(\/.*)$/is.exec(path) ?? []
+  return page ? page.replace(/(?:\/page-data)?\.json$/i, '') || '/' : path
+}
 /** Windows does not see dots and blanks at the end of a name. */
 const trimNames: PathStep = (path) => (/[ .\t](?:\/|$)|\/[ \t]/.test(path) ? path.split('/').map(trimmedName).join('/') : path)
 
@@ -88,6 +98,8 @@ export const pathSteps: readonly PathStep[] = [
   dropParameters,
   turnSlashes,
   dropAuthority,
+  dropProgram,
+  pageOfData,
   trimNames,
 ]
 

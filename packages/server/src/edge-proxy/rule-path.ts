@@ -31,7 +31,7 @@ export function rulePrefixes(prefix: string): string[] {
   return [...new Set(meant.map((path) => folded(utf8Text(path))))]
 }
 
-const doubtful = /[%\\;#+]|\/\/|\/\.|\.(?:\/|$)|[^\x21-\x7e]/
+const doubtful = /[%\\;#+]|\/\/|\/\.|\.(?:\/|$)|[^\x21-\x7e]|\.(?:php\d?|phtml|f?cgi)\/|^\/(?:_next\/|page-)data\//i
 
 /** The closure of the steps, or undefined when it is too large. */
 function allReadings(path: string): string[] | undefined {

@@ -83,6 +83,15 @@ describe('a ban', () => {
     '/.;x/admin',
     '/x/%2e%2e%2fadmin',
     '/%25252561dmin',
+    '/index.php/admin',
+    '/app_dev.PHP/admin/x',
+    '/blog/index.php/admin',
+    '/index%2ephp/admin',
+    '/a.php/b.php/admin',
+    '/cgi-bin/site.fcgi/admin',
+    '/_next/data/hW0Y3k/admin.json',
+    '/_next/data/hW0Y3k/admin/users.json',
+    '/page-data/admin/page-data.json',
   ])('on /admin is not got around by %s', (path) => {
     expect(judged(ban({ ips: ['0.0.0.0/0'] }, { pathPrefix: '/admin' }), { line: `GET ${path}` }).status).toBe(403)
   })
@@ -91,7 +100,8 @@ describe('a ban', () => {
     const rule = (pathPrefix: string) => ban({ ips: ['0.0.0.0/0'] }, { pathPrefix })
     for (const path of ['/admin./users', '/admin%20/users', '/admin;a=b/users', '/admin//users', '/Admin/x/../Users'])
       expect(judged(rule('/admin/users'), { line: `GET ${path}` }).status).toBe(403)
-    for (const path of ['/admin', '/ADMIN', '/admin?x']) expect(judged(rule('/admin/'), { line: `GET ${path}` }).status).toBe(403)
+    for (const path of ['/admin', '/ADMIN', '/admin?x', '/_next/data/x/admin.json'])
+      expect(judged(rule('/admin/'), { line: `GET ${path}` }).status).toBe(403)
     for (const path of ['/gr%C3%B6%C3%9Fe', '/gr%F6%DFe', '/GR%C3%96SSE'])
       expect(judged(rule('/größe'), { line: `GET ${path}` }).status).toBe(403)
     for (const path of ['/a%20b', '/a+b', '/A%2520b']) expect(judged(rule('/a%20b'), { line: `GET ${path}` }).status).toBe(403)
@@ -104,6 +114,9 @@ describe('a ban', () => {
       '/x/admin',
       '/adm',
       '/x?/admin',
+      '/index.php',
+      '/_next/static/admin.js',
+      '/_next/data/x/other.json',
       '/x?y=/../admin',
       '/x/..%2f..%2fsettings',
       '/proxy/https%3A%2F%2Fexample.com%2Fadmin%3Fa%3Db%26c%3Dd',

@@ -85,7 +85,7 @@ function optionsOf(at: string, row: AnyRoute, handle: AnyHandler, deps: MountDep
     method: method as 'GET',
     url: `/api${path}`,
     config: { row },
-    bodyLimit: limits.bodyBytes,
+    bodyLimit: row.bodyBytes ?? limits.bodyBytes,
     schema: {
       ...(row.query ? { querystring: row.query } : {}),
       ...(row.body ? { body: row.body } : {}),

@@ -1,5 +1,6 @@
 import type { ObjectKind } from '@berth/contract'
 import type { InvitationRow, MemberRow, OrganizationRow, TokenRow } from '../platform/db/tables/access.ts'
+import type { DestinationRow, PolicyRow, RestoreRow, RunRow } from '../platform/db/tables/backups.ts'
 import type { DeploymentRow } from '../platform/db/tables/deployments.ts'
 import type { ChannelRow, DeliveryRow, SubscriptionRow } from '../platform/db/tables/notifications.ts'
 import type { EnvironmentRow, ProjectRow, RouteRuleRow, UploadSessionRow } from '../platform/db/tables/projects.ts'
@@ -14,6 +15,10 @@ export interface LoadedObjects extends Record<ObjectKind, object> {
   channel: ChannelRow
   subscription: SubscriptionRow
   delivery: DeliveryRow
+  backupDestination: DestinationRow
+  backupPolicy: PolicyRow
+  backupRun: RunRow
+  backupRestore: RestoreRow
   token: TokenRow
   organization: OrganizationRow
   member: MemberRow

@@ -7,6 +7,7 @@ import { createGit, type Git } from '../drivers/git/git.ts'
 import { publicAddresses } from '../drivers/git/public-addresses.ts'
 import { createRunCommand } from '../drivers/shell/run-command.ts'
 import { publicNames, type Resolve } from '../drivers/web-request/resolve.ts'
+import type { Gatekeeper } from '../http/guard.ts'
 import type { Loaders } from '../http/handler.ts'
 import { createInstance } from '../http/health.ts'
 import { type MountDeps, mountRows } from '../http/mount.ts'
@@ -14,6 +15,7 @@ import { OpenStreams } from '../http/open-streams.ts'
 import { RateLimiter } from '../http/rate-limit.ts'
 import { createHttpServer } from '../http/server.ts'
 import { createAccess } from '../modules/access/index.ts'
+import { createBackups } from '../modules/backups/index.ts'
 import { createDeployments } from '../modules/deployments/index.ts'
 import { createDeliveryDrivers, createNotifications, type NotificationsDeps } from '../modules/notifications/index.ts'
 import { createProjects, type ProjectPorts } from '../modules/projects/index.ts'
@@ -106,7 +108,9 @@ export function assemble(parts: Parts): Assembled {
   const dns = parts.dns ?? createNameServers({ servers: config.dnsServers })
   const logStore = parts.logStore ?? logStoreOf(config, logger)
   const projects = createProjects({ ...common, streamTokens, roleOf, git, dns, logStore, settings: config, projectPorts })
-  const running = parts.drivers && assembleRunning(parts.drivers, { ...common, projects, git, logStore, config, projectPorts })
+  const { isOperator } = gatekeeper
+  const running =
+    parts.drivers && assembleRunning(parts.drivers, { ...common, projects, git, logStore, config, projectPorts, isOperator })
   const modules: Partial<Record<ModuleName, Module>> = {
     instance: createInstance({ version, mode: config.mode, isolation, isReady: access.isReady }),
     access,
@@ -194,8 +198,10 @@ function assembleRunning(
     projects,
     git,
     logStore,
+    isOperator,
     ...common
   }: Common & {
+    isOperator: Gatekeeper['isOperator']
     projectPorts: ProjectPorts
     git: Git
     logStore: LogStore
@@ -212,6 +218,7 @@ function assembleRunning(
     edge: edge.switch,
     settings: { ...config, githubUrl: config.github.webUrl },
   })
+  const backups = createBackups({ ...common, stores: drivers.stores, isOperator, settings: config })
   projectPorts.deployments ??= deployments.reader
   projectPorts.runtime ??= deployments.runtime
   projectPorts.secrets ??= deployments.secrets
@@ -219,7 +226,7 @@ function assembleRunning(
   projectPorts.parts = [deployments.part, ...(projectPorts.parts ?? [])]
   edge.onWake((projectId) => void deployments.wake(projectId))
   return {
-    modules: { deployments },
+    modules: { deployments, backups },
     edgeJobs: edge.jobs,
     certificates: { expiring: edge.expiring },
     ports: () => edge.routes.ports(),

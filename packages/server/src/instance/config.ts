@@ -84,6 +84,14 @@ const mainSettings = {
     'projects in the data folder',
     'Folders below which a project of an operator may be',
   ),
+  backupRoots: computed(
+    'BERTH_BACKUP_ROOTS',
+    kinds.folders,
+    ({ dataDir }) => Object.freeze([join(dataDir, 'backups')]),
+    'backups in the data folder',
+    'Folders below which a local backup destination of an operator may be',
+  ),
+  maxBackups: setting('BERTH_MAX_BACKUPS', wholeNumber(1, 64), 2, 'How many backup runs may work at once'),
   runtime: setting(
     'BERTH_RUNTIME',
     oneOf('auto', 'docker', 'process'),

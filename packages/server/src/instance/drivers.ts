@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Acme } from '../drivers/acme/acme.ts'
 import { createAcme } from '../drivers/acme/acme-client.ts'
+import type { ArchiveStores } from '../drivers/archive-store/archive-store.ts'
+import { createArchiveStores } from '../drivers/archive-store/create-archive-stores.ts'
 import type { EdgeDriver } from '../drivers/edge/edge.ts'
 import { EmbeddedEdge } from '../drivers/edge/embedded-edge.ts'
 import { type Probe, probe } from '../drivers/probe/probe.ts'
@@ -18,6 +20,8 @@ export interface Drivers {
   edge: EdgeDriver
   acme: Acme
   probe: Probe
+  /** Where backups are kept. */
+  stores: ArchiveStores
   /** Folders of deployments that are under way. */
   workFolder: string
 }
@@ -35,6 +39,7 @@ export async function createDrivers(config: Config, version: string, logger: Log
     }),
     acme: createAcme({ directoryUrl: config.acmeDirectory, email: config.acmeEmail }),
     probe,
+    stores: createArchiveStores({ log: logger }),
     workFolder: join(dataDir, 'work'),
   }
 }

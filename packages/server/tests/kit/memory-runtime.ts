@@ -1,4 +1,5 @@
 import type { Acme } from '../../src/drivers/acme/acme.ts'
+import { createArchiveStores } from '../../src/drivers/archive-store/create-archive-stores.ts'
 import type { EdgeDriver } from '../../src/drivers/edge/edge.ts'
 import {
   type Artifact,
@@ -14,6 +15,7 @@ import {
 import { onlyHere, type Runtimes } from '../../src/drivers/runtime/runtimes.ts'
 import { type EdgeTable, emptyTable } from '../../src/edge-proxy/protocol/edge-table.ts'
 import type { Drivers } from '../../src/instance/drivers.ts'
+import { silentLog } from '../../src/platform/log.ts'
 
 /** Working drivers that keep everything in memory: nothing is started, and what is asked for is there. */
 export interface MemoryDrivers extends Drivers {
@@ -36,6 +38,7 @@ export function memoryDrivers(workFolder: string): MemoryDrivers {
       [runtime, ...servers.values()].some((one) => one.answersAt(port))
         ? { healthy: true, status: 200 }
         : { healthy: false, status: 500, reason: 'it answered 500' },
+    stores: createArchiveStores({ log: silentLog, silentMs: 2_000, attempts: 1 }),
     workFolder,
   }
 }

@@ -30,6 +30,7 @@ export const sampleBodies: Record<string, object> = {
   'POST /projects/import': { path: '/nowhere' },
   'PATCH /projects/:id': { name: 'Shop two' },
   'POST /projects/:id/environments': { name: 'Staging', branch: 'staging' },
+  'POST /projects/:id/preview-variables': { fromProduction: true },
   'POST /projects/:id/options': { buildCommand: 'npm run build' },
   'PATCH /projects/:id/env': { upserts: [{ key: 'A', value: 'b', isSecret: true }], deletes: ['B'] },
   'PATCH /projects/:id/clone-token': { token: 'ghp_example' },

@@ -1,6 +1,7 @@
 import type { AnyRoute, ObjectKind } from '@berth/contract'
 import { newId } from '../../src/platform/db/ids.ts'
 import type { Db } from '../../src/platform/db/schema.ts'
+import { makeRestore, makeRun } from './backups.ts'
 import { type CallInput, call } from './call.ts'
 import type { TestInstance } from './instance.ts'
 import type { People } from './people.ts'
@@ -29,6 +30,7 @@ const makers: Partial<Record<ObjectKind, (scene: Scene) => Promise<string>>> = {
   organization: async ({ people }) => people.organizationId,
   member: async ({ people }) => people.member.userId,
   project: async ({ projectId }) => projectId,
+  environment: (scene) => made(scene, 'POST /projects/:id/environments'),
   routeRule: (scene) => made(scene, 'POST /projects/:id/route-rules'),
   uploadSession: (scene) => made(scene, 'POST /projects/folder/session', { projectId: scene.projectId }),
   deployment: (scene) => made(scene, 'POST /deployments/build/access', { projectId: scene.projectId }),
@@ -37,12 +39,21 @@ const makers: Partial<Record<ObjectKind, (scene: Scene) => Promise<string>>> = {
   channel: (scene) => made(scene, 'POST /notifications/channels'),
   subscription: (scene) => made(scene, 'PUT /notifications/subscriptions', { channelId: scene.ids.channel }),
   delivery: ({ instance, people, projectId }) => insertDelivery(instance.database.db, people, projectId),
+  // Not a local one, which only operators make.
+  backupDestination: (scene) => made(scene, 'POST /backup-destinations', { kind: 's3', config: bucket }),
+  backupPolicy: (scene) =>
+    made(scene, 'POST /projects/:projectId/backup-policies', { destinationId: scene.ids.backupDestination }),
+  backupRun: insertBackupRun,
+  backupRestore: insertBackupRestore,
 }
+
+const bucket = { bucket: 'backups', accessKeyId: 'key', secretAccessKey: 'secret' }
 
 const tables: Partial<Record<ObjectKind, readonly [table: string, key: string]>> = {
   organization: ['organizations', 'id'],
   member: ['members', 'userId'],
   project: ['projects', 'id'],
+  environment: ['environments', 'id'],
   routeRule: ['routeRules', 'id'],
   uploadSession: ['uploadSessions', 'id'],
   deployment: ['deployments', 'id'],
@@ -51,6 +62,10 @@ const tables: Partial<Record<ObjectKind, readonly [table: string, key: string]>>
   channel: ['notificationChannels', 'id'],
   subscription: ['notificationSubscriptions', 'id'],
   delivery: ['deliveries', 'id'],
+  backupDestination: ['backupDestinations', 'id'],
+  backupPolicy: ['backupPolicies', 'id'],
+  backupRun: ['backupRuns', 'id'],
+  backupRestore: ['backupRestores', 'id'],
 }
 
 export async function makeWorld(instance: TestInstance, people: People): Promise<World> {
@@ -86,7 +101,7 @@ function inputFor(row: AnyRoute, ids: World['ids']): CallInput {
 }
 
 async function made({ instance, people, projectId }: Scene, at: 'POST /tokens' | `P${string} /${string}`, more: object = {}) {
-  const input = { params: { id: projectId }, body: { ...sampleBodies[at], ...more } }
+  const input = { params: { id: projectId, projectId }, body: { ...sampleBodies[at], ...more } }
   const { status, body } = await call(instance, people.owner.token, at as 'POST /tokens', input)
   const id = body.data?.id ?? body.data?.deploymentId ?? body.data?.sessionId
   if (status > 202 || !id) throw new Error(`${at} made nothing: ${status} ${JSON.stringify(body)}`)
@@ -117,4 +132,13 @@ async function insertDelivery(db: Db, { owner }: People, projectId: string): Pro
     })
     .execute()
   return id
+}
+
+/** One that has ended: nothing of it moves by itself. */
+async function insertBackupRun({ instance, people, projectId, ids }: Scene): Promise<string> {
+  return (await makeRun(instance, { people, projectId, policyId: ids.backupPolicy, destinationId: ids.backupDestination })).id
+}
+
+async function insertBackupRestore({ instance, people, projectId, ids }: Scene): Promise<string> {
+  return (await makeRestore(instance, { people, projectId, runId: ids.backupRun as string })).id
 }

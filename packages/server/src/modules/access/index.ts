@@ -8,6 +8,7 @@ import { tooManyPeople } from './one-person.ts'
 import { createStreamTokens, type StreamTokens } from './stream-tokens.ts'
 import { expiringTokens } from './tokens.ts'
 
+export { randomCode } from './random-code.ts'
 export type { StreamTokens }
 
 /**

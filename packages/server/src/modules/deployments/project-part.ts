@@ -1,65 +1,96 @@
 import type { DeletionItem } from '@berth/contract'
-import type { ProjectPart } from '../projects/index.ts'
+import type { DeletionOptions, ProjectPart } from '../projects/index.ts'
 import { cancelDeployment } from './cancel.ts'
 import type { DeploymentsDeps } from './deps.ts'
 import { stopInstances } from './run-units.ts'
-import { deleteVolumeRow, listInstances, listPlaces, listUnderWay, listVolumes } from './store.ts'
+import {
+  deleteLive,
+  deleteVolumeRow,
+  endDeploymentsOf,
+  listArtifactOwners,
+  listInstances,
+  listPlaces,
+  listUnderWay,
+  listVolumes,
+} from './store.ts'
 
-/** What deployments leave on a project, and how it goes with it. */
+/** All of a project, or one environment of it. */
+interface Place {
+  projectId: string
+  environment?: string
+}
+
+/** What deployments leave on a project or on one of its environments, and how it goes with it. */
 export const deploymentsPart = (deps: DeploymentsDeps): ProjectPart => ({
   describe: 'deployments',
-  async previewDeletion({ id }, { deleteVolumes }) {
-    const { db } = deps.database
-    const items: DeletionItem[] = []
-    for (const row of await listInstances(db, { projectId: id }))
-      items.push({ kind: 'instance', id: row.id, name: row.service || 'app', sizeBytes: null, kept: false })
-    for (const { artifact } of await artifactsOfProject(id, deps))
-      items.push({
-        kind: artifact.kind,
-        id: artifact.reference,
-        name: artifact.reference,
-        sizeBytes: artifact.sizeBytes,
-        kept: false,
-      })
-    for (const volume of await listVolumes(db, id))
-      items.push({
-        kind: 'volume',
-        id: volume.id,
-        name: volume.name,
-        sizeBytes: await deps.runtimes
-          .for(volume.serverId)
-          .volumeSizeBytes(volume.id)
-          .catch(() => null),
-        kept: !deleteVolumes,
-        ...(deleteVolumes ? {} : { reason: 'volumes stay unless deleteVolumes=true' }),
-      })
-    return items
-  },
-  async workUnderWay(db, projectId) {
-    return (await listUnderWay(db, projectId)).map(({ id, status }) => ({ kind: 'deployment', id, status }))
-  },
-  async remove({ id }, { deleteVolumes }) {
-    const { db } = deps.database
-    for (const row of await listUnderWay(db, id)) await cancelDeployment(row, deps).catch(() => undefined)
-    await db.deleteFrom('liveEnvironments').where('projectId', '=', id).execute()
-    await deps.edge.sync()
-    await stopInstances(await listInstances(db, { projectId: id }), deps, AbortSignal.timeout(60_000))
-    for (const { runtime, artifact } of await artifactsOfProject(id, deps))
-      await runtime.removeArtifact(artifact, AbortSignal.timeout(60_000))
-    if (!deleteVolumes) return
-    for (const volume of await listVolumes(db, id)) {
-      await deps.runtimes.for(volume.serverId).removeVolume(volume.id)
-      await deleteVolumeRow(db, volume.id)
-    }
+  previewDeletion: ({ id }, options) => itemsAt({ projectId: id }, options, deps),
+  workUnderWay: async (db, projectId) => (await listUnderWay(db, projectId)).map(asWork),
+  remove: ({ id }, options) => removeAt({ projectId: id }, options, deps),
+  ofEnvironment: {
+    previewDeletion: ({ id }, environment, options) => itemsAt({ projectId: id, environment }, options, deps),
+    workUnderWay: async (db, projectId, environment) => (await listUnderWay(db, projectId, environment)).map(asWork),
+    async remove({ id }, environment, options) {
+      const place = { projectId: id, environment }
+      await removeAt(place, options, deps)
+      // Its history stays with the project; nothing of it serves, can be gone back to or keeps a variable any more.
+      await endDeploymentsOf(deps.database.db, place)
+    },
   },
 })
 
-/** What was built for a project, wherever that was. */
-async function artifactsOfProject(projectId: string, { database, runtimes }: DeploymentsDeps) {
+const asWork = ({ id, status }: { id: string; status: string }) => ({ kind: 'deployment', id, status })
+
+async function itemsAt(place: Place, { deleteVolumes }: DeletionOptions, deps: DeploymentsDeps): Promise<DeletionItem[]> {
+  const { db } = deps.database
+  const items: DeletionItem[] = []
+  for (const row of await listInstances(db, place))
+    items.push({ kind: 'instance', id: row.id, name: row.service || 'app', sizeBytes: null, kept: false })
+  for (const { artifact } of await artifactsAt(place, deps)) {
+    const { kind, reference, sizeBytes } = artifact
+    items.push({ kind, id: reference, name: reference, sizeBytes, kept: false })
+  }
+  for (const volume of await listVolumes(db, place))
+    items.push({
+      kind: 'volume',
+      id: volume.id,
+      name: volume.name,
+      sizeBytes: await deps.runtimes
+        .for(volume.serverId)
+        .volumeSizeBytes(volume.id)
+        .catch(() => null),
+      kept: !deleteVolumes,
+      ...(deleteVolumes ? {} : { reason: 'volumes stay unless deleteVolumes=true' }),
+    })
+  return items
+}
+
+async function removeAt(place: Place, { deleteVolumes }: DeletionOptions, deps: DeploymentsDeps): Promise<void> {
+  const { db } = deps.database
+  for (const row of await listUnderWay(db, place.projectId, place.environment))
+    await cancelDeployment(row, deps).catch(() => undefined)
+  await deleteLive(db, place)
+  await deps.edge.sync()
+  await stopInstances(await listInstances(db, place), deps, AbortSignal.timeout(60_000))
+  for (const { runtime, artifact } of await artifactsAt(place, deps))
+    await runtime.removeArtifact(artifact, AbortSignal.timeout(60_000))
+  if (!deleteVolumes) return
+  for (const volume of await listVolumes(db, place)) {
+    await deps.runtimes.for(volume.serverId).removeVolume(volume.id)
+    await deleteVolumeRow(db, volume.id)
+  }
+}
+
+/** What was built for a project, wherever that was; of an environment: what is used by no other. */
+async function artifactsAt({ projectId, environment }: Place, { database, runtimes }: DeploymentsDeps) {
   const found = []
   for (const serverId of await listPlaces(database.db, projectId)) {
     const runtime = runtimes.for(serverId)
     for (const artifact of await runtime.listArtifacts()) if (artifact.projectId === projectId) found.push({ runtime, artifact })
   }
-  return found
+  if (environment === undefined) return found
+  const owners = await listArtifactOwners(database.db, projectId)
+  const isHere = new Set(owners.filter((row) => row.environment === environment).map(({ id }) => id))
+  const elsewhere = owners.filter((row) => row.environment !== environment).map(({ artifacts }) => artifacts ?? '')
+  const isUsed = (reference: string) => elsewhere.some((text) => text.includes(JSON.stringify(reference)))
+  return found.filter(({ artifact }) => isHere.has(artifact.deploymentId) && !isUsed(artifact.reference))
 }

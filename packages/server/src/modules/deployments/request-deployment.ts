@@ -59,10 +59,11 @@ async function replace(
 async function environmentOf({ db }: Bound, project: ProjectRow, slug = 'production') {
   const found = await db
     .selectFrom('environments')
-    .select(['slug', 'branch'])
+    .select(['slug', 'branch', 'deletingSince'])
     .where('projectId', '=', project.id)
     .where('slug', '=', slug)
     .executeTakeFirst()
+  if (found?.deletingSince != null) fail('conflict', { words: `The environment ${slug} is being deleted` })
   return found ?? refuse('environment', `there is no environment ${slug}`)
 }
 

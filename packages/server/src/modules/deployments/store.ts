@@ -75,8 +75,22 @@ export const listQueued = (db: Db, projectId: string, environment: string): Prom
     .where('status', '=', 'queued')
     .execute()
 
-export const listUnderWay = (db: Db, projectId: string): Promise<DeploymentRow[]> =>
-  db.selectFrom('deployments').selectAll().where('projectId', '=', projectId).where('status', 'in', underWay).execute()
+/** Without an environment: in all of them. */
+export const listUnderWay = (db: Db, projectId: string, environment?: string): Promise<DeploymentRow[]> => {
+  const found = db.selectFrom('deployments').selectAll().where('projectId', '=', projectId).where('status', 'in', underWay)
+  return (environment === undefined ? found : found.where('environment', '=', environment)).execute()
+}
+
+/** Which deployment of a project has built what. */
+export const listArtifactOwners = (db: Db, projectId: string) =>
+  db.selectFrom('deployments').select(['id', 'environment', 'artifacts']).where('projectId', '=', projectId).execute()
+
+/** Of an environment that is gone: what served does not any more, and what it kept is not kept. */
+export async function endDeploymentsOf(db: Db, { projectId, environment }: { projectId: string; environment: string }) {
+  const own = () => db.updateTable('deployments').where('projectId', '=', projectId).where('environment', '=', environment)
+  await own().set({ status: 'superseded' }).where('status', '=', 'live').execute()
+  await own().set({ artifacts: null, env: null, envSecretKeys: null }).execute()
+}
 
 export const listLiveDeployments = (db: Db, projectId: string, environment: string): Promise<DeploymentRow[]> =>
   db
@@ -156,6 +170,15 @@ export const listLive = (db: Db, projectIds?: readonly string[]): Promise<LiveEn
   return (projectIds ? query.where('projectId', 'in', [...projectIds, '']) : query).execute()
 }
 
+/** All of a project, or one environment of it. */
+type OfProject = { projectId: string; environment?: string | undefined }
+
+/** From then on the edge has no route to it. */
+export const deleteLive = (db: Db, { projectId, environment }: OfProject) => {
+  const found = db.deleteFrom('liveEnvironments').where('projectId', '=', projectId)
+  return (environment === undefined ? found : found.where('environment', '=', environment)).execute()
+}
+
 export const setLive = (db: Db, row: Insertable<LiveEnvironmentsTable>) =>
   db
     .insertInto('liveEnvironments')
@@ -215,8 +238,10 @@ export async function listPlaces(db: Db, projectId: string): Promise<(string | n
   return [...new Set([null, ...rows.map(({ serverId }) => serverId)])]
 }
 
-export const listVolumes = (db: Db, projectId: string): Promise<VolumeRow[]> =>
-  db.selectFrom('volumes').selectAll().where('projectId', '=', projectId).execute()
+export const listVolumes = (db: Db, { projectId, environment }: OfProject): Promise<VolumeRow[]> => {
+  const found = db.selectFrom('volumes').selectAll().where('projectId', '=', projectId)
+  return (environment === undefined ? found : found.where('environment', '=', environment)).execute()
+}
 export const deleteVolumeRow = (db: Db, id: string) => db.deleteFrom('volumes').where('id', '=', id).execute()
 
 /** The identity that is stored for a name; made once, whoever asks first. */

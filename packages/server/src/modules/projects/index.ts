@@ -7,6 +7,7 @@ import { openCloneToken } from './git/clone-token.ts'
 import { projectsHandlers } from './handlers.ts'
 import { createProject } from './lifecycle/create-project.ts'
 import { createDeletion } from './lifecycle/deletion.ts'
+import { createEnvironmentDeletion } from './lifecycle/environment-deletion.ts'
 import { powerJob } from './lifecycle/power.ts'
 import { showProject, showProjects } from './lifecycle/records.ts'
 import { updateProject } from './lifecycle/update-project.ts'
@@ -24,6 +25,7 @@ export type * from './lifecycle/project-part.ts'
 export type * from './project-ports.ts'
 export type { OpenedEnv } from './settings/env.ts'
 export { remoteUrl, sourceKind } from './source.ts'
+export { findAnyProject } from './store.ts'
 
 /**
  * A *project* is what the service builds and runs: a *source*, a config, *environments* with their *variables*, *domains*
@@ -32,12 +34,13 @@ export { remoteUrl, sourceKind } from './source.ts'
  */
 export function createProjects(deps: ProjectsDeps) {
   const deletion = createDeletion(deps)
+  const environmentDeletion = createEnvironmentDeletion(deps)
   return {
-    handlers: projectsHandlers(deps, deletion),
+    handlers: projectsHandlers(deps, deletion, environmentDeletion),
     loaders: projectsLoaders(deps),
     /** Mounted beside the table. */
     addresses: storageAddresses(deps),
-    jobs: [deletion.job, powerJob(deps), sweepJob(deps), checkJob(deps)],
+    jobs: [deletion.job, environmentDeletion.job, powerJob(deps), sweepJob(deps), checkJob(deps)],
     schedules: [sweepSchedule, checkSchedule],
     create: (body: CreateProject, caller: Caller) => createProject(body, caller, deps),
     update: (project: ProjectRow, body: UpdateProject) => updateProject(project, body, deps),

@@ -1,10 +1,10 @@
 import type { Loaders } from '../../http/handler.ts'
 import { nowOf, type ProjectsDeps } from './deps.ts'
 import { findRule } from './rules/rules.ts'
-import { findProject } from './store.ts'
+import { findEnvironment, findProject } from './store.ts'
 import { findUploadSession } from './uploads/uploads.ts'
 
-type Kinds = 'project' | 'routeRule' | 'uploadSession'
+type Kinds = 'project' | 'environment' | 'routeRule' | 'uploadSession'
 
 /** How the guard finds what the routes of projects name. PostgreSQL takes no NUL, not even to look for. */
 export function projectsLoaders(deps: ProjectsDeps): Pick<Loaders, Kinds> {
@@ -12,6 +12,10 @@ export function projectsLoaders(deps: ProjectsDeps): Pick<Loaders, Kinds> {
   return {
     // Some routes of other modules call it :projectId.
     project: ({ projectId, id = projectId }, { organizationId }) => (isId(id) ? findProject(db, organizationId, id) : undefined),
+    environment: async ({ id, environment }, { organizationId }) =>
+      isId(id) && isId(environment) && (await findProject(db, organizationId, id))
+        ? findEnvironment(db, id, environment)
+        : undefined,
     routeRule: ({ id, ruleId }, { organizationId }) =>
       isId(id) && isId(ruleId) ? findRule(db, organizationId, id, ruleId) : undefined,
     // One that has run out is not there any more.

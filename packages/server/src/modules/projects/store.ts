@@ -89,8 +89,19 @@ export const listEnvironments = (db: Db, projectId: string, { limit = 100, curso
 export const allEnvironments = (db: Db, projectId: string): Promise<EnvironmentRow[]> =>
   environmentsOf(db, projectId).orderBy('createdAt').orderBy('id').execute()
 
-export const findEnvironment = (db: Db, projectId: string, slug: string): Promise<EnvironmentRow | undefined> =>
-  environmentsOf(db, projectId).where('slug', '=', slug).executeTakeFirst()
+/** By its slug or its id; no slug holds the underscore of an id. */
+export const findEnvironment = (db: Db, projectId: string, name: string): Promise<EnvironmentRow | undefined> =>
+  environmentsOf(db, projectId)
+    .where(name.includes('_') ? 'id' : 'slug', '=', name)
+    .executeTakeFirst()
+
+export const markEnvironmentDeleting = (db: Db, id: string, now: number): Promise<unknown> =>
+  db.updateTable('environments').set({ deletingSince: now }).where('id', '=', id).execute()
+
+export async function deleteEnvironment(db: Db, { id, projectId, slug }: EnvironmentRow): Promise<void> {
+  await db.deleteFrom('envVariables').where('projectId', '=', projectId).where('environment', '=', slug).execute()
+  await db.deleteFrom('environments').where('id', '=', id).execute()
+}
 
 export async function newestEnvironmentAt(db: Db, projectId: string): Promise<number> {
   const row = await db

@@ -1,5 +1,6 @@
 import type { Kysely, Transaction } from 'kysely'
 import type { AccessTables } from './tables/access.ts'
+import type { BackupsTables } from './tables/backups.ts'
 import type { DeploymentsTables } from './tables/deployments.ts'
 import type { EdgeTables } from './tables/edge.ts'
 import type { GitHostTables } from './tables/git-host.ts'
@@ -15,7 +16,8 @@ export interface Schema
     ProjectsTables,
     DeploymentsTables,
     EdgeTables,
-    NotificationsTables {}
+    NotificationsTables,
+    BackupsTables {}
 
 export type Db = Kysely<Schema>
 export type Tx = Transaction<Schema>

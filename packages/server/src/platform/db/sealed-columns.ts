@@ -20,6 +20,7 @@ export const sealedFor = {
   acmeAccountKey: (directoryUrl: string) => `acmeAccounts:privateKey:${directoryUrl}`,
   deploymentEnv: (deploymentId: string) => `deployments:env:${deploymentId}`,
   channelSecrets: (channelId: string) => `notificationChannels:secrets:${channelId}`,
+  destinationSecrets: (destinationId: string) => `backupDestinations:secrets:${destinationId}`,
   gitCredential: (connectionId: string) => `gitConnections:credential:${connectionId}`,
   gitOauthCode: (stateHash: string) => `gitOauthStates:code:${stateHash}`,
   gitDeviceCode: (loginId: string) => `gitDeviceLogins:deviceCode:${loginId}`,
@@ -195,6 +196,23 @@ export const sealedColumns: readonly SealedColumn[] = [
         place: sealedFor.gitWebhookSecret(id),
         replace: (resealed) =>
           db.updateTable('gitWebhooks').set({ secret: resealed }).where('id', '=', id).where('secret', '=', secret).execute(),
+      }))
+    },
+  },
+  {
+    name: 'backupDestinations.secrets',
+    async read(db) {
+      const rows = await db.selectFrom('backupDestinations').select(['id', 'secrets']).where('secrets', 'is not', null).execute()
+      return rows.map(({ id, secrets }) => ({
+        sealed: secrets!,
+        place: sealedFor.destinationSecrets(id),
+        replace: (resealed) =>
+          db
+            .updateTable('backupDestinations')
+            .set({ secrets: resealed })
+            .where('id', '=', id)
+            .where('secrets', '=', secrets)
+            .execute(),
       }))
     },
   },

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from '
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type BuildPlan, emptyPlan, type Runtime } from '../runtime.ts'
-import { attackText, fakeText, sayUser } from './attack-program.ts'
+import { attackText, fakeText, keyCalls, readKeyText, sayUser } from './attack-program.ts'
 import { createProcessRuntime } from './process-runtime.ts'
 import { openSandbox } from './sandbox/open-sandbox.ts'
 import type { IsolationKind } from './sandbox/sandbox.ts'
@@ -76,6 +76,8 @@ try {
   const targets = {
     mark,
     victim,
+    readKey: readKeyText,
+    keyctl: keyCalls,
     files: [
       ...['secret.key', 'berth.sqlite', 'logs/one'].map((file) => join(dataDir, file)),
       ...both('artifacts/dep_victim/app/private.txt'),

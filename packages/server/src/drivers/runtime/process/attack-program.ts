@@ -16,11 +16,12 @@ if (process.argv[2] === 'build') {
     read: Object.fromEntries(targets.files.map((path) => [path, attempt(() => fs.readFileSync(path, 'utf8'))])),
     listed: Object.fromEntries(targets.folders.map((path) => [path, attempt(() => fs.readdirSync(path))])),
     environ: attempt(() => fs.readFileSync('/proc/' + targets.victim + '/environ', 'utf8')),
-    commands: fs.readdirSync('/proc').filter((name) => /^\\d+$/.test(name)).map((pid) => attempt(() => fs.readFileSync('/proc/' + pid + '/cmdline', 'utf8'))),
+    commands: fs.readdirSync('/proc').filter((name) => /^\\d+$/.test(name)).map((pid) => attempt(() => fs.readFileSync('/proc/' + pid + '/cmdline', 'utf8')).slice(0, 300)).filter((line) => /SECRET|sleep/.test(line)),
     signal: attempt(() => process.kill(targets.victim, 'SIGTERM')),
     wrote: Object.fromEntries(targets.places.map((path) => [path, attempt(() => fs.writeFileSync(path, 'x'))])),
     sub: attempt(() => execFileSync('setpriv', ['--version'], { encoding: 'utf8' })),
     fakes: attempt(() => fs.readFileSync(process.env.HOME + '/fakes', 'utf8')),
+    key: attempt(() => execFileSync('/usr/bin/perl', ['-e', targets.readKey, ...targets.keyctl], { encoding: 'utf8', env: {} })),
     env: process.env,
   }
   console.log(JSON.stringify(found))
@@ -34,3 +35,14 @@ export const sayUser = (name: string) =>
 
 /** Stands in the project's own folders under the name of a program that has rights when it is run. */
 export const fakeText = (name: string) => `#!/bin/sh\n${sayUser(name)}`
+
+/** Keys that the kernel keeps: \`add_key\`, \`request_key\` and \`keyctl\`, which Node has no words for. */
+export const keyCalls = { x64: ['248', '249', '250'], arm64: ['217', '218', '219'] }[process.arch as string] ?? []
+/** As a sign-in does it: a session of its own with a key in it, then the program. */
+export const inSessionText =
+  'my ($add, $request, $keyctl) = map { $_ + 0 } splice @ARGV, 0, 3; my $name = "session"; syscall $keyctl, 1, $name;' +
+  'my ($type, $key, $text) = ("user", "ticket", "SECRET of the session"); syscall $add, $type, $key, $text, length $text, -3; exec @ARGV'
+/** Says what the key holds, or nothing. */
+export const readKeyText =
+  'my ($add, $request, $keyctl) = map { $_ + 0 } @ARGV; my ($type, $name, $text) = ("user", "ticket", chr(0) x 64);' +
+  'my $key = syscall $request, $type, $name, 0, 0; my $length = syscall $keyctl, 11, $key, $text, 64; print substr $text, 0, $length if $length > 0'

@@ -1,4 +1,4 @@
-import { HeldFolder } from './held-folder.ts'
+import { HeldFolder } from '../../folder/held-folder.ts'
 
 /** Each level is held open while those below it are read. */
 const deepest = 512

@@ -10,6 +10,10 @@ const lookMs = 100
 const longestReadMs = 3_000
 /** What was read and is longer than this is cut off, so that a chatty program does not fill the disk. */
 const cutAboveBytes = 4 * 1024 * 1024
+/** So much may wait to be read. Of a program that writes faster the rest is left out, or it would fill the disk all the same. */
+const backlogBytes = 16 * 1024 * 1024
+/** Read without a pause; the others of this machine have their turn afterwards. */
+const burstBytes = 1024 * 1024
 
 /** Lines of an instance's output files from a position on, as they are written. */
 export async function* readOutput(
@@ -20,19 +24,23 @@ export async function* readOutput(
 ): AsyncGenerator<OutputLine & { position: string }> {
   const offsets = parsePosition(after)
   const lines = { stdout: new LinesByOffset(offsets.stdout), stderr: new LinesByOffset(offsets.stderr) }
+  let burst = 0
   while (!abort.aborted) {
     const ended = parts.hasEnded()
-    let found = false
+    let found = 0
     for (const stream of streams) {
-      const chunk = readNext(id, stream, offsets, parts)
-      if (chunk) found = true
-      const whole = chunk ? lines[stream].take(chunk) : ended ? lines[stream].rest() : []
+      const next = readNext(id, stream, offsets, parts)
+      found += next?.length ?? 0
+      if (typeof next === 'string') lines[stream].skipTo(offsets[stream])
+      const whole = typeof next === 'string' ? [next] : next ? lines[stream].take(next) : ended ? lines[stream].rest() : []
       const time = new Date().toISOString()
       for (const message of whole)
         yield { time, stream, message, position: `${lines.stdout.handedOut}.${lines.stderr.handedOut}` }
     }
-    if (found) continue
-    if (ended) return
+    burst = found > 0 ? burst + found : 0
+    if (found > 0 && burst < burstBytes) continue
+    if (found === 0 && ended) return
+    burst = 0
     await pause(lookMs, undefined, { signal: abort }).catch(() => undefined)
   }
 }
@@ -58,6 +66,11 @@ class LinesByOffset {
       if (at < 0 && this.#pending.length <= longestLineBytes) return
       yield this.#hand(at < 0 ? longestLineBytes : at, at < 0 ? 0 : 1)
     }
+  }
+
+  skipTo(offset: number): void {
+    this.#pending = Buffer.alloc(0)
+    this.handedOut = offset
   }
 
   *rest(): Generator<string> {
@@ -100,12 +113,13 @@ function parsePosition(after: string | null): Record<Stream, number> {
   return { stdout: stdout || 0, stderr: stderr || 0 }
 }
 
+/** Bytes, or the words in place of what is left out; null when there is nothing new. */
 function readNext(
   id: string,
   stream: Stream,
   offsets: Record<Stream, number>,
   { records, recordOf }: { records: InstanceRecords; recordOf(): InstanceRecord | undefined },
-): Uint8Array | null {
+): Uint8Array | string | null {
   const record = recordOf()
   if (!record) return null
   let file: number
@@ -116,10 +130,16 @@ function readNext(
   }
   try {
     const cutOff = record.cutOff[stream]
-    const from = Math.max(0, offsets[stream] - cutOff)
     const { size } = fstatSync(file)
-    if (from >= size) {
-      if (size > cutAboveBytes && from === size) cut(file, size, stream, record, records)
+    // The program can shorten its own output: then all of it is new.
+    const from = offsets[stream] - cutOff > size ? 0 : Math.max(0, offsets[stream] - cutOff)
+    if (size - from > backlogBytes) {
+      cut(file, size, stream, record, records)
+      offsets[stream] = record.cutOff[stream]
+      return `[${Math.ceil((size - from) / 1024 / 1024)} MB of output left out: it writes faster than it can be read]`
+    }
+    if (from === size) {
+      if (size > cutAboveBytes) cut(file, size, stream, record, records)
       return null
     }
     const chunk = new Uint8Array(Math.min(chunkBytes, size - from))

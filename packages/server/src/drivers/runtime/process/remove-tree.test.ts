@@ -4,8 +4,8 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { HeldFolder } from '../../folder/held-folder.ts'
 import { folderSizeBytes } from './folder-size.ts'
-import { HeldFolder } from './held-folder.ts'
 import { emptyTrash, removeTree, throwAway } from './remove-tree.ts'
 
 let place: string

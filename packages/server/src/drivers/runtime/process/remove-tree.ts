@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdirSync, renameSync } from 'node:fs'
 import { chmod, rename, rmdir, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import { HeldFolder } from './held-folder.ts'
+import { HeldFolder } from '../../folder/held-folder.ts'
 
 /** For tests: called between each look and what is done because of it. */
 export type Pause = (name: Buffer) => void | Promise<void>

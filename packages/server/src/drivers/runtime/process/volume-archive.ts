@@ -3,7 +3,7 @@ import { chmod, lchown, lstat, mkdir, open, readlink, rename, symlink } from 'no
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { extract, pack } from 'tar-stream'
-import { HeldFolder } from './held-folder.ts'
+import { HeldFolder } from '../../folder/held-folder.ts'
 import { removeTree } from './remove-tree.ts'
 
 type Archive = ReturnType<typeof pack>

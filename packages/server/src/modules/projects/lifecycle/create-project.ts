@@ -49,6 +49,9 @@ const emptyProject = (organizationId: string, now: number): Omit<NewProject, 'na
   sleepMode: defaults.sleepMode,
   autoDeploy: defaults.autoDeploy,
   previews: defaults.previews,
+  previewsMaximum: defaults.previewsMaximum,
+  previewsMaxAgeDays: defaults.previewsMaxAgeDays,
+  previewsUseProduction: 0,
   rollbackWindow: defaults.rollbackWindow,
   createdAt: now,
   updatedAt: now,
@@ -61,6 +64,8 @@ const productionOf = ({ id, createdAt }: ProjectRow) => ({
   slug: 'production',
   type: 'production' as const,
   branch: null,
+  pullRequest: null,
+  deletingSince: null,
   createdAt,
 })
 

@@ -9,6 +9,7 @@ import { releaseUpload } from '../uploads/upload-claim.ts'
 import { lockProject, type ProjectSignal, projectsTopic } from './change-project.ts'
 import { ownItems } from './own-items.ts'
 import type { DeletionOptions, WorkUnderWay } from './project-part.ts'
+import { refuseWork } from './work-under-way.ts'
 
 interface RemovalPayload extends DeletionOptions {
   projectId: string
@@ -60,8 +61,7 @@ async function mark(project: ProjectRow, options: DeletionOptions & { force: boo
     await lockProject(bound, project.id)
     const current = (await findProject(bound.db, project.organizationId, project.id)) ?? fail('not_found')
     if (current.deletingSince !== null) fail('conflict', { words: 'The project is being deleted already' })
-    const work = force ? [] : await workOn(project.id, bound.db, deps)
-    if (work.length > 0) fail('work_in_progress', { words: `Under way on this project: ${work.map(inWords).join(', ')}` })
+    if (!force) refuseWork('project', await workOn(project.id, bound.db, deps))
     const now = nowOf(deps)
     await saveProject(bound.db, project.id, { deletingSince: now, updatedAt: now })
     const payload = { projectId: project.id, deleteVolumes }
@@ -109,5 +109,3 @@ async function workOn(projectId: string, db: ProjectsDeps['database']['db'], dep
 
 /** Logs last: everything else may write to them until it is gone. */
 const partsOf = (deps: ProjectsDeps) => [...(deps.projectPorts.parts ?? []), logsPart(deps)]
-
-const inWords = ({ kind, id, status }: WorkUnderWay): string => `${kind} ${id} (${status})`

@@ -12,6 +12,7 @@ import { domainsOf, listProjects, type ProjectChanges } from '../store.ts'
 import { changeProject } from './change-project.ts'
 import { createProject } from './create-project.ts'
 import type { Deletion } from './deletion.ts'
+import { removedAndKept, shownPreview } from './own-items.ts'
 import { disableProject, enableProject } from './power.ts'
 import { projectAnswers, showInfo, showProjects, showRoutes } from './records.ts'
 import { updateProject } from './update-project.ts'
@@ -75,16 +76,12 @@ export function coreHandlers(deps: ProjectsDeps, deletion: Deletion): CoreHandle
     update: ({ body }, { project }) => shown(updateProject(project, body, deps)),
     remove: async ({ query: { force = false, deleteVolumes = false } }, { project }) => {
       const items = await deletion.remove(project, { force, deleteVolumes })
-      return {
-        data: { projectId: project.id, removed: items.filter(({ kept }) => !kept), kept: items.filter(({ kept }) => kept) },
-      }
+      return { data: { projectId: project.id, ...removedAndKept(items) } }
     },
     info: async (_, { project }) => ({ data: await showInfo(project, deps) }),
-    deletionPreview: async (_, { project }) => {
-      const { items, blockedBy } = await deletion.preview(project)
-      const totalSizeBytes = items.reduce((sum, { kept, sizeBytes }) => sum + (kept ? 0 : (sizeBytes ?? 0)), 0)
-      return { data: { projectId: project.id, items, totalSizeBytes, blockedBy } }
-    },
+    deletionPreview: async (_, { project }) => ({
+      data: { projectId: project.id, ...shownPreview(await deletion.preview(project)) },
+    }),
     enable: (_, { project }) => shown(enableProject(project, deps)),
     disable: (_, { project }) => shown(disableProject(project, deps)),
     retryRouting: async (_, { project }) => {

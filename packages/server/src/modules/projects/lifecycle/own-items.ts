@@ -2,6 +2,7 @@ import type { DeletionItem } from '@berth/contract'
 import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
 import type { ProjectsDeps } from '../deps.ts'
 import { allEnvironments, allRules, allVariableNames, domainsOf, findUpload } from '../store.ts'
+import type { WorkUnderWay } from './project-part.ts'
 
 /** What of a project this module keeps itself, for the deletion's list. */
 export async function ownItems(project: ProjectRow, { database: { db } }: ProjectsDeps): Promise<DeletionItem[]> {
@@ -24,7 +25,7 @@ export async function ownItems(project: ProjectRow, { database: { db } }: Projec
   ]
 }
 
-const removed = (kind: string, id: string, name: string, sizeBytes: number | null = null): DeletionItem => ({
+export const removed = (kind: string, id: string, name: string, sizeBytes: number | null = null): DeletionItem => ({
   ...{ kind, id, name, sizeBytes },
   kept: false,
 })
@@ -36,4 +37,17 @@ const keptFolder = (path: string): DeletionItem => ({
   sizeBytes: null,
   kept: true,
   reason: 'It is your own folder, which Berth only reads',
+})
+
+/** What a deletion answers with. */
+export const removedAndKept = (items: readonly DeletionItem[]) => ({
+  removed: items.filter(({ kept }) => !kept),
+  kept: items.filter(({ kept }) => kept),
+})
+
+/** What a preview answers with: the same list, and how much room it gives back. */
+export const shownPreview = ({ items, blockedBy }: { items: DeletionItem[]; blockedBy: WorkUnderWay[] }) => ({
+  items,
+  totalSizeBytes: items.reduce((sum, { kept, sizeBytes }) => sum + (kept ? 0 : (sizeBytes ?? 0)), 0),
+  blockedBy,
 })

@@ -27,4 +27,13 @@ export interface ProjectPart {
   workUnderWay(db: Db, projectId: string): Promise<WorkUnderWay[]>
   /** Cancels what is under way, then removes. Runs again after a crash: what is gone already is no failure. */
   remove(project: ProjectRow, options: DeletionOptions): Promise<void>
+  /** What of it hangs on a single environment, by its slug; without this nothing does, and all stays with the project. */
+  readonly ofEnvironment?: EnvironmentPart
+}
+
+/** The same three, of one environment alone. */
+export interface EnvironmentPart {
+  previewDeletion(project: ProjectRow, environment: string, options: DeletionOptions): Promise<DeletionItem[]>
+  workUnderWay(db: Db, projectId: string, environment: string): Promise<WorkUnderWay[]>
+  remove(project: ProjectRow, environment: string, options: DeletionOptions): Promise<void>
 }

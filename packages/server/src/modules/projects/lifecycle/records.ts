@@ -122,6 +122,7 @@ const routesIn = (row: ProjectRow, facts: Facts, deps: ProjectsDeps): ProjectRou
 function configOf(row: ProjectRow): ProjectConfig {
   const { framework, packageManager, installCommand, buildCommand, startCommand, outputDirectory, rootDirectory } = row
   const { dockerfilePath, composePath, buildImage, port, sleepMode, rollbackWindow, webhookDomain, serverId } = row
+  const { previewsMaximum, previewsMaxAgeDays } = row
   return {
     ...{ framework, packageManager, installCommand, buildCommand, startCommand, outputDirectory, rootDirectory },
     ...{ dockerfilePath, composePath, buildImage, port, sleepMode, rollbackWindow, webhookDomain, serverId },
@@ -131,5 +132,7 @@ function configOf(row: ProjectRow): ProjectConfig {
     resources: JSON.parse(row.resources),
     autoDeploy: row.autoDeploy === 1,
     previews: row.previews === 1,
+    ...{ previewsMaximum, previewsMaxAgeDays },
+    previewsUseProductionVariables: row.previewsUseProduction === 1,
   }
 }

@@ -2,8 +2,8 @@ import { type EnvChanges, type EnvVariable, limits, secretMask } from '@berth/co
 import { iso } from '../../../platform/db/columns.ts'
 import type { Db } from '../../../platform/db/schema.ts'
 import { sealedFor } from '../../../platform/db/sealed-columns.ts'
-import type { EnvVariableRow, ProjectRow } from '../../../platform/db/tables/projects.ts'
-import { refuse } from '../../../platform/failure.ts'
+import type { EnvironmentRow, EnvVariableRow, ProjectRow } from '../../../platform/db/tables/projects.ts'
+import { fail, refuse } from '../../../platform/failure.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { openCloneToken } from '../git/clone-token.ts'
 import { changeProject } from '../lifecycle/change-project.ts'
@@ -28,7 +28,8 @@ export async function changeEnv(project: ProjectRow, changes: EnvChanges, deps: 
   refuseMisuse(upserts, deletes)
   let written: EnvVariableRow[] = []
   await changeProject(project, deps, async ({ id }, { db }) => {
-    await refuseUnknown(db, id, environment)
+    const { deletingSince } = await refuseUnknown(db, id, environment)
+    if (deletingSince !== null) fail('conflict', { words: `The environment ${environment} is being deleted` })
     const stored = new Map((await listVariables(db, id, environment)).map((row) => [row.key, row]))
     const rows = upserts.map((upsert, at) => merged(upsert, stored.get(upsert.key), at, { projectId: id, environment }, deps))
     written = rows.filter((row) => row !== null)
@@ -49,7 +50,9 @@ export interface OpenedEnv {
 
 /** For what builds and runs the project. The secret ones are scrubbed from the instance's own log from then on. */
 export async function openEnv(projectId: string, environment: string, deps: ProjectsDeps): Promise<OpenedEnv> {
-  const rows = (await listVariables(deps.database.db, projectId, environment)).sort(byKey)
+  const layers = await layersOf(projectId, environment, deps)
+  const found = await Promise.all(layers.map((slug) => listVariables(deps.database.db, projectId, slug)))
+  const rows = [...new Map(found.flat().map((row) => [row.key, row])).values()].sort(byKey)
   const opened = rows.map((row) => ({ ...row, value: openValue(row, deps) }))
   const secrets = opened.filter(({ isSecret }) => isSecret)
   deps.scrubber.register(...secrets.map(({ value }) => value))
@@ -57,6 +60,20 @@ export async function openEnv(projectId: string, environment: string, deps: Proj
     values: Object.fromEntries(opened.map(({ key, value }) => [key, value])),
     secretKeys: secrets.map(({ key }) => key),
   }
+}
+
+/** What all previews of a project share is set on an environment of this slug. */
+const sharedByPreviews = 'preview'
+
+/**
+ * Whose variables an environment gets, the last one having the last word. The preview of a pull request gets what is set for
+ * previews and what is set for itself; production's only where somebody with `project:admin` has said so.
+ */
+async function layersOf(projectId: string, environment: string, { database: { db } }: ProjectsDeps): Promise<string[]> {
+  const known = await findEnvironment(db, projectId, environment)
+  if (known?.pullRequest == null) return [environment]
+  const project = await findAnyProject(db, projectId)
+  return [...(project?.previewsUseProduction ? ['production'] : []), sharedByPreviews, environment]
 }
 
 /** Every secret that the project stores, of whatever environment, for whoever hides them. */
@@ -109,9 +126,10 @@ function merged(
   return stored.isSecret === secrecy ? null : { ...own, value: stored.value }
 }
 
-async function refuseUnknown(db: Db, projectId: string, environment: string): Promise<void> {
+async function refuseUnknown(db: Db, projectId: string, environment: string): Promise<EnvironmentRow> {
   const known = environment.includes('\0') ? undefined : await findEnvironment(db, projectId, environment)
-  if (!known) refuse('environment', `there is no environment ${JSON.stringify(environment)}`)
+  if (!known || known.slug !== environment) refuse('environment', `there is no environment ${JSON.stringify(environment)}`)
+  return known
 }
 
 const openValue = ({ projectId, environment, key, value }: EnvVariableRow, { secretBox }: ProjectsDeps): string =>

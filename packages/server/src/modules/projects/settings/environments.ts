@@ -1,5 +1,5 @@
 import type { Environment } from '@berth/contract'
-import { iso } from '../../../platform/db/columns.ts'
+import { iso, isoOrNull } from '../../../platform/db/columns.ts'
 import { newId } from '../../../platform/db/ids.ts'
 import type { EnvironmentRow, ProjectRow } from '../../../platform/db/tables/projects.ts'
 import { fail } from '../../../platform/failure.ts'
@@ -16,6 +16,8 @@ export interface EnvironmentOptions {
   slug?: string
   type?: EnvironmentRow['type']
   branch?: string | null
+  /** The number of the pull request that it is made for. */
+  pullRequest?: number
 }
 
 export async function createEnvironment(
@@ -32,6 +34,8 @@ export async function createEnvironment(
     slug: options.slug ?? slugFrom(name) ?? chanceSlug('env'),
     type: options.type ?? 'preview',
     branch: options.branch ?? null,
+    pullRequest: options.pullRequest ?? null,
+    deletingSince: null,
     createdAt: nowOf(deps),
   }
   await changeProject(project, deps, async (_, { db }) => {
@@ -56,8 +60,9 @@ export async function showEnvironments(
     if (project.type === 'worker') return null
     return urlOf(hostname(slug), deps.projectPorts.edge?.routeStatus(hostname(slug))?.tls ?? 'none', urlSettings(deps))
   }
-  return rows.map(({ id, projectId, name, slug, type, branch, createdAt }) => ({
-    ...{ id, projectId, name, slug, type, branch },
+  return rows.map(({ id, projectId, name, slug, type, branch, pullRequest, deletingSince, createdAt }) => ({
+    ...{ id, projectId, name, slug, type, branch, pullRequest },
+    deletingSince: isoOrNull(deletingSince),
     url: urlFor(slug),
     createdAt: iso(createdAt),
   }))

@@ -9,6 +9,8 @@ export const defaults = {
   sleepMode: 'always_on',
   autoDeploy: 1,
   previews: 0,
+  previewsMaximum: 10,
+  previewsMaxAgeDays: 30,
   rollbackWindow: 5,
   resources: {
     production: { cpuCores: 1, memoryMb: 512, diskMb: 4096 },
@@ -32,6 +34,8 @@ const plainFields = [
   'sleepMode',
   'autoDeploy',
   'previews',
+  'previewsMaximum',
+  'previewsMaxAgeDays',
   'rollbackWindow',
 ] as const
 

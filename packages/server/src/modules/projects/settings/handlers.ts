@@ -3,6 +3,10 @@ import type { Handlers } from '../../../http/handler.ts'
 import type { ProjectsDeps } from '../deps.ts'
 import { connectDomain } from '../domains/domains.ts'
 import { setCloneToken, showCloneToken } from '../git/clone-token.ts'
+import { changeProject } from '../lifecycle/change-project.ts'
+import type { EnvironmentDeletion } from '../lifecycle/environment-deletion.ts'
+import { removedAndKept, shownPreview } from '../lifecycle/own-items.ts'
+import { showProject } from '../lifecycle/records.ts'
 import { listEnvironments } from '../store.ts'
 import { changeEnv, listEnv } from './env.ts'
 import { createEnvironment, showEnvironments } from './environments.ts'
@@ -13,6 +17,9 @@ type SettingsHandlers = Pick<
   Rows,
   | 'listEnvironments'
   | 'createEnvironment'
+  | 'removeEnvironment'
+  | 'environmentDeletionPreview'
+  | 'setPreviewVariables'
   | 'listEnv'
   | 'changeEnv'
   | 'getCloneToken'
@@ -23,7 +30,7 @@ type SettingsHandlers = Pick<
 >
 
 /** What a project has a list or a page of its own for. */
-export function settingsHandlers(deps: ProjectsDeps): SettingsHandlers {
+export function settingsHandlers(deps: ProjectsDeps, deletion: EnvironmentDeletion): SettingsHandlers {
   const { db } = deps.database
   return {
     listEnvironments: async ({ query }, { project }) => {
@@ -35,6 +42,19 @@ export function settingsHandlers(deps: ProjectsDeps): SettingsHandlers {
       context.audit({ objectKind: 'environment', objectId: row.id })
       const [environment] = await showEnvironments([row], context.project, deps)
       return { data: environment! }
+    },
+    removeEnvironment: async ({ query: { force = false, deleteVolumes = false } }, { environment }) => {
+      const items = await deletion.remove(environment, { force, deleteVolumes })
+      const { projectId, slug } = environment
+      return { data: { projectId, environment: slug, ...removedAndKept(items) } }
+    },
+    environmentDeletionPreview: async (_, { environment }) => {
+      const { projectId, slug } = environment
+      return { data: { projectId, environment: slug, ...shownPreview(await deletion.preview(environment)) } }
+    },
+    setPreviewVariables: async ({ body }, { project }) => {
+      const row = await changeProject(project, deps, () => ({ previewsUseProduction: body.fromProduction }))
+      return { data: await showProject(row, deps) }
     },
     listEnv: async ({ query }, { project }) => ({ data: await listEnv(project, query.environment ?? 'production', deps) }),
     changeEnv: async ({ body }, { project }) => ({ data: await changeEnv(project, body, deps) }),

@@ -11,6 +11,8 @@ import { migration as deploymentSecrets } from './009-deployment-secrets.ts'
 import { migration as listeners } from './010-listeners.ts'
 import { migration as places } from './011-places.ts'
 import { migration as gitHost } from './012-git-host.ts'
+import { migration as previews } from './013-previews.ts'
+import { migration as backups } from './014-backups.ts'
 
 export interface Migration {
   /** `NNN-what`: the number orders it, the whole is recorded. Never changed once released. */
@@ -32,4 +34,6 @@ export const migrations: readonly Migration[] = [
   listeners,
   places,
   gitHost,
+  previews,
+  backups,
 ]

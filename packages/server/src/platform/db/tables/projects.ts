@@ -1,5 +1,5 @@
 import type { HealthCheck, Resources, Service, Volume } from '@berth/contract'
-import type { Selectable } from 'kysely'
+import type { ColumnType, Generated, Selectable } from 'kysely'
 import type { Flag, JsonText, Millis } from '../columns.ts'
 
 export interface ProjectsTable {
@@ -41,6 +41,10 @@ export interface ProjectsTable {
   sleepMode: 'auto_sleep' | 'always_on'
   autoDeploy: Flag
   previews: Flag
+  previewsMaximum: Generated<number>
+  previewsMaxAgeDays: number | null
+  /** Said by somebody with `project:admin`; else production's variables never reach a preview. */
+  previewsUseProduction: ColumnType<0 | 1, boolean | 0 | 1 | undefined, boolean | 0 | 1>
   rollbackWindow: number
   webhookDomain: string | null
   serverId: string | null
@@ -56,6 +60,10 @@ export interface EnvironmentsTable {
   slug: string
   type: 'production' | 'preview' | 'development'
   branch: string | null
+  /** The number of the pull request that made it. */
+  pullRequest: number | null
+  /** Set when its deletion has begun: nothing is deployed to it or changed in it from then on. */
+  deletingSince: Millis | null
   createdAt: Millis
 }
 

@@ -15,7 +15,22 @@ export function encodeHandover({ argv, cwd, env }: Handover): string {
   return [argv.length, variables.length, cwd, ...argv, ...variables, 'end'].join('\0')
 }
 
-/** Whatever Berth was started with, such as a pipe of who started it, is closed: a project gets its three streams and nothing else. */
+/** The number of the system call `keyctl`, by the machine's architecture. */
+const keyctl: Partial<Record<NodeJS.Architecture, number>> = {
+  x64: 250,
+  ia32: 288,
+  arm: 311,
+  arm64: 219,
+  riscv64: 219,
+  loong64: 219,
+  ppc64: 271,
+  s390x: 280,
+}
+
+/**
+ * Whatever Berth was started with, such as a pipe of who started it, is closed: a project gets its three streams and nothing else.
+ * Nor does it get the keys that the kernel keeps for the session of whoever started Berth: it begins one of its own.
+ */
 const perlStage = `
 open(my $in, '<&=', 3) or exit 125;
 binmode $in;
@@ -30,6 +45,7 @@ if (opendir my $open, '/proc/self/fd') {
   closedir $open;
   for my $number (@open) { open(my $left, '<&=', $number) and close $left }
 }
+syscall $ARGV[0] + 0, 1, 0 if $ARGV[0];
 chdir $folder or do { print STDERR "$folder: $!\\n"; exit 126 };
 %ENV = %next;
 exec { $argv[0] } @argv;
@@ -38,7 +54,7 @@ print STDERR "$argv[0]: $!\\n";
 exit($missing ? 127 : 126);
 `
 
-/** Slower to start, and leaves SIGPIPE ignored unless `env` can set it back; for machines without Perl. */
+/** Slower to start, leaves SIGPIPE ignored unless `env` can set it back, and the keys of the session shared; for machines without Perl. */
 const nodeStage = `
 const { accessSync, closeSync, constants, readdirSync, readFileSync, statSync } = require('node:fs')
 const [words, variables, folder, ...rest] = readFileSync(3).toString().split('\\0')
@@ -61,5 +77,7 @@ process.execve(file, argv, env)
 
 /** The words of the last stage, which runs as the project and becomes its program. */
 export function lastStage(node: string, { perl = systemProgram('perl'), env = systemProgram('env') } = {}): string[] {
-  return perl ? [perl, '-e', perlStage] : [node, '--no-warnings', '-e', nodeStage, '--', env ?? '-']
+  return perl
+    ? [perl, '-e', perlStage, '--', String(keyctl[process.arch] ?? 0)]
+    : [node, '--no-warnings', '-e', nodeStage, '--', env ?? '-']
 }

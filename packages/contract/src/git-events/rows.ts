@@ -1,0 +1,34 @@
+import { Type } from 'typebox'
+import { limits } from '../limits.ts'
+import { route } from '../route.ts'
+import { data, text, wholeList } from '../shape.ts'
+import { PullRequest, WebhookReceipt } from './shapes.ts'
+
+/** What a git host reports, and what comes of it: deployments on push, previews of pull requests. */
+export const gitEvents = {
+  receiveWebhook: route('POST /webhooks/git/:provider', {
+    summary: 'What the git host reports: push, pull request, installation deleted, ping; signed over the raw body',
+    public: true,
+    rawBody: true,
+    bodyBytes: limits.gitDeliveryBytes,
+    rateLimit: 'publicWebhook',
+    query: Type.Object({ hook: Type.Optional(text(64)) }),
+    returns: data(WebhookReceipt),
+    status: 202,
+    errors: ['unauthorized', 'invalid_json', 'not_found'],
+  }),
+  listPullRequests: route('GET /projects/:id/pull-requests', {
+    summary: 'Pull requests that the git host has told of, with their previews, or why they have none',
+    permission: 'project:read',
+    on: 'project',
+    returns: wholeList(PullRequest),
+  }),
+  approvePullRequest: route('POST /projects/:id/pull-requests/:number/approve', {
+    summary: "Let the preview of a fork's pull request be built, of the commit that it has now",
+    permission: 'project:admin',
+    on: 'project',
+    returns: data(PullRequest),
+    status: 202,
+    errors: ['not_found', 'conflict'],
+  }),
+}

@@ -1,0 +1,95 @@
+import { constants } from 'node:fs'
+import { mkdir, open, rmdir } from 'node:fs/promises'
+import { isAbsolute, relative, resolve, sep } from 'node:path'
+import { HeldFolder } from '../folder/held-folder.ts'
+import { StoreFailure } from './store-failure.ts'
+
+/** The first of the roots that the path is, or lies below, by its words alone: links are judged when it is opened. */
+export function rootOf(path: string, roots: readonly string[]): string | undefined {
+  return isAbsolute(path) && !path.includes('\0') ? roots.find((root) => waysBelow(path, root) !== undefined) : undefined
+}
+
+function waysBelow(path: string, root: string): string[] | undefined {
+  const way = relative(resolve(root), resolve(path))
+  if (way === '') return []
+  const parts = way.split(sep)
+  return parts[0] === '..' || isAbsolute(way) ? undefined : parts
+}
+
+/** The folder of a destination, entered part by part from the root: no link on the way is followed. */
+export async function enterDestination({ path, root }: { path: string; root: string }): Promise<HeldFolder> {
+  const parts = isAbsolute(path) ? waysBelow(path, root) : undefined
+  if (!parts) throw new StoreFailure('denied', `${path} is not below ${root}, where backups may be kept`)
+  await mkdir(root, { recursive: true, mode: 0o700 })
+  // The root's own links are the operator's.
+  const top = await HeldFolder.open(`${root}/.`)
+  if (!top) throw new StoreFailure('denied', `${root} is not a folder`)
+  return enterParts(top, parts)
+}
+
+/** Makes what is missing. The folder that is given is closed, the one that is returned is the caller's to close. */
+export async function enterParts(top: HeldFolder, parts: readonly string[]): Promise<HeldFolder> {
+  let folder = top
+  for (const part of parts) {
+    const outer = folder
+    try {
+      folder = (await outer.enter(part)) ?? (await makeLasting(outer, part))
+    } finally {
+      await outer[Symbol.asyncDispose]()
+    }
+  }
+  return folder
+}
+
+async function makeLasting(outer: HeldFolder, part: string): Promise<HeldFolder> {
+  try {
+    const inner = await outer.make(part)
+    await syncFolder(outer)
+    return inner
+  } catch (error) {
+    if (error instanceof Error && !('code' in error))
+      throw new StoreFailure('denied', `${part} is a link or a file where a folder of backups should be`, { cause: error })
+    throw error
+  }
+}
+
+/** A name is lasting when its folder was written, too. */
+export async function syncFolder(folder: HeldFolder): Promise<void> {
+  const handle = await open(folder.at('.'), constants.O_RDONLY | constants.O_DIRECTORY)
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+/** Null when a part of the way is not there, or is no folder. */
+export async function findParts(top: HeldFolder, parts: readonly string[]): Promise<HeldFolder | null> {
+  let folder: HeldFolder | null = top
+  for (const part of parts) {
+    const outer: HeldFolder = folder
+    try {
+      folder = await outer.enter(part)
+    } finally {
+      await outer[Symbol.asyncDispose]()
+    }
+    if (!folder) return null
+  }
+  return folder
+}
+
+/** Folders that hold nothing any more go; one that somebody fills meanwhile stays. */
+export async function removeEmpty(enter: () => Promise<HeldFolder | null>, parts: readonly string[]): Promise<void> {
+  for (let length = parts.length; length > 0; length -= 1) {
+    const top = await enter()
+    const outer = top && (await findParts(top, parts.slice(0, length - 1)))
+    if (!outer) return
+    try {
+      await rmdir(outer.at(parts[length - 1]!))
+    } catch {
+      return
+    } finally {
+      await outer[Symbol.asyncDispose]()
+    }
+  }
+}

@@ -1,0 +1,31 @@
+import type { Log } from '../../platform/log.ts'
+import type { ArchiveStore } from './archive-store.ts'
+import { isMissing } from './store-failure.ts'
+
+/** Says what is stored and removed, and what went wrong; `place` is the destination in words, without secrets. */
+export function withLog(store: ArchiveStore, log: Log, place: string): ArchiveStore {
+  const told = async <Result>(doing: string, work: Promise<Result>, quiet = false): Promise<Result> => {
+    const startedAt = performance.now()
+    try {
+      const result = await work
+      const durationMs = Math.round(performance.now() - startedAt)
+      if (quiet) log.debug({ place, durationMs }, doing)
+      else log.info({ place, durationMs, ...(typeof result === 'object' ? result : {}) }, doing)
+      return result
+    } catch (error) {
+      if (!isMissing(error)) log.warn({ place, err: error }, `${doing} failed`)
+      throw error
+    }
+  }
+
+  return {
+    check: (abort) => told('checked a destination', store.check(abort)),
+    put: (name, content, abort) => told(`stored ${name}`, store.put(name, content, abort)),
+    get: (name, abort, options) => store.get(name, abort, options),
+    size: (name, abort) => told(`asked for the size of ${name}`, store.size(name, abort), true),
+    list: (prefix, abort) => store.list(prefix, abort),
+    remove: (name, abort) => told(`removed ${name}`, store.remove(name, abort)),
+    removeUnfinished: (olderThan, abort) => told('cleared up what was left unfinished', store.removeUnfinished(olderThan, abort)),
+    close: () => store.close(),
+  }
+}

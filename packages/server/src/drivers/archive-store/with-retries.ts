@@ -1,0 +1,115 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { ArchiveStore } from './archive-store.ts'
+import { isInMemory } from './in-memory.ts'
+import { StoreFailure } from './store-failure.ts'
+
+export interface Retrying {
+  attempts: number
+  firstPauseMs: number
+  onRetry?: (failure: StoreFailure, attempt: number) => void
+}
+
+/**
+ * Asks again, with growing pauses, after a fault that may pass. A get goes on where it broke off. A put is begun again only
+ * while none of its content was taken, as content comes once, or where all of it is in memory.
+ */
+export function withRetries(store: ArchiveStore, retrying: Retrying): ArchiveStore {
+  const again = <Result>(work: () => Promise<Result>, abort: AbortSignal, mayRetry = () => true) =>
+    attempt(work, abort, retrying, mayRetry)
+
+  return {
+    check: (abort) => again(() => store.check(abort), abort),
+    put(name, content, abort) {
+      const noticed = noticing(content)
+      return again(
+        () => store.put(name, noticed.content, abort),
+        abort,
+        () => !noticed.taken || isInMemory(content),
+      )
+    },
+    get: (name, abort, { from = 0 } = {}) => getOn(store, { name, from, abort }, retrying),
+    size: (name, abort) => again(() => store.size(name, abort), abort),
+    list: (prefix, abort) => listOnce(store, prefix, abort, retrying),
+    remove: (name, abort) => again(() => store.remove(name, abort), abort),
+    removeUnfinished: (olderThan, abort) => again(() => store.removeUnfinished(olderThan, abort), abort),
+    close: () => store.close(),
+  }
+}
+
+async function attempt<Result>(
+  work: () => Promise<Result>,
+  abort: AbortSignal,
+  retrying: Retrying,
+  mayRetry: () => boolean,
+): Promise<Result> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await work()
+    } catch (error) {
+      await pauseOrThrow(error, tries, abort, retrying, mayRetry())
+    }
+  }
+}
+
+async function pauseOrThrow(error: unknown, tries: number, abort: AbortSignal, retrying: Retrying, mayRetry: boolean) {
+  abort.throwIfAborted()
+  if (!(error instanceof StoreFailure && error.transient) || tries >= retrying.attempts || !mayRetry) throw error
+  retrying.onRetry?.(error, tries)
+  const longest = retrying.firstPauseMs * 3 ** (tries - 1)
+  try {
+    await pause(longest * (0.5 + Math.random() / 2), undefined, { signal: abort })
+  } catch {
+    abort.throwIfAborted()
+  }
+}
+
+/** Attempts are counted anew with every byte that came: a line that breaks now and then does not end a long read. */
+async function* getOn(
+  store: ArchiveStore,
+  { name, from, abort }: { name: string; from: number; abort: AbortSignal },
+  retrying: Retrying,
+): AsyncGenerator<Uint8Array> {
+  let position = from
+  for (let tries = 1; ; tries += 1) {
+    try {
+      for await (const chunk of store.get(name, abort, { from: position })) {
+        position += chunk.length
+        tries = 1
+        yield chunk
+      }
+      return
+    } catch (error) {
+      await pauseOrThrow(error, tries, abort, retrying, true)
+    }
+  }
+}
+
+/** From the beginning again, without what was told already. */
+async function* listOnce(store: ArchiveStore, prefix: string, abort: AbortSignal, retrying: Retrying) {
+  const told = new Set<string>()
+  for (let tries = 1; ; tries += 1) {
+    try {
+      for await (const one of store.list(prefix, abort)) {
+        if (told.has(one.name)) continue
+        told.add(one.name)
+        yield one
+      }
+      return
+    } catch (error) {
+      await pauseOrThrow(error, tries, abort, retrying, true)
+    }
+  }
+}
+
+function noticing(content: AsyncIterable<Uint8Array>) {
+  const noticed = {
+    taken: false,
+    content: {
+      [Symbol.asyncIterator]() {
+        noticed.taken = true
+        return content[Symbol.asyncIterator]()
+      },
+    } satisfies AsyncIterable<Uint8Array>,
+  }
+  return noticed
+}

@@ -1,0 +1,116 @@
+import type { ArchiveStore } from './archive-store.ts'
+import { StoreFailure } from './store-failure.ts'
+
+/**
+ * Ends a call whose place fell silent: no byte taken or given, and no answer, for that long. The time that content takes to
+ * come (a slow dump) is not the place's.
+ */
+export function withTimeLimit(store: ArchiveStore, silentMs: number): ArchiveStore {
+  const within = async <Result>(abort: AbortSignal, work: (watch: Watch) => Promise<Result>): Promise<Result> => {
+    const watch = new Watch(silentMs, abort)
+    try {
+      return await Promise.race([work(watch), watch.ended])
+    } finally {
+      watch.end()
+    }
+  }
+
+  return {
+    check: (abort) => within(abort, ({ signal }) => store.check(signal)),
+    put: (name, content, abort) => within(abort, (watch) => store.put(name, watch.giving(content), watch.signal)),
+    get: (name, abort, options) => watchedReads(abort, silentMs, (signal) => store.get(name, signal, options)),
+    size: (name, abort) => within(abort, ({ signal }) => store.size(name, signal)),
+    list: (prefix, abort) => watchedReads(abort, silentMs, (signal) => store.list(prefix, signal)),
+    remove: (name, abort) => within(abort, ({ signal }) => store.remove(name, signal)),
+    removeUnfinished: (olderThan, abort) => within(abort, ({ signal }) => store.removeUnfinished(olderThan, signal)),
+    close: () => store.close(),
+  }
+}
+
+class Watch {
+  readonly #silentMs: number
+  readonly #abort: AbortSignal
+  readonly #controller = new AbortController()
+  readonly #ended = Promise.withResolvers<never>()
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(silentMs: number, abort: AbortSignal) {
+    this.#silentMs = silentMs
+    this.#abort = abort
+    this.#ended.promise.catch(() => undefined)
+    if (abort.aborted) this.#stop()
+    else abort.addEventListener('abort', this.#stop, { once: true })
+    this.wait()
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal
+  }
+
+  /** Rejects when the time is over or the caller gives up, also where the place heeds no signal. */
+  get ended(): Promise<never> {
+    return this.#ended.promise
+  }
+
+  wait(): void {
+    this.pause()
+    this.#timer = setTimeout(() => {
+      const seconds = Math.round(this.#silentMs / 1000)
+      this.#fail(
+        new StoreFailure(
+          'timeout',
+          `The destination fell silent for ${seconds} seconds; see whether it is overloaded or cut off`,
+        ),
+      )
+    }, this.#silentMs)
+  }
+
+  pause(): void {
+    clearTimeout(this.#timer)
+  }
+
+  end(): void {
+    this.pause()
+    this.#abort.removeEventListener('abort', this.#stop)
+  }
+
+  async *giving(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    this.pause()
+    for await (const chunk of content) {
+      this.wait()
+      yield chunk
+      this.pause()
+    }
+    this.wait()
+  }
+
+  readonly #stop = () => this.#fail(this.#abort.reason)
+
+  #fail(reason: unknown): void {
+    this.pause()
+    this.#controller.abort(reason)
+    this.#ended.reject(reason)
+  }
+}
+
+async function* watchedReads<Item>(
+  abort: AbortSignal,
+  silentMs: number,
+  read: (signal: AbortSignal) => AsyncIterable<Item>,
+): AsyncGenerator<Item> {
+  const watch = new Watch(silentMs, abort)
+  const items = read(watch.signal)[Symbol.asyncIterator]()
+  try {
+    while (true) {
+      watch.wait()
+      const next = await Promise.race([items.next(), watch.ended])
+      watch.pause()
+      if (next.done) return
+      yield next.value
+    }
+  } finally {
+    watch.end()
+    // Not waited for: a place that hangs never answers.
+    void items.return?.()?.catch(() => undefined)
+  }
+}

@@ -1,0 +1,55 @@
+import { Decrypter, Encrypter, type Stanza } from 'age-encryption'
+
+/** A header of more than this is none of ours, nor one that anybody needs. */
+const longestHeader = 16 * 1024
+const endMark = Buffer.from('\n--- ')
+
+export interface AgeHeader {
+  header: Uint8Array
+  fileKey: Uint8Array
+}
+
+/** The header of an age file to these recipients, and the key of the payload that follows it. */
+export async function makeHeader(recipients: readonly string[]): Promise<AgeHeader> {
+  const encrypter = new Encrypter()
+  for (const recipient of recipients) encrypter.addRecipient(recipient)
+  let fileKey: Uint8Array | undefined
+  // Sees the key as a recipient does, and adds nothing to the header.
+  encrypter.addRecipient({
+    wrapFileKey(key): Stanza[] {
+      fileKey = Uint8Array.from(key)
+      return []
+    },
+  })
+  const whole = await encrypter.encrypt(new Uint8Array())
+  const length = headerLength(Buffer.from(whole.buffer, whole.byteOffset, whole.length))
+  if (!fileKey || length === undefined) throw new Error('The age library made no header')
+  return { header: whole.subarray(0, length), fileKey }
+}
+
+/** How many bytes the header has; undefined when more are needed to tell. Throws when it cannot be one. */
+export function headerLength(start: Buffer): number | undefined {
+  const magic = 'age-encryption.org/v1\n'
+  if (!magic.startsWith(start.toString('latin1', 0, Math.min(start.length, magic.length)))) throw new NotAge('is not an age file')
+  const mark = start.indexOf(endMark)
+  const end = mark === -1 ? -1 : start.indexOf('\n', mark + endMark.length)
+  if (end !== -1 && end < longestHeader) return end + 1
+  if (start.length >= longestHeader) throw new NotAge('has an age header that is too long')
+  return undefined
+}
+
+/** The key of the payload. Rejects with `NotAge` when none of the identities opens it. */
+export async function openHeader(header: Uint8Array, identities: readonly string[]): Promise<Uint8Array> {
+  const decrypter = new Decrypter()
+  for (const identity of identities) decrypter.addIdentity(identity)
+  try {
+    return await decrypter.decryptHeader(header)
+  } catch (cause) {
+    throw new NotAge('was encrypted to another key than the one given, or its header was changed', { cause })
+  }
+}
+
+/** Reads on after "This file". */
+export class NotAge extends Error {
+  override readonly name = 'NotAge'
+}

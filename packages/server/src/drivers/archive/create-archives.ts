@@ -1,0 +1,45 @@
+import { createHash } from 'node:crypto'
+import type { Secret } from '../../platform/secrets/secret.ts'
+import { StoreFailure } from '../archive-store/store-failure.ts'
+import { NotAge } from './age-header.ts'
+import { type Archives, usualPartBytes } from './archive.ts'
+import { contentKeyOf, recipientOf } from './instance-key.ts'
+import { PartWorkers } from './part-workers.ts'
+import { readArchive, verifyArchive } from './read-archive.ts'
+import { compressionHere } from './seal-part.ts'
+import { writeArchive } from './write-archive.ts'
+
+export interface ArchiveSettings {
+  /** `AGE-SECRET-KEY-1…`: the first is the instance's own, to which everything is written; all of them open. */
+  identities: readonly [Secret, ...Secret[]]
+  partBytes?: number
+}
+
+export async function createArchives({ identities, partBytes = usualPartBytes }: ArchiveSettings): Promise<Archives> {
+  const workers = new PartWorkers()
+  const recipient = await recipientOf(identities[0])
+  const contentKey = contentKeyOf(identities[0])
+  const opened = () => identities.map((identity) => identity.reveal())
+
+  return {
+    recipient,
+    write: (content, writing) => writeArchive(content, writing, { recipients: [recipient], contentKey, partBytes }, workers),
+    verify: verifyArchive,
+    read: (index, reading) => readArchive(index, reading, { identities: opened(), contentKey }, workers),
+    async seal(content) {
+      // A copy, as the thread is given the memory itself.
+      const { sealed } = await workers.run({ do: 'seal', plain: Uint8Array.from(content), recipients: [recipient] })
+      return sealed
+    },
+    async unseal(given, maxBytes) {
+      const sealed = Uint8Array.from(given)
+      const sha256 = createHash('sha256').update(sealed).digest('hex')
+      try {
+        return await workers.run({ do: 'open', sealed, sha256, compression: compressionHere, identities: opened(), maxBytes })
+      } catch (error) {
+        throw error instanceof NotAge ? new StoreFailure('corrupt', `This file ${error.message}`, { cause: error }) : error
+      }
+    },
+    close: () => workers.close(),
+  }
+}

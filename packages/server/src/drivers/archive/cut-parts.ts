@@ -1,0 +1,92 @@
+import { TarBoundaries, type TarEntryStart } from './tar-boundaries.ts'
+
+/**
+ * Cuts content into parts whose places depend on what is in it, so that most parts of a changed volume are the same as before:
+ * between files, and in large files at fixed places of the file. Other content is cut at fixed places. A part has about
+ * `partBytes`, and never more than twice as much.
+ */
+export async function* cutParts(
+  content: AsyncIterable<Uint8Array>,
+  { isTar, partBytes }: { isTar: boolean; partBytes: number },
+): AsyncGenerator<Buffer> {
+  const part = new PartBuffer()
+  const cuts = isTar ? new TarCuts(partBytes) : undefined
+  const most = cuts ? 2 * partBytes : partBytes
+  for await (const chunk of content) {
+    for (let at = 0; at < chunk.length; ) {
+      const room = most - part.bytes
+      const { bytes, cutBefore, cutAfter } = cuts?.next(chunk.subarray(0, at + room), at, part.bytes) ?? {
+        bytes: Math.min(room, chunk.length - at),
+        cutBefore: 0,
+        cutAfter: false,
+      }
+      part.add(chunk.subarray(at, at + bytes))
+      at += bytes
+      if (cutBefore > 0) yield part.takeAllBut(cutBefore)
+      if (cutAfter || part.bytes >= most) yield part.takeAllBut(0)
+    }
+  }
+  if (part.bytes > 0) yield part.takeAllBut(0)
+}
+
+class TarCuts {
+  readonly #boundaries = new TarBoundaries()
+  readonly #partBytes: number
+  /** Bytes of a large file until its next cut. */
+  #untilCut = Number.POSITIVE_INFINITY
+
+  constructor(partBytes: number) {
+    this.#partBytes = partBytes
+  }
+
+  /** How far to go now; whether the part ends before the last so many of these bytes, or after all of them. */
+  next(chunk: Uint8Array, at: number, partSoFar: number): { bytes: number; cutBefore: number; cutAfter: boolean } {
+    const within = chunk.subarray(0, Math.min(chunk.length, at + this.#untilCut))
+    const { bytes, entry } = this.#boundaries.take(within, at)
+    this.#untilCut -= bytes
+    if (!entry) {
+      const cutAfter = this.#untilCut === 0
+      if (cutAfter) this.#untilCut = this.#partBytes
+      return { bytes, cutBefore: 0, cutAfter }
+    }
+    this.#untilCut = entry.size >= this.#partBytes ? this.#partBytes : Number.POSITIVE_INFINITY
+    const before = partSoFar + bytes - 512
+    return { bytes, cutBefore: before > 0 && this.#beginsPart(entry, before) ? 512 : 0, cutAfter: false }
+  }
+
+  /** By its name's hash, the likelier the larger it is: so the cuts come back into step after a file was added or taken away. */
+  #beginsPart({ size, nameHash, isContinued }: TarEntryStart, before: number): boolean {
+    if (isContinued) return false
+    if (size >= this.#partBytes || before >= this.#partBytes) return true
+    return before >= this.#partBytes / 4 && nameHash / 2 ** 32 < (2 * (size + 512)) / this.#partBytes
+  }
+}
+
+/** The bytes of the part that is being filled. */
+class PartBuffer {
+  #chunks: Uint8Array[] = []
+  bytes = 0
+
+  add(chunk: Uint8Array): void {
+    if (chunk.length === 0) return
+    this.#chunks.push(chunk)
+    this.bytes += chunk.length
+  }
+
+  /** In memory of its own, which can be handed over. The last so many bytes begin the next part. */
+  takeAllBut(kept: number): Buffer {
+    const part = Buffer.allocUnsafeSlow(this.bytes - kept)
+    const next = Buffer.alloc(kept)
+    let at = 0
+    for (const chunk of this.#chunks) {
+      const here = Math.min(chunk.length, part.length - at)
+      part.set(chunk.subarray(0, here), at)
+      next.set(chunk.subarray(here), Math.max(0, at + here - part.length))
+      at += chunk.length
+    }
+    this.#chunks = []
+    this.bytes = 0
+    this.add(next)
+    return part
+  }
+}

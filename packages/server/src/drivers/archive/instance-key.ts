@@ -1,0 +1,75 @@
+import { hkdfSync, randomBytes } from 'node:crypto'
+import { link, mkdir, open, readFile, rm } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { Secret } from '../../platform/secrets/secret.ts'
+
+const identityLine = /^AGE-SECRET-KEY-1[0-9A-Z]{58}$/
+
+export class KeyUnusable extends Error {
+  override readonly name = 'KeyUnusable'
+}
+
+/**
+ * The instance's age identity in a file of its own, readable by its owner alone; made where there is none. The file is what the
+ * `age` command takes as `-i`. Without it no backup can be opened by anybody.
+ */
+export async function readOrMakeIdentity(file: string): Promise<{ identity: Secret; isNew: boolean }> {
+  const found = await readIdentity(file)
+  if (found) return { identity: found, isNew: false }
+  const { generateX25519Identity } = await import('age-encryption')
+  const made = await generateX25519Identity()
+  await writeNew(
+    file,
+    `# The key of all backups of this Berth. Keep a copy elsewhere: without it they cannot be opened.\n${made}\n`,
+  )
+  // Another process may have been quicker: what the file holds counts.
+  const kept = await readIdentity(file)
+  if (!kept) throw new KeyUnusable(`${file} cannot be read back after it was written`)
+  return { identity: kept, isNew: kept.reveal() === made }
+}
+
+/** Undefined when there is no such file. */
+export async function readIdentity(file: string): Promise<Secret | undefined> {
+  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined
+    throw error
+  })
+  return text === undefined ? undefined : identityIn(text, file)
+}
+
+/** The identity in the text of a key file, as `age-keygen` writes it. */
+export function identityIn(text: string, file: string): Secret {
+  const lines = text.split('\n').map((line) => line.trim())
+  const identity = lines.find((line) => identityLine.test(line))
+  if (identity) return new Secret(identity)
+  throw new KeyUnusable(`${file} holds no age key: a line that begins with AGE-SECRET-KEY-1 is needed`)
+}
+
+export async function recipientOf(identity: Secret): Promise<string> {
+  const { identityToRecipient } = await import('age-encryption')
+  return identityToRecipient(identity.reveal())
+}
+
+/** Under which equal content is recognised. Whoever has only the destination learns nothing from it. */
+export const contentKeyOf = (identity: Secret): Buffer =>
+  Buffer.from(hkdfSync('sha256', identity.reveal(), '', 'berth: content of backup parts', 32))
+
+/** Whole or not at all, and never over one that is there. */
+async function writeNew(file: string, text: string): Promise<void> {
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 })
+  const draft = `${file}.${randomBytes(6).toString('hex')}.draft`
+  const handle = await open(draft, 'wx', 0o600)
+  try {
+    await handle.writeFile(text)
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+  try {
+    await link(draft, file)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  } finally {
+    await rm(draft, { force: true })
+  }
+}

@@ -1,0 +1,41 @@
+import { createHash } from 'node:crypto'
+import { NotAge } from './age-header.ts'
+import type { Compression } from './archive.ts'
+import { contentHash, isSame, openPart, type SealedPart, sealPart } from './seal-part.ts'
+
+/** What a thread is asked for. Bytes go over by handing over their memory: neither side copies, and the sender has them no more. */
+export type PartTask =
+  | { do: 'hash'; plain: Uint8Array; contentKey: Uint8Array }
+  | { do: 'seal'; plain: Uint8Array; recipients: readonly string[] }
+  | {
+      do: 'open'
+      sealed: Uint8Array
+      sha256: string
+      compression: Compression
+      identities: readonly string[]
+      maxBytes: number
+      /** What it must hold. */
+      content?: { key: Uint8Array; hash: string }
+    }
+
+export interface Hashed {
+  content: string
+  plain: Uint8Array
+}
+
+export type PartResult<Task extends PartTask> = Task['do'] extends 'hash'
+  ? Hashed
+  : Task['do'] extends 'seal'
+    ? SealedPart
+    : Uint8Array
+
+export async function doPartTask(task: PartTask): Promise<Hashed | SealedPart | Uint8Array> {
+  if (task.do === 'hash') return { content: contentHash(task.plain, task.contentKey), plain: task.plain }
+  if (task.do === 'seal') return sealPart(task.plain, task.recipients)
+  const { sealed, sha256, content } = task
+  if (!isSame(createHash('sha256').update(sealed).digest('hex'), sha256)) throw new NotAge('is not what was stored')
+  const plain = await openPart(sealed, task)
+  if (content && !isSame(contentHash(plain, content.key), content.hash))
+    throw new NotAge('holds other content than the index says')
+  return plain
+}

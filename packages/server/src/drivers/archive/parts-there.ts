@@ -1,0 +1,16 @@
+import type { ArchiveStore } from '../archive-store/archive-store.ts'
+import type { ArchivePart } from './archive.ts'
+
+/** Those of the earlier parts that are at the destination with their full size, by their content: they need not be stored again. */
+export async function partsThere(
+  store: ArchiveStore,
+  prefix: string,
+  earlier: Iterable<ArchivePart>,
+  abort: AbortSignal,
+): Promise<Map<string, ArchivePart>> {
+  const sizes = new Map<string, number>()
+  for await (const { name, sizeBytes } of store.list(prefix, abort)) sizes.set(name, sizeBytes)
+  const there = new Map<string, ArchivePart>()
+  for (const part of earlier) if (sizes.get(part.name) === part.sizeBytes) there.set(part.content, part)
+  return there
+}

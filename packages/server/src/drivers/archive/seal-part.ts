@@ -1,0 +1,58 @@
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
+import zlib from 'node:zlib'
+import { headerLength, makeHeader, NotAge, openHeader } from './age-header.ts'
+import { openPayload, sealPayload } from './age-payload.ts'
+import type { Compression } from './archive.ts'
+
+export const compressionHere: Compression = 'zstdCompressSync' in zlib ? 'zstd' : 'gzip'
+
+export const contentHash = (plain: Uint8Array, key: Uint8Array): string =>
+  createHmac('blake2b512', key).update(plain).digest('hex').slice(0, 64)
+
+export interface SealedPart {
+  sealed: Uint8Array
+  sha256: string
+}
+
+/** Compresses and encrypts what is in memory; takes its time, so it is work for a thread of its own. */
+export async function sealPart(plain: Uint8Array, recipients: readonly string[]): Promise<SealedPart> {
+  const { header, fileKey } = await makeHeader(recipients)
+  const sealed = Buffer.concat([header, ...sealPayload(fileKey, compress(plain))])
+  return { sealed, sha256: createHash('sha256').update(sealed).digest('hex') }
+}
+
+export interface PartOpening {
+  compression: Compression
+  identities: readonly string[]
+  /** Never more than this comes out, whatever the part says. */
+  maxBytes: number
+}
+
+/** Rejects with `NotAge` whatever is not wholly what was sealed. */
+export async function openPart(sealed: Uint8Array, { compression, identities, maxBytes }: PartOpening): Promise<Buffer> {
+  const bytes = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.length)
+  const length = headerLength(bytes)
+  if (length === undefined) throw new NotAge('was cut off')
+  const fileKey = await openHeader(bytes.subarray(0, length), identities)
+  return decompress(Buffer.concat(openPayload(fileKey, bytes.subarray(length))), compression, maxBytes)
+}
+
+export function isSame(one: string, other: string): boolean {
+  return one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other))
+}
+
+const level = { params: { [zlib.constants.ZSTD_c_compressionLevel]: 3, [zlib.constants.ZSTD_c_checksumFlag]: 1 } }
+
+function compress(plain: Uint8Array): Buffer {
+  return compressionHere === 'zstd' ? zlib.zstdCompressSync(plain, level) : zlib.gzipSync(plain, { level: 1 })
+}
+
+function decompress(bytes: Uint8Array, compression: Compression, maxBytes: number): Buffer {
+  try {
+    const options = { maxOutputLength: Math.max(1, maxBytes) }
+    return compression === 'zstd' ? zlib.zstdDecompressSync(bytes, options) : zlib.gunzipSync(bytes, options)
+  } catch (cause) {
+    const isTooMuch = cause instanceof Error && 'code' in cause && cause.code === 'ERR_BUFFER_TOO_LARGE'
+    throw new NotAge(isTooMuch ? 'holds more than it may' : 'cannot be decompressed', { cause })
+  }
+}

@@ -1,0 +1,75 @@
+import { crc32 } from 'node:zlib'
+
+const block = 512
+/** Extended headers: they belong to the entry that follows. */
+const extensions = new Set(['x', 'g', 'L', 'K'])
+
+export interface TarEntryStart {
+  /** Of the content, in bytes. */
+  size: number
+  /** The same for the same name. */
+  nameHash: number
+  /** The entry before it was a header of this one. */
+  isContinued: boolean
+}
+
+/**
+ * Finds where entries begin in a tar that goes by. What it makes of a stream decides only where parts are cut, never what is in
+ * them: one that is no tar, or a broken one, is as good as any other content.
+ */
+export class TarBoundaries {
+  #header = Buffer.alloc(block)
+  #gathered = 0
+  #skip = 0
+  #isContinued = false
+  #isLost = false
+
+  /** Looks at the bytes from `at` on: how many belong to what is known, and the entry that was found complete there. */
+  take(chunk: Uint8Array, at: number): { bytes: number; entry?: TarEntryStart } {
+    const rest = chunk.length - at
+    if (this.#isLost) return { bytes: rest }
+    if (this.#skip > 0) {
+      const bytes = Math.min(rest, this.#skip)
+      this.#skip -= bytes
+      return { bytes }
+    }
+    const bytes = Math.min(rest, block - this.#gathered)
+    this.#header.set(chunk.subarray(at, at + bytes), this.#gathered)
+    this.#gathered += bytes
+    if (this.#gathered < block) return { bytes }
+    this.#gathered = 0
+    return { bytes, ...this.#read() }
+  }
+
+  #read(): { entry?: TarEntryStart } {
+    const header = this.#header
+    // The end, or fill between archives.
+    if (header[0] === 0) return {}
+    const size = numberIn(header.subarray(124, 136))
+    const stated = numberIn(header.subarray(148, 156))
+    if (size === null || stated !== checksum(header)) {
+      this.#isLost = true
+      return {}
+    }
+    const isContinued = this.#isContinued
+    this.#isContinued = extensions.has(String.fromCharCode(header[156]!))
+    this.#skip = Math.ceil(size / block) * block
+    return { entry: { size, nameHash: crc32(header.subarray(0, 100)), isContinued } }
+  }
+}
+
+function checksum(header: Buffer): number {
+  let sum = 8 * 32
+  for (let at = 0; at < block; at += 1) if (at < 148 || at >= 156) sum += header[at]!
+  return sum
+}
+
+/** Octal digits, or from 8 GiB on a number in base 256. */
+function numberIn(field: Buffer): number | null {
+  if (field[0] === 0x80) return field.readUIntBE(field.length - 6, 6)
+  const digits = field
+    .toString('latin1')
+    .replace(/[\0 ]+$/, '')
+    .trim()
+  return /^[0-7]*$/.test(digits) ? Number.parseInt(digits || '0', 8) : null
+}

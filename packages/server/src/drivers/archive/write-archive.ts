@@ -1,0 +1,122 @@
+import { createHash } from 'node:crypto'
+import { inMemoryContent } from '../archive-store/in-memory.ts'
+import type { ArchiveIndex, ArchivePart, ArchiveWriting, WriteProgress } from './archive.ts'
+import { cutParts } from './cut-parts.ts'
+import type { PartWorkers } from './part-workers.ts'
+import { compressionHere } from './seal-part.ts'
+
+/** Parts in work at once: being sealed, or on their way. More would need more memory than a small machine has. */
+const partsAtOnce = 3
+const cleanUpMs = 30_000
+const endings = { zstd: 'zst', gzip: 'gz' }
+
+export interface WriteKeys {
+  recipients: readonly string[]
+  contentKey: Uint8Array
+  partBytes: number
+}
+
+export async function writeArchive(
+  content: AsyncIterable<Uint8Array>,
+  writing: ArchiveWriting,
+  keys: WriteKeys,
+  workers: PartWorkers,
+): Promise<ArchiveIndex> {
+  const stop = new AbortController()
+  const abort = AbortSignal.any([writing.abort, stop.signal])
+  const run = new PartsRun({ ...writing, abort }, keys, workers)
+  try {
+    for await (const plain of cutParts(content, { isTar: writing.extension === 'tar', partBytes: keys.partBytes })) {
+      abort.throwIfAborted()
+      await run.add(plain)
+    }
+    return indexOf(await run.all())
+  } catch (error) {
+    stop.abort(error)
+    await run.takeBack()
+    throw error
+  }
+}
+
+class PartsRun {
+  readonly #writing: ArchiveWriting
+  readonly #keys: WriteKeys
+  readonly #workers: PartWorkers
+  readonly #parts: Promise<ArchivePart>[] = []
+  readonly #inWork = new Set<Promise<unknown>>()
+  readonly #sent: string[] = []
+  readonly #progress: WriteProgress = { plainBytes: 0, storedBytes: 0, reusedBytes: 0 }
+
+  constructor(writing: ArchiveWriting, keys: WriteKeys, workers: PartWorkers) {
+    this.#writing = writing
+    this.#keys = keys
+    this.#workers = workers
+  }
+
+  /** Resolves when there is room for the next one; rejects as soon as one has failed. */
+  async add(plain: Buffer): Promise<void> {
+    this.#progress.plainBytes += plain.length
+    const part = this.#store(plain, this.#parts.length)
+    const inWork = part.finally(() => this.#inWork.delete(inWork))
+    inWork.catch(() => undefined)
+    this.#inWork.add(inWork)
+    this.#parts.push(part)
+    if (this.#inWork.size >= partsAtOnce) await Promise.race(this.#inWork)
+  }
+
+  all(): Promise<ArchivePart[]> {
+    return Promise.all(this.#parts)
+  }
+
+  /** Nothing of a writing that failed is of use; what cannot be removed now is found by its name later. */
+  async takeBack(): Promise<void> {
+    await Promise.allSettled(this.#parts)
+    const limit = AbortSignal.timeout(cleanUpMs)
+    await Promise.allSettled(this.#sent.map((name) => this.#writing.store.remove(name, limit)))
+  }
+
+  async #store(given: Buffer, number: number): Promise<ArchivePart> {
+    const plainBytes = given.length
+    const { contentKey, recipients } = this.#keys
+    const { content, plain } = await this.#workers.run({ do: 'hash', plain: given, contentKey })
+    const earlier = this.#writing.earlier?.get(content)
+    if (earlier && earlier.plainBytes === plainBytes) return this.#done({ ...earlier, reused: true })
+    const { sealed, sha256 } = await this.#workers.run({ do: 'seal', plain, recipients })
+    const name = this.#nameOf(number)
+    this.#writing.abort.throwIfAborted()
+    this.#sent.push(name)
+    await this.#writing.store.put(name, inMemoryContent(sealed), this.#writing.abort)
+    return this.#done({ name, content, plainBytes, sizeBytes: sealed.length, sha256, reused: false })
+  }
+
+  #done(part: ArchivePart): ArchivePart {
+    this.#progress[part.reused ? 'reusedBytes' : 'storedBytes'] += part.sizeBytes
+    this.#writing.onProgress?.({ ...this.#progress })
+    return part
+  }
+
+  #nameOf(number: number): string {
+    const { base, extension } = this.#writing
+    return `${base}.${String(number).padStart(4, '0')}.${extension}.${endings[compressionHere]}.age`
+  }
+}
+
+function indexOf(parts: ArchivePart[]): ArchiveIndex {
+  const sum = (of: (part: ArchivePart) => number) => parts.reduce((total, part) => total + of(part), 0)
+  return {
+    compression: compressionHere,
+    parts,
+    plainBytes: sum(({ plainBytes }) => plainBytes),
+    sizeBytes: sum(({ sizeBytes }) => sizeBytes),
+    reusedBytes: sum(({ sizeBytes, reused }) => (reused ? sizeBytes : 0)),
+    sha256: hashOf(parts),
+  }
+}
+
+function hashOf(parts: readonly ArchivePart[]): string {
+  const [only, second] = parts
+  if (only && !second) return only.sha256
+  return createHash('sha256')
+    .update(parts.map(({ sha256 }) => `${sha256}\n`).join(''))
+    .digest('hex')
+}

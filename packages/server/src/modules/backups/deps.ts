@@ -1,0 +1,30 @@
+import type { ArchiveStores } from '../../drivers/archive-store/archive-store.ts'
+import type { Caller } from '../../http/handler.ts'
+import type { Awaitable } from '../../platform/awaitable.ts'
+import type { Clock } from '../../platform/clock.ts'
+import type { Database } from '../../platform/database.ts'
+import type { Log } from '../../platform/log.ts'
+import type { Scrubber } from '../../platform/secrets/scrubber.ts'
+import type { SecretBox } from '../../platform/secrets/secret-box.ts'
+
+export interface BackupsSettings {
+  mode: 'self-hosted' | 'cloud'
+  /** Below these, or one of them, a local destination may be. */
+  backupRoots: readonly string[]
+  /** How many runs this control plane works on at once. */
+  maxBackups: number
+}
+
+export interface BackupsDeps {
+  database: Database
+  clock: Clock
+  log: Log
+  secretBox: SecretBox
+  scrubber: Pick<Scrubber, 'register'>
+  settings: BackupsSettings
+  stores: ArchiveStores
+  /** Whether the caller runs this instance. */
+  isOperator(caller: Caller): Awaitable<boolean>
+}
+
+export const nowOf = ({ clock }: Pick<BackupsDeps, 'clock'>): number => clock.now().getTime()

@@ -1,0 +1,179 @@
+import { isIP } from 'node:net'
+import { isAbsolute, resolve, sep } from 'node:path'
+import type { DestinationKind, FieldProblem } from '@berth/contract'
+import type { BackupsSettings } from '../deps.ts'
+
+/** A destination's config in two halves: what a read may show, and what is sealed. */
+export interface StoredConfig {
+  config: Record<string, string | number | boolean>
+  secrets: Record<string, string>
+}
+
+export type CheckedConfig = { ok: true; stored: StoredConfig } | { ok: false; problems: FieldProblem[] }
+
+interface Field {
+  type: 'text' | 'port' | 'boolean'
+  required?: true
+  secret?: true
+  /** Line breaks stay: it is a key in PEM. */
+  lines?: true
+  fallback?: number
+}
+
+const fields: Record<DestinationKind, Record<string, Field>> = {
+  local: { path: { type: 'text', required: true } },
+  s3: {
+    endpoint: { type: 'text' },
+    region: { type: 'text' },
+    bucket: { type: 'text', required: true },
+    prefix: { type: 'text' },
+    accessKeyId: { type: 'text', required: true },
+    secretAccessKey: { type: 'text', required: true, secret: true },
+    forcePathStyle: { type: 'boolean' },
+  },
+  sftp: {
+    host: { type: 'text', required: true },
+    port: { type: 'port', fallback: 22 },
+    user: { type: 'text', required: true },
+    path: { type: 'text', required: true },
+    password: { type: 'text', secret: true },
+    privateKey: { type: 'text', secret: true, lines: true },
+    hostKey: { type: 'text' },
+  },
+}
+
+/**
+ * What a caller sent, checked field by field. Over `before`, a field that is not sent stays as it was; `null` takes an
+ * optional one away. Unknown fields are dropped.
+ */
+export function checkConfig(
+  kind: DestinationKind,
+  input: Record<string, unknown>,
+  settings: Pick<BackupsSettings, 'backupRoots'>,
+  before: StoredConfig = { config: {}, secrets: {} },
+): CheckedConfig {
+  const problems: FieldProblem[] = []
+  const stored: StoredConfig = { config: {}, secrets: {} }
+  for (const [name, field] of Object.entries(fields[kind])) {
+    const old = field.secret ? before.secrets[name] : before.config[name]
+    const value = fieldValue(name, field, input[name], old, problems)
+    if (value === undefined) continue
+    if (field.secret) stored.secrets[name] = value as string
+    else stored.config[name] = value
+  }
+  if (problems.length === 0) problems.push(...ruleOf[kind](stored, settings, input, before))
+  return problems.length > 0 ? { ok: false, problems } : { ok: true, stored }
+}
+
+type Value = string | number | boolean
+
+function fieldValue(
+  name: string,
+  field: Field,
+  given: unknown,
+  old: Value | undefined,
+  problems: FieldProblem[],
+): Value | undefined {
+  const refuse = (message: string) => void problems.push({ field: `config.${name}`, message })
+  if (given === undefined && old !== undefined) return old
+  if (given === undefined || (given === null && !field.required)) {
+    if (field.required) refuse('is required')
+    return field.fallback
+  }
+  if (field.type === 'boolean') {
+    if (typeof given === 'boolean') return given
+    refuse('must be true or false')
+  } else if (field.type === 'port') {
+    if (Number.isInteger(given) && (given as number) >= 1 && (given as number) <= 65535) return given as number
+    refuse('must be a port from 1 to 65535')
+  } else {
+    const words = textProblem(given, field)
+    if (!words) return field.lines ? (given as string) : (given as string).trim()
+    refuse(words)
+  }
+  return undefined
+}
+
+const mostCharacters = 1_000
+const mostKeyCharacters = 20_000
+
+function textProblem(given: unknown, { lines }: Field): string | null {
+  if (typeof given !== 'string' || given.trim() === '') return 'must be a text that is not empty'
+  const most = lines ? mostKeyCharacters : mostCharacters
+  if (given.length > most) return `must have at most ${most} characters`
+  if ((lines ? /[\0]/ : /[\0-\x1f\x7f]/).test(given)) return 'holds a character that it may not hold'
+  return null
+}
+
+type Rule = (
+  stored: StoredConfig,
+  settings: Pick<BackupsSettings, 'backupRoots'>,
+  input: Record<string, unknown>,
+  before: StoredConfig,
+) => FieldProblem[]
+
+const ruleOf: Record<DestinationKind, Rule> = {
+  local({ config }, { backupRoots }) {
+    const place = localPlace(config.path as string, backupRoots)
+    if (place) {
+      config.path = place.path
+      return []
+    }
+    const message = `must be one of the folders that the operator allows for backups, or below one: ${backupRoots.join(', ')}`
+    return [{ field: 'config.path', message }]
+  },
+  s3({ config }) {
+    const problems: FieldProblem[] = []
+    if (config.endpoint !== undefined && !isWebOrigin(config.endpoint as string))
+      problems.push({
+        field: 'config.endpoint',
+        message: 'must be an http or https address without a path, such as https://s3.example.com',
+      })
+    if (!/^[a-z0-9A-Z][a-z0-9A-Z._-]{1,254}$/.test(config.bucket as string))
+      problems.push({ field: 'config.bucket', message: 'is not the name of a bucket' })
+    if (config.prefix !== undefined) {
+      const prefix = (config.prefix as string).replace(/^\/+|\/+$/g, '')
+      if (!/^[\w.-]+(\/[\w.-]+)*$/.test(prefix) || prefix.split('/').some((part) => part.startsWith('.')))
+        problems.push({
+          field: 'config.prefix',
+          message: 'must be names of letters, digits, "_", "." or "-" with "/" between them',
+        })
+      config.prefix = prefix
+    }
+    return problems
+  },
+  sftp({ config, secrets }, _settings, input, before) {
+    const problems: FieldProblem[] = []
+    const host = config.host as string
+    if (!isIP(host) && !/^(?=.{1,253}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/i.test(host))
+      problems.push({ field: 'config.host', message: 'must be a host name or an IP address' })
+    if (!secrets.password && !secrets.privateKey)
+      problems.push({ field: 'config.privateKey', message: 'is required, unless a password is given' })
+    if (config.hostKey !== undefined && !/^SHA256:[A-Za-z0-9+/]{43}=?$/.test(config.hostKey as string))
+      problems.push({ field: 'config.hostKey', message: 'must be a fingerprint such as SHA256:… (ssh-keygen -lf shows it)' })
+    // Another host shows another key: the one that was pinned says nothing of it.
+    const moved = before.config.host !== undefined && (before.config.host !== host || before.config.port !== config.port)
+    if (moved && input.hostKey === undefined) delete config.hostKey
+    return problems
+  },
+}
+
+function isWebOrigin(text: string): boolean {
+  const url = URL.parse(text)
+  return (
+    (url?.protocol === 'https:' || url?.protocol === 'http:') &&
+    url.username === '' &&
+    (url.pathname === '/' || url.pathname === '')
+  )
+}
+
+/** The allowed folder that a path is in, and the path as it will be used; a relative one is below the first folder. */
+export function localPlace(path: string, roots: readonly string[]): { root: string; path: string } | null {
+  const [first] = roots
+  if (!first || path.split(/[/\\]/).includes('..')) return null
+  const wanted = isAbsolute(path) ? resolve(path) : resolve(first, path)
+  const root = roots
+    .map((one) => resolve(one))
+    .find((one) => wanted === one || wanted.startsWith(one.endsWith(sep) ? one : one + sep))
+  return root === undefined ? null : { root, path: wanted }
+}

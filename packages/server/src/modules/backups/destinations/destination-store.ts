@@ -1,0 +1,64 @@
+import { restoreStatuses, runStatuses, terminalRestore, terminalRun } from '@berth/contract'
+import type { Insertable, Updateable } from 'kysely'
+import { page } from '../../../platform/db/pages.ts'
+import type { Db } from '../../../platform/db/schema.ts'
+import type { BackupDestinationsTable, DestinationRow } from '../../../platform/db/tables/backups.ts'
+
+/** The SQL of destinations. What names one names its organisation too. */
+
+const ofOrganization = (db: Db, organizationId: string) =>
+  db.selectFrom('backupDestinations').selectAll().where('organizationId', '=', organizationId)
+
+export const listDestinations = (db: Db, organizationId: string, { limit = 100, cursor }: { limit?: number; cursor?: string }) =>
+  page(ofOrganization(db, organizationId), { limit, cursor, by: ['createdAt', 'id'], direction: 'asc' })
+
+export const findDestinationOf = (db: Db, organizationId: string, id: string): Promise<DestinationRow | undefined> =>
+  ofOrganization(db, organizationId).where('id', '=', id).executeTakeFirst()
+
+/** For durable work, whose rows have been judged already. */
+export const findDestination = (db: Db, id: string): Promise<DestinationRow | undefined> =>
+  db.selectFrom('backupDestinations').selectAll().where('id', '=', id).executeTakeFirst()
+
+export async function countDestinations(db: Db, organizationId: string): Promise<number> {
+  const { count } = await db
+    .selectFrom('backupDestinations')
+    .select(({ fn }) => fn.countAll<number | string>().as('count'))
+    .where('organizationId', '=', organizationId)
+    .executeTakeFirstOrThrow()
+  return Number(count)
+}
+
+export const insertDestination = (db: Db, row: Insertable<BackupDestinationsTable>): Promise<DestinationRow> =>
+  db.insertInto('backupDestinations').values(row).returningAll().executeTakeFirstOrThrow()
+
+export const updateDestination = (db: Db, id: string, changes: Updateable<BackupDestinationsTable>): Promise<DestinationRow> =>
+  db.updateTable('backupDestinations').set(changes).where('id', '=', id).returningAll().executeTakeFirstOrThrow()
+
+export const removeDestination = (db: Db, id: string) => db.deleteFrom('backupDestinations').where('id', '=', id).execute()
+
+export async function isUsed(db: Db, id: string): Promise<boolean> {
+  const policy = await db.selectFrom('backupPolicies').select('id').where('destinationId', '=', id).limit(1).executeTakeFirst()
+  return policy !== undefined
+}
+
+const runsUnderWay = runStatuses.filter((status) => !terminalRun.has(status))
+const restoresUnderWay = restoreStatuses.filter((status) => !terminalRestore.has(status))
+
+export async function hasWork(db: Db, id: string): Promise<boolean> {
+  const run = await db
+    .selectFrom('backupRuns')
+    .select('id')
+    .where('destinationId', '=', id)
+    .where('status', 'in', runsUnderWay)
+    .limit(1)
+    .executeTakeFirst()
+  const restore = await db
+    .selectFrom('backupRestores')
+    .innerJoin('backupRuns', 'backupRuns.id', 'backupRestores.runId')
+    .select('backupRestores.id')
+    .where('backupRuns.destinationId', '=', id)
+    .where('backupRestores.status', 'in', restoresUnderWay)
+    .limit(1)
+    .executeTakeFirst()
+  return run !== undefined || restore !== undefined
+}

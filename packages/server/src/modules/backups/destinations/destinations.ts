@@ -1,0 +1,109 @@
+import type { BackupDestination, DestinationBody, DestinationChanges, DestinationConfig, FieldProblem } from '@berth/contract'
+import type { Caller } from '../../../http/handler.ts'
+import { iso } from '../../../platform/db/columns.ts'
+import { newId } from '../../../platform/db/ids.ts'
+import { sealedFor } from '../../../platform/db/sealed-columns.ts'
+import type { DestinationRow } from '../../../platform/db/tables/backups.ts'
+import { isForeignKeyViolation } from '../../../platform/db/violations.ts'
+import { fail } from '../../../platform/failure.ts'
+import { type BackupsDeps, nowOf } from '../deps.ts'
+import { type CheckedConfig, checkConfig, type StoredConfig } from './destination-config.ts'
+import * as store from './destination-store.ts'
+
+const mostDestinations = 200
+
+export async function createDestination(body: DestinationBody, { organizationId }: Caller, deps: BackupsDeps) {
+  const { db } = deps.database
+  const stored = accepted(checkConfig(body.kind, body.config, deps.settings))
+  if ((await store.countDestinations(db, organizationId)) >= mostDestinations)
+    fail('conflict', { words: `There are ${mostDestinations} destinations already, which is the most: delete one first` })
+  const [now, id] = [nowOf(deps), newId('bkd')]
+  return store.insertDestination(db, {
+    id,
+    organizationId,
+    name: body.name.trim(),
+    kind: body.kind,
+    ...sealed(id, stored, deps),
+    lastCheck: null,
+    createdAt: now,
+    updatedAt: now,
+  })
+}
+
+/** Judged by the row as it is inside the transaction. A local one reads and writes the machine: only operators move it. */
+export async function changeDestination(row: DestinationRow, changes: DestinationChanges, caller: Caller, deps: BackupsDeps) {
+  if (row.kind === 'local' && changes.config && !(await deps.isOperator(caller)))
+    fail('forbidden', { field: 'config', words: 'Where a local destination is, only an operator of the instance changes' })
+  return deps.database.transaction(async ({ db, lock }) => {
+    await lock(`backups:destination:${row.id}`)
+    const current = (await store.findDestinationOf(db, row.organizationId, row.id)) ?? fail('not_found')
+    const before = openConfig(current, deps)
+    const stored = changes.config && accepted(checkConfig(row.kind, changes.config, deps.settings, before))
+    return store.updateDestination(db, row.id, {
+      ...(changes.name === undefined ? {} : { name: changes.name.trim() }),
+      // What was found out of another place says nothing of this one.
+      ...(stored ? { ...sealed(row.id, stored, deps), lastCheck: null } : {}),
+      updatedAt: nowOf(deps),
+    })
+  })
+}
+
+/** Its runs stay in the list; what they stored is still there, and can no longer be restored from here. */
+export async function deleteDestination({ id }: DestinationRow, { database }: BackupsDeps): Promise<void> {
+  try {
+    await database.transaction(async ({ db, lock }) => {
+      await lock(`backups:destination:${id}`)
+      if (await store.isUsed(db, id)) fail('destination_in_use')
+      if (await store.hasWork(db, id))
+        fail('destination_in_use', { words: 'A run or a restore is at work on this destination: wait until it has ended' })
+      await store.removeDestination(db, id)
+    })
+  } catch (error) {
+    if (isForeignKeyViolation(error)) fail('destination_in_use', { cause: error })
+    throw error
+  }
+}
+
+/** The config with its secrets; from here on the log knows them too. */
+export function openConfig({ id, config, secrets }: DestinationRow, { secretBox, scrubber }: BackupsDeps): StoredConfig {
+  const opened: StoredConfig['secrets'] = secrets
+    ? JSON.parse(secretBox.open(secrets, sealedFor.destinationSecrets(id)).reveal())
+    : {}
+  scrubber.register(...Object.values(opened))
+  return { config: JSON.parse(config), secrets: opened }
+}
+
+export function sealed(id: string, { config, secrets }: StoredConfig, { secretBox, scrubber }: BackupsDeps) {
+  scrubber.register(...Object.values(secrets))
+  const text = JSON.stringify(secrets)
+  return {
+    config: JSON.stringify(config),
+    secrets: text === '{}' ? null : secretBox.seal(text, sealedFor.destinationSecrets(id)),
+  }
+}
+
+export function showDestination(row: DestinationRow, deps: BackupsDeps): BackupDestination {
+  const { config, secrets } = openConfig(row, deps)
+  return {
+    id: row.id,
+    name: row.name,
+    kind: row.kind,
+    config: { ...(config as DestinationConfig), ...hasSecrets(row.kind, secrets) },
+    lastCheck: row.lastCheck === null ? null : JSON.parse(row.lastCheck),
+    createdAt: iso(row.createdAt),
+    updatedAt: iso(row.updatedAt),
+  }
+}
+
+function hasSecrets(kind: DestinationRow['kind'], secrets: StoredConfig['secrets']): Partial<DestinationConfig> {
+  if (kind === 's3') return { hasSecretAccessKey: secrets.secretAccessKey !== undefined }
+  if (kind === 'sftp') return { hasPassword: secrets.password !== undefined, hasPrivateKey: secrets.privateKey !== undefined }
+  return {}
+}
+
+const accepted = (checked: CheckedConfig): StoredConfig => (checked.ok ? checked.stored : refuseConfig(checked.problems))
+
+function refuseConfig(details: FieldProblem[]): never {
+  const [first = { field: 'config', message: 'is not valid' }] = details
+  return fail('validation_failed', { words: `${first.field}: ${first.message}`, field: first.field, details })
+}

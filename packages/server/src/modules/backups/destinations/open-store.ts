@@ -1,0 +1,65 @@
+import type { DestinationCheck } from '@berth/contract'
+import type { ArchiveStore, ArchiveStoreConfig } from '../../../drivers/archive-store/archive-store.ts'
+import type { DestinationRow } from '../../../platform/db/tables/backups.ts'
+import { Secret } from '../../../platform/secrets/secret.ts'
+import { type BackupsDeps, nowOf } from '../deps.ts'
+import { localPlace, type StoredConfig } from './destination-config.ts'
+import { updateDestination } from './destination-store.ts'
+import { openConfig, sealed } from './destinations.ts'
+
+const hostKeyMs = 20_000
+const checkMs = 60_000
+
+/** The destination's store. Whoever opens it closes it. */
+export async function openStore(row: DestinationRow, deps: BackupsDeps, abort: AbortSignal): Promise<ArchiveStore> {
+  const stored = await pinned(row, openConfig(row, deps), deps, abort)
+  return deps.stores.open(driverConfig(row, stored, deps))
+}
+
+/** The first key that an sftp host shows is pinned before anything is sent to it; another one is refused from then on. */
+async function pinned(row: DestinationRow, stored: StoredConfig, deps: BackupsDeps, abort: AbortSignal): Promise<StoredConfig> {
+  if (row.kind !== 'sftp' || stored.config.hostKey !== undefined) return stored
+  const { host, port } = stored.config as { host: string; port: number }
+  const hostKey = await deps.stores.hostKeyOf({ host, port }, AbortSignal.any([abort, AbortSignal.timeout(hostKeyMs)]))
+  const known = { ...stored, config: { ...stored.config, hostKey } }
+  await updateDestination(deps.database.db, row.id, sealed(row.id, known, deps))
+  return known
+}
+
+function driverConfig(
+  { kind }: DestinationRow,
+  { config, secrets }: StoredConfig,
+  { settings }: BackupsDeps,
+): ArchiveStoreConfig {
+  const hidden = Object.fromEntries(Object.entries(secrets).map(([name, value]) => [name, new Secret(value)]))
+  if (kind !== 'local') return { kind, ...config, ...hidden } as unknown as ArchiveStoreConfig
+  const place = localPlace(config.path as string, settings.backupRoots)
+  // The operator may have taken a folder off the list since.
+  if (!place) throw new Error(`${config.path} is not below a folder that BERTH_BACKUP_ROOTS allows for backups`)
+  return { kind, ...place }
+}
+
+/** Writes, reads back and removes a small object; how it went is kept with the destination. */
+export async function checkDestination(row: DestinationRow, deps: BackupsDeps): Promise<DestinationCheck> {
+  const began = performance.now()
+  const reason = await triedOut(row, deps).catch((error: unknown) => (error instanceof Error ? error.message : String(error)))
+  const check = {
+    ok: reason === null,
+    checkedAt: new Date(nowOf(deps)).toISOString(),
+    durationMs: Math.round(performance.now() - began),
+    reason,
+  }
+  await updateDestination(deps.database.db, row.id, { lastCheck: JSON.stringify(check) })
+  return check
+}
+
+async function triedOut(row: DestinationRow, deps: BackupsDeps): Promise<null> {
+  const abort = AbortSignal.timeout(checkMs)
+  const store = await openStore(row, deps, abort)
+  try {
+    await store.check(abort)
+    return null
+  } finally {
+    await store.close()
+  }
+}

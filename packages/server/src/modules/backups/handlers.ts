@@ -1,0 +1,71 @@
+import type { contract } from '@berth/contract'
+import type { Handlers } from '../../http/handler.ts'
+import { listed } from '../../platform/db/pages.ts'
+import type { BackupsDeps } from './deps.ts'
+import { listDestinations } from './destinations/destination-store.ts'
+import { changeDestination, createDestination, deleteDestination, showDestination } from './destinations/destinations.ts'
+import { checkDestination } from './destinations/open-store.ts'
+import { changePolicy, createPolicy, deletePolicy, showPolicies, showPolicy } from './policies/policies.ts'
+import { listPolicies } from './policies/policy-store.ts'
+import { runHandlers } from './runs/handlers.ts'
+
+type Rows = typeof contract.backups
+
+export const backupsHandlers = (deps: BackupsDeps) => ({
+  ...policyHandlers(deps),
+  ...runHandlers(deps),
+  ...destinationHandlers(deps),
+})
+
+type PolicyRows = 'listPolicies' | 'createPolicy' | 'updatePolicy' | 'deletePolicy'
+
+function policyHandlers(deps: BackupsDeps): Pick<Handlers<Rows>, PolicyRows> {
+  return {
+    listPolicies: async ({ query }, { project }) => {
+      const { rows, nextCursor } = await listPolicies(deps.database.db, project.id, query)
+      return { data: await showPolicies(rows, deps), nextCursor }
+    },
+    createPolicy: async ({ body }, { project, caller, audit }) => {
+      const policy = await createPolicy(project, body, caller, deps)
+      audit({ objectKind: 'backupPolicy', objectId: policy.id })
+      return { data: await showPolicy(policy, deps) }
+    },
+    updatePolicy: async ({ body }, { backupPolicy }) => {
+      const { policy, ...token } = await changePolicy(backupPolicy, body, deps)
+      return { data: { ...(await showPolicy(policy, deps)), ...token } }
+    },
+    deletePolicy: async (_, { backupPolicy }) => {
+      await deletePolicy(backupPolicy, deps)
+      return undefined
+    },
+  }
+}
+
+type DestinationRows =
+  | 'listDestinations'
+  | 'createDestination'
+  | 'getDestination'
+  | 'updateDestination'
+  | 'deleteDestination'
+  | 'checkDestination'
+
+function destinationHandlers(deps: BackupsDeps): Pick<Handlers<Rows>, DestinationRows> {
+  return {
+    listDestinations: async ({ query }, { caller }) =>
+      listed(await listDestinations(deps.database.db, caller.organizationId, query), (row) => showDestination(row, deps)),
+    createDestination: async ({ body }, { caller, audit }) => {
+      const row = await createDestination(body, caller, deps)
+      audit({ objectKind: 'backupDestination', objectId: row.id })
+      return { data: showDestination(row, deps) }
+    },
+    getDestination: (_, { backupDestination }) => ({ data: showDestination(backupDestination, deps) }),
+    updateDestination: async ({ body }, { backupDestination, caller }) => ({
+      data: showDestination(await changeDestination(backupDestination, body, caller, deps), deps),
+    }),
+    deleteDestination: async (_, { backupDestination }) => {
+      await deleteDestination(backupDestination, deps)
+      return undefined
+    },
+    checkDestination: async (_, { backupDestination }) => ({ data: await checkDestination(backupDestination, deps) }),
+  }
+}

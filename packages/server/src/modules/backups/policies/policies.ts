@@ -1,0 +1,173 @@
+import type { BackupPayload, BackupPolicy, PolicyBody, PolicyChanges, Service } from '@berth/contract'
+import type { Caller } from '../../../http/handler.ts'
+import { iso, isoOrNull } from '../../../platform/db/columns.ts'
+import { newId } from '../../../platform/db/ids.ts'
+import type { Db } from '../../../platform/db/schema.ts'
+import type { PolicyRow } from '../../../platform/db/tables/backups.ts'
+import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
+import { fail, refuse } from '../../../platform/failure.ts'
+import { hashToken } from '../../../platform/secrets/token.ts'
+import { randomCode } from '../../access/index.ts'
+import { lockProject } from '../../projects/index.ts'
+import { checkCommand } from '../content/command.ts'
+import { type BackupsDeps, nowOf } from '../deps.ts'
+import { findDestinationOf } from '../destinations/destination-store.ts'
+import { checkRhythm, nextRunAt, reschedule, unscheduleAll } from './policy-rhythm.ts'
+import * as store from './policy-store.ts'
+
+const mostPolicies = 100
+const defaultRetainCount = 7
+const defaultPayload: BackupPayload = { volumes: 'all', databases: 'auto', exclude: [] }
+
+export async function createPolicy(project: ProjectRow, body: PolicyBody, caller: Caller, deps: BackupsDeps) {
+  const timed = { cronExpression: body.cronExpression ?? null, timezone: body.timezone ?? 'UTC' }
+  checkRhythm(timed, deps.clock.now())
+  refuseCommands(body)
+  refuseService(project, body.serviceId)
+  const now = nowOf(deps)
+  return deps.database.transaction(async (bound) => {
+    await lockProject(bound, project.id)
+    await refuseDestination(bound.db, project.organizationId, body.destinationId)
+    if ((await store.countPolicies(bound.db, project.id)) >= mostPolicies)
+      fail('conflict', { words: `The project has ${mostPolicies} policies, which is the most there can be: delete one first` })
+    const policy = await store.insertPolicy(bound.db, {
+      id: newId('bkp'),
+      organizationId: project.organizationId,
+      projectId: project.id,
+      serviceId: body.serviceId ?? null,
+      destinationId: body.destinationId,
+      enabled: body.enabled ?? true,
+      ...timed,
+      retainCount: body.retainCount === undefined ? defaultRetainCount : body.retainCount,
+      retainDays: body.retainDays ?? null,
+      payload: JSON.stringify({ ...defaultPayload, ...body.payload }),
+      preCommand: body.preCommand ?? null,
+      postCommand: body.postCommand ?? null,
+      webhookEnabled: false,
+      webhookTokenHash: null,
+      proveEveryDays: body.proveEveryDays ?? null,
+      lastProvenAt: null,
+      createdBy: caller.userId,
+      createdAt: now,
+      updatedAt: now,
+    })
+    await reschedule(policy, bound)
+    return policy
+  })
+}
+
+/** Only the allow-listed fields; the webhook token is made here and nowhere else, and shown in this answer alone. */
+export async function changePolicy(row: PolicyRow, changes: PolicyChanges, deps: BackupsDeps) {
+  refuseCommands(changes)
+  return deps.database.transaction(async (bound) => {
+    await lockProject(bound, row.projectId)
+    const current = (await store.findPolicyOf(bound.db, row.organizationId, row.id)) ?? fail('not_found')
+    const { enableWebhook, rotateWebhookToken, payload, ...fields } = changes
+    const timed = {
+      cronExpression: fields.cronExpression === undefined ? current.cronExpression : fields.cronExpression,
+      timezone: fields.timezone ?? current.timezone,
+    }
+    if (fields.cronExpression !== undefined || fields.timezone !== undefined) checkRhythm(timed, deps.clock.now())
+    if (fields.destinationId !== undefined) await refuseDestination(bound.db, row.organizationId, fields.destinationId)
+    const { encryption: _always, ...columns } = fields
+    const webhook = webhookAfter(current, { enableWebhook, rotateWebhookToken })
+    const changed = await store.updatePolicy(bound.db, row.id, {
+      ...columns,
+      ...timed,
+      ...(payload ? { payload: JSON.stringify({ ...JSON.parse(current.payload), ...payload }) } : {}),
+      ...webhook.columns,
+      updatedAt: nowOf(deps),
+    })
+    if (!changed) return fail('not_found')
+    await reschedule(changed, bound)
+    return { policy: changed, ...(webhook.token ? { webhookToken: webhook.token } : {}) }
+  })
+}
+
+interface WebhookWishes {
+  enableWebhook: boolean | undefined
+  rotateWebhookToken: boolean | undefined
+}
+
+/** Turned on it needs a token, which is made when there is none; turned off, the token is forgotten. */
+function webhookAfter(
+  { webhookEnabled, webhookTokenHash }: PolicyRow,
+  { enableWebhook, rotateWebhookToken }: WebhookWishes,
+): { token?: string; columns: Partial<Pick<PolicyRow, 'webhookEnabled' | 'webhookTokenHash'>> } {
+  const enabled = enableWebhook ?? webhookEnabled === 1
+  if (!enabled) return { columns: { webhookEnabled: 0, webhookTokenHash: null } }
+  if (webhookTokenHash !== null && webhookEnabled === 1 && !rotateWebhookToken) return { columns: {} }
+  const token = `bwh_${randomCode(40)}`
+  return { token, columns: { webhookEnabled: 1, webhookTokenHash: hashToken(token) } }
+}
+
+/** Its runs stay, protected ones and all, and can be restored. */
+export const deletePolicy = ({ id, projectId }: PolicyRow, { database }: BackupsDeps): Promise<void> =>
+  database.transaction(async (bound) => {
+    await lockProject(bound, projectId)
+    await unscheduleAll(id, bound)
+    await store.removePolicy(bound.db, id)
+  })
+
+export async function showPolicies(rows: readonly PolicyRow[], deps: BackupsDeps): Promise<BackupPolicy[]> {
+  const last = await store.lastRuns(
+    deps.database.db,
+    rows.map(({ id }) => id),
+  )
+  return rows.map((row) => show(row, last.get(row.id), deps.clock.now()))
+}
+
+export async function showPolicy(row: PolicyRow, deps: BackupsDeps): Promise<BackupPolicy> {
+  const [shown] = await showPolicies([row], deps)
+  return shown as BackupPolicy
+}
+
+function show(row: PolicyRow, last: store.LastRun | undefined, now: Date): BackupPolicy {
+  return {
+    id: row.id,
+    projectId: row.projectId,
+    serviceId: row.serviceId,
+    destinationId: row.destinationId,
+    enabled: row.enabled === 1,
+    cronExpression: row.cronExpression,
+    timezone: row.timezone,
+    retainCount: row.retainCount,
+    retainDays: row.retainDays,
+    payload: JSON.parse(row.payload),
+    preCommand: row.preCommand,
+    postCommand: row.postCommand,
+    encryption: true,
+    webhookEnabled: row.webhookEnabled === 1,
+    proveEveryDays: row.proveEveryDays,
+    createdBy: row.createdBy,
+    createdAt: iso(row.createdAt),
+    updatedAt: iso(row.updatedAt),
+    lastRun: last
+      ? {
+          id: last.id,
+          status: last.status,
+          trigger: last.trigger,
+          startedAt: isoOrNull(last.startedAt),
+          finishedAt: isoOrNull(last.finishedAt),
+        }
+      : null,
+    nextRunAt: nextRunAt(row, now)?.toISOString() ?? null,
+    lastProvenAt: isoOrNull(row.lastProvenAt),
+  }
+}
+
+async function refuseDestination(db: Db, organizationId: string, destinationId: string): Promise<void> {
+  if (!(await findDestinationOf(db, organizationId, destinationId)))
+    fail('not_found', { field: 'destinationId', words: 'There is no such backup destination' })
+}
+
+/** Services of a Compose file are known once it was deployed, so only stored ones can be checked by name. */
+function refuseService({ services }: ProjectRow, serviceId: string | null | undefined): void {
+  const names = (JSON.parse(services) as Service[]).map(({ name }) => name)
+  if (serviceId && names.length > 0 && !names.includes(serviceId))
+    refuse('serviceId', `is not a service of the project: it has ${names.join(', ')}`)
+}
+
+function refuseCommands(body: Pick<PolicyChanges, 'preCommand' | 'postCommand'>): void {
+  for (const field of ['preCommand', 'postCommand'] as const) if (body[field]) checkCommand(field, body[field])
+}

@@ -1,0 +1,60 @@
+import type { PolicyRow } from '../../../platform/db/tables/backups.ts'
+import { fail, refuse } from '../../../platform/failure.ts'
+import type { JobKind } from '../../../platform/jobs/declare.ts'
+import { BadRhythm, nextOccurrence } from '../../../platform/jobs/occurrences.ts'
+import type { Bound } from '../../../platform/transaction.ts'
+
+export interface SchedulePayload {
+  policyId: string
+}
+
+/** Starts the run of a policy when its time has come. */
+export const scheduledRun: JobKind<SchedulePayload> = { kind: 'backups.scheduled' }
+/** Restores the policy's newest good run into a throw-away place. */
+export const trialRestore: JobKind<SchedulePayload> = { kind: 'backups.prove' }
+
+export const runScheduleKey = (policyId: string) => `backup-policy:${policyId}`
+export const trialScheduleKey = (policyId: string) => `backup-proof:${policyId}`
+
+type Timed = Pick<PolicyRow, 'cronExpression' | 'timezone' | 'enabled'>
+
+/** 400 that names the field when the expression or the time zone cannot be understood, or no time will ever come. */
+export function checkRhythm({ cronExpression, timezone }: Omit<Timed, 'enabled'>, now: Date): void {
+  try {
+    const next = nextOccurrence({ cron: cronExpression ?? '@daily', timezone }, now)
+    if (!next) fail('cron_invalid', { field: 'cronExpression', words: 'The cron expression names no time that will ever come' })
+  } catch (error) {
+    if (!(error instanceof BadRhythm)) throw error
+    if (error.field === 'timezone') refuse('timezone', 'is not a known time zone, such as Europe/Vienna or UTC')
+    fail('cron_invalid', { field: 'cronExpression', words: `The cron expression cannot be parsed: ${detail(error.message)}` })
+  }
+}
+
+const detail = (message: string) => message.replace(/^the cron expression cannot be understood: /, '').slice(0, 200)
+
+export function nextRunAt({ cronExpression, timezone, enabled }: Timed, now: Date): Date | null {
+  if (!cronExpression || !enabled) return null
+  try {
+    return nextOccurrence({ cron: cronExpression, timezone }, now)
+  } catch {
+    // A time zone can be abolished.
+    return null
+  }
+}
+
+/** Brings the stored schedules in line with the policy, in the transaction that writes it. */
+export async function reschedule(policy: PolicyRow, { schedule, unschedule }: Bound): Promise<void> {
+  const { id, enabled, cronExpression, timezone, proveEveryDays } = policy
+  const payload = { policyId: id }
+  if (enabled && cronExpression)
+    await schedule({ key: runScheduleKey(id), job: scheduledRun, payload, rhythm: { cron: cronExpression, timezone } })
+  else await unschedule(runScheduleKey(id))
+  if (enabled && proveEveryDays)
+    await schedule({ key: trialScheduleKey(id), job: trialRestore, payload, rhythm: { everySeconds: proveEveryDays * 86_400 } })
+  else await unschedule(trialScheduleKey(id))
+}
+
+export async function unscheduleAll(policyId: string, { unschedule }: Bound): Promise<void> {
+  await unschedule(runScheduleKey(policyId))
+  await unschedule(trialScheduleKey(policyId))
+}

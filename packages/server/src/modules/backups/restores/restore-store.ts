@@ -1,0 +1,43 @@
+import { type RestoreStatus, restoreMoves, restoreStatuses, sourcesOf, terminalRestore } from '@berth/contract'
+import type { Insertable, Updateable } from 'kysely'
+import type { Db } from '../../../platform/db/schema.ts'
+import type { BackupRestoresTable, RestoreRow } from '../../../platform/db/tables/backups.ts'
+
+/** The SQL of restores. */
+
+export const restoresUnderWay: readonly RestoreStatus[] = restoreStatuses.filter((status) => !terminalRestore.has(status))
+
+export const findRestoreOf = (db: Db, organizationId: string, id: string): Promise<RestoreRow | undefined> =>
+  db.selectFrom('backupRestores').selectAll().where('id', '=', id).where('organizationId', '=', organizationId).executeTakeFirst()
+
+export const findRestore = (db: Db, id: string): Promise<RestoreRow | undefined> =>
+  db.selectFrom('backupRestores').selectAll().where('id', '=', id).executeTakeFirst()
+
+export const insertRestore = (db: Db, row: Insertable<BackupRestoresTable>): Promise<RestoreRow> =>
+  db.insertInto('backupRestores').values(row).returningAll().executeTakeFirstOrThrow()
+
+/** The one way a restore changes its status: atomic, and terminal is final. Undefined when it was not to be moved. */
+export const moveRestoreTo = (
+  db: Db,
+  id: string,
+  to: RestoreStatus,
+  changes: Updateable<BackupRestoresTable> = {},
+): Promise<RestoreRow | undefined> =>
+  db
+    .updateTable('backupRestores')
+    .set({ ...changes, status: to })
+    .where('id', '=', id)
+    .where('status', 'in', sourcesOf(restoreMoves, to))
+    .returningAll()
+    .executeTakeFirst()
+
+/** Facts about a restore; its status stays. */
+export const updateRestore = (db: Db, id: string, changes: Omit<Updateable<BackupRestoresTable>, 'status' | 'id'>) =>
+  db.updateTable('backupRestores').set(changes).where('id', '=', id).execute()
+
+export const listUnderWay = (db: Db, projectId: string): Promise<RestoreRow[]> =>
+  db.selectFrom('backupRestores').selectAll().where('projectId', '=', projectId).where('status', 'in', restoresUnderWay).execute()
+
+/** Those of one run that still wait for their token. */
+export const listStaged = (db: Db, runId: string): Promise<RestoreRow[]> =>
+  db.selectFrom('backupRestores').selectAll().where('runId', '=', runId).where('status', '=', 'staged').execute()

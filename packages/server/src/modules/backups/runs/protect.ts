@@ -1,0 +1,21 @@
+import type { ProtectBody } from '@berth/contract'
+import type { RunRow } from '../../../platform/db/tables/backups.ts'
+import { fail, refuse } from '../../../platform/failure.ts'
+import { type BackupsDeps, nowOf } from '../deps.ts'
+
+/** Locks a run against pruning, for good or until a time, or lets it go again. */
+export async function protectRun(run: RunRow, body: ProtectBody, deps: BackupsDeps): Promise<RunRow> {
+  const isProtected = body.protected ?? true
+  const until = body.until ? Date.parse(body.until) : null
+  if (until !== null && !isProtected) refuse('until', 'is for a run that is protected')
+  if (until !== null && until <= nowOf(deps)) refuse('until', 'must be in the future')
+  // By the row as it is now: pruning marks a run before it takes anything away.
+  const changed = await deps.database.db
+    .updateTable('backupRuns')
+    .set({ protected: isProtected, protectedUntil: until })
+    .where('id', '=', run.id)
+    .where('prunedAt', 'is', null)
+    .returningAll()
+    .executeTakeFirst()
+  return changed ?? fail('conflict', { words: 'The run was pruned already: there is nothing left to protect' })
+}

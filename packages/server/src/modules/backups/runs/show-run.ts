@@ -1,0 +1,48 @@
+import type { BackupRun } from '@berth/contract'
+import { iso, isoOrNull } from '../../../platform/db/columns.ts'
+import type { Db } from '../../../platform/db/schema.ts'
+import type { RunRow } from '../../../platform/db/tables/backups.ts'
+import { type ArtifactFacts, artifactsOfAll } from './run-store.ts'
+
+/** A run with what it saved. */
+export type RunWithArtifacts = RunRow & { artifacts: ArtifactFacts[] }
+
+export async function withArtifacts(db: Db, rows: readonly RunRow[]): Promise<RunWithArtifacts[]> {
+  const artifacts = await artifactsOfAll(
+    db,
+    rows.map(({ id }) => id),
+  )
+  return rows.map((row) => ({ ...row, artifacts: artifacts.get(row.id) ?? [] }))
+}
+
+export async function showOne(db: Db, row: RunRow): Promise<BackupRun> {
+  const [run] = await withArtifacts(db, [row])
+  return showRun(run as RunWithArtifacts)
+}
+
+export const showRun = ({ artifacts, ...row }: RunWithArtifacts): BackupRun => ({
+  id: row.id,
+  policyId: row.policyId,
+  projectId: row.projectId,
+  serviceId: row.serviceId,
+  status: row.status,
+  trigger: row.trigger,
+  createdAt: iso(row.createdAt),
+  startedAt: isoOrNull(row.startedAt),
+  finishedAt: isoOrNull(row.finishedAt),
+  bytesTotal: row.bytesTotal,
+  bytesDone: row.bytesDone,
+  sizeBytes: row.sizeBytes,
+  artifacts: artifacts.map(({ name, kind, sizeBytes, sha256, reused }) => ({
+    name,
+    kind,
+    sizeBytes,
+    sha256,
+    reused: reused === 1,
+  })),
+  protected: row.protected === 1,
+  protectedUntil: isoOrNull(row.protectedUntil),
+  prunedAt: isoOrNull(row.prunedAt),
+  proven: row.proven === 1,
+  error: row.errorCode === null ? null : { code: row.errorCode, message: row.errorMessage ?? '' },
+})

@@ -1,0 +1,145 @@
+import type { DeletionItem } from '@berth/contract'
+import type { EnvironmentRow, ProjectRow } from '../../../platform/db/tables/projects.ts'
+import { fail } from '../../../platform/failure.ts'
+import { type JobKind, job } from '../../../platform/jobs/declare.ts'
+import { nowOf, type ProjectsDeps } from '../deps.ts'
+import {
+  deleteEnvironment,
+  findAnyProject,
+  findEnvironment,
+  findProject,
+  listVariables,
+  markEnvironmentDeleting,
+} from '../store.ts'
+import { lockProject, type ProjectSignal, projectsTopic } from './change-project.ts'
+import { removed } from './own-items.ts'
+import type { DeletionOptions, EnvironmentPart, WorkUnderWay } from './project-part.ts'
+import { refuseWork } from './work-under-way.ts'
+
+interface RemovalPayload extends DeletionOptions {
+  projectId: string
+  environmentId: string
+}
+
+/** Committed with the mark `deletingSince`, as a project's is: whatever happens to this process, the removal goes on. */
+const removal: JobKind<RemovalPayload> = { kind: 'projects.remove-environment' }
+const uniqueKey = (environmentId: string) => `${removal.kind}:${environmentId}`
+const netAfterMs = 60_000
+
+export interface EnvironmentDeletion {
+  preview(environment: EnvironmentRow): Promise<{ items: DeletionItem[]; blockedBy: WorkUnderWay[] }>
+  remove(environment: EnvironmentRow, options: DeletionOptions & { force: boolean }): Promise<DeletionItem[]>
+  job: ReturnType<typeof removalJob>
+}
+
+export function createEnvironmentDeletion(deps: ProjectsDeps): EnvironmentDeletion {
+  const underWay = new Map<string, Promise<void>>()
+  const removeOnce = (project: ProjectRow, environment: EnvironmentRow, options: DeletionOptions): Promise<void> => {
+    const { id } = environment
+    const running = underWay.get(id) ?? removeAll(project, environment, options, deps).finally(() => underWay.delete(id))
+    underWay.set(id, running)
+    return running
+  }
+  const projectOf = async ({ projectId }: EnvironmentRow) =>
+    (await findAnyProject(deps.database.db, projectId)) ?? fail('not_found')
+  return {
+    async preview(environment) {
+      refuseProduction(environment)
+      return {
+        items: await itemsOf(await projectOf(environment), environment, { deleteVolumes: false }, deps),
+        blockedBy: await workOn(environment, deps.database.db, deps),
+      }
+    },
+    async remove(environment, { force, deleteVolumes }) {
+      const options = { deleteVolumes }
+      const project = await projectOf(environment)
+      await mark(project, environment, { ...options, force }, deps)
+      try {
+        const items = await itemsOf(project, environment, options, deps)
+        await removeOnce(project, environment, options)
+        return items
+      } catch (error) {
+        return fail('unavailable', { words: 'Not everything could be removed yet: Berth goes on trying', cause: error })
+      }
+    },
+    job: removalJob(deps, removeOnce),
+  }
+}
+
+function refuseProduction({ slug }: EnvironmentRow): void {
+  if (slug === 'production') fail('conflict', { words: 'Production goes only with its project: delete the project instead' })
+}
+
+async function mark(
+  project: ProjectRow,
+  environment: EnvironmentRow,
+  { force, deleteVolumes }: DeletionOptions & { force: boolean },
+  deps: ProjectsDeps,
+): Promise<void> {
+  refuseProduction(environment)
+  await deps.database.transaction(async (bound) => {
+    await lockProject(bound, project.id)
+    const owner = (await findProject(bound.db, project.organizationId, project.id)) ?? fail('not_found')
+    if (owner.deletingSince !== null) fail('conflict', { words: 'The project is being deleted' })
+    const current = (await findEnvironment(bound.db, project.id, environment.slug)) ?? fail('not_found')
+    if (current.id !== environment.id) fail('not_found')
+    if (current.deletingSince !== null) fail('conflict', { words: 'The environment is being deleted already' })
+    if (!force) refuseWork('environment', await workOn(environment, bound.db, deps))
+    const now = nowOf(deps)
+    await markEnvironmentDeleting(bound.db, environment.id, now)
+    const payload = { projectId: project.id, environmentId: environment.id, deleteVolumes }
+    await bound.enqueue(removal, payload, { uniqueKey: uniqueKey(environment.id), runAt: new Date(now + netAfterMs) })
+    bound.signal(projectsTopic, { projectId: project.id } satisfies ProjectSignal)
+  })
+}
+
+/** What hangs on it first, its own rows last: an environment that is still listed is not removed whole. */
+async function removeAll(
+  project: ProjectRow,
+  environment: EnvironmentRow,
+  options: DeletionOptions,
+  deps: ProjectsDeps,
+): Promise<void> {
+  for (const part of partsOf(deps)) await part.remove(project, environment.slug, options)
+  await deps.database.transaction(async (bound) => {
+    await deleteEnvironment(bound.db, environment)
+    await bound.cancelJob({ uniqueKey: uniqueKey(environment.id) })
+    bound.signal(projectsTopic, { projectId: project.id } satisfies ProjectSignal)
+  })
+}
+
+const removalJob = (
+  deps: ProjectsDeps,
+  removeOnce: (project: ProjectRow, environment: EnvironmentRow, options: DeletionOptions) => Promise<void>,
+) =>
+  job<RemovalPayload, unknown>(removal.kind, {
+    deadlineMs: 60 * 60_000,
+    // A server may be away for weeks; what was asked for is not forgotten over it.
+    maxAttempts: Number.MAX_SAFE_INTEGER,
+    async run({ projectId, environmentId, deleteVolumes }) {
+      const { db } = deps.database
+      const project = await findAnyProject(db, projectId)
+      const environment = project && (await findEnvironment(db, projectId, environmentId))
+      if (environment?.deletingSince != null) await removeOnce(project as ProjectRow, environment, { deleteVolumes })
+    },
+  })
+
+async function itemsOf(project: ProjectRow, environment: EnvironmentRow, options: DeletionOptions, deps: ProjectsDeps) {
+  const { id, name, slug } = environment
+  const ofParts = await Promise.all(partsOf(deps).map((part) => part.previewDeletion(project, slug, options)))
+  const variables = await listVariables(deps.database.db, project.id, slug)
+  return [
+    ...ofParts.flat(),
+    removed('environment', id, name),
+    ...variables.map(({ key }) => removed('variable', `${slug}/${key}`, key)),
+  ]
+}
+
+async function workOn({ projectId, slug }: EnvironmentRow, db: ProjectsDeps['database']['db'], deps: ProjectsDeps) {
+  const found: WorkUnderWay[] = []
+  for (const part of partsOf(deps)) found.push(...(await part.workUnderWay(db, projectId, slug)))
+  return found
+}
+
+const partsOf = ({ projectPorts }: ProjectsDeps): EnvironmentPart[] =>
+  (projectPorts.parts ?? []).flatMap(({ ofEnvironment }) => ofEnvironment ?? [])
