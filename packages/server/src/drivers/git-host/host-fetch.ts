@@ -29,7 +29,8 @@ export function createHostFetch({ title, bases }: HostAddresses): HostFetch {
       const isRedirect = response.status >= 300 && response.status < 400 && response.status !== 304 && location
       if (!isRedirect) return whole(response, title, init.signal ?? null)
       await response.body?.cancel()
-      if ((init.method ?? 'GET') !== 'GET') throw new GitHostError('nonsense', `${title} redirects a write, which is not followed`)
+      if ((init.method ?? 'GET') !== 'GET')
+        throw new GitHostError('nonsense', `${title} redirects a write, which is not followed`)
       url = URL.parse(location, url) ?? url
     }
     throw new GitHostError('nonsense', `${title} sends from one address to the next without end`)

@@ -101,7 +101,9 @@ const wordsOf = (fields: Fields, error: string): string => (fields.text('error_d
 function deviceIn(fields: Fields, title: string): DeviceLogin {
   const error = fields.text('error')
   if (error) throw new GitHostError('refused', `${title} refuses a device login: ${wordsOf(fields, error)}`)
-  const [deviceCode, userCode, verificationUri] = ['device_code', 'user_code', 'verification_uri'].map((name) => fields.text(name))
+  const [deviceCode, userCode, verificationUri] = ['device_code', 'user_code', 'verification_uri'].map((name) =>
+    fields.text(name),
+  )
   const isPage = /^https?:$/.test(URL.parse(verificationUri ?? '')?.protocol ?? '')
   if (!isToken(deviceCode ?? null) || !userCode || !isPage)
     throw new GitHostError('nonsense', `${title} answers a device login with something else`)

@@ -1,4 +1,4 @@
-import type { App as OctokitApp, Octokit } from 'octokit'
+import type { Octokit, App as OctokitApp } from 'octokit'
 import type { Secret } from '../../../platform/secrets/secret.ts'
 import { withinLimits } from '../deadline.ts'
 import type { Access, CallLimits } from '../git-host.ts'

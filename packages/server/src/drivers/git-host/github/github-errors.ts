@@ -27,8 +27,14 @@ export function asGitHostError(error: unknown, title: string): unknown {
   const more = { status }
   if (status === 401) return new GitHostError('unauthorized', `${title} no longer accepts the stored login`, more)
   if (status === 403) return new GitHostError('forbidden', `${title} does not allow this${says ? `: ${says}` : ''}`, more)
-  if (status === 404 || status === 410 || status === 451) return new GitHostError('not_found', `${title} has no such thing, or does not show it`, more)
-  if (status === 422 || status === 409) return new GitHostError(isTaken(response?.data) ? 'conflict' : 'refused', `${title} refuses this${says ? `: ${says}` : ''}`, more)
+  if (status === 404 || status === 410 || status === 451)
+    return new GitHostError('not_found', `${title} has no such thing, or does not show it`, more)
+  if (status === 422 || status === 409)
+    return new GitHostError(
+      isTaken(response?.data) ? 'conflict' : 'refused',
+      `${title} refuses this${says ? `: ${says}` : ''}`,
+      more,
+    )
   if (status === 500 && !response) return new GitHostError('away', `${title} cannot be reached`)
   if (status >= 500) return new GitHostError('away', `${title} answers ${status}: it is down or overloaded`, more)
   return new GitHostError('refused', `${title} answers ${status}${says ? `: ${says}` : ''}`, more)
@@ -50,6 +56,11 @@ const isTaken = (data: unknown): boolean => /already exists/i.test(JSON.stringif
 function wordsIn(data: unknown): string {
   if (typeof data !== 'object' || data === null || !('message' in data) || typeof data.message !== 'string') return ''
   const errors = 'errors' in data && Array.isArray(data.errors) ? data.errors : []
-  const details = errors.map((one) => (typeof one === 'string' ? one : typeof one?.message === 'string' ? one.message : '')).filter(Boolean)
-  return [data.message, ...details].join('; ').replace(/[\u0000-\u001f\u007f\p{Cf}]/gu, ' ').slice(0, 300)
+  const details = errors
+    .map((one) => (typeof one === 'string' ? one : typeof one?.message === 'string' ? one.message : ''))
+    .filter(Boolean)
+  return [data.message, ...details]
+    .join('; ')
+    .replace(/[\u0000-\u001f\u007f\p{Cf}]/gu, ' ')
+    .slice(0, 300)
 }
