@@ -3,7 +3,8 @@ import type { Access, HostApp, Installation, RepositoryToken } from '../git-host
 import { GitHostError } from '../git-host-error.ts'
 import { Fields } from '../payload.ts'
 import type { GitHubClient } from './github-client.ts'
-import { accountFrom, nonsense } from './github-shapes.ts'
+import { nonsense } from '../answer-parts.ts'
+import { accountFrom } from './github-shapes.ts'
 
 export function createApp(client: GitHubClient): HostApp | null {
   const { appId, privateKey, webUrl } = client.settings

@@ -1,7 +1,8 @@
 import type { Octokit } from 'octokit'
 import { GitHostError } from '../git-host-error.ts'
 import type { Page, PageCache } from '../page-cache.ts'
-import { nonsense } from './github-shapes.ts'
+import { nonsense } from '../answer-parts.ts'
+
 
 export interface ListRequest<Item> {
   /** `GET /user/repos` */

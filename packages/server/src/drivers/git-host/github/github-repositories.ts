@@ -3,7 +3,8 @@ import { GitHostError } from '../git-host-error.ts'
 import { Fields } from '../payload.ts'
 import type { GitHubClient } from './github-client.ts'
 import { readList } from './github-lists.ts'
-import { accountFrom, branchFrom, entryFrom, nonsense, repositoryFrom } from './github-shapes.ts'
+import { nonsense } from '../answer-parts.ts'
+import { accountFrom, branchFrom, entryFrom, repositoryFrom } from './github-shapes.ts'
 
 type Repositories = Pick<
   GitHost,
@@ -47,7 +48,7 @@ export function createRepositories(client: GitHubClient): Repositories {
       ),
     createRepository: (access, { name, owner, private: isPrivate }, limits) =>
       client.ask(access, limits, async (octokit, signal) => {
-        const settings = { name, private: isPrivate, auto_init: true, request: { signal } }
+        const settings = { name, private: isPrivate, request: { signal } }
         const { data } = owner
           ? await octokit.rest.repos.createInOrg({ ...settings, org: owner })
           : await octokit.rest.repos.createForAuthenticatedUser(settings)

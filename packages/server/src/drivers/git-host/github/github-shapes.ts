@@ -1,5 +1,5 @@
 import type { HostAccount, HostBranch, HostFileEntry, HostHook, HostRepository } from '../git-host.ts'
-import { GitHostError } from '../git-host-error.ts'
+import { nonsense, timeFrom, webAddress } from '../answer-parts.ts'
 import { Fields, nameOf } from '../payload.ts'
 
 /** Answers of GitHub in our words. What is not of its form is nonsense, never half an answer. */
@@ -64,15 +64,3 @@ export function hookFrom(value: unknown, title: string): HostHook {
     updatedAt: timeFrom(fields.text('updated_at')),
   }
 }
-
-export function nonsense(title: string, what: string): never {
-  throw new GitHostError('nonsense', `${title} answers with something that is not ${what}: is its address right?`)
-}
-
-export function timeFrom(text: string | null): string | null {
-  const time = text === null ? Number.NaN : Date.parse(text)
-  return Number.isNaN(time) ? null : new Date(time).toISOString()
-}
-
-export const webAddress = (text: string | null): string | null =>
-  text && /^https?:$/.test(URL.parse(text)?.protocol ?? '') ? text : null

@@ -8,7 +8,7 @@ import type { GitDeviceLoginRow } from '../../../platform/db/tables/git-host.ts'
 import { fail } from '../../../platform/failure.ts'
 import { listConnections } from '../connections/connection-store.ts'
 import { type GitHostDeps, nowOf } from '../deps.ts'
-import { claimPoll, deleteDeviceLogin, endDeviceLogin, findDeviceLogin, putDeviceLogin, setInterval } from './device-store.ts'
+import { claimPoll, deleteDeviceLogin, endDeviceLogin, findDeviceLogin, putDeviceLogin, setPollInterval } from './device-store.ts'
 import { storeAccount } from './store-account.ts'
 
 /** Asked again while it runs, the same code is shown: two would confuse the person who types one. */
@@ -61,7 +61,7 @@ async function judged(row: GitDeviceLoginRow, answer: DevicePoll, deps: GitHostD
   const { db } = deps.database
   if (answer.status === 'pending') {
     const intervalSeconds = Math.max(answer.intervalSeconds ?? 0, row.intervalSeconds)
-    if (intervalSeconds !== row.intervalSeconds) await setInterval(db, row.id, intervalSeconds)
+    if (intervalSeconds !== row.intervalSeconds) await setPollInterval(db, row.id, intervalSeconds)
     return polled({ ...row, intervalSeconds }, 'pending')
   }
   if (answer.status === 'error') return ended(row, 'error', answer.message, deps)

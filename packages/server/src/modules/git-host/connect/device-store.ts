@@ -37,7 +37,7 @@ export async function claimPoll(db: Db, { id, intervalSeconds }: GitDeviceLoginR
   return numUpdatedRows > 0n
 }
 
-export const setInterval = (db: Db, id: string, intervalSeconds: number) =>
+export const setPollInterval = (db: Db, id: string, intervalSeconds: number) =>
   db.updateTable('gitDeviceLogins').set({ intervalSeconds }).where('id', '=', id).execute()
 
 export const endDeviceLogin = (db: Db, id: string, status: 'denied' | 'expired' | 'error', message: string | null) =>
