@@ -1,11 +1,11 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { EmbeddedEdge } from '../packages/server/src/drivers/edge/embedded-edge.ts'
-import { startDaemon } from '../tests/kit/daemon.ts'
 import { freePorts } from '../tests/kit/free-port.ts'
 import { tempFolder } from '../tests/kit/temp-folder.ts'
 import { cores, favour, pin, processorSeconds, programAt, putWrkOn } from './edge-load.ts'
+import { originServer, startNginx } from './kit/nginx.ts'
 import { memoryOf } from './kit/process-memory.ts'
 import { megabytes, ratio, table } from './kit/table.ts'
 
@@ -27,20 +27,31 @@ const { values } = parseArgs({
 const seconds = Number(values.seconds)
 const rounds = Number(values.rounds)
 const connections = Number(values.connections)
-const nginx = programAt('nginx')
-if (!nginx || !programAt('wrk')) throw new Error('nginx and wrk have to be installed')
+if (!programAt('nginx') || !programAt('wrk')) throw new Error('nginx and wrk have to be installed')
 
 await using folder = await tempFolder('bench-edge')
 const [originPort, nginxPort, edgePort] = await freePorts(3)
-const origin = `server { listen 127.0.0.1:${originPort}; location / { default_type text/plain; return 200 "${'x'.repeat(100)}"; } }`
+const origin = originServer(originPort!)
 const proxy = `upstream u { server 127.0.0.1:${originPort}; keepalive 128; keepalive_requests 1000000000; }
   server { listen 127.0.0.1:${nginxPort}; location / { proxy_pass http://u; proxy_http_version 1.1; proxy_set_header Connection "";
   proxy_set_header Host $host; proxy_set_header X-Forwarded-For $remote_addr; proxy_set_header X-Forwarded-Proto http;
   proxy_set_header X-Request-Id $request_id; } }`
 
 await pin(process.pid, cores?.around)
-await using source = await startNginx('origin', originPort!, origin, cores?.around)
-await using reference = await startNginx('proxy', nginxPort!, proxy, cores?.measured)
+await using source = await startNginx({
+  name: 'origin',
+  port: originPort!,
+  servers: origin,
+  core: cores?.around,
+  folder: folder.path,
+})
+await using reference = await startNginx({
+  name: 'proxy',
+  port: nginxPort!,
+  servers: proxy,
+  core: cores?.measured,
+  folder: folder.path,
+})
 const edge = new EmbeddedEdge({
   folder: join(folder.path, 'edge'),
   http: { host: '127.0.0.1', port: edgePort! },
@@ -72,18 +83,6 @@ try {
   console.log(`\nrecords received ${recorded}, dropped ${dropped}`)
 } finally {
   await edge.stop({ keepServing: false, graceMs: 500 })
-}
-
-async function startNginx(name: string, port: number, servers: string, core: string | undefined) {
-  const config = join(folder.path, `${name}.conf`)
-  await writeFile(
-    config,
-    `daemon off; worker_processes 1; pid ${join(folder.path, `${name}.pid`)}; error_log ${join(folder.path, `${name}.log`)};
-    events { worker_connections 2048; } http { access_log off; keepalive_requests 1000000000; ${servers} }`,
-  )
-  const args = ['-p', folder.path, '-c', config]
-  const program = core === undefined ? nginx! : 'taskset'
-  return startDaemon({ program, args: core === undefined ? args : ['-c', core, nginx!, ...args], ready: { port } })
 }
 
 /** The process below nginx's master that serves. */

@@ -65,7 +65,7 @@ export const kinds: Fuzzed[] = [
         end = instruction.end
       }
     },
-    slowMs: 20_000,
+    slowMs: 3_000,
   },
   {
     name: 'bases',
@@ -80,7 +80,7 @@ export const kinds: Fuzzed[] = [
         if (!(error instanceof BuildFailed)) throw error
       }
     },
-    slowMs: 20_000,
+    slowMs: 3_000,
   },
 ] as Fuzzed[]
 

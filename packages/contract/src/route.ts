@@ -66,6 +66,8 @@ interface Row<B, Q, R, E, O> {
   projectTokens?: 'filtered' | 'own'
   /** It reads or writes the machine itself: asks for an operator of the instance, always or where the body has one of these. */
   operator?: true | readonly OperatorField[]
+  /** Answered here for a project of the cloud too; every other row on such a project is passed on to the cloud. */
+  here?: true
   /** The level on that object, else 403. The tag's own level is always asked for as well. */
   needs?: Level
   /** Not mounted on the cloud service: a true 404 there. */

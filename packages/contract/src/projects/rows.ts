@@ -384,6 +384,7 @@ export const projects = {
   transferToCloud: route('POST /projects/:id/transfer/to-cloud', {
     ...admin,
     selfHostedOnly: true,
+    here: true,
     body: Type.Object({ withData: Type.Optional(Type.Boolean()) }),
     bodyOptional: true,
     returns: data(Type.Object({ projectId: Type.String(), location: Type.String() })),
@@ -393,6 +394,7 @@ export const projects = {
   transferToSelfHosted: route('POST /projects/:id/transfer/to-self-hosted', {
     ...admin,
     selfHostedOnly: true,
+    here: true,
     body: Type.Object({ withData: Type.Optional(Type.Boolean()) }),
     bodyOptional: true,
     returns: data(Type.Object({ projectId: Type.String(), location: Type.String() })),

@@ -1,4 +1,4 @@
-import { connectionOptions, fieldValue, headerName, withoutNamed } from './header-name.ts'
+import { connectionOptions, fieldValue, headerName, plainLines, withoutNamed } from './header-name.ts'
 
 /** A request head that one reading only is possible of: everything doubtful was refused. */
 export interface RequestHead {
@@ -46,8 +46,6 @@ export class HeadFault {
 export const noBody: RequestBody = { kind: 'none' }
 const chunkedBody: RequestBody = { kind: 'chunked' }
 
-/** Control characters, a CR without its LF, a LF without its CR: two parsers could disagree about each of them. */
-const unsafeBytes = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)|(?<!\r)\n/
 const methodForm = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,32}$/
 const commonMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
 const hostForm = /^(\[[0-9A-Fa-f:.]{2,45}\]|[0-9A-Za-z._-]{1,253})(?::(\d{1,5}))?$/
@@ -58,7 +56,7 @@ const plainRequestId = /^[0-9A-Za-z._:/+=-]{1,128}$/
 
 /** `text` is the head up to and including the CRLF of its last line, without the empty line. */
 export function parseRequestHead(text: string): RequestHead | HeadFault {
-  if (unsafeBytes.test(text)) return bad('control characters in the head')
+  if (!plainLines.test(text)) return bad('control characters in the head')
   const lineEnd = text.indexOf('\r\n')
   const methodEnd = text.indexOf(' ')
   const targetEnd = text.lastIndexOf(' ', lineEnd)

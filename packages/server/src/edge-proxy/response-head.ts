@@ -1,4 +1,4 @@
-import { connectionOptions, fieldValue, headerName, withoutNamed } from './header-name.ts'
+import { connectionOptions, fieldValue, headerName, plainLines, withoutNamed } from './header-name.ts'
 
 /** The head of an upstream's answer. */
 export interface ResponseHead {
@@ -23,12 +23,11 @@ export type ResponseBody = number
 export const chunked = -1
 export const untilClose = -2
 
-const unsafeBytes = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)|(?<!\r)\n/
 const statusLineForm = /^HTTP\/1\.[01] [1-9]\d\d(?: |$)/
 
 /** Undefined when the answer cannot be read in one way only. `text` ends with the CRLF of its last line. */
 export function parseResponseHead(text: string, requestMethod: string): ResponseHead | undefined {
-  if (unsafeBytes.test(text)) return undefined
+  if (!plainLines.test(text)) return undefined
   const lineEnd = text.indexOf('\r\n')
   const line = text.slice(0, lineEnd)
   if (!statusLineForm.test(line)) return undefined

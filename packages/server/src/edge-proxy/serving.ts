@@ -27,12 +27,22 @@ const idPrefix =
   Math.floor(Math.random() * 36 ** 6)
     .toString(36)
     .padStart(6, '0')
-let lastId = 0
+/** The last two digits of an id, ready-made: to write a number in base 36 for every request is dear. */
+const idEnds = Array.from({ length: 36 ** 2 }, (_, at) => at.toString(36).padStart(2, '0'))
+let idStart = idPrefix
+let idsBegun = 0
+let nextEnd = 0
 
 /** Unique over restarts and workers by the time and the random part; nobody has to be unable to guess it. */
 export function nextRequestId(): string {
-  lastId += 1
-  return `${idPrefix}${lastId.toString(36)}`
+  if (nextEnd === idEnds.length) {
+    idsBegun += 1
+    idStart = idPrefix + idsBegun.toString(36)
+    nextEnd = 0
+  }
+  const id = idStart + idEnds[nextEnd]!
+  nextEnd += 1
+  return id
 }
 
 let dateSecond = 0

@@ -58,7 +58,8 @@ async function checkGrants(row: AnyRoute, tag: Permission, caller: Caller, gatek
   if (!highest || !reaches(highest, levelOfTag(tag))) refuseTag(tag)
 }
 
-const refuseTag = (tag: Permission): never => fail('forbidden', { permission: tag, words: `This needs the permission ${tag}` })
+export const refuseTag = (tag: Permission): never =>
+  fail('forbidden', { permission: tag, words: `This needs the permission ${tag}` })
 
 /** A token that is limited to projects reaches what belongs to them and what a row says of itself; every other row is closed to it. */
 const takesProjectTokens = (row: AnyRoute): boolean =>
@@ -100,6 +101,8 @@ async function loadNamed(row: AnyRoute, named: Named, caller: Caller, { loaders,
   // The module that would load it is not built yet.
   if (!load) return fail('not_built_yet')
   const object = await load(names, caller)
+  // A project of the cloud: the handler asks there.
+  if (!object && row.here && !caller.projectIds) return aboutNothing(row, caller)
   const projectId = object && projectOf(object, kind)
   if (!object || !isInReach(row, object, projectId, caller)) return refuseUnknown(row)
   const granted = projectId && projectScoped.has(kind) ? await gatekeeper.grantedLevel(caller, projectId) : undefined
@@ -111,7 +114,7 @@ async function loadNamed(row: AnyRoute, named: Named, caller: Caller, { loaders,
 }
 
 /** Undefined where the body could name one and does not. */
-function namesOf({ inBody }: AnyRoute, { params, body }: Named): Record<string, string> | undefined {
+export function namesOf({ inBody }: AnyRoute, { params, body }: Named): Record<string, string> | undefined {
   if (!inBody) return params as Record<string, string>
   const id = (body as Record<string, string | null | undefined> | undefined)?.[inBody]
   return typeof id === 'string' ? { [inBody]: id } : undefined
@@ -148,7 +151,7 @@ async function checkOthers(row: AnyRoute, body: unknown, caller: Caller, { loade
   }
 }
 
-const neededLevel = (row: AnyRoute): Level => {
+export const neededLevel = (row: AnyRoute): Level => {
   const ofTag = levelOfTag(row.permission as Permission)
   return row.needs && reaches(row.needs, ofTag) ? row.needs : ofTag
 }

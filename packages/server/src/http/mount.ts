@@ -5,6 +5,8 @@ import { type Awaitable, after } from '../platform/awaitable.ts'
 import { fail } from '../platform/failure.ts'
 import { checkAddress, checkBody } from './clean-text.ts'
 import { clientOf, plainAddress } from './client-address.ts'
+import { type Elsewhere, isElsewhere, mayBeElsewhere } from './elsewhere.ts'
+import { forward } from './forward.ts'
 import { checkTag, type Gatekeeper, loadObject } from './guard.ts'
 import type { Caller, Handler, Loaders, RequestContext } from './handler.ts'
 import { mayChangeAccess, type OpenStreams } from './open-streams.ts'
@@ -37,6 +39,8 @@ export interface MountDeps {
   stopping: AbortSignal
   /** Judges every open stream again and again. */
   streams: OpenStreams
+  /** Where projects are that are not here; without it everything is. */
+  elsewhere?: Elsewhere
 }
 
 type AnyHandler = Handler<AnyRoute>
@@ -91,7 +95,7 @@ function optionsOf(at: string, row: AnyRoute, handle: AnyHandler, deps: MountDep
       ...(row.body ? { body: row.body } : {}),
       ...(row.returns ? { response: { '2xx': row.returns } } : {}),
     },
-    onRequest: (request, _reply, done) => admit(row, request, deps) ?? done(),
+    onRequest: (request, reply, done) => after(admit(row, request, deps), () => passOn(row, request, reply, deps)) ?? done(),
     ...(row.method === 'GET' ? {} : { preValidation: (request, _reply, done) => done(void prepareBody(row, request)) }),
     handler: (request, reply) => run(row, handle, request, reply, deps),
   }
@@ -117,6 +121,20 @@ function admit(row: AnyRoute, request: FastifyRequest, deps: MountDeps): Awaitab
     return after(checkTag(row, state.caller, deps.gatekeeper), () => checkHead(row, request))
   })
 }
+
+/** What the path names and is not here is asked of the cloud before a byte of the body is read. */
+function passOn(row: AnyRoute, request: FastifyRequest, reply: FastifyReply, deps: MountDeps): Awaitable<void> {
+  if (row.inBody || !mayBeElsewhere(row, request, deps)) return
+  return after(isElsewhere(row, request, request.state.caller as Caller, deps), async (elsewhere) => {
+    if (elsewhere) await forwardTo(row, request, reply, deps)
+  })
+}
+
+const forwardTo = (row: AnyRoute, request: FastifyRequest, reply: FastifyReply, deps: MountDeps, readBody?: string) =>
+  forward(row, request, reply, deps as MountDeps & { elsewhere: Elsewhere }, {
+    ...(readBody === undefined ? {} : { readBody }),
+    record: () => deps.recordAudit({ ...auditOf(row, request), changes: { askedIn: 'cloud' } }),
+  })
 
 function callerOf(row: AnyRoute, request: FastifyRequest, deps: MountDeps): Awaitable<Caller | null> {
   const token = row.streamToken ? (request.query as { token?: unknown }).token : undefined
@@ -152,6 +170,10 @@ async function run(
   deps: MountDeps,
 ): Promise<unknown> {
   const { state } = request
+  if (row.inBody && mayBeElsewhere(row, request, deps)) {
+    const readBody = JSON.stringify(request.body)
+    if (await isElsewhere(row, request, state.caller as Caller, deps)) return forwardTo(row, request, reply, deps, readBody)
+  }
   if (row.on || row.operator) {
     const { object, level } = await loadObject(row, request, state.caller as Caller, deps)
     if (object) state.object = object

@@ -2,6 +2,7 @@ import type { AnyRoute, ErrorBody } from '@berth/contract'
 import { Failure, fail } from '../platform/failure.ts'
 import type { Log } from '../platform/log.ts'
 import { isReread, type Signals } from '../platform/signals/signals.ts'
+import { checkRole } from './elsewhere.ts'
 import { checkTag, type Gatekeeper, loadObject } from './guard.ts'
 import type { Caller, Loaders } from './handler.ts'
 
@@ -22,6 +23,8 @@ interface OpenStream {
   row: AnyRoute
   params: Record<string, string>
   caller: Caller
+  /** It is of a project in the cloud, which no loader knows: the tag alone is asked about. */
+  isElsewhere?: true
   /** Sends the last event and closes. */
   end(reason: ErrorBody): void
 }
@@ -105,14 +108,15 @@ export class OpenStreams {
   }
 
   async #judge(group: OpenStream[], callers: Map<string, Promise<Caller | null>>): Promise<void> {
-    const [{ row, params, caller }] = group as [OpenStream]
+    const [{ row, params, caller, isElsewhere }] = group as [OpenStream]
     try {
       const who = credentialOf(caller)
       const asked = callers.get(who) ?? Promise.resolve(this.#deps.gatekeeper.renew(caller))
       callers.set(who, asked)
       const now = (await asked) ?? fail('unauthorized', { words: 'What you signed in with has ended' })
       await checkTag(row, now, this.#deps.gatekeeper)
-      if (row.on) await loadObject(row, { params }, now, this.#deps)
+      if (isElsewhere) checkRole(row, now)
+      else if (row.on) await loadObject(row, { params }, now, this.#deps)
     } catch (error) {
       const reason = error instanceof Failure ? error : this.#unknown(error)
       for (const stream of group) stream.end(reason.body())

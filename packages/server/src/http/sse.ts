@@ -67,7 +67,7 @@ export function openStream(request: FastifyRequest, reply: FastifyReply, stoppin
 }
 
 /** `JSON.stringify` leaves no line break in its output, so that one data line is enough. */
-const frame = (event: string, data: unknown, id?: string) =>
+export const frame = (event: string, data: unknown, id?: string) =>
   `${id === undefined ? '' : `id: ${id.replace(/[\r\n\0]/g, '')}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`
 
 function drained(out: NodeJS.WritableStream, gone: AbortSignal): Promise<void> {

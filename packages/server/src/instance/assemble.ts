@@ -1,6 +1,8 @@
 import { join } from 'node:path'
 import type { ModuleName, RateLimitName } from '@berth/contract'
 import type { FastifyInstance } from 'fastify'
+import type { CloudApi } from '../drivers/cloud-api/cloud-api.ts'
+import { createCloudApi } from '../drivers/cloud-api/http-cloud-api.ts'
 import type { Dns } from '../drivers/dns/dns.ts'
 import { createNameServers } from '../drivers/dns/name-servers.ts'
 import { createGit, type Git } from '../drivers/git/git.ts'
@@ -16,9 +18,10 @@ import { RateLimiter } from '../http/rate-limit.ts'
 import { createHttpServer } from '../http/server.ts'
 import { createAccess } from '../modules/access/index.ts'
 import { createBackups } from '../modules/backups/index.ts'
-import { createDeployments } from '../modules/deployments/index.ts'
+import { createCloud } from '../modules/cloud/index.ts'
+import { createDeployments, servedState } from '../modules/deployments/index.ts'
 import { createDeliveryDrivers, createNotifications, type NotificationsDeps } from '../modules/notifications/index.ts'
-import { createProjects, type ProjectPorts } from '../modules/projects/index.ts'
+import { createProjects, ownedProjects, type ProjectPorts } from '../modules/projects/index.ts'
 import { createEdge } from '../modules/routing/index.ts'
 import { type Clock, systemClock } from '../platform/clock.ts'
 import type { Database } from '../platform/database.ts'
@@ -51,6 +54,7 @@ export interface Parts {
   projectPorts?: ProjectPorts
   git?: Git
   dns?: Dns
+  cloudApi?: CloudApi
   /** What names mean to a guarded git; a test brings its own. */
   resolve?: Resolve
   /** Whoever brings one closes it. */
@@ -100,7 +104,17 @@ export function assemble(parts: Parts): Assembled {
   const isolation = parts.drivers?.runtimes.for(null).isolation
   const onlyOnePerson = isolation?.kind === 'none' && !config.trustEveryone
   const limiter = new RateLimiter(() => clock.now().getTime(), { scale: config.rateLimitScale, ...rateLimits })
-  const access = createAccess({ database, clock, log: logger, limiter, secretBox, publicUrl, onlyOnePerson })
+  const owned = (organizationId: string, ids: readonly string[]) => ownedProjects(database.db, organizationId, ids)
+  const access = createAccess({
+    database,
+    clock,
+    log: logger,
+    limiter,
+    secretBox,
+    publicUrl,
+    onlyOnePerson,
+    ownedProjects: owned,
+  })
   const { gatekeeper, streamTokens, roleOf } = access
   const common = { database, clock, log: logger, secretBox, scrubber, publicUrl }
   const projectPorts: ProjectPorts = { ...parts.projectPorts }
@@ -109,6 +123,9 @@ export function assemble(parts: Parts): Assembled {
   const logStore = parts.logStore ?? logStoreOf(config, logger)
   const projects = createProjects({ ...common, streamTokens, roleOf, git, dns, logStore, settings: config, projectPorts })
   const { isOperator } = gatekeeper
+  const cloudApi = parts.cloudApi ?? createCloudApi()
+  const cloud = config.mode === 'self-hosted' ? createCloud({ ...common, api: cloudApi, isOperator }) : undefined
+  if (cloud) projectPorts.cloud ??= cloud.projects
   const running =
     parts.drivers && assembleRunning(parts.drivers, { ...common, projects, git, logStore, config, projectPorts, isOperator })
   const modules: Partial<Record<ModuleName, Module>> = {
@@ -116,12 +133,18 @@ export function assemble(parts: Parts): Assembled {
     access,
     projects,
     ...running?.modules,
+    ...(cloud ? { cloud } : {}),
     notifications: createNotifications({
       ...common,
       settings: { slackHost: config.slackHost },
       drivers: parts.deliveryDrivers ?? createDeliveryDrivers(config),
       watched: {
-        tokens: { expiring: access.expiringTokens },
+        tokens: {
+          expiring: async (...span) => [
+            ...(await access.expiringTokens(...span)),
+            ...((await cloud?.expiringTokens(...span)) ?? []),
+          ],
+        },
         ...(running ? { certificates: running.certificates } : {}),
         ...parts.watched,
       },
@@ -139,6 +162,7 @@ export function assemble(parts: Parts): Assembled {
     spendStreamToken: streamTokens.spend,
     stopping: stopping.signal,
     streams,
+    ...(cloud ? { elsewhere: cloud.elsewhere } : {}),
   }
   const app = createHttpServer(
     { version, logger, trustedProxies: config.trustedProxies },
@@ -168,6 +192,7 @@ export function assemble(parts: Parts): Assembled {
   }
   const close = async () => {
     await stopAnswering()
+    cloudApi.close()
     if (!parts.logStore) await logStore.close()
   }
   return {
@@ -208,7 +233,8 @@ function assembleRunning(
     projects: ReturnType<typeof createProjects>
   },
 ) {
-  const edge = createEdge({ ...common, driver: drivers.edge, acme: drivers.acme, logStore, settings: config })
+  const served = () => servedState(common.database.db)
+  const edge = createEdge({ ...common, driver: drivers.edge, acme: drivers.acme, logStore, served, settings: config })
   const deployments = createDeployments({
     ...common,
     ...drivers,

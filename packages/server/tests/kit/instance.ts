@@ -13,6 +13,7 @@ import { type MemoryDrivers, memoryDrivers } from './memory-runtime.ts'
 
 export interface TestInstance extends ReturnType<typeof assemble> {
   database: Parts['database']
+  secretBox: Parts['secretBox']
   /** What builds, runs and serves: in memory. Nothing of it is started until a test does. */
   drivers: MemoryDrivers
   stop(): Promise<void>
@@ -25,6 +26,7 @@ export async function startInstance(env: Record<string, string> = {}, parts: Par
   const database = await openTestDatabase()
   const scrubber = createScrubber()
   const logger = await createLogger({ level: 'silent', scrubber, pretty: false })
+  const secretBox = createSecretBox(openKeyRing({ folder, fromSettings: null }))
   const drivers = memoryDrivers(join(folder, 'work'))
   const assembled = assemble({
     drivers,
@@ -32,7 +34,7 @@ export async function startInstance(env: Record<string, string> = {}, parts: Par
     config,
     version: '0.0.0-test',
     database,
-    secretBox: createSecretBox(openKeyRing({ folder, fromSettings: null })),
+    secretBox,
     scrubber,
     logger,
     rateLimits: { login: 1e6, account: 1e6, public: 1e6, publicWebhook: 1e6, signedIn: 1e6 },
@@ -43,5 +45,5 @@ export async function startInstance(env: Record<string, string> = {}, parts: Par
     await database.close()
     rmSync(folder, { recursive: true, force: true })
   }
-  return { ...assembled, database, drivers, stop }
+  return { ...assembled, database, secretBox, drivers, stop }
 }

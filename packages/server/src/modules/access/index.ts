@@ -10,7 +10,9 @@ import { findOrganization, memberRepositories } from './store.ts'
 import { createStreamTokens, type StreamTokens } from './stream-tokens.ts'
 import { expiringTokens } from './tokens.ts'
 
+export { deleteGrants } from './grants.ts'
 export { randomCode } from './random-code.ts'
+export { findOrganizationName, membersOf, organizationNames } from './store.ts'
 export type { StreamTokens }
 
 /**

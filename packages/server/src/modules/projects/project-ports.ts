@@ -97,8 +97,19 @@ export interface TransferOptions {
 export interface CloudProjects {
   /** What lives in the cloud. Never fails because the cloud is away: then it says so and the list is empty. */
   list(caller: Caller): Promise<{ linked: boolean; reachable: boolean; projects: Project[] }>
-  transferToCloud(project: ProjectRow, options: TransferOptions, caller: Caller): Promise<Transferred>
-  transferToSelfHosted(project: ProjectRow, options: TransferOptions, caller: Caller): Promise<Transferred>
+  /** The project is undefined where it is not here: then it may be in the cloud. */
+  transferToCloud(
+    projectId: string,
+    project: ProjectRow | undefined,
+    options: TransferOptions,
+    caller: Caller,
+  ): Promise<Transferred>
+  transferToSelfHosted(
+    projectId: string,
+    project: ProjectRow | undefined,
+    options: TransferOptions,
+    caller: Caller,
+  ): Promise<Transferred>
 }
 
 export interface Transferred {

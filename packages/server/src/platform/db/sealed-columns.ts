@@ -19,6 +19,7 @@ export const sealedFor = {
   certificateKey: (hostname: string) => `certificates:privateKey:${hostname}`,
   acmeAccountKey: (directoryUrl: string) => `acmeAccounts:privateKey:${directoryUrl}`,
   deploymentEnv: (deploymentId: string) => `deployments:env:${deploymentId}`,
+  cloudToken: (organizationId: string) => `cloudLinks:token:${organizationId}`,
   channelSecrets: (channelId: string) => `notificationChannels:secrets:${channelId}`,
   destinationSecrets: (destinationId: string) => `backupDestinations:secrets:${destinationId}`,
   gitCredential: (connectionId: string) => `gitConnections:credential:${connectionId}`,
@@ -81,6 +82,23 @@ export const sealedColumns: readonly SealedColumn[] = [
             .set({ secrets: resealed })
             .where('id', '=', id)
             .where('secrets', '=', secrets)
+            .execute(),
+      }))
+    },
+  },
+  {
+    name: 'cloudLinks.token',
+    async read(db) {
+      const rows = await db.selectFrom('cloudLinks').select(['organizationId', 'token']).execute()
+      return rows.map(({ organizationId, token }) => ({
+        sealed: token,
+        place: sealedFor.cloudToken(organizationId),
+        replace: (resealed) =>
+          db
+            .updateTable('cloudLinks')
+            .set({ token: resealed })
+            .where('organizationId', '=', organizationId)
+            .where('token', '=', token)
             .execute(),
       }))
     },

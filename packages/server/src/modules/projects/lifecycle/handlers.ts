@@ -101,13 +101,13 @@ export function coreHandlers(deps: ProjectsDeps, deletion: Deletion): CoreHandle
     },
     setSleepMode: ({ body }, { project }) => change(project, { sleepMode: body.sleepMode }),
     setOptions: ({ body }, { project }) => shown(updateProject(project, body, deps)),
-    transferToCloud: async ({ body }, { project, caller }) => {
-      const cloud = deps.projectPorts.cloud ?? fail('cloud_not_linked')
-      return { data: await cloud.transferToCloud(project, { withData: body.withData ?? false }, caller) }
+    transferToCloud: async ({ params, body }, { project, caller }) => {
+      const cloud = deps.projectPorts.cloud ?? fail(project ? 'cloud_not_linked' : 'not_found')
+      return { data: await cloud.transferToCloud(params.id, project, { withData: body.withData ?? false }, caller) }
     },
-    transferToSelfHosted: async ({ body }, { project, caller }) => {
-      const cloud = deps.projectPorts.cloud ?? fail('cloud_not_linked')
-      return { data: await cloud.transferToSelfHosted(project, { withData: body.withData ?? false }, caller) }
+    transferToSelfHosted: async ({ params, body }, { project, caller }) => {
+      const cloud = deps.projectPorts.cloud ?? fail(project ? 'cloud_not_linked' : 'not_found')
+      return { data: await cloud.transferToSelfHosted(params.id, project, { withData: body.withData ?? false }, caller) }
     },
   }
 }

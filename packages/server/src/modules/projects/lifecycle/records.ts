@@ -95,7 +95,7 @@ function recordOf(row: ProjectRow, facts: Facts, deps: ProjectsDeps): Project {
   const { id, organizationId, name, slug, type } = row
   return {
     ...{ id, organizationId, name, slug, type },
-    location: 'local',
+    location: deps.settings.mode === 'cloud' ? 'cloud' : 'local',
     config: configOf(row),
     source: showSource(row, deployments?.live?.commit ?? null, deps.settings.github.webUrl),
     routes: routesIn(row, facts, deps),

@@ -13,6 +13,7 @@ import { migration as places } from './011-places.ts'
 import { migration as gitHost } from './012-git-host.ts'
 import { migration as previews } from './013-previews.ts'
 import { migration as backups } from './014-backups.ts'
+import { migration as cloud } from './016-cloud.ts'
 
 export interface Migration {
   /** `NNN-what`: the number orders it, the whole is recorded. Never changed once released. */
@@ -33,6 +34,7 @@ export const migrations: readonly Migration[] = [
   deploymentSecrets,
   listeners,
   places,
+  cloud,
   gitHost,
   previews,
   backups,

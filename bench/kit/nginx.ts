@@ -1,0 +1,32 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { startDaemon } from '../../tests/kit/daemon.ts'
+import { programAt } from '../edge-load.ts'
+
+export interface NginxOptions {
+  name: string
+  port: number
+  /** `server` blocks and what belongs beside them. */
+  servers: string
+  core: string | undefined
+  folder: string
+}
+
+/** nginx with one worker, on one core where there are several. */
+export async function startNginx({ name, port, servers, core, folder }: NginxOptions) {
+  const nginx = programAt('nginx')
+  if (!nginx) throw new Error('nginx has to be installed')
+  const config = join(folder, `${name}.conf`)
+  await writeFile(
+    config,
+    `daemon off; worker_processes 1; pid ${join(folder, `${name}.pid`)}; error_log ${join(folder, `${name}.log`)};
+    events { worker_connections 2048; } http { access_log off; keepalive_requests 1000000000; ${servers} }`,
+  )
+  const args = ['-p', folder, '-c', config]
+  const program = core === undefined ? nginx : 'taskset'
+  return startDaemon({ program, args: core === undefined ? args : ['-c', core, nginx, ...args], ready: { port } })
+}
+
+/** Something small to answer with that costs next to nothing to make. */
+export const originServer = (port: number) =>
+  `server { listen 127.0.0.1:${port}; location / { default_type text/plain; return 200 "${'x'.repeat(100)}"; } }`

@@ -1,0 +1,76 @@
+import http from 'node:http'
+import https from 'node:https'
+import { isIP, type LookupFunction } from 'node:net'
+import { type AddressReach, reachOf } from '../web-request/address-reach.ts'
+import { WebRequestRefused } from '../web-request/failures.ts'
+import { publicNames, type Resolve, systemNames } from '../web-request/resolve.ts'
+import { acceptableAddresses } from '../web-request/web-request.ts'
+
+export interface AgentOptions {
+  resolve?: Resolve
+  judge?: (address: string) => AddressReach
+}
+
+/** Connections that stay open, one pool a cloud. Each new one is judged by the address that it goes to, and goes to that address alone. */
+export class KeepAliveAgents {
+  readonly #agents = new Map<string, http.Agent>()
+  readonly #options: AgentOptions
+
+  constructor(options: AgentOptions = {}) {
+    this.#options = options
+  }
+
+  of(url: URL, mayBeInside: boolean): http.Agent {
+    const key = `${url.origin} ${mayBeInside}`
+    const known = this.#agents.get(key)
+    if (known) return known
+    const scheme = url.protocol === 'https:' ? https : http
+    const lookup = guardedLookup(
+      url,
+      this.#mayReach(mayBeInside),
+      this.#options.resolve ?? (mayBeInside ? systemNames : publicNames()),
+    )
+    const agent = new scheme.Agent({
+      keepAlive: true,
+      maxSockets: 128,
+      maxFreeSockets: 16,
+      lookup,
+      autoSelectFamily: true,
+    } as http.AgentOptions)
+    this.#agents.set(key, agent)
+    return agent
+  }
+
+  /** An address written as such is never looked up, so that it is judged here. */
+  refuseLiteral(url: URL, mayBeInside: boolean): void {
+    const host = url.hostname.replace(/^\[|\]$/g, '')
+    if (isIP(host) !== 0 && !this.#mayReach(mayBeInside)(host))
+      throw new WebRequestRefused(
+        'address',
+        `${url.hostname} is inside a private or reserved network, where this instance does not send`,
+      )
+  }
+
+  close(): void {
+    for (const agent of this.#agents.values()) agent.destroy()
+    this.#agents.clear()
+  }
+
+  #mayReach(mayBeInside: boolean): (address: string) => boolean {
+    const { judge = reachOf } = this.#options
+    return (address) => judge(address) === 'public' || (mayBeInside && judge(address) === 'inside')
+  }
+}
+
+function guardedLookup(url: URL, mayReach: (address: string) => boolean, resolve: Resolve): LookupFunction {
+  return (_name, _options, callback) => {
+    acceptableAddresses(url, resolve, mayReach, AbortSignal.timeout(4_000)).then(
+      (addresses) =>
+        callback(
+          null,
+          addresses.map((address) => ({ address, family: isIP(address) })),
+        ),
+      (error: NodeJS.ErrnoException) => callback(error, []),
+    )
+  }
+}

@@ -1,0 +1,18 @@
+import type { CloudApi } from '../../drivers/cloud-api/cloud-api.ts'
+import type { Elsewhere } from '../../http/elsewhere.ts'
+import { fail } from '../../platform/failure.ts'
+import { cloudUnreachable } from './ask.ts'
+import type { Links } from './links.ts'
+
+/** How the mount asks the cloud for what is not here. */
+export const createElsewhere = (links: Links, api: CloudApi): Elsewhere => ({
+  isLinked: async (organizationId) => (await links.of(organizationId)) !== null,
+  async ask(organizationId, request) {
+    const link = (await links.of(organizationId)) ?? fail('not_found')
+    try {
+      return await api.send(link.address, request)
+    } catch (error) {
+      throw cloudUnreachable(error)
+    }
+  },
+})

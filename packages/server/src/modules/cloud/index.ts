@@ -1,0 +1,34 @@
+import { cloudProjects } from './cloud-projects.ts'
+import type { CloudDeps } from './deps.ts'
+import { createElsewhere } from './elsewhere.ts'
+import { cloudHandlers } from './handlers.ts'
+import { Links } from './links.ts'
+import { linksEnding } from './store.ts'
+
+export type { CloudDeps } from './deps.ts'
+
+/**
+ * A *link* ties an organisation of a self-hosted instance to an account in a cloud. What is asked of a project that is not
+ * here is asked there, with the link's token, after the caller's own tag was checked.
+ */
+export function createCloud(deps: CloudDeps) {
+  const links = new Links(deps)
+  return {
+    handlers: cloudHandlers(deps, links),
+    elsewhere: createElsewhere(links, deps.api),
+    projects: cloudProjects(deps, links),
+    /** Tokens of links that end soon, as the watcher of tokens takes them. */
+    async expiringTokens(now: Date, until: Date) {
+      const rows = await linksEnding(deps.database.db, now.getTime(), until.getTime())
+      return rows.map((row) => ({
+        id: `cloud:${row.organizationId}:${row.linkedAt}`,
+        name: `the link to ${row.url}`,
+        lastFour: row.tokenLastFour,
+        userId: row.linkedBy,
+        organizationId: row.organizationId,
+        createdAt: new Date(row.linkedAt),
+        expiresAt: new Date(row.tokenExpiresAt as number),
+      }))
+    },
+  }
+}

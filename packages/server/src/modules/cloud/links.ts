@@ -1,0 +1,54 @@
+import type { CloudAddress } from '../../drivers/cloud-api/cloud-api.ts'
+import { sealedFor } from '../../platform/db/sealed-columns.ts'
+import type { CloudLinkRow } from '../../platform/db/tables/cloud.ts'
+import { isReread } from '../../platform/signals/signals.ts'
+import type { CloudDeps } from './deps.ts'
+import { findLink } from './store.ts'
+
+const topic = 'cloud-links'
+interface LinkSignal {
+  organizationId: string
+}
+
+export interface Link {
+  row: CloudLinkRow
+  address: CloudAddress
+}
+
+/** The links, each read once and kept until it changes, here or on another control plane: every call on a project asks for one. */
+export class Links {
+  readonly #deps: CloudDeps
+  readonly #kept = new Map<string, Promise<Link | null>>()
+
+  constructor(deps: CloudDeps) {
+    this.#deps = deps
+    deps.database.signals.subscribe<LinkSignal>(topic, (event) => {
+      if (isReread(event)) this.#kept.clear()
+      else this.#kept.delete(event.organizationId)
+    })
+  }
+
+  of(organizationId: string): Promise<Link | null> {
+    const known = this.#kept.get(organizationId)
+    if (known) return known
+    const asked = this.#read(organizationId)
+    this.#kept.set(organizationId, asked)
+    asked.catch(() => this.#kept.delete(organizationId))
+    return asked
+  }
+
+  /** To be called once the change was committed. */
+  changed(organizationId: string): void {
+    this.#kept.delete(organizationId)
+    this.#deps.database.signals.publish(topic, { organizationId } satisfies LinkSignal)
+  }
+
+  async #read(organizationId: string): Promise<Link | null> {
+    const { database, secretBox, scrubber } = this.#deps
+    const row = await findLink(database.db, organizationId)
+    if (!row) return null
+    const token = secretBox.open(row.token, sealedFor.cloudToken(organizationId)).reveal()
+    scrubber.register(token)
+    return { row, address: { url: row.url, token, mayBeInside: row.mayBeInside === 1 } }
+  }
+}

@@ -1,0 +1,31 @@
+import type { CloudAddress, CloudApi } from '../../drivers/cloud-api/cloud-api.ts'
+import { refuse } from '../../platform/failure.ts'
+import { ask } from './ask.ts'
+
+export interface Account {
+  organizationId: string
+  expiresAt: number | null
+}
+
+/** Asks the address whether it is a cloud, and the token whose it is: a link is stored only when both have answered. */
+export async function proveAccount(api: CloudApi, address: CloudAddress): Promise<Account> {
+  const health = await ask(api, { ...address, token: 'none' }, { method: 'GET', path: '/api/health' })
+  if (health.body?.data?.mode !== 'cloud')
+    refuse('url', 'this is a Berth instance, but not a cloud: give the address of a cloud (one that runs with BERTH_MODE=cloud)')
+  const session = await ask(api, address, { method: 'GET', path: '/api/auth/session' })
+  if (session.status === 401)
+    refuse('token', 'the cloud does not know this token: make one there, in its dashboard or by POST /tokens')
+  const { organization, expiresAt } = session.body?.data ?? {}
+  if (session.status !== 200 || typeof organization?.id !== 'string')
+    refuse('token', 'the cloud does not say whose this token is')
+  return { organizationId: organization.id, expiresAt: expiresAt ? Date.parse(expiresAt) : null }
+}
+
+/** Whether the cloud answers and still takes the token. */
+export async function isReachable(api: CloudApi, address: CloudAddress): Promise<boolean> {
+  try {
+    return (await ask(api, address, { method: 'GET', path: '/api/auth/session' })).status === 200
+  } catch {
+    return false
+  }
+}

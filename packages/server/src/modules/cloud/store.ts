@@ -1,0 +1,21 @@
+import type { Db } from '../../platform/db/schema.ts'
+import type { CloudLinkRow } from '../../platform/db/tables/cloud.ts'
+
+/** All SQL of the links to a cloud. */
+
+export const findLink = (db: Db, organizationId: string): Promise<CloudLinkRow | undefined> =>
+  db.selectFrom('cloudLinks').selectAll().where('organizationId', '=', organizationId).executeTakeFirst()
+
+export const saveLink = ({ organizationId, ...values }: CloudLinkRow, db: Db): Promise<unknown> =>
+  db
+    .insertInto('cloudLinks')
+    .values({ organizationId, ...values })
+    .onConflict((conflict) => conflict.column('organizationId').doUpdateSet(values))
+    .execute()
+
+export const deleteLink = (db: Db, organizationId: string): Promise<unknown> =>
+  db.deleteFrom('cloudLinks').where('organizationId', '=', organizationId).execute()
+
+/** Links whose token is good at `now` and ends by `until`. */
+export const linksEnding = (db: Db, now: number, until: number): Promise<CloudLinkRow[]> =>
+  db.selectFrom('cloudLinks').selectAll().where('tokenExpiresAt', '>', now).where('tokenExpiresAt', '<=', until).execute()
