@@ -20,6 +20,7 @@ import { createAccess } from '../modules/access/index.ts'
 import { createBackups } from '../modules/backups/index.ts'
 import { createCloud } from '../modules/cloud/index.ts'
 import { createDeployments, servedState } from '../modules/deployments/index.ts'
+import { createGitHost } from '../modules/git-host/index.ts'
 import { createDeliveryDrivers, createNotifications, type NotificationsDeps } from '../modules/notifications/index.ts'
 import { createProjects, ownedProjects, type ProjectPorts } from '../modules/projects/index.ts'
 import { createEdge } from '../modules/routing/index.ts'
@@ -33,6 +34,7 @@ import type { Scrubber } from '../platform/secrets/scrubber.ts'
 import type { SecretBox } from '../platform/secrets/secret-box.ts'
 import type { Config } from './config.ts'
 import type { Drivers } from './drivers.ts'
+import { createGitHosts, type GitHostDrivers } from './git-hosts.ts'
 import type { Logger } from './logger.ts'
 
 /** What an instance is made of; tests bring their own database, clock and drivers. */
@@ -55,6 +57,7 @@ export interface Parts {
   git?: Git
   dns?: Dns
   cloudApi?: CloudApi
+  gitHosts?: GitHostDrivers
   /** What names mean to a guarded git; a test brings its own. */
   resolve?: Resolve
   /** Whoever brings one closes it. */
@@ -76,6 +79,7 @@ interface Module {
 export interface Assembled {
   app: FastifyInstance
   access: ReturnType<typeof createAccess>
+  gitHost: ReturnType<typeof createGitHost>
   projects: ReturnType<typeof createProjects>
   git: Git
   /** What runs and what is asked of projects is written here; `close` closes it. */
@@ -128,9 +132,16 @@ export function assemble(parts: Parts): Assembled {
   if (cloud) projectPorts.cloud ??= cloud.projects
   const running =
     parts.drivers && assembleRunning(parts.drivers, { ...common, projects, git, logStore, config, projectPorts, isOperator })
+  const gitHost = createGitHost({
+    ...common,
+    ...(parts.gitHosts ?? createGitHosts(config)),
+    mode: config.mode,
+    people: { ...access, isOperator },
+  })
   const modules: Partial<Record<ModuleName, Module>> = {
     instance: createInstance({ version, mode: config.mode, isolation, isReady: access.isReady }),
     access,
+    gitHost,
     projects,
     ...running?.modules,
     ...(cloud ? { cloud } : {}),
@@ -198,6 +209,7 @@ export function assemble(parts: Parts): Assembled {
   return {
     app,
     access,
+    gitHost,
     projects,
     git,
     logStore,

@@ -129,7 +129,8 @@ function failureOf({ status, headers }: Response, text: string, title: string): 
     const words = `${title} takes no more calls until ${resetAt.toISOString()}: its rate limit is used up`
     return new GitHostError('limited', words, { status, resetAt })
   }
-  if (status === 409 || /already (been taken|exists)/i.test(says)) return new GitHostError('conflict', `${title} refuses this${says}`, more)
+  if (status === 409 || /already (been taken|exists)/i.test(says))
+    return new GitHostError('conflict', `${title} refuses this${says}`, more)
   if (status >= 500) return new GitHostError('away', `${title} answers ${status}: it is down or overloaded`, more)
   return new GitHostError('refused', `${title} refuses this${says}`, more)
 }
@@ -144,6 +145,7 @@ function resetIn(headers: Headers): Date {
 /** `message` is a text here and an object of lists there. */
 function wordsIn(text: string): string {
   const fields = Fields.of(Buffer.from(text))
-  const inner = fields?.text('message') ?? (fields?.has('message') ? JSON.stringify(fields.value('message')) : fields?.text('error'))
+  const inner =
+    fields?.text('message') ?? (fields?.has('message') ? JSON.stringify(fields.value('message')) : fields?.text('error'))
   return inner ? `: ${inner.replace(/[\u0000-\u001f\u007f\p{Cf}]/gu, ' ').slice(0, 300)}` : ''
 }

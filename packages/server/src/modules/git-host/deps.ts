@@ -44,7 +44,12 @@ export interface People {
 export interface CloudLinks {
   isLinked(): Promise<boolean>
   /** The page that a browser is sent to; it ends at our own redirect, with our state. */
-  connectUrl(wanted: { organizationId: string; provider: GitHostProvider; source: 'app' | 'oauth'; state: string }): Promise<string>
+  connectUrl(wanted: {
+    organizationId: string
+    provider: GitHostProvider
+    source: 'app' | 'oauth'
+    state: string
+  }): Promise<string>
   installUrl(organizationId: string): Promise<string | null>
 }
 

@@ -1,11 +1,15 @@
-import type { DisconnectSource, Disconnected, GitHostProvider, GitHostSource } from '@berth/contract'
+import type { Disconnected, DisconnectSource, GitHostProvider, GitHostSource } from '@berth/contract'
 import type { Caller } from '../../http/handler.ts'
 import { deleteDeviceLogins } from './connect/device-store.ts'
 import { deleteConnections, listConnections } from './connections/connection-store.ts'
 import type { GitHostDeps } from './deps.ts'
 import { sourcesOf, stateOf } from './status.ts'
 
-const dropped: Record<DisconnectSource, readonly GitHostSource[]> = { oauth: ['oauth'], cli: ['cli'], all: ['app', 'oauth', 'cli'] }
+const dropped: Record<DisconnectSource, readonly GitHostSource[]> = {
+  oauth: ['oauth'],
+  cli: ['cli'],
+  all: ['app', 'oauth', 'cli'],
+}
 
 /** What is stored here goes; at the host the app stays installed, and the machine keeps its own login. */
 export async function disconnect(

@@ -12,7 +12,14 @@ import { checkedOwner } from './names.ts'
 import { cloneToken } from './repositories/clone-token.ts'
 import { getFile, listFiles } from './repositories/files.ts'
 import { listRepositories, listRepositoriesOf } from './repositories/lists.ts'
-import { askAbout, createRepository, deleteRepository, getRepository, listBranches, type Wanted } from './repositories/repositories.ts'
+import {
+  askAbout,
+  createRepository,
+  deleteRepository,
+  getRepository,
+  listBranches,
+  type Wanted,
+} from './repositories/repositories.ts'
 import { showHome, showStatus } from './status.ts'
 import { deleteWebhook, listWebhooks, registerWebhook } from './webhooks/webhooks.ts'
 

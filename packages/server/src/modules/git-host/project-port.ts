@@ -8,8 +8,8 @@ import { isGitHostProvider } from './connections/host-titles.ts'
 import { sourcesFor, type ThroughSource, throughSources, usableSources } from './connections/through-sources.ts'
 import type { GitHostDeps } from './deps.ts'
 import { explaining } from './explain.ts'
-import { registerWebhook } from './webhooks/webhooks.ts'
 import { findWebhookOf, repositoryKey } from './webhooks/webhook-store.ts'
+import { registerWebhook } from './webhooks/webhooks.ts'
 
 /** A repository as a project names it. What names none of our hosts has no connection, and every question about it no answer. */
 export interface RepositoryAt {
@@ -32,7 +32,12 @@ async function known(organizationId: string, { provider, owner, repo }: Reposito
   return { provider, name: { owner, repo }, rows }
 }
 
-const through = async (organizationId: string, at: RepositoryAt, deps: GitHostDeps, work: (...args: [RepositoryName, ...Parameters<ThroughSource<void>>]) => Promise<void>) => {
+const through = async (
+  organizationId: string,
+  at: RepositoryAt,
+  deps: GitHostDeps,
+  work: (...args: [RepositoryName, ...Parameters<ThroughSource<void>>]) => Promise<void>,
+) => {
   const found = await known(organizationId, at, deps)
   if (found && found.rows.length > 0)
     await throughSources(found.rows, deps, (access, host, row) => work(found.name, access, host, row))
@@ -45,19 +50,21 @@ const mostTokens = 500
 /** What modules above ask about the repositories of their projects. */
 export function createProjectPort(deps: GitHostDeps) {
   const tokens = new Map<string, RepositoryToken>()
-  const tokenFor = (name: RepositoryName): ThroughSource<RepositoryToken> => async (access, host, row) => {
-    const key = `${access.id} ${repositoryKey(name.owner, name.repo)}`
-    const kept = tokens.get(key)
-    if (kept?.expiresAt && kept.expiresAt.getTime() - deps.clock.now().getTime() > leastLeftMs) return kept
-    const made = await host.repositoryToken(access, name)
-    deps.scrubber.register(made.token)
-    if (row.source === 'app') tokens.set(key, made)
-    for (const oldest of tokens.keys()) {
-      if (tokens.size <= mostTokens) break
-      tokens.delete(oldest)
+  const tokenFor =
+    (name: RepositoryName): ThroughSource<RepositoryToken> =>
+    async (access, host, row) => {
+      const key = `${access.id} ${repositoryKey(name.owner, name.repo)}`
+      const kept = tokens.get(key)
+      if (kept?.expiresAt && kept.expiresAt.getTime() - deps.clock.now().getTime() > leastLeftMs) return kept
+      const made = await host.repositoryToken(access, name)
+      deps.scrubber.register(made.token)
+      if (row.source === 'app') tokens.set(key, made)
+      for (const oldest of tokens.keys()) {
+        if (tokens.size <= mostTokens) break
+        tokens.delete(oldest)
+      }
+      return made
     }
-    return made
-  }
   return {
     async credentialFor(organizationId: string, at: RepositoryAt): Promise<RepositoryToken | undefined> {
       const found = await known(organizationId, at, deps)

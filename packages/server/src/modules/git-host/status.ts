@@ -2,8 +2,8 @@ import type { GitAccount, GitHostHome, GitHostProvider, GitHostSources, GitHostS
 import { tagsOf } from '@berth/contract'
 import type { Caller } from '../../http/handler.ts'
 import type { GitConnectionRow } from '../../platform/db/tables/git-host.ts'
-import { listConnections } from './connections/connection-store.ts'
 import { type Browser, newState } from './connect/state.ts'
+import { listConnections } from './connections/connection-store.ts'
 import type { GitHostDeps } from './deps.ts'
 import { listRepositories } from './repositories/lists.ts'
 

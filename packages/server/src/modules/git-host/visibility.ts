@@ -1,4 +1,4 @@
-import { type Role, reaches, levelOfRole } from '@berth/contract'
+import { levelOfRole, type Role, reaches } from '@berth/contract'
 import type { GitHostDeps } from './deps.ts'
 
 /** Whose eyes it is for. */

@@ -1,7 +1,7 @@
 import { nonsense } from '../answer-parts.ts'
-import { branchFrom as githubBranch, entryFrom } from '../github/github-shapes.ts'
 import type { GitHost, HostBranch, HostRepository } from '../git-host.ts'
 import { GitHostError } from '../git-host-error.ts'
+import { entryFrom, branchFrom as githubBranch } from '../github/github-shapes.ts'
 import { Fields } from '../payload.ts'
 import type { RestClient } from '../rest-client.ts'
 import { repositoryPath } from './repository-path.ts'
@@ -21,14 +21,20 @@ export function createRepositories(client: RestClient, from: (value: unknown) =>
       client.ask(access, limits, (call) => {
         const name = encodeURIComponent(owner)
         return call.list({ path: `/orgs/${name}/repos`, from }).catch((error: unknown) => {
-          if (error instanceof GitHostError && error.trouble === 'not_found') return call.list({ path: `/users/${name}/repos`, from })
+          if (error instanceof GitHostError && error.trouble === 'not_found')
+            return call.list({ path: `/users/${name}/repos`, from })
           throw error
         })
       }),
     repository: (access, name, limits) => client.ask(access, limits, async (call) => from(await call.get(repositoryPath(name)))),
     createRepository: (access, { name, owner, private: isPrivate }, limits) =>
       client.ask(access, limits, async (call) =>
-        from(await call.send('POST', owner ? `/orgs/${encodeURIComponent(owner)}/repos` : '/user/repos', { name, private: isPrivate })),
+        from(
+          await call.send('POST', owner ? `/orgs/${encodeURIComponent(owner)}/repos` : '/user/repos', {
+            name,
+            private: isPrivate,
+          }),
+        ),
       ),
     deleteRepository: (access, name, limits) =>
       client.ask(access, limits, async (call) => void (await call.send('DELETE', repositoryPath(name)))),
@@ -57,5 +63,8 @@ export function createRepositories(client: RestClient, from: (value: unknown) =>
 
 const branchFrom = (value: unknown, title: string): HostBranch => {
   const fields = new Fields(value)
-  return githubBranch({ name: fields.text('name'), protected: fields.yes('protected'), commit: { sha: fields.in('commit').text('id') } }, title)
+  return githubBranch(
+    { name: fields.text('name'), protected: fields.yes('protected'), commit: { sha: fields.in('commit').text('id') } },
+    title,
+  )
 }

@@ -1,6 +1,6 @@
 import type { Secret } from '../../../platform/secrets/secret.ts'
-import { accountFrom, hookFrom, repositoryFrom } from '../github/github-shapes.ts'
 import type { GitHost, HookSettings } from '../git-host.ts'
+import { accountFrom, hookFrom, repositoryFrom } from '../github/github-shapes.ts'
 import { createSignIn } from '../oauth2.ts'
 import { Fields } from '../payload.ts'
 import { RestClient } from '../rest-client.ts'
@@ -63,13 +63,16 @@ function createHooks(client: RestClient): Pick<GitHost, 'hooks' | 'createHook' |
     config: { url, content_type: 'json', secret: secret.reveal() },
   })
   return {
-    hooks: (access, name, limits) => client.ask(access, limits, (call) => call.list({ path: `${repositoryPath(name)}/hooks`, from })),
+    hooks: (access, name, limits) =>
+      client.ask(access, limits, (call) => call.list({ path: `${repositoryPath(name)}/hooks`, from })),
     createHook: (access, name, hook, limits) =>
       client.ask(access, limits, async (call) =>
         from(await call.send('POST', `${repositoryPath(name)}/hooks`, { type: 'gitea', ...body(hook) })),
       ),
     changeHook: (access, name, id, hook, limits) =>
-      client.ask(access, limits, async (call) => from(await call.send('PATCH', `${repositoryPath(name)}/hooks/${id}`, body(hook)))),
+      client.ask(access, limits, async (call) =>
+        from(await call.send('PATCH', `${repositoryPath(name)}/hooks/${id}`, body(hook))),
+      ),
     deleteHook: (access, name, id, limits) =>
       client.ask(access, limits, async (call) => void (await call.send('DELETE', `${repositoryPath(name)}/hooks/${id}`))),
   }
@@ -80,7 +83,10 @@ function createReports(client: RestClient): Pick<GitHost, 'setCommitStatus' | 'c
     setCommitStatus: (access, name, commit, { state, description, context, targetUrl }, limits) =>
       client.ask(access, limits, async (call) => {
         const words = { state, context, description: description.slice(0, 140) }
-        await call.send('POST', `${repositoryPath(name)}/statuses/${commit}`, { ...words, ...(targetUrl ? { target_url: targetUrl } : {}) })
+        await call.send('POST', `${repositoryPath(name)}/statuses/${commit}`, {
+          ...words,
+          ...(targetUrl ? { target_url: targetUrl } : {}),
+        })
       }),
     comment: (access, name, number, { marker, text }, limits) =>
       client.ask(access, limits, async (call) => {
@@ -89,7 +95,9 @@ function createReports(client: RestClient): Pick<GitHost, 'setCommitStatus' | 'c
         const comments = await call.list({ path: `${path}/${number}/comments`, from: (value) => new Fields(value) })
         const ours = comments.find((comment) => comment.text('body')?.startsWith(hidden))?.whole('id')
         const body = { body: `${hidden}\n${text}` }
-        await (ours ? call.send('PATCH', `${path}/comments/${ours}`, body) : call.send('POST', `${path}/${number}/comments`, body))
+        await (ours
+          ? call.send('PATCH', `${path}/comments/${ours}`, body)
+          : call.send('POST', `${path}/${number}/comments`, body))
       }),
   }
 }

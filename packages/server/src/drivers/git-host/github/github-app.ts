@@ -1,9 +1,9 @@
 import { Secret } from '../../../platform/secrets/secret.ts'
+import { nonsense } from '../answer-parts.ts'
 import type { Access, HostApp, Installation, RepositoryToken } from '../git-host.ts'
 import { GitHostError } from '../git-host-error.ts'
 import { Fields } from '../payload.ts'
 import type { GitHubClient } from './github-client.ts'
-import { nonsense } from '../answer-parts.ts'
 import { accountFrom } from './github-shapes.ts'
 
 export function createApp(client: GitHubClient): HostApp | null {

@@ -1,8 +1,7 @@
 import type { Octokit } from 'octokit'
+import { nonsense } from '../answer-parts.ts'
 import { GitHostError } from '../git-host-error.ts'
 import type { Page, PageCache } from '../page-cache.ts'
-import { nonsense } from '../answer-parts.ts'
-
 
 export interface ListRequest<Item> {
   /** `GET /user/repos` */

@@ -1,9 +1,9 @@
+import { nonsense } from '../answer-parts.ts'
 import type { GitHost, HostFile } from '../git-host.ts'
 import { GitHostError } from '../git-host-error.ts'
 import { Fields } from '../payload.ts'
 import type { GitHubClient } from './github-client.ts'
 import { readList } from './github-lists.ts'
-import { nonsense } from '../answer-parts.ts'
 import { accountFrom, branchFrom, entryFrom, repositoryFrom } from './github-shapes.ts'
 
 type Repositories = Pick<

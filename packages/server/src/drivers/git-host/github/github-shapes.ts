@@ -1,5 +1,5 @@
-import type { HostAccount, HostBranch, HostFileEntry, HostHook, HostRepository } from '../git-host.ts'
 import { nonsense, timeFrom, webAddress } from '../answer-parts.ts'
+import type { HostAccount, HostBranch, HostFileEntry, HostHook, HostRepository } from '../git-host.ts'
 import { Fields, nameOf } from '../payload.ts'
 
 /** Answers of GitHub in our words. What is not of its form is nonsense, never half an answer. */

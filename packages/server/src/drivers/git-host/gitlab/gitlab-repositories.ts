@@ -8,7 +8,15 @@ import { accountFrom, branchFrom, entryFrom, repositoryFrom } from './gitlab-sha
 
 type Repositories = Pick<
   GitHost,
-  'account' | 'repositories' | 'repositoriesOf' | 'repository' | 'createRepository' | 'deleteRepository' | 'branches' | 'files' | 'file'
+  | 'account'
+  | 'repositories'
+  | 'repositoriesOf'
+  | 'repository'
+  | 'createRepository'
+  | 'deleteRepository'
+  | 'branches'
+  | 'files'
+  | 'file'
 >
 
 export const projectPath = ({ owner, repo }: RepositoryName): string => `/projects/${encodeURIComponent(`${owner}/${repo}`)}`
@@ -26,7 +34,8 @@ export function createRepositories(client: RestClient): Repositories {
       client.ask(access, limits, (call) => {
         const name = encodeURIComponent(owner)
         return call.list({ path: `/groups/${name}/projects`, from }).catch((error: unknown) => {
-          if (error instanceof GitHostError && error.trouble === 'not_found') return call.list({ path: `/users/${name}/projects`, from })
+          if (error instanceof GitHostError && error.trouble === 'not_found')
+            return call.list({ path: `/users/${name}/projects`, from })
           throw error
         })
       }),
@@ -36,7 +45,14 @@ export function createRepositories(client: RestClient): Repositories {
         const namespace = owner ? new Fields(await call.get(`/namespaces/${encodeURIComponent(owner)}`)).whole('id') : undefined
         if (namespace === null) return nonsense(title, 'a namespace')
         const visibility = isPrivate ? 'private' : 'public'
-        return from(await call.send('POST', '/projects', { name, path: name, visibility, ...(namespace ? { namespace_id: namespace } : {}) }))
+        return from(
+          await call.send('POST', '/projects', {
+            name,
+            path: name,
+            visibility,
+            ...(namespace ? { namespace_id: namespace } : {}),
+          }),
+        )
       }),
     deleteRepository: (access, name, limits) =>
       client.ask(access, limits, async (call) => void (await call.send('DELETE', projectPath(name)))),
@@ -47,7 +63,11 @@ export function createRepositories(client: RestClient): Repositories {
     files: (access, name, { path, branch }, limits) =>
       client.ask(access, limits, async (call) => {
         const query = { path: path || undefined, ref: branch }
-        const list = await call.list({ path: `${projectPath(name)}/repository/tree`, query, from: (value) => entryFrom(value, title) })
+        const list = await call.list({
+          path: `${projectPath(name)}/repository/tree`,
+          query,
+          from: (value) => entryFrom(value, title),
+        })
         // An empty folder is in no commit: nothing there says that there is none.
         if (list.length === 0 && path !== '') throw new GitHostError('not_found', `${path} is not a folder`)
         return list

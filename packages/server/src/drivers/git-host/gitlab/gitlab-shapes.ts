@@ -43,10 +43,20 @@ export function entryFrom(value: unknown, title: string): HostFileEntry {
   const [name, path, type] = [fields.text('name'), fields.text('path'), fields.text('type')]
   if (!name || !path) return nonsense(title, 'a folder')
   const isLink = fields.text('mode') === '120000'
-  return { name, path, type: type === 'tree' ? 'dir' : type === 'commit' ? 'submodule' : isLink ? 'symlink' : 'file', sizeBytes: null }
+  return {
+    name,
+    path,
+    type: type === 'tree' ? 'dir' : type === 'commit' ? 'submodule' : isLink ? 'symlink' : 'file',
+    sizeBytes: null,
+  }
 }
 
-const eventNames = { push_events: 'push', merge_requests_events: 'merge_request', tag_push_events: 'tag_push', issues_events: 'issues' }
+const eventNames = {
+  push_events: 'push',
+  merge_requests_events: 'merge_request',
+  tag_push_events: 'tag_push',
+  issues_events: 'issues',
+}
 
 export function hookFrom(value: unknown, title: string): HostHook {
   const fields = new Fields(value)

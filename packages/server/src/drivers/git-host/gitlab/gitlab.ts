@@ -62,7 +62,8 @@ function createHooks(client: RestClient): Pick<GitHost, 'hooks' | 'createHook' |
     enable_ssl_verification: true,
   })
   return {
-    hooks: (access, name, limits) => client.ask(access, limits, (call) => call.list({ path: `${projectPath(name)}/hooks`, from })),
+    hooks: (access, name, limits) =>
+      client.ask(access, limits, (call) => call.list({ path: `${projectPath(name)}/hooks`, from })),
     createHook: (access, name, hook, limits) =>
       client.ask(access, limits, async (call) => from(await call.send('POST', `${projectPath(name)}/hooks`, body(hook)))),
     changeHook: (access, name, id, hook, limits) =>
@@ -79,7 +80,10 @@ function createReports(client: RestClient): Pick<GitHost, 'setCommitStatus' | 'c
     setCommitStatus: (access, name, commit, { state, description, context, targetUrl }, limits) =>
       client.ask(access, limits, async (call) => {
         const words = { state: states[state], name: context, description: description.slice(0, 140) }
-        await call.send('POST', `${projectPath(name)}/statuses/${commit}`, { ...words, ...(targetUrl ? { target_url: targetUrl } : {}) })
+        await call.send('POST', `${projectPath(name)}/statuses/${commit}`, {
+          ...words,
+          ...(targetUrl ? { target_url: targetUrl } : {}),
+        })
       }),
     comment: (access, name, number, { marker, text }, limits) =>
       client.ask(access, limits, async (call) => {

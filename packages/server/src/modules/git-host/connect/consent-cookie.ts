@@ -20,7 +20,10 @@ export function holdAnswer(answer: HeldAnswer, state: string, isSecure: boolean,
 
 /** Null: another browser, or another state's. */
 export function heldAnswer(cookies: string | undefined, state: string, { secretBox }: GitHostDeps): HeldAnswer | null {
-  const found = cookies?.split(';').map((part) => part.trim()).find((part) => part.startsWith(`${name}=`))
+  const found = cookies
+    ?.split(';')
+    .map((part) => part.trim())
+    .find((part) => part.startsWith(`${name}=`))
   if (!found) return null
   try {
     return JSON.parse(secretBox.open(found.slice(name.length + 1), placeOf(state)).reveal()) as HeldAnswer

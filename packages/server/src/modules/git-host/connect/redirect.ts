@@ -6,9 +6,9 @@ import { explaining } from '../explain.ts'
 import { redirectUri } from './connect.ts'
 import { type HeldAnswer, heldAnswer, holdAnswer } from './consent-cookie.ts'
 import { consentPage, JourneyFailed } from './pages.ts'
-import { isThisMachine } from './this-machine.ts'
 import { type Journey, spendState, stateOf } from './state.ts'
 import { storeAccount, storeInstallation } from './store-account.ts'
+import { isThisMachine } from './this-machine.ts'
 
 type Context = Pick<RequestContext, 'isSignedIn' | 'caller' | 'headers' | 'ip' | 'secure' | 'setHeader' | 'redirect' | 'page'>
 
@@ -26,14 +26,19 @@ export async function finishJourney(query: RedirectQuery, context: Context, deps
 async function finish(query: RedirectQuery, context: Context, deps: GitHostDeps): Promise<void> {
   const journey = query.state ? await spendState(query.state, deps) : null
   if (!journey)
-    throw new JourneyFailed('This link is used up', 'The link is older than ten minutes, was used before, or was not made here: connect again from Berth')
-  if (query.error) throw new JourneyFailed('Not connected', `The git host says: ${query.error_description ?? query.error}`, 'error')
+    throw new JourneyFailed(
+      'This link is used up',
+      'The link is older than ten minutes, was used before, or was not made here: connect again from Berth',
+    )
+  if (query.error)
+    throw new JourneyFailed('Not connected', `The git host says: ${query.error_description ?? query.error}`, 'error')
   const answer = answerOf(query, journey, context, deps)
   if (!(await isStarter(journey, context)) && !journey.isConfirmed) return askFirst(journey, answer, context, deps)
   const role = await deps.people.roleOf(journey.userId, journey.organizationId)
   if (!role || !tagsOf(role).has('gitprovider:write'))
     throw new JourneyFailed('Not connected', 'Who has started this may no longer connect a git host for the organisation')
-  const onward = journey.source === 'app' ? await connectApp(journey, answer, query, deps) : await connectAccount(journey, answer, deps)
+  const onward =
+    journey.source === 'app' ? await connectApp(journey, answer, query, deps) : await connectAccount(journey, answer, deps)
   context.redirect(onward ?? `/settings/git?connected=${journey.provider}`)
 }
 
@@ -44,7 +49,8 @@ function answerOf(query: RedirectQuery, journey: Journey, { headers }: Context, 
     return held
   }
   const given = query.installation_id
-  if (given !== undefined && !/^\d{1,15}$/.test(given)) throw new JourneyFailed('Not connected', 'installation_id: is not a number', 'installation_id')
+  if (given !== undefined && !/^\d{1,15}$/.test(given))
+    throw new JourneyFailed('Not connected', 'installation_id: is not a number', 'installation_id')
   return { code: query.code ?? null, installationId: journey.installationId ?? (given ? Number(given) : null) }
 }
 
@@ -79,14 +85,25 @@ async function connectAccount(journey: Journey, { code }: HeldAnswer, deps: GitH
  * Anybody can put the number of an installation into an address. So the person signs in as well, and must govern the account
  * that it is on; operators hold the app's key, which opens every installation, and need not.
  */
-async function connectApp(journey: Journey, answer: HeldAnswer, query: RedirectQuery, deps: GitHostDeps): Promise<string | undefined> {
+async function connectApp(
+  journey: Journey,
+  answer: HeldAnswer,
+  query: RedirectQuery,
+  deps: GitHostDeps,
+): Promise<string | undefined> {
   const { app, signIn } = deps.hosts[journey.provider]
   const { code, installationId } = answer
   if (query.setup_action === 'request')
-    throw new JourneyFailed('Waiting for an owner', 'An owner of the account has to approve the app: connect again once they have', 'setup_action')
-  if (!app || installationId === null) throw new JourneyFailed('Not connected', 'The git host named no installation', 'installation_id')
+    throw new JourneyFailed(
+      'Waiting for an owner',
+      'An owner of the account has to approve the app: connect again once they have',
+      'setup_action',
+    )
+  if (!app || installationId === null)
+    throw new JourneyFailed('Not connected', 'The git host named no installation', 'installation_id')
   const isGiven = code === null && (await isOperators(journey, deps))
-  if (!isGiven && !signIn.code) throw new JourneyFailed('Not connected', 'Only operators can connect an app that has no OAuth client')
+  if (!isGiven && !signIn.code)
+    throw new JourneyFailed('Not connected', 'Only operators can connect an app that has no OAuth client')
   if (!isGiven && code === null) return signIn.code!.url(stateOf({ ...journey, installationId }, deps), redirectUri(deps))
   const installation = await explaining(app.installation(installationId))
   if (code !== null && signIn.code) {

@@ -46,7 +46,8 @@ function openTokens({ id, credential }: GitConnectionRow, { secretBox, scrubber 
 async function localAccess(row: GitConnectionRow, { localLogin, people }: GitHostDeps): Promise<Access> {
   const isTheirs = await people.isOperatorsOrganization(row.organizationId)
   const token = isTheirs ? await localLogin?.token() : null
-  if (!token) throw new GitHostError('unauthorized', `gh has no login for ${localLogin?.host ?? 'this host'} on this machine any more`)
+  if (!token)
+    throw new GitHostError('unauthorized', `gh has no login for ${localLogin?.host ?? 'this host'} on this machine any more`)
   return { kind: 'token', id: `${row.id}:${hashToken(token.reveal()).slice(0, 16)}`, token }
 }
 

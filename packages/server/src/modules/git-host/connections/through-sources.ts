@@ -50,7 +50,11 @@ export async function throughSources<Result>(
 }
 
 /** With one source. A login that the host has revoked is not used a second time. */
-export async function throughSource<Result>(row: GitConnectionRow, deps: GitHostDeps, work: ThroughSource<Result>): Promise<Result> {
+export async function throughSource<Result>(
+  row: GitConnectionRow,
+  deps: GitHostDeps,
+  work: ThroughSource<Result>,
+): Promise<Result> {
   try {
     return await work(await accessOf(row, deps), deps.hosts[row.provider], row)
   } catch (error) {

@@ -20,7 +20,9 @@ export async function getFile(wanted: Wanted, query: FileQuery, caller: Caller, 
   const { file = 'package.json', branch } = query
   const path = trimmed(file)
   if (path === '') refuse('file', 'names no file')
-  const read = await askAbout(wanted, caller, deps, (name, access, host) => host.file(access, name, { path, ...onBranch(branch) }))
+  const read = await askAbout(wanted, caller, deps, (name, access, host) =>
+    host.file(access, name, { path, ...onBranch(branch) }),
+  )
   if (read.text.includes('\0')) refuse('file', 'is not a text file')
   const { text, ...rest } = read
   return { ...rest, content: path.toLowerCase().endsWith('.json') ? parsed(text, path) : text }

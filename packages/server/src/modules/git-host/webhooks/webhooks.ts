@@ -73,7 +73,9 @@ async function ofNobody(hooks: readonly HostHook[], { provider }: HookPlace, dep
 /** The id in an address of this instance; '' where it has none; null: not ours. */
 function ourId(address: string, provider: GitHostProvider, { publicUrl }: GitHostDeps): string | null {
   const url = URL.parse(address)
-  return url?.origin === new URL(publicUrl()).origin && url.pathname === pathOf(provider) ? (url.searchParams.get('hook') ?? '') : null
+  return url?.origin === new URL(publicUrl()).origin && url.pathname === pathOf(provider)
+    ? (url.searchParams.get('hook') ?? '')
+    : null
 }
 
 function unreachableForThem(error: unknown, url: string): never {
@@ -95,7 +97,11 @@ export async function listWebhooks(place: HookPlace, isAdmin: boolean, deps: Git
 /** Addresses of other services hold their secrets: who may not change hooks sees only where they lead. */
 const originOf = (address: string): string => `${URL.parse(address)?.origin ?? ''}/…`
 
-export async function deleteWebhook({ organizationId, provider, name, access, host }: HookPlace, hookId: number, deps: GitHostDeps) {
+export async function deleteWebhook(
+  { organizationId, provider, name, access, host }: HookPlace,
+  hookId: number,
+  deps: GitHostDeps,
+) {
   const { db } = deps.database
   const own = await findWebhookOf(db, organizationId, provider, repositoryKey(name.owner, name.repo))
   const forget = async () => {
