@@ -20,7 +20,7 @@ import { createAccess } from '../modules/access/index.ts'
 import { createBackups } from '../modules/backups/index.ts'
 import { createCloud } from '../modules/cloud/index.ts'
 import { createDeployments, servedState } from '../modules/deployments/index.ts'
-import { createGitHost } from '../modules/git-host/index.ts'
+import { type CloudLinks, createGitHost } from '../modules/git-host/index.ts'
 import { createDeliveryDrivers, createNotifications, type NotificationsDeps } from '../modules/notifications/index.ts'
 import { createProjects, ownedProjects, type ProjectPorts } from '../modules/projects/index.ts'
 import { createEdge } from '../modules/routing/index.ts'
@@ -58,6 +58,8 @@ export interface Parts {
   dns?: Dns
   cloudApi?: CloudApi
   gitHosts?: GitHostDrivers
+  /** Where a cloud signs in at git hosts for this instance. */
+  cloudLinks?: CloudLinks
   /** What names mean to a guarded git; a test brings its own. */
   resolve?: Resolve
   /** Whoever brings one closes it. */
@@ -137,6 +139,7 @@ export function assemble(parts: Parts): Assembled {
     ...(parts.gitHosts ?? createGitHosts(config)),
     mode: config.mode,
     people: { ...access, isOperator },
+    cloudLinks: parts.cloudLinks,
   })
   const modules: Partial<Record<ModuleName, Module>> = {
     instance: createInstance({ version, mode: config.mode, isolation, isReady: access.isReady }),

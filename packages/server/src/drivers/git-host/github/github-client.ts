@@ -1,5 +1,6 @@
 import type { Octokit, App as OctokitApp } from 'octokit'
 import type { Secret } from '../../../platform/secrets/secret.ts'
+import { hashToken } from '../../../platform/secrets/token.ts'
 import { withinLimits } from '../deadline.ts'
 import type { Access, CallLimits } from '../git-host.ts'
 import { GitHostError } from '../git-host-error.ts'
@@ -61,11 +62,13 @@ export class GitHubClient {
   }
 
   #of(access: Access): Promise<Octokit> {
-    const known = this.#clients.get(access.id)
+    // By the token itself: a client that was made for one person's must never speak for another's.
+    const key = access.kind === 'token' ? `${access.id} ${hashToken(access.token.reveal())}` : access.id
+    const known = this.#clients.get(key)
     if (known) return known
     const made = this.#make(access)
-    made.catch(() => this.#clients.delete(access.id))
-    this.#clients.set(access.id, made)
+    made.catch(() => this.#clients.delete(key))
+    this.#clients.set(key, made)
     for (const oldest of this.#clients.keys()) {
       if (this.#clients.size <= mostClients) break
       this.#clients.delete(oldest)

@@ -24,7 +24,7 @@ export async function accessOf(row: GitConnectionRow, deps: GitHostDeps): Promis
   const isDue = row.credentialExpiresAt !== null && row.credentialExpiresAt - earlyMs < nowOf(deps)
   const current = isDue ? await refreshed(row, deps) : row
   const { accessToken } = openTokens(current, deps)
-  return { kind: 'token', id: `${row.id}:${current.updatedAt}`, token: accessToken }
+  return tokenAccess(row, accessToken)
 }
 
 export const sealTokens = (connectionId: string, { accessToken, refreshToken }: AccountTokens, { secretBox }: GitHostDeps) => {
@@ -48,8 +48,15 @@ async function localAccess(row: GitConnectionRow, { localLogin, people }: GitHos
   const token = isTheirs ? await localLogin?.token() : null
   if (!token)
     throw new GitHostError('unauthorized', `gh has no login for ${localLogin?.host ?? 'this host'} on this machine any more`)
-  return { kind: 'token', id: `${row.id}:${hashToken(token.reveal()).slice(0, 16)}`, token }
+  return tokenAccess(row, token)
 }
+
+/** Another token is another access: nothing that was kept for the one is given to the other. */
+const tokenAccess = ({ id }: GitConnectionRow, token: Secret): Access => ({
+  kind: 'token',
+  id: `${id}:${hashToken(token.reveal()).slice(0, 16)}`,
+  token,
+})
 
 /** A refresh token is good once: one control plane exchanges it, the others wait for what it stores. */
 async function refreshed(row: GitConnectionRow, deps: GitHostDeps): Promise<GitConnectionRow> {
