@@ -141,6 +141,8 @@ export const emptyPlan: BuildPlan = {
 
 export interface BuildRequest {
   owner: Owner
+  /** Whose turn it takes where builds of several wait for the same; without it the project has turns of its own. */
+  organizationId?: string
   /** '' for the project itself; a service's name in a services project. */
   service: string
   sourceFolder: string
@@ -208,6 +210,8 @@ export interface Instance {
   exitCode: number | null
   /** Killed because it used more memory than it may. */
   outOfMemory: boolean
+  /** It was ended because it kept more on the disk than it may. */
+  diskFull?: boolean
   restarts: number
 }
 
