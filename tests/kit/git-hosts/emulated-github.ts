@@ -64,13 +64,13 @@ export async function startEmulatedGitHub(publicUrl: string): Promise<EmulatedGi
 
 /** It would listen on every address, and has no setting for that. */
 async function onLoopback<Result>(start: () => Promise<Result>): Promise<Result> {
-  const { listen } = Server.prototype
+  const listen = Server.prototype.listen as (port: number, host: string) => Server
   Server.prototype.listen = function (this: Server, port: number) {
     return listen.call(this, port, '127.0.0.1')
-  } as typeof listen
+  } as Server['listen']
   try {
     return await start()
   } finally {
-    Server.prototype.listen = listen
+    Server.prototype.listen = listen as Server['listen']
   }
 }

@@ -127,8 +127,8 @@ export async function startGitHubHost(): Promise<GitHubHost> {
     const intercepted = host.intercept?.(call, response)
     if (intercepted === 'handled') return
     const given = intercepted ?? (await routed(call))
-    host.calls.push({ what: `${call.method} ${call.path}`, token: call.token, status: given.status ?? 200 })
-    reply(call, response, given)
+    const status = reply(call, response, given)
+    host.calls.push({ what: `${call.method} ${call.path}`, token: call.token, status })
   }
 
   async function routed(call: Call): Promise<Answer> {

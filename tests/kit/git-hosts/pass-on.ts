@@ -8,7 +8,7 @@ export async function passOn(call: Call, base: string): Promise<Answer> {
     method: call.method,
     headers: headers as Record<string, string>,
     redirect: 'manual',
-    ...(call.method === 'GET' ? {} : { body: call.body }),
+    ...(call.method === 'GET' ? {} : { body: new Uint8Array(call.body) }),
   })
   const kept = ['link', 'location', 'x-ratelimit-remaining', 'x-ratelimit-reset']
   const passed = Object.fromEntries(

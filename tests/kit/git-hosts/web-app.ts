@@ -52,8 +52,8 @@ export async function readCall(request: IncomingMessage): Promise<Call> {
   }
 }
 
-/** With a validator, and nothing but the status when the caller has it already. */
-export function reply(call: Call, response: ServerResponse, { status = 200, json, text, headers = {} }: Answer): void {
+/** With a validator, and nothing but the status when the caller has it already; gives the status that went out. */
+export function reply(call: Call, response: ServerResponse, { status = 200, json, text, headers = {} }: Answer): number {
   const body = json === undefined ? (text ?? '') : JSON.stringify(json)
   const etag = `"${createHash('sha256').update(body).digest('hex').slice(0, 32)}"`
   const isKnown = call.method === 'GET' && status === 200 && call.headers['if-none-match'] === etag
@@ -61,6 +61,7 @@ export function reply(call: Call, response: ServerResponse, { status = 200, json
   const valid = call.method === 'GET' && status === 200 ? { etag } : {}
   response.writeHead(isKnown ? 304 : status, { 'content-type': type, ...valid, ...headers })
   response.end(isKnown || status === 204 ? undefined : body)
+  return isKnown ? 304 : status
 }
 
 /** GitHub's way to say how many pages there are. */
@@ -68,6 +69,7 @@ export function paged<Item>(call: Call, items: readonly Item[], url: string, siz
   const page = Number(call.query.get('page') ?? 1)
   const last = Math.max(Math.ceil(items.length / size), 1)
   const link = (to: number, rel: string) => `<${url}${call.path}?per_page=${size}&page=${to}>; rel="${rel}"`
-  const links = [...(page < last ? [link(page + 1, 'next'), link(last, 'last')] : [])]
-  return { items: items.slice((page - 1) * size, page * size), headers: links.length > 0 ? { link: links.join(', ') } : {}, last }
+  const links: string[] = [...(page < last ? [link(page + 1, 'next'), link(last, 'last')] : [])]
+  const headers: Record<string, string> = links.length > 0 ? { link: links.join(', ') } : {}
+  return { items: items.slice((page - 1) * size, page * size), headers, last }
 }
