@@ -107,8 +107,8 @@ export function assemble(parts: Parts): Assembled {
   const { config, version, database, secretBox, scrubber, logger, clock = systemClock, rateLimits } = parts
   const stopping = new AbortController()
   const publicUrl = () => config.publicUrl ?? `http://${config.host}:${portOf(app) ?? config.port}`
-  const isolation = parts.drivers?.runtimes.for(null).isolation
-  const onlyOnePerson = isolation?.kind === 'none' && !config.trustEveryone
+  const isolation = () => parts.drivers?.runtimes.for(null).isolation
+  const onlyOnePerson = isolation()?.kind === 'none' && !config.trustEveryone
   const limiter = new RateLimiter(() => clock.now().getTime(), { scale: config.rateLimitScale, ...rateLimits })
   const owned = (organizationId: string, ids: readonly string[]) => ownedProjects(database.db, organizationId, ids)
   const access = createAccess({
@@ -133,7 +133,8 @@ export function assemble(parts: Parts): Assembled {
   const cloud = config.mode === 'self-hosted' ? createCloud({ ...common, api: cloudApi, isOperator }) : undefined
   if (cloud) projectPorts.cloud ??= cloud.projects
   const running =
-    parts.drivers && assembleRunning(parts.drivers, { ...common, projects, git, logStore, config, projectPorts, isOperator })
+    parts.drivers &&
+    assembleRunning(parts.drivers, { ...common, projects, git, logStore, config, projectPorts, isOperator, version })
   const gitHost = createGitHost({
     ...common,
     ...(parts.gitHosts ?? createGitHosts(config)),
@@ -239,8 +240,10 @@ function assembleRunning(
     git,
     logStore,
     isOperator,
+    version,
     ...common
   }: Common & {
+    version: string
     isOperator: Gatekeeper['isOperator']
     projectPorts: ProjectPorts
     git: Git
@@ -259,13 +262,15 @@ function assembleRunning(
     edge: edge.switch,
     settings: { ...config, githubUrl: config.github.webUrl },
   })
-  const backups = createBackups({ ...common, stores: drivers.stores, isOperator, settings: config })
+  const { stores, archives } = drivers
+  const { data } = deployments
+  const backups = createBackups({ ...common, stores, archives, data, projects, version, isOperator, settings: config })
   projectPorts.deployments ??= deployments.reader
   projectPorts.running ??= deployments.running
   projectPorts.power ??= deployments.power
   projectPorts.secrets ??= deployments.secrets
   projectPorts.edge ??= edge.routes
-  projectPorts.parts = [deployments.part, ...(projectPorts.parts ?? [])]
+  projectPorts.parts = [backups.part, deployments.part, ...(projectPorts.parts ?? [])]
   edge.onWake((projectId) => void deployments.wake(projectId))
   return {
     modules: { deployments, backups },

@@ -89,5 +89,6 @@ export interface ArchiveIndex {
 export type Compression = 'zstd' | 'gzip'
 
 /** Content is cut into parts of about that much; a part is never more than twice of it. */
-export const usualPartBytes = 8 * 1024 * 1024
-export const longestPartBytes = 2 * usualPartBytes
+export const usualPartBytes = 4 * 1024 * 1024
+/** What any version of Berth may have made. */
+export const longestPartBytes = 16 * 1024 * 1024

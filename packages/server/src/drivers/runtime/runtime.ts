@@ -17,7 +17,7 @@ export interface Runtime {
   readonly kind: 'process' | 'docker'
   /** Whether instances go on when the control plane is stopped on purpose; they always do when it is killed. */
   readonly survivesStop: boolean
-  /** What keeps projects apart here. */
+  /** What keeps projects apart here, as it is at this moment. */
   readonly isolation: Isolation
 
   /** Rejects with words that say what is missing when projects cannot run here now. */

@@ -122,13 +122,15 @@ async function recordFailure(
   const { scrub } = await deps.scrubbers.of(deployment.projectId)
   const logTail = (failure.logTail.length > 0 ? failure.logTail : (log?.tail(20) ?? [])).map(scrub)
   const message = scrub(failure.message)
-  return deps.database.transaction(async ({ db, announce }) => {
+  return deps.database.transaction(async (bound) => {
+    const { db, announce } = bound
     const moved = await transitionDeployment(db, deployment.id, 'failed', {
       errorCode: failure.code,
       errorMessage: message,
       errorLogTail: JSON.stringify(logTail),
       finishedAt: nowOf(deps),
     })
+    if (moved) await deps.follow?.(bound, moved)
     const project = moved && (await findAnyProject(db, deployment.projectId))
     if (project)
       await announce('deploy.failed', {

@@ -7,16 +7,18 @@ import type { DeploymentsDeps } from './deps.ts'
 import { deploymentsHandlers } from './handlers.ts'
 import { LogFollower } from './log-follower.ts'
 import { projectPower } from './power.ts'
+import { projectData } from './project-data.ts'
 import { deploymentsPart } from './project-part.ts'
 import { ProjectScrubbers } from './project-scrubbers.ts'
 import { markDownAsWaking, recover, restartWaking, stopWhatEndsWithUs } from './recover.ts'
 import { requestDeployment } from './request-deployment.ts'
 import { putIdleToSleep, wakeJob, wakeKind } from './sleep.ts'
-import { findDeploymentOf } from './store.ts'
+import { findDeployment, findDeploymentOf, findNewest } from './store.ts'
 import { deploymentReader, runningProjects } from './summary.ts'
 import { createWatch } from './watch.ts'
 
 export type { DeploymentsDeps, EdgeSwitch } from './deps.ts'
+export type { DataUnit, ProjectData } from './project-data.ts'
 export { movePaths, servedState } from './store.ts'
 
 /**
@@ -42,7 +44,11 @@ export function createDeployments(given: Omit<DeploymentsDeps, 'turns' | 'scrubb
     running: runningProjects(deps),
     power: projectPower(deps),
     part: deploymentsPart(deps),
+    /** What backups save and bring back. */
+    data: projectData(deps),
     secrets: deps.scrubbers,
+    find: (id: string) => findDeployment(deps.database.db, id),
+    newestOf: (projectId: string, environment: string) => findNewest(deps.database.db, projectId, environment),
     deploy: (projectId: string, options: Parameters<typeof requestDeployment>[1]) => requestDeployment(projectId, options, deps),
     /** A request waits for a sleeping project. */
     wake: (projectId: string) =>

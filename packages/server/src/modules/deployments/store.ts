@@ -41,6 +41,22 @@ export async function nextNumber(db: Db, projectId: string): Promise<number> {
   return (last?.number ?? 0) + 1
 }
 
+export const findNewest = (db: Db, projectId: string, environment: string): Promise<DeploymentRow | undefined> =>
+  db
+    .selectFrom('deployments')
+    .selectAll()
+    .where('projectId', '=', projectId)
+    .where('environment', '=', environment)
+    .orderBy('number', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+
+/** The newest of the environment, if that is what it was asked for by. */
+export async function findRequested(db: Db, projectId: string, environment: string, requestKey: string) {
+  const newest = await findNewest(db, projectId, environment)
+  return newest?.requestKey === requestKey ? newest : undefined
+}
+
 export const insertDeployment = (db: Db, row: Insertable<DeploymentsTable>) => db.insertInto('deployments').values(row).execute()
 
 /** The one way a deployment changes its status: atomic, and terminal is final. Undefined when it was not to be moved. */

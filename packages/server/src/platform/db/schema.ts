@@ -3,6 +3,7 @@ import type { AccessTables } from './tables/access.ts'
 import type { BackupsTables } from './tables/backups.ts'
 import type { CloudTables } from './tables/cloud.ts'
 import type { DeploymentsTables } from './tables/deployments.ts'
+import type { GitEventsTables } from './tables/git-events.ts'
 import type { GitHostTables } from './tables/git-host.ts'
 import type { JobsTables } from './tables/jobs.ts'
 import type { NotificationsTables } from './tables/notifications.ts'
@@ -14,6 +15,7 @@ export interface Schema
   extends JobsTables,
     AccessTables,
     GitHostTables,
+    GitEventsTables,
     ProjectsTables,
     DeploymentsTables,
     RoutingTables,

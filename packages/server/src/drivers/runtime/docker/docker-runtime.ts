@@ -66,7 +66,10 @@ export function createDockerRuntime(settings: DockerRuntimeSettings): Runtime & 
     kind: 'docker',
     fence: () => fence?.state ?? null,
     survivesStop: true,
-    isolation: { kind: 'docker', words: 'Docker: each project runs in containers of its own' },
+    get isolation() {
+      const beyond = fence?.state.words ?? 'Projects in Docker can reach what this machine reaches: nothing fences them in'
+      return { kind: 'docker' as const, words: `Docker: each project runs in containers of its own. ${beyond}` }
+    },
     async check(abort) {
       try {
         const { Version } = await ask(() => engine.version(), { abort, timeoutMs: checkMs })

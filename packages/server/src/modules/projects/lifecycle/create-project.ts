@@ -65,6 +65,7 @@ const productionOf = ({ id, createdAt }: ProjectRow) => ({
   type: 'production' as const,
   branch: null,
   pullRequest: null,
+  fromFork: 0 as const,
   deletingSince: null,
   createdAt,
 })
