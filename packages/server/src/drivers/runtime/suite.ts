@@ -339,7 +339,8 @@ export function runtimeSuite(prepare: () => Promise<Bench>): void {
       const first = await readAll(runtime, one.instanceId, null, 31)
       await runtime.close()
       runtime = bench.open()
-      await call(one, 'say', words(50).join(','))
+      const again = (await runtime.inspect(one.instanceId)) as Instance
+      await call(again, 'say', words(50).join(','))
       const rest = await readAll(runtime, one.instanceId, first.at(-1)?.position ?? null, 70)
       const all = [...first, ...rest].map(({ message }) => message)
       expect(all).toEqual(['ready', ...words(0), ...words(50)])
