@@ -35,7 +35,7 @@ import { createLogStore, type LogStore } from '../platform/log-store/log-store.t
 import type { Scrubber } from '../platform/secrets/scrubber.ts'
 import type { SecretBox } from '../platform/secrets/secret-box.ts'
 import type { Config } from './config.ts'
-import { limitDns, limitDrivers, limitReader } from './driver-limits.ts'
+import { limitDrivers, limitReader } from './driver-limits.ts'
 import type { Drivers } from './drivers.ts'
 import { createGitHosts, type GitHostDrivers } from './git-hosts.ts'
 import type { Logger } from './logger.ts'
@@ -129,7 +129,7 @@ export function assemble(parts: Parts): Assembled {
   const common = { database, clock, log: logger, secretBox, scrubber, publicUrl }
   const projectPorts: ProjectPorts = { ...parts.projectPorts }
   const git = parts.git ?? gitOf(config, parts.resolve)
-  const dns = limitDns(parts.dns ?? createNameServers({ servers: config.dnsServers }))
+  const dns = parts.dns ?? createNameServers({ servers: config.dnsServers })
   const logStore = parts.logStore ?? logStoreOf(config, logger)
   const projects = createProjects({ ...common, streamTokens, roleOf, git, dns, logStore, settings: config, projectPorts })
   const { isOperator } = gatekeeper

@@ -1,6 +1,5 @@
 import type { ArchiveStores } from '../drivers/archive-store/archive-store.ts'
 import { StoreFailure } from '../drivers/archive-store/store-failure.ts'
-import { type Dns, DnsUnanswered } from '../drivers/dns/dns.ts'
 import type { EdgeDriver } from '../drivers/edge/edge.ts'
 import type { Runtime } from '../drivers/runtime/runtime.ts'
 import type { Runtimes } from '../drivers/runtime/runtimes.ts'
@@ -13,7 +12,8 @@ import type { Drivers } from './drivers.ts'
 
 /**
  * How long each outside call may take, in one place; what spans several calls has its deadline where that work is. Mail, web
- * requests, probes and git take their limit as an argument, and an order of a certificate has that of its job.
+ * requests, probes and git take their limit as an argument, name servers have it in their settings, and an order of a
+ * certificate has that of its job.
  */
 export const limitDrivers = (drivers: Drivers, log: Log): Drivers => ({
   ...drivers,
@@ -70,11 +70,4 @@ export const limitReader = (reader: ServerReader): ServerReader =>
     title: 'The server',
     limits: { ping: { ms: 15_000, abortAt: 0 } },
     late: (words) => new ServerAway('unreachable', words),
-  })
-
-export const limitDns = (dns: Dns): Dns =>
-  withTimeLimits(dns, {
-    title: 'The name server',
-    limits: { txt: { ms: 10_000, abortAt: 1 } },
-    late: (words) => new DnsUnanswered(words),
   })
