@@ -8,6 +8,7 @@ import { addInit } from './commands/init.ts'
 import { addLogin } from './commands/login.ts'
 import { addLogs } from './commands/logs.ts'
 import { addOpen } from './commands/open.ts'
+import { addRestore } from './commands/restore.ts'
 import { addRollback } from './commands/rollback.ts'
 import { addSecretsRotate } from './commands/secrets/rotate.ts'
 import { addSettings } from './commands/settings.ts'
@@ -34,6 +35,7 @@ addDeploy(program)
 addLogs(program)
 addOpen(program)
 addRollback(program)
+addRestore(program)
 addEnv(program)
 const token = program.command('token').description('personal access tokens')
 addTokenCreate(token)
