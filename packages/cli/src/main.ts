@@ -4,6 +4,7 @@ import { addAdminCreate } from './commands/admin/create.ts'
 import { addApi } from './commands/api.ts'
 import { addDeploy } from './commands/deploy.ts'
 import { addEnv } from './commands/env/commands.ts'
+import { addGit } from './commands/git/commands.ts'
 import { addInit } from './commands/init.ts'
 import { addLogin } from './commands/login.ts'
 import { addLogs } from './commands/logs.ts'
@@ -37,6 +38,7 @@ addOpen(program)
 addRollback(program)
 addRestore(program)
 addEnv(program)
+addGit(program)
 const token = program.command('token').description('personal access tokens')
 addTokenCreate(token)
 addTokenList(token)
