@@ -1,7 +1,8 @@
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Project } from '@berth/contract'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Hosting, keepAsking, serving, startHosting, writeApp } from '../kit/hosting.ts'
+import { type Hosting, keepAsking, ownerSignIn, serving, startHosting, writeApp } from '../kit/hosting.ts'
 import { partOf } from '../kit/machine.ts'
 import { describeOnDocker, listOnServer, serverRemover } from '../kit/runtimes.ts'
 import { type Sshd, startSshd } from '../kit/sshd.ts'
@@ -77,6 +78,25 @@ describeOnDocker('a project on a server over SSH', () => {
     expect((await hosting.api('DELETE', `/servers/${serverId}`)).status).toBe(409)
     expect((await hosting.api('DELETE', `/projects/${project.id}?deleteVolumes=true`)).status).toBe(200)
     expect((await onServer()).filter((line) => !line.startsWith('network'))).toEqual([])
+  })
+
+  test('berth servers: add pins and checks, list shows a table, check and remove take the name', async () => {
+    const login = ['login', '--email', ownerSignIn.email, '--password-stdin']
+    expect(await hosting.cli(login, { input: ownerSignIn.password })).toMatchObject({ code: 0 })
+    const key = join(hosting.folder, 'key')
+    await writeFile(key, sshd.privateKey, { mode: 0o600 })
+    const place = ['--host', sshd.host, '--port', String(sshd.port), '--user', sshd.user, '--docker-socket', partOf('docker')]
+    const added = await hosting.cli(['servers', 'add', 'second', ...place, '--key', key])
+    expect(added).toMatchObject({ code: 0, stdout: expect.stringMatching(/second answers: Docker \d+\..*SHA256:/) })
+    const { stdout: listed } = await hosting.cli(['servers', 'list'])
+    expect(listed.split('\n')[0]).toMatch(/^ID\s+NAME\s+ADDRESS\s+LOGIN\s+STATUS\s+CHECKED\s+HOST KEY$/)
+    expect(listed).toMatch(/second\s+\S+@127\.0\.0\.1:\d+\s+key\s+reachable/)
+    expect(await hosting.cli(['servers', 'check', 'second'])).toMatchObject({ code: 0 })
+    expect(await hosting.cli(['servers', 'remove', 'second'])).toMatchObject({ code: 0 })
+    const gone = await hosting.cli(['servers', 'check', 'second'])
+    expect([gone.code, gone.stderr]).toEqual([2, expect.stringContaining('There is no server second')])
+    const refused = await hosting.cli(['servers', 'add', 'third', ...place])
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('--key')])
   })
 
   test('a good deploy fails no request', async () => {
