@@ -203,7 +203,7 @@ export interface Instance {
   state: 'starting' | 'running' | 'restarting' | 'exited'
   /**
    * Where the control plane and the edge reach it: always loopback or a private address of this machine. Only while it is
-   * there: after a restart it may be another one.
+   * there: after a restart, also of the control plane, it is asked for anew.
    */
   address: InstanceAddress | null
   startedAt: string | null
