@@ -4,10 +4,12 @@ import { addAdminCreate } from './commands/admin/create.ts'
 import { addApi } from './commands/api.ts'
 import { addDeploy } from './commands/deploy.ts'
 import { addEnv } from './commands/env/commands.ts'
+import { addGit } from './commands/git/commands.ts'
 import { addInit } from './commands/init.ts'
 import { addLogin } from './commands/login.ts'
 import { addLogs } from './commands/logs.ts'
 import { addOpen } from './commands/open.ts'
+import { addRestore } from './commands/restore.ts'
 import { addRollback } from './commands/rollback.ts'
 import { addSecretsRotate } from './commands/secrets/rotate.ts'
 import { addServers } from './commands/servers/commands.ts'
@@ -35,7 +37,9 @@ addDeploy(program)
 addLogs(program)
 addOpen(program)
 addRollback(program)
+addRestore(program)
 addEnv(program)
+addGit(program)
 const token = program.command('token').description('personal access tokens')
 addTokenCreate(token)
 addTokenList(token)

@@ -21,6 +21,7 @@ import { createAccess } from '../modules/access/index.ts'
 import { createBackups } from '../modules/backups/index.ts'
 import { createCloud } from '../modules/cloud/index.ts'
 import { createDeployments, servedState, usesOfServer } from '../modules/deployments/index.ts'
+import { type CloudLinks, createGitHost } from '../modules/git-host/index.ts'
 import { createDeliveryDrivers, createNotifications, type NotificationsDeps } from '../modules/notifications/index.ts'
 import { createProjects, ownedProjects, type ProjectPorts, projectsOnServer } from '../modules/projects/index.ts'
 import { createEdge } from '../modules/routing/index.ts'
@@ -35,6 +36,7 @@ import type { Scrubber } from '../platform/secrets/scrubber.ts'
 import type { SecretBox } from '../platform/secrets/secret-box.ts'
 import type { Config } from './config.ts'
 import type { Drivers } from './drivers.ts'
+import { createGitHosts, type GitHostDrivers } from './git-hosts.ts'
 import type { Logger } from './logger.ts'
 
 /** What an instance is made of; tests bring their own database, clock and drivers. */
@@ -57,6 +59,9 @@ export interface Parts {
   git?: Git
   dns?: Dns
   cloudApi?: CloudApi
+  gitHosts?: GitHostDrivers
+  /** Where a cloud signs in at git hosts for this instance. */
+  cloudLinks?: CloudLinks
   /** What names mean to a guarded git; a test brings its own. */
   resolve?: Resolve
   /** Whoever brings one closes it. */
@@ -78,6 +83,7 @@ interface Module {
 export interface Assembled {
   app: FastifyInstance
   access: ReturnType<typeof createAccess>
+  gitHost: ReturnType<typeof createGitHost>
   projects: ReturnType<typeof createProjects>
   git: Git
   /** What runs and what is asked of projects is written here; `close` closes it. */
@@ -134,6 +140,13 @@ export function assemble(parts: Parts): Assembled {
   const running =
     parts.drivers &&
     assembleRunning(parts.drivers, { ...common, projects, git, logStore, config, projectPorts, isOperator, version })
+  const gitHost = createGitHost({
+    ...common,
+    ...(parts.gitHosts ?? createGitHosts(config)),
+    mode: config.mode,
+    people: { ...access, isOperator },
+    cloudLinks: parts.cloudLinks,
+  })
   serverPorts.usesOf = async (db, serverId) => [
     ...(await projectsOnServer(db, serverId)).map(({ name }) => `the project ${name}`),
     ...(await usesOfServer(db, serverId)),
@@ -141,6 +154,7 @@ export function assemble(parts: Parts): Assembled {
   const modules: Partial<Record<ModuleName, Module>> = {
     instance: createInstance({ version, mode: config.mode, isolation, isReady: access.isReady }),
     access,
+    gitHost,
     projects,
     ...running?.modules,
     ...(servers ? { servers } : {}),
@@ -211,6 +225,7 @@ export function assemble(parts: Parts): Assembled {
   return {
     app,
     access,
+    gitHost,
     projects,
     git,
     logStore,
