@@ -6,6 +6,7 @@ import type {
   PullRequestRow,
   PullRequestsTable,
 } from '../../platform/db/tables/git-events.ts'
+import { previewAges } from '../projects/index.ts'
 
 /** All SQL of this module. */
 
@@ -73,12 +74,12 @@ export const nextBlocked = (db: Db, projectId: string): Promise<PullRequestRow |
 export const listExpired = (db: Db, now: number): Promise<PullRequestRow[]> =>
   db
     .selectFrom('pullRequests')
-    .innerJoin('projects', 'projects.id', 'pullRequests.projectId')
+    .innerJoin(previewAges(db).as('project'), 'project.id', 'pullRequests.projectId')
     .selectAll('pullRequests')
     .where('pullRequests.state', '=', 'active')
-    .where('projects.previewsMaxAgeDays', 'is not', null)
+    .where('project.previewsMaxAgeDays', 'is not', null)
     .where(({ eb, ref, val }) =>
-      eb(eb('pullRequests.updatedAt', '+', eb(val(dayMs), '*', ref('projects.previewsMaxAgeDays'))), '<', now),
+      eb(eb('pullRequests.updatedAt', '+', eb(val(dayMs), '*', ref('project.previewsMaxAgeDays'))), '<', now),
     )
     .limit(500)
     .execute()
