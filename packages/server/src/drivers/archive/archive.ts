@@ -23,7 +23,7 @@ export interface Archives {
    */
   verify(index: ArchiveIndex, reading: ArchiveReading & { everything?: boolean }): Promise<void>
 
-  /** The content. Each part is checked before a byte of it is handed out: size, hash, encryption, hash of the content. */
+  /** The content. Each part is checked before a byte of it is handed out: size, encryption, and the keyed hash of its content. */
   read(index: ArchiveIndex, reading: ArchiveReading): AsyncIterable<Uint8Array>
 
   /** Small things, such as a manifest: compressed and encrypted in memory as one part. */

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { collectYoung, inSteadyMemory } from '../../platform/steady-memory.ts'
 import { StoreFailure } from '../archive-store/store-failure.ts'
 import { NotAge } from './age-header.ts'
 import { type ArchiveIndex, type ArchivePart, type ArchiveReading, longestPartBytes } from './archive.ts'
@@ -9,7 +10,7 @@ const longestSealedBytes = longestPartBytes + 1024 * 1024
 
 export interface ReadKeys {
   identities: readonly string[]
-  contentKey: Uint8Array
+  contentKeys: readonly Uint8Array[]
 }
 
 /** While a part is handed out, the next one is fetched and opened. */
@@ -27,6 +28,8 @@ export async function* readArchive(index: ArchiveIndex, reading: ArchiveReading,
       next = following && open(following)
       next?.catch(() => undefined)
       yield plain
+      // What was handed out is dead by now, and is some MB.
+      collectYoung()
       reading.abort.throwIfAborted()
     }
   } finally {
@@ -38,17 +41,16 @@ async function openNext(
   part: ArchivePart,
   { compression }: ArchiveIndex,
   reading: ArchiveReading,
-  { identities, contentKey }: ReadKeys,
+  { identities, contentKeys }: ReadKeys,
   workers: PartWorkers,
   progress: { bytes: number },
 ): Promise<Uint8Array> {
   const sealed = await fetchPart(part, reading)
   progress.bytes += sealed.length
   reading.onProgress?.(progress.bytes)
-  const content = { key: contentKey, hash: part.content }
-  const { sha256, plainBytes: maxBytes } = part
+  const content = { keys: contentKeys, hash: part.content }
   try {
-    const plain = await workers.run({ do: 'open', sealed, sha256, compression, identities, maxBytes, content })
+    const plain = await workers.run({ do: 'open', sealed, compression, identities, maxBytes: part.plainBytes, content })
     if (plain.length !== part.plainBytes) throw new NotAge('holds less than the index says')
     return plain
   } catch (error) {
@@ -65,7 +67,7 @@ function refuseStrange(index: ArchiveIndex): void {
 async function fetchPart({ name, sizeBytes }: ArchivePart, { store, abort }: ArchiveReading): Promise<Uint8Array> {
   const sealed = Buffer.allocUnsafeSlow(sizeBytes)
   let at = 0
-  for await (const chunk of store.get(name, abort)) {
+  for await (const chunk of inSteadyMemory(store.get(name, abort))) {
     if (at + chunk.length > sizeBytes) throw corrupt(name, 'is larger than it was when it was stored')
     sealed.set(chunk, at)
     at += chunk.length
@@ -94,7 +96,7 @@ async function checkSize({ name, sizeBytes }: ArchivePart, { store, abort }: Arc
 async function checkBytes({ name, sizeBytes, sha256 }: ArchivePart, { store, abort }: ArchiveReading): Promise<void> {
   const hash = createHash('sha256')
   let bytes = 0
-  for await (const chunk of store.get(name, abort)) {
+  for await (const chunk of inSteadyMemory(store.get(name, abort))) {
     bytes += chunk.length
     if (bytes > sizeBytes) break
     hash.update(chunk)
