@@ -29,6 +29,7 @@ const programs = [
   'packages/server/src/drivers/runtime/**/*.test.ts',
   'packages/server/src/drivers/git/git*.test.ts',
   'packages/server/src/edge-proxy/edge*.test.ts',
+  'packages/server/src/drivers/{acme,edge}/suite.test.ts',
 ]
 
 /** The API suite is one set of files, run once on each database. */
