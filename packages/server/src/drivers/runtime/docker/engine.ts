@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs'
 import { Agent } from 'node:http'
 import Docker from 'dockerode'
+import { errorMessage } from '../../../platform/error-message.ts'
 import type { ListenerOwner } from '../../../platform/listener/listener-owner.ts'
 
 export type Engine = Docker
@@ -106,7 +107,7 @@ export const statusOf = (error: unknown): number | undefined =>
 
 /** The engine's own words, without the frame that the client puts around them. */
 export function wordsOfEngine(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error)
+  const message = errorMessage(error)
   return message.replace(/^\(HTTP code \d+\) [^-]*- /, '').trim()
 }
 
