@@ -45,7 +45,7 @@ export async function openPart(sealed: Uint8Array, { compression, identities, ma
 }
 
 /** Gives large memory back now, as nobody has it any more: the collector would let some hundred MB gather first. */
-function letGo(bytes: Uint8Array): void {
+export function letGo(bytes: Uint8Array): void {
   const { buffer, byteLength } = bytes
   if (byteLength === buffer.byteLength && byteLength > 64 * 1024) (buffer as ArrayBuffer).transfer(0)
 }
