@@ -83,6 +83,8 @@ export async function askFor<T>(
   }
 }
 
+const eventLength = 2 * 1024 * 1024
+
 /** Events of the engine as they come, one a line. */
 export async function* eventsOf(
   filters: Record<string, string[]>,
@@ -98,6 +100,7 @@ export async function* eventsOf(
   for await (const chunk of stream) {
     const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n')
     rest = lines.pop() ?? ''
+    if (rest.length > eventLength) throw new Error('the engine tells of an event that is too long')
     for (const line of lines) if (line.trim()) yield JSON.parse(line)
   }
 }
