@@ -2,9 +2,11 @@ import { Command, CommanderError } from 'commander'
 import manifest from '../package.json' with { type: 'json' }
 import { addAdminCreate } from './commands/admin/create.ts'
 import { addApi } from './commands/api.ts'
+import { addBackups } from './commands/backups/commands.ts'
 import { addDeploy } from './commands/deploy.ts'
 import { addEnv } from './commands/env/commands.ts'
 import { addInit } from './commands/init.ts'
+import { addInstanceBackup } from './commands/instance-backup.ts'
 import { addLogin } from './commands/login.ts'
 import { addLogs } from './commands/logs.ts'
 import { addOpen } from './commands/open.ts'
@@ -35,6 +37,8 @@ addLogs(program)
 addOpen(program)
 addRollback(program)
 addEnv(program)
+addBackups(program)
+addInstanceBackup(program)
 const token = program.command('token').description('personal access tokens')
 addTokenCreate(token)
 addTokenList(token)
