@@ -5,6 +5,7 @@ import { execIn } from '../../packages/server/src/drivers/runtime/docker/run/exe
 import { type Backups, backupsOf } from '../kit/backups.ts'
 import { type Hosting, startHosting } from '../kit/hosting.ts'
 import { describeNeeding, partOf } from '../kit/machine.ts'
+import { describeOnDocker } from '../kit/runtimes.ts'
 
 interface Database {
   name: string
@@ -64,77 +65,79 @@ const databases: Database[] = [
   },
 ]
 
-describeNeeding(['docker', 'nodeImage', 'postgresImage', 'mariadbImage', 'redisImage'], 'databases in services', () => {
-  let hosting: Hosting
-  let backups: Backups
-  const destinations: Record<string, () => Promise<string>> = {
-    local: () => backups.destination('local', { path: 'databases' }),
-    s3: async () => {
-      const { username, password, origin } = new URL(partOf('s3'))
-      const config = {
-        endpoint: origin,
-        bucket: 'berth-backups',
-        prefix: `e2e-${Date.now()}`,
-        accessKeyId: username,
-        secretAccessKey: password,
-      }
-      await makeBucket(origin, username, password)
-      return backups.destination('s3', config)
-    },
-  }
-  beforeAll(async () => {
-    hosting = await startHosting({ runtime: 'docker', env: { BERTH_JOB_LEASE_SECONDS: '1' } })
-    backups = backupsOf(hosting)
-  })
-  afterAll(() => hosting?.[Symbol.asyncDispose]())
-
-  async function inside(projectId: string, argv: string[]): Promise<string> {
-    const engine = openEngine(partOf('docker'))
-    const filters = JSON.stringify({ label: [`berth.project=${projectId}`, 'berth.kind=instance'], status: ['running'] })
-    const [container] = await engine.listContainers({ filters } as object)
-    const name = (container?.Names[0] ?? '').replace(/^\/berth-|^\//, '')
-    let said = ''
-    const onStdout = (chunk: Uint8Array) => {
-      said += Buffer.from(chunk).toString()
+describeOnDocker('databases in services', () =>
+  describeNeeding(['postgresImage', 'mariadbImage', 'redisImage'], 'by their own tools', () => {
+    let hosting: Hosting
+    let backups: Backups
+    const destinations: Record<string, () => Promise<string>> = {
+      local: () => backups.destination('local', { path: 'databases' }),
+      s3: async () => {
+        const { username, password, origin } = new URL(partOf('s3'))
+        const config = {
+          endpoint: origin,
+          bucket: 'berth-backups',
+          prefix: `e2e-${Date.now()}`,
+          accessKeyId: username,
+          secretAccessKey: password,
+        }
+        await makeBucket(origin, username, password)
+        return backups.destination('s3', config)
+      },
     }
-    const { exitCode, stderrTail } = await execIn(name, { argv, onStdout }, engine, AbortSignal.timeout(30_000))
-    if (exitCode !== 0) throw new Error(`${argv[0]}: ${stderrTail}`)
-    return said.trim()
-  }
+    beforeAll(async () => {
+      hosting = await startHosting({ runtime: 'docker', env: { BERTH_JOB_LEASE_SECONDS: '1' } })
+      backups = backupsOf(hosting)
+    })
+    afterAll(() => hosting?.[Symbol.asyncDispose]())
 
-  const cases = databases.flatMap((database) => [[database.name, 'local', database] as const])
-  test.each([...cases, ['postgres', 's3', databases[0] as Database] as const])(
-    '%s to %s and back, row for row',
-    async (_name, place, database) => {
-      const { id } = await hosting.makeProject({
-        name: `db-${database.name}-${place}`,
-        type: 'services',
-        services: [database.service()],
-      })
-      const deployment = await hosting.settled(await hosting.deploy(id))
-      expect(deployment.error).toBeNull()
-      const ask = (text: string) => inside(id, database.ask(text))
-      await expect
-        .poll(() => ask(database.read.startsWith('MGET') ? 'PING' : 'select 1').catch(() => ''), { timeout: 30_000 })
-        .toMatch(/1|PONG/)
-      await ask(database.fill)
-      const before = await ask(database.read)
-      const destinationId = await (destinations[place] as () => Promise<string>)()
-      const policyId = await backups.policy(id, { destinationId })
-      const run = await backups.backUp(policyId)
-      expect([run.status, run.error]).toEqual(['succeeded', null])
-      expect(run.artifacts.map(({ name }) => name)).toEqual(database.artifacts)
-      await ask(database.change)
-      const changed = await ask(database.read)
-      expect(changed).not.toBe(before)
-      const restore = await backups.restore(run.id)
-      expect([restore.status, restore.error]).toEqual(['succeeded', null])
-      await expect.poll(() => ask(database.read).catch(() => ''), { timeout: 30_000 }).toBe(before)
-      expect((await backups.restore(restore.preRestoreRunId as string)).status).toBe('succeeded')
-      await expect.poll(() => ask(database.read).catch(() => ''), { timeout: 30_000 }).toBe(changed)
-    },
-  )
-})
+    async function inside(projectId: string, argv: string[]): Promise<string> {
+      const engine = openEngine(partOf('docker'))
+      const filters = JSON.stringify({ label: [`berth.project=${projectId}`, 'berth.kind=instance'], status: ['running'] })
+      const [container] = await engine.listContainers({ filters } as object)
+      const name = (container?.Names[0] ?? '').replace(/^\/berth-|^\//, '')
+      let said = ''
+      const onStdout = (chunk: Uint8Array) => {
+        said += Buffer.from(chunk).toString()
+      }
+      const { exitCode, stderrTail } = await execIn(name, { argv, onStdout }, engine, AbortSignal.timeout(30_000))
+      if (exitCode !== 0) throw new Error(`${argv[0]}: ${stderrTail}`)
+      return said.trim()
+    }
+
+    const cases = databases.flatMap((database) => [[database.name, 'local', database] as const])
+    test.each([...cases, ['postgres', 's3', databases[0] as Database] as const])(
+      '%s to %s and back, row for row',
+      async (_name, place, database) => {
+        const { id } = await hosting.makeProject({
+          name: `db-${database.name}-${place}`,
+          type: 'services',
+          services: [database.service()],
+        })
+        const deployment = await hosting.settled(await hosting.deploy(id))
+        expect(deployment.error).toBeNull()
+        const ask = (text: string) => inside(id, database.ask(text))
+        await expect
+          .poll(() => ask(database.read.startsWith('MGET') ? 'PING' : 'select 1').catch(() => ''), { timeout: 30_000 })
+          .toMatch(/1|PONG/)
+        await ask(database.fill)
+        const before = await ask(database.read)
+        const destinationId = await (destinations[place] as () => Promise<string>)()
+        const policyId = await backups.policy(id, { destinationId })
+        const run = await backups.backUp(policyId)
+        expect([run.status, run.error]).toEqual(['succeeded', null])
+        expect(run.artifacts.map(({ name }) => name)).toEqual(database.artifacts)
+        await ask(database.change)
+        const changed = await ask(database.read)
+        expect(changed).not.toBe(before)
+        const restore = await backups.restore(run.id)
+        expect([restore.status, restore.error]).toEqual(['succeeded', null])
+        await expect.poll(() => ask(database.read).catch(() => ''), { timeout: 30_000 }).toBe(before)
+        expect((await backups.restore(restore.preRestoreRunId as string)).status).toBe('succeeded')
+        await expect.poll(() => ask(database.read).catch(() => ''), { timeout: 30_000 }).toBe(changed)
+      },
+    )
+  }),
+)
 
 async function makeBucket(endpoint: string, accessKeyId: string, secretAccessKey: string): Promise<void> {
   const { S3Client, CreateBucketCommand } = await import('@aws-sdk/client-s3')
