@@ -77,7 +77,7 @@ describeOnRuntimes('backups of a project with a volume', (runtime) => {
     need('age')
     await write('without Berth')
     const run = await backups.backUp(policyId)
-    const key = join(hosting.berth.dataFolder, 'backup-key.txt')
+    const key = join(hosting.berth.dataFolder, 'backup.key')
     const folder = join(stored(), project.id, run.id)
     await using place = await tempFolder('opened')
     // As docs/backups.md says, word for word.
@@ -88,6 +88,9 @@ describeOnRuntimes('backups of a project with a volume', (runtime) => {
       age -d -i "$2" manifest.json.zst.age | zstd -dc > "$3/manifest.json"`
     await promisify(execFile)('sh', ['-c', script, 'sh', folder, key, place.path])
     expect(await readFile(join(place.path, 'deep/er/file.txt'), 'utf8')).toBe('without Berth')
+    const manifest = join(folder, 'manifest.json.zst.age')
+    const restored = await hosting.cli(['restore', '--file', manifest, '--key', key, '--to', join(place.path, 'by-berth')])
+    expect(restored).toMatchObject({ code: 0, stdout: expect.stringContaining('files') })
     expect(JSON.parse(await readFile(join(place.path, 'manifest.json'), 'utf8'))).toMatchObject({
       runId: run.id,
       projectId: project.id,

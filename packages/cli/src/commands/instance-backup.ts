@@ -21,7 +21,7 @@ export function addInstanceBackup(program: Command): void {
   program
     .command('restore-instance <file>')
     .description('bring an instance back into an empty data folder (BERTH_DATA_DIR), from its file and its key')
-    .requiredOption('--key <file>', 'the copy of backup-key.txt')
+    .requiredOption('--key <file>', 'the copy of backup.key')
     .action(async (file: string, { key }: { key: string }, command: Command) => {
       const server = await loadServer()
       const config = readSettings(server, { BERTH_LOG_LEVEL: 'warn', ...environment.all() })

@@ -22,7 +22,7 @@ const leftOut = [
   'berth.db',
   'berth.db-wal',
   'berth.db-shm',
-  'backup-key.txt',
+  'backup.key',
   'backups',
   'work',
   'git',

@@ -49,7 +49,7 @@ export function memoryDrivers(workFolder: string): MemoryDrivers {
         : { healthy: false, status: 500, reason: 'it answered 500' },
     aroundStores,
     stores: { ...stores, open: async (config) => aroundStores.wrap(await stores.open(config)) },
-    archives: openArchives(`${workFolder}/backup-key.txt`, silentLog),
+    archives: openArchives(`${workFolder}/backup.key`, silentLog),
     workFolder,
   }
 }
