@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import type { Service } from '@berth/contract'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openEngine } from '../../packages/server/src/drivers/runtime/docker/engine.ts'
@@ -6,6 +7,7 @@ import { type Backups, backupsOf } from '../kit/backups.ts'
 import { type Hosting, startHosting } from '../kit/hosting.ts'
 import { describeNeeding, partOf } from '../kit/machine.ts'
 import { describeOnDocker } from '../kit/runtimes.ts'
+import { type Sshd, startSshd } from '../kit/sshd.ts'
 
 interface Database {
   name: string
@@ -66,29 +68,32 @@ const databases: Database[] = [
 ]
 
 describeOnDocker('databases in services', () =>
-  describeNeeding(['postgresImage', 'mariadbImage', 'redisImage'], 'by their own tools', () => {
+  describeNeeding(['postgresImage', 'mariadbImage', 'redisImage', 's3', 'sshd'], 'by their own tools', () => {
     let hosting: Hosting
     let backups: Backups
+    let sshd: Sshd
     const destinations: Record<string, () => Promise<string>> = {
       local: () => backups.destination('local', { path: 'databases' }),
       s3: async () => {
         const { username, password, origin } = new URL(partOf('s3'))
-        const config = {
-          endpoint: origin,
-          bucket: 'berth-backups',
-          prefix: `e2e-${Date.now()}`,
-          accessKeyId: username,
-          secretAccessKey: password,
-        }
+        const config = { endpoint: origin, bucket: 'berth-backups', prefix: `e2e-${Date.now()}`, accessKeyId: username }
         await makeBucket(origin, username, password)
-        return backups.destination('s3', config)
+        return backups.destination('s3', { ...config, secretAccessKey: password })
+      },
+      sftp: async () => {
+        const { host, port, user, privateKey } = sshd
+        return backups.destination('sftp', { host, port, user, privateKey, path: join(hosting.folder, 'by-sftp') })
       },
     }
     beforeAll(async () => {
       hosting = await startHosting({ runtime: 'docker', env: { BERTH_JOB_LEASE_SECONDS: '1' } })
       backups = backupsOf(hosting)
+      sshd = await startSshd(partOf('sshd'))
     })
-    afterAll(() => hosting?.[Symbol.asyncDispose]())
+    afterAll(async () => {
+      await hosting?.[Symbol.asyncDispose]()
+      await sshd?.[Symbol.asyncDispose]()
+    })
 
     async function inside(projectId: string, argv: string[]): Promise<string> {
       const engine = openEngine(partOf('docker'))
@@ -104,38 +109,40 @@ describeOnDocker('databases in services', () =>
       return said.trim()
     }
 
-    const cases = databases.flatMap((database) => [[database.name, 'local', database] as const])
-    test.each([...cases, ['postgres', 's3', databases[0] as Database] as const])(
-      '%s to %s and back, row for row',
-      async (_name, place, database) => {
-        const { id } = await hosting.makeProject({
-          name: `db-${database.name}-${place}`,
-          type: 'services',
-          services: [database.service()],
-        })
-        const deployment = await hosting.settled(await hosting.deploy(id))
-        expect(deployment.error).toBeNull()
-        const ask = (text: string) => inside(id, database.ask(text))
-        await expect
-          .poll(() => ask(database.read.startsWith('MGET') ? 'PING' : 'select 1').catch(() => ''), { timeout: 30_000 })
-          .toMatch(/1|PONG/)
-        await ask(database.fill)
-        const before = await ask(database.read)
-        const destinationId = await (destinations[place] as () => Promise<string>)()
-        const policyId = await backups.policy(id, { destinationId })
-        const run = await backups.backUp(policyId)
-        expect([run.status, run.error]).toEqual(['succeeded', null])
-        expect(run.artifacts.map(({ name }) => name)).toEqual(database.artifacts)
-        await ask(database.change)
-        const changed = await ask(database.read)
-        expect(changed).not.toBe(before)
-        const restore = await backups.restore(run.id)
-        expect([restore.status, restore.error]).toEqual(['succeeded', null])
-        await expect.poll(() => ask(database.read).catch(() => ''), { timeout: 30_000 }).toBe(before)
-        expect((await backups.restore(restore.preRestoreRunId as string)).status).toBe('succeeded')
-        await expect.poll(() => ask(database.read).catch(() => ''), { timeout: 30_000 }).toBe(changed)
-      },
+    /** Every database once, and every place once; `BERTH_TEST_BACKUP_MATRIX=all` tries each with each. */
+    const lean = new Set(['postgres local', 'mariadb sftp', 'redis s3'])
+    const cases = databases.flatMap((database) =>
+      Object.keys(destinations).map((place) => [database.name, place, database] as const),
     )
+    const tried = cases.filter(([name, place]) => process.env.BERTH_TEST_BACKUP_MATRIX === 'all' || lean.has(`${name} ${place}`))
+    test.each(tried)('%s to %s and back, row for row', async (_name, place, database) => {
+      const { id } = await hosting.makeProject({
+        name: `db-${database.name}-${place}`,
+        type: 'services',
+        services: [database.service()],
+      })
+      const deployment = await hosting.settled(await hosting.deploy(id))
+      expect(deployment.error).toBeNull()
+      const ask = (text: string) => inside(id, database.ask(text))
+      await expect
+        .poll(() => ask(database.read.startsWith('MGET') ? 'PING' : 'select 1').catch(() => ''), { timeout: 30_000 })
+        .toMatch(/1|PONG/)
+      await ask(database.fill)
+      const before = await ask(database.read)
+      const destinationId = await (destinations[place] as () => Promise<string>)()
+      const policyId = await backups.policy(id, { destinationId })
+      const run = await backups.backUp(policyId)
+      expect([run.status, run.error]).toEqual(['succeeded', null])
+      expect(run.artifacts.map(({ name }) => name)).toEqual(database.artifacts)
+      await ask(database.change)
+      const changed = await ask(database.read)
+      expect(changed).not.toBe(before)
+      const restore = await backups.restore(run.id)
+      expect([restore.status, restore.error]).toEqual(['succeeded', null])
+      await expect.poll(() => ask(database.read).catch(() => ''), { timeout: 30_000 }).toBe(before)
+      expect((await backups.restore(restore.preRestoreRunId as string)).status).toBe('succeeded')
+      await expect.poll(() => ask(database.read).catch(() => ''), { timeout: 30_000 }).toBe(changed)
+    })
   }),
 )
 
