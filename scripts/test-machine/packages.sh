@@ -27,6 +27,7 @@ tools    pebble              pebble-challtestsrv
 tools    wrk                 wrk
 tools    git                 git
 tools    age                 age
+tools    gh                  gh
 tools    bubblewrap          bwrap
 s3       radosgw             radosgw
 s3       ceph-mon            ceph-mon
@@ -101,6 +102,7 @@ PEBBLE_CHALLTESTSRV pebble-challtestsrv
 WRK wrk
 GIT git
 AGE age
+GH gh
 BWRAP bwrap
 TOOLS
   # sshd refuses to start without it, and nothing makes it where no service manager runs.

@@ -4,6 +4,7 @@ import { addAdminCreate } from './commands/admin/create.ts'
 import { addApi } from './commands/api.ts'
 import { addDeploy } from './commands/deploy.ts'
 import { addEnv } from './commands/env/commands.ts'
+import { addGit } from './commands/git/commands.ts'
 import { addInit } from './commands/init.ts'
 import { addLogin } from './commands/login.ts'
 import { addLogs } from './commands/logs.ts'
@@ -35,6 +36,7 @@ addLogs(program)
 addOpen(program)
 addRollback(program)
 addEnv(program)
+addGit(program)
 const token = program.command('token').description('personal access tokens')
 addTokenCreate(token)
 addTokenList(token)

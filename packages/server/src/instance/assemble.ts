@@ -20,6 +20,8 @@ import { createAccess } from '../modules/access/index.ts'
 import { createBackups } from '../modules/backups/index.ts'
 import { createCloud } from '../modules/cloud/index.ts'
 import { createDeployments, servedState } from '../modules/deployments/index.ts'
+import { createGitEvents, follow as followDeployment } from '../modules/git-events/index.ts'
+import { type CloudLinks, createGitHost } from '../modules/git-host/index.ts'
 import { createDeliveryDrivers, createNotifications, type NotificationsDeps } from '../modules/notifications/index.ts'
 import { createProjects, ownedProjects, type ProjectPorts } from '../modules/projects/index.ts'
 import { createEdge } from '../modules/routing/index.ts'
@@ -33,6 +35,7 @@ import type { Scrubber } from '../platform/secrets/scrubber.ts'
 import type { SecretBox } from '../platform/secrets/secret-box.ts'
 import type { Config } from './config.ts'
 import type { Drivers } from './drivers.ts'
+import { createGitHosts, type GitHostDrivers } from './git-hosts.ts'
 import type { Logger } from './logger.ts'
 
 /** What an instance is made of; tests bring their own database, clock and drivers. */
@@ -55,6 +58,9 @@ export interface Parts {
   git?: Git
   dns?: Dns
   cloudApi?: CloudApi
+  gitHosts?: GitHostDrivers
+  /** Where a cloud signs in at git hosts for this instance. */
+  cloudLinks?: CloudLinks
   /** What names mean to a guarded git; a test brings its own. */
   resolve?: Resolve
   /** Whoever brings one closes it. */
@@ -76,6 +82,7 @@ interface Module {
 export interface Assembled {
   app: FastifyInstance
   access: ReturnType<typeof createAccess>
+  gitHost: ReturnType<typeof createGitHost>
   projects: ReturnType<typeof createProjects>
   git: Git
   /** What runs and what is asked of projects is written here; `close` closes it. */
@@ -126,12 +133,21 @@ export function assemble(parts: Parts): Assembled {
   const cloudApi = parts.cloudApi ?? createCloudApi()
   const cloud = config.mode === 'self-hosted' ? createCloud({ ...common, api: cloudApi, isOperator }) : undefined
   if (cloud) projectPorts.cloud ??= cloud.projects
+  const gitHost = createGitHost({
+    ...common,
+    ...(parts.gitHosts ?? createGitHosts(config)),
+    mode: config.mode,
+    people: { ...access, isOperator },
+    cloudLinks: parts.cloudLinks,
+  })
+  projectPorts.gitHost ??= gitHost
   const running =
     parts.drivers &&
-    assembleRunning(parts.drivers, { ...common, projects, git, logStore, config, projectPorts, isOperator, version })
+    assembleRunning(parts.drivers, { ...common, projects, git, logStore, config, projectPorts, isOperator, version, gitHost })
   const modules: Partial<Record<ModuleName, Module>> = {
     instance: createInstance({ version, mode: config.mode, isolation, isReady: access.isReady }),
     access,
+    gitHost,
     projects,
     ...running?.modules,
     ...(cloud ? { cloud } : {}),
@@ -199,6 +215,7 @@ export function assemble(parts: Parts): Assembled {
   return {
     app,
     access,
+    gitHost,
     projects,
     git,
     logStore,
@@ -226,9 +243,11 @@ function assembleRunning(
     logStore,
     isOperator,
     version,
+    gitHost,
     ...common
   }: Common & {
     version: string
+    gitHost: ReturnType<typeof createGitHost>
     isOperator: Gatekeeper['isOperator']
     projectPorts: ProjectPorts
     git: Git
@@ -245,8 +264,10 @@ function assembleRunning(
     logStore,
     projects,
     edge: edge.switch,
+    follow: followDeployment,
     settings: { ...config, githubUrl: config.github.webUrl },
   })
+  const gitEvents = createGitEvents({ ...common, gitHost, projects, deployments })
   const { stores, archives } = drivers
   const { data } = deployments
   const backups = createBackups({ ...common, stores, archives, data, projects, version, isOperator, settings: config })
@@ -258,7 +279,7 @@ function assembleRunning(
   projectPorts.parts = [backups.part, deployments.part, ...(projectPorts.parts ?? [])]
   edge.onWake((projectId) => void deployments.wake(projectId))
   return {
-    modules: { deployments, backups },
+    modules: { deployments, gitEvents, backups },
     edgeJobs: edge.jobs,
     certificates: { expiring: edge.expiring },
     ports: () => edge.routes.ports(),

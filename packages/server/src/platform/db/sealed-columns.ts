@@ -23,7 +23,6 @@ export const sealedFor = {
   channelSecrets: (channelId: string) => `notificationChannels:secrets:${channelId}`,
   destinationSecrets: (destinationId: string) => `backupDestinations:secrets:${destinationId}`,
   gitCredential: (connectionId: string) => `gitConnections:credential:${connectionId}`,
-  gitOauthCode: (stateHash: string) => `gitOauthStates:code:${stateHash}`,
   gitDeviceCode: (loginId: string) => `gitDeviceLogins:deviceCode:${loginId}`,
   gitWebhookSecret: (webhookId: string) => `gitWebhooks:secret:${webhookId}`,
 }
@@ -167,23 +166,6 @@ export const sealedColumns: readonly SealedColumn[] = [
             .set({ credential: resealed })
             .where('id', '=', id)
             .where('credential', '=', credential)
-            .execute(),
-      }))
-    },
-  },
-  {
-    name: 'gitOauthStates.code',
-    async read(db) {
-      const rows = await db.selectFrom('gitOauthStates').select(['stateHash', 'code']).where('code', 'is not', null).execute()
-      return rows.map(({ stateHash, code }) => ({
-        sealed: code!,
-        place: sealedFor.gitOauthCode(stateHash),
-        replace: (resealed) =>
-          db
-            .updateTable('gitOauthStates')
-            .set({ code: resealed })
-            .where('stateHash', '=', stateHash)
-            .where('code', '=', code)
             .execute(),
       }))
     },

@@ -1,5 +1,5 @@
 import type { GitHostProvider, GitHostSource } from '@berth/contract'
-import type { Insertable, Updateable } from 'kysely'
+import { type Insertable, sql, type Updateable } from 'kysely'
 import type { Db } from '../../../platform/db/schema.ts'
 import type { GitConnectionRow, GitConnectionsTable } from '../../../platform/db/tables/git-host.ts'
 
@@ -45,6 +45,20 @@ export const deleteConnections = (
   return (provider ? query.where('provider', '=', provider) : query).execute()
 }
 
+/** Organisations whose app is installed on that account and in use; hosts compare names without case. */
+export async function organizationsWith(db: Db, provider: GitHostProvider, owner: string): Promise<string[]> {
+  const rows = await db
+    .selectFrom('gitConnections')
+    .select('organizationId')
+    .distinct()
+    .where('provider', '=', provider)
+    .where('source', '=', 'app')
+    .where('trouble', 'is', null)
+    .where(sql`lower("accountLogin")`, '=', owner.toLowerCase())
+    .execute()
+  return rows.map(({ organizationId }) => organizationId)
+}
+
 /** Of every organisation. */
 export const deleteInstallation = (db: Db, provider: GitHostProvider, installationId: number): Promise<GitConnectionRow[]> =>
   db
@@ -71,3 +85,46 @@ export const setInstallationTrouble = (
     .where('trouble', trouble === null ? 'is not' : 'is', null)
     .returningAll()
     .execute()
+
+/** Undefined: another one is at it, or has done it already. */
+export const claimRefresh = (
+  db: Db,
+  id: string,
+  credential: string | null,
+  now: number,
+  until: number,
+): Promise<GitConnectionRow | undefined> =>
+  db
+    .updateTable('gitConnections')
+    .set({ refreshingUntil: until })
+    .where('id', '=', id)
+    .where('credential', '=', credential)
+    .where(({ or, eb }) => or([eb('refreshingUntil', 'is', null), eb('refreshingUntil', '<', now)]))
+    .returningAll()
+    .executeTakeFirst()
+
+/** False: it was in trouble before. */
+export async function setTrouble(db: Db, row: GitConnectionRow, trouble: string, now: number): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('gitConnections')
+    .set({ trouble, updatedAt: now })
+    .where('id', '=', row.id)
+    // Connected again meanwhile, it is another login.
+    .where('updatedAt', '=', row.updatedAt)
+    .where('trouble', 'is', null)
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
+}
+
+export const findAccountConnection = (
+  db: Db,
+  organizationId: string,
+  provider: GitHostProvider,
+): Promise<GitConnectionRow | undefined> =>
+  db
+    .selectFrom('gitConnections')
+    .selectAll()
+    .where('organizationId', '=', organizationId)
+    .where('provider', '=', provider)
+    .where('source', '=', 'oauth')
+    .executeTakeFirst()
