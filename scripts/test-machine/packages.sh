@@ -16,6 +16,9 @@ docker   ca-certificates     /etc/ssl/certs/ca-certificates.crt
 docker   python3             /usr/bin/python3
 docker   python3-pip         /usr/lib/python3/dist-packages/pip
 docker   python3-venv        /usr/share/python-wheels
+docker   postgresql          postgres-server
+docker   mariadb-server      mariadbd
+docker   redis-server        redis-server
 tools    openssh-server      sshd
 tools    openssh-client      ssh-keygen
 tools    nginx               nginx

@@ -9,8 +9,10 @@ import { addInit } from './commands/init.ts'
 import { addLogin } from './commands/login.ts'
 import { addLogs } from './commands/logs.ts'
 import { addOpen } from './commands/open.ts'
+import { addRestore } from './commands/restore.ts'
 import { addRollback } from './commands/rollback.ts'
 import { addSecretsRotate } from './commands/secrets/rotate.ts'
+import { addServers } from './commands/servers/commands.ts'
 import { addSettings } from './commands/settings.ts'
 import { addTokenCreate } from './commands/token/create.ts'
 import { addTokenList } from './commands/token/list.ts'
@@ -35,12 +37,14 @@ addDeploy(program)
 addLogs(program)
 addOpen(program)
 addRollback(program)
+addRestore(program)
 addEnv(program)
 addGit(program)
 const token = program.command('token').description('personal access tokens')
 addTokenCreate(token)
 addTokenList(token)
 addTokenRevoke(token)
+addServers(program)
 addAdminCreate(program.command('admin').description('people, on the machine that holds the data folder'))
 addSecretsRotate(program.command('secrets').description('the keys that secrets are stored under'))
 addApi(program)

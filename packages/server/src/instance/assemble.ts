@@ -7,6 +7,7 @@ import type { Dns } from '../drivers/dns/dns.ts'
 import { createNameServers } from '../drivers/dns/name-servers.ts'
 import { createGit, type Git } from '../drivers/git/git.ts'
 import { publicAddresses } from '../drivers/git/public-addresses.ts'
+import { createServerReader } from '../drivers/runtime/server/read-server.ts'
 import { createRunCommand } from '../drivers/shell/run-command.ts'
 import { publicNames, type Resolve } from '../drivers/web-request/resolve.ts'
 import type { Gatekeeper } from '../http/guard.ts'
@@ -19,12 +20,13 @@ import { createHttpServer } from '../http/server.ts'
 import { createAccess } from '../modules/access/index.ts'
 import { createBackups } from '../modules/backups/index.ts'
 import { createCloud } from '../modules/cloud/index.ts'
-import { createDeployments, servedState } from '../modules/deployments/index.ts'
+import { createDeployments, servedState, usesOfServer } from '../modules/deployments/index.ts'
 import { createGitEvents, follow as followDeployment } from '../modules/git-events/index.ts'
 import { type CloudLinks, createGitHost } from '../modules/git-host/index.ts'
 import { createDeliveryDrivers, createNotifications, type NotificationsDeps } from '../modules/notifications/index.ts'
-import { createProjects, ownedProjects, type ProjectPorts } from '../modules/projects/index.ts'
+import { createProjects, ownedProjects, type ProjectPorts, projectsOnServer } from '../modules/projects/index.ts'
 import { createEdge } from '../modules/routing/index.ts'
+import { createServers, type ServerPorts, type ServersDeps } from '../modules/servers/index.ts'
 import { type Clock, systemClock } from '../platform/clock.ts'
 import type { Database } from '../platform/database.ts'
 import { createJobs, type Jobs } from '../platform/jobs/create-jobs.ts'
@@ -108,8 +110,8 @@ export function assemble(parts: Parts): Assembled {
   const { config, version, database, secretBox, scrubber, logger, clock = systemClock, rateLimits } = parts
   const stopping = new AbortController()
   const publicUrl = () => config.publicUrl ?? `http://${config.host}:${portOf(app) ?? config.port}`
-  const isolation = parts.drivers?.runtimes.for(null).isolation
-  const onlyOnePerson = isolation?.kind === 'none' && !config.trustEveryone
+  const isolation = () => parts.drivers?.runtimes.for(null).isolation
+  const onlyOnePerson = isolation()?.kind === 'none' && !config.trustEveryone
   const limiter = new RateLimiter(() => clock.now().getTime(), { scale: config.rateLimitScale, ...rateLimits })
   const owned = (organizationId: string, ids: readonly string[]) => ownedProjects(database.db, organizationId, ids)
   const access = createAccess({
@@ -133,6 +135,9 @@ export function assemble(parts: Parts): Assembled {
   const cloudApi = parts.cloudApi ?? createCloudApi()
   const cloud = config.mode === 'self-hosted' ? createCloud({ ...common, api: cloudApi, isOperator }) : undefined
   if (cloud) projectPorts.cloud ??= cloud.projects
+  const serverPorts: ServerPorts = {}
+  const servers = parts.drivers && assembleServers(parts.drivers, { ...common, isOperator, settings: config, ports: serverPorts })
+  if (servers) projectPorts.servers ??= servers.directory
   const gitHost = createGitHost({
     ...common,
     ...(parts.gitHosts ?? createGitHosts(config)),
@@ -144,12 +149,17 @@ export function assemble(parts: Parts): Assembled {
   const running =
     parts.drivers &&
     assembleRunning(parts.drivers, { ...common, projects, git, logStore, config, projectPorts, isOperator, version, gitHost })
+  serverPorts.usesOf = async (db, serverId) => [
+    ...(await projectsOnServer(db, serverId)).map(({ name }) => `the project ${name}`),
+    ...(await usesOfServer(db, serverId)),
+  ]
   const modules: Partial<Record<ModuleName, Module>> = {
     instance: createInstance({ version, mode: config.mode, isolation, isReady: access.isReady }),
     access,
     gitHost,
     projects,
     ...running?.modules,
+    ...(servers ? { servers } : {}),
     ...(cloud ? { cloud } : {}),
     notifications: createNotifications({
       ...common,
@@ -163,6 +173,7 @@ export function assemble(parts: Parts): Assembled {
           ],
         },
         ...(running ? { certificates: running.certificates } : {}),
+        ...(servers ? { servers: servers.watched } : {}),
         ...parts.watched,
       },
     }),
@@ -210,6 +221,7 @@ export function assemble(parts: Parts): Assembled {
   const close = async () => {
     await stopAnswering()
     cloudApi.close()
+    await servers?.close()
     if (!parts.logStore) await logStore.close()
   }
   return {
@@ -231,6 +243,9 @@ export function assemble(parts: Parts): Assembled {
 }
 
 type Common = Pick<Parts, 'database' | 'secretBox' | 'scrubber' | 'config'> & { clock: Clock; log: Logger; publicUrl(): string }
+
+const assembleServers = ({ links }: Drivers, deps: Omit<ServersDeps, 'links' | 'readerOf'>) =>
+  createServers({ ...deps, links, readerOf: (serverId) => createServerReader(links.for(serverId)) })
 
 /** The part that builds, runs and serves. It tells the projects module what it knows, as its neighbour. */
 function assembleRunning(

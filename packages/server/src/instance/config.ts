@@ -125,6 +125,12 @@ const mainSettings = {
     900,
     'Idle time before a project that may sleep does; 0: never',
   ),
+  serverWaitSeconds: setting(
+    'BERTH_SERVER_WAIT_SECONDS',
+    wholeNumber(0, 86_400),
+    300,
+    'How long a deployment waits for a server that does not answer',
+  ),
   jobLeaseSeconds: setting('BERTH_JOB_LEASE_SECONDS', wholeNumber(1, 3600), 30, 'How long a silent worker keeps its job'),
   secretKey: setting(
     'BERTH_SECRET_KEY',

@@ -14,6 +14,7 @@ import { DeployFailed, type Deploying, type DeployStep } from './deploy-steps/st
 import { pointBack, switchRoute } from './deploy-steps/switch-route.ts'
 import { type DeploymentLog, deploymentTopic, openDeploymentLog } from './deployment-log.ts'
 import { type DeploymentsDeps, nowOf } from './deps.ts'
+import { runStep } from './on-server.ts'
 import { bringBackWhatItTook } from './power.ts'
 import { type DeployPayload, deployKind } from './request-deployment.ts'
 import { stopInstances } from './run-units.ts'
@@ -80,7 +81,7 @@ async function takeSteps(steps: readonly DeployStep[], context: Deploying): Prom
     const limit = AbortSignal.timeout(step.deadlineMs)
     await context.log.step(step.name, 'running')
     try {
-      await step.run({ ...context, abort: AbortSignal.any([context.abort, limit]) })
+      await runStep(step, { ...context, abort: AbortSignal.any([context.abort, limit]) })
       await context.log.step(step.name, 'succeeded')
     } catch (error) {
       if (isHandedBack(context.abort)) throw error

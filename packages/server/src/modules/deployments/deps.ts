@@ -31,6 +31,8 @@ export interface DeploymentsSettings {
   maxBuilds: number
   baseDomain: string
   sleepAfterSeconds: number
+  /** How long a deployment waits for a server that is away. */
+  serverWaitSeconds: number
   githubUrl: string
   /** Below these, and outside of the data folder's other parts, a project's source may be a folder. */
   projectRoots: readonly string[]

@@ -10,7 +10,7 @@ import { projectPower } from './power.ts'
 import { projectData } from './project-data.ts'
 import { deploymentsPart } from './project-part.ts'
 import { ProjectScrubbers } from './project-scrubbers.ts'
-import { markDownAsWaking, recover, restartWaking, stopWhatEndsWithUs } from './recover.ts'
+import { markDownAsWaking, recover, recoverServer, restartWaking, serversInUse, stopWhatEndsWithUs } from './recover.ts'
 import { requestDeployment } from './request-deployment.ts'
 import { putIdleToSleep, wakeJob, wakeKind } from './sleep.ts'
 import { findDeployment, findDeploymentOf, findNewest } from './store.ts'
@@ -19,7 +19,7 @@ import { createWatch } from './watch.ts'
 
 export type { DeploymentsDeps, EdgeSwitch } from './deps.ts'
 export type { DataUnit, ProjectData } from './project-data.ts'
-export { movePaths, servedState } from './store.ts'
+export { movePaths, servedState, usesOfServer } from './store.ts'
 
 /**
  * From source to a URL. A *deployment* goes through *steps*; what it builds is an *artifact*, what it starts are
@@ -61,12 +61,18 @@ export function createDeployments(given: Omit<DeploymentsDeps, 'turns' | 'scrubb
       await markDownAsWaking(deps)
     },
     async start(abort: AbortSignal): Promise<void> {
-      unfollow = followAddresses(deps)
+      const endFollowing = followAddresses(deps)
+      const endHearing = deps.runtimes.onBack((serverId) => void recoverServer(serverId, deps, abort))
+      unfollow = () => {
+        endFollowing()
+        endHearing()
+      }
       const tidy = await recover(deps, abort)
       const tidied = tidy().catch((error: unknown) => {
         if (!abort.aborted) deps.log.warn({ err: error }, 'what a crash left could not be taken away')
       })
-      reviving = Promise.all([restartWaking(deps, abort), tidied])
+      const onServers = (await serversInUse(deps)).map((serverId) => recoverServer(serverId, deps, abort))
+      reviving = Promise.all([restartWaking(deps, abort), tidied, ...onServers])
       for (const part of [follower, watching, sleeping]) part.start()
     },
     stop: async () => {

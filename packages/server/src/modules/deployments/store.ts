@@ -184,6 +184,23 @@ export const listInstances = (
   return query.execute()
 }
 
+/** The server of each of those deployments that has one. */
+export async function placesOf(db: Db, of: readonly { deploymentId: string | null }[]): Promise<ReadonlyMap<string, string>> {
+  const ids = of.flatMap(({ deploymentId }) => deploymentId ?? [])
+  const query = db.selectFrom('deployments').select(['id', 'serverId']).where('serverId', 'is not', null)
+  const rows = ids.length === 0 ? [] : await query.where('id', 'in', ids).execute()
+  return new Map(rows.map(({ id, serverId }) => [id, serverId as string]))
+}
+
+/** What runs on a server or has its bytes there. */
+export async function usesOfServer(db: Db, serverId: string): Promise<string[]> {
+  const [instances, volumes] = await Promise.all([
+    db.selectFrom('instances').select('id').where('serverId', '=', serverId).limit(10).execute(),
+    db.selectFrom('volumes').select(['id', 'name']).where('serverId', '=', serverId).limit(10).execute(),
+  ])
+  return [...instances.map(({ id }) => `the instance ${id}`), ...volumes.map(({ id, name }) => `the volume ${name} (${id})`)]
+}
+
 /** Where something of a project may be: this machine, and each server that built or ran a version of it. */
 export async function listPlaces(db: Db, projectId: string): Promise<(string | null)[]> {
   const rows = await db.selectFrom('deployments').select('serverId').distinct().where('projectId', '=', projectId).execute()

@@ -6,6 +6,7 @@ import type {
   PullRequestRow,
   PullRequestsTable,
 } from '../../platform/db/tables/git-events.ts'
+import { previewAges } from '../projects/index.ts'
 
 /** All SQL of this module. */
 
@@ -73,11 +74,11 @@ export const nextBlocked = (db: Db, projectId: string): Promise<PullRequestRow |
 export const listExpired = (db: Db, now: number): Promise<PullRequestRow[]> =>
   db
     .selectFrom('pullRequests')
-    .innerJoin('projects', 'projects.id', 'pullRequests.projectId')
+    .innerJoin(previewAges(db).as('project'), 'project.id', 'pullRequests.projectId')
     .selectAll('pullRequests')
     .where('pullRequests.state', '=', 'active')
-    .where('projects.previewsMaxAgeDays', 'is not', null)
+    .where('project.previewsMaxAgeDays', 'is not', null)
     // A day has 86,400,000 ms; thirty of them are more than PostgreSQL's integer holds.
-    .where(sql<SqlBool>`"pullRequests"."updatedAt" + cast("projects"."previewsMaxAgeDays" as bigint) * 86400000 < ${now}`)
+    .where(sql<SqlBool>`"pullRequests"."updatedAt" + cast("project"."previewsMaxAgeDays" as bigint) * 86400000 < ${now}`)
     .limit(500)
     .execute()

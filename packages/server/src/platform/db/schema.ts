@@ -9,6 +9,7 @@ import type { JobsTables } from './tables/jobs.ts'
 import type { NotificationsTables } from './tables/notifications.ts'
 import type { ProjectsTables } from './tables/projects.ts'
 import type { RoutingTables } from './tables/routing.ts'
+import type { ServersTables } from './tables/servers.ts'
 
 /** Every table of the control plane. A module adds its tables in `tables/<module>.ts` and one word here. */
 export interface Schema
@@ -21,7 +22,8 @@ export interface Schema
     RoutingTables,
     NotificationsTables,
     BackupsTables,
-    CloudTables {}
+    CloudTables,
+    ServersTables {}
 
 export type Db = Kysely<Schema>
 export type Tx = Transaction<Schema>

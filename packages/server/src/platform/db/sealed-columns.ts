@@ -20,6 +20,7 @@ export const sealedFor = {
   acmeAccountKey: (directoryUrl: string) => `acmeAccounts:privateKey:${directoryUrl}`,
   deploymentEnv: (deploymentId: string) => `deployments:env:${deploymentId}`,
   cloudToken: (organizationId: string) => `cloudLinks:token:${organizationId}`,
+  serverCredential: (serverId: string) => `servers:credential:${serverId}`,
   channelSecrets: (channelId: string) => `notificationChannels:secrets:${channelId}`,
   destinationSecrets: (destinationId: string) => `backupDestinations:secrets:${destinationId}`,
   gitCredential: (connectionId: string) => `gitConnections:credential:${connectionId}`,
@@ -99,6 +100,23 @@ export const sealedColumns: readonly SealedColumn[] = [
             .set({ token: resealed })
             .where('organizationId', '=', organizationId)
             .where('token', '=', token)
+            .execute(),
+      }))
+    },
+  },
+  {
+    name: 'servers.credential',
+    async read(db) {
+      const rows = await db.selectFrom('servers').select(['id', 'credential']).where('credential', 'is not', null).execute()
+      return rows.map(({ id, credential }) => ({
+        sealed: credential!,
+        place: sealedFor.serverCredential(id),
+        replace: (resealed) =>
+          db
+            .updateTable('servers')
+            .set({ credential: resealed })
+            .where('id', '=', id)
+            .where('credential', '=', credential)
             .execute(),
       }))
     },

@@ -17,25 +17,30 @@ export function createServerReader(link: ServerLink): ServerReader {
   const agent = linkAgent(link)
   return {
     files: link.files,
-    async readDocker(abort) {
-      const limit = AbortSignal.any([abort, AbortSignal.timeout(wholeMs)])
-      try {
-        return await readAll((path) => boundedGet(path, agent, answerBytes, limit))
-      } catch (error) {
-        abort.throwIfAborted()
-        if (error instanceof ServerAway) throw error
-        const why = limit.aborted ? `it was not read within ${wholeMs / 1000} s` : (error as Error).message
-        throw new ServerAway('unreachable', `The Docker of the server cannot be read: ${why}`, { cause: error })
-      }
-    },
+    ping: (abort) => within(abort, async (get) => ({ version: await versionOf(get) })),
+    readDocker: (abort) => within(abort, readAll),
+  }
+
+  async function within<T>(abort: AbortSignal, read: (get: Get) => Promise<T>): Promise<T> {
+    const limit = AbortSignal.any([abort, AbortSignal.timeout(wholeMs)])
+    try {
+      return await read((path) => boundedGet(path, agent, answerBytes, limit))
+    } catch (error) {
+      abort.throwIfAborted()
+      if (error instanceof ServerAway) throw error
+      const why = limit.aborted ? `it was not read within ${wholeMs / 1000} s` : (error as Error).message
+      throw new ServerAway('unreachable', `The Docker of the server cannot be read: ${why}`, { cause: error })
+    }
   }
 }
 
 type Get = (path: string) => Promise<unknown>
 
+const versionOf = async (get: Get) => text(record(await get('/version')).Version)
+
 async function readAll(get: Get): Promise<ReadDocker> {
   const warnings: string[] = []
-  const version = text(record(await get('/version')).Version)
+  const version = await versionOf(get)
   const ids = await listContainers(get, warnings)
   const [containers, volumes, networks] = await Promise.all([
     each(ids, (id) => get(`/containers/${id}/json`), 'container', warnings),

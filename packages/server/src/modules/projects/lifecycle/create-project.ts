@@ -19,7 +19,11 @@ export async function createProject(body: CreateProject, caller: Caller, deps: P
   refuseUnstorable(body)
   checkConfig(body)
   const { organizationId } = caller
-  const source = sourceColumns(await checkSource(body, organizationId, deps), null, deps.settings.github.webUrl)
+  const source = sourceColumns(
+    await checkSource(body, organizationId, deps, { current: null, caller }),
+    null,
+    deps.settings.github.webUrl,
+  )
   const row: NewProject = {
     ...emptyProject(organizationId, nowOf(deps)),
     ...configColumns(body),

@@ -13,6 +13,7 @@ import { migration as places } from './011-places.ts'
 import { migration as gitHost } from './012-git-host.ts'
 import { migration as previews } from './013-previews.ts'
 import { migration as backups } from './014-backups.ts'
+import { migration as servers } from './015-servers.ts'
 import { migration as cloud } from './016-cloud.ts'
 
 export interface Migration {
@@ -38,4 +39,5 @@ export const migrations: readonly Migration[] = [
   gitHost,
   previews,
   backups,
+  servers,
 ]
