@@ -36,6 +36,7 @@ import { createLogStore, type LogStore } from '../platform/log-store/log-store.t
 import type { Scrubber } from '../platform/secrets/scrubber.ts'
 import type { SecretBox } from '../platform/secrets/secret-box.ts'
 import type { Config } from './config.ts'
+import { limitDrivers, limitReader } from './driver-limits.ts'
 import type { Drivers } from './drivers.ts'
 import { createGitHosts, type GitHostDrivers } from './git-hosts.ts'
 import type { Logger } from './logger.ts'
@@ -110,7 +111,8 @@ export function assemble(parts: Parts): Assembled {
   const { config, version, database, secretBox, scrubber, logger, clock = systemClock, rateLimits } = parts
   const stopping = new AbortController()
   const publicUrl = () => config.publicUrl ?? `http://${config.host}:${portOf(app) ?? config.port}`
-  const isolation = () => parts.drivers?.runtimes.for(null).isolation
+  const drivers = parts.drivers && limitDrivers(parts.drivers, logger)
+  const isolation = () => drivers?.runtimes.for(null).isolation
   const onlyOnePerson = isolation()?.kind === 'none' && !config.trustEveryone
   const limiter = new RateLimiter(() => clock.now().getTime(), { scale: config.rateLimitScale, ...rateLimits })
   const owned = (organizationId: string, ids: readonly string[]) => ownedProjects(database.db, organizationId, ids)
@@ -136,7 +138,7 @@ export function assemble(parts: Parts): Assembled {
   const cloud = config.mode === 'self-hosted' ? createCloud({ ...common, api: cloudApi, isOperator }) : undefined
   if (cloud) projectPorts.cloud ??= cloud.projects
   const serverPorts: ServerPorts = {}
-  const servers = parts.drivers && assembleServers(parts.drivers, { ...common, isOperator, settings: config, ports: serverPorts })
+  const servers = drivers && assembleServers(drivers, { ...common, isOperator, settings: config, ports: serverPorts })
   if (servers) projectPorts.servers ??= servers.directory
   const gitHost = createGitHost({
     ...common,
@@ -147,8 +149,8 @@ export function assemble(parts: Parts): Assembled {
   })
   projectPorts.gitHost ??= gitHost
   const running =
-    parts.drivers &&
-    assembleRunning(parts.drivers, { ...common, projects, git, logStore, config, projectPorts, isOperator, version, gitHost })
+    drivers &&
+    assembleRunning(drivers, { ...common, projects, git, logStore, config, projectPorts, isOperator, version, gitHost })
   serverPorts.usesOf = async (db, serverId) => [
     ...(await projectsOnServer(db, serverId)).map(({ name }) => `the project ${name}`),
     ...(await usesOfServer(db, serverId)),
@@ -245,7 +247,7 @@ export function assemble(parts: Parts): Assembled {
 type Common = Pick<Parts, 'database' | 'secretBox' | 'scrubber' | 'config'> & { clock: Clock; log: Logger; publicUrl(): string }
 
 const assembleServers = ({ links }: Drivers, deps: Omit<ServersDeps, 'links' | 'readerOf'>) =>
-  createServers({ ...deps, links, readerOf: (serverId) => createServerReader(links.for(serverId)) })
+  createServers({ ...deps, links, readerOf: (serverId) => limitReader(createServerReader(links.for(serverId))) })
 
 /** The part that builds, runs and serves. It tells the projects module what it knows, as its neighbour. */
 function assembleRunning(

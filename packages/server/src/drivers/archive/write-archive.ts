@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { inSteadyMemory } from '../../platform/steady-memory.ts'
 import { inMemoryContent } from '../archive-store/in-memory.ts'
 import { StoreFailure } from '../archive-store/store-failure.ts'
 import type { ArchiveIndex, ArchivePart, ArchiveWriting, WriteProgress } from './archive.ts'
@@ -27,7 +28,10 @@ export async function writeArchive(
   const abort = AbortSignal.any([writing.abort, stop.signal])
   const run = new PartsRun({ ...writing, abort }, keys, workers)
   try {
-    for await (const plain of cutParts(content, { isTar: writing.extension === 'tar', partBytes: keys.partBytes })) {
+    for await (const plain of cutParts(inSteadyMemory(content), {
+      isTar: writing.extension === 'tar',
+      partBytes: keys.partBytes,
+    })) {
       abort.throwIfAborted()
       await run.add(plain)
     }

@@ -54,7 +54,7 @@ export function gitHostHandlers(deps: GitHostDeps): GitHostHandlers {
       context.audit({ objectKind: 'gitConnection', objectId: source })
       return { data: await disconnect(source, query.provider ?? null, context.caller, deps) }
     },
-    listRepositories: async ({ query }, { caller }) => ({ data: await explaining(listRepositories(caller, query, deps)) }),
+    listRepositories: ({ query }, { caller }) => explaining(listRepositories(caller, query, deps)),
     createRepository: async ({ body, query }, context) => {
       const data = await explaining(createRepository(body, query.provider, context.caller, deps))
       context.audit({ objectKind: 'repository', objectId: data.fullName })
