@@ -18,7 +18,7 @@ beforeAll(async () => {
     [`BERTH_${name}_CLIENT_ID`]: client.id,
     [`BERTH_${name}_CLIENT_SECRET`]: client.secret,
   })
-  const env = { ...settings('GITLAB', gitlab), ...settings('GITEA', gitea), BERTH_PUBLIC_URL: 'http://berth.test' }
+  const env = { ...settings('GITLAB', gitlab), ...settings('GITEA', gitea), BERTH_PUBLIC_URL: 'http://berth.localhost' }
   instance = await startInstance(env, { clock: { now: () => new Date(now) } })
   people = await makePeople(instance)
   await gitlab.createRepository('acme/web/shop', { 'package.json': '{ "name": "shop" }' })

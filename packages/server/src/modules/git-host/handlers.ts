@@ -30,9 +30,9 @@ const wantedOf = ({ params, query }: { params: Wanted['params']; query: { provid
   params,
   provider: query.provider,
 })
-const browserOf = (context: RequestContext) => ({ isThisMachine: isThisMachine(context) })
 
 export function gitHostHandlers(deps: GitHostDeps): GitHostHandlers {
+  const browserOf = (context: RequestContext) => ({ isThisMachine: isThisMachine(context, deps.publicUrl()) })
   return {
     status: ({ query }, context) => showStatus(context.caller, browserOf(context), query.provider, deps),
     home: ({ query }, { caller }) => showHome(caller, query.provider, deps),
