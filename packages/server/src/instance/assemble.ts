@@ -20,7 +20,7 @@ import { createHttpServer } from '../http/server.ts'
 import { createAccess } from '../modules/access/index.ts'
 import { createBackups } from '../modules/backups/index.ts'
 import { createCloud } from '../modules/cloud/index.ts'
-import { createDeployments, servedState, usesOfServer } from '../modules/deployments/index.ts'
+import { createDeployments, type DeploymentsDeps, servedState, usesOfServer } from '../modules/deployments/index.ts'
 import { createGitEvents, follow as followDeployment } from '../modules/git-events/index.ts'
 import { type CloudLinks, createGitHost } from '../modules/git-host/index.ts'
 import { createDeliveryDrivers, createNotifications, type NotificationsDeps } from '../modules/notifications/index.ts'
@@ -274,7 +274,9 @@ function assembleRunning(
 ) {
   const served = () => servedState(common.database.db)
   const edge = createEdge({ ...common, driver: drivers.edge, acme: drivers.acme, logStore, served, settings: config })
+  const guards: DeploymentsDeps['guards'] = {}
   const deployments = createDeployments({
+    guards,
     ...common,
     ...drivers,
     git,
@@ -288,6 +290,7 @@ function assembleRunning(
   const { stores, archives } = drivers
   const { data } = deployments
   const backups = createBackups({ ...common, stores, archives, data, projects, version, isOperator, settings: config })
+  guards.beforeStart = backups.beforeDeploy
   projectPorts.deployments ??= deployments.reader
   projectPorts.running ??= deployments.running
   projectPorts.power ??= deployments.power

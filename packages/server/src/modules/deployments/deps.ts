@@ -39,6 +39,13 @@ export interface DeploymentsSettings {
   dataDir: string
 }
 
+/** What a deployment waits for before it starts anything; rejects with words where it must not go on. */
+export type BeforeStart = (
+  deployment: { projectId: string; environment: string; startedAt: number },
+  say: (line: string) => void,
+  abort: AbortSignal,
+) => Promise<void>
+
 export interface DeploymentsDeps {
   database: Database
   clock: Clock
@@ -66,6 +73,8 @@ export interface DeploymentsDeps {
   /** Told of a new deployment and of its end, within the transaction that makes it so. */
   follow?(bound: Bound, deployment: DeploymentRow): Promise<void>
   settings: DeploymentsSettings
+  /** Filled in by those who assemble the instance, once the modules above exist. */
+  guards: { beforeStart?: BeforeStart }
   /** One start or stop of an environment at a time. */
   turns: KeyedMutex
 }
