@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import type { StackFiles, StackReading } from '../../source/compose/index.ts'
 import type { DetectOptions } from '../../source/detection/detect-folder.ts'
 import type { Detection } from '../../source/detection/detection.ts'
 import { RootDirectoryError } from '../../source/detection/root-directory-error.ts'
@@ -49,6 +50,12 @@ export class FolderReader {
   async list(folder: string, leftOut: LeftOut, abort?: AbortSignal): Promise<SourceEntry[]> {
     const { parts } = await this.#ask({ task: 'list', asked: { folder, leftOut } }, abort)
     return parts as SourceEntry[]
+  }
+
+  /** Compose files of a stack, wherever they were found. */
+  async readStack(files: StackFiles, abort?: AbortSignal): Promise<StackReading> {
+    const { answer } = await this.#ask({ task: 'readStack', asked: files }, abort)
+    return answer as StackReading
   }
 
   /** Has one ready for a folder that is about to be there. */
