@@ -1,0 +1,28 @@
+import type { Stack } from '@berth/contract'
+import { ServerAway } from '../../drivers/shell/ssh/server-away.ts'
+import type { Caller } from '../../http/handler.ts'
+import { fail } from '../../platform/failure.ts'
+import type { MigrationDeps } from './deps.ts'
+import { discover, type Discovery } from './discover.ts'
+import { stackOf } from './stack.ts'
+import { adoptedContainers } from './store.ts'
+
+const limitMs = 90_000
+
+export async function scan(serverId: string, caller: Caller, deps: MigrationDeps): Promise<Stack> {
+  const discovery = await discoverOn(serverId, caller, deps)
+  return stackOf(serverId, discovery, await adoptedContainers(deps.database.db, serverId))
+}
+
+/** Looks at the server anew: what a client says of it is never taken for true. */
+export async function discoverOn(serverId: string, caller: Caller, deps: MigrationDeps): Promise<Discovery> {
+  const reader = (await deps.servers.reader(serverId, caller)) ?? fail('not_found', { field: 'serverId', words: 'There is no such server' })
+  try {
+    return await discover(reader, deps, AbortSignal.timeout(limitMs))
+  } catch (error) {
+    if (error instanceof ServerAway) fail('server_unreachable', { words: error.message, cause: error })
+    if (error instanceof Error && error.name === 'TimeoutError')
+      fail('server_unreachable', { words: `The server could not be read within ${limitMs / 1000} s`, cause: error })
+    throw error
+  }
+}
