@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
 import { chmod, readFile, rm, writeFile } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
@@ -26,8 +27,15 @@ export interface Sshd extends AsyncDisposable {
   log(): string
 }
 
+export interface SshdOptions {
+  /** Further lines of its configuration, which come first and so win. */
+  config?: readonly string[]
+  /** The key opens the door to every user of this machine that has a shell or none; only root can start such a one. */
+  forEverybody?: boolean
+}
+
 /** A real sshd on a high loopback port with keys of its own. `program` is an absolute path, as sshd wants. */
-export async function startSshd(program: string): Promise<Sshd> {
+export async function startSshd(program: string, { config: lines = [], forEverybody = false }: SshdOptions = {}): Promise<Sshd> {
   const folder = await tempFolder('sshd')
   const port = await freePort()
   const hostKey = join(folder.path, 'host-key')
@@ -36,16 +44,20 @@ export async function startSshd(program: string): Promise<Sshd> {
   await makeKey(clientKey)
   const authorized = join(folder.path, 'authorized-keys')
   await writeFile(authorized, await readFile(`${clientKey}.pub`))
-  await chmod(authorized, 0o600)
+  await chmod(authorized, forEverybody ? 0o644 : 0o600)
+  if (forEverybody) await chmod(folder.path, 0o755)
   const config = join(folder.path, 'config')
-  await writeFile(config, configText({ port, hostKey, authorized }))
+  await writeFile(config, [...lines, configText({ port, hostKey, authorized })].join('\n'))
   let daemon: Daemon | undefined
   let earlierLog = ''
   const start = async () => {
     daemon ??= await startDaemon({ program, args: ['-D', '-e', '-f', config], ready: /Server listening on/ })
   }
   const stop = async () => {
+    // Each connection is a process of a session of its own, which does not end with the one that listens.
+    const sessions = daemon ? descendants(daemon.pid) : []
     await daemon?.stop(3000)
+    for (const pid of sessions) end(pid)
     earlierLog += daemon?.output() ?? ''
     daemon = undefined
   }
@@ -68,6 +80,21 @@ export async function startSshd(program: string): Promise<Sshd> {
       await stop()
       await folder.remove()
     },
+  }
+}
+
+const descendants = (pid: number): number[] =>
+  readdirSync(`/proc/${pid}/task`)
+    .flatMap((thread) => readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8').split(' '))
+    .map(Number)
+    .filter((child) => child > 0)
+    .flatMap((child) => [child, ...descendants(child)])
+
+function end(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch {
+    // It has ended by itself.
   }
 }
 

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import {
   canMove,
   deploymentMoves,
+  environmentMoves,
   type Moves,
   restoreMoves,
   runMoves,
@@ -11,6 +12,7 @@ import {
   terminalRestore,
   terminalRun,
   terminalStatuses,
+  tlsMoves,
 } from './states.ts'
 
 const machines: [name: string, moves: Moves<string>, start: string, ends: ReadonlySet<string>][] = [
@@ -38,6 +40,26 @@ describe.each(machines)('the %s machine', (_, moves, start, ends) => {
     const open = Object.keys(moves).filter((status) => !ends.has(status) && status !== 'live')
     expect(sourcesOf(moves, 'failed').sort()).toEqual(open.sort())
   })
+})
+
+const withoutEnd: [name: string, moves: Moves<string>, start: string][] = [
+  ['environment', environmentMoves, 'live'],
+  ['certificate', tlsMoves, 'none'],
+]
+
+test.each(withoutEnd)('every state of the %s machine is reached, left again, and none moves to itself', (_, moves, start) => {
+  const reached = new Set([start])
+  for (const from of reached) for (const to of moves[from] ?? []) reached.add(to)
+  expect([...reached].sort()).toEqual(Object.keys(moves).sort())
+  for (const [state, next] of Object.entries(moves)) expect([next.length > 0, next.includes(state)]).toEqual([true, false])
+})
+
+test('a certificate in use is not asked for anew: it stays until it has ended', () => {
+  expect(sourcesOf(tlsMoves, 'pending')).toEqual(['none', 'error'])
+})
+
+test('only what serves is put to sleep or found down after a start', () => {
+  expect(sourcesOf(environmentMoves, 'waking')).toEqual(['live'])
 })
 
 test('terminal statuses of runs and restores: succeeded, failed, cancelled, server_error', () => {

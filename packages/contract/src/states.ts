@@ -47,6 +47,28 @@ export const deploymentMoves = {
   cancelled: [],
 } as const satisfies Moves<DeploymentStatus>
 
+export const environmentStates = ['live', 'sleeping', 'waking', 'stopped'] as const
+export type EnvironmentState = (typeof environmentStates)[number]
+
+/** What an environment that was deployed is doing. It has no end: `waking` is held until it runs, `stopped` is disabled. */
+export const environmentMoves = {
+  live: ['sleeping', 'waking', 'stopped'],
+  sleeping: ['live', 'stopped'],
+  waking: ['live', 'sleeping', 'stopped'],
+  stopped: ['live', 'sleeping'],
+} as const satisfies Moves<EnvironmentState>
+
+export const tlsStates = ['none', 'pending', 'active', 'error'] as const
+export type TlsState = (typeof tlsStates)[number]
+
+/** How a domain stands to its certificate. One in use stays until it has ended; `none` is a domain that is not served any more. */
+export const tlsMoves = {
+  none: ['pending', 'active', 'error'],
+  pending: ['active', 'error', 'none'],
+  active: ['error', 'none'],
+  error: ['pending', 'active', 'none'],
+} as const satisfies Moves<TlsState>
+
 export const projectStatuses = [
   'created',
   'queued',
@@ -69,6 +91,9 @@ export const canMove = <S extends string>(moves: Moves<S>, from: S, to: S): bool
 /** The statuses that a row may have to be moved to `to`: the `WHERE status IN (…)` of an atomic move. */
 export const sourcesOf = <S extends string>(moves: Moves<S>, to: S): S[] =>
   (Object.keys(moves) as S[]).filter((from) => canMove(moves, from, to))
+
+/** The same, or in that state already: for a move that also brings new facts. */
+export const sourcesOrSelf = <S extends string>(moves: Moves<S>, to: S): S[] => [...sourcesOf(moves, to), to]
 
 const endsOf = <S extends string>(moves: Moves<S>): ReadonlySet<S> =>
   new Set((Object.keys(moves) as S[]).filter((status) => moves[status].length === 0))

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { DomainName, Id, oneOf, Time } from '../shape.ts'
+import { tlsStates } from '../states.ts'
 
 export const DnsRecord = Type.Object({ type: oneOf('A', 'AAAA', 'CNAME', 'TXT'), name: Type.String(), value: Type.String() })
 export const Domain = Type.Object({
@@ -7,7 +8,7 @@ export const Domain = Type.Object({
   projectId: Id,
   hostname: Type.String(),
   primary: Type.Boolean(),
-  tls: oneOf('none', 'pending', 'active', 'error'),
+  tls: oneOf(...tlsStates),
   state: oneOf('synced', 'pending', 'error'),
   reason: Type.Optional(Type.String()),
   dnsRecords: Type.Array(DnsRecord),

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { limits } from '../limits.ts'
 import { AnyObject, filledText, Id, maybe, nullable, oneOf, Port, Time, text } from '../shape.ts'
-import { projectStatuses } from '../states.ts'
+import { projectStatuses, tlsStates } from '../states.ts'
 import { Branch, GitName, GitOwner } from './git-shapes.ts'
 
 export const GitProvider = oneOf('github', 'gitlab', 'gitea', 'git', 'local', 'upload')
@@ -139,7 +139,7 @@ export const ProjectRoute = Type.Object({
   url: Type.String(),
   kind: oneOf('free', 'custom'),
   primary: Type.Boolean(),
-  tls: oneOf('none', 'pending', 'active', 'error'),
+  tls: oneOf(...tlsStates),
   state: oneOf('synced', 'pending', 'error'),
   reason: Type.Optional(Type.String()),
 })

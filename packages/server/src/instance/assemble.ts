@@ -19,9 +19,9 @@ import { createHttpServer } from '../http/server.ts'
 import { createAccess } from '../modules/access/index.ts'
 import { createBackups } from '../modules/backups/index.ts'
 import { createCloud } from '../modules/cloud/index.ts'
-import { createDeployments } from '../modules/deployments/index.ts'
+import { createDeployments, servedState } from '../modules/deployments/index.ts'
 import { createDeliveryDrivers, createNotifications, type NotificationsDeps } from '../modules/notifications/index.ts'
-import { createProjects, type ProjectPorts } from '../modules/projects/index.ts'
+import { createProjects, ownedProjects, type ProjectPorts } from '../modules/projects/index.ts'
 import { createEdge } from '../modules/routing/index.ts'
 import { type Clock, systemClock } from '../platform/clock.ts'
 import type { Database } from '../platform/database.ts'
@@ -104,7 +104,17 @@ export function assemble(parts: Parts): Assembled {
   const isolation = parts.drivers?.runtimes.for(null).isolation
   const onlyOnePerson = isolation?.kind === 'none' && !config.trustEveryone
   const limiter = new RateLimiter(() => clock.now().getTime(), { scale: config.rateLimitScale, ...rateLimits })
-  const access = createAccess({ database, clock, log: logger, limiter, secretBox, publicUrl, onlyOnePerson })
+  const owned = (organizationId: string, ids: readonly string[]) => ownedProjects(database.db, organizationId, ids)
+  const access = createAccess({
+    database,
+    clock,
+    log: logger,
+    limiter,
+    secretBox,
+    publicUrl,
+    onlyOnePerson,
+    ownedProjects: owned,
+  })
   const { gatekeeper, streamTokens, roleOf } = access
   const common = { database, clock, log: logger, secretBox, scrubber, publicUrl }
   const projectPorts: ProjectPorts = { ...parts.projectPorts }
@@ -223,7 +233,8 @@ function assembleRunning(
     projects: ReturnType<typeof createProjects>
   },
 ) {
-  const edge = createEdge({ ...common, driver: drivers.edge, acme: drivers.acme, logStore, settings: config })
+  const served = () => servedState(common.database.db)
+  const edge = createEdge({ ...common, driver: drivers.edge, acme: drivers.acme, logStore, served, settings: config })
   const deployments = createDeployments({
     ...common,
     ...drivers,

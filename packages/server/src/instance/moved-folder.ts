@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { moveOver } from '../drivers/runtime/process/move-over.ts'
+import { movePaths } from '../modules/deployments/index.ts'
+import { moveLocalPaths } from '../modules/projects/index.ts'
 import type { Db } from '../platform/db/schema.ts'
 import { processFolder } from './choose-runtime.ts'
 import type { Logger } from './logger.ts'
@@ -53,27 +55,6 @@ function bringIn(from: string, to: string, logger: Logger): void {
 
 async function renamePlaces(db: Db, from: string, to: string): Promise<void> {
   const move = (text: string) => (text === from || text.startsWith(`${from}/`) ? `${to}${text.slice(from.length)}` : text)
-  for (const { id, artifacts, source } of await db.selectFrom('deployments').select(['id', 'artifacts', 'source']).execute()) {
-    const moved = { artifacts: artifacts === null ? null : moveIn(artifacts, move), source: moveIn(source, move) }
-    if (moved.artifacts === artifacts && moved.source === source) continue
-    await db.updateTable('deployments').set(moved).where('id', '=', id).execute()
-  }
-  const live = await db.selectFrom('liveEnvironments').selectAll().where('staticFolder', 'is not', null).execute()
-  for (const { projectId, environment, staticFolder } of live)
-    await db
-      .updateTable('liveEnvironments')
-      .set({ staticFolder: move(staticFolder as string) })
-      .where('projectId', '=', projectId)
-      .where('environment', '=', environment)
-      .execute()
-  for (const { id, localPath } of await db.selectFrom('projects').select(['id', 'localPath']).execute())
-    if (localPath && move(localPath) !== localPath)
-      await db
-        .updateTable('projects')
-        .set({ localPath: move(localPath) })
-        .where('id', '=', id)
-        .execute()
+  await movePaths(db, move)
+  await moveLocalPaths(db, move)
 }
-
-const moveIn = (json: string, move: (text: string) => string) =>
-  JSON.stringify(JSON.parse(json), (_, value) => (typeof value === 'string' ? move(value) : value))

@@ -143,6 +143,8 @@ describe('a claim of two organisations', () => {
     const { ours, theirs } = await begin()
     await ours.connect()
     const second = await theirs.connect()
+    // A look that is under way would see the old records and then the new time.
+    await settled()
     publish(proofOf(second))
     await scene.pass(2 * minutes)
     await expect.poll(() => servedAt()).toBe(theirs.project.id)

@@ -12,6 +12,8 @@ export interface AccessDeps {
   secretBox: Pick<SecretBox, 'sign' | 'isSigned'>
   /** Where browsers reach this instance, without a slash at the end. */
   publicUrl: () => string
+  /** Which of these are projects of the organisation; absent: there are none yet. */
+  ownedProjects?(organizationId: string, projectIds: readonly string[]): Promise<ReadonlySet<string>>
   /** Nothing keeps projects apart here and nobody said that all are trusted: one person may deploy, in one organisation. */
   onlyOnePerson?: boolean
 }

@@ -1,9 +1,14 @@
 import type { Level } from '@berth/contract'
+import type { Db } from '../../platform/db/schema.ts'
 import type { ProjectRow } from '../../platform/db/tables/projects.ts'
 import { refuse } from '../../platform/failure.ts'
 import type { AccessDeps } from './deps.ts'
 import { refuseSecondDeployer } from './one-person.ts'
 import { findMembership } from './store.ts'
+
+/** The project is gone. */
+export const deleteGrants = (db: Db, projectId: string): Promise<unknown> =>
+  db.deleteFrom('grants').where('projectId', '=', projectId).execute()
 
 /** `null` goes back to the level of the person's role. */
 export async function setGrant(

@@ -8,7 +8,9 @@ import { tooManyPeople } from './one-person.ts'
 import { createStreamTokens, type StreamTokens } from './stream-tokens.ts'
 import { expiringTokens } from './tokens.ts'
 
+export { deleteGrants } from './grants.ts'
 export { randomCode } from './random-code.ts'
+export { findOrganizationName, membersOf, organizationNames } from './store.ts'
 export type { StreamTokens }
 
 /**

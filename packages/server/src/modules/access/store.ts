@@ -166,3 +166,18 @@ export const showGrant = (row: { userId: string; email: string; level: Grant['le
 })
 
 export const showAudit = (row: AuditRow): AuditEntry => ({ ...row, at: iso(row.at), changes: JSON.parse(row.changes) })
+
+// What other modules ask; a query that is given unfinished is joined by theirs into one statement.
+
+/** Who is in an organisation, to be joined. */
+export const membersOf = (db: Db, organizationId: string) =>
+  db
+    .selectFrom('members')
+    .select(['members.userId', 'members.organizationId'])
+    .where('members.organizationId', '=', organizationId)
+
+/** Names by id, to be joined. */
+export const organizationNames = (db: Db) => db.selectFrom('organizations').select(['organizations.id', 'organizations.name'])
+
+export const findOrganizationName = async (db: Db, id: string): Promise<string | undefined> =>
+  (await organizationNames(db).where('organizations.id', '=', id).executeTakeFirst())?.name

@@ -18,11 +18,12 @@ export interface TokenOptions {
  * A token never grants more than the one who makes it has: neither now nor, since the role is asked again, at any use.
  * One that is made with a token lives no longer than that one, and goes with it when it is revoked.
  */
-export async function createToken(options: TokenOptions, caller: Caller, { database, clock }: AccessDeps) {
+export async function createToken(options: TokenOptions, caller: Caller, deps: AccessDeps) {
+  const { database, clock } = deps
   const scopes = options.scopes ?? (caller.scopes ? [...caller.scopes] : null)
   const projectIds = options.projectIds ?? (caller.projectIds ? [...caller.projectIds] : null)
   for (const scope of scopes ?? []) checkScope(scope as Permission, caller)
-  await checkProjects(projectIds, caller, database.db)
+  await checkProjects(projectIds, caller, deps)
   const value = `brt_${randomCode(40)}`
   const now = clock.now().getTime()
   const row = {
@@ -58,15 +59,9 @@ function checkScope(scope: Permission, { role, scopes }: Caller): void {
   if (!tagsOf(role).has(scope) || (scopes && !scopes.has(scope))) refuse('scopes', `you do not have ${scope} yourself`)
 }
 
-async function checkProjects(projectIds: string[] | null, caller: Caller, db: AccessDeps['database']['db']): Promise<void> {
+async function checkProjects(projectIds: string[] | null, caller: Caller, { ownedProjects }: AccessDeps): Promise<void> {
   if (!projectIds) return
-  const found = await db
-    .selectFrom('projects')
-    .select('id')
-    .where('organizationId', '=', caller.organizationId)
-    .where('id', 'in', projectIds)
-    .execute()
-  const known = new Set(found.map(({ id }) => id))
-  const stranger = projectIds.find((id) => !known.has(id) || (caller.projectIds && !caller.projectIds.has(id)))
+  const known = await ownedProjects?.(caller.organizationId, projectIds)
+  const stranger = projectIds.find((id) => !known?.has(id) || (caller.projectIds && !caller.projectIds.has(id)))
   if (stranger) refuse('projectIds', `there is no project ${stranger}`)
 }

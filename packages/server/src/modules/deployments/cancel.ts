@@ -1,9 +1,10 @@
 import type { DeploymentRow } from '../../platform/db/tables/deployments.ts'
 import { fail } from '../../platform/failure.ts'
+import { findAnyProject } from '../projects/index.ts'
 import { deployKind, jobKey } from './deploy-kind.ts'
 import { deploymentTopic } from './deployment-log.ts'
 import { type DeploymentsDeps, nowOf } from './deps.ts'
-import { findProject, transitionDeployment } from './store.ts'
+import { transitionDeployment } from './store.ts'
 
 /**
  * Works in every state before `live` and touches this deployment alone. The row says cancelled from here on, so a late
@@ -24,7 +25,7 @@ export async function cancelDeployment(
     await bound.cancelJob({ uniqueKey: jobKey(row.id) })
     await bound.enqueue(deployKind, { deploymentId: row.id }, { uniqueKey: `${jobKey(row.id)}:discard` })
     bound.signal(deploymentTopic(row.id), { changed: true })
-    const project = await findProject(bound.db, row.projectId)
+    const project = await findAnyProject(bound.db, row.projectId)
     if (project)
       await bound.announce('deploy.cancelled', {
         organizationId: project.organizationId,

@@ -1,9 +1,10 @@
 import type { Artifact, Runtime } from '../../drivers/runtime/runtime.ts'
 import type { DeploymentRow } from '../../platform/db/tables/deployments.ts'
 import { type JobKind, job } from '../../platform/jobs/declare.ts'
+import { allEnvironments, findAnyProject } from '../projects/index.ts'
 import type { DeploymentsDeps } from './deps.ts'
 import { artifactsOf } from './plan.ts'
-import { findProject, listPlaces, listRestartable, listUnderWay, underWay, updateDeployment } from './store.ts'
+import { listPlaces, listRestartable, listUnderWay, underWay, updateDeployment } from './store.ts'
 
 export const cleanUpKind: JobKind<{ projectId: string }> = { kind: 'deployments.clean-up' }
 
@@ -13,11 +14,11 @@ export const cleanUpJob = (deps: DeploymentsDeps) =>
     deadlineMs: 15 * 60_000,
     async run({ projectId }, _deps, abort) {
       const { db } = deps.database
-      const project = await findProject(db, projectId)
+      const project = await findAnyProject(db, projectId)
       if (!project) return
       const kept = new Set<string>()
       const removable: DeploymentRow[] = []
-      for (const { slug } of await db.selectFrom('environments').select('slug').where('projectId', '=', projectId).execute()) {
+      for (const { slug } of await allEnvironments(db, projectId)) {
         const rows = await listRestartable(db, projectId, slug)
         const { keep, remove } = splitByWindow(rows, project.rollbackWindow)
         for (const row of keep) for (const { reference } of Object.values(artifactsOf(row))) kept.add(reference)

@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { DeploymentRow } from '../../platform/db/tables/deployments.ts'
 import { JobAborted, job } from '../../platform/jobs/declare.ts'
+import { findAnyProject } from '../projects/index.ts'
 import { cleanUpKind } from './clean-up.ts'
 import { type DeployPayload, deployKind } from './deploy-kind.ts'
 import { beginDeploying, build } from './deploy-steps/build.ts'
@@ -17,7 +18,7 @@ import { type DeploymentLog, deploymentTopic, openDeploymentLog } from './deploy
 import { type DeploymentsDeps, nowOf } from './deps.ts'
 import { bringBackWhatItTook } from './power.ts'
 import { stopInstances } from './run-units.ts'
-import { findDeployment, findProject, listInstances, transitionDeployment } from './store.ts'
+import { findDeployment, listInstances, transitionDeployment } from './store.ts'
 
 const building: readonly DeployStep[] = [fetchSource, makePlan, build]
 const deploying: readonly DeployStep[] = [start, healthCheck, switchRoute, drain, retire]
@@ -41,7 +42,7 @@ async function deploy(deploymentId: string, deps: DeploymentsDeps, abort: AbortS
   const found = await findDeployment(db, deploymentId)
   if (!found) return
   const isOver = found.status === 'failed' || found.status === 'cancelled' || found.status === 'superseded'
-  const project = await findProject(db, found.projectId)
+  const project = await findAnyProject(db, found.projectId)
   if (isOver || !project) return discard(found, deps)
   const begun = await transitionDeployment(db, deploymentId, 'building', { startedAt: found.startedAt ?? nowOf(deps) })
   const deployment = begun ?? found
@@ -128,7 +129,7 @@ async function recordFailure(
       errorLogTail: JSON.stringify(logTail),
       finishedAt: nowOf(deps),
     })
-    const project = moved && (await findProject(db, deployment.projectId))
+    const project = moved && (await findAnyProject(db, deployment.projectId))
     if (project)
       await announce('deploy.failed', {
         organizationId: project.organizationId,

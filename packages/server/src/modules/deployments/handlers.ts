@@ -2,9 +2,9 @@ import type { contract } from '@berth/contract'
 import type { Handlers } from '../../http/handler.ts'
 import { BadCursor } from '../../platform/db/pages.ts'
 import type { DeploymentRow } from '../../platform/db/tables/deployments.ts'
-import type { ProjectRow } from '../../platform/db/tables/projects.ts'
 import { fail } from '../../platform/failure.ts'
 import { isLogId } from '../../platform/log-store/log-entry.ts'
+import { checkUpload } from '../projects/index.ts'
 import { cancelDeployment } from './cancel.ts'
 import type { DeploymentsDeps } from './deps.ts'
 import { requestDeployment } from './request-deployment.ts'
@@ -20,7 +20,7 @@ export function deploymentsHandlers(deps: DeploymentsDeps): Handlers<typeof cont
   return {
     build: async ({ body }, context) => {
       const { projectId, ...options } = body
-      await checkUpload(context.project, options.uploadSessionId, deps)
+      if (options.uploadSessionId) await checkUpload(db, context.project, options.uploadSessionId)
       const row = await requestDeployment(projectId, { ...options, trigger: 'manual', createdBy: context.caller.userId }, deps)
       context.audit({ objectKind: 'deployment', objectId: row.id })
       return started(row)
@@ -71,21 +71,3 @@ const again = (deployment: DeploymentRow, { keepArtifacts, ...options }: Again, 
     { ...options, environment: deployment.environment, basedOn: { deployment, keepArtifacts } },
     deps,
   )
-
-async function checkUpload(
-  project: ProjectRow,
-  uploadSessionId: string | undefined,
-  { database: { db } }: DeploymentsDeps,
-): Promise<void> {
-  if (!uploadSessionId) return
-  const session = await db
-    .selectFrom('uploadSessions')
-    .select('status')
-    .where('id', '=', uploadSessionId)
-    .where('organizationId', '=', project.organizationId)
-    .where((is) => is.or([is('projectId', 'is', null), is('projectId', '=', project.id)]))
-    .executeTakeFirst()
-  if (!session) fail('not_found', { field: 'uploadSessionId', words: 'There is no such upload session' })
-  if (session.status !== 'received')
-    fail('conflict', { field: 'uploadSessionId', words: 'Nothing was uploaded in this session yet' })
-}

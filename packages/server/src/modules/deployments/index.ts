@@ -16,6 +16,7 @@ import { deploymentReader, projectRuntime } from './summary.ts'
 import { createWatch } from './watch.ts'
 
 export type { DeploymentsDeps, EdgeSwitch } from './deps.ts'
+export { movePaths, servedState } from './store.ts'
 
 /**
  * From source to a URL. A *deployment* goes through *steps*; what it builds is an *artifact*, what it starts are

@@ -1,20 +1,13 @@
 import type { DeploymentRow, LiveEnvironmentRow } from '../../platform/db/tables/deployments.ts'
+import { findAnyProject } from '../projects/index.ts'
 import { cancelDeployment } from './cancel.ts'
 import { envOf } from './deployed-env.ts'
 import { type DeploymentsDeps, nowOf } from './deps.ts'
 import { waitUntilHealthy } from './health.ts'
+import { findLive, listLive, transitionLive } from './live-environments.ts'
 import { healthOf, runningUnits, startUnits, stopInstances } from './run-units.ts'
 import { withSecrets } from './secret-marks.ts'
-import {
-  findDeployment,
-  findLive,
-  findProject,
-  listInstances,
-  listLive,
-  listUnderWay,
-  transitionLive,
-  updateLive,
-} from './store.ts'
+import { findDeployment, listInstances, listUnderWay } from './store.ts'
 
 type LiveState = LiveEnvironmentRow['state']
 
@@ -23,7 +16,8 @@ export async function takeOffline(projectId: string, deps: DeploymentsDeps): Pro
   const { db } = deps.database
   for (const deployment of await listUnderWay(db, projectId))
     await cancelDeployment(deployment, deps, 'The project was disabled').catch(() => undefined)
-  for (const live of await listLive(db, [projectId])) await updateLive(db, live, { state: 'stopped', changedAt: nowOf(deps) })
+  for (const live of await listLive(db, [projectId]))
+    await transitionLive(db, live, { to: 'stopped', changes: { changedAt: nowOf(deps) } })
   // It ends all the same: the edge is told until it listens, and finds nobody there meanwhile.
   await deps.edge.sync().catch((error: unknown) => deps.log.warn({ err: error, projectId }, 'the edge still routes to a project'))
   await stopInstances(await listInstances(db, { projectId }), deps, AbortSignal.timeout(60_000))
@@ -65,14 +59,15 @@ export async function bringBackWhatItTook({ id, projectId, environment }: Deploy
 async function startInTurn(live: LiveEnvironmentRow, from: readonly LiveState[], deps: DeploymentsDeps, abort: AbortSignal) {
   const { db } = deps.database
   const current = await findLive(db, live.projectId, live.environment)
-  const project = await findProject(db, live.projectId)
+  const project = await findAnyProject(db, live.projectId)
   if (!current?.deploymentId || !from.includes(current.state) || !project?.enabled || project.deletingSince !== null) return
   const deployment = await findDeployment(db, current.deploymentId)
   if (deployment?.artifacts) await runAndCheck(deployment, deps, abort)
   const now = nowOf(deps)
-  const running = { state: 'live', health: 'healthy', healthReason: null, lastRequestAt: now, changedAt: now } as const
-  if (await transitionLive(db, current, from, running)) await deps.edge.sync()
-  else await stopInstances(await listInstances(db, { deploymentId: current.deploymentId }), deps, abort)
+  const { deploymentId } = current
+  const changes = { health: 'healthy', healthReason: null, lastRequestAt: now, changedAt: now } as const
+  if (await transitionLive(db, current, { to: 'live', from, deploymentId, changes })) await deps.edge.sync()
+  else await stopInstances(await listInstances(db, { deploymentId }), deps, abort)
 }
 
 async function runAndCheck(deployment: DeploymentRow, deps: DeploymentsDeps, abort: AbortSignal): Promise<void> {

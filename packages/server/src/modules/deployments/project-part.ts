@@ -2,9 +2,9 @@ import type { DeletionItem } from '@berth/contract'
 import type { DeletionOptions, ProjectPart } from '../projects/index.ts'
 import { cancelDeployment } from './cancel.ts'
 import type { DeploymentsDeps } from './deps.ts'
+import { deleteLive } from './live-environments.ts'
 import { stopInstances } from './run-units.ts'
 import {
-  deleteLive,
   deleteVolumeRow,
   endDeploymentsOf,
   listArtifactOwners,

@@ -3,9 +3,10 @@ import { join } from 'node:path'
 import type { DeploymentRow } from '../../platform/db/tables/deployments.ts'
 import { discard } from './deploy-job.ts'
 import type { DeploymentsDeps } from './deps.ts'
+import { listLive, transitionLive } from './live-environments.ts'
 import { startAgain } from './power.ts'
 import { isUp, runningUnits, stopInstances } from './run-units.ts'
-import { findDeployment, listInstances, listLive, updateLive } from './store.ts'
+import { findDeployment, listInstances } from './store.ts'
 
 const drainMs = 30_000
 
@@ -71,7 +72,7 @@ export async function markDownAsWaking(deps: DeploymentsDeps): Promise<void> {
         return row !== undefined && isUp(await deps.runtimes.for(row.serverId).inspect(row.id), unit)
       }),
     )
-    if (areUp.includes(false)) await updateLive(db, live, { state: 'waking' })
+    if (areUp.includes(false)) await transitionLive(db, live, { to: 'waking' })
   }
 }
 

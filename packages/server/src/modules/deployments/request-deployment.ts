@@ -5,13 +5,13 @@ import type { DeploymentRow } from '../../platform/db/tables/deployments.ts'
 import type { ProjectRow } from '../../platform/db/tables/projects.ts'
 import { fail, refuse } from '../../platform/failure.ts'
 import type { Bound } from '../../platform/transaction.ts'
-import { lockProject, remoteUrl, sourceKind } from '../projects/index.ts'
+import { findAnyProject, findEnvironment, lockProject, remoteUrl, sourceKind } from '../projects/index.ts'
 import { deployKind, jobKey } from './deploy-kind.ts'
 import type { DeployedSource } from './deployed-source.ts'
 import { deploymentTopic } from './deployment-log.ts'
 import { type DeploymentsDeps, nowOf } from './deps.ts'
 import { configOf } from './plan.ts'
-import { findDeployment, findProject, insertDeployment, listQueued, nextNumber, transitionDeployment } from './store.ts'
+import { findDeployment, insertDeployment, listQueued, nextNumber, transitionDeployment } from './store.ts'
 
 export interface DeploymentOptions extends Omit<BuildBody, 'projectId'> {
   trigger: DeploymentRow['trigger']
@@ -28,7 +28,7 @@ export async function requestDeployment(
 ): Promise<DeploymentRow> {
   return deps.database.transaction(async (bound) => {
     await lockProject(bound, projectId)
-    const project = (await findProject(bound.db, projectId)) ?? fail('not_found')
+    const project = (await findAnyProject(bound.db, projectId)) ?? fail('not_found')
     if (project.deletingSince !== null) fail('conflict', { words: 'The project is being deleted' })
     if (!project.enabled) fail('project_disabled')
     const environment = await environmentOf(bound, project, options.environment)
@@ -57,12 +57,7 @@ async function replace(
 }
 
 async function environmentOf({ db }: Bound, project: ProjectRow, slug = 'production') {
-  const found = await db
-    .selectFrom('environments')
-    .select(['slug', 'branch', 'deletingSince'])
-    .where('projectId', '=', project.id)
-    .where('slug', '=', slug)
-    .executeTakeFirst()
+  const found = await findEnvironment(db, project.id, slug)
   if (found?.deletingSince != null) fail('conflict', { words: `The environment ${slug} is being deleted` })
   return found ?? refuse('environment', `there is no environment ${slug}`)
 }

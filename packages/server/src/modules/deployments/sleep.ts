@@ -1,9 +1,11 @@
 import type { LiveEnvironmentRow } from '../../platform/db/tables/deployments.ts'
 import { type JobKind, job } from '../../platform/jobs/declare.ts'
+import { findAnyProject } from '../projects/index.ts'
 import { type DeploymentsDeps, nowOf } from './deps.ts'
+import { listLive, transitionLive } from './live-environments.ts'
 import { startAgain, turnOf } from './power.ts'
 import { stopInstances } from './run-units.ts'
-import { findProject, listInstances, listLive, transitionLive } from './store.ts'
+import { listInstances } from './store.ts'
 
 export const wakeKind: JobKind<{ projectId: string }> = { kind: 'deployments.wake' }
 
@@ -22,7 +24,7 @@ export async function putIdleToSleep(deps: DeploymentsDeps, abort: AbortSignal):
 async function isIdle(live: LiveEnvironmentRow, activity: Record<string, number>, deps: DeploymentsDeps): Promise<boolean> {
   const last = Math.max(activity[live.projectId] ?? 0, live.lastRequestAt ?? 0, live.changedAt)
   if (nowOf(deps) - last < deps.settings.sleepAfterSeconds * 1000) return false
-  const project = await findProject(deps.database.db, live.projectId)
+  const project = await findAnyProject(deps.database.db, live.projectId)
   return project?.sleepMode === 'auto_sleep' && project.type !== 'worker' && project.type !== 'static'
 }
 
@@ -33,7 +35,8 @@ const putToSleep = (live: LiveEnvironmentRow, deps: DeploymentsDeps, abort: Abor
 async function sleepInTurn(live: LiveEnvironmentRow, deps: DeploymentsDeps, abort: AbortSignal): Promise<void> {
   const { projectId, deploymentId } = live
   if (!deploymentId) return
-  if (!(await transitionLive(deps.database.db, live, ['live'], { state: 'sleeping', changedAt: nowOf(deps) }))) return
+  const changes = { changedAt: nowOf(deps) }
+  if (!(await transitionLive(deps.database.db, live, { to: 'sleeping', from: ['live'], deploymentId, changes }))) return
   await deps.edge.sync()
   const rows = await listInstances(deps.database.db, { deploymentId })
   await Promise.all(rows.map(({ id }) => deps.edge.drain(id, 10_000, abort).catch(() => undefined)))
@@ -49,7 +52,7 @@ export const wakeJob = (deps: DeploymentsDeps) =>
     concurrency: 8,
     backoff: () => 1_000,
     async run({ projectId }, _deps, abort) {
-      const project = await findProject(deps.database.db, projectId)
+      const project = await findAnyProject(deps.database.db, projectId)
       if (!project?.enabled || project.deletingSince !== null) return
       for (const live of await listLive(deps.database.db, [projectId]))
         if (live.state === 'sleeping' || live.state === 'waking') await startAgain(live, ['sleeping', 'waking'], deps, abort)
@@ -64,7 +67,7 @@ export async function tell(
   deps: DeploymentsDeps,
 ): Promise<void> {
   await deps.database.transaction(async ({ db, announce }) => {
-    const project = await findProject(db, projectId)
+    const project = await findAnyProject(db, projectId)
     if (!project) return
     const { organizationId, name } = project
     await announce(category, { organizationId, projectId, subject: `${name} ${what}`, text })

@@ -7,11 +7,11 @@ import type {
   DeploymentsTable,
   InstanceRow,
   LiveEnvironmentRow,
-  LiveEnvironmentsTable,
   ReplicasTable,
   VolumeRow,
 } from '../../platform/db/tables/deployments.ts'
-import type { ProjectRow } from '../../platform/db/tables/projects.ts'
+import { projectsOf } from '../projects/index.ts'
+import { listLive, updateLive } from './live-environments.ts'
 
 /** All SQL of the deployments module. */
 
@@ -25,14 +25,10 @@ export const findDeployment = (db: Db, id: string): Promise<DeploymentRow | unde
 export const findDeploymentOf = (db: Db, organizationId: string, id: string): Promise<DeploymentRow | undefined> =>
   db
     .selectFrom('deployments')
-    .innerJoin('projects', 'projects.id', 'deployments.projectId')
-    .where('projects.organizationId', '=', organizationId)
+    .innerJoin(projectsOf(db, organizationId).as('project'), 'project.id', 'deployments.projectId')
     .where('deployments.id', '=', id)
     .selectAll('deployments')
     .executeTakeFirst()
-
-export const findProject = (db: Db, id: string): Promise<ProjectRow | undefined> =>
-  db.selectFrom('projects').selectAll().where('id', '=', id).executeTakeFirst()
 
 export async function nextNumber(db: Db, projectId: string): Promise<number> {
   const last = await db
@@ -112,10 +108,7 @@ export interface DeploymentFilter {
 
 export function listDeployments(db: Db, organizationId: string | null, filter: DeploymentFilter) {
   let query = db.selectFrom('deployments').selectAll('deployments')
-  if (organizationId)
-    query = query.where('deployments.projectId', 'in', (eb) =>
-      eb.selectFrom('projects').select('id').where('organizationId', '=', organizationId),
-    )
+  if (organizationId) query = query.where('deployments.projectId', 'in', projectsOf(db, organizationId))
   if (filter.projectId) query = query.where('deployments.projectId', '=', filter.projectId)
   if (filter.projectIds) query = query.where('deployments.projectId', 'in', [...filter.projectIds, ''])
   if (filter.environment) query = query.where('deployments.environment', '=', filter.environment)
@@ -140,14 +133,6 @@ export const listRestartable = (db: Db, projectId: string, environment: string):
     .orderBy('number', 'desc')
     .execute()
 
-export const findLive = (db: Db, projectId: string, environment: string): Promise<LiveEnvironmentRow | undefined> =>
-  db
-    .selectFrom('liveEnvironments')
-    .selectAll()
-    .where('projectId', '=', projectId)
-    .where('environment', '=', environment)
-    .executeTakeFirst()
-
 /** How that deployment runs, else the one that serves production or did last. */
 export const findPlan = (db: Db, projectId: string, deploymentId?: string): Promise<Pick<DeploymentRow, 'plan'> | undefined> =>
   db
@@ -165,57 +150,8 @@ export const findPlan = (db: Db, projectId: string, deploymentId?: string): Prom
     )
     .executeTakeFirst()
 
-export const listLive = (db: Db, projectIds?: readonly string[]): Promise<LiveEnvironmentRow[]> => {
-  const query = db.selectFrom('liveEnvironments').selectAll()
-  return (projectIds ? query.where('projectId', 'in', [...projectIds, '']) : query).execute()
-}
-
 /** All of a project, or one environment of it. */
 type OfProject = { projectId: string; environment?: string | undefined }
-
-/** From then on the edge has no route to it. */
-export const deleteLive = (db: Db, { projectId, environment }: OfProject) => {
-  const found = db.deleteFrom('liveEnvironments').where('projectId', '=', projectId)
-  return (environment === undefined ? found : found.where('environment', '=', environment)).execute()
-}
-
-export const setLive = (db: Db, row: Insertable<LiveEnvironmentsTable>) =>
-  db
-    .insertInto('liveEnvironments')
-    .values(row)
-    .onConflict((conflict) => conflict.columns(['projectId', 'environment']).doUpdateSet(row))
-    .execute()
-
-export const updateLive = (
-  db: Db,
-  { projectId, environment }: Pick<LiveEnvironmentRow, 'projectId' | 'environment'>,
-  changes: Updateable<LiveEnvironmentsTable>,
-) =>
-  db
-    .updateTable('liveEnvironments')
-    .set(changes)
-    .where('projectId', '=', projectId)
-    .where('environment', '=', environment)
-    .execute()
-
-/** Changes what an environment is doing, if it is still doing that with that deployment; false when it is not. */
-export async function transitionLive(
-  db: Db,
-  { projectId, environment, deploymentId }: Pick<LiveEnvironmentRow, 'projectId' | 'environment' | 'deploymentId'>,
-  from: readonly LiveEnvironmentRow['state'][],
-  changes: Updateable<LiveEnvironmentsTable>,
-): Promise<boolean> {
-  const moved = await db
-    .updateTable('liveEnvironments')
-    .set(changes)
-    .where('projectId', '=', projectId)
-    .where('environment', '=', environment)
-    .where('deploymentId', '=', deploymentId)
-    .where('state', 'in', from)
-    .returning('projectId')
-    .execute()
-  return moved.length > 0
-}
 
 export const insertInstance = (db: Db, row: Insertable<ReplicasTable>) => db.insertInto('instances').values(row).execute()
 export const updateInstance = (db: Db, id: string, changes: Updateable<ReplicasTable>) =>
@@ -259,4 +195,25 @@ export async function volumeFor(db: Db, wanted: Omit<VolumeRow, 'createdAt'> & {
     .where('service', '=', wanted.service)
     .where('name', '=', wanted.name)
     .executeTakeFirstOrThrow()
+}
+
+// What others ask
+
+/** What there is to serve: what each environment is doing, and the instances that requests go to. */
+export async function servedState(db: Db): Promise<{ live: LiveEnvironmentRow[]; instances: InstanceRow[] }> {
+  const exposed = db.selectFrom('instances').selectAll().where('state', '=', 'running').where('exposed', '=', 1)
+  const [live, instances] = await Promise.all([listLive(db), exposed.execute()])
+  return { live, instances }
+}
+
+/** The data folder lies elsewhere now: `move` gives a path's new place. */
+export async function movePaths(db: Db, move: (path: string) => string): Promise<void> {
+  const moveIn = (json: string) =>
+    JSON.stringify(JSON.parse(json), (_, value) => (typeof value === 'string' ? move(value) : value))
+  for (const { id, artifacts, source } of await db.selectFrom('deployments').select(['id', 'artifacts', 'source']).execute()) {
+    const moved = { artifacts: artifacts === null ? null : moveIn(artifacts), source: moveIn(source) }
+    if (moved.artifacts !== artifacts || moved.source !== source) await updateDeployment(db, id, moved)
+  }
+  for (const live of await listLive(db))
+    if (live.staticFolder !== null) await updateLive(db, live, { staticFolder: move(live.staticFolder) })
 }

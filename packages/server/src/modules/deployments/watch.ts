@@ -3,11 +3,12 @@ import type { DeploymentRow, LiveEnvironmentRow } from '../../platform/db/tables
 import { noteAddress } from './addresses.ts'
 import type { DeploymentsDeps } from './deps.ts'
 import { hasDoneItsWork } from './health.ts'
+import { listLive, updateLive } from './live-environments.ts'
 import type { Unit } from './plan.ts'
 import { startAgain } from './power.ts'
 import { healthOf, runningUnits } from './run-units.ts'
 import { tell } from './sleep.ts'
-import { findDeployment, listInstances, listLive, updateLive } from './store.ts'
+import { findDeployment, listInstances } from './store.ts'
 
 const failuresBeforeAlarm = 3
 

@@ -18,14 +18,16 @@ import { UploadFiles } from './uploads/upload-files.ts'
 import { sweepJob, sweepSchedule } from './uploads/upload-sweep.ts'
 
 export type { ProjectsDeps } from './deps.ts'
+export { explainTls, transitionTls } from './domains/domain-tls.ts'
 export { environmentHostname, freeHostname, notTaken } from './domains/hostnames.ts'
 export { judgeAll, servingAt } from './domains/served-domains.ts'
 export { changeProject, lockProject, type ProjectSignal, projectsTopic } from './lifecycle/change-project.ts'
 export type * from './lifecycle/project-part.ts'
 export type * from './project-ports.ts'
+export * from './public-queries.ts'
 export type { OpenedEnv } from './settings/env.ts'
 export { remoteUrl, sourceKind } from './source.ts'
-export { findAnyProject } from './store.ts'
+export { allEnvironments, findAnyProject, findEnvironment } from './store.ts'
 
 /**
  * A *project* is what the service builds and runs: a *source*, a config, *environments* with their *variables*, *domains*

@@ -12,6 +12,7 @@ import type {
   ProjectRow,
   ProjectsTable,
 } from '../../platform/db/tables/projects.ts'
+import { deleteGrants } from '../access/index.ts'
 
 /** All SQL of projects, their environments, variables and domains. What names a project names its organisation too. */
 
@@ -69,7 +70,7 @@ export const saveProject = (db: Db, id: string, changes: ProjectChanges): Promis
 
 /** What belongs to it goes by the foreign keys; grants have none, since access lies below. */
 export async function deleteProject(db: Db, id: string): Promise<void> {
-  await db.deleteFrom('grants').where('projectId', '=', id).execute()
+  await deleteGrants(db, id)
   await db.deleteFrom('projects').where('id', '=', id).execute()
 }
 

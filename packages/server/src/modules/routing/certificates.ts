@@ -1,9 +1,8 @@
 import { OrderRefused } from '../../drivers/acme/acme.ts'
 import { sealedFor } from '../../platform/db/sealed-columns.ts'
-import type { CertificateRow } from '../../platform/db/tables/edge.ts'
-import type { DomainRow } from '../../platform/db/tables/projects.ts'
+import type { CertificateRow } from '../../platform/db/tables/routing.ts'
 import { JobAborted, type JobKind, job } from '../../platform/jobs/declare.ts'
-import { servingAt } from '../projects/index.ts'
+import { explainTls, findAnyProject, servingAt, transitionTls } from '../projects/index.ts'
 import { type EdgeDeps, nowOf } from './deps.ts'
 import type { EdgeSync } from './sync.ts'
 
@@ -37,7 +36,7 @@ export const certifyJob = (deps: EdgeDeps, edge: EdgeSync) =>
       try {
         // An attempt that died may have left a good one.
         if (!(await hasGood(hostname, deps))) await order(hostname, deps, edge, abort)
-        await db.updateTable('domains').set({ tls: 'active', reason: null }).where('id', '=', domain.id).execute()
+        await transitionTls(db, [domain.id], 'active')
       } catch (error) {
         // Whoever stopped the work, the order comes up again; only a deadline is the authority's doing.
         if (error instanceof JobAborted && error.reason !== 'deadline') throw error
@@ -123,9 +122,8 @@ async function keepFailure(hostname: string, words: string, isFinal: boolean, de
   await database.transaction(async ({ db, announce }) => {
     const domain = await servingAt(db, hostname, settings)
     if (!domain) return
-    const set = (changes: Partial<DomainRow>) => db.updateTable('domains').set(changes).where('id', '=', domain.id).execute()
     if (!isFinal) {
-      if (domain.tls === 'pending') await set({ reason: `No certificate yet: ${words}` })
+      if (domain.tls === 'pending') await explainTls(db, domain.id, `No certificate yet: ${words}`)
       return
     }
     const inUse = await db
@@ -135,15 +133,13 @@ async function keepFailure(hostname: string, words: string, isFinal: boolean, de
       .where('expiresAt', '>', nowOf(deps))
       .executeTakeFirst()
     const wasTold = inUse ? domain.reason?.startsWith(notRenewed) : domain.tls === 'error'
-    await set(inUse ? { tls: 'active', reason: notRenewed + words } : { tls: 'error', reason: `No certificate: ${words}` })
+    if (inUse) await transitionTls(db, [domain.id], 'active', notRenewed + words)
+    else await transitionTls(db, [domain.id], 'error', `No certificate: ${words}`)
     if (wasTold) return
-    const { organizationId, name } = await db
-      .selectFrom('projects')
-      .select(['organizationId', 'name'])
-      .where('id', '=', domain.projectId)
-      .executeTakeFirstOrThrow()
+    const project = await findAnyProject(db, domain.projectId)
     const subject = inUse ? `The certificate of ${hostname} was not renewed` : `No certificate for ${hostname}`
-    const { projectId } = domain
-    await announce('domain.failed', { organizationId, projectId, subject, text: `${name}: ${words}`, data: { hostname } })
+    const { organizationId, projectId } = domain
+    const text = `${project?.name ?? projectId}: ${words}`
+    await announce('domain.failed', { organizationId, projectId, subject, text, data: { hostname } })
   })
 }

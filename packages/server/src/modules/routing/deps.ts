@@ -2,6 +2,7 @@ import type { Acme } from '../../drivers/acme/acme.ts'
 import type { EdgeDriver } from '../../drivers/edge/edge.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Database } from '../../platform/database.ts'
+import type { InstanceRow, LiveEnvironmentRow } from '../../platform/db/tables/deployments.ts'
 import type { Log } from '../../platform/log.ts'
 import type { LogStore } from '../../platform/log-store/log-store.ts'
 import type { SecretBox } from '../../platform/secrets/secret-box.ts'
@@ -14,6 +15,8 @@ export interface EdgeDeps {
   driver: EdgeDriver
   acme: Acme
   logStore: LogStore
+  /** What deployments have to serve: what each environment is doing, and the instances that requests go to. */
+  served(): Promise<{ live: LiveEnvironmentRow[]; instances: InstanceRow[] }>
   settings: {
     mode: 'self-hosted' | 'cloud'
     baseDomain: string

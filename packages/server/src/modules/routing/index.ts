@@ -2,7 +2,7 @@ import type { EdgeListening } from '../../edge-proxy/protocol/edge-listening.ts'
 import type { RequestRecord } from '../../edge-proxy/protocol/request-record.ts'
 import type { DomainRow } from '../../platform/db/tables/projects.ts'
 import { Every } from '../../platform/jobs/every.ts'
-import { type EdgeRoutes, notTaken, type ProjectSignal, projectsTopic, type RouteStatus } from '../projects/index.ts'
+import { addRuleHits, type EdgeRoutes, notTaken, type ProjectSignal, projectsTopic, type RouteStatus } from '../projects/index.ts'
 import { certifyJob } from './certificates.ts'
 import type { EdgeDeps } from './deps.ts'
 import { expiringCertificates } from './expiring.ts'
@@ -108,10 +108,5 @@ function keepRequests(batch: readonly RequestRecord[], { logStore, log }: EdgeDe
 }
 
 async function countHits({ driver, database }: EdgeDeps): Promise<void> {
-  for (const [id, hits] of Object.entries(await driver.ruleHits()))
-    await database.db
-      .updateTable('routeRules')
-      .set(({ eb }) => ({ hits: eb('hits', '+', hits) }))
-      .where('id', '=', id)
-      .execute()
+  for (const [id, hits] of Object.entries(await driver.ruleHits())) await addRuleHits(database.db, id, hits)
 }

@@ -1,5 +1,5 @@
 import { type JobKind, job } from '../../platform/jobs/declare.ts'
-import { judgeAll } from '../projects/index.ts'
+import { claimedHostnames, judgeAll, transitionTls } from '../projects/index.ts'
 import { certifyKind, isDue, orderKeys } from './certificates.ts'
 import { type EdgeDeps, nowOf } from './deps.ts'
 
@@ -26,10 +26,7 @@ export const renewJob = (deps: EdgeDeps) =>
           .deleteFrom('acmeChallenges')
           .where('createdAt', '<', now - day)
           .execute()
-        await db
-          .deleteFrom('certificates')
-          .where('hostname', 'not in', (eb) => eb.selectFrom('domains').select('hostname'))
-          .execute()
+        await db.deleteFrom('certificates').where('hostname', 'not in', claimedHostnames(db)).execute()
       })
     },
   })
@@ -41,8 +38,8 @@ export async function askForNew({ database, settings }: EdgeDeps): Promise<void>
   const wanting = serving.filter(({ tls }) => tls === 'none' || tls === 'pending')
   if (wanting.length === 0) return
   await database.transaction(async ({ db, enqueue }) => {
-    for (const { id, hostname } of wanting) {
-      await db.updateTable('domains').set({ tls: 'pending' }).where('id', '=', id).where('tls', '=', 'none').execute()
+    for (const { id, hostname, tls, reason } of wanting) {
+      if (tls === 'none') await transitionTls(db, [id], 'pending', reason)
       await enqueue(certifyKind, { hostname }, orderKeys(hostname))
     }
   })
@@ -54,7 +51,7 @@ export async function askAgain(projectId: string, { database, settings }: EdgeDe
   await database.transaction(async ({ db, enqueue }) => {
     const { serving } = await judgeAll(db, settings)
     for (const { id, hostname, tls } of serving.filter((domain) => domain.projectId === projectId)) {
-      if (tls === 'error') await db.updateTable('domains').set({ tls: 'pending', reason: null }).where('id', '=', id).execute()
+      if (tls === 'error') await transitionTls(db, [id], 'pending')
       // A key of its own: the order that is waiting for its next try, or just failing, must not stand for this one.
       const { uniqueKey, groupKey } = orderKeys(hostname)
       await enqueue(certifyKind, { hostname }, { uniqueKey: `${uniqueKey}:again`, groupKey })

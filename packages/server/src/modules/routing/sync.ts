@@ -1,5 +1,5 @@
 import type { Db } from '../../platform/db/schema.ts'
-import { judgeAll } from '../projects/index.ts'
+import { judgeAll, routedProjects } from '../projects/index.ts'
 import { type EdgeDeps, nowOf } from './deps.ts'
 import { edgeTable, type TableFacts } from './table.ts'
 import { UsableCertificates } from './usable-certificates.ts'
@@ -107,14 +107,12 @@ export class EdgeSync {
   }
 }
 
-async function readFacts({ database, settings, ...deps }: EdgeDeps, certificates: UsableCertificates) {
+async function readFacts({ database, settings, served, ...deps }: EdgeDeps, certificates: UsableCertificates) {
   const { db } = database
-  const [projects, live, instances, { serving, waiting }, rules] = await Promise.all([
-    db.selectFrom('projects').select(['id', 'slug', 'enabled', 'type', 'framework']).where('deletingSince', 'is', null).execute(),
-    db.selectFrom('liveEnvironments').selectAll().execute(),
-    db.selectFrom('instances').selectAll().where('state', '=', 'running').where('exposed', '=', 1).execute(),
+  const [{ projects, rules }, { live, instances }, { serving, waiting }] = await Promise.all([
+    routedProjects(db),
+    served(),
     judgeAll(db, settings),
-    db.selectFrom('routeRules').selectAll().where('enabled', '=', 1).execute(),
   ])
   // One that has ended is no reason to send anybody to https.
   const rows = await db.selectFrom('certificates').selectAll().where('expiresAt', '>', nowOf(deps)).execute()

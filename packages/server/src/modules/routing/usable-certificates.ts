@@ -2,7 +2,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { EdgeCertificate } from '../../edge-proxy/protocol/edge-table.ts'
 import { sealedFor } from '../../platform/db/sealed-columns.ts'
-import type { CertificateRow } from '../../platform/db/tables/edge.ts'
+import type { CertificateRow } from '../../platform/db/tables/routing.ts'
 import type { SecretBox } from '../../platform/secrets/secret-box.ts'
 
 type Row = Pick<CertificateRow, 'hostname' | 'certificate' | 'privateKey'>

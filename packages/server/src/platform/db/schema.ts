@@ -3,11 +3,11 @@ import type { AccessTables } from './tables/access.ts'
 import type { BackupsTables } from './tables/backups.ts'
 import type { CloudTables } from './tables/cloud.ts'
 import type { DeploymentsTables } from './tables/deployments.ts'
-import type { EdgeTables } from './tables/edge.ts'
 import type { GitHostTables } from './tables/git-host.ts'
 import type { JobsTables } from './tables/jobs.ts'
 import type { NotificationsTables } from './tables/notifications.ts'
 import type { ProjectsTables } from './tables/projects.ts'
+import type { RoutingTables } from './tables/routing.ts'
 
 /** Every table of the control plane. A module adds its tables in `tables/<module>.ts` and one word here. */
 export interface Schema
@@ -16,7 +16,7 @@ export interface Schema
     GitHostTables,
     ProjectsTables,
     DeploymentsTables,
-    EdgeTables,
+    RoutingTables,
     NotificationsTables,
     BackupsTables,
     CloudTables {}

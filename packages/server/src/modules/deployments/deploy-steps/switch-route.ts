@@ -4,9 +4,10 @@ import type { DeploymentRow } from '../../../platform/db/tables/deployments.ts'
 import { environmentHostname } from '../../projects/index.ts'
 import { deploymentTopic } from '../deployment-log.ts'
 import { nowOf } from '../deps.ts'
+import { deleteLive, findLive, pointLive } from '../live-environments.ts'
 import { artifactsOf, planOf } from '../plan.ts'
 import { runningUnits } from '../run-units.ts'
-import { findLive, listInstances, listLiveDeployments, setLive, transitionDeployment, updateInstance } from '../store.ts'
+import { listInstances, listLiveDeployments, transitionDeployment, updateInstance } from '../store.ts'
 import { rowsThatStay } from '../volume-holders.ts'
 import { DeployFailed, type Deploying, type DeployStep } from './step.ts'
 
@@ -53,7 +54,7 @@ async function point(
   state: 'live' | 'sleeping' = 'live',
 ): Promise<void> {
   const { projectId, environment } = deployment
-  await setLive(deps.database.db, {
+  await pointLive(deps.database.db, {
     projectId,
     environment,
     deploymentId: deployment.id,
@@ -121,8 +122,7 @@ export async function pointBack(deploying: Pick<Deploying, 'deployment' | 'deps'
   if (isPointed) {
     const [before] = await listLiveDeployments(db, projectId, environment)
     if (before) await point(before, deploying, await standingOf(before, deps))
-    else
-      await db.deleteFrom('liveEnvironments').where('projectId', '=', projectId).where('environment', '=', environment).execute()
+    else await deleteLive(db, { projectId, environment })
   }
   await deps.edge.sync()
 }

@@ -5,6 +5,8 @@ import type { Database } from '../../../platform/database.ts'
 import { preparedQuery } from '../../../platform/db/prepared.ts'
 import type { Db } from '../../../platform/db/schema.ts'
 import type { AnnouncementsTable, DeliveriesTable, JoinedDeliveriesTable } from '../../../platform/db/tables/notifications.ts'
+import { membersOf, organizationNames } from '../../access/index.ts'
+import { projectNames } from '../../projects/index.ts'
 import { burst, isOpen, type Recent } from '../fan-out/burst.ts'
 
 /** The SQL of making deliveries and of sending them; reading the feed is in `feed-store.ts`. */
@@ -31,14 +33,13 @@ export async function findDefault(db: Db, organizationId: string, category: Cate
 /** Every member with each channel of theirs, the oldest first; one without any channel is there once. */
 export function findPeople(db: Db, organizationId: string, category: CategoryId, userId: string | undefined) {
   return db
-    .selectFrom('members')
+    .selectFrom(membersOf(db, organizationId).as('members'))
     .leftJoin('notificationChannels as channel', (join) =>
       join.onRef('channel.organizationId', '=', 'members.organizationId').onRef('channel.userId', '=', 'members.userId'),
     )
     .leftJoin('notificationSubscriptions as subscription', (join) =>
       join.onRef('subscription.channelId', '=', 'channel.id').on('subscription.category', '=', category),
     )
-    .where('members.organizationId', '=', organizationId)
     .$if(userId !== undefined, (query) => query.where('members.userId', '=', userId as string))
     .select([
       'members.userId',
@@ -144,8 +145,8 @@ export const findForSending = preparedQuery((db, { id }: { id: string }) =>
   db
     .selectFrom('deliveries')
     .innerJoin('announcements', 'announcements.id', 'deliveries.announcementId')
-    .innerJoin('organizations', 'organizations.id', 'deliveries.organizationId')
-    .leftJoin('projects', 'projects.id', 'announcements.projectId')
+    .innerJoin(organizationNames(db).as('organization'), 'organization.id', 'deliveries.organizationId')
+    .leftJoin(projectNames(db).as('project'), 'project.id', 'announcements.projectId')
     .leftJoin('notificationChannels as channel', 'channel.id', 'deliveries.channelId')
     .where('deliveries.id', '=', id)
     .selectAll('deliveries')
@@ -155,8 +156,8 @@ export const findForSending = preparedQuery((db, { id }: { id: string }) =>
       'announcements.data',
       'announcements.projectId',
       'announcements.createdAt as happenedAt',
-      'organizations.name as organizationName',
-      'projects.name as projectName',
+      'organization.name as organizationName',
+      'project.name as projectName',
       'channel.config as channelConfig',
       'channel.secrets as channelSecrets',
       'channel.enabled as channelEnabled',
@@ -213,7 +214,7 @@ export function findJoined(db: Db, deliveryId: string) {
   return db
     .selectFrom(own.unionAll(joined).as('told'))
     .innerJoin('announcements', 'announcements.id', 'told.announcementId')
-    .leftJoin('projects', 'projects.id', 'announcements.projectId')
+    .leftJoin(projectNames(db).as('project'), 'project.id', 'announcements.projectId')
     .select([
       'told.id',
       'announcements.subject',
@@ -221,7 +222,7 @@ export function findJoined(db: Db, deliveryId: string) {
       'announcements.data',
       'announcements.projectId',
       'announcements.createdAt as happenedAt',
-      'projects.name as projectName',
+      'project.name as projectName',
     ])
     .orderBy('announcements.sequence')
     .execute()
@@ -249,8 +250,4 @@ export async function endQueuedOf(db: Db, channelId: string, lastError: string):
     .where('channelId', '=', channelId)
     .where('status', '=', 'queued')
     .execute()
-}
-
-export async function findOrganizationName(db: Db, id: string): Promise<string | undefined> {
-  return (await db.selectFrom('organizations').select('name').where('id', '=', id).executeTakeFirst())?.name
 }

@@ -8,6 +8,7 @@ import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { type ProjectSignal, projectsTopic } from '../lifecycle/change-project.ts'
 import { claimsOf } from '../store.ts'
 import { newHolder, proofRecord } from './domain-proofs.ts'
+import { transitionTls } from './domain-tls.ts'
 
 type Nothing = Record<string, never>
 export const checkKind: JobKind<Nothing> = { kind: 'projects.check-domains' }
@@ -97,8 +98,18 @@ async function handOver(claims: readonly DomainRow[], next: DomainRow, bound: Bo
   const now = nowOf(deps)
   const holder = claims.find(({ provenAt }) => provenAt !== null)
   // Also of a project that is being deleted, which is among no claims.
-  const lost = { provenAt: null, tls: 'none', reason: null, nextCheckAt: now + shortestPauseMs } as const
-  await db.updateTable('domains').set(lost).where('hostname', '=', next.hostname).where('provenAt', 'is not', null).execute()
+  const lost = await db
+    .updateTable('domains')
+    .set({ provenAt: null, nextCheckAt: now + shortestPauseMs })
+    .where('hostname', '=', next.hostname)
+    .where('provenAt', 'is not', null)
+    .returning('id')
+    .execute()
+  await transitionTls(
+    db,
+    lost.map(({ id }) => id),
+    'none',
+  )
   if (holder) {
     const text = `Its TXT record ${proofRecord(holder).name} is gone, and another organisation has proven the name with theirs`
     await tellLost(holder, `${holder.hostname} does not serve any more`, text, bound)

@@ -1,4 +1,4 @@
-import type { DeploymentStatus } from '@berth/contract'
+import type { DeploymentStatus, EnvironmentState } from '@berth/contract'
 import type { Selectable } from 'kysely'
 import type { Flag, JsonText, Millis } from '../columns.ts'
 
@@ -52,7 +52,8 @@ export interface LiveEnvironmentsTable {
   environment: string
   /** The one that serves, or slept last. */
   deploymentId: string | null
-  state: 'live' | 'sleeping' | 'stopped' | 'waking'
+  /** Moved by `deployments/live-environments.ts` alone. */
+  state: EnvironmentState
   /** Of a static project: what the edge serves from disk. */
   staticFolder: string | null
   health: 'healthy' | 'unhealthy' | 'unknown'

@@ -1,4 +1,4 @@
-import type { HealthCheck, Resources, Service, Volume } from '@berth/contract'
+import type { HealthCheck, Resources, Service, TlsState, Volume } from '@berth/contract'
 import type { ColumnType, Generated, Selectable } from 'kysely'
 import type { Flag, JsonText, Millis } from '../columns.ts'
 
@@ -85,7 +85,8 @@ export interface DomainsTable {
   organizationId: string
   hostname: string
   isPrimary: Flag
-  tls: 'none' | 'pending' | 'active' | 'error'
+  /** Moved by `projects/domains/domain-tls.ts` alone. */
+  tls: TlsState
   state: 'synced' | 'pending' | 'error'
   reason: string | null
   /** What the TXT record holds that proves the claim. */

@@ -25,7 +25,7 @@ export interface AcmeChallengesTable {
   createdAt: Millis
 }
 
-export interface EdgeTables {
+export interface RoutingTables {
   certificates: CertificatesTable
   acmeAccounts: AcmeAccountsTable
   acmeChallenges: AcmeChallengesTable

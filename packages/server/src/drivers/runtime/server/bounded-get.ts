@@ -1,0 +1,67 @@
+import { type Agent, request } from 'node:http'
+
+/** An answer of an engine that is longer than it may be. `head` is how it began. */
+export class AnswerTooLong extends Error {
+  override readonly name = 'AnswerTooLong'
+  readonly head: string
+
+  constructor(path: string, maxBytes: number, head: string) {
+    super(`The answer to ${path.split('?')[0]} is longer than ${Math.round(maxBytes / 1024)} KB`)
+    this.head = head
+  }
+}
+
+/** The engine refused a question. */
+export class AskRefused extends Error {
+  override readonly name = 'AskRefused'
+  readonly status: number
+
+  constructor(path: string, status: number, words: string) {
+    super(`The engine answered ${path.split('?')[0]} with ${status}: ${words}`)
+    this.status = status
+  }
+}
+
+const askMs = 20_000
+const headBytes = 256
+const wordsBytes = 300
+
+/** A JSON answer of an engine, of which no more is ever kept than `maxBytes`, within a time of its own. */
+export function boundedGet(path: string, agent: Agent, maxBytes: number, abort: AbortSignal): Promise<unknown> {
+  const clock = AbortSignal.timeout(askMs)
+  return new Promise((resolve, reject) => {
+    const asking = request({ agent, path, host: 'docker', signal: AbortSignal.any([abort, clock]) })
+    const fail = (error: unknown) => {
+      asking.destroy()
+      reject(
+        abort.aborted
+          ? abort.reason
+          : clock.aborted
+            ? new Error(`no answer to ${path.split('?')[0]} within ${askMs / 1000} s`)
+            : error,
+      )
+    }
+    asking.once('error', fail)
+    asking.once('response', (response) => {
+      const chunks: Buffer[] = []
+      let length = 0
+      response.on('data', (chunk: Buffer) => {
+        chunks.push(chunk)
+        length += chunk.length
+        if (length > maxBytes) fail(new AnswerTooLong(path, maxBytes, Buffer.concat(chunks).toString('latin1', 0, headBytes)))
+      })
+      response.once('error', fail)
+      response.once('end', () => {
+        const text = Buffer.concat(chunks).toString('utf8')
+        if (response.statusCode !== 200) return fail(new AskRefused(path, response.statusCode ?? 0, text.slice(0, wordsBytes)))
+        try {
+          resolve(JSON.parse(text))
+        } catch (error) {
+          fail(error)
+        }
+      })
+      response.once('close', () => fail(new Error('the connection was closed before the answer had ended')))
+    })
+    asking.end()
+  })
+}

@@ -1,0 +1,20 @@
+/** What an engine says may be of any form: what is not as expected counts as not said. */
+
+export const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+export const record = (value: unknown): Record<string, unknown> => (isRecord(value) ? value : {})
+export const text = (value: unknown): string => (typeof value === 'string' ? value : '')
+export const textOrNull = (value: unknown): string | null => (typeof value === 'string' ? value : null)
+export const count = (value: unknown): number => (typeof value === 'number' && Number.isFinite(value) ? value : 0)
+export const flag = (value: unknown): boolean => value === true
+export const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
+export const texts = (value: unknown): string[] => list(value).filter((one) => typeof one === 'string')
+export const textsOrNull = (value: unknown): string[] | null => (Array.isArray(value) ? texts(value) : null)
+
+/** Without a prototype: a name such as `__proto__` is a name like any other. */
+export function words(value: unknown): Record<string, string> {
+  const found: Record<string, string> = Object.create(null)
+  for (const [name, one] of Object.entries(record(value))) if (typeof one === 'string') found[name] = one
+  return found
+}

@@ -1,0 +1,107 @@
+import { count, flag, list, record, text, textOrNull, texts, textsOrNull, words } from './plain-values.ts'
+import type { ReadContainer, ReadHealthCheck, ReadImage, ReadMount, ReadPort } from './server-reader.ts'
+
+const nano = 1e9
+
+/** What `GET /containers/:id/json` says of a container. */
+export function readContainer(answer: unknown): ReadContainer {
+  const said = record(answer)
+  const [config, host, state] = [record(said.Config), record(said.HostConfig), record(said.State)]
+  return {
+    id: text(said.Id),
+    name: text(said.Name).replace(/^\//, ''),
+    image: text(config.Image),
+    imageId: text(said.Image),
+    state: text(state.Status),
+    health: textOrNull(record(state.Health).Status),
+    createdAt: text(said.Created),
+    env: texts(config.Env),
+    command: textsOrNull(config.Cmd),
+    entrypoint: textsOrNull(config.Entrypoint),
+    workingDir: text(config.WorkingDir),
+    user: text(config.User),
+    hostname: text(config.Hostname),
+    labels: words(config.Labels),
+    restart: text(record(host.RestartPolicy).Name) || 'no',
+    ports: portsOf(config, host),
+    mounts: list(said.Mounts).map(mountOf),
+    networks: networksOf(said),
+    networkMode: text(host.NetworkMode),
+    healthCheck: healthCheckOf(config.Healthcheck),
+    limits: { memoryBytes: count(host.Memory), nanoCpus: count(host.NanoCpus), pids: Math.max(0, count(host.PidsLimit)) },
+    rights: {
+      privileged: flag(host.Privileged),
+      capAdd: texts(host.CapAdd),
+      devices: list(host.Devices).map((device) => text(record(device).PathOnHost)),
+      securityOptions: texts(host.SecurityOpt),
+      pidMode: text(host.PidMode),
+      readOnly: flag(host.ReadonlyRootfs),
+    },
+    stopSignal: text(config.StopSignal),
+    stopGraceSeconds: typeof config.StopTimeout === 'number' ? config.StopTimeout : null,
+  }
+}
+
+/** What it asked for, which a stopped container has as well; what the image exposes comes without a port of the host. */
+function portsOf(config: Record<string, unknown>, host: Record<string, unknown>): ReadPort[] {
+  const bound = record(host.PortBindings)
+  const names = new Set([...Object.keys(record(config.ExposedPorts)), ...Object.keys(bound)])
+  return [...names].flatMap((name): ReadPort[] => {
+    const [, port = '', protocol = 'tcp'] = /^(\d{1,5})(?:\/(\w+))?$/.exec(name) ?? []
+    if (port === '') return []
+    const place = { containerPort: Number(port), protocol }
+    const bindings = list(bound[name]).map(record)
+    if (bindings.length === 0) return [{ ...place, hostPort: null, hostIp: null }]
+    return bindings.map(({ HostPort, HostIp }) => ({
+      ...place,
+      hostPort: /^\d{1,5}$/.test(text(HostPort)) ? Number(HostPort) : null,
+      hostIp: text(HostIp) || null,
+    }))
+  })
+}
+
+function mountOf(value: unknown): ReadMount {
+  const { Type, Name, Source, Destination, RW } = record(value)
+  const type = text(Type)
+  const source = type === 'volume' ? text(Name) : text(Source)
+  return { type, source: source || null, target: text(Destination), readOnly: RW === false }
+}
+
+function networksOf(said: Record<string, unknown>): Record<string, string[]> {
+  const found: Record<string, string[]> = Object.create(null)
+  for (const [name, one] of Object.entries(record(record(said.NetworkSettings).Networks)))
+    found[name] = texts(record(one).Aliases)
+  return found
+}
+
+function healthCheckOf(value: unknown): ReadHealthCheck | null {
+  const { Test, Interval, Timeout, Retries, StartPeriod } = record(value)
+  const test = texts(Test)
+  if (test.length === 0) return null
+  const seconds = (one: unknown) => (count(one) > 0 ? count(one) / nano : null)
+  return {
+    test,
+    intervalSeconds: seconds(Interval),
+    timeoutSeconds: seconds(Timeout),
+    retries: count(Retries) || null,
+    startPeriodSeconds: seconds(StartPeriod),
+  }
+}
+
+/** What `GET /images/:id/json` says of an image. */
+export function readImage(answer: unknown): ReadImage {
+  const said = record(answer)
+  const config = record(said.Config)
+  return {
+    id: text(said.Id),
+    tags: texts(said.RepoTags),
+    env: texts(config.Env),
+    command: textsOrNull(config.Cmd),
+    entrypoint: textsOrNull(config.Entrypoint),
+    workingDir: text(config.WorkingDir),
+    user: text(config.User),
+    labels: words(config.Labels),
+    exposedPorts: Object.keys(record(config.ExposedPorts)),
+    volumes: Object.keys(record(config.Volumes)),
+  }
+}

@@ -1,0 +1,117 @@
+import { ServerAway } from '../../shell/ssh/server-away.ts'
+import type { ServerLink } from '../../shell/ssh/server-link.ts'
+import { AnswerTooLong, AskRefused, boundedGet } from './bounded-get.ts'
+import { linkAgent } from './link-agent.ts'
+import { flag, list, record, text, words } from './plain-values.ts'
+import { readContainer, readImage } from './read-container.ts'
+import type { ReadDocker, ServerReader } from './server-reader.ts'
+
+const answerBytes = 4 * 1024 * 1024
+const wholeMs = 60_000
+const atOnce = 16
+const containersAtMost = 2_000
+const pageSize = 100
+
+/** See `ServerReader`. */
+export function createServerReader(link: ServerLink): ServerReader {
+  const agent = linkAgent(link)
+  return {
+    files: link.files,
+    async readDocker(abort) {
+      const limit = AbortSignal.any([abort, AbortSignal.timeout(wholeMs)])
+      try {
+        return await readAll((path) => boundedGet(path, agent, answerBytes, limit))
+      } catch (error) {
+        abort.throwIfAborted()
+        if (error instanceof ServerAway) throw error
+        const why = limit.aborted ? `it was not read within ${wholeMs / 1000} s` : (error as Error).message
+        throw new ServerAway('unreachable', `The Docker of the server cannot be read: ${why}`, { cause: error })
+      }
+    },
+  }
+}
+
+type Get = (path: string) => Promise<unknown>
+
+async function readAll(get: Get): Promise<ReadDocker> {
+  const warnings: string[] = []
+  const version = text(record(await get('/version')).Version)
+  const ids = await listContainers(get, warnings)
+  const [containers, volumes, networks] = await Promise.all([
+    each(ids, (id) => get(`/containers/${id}/json`), 'container', warnings),
+    get('/volumes').then((answer) => list(record(answer).Volumes).map(record)),
+    get('/networks').then((answer) => list(answer).map(record)),
+  ])
+  const found = containers.map(readContainer)
+  const imageIds = [...new Set(found.map(({ imageId }) => imageId))].filter((id) => /^sha256:[0-9a-f]{64}$/.test(id))
+  const images = await each(imageIds, (id) => get(`/images/${id}/json`), 'image', warnings)
+  return {
+    version,
+    containers: found,
+    volumes: volumes.map((one) => ({
+      name: text(one.Name),
+      driver: text(one.Driver),
+      labels: words(one.Labels),
+      options: words(one.Options),
+    })),
+    networks: networks.map((one) => ({
+      name: text(one.Name),
+      driver: text(one.Driver),
+      labels: words(one.Labels),
+      internal: flag(one.Internal),
+    })),
+    images: new Map(images.map(readImage).map((image) => [image.id, image])),
+    warnings,
+  }
+}
+
+/**
+ * Ids, newest first, page by page. A page that is longer than it may be is asked for in halves, down to the one container
+ * whose description is too long: of that one the first bytes give the id, which is what the next page goes on from.
+ */
+async function listContainers(get: Get, warnings: string[]): Promise<string[]> {
+  const ids: string[] = []
+  let before: string | null = null
+  for (let size = pageSize; ids.length < containersAtMost; ) {
+    const filters: string = before === null ? '' : `&filters=${encodeURIComponent(JSON.stringify({ before: [before] }))}`
+    try {
+      const page: string[] = list(await get(`/containers/json?all=1&limit=${size}${filters}`)).map((one) => text(record(one).Id))
+      const fresh = page.filter((id) => isId(id) && !ids.includes(id))
+      ids.push(...fresh)
+      if (page.length < size || fresh.length === 0) return ids
+      before = fresh.at(-1) as string
+      size = pageSize
+    } catch (error) {
+      if (!(error instanceof AnswerTooLong)) throw error
+      const [, first] = /^\[\{"Id":"([0-9a-f]{64})"/.exec(error.head) ?? []
+      if (size > 1) size = Math.floor(size / 2)
+      else if (first && !ids.includes(first)) {
+        warnings.push(`The container ${first.slice(0, 12)} is left out: what it says of itself is larger than 4 MB`)
+        before = first
+        size = pageSize
+      } else throw error
+    }
+  }
+  warnings.push(`There are more than ${containersAtMost} containers: the oldest are left out`)
+  return ids.slice(0, containersAtMost)
+}
+
+const isId = (id: string) => /^[0-9a-f]{64}$/.test(id)
+
+/** One that went away meanwhile is left out; one that cannot be read is left out with a line that says so. */
+async function each(ids: readonly string[], read: Get, kind: string, warnings: string[]): Promise<unknown[]> {
+  const found = new Map<string, unknown>()
+  const waiting = [...ids]
+  const readOne = async () => {
+    for (let id = waiting.shift(); id !== undefined; id = waiting.shift())
+      try {
+        found.set(id, await read(id))
+      } catch (error) {
+        if (error instanceof AskRefused && error.status === 404) continue
+        if (!(error instanceof AskRefused) && !(error instanceof AnswerTooLong)) throw error
+        warnings.push(`The ${kind} ${id.replace(/^sha256:/, '').slice(0, 12)} is left out: ${error.message}`)
+      }
+  }
+  await Promise.all(Array.from({ length: atOnce }, readOne))
+  return ids.flatMap((id) => (found.has(id) ? [found.get(id)] : []))
+}

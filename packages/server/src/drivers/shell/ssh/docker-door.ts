@@ -1,0 +1,164 @@
+import type { Duplex } from 'node:stream'
+import type { ClientChannel } from 'ssh2'
+import { wordsOf } from './open-ssh.ts'
+import { ServerAway } from './server-away.ts'
+import { call, FileUnreadable, type ServerFiles } from './server-files.ts'
+import type { SshConnection } from './ssh-connection.ts'
+
+/** sshd allows ten sessions on a connection unless it is told otherwise; one is left for files. */
+const sessionsPerConnection = 8
+const connectionsAtMost = 8
+const pingMs = 10_000
+const greeting = 'GET /_ping HTTP/1.1\r\nHost: docker\r\nConnection: close\r\n\r\n'
+
+interface DoorParts {
+  /** For messages. */
+  name: string
+  socket: string
+  files: ServerFiles
+  connection(abort: AbortSignal): Promise<SshConnection>
+  /** One more, for sessions that the first has no room for. */
+  another(): Promise<SshConnection>
+}
+
+/**
+ * The way to a server's Docker engine: its socket, forwarded by the SSH server, or where that is not allowed the engine's own
+ * `docker system dial-stdio`, which needs a session a stream.
+ */
+export class DockerDoor {
+  readonly #parts: DoorParts
+  #usesCommand = false
+  #others: SshConnection[] = []
+  #opening: Promise<void> | undefined
+  #trying: Promise<string | null> | undefined
+
+  constructor(parts: DoorParts) {
+    this.#parts = parts
+  }
+
+  async open(abort: AbortSignal): Promise<Duplex> {
+    if (this.#usesCommand) return this.#byCommand(abort)
+    const connection = await this.#parts.connection(abort)
+    try {
+      return await connection.toSocket(this.#parts.socket, abort)
+    } catch (error) {
+      abort.throwIfAborted()
+      if (connection.isClosed || error instanceof ServerAway) throw error
+      return this.#otherWay(error, abort)
+    }
+  }
+
+  /** SSH says only that the socket could not be opened; why is found out by looking at it as a file. */
+  async #otherWay(refusal: unknown, abort: AbortSignal): Promise<Duplex> {
+    const { name, socket } = this.#parts
+    const state = await this.#stateOfSocket(abort)
+    if (state === 'denied') throw this.#denied(refusal)
+    this.#trying ??= this.#tryCommand().finally(() => {
+      this.#trying = undefined
+    })
+    const trouble = await this.#trying
+    abort.throwIfAborted()
+    if (trouble === null) {
+      this.#usesCommand = true
+      return this.#byCommand(abort)
+    }
+    if (/permission denied/i.test(trouble)) throw this.#denied(refusal)
+    const why =
+      state === 'missing' ? `there is no ${socket}` : state === 'present' ? `nobody answers at ${socket} (${trouble})` : trouble
+    throw new ServerAway(
+      'docker_not_running',
+      `Docker does not run on ${name}: ${why}. Start it, or say where its socket is (dockerSocket)`,
+      {
+        cause: refusal,
+      },
+    )
+  }
+
+  #denied(cause: unknown): ServerAway {
+    const { name, socket } = this.#parts
+    const words = `The login on ${name} may not use Docker: ${socket} is closed to it. Add the user to the group that owns the socket (usually docker)`
+    return new ServerAway('docker_denied', words, { cause })
+  }
+
+  async #stateOfSocket(abort: AbortSignal): Promise<'missing' | 'denied' | 'present' | 'unknown'> {
+    const { files, socket } = this.#parts
+    try {
+      const found = await files.stat(socket, abort)
+      if (!found) return 'missing'
+      return found.kind === 'socket' && !(await files.mayUseSocket(socket, abort)) ? 'denied' : 'present'
+    } catch (error) {
+      abort.throwIfAborted()
+      return error instanceof FileUnreadable && error.trouble === 'denied' ? 'denied' : 'unknown'
+    }
+  }
+
+  /** Null when the engine answers that way, else what was said instead. */
+  async #tryCommand(): Promise<string | null> {
+    const limit = AbortSignal.timeout(pingMs)
+    let channel: ClientChannel | undefined
+    try {
+      channel = await this.#byCommand(limit)
+      return await answerOf(channel, limit)
+    } catch (error) {
+      return wordsOf(error)
+    } finally {
+      channel?.destroy()
+    }
+  }
+
+  async #byCommand(abort: AbortSignal): Promise<ClientChannel> {
+    const { socket } = this.#parts
+    const isUsual = socket === '/var/run/docker.sock' || socket === '/run/docker.sock'
+    // The one thing that is not fixed in it holds nothing that a shell reads.
+    if (!isUsual && !/^[A-Za-z0-9/._-]+$/.test(socket)) throw new Error(`there is no way to ${socket} but the socket itself`)
+    const command = isUsual ? 'docker system dial-stdio' : (`docker --host unix://${socket} system dial-stdio` as const)
+    const first = await this.#parts.connection(abort)
+    for (;;) {
+      this.#others = this.#others.filter(({ isClosed }) => !isClosed)
+      const all = [first, ...this.#others]
+      const free = all.find(({ channels }) => channels < sessionsPerConnection)
+      // Counted as soon as it is asked for: whoever comes next sees it.
+      if (free) return free.run(command, abort)
+      if (all.length >= connectionsAtMost) throw new Error('too many sessions are open to its Docker')
+      await this.#oneMore()
+    }
+  }
+
+  #oneMore(): Promise<void> {
+    this.#opening ??= this.#parts
+      .another()
+      .then((connection) => void this.#others.push(connection))
+      .finally(() => {
+        this.#opening = undefined
+      })
+    return this.#opening
+  }
+
+  get isBusy(): boolean {
+    return this.#others.some(({ channels }) => channels > 0)
+  }
+
+  close(): void {
+    for (const connection of this.#others.splice(0)) connection.close()
+    this.#usesCommand = false
+  }
+}
+
+const answerBytes = 4_096
+
+async function answerOf(channel: ClientChannel, abort: AbortSignal): Promise<string | null> {
+  let said = ''
+  let complaint = ''
+  channel.stderr.on('data', (chunk: Buffer) => {
+    complaint = (complaint + chunk.toString('utf8')).slice(0, answerBytes)
+  })
+  await call<void>((done) => {
+    channel.on('data', (chunk: Buffer) => {
+      said = (said + chunk.toString('latin1')).slice(0, answerBytes)
+      if (said.includes('\r\n')) done(null, undefined)
+    })
+    channel.once('close', () => done(null, undefined))
+    channel.write(greeting)
+  }, abort)
+  return /^HTTP\/1\.\d 200/.test(said) ? null : wordsOf(new Error(complaint || said || 'it gave no answer'))
+}

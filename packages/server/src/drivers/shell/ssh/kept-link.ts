@@ -1,0 +1,157 @@
+import type { Duplex } from 'node:stream'
+import { DockerDoor } from './docker-door.ts'
+import { openSsh, wordsOf } from './open-ssh.ts'
+import { ServerAway } from './server-away.ts'
+import { createServerFiles, type ServerFiles } from './server-files.ts'
+import type { ServerLink } from './server-link.ts'
+import { SshConnection } from './ssh-connection.ts'
+import type { SshTarget, SshTargets } from './ssh-target.ts'
+
+const idleMs = 60_000
+const firstPauseMs = 1_000
+const longestPauseMs = 15_000
+
+interface LinkParts {
+  targets: () => SshTargets
+  onBack(serverId: string): void
+  count(change: 1 | -1): void
+}
+
+/** See `ServerLink`. */
+export class KeptLink implements ServerLink {
+  readonly files: ServerFiles
+  readonly #serverId: string
+  readonly #parts: LinkParts
+  readonly #end = new AbortController()
+  #current: Promise<SshConnection> | undefined
+  /** The same once it is there. */
+  #connected: SshConnection | undefined
+  #door: DockerDoor | undefined
+  #losses = 0
+  #failure: { error: unknown; pauseMs: number; until: number } | undefined
+  #usedAt = performance.now()
+  #looking: NodeJS.Timeout | undefined
+  #hasBeenAway = false
+
+  constructor(serverId: string, parts: LinkParts) {
+    this.#serverId = serverId
+    this.#parts = parts
+    this.files = createServerFiles(async (abort) => (await this.#connection(abort)).sftp(abort))
+  }
+
+  async toDocker(abort: AbortSignal): Promise<Duplex> {
+    return this.#asked(abort, async () => {
+      await this.#connection(abort)
+      return (this.#door as DockerDoor).open(abort)
+    })
+  }
+
+  async toPort(port: number, abort: AbortSignal): Promise<Duplex> {
+    return this.#asked(abort, async () => (await this.#connection(abort)).toPort(port, abort))
+  }
+
+  losses = () => this.#losses
+
+  retry(): void {
+    this.#failure = undefined
+  }
+
+  close(): void {
+    this.#end.abort(new ServerAway('unreachable', 'The connection was closed'))
+    this.#leave()
+  }
+
+  /** A connection that breaks under a call is the server's silence, whatever the client calls it. */
+  async #asked<T>(abort: AbortSignal, ask: () => Promise<T>): Promise<T> {
+    const before = this.#losses
+    try {
+      return await ask()
+    } catch (error) {
+      abort.throwIfAborted()
+      if (error instanceof ServerAway || this.#losses === before) throw error
+      throw new ServerAway('unreachable', `The connection to the server was lost: ${wordsOf(error)}`, { cause: error })
+    }
+  }
+
+  async #connection(abort: AbortSignal): Promise<SshConnection> {
+    abort.throwIfAborted()
+    this.#end.signal.throwIfAborted()
+    this.#usedAt = performance.now()
+    if (this.#failure && performance.now() < this.#failure.until) throw this.#failure.error
+    this.#current ??= this.#connect()
+    const connecting = this.#current
+    const { promise: given, reject } = Promise.withResolvers<never>()
+    const onAbort = () => reject(abort.reason)
+    abort.addEventListener('abort', onAbort, { once: true })
+    try {
+      return await Promise.race([connecting, given])
+    } finally {
+      abort.removeEventListener('abort', onAbort)
+    }
+  }
+
+  /** Shared by everybody who waits for it, so it ends with none of them. */
+  async #connect(): Promise<SshConnection> {
+    try {
+      const target = await this.#parts.targets().find(this.#serverId)
+      if (!target) throw new ServerAway('unknown_server', `There is no server ${this.#serverId}`)
+      const connection: SshConnection = await this.#openOne(target, () => this.#lost(connection))
+      this.#connected = connection
+      this.#door = new DockerDoor({
+        name: target.name,
+        socket: target.dockerSocket,
+        files: this.files,
+        connection: (abort) => this.#connection(abort),
+        another: () => this.#openOne(target, () => undefined),
+      })
+      this.#failure = undefined
+      this.#looking ??= setInterval(() => this.#leaveIfIdle(connection), idleMs / 2).unref()
+      if (this.#hasBeenAway) this.#parts.onBack(this.#serverId)
+      this.#hasBeenAway = false
+      return connection
+    } catch (error) {
+      this.#current = undefined
+      this.#hasBeenAway = true
+      this.#losses++
+      const pauseMs = Math.min(longestPauseMs, (this.#failure?.pauseMs ?? firstPauseMs / 2) * 2)
+      this.#failure = { error, pauseMs, until: performance.now() + pauseMs }
+      throw error
+    }
+  }
+
+  async #openOne(target: SshTarget, onClose: () => void): Promise<SshConnection> {
+    const client = await openSsh(target, this.#end.signal)
+    this.#parts.count(1)
+    return new SshConnection(client, () => {
+      this.#parts.count(-1)
+      onClose()
+    })
+  }
+
+  /** One that was left on purpose is no loss. */
+  #lost(connection: SshConnection): void {
+    if (this.#connected !== connection) return
+    this.#losses++
+    this.#hasBeenAway = true
+    this.#leave()
+  }
+
+  #leaveIfIdle(connection: SshConnection): void {
+    if (connection.channels > 0 || this.#door?.isBusy || performance.now() - this.#usedAt < idleMs) return
+    this.#leave()
+  }
+
+  #leave(): void {
+    clearInterval(this.#looking)
+    this.#looking = undefined
+    this.#door?.close()
+    this.#door = undefined
+    this.#connected = undefined
+    const leaving = this.#current
+    this.#current = undefined
+    leaving?.then(
+      (connection) => connection.close(),
+      () => undefined,
+    )
+  }
+}

@@ -1,0 +1,128 @@
+import { createHash } from 'node:crypto'
+import type { Client, ConnectConfig } from 'ssh2'
+import { ServerAway } from './server-away.ts'
+import type { SshTarget } from './ssh-target.ts'
+
+const connectMs = 10_000
+const keepAliveMs = 10_000
+const missedKeepAlives = 3
+
+/** A connection that is logged in. The host's key is judged before anything secret is said. */
+export async function openSsh(target: SshTarget, abort: AbortSignal): Promise<Client> {
+  const limit = AbortSignal.any([abort, AbortSignal.timeout(connectMs)])
+  const address = await target.resolve(limit).catch((error: unknown) => {
+    abort.throwIfAborted()
+    throw error instanceof ServerAway ? error : unreachable(target, error)
+  })
+  if (!target.credential)
+    throw new ServerAway('login_refused', `No key and no password is stored for ${target.name}: set one of them`)
+  const { default: ssh2 } = await import('ssh2')
+  const client = new ssh2.Client()
+  let refusal: ServerAway | undefined
+  const hostVerifier = (key: Buffer, answer: (isGood: boolean) => void) => {
+    judge(target, key).then(
+      (found) => {
+        refusal = found
+        answer(found === undefined)
+      },
+      (error: unknown) => {
+        refusal = unreachable(target, error)
+        answer(false)
+      },
+    )
+  }
+  return new Promise<Client>((resolve, reject) => {
+    const give = (settle: () => void) => {
+      limit.removeEventListener('abort', onAbort)
+      settle()
+    }
+    const failWith = (error: unknown) =>
+      give(() => {
+        client.destroy()
+        reject(abort.aborted ? abort.reason : (refusal ?? explain(target, error)))
+      })
+    const onAbort = () => failWith(new Error(`it did not answer within ${connectMs / 1000} s`))
+    limit.addEventListener('abort', onAbort, { once: true })
+    // Stays for good: an error that nobody hears would end the process.
+    client.on('error', failWith)
+    client.on('close', () => failWith(new Error('it closed the connection')))
+    client.on('ready', () => give(() => resolve(client)))
+    try {
+      client.connect({ ...settingsFor(target), host: address, hostVerifier } as ConnectConfig)
+    } catch (error) {
+      failWith(error)
+    }
+  })
+}
+
+async function judge(target: SshTarget, key: Buffer): Promise<ServerAway | undefined> {
+  const fingerprint = `SHA256:${createHash('sha256').update(key).digest('base64').replace(/=+$/, '')}`
+  const words = await target.acceptHostKey({ fingerprint, type: typeOf(key) })
+  return words === null ? undefined : new ServerAway('host_key_changed', words)
+}
+
+/** The first field of a public key is its kind. */
+function typeOf(key: Buffer): string {
+  const length = key.length >= 4 ? key.readUInt32BE(0) : 0
+  return length > 0 && length <= 64 ? key.subarray(4, 4 + length).toString('latin1') : ''
+}
+
+function settingsFor({ port, user, credential, hostKeyType }: SshTarget): ConnectConfig {
+  const login = credential && 'privateKey' in credential ? { privateKey: credential.privateKey.reveal() } : {}
+  const password = credential && 'password' in credential ? { password: credential.password.reveal() } : {}
+  const first = hostKeyType === 'ssh-rsa' ? ['rsa-sha2-512', 'rsa-sha2-256'] : hostKeyType ? [hostKeyType] : []
+  const isKnown = first.length > 0 && first.every((name) => hostKeyAlgorithms.includes(name))
+  const order = isKnown ? [...first, ...hostKeyAlgorithms.filter((name) => !first.includes(name))] : hostKeyAlgorithms
+  return {
+    port,
+    username: user,
+    ...login,
+    ...password,
+    readyTimeout: connectMs,
+    keepaliveInterval: keepAliveMs,
+    keepaliveCountMax: missedKeepAlives,
+    algorithms: { serverHostKey: order as never },
+  }
+}
+
+const hostKeyAlgorithms = [
+  'ssh-ed25519',
+  'ecdsa-sha2-nistp256',
+  'ecdsa-sha2-nistp384',
+  'ecdsa-sha2-nistp521',
+  'rsa-sha2-512',
+  'rsa-sha2-256',
+]
+
+function explain(target: SshTarget, error: unknown): ServerAway {
+  const level = (error as { level?: string }).level
+  if (level === 'client-authentication')
+    return new ServerAway(
+      'login_refused',
+      `${place(target)} refused the login of ${target.user}: the ${target.credential && 'password' in target.credential ? 'password' : 'key'} is not accepted there`,
+      { cause: error },
+    )
+  return unreachable(target, error)
+}
+
+const unreachable = (target: SshTarget, error: unknown) =>
+  new ServerAway('unreachable', `${place(target)} cannot be reached over SSH: ${wordsOf(error)}`, { cause: error })
+
+const place = ({ name, host, port }: SshTarget) => `${name} (${host}:${port})`
+
+const codes: Record<string, string> = {
+  ECONNREFUSED: 'nothing listens there',
+  EHOSTUNREACH: 'there is no way to that host',
+  ENETUNREACH: 'there is no way to that network',
+  ETIMEDOUT: 'it does not answer',
+  ENOTFOUND: 'there is no host of that name',
+  EAI_AGAIN: 'the name servers do not answer',
+  ECONNRESET: 'it closed the connection',
+}
+
+/** What the other side says of itself may hold anything: short, and without control characters. */
+export function wordsOf(error: unknown): string {
+  const known = codes[(error as NodeJS.ErrnoException)?.code ?? '']
+  const message = error instanceof Error ? error.message : String(error)
+  return known ?? message.replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ').slice(0, 300)
+}

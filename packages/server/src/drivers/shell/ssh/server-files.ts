@@ -1,0 +1,185 @@
+import type { SFTPWrapper, Stats } from 'ssh2'
+import { ServerAway } from './server-away.ts'
+
+export type FileTrouble = 'missing' | 'denied' | 'too_large' | 'not_a_file'
+
+/** A file that could not be read, which says nothing against the server. */
+export class FileUnreadable extends Error {
+  override readonly name = 'FileUnreadable'
+  readonly trouble: FileTrouble
+
+  constructor(trouble: FileTrouble, message: string) {
+    super(message)
+    this.trouble = trouble
+  }
+}
+
+/** Reads files of a server over SFTP, as the user of the login; never writes. */
+export interface ServerFiles {
+  /**
+   * The whole file. Rejects with `FileUnreadable`; one that is larger than `maxBytes`, or grows past it while it is read,
+   * is `too_large`. A device, pipe or socket is `not_a_file` and never opened.
+   */
+  read(path: string, maxBytes: number, abort: AbortSignal): Promise<Buffer>
+  /** What is there; undefined when nothing is. Links are followed. Rejects with `FileUnreadable` (`denied`). */
+  stat(path: string, abort: AbortSignal): Promise<FileStat | undefined>
+  /** Whether a socket may be connected to, by its mode; nothing is said to whoever listens there. */
+  mayUseSocket(path: string, abort: AbortSignal): Promise<boolean>
+  /** Names in a folder, at most so many. */
+  list(path: string, maxNames: number, abort: AbortSignal): Promise<string[]>
+}
+
+export interface FileStat {
+  kind: 'file' | 'folder' | 'socket' | 'other'
+  sizeBytes: number
+}
+
+const callMs = 15_000
+const noSuchFile = 2
+const permissionDenied = 3
+const chunkBytes = 32 * 1024
+const atOnce = 8
+
+/** Over one SFTP session. `open` opens it, anew after it was lost. */
+export function createServerFiles(open: (abort: AbortSignal) => Promise<SFTPWrapper>): ServerFiles {
+  async function stat(path: string, abort: AbortSignal): Promise<FileStat | undefined> {
+    const sftp = await open(abort)
+    try {
+      const found = await call<Stats>((done) => sftp.stat(path, done), abort)
+      const kind = found.isFile() ? 'file' : found.isDirectory() ? 'folder' : found.isSocket() ? 'socket' : 'other'
+      return { kind, sizeBytes: found.size }
+    } catch (error) {
+      if (codeOf(error) === noSuchFile) return undefined
+      throw asTrouble(error, path)
+    }
+  }
+  return {
+    stat,
+    async read(path, maxBytes, abort) {
+      const found = await stat(path, abort)
+      if (!found) throw new FileUnreadable('missing', `${path} is not there`)
+      if (found.kind !== 'file') throw new FileUnreadable('not_a_file', `${path} is not a file`)
+      if (found.sizeBytes > maxBytes) throw tooLarge(path, maxBytes)
+      const sftp = await open(abort)
+      const handle = await call<Buffer>((done) => sftp.open(path, 'r', done), abort).catch((error: unknown) => {
+        throw asTrouble(error, path)
+      })
+      try {
+        return await readAll(sftp, handle, path, { sizeBytes: found.sizeBytes, maxBytes }, abort)
+      } finally {
+        sftp.close(handle, () => undefined)
+      }
+    },
+    async mayUseSocket(path, abort) {
+      const sftp = await open(abort)
+      try {
+        // The system judges the rights first; a socket that may be used then cannot be opened as a file for another reason.
+        const handle = await call<Buffer>((done) => sftp.open(path, 'r+', done), abort)
+        sftp.close(handle, () => undefined)
+        return true
+      } catch (error) {
+        if (error instanceof ServerAway) throw error
+        return codeOf(error) !== permissionDenied
+      }
+    },
+    async list(path, maxNames, abort) {
+      const sftp = await open(abort)
+      const handle = await call<Buffer>((done) => sftp.opendir(path, done), abort).catch((error: unknown) => {
+        throw asTrouble(error, path)
+      })
+      const names: string[] = []
+      try {
+        while (names.length < maxNames) {
+          const page = await call<{ filename: string }[] | undefined>(
+            (done) => sftp.readdir(handle, (error, list) => done(error as Error, list)),
+            abort,
+          ).catch((error: unknown) => {
+            if (codeOf(error) === endOfFile) return undefined
+            throw asTrouble(error, path)
+          })
+          if (!page || page.length === 0) break
+          names.push(...page.map(({ filename }) => filename).filter((name) => name !== '.' && name !== '..'))
+        }
+      } finally {
+        sftp.close(handle, () => undefined)
+      }
+      return names.slice(0, maxNames)
+    },
+  }
+}
+
+const endOfFile = 1
+
+/** A few pieces at once: one after the other each would cost a round trip. A file in `/proc` says 0 and has content. */
+async function readAll(
+  sftp: SFTPWrapper,
+  handle: Buffer,
+  path: string,
+  { sizeBytes, maxBytes }: { sizeBytes: number; maxBytes: number },
+  abort: AbortSignal,
+): Promise<Buffer> {
+  const piece = async (at: number): Promise<Buffer> => {
+    const into = Buffer.alloc(chunkBytes)
+    const count = await call<number>(
+      (done) => sftp.read(handle, into, 0, chunkBytes, at, (error, read) => done(error as Error, read)),
+      abort,
+    ).catch((error: unknown) => {
+      if (codeOf(error) === endOfFile) return 0
+      throw asTrouble(error, path)
+    })
+    return into.subarray(0, count)
+  }
+  const pieces: Buffer[] = []
+  let length = 0
+  while (length < sizeBytes) {
+    const starts = Array.from({ length: atOnce }, (_, n) => length + n * chunkBytes).filter((at) => at < sizeBytes)
+    for (const part of await Promise.all(starts.map(piece))) {
+      pieces.push(part)
+      length += part.length
+      // Shorter than it said: what follows would leave a gap.
+      if (part.length < chunkBytes) return ended()
+    }
+  }
+  return ended()
+
+  async function ended(): Promise<Buffer> {
+    for (;;) {
+      const more = await piece(length)
+      if (more.length === 0) return Buffer.concat(pieces)
+      pieces.push(more)
+      length += more.length
+      if (length > maxBytes) throw tooLarge(path, maxBytes)
+    }
+  }
+}
+
+const tooLarge = (path: string, maxBytes: number) =>
+  new FileUnreadable('too_large', `${path} is larger than ${Math.round(maxBytes / 1024)} KB`)
+
+const codeOf = (error: unknown) => (error as { code?: number | string })?.code
+
+function asTrouble(error: unknown, path: string): unknown {
+  if (codeOf(error) === noSuchFile) return new FileUnreadable('missing', `${path} is not there`)
+  if (codeOf(error) === permissionDenied) return new FileUnreadable('denied', `${path} may not be read by this login`)
+  return error
+}
+
+/** A call of the client that ends: by its answer, the caller's abort or the clock. */
+export function call<T>(
+  start: (done: (error: Error | null | undefined, value: T) => void) => void,
+  abort: AbortSignal,
+): Promise<T> {
+  const clock = AbortSignal.timeout(callMs)
+  const limit = AbortSignal.any([abort, clock])
+  return new Promise<T>((resolve, reject) => {
+    const onAbort = () =>
+      reject(abort.aborted ? abort.reason : new ServerAway('unreachable', `The server did not answer within ${callMs / 1000} s`))
+    if (limit.aborted) return onAbort()
+    limit.addEventListener('abort', onAbort, { once: true })
+    start((error, value) => {
+      limit.removeEventListener('abort', onAbort)
+      if (error) reject(error)
+      else resolve(value)
+    })
+  })
+}

@@ -1,0 +1,203 @@
+import { chmod, mkdir, rename, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import { type AddressInfo, createServer as createTcpServer } from 'node:net'
+import { join } from 'node:path'
+import type { Duplex } from 'node:stream'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describeNeeding, need, partOf } from '../../../../../../tests/kit/machine.ts'
+import { type Sshd, startSshd } from '../../../../../../tests/kit/sshd.ts'
+import { type TempFolder, tempFolder } from '../../../../../../tests/kit/temp-folder.ts'
+import { Secret } from '../../../platform/secrets/secret.ts'
+import { makeKeyPair } from '../test-ssh-server.ts'
+import type { ServerAway } from './server-away.ts'
+import { linksTo } from './test-server.ts'
+
+const never = new AbortController().signal
+
+async function ping(stream: Duplex): Promise<string> {
+  stream.write('GET /_ping HTTP/1.1\r\nHost: docker\r\nConnection: close\r\n\r\n')
+  let said = ''
+  for await (const chunk of stream) said += chunk
+  return said.split('\r\n', 1)[0] as string
+}
+const why = (work: Promise<unknown>): Promise<ServerAway> =>
+  work.then(
+    () => expect.fail('it should have failed'),
+    (error) => error,
+  )
+
+describeNeeding(['sshd', 'docker'], 'a link to a server', () => {
+  let sshd: Sshd
+  let folder: TempFolder
+  beforeAll(async () => {
+    sshd = await startSshd(partOf('sshd'), { forEverybody: true })
+    folder = await tempFolder('server-link')
+  })
+  afterAll(async () => {
+    await sshd?.[Symbol.asyncDispose]()
+    await folder?.remove()
+  })
+  const connect = (changes: Parameters<typeof linksTo>[2] = {}, socket = partOf('docker')) => linksTo(sshd, socket, changes)
+
+  test('many streams to its Docker go over one connection, which is closed with the links', async () => {
+    const { links, link } = connect()
+    const answers = await Promise.all(Array.from({ length: 40 }, async () => ping(await link.toDocker(never))))
+    expect(new Set(answers)).toEqual(new Set(['HTTP/1.1 200 OK']))
+    expect(links.openConnections()).toBe(1)
+    await links.close()
+    await expect.poll(() => links.openConnections()).toBe(0)
+  })
+
+  test('where the socket is not forwarded, the engine is asked by its own command, over more connections as they are needed', async () => {
+    await using strict = await startSshd(need('sshd'), { config: ['AllowStreamLocalForwarding no', 'MaxSessions 10'] })
+    const { links, link } = linksTo(strict, partOf('docker'))
+    const streams = await Promise.all(Array.from({ length: 12 }, () => link.toDocker(never)))
+    expect(links.openConnections()).toBe(2)
+    expect(new Set(await Promise.all(streams.map(ping)))).toEqual(new Set(['HTTP/1.1 200 OK']))
+    await links.close()
+    await expect.poll(() => links.openConnections()).toBe(0)
+  })
+
+  test('a port of the server itself is reached', async () => {
+    const server = createServer((_request, response) => response.end('there'))
+    await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+    const { links, link } = connect()
+    const stream = await link.toPort((server.address() as AddressInfo).port, never)
+    expect(await ping(stream)).toContain('200')
+    await links.close()
+    server.close()
+  })
+
+  describe('each reason is told apart', () => {
+    test('nobody listens there', async () => {
+      await using away = await startSshd(need('sshd'))
+      await away.stop()
+      const { links, link } = linksTo(away, partOf('docker'))
+      expect(await why(link.toDocker(never))).toMatchObject({
+        reason: 'unreachable',
+        message: expect.stringContaining('nothing listens there'),
+      })
+      await away.start()
+      // Known to be away: the next one is not even tried until a moment has passed, or somebody says so.
+      expect(await why(link.toDocker(never))).toMatchObject({ reason: 'unreachable' })
+      link.retry()
+      expect(await ping(await link.toDocker(never))).toContain('200')
+      await links.close()
+    })
+
+    test('a wrong key, a wrong password and none at all', async () => {
+      const credentials = [{ privateKey: new Secret(makeKeyPair().privateKey) }, { password: new Secret('wrong') }, null]
+      for (const credential of credentials) {
+        const { links, link } = connect({ credential })
+        expect(await why(link.toDocker(never))).toMatchObject({ name: 'ServerAway', reason: 'login_refused' })
+        await links.close()
+      }
+    })
+
+    test('a host key that changed between two calls: both are named, and the credential is not sent', async () => {
+      await using swapped = await startSshd(need('sshd'))
+      const { links, link } = linksTo(swapped, partOf('docker'))
+      await ping(await link.toDocker(never))
+      const before = await swapped.fingerprint()
+      await swapped.swapHostKey()
+      await expect.poll(() => links.openConnections()).toBe(0)
+      const logBefore = swapped.log().length
+      const error = await why(link.toDocker(never))
+      expect(error.reason).toBe('host_key_changed')
+      expect(error.message).toContain(before)
+      expect(error.message).toContain(await swapped.fingerprint())
+      expect(swapped.log().slice(logBefore)).not.toMatch(/Accepted|Postponed|Failed publickey/)
+      await links.close()
+    })
+
+    test('Docker does not run: no socket, or one that nobody answers at', async () => {
+      const { links, link } = connect({}, join(folder.path, 'nowhere.sock'))
+      expect(await why(link.toDocker(never))).toMatchObject({
+        reason: 'docker_not_running',
+        message: expect.stringContaining('there is no'),
+      })
+      await links.close()
+      // A socket that outlived whoever listened at it.
+      const dead = createTcpServer()
+      await new Promise<void>((done) => dead.listen(join(folder.path, 'first.sock'), done))
+      await rename(join(folder.path, 'first.sock'), join(folder.path, 'dead.sock'))
+      await new Promise((done) => dead.close(done))
+      const other = connect({}, join(folder.path, 'dead.sock'))
+      expect(await why(other.link.toDocker(never))).toMatchObject({
+        reason: 'docker_not_running',
+        message: expect.stringContaining('nobody answers'),
+      })
+      await other.links.close()
+    })
+
+    test('the login may not use the socket', async ({ skip }) => {
+      if (process.getuid?.() !== 0) skip('only root can let another user in')
+      const { links, link } = connect({ user: 'nobody' })
+      expect(await why(link.toDocker(never))).toMatchObject({
+        reason: 'docker_denied',
+        message: expect.stringContaining('group'),
+      })
+      await links.close()
+    })
+
+    test('an unknown server', async () => {
+      const { links } = connect()
+      expect(await why(links.for('srv_other').toDocker(never))).toMatchObject({ reason: 'unknown_server' })
+    })
+
+    test("a peer that takes the connection and says nothing: the caller's abort ends it at once", async () => {
+      const silent = createTcpServer(() => undefined)
+      await new Promise<void>((done) => silent.listen(0, '127.0.0.1', done))
+      const { links, link } = connect({ port: (silent.address() as AddressInfo).port })
+      await expect(link.toDocker(AbortSignal.timeout(300))).rejects.toMatchObject({ name: 'TimeoutError' })
+      await links.close()
+      silent.close()
+    })
+  })
+
+  describe('a connection that is cut', () => {
+    test('is counted as a loss, and the next call makes a new one and says that the server is back', async () => {
+      await using cut = await startSshd(need('sshd'))
+      const { links, link } = linksTo(cut, partOf('docker'))
+      const back: string[] = []
+      links.onBack((id) => back.push(id))
+      const stream = await link.toDocker(never)
+      const closed = new Promise((resolve) => stream.resume().once('close', resolve))
+      await cut.stop()
+      await closed
+      expect(link.losses()).toBe(1)
+      await cut.start()
+      expect(await ping(await link.toDocker(never))).toContain('200')
+      expect(back).toEqual(['srv'])
+      await links.close()
+    })
+  })
+
+  describe('its files', () => {
+    test('are read whole, within a bound, and what is no file is not opened', async () => {
+      const { links, link } = connect()
+      const content = Buffer.alloc(700_000, 'berth ')
+      await writeFile(join(folder.path, 'compose.yaml'), content)
+      expect((await link.files.read(join(folder.path, 'compose.yaml'), 1_000_000, never)).equals(content)).toBe(true)
+      await expect(link.files.read(join(folder.path, 'compose.yaml'), 699_999, never)).rejects.toMatchObject({
+        trouble: 'too_large',
+      })
+      await expect(link.files.read(join(folder.path, 'none'), 10, never)).rejects.toMatchObject({ trouble: 'missing' })
+      for (const path of ['/dev/zero', folder.path])
+        await expect(link.files.read(path, 10_000, never)).rejects.toMatchObject({ trouble: 'not_a_file' })
+      expect(await link.files.list(folder.path, 10, never)).toContain('compose.yaml')
+      await links.close()
+    })
+
+    test('that the login may not read are told apart', async ({ skip }) => {
+      if (process.getuid?.() !== 0) skip('only root can let another user in')
+      await mkdir(join(folder.path, 'closed'))
+      await writeFile(join(folder.path, 'closed', '.env'), 'A=b')
+      await chmod(join(folder.path, 'closed', '.env'), 0o600)
+      await chmod(folder.path, 0o755)
+      const { links, link } = connect({ user: 'nobody' })
+      await expect(link.files.read(join(folder.path, 'closed', '.env'), 100, never)).rejects.toMatchObject({ trouble: 'denied' })
+      await links.close()
+    })
+  })
+})

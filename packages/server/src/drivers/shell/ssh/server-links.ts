@@ -1,0 +1,49 @@
+import { KeptLink } from './kept-link.ts'
+import { ServerAway } from './server-away.ts'
+import type { ServerLinks } from './server-link.ts'
+import type { SshTargets } from './ssh-target.ts'
+
+/** Links by server: one each, shared by everybody. */
+export function createServerLinks(): ServerLinks {
+  const links = new Map<string, KeptLink>()
+  const listeners = new Set<(serverId: string) => void>()
+  let targets: SshTargets | undefined
+  let open = 0
+  const known = () => {
+    if (!targets) throw new ServerAway('unknown_server', 'This instance knows no servers')
+    return targets
+  }
+  const parts = {
+    targets: known,
+    onBack: (serverId: string) => {
+      for (const listener of listeners) listener(serverId)
+    },
+    count: (change: 1 | -1) => {
+      open += change
+    },
+  }
+  return {
+    for(serverId) {
+      const link = links.get(serverId) ?? new KeptLink(serverId, parts)
+      links.set(serverId, link)
+      return link
+    },
+    readFrom(found) {
+      targets = found
+    },
+    ids: async () => (targets ? targets.ids() : []),
+    drop(serverId) {
+      links.get(serverId)?.close()
+      links.delete(serverId)
+    },
+    openConnections: () => open,
+    onBack(listener) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    async close() {
+      for (const link of links.values()) link.close()
+      links.clear()
+    },
+  }
+}

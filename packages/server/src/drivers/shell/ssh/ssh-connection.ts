@@ -1,0 +1,115 @@
+import type { Duplex } from 'node:stream'
+import type { Client, ClientChannel, SFTPWrapper } from 'ssh2'
+import { ServerAway } from './server-away.ts'
+import { call } from './server-files.ts'
+
+const channelsAtMost = 512
+const prohibited = 1
+
+/** One SSH connection with its channels, which it counts: what nobody uses can be closed. */
+export class SshConnection {
+  readonly #client: Client
+  readonly #waiting: (() => void)[] = []
+  #open = 0
+  #sftp: Promise<SFTPWrapper> | undefined
+  #isClosed = false
+
+  constructor(client: Client, onClose: () => void) {
+    this.#client = client
+    client.once('close', () => {
+      this.#isClosed = true
+      onClose()
+    })
+  }
+
+  get channels(): number {
+    return this.#open
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed
+  }
+
+  toSocket(path: string, abort: AbortSignal): Promise<Duplex> {
+    return this.#channel((done) => this.#client.openssh_forwardOutStreamLocal(path, done), abort)
+  }
+
+  async toPort(port: number, abort: AbortSignal): Promise<Duplex> {
+    try {
+      return await this.#channel((done) => this.#client.forwardOut('127.0.0.1', 0, '127.0.0.1', port, done), abort)
+    } catch (error) {
+      if ((error as { reason?: unknown }).reason !== prohibited) throw error
+      throw new ServerAway(
+        'unreachable',
+        'The SSH server forwards no ports, so projects there cannot be reached: set AllowTcpForwarding to yes in its sshd_config',
+        { cause: error },
+      )
+    }
+  }
+
+  /** A fixed command: there is no way over SSH to send words that no shell reads, so nothing of anybody's goes into it. */
+  run(command: `docker ${string}`, abort: AbortSignal): Promise<ClientChannel> {
+    return this.#channel((done) => this.#client.exec(command, { pty: false }, done), abort) as Promise<ClientChannel>
+  }
+
+  sftp(abort: AbortSignal): Promise<SFTPWrapper> {
+    this.#sftp ??= call<SFTPWrapper>((done) => this.#client.sftp(done), abort).then(
+      (sftp) => {
+        // Errors reach whoever asked; this one is for those that come when nobody did.
+        sftp.on('error', () => undefined)
+        sftp.once('close', () => {
+          this.#sftp = undefined
+        })
+        return sftp
+      },
+      (error: unknown) => {
+        this.#sftp = undefined
+        throw error
+      },
+    )
+    return this.#sftp
+  }
+
+  close(): void {
+    this.#client.end()
+    // A server that does not answer the farewell is left all the same.
+    setTimeout(() => this.#client.destroy(), 1_000).unref()
+  }
+
+  async #channel(
+    open: (done: (error: Error | undefined, channel: ClientChannel) => void) => void,
+    abort: AbortSignal,
+  ): Promise<Duplex> {
+    await this.#slot(abort)
+    let isReleased = false
+    const release = () => {
+      if (isReleased) return
+      isReleased = true
+      this.#open--
+      this.#waiting.shift()?.()
+    }
+    let isGiven = false
+    try {
+      const channel = await call<ClientChannel>((done) => {
+        open((error, opened) => {
+          // One that comes after its time is closed again.
+          if (opened) opened.once('close', release)
+          if (opened && isGiven) opened.destroy()
+          done(error, opened)
+        })
+      }, abort)
+      channel.on('error', () => undefined)
+      return channel
+    } catch (error) {
+      isGiven = true
+      release()
+      throw error
+    }
+  }
+
+  /** Beyond the bound one waits for a channel that closes. */
+  async #slot(abort: AbortSignal): Promise<void> {
+    if (this.#open >= channelsAtMost) await call<void>((done) => this.#waiting.push(() => done(null, undefined)), abort)
+    this.#open++
+  }
+}

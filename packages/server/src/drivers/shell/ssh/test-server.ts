@@ -1,0 +1,33 @@
+import { userInfo } from 'node:os'
+import { Secret } from '../../../platform/secrets/secret.ts'
+import { createServerLinks } from './server-links.ts'
+import type { HostKey, SshTarget } from './ssh-target.ts'
+
+/** Test support: links that know one server, `srv`, with what a test makes of it. The first host key is pinned, as ever. */
+export function linksTo(
+  door: { host: string; port: number; user: string; privateKey: string },
+  dockerSocket: string,
+  changes: Partial<SshTarget> = {},
+) {
+  let pinned: HostKey | undefined
+  const target: SshTarget = {
+    name: 'box',
+    host: door.host,
+    port: door.port,
+    user: door.user,
+    credential: { privateKey: new Secret(door.privateKey) },
+    dockerSocket,
+    hostKeyType: null,
+    resolve: async () => door.host,
+    async acceptHostKey(key) {
+      pinned ??= key
+      return key.fingerprint === pinned.fingerprint ? null : `changed from ${pinned.fingerprint} to ${key.fingerprint}`
+    },
+    ...changes,
+  }
+  const links = createServerLinks()
+  links.readFrom({ find: async (id) => (id === 'srv' ? target : undefined), ids: async () => ['srv'] })
+  return { links, link: links.for('srv'), target, pinned: () => pinned }
+}
+
+export const me = () => userInfo().username

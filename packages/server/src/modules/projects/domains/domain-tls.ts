@@ -1,0 +1,23 @@
+import { sourcesOrSelf, type TlsState, tlsMoves } from '@berth/contract'
+import type { Db } from '../../../platform/db/schema.ts'
+
+/** The one way a domain's `tls` changes; a move that the machine does not know changes nothing. `reason` is shown with it. */
+export async function transitionTls(
+  db: Db,
+  domainIds: readonly string[],
+  to: TlsState,
+  reason: string | null = null,
+): Promise<void> {
+  if (domainIds.length === 0) return
+  await db
+    .updateTable('domains')
+    .set({ tls: to, reason })
+    .where('id', 'in', domainIds)
+    .where('tls', 'in', sourcesOrSelf<TlsState>(tlsMoves, to))
+    .execute()
+}
+
+/** Why it is still as it is. */
+export async function explainTls(db: Db, domainId: string, reason: string): Promise<void> {
+  await db.updateTable('domains').set({ reason }).where('id', '=', domainId).execute()
+}

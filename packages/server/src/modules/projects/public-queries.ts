@@ -1,0 +1,59 @@
+import type { Db } from '../../platform/db/schema.ts'
+import type { ProjectRow } from '../../platform/db/tables/projects.ts'
+import { fail } from '../../platform/failure.ts'
+
+/** What other modules ask of this one's tables. A query that is given unfinished is joined by theirs into one statement. */
+
+/** The projects of an organisation, to be joined by id. */
+export const projectsOf = (db: Db, organizationId: string) =>
+  db.selectFrom('projects').select('projects.id').where('projects.organizationId', '=', organizationId)
+
+/** Names by id, to be joined. */
+export const projectNames = (db: Db) => db.selectFrom('projects').select(['projects.id', 'projects.name'])
+
+/** Which of these are projects of the organisation. */
+export async function ownedProjects(db: Db, organizationId: string, ids: readonly string[]): Promise<ReadonlySet<string>> {
+  const rows = await projectsOf(db, organizationId).where('projects.id', 'in', ids).execute()
+  return new Set(rows.map(({ id }) => id))
+}
+
+/** What the edge serves is made of these: projects that stay, and the rules that are on. */
+export async function routedProjects(db: Db) {
+  const [projects, rules] = await Promise.all([
+    db.selectFrom('projects').select(['id', 'slug', 'enabled', 'type', 'framework']).where('deletingSince', 'is', null).execute(),
+    db.selectFrom('routeRules').selectAll().where('enabled', '=', 1).execute(),
+  ])
+  return { projects, rules }
+}
+
+export const addRuleHits = (db: Db, ruleId: string, hits: number): Promise<unknown> =>
+  db
+    .updateTable('routeRules')
+    .set(({ eb }) => ({ hits: eb('hits', '+', hits) }))
+    .where('id', '=', ruleId)
+    .execute()
+
+/** Every name that somebody has connected, to be compared with. */
+export const claimedHostnames = (db: Db) => db.selectFrom('domains').select('domains.hostname')
+
+/** A deployment may be made of an upload of its own: one of the organisation, for this project or any, that has arrived. */
+export async function checkUpload(db: Db, { id, organizationId }: ProjectRow, uploadSessionId: string): Promise<void> {
+  const session = await db
+    .selectFrom('uploadSessions')
+    .select('status')
+    .where('id', '=', uploadSessionId)
+    .where('organizationId', '=', organizationId)
+    .where((is) => is.or([is('projectId', 'is', null), is('projectId', '=', id)]))
+    .executeTakeFirst()
+  if (!session) fail('not_found', { field: 'uploadSessionId', words: 'There is no such upload session' })
+  if (session.status !== 'received')
+    fail('conflict', { field: 'uploadSessionId', words: 'Nothing was uploaded in this session yet' })
+}
+
+/** The data folder lies elsewhere now: `move` gives a path's new place. */
+export async function moveLocalPaths(db: Db, move: (path: string) => string): Promise<void> {
+  for (const { id, localPath } of await db.selectFrom('projects').select(['id', 'localPath']).execute()) {
+    const moved = localPath && move(localPath)
+    if (moved !== localPath) await db.updateTable('projects').set({ localPath: moved }).where('id', '=', id).execute()
+  }
+}
