@@ -19,7 +19,7 @@ import { createHttpServer } from '../http/server.ts'
 import { createAccess } from '../modules/access/index.ts'
 import { createBackups } from '../modules/backups/index.ts'
 import { createCloud } from '../modules/cloud/index.ts'
-import { createDeployments, servedState } from '../modules/deployments/index.ts'
+import { createDeployments, type DeploymentsDeps, servedState } from '../modules/deployments/index.ts'
 import { createDeliveryDrivers, createNotifications, type NotificationsDeps } from '../modules/notifications/index.ts'
 import { createProjects, ownedProjects, type ProjectPorts } from '../modules/projects/index.ts'
 import { createEdge } from '../modules/routing/index.ts'
@@ -235,6 +235,7 @@ function assembleRunning(
 ) {
   const served = () => servedState(common.database.db)
   const edge = createEdge({ ...common, driver: drivers.edge, acme: drivers.acme, logStore, served, settings: config })
+  const predecessors: DeploymentsDeps['predecessors'] = {}
   const deployments = createDeployments({
     ...common,
     ...drivers,
@@ -243,6 +244,7 @@ function assembleRunning(
     projects,
     edge: edge.switch,
     settings: { ...config, githubUrl: config.github.webUrl },
+    predecessors,
   })
   const backups = createBackups({ ...common, stores: drivers.stores, isOperator, settings: config })
   projectPorts.deployments ??= deployments.reader

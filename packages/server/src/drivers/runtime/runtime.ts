@@ -69,6 +69,15 @@ export interface Runtime {
   /** Replaces the volume's content. Either all of it is the new one afterwards, or the old one is still there. */
   writeVolume(volumeId: string, tar: AsyncIterable<Uint8Array>, abort: AbortSignal): Promise<void>
 
+  /**
+   * Containers that somebody else made on the same engine and that a project takes over. Stopping one also keeps the engine from
+   * starting it again; starting gives its restart policy back. One that is gone is no failure of a stop. Absent where there is no engine.
+   */
+  foreign?: {
+    stop(containerId: string, options: { graceSeconds: number }, abort: AbortSignal): Promise<void>
+    start(containerId: string, options: { restart: string }, abort: AbortSignal): Promise<void>
+  }
+
   /** Runs a program inside a running instance, such as a database's dump tool. */
   exec(instanceId: string, command: ExecCommand, abort: AbortSignal): Promise<{ exitCode: number; stderrTail: string }>
 
@@ -167,7 +176,12 @@ export interface VolumeRef {
   id: string
   projectId: string
   name: string
+  /** Bytes that were there before us and stay where they are: mounted by their own name, never removed by us. */
+  adopted?: AdoptedVolume | undefined
 }
+
+/** A volume of the engine, or a folder of its machine. */
+export type AdoptedVolume = { volume: string } | { path: string }
 
 export interface StartRequest {
   /** Unique for ever; chosen and stored by the caller before the call. */

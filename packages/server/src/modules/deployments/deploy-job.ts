@@ -10,6 +10,7 @@ import { drain, retire } from './deploy-steps/drain.ts'
 import { fetchSource } from './deploy-steps/fetch-source.ts'
 import { healthCheck } from './deploy-steps/health-check.ts'
 import { makePlan } from './deploy-steps/make-plan.ts'
+import { retirePredecessors } from './deploy-steps/retire-predecessors.ts'
 import { start } from './deploy-steps/start.ts'
 import { DeployFailed, type Deploying, type DeployStep } from './deploy-steps/step.ts'
 import { pointBack, switchRoute } from './deploy-steps/switch-route.ts'
@@ -21,7 +22,7 @@ import { stopInstances } from './run-units.ts'
 import { findDeployment, listInstances, transitionDeployment } from './store.ts'
 
 const building: readonly DeployStep[] = [fetchSource, makePlan, build]
-const deploying: readonly DeployStep[] = [start, healthCheck, switchRoute, drain, retire]
+const deploying: readonly DeployStep[] = [start, healthCheck, switchRoute, retirePredecessors, drain, retire]
 
 /** One deployment from its source to its route. May run twice: each step knows what an earlier run has done. */
 export const deployJob = (deps: DeploymentsDeps) =>
@@ -153,6 +154,7 @@ export async function discard(deployment: DeploymentRow, deps: DeploymentsDeps):
   await bringBackWhatItTook(deployment, deps).catch((error: unknown) =>
     deps.log.warn({ err: error, projectId: deployment.projectId }, 'what serves is not whole again yet'),
   )
+  await deps.predecessors.containers?.giveBack(deployment, rest)
   await rm(folderOf(deployment, deps), { recursive: true, force: true })
   await cleanUpSoon(deployment.projectId, deps)
 }

@@ -3,6 +3,7 @@ import type { Probe } from '../../drivers/probe/probe.ts'
 import type { Runtimes } from '../../drivers/runtime/runtimes.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Database } from '../../platform/database.ts'
+import type { DeploymentRow } from '../../platform/db/tables/deployments.ts'
 import type { ProjectRow } from '../../platform/db/tables/projects.ts'
 import type { KeyedMutex } from '../../platform/keyed-mutex.ts'
 import type { Log } from '../../platform/log.ts'
@@ -35,6 +36,16 @@ export interface DeploymentsSettings {
   dataDir: string
 }
 
+/** What ran on a server before a project took it over. Each call may be repeated. */
+export interface PredecessorContainers {
+  /** Before a unit starts: whoever holds one of its volumes stops. */
+  makeWay(deployment: DeploymentRow, service: string, say: (line: string) => void, abort: AbortSignal): Promise<void>
+  /** The project serves: what still runs of the old stops. */
+  retire(deployment: DeploymentRow, say: (line: string) => void, abort: AbortSignal): Promise<void>
+  /** The first version did not come to serve: what was stopped for it runs again. */
+  giveBack(deployment: DeploymentRow, abort: AbortSignal): Promise<void>
+}
+
 export interface DeploymentsDeps {
   database: Database
   clock: Clock
@@ -59,6 +70,8 @@ export interface DeploymentsDeps {
     uploadFile(sessionId: string): string
   }
   settings: DeploymentsSettings
+  /** Filled in by those who assemble the instance; absent where nothing can be adopted. */
+  predecessors: { containers?: PredecessorContainers }
   /** One start or stop of an environment at a time. */
   turns: KeyedMutex
 }

@@ -15,8 +15,8 @@ import { findDeploymentOf } from './store.ts'
 import { deploymentReader, projectRuntime } from './summary.ts'
 import { createWatch } from './watch.ts'
 
-export type { DeploymentsDeps, EdgeSwitch } from './deps.ts'
-export { movePaths, servedState } from './store.ts'
+export type { DeploymentsDeps, EdgeSwitch, PredecessorContainers } from './deps.ts'
+export { adoptVolume, movePaths, servedState } from './store.ts'
 
 /**
  * From source to a URL. A *deployment* goes through *steps*; what it builds is an *artifact*, what it starts are

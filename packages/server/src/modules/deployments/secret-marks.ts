@@ -1,12 +1,7 @@
 import type { Unit } from './plan.ts'
+import { mark, marks } from './variable-mark.ts'
 
-/**
- * A plan is kept as it is, while variables are sealed. So where a Compose file asks for a secret one, the plan holds a mark
- * in its place, and the value is put in when the plan is carried out.
- */
-const mark = (name: string) => `\u0002${name}\u0003`
-const marks = /\u0002([A-Za-z_][A-Za-z0-9_]*)\u0003/g
-
+/** Where a Compose file asks for a secret variable, the plan holds a mark; the value is put in when the plan is carried out. */
 export const withMarks = (values: Readonly<Record<string, string>>, secretKeys: readonly string[]): Record<string, string> =>
   Object.fromEntries(
     // An empty value counts as none in many a file, and gives nothing away.

@@ -199,6 +199,9 @@ export async function volumeFor(db: Db, wanted: Omit<VolumeRow, 'createdAt'> & {
 
 // What others ask
 
+/** Bytes of a server become a volume of the project. */
+export const adoptVolume = (db: Db, row: VolumeRow): Promise<unknown> => db.insertInto('volumes').values(row).execute()
+
 /** What there is to serve: what each environment is doing, and the instances that requests go to. */
 export async function servedState(db: Db): Promise<{ live: LiveEnvironmentRow[]; instances: InstanceRow[] }> {
   const exposed = db.selectFrom('instances').selectAll().where('state', '=', 'running').where('exposed', '=', 1)

@@ -13,14 +13,15 @@ export async function volumesFor(unit: Unit, { deployment, deps }: RunParts): Pr
   const volumes = []
   for (const { name, mountPath, readOnly } of unit.volumes) {
     const named = { projectId, environment, service: '', name }
-    const wanted = { id: newId('vol'), ...named, runtime: runtime.kind, serverId, createdAt: nowOf(deps) }
+    const wanted = { id: newId('vol'), ...named, runtime: runtime.kind, serverId, adopted: null, createdAt: nowOf(deps) }
     const volume = await volumeFor(deps.database.db, wanted)
     if (volume.serverId !== serverId)
       throw new DeployFailed(
         'volume_elsewhere',
         `The data of the volume ${name} is on ${placeName(volume.serverId)}, and this version is to run on ${placeName(serverId)}: let the project run there again, or back the volume up and delete it first`,
       )
-    await runtime.createVolume({ id: volume.id, projectId, name })
+    const adopted = volume.adopted === null ? undefined : JSON.parse(volume.adopted)
+    await runtime.createVolume({ id: volume.id, projectId, name, adopted })
     volumes.push({ id: volume.id, name, mountPath, readOnly })
   }
   return volumes

@@ -1,19 +1,26 @@
+import type { CreateProject, EnvChanges, Project } from '@berth/contract'
+import type { Runtimes } from '../../drivers/runtime/runtimes.ts'
 import type { ServerReader } from '../../drivers/runtime/server/server-reader.ts'
 import type { Caller } from '../../http/handler.ts'
+import type { Clock } from '../../platform/clock.ts'
 import type { Database } from '../../platform/database.ts'
+import type { ProjectRow } from '../../platform/db/tables/projects.ts'
 import type { Log } from '../../platform/log.ts'
 import type { StackFiles, StackReading } from '../../source/compose/index.ts'
 
 export interface MigrationDeps {
   database: Database
+  clock: Clock
   log: Log
-  servers: ServersOfMigration
+  runtimes: Runtimes
+  /** Of a server that the guard has found in the caller's organisation. */
+  readerOf(serverId: string): ServerReader
   /** Reads Compose files in a process of its own, with its limits. */
   readStack(files: StackFiles, abort: AbortSignal): Promise<StackReading>
-}
-
-/** What migration asks of the servers module. */
-export interface ServersOfMigration {
-  /** Undefined where the caller's organisation has no such server. */
-  reader(serverId: string, caller: Caller): Promise<ServerReader | undefined>
+  projects: {
+    create(body: CreateProject, caller: Caller): Promise<ProjectRow>
+    changeEnv(project: ProjectRow, changes: EnvChanges): Promise<unknown>
+    withdraw(projectId: string): Promise<void>
+    show(project: ProjectRow): Promise<Project>
+  }
 }

@@ -21,10 +21,19 @@ export interface Discovery {
 const atOnce = 4
 
 /** Reads the server once: what runs, then the files that it was made from. Nothing on the server changes. */
-export async function discover(reader: ServerReader, deps: Pick<MigrationDeps, 'readStack'>, abort: AbortSignal): Promise<Discovery> {
+export async function discover(
+  reader: ServerReader,
+  deps: Pick<MigrationDeps, 'readStack'>,
+  abort: AbortSignal,
+): Promise<Discovery> {
   const docker = await reader.readDocker(abort)
   const marked = docker.containers.map((container) => ({ container, marks: composeMarks(container) }))
-  const groups = [...Map.groupBy(marked.filter(({ marks }) => marks !== null), ({ marks }) => (marks as ComposeMarks).project)]
+  const groups = [
+    ...Map.groupBy(
+      marked.filter(({ marks }) => marks !== null),
+      ({ marks }) => (marks as ComposeMarks).project,
+    ),
+  ]
   const stacks = new Map<string, DiscoveredStack>()
   for (let at = 0; at < groups.length; at += atOnce)
     await Promise.all(

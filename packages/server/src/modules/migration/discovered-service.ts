@@ -1,7 +1,7 @@
 import type { DiscoveredService } from '@berth/contract'
 import type { ReadContainer, ReadImage } from '../../drivers/runtime/server/server-reader.ts'
 import type { ComposeService } from '../../source/compose/index.ts'
-import { whyNotAdoptable } from './adoptable.ts'
+import { type AdoptionFacts, whyNotAdoptable } from './adoptable.ts'
 import { composeMarks, isOurs } from './compose-labels.ts'
 import { driftOf } from './drift.ts'
 import { ownEnv } from './own-env.ts'
@@ -10,12 +10,10 @@ import { plainText, plainWords } from './plain-text.ts'
 const mask = '••••••••'
 const mostVariables = 500
 
-export interface Facts {
+export interface Facts extends AdoptionFacts {
   image: ReadImage | undefined
   /** What its file says of it; undefined where there is no file, or nothing of it in there. */
   inFile: ComposeService | undefined
-  /** The project here that it was adopted into. */
-  adoptedBy: string | undefined
 }
 
 /** A container as a scan shows it. */
@@ -28,7 +26,12 @@ export function discoveredService(container: ReadContainer, facts: Facts): Disco
     containerName: plainText(container.name),
     image: plainText(container.image),
     state: plainText(container.state),
-    ports: container.ports.map(({ containerPort, hostPort, hostIp, protocol }) => ({ containerPort, hostPort, hostIp, protocol })),
+    ports: container.ports.map(({ containerPort, hostPort, hostIp, protocol }) => ({
+      containerPort,
+      hostPort,
+      hostIp,
+      protocol,
+    })),
     env: masked([...ownEnv(container, facts.image).keys()]),
     volumes: container.mounts.map(({ type, source, target, readOnly }) => ({
       type: plainText(type),

@@ -23,7 +23,9 @@ const comparisons: Record<string, Differs> = {
   ports: ({ ports }, container) => {
     const published = container.ports.filter(({ hostPort }) => hostPort !== null)
     const has = new Set(published.map(({ hostPort, containerPort, protocol }) => `${hostPort}:${containerPort}/${protocol}`))
-    const wanted = ports.filter((port) => port.published !== null).map((port) => `${port.published}:${port.target}/${port.protocol}`)
+    const wanted = ports
+      .filter((port) => port.published !== null)
+      .map((port) => `${port.published}:${port.target}/${port.protocol}`)
     return wanted.some((port) => !has.has(port)) || (ports.length === 0 && published.length > 0)
   },
   volumes: ({ volumes }, { mounts }) => {

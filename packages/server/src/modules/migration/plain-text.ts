@@ -1,5 +1,4 @@
 /** Control characters and marks that turn the direction of writing: a name must not move a terminal's cursor or hide its end. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
 const unseen = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g
 
 const longest = 1000

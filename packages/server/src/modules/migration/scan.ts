@@ -1,22 +1,21 @@
 import type { Stack } from '@berth/contract'
 import { ServerAway } from '../../drivers/shell/ssh/server-away.ts'
-import type { Caller } from '../../http/handler.ts'
 import { fail } from '../../platform/failure.ts'
 import type { MigrationDeps } from './deps.ts'
-import { discover, type Discovery } from './discover.ts'
+import { type Discovery, discover } from './discover.ts'
 import { stackOf } from './stack.ts'
 import { adoptedContainers } from './store.ts'
 
 const limitMs = 90_000
 
-export async function scan(serverId: string, caller: Caller, deps: MigrationDeps): Promise<Stack> {
-  const discovery = await discoverOn(serverId, caller, deps)
+export async function scan(serverId: string, deps: MigrationDeps): Promise<Stack> {
+  const discovery = await discoverOn(serverId, deps)
   return stackOf(serverId, discovery, await adoptedContainers(deps.database.db, serverId))
 }
 
 /** Looks at the server anew: what a client says of it is never taken for true. */
-export async function discoverOn(serverId: string, caller: Caller, deps: MigrationDeps): Promise<Discovery> {
-  const reader = (await deps.servers.reader(serverId, caller)) ?? fail('not_found', { field: 'serverId', words: 'There is no such server' })
+export async function discoverOn(serverId: string, deps: MigrationDeps): Promise<Discovery> {
+  const reader = deps.readerOf(serverId)
   try {
     return await discover(reader, deps, AbortSignal.timeout(limitMs))
   } catch (error) {

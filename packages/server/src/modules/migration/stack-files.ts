@@ -36,7 +36,11 @@ export async function readFilesOf(
     return await readWithOthers(stack, files, readStack, abort)
   } catch (error) {
     if (error instanceof FileUnreadable)
-      return { state: error.trouble === 'missing' ? 'missing' : 'unreadable', file: null, warnings: [`${project}: ${error.message}`] }
+      return {
+        state: error.trouble === 'missing' ? 'missing' : 'unreadable',
+        file: null,
+        warnings: [`${project}: ${error.message}`],
+      }
     if (error instanceof Error && error.name === 'FolderTooMuch')
       return { state: 'unreadable', file: null, warnings: [`${project}: the Compose files take too much to read`] }
     throw error
@@ -55,7 +59,9 @@ async function readWithOthers(stack: StackFiles, files: ServerFiles, readStack: 
 
 function found(file: ComposeFile): FilesOfStack {
   const isUnreadable = file.services.length === 0 && file.refused.length > 0
-  const words = [...file.refused, ...file.warnings].slice(0, 20).map(({ path, message }) => [path, message].filter(Boolean).join(': '))
+  const words = [...file.refused, ...file.warnings]
+    .slice(0, 20)
+    .map(({ path, message }) => [path, message].filter(Boolean).join(': '))
   return { state: isUnreadable ? 'unreadable' : 'read', file: isUnreadable ? null : file, warnings: words }
 }
 

@@ -46,12 +46,17 @@ export function stackOf(serverId: string, { docker, stacks, handRun }: Discovery
   }
 }
 
-function projectOf(name: string, { marks, containers, files }: DiscoveredStack, show: (one: ReadContainer) => DiscoveredService): ComposeProject {
+function projectOf(
+  name: string,
+  { marks, containers, files }: DiscoveredStack,
+  show: (one: ReadContainer) => DiscoveredService,
+): ComposeProject {
   const running = containers.map(show)
   const known = new Set(running.map((service) => service.name))
   const others = (files.file?.services ?? []).filter((service) => !known.has(service.name)).map(serviceWithoutContainer)
   const services = [...running, ...others]
-  const hasDrift = services.some(({ drift, state }) => drift.length > 0 || state === 'missing') || isGone(running, files.file?.services)
+  const hasDrift =
+    services.some(({ drift, state }) => drift.length > 0 || state === 'missing') || isGone(running, files.file?.services)
   return {
     name: plainText(name),
     workingDir: marks.workingDir && plainText(marks.workingDir),

@@ -1,9 +1,31 @@
 import type { Db } from '../../platform/db/schema.ts'
+import type { AdoptedContainerRow } from '../../platform/db/tables/migration.ts'
 
 /** All SQL of what was adopted. */
 
-/** Container id → the slug of the project that has it. A project that was deleted gives them back. */
+/** Container id → the project that has it. A project that was deleted gives them back. */
 export async function adoptedContainers(db: Db, serverId: string): Promise<Map<string, string>> {
-  const rows = await db.selectFrom('adoptedContainers').select(['containerId', 'projectId']).where('serverId', '=', serverId).execute()
+  const rows = await db
+    .selectFrom('adoptedContainers')
+    .select(['containerId', 'projectId'])
+    .where('serverId', '=', serverId)
+    .execute()
   return new Map(rows.map(({ containerId, projectId }) => [containerId, projectId]))
+}
+
+export const insertAdopted = (db: Db, row: AdoptedContainerRow): Promise<unknown> =>
+  db.insertInto('adoptedContainers').values(row).execute()
+
+export const listAdopted = (db: Db, projectId: string): Promise<AdoptedContainerRow[]> =>
+  db.selectFrom('adoptedContainers').selectAll().where('projectId', '=', projectId).orderBy('containerName').execute()
+
+export async function transitionAdopted(db: Db, row: AdoptedContainerRow, state: AdoptedContainerRow['state']): Promise<void> {
+  const { serverId, containerId } = row
+  await db
+    .updateTable('adoptedContainers')
+    .set({ state })
+    .where('serverId', '=', serverId)
+    .where('containerId', '=', containerId)
+    .execute()
+  row.state = state
 }

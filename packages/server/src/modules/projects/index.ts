@@ -1,4 +1,4 @@
-import type { CreateProject, UpdateProject } from '@berth/contract'
+import type { CreateProject, EnvChanges, UpdateProject } from '@berth/contract'
 import type { Caller } from '../../http/handler.ts'
 import type { ProjectRow } from '../../platform/db/tables/projects.ts'
 import type { ProjectsDeps } from './deps.ts'
@@ -12,7 +12,8 @@ import { powerJob } from './lifecycle/power.ts'
 import { showProject, showProjects } from './lifecycle/records.ts'
 import { updateProject } from './lifecycle/update-project.ts'
 import { projectsLoaders } from './loaders.ts'
-import { openEnv, openSecrets } from './settings/env.ts'
+import { changeEnv, openEnv, openSecrets } from './settings/env.ts'
+import { deleteProject } from './store.ts'
 import { storageAddresses } from './uploads/upload-address.ts'
 import { UploadFiles } from './uploads/upload-files.ts'
 import { sweepJob, sweepSchedule } from './uploads/upload-sweep.ts'
@@ -50,6 +51,9 @@ export function createProjects(deps: ProjectsDeps) {
     showAll: (rows: readonly ProjectRow[]) => showProjects(rows, deps),
     openEnv: (projectId: string, environment: string) => openEnv(projectId, environment, deps),
     openSecrets: (projectId: string) => openSecrets(projectId, deps),
+    changeEnv: (project: ProjectRow, changes: EnvChanges) => changeEnv(project, changes, deps),
+    /** Takes a project back that was made a moment ago and of which nothing else knows. */
+    withdraw: (projectId: string) => deps.database.transaction(({ db }) => deleteProject(db, projectId)),
     /** Where the tarball of a received upload is. */
     uploadFile: (sessionId: string): string => new UploadFiles(deps).of(sessionId),
     openCloneToken: (project: ProjectRow) => openCloneToken(project, deps),

@@ -5,6 +5,7 @@ import type { CloudTables } from './tables/cloud.ts'
 import type { DeploymentsTables } from './tables/deployments.ts'
 import type { GitHostTables } from './tables/git-host.ts'
 import type { JobsTables } from './tables/jobs.ts'
+import type { MigrationTables } from './tables/migration.ts'
 import type { NotificationsTables } from './tables/notifications.ts'
 import type { ProjectsTables } from './tables/projects.ts'
 import type { RoutingTables } from './tables/routing.ts'
@@ -19,7 +20,8 @@ export interface Schema
     RoutingTables,
     NotificationsTables,
     BackupsTables,
-    CloudTables {}
+    CloudTables,
+    MigrationTables {}
 
 export type Db = Kysely<Schema>
 export type Tx = Transaction<Schema>

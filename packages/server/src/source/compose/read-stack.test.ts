@@ -58,7 +58,12 @@ test('services that extend one another for ever are let go', () => {
 
 test('a bomb of aliases is one refusal', () => {
   const lines = ['a: &a [x, x, x, x, x, x, x, x, x]']
-  for (let at = 1; at < 9; at += 1) lines.push(`a${at}: &a${at} [${Array(9).fill(`*a${at > 1 ? at - 1 : ''}`).join(', ')}]`)
+  for (let at = 1; at < 9; at += 1)
+    lines.push(
+      `a${at}: &a${at} [${Array(9)
+        .fill(`*a${at > 1 ? at - 1 : ''}`)
+        .join(', ')}]`,
+    )
   const { file } = stack({ '/srv/shop/compose.yaml': `${lines.join('\n')}\nservices: { web: { image: a, command: *a8 } }` })
   expect(file.refused.length).toBeGreaterThan(0)
 })

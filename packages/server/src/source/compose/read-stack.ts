@@ -45,7 +45,8 @@ export function readStack(stack: StackFiles): StackReading {
     refuse(root, 'the files are too large once they are merged')
   }
   const file = readValues(merged, root)
-  for (const service of file.services) service.environment = { ...fromEnvFiles(service.envFiles, context), ...service.environment }
+  for (const service of file.services)
+    service.environment = { ...fromEnvFiles(service.envFiles, context), ...service.environment }
   return { file, wanted: [...context.wanted].filter((path) => !Object.hasOwn(stack.others, path)) }
 }
 
@@ -71,7 +72,8 @@ function extended(service: unknown, name: string, path: string, context: Context
   const { extends: said, ...own } = service
   const at = within(within(context.root, 'services'), name)
   const file = posix.resolve(posix.dirname(path), String((said as Record<string, unknown>).file))
-  const base = depth < mostExtended ? serviceIn(file, String((said as Record<string, unknown>).service), context, depth) : undefined
+  const base =
+    depth < mostExtended ? serviceIn(file, String((said as Record<string, unknown>).service), context, depth) : undefined
   if (base === undefined) warn(within(at, 'extends'), `what "${file}" says could not be read`)
   return base === undefined ? own : merge(base, own, context.budget)
 }

@@ -14,6 +14,7 @@ import { migration as gitHost } from './012-git-host.ts'
 import { migration as previews } from './013-previews.ts'
 import { migration as backups } from './014-backups.ts'
 import { migration as cloud } from './016-cloud.ts'
+import { migration as adopted } from './021-migration.ts'
 
 export interface Migration {
   /** `NNN-what`: the number orders it, the whole is recorded. Never changed once released. */
@@ -38,4 +39,5 @@ export const migrations: readonly Migration[] = [
   gitHost,
   previews,
   backups,
+  adopted,
 ]

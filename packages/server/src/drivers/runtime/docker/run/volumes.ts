@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import type { Container } from 'dockerode'
 import { extract, type Header, pack } from 'tar-stream'
-import type { VolumeRef } from '../../runtime.ts'
+import { StartFailed, type VolumeRef } from '../../runtime.ts'
 import { withoutTop } from '../build/tar-names.ts'
 import { ask, askFor, type Engine, statusOf } from '../engine.ts'
 import { type Labels, labelIn } from '../labels.ts'
@@ -30,9 +30,12 @@ export class Volumes {
   }
 
   /** Returns the engine's name of it. */
-  async create({ id, projectId, name }: VolumeRef): Promise<string> {
+  async create({ id, projectId, name, adopted }: VolumeRef): Promise<string> {
+    if (adopted && 'volume' in adopted && this.nameOf(id) === id) await this.#adopt(id, adopted.volume)
     const current = this.nameOf(id)
     if (await this.#exists(current)) return current
+    if (adopted && 'path' in adopted)
+      return this.#makeOf(adopted.path, id, this.#labels.of('volume', { id, project: projectId, service: name }))
     await this.#make(current, this.#labels.of('volume', { id, project: projectId, service: name }))
     return current
   }
@@ -150,6 +153,21 @@ export class Volumes {
     const draft = `${this.#note(id)}.draft`
     writeFileSync(draft, name, { flush: true })
     renameSync(draft, this.#note(id))
+  }
+
+  /** The id means a volume of that name from now on. Without our labels it is never removed by us. */
+  async #adopt(id: string, name: string): Promise<void> {
+    if (!(await this.#exists(name))) throw new StartFailed(`The volume ${name} that was adopted is not there any more`)
+    this.#pointTo(id, name)
+  }
+
+  /** A folder of the engine's machine under a volume's name; removing the volume leaves the folder. */
+  async #makeOf(path: string, id: string, labels: Record<string, string>): Promise<string> {
+    const options = { type: 'none', o: 'bind', device: path }
+    await ask((abortSignal) =>
+      this.#engine.createVolume({ Name: checked(id), Labels: labels, Driver: 'local', DriverOpts: options, abortSignal }),
+    )
+    return id
   }
 
   #make = (name: string, labels: Record<string, string>) =>

@@ -1,0 +1,23 @@
+import type { Adoption } from './adoption.ts'
+import { plainText } from './plain-text.ts'
+
+/** What the first deployment will do on the server, in its order. */
+export function planOfAdoption({ parts }: Adoption): string[] {
+  const holds = parts.filter(({ adopted }) => adopted.volumes.size > 0)
+  const others = parts.filter(({ adopted }) => adopted.volumes.size === 0)
+  const nameOf = ({ named }: Adoption['parts'][number]) => plainText(named.container.name)
+  return [
+    'Make a network of the project',
+    ...holds.flatMap((part) => [
+      `Stop the container ${nameOf(part)}: it holds ${[...part.adopted.volumes.keys()].join(', ')}, which two must not write at the same time`,
+      `Start ${part.named.name} (${part.adopted.service.image}) with the same data, and wait until it is healthy`,
+    ]),
+    ...others.map(
+      (part) =>
+        `Start ${part.named.name} (${part.adopted.service.image}) beside the container ${nameOf(part)}, and wait until it is healthy`,
+    ),
+    'Move the route of the project to it',
+    ...(others.length > 0 ? [`Stop the containers ${others.map(nameOf).join(', ')}; they are kept`] : []),
+    'If anything of this fails: stop what was started, and start the old containers again',
+  ]
+}
