@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What the tests need of the machine. Every word is optional:
-#   scripts/test-machine.sh start [--for PID] [postgres docker tools]   install what is missing, start it, write .test-machine/env
+#   scripts/test-machine.sh start [--for PID] [postgres docker tools s3]   install what is missing, start it, write .test-machine/env
 #   scripts/test-machine.sh stop [--for PID]                            stop exactly what was started here
 #   scripts/test-machine.sh status                                      print the settings
 # With --for the machine stays up as long as one of the named processes lives; without it, until `stop` is called.
@@ -21,6 +21,8 @@ PATH=$PATH:/usr/sbin:/sbin
 . "$parts/packages.sh"
 # shellcheck source=scripts/test-machine/postgres.sh
 . "$parts/postgres.sh"
+# shellcheck source=scripts/test-machine/s3.sh
+. "$parts/s3.sh"
 # shellcheck source=scripts/test-machine/docker.sh
 . "$parts/docker.sh"
 # shellcheck source=scripts/test-machine/images.sh
@@ -45,7 +47,7 @@ start() {
   local user=$1
   shift
   local wanted=("$@") part
-  [ ${#wanted[@]} -gt 0 ] || wanted=(postgres docker tools)
+  [ ${#wanted[@]} -gt 0 ] || wanted=(postgres docker tools s3)
   mkdir -p "$state/users"
   take_turn
   touch "$state/users/${user:-by-hand}"
@@ -70,6 +72,7 @@ stop() {
     done
   fi
   stop_docker
+  stop_s3
   stop_postgres
   rm -rf "$state/users" "$state/env" "$run"
 }

@@ -23,7 +23,7 @@ try {
   // The images of the machine are made with Node from the packages; what it needs otherwise starts beside them.
   const [installed, settings] = await Promise.all([
     step('packages', install),
-    step('test machine', () => startMachine(quick ? ['postgres'] : ['postgres', 'tools'])),
+    step('test machine', () => startMachine(quick ? ['postgres'] : ['postgres', 'tools', 's3'])),
   ])
   if (installed) await runEverything(settings)
 } finally {

@@ -28,6 +28,11 @@ tools    wrk                 wrk
 tools    git                 git
 tools    age                 age
 tools    bubblewrap          bwrap
+s3       radosgw             radosgw
+s3       ceph-mon            ceph-mon
+s3       ceph-osd            ceph-osd
+s3       ceph-common         radosgw-admin
+s3       procps              pgrep
 NEEDS
   [ ${#missing[@]} -gt 0 ] || return 0
   if ! is_root || ! command -v apt-get >/dev/null; then

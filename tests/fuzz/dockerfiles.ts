@@ -2,6 +2,8 @@
 
 import { needsBuildKit } from '../../packages/server/src/drivers/runtime/docker/build/build-dockerfile.ts'
 import { withBasesHere } from '../../packages/server/src/drivers/runtime/docker/build/dockerfile-bases.ts'
+import { guardedDockerfile } from '../../packages/server/src/drivers/runtime/docker/build/guarded-dockerfile.ts'
+import { DockerfileRefused } from '../../packages/server/src/drivers/runtime/docker/build/strict-dockerfile.ts'
 import { BuildFailed } from '../../packages/server/src/drivers/runtime/runtime.ts'
 import { parseDockerfile } from '../../packages/server/src/source/detection/dockerfile.ts'
 import { instructionsOf } from '../../packages/server/src/source/dockerfile/instructions.ts'
@@ -20,6 +22,13 @@ const pieces = [
   'CMD ',
   'RUN ',
   'COPY ',
+  'ADD ',
+  'https://a/b ',
+  '--from=',
+  '--mount=',
+  'type=cache,',
+  'ONBUILD ',
+  '# syntax=',
   '<<EOF',
   '<<-"E"',
   'EOF\n',
@@ -81,6 +90,22 @@ export const kinds: Fuzzed[] = [
       }
     },
     slowMs: 3_000,
+  },
+  {
+    name: 'guarded',
+    make,
+    check: async (text: string) => {
+      const guard = { buildArguments: { A: 'x' }, projectId: 'p', knowsHeredocs: true, findImage: async (image: string) => image }
+      const written = await guardedDockerfile(text, guard).catch((error: unknown) => {
+        if (!(error instanceof DockerfileRefused)) throw error
+        return null
+      })
+      if (!written) return
+      // What was judged is built as it was read: on the same lines, and good when it is judged again.
+      if (written.text.split('\n').length !== text.split('\n').length) throw new Error('lines came or went')
+      await guardedDockerfile(written.text, guard)
+    },
+    slowMs: 2_000,
   },
 ] as Fuzzed[]
 

@@ -18,6 +18,7 @@ const settingOf = {
   wrk: 'WRK',
   git: 'GIT',
   age: 'AGE',
+  s3: 'S3_URL',
   bwrap: 'BWRAP',
 } as const
 

@@ -15,6 +15,7 @@ export type HeaderRole =
   | 'forwardedOther'
   | 'requestId'
   | 'userAgent'
+  | 'methodOverride'
   | 'keepAlive'
 
 export interface HeaderName {
@@ -60,6 +61,10 @@ const roles: Record<string, HeaderRole> = {
   'x-http-host-override': 'forged',
   'x-request-id': 'requestId',
   'user-agent': 'userAgent',
+  // Frameworks take a request for one of this method: rules by method judge both.
+  'x-http-method-override': 'methodOverride',
+  'x-http-method': 'methodOverride',
+  'x-method-override': 'methodOverride',
 }
 
 /** Whole families, whatever comes behind: a list of names would always lack one. */

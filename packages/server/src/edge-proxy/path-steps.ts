@@ -65,8 +65,15 @@ const pageOfData: PathStep = (path) => {
 const trimNames: PathStep = (path) => (/[ .\t](?:\/|$)|\/[ \t]/.test(path) ? path.split('/').map(trimmedName).join('/') : path)
 
 function trimmedName(name: string): string {
-  const text = name.replace(/^[ \t]+/, '').replace(/[ \t]+$/, '')
-  return /^\.*$/.test(text) ? text : text.replace(/[. \t]+$/, '')
+  const text = withoutEnd(name.replace(/^[ \t]+/, ''), ' \t')
+  return /^\.*$/.test(text) ? text : withoutEnd(text, '. \t')
+}
+
+/** An expression that ends with `$` would start again at each of them: a name of blanks and dots alone took seconds. */
+function withoutEnd(text: string, signs: string): string {
+  let end = text.length
+  while (end > 0 && signs.includes(text[end - 1]!)) end -= 1
+  return text.slice(0, end)
 }
 
 /** Dot segments as RFC 3986 resolves them; with doubled slashes and without is for the other steps to say. */

@@ -23,6 +23,8 @@ export interface RequestHead {
   upgrade: string
   expectContinue: boolean
   userAgent: string
+  /** Other methods that its headers name, separated by commas. */
+  methodOverride: string
   requestId: string
   forwardedFor: string
   forwardedProto: string
@@ -109,6 +111,7 @@ const emptyHead = (text: string, method: string, target: string, minor: 0 | 1): 
   upgrade: '',
   expectContinue: false,
   userAgent: '',
+  methodOverride: '',
   requestId: '',
   forwardedFor: '',
   forwardedProto: '',
@@ -177,6 +180,9 @@ function takeField(head: RequestHead, seen: Seen, role: string, value: string): 
     case 'userAgent':
       // Frameworks keep the first of several, the last or all of them: a rule sees all.
       head.userAgent = head.userAgent ? `${head.userAgent}, ${value}` : value
+      return true
+    case 'methodOverride':
+      head.methodOverride = head.methodOverride ? `${head.methodOverride},${value}` : value
       return true
     case 'host':
       seen.host += 1

@@ -131,6 +131,14 @@ describe('a ban', () => {
     expect(judged(rule, { line: `GET ${path}` }).status).toBe(403)
   })
 
+  test('is judged in no time for a path that is made to take long', () => {
+    const rule = ban({ ips: ['0.0.0.0/0'] }, { pathPrefix: '/admin' })
+    const paths = ['%20.'.repeat(15_000), `x${'%20'.repeat(20_000)}x/y%20`, `${'%09.'.repeat(15_000)}/`, '/.'.repeat(30_000)]
+    // Each of them took a second and more for one of its readings.
+    for (const path of paths) for (let turn = 0; turn < 20; turn += 1) judged(rule, { line: `GET /${path}x` })
+    expect(judged(rule, { line: `GET /admin${paths[0]}` }).status).toBe(403)
+  })
+
   test('names entries that cannot be read and keeps the others', () => {
     const { status, warnings } = judged(ban({ ips: ['nonsense', '192.0.2.1'] }))
     expect(status).toBe(403)
@@ -158,6 +166,39 @@ describe('allow-deny', () => {
     expect(judged(reads, { line: 'get /' }).status).toBe(403)
     expect(judged(reads, { line: 'GET /' }).status).toBe(200)
     expect(judged(reads, { line: 'DELETE /' }).status).toBe(403)
+  })
+
+  test.each([
+    ['POST /', 'X-HTTP-Method-Override: DELETE\r\n'],
+    ['POST /', 'x-http-method: delete\r\n'],
+    ['POST /', 'X-Method-Override:\tDelete \r\n'],
+    ['POST /', 'X-HTTP-Method-Override: PUT\r\nX-HTTP-Method: DELETE\r\n'],
+    ['POST /', 'X-HTTP-Method-Override: PUT, DELETE\r\n'],
+    ['POST /?a=b&_method=DELETE', ''],
+    ['POST /?%5fm%65thod=%44elete', ''],
+    ['POST /?.method=delete', ''],
+    ['POST /?a;_method=DELETE', ''],
+    ['POST /?a=b?c&+_method=DELETE', ''],
+  ])('by method holds for %s with %j, which a framework takes for another method', (line, extra) => {
+    expect(judged(rule({ deny: ['0.0.0.0/0'], methods: ['DELETE'] }), { line, extra }).status).toBe(403)
+    expect(judged(rule({ methods: ['GET', 'HEAD', 'POST', 'PUT'] }), { line, extra }).status).toBe(403)
+    // The method that is written counts as well.
+    expect(judged(rule({ deny: ['0.0.0.0/0'], methods: ['POST'] }), { line, extra }).status).toBe(403)
+    expect(judged(rule({ methods: ['DELETE', 'PUT'] }), { line, extra }).status).toBe(403)
+    expect(judged(rule({ methods: ['POST', 'PUT', 'DELETE'] }), { line, extra }).status).toBe(200)
+  })
+
+  test('by method does not mind a method that is named elsewhere', () => {
+    const reads = rule({ methods: ['GET'] })
+    for (const line of [
+      'GET /_method=DELETE',
+      'GET /?x_method=DELETE',
+      'GET /?method=DELETE',
+      'GET /?a=_method',
+      'GET /?_method=',
+    ])
+      expect(judged(reads, { line }).status).toBe(200)
+    expect(judged(reads, { extra: 'X-HTTP-Method-Override: get\r\nX-Method: DELETE\r\n' }).status).toBe(200)
   })
 
   test('whose allow list holds nothing readable lets nobody in', () => {

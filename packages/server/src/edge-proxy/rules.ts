@@ -2,6 +2,7 @@ import { type AddressKey, AddressSet, clientKey } from '../platform/address-set.
 import type { AllowDenyConfig, BanConfig, EdgeRule } from './protocol/edge-table.ts'
 import { RateLimit } from './rate-limit.ts'
 import type { RequestHead } from './request-head.ts'
+import { methodsOf } from './request-methods.ts'
 import { PathReadings, rulePrefixes } from './rule-path.ts'
 
 export interface Refusal {
@@ -74,7 +75,7 @@ export function compileRule(rule: EdgeRule, previous: CompiledRule | undefined, 
       now < expiresAt &&
       (hostname === undefined || hostname === head.host) &&
       // Some frameworks take a method in any case. Where methods are the ones that may pass, only the exact one does.
-      (methods === undefined || methods.has(head.method.toUpperCase())) &&
+      (methods === undefined || methodsOf(head).some((method) => methods.has(method))) &&
       (prefixes === undefined || path().below(prefixes)),
     judge,
   }
@@ -110,7 +111,8 @@ function judgeAllowDeny(id: string, config: AllowDenyConfig, warnings: string[])
   return (head, client) => {
     if (deny.has(client)) return forbidden
     if (allow && !allow.has(client)) return forbidden
-    return onlyMethods && !onlyMethods.has(head.method) ? forbidden : undefined
+    if (!onlyMethods) return undefined
+    return onlyMethods.has(head.method) && methodsOf(head).every((method) => onlyMethods.has(method)) ? undefined : forbidden
   }
 }
 

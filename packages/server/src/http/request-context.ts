@@ -1,6 +1,6 @@
 import type { AnyRoute } from '@berth/contract'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { plainAddress } from './client-address.ts'
+import { plainAddress } from '../platform/address-set.ts'
 import type { Caller, RequestContext } from './handler.ts'
 
 /**

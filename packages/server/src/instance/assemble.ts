@@ -248,7 +248,8 @@ function assembleRunning(
   })
   const backups = createBackups({ ...common, stores: drivers.stores, isOperator, settings: config })
   projectPorts.deployments ??= deployments.reader
-  projectPorts.runtime ??= deployments.runtime
+  projectPorts.running ??= deployments.running
+  projectPorts.power ??= deployments.power
   projectPorts.secrets ??= deployments.secrets
   projectPorts.edge ??= edge.routes
   projectPorts.parts = [deployments.part, ...(projectPorts.parts ?? [])]

@@ -39,7 +39,7 @@ export async function createDrivers(config: Config, version: string, logger: Log
     }),
     acme: createAcme({ directoryUrl: config.acmeDirectory, email: config.acmeEmail }),
     probe,
-    stores: createArchiveStores({ log: logger }),
+    stores: createArchiveStores({ log: logger, allowPrivate: config.mode !== 'cloud' }),
     workFolder: join(dataDir, 'work'),
   }
 }

@@ -9,14 +9,26 @@ export function addressKey(text: string): AddressKey | undefined {
   return keyOf(ipaddr.parse(text))
 }
 
-/** `::ffff:10.0.0.1` is written 10.0.0.1, everything else as it came. */
+/** `::ffff:10.0.0.1` is the address 10.0.0.1, however it is spelt; everything else as it came. */
 export function plainAddress(address: string): string {
-  const mapped = address.startsWith('::ffff:') && address.includes('.', 7)
-  return mapped ? address.slice(7) : address
+  // Only what begins so can be one; most addresses do not.
+  if (address[0] !== ':' && address[0] !== '0') return address
+  // As the system spells it.
+  const dotted = address.startsWith('::ffff:') ? address.slice(7) : ''
+  if (ipaddr.IPv4.isValidFourPartDecimal(dotted)) return dotted
+  if (!ipaddr.IPv6.isValid(address)) return address
+  const parsed = ipaddr.IPv6.parse(address)
+  return parsed.isIPv4MappedAddress() ? parsed.toIPv4Address().toString() : address
 }
 
 /** The part of an address that one client holds: an IPv6 client owns its whole /64. */
 export const clientKey = (key: AddressKey): string => (key.startsWith(mappedPrefix) ? key : key.slice(0, 8))
+
+/** The same of an address in writing, for counting; what is no address counts for itself. */
+export function clientOf(address: string): string {
+  const key = addressKey(address)
+  return key === undefined ? address : clientKey(key)
+}
 
 /** Addresses and CIDRs; a look-up costs one set access for each prefix length in use, however many entries there are. */
 export class AddressSet {

@@ -38,7 +38,7 @@ export function memoryDrivers(workFolder: string): MemoryDrivers {
       [runtime, ...servers.values()].some((one) => one.answersAt(port))
         ? { healthy: true, status: 200 }
         : { healthy: false, status: 500, reason: 'it answered 500' },
-    stores: createArchiveStores({ log: silentLog, silentMs: 2_000, attempts: 1 }),
+    stores: createArchiveStores({ log: silentLog, allowPrivate: true, silentMs: 2_000, attempts: 1 }),
     workFolder,
   }
 }

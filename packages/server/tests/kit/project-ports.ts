@@ -5,15 +5,16 @@ import type {
   DeploymentSummary,
   EdgeRoutes,
   ProjectPart,
-  ProjectRuntime,
+  ProjectPower,
   RouteStatus,
+  RunningProjects,
   RunningState,
   WorkUnderWay,
 } from '../../src/modules/projects/index.ts'
 
 /** Working projectPorts of the projects module that keep everything in memory. */
 
-export class MemoryRuntime implements ProjectRuntime {
+export class MemoryRuntime implements RunningProjects, ProjectPower {
   driverFor = () => 'memory'
   readonly running = new Map<string, RunningState>()
   /** Set: the next call fails with it. */

@@ -13,7 +13,10 @@ let people: People
 let project: { id: string; slug: string }
 let on: ReturnType<ReturnType<typeof callsOn>>
 beforeAll(async () => {
-  ;[plain, instance] = await Promise.all([startInstance(), startInstance({}, { projectPorts: { deployments, runtime } })])
+  ;[plain, instance] = await Promise.all([
+    startInstance(),
+    startInstance({}, { projectPorts: { deployments, running: runtime, power: runtime } }),
+  ])
   people = await makePeople(instance)
 })
 beforeEach(async () => {

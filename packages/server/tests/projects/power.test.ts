@@ -14,7 +14,7 @@ let on: ReturnType<ReturnType<typeof callsOn>>
 beforeAll(async () => {
   instance = await startInstance(
     {},
-    { projectPorts: { runtime, deployments }, clock: { now: () => new Date(Date.now() + ahead) } },
+    { projectPorts: { running: runtime, power: runtime, deployments }, clock: { now: () => new Date(Date.now() + ahead) } },
   )
   people = await makePeople(instance)
   await instance.jobs.start()

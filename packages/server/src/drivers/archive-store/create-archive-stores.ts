@@ -1,4 +1,6 @@
 import type { Log } from '../../platform/log.ts'
+import type { Resolve } from '../web-request/resolve.ts'
+import { type AddressGuard, addressGuard } from './address-guard.ts'
 import type { ArchiveStore, ArchiveStoreConfig, ArchiveStores } from './archive-store.ts'
 import { localStore } from './local-store.ts'
 import { StoreFailure } from './store-failure.ts'
@@ -8,6 +10,9 @@ import { withTimeLimit } from './with-time-limit.ts'
 
 export interface ArchiveStoreSettings {
   log: Log
+  /** Whether destinations may be in the instance's own network; not where strangers name them. */
+  allowPrivate: boolean
+  resolve?: Resolve
   /** Between two signs of life of a destination. */
   silentMs?: number
   attempts?: number
@@ -16,13 +21,13 @@ export interface ArchiveStoreSettings {
 
 /** Every destination with the same care around it: faults that pass are asked again, silence has an end, the log is told. */
 export function createArchiveStores(settings: ArchiveStoreSettings): ArchiveStores {
-  const { log, silentMs = 120_000, attempts = 5, firstPauseMs = 500 } = settings
+  const { log, silentMs = 300_000, attempts = 5, firstPauseMs = 500 } = settings
   return {
     async open(config) {
       const place = placeOf(config)
       const onRetry = (failure: StoreFailure, attempt: number) =>
         log.warn({ place, err: failure, attempt }, 'a destination is asked again')
-      const limited = withTimeLimit(await bareStore(config), silentMs)
+      const limited = withTimeLimit(await bareStore(config, addressGuard(settings)), silentMs)
       return withLog(withRetries(limited, { attempts, firstPauseMs, onRetry }), log, place)
     },
     async hostKeyOf() {
@@ -31,8 +36,10 @@ export function createArchiveStores(settings: ArchiveStoreSettings): ArchiveStor
   }
 }
 
-async function bareStore(config: ArchiveStoreConfig): Promise<ArchiveStore> {
+async function bareStore(config: ArchiveStoreConfig, guard: AddressGuard): Promise<ArchiveStore> {
   if (config.kind === 'local') return localStore(config)
+  // Loaded when the first one is opened: an instance without such a destination does not keep the library.
+  if (config.kind === 's3') return (await import('./s3-store.ts')).s3Store(config, guard)
   throw new StoreFailure('other', `${config.kind} destinations are not built yet`)
 }
 

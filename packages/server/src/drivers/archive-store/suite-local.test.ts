@@ -12,7 +12,11 @@ describe('a local destination', () => {
   archiveStoreSuite(async () => {
     const folder = await tempFolder('store')
     const root = join(folder.path, 'made', 'by', 'the', 'store')
-    const store = await createArchiveStores({ log: silentLog }).open({ kind: 'local', root, path: join(root, 'team') })
+    const store = await createArchiveStores({ log: silentLog, allowPrivate: true }).open({
+      kind: 'local',
+      root,
+      path: join(root, 'team'),
+    })
     return { store, cleanUp: () => folder.remove() }
   })
 

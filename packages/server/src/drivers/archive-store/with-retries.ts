@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { ArchiveStore } from './archive-store.ts'
-import { isInMemory } from './in-memory.ts'
+import { inMemoryBytes } from './in-memory.ts'
 import { StoreFailure } from './store-failure.ts'
 
 export interface Retrying {
@@ -24,7 +24,7 @@ export function withRetries(store: ArchiveStore, retrying: Retrying): ArchiveSto
       return again(
         () => store.put(name, noticed.content, abort),
         abort,
-        () => !noticed.taken || isInMemory(content),
+        () => !noticed.taken || inMemoryBytes(content) !== undefined,
       )
     },
     get: (name, abort, { from = 0 } = {}) => getOn(store, { name, from, abort }, retrying),

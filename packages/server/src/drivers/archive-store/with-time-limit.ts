@@ -1,4 +1,5 @@
 import type { ArchiveStore } from './archive-store.ts'
+import { inMemoryBytes } from './in-memory.ts'
 import { StoreFailure } from './store-failure.ts'
 
 /**
@@ -74,7 +75,12 @@ class Watch {
     this.#abort.removeEventListener('abort', this.#stop)
   }
 
-  async *giving(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  /** Content in memory is passed on as it is, since nothing of it has to come: the whole time is the place's. */
+  giving(content: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+    return inMemoryBytes(content) ? content : this.#timed(content)
+  }
+
+  async *#timed(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
     this.pause()
     for await (const chunk of content) {
       this.wait()

@@ -85,7 +85,7 @@ class PartsRun {
     const name = this.#nameOf(number)
     this.#writing.abort.throwIfAborted()
     this.#sent.push(name)
-    await this.#writing.store.put(name, inMemoryContent(sealed), this.#writing.abort)
+    await this.#writing.store.put(name, inMemoryContent(sealed, sha256), this.#writing.abort)
     return this.#done({ name, content, plainBytes, sizeBytes: sealed.length, sha256, reused: false })
   }
 

@@ -10,8 +10,10 @@ const entry = fileURLToPath(new URL('test-reader.ts', import.meta.url))
 const harmful = (settings: Partial<FolderReaderSettings> = {}) =>
   new FolderReader({ entry, seconds: 3, heapMb: 64, idleMs: 1000, ...settings })
 
+const own = { organizationId: 'org_own' }
+
 /** Which process answered. */
-const pidOf = async (reader: FolderReader) => (await reader.detect('/harmless')).name
+const pidOf = async (reader: FolderReader) => (await reader.detect('/harmless', own)).name
 
 const isGone = (pid: string | null) => {
   try {
@@ -29,7 +31,7 @@ test.each(['/spin', '/regexp', '/wait'])(
     const first = await pidOf(reader)
     let turns = 0
     const clock = setInterval(() => turns++, 10)
-    await expect(reader.detect(folder)).rejects.toThrow(new FolderTooMuch('The folder took longer than 3 s to look at'))
+    await expect(reader.detect(folder, own)).rejects.toThrow(new FolderTooMuch('The folder took longer than 3 s to look at'))
     clearInterval(clock)
     // The whole time was ours: a loop that is held would have counted none.
     expect(turns).toBeGreaterThan(20)
@@ -40,23 +42,25 @@ test.each(['/spin', '/regexp', '/wait'])(
 
 test.each(['/heap', '/one-large-array'])('%s ends its own process and no other', async (folder) => {
   const reader = harmful({ seconds: 60 })
-  await expect(reader.detect(folder)).rejects.toThrow(new FolderTooMuch('The folder took more than 64 MB of memory to look at'))
+  await expect(reader.detect(folder, own)).rejects.toThrow(
+    new FolderTooMuch('The folder took more than 64 MB of memory to look at'),
+  )
   expect(await pidOf(reader)).toMatch(/^\d+$/)
 })
 
 test('a stack that is too deep is of the folder, and the process goes on', async () => {
   const reader = harmful()
   const pid = await pidOf(reader)
-  await expect(reader.detect('/deep')).rejects.toBeInstanceOf(FolderTooMuch)
+  await expect(reader.detect('/deep', own)).rejects.toBeInstanceOf(FolderTooMuch)
   expect(await pidOf(reader)).toBe(pid)
 })
 
 test('who gives up ends the work, and one who waits for his turn leaves without a trace', async () => {
   const reader = harmful({ atOnce: 1, seconds: 60 })
   const [one, two] = [new AbortController(), new AbortController()]
-  const working = reader.detect('/spin', { abort: one.signal })
-  const waiting = reader.detect('/harmless', { abort: two.signal })
-  const last = reader.detect('/harmless')
+  const working = reader.detect('/spin', { ...own, abort: one.signal })
+  const waiting = reader.detect('/harmless', { ...own, abort: two.signal })
+  const last = reader.detect('/harmless', own)
   two.abort(new Error('no more time'))
   await expect(waiting).rejects.toThrow('no more time')
   one.abort(new Error('cancelled'))
@@ -75,15 +79,25 @@ test('the real one detects and lists as if it were here', async () => {
   mkdirSync(join(folder, 'node_modules'))
   writeFileSync(join(folder, 'node_modules/x'), '')
   symlinkSync('/etc', join(folder, 'out'))
-  expect(await reader.detect(folder)).toMatchObject({ framework: 'nextjs' })
-  expect(await reader.list(folder, { kind: 'made-anew' })).toEqual([
+  expect(await reader.detect(folder, own)).toMatchObject({ framework: 'nextjs' })
+  expect(await reader.list(folder, { kind: 'made-anew' }, own)).toEqual([
     { path: 'out', type: 'symlink' },
     { path: 'package.json', type: 'file' },
     { path: 'web', type: 'directory' },
     { path: 'web/a.txt', type: 'file' },
     { path: 'web/b.md', type: 'file' },
   ])
-  const ignored = await reader.list(folder, { kind: 'dockerignore', text: 'node_modules\nweb/*\n!web/b.md\n' })
+  const ignored = await reader.list(folder, { kind: 'dockerignore', text: 'node_modules\nweb/*\n!web/b.md\n' }, own)
   expect(ignored.map(({ path }) => path)).toEqual(['out', 'package.json', 'web', 'web/b.md'])
-  await expect(reader.detect(folder, { rootDirectory: 'gone' })).rejects.toBeInstanceOf(RootDirectoryError)
+  await expect(reader.detect(folder, { ...own, rootDirectory: 'gone' })).rejects.toBeInstanceOf(RootDirectoryError)
+})
+
+test('one that keeps its reader busy does not keep another organisation waiting', async () => {
+  const reader = harmful({ seconds: 60 })
+  const enough = new AbortController()
+  const busy = ['/spin', '/spin', '/spin'].map((folder) => reader.detect(folder, { ...own, abort: enough.signal }))
+  expect((await reader.detect('/harmless', { organizationId: 'org_other' })).name).toMatch(/^\d+$/)
+  enough.abort(new Error('enough'))
+  for (const one of busy) await expect(one).rejects.toThrow('enough')
+  expect(await pidOf(reader)).toMatch(/^\d+$/)
 })

@@ -7,6 +7,7 @@ import { RootDirectoryError } from '../../source/detection/root-directory-error.
 import type { LeftOut, SourceEntry } from '../../source/list-source.ts'
 import type { Question, Reply } from './messages.ts'
 import { Reader, ReaderEnded } from './reader.ts'
+import { ReaderTurns } from './reader-turns.ts'
 
 /** A folder that cannot be looked at with what one look may take; the message says what it was. */
 export class FolderTooMuch extends Error {
@@ -14,8 +15,10 @@ export class FolderTooMuch extends Error {
 }
 
 export interface FolderReaderSettings {
-  /** How many folders are read at a time; others wait. */
+  /** How many folders are read at a time; others wait, each organisation for its turn. */
   atOnce: number
+  /** Folders of one organisation that wait at a time. */
+  waitingAtMost: number
   seconds: number
   heapMb: number
   idleMs: number
@@ -23,7 +26,13 @@ export interface FolderReaderSettings {
   entry: string
 }
 
-const standard = { atOnce: 2, seconds: 20, heapMb: 256, idleMs: 10_000 }
+/** Whose turn it takes, and when it is no longer wanted. */
+export interface ReadFor {
+  organizationId: string
+  abort?: AbortSignal | undefined
+}
+
+const standard = { atOnce: 2, waitingAtMost: 50, seconds: 20, heapMb: 256, idleMs: 10_000 }
 
 /**
  * Reads folders of strangers in processes of their own, each with a limit of time and memory: what exceeds it is ended with
@@ -33,38 +42,38 @@ const standard = { atOnce: 2, seconds: 20, heapMb: 256, idleMs: 10_000 }
 export class FolderReader {
   readonly #settings: FolderReaderSettings
   readonly #idle: { reader: Reader; clock: NodeJS.Timeout }[] = []
-  readonly #waiting: (() => void)[] = []
-  #busy = 0
+  readonly #turns: ReaderTurns
 
   constructor(settings: Partial<FolderReaderSettings> = {}) {
     this.#settings = { ...standard, program: process.execPath, entry: ownEntry(), ...settings }
+    this.#turns = new ReaderTurns(this.#settings)
   }
 
-  /** Throws `RootDirectoryError`, `FolderTooMuch` and the reason of `abort`. */
-  async detect(folder: string, { abort, ...options }: DetectOptions = {}): Promise<Detection> {
-    const { answer } = await this.#ask({ task: 'detect', asked: { folder, options } }, abort)
+  /** Throws `RootDirectoryError`, `FolderTooMuch`, `TooManyWaiting` and the reason of `abort`. */
+  async detect(folder: string, { abort, organizationId, ...options }: DetectOptions & ReadFor): Promise<Detection> {
+    const { answer } = await this.#ask({ task: 'detect', asked: { folder, options } }, { abort, organizationId })
     return answer as Detection
   }
 
   /** Everything below a folder that a build is given. */
-  async list(folder: string, leftOut: LeftOut, abort?: AbortSignal): Promise<SourceEntry[]> {
-    const { parts } = await this.#ask({ task: 'list', asked: { folder, leftOut } }, abort)
+  async list(folder: string, leftOut: LeftOut, readFor: ReadFor): Promise<SourceEntry[]> {
+    const { parts } = await this.#ask({ task: 'list', asked: { folder, leftOut } }, readFor)
     return parts as SourceEntry[]
   }
 
   /** Compose files of a stack, wherever they were found. */
-  async readStack(files: StackFiles, abort?: AbortSignal): Promise<StackReading> {
-    const { answer } = await this.#ask({ task: 'readStack', asked: files }, abort)
+  async readStack(files: StackFiles, readFor: ReadFor): Promise<StackReading> {
+    const { answer } = await this.#ask({ task: 'readStack', asked: files }, readFor)
     return answer as StackReading
   }
 
   /** Has one ready for a folder that is about to be there. */
   warm(): void {
-    if (this.#idle.length === 0 && this.#busy < this.#settings.atOnce) this.#rest(new Reader(this.#settings))
+    if (this.#idle.length === 0 && this.#turns.hasRoom) this.#rest(new Reader(this.#settings))
   }
 
-  async #ask(question: Question, abort?: AbortSignal): Promise<{ answer: unknown; parts: unknown[] }> {
-    await this.#turn(abort)
+  async #ask(question: Question, { organizationId, abort }: ReadFor): Promise<{ answer: unknown; parts: unknown[] }> {
+    const endTurn = await this.#turns.take(organizationId, abort)
     const reader = this.#take()
     const parts: unknown[] = []
     try {
@@ -77,25 +86,8 @@ export class FolderReader {
       return { answer: reply.says === 'done' ? reply.answer : null, parts }
     } finally {
       if (reader.isAlive) this.#rest(reader)
-      this.#busy -= 1
-      this.#waiting.shift()?.()
+      endTurn()
     }
-  }
-
-  /** Those that wait come in the order in which they asked. */
-  async #turn(abort?: AbortSignal): Promise<void> {
-    abort?.throwIfAborted()
-    while (this.#busy >= this.#settings.atOnce) {
-      const { promise, resolve } = Promise.withResolvers<void>()
-      this.#waiting.push(resolve)
-      abort?.addEventListener('abort', () => resolve(), { once: true })
-      await promise
-      const place = this.#waiting.indexOf(resolve)
-      if (place >= 0) this.#waiting.splice(place, 1)
-      else if (abort?.aborted) this.#waiting.shift()?.()
-      abort?.throwIfAborted()
-    }
-    this.#busy += 1
   }
 
   #take(): Reader {

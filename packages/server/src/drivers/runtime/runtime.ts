@@ -150,6 +150,8 @@ export const emptyPlan: BuildPlan = {
 
 export interface BuildRequest {
   owner: Owner
+  /** Whose turn it takes where builds of several wait for the same; without it the project has turns of its own. */
+  organizationId?: string
   /** '' for the project itself; a service's name in a services project. */
   service: string
   sourceFolder: string

@@ -1,9 +1,9 @@
 import type { DeploymentRow } from '../../platform/db/tables/deployments.ts'
 import { fail } from '../../platform/failure.ts'
 import { findAnyProject } from '../projects/index.ts'
-import { deployKind, jobKey } from './deploy-kind.ts'
 import { deploymentTopic } from './deployment-log.ts'
 import { type DeploymentsDeps, nowOf } from './deps.ts'
+import { deployKind, jobKey } from './request-deployment.ts'
 import { transitionDeployment } from './store.ts'
 
 /**

@@ -6,13 +6,14 @@ import { deployJob } from './deploy-job.ts'
 import type { DeploymentsDeps } from './deps.ts'
 import { deploymentsHandlers } from './handlers.ts'
 import { LogFollower } from './log-follower.ts'
+import { projectPower } from './power.ts'
 import { deploymentsPart } from './project-part.ts'
 import { ProjectScrubbers } from './project-scrubbers.ts'
 import { markDownAsWaking, recover, restartWaking, stopWhatEndsWithUs } from './recover.ts'
 import { requestDeployment } from './request-deployment.ts'
 import { putIdleToSleep, wakeJob, wakeKind } from './sleep.ts'
 import { findDeploymentOf } from './store.ts'
-import { deploymentReader, projectRuntime } from './summary.ts'
+import { deploymentReader, runningProjects } from './summary.ts'
 import { createWatch } from './watch.ts'
 
 export type { DeploymentsDeps, EdgeSwitch, PredecessorContainers } from './deps.ts'
@@ -38,7 +39,8 @@ export function createDeployments(given: Omit<DeploymentsDeps, 'turns' | 'scrubb
     },
     jobs: [deployJob(deps), cleanUpJob(deps), wakeJob(deps)],
     reader: deploymentReader(deps),
-    runtime: projectRuntime(deps),
+    running: runningProjects(deps),
+    power: projectPower(deps),
     part: deploymentsPart(deps),
     secrets: deps.scrubbers,
     deploy: (projectId: string, options: Parameters<typeof requestDeployment>[1]) => requestDeployment(projectId, options, deps),

@@ -1,18 +1,23 @@
 import type { DeploymentRow, LiveEnvironmentRow } from '../../platform/db/tables/deployments.ts'
-import { findAnyProject } from '../projects/index.ts'
+import { findAnyProject, type ProjectPower } from '../projects/index.ts'
 import { cancelDeployment } from './cancel.ts'
-import { envOf } from './deployed-env.ts'
 import { type DeploymentsDeps, nowOf } from './deps.ts'
 import { waitUntilHealthy } from './health.ts'
 import { findLive, listLive, transitionLive } from './live-environments.ts'
 import { healthOf, runningUnits, startUnits, stopInstances } from './run-units.ts'
-import { withSecrets } from './secret-marks.ts'
+import { envOf, withSecrets } from './snapshot.ts'
 import { findDeployment, listInstances, listUnderWay } from './store.ts'
 
 type LiveState = LiveEnvironmentRow['state']
 
+/** What the projects module asks for when a project is disabled or enabled (`projects/lifecycle/power.ts`). */
+export const projectPower = (deps: DeploymentsDeps): ProjectPower => ({
+  takeOffline: (projectId) => takeOffline(projectId, deps),
+  bringOnline: (projectId) => bringOnline(projectId, deps),
+})
+
 /** Routes away from everything of the project, then stops it. The edge answers for it meanwhile. */
-export async function takeOffline(projectId: string, deps: DeploymentsDeps): Promise<void> {
+async function takeOffline(projectId: string, deps: DeploymentsDeps): Promise<void> {
   const { db } = deps.database
   for (const deployment of await listUnderWay(db, projectId))
     await cancelDeployment(deployment, deps, 'The project was disabled').catch(() => undefined)
@@ -24,7 +29,7 @@ export async function takeOffline(projectId: string, deps: DeploymentsDeps): Pro
 }
 
 /** Starts what was live last and routes to it. */
-export async function bringOnline(projectId: string, deps: DeploymentsDeps): Promise<void> {
+async function bringOnline(projectId: string, deps: DeploymentsDeps): Promise<void> {
   for (const live of await listLive(deps.database.db, [projectId]))
     if (live.state !== 'sleeping') await startAgain(live, ['stopped', 'waking', 'live'], deps, AbortSignal.timeout(10 * 60_000))
   await deps.edge.sync()

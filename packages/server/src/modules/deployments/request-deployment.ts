@@ -4,14 +4,24 @@ import { sealedFor } from '../../platform/db/sealed-columns.ts'
 import type { DeploymentRow } from '../../platform/db/tables/deployments.ts'
 import type { ProjectRow } from '../../platform/db/tables/projects.ts'
 import { fail, refuse } from '../../platform/failure.ts'
+import type { JobKind } from '../../platform/jobs/declare.ts'
 import type { Bound } from '../../platform/transaction.ts'
 import { findAnyProject, findEnvironment, lockProject, remoteUrl, sourceKind } from '../projects/index.ts'
-import { deployKind, jobKey } from './deploy-kind.ts'
-import type { DeployedSource } from './deployed-source.ts'
 import { deploymentTopic } from './deployment-log.ts'
 import { type DeploymentsDeps, nowOf } from './deps.ts'
 import { configOf } from './plan.ts'
+import type { DeployedSource } from './snapshot.ts'
 import { findDeployment, insertDeployment, listQueued, nextNumber, transitionDeployment } from './store.ts'
+
+/** The durable work of one deployment; what it does is in `deploy-job.ts`. */
+export interface DeployPayload {
+  deploymentId: string
+}
+
+export const deployKind: JobKind<DeployPayload> = { kind: 'deployments.deploy' }
+
+/** One active job a deployment. */
+export const jobKey = (deploymentId: string) => `${deployKind.kind}:${deploymentId}`
 
 export interface DeploymentOptions extends Omit<BuildBody, 'projectId'> {
   trigger: DeploymentRow['trigger']

@@ -3,10 +3,9 @@ import { memoizeByRows } from '../../platform/db/kept-rows.ts'
 import { preparedQuery } from '../../platform/db/prepared.ts'
 import type { Db } from '../../platform/db/schema.ts'
 import type { DeploymentRow, LiveEnvironmentRow } from '../../platform/db/tables/deployments.ts'
-import type { DeploymentFacts, DeploymentReader, DeploymentSummary, ProjectRuntime, RunningState } from '../projects/index.ts'
+import type { DeploymentFacts, DeploymentReader, DeploymentSummary, RunningProjects, RunningState } from '../projects/index.ts'
 import type { DeploymentsDeps } from './deps.ts'
 import { planOf } from './plan.ts'
-import { bringOnline, takeOffline } from './power.ts'
 import { imageOf, showDeployment } from './show.ts'
 import { findPlan, listDeployments } from './store.ts'
 
@@ -92,11 +91,9 @@ function facts(row: StandingRow): DeploymentFacts {
 }
 
 /** What the projects module asks of what runs. */
-export const projectRuntime = (deps: DeploymentsDeps): ProjectRuntime => ({
+export const runningProjects = (deps: DeploymentsDeps): RunningProjects => ({
   driverFor: (serverId) => deps.runtimes.for(serverId).kind,
   states: (projectIds) => after(statesOf(deps.database.db, projectIds), statesIn),
-  takeOffline: (projectId) => takeOffline(projectId, deps),
-  bringOnline: (projectId) => bringOnline(projectId, deps),
 })
 
 /** What of production runs, with how many instances. */

@@ -1,7 +1,7 @@
 import type { DeploymentRow, InstanceRow } from '../../platform/db/tables/deployments.ts'
-import { envOf } from './deployed-env.ts'
 import { artifactsOf, planOf, type Unit } from './plan.ts'
 import type { RunParts } from './run-parts.ts'
+import { envOf } from './snapshot.ts'
 import { findDeployment, listInstances, updateDeployment } from './store.ts'
 import { holdersOf, isHolder, runsTheSame } from './volume-holders.ts'
 

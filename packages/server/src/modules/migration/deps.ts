@@ -16,7 +16,7 @@ export interface MigrationDeps {
   /** Of a server that the guard has found in the caller's organisation. */
   readerOf(serverId: string): ServerReader
   /** Reads Compose files in a process of its own, with its limits. */
-  readStack(files: StackFiles, abort: AbortSignal): Promise<StackReading>
+  readStack(files: StackFiles, readFor: { organizationId: string; abort: AbortSignal }): Promise<StackReading>
   projects: {
     create(body: CreateProject, caller: Caller): Promise<ProjectRow>
     changeEnv(project: ProjectRow, changes: EnvChanges): Promise<unknown>

@@ -1,7 +1,6 @@
 import type { ReadContainer, ReadDocker, ServerReader } from '../../drivers/runtime/server/server-reader.ts'
 import { type ComposeMarks, composeMarks } from './compose-labels.ts'
-import type { MigrationDeps } from './deps.ts'
-import { type FilesOfStack, readFilesOf } from './stack-files.ts'
+import { type FilesOfStack, type ReadFor, readFilesOf } from './stack-files.ts'
 
 /** A Compose stack as it runs, and its files as they are now. */
 export interface DiscoveredStack {
@@ -21,12 +20,8 @@ export interface Discovery {
 const atOnce = 4
 
 /** Reads the server once: what runs, then the files that it was made from. Nothing on the server changes. */
-export async function discover(
-  reader: ServerReader,
-  deps: Pick<MigrationDeps, 'readStack'>,
-  abort: AbortSignal,
-): Promise<Discovery> {
-  const docker = await reader.readDocker(abort)
+export async function discover(reader: ServerReader, readFor: ReadFor): Promise<Discovery> {
+  const docker = await reader.readDocker(readFor.abort)
   const marked = docker.containers.map((container) => ({ container, marks: composeMarks(container) }))
   const groups = [
     ...Map.groupBy(
@@ -39,7 +34,7 @@ export async function discover(
     await Promise.all(
       groups.slice(at, at + atOnce).map(async ([project, members]) => {
         const marks = newest(members.map((one) => one.marks as ComposeMarks))
-        const files = await readFilesOf(marks, reader.files, deps, abort)
+        const files = await readFilesOf(marks, reader.files, readFor)
         stacks.set(project, { marks, containers: members.map(({ container }) => container), files })
       }),
     )

@@ -22,7 +22,7 @@ export function discoveredService(container: ReadContainer, facts: Facts): Disco
   const reason = whyNotAdoptable(container, facts)
   return {
     name: plainText(marks?.service ?? container.name),
-    containerId: container.id,
+    containerId: plainText(container.id),
     containerName: plainText(container.name),
     image: plainText(container.image),
     state: plainText(container.state),
@@ -41,7 +41,7 @@ export function discoveredService(container: ReadContainer, facts: Facts): Disco
     })),
     networks: Object.keys(container.networks).map(plainText),
     command: container.command?.map(plainText) ?? null,
-    restart: container.restart,
+    restart: plainText(container.restart),
     labels: plainWords(container.labels),
     dependsOn: dependenciesOf(marks?.dependsOn ?? [], facts.inFile),
     source: marks ? 'compose' : 'container',

@@ -8,16 +8,16 @@ import { adoptedContainers } from './store.ts'
 
 const limitMs = 90_000
 
-export async function scan(serverId: string, deps: MigrationDeps): Promise<Stack> {
-  const discovery = await discoverOn(serverId, deps)
+export async function scan(serverId: string, organizationId: string, deps: MigrationDeps): Promise<Stack> {
+  const discovery = await discoverOn(serverId, organizationId, deps)
   return stackOf(serverId, discovery, await adoptedContainers(deps.database.db, serverId))
 }
 
 /** Looks at the server anew: what a client says of it is never taken for true. */
-export async function discoverOn(serverId: string, deps: MigrationDeps): Promise<Discovery> {
+export async function discoverOn(serverId: string, organizationId: string, deps: MigrationDeps): Promise<Discovery> {
   const reader = deps.readerOf(serverId)
   try {
-    return await discover(reader, deps, AbortSignal.timeout(limitMs))
+    return await discover(reader, { readStack: deps.readStack, organizationId, abort: AbortSignal.timeout(limitMs) })
   } catch (error) {
     if (error instanceof ServerAway) fail('server_unreachable', { words: error.message, cause: error })
     if (error instanceof Error && error.name === 'TimeoutError')

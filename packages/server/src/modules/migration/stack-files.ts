@@ -10,6 +10,12 @@ export interface FilesOfStack {
   warnings: string[]
 }
 
+/** How the files are read, whose turn it takes, and until when. */
+export interface ReadFor extends Pick<MigrationDeps, 'readStack'> {
+  organizationId: string
+  abort: AbortSignal
+}
+
 const longestFile = 128 * 1024
 /** Of all files that a stack names besides. */
 const mostOthers = 20
@@ -19,11 +25,11 @@ const rounds = 4
 export async function readFilesOf(
   { workingDir, configFiles, project }: ComposeMarks,
   files: ServerFiles,
-  { readStack }: Pick<MigrationDeps, 'readStack'>,
-  abort: AbortSignal,
+  readFor: ReadFor,
 ): Promise<FilesOfStack> {
   const folder = workingDir ?? (configFiles[0] ? posix.dirname(configFiles[0]) : null)
   if (folder === null || configFiles.length === 0) return { state: 'missing', file: null, warnings: [] }
+  const { abort } = readFor
   try {
     const texts = await Promise.all(configFiles.map((path) => textOf(files, path, abort)))
     const dotEnv = await textOrNull(files, posix.join(folder, '.env'), abort)
@@ -33,7 +39,7 @@ export async function readFilesOf(
       dotEnv,
       others: {},
     }
-    return await readWithOthers(stack, files, readStack, abort)
+    return await readWithOthers(stack, files, readFor)
   } catch (error) {
     if (error instanceof FileUnreadable)
       return {
@@ -48,12 +54,12 @@ export async function readFilesOf(
 }
 
 /** Files that the files name are read, then what those name, a few times. */
-async function readWithOthers(stack: StackFiles, files: ServerFiles, readStack: MigrationDeps['readStack'], abort: AbortSignal) {
+async function readWithOthers(stack: StackFiles, files: ServerFiles, { readStack, ...readFor }: ReadFor) {
   for (let round = 0; ; round += 1) {
-    const { file, wanted } = await readStack(stack, abort)
+    const { file, wanted } = await readStack(stack, readFor)
     const room = mostOthers - Object.keys(stack.others).length
     if (wanted.length === 0 || round === rounds || room <= 0) return found(file)
-    for (const path of wanted.slice(0, room)) stack.others[path] = await textOrNull(files, path, abort)
+    for (const path of wanted.slice(0, room)) stack.others[path] = await textOrNull(files, path, readFor.abort)
   }
 }
 

@@ -1,13 +1,12 @@
 import { categories, type contract } from '@berth/contract'
 import type { Handlers } from '../../http/handler.ts'
-import { listed } from '../../platform/db/pages.ts'
+import { listed, pageOf } from '../../platform/db/pages.ts'
 import { fail } from '../../platform/failure.ts'
 import { changeChannel, createChannel, deleteChannel, show } from './channels/channels.ts'
 import { createTestSend } from './channels/test-send.ts'
 import { type NotificationsDeps, nowOf } from './deps.ts'
 import * as feed from './feed/feed-store.ts'
 import { type FeedSignal, feedTopic, streamFeed } from './feed/feed-stream.ts'
-import { pageOf } from './feed/list-page.ts'
 import * as store from './store.ts'
 
 export function notificationsHandlers(deps: NotificationsDeps): Handlers<typeof contract.notifications> {

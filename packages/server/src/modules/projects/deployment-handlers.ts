@@ -2,10 +2,10 @@ import type { contract } from '@berth/contract'
 import type { Handlers } from '../../http/handler.ts'
 import type { ProjectsDeps } from './deps.ts'
 
-type DeploymentHandlers = Pick<Handlers<typeof contract.projects>, 'listDeployments' | 'openDeploymentSession'>
+type Rows = Partial<Handlers<typeof contract.projects>>
 
 /** The project's view of its deployments, which live in the module above. */
-export function deploymentHandlers({ projectPorts, streamTokens }: ProjectsDeps): DeploymentHandlers {
+export function deploymentHandlers({ projectPorts, streamTokens }: ProjectsDeps) {
   return {
     listDeployments: async ({ query }, { project }) =>
       (await projectPorts.deployments?.list(project.id, query)) ?? { data: [], nextCursor: null },
@@ -16,5 +16,5 @@ export function deploymentHandlers({ projectPorts, streamTokens }: ProjectsDeps)
       const { token, expiresAt } = await streamTokens.mint(streamUrl, caller)
       return { data: { deploymentId: newest.id, status: newest.status, streamUrl, token, expiresAt } }
     },
-  }
+  } satisfies Rows
 }

@@ -11,7 +11,8 @@ import type { ProjectPart } from './lifecycle/project-part.ts'
  */
 export interface ProjectPorts {
   deployments?: DeploymentReader
-  runtime?: ProjectRuntime
+  running?: RunningProjects
+  power?: ProjectPower
   edge?: EdgeRoutes
   cloud?: CloudProjects
   servers?: ServerDirectory
@@ -48,6 +49,7 @@ export interface DeploymentQuery {
   cursor?: string
 }
 
+/** What was deployed; `deployments/summary.ts`. */
 export interface DeploymentReader {
   /** Of production, for a page of projects in one look; a project that was never deployed is left out. */
   summaries(projectIds: readonly string[]): Awaitable<ReadonlyMap<string, DeploymentSummary>>
@@ -66,11 +68,16 @@ export interface RunningState {
   instances: number
 }
 
-export interface ProjectRuntime {
+/** What runs; `deployments/summary.ts`. */
+export interface RunningProjects {
   /** What runs projects on a server, null being this machine: `docker` or `process`. */
   driverFor(serverId: string | null): string
   /** What of production runs; a project of which nothing was ever started is left out. */
   states(projectIds: readonly string[]): Awaitable<ReadonlyMap<string, RunningState>>
+}
+
+/** Turns a project off and on; `deployments/power.ts`. */
+export interface ProjectPower {
   /** Resolves when nothing of the project runs or is routed to any more. May be called again, also when nothing runs. */
   takeOffline(projectId: string): Promise<void>
   /** Starts what was live last and routes to it; does nothing where nothing was ever deployed. May be called again. */
@@ -79,6 +86,7 @@ export interface ProjectRuntime {
 
 export type RouteStatus = Pick<ProjectRoute, 'tls' | 'state' | 'reason'>
 
+/** What the edge serves; `routing/index.ts`. */
 export interface EdgeRoutes {
   /** How the edge stands to a host name, which has a row unless it is a free one; undefined: it was not told of it yet. */
   routeStatus(hostname: string, domain?: DomainRow): RouteStatus | undefined

@@ -115,3 +115,18 @@ function decodeCursor(cursor: string, order: string): SortValue[] {
 function isSortValue(value: unknown): value is SortValue {
   return typeof value === 'string' || typeof value === 'number'
 }
+
+/** One page of a list that is part of the program; the cursor names the last one of the page before. */
+export function pageOf<Item extends { id: string }>(
+  items: readonly Item[],
+  { limit = 100, cursor }: { limit?: number; cursor?: string },
+) {
+  const start = cursor === undefined ? 0 : items.findIndex(({ id }) => id === decodeId(cursor)) + 1
+  if (cursor !== undefined && start === 0) throw new BadCursor()
+  const rows = items.slice(start, start + limit)
+  const hasMore = start + limit < items.length
+  return { rows, nextCursor: hasMore ? encodeId(rows.at(-1)!.id) : null }
+}
+
+const encodeId = (id: string) => Buffer.from(id).toString('base64url')
+const decodeId = (cursor: string) => Buffer.from(cursor, 'base64url').toString()

@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the variables are Compose's
 import { expect, test } from 'vitest'
 import { readStack } from './read-stack.ts'
 

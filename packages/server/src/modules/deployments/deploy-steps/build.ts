@@ -1,6 +1,6 @@
 import { type Artifact, BuildFailed, type BuildPlan } from '../../../drivers/runtime/runtime.ts'
 import type { DeployedConfig, DeployPlan, Unit } from '../plan.ts'
-import { withSecrets } from '../secret-marks.ts'
+import { withSecrets } from '../snapshot.ts'
 import { transitionDeployment, updateDeployment } from '../store.ts'
 import { planWithFiles } from './add-files.ts'
 import { sourceFolder } from './fetch-source.ts'
@@ -38,12 +38,13 @@ async function buildBase(unit: Unit, name: string, deploying: Deploying): Promis
 }
 
 async function runBuild(plan: BuildPlan, service: string, deploying: Deploying): Promise<Artifact> {
-  const { deployment, deps, env, log, abort } = deploying
+  const { deployment, project, deps, env, log, abort } = deploying
   const { resources } = JSON.parse(deployment.config) as DeployedConfig
   try {
     return await deps.runtimes.for(deployment.serverId).build(
       {
         owner: ownerOf(deploying),
+        organizationId: project.organizationId,
         service,
         sourceFolder: sourceFolder(deploying),
         plan,

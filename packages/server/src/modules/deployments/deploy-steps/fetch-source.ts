@@ -5,7 +5,7 @@ import { copyFolder } from '../../../drivers/folder/copy-folder.ts'
 import { GitError } from '../../../drivers/git/git-errors.ts'
 import { folderReader } from '../../../drivers/reader/folder-reader.ts'
 import { unpackSource } from '../../../drivers/tarball/unpack-source.ts'
-import type { DeployedSource } from '../deployed-source.ts'
+import type { DeployedSource } from '../snapshot.ts'
 import { updateDeployment } from '../store.ts'
 import { DeployFailed, type Deploying, type DeployStep } from './step.ts'
 

@@ -1,6 +1,6 @@
 import { waitUntilHealthy } from '../health.ts'
 import { healthOf, runningUnits } from '../run-units.ts'
-import { withSecrets } from '../secret-marks.ts'
+import { withSecrets } from '../snapshot.ts'
 import { listInstances } from '../store.ts'
 import type { DeployStep } from './step.ts'
 

@@ -1,9 +1,9 @@
 import { FolderTooMuch, folderReader } from '../../../drivers/reader/folder-reader.ts'
+import { TooManyWaiting } from '../../../drivers/reader/reader-turns.ts'
 import { RootDirectoryError } from '../../../source/detection/root-directory-error.ts'
-import type { DeployedSource } from '../deployed-source.ts'
 import { type DeployedConfig, type DeployPlan, PlanRefused, planDeployment } from '../plan.ts'
 import { secretKeysOf } from '../project-scrubbers.ts'
-import { withMarks } from '../secret-marks.ts'
+import { type DeployedSource, withMarks } from '../snapshot.ts'
 import { updateDeployment } from '../store.ts'
 import { sourceFolder } from './fetch-source.ts'
 import { DeployFailed, type Deploying, type DeployStep } from './step.ts'
@@ -14,7 +14,7 @@ export const makePlan: DeployStep = {
   deadlineMs: 2 * 60_000,
   isDone: ({ deployment }) => deployment.plan !== null && deployment.artifacts !== null,
   async run(deploying) {
-    const { deployment, deps, log, abort } = deploying
+    const { deployment, project, deps, log, abort } = deploying
     const { kind } = deps.runtimes.for(deployment.serverId)
     const config = JSON.parse(deployment.config) as DeployedConfig
     const source = JSON.parse(deployment.source) as DeployedSource
@@ -24,6 +24,7 @@ export const makePlan: DeployStep = {
           ? null
           : await folderReader.detect(sourceFolder(deploying), {
               abort,
+              organizationId: project.organizationId,
               variables: await variablesFor(deploying),
               // A project that also says how to run without its Dockerfile does so where there are no containers.
               without: kind === 'process' ? ['dockerfile'] : [],
@@ -37,7 +38,12 @@ export const makePlan: DeployStep = {
       deployment.plan = JSON.stringify(plan)
       await updateDeployment(deps.database.db, deployment.id, { plan: deployment.plan })
     } catch (error) {
-      if (error instanceof PlanRefused || error instanceof RootDirectoryError || error instanceof FolderTooMuch)
+      if (
+        error instanceof PlanRefused ||
+        error instanceof RootDirectoryError ||
+        error instanceof FolderTooMuch ||
+        error instanceof TooManyWaiting
+      )
         throw new DeployFailed('plan_failed', error.message)
       throw error
     }

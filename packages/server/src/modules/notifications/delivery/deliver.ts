@@ -1,3 +1,4 @@
+import type { Millis } from '../../../platform/db/columns.ts'
 import { type Job, JobAborted, type JobKind, job } from '../../../platform/jobs/declare.ts'
 import { KeyedMutex } from '../../../platform/keyed-mutex.ts'
 import { kindOf, openConfig } from '../channels/channels.ts'
@@ -6,7 +7,6 @@ import { type NotificationsDeps, nowOf } from '../deps.ts'
 import { type FeedSignal, feedTopic } from '../feed/feed-stream.ts'
 import { messageOf } from './delivery-message.ts'
 import * as store from './delivery-store.ts'
-import { mostTries, pauseAfter } from './tries.ts'
 
 export const deliverKind: JobKind<{ deliveryId: string }> = { kind: 'notifications.deliver' }
 
@@ -114,4 +114,19 @@ function tryAgainLater(
     const next = await enqueue(deliverKind, { deliveryId: row.id }, { runAt, groupKey: groupOf(row.channelId) })
     await store.endTry(db, current, { status: 'queued', lastError: failure.reason, jobId: next.id })
   })
+}
+
+/** Tries in all; one whose process died counts. */
+export const mostTries = 8
+
+const seconds = 1_000
+const minutes = 60 * seconds
+const hours = 60 * minutes
+/** After the first try, the second …: about half a day in all, which outlasts most outages of a receiver. */
+const pauses = [15 * seconds, 1 * minutes, 5 * minutes, 15 * minutes, 1 * hours, 3 * hours, 8 * hours] as const
+
+/** The pause after try `attempt`, up to a tenth longer by chance; never shorter than the other side asked for. */
+export function pauseAfter(attempt: number, retryAfterMs = 0): Millis {
+  const pause = pauses[attempt - 1] ?? pauses.at(-1)!
+  return Math.round(Math.max(pause * (1 + Math.random() / 10), retryAfterMs))
 }

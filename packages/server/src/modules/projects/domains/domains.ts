@@ -11,9 +11,9 @@ import { countDomains, findDomain, insertDomain, makePrimary } from '../store.ts
 import { dnsRecordsFor, knownAddresses } from './dns-records.ts'
 import { checkKind, lockName, tellLost } from './domain-checks.ts'
 import { proofRecord } from './domain-proofs.ts'
-import { hostnameOf, refuseReserved } from './host-names.ts'
 import { domainStatus, freeHostname, notTaken } from './hostnames.ts'
 import { judgeName } from './served-domains.ts'
+import { hostnameOf, refuseReserved } from './wanted-hostname.ts'
 
 export interface Connected {
   domain: Domain

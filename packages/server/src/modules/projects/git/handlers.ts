@@ -3,10 +3,10 @@ import type { Handlers } from '../../../http/handler.ts'
 import type { ProjectsDeps } from '../deps.ts'
 import { commitStatus, linkRepository, listBranches, showRepository } from './repository.ts'
 
-type GitHandlers = Pick<Handlers<typeof contract.projects>, 'getGit' | 'commitStatus' | 'linkGit' | 'listBranches'>
+type Rows = Partial<Handlers<typeof contract.projects>>
 
 /** The repository that a project is made from. */
-export function gitHandlers(deps: ProjectsDeps): GitHandlers {
+export function gitHandlers(deps: ProjectsDeps) {
   return {
     getGit: async (_, { project }) => ({ data: await showRepository(project, deps) }),
     commitStatus: async (_, { project }) => ({ data: await commitStatus(project, deps) }),
@@ -14,5 +14,5 @@ export function gitHandlers(deps: ProjectsDeps): GitHandlers {
       data: await showRepository(await linkRepository(project, body, deps), deps),
     }),
     listBranches: async (_, { project }) => ({ data: await listBranches(project, deps) }),
-  }
+  } satisfies Rows
 }

@@ -5,8 +5,8 @@ import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
 import { fail, refuse } from '../../../platform/failure.ts'
 import type { ProjectsDeps } from '../deps.ts'
 import { checkProject } from '../domains/domain-checks.ts'
-import { hostnameOf } from '../domains/host-names.ts'
 import { freeHostname } from '../domains/hostnames.ts'
+import { hostnameOf } from '../domains/wanted-hostname.ts'
 import { refuseUnstorable } from '../settings/fields.ts'
 import { domainsOf, listProjects, type ProjectChanges } from '../store.ts'
 import { changeProject } from './change-project.ts'
@@ -17,32 +17,10 @@ import { disableProject, enableProject } from './power.ts'
 import { projectAnswers, showInfo, showProjects, showRoutes } from './records.ts'
 import { updateProject } from './update-project.ts'
 
-type Rows = Handlers<typeof contract.projects>
-export type CoreHandlers = Pick<
-  Rows,
-  | 'list'
-  | 'create'
-  | 'home'
-  | 'ensure'
-  | 'get'
-  | 'update'
-  | 'remove'
-  | 'info'
-  | 'deletionPreview'
-  | 'enable'
-  | 'disable'
-  | 'retryRouting'
-  | 'setAutoDeploy'
-  | 'setBranch'
-  | 'setWebhookDomain'
-  | 'setSleepMode'
-  | 'setOptions'
-  | 'transferToCloud'
-  | 'transferToSelfHosted'
->
+type Rows = Partial<Handlers<typeof contract.projects>>
 
 /** The project as a whole: made, read, changed, turned on and off, deleted. */
-export function coreHandlers(deps: ProjectsDeps, deletion: Deletion): CoreHandlers {
+export function coreHandlers(deps: ProjectsDeps, deletion: Deletion) {
   const { db } = deps.database
   const answerWith = projectAnswers(deps)
   const shown = (row: Awaitable<ProjectRow>) => after(row, answerWith)
@@ -109,7 +87,7 @@ export function coreHandlers(deps: ProjectsDeps, deletion: Deletion): CoreHandle
       const cloud = deps.projectPorts.cloud ?? fail(project ? 'cloud_not_linked' : 'not_found')
       return { data: await cloud.transferToSelfHosted(params.id, project, { withData: body.withData ?? false }, caller) }
     },
-  }
+  } satisfies Rows
 }
 
 const newestFirst = (left: Project, right: Project) => Date.parse(right.createdAt) - Date.parse(left.createdAt)

@@ -19,7 +19,7 @@ const netAfterMs = 60_000
 export async function disableProject(project: ProjectRow, deps: ProjectsDeps): Promise<ProjectRow> {
   const { row, wasEnabled } = await record(project, false, deps)
   try {
-    await deps.projectPorts.runtime?.takeOffline(project.id)
+    await deps.projectPorts.power?.takeOffline(project.id)
   } catch (error) {
     deps.log.error({ err: error, projectId: project.id }, 'a project could not be taken offline')
     // The net stays in the queue: part of the project may have stopped, and is to be as it is recorded.
@@ -34,7 +34,7 @@ export async function disableProject(project: ProjectRow, deps: ProjectsDeps): P
 export async function enableProject(project: ProjectRow, deps: ProjectsDeps): Promise<ProjectRow> {
   const { row } = await record(project, true, deps)
   try {
-    await deps.projectPorts.runtime?.bringOnline(project.id)
+    await deps.projectPorts.power?.bringOnline(project.id)
     await settled(project.id, true, deps)
   } catch (error) {
     deps.log.error({ err: error, projectId: project.id }, 'a project could not be brought online')
@@ -46,13 +46,13 @@ export const powerJob = (deps: ProjectsDeps) =>
   job<PowerPayload, unknown>(settlePower.kind, {
     deadlineMs: 10 * 60_000,
     async run({ projectId }) {
-      const { runtime } = deps.projectPorts
+      const { power } = deps.projectPorts
       let done: ProjectRow['enabled'] | undefined
       // What is recorded may change while it is being done.
       for (;;) {
         const project = await findAnyProject(deps.database.db, projectId)
         if (!project || project.deletingSince !== null || project.enabled === done) return
-        await (project.enabled ? runtime?.bringOnline(projectId) : runtime?.takeOffline(projectId))
+        await (project.enabled ? power?.bringOnline(projectId) : power?.takeOffline(projectId))
         done = project.enabled
       }
     },
@@ -66,7 +66,7 @@ async function record(
   let wasEnabled = false
   const row = await changeProject(project, deps, async (current, bound) => {
     wasEnabled = current.enabled === 1
-    if (deps.projectPorts.runtime) await scheduleReconcile(current.id, bound, new Date(nowOf(deps) + netAfterMs))
+    if (deps.projectPorts.power) await scheduleReconcile(current.id, bound, new Date(nowOf(deps) + netAfterMs))
     return wasEnabled === enabled ? null : { enabled }
   })
   return { row, wasEnabled }
@@ -74,7 +74,7 @@ async function record(
 
 /** Takes the net away, unless somebody has recorded the opposite meanwhile: then it is needed more than ever. */
 async function settled(projectId: string, enabled: boolean, deps: ProjectsDeps): Promise<void> {
-  if (!deps.projectPorts.runtime) return
+  if (!deps.projectPorts.power) return
   await deps.database.transaction(async (bound) => {
     await lockProject(bound, projectId)
     const current = await findAnyProject(bound.db, projectId)

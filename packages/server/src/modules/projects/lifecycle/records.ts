@@ -53,7 +53,7 @@ export async function showInfo(row: ProjectRow, deps: ProjectsDeps): Promise<Pro
   return {
     id: row.id,
     runtime: {
-      driver: deps.projectPorts.runtime?.driverFor(row.serverId) ?? null,
+      driver: deps.projectPorts.running?.driverFor(row.serverId) ?? null,
       status,
       statusReason,
       deploymentId: live?.id ?? null,
@@ -85,7 +85,7 @@ function gatherFacts(rows: readonly ProjectRow[], { database, projectPorts }: Pr
   const facts = together(
     domainsOf(database.db, ids),
     projectPorts.deployments?.summaries(ids) ?? nothing,
-    projectPorts.runtime?.states(ids) ?? nothing,
+    projectPorts.running?.states(ids) ?? nothing,
   )
   return after(facts, ([domains, deployments, running]) => ({ domains, deployments, running }))
 }

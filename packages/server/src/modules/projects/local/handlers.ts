@@ -2,13 +2,12 @@ import type { contract } from '@berth/contract'
 import type { Handlers } from '../../../http/handler.ts'
 import type { ProjectsDeps } from '../deps.ts'
 import { showProject, showProjects } from '../lifecycle/records.ts'
-import { folderExists, importFolder, listLocal, scanFolder } from './local-folders.ts'
-import { showDetection } from './show-detection.ts'
+import { folderExists, importFolder, listLocal, scanFolder, showDetection } from './local-folders.ts'
 
-type LocalHandlers = Pick<Handlers<typeof contract.projects>, 'listLocal' | 'scan' | 'importFolder'>
+type Rows = Partial<Handlers<typeof contract.projects>>
 
 /** Folders of the machine that Berth runs on. */
-export function localHandlers(deps: ProjectsDeps): LocalHandlers {
+export function localHandlers(deps: ProjectsDeps) {
   return {
     listLocal: async ({ query }, { caller }) => {
       const wanted = { ...query, onlyIds: caller.projectIds }
@@ -18,11 +17,11 @@ export function localHandlers(deps: ProjectsDeps): LocalHandlers {
       const there = await Promise.all(paths.map((path) => folderExists(path, deps)))
       return { data: shown.map((project, at) => ({ ...project, path: paths[at]!, exists: there[at]! })), nextCursor }
     },
-    scan: async ({ body }) => ({ data: showDetection(await scanFolder(body.path, deps)) }),
+    scan: async ({ body }, { caller }) => ({ data: showDetection(await scanFolder(body.path, caller, deps)) }),
     importFolder: async ({ body }, { caller, audit }) => {
       const row = await importFolder(body, caller, deps)
       audit({ objectKind: 'project', objectId: row.id })
       return { data: await showProject(row, deps) }
     },
-  }
+  } satisfies Rows
 }

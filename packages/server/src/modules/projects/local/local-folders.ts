@@ -2,6 +2,7 @@ import { basename } from 'node:path'
 import type { UpdateProject } from '@berth/contract'
 import { resolveAllowed } from '../../../drivers/folder/allowed-folder.ts'
 import { FolderTooMuch, folderReader } from '../../../drivers/reader/folder-reader.ts'
+import { TooManyWaiting } from '../../../drivers/reader/reader-turns.ts'
 import type { Caller } from '../../../http/handler.ts'
 import { type Page, page } from '../../../platform/db/pages.ts'
 import type { Db } from '../../../platform/db/schema.ts'
@@ -14,8 +15,8 @@ import { createProject } from '../lifecycle/create-project.ts'
 import { allowedFolder, localRoots } from '../source.ts'
 
 /** Looks into a folder below the roots. */
-export async function scanFolder(path: string, deps: ProjectsDeps): Promise<Detection> {
-  return detect(await allowedFolder(path, 'path', deps))
+export async function scanFolder(path: string, { organizationId }: Caller, deps: ProjectsDeps): Promise<Detection> {
+  return detect(await allowedFolder(path, 'path', deps), organizationId)
 }
 
 export type ImportBody = UpdateProject & { path: string }
@@ -26,7 +27,7 @@ export async function importFolder({ path, ...body }: ImportBody, caller: Caller
     if (body[field]) refuse(field, 'cannot be given here: the source is the folder at path')
   if (body.gitProvider && body.gitProvider !== 'local') refuse('gitProvider', 'must be local')
   const localPath = await allowedFolder(path, 'path', deps)
-  const detection = await detect(localPath, body.rootDirectory)
+  const detection = await detect(localPath, caller.organizationId, body.rootDirectory)
   const name = body.name ?? detection.name ?? basename(localPath)
   return createProject({ ...detectedFields(detection), ...body, name, gitProvider: 'local', localPath }, caller, deps)
 }
@@ -49,12 +50,13 @@ function detectedFields(detection: Detection): UpdateProject {
   return fields
 }
 
-async function detect(folder: string, rootDirectory?: string | null): Promise<Detection> {
+async function detect(folder: string, organizationId: string, rootDirectory?: string | null): Promise<Detection> {
   try {
-    return await folderReader.detect(folder, rootDirectory ? { rootDirectory } : {})
+    return await folderReader.detect(folder, { organizationId, ...(rootDirectory ? { rootDirectory } : {}) })
   } catch (error) {
     if (error instanceof RootDirectoryError) refuse('rootDirectory', error.message)
     if (error instanceof FolderTooMuch) fail('source_unreadable', { words: error.message, cause: error })
+    if (error instanceof TooManyWaiting) fail('rate_limited', { words: error.message, cause: error })
     throw error
   }
 }
@@ -91,3 +93,6 @@ export const folderExists = (path: string, { settings }: ProjectsDeps): Promise<
     () => true,
     () => false,
   )
+
+/** As the contract shows it. */
+export const showDetection = (detection: Detection) => ({ ...detection, apps: detection.apps.map((app) => ({ ...app })) })

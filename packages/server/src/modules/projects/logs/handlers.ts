@@ -3,11 +3,10 @@ import type { Handlers } from '../../../http/handler.ts'
 import type { ProjectsDeps } from '../deps.ts'
 import { defaultTail, requestFilter, resumeAfter, runtimeFilter, showLine } from './logs.ts'
 
-type Rows = Handlers<typeof contract.projects>
-type LogHandlers = Pick<Rows, 'logs' | 'streamLogs' | 'recentRequests' | 'mintRequestStreamToken' | 'streamRequests'>
+type Rows = Partial<Handlers<typeof contract.projects>>
 
 /** What a project wrote and what was asked of it, as the log store keeps it. */
-export function logHandlers({ logStore, streamTokens, projectPorts }: ProjectsDeps): LogHandlers {
+export function logHandlers({ logStore, streamTokens, projectPorts }: ProjectsDeps) {
   return {
     logs: async ({ query }, { project }) => {
       const { tail = defaultTail, since } = query
@@ -38,5 +37,5 @@ export function logHandlers({ logStore, streamTokens, projectPorts }: ProjectsDe
         await stream.send('request', entry, entry.id)
       return undefined
     },
-  }
+  } satisfies Rows
 }

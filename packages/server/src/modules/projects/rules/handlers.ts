@@ -3,10 +3,10 @@ import type { Handlers } from '../../../http/handler.ts'
 import type { ProjectsDeps } from '../deps.ts'
 import { createRule, listRules, removeRule, showRule, updateRule } from './rules.ts'
 
-type RuleHandlers = Pick<Handlers<typeof contract.projects>, 'listRules' | 'createRule' | 'updateRule' | 'removeRule'>
+type Rows = Partial<Handlers<typeof contract.projects>>
 
 /** Rules that the edge applies to a project's requests. */
-export function ruleHandlers(deps: ProjectsDeps): RuleHandlers {
+export function ruleHandlers(deps: ProjectsDeps) {
   return {
     listRules: async ({ query }, { project }) => {
       const { rows, nextCursor } = await listRules(deps.database.db, project.id, query)
@@ -23,5 +23,5 @@ export function ruleHandlers(deps: ProjectsDeps): RuleHandlers {
     removeRule: async (_, { routeRule, caller }) => {
       await removeRule(routeRule, caller.organizationId, deps)
     },
-  }
+  } satisfies Rows
 }

@@ -12,25 +12,10 @@ import { changeEnv, listEnv } from './env.ts'
 import { createEnvironment, showEnvironments } from './environments.ts'
 import { setResources, showResources } from './resources.ts'
 
-type Rows = Handlers<typeof contract.projects>
-type SettingsHandlers = Pick<
-  Rows,
-  | 'listEnvironments'
-  | 'createEnvironment'
-  | 'removeEnvironment'
-  | 'environmentDeletionPreview'
-  | 'setPreviewVariables'
-  | 'listEnv'
-  | 'changeEnv'
-  | 'getCloneToken'
-  | 'setCloneToken'
-  | 'getResources'
-  | 'setResources'
-  | 'connectDomain'
->
+type Rows = Partial<Handlers<typeof contract.projects>>
 
 /** What a project has a list or a page of its own for. */
-export function settingsHandlers(deps: ProjectsDeps, deletion: EnvironmentDeletion): SettingsHandlers {
+export function settingsHandlers(deps: ProjectsDeps, deletion: EnvironmentDeletion) {
   const { db } = deps.database
   return {
     listEnvironments: async ({ query }, { project }) => {
@@ -67,5 +52,5 @@ export function settingsHandlers(deps: ProjectsDeps, deletion: EnvironmentDeleti
       if (isNew) context.setStatus(201)
       return { data: domain }
     },
-  }
+  } satisfies Rows
 }

@@ -3,14 +3,14 @@ import type { Handlers } from '../../../http/handler.ts'
 import { iso } from '../../../platform/db/columns.ts'
 import type { UploadSessionRow } from '../../../platform/db/tables/projects.ts'
 import type { ProjectsDeps } from '../deps.ts'
-import { showDetection } from '../local/show-detection.ts'
+import { showDetection } from '../local/local-folders.ts'
 import { signedUrl } from './upload-address.ts'
 import { openUpload, receiveUpload, scanUpload } from './uploads.ts'
 
-type UploadHandlers = Pick<Handlers<typeof contract.projects>, 'openUpload' | 'relayUpload' | 'scanUpload'>
+type Rows = Partial<Handlers<typeof contract.projects>>
 
 /** A folder sent as a gzipped tarball: a session, the bytes, a look at what is in them. */
-export function uploadHandlers(deps: ProjectsDeps): UploadHandlers {
+export function uploadHandlers(deps: ProjectsDeps) {
   return {
     openUpload: async ({ body }, { caller, audit }) => {
       const session = await openUpload(body ?? {}, caller, deps)
@@ -21,7 +21,7 @@ export function uploadHandlers(deps: ProjectsDeps): UploadHandlers {
       data: { sessionId: uploadSession.id, ...(await receiveUpload(uploadSession, upload, deps)) },
     }),
     scanUpload: async (_, { uploadSession }) => ({ data: showDetection(await scanUpload(uploadSession, deps)) }),
-  }
+  } satisfies Rows
 }
 
 /** The relay is a route of self-hosted instances; the cloud service takes uploads at an address of its own storage. */

@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { limits } from '@berth/contract'
 import { FolderTooMuch, folderReader } from '../../../drivers/reader/folder-reader.ts'
+import { TooManyWaiting } from '../../../drivers/reader/reader-turns.ts'
 import { drain, readTarball } from '../../../drivers/tarball/read-tarball.ts'
 import { receiveTarball } from '../../../drivers/tarball/receive-tarball.ts'
 import { BadArchive, BadEntry, TooLarge } from '../../../drivers/tarball/tarball-errors.ts'
@@ -117,7 +118,7 @@ export async function scanUpload(session: UploadSessionRow, deps: ProjectsDeps):
     // It starts while the files are on their way.
     folderReader.warm()
     const { rootName } = await unpackSource(files.of(session.id), folder, unpacked)
-    const detection = await folderReader.detect(folder)
+    const detection = await folderReader.detect(folder, { organizationId: session.organizationId })
     // A name that detection has from the folder it looked at is ours, not the user's.
     const name = detection.name === basename(folder) ? rootName : detection.name
     return withHints({ ...detection, name }, JSON.parse(session.hints) as UploadHints)
@@ -143,6 +144,7 @@ function explain(error: unknown): unknown {
     if (error instanceof TooLarge) fail('payload_too_large', { words: error.message, field: 'upload' })
     if (error instanceof BadEntry || error instanceof BadArchive) refuse('upload', error.message)
     if (error instanceof FolderTooMuch) fail('source_unreadable', { words: error.message, cause: error })
+    if (error instanceof TooManyWaiting) fail('rate_limited', { words: error.message, cause: error })
     if (isCut(error)) refuse('upload', 'the connection ended before the whole of it had arrived')
     return error
   } catch (failure) {

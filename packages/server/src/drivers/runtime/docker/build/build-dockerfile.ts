@@ -12,8 +12,8 @@ import type { BuildParts } from './build-parts.ts'
 import { type BuildEvent, followBuild } from './build-progress.ts'
 import { withBasesHere } from './dockerfile-bases.ts'
 import { type AddedFile, type GuardedDockerfile, guardedDockerfile, refuseTrigger } from './guarded-dockerfile.ts'
-import { listSource, packSource } from './source-tar.ts'
-import { DockerfileRefused } from './strict-dockerfile.ts'
+import { listSource, packSource, readFor } from './source-tar.ts'
+import { DockerfileRefused, dockerfileAtMost } from './strict-dockerfile.ts'
 
 const tailLines = 30
 const period = 100_000
@@ -40,7 +40,7 @@ export async function buildDockerfile(
   const ignore = plan.dockerfileText === undefined ? await readIgnore(context, file, root) : ''
   const fetched = await fetchAdded(added, request, parts, say, abort)
   try {
-    const tar = await packContext(context, ignore, text, fetched.files, abort)
+    const tar = await packContext(context, ignore, text, fetched.files, request, abort)
     const build = (network: object) =>
       builder.run(tar, {
         t: reference,
@@ -135,9 +135,13 @@ const maxBytes = 1024 ** 2
 
 /** It may lie beside its context, but not outside of the project. */
 async function readDockerfile(context: string, file: string, root: string): Promise<string> {
-  const read = await readInside(root, relative(root, join(context, file)), { maxBytes })
+  const read = await readInside(root, relative(root, join(context, file)), { maxBytes: dockerfileAtMost })
   if (read.text !== null) return read.text
-  if (read.why === 'too large') throw new BuildFailed('bad_plan', `${file} is larger than 1 MiB`)
+  if (read.why === 'too large')
+    throw new BuildFailed(
+      'bad_plan',
+      `${file} is larger than ${dockerfileAtMost / 1024} KiB: move scripts and data into files of their own`,
+    )
   throw new BuildFailed('bad_plan', `There is no ${file} in the project`)
 }
 
@@ -152,8 +156,15 @@ export async function readIgnore(context: string, file: string, root: string): P
   return ''
 }
 
-async function packContext(context: string, ignore: string, text: string, files: Map<string, string>, abort: AbortSignal) {
-  const entries = await listSource(context, { kind: 'dockerignore', text: ignore }, abort)
+async function packContext(
+  context: string,
+  ignore: string,
+  text: string,
+  files: Map<string, string>,
+  request: BuildRequest,
+  abort: AbortSignal,
+) {
+  const entries = await listSource(context, { kind: 'dockerignore', text: ignore }, readFor(request, abort))
   // The builder needs the file even where it is left out of the copy, and under a name that is not in the project.
   const dockerfile = `.berth-dockerfile-${process.pid}`
   const own = new Set([dockerfile, '.berth-added'])

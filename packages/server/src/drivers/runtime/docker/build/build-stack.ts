@@ -12,7 +12,7 @@ import { BuildContainer } from './build-container.ts'
 import type { BuildParts } from './build-parts.ts'
 import { dependencyFiles } from './dependency-layer.ts'
 import { appFolder, appUser, homeFolder, type Recipe, recipeFor } from './recipe-for.ts'
-import { hashFiles, listSource, packSource } from './source-tar.ts'
+import { hashFiles, listSource, packSource, readFor } from './source-tar.ts'
 import { renamed } from './tar-names.ts'
 
 const user = `${appUser}:${appUser}`
@@ -61,7 +61,7 @@ export async function prepare(
       'bad_plan',
       'Nothing says what the project is written in: add a Dockerfile, or set the image to build it in',
     )
-  const entries = await listSource(request.sourceFolder, { kind: 'made-anew' }, abort)
+  const entries = await listSource(request.sourceFolder, { kind: 'made-anew' }, readFor(request, abort))
   return { request, recipe, parts, onLine, abort, deadline: performance.now() + request.timeoutMs, entries }
 }
 

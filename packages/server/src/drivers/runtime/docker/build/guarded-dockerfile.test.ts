@@ -143,3 +143,28 @@ test('what an image has its users’ builds do may not reach outside', () => {
   ])
     expect(() => refuseTrigger(trigger)).toThrow(/outside/)
 })
+
+describe('a Dockerfile that is made to take long', () => {
+  const size = 200_000
+  // Each of them kept everybody waiting for minutes, or took all memory, before it was read in one walk.
+  test.each([
+    ['blanks in a line', `FROM a\nRUN x${' '.repeat(size)}x\n`],
+    ['blanks before a line', `FROM a\n${'\t'.repeat(size)}RUN x\n`],
+    ['blanks in a directive', `# a = ${'x '.repeat(size / 2)}\nFROM a\n`],
+    ['blanks in a mount', `FROM a\nRUN --mount=target=/x,id=\u2003${'\u2003'.repeat(size)}b y\n`],
+    ['blanks in the name of a mount', `FROM a\nRUN --mount=target=/x,a${'\u00a0'.repeat(size)}b y\n`],
+    ['a value without end', `FROM a\nARG A=xx\n${'ENV A=$A$A\n'.repeat(60)}RUN x\n`],
+  ])('is read in no time: %s', async (_, text) => {
+    expect((await judge(text)).text.length).toBeGreaterThan(0)
+  })
+
+  test('with a value without end does not take it for anything', async () => {
+    await expect(judge(`FROM a\nARG A=xx\n${'ENV A=$A$A\n'.repeat(60)}ADD $A /x\n`)).rejects.toThrow('not known before the build')
+    await expect(judge(`ARG A=xx\n${'ARG A=$A$A\n'.repeat(60)}FROM $A\n`)).rejects.toThrow('not known before the build')
+  })
+
+  test('is refused when it is larger, or has more instructions, than any', async () => {
+    await expect(judge(`FROM a\n#${'x'.repeat(256 * 1024)}`)).rejects.toThrow('larger than 256 KiB')
+    await expect(judge(`FROM a\n${'RUN x\n'.repeat(2_000)}`)).rejects.toThrow('more than 2000 instructions')
+  })
+})

@@ -1,3 +1,4 @@
+import { setImmediate as letOthers } from 'node:timers/promises'
 import {
   DockerfileRefused,
   expandWord,
@@ -41,7 +42,9 @@ export async function guardedDockerfile(text: string, guard: DockerfileGuard): P
     throw new DockerfileRefused('here-documents need "# syntax=docker/dockerfile:1" as the first line on this engine')
   const reading = new Reading(guard, escapeSign)
   const out = [...lines]
-  for (const instruction of instructions) {
+  for (const [at, instruction] of instructions.entries()) {
+    // Others are served in between.
+    if (at % 200 === 199) await letOthers()
     const written = await reading.judge(instruction)
     if (written === null) continue
     out[instruction.first] = written
@@ -166,8 +169,9 @@ class Reading {
   /** Caches are shared by their id between all builds of an engine: each project gets its own. */
   async #mount(written: string, line: number): Promise<string> {
     const fields = written.split(',').map((field) => {
-      const [, key = field, value] = /^\s*([^=]*?)\s*(?:=(.*))?$/.exec(field) ?? []
-      return { key: key.toLowerCase(), value }
+      const sign = field.indexOf('=')
+      const key = (sign < 0 ? field : field.slice(0, sign)).trim().toLowerCase()
+      return { key, value: sign < 0 ? undefined : field.slice(sign + 1) }
     })
     const named = (...keys: string[]) => fields.find(({ key }) => keys.includes(key))?.value
     if (new Set(fields.map(({ key }) => key)).size < fields.length)

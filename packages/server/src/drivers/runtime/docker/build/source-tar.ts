@@ -6,21 +6,27 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { type Pack, pack } from 'tar-stream'
 import type { LeftOut, SourceEntry } from '../../../../source/list-source.ts'
-import { FolderTooMuch, folderReader } from '../../../reader/folder-reader.ts'
-import { BuildFailed } from '../../runtime.ts'
+import { FolderTooMuch, folderReader, type ReadFor } from '../../../reader/folder-reader.ts'
+import { TooManyWaiting } from '../../../reader/reader-turns.ts'
+import { BuildFailed, type BuildRequest } from '../../runtime.ts'
 
 /** Neither a link nor a pipe that has taken a file's place since it was listed is opened. */
 const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 
 /** Read by a process that has limits: a folder is of any size, and so are the rules of its `.dockerignore`. */
-export async function listSource(folder: string, leftOut: LeftOut, abort: AbortSignal): Promise<SourceEntry[]> {
+export async function listSource(folder: string, leftOut: LeftOut, readFor: ReadFor): Promise<SourceEntry[]> {
   try {
-    return await folderReader.list(folder, leftOut, abort)
+    return await folderReader.list(folder, leftOut, readFor)
   } catch (error) {
-    if (error instanceof FolderTooMuch) throw new BuildFailed('bad_plan', error.message)
+    if (error instanceof FolderTooMuch || error instanceof TooManyWaiting) throw new BuildFailed('bad_plan', error.message)
     throw error
   }
 }
+
+export const readFor = ({ organizationId, owner }: BuildRequest, abort: AbortSignal): ReadFor => ({
+  organizationId: organizationId ?? owner.projectId,
+  abort,
+})
 
 export interface PackOptions {
   folder: string

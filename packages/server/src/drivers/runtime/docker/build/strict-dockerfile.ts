@@ -25,6 +25,11 @@ const keywords = new Set(
     ' ',
   ),
 )
+/** It is judged where everybody is served, so it has a size; most are a hundredth of it. */
+export const dockerfileAtMost = 256 * 1024
+const instructionsAtMost = 2_000
+/** A value that names itself twice is twice as long each time. */
+const wordAtMost = 16_384
 /** Each of them can name what lies outside the project. */
 const withFlags = new Set(['FROM', 'RUN', 'ADD', 'COPY'])
 
@@ -33,6 +38,7 @@ const withFlags = new Set(['FROM', 'RUN', 'ADD', 'COPY'])
  * instead of guessed at: what is judged must be what is run.
  */
 export function readStrictly(text: string): StrictDockerfile {
+  if (text.length > dockerfileAtMost) throw new DockerfileRefused(`it is larger than ${dockerfileAtMost / 1024} KiB`)
   const lines = text
     .replace(/^\ufeff/, '')
     .split('\n')
@@ -49,6 +55,8 @@ export function readStrictly(text: string): StrictDockerfile {
       whole += part
       if (!goesOn) break
     }
+    if (instructions.length === instructionsAtMost)
+      throw new DockerfileRefused(`it has more than ${instructionsAtMost} instructions`)
     const instruction = {
       ...instructionOf(whole, first, escapeSign),
       first,
@@ -73,7 +81,7 @@ function directivesOf(lines: readonly string[]): string {
   let isTop = true
   for (const line of lines) {
     if (!isNothing(line)) break
-    const [, name = '', value = ''] = /^\s*#\s*([a-z]+)\s*=\s*(.+?)\s*$/i.exec(line) ?? []
+    const [, name = '', value = ''] = /^\s*#\s*([a-z]+)\s*=\s*(.+)$/i.exec(line.trimEnd()) ?? []
     const directive = name.toLowerCase()
     if (
       directive === 'syntax' &&
@@ -90,7 +98,9 @@ function directivesOf(lines: readonly string[]): string {
 }
 
 function continued(line: string, escapeSign: string, at: number): { text: string; goesOn: boolean } {
-  const end = line.replace(/[ \t]+$/, '')
+  let length = line.length
+  while (line[length - 1] === ' ' || line[length - 1] === '\t') length -= 1
+  const end = line.slice(0, length)
   if (!end.endsWith(escapeSign)) return { text: line, goesOn: false }
   if (end.endsWith(escapeSign + escapeSign))
     throw new DockerfileRefused(`line ${at + 1} ends with two "${escapeSign}": builders disagree on it`)
@@ -125,12 +135,16 @@ function heredocs({ keyword, rest }: { keyword: string; rest: string }): { name:
   return found
 }
 
-/** As Docker reads a word: quotes, escapes and variables. Null where a variable has no value that is known before the build. */
+/**
+ * As Docker reads a word: quotes, escapes and variables. Null where a variable has no value that is known before the build, and
+ * where it becomes longer than anything that is meant.
+ */
 export function expandWord(word: string, values: ReadonlyMap<string, string>, escapeSign: string): string | null {
   let out = ''
   let quote = ''
   for (let at = 0; at < word.length; at += 1) {
     const sign = word[at]!
+    if (out.length > wordAtMost) return null
     if (quote === "'" && sign !== "'") out += sign
     else if (sign === quote) quote = ''
     else if (quote === '' && (sign === '"' || sign === "'")) quote = sign
@@ -146,7 +160,7 @@ export function expandWord(word: string, values: ReadonlyMap<string, string>, es
       at += whole.length - 1
     } else out += sign
   }
-  return quote === '' ? out : null
+  return quote === '' && out.length <= wordAtMost ? out : null
 }
 
 /** The words of ADD, COPY and FROM: a list in JSON, or split at every space. */

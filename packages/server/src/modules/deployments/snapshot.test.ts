@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { readCompose, toProjectServices } from '../../source/compose/index.ts'
 import { type DeployedConfig, planDeployment } from './plan.ts'
-import { withMarks, withSecrets } from './secret-marks.ts'
+import { withMarks, withSecrets } from './snapshot.ts'
 
 const env = { PASSWORD: 'hidden $1 "canary"', NAME: 'shop', EMPTY: '' }
 

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { clientOf, plainAddress } from './client-address.ts'
+import { clientOf, plainAddress } from './address-set.ts'
 
 test('an IPv4 address counts for itself, also in the clothes of IPv6', () => {
   for (const address of ['198.51.100.7', '::ffff:198.51.100.7', '::FFFF:c633:6407', '0:0:0:0:0:ffff:198.51.100.7'])
-    expect([plainAddress(address), clientOf(address)]).toEqual(['198.51.100.7', '198.51.100.7'])
+    expect([plainAddress(address), clientOf(address)]).toEqual(['198.51.100.7', clientOf('198.51.100.7')])
   expect(clientOf('::ffff:198.51.100.8')).not.toBe(clientOf('::ffff:198.51.100.7'))
 })
 

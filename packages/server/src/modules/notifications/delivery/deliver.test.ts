@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { mostTries, pauseAfter } from './tries.ts'
+import { mostTries, pauseAfter } from './deliver.ts'
 
 test('up to 8 tries with growing pauses', () => {
   expect(mostTries).toBe(8)

@@ -1,0 +1,57 @@
+import { isIP, type LookupFunction } from 'node:net'
+import { reachOf } from '../web-request/address-reach.ts'
+import { WebRequestFailed, WebRequestRefused } from '../web-request/failures.ts'
+import { publicNames, type Resolve, systemNames } from '../web-request/resolve.ts'
+import { acceptableAddresses } from '../web-request/web-request.ts'
+import { StoreFailure } from './store-failure.ts'
+
+const lookupMs = 15_000
+
+export interface AddressGuard {
+  /** The addresses of a host that may be spoken to. Asked for once; from then on it means these and no others. */
+  addressesOf(host: string): Promise<readonly string[]>
+  /** For sockets: a name means what `addressesOf` said. An address that was given instead of a name is not asked here. */
+  readonly lookup: LookupFunction
+}
+
+/** One for each destination that is opened: in between a name may move. `allowPrivate`: the instance's own network is fine. */
+export function addressGuard({ allowPrivate, resolve }: { allowPrivate: boolean; resolve?: Resolve }): AddressGuard {
+  const names = resolve ?? (allowPrivate ? systemNames : publicNames())
+  const mayReach = (address: string) => ['public', ...(allowPrivate ? ['inside'] : [])].includes(reachOf(address))
+  const known = new Map<string, Promise<readonly string[]>>()
+
+  const addressesOf = (host: string) => {
+    const found = known.get(host) ?? judged(host, names, mayReach)
+    known.set(host, found)
+    // A name server that was away is asked again.
+    found.catch(() => known.delete(host))
+    return found
+  }
+  return {
+    addressesOf,
+    lookup(host, { all }, callback) {
+      addressesOf(host).then(
+        (addresses) => {
+          const found = addresses.map((address) => ({ address, family: isIP(address) }))
+          if (all) callback(null, found)
+          else callback(null, found[0]!.address, found[0]!.family)
+        },
+        (error: NodeJS.ErrnoException) => callback(error, []),
+      )
+    },
+  }
+}
+
+async function judged(host: string, resolve: Resolve, mayReach: (address: string) => boolean): Promise<readonly string[]> {
+  const url = URL.parse(`http://${isIP(host) === 6 ? `[${host}]` : host}`)
+  if (url?.pathname !== '/' || url.port || url.username) throw new StoreFailure('denied', `${host} is not the name of a host`)
+  try {
+    return await acceptableAddresses(url, resolve, mayReach, AbortSignal.timeout(lookupMs))
+  } catch (error) {
+    if (error instanceof WebRequestRefused)
+      throw new StoreFailure('denied', `${host} is inside a private or reserved network, where this instance keeps no backups`)
+    if (error instanceof WebRequestFailed)
+      throw new StoreFailure('unreachable', `${error.message}; check its spelling`, { cause: error })
+    throw error
+  }
+}

@@ -1,0 +1,61 @@
+import { Agent as HttpAgent } from 'node:http'
+import { Agent as HttpsAgent } from 'node:https'
+import { isIP } from 'node:net'
+import { getCACertificates } from 'node:tls'
+import type { S3Client } from '@aws-sdk/client-s3'
+import type { AddressGuard } from './address-guard.ts'
+import type { S3Config } from './archive-store.ts'
+import { StoreFailure } from './store-failure.ts'
+
+const connectMs = 15_000
+/** Without a byte in either direction. */
+const silentMs = 60_000
+
+/** A client that speaks to what the guard allows and to nothing else, and follows no redirect. */
+export async function s3Client(config: S3Config, guard: AddressGuard): Promise<S3Client> {
+  const endpoint = config.endpoint ? checkedEndpoint(config.endpoint) : undefined
+  const host = endpoint?.hostname.replace(/^\[|\]$/g, '')
+  // An address is connected to without a lookup, so it is judged here.
+  if (host && isIP(host)) await guard.addressesOf(host)
+  const { S3Client } = await import('@aws-sdk/client-s3')
+  const connecting = { keepAlive: true, maxSockets: 8, lookup: guard.lookup, autoSelectFamily: true }
+  return new S3Client({
+    region: config.region || 'us-east-1',
+    ...(endpoint ? { endpoint: endpoint.href } : {}),
+    forcePathStyle: config.forcePathStyle ?? endpoint !== undefined,
+    credentials: { accessKeyId: config.accessKeyId, secretAccessKey: config.secretAccessKey.reveal() },
+    // Servers that are not AWS's do not know the newer checksums; what was stored is read back and compared anyway.
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    maxAttempts: 3,
+    requestHandler: {
+      connectionTimeout: connectMs,
+      socketTimeout: silentMs,
+      httpAgent: new HttpAgent(connecting),
+      httpsAgent: new HttpsAgent({ ...connecting, ca: getCACertificates('default') }),
+    },
+  })
+}
+
+function checkedEndpoint(text: string): URL {
+  const url = URL.parse(text)
+  if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:'))
+    throw new StoreFailure('denied', 'The endpoint is not a web address: it starts with https:// or http://')
+  if (url.username || url.password) throw new StoreFailure('denied', 'The endpoint may not hold a user name or password')
+  return url
+}
+
+/** Lets the signature use the hash that is known already, instead of hashing the body once more on the main thread. */
+export function withKnownHash<Command extends { middlewareStack: { add: (middleware: never, options: never) => void } }>(
+  command: Command,
+  sha256: string | undefined,
+): Command {
+  if (!sha256) return command
+  type Args = { request: { headers: Record<string, string> } }
+  const middleware = (next: (args: Args) => unknown) => (args: Args) => {
+    args.request.headers['x-amz-content-sha256'] = sha256
+    return next(args)
+  }
+  command.middlewareStack.add(middleware as never, { step: 'build', name: 'knownHash' } as never)
+  return command
+}

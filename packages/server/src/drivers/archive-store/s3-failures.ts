@@ -1,0 +1,60 @@
+import { StoreFailure } from './store-failure.ts'
+
+interface S3Error extends Error {
+  code?: string
+  $metadata?: { httpStatusCode?: number }
+}
+
+export type S3Operation = 'PutObject' | 'GetObject' | 'ListBucket' | 'DeleteObject' | 'ListBucketMultipartUploads'
+
+/** What S3, or the way to it, said; `operation` is the permission that was needed. */
+export function s3Failure(error: unknown, operation: S3Operation, bucket: string): unknown {
+  if (error instanceof StoreFailure || !(error instanceof Error)) return error
+  if (error.cause instanceof StoreFailure) return error.cause
+  const { name, code = '', $metadata } = error as S3Error
+  const status = $metadata?.httpStatusCode
+  const say = (reason: StoreFailure['reason'], words: string) => new StoreFailure(reason, words, { cause: error })
+  const known = wordsOf[name]
+  if (known) return say(known.reason, known.words(bucket, operation))
+  if (status === 403 || status === 401)
+    return say('denied', `The bucket ${bucket} refused it: allow the access key s3:${operation} there`)
+  if (status === 404) return say('missing', 'There is no such object')
+  if (status === 507 || status === 413) return say('full', `The bucket ${bucket} takes no more: make room or raise its quota`)
+  if (status === 429 || (status !== undefined && status >= 500))
+    return say('unreachable', `S3 is in trouble (${status} ${name}); it is asked again later`)
+  if (name === 'TimeoutError' || code === 'ETIMEDOUT') return say('timeout', 'S3 did not answer in time')
+  if (networkCodes.test(code)) return say('unreachable', `S3 cannot be reached (${code}): check the endpoint and the network`)
+  if (tlsCodes.test(code)) return say('denied', `S3 shows a certificate that is not trusted (${code})`)
+  // Without a status nothing of S3 was heard; what was not ours to word keeps its own.
+  return status === undefined ? error : say('other', `S3 refused it: ${error.message || name}`)
+}
+
+const networkCodes = /^(ECONN|EPIPE|EHOST|ENET|ENOTFOUND|EAI_|EADDRNOTAVAIL|EPROTO|HPE_|ERR_SOCKET)/
+const tlsCodes = /^(ERR_TLS_|ERR_SSL_|CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|HOSTNAME_MISMATCH)/
+
+type Words = (bucket: string, operation: S3Operation) => string
+const refusedKey: { reason: StoreFailure['reason']; words: Words } = {
+  reason: 'denied',
+  words: () => 'S3 does not know the access key or its secret does not fit: enter both again',
+}
+const full: { reason: StoreFailure['reason']; words: Words } = {
+  reason: 'full',
+  words: (bucket) => `The quota of the bucket ${bucket} is used up: make room or raise it`,
+}
+
+const wordsOf: Record<string, { reason: StoreFailure['reason']; words: Words }> = {
+  NoSuchBucket: { reason: 'denied', words: (bucket) => `There is no bucket ${bucket} there: create it, or correct its name` },
+  NoSuchKey: { reason: 'missing', words: () => 'There is no such object' },
+  NotFound: { reason: 'missing', words: () => 'There is no such object' },
+  InvalidAccessKeyId: refusedKey,
+  SignatureDoesNotMatch: refusedKey,
+  RequestTimeTooSkewed: {
+    reason: 'denied',
+    words: () => "This machine's clock and the one of S3 differ too much: set the clock",
+  },
+  AuthorizationHeaderMalformed: { reason: 'denied', words: () => 'S3 wants another region: enter the one of the bucket' },
+  PermanentRedirect: { reason: 'denied', words: (bucket) => `The bucket ${bucket} is in another region: enter that one` },
+  QuotaExceeded: full,
+  EntityTooLarge: full,
+  XMinioStorageFull: full,
+}

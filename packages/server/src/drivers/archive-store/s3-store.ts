@@ -1,0 +1,188 @@
+import { Readable } from 'node:stream'
+import type { S3Client } from '@aws-sdk/client-s3'
+import { untilAborted } from '../shell/until-aborted.ts'
+import type { AddressGuard } from './address-guard.ts'
+import type { ArchiveStore, S3Config, StoredObject } from './archive-store.ts'
+import { checkByRoundTrip } from './check-by-round-trip.ts'
+import { inMemoryBytes } from './in-memory.ts'
+import { partsOf, partsOfPrefix } from './object-name.ts'
+import { s3Client, withKnownHash } from './s3-client.ts'
+import { type S3Operation, s3Failure } from './s3-failures.ts'
+import { isMissing, missing } from './store-failure.ts'
+
+/** Of content whose size nobody knows: pieces of that much are sent, several at once. */
+const pieceBytes = 8 * 1024 * 1024
+const piecesAtOnce = 4
+
+export async function s3Store(config: S3Config, guard: AddressGuard): Promise<ArchiveStore> {
+  const sdk = await import('@aws-sdk/client-s3')
+  const client = await s3Client(config, guard)
+  const { bucket: Bucket } = config
+  const above = aboveOf(config.prefix)
+  const keyOf = (name: string) => above + partsOf(name).join('/')
+  const told = async <Result>(operation: S3Operation, abort: AbortSignal, work: () => Promise<Result>): Promise<Result> => {
+    try {
+      return await work()
+    } catch (error) {
+      abort.throwIfAborted()
+      throw s3Failure(error, operation, Bucket)
+    }
+  }
+
+  const store: Omit<ArchiveStore, 'check'> = {
+    put: async (name, content, abort) => put({ client, Bucket, Key: keyOf(name) }, content, abort, told),
+    async *get(name, abort, { from = 0 } = {}) {
+      const Range = from > 0 ? { Range: `bytes=${from}-` } : {}
+      const command = new sdk.GetObjectCommand({ Bucket, Key: keyOf(name), ...Range })
+      const { Body } = await told('GetObject', abort, () => client.send(command, { abortSignal: abort })).catch((error) => {
+        throw isMissing(error) ? missing(name) : error
+      })
+      yield* bytesOf(Body as Readable, abort, (error) => s3Failure(error, 'GetObject', Bucket))
+    },
+    async size(name, abort) {
+      const command = new sdk.HeadObjectCommand({ Bucket, Key: keyOf(name) })
+      try {
+        return (await told('GetObject', abort, () => client.send(command, { abortSignal: abort }))).ContentLength ?? 0
+      } catch (error) {
+        if (isMissing(error)) return undefined
+        throw error
+      }
+    },
+    list: (prefix, abort) => list(prefix, abort),
+    async remove(name, abort) {
+      const command = new sdk.DeleteObjectCommand({ Bucket, Key: keyOf(name) })
+      await told('DeleteObject', abort, () => client.send(command, { abortSignal: abort })).catch((error) => {
+        if (!isMissing(error)) throw error
+      })
+    },
+    removeUnfinished,
+    close: async () => client.destroy(),
+  }
+
+  async function* list(prefix: string, abort: AbortSignal): AsyncGenerator<StoredObject> {
+    const parts = partsOfPrefix(prefix)
+    const Prefix = above + (parts.length > 0 ? `${parts.join('/')}/` : '')
+    for (let ContinuationToken: string | undefined; ; ) {
+      const command = new sdk.ListObjectsV2Command({ Bucket, Prefix, ...(ContinuationToken ? { ContinuationToken } : {}) })
+      const page = await told('ListBucket', abort, () => client.send(command, { abortSignal: abort }))
+      for (const { Key = '', Size = 0, LastModified } of page.Contents ?? []) {
+        const name = Key.slice(above.length)
+        // Other things in the bucket are not ours.
+        if (isOurName(name)) yield { name, sizeBytes: Size, modifiedAt: (LastModified ?? new Date(0)).toISOString() }
+      }
+      ContinuationToken = page.NextContinuationToken
+      if (!page.IsTruncated || !ContinuationToken) return
+    }
+  }
+
+  async function removeUnfinished(olderThan: Date, abort: AbortSignal): Promise<number> {
+    let removed = 0
+    for (let marker: { KeyMarker?: string; UploadIdMarker?: string } = {}; ; ) {
+      const command = new sdk.ListMultipartUploadsCommand({ Bucket, Prefix: above, ...marker })
+      const page = await told('ListBucketMultipartUploads', abort, () => client.send(command, { abortSignal: abort }))
+      for (const { Key, UploadId, Initiated } of page.Uploads ?? []) {
+        if (!Key || !Initiated || Initiated >= olderThan || !isOurName(Key.slice(above.length))) continue
+        const ending = new sdk.AbortMultipartUploadCommand({ Bucket, Key, UploadId })
+        await told('PutObject', abort, () => client.send(ending, { abortSignal: abort })).catch((error) => {
+          if (!isMissing(error)) throw error
+        })
+        removed += 1
+      }
+      if (!page.IsTruncated || !page.NextKeyMarker) return removed
+      marker = { KeyMarker: page.NextKeyMarker, ...(page.NextUploadIdMarker ? { UploadIdMarker: page.NextUploadIdMarker } : {}) }
+    }
+  }
+
+  return { ...store, check: (abort) => checkByRoundTrip(store, abort) }
+}
+
+type Told = <Result>(operation: S3Operation, abort: AbortSignal, work: () => Promise<Result>) => Promise<Result>
+interface Target {
+  client: S3Client
+  Bucket: string
+  Key: string
+}
+
+async function put(target: Target, content: AsyncIterable<Uint8Array>, abort: AbortSignal, told: Told) {
+  const whole = inMemoryBytes(content)
+  return told('PutObject', abort, () => (whole ? putWhole(target, whole, abort) : putPieces(target, content, abort)))
+}
+
+async function putWhole(
+  { client, Bucket, Key }: Target,
+  { bytes, sha256 }: { bytes: Uint8Array; sha256?: string },
+  abort: AbortSignal,
+) {
+  const { PutObjectCommand } = await import('@aws-sdk/client-s3')
+  const command = new PutObjectCommand({ Bucket, Key, Body: bytes, ContentLength: bytes.length })
+  await client.send(withKnownHash(command, sha256), { abortSignal: abort })
+  return { sizeBytes: bytes.length }
+}
+
+async function putPieces({ client, Bucket, Key }: Target, content: AsyncIterable<Uint8Array>, abort: AbortSignal) {
+  const { Upload } = await import('@aws-sdk/lib-storage')
+  abort.throwIfAborted()
+  const counted = { bytes: 0, failure: undefined as { error: unknown } | undefined }
+  const Body = Readable.from(counting(untilAborted(content, abort), counted))
+  const upload = new Upload({
+    client,
+    params: { Bucket, Key, Body },
+    partSize: pieceBytes,
+    queueSize: piecesAtOnce,
+    leavePartsOnError: false,
+  })
+  try {
+    await upload.done()
+    return { sizeBytes: counted.bytes }
+  } catch (error) {
+    // The content's own failure, whatever the library makes of it.
+    throw counted.failure ? counted.failure.error : error
+  } finally {
+    Body.destroy()
+  }
+}
+
+async function* counting(
+  content: AsyncIterable<Uint8Array>,
+  counted: { bytes: number; failure: { error: unknown } | undefined },
+): AsyncGenerator<Uint8Array> {
+  try {
+    for await (const chunk of content) {
+      counted.bytes += chunk.length
+      yield chunk
+    }
+  } catch (error) {
+    counted.failure = { error }
+    throw error
+  }
+}
+
+async function* bytesOf(body: Readable, abort: AbortSignal, failure: (error: unknown) => unknown): AsyncGenerator<Uint8Array> {
+  const stop = () => body.destroy(abort.reason instanceof Error ? abort.reason : undefined)
+  abort.addEventListener('abort', stop, { once: true })
+  try {
+    for await (const chunk of body) {
+      yield chunk as Uint8Array
+      abort.throwIfAborted()
+    }
+  } catch (error) {
+    abort.throwIfAborted()
+    throw failure(error)
+  } finally {
+    abort.removeEventListener('abort', stop)
+    body.destroy()
+  }
+}
+
+function isOurName(name: string): boolean {
+  try {
+    return partsOf(name).length > 0
+  } catch {
+    return false
+  }
+}
+
+const aboveOf = (prefix = ''): string => {
+  const parts = prefix.split('/').filter((part) => part !== '')
+  return parts.length > 0 ? `${parts.join('/')}/` : ''
+}

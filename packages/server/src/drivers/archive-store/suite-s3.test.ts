@@ -1,0 +1,117 @@
+import { createHash, randomBytes } from 'node:crypto'
+import {
+  CreateBucketCommand,
+  CreateMultipartUploadCommand,
+  DeleteBucketCommand,
+  S3Client,
+  UploadPartCommand,
+} from '@aws-sdk/client-s3'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describeNeeding, partOf } from '../../../../../tests/kit/machine.ts'
+import { silentLog } from '../../platform/log.ts'
+import { Secret } from '../../platform/secrets/secret.ts'
+import type { S3Config } from './archive-store.ts'
+import { createArchiveStores } from './create-archive-stores.ts'
+import { inMemoryContent } from './in-memory.ts'
+import { archiveStoreSuite, chunksOf, namesIn, never, readAll } from './suite.ts'
+
+const stores = createArchiveStores({ log: silentLog, allowPrivate: true, firstPauseMs: 1 })
+
+describeNeeding(['s3'], 'an S3 destination', () => {
+  let config: S3Config
+  let client: S3Client
+  beforeAll(async () => {
+    const { origin, username, password } = new URL(partOf('s3'))
+    const credentials = { accessKeyId: username, secretAccessKey: password }
+    client = new S3Client({ endpoint: origin, region: 'us-east-1', forcePathStyle: true, credentials })
+    const bucket = `berth-${randomBytes(6).toString('hex')}`
+    await client.send(new CreateBucketCommand({ Bucket: bucket }))
+    const secretAccessKey = new Secret(password)
+    config = { kind: 's3', endpoint: origin, bucket, prefix: '/team//a/', accessKeyId: username, secretAccessKey }
+  })
+  afterAll(async () => {
+    await client.send(new DeleteBucketCommand({ Bucket: config.bucket }))
+    client.destroy()
+  })
+
+  archiveStoreSuite(async () => ({ store: await stores.open(config), cleanUp: async () => undefined }))
+
+  const failureOf = async (changed: Partial<S3Config>) => {
+    const store = await stores.open({ ...config, ...changed })
+    return store.check(never).then(
+      () => 'it passed',
+      (error: Error & { reason?: string }) => `${error.reason}: ${error.message}`,
+    )
+  }
+
+  test('content in memory is stored under the hash that came along', async () => {
+    const store = await stores.open(config)
+    const bytes = randomBytes(300_000)
+    await store.put('known', inMemoryContent(bytes, createHash('sha256').update(bytes).digest('hex')), never)
+    expect((await readAll(store.get('known', never))).equals(bytes)).toBe(true)
+    await store.remove('known', never)
+  })
+
+  test('a failed check says what to do', async () => {
+    expect(await failureOf({ secretAccessKey: new Secret('wrong') })).toContain('denied: S3 does not know the access key')
+    expect(await failureOf({ accessKeyId: 'nobody' })).toContain('denied: S3 does not know the access key')
+    expect(await failureOf({ bucket: 'berth-no-such-bucket' })).toContain('denied: There is no bucket berth-no-such-bucket')
+    expect(await failureOf({ endpoint: 'http://127.0.0.1:9' })).toContain('unreachable: S3 cannot be reached (ECONNREFUSED)')
+    expect(await failureOf({ endpoint: 'http://no-such-host.invalid' })).toContain('unreachable: No address is known')
+    await expect(failureOf({ endpoint: 'file:///etc' })).rejects.toThrow('not a web address')
+  })
+
+  test('uploads that a killed put left behind are ended once they are old', async () => {
+    const upload = { Bucket: config.bucket, Key: 'team/a/half' }
+    const { UploadId } = await client.send(new CreateMultipartUploadCommand(upload))
+    await client.send(new UploadPartCommand({ ...upload, UploadId, PartNumber: 1, Body: Buffer.from('half') }))
+    const store = await stores.open(config)
+    expect(await store.removeUnfinished(new Date(Date.now() - 3_600_000), never)).toBe(0)
+    expect(await store.removeUnfinished(new Date(Date.now() + 3_600_000), never)).toBe(1)
+    expect(await store.removeUnfinished(new Date(Date.now() + 3_600_000), never)).toBe(0)
+  })
+
+  test('sees only what is below its prefix', async () => {
+    const inside = await stores.open(config)
+    const beside = await stores.open({ ...config, prefix: 'team/ab' })
+    await beside.put('other', chunksOf(Buffer.from('x')), never)
+    expect(await namesIn(inside, '')).toEqual([])
+    await beside.remove('other', never)
+  })
+})
+
+describe('where strangers name destinations', () => {
+  const guarded = (addresses: Record<string, string[]>) => {
+    const asked: string[] = []
+    const resolve = async (name: string) => {
+      asked.push(name)
+      return addresses[name] ?? []
+    }
+    const settings = { log: silentLog, allowPrivate: false, resolve, attempts: 1 }
+    return { asked, stores: createArchiveStores(settings) }
+  }
+  const s3 = (endpoint: string): S3Config => ({
+    kind: 's3',
+    endpoint,
+    bucket: 'bucket',
+    accessKeyId: 'key',
+    secretAccessKey: new Secret('secret'),
+  })
+
+  test.each(['http://127.0.0.1:1', 'http://[::1]:1', 'http://10.0.0.8', 'http://169.254.169.254', 'http://[::ffff:10.0.0.1]'])(
+    'the endpoint %s is refused before anything is sent',
+    async (endpoint) => {
+      await expect(guarded({}).stores.open(s3(endpoint))).rejects.toMatchObject({ name: 'StoreFailure', reason: 'denied' })
+    },
+  )
+
+  test('a name that leads inside is refused, and a name is resolved once', async () => {
+    const { stores: some, asked } = guarded({ 's3.example': ['10.1.2.3'] })
+    for (const endpoint of ['http://s3.example', 'http://localhost:9000']) {
+      const store = await some.open(s3(endpoint))
+      await expect(store.check(never)).rejects.toMatchObject({ name: 'StoreFailure', reason: 'denied' })
+      await store.close()
+    }
+    expect(asked).toEqual(['s3.example'])
+  })
+})

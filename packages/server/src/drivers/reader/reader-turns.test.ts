@@ -1,0 +1,80 @@
+import { expect, test } from 'vitest'
+import { ReaderTurns, TooManyWaiting } from './reader-turns.ts'
+
+/** Takes turns by name and notes the order in which they began. */
+function turnsOf(atOnce: number, waitingAtMost = 100) {
+  const turns = new ReaderTurns({ atOnce, waitingAtMost })
+  const began: string[] = []
+  const ends = new Map<string, () => void>()
+  const ask = (holder: string, name: string, abort?: AbortSignal) =>
+    turns.take(holder, abort).then((end) => {
+      began.push(name)
+      ends.set(name, end)
+    })
+  const end = async (name: string) => {
+    ends.get(name)!()
+    await settled()
+  }
+  return { turns, began, ask, end }
+}
+
+const settled = () => new Promise((resolve) => setImmediate(resolve))
+
+test('organisations take turns, however many folders one of them has', async () => {
+  const { began, ask, end } = turnsOf(1)
+  for (let at = 1; at <= 4; at += 1) void ask('greedy', `greedy ${at}`)
+  void ask('other', 'other 1')
+  void ask('third', 'third 1')
+  void ask('other', 'other 2')
+  await settled()
+  for (const name of ['greedy 1', 'greedy 2', 'other 1', 'third 1', 'greedy 3', 'other 2']) await end(name)
+  expect(began).toEqual(['greedy 1', 'greedy 2', 'other 1', 'third 1', 'greedy 3', 'other 2', 'greedy 4'])
+})
+
+test('one organisation never holds all places: another begins at once', async () => {
+  const { began, ask, end } = turnsOf(2)
+  for (let at = 1; at <= 3; at += 1) void ask('greedy', `greedy ${at}`)
+  await settled()
+  expect(began).toEqual(['greedy 1'])
+  await ask('other', 'other 1')
+  expect(began).toEqual(['greedy 1', 'other 1'])
+  await end('other 1')
+  expect(began).toHaveLength(2)
+  await end('greedy 1')
+  expect(began).toEqual(['greedy 1', 'other 1', 'greedy 2'])
+})
+
+test('a queue has a bound of its own, and others are not refused with it', async () => {
+  const { ask, began, end } = turnsOf(1, 2)
+  for (let at = 1; at <= 3; at += 1) void ask('greedy', `greedy ${at}`)
+  await expect(ask('greedy', 'greedy 4')).rejects.toBeInstanceOf(TooManyWaiting)
+  void ask('other', 'other 1')
+  for (const name of ['greedy 1', 'greedy 2']) await end(name).catch(() => settled())
+  expect(began).toContain('other 1')
+})
+
+test('who gives up before asking, or while waiting, leaves no trace', async () => {
+  const { turns, ask, began, end } = turnsOf(1)
+  await expect(ask('one', 'never', AbortSignal.abort(new Error('too late')))).rejects.toThrow('too late')
+  expect(turns.hasRoom).toBe(true)
+  await ask('one', 'first')
+  const gone = new AbortController()
+  const waiting = ask('two', 'gives up', gone.signal)
+  void ask('two', 'stays')
+  gone.abort(new Error('no more time'))
+  await expect(waiting).rejects.toThrow('no more time')
+  await end('first')
+  expect(began).toEqual(['first', 'stays'])
+  await end('stays')
+  expect(turns.hasRoom).toBe(true)
+})
+
+test('a turn that is ended twice is ended once', async () => {
+  const { turns, ask, end } = turnsOf(2)
+  await ask('one', 'a')
+  await ask('two', 'b')
+  await end('a')
+  await end('a')
+  await ask('three', 'c')
+  expect(turns.hasRoom).toBe(false)
+})

@@ -1,0 +1,101 @@
+/** Somebody has so many folders waiting already that another would only be in the way. */
+export class TooManyWaiting extends Error {
+  override readonly name = 'TooManyWaiting'
+}
+
+interface Waiting {
+  begin(): void
+}
+
+export interface TurnSettings {
+  /** How many are under way at a time. */
+  atOnce: number
+  /** How many of one holder wait at a time. */
+  waitingAtMost: number
+}
+
+/**
+ * Whose folder is read next. Each holder (an organisation) has a queue of its own and the queues take turns; one place is never
+ * given to whoever has the others, so that nobody waits for the slow folders of somebody else.
+ */
+export class ReaderTurns {
+  readonly #settings: TurnSettings
+  /** Whoever was served last is last in it. */
+  readonly #queues = new Map<string, Set<Waiting>>()
+  readonly #underWay = new Map<string, number>()
+  #busy = 0
+
+  constructor(settings: TurnSettings) {
+    this.#settings = settings
+  }
+
+  get hasRoom(): boolean {
+    return this.#busy < this.#settings.atOnce
+  }
+
+  /** Resolves when the turn has come, with what ends it. Rejects with the reason of `abort`, at once when it came before. */
+  async take(holder: string, abort?: AbortSignal): Promise<() => void> {
+    abort?.throwIfAborted()
+    if (this.#queues.has(holder) || !this.#mayBegin(holder)) await this.#wait(holder, abort)
+    else this.#begin(holder)
+    let isOver = false
+    return () => {
+      if (isOver) return
+      isOver = true
+      this.#end(holder)
+    }
+  }
+
+  #mayBegin(holder: string): boolean {
+    const share = Math.max(1, this.#settings.atOnce - 1)
+    return this.hasRoom && (this.#underWay.get(holder) ?? 0) < share
+  }
+
+  #begin(holder: string): void {
+    this.#busy += 1
+    this.#underWay.set(holder, (this.#underWay.get(holder) ?? 0) + 1)
+  }
+
+  #end(holder: string): void {
+    this.#busy -= 1
+    const left = this.#underWay.get(holder)! - 1
+    if (left > 0) this.#underWay.set(holder, left)
+    else this.#underWay.delete(holder)
+    this.#serve()
+  }
+
+  #wait(holder: string, abort?: AbortSignal): Promise<void> {
+    const queue = this.#queues.get(holder) ?? new Set<Waiting>()
+    if (queue.size >= this.#settings.waitingAtMost)
+      throw new TooManyWaiting(`${queue.size} folders of yours wait to be looked at already: try again when they are done`)
+    this.#queues.set(holder, queue)
+    return new Promise((resolve, reject) => {
+      const leave = () => {
+        queue.delete(waiting)
+        if (queue.size === 0) this.#queues.delete(holder)
+        reject(abort!.reason)
+      }
+      const begin = () => {
+        abort?.removeEventListener('abort', leave)
+        resolve()
+      }
+      const waiting: Waiting = { begin }
+      abort?.addEventListener('abort', leave, { once: true })
+      queue.add(waiting)
+    })
+  }
+
+  /** The turn begins here and not where it is waited for: nobody else can take the place in between. */
+  #serve(): void {
+    for (const [holder, queue] of [...this.#queues]) {
+      if (!this.hasRoom) return
+      if (!this.#mayBegin(holder)) continue
+      const [first] = queue
+      queue.delete(first!)
+      this.#queues.delete(holder)
+      if (queue.size > 0) this.#queues.set(holder, queue)
+      this.#begin(holder)
+      first!.begin()
+    }
+  }
+}

@@ -1,0 +1,61 @@
+import { sealedFor } from '../../platform/db/sealed-columns.ts'
+import type { DeploymentRow } from '../../platform/db/tables/deployments.ts'
+import type { DeploymentsDeps } from './deps.ts'
+import type { Unit } from './plan.ts'
+import { secretKeysOf } from './project-scrubbers.ts'
+import { updateDeployment } from './store.ts'
+import { mark, marks } from './variable-mark.ts'
+
+/** What a deployment keeps of its project: source and variables as they were, so that a rollback runs what ran then. */
+
+/** What a deployment is made from, as it was when it was asked for. */
+export type DeployedSource =
+  | { kind: 'git'; url: string; branch: string | null; commit: string | null }
+  | { kind: 'local'; path: string }
+  | { kind: 'upload'; sessionId: string }
+  | { kind: 'image' }
+
+/** The variables of its time: read once, sealed with it, and used again by every restart and rollback. */
+export async function envOf(deployment: DeploymentRow, deps: DeploymentsDeps): Promise<Record<string, string>> {
+  const place = sealedFor.deploymentEnv(deployment.id)
+  if (deployment.env) {
+    const values = JSON.parse(deps.secretBox.open(deployment.env, place).reveal()) as Record<string, string>
+    deps.scrubber.register(...(await secretKeysOf(deployment, deps)).map((key) => values[key]))
+    return values
+  }
+  const { values, secretKeys } = await deps.projects.openEnv(deployment.projectId, deployment.environment)
+  deployment.env = deps.secretBox.seal(JSON.stringify(values), place)
+  deployment.envSecretKeys = JSON.stringify(secretKeys)
+  await updateDeployment(deps.database.db, deployment.id, { env: deployment.env, envSecretKeys: deployment.envSecretKeys })
+  // Before anything can print them.
+  await deps.scrubbers.refresh(deployment.projectId)
+  return values
+}
+
+/**
+ * A plan is kept as it is, while variables are sealed. So where a Compose file asks for a secret one, the plan holds a mark
+ * in its place, and the value is put in when the plan is carried out.
+ */
+export const withMarks = (values: Readonly<Record<string, string>>, secretKeys: readonly string[]): Record<string, string> =>
+  Object.fromEntries(
+    // An empty value counts as none in many a file, and gives nothing away.
+    Object.entries(values).map(([key, value]) => [key, value !== '' && secretKeys.includes(key) ? mark(key) : value]),
+  )
+
+const filled = (text: string, env: Readonly<Record<string, string>>) => text.replace(marks, (_, name: string) => env[name] ?? '')
+
+/** The unit with values in the place of marks. */
+export function withSecrets(unit: Unit, env: Readonly<Record<string, string>>): Unit {
+  const words = (list: string[] | null) => list?.map((word) => filled(word, env)) ?? null
+  const pairs = (record: Record<string, string>) =>
+    Object.fromEntries(Object.entries(record).map(([key, value]) => [key, filled(value, env)]))
+  return {
+    ...unit,
+    image: unit.image === null ? null : filled(unit.image, env),
+    command: words(unit.command),
+    entrypoint: words(unit.entrypoint),
+    environment: pairs(unit.environment),
+    build: unit.build && { ...unit.build, buildArguments: pairs(unit.build.buildArguments) },
+    ...(unit.healthProgram ? { healthProgram: { ...unit.healthProgram, argv: words(unit.healthProgram.argv) ?? [] } } : {}),
+  }
+}
