@@ -2,11 +2,13 @@ import { Command, CommanderError } from 'commander'
 import manifest from '../package.json' with { type: 'json' }
 import { addAdminCreate } from './commands/admin/create.ts'
 import { addApi } from './commands/api.ts'
+import { addCloud } from './commands/cloud/commands.ts'
 import { addDeploy } from './commands/deploy.ts'
 import { addEnv } from './commands/env/commands.ts'
 import { addInit } from './commands/init.ts'
 import { addLogin } from './commands/login.ts'
 import { addLogs } from './commands/logs.ts'
+import { addMigrate } from './commands/migrate/commands.ts'
 import { addOpen } from './commands/open.ts'
 import { addRollback } from './commands/rollback.ts'
 import { addSecretsRotate } from './commands/secrets/rotate.ts'
@@ -41,6 +43,8 @@ addTokenList(token)
 addTokenRevoke(token)
 addAdminCreate(program.command('admin').description('people, on the machine that holds the data folder'))
 addSecretsRotate(program.command('secrets').description('the keys that secrets are stored under'))
+addMigrate(program)
+addCloud(program)
 addApi(program)
 addSettings(program)
 
