@@ -16,6 +16,23 @@ process.on('SIGTERM', () => process.exit(0))
 `
 const startCommand = 'node server.js'
 
+/** Shows what it was started as and with: the programs around it, by those that it can see, and its variables. */
+const telling = `
+import { readdirSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+const programs = () => readdirSync('/proc').filter((name) => /^[0-9]+$/.test(name)).flatMap((pid) => {
+  try {
+    return [readFileSync('/proc/' + pid + '/cmdline', 'utf8').split('\\0').filter(Boolean).join(' ')]
+  } catch {
+    return []
+  }
+})
+const managers = Object.keys(process.env).filter((name) => name.startsWith('npm'))
+createServer((_, response) => response.end(JSON.stringify({ programs: programs(), color: process.env.COLOR, managers })))
+  .listen(process.env.PORT, process.env.HOST)
+process.on('SIGTERM', () => console.log('told to end') || process.exit(0))
+`
+
 describeOnRuntimes('the life of a project', (runtime) => {
   let hosting: Hosting
   beforeAll(async () => {
@@ -74,6 +91,26 @@ describeOnRuntimes('the life of a project', (runtime) => {
     expect((await post(project.id, 'disable')).status).toBe(200)
     expect((await post(project.id, 'enable')).status).toBe(200)
     expect(await starts()).toEqual(Array(startsSoFar + 1).fill(volume))
+  })
+
+  test('a start script that is one plain command runs as that command: no package manager and no shell beside it', async () => {
+    const folder = join(hosting.folder, 'plain')
+    await writeApp(folder, telling)
+    await writeFile(join(folder, 'package.json'), JSON.stringify({ type: 'module', scripts: { start: 'node server.js' } }))
+    const project = await hosting.makeProject({ name: 'plain', localPath: folder })
+    const color = [{ key: 'COLOR', value: 'teal', isSecret: false }]
+    expect(
+      (await hosting.api('PATCH', `/projects/${project.id}/env`, { environment: 'production', upserts: color })).status,
+    ).toBe(200)
+    await goLive(project.id)
+    const told = JSON.parse((await hosting.get(`${project.slug}.localhost`)).text)
+    expect(told).toMatchObject({ color: 'teal', managers: [] })
+    // Beside it only what holds its container or its sandbox together.
+    const isInit = (program: string) => /^(\S*\/)?(docker-init|bwrap)( |$)/.test(program)
+    expect(told.programs.filter((program: string) => !isInit(program))).toEqual(['node server.js'])
+    expect((await post(project.id, 'disable')).status).toBe(200)
+    const { body } = await hosting.api('GET', `/projects/${project.id}/logs`)
+    expect(body.data.map(({ message }: { message: string }) => message)).toEqual(['told to end'])
   })
 
   test('disabled: 503 with a plain page at its routes, deploys are 409; enabled: it serves again', async () => {

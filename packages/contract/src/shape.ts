@@ -39,8 +39,17 @@ export const PageQuery = Type.Object(pageQuery)
 export const secret = <T extends TSchema>(schema: T): T => ({ ...schema, writeOnly: true })
 
 export const text = (maximum: number, minimum = 0) => Type.String({ minLength: minimum, maxLength: maximum })
-/** At least one character that is not white space. */
-export const filledText = (maximum: number) => Type.String({ minLength: 1, maxLength: maximum, pattern: '\\S' })
+/**
+ * One line with at least one character that is seen. What steers a terminal, ends a line or turns the direction of writing
+ * around is in no name: names are in logs, mails and terminals, where they would pass for something else.
+ */
+export const filledText = (maximum: number) =>
+  Type.String({
+    minLength: 1,
+    maxLength: maximum,
+    pattern:
+      '^(?=[^]*[^\\s\\u200b-\\u200f\\u2060-\\u2064\\ufeff])[^\\u0000-\\u001f\\u007f-\\u009f\\u2028-\\u202e\\u2066-\\u2069]*$',
+  })
 export const Port = Type.Integer({ minimum: 1, maximum: 65535 })
 /** A DNS host name: labels of 63, 253 in all. */
 export const Hostname = Type.String({

@@ -29,7 +29,7 @@ export const access = {
     errors: ['unauthorized'],
     summary: 'Sign in to the dashboard; sets the session cookie',
   }),
-  logout: route('POST /auth/logout', { public: true, status: 204, summary: 'End the session' }),
+  logout: route('POST /auth/logout', { public: true, status: 204, errors: ['forbidden'], summary: 'End the session' }),
   session: route('GET /auth/session', {
     permission: 'organization:read',
     projectTokens: 'own',

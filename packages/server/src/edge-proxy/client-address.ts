@@ -1,4 +1,4 @@
-import { type AddressKey, type AddressSet, addressKey, plainAddress } from '../platform/address-set.ts'
+import { type AddressKey, type AddressSet, addressKey, bareAddress, plainAddress } from '../platform/address-set.ts'
 
 export interface ClientAddress {
   /** As written in logs. */
@@ -32,13 +32,4 @@ export function clientAddress(peer: ClientAddress, forwardedFor: string, trusted
     if (!trusted.has(key)) return client
   }
   return client
-}
-
-/** Without port, brackets and zone: what is left is an address and nothing else, or no address at all. */
-function bareAddress(hop: string): string {
-  const bracketed = /^\[([^\]]*)\](?::\d+)?$/.exec(hop)?.[1]
-  const withPort = /^([\d.]+):\d+$/.exec(hop)?.[1]
-  const address = bracketed ?? withPort ?? hop
-  const zone = address.indexOf('%')
-  return zone === -1 ? address : address.slice(0, zone)
 }

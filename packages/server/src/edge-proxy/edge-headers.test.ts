@@ -84,6 +84,25 @@ describe('headers that speak for somebody else', () => {
     'X-Real-IP',
     'Forwarded',
     'True-Client-IP',
+    'X-Client-IP',
+    'Client-IP',
+    'CF-Connecting-IP',
+    'CF-Connecting-IPv6',
+    'CF-Pseudo-IPv4',
+    'WL-Proxy-Client-IP',
+    'Proxy-Client-IP',
+    'Fly-Client-IP',
+    'DO-Connecting-IP',
+    'X-Azure-ClientIP',
+    'X-Originating-IP',
+    'X-ProxyUser-Ip',
+    'X-AppEngine-User-IP',
+    'X-NF-Client-Connection-IP',
+    'X-Envoy-External-Address',
+    'X-Vercel-Forwarded-For',
+    'Forwarded-For',
+    'Proxy',
+    'X-Middleware-Subrequest',
     'X_Forwarded_For',
     'X-Forwarded_User',
     'x_original_url',
@@ -100,6 +119,10 @@ describe('headers that speak for somebody else', () => {
     expect(status).toBe(200)
     expect(received).not.toContain('forged')
     expect(received).toContain('\r\nx-forwarded-for: 127.0.0.1\r\n')
+  })
+
+  test.each(['X-Server-IP', 'Zip', 'X-Proxy', 'Proxy-Status', 'X-Skip', 'Client'])('%s is none of them', async (name) => {
+    expect((await send(['GET / HTTP/1.1', `${name}: kept`])).received).toContain('kept')
   })
 
   test('ours stay, whatever a client names in Connection', async () => {

@@ -41,24 +41,23 @@ const roles: Record<string, HeaderRole> = {
   // Names that frameworks also read an address or origin from: only a trusted proxy may set them.
   'x-forwarded': 'forwardedOther',
   'x-real-ip': 'forwardedOther',
-  'x-client-ip': 'forwardedOther',
-  'x-cluster-client-ip': 'forwardedOther',
-  'x-remote-ip': 'forwardedOther',
   'x-remote-addr': 'forwardedOther',
   'x-scheme': 'forwardedOther',
   'x-url-scheme': 'forwardedOther',
   'front-end-https': 'forwardedOther',
-  'client-ip': 'forwardedOther',
-  'true-client-ip': 'forwardedOther',
-  'fastly-client-ip': 'forwardedOther',
-  'cf-connecting-ip': 'forwardedOther',
-  'cf-connecting-ipv6': 'forwardedOther',
   'cf-visitor': 'forwardedOther',
+  'cf-pseudo-ipv4': 'forwardedOther',
+  'x-envoy-external-address': 'forwardedOther',
+  'forwarded-for': 'forwardedOther',
   forwarded: 'forwardedOther',
   // Another path or host than the one that was judged: nobody may set it.
   'x-rewrite-url': 'forged',
   'x-host': 'forged',
   'x-http-host-override': 'forged',
+  // Programs run the CGI way take it for HTTP_PROXY, and send what they ask of others through whoever set it.
+  proxy: 'forged',
+  // Next takes it for its own, and leaves out the middleware that would have asked who it is.
+  'x-middleware-subrequest': 'forged',
   'x-request-id': 'requestId',
   'user-agent': 'userAgent',
   // Frameworks take a request for one of this method: rules by method judge both.
@@ -67,10 +66,13 @@ const roles: Record<string, HeaderRole> = {
   'x-method-override': 'methodOverride',
 }
 
+/** X-Client-IP, CF-Connecting-IP, WL-Proxy-Client-IP, X-Azure-ClientIP, Fly-Client-IP, X-AppEngine-User-IP … */
+const addressOfClient = /(?:^|-)(?:client|connecting|originating|remote|user|proxyuser|client-connection|socket)-?ip(?:v[46])?$/
+
 /** Whole families, whatever comes behind: a list of names would always lack one. */
 function roleOf(name: string): HeaderRole | undefined {
   if (Object.hasOwn(roles, name)) return roles[name]
-  if (name.startsWith('x-forwarded-')) return 'forwardedOther'
+  if (name.startsWith('x-forwarded-') || name.endsWith('-forwarded-for') || addressOfClient.test(name)) return 'forwardedOther'
   return name.startsWith('x-original-') ? 'forged' : undefined
 }
 

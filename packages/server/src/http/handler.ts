@@ -59,6 +59,8 @@ export interface RequestContext {
   requestId: string
   ip: string
   secure: boolean
+  /** A browser sends it for a page of another site. */
+  isFromElsewhere: boolean
   headers: Record<string, string | string[] | undefined>
   setStatus(status: number): void
   setHeader(name: string, value: string): void

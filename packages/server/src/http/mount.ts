@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { type AnyRoute, limits, type Rows } from '@berth/contract'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
-import { clientOf, plainAddress } from '../platform/address-set.ts'
+import { bareAddress, clientOf, plainAddress } from '../platform/address-set.ts'
 import { type Awaitable, after } from '../platform/awaitable.ts'
 import { fail } from '../platform/failure.ts'
 import { checkAddress, checkBody } from './clean-text.ts'
@@ -243,7 +243,7 @@ function auditOf(row: AnyRoute, request: FastifyRequest): AuditEvent {
     organizationId: caller?.organizationId ?? null,
     userId: caller?.userId ?? null,
     tokenId: caller?.tokenId ?? null,
-    ip: plainAddress(request.ip),
+    ip: plainAddress(bareAddress(request.ip)),
     requestId: request.id,
     objectKind: row.on ?? null,
     objectId: Object.values(params).at(-1) ?? (state.object as { id?: string } | undefined)?.id ?? null,

@@ -1,7 +1,8 @@
 import type { AnyRoute } from '@berth/contract'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { plainAddress } from '../platform/address-set.ts'
+import { bareAddress, plainAddress } from '../platform/address-set.ts'
 import type { Caller, RequestContext } from './handler.ts'
+import { isFromElsewhere } from './origin.ts'
 
 /**
  * What a handler knows besides its input. A class, because `caller` is a getter: in an object literal each request's getter
@@ -12,6 +13,7 @@ export class ContextOfRequest implements RequestContext {
   readonly requestId: string
   readonly ip: string
   readonly secure: boolean
+  readonly isFromElsewhere: boolean
   readonly headers: RequestContext['headers']
   readonly setStatus: RequestContext['setStatus']
   readonly setHeader: RequestContext['setHeader']
@@ -26,8 +28,9 @@ export class ContextOfRequest implements RequestContext {
     this.#caller = state.caller
     this.level = state.level ?? 'read'
     this.requestId = request.id
-    this.ip = plainAddress(request.ip)
+    this.ip = plainAddress(bareAddress(request.ip))
     this.secure = request.protocol === 'https'
+    this.isFromElsewhere = isFromElsewhere(request)
     this.headers = request.headers
     this.setStatus = (status) => void reply.status(status)
     this.setHeader = (name, value) => void reply.header(name, value)

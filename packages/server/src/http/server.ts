@@ -3,6 +3,7 @@ import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } 
 import { Failure, fail, refuse } from '../platform/failure.ts'
 import { mayBeUnclean } from './clean-text.ts'
 import { answerErrors, answerMalformed, answerUnrouted, refuseExpectations } from './errors.ts'
+import { deepestJson, isTooDeep } from './json-depth.ts'
 import { type MountDeps, mountRows } from './mount.ts'
 import { describeApi } from './openapi.ts'
 import { referencePage } from './reference-page.ts'
@@ -69,6 +70,10 @@ function parseBodies(app: FastifyInstance): void {
       if (!row.body) return done(null, undefined)
     }
     if (bytes.length === 0) return done(null, undefined)
+    if (isTooDeep(bytes))
+      return done(
+        new Failure('invalid_json', { words: `This JSON nests more than ${deepestJson} lists and objects in each other` }),
+      )
     const text = bytes.toString('utf8')
     if (mayBeUnclean(text)) request.state.mayBeUnclean = true
     parse(request, text, (error, value) => (error ? done(new Failure('invalid_json', { cause: error })) : done(null, value)))

@@ -127,7 +127,8 @@ export function assemble(parts: Parts): Assembled {
   const cloud = config.mode === 'self-hosted' ? createCloud({ ...common, api: cloudApi, isOperator }) : undefined
   if (cloud) projectPorts.cloud ??= cloud.projects
   const running =
-    parts.drivers && assembleRunning(parts.drivers, { ...common, projects, git, logStore, config, projectPorts, isOperator })
+    parts.drivers &&
+    assembleRunning(parts.drivers, { ...common, projects, git, logStore, config, projectPorts, isOperator, version })
   const modules: Partial<Record<ModuleName, Module>> = {
     instance: createInstance({ version, mode: config.mode, isolation, isReady: access.isReady }),
     access,
@@ -224,8 +225,10 @@ function assembleRunning(
     git,
     logStore,
     isOperator,
+    version,
     ...common
   }: Common & {
+    version: string
     isOperator: Gatekeeper['isOperator']
     projectPorts: ProjectPorts
     git: Git
@@ -246,13 +249,15 @@ function assembleRunning(
     settings: { ...config, githubUrl: config.github.webUrl },
     predecessors,
   })
-  const backups = createBackups({ ...common, stores: drivers.stores, isOperator, settings: config })
+  const { stores, archives } = drivers
+  const { data } = deployments
+  const backups = createBackups({ ...common, stores, archives, data, projects, version, isOperator, settings: config })
   projectPorts.deployments ??= deployments.reader
   projectPorts.running ??= deployments.running
   projectPorts.power ??= deployments.power
   projectPorts.secrets ??= deployments.secrets
   projectPorts.edge ??= edge.routes
-  projectPorts.parts = [deployments.part, ...(projectPorts.parts ?? [])]
+  projectPorts.parts = [backups.part, deployments.part, ...(projectPorts.parts ?? [])]
   edge.onWake((projectId) => void deployments.wake(projectId))
   return {
     modules: { deployments, backups },

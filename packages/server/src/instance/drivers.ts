@@ -4,12 +4,14 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Acme } from '../drivers/acme/acme.ts'
 import { createAcme } from '../drivers/acme/acme-client.ts'
+import type { Archives } from '../drivers/archive/archive.ts'
 import type { ArchiveStores } from '../drivers/archive-store/archive-store.ts'
 import { createArchiveStores } from '../drivers/archive-store/create-archive-stores.ts'
 import type { EdgeDriver } from '../drivers/edge/edge.ts'
 import { EmbeddedEdge } from '../drivers/edge/embedded-edge.ts'
 import { type Probe, probe } from '../drivers/probe/probe.ts'
 import { onlyHere, type Runtimes } from '../drivers/runtime/runtimes.ts'
+import { backupKeyFile, openArchives } from './backup-key.ts'
 import { chooseRuntime } from './choose-runtime.ts'
 import type { Config } from './config.ts'
 import type { Logger } from './logger.ts'
@@ -22,6 +24,8 @@ export interface Drivers {
   probe: Probe
   /** Where backups are kept. */
   stores: ArchiveStores
+  /** Encrypts them to the instance's key, which is made when it is first needed. */
+  archives(): Promise<Archives>
   /** Folders of deployments that are under way. */
   workFolder: string
 }
@@ -40,6 +44,7 @@ export async function createDrivers(config: Config, version: string, logger: Log
     acme: createAcme({ directoryUrl: config.acmeDirectory, email: config.acmeEmail }),
     probe,
     stores: createArchiveStores({ log: logger, allowPrivate: config.mode !== 'cloud' }),
+    archives: openArchives(backupKeyFile(dataDir), logger),
     workFolder: join(dataDir, 'work'),
   }
 }

@@ -24,9 +24,12 @@ export function plainAddress(address: string): string {
 /** The part of an address that one client holds: an IPv6 client owns its whole /64. */
 export const clientKey = (key: AddressKey): string => (key.startsWith(mappedPrefix) ? key : key.slice(0, 8))
 
-/** The same of an address in writing, for counting; what is no address counts for itself. */
+/**
+ * The same of an address in writing, for counting; what is no address counts for itself. Some proxies write the port too: with
+ * it every connection would count as another client.
+ */
 export function clientOf(address: string): string {
-  const key = addressKey(address)
+  const key = addressKey(bareAddress(address))
   return key === undefined ? address : clientKey(key)
 }
 
@@ -71,4 +74,13 @@ function masked(key: AddressKey, length: number): string {
   const bits = length & 7
   if (bits === 0) return key.slice(0, whole)
   return key.slice(0, whole) + String.fromCharCode(key.charCodeAt(whole) & (0xff << (8 - bits)) & 0xff)
+}
+
+/** Without port, brackets and zone: what is left is an address and nothing else, or no address at all. */
+export function bareAddress(hop: string): string {
+  const bracketed = /^\[([^\]]*)\](?::\d+)?$/.exec(hop)?.[1]
+  const withPort = /^([\d.]+):\d+$/.exec(hop)?.[1]
+  const address = bracketed ?? withPort ?? hop
+  const zone = address.indexOf('%')
+  return zone === -1 ? address : address.slice(0, zone)
 }

@@ -113,6 +113,14 @@ describe('a session cookie', () => {
     const ok = await call(instance, null, 'POST /tokens', { body: { name: 'x' }, headers: { cookie, host, origin } })
     expect(ok.status).toBe(201)
   })
+  test('is not ended by a page of another site', async () => {
+    const cookie = cookieOf(await login(people.owner.email))
+    for (const origin of ['https://app.example.test', 'null', `http://evil.${host}`]) {
+      const out = await call(instance, null, 'POST /auth/logout', { headers: { cookie, host, origin } })
+      expect([out.status, out.headers['set-cookie']]).toEqual([403, undefined])
+    }
+    expect((await call(instance, null, 'GET /auth/session', { headers: { cookie, host } })).status).toBe(200)
+  })
   test('ends with POST /auth/logout', async () => {
     const cookie = cookieOf(await login(people.owner.email))
     const out = await call(instance, null, 'POST /auth/logout', { headers: { cookie, host, origin } })

@@ -1,9 +1,11 @@
 import type { Acme } from '../../src/drivers/acme/acme.ts'
+import type { ArchiveStore } from '../../src/drivers/archive-store/archive-store.ts'
 import { createArchiveStores } from '../../src/drivers/archive-store/create-archive-stores.ts'
 import type { EdgeDriver } from '../../src/drivers/edge/edge.ts'
 import {
   type Artifact,
   type BuildRequest,
+  type ExecCommand,
   type Instance,
   type InstanceChange,
   type Isolation,
@@ -14,6 +16,7 @@ import {
 } from '../../src/drivers/runtime/runtime.ts'
 import { onlyHere, type Runtimes } from '../../src/drivers/runtime/runtimes.ts'
 import { type EdgeTable, emptyTable } from '../../src/edge-proxy/protocol/edge-table.ts'
+import { openArchives } from '../../src/instance/backup-key.ts'
 import type { Drivers } from '../../src/instance/drivers.ts'
 import { silentLog } from '../../src/platform/log.ts'
 
@@ -23,11 +26,15 @@ export interface MemoryDrivers extends Drivers {
   /** Other places where projects may run; a test adds them. */
   servers: Map<string, InMemoryRuntime>
   edge: InMemoryEdge
+  /** Around every destination that is opened; a test makes it fail. */
+  aroundStores: { wrap(store: ArchiveStore): ArchiveStore }
 }
 
 export function memoryDrivers(workFolder: string): MemoryDrivers {
   const runtime = new InMemoryRuntime()
   const servers = new Map<string, InMemoryRuntime>()
+  const stores = createArchiveStores({ log: silentLog, allowPrivate: true, silentMs: 2_000, attempts: 1 })
+  const aroundStores = { wrap: (store: ArchiveStore) => store }
   return {
     runtime,
     servers,
@@ -38,7 +45,9 @@ export function memoryDrivers(workFolder: string): MemoryDrivers {
       [runtime, ...servers.values()].some((one) => one.answersAt(port))
         ? { healthy: true, status: 200 }
         : { healthy: false, status: 500, reason: 'it answered 500' },
-    stores: createArchiveStores({ log: silentLog, allowPrivate: true, silentMs: 2_000, attempts: 1 }),
+    aroundStores,
+    stores: { ...stores, open: async (config) => aroundStores.wrap(await stores.open(config)) },
+    archives: openArchives(`${workFolder}/backup-key.txt`, silentLog),
     workFolder,
   }
 }
@@ -170,9 +179,19 @@ export class InMemoryRuntime implements Runtime {
     this.volumes.set(id, Buffer.concat(chunks))
   }
 
-  async exec(instanceId: string): Promise<{ exitCode: number; stderrTail: string }> {
+  /** What a program inside does; a test brings its own. */
+  whileInside: (
+    command: ExecCommand,
+    instanceId: string,
+    abort: AbortSignal,
+  ) => Promise<{ exitCode: number; stderrTail: string }> = async () => ({
+    exitCode: 127,
+    stderrTail: 'there are no programs in memory',
+  })
+
+  async exec(instanceId: string, command: ExecCommand, abort: AbortSignal): Promise<{ exitCode: number; stderrTail: string }> {
     if (!this.running.has(instanceId)) throw new StartFailed(`The instance ${instanceId} does not run`)
-    return { exitCode: 127, stderrTail: 'there are no programs in memory' }
+    return this.whileInside(command, instanceId, abort)
   }
 
   async close(): Promise<void> {}

@@ -3,7 +3,7 @@ import type { Resolve } from '../web-request/resolve.ts'
 import { type AddressGuard, addressGuard } from './address-guard.ts'
 import type { ArchiveStore, ArchiveStoreConfig, ArchiveStores } from './archive-store.ts'
 import { localStore } from './local-store.ts'
-import { StoreFailure } from './store-failure.ts'
+import type { StoreFailure } from './store-failure.ts'
 import { withLog } from './with-log.ts'
 import { withRetries } from './with-retries.ts'
 import { withTimeLimit } from './with-time-limit.ts'
@@ -17,22 +17,22 @@ export interface ArchiveStoreSettings {
   silentMs?: number
   attempts?: number
   firstPauseMs?: number
+  /** For tests: a place that goes wrong, inside of all this care. */
+  around?: (store: ArchiveStore) => ArchiveStore
 }
 
 /** Every destination with the same care around it: faults that pass are asked again, silence has an end, the log is told. */
 export function createArchiveStores(settings: ArchiveStoreSettings): ArchiveStores {
-  const { log, silentMs = 300_000, attempts = 5, firstPauseMs = 500 } = settings
+  const { log, silentMs = 300_000, attempts = 5, firstPauseMs = 500, around = (store) => store } = settings
   return {
     async open(config) {
       const place = placeOf(config)
       const onRetry = (failure: StoreFailure, attempt: number) =>
         log.warn({ place, err: failure, attempt }, 'a destination is asked again')
-      const limited = withTimeLimit(await bareStore(config, addressGuard(settings)), silentMs)
+      const limited = withTimeLimit(around(await bareStore(config, addressGuard(settings))), silentMs)
       return withLog(withRetries(limited, { attempts, firstPauseMs, onRetry }), log, place)
     },
-    async hostKeyOf() {
-      throw new StoreFailure('other', 'sftp destinations are not built yet')
-    },
+    hostKeyOf: async (config, abort) => (await import('./sftp-link.ts')).hostKeyOf(config, addressGuard(settings), abort),
   }
 }
 
@@ -40,7 +40,7 @@ async function bareStore(config: ArchiveStoreConfig, guard: AddressGuard): Promi
   if (config.kind === 'local') return localStore(config)
   // Loaded when the first one is opened: an instance without such a destination does not keep the library.
   if (config.kind === 's3') return (await import('./s3-store.ts')).s3Store(config, guard)
-  throw new StoreFailure('other', `${config.kind} destinations are not built yet`)
+  return (await import('./sftp-store.ts')).sftpStore(config, guard)
 }
 
 /** For people and the log. */

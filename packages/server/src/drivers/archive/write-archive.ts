@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { inMemoryContent } from '../archive-store/in-memory.ts'
+import { StoreFailure } from '../archive-store/store-failure.ts'
 import type { ArchiveIndex, ArchivePart, ArchiveWriting, WriteProgress } from './archive.ts'
 import { cutParts } from './cut-parts.ts'
 import type { PartWorkers } from './part-workers.ts'
@@ -85,8 +86,10 @@ class PartsRun {
     const name = this.#nameOf(number)
     this.#writing.abort.throwIfAborted()
     this.#sent.push(name)
-    await this.#writing.store.put(name, inMemoryContent(sealed, sha256), this.#writing.abort)
-    return this.#done({ name, content, plainBytes, sizeBytes: sealed.length, sha256, reused: false })
+    const { sizeBytes } = await this.#writing.store.put(name, inMemoryContent(sealed, sha256), this.#writing.abort)
+    if (sizeBytes !== sealed.length)
+      throw new StoreFailure('corrupt', `Only ${sizeBytes} of ${sealed.length} bytes of ${name} were stored`)
+    return this.#done({ name, content, plainBytes, sizeBytes, sha256, reused: false })
   }
 
   #done(part: ArchivePart): ArchivePart {

@@ -224,6 +224,8 @@ export interface Instance {
   exitCode: number | null
   /** Killed because it used more memory than it may. */
   outOfMemory: boolean
+  /** It was ended because it kept more on the disk than it may. */
+  diskFull?: boolean
   restarts: number
 }
 

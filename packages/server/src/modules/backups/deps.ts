@@ -1,3 +1,4 @@
+import type { Archives } from '../../drivers/archive/archive.ts'
 import type { ArchiveStores } from '../../drivers/archive-store/archive-store.ts'
 import type { Caller } from '../../http/handler.ts'
 import type { Awaitable } from '../../platform/awaitable.ts'
@@ -6,6 +7,8 @@ import type { Database } from '../../platform/database.ts'
 import type { Log } from '../../platform/log.ts'
 import type { Scrubber } from '../../platform/secrets/scrubber.ts'
 import type { SecretBox } from '../../platform/secrets/secret-box.ts'
+import type { ProjectData } from '../deployments/index.ts'
+import type { SavedProject } from '../projects/index.ts'
 
 export interface BackupsSettings {
   mode: 'self-hosted' | 'cloud'
@@ -23,6 +26,14 @@ export interface BackupsDeps {
   scrubber: Pick<Scrubber, 'register'>
   settings: BackupsSettings
   stores: ArchiveStores
+  /** Opened when they are first needed: the key is made then. */
+  archives(): Promise<Archives>
+  data: ProjectData
+  projects: {
+    save(projectId: string): Promise<SavedProject | undefined>
+    bringBack(saved: SavedProject, organizationId: string): Promise<void>
+  }
+  version: string
   /** Whether the caller runs this instance. */
   isOperator(caller: Caller): Awaitable<boolean>
 }

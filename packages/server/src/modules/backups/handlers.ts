@@ -7,6 +7,8 @@ import { changeDestination, createDestination, deleteDestination, showDestinatio
 import { checkDestination } from './destinations/open-store.ts'
 import { changePolicy, createPolicy, deletePolicy, showPolicies, showPolicy } from './policies/policies.ts'
 import { listPolicies } from './policies/policy-store.ts'
+import { runByWebhook } from './policies/webhook.ts'
+import { restoreHandlers } from './restores/handlers.ts'
 import { runHandlers } from './runs/handlers.ts'
 
 type Rows = typeof contract.backups
@@ -14,10 +16,11 @@ type Rows = typeof contract.backups
 export const backupsHandlers = (deps: BackupsDeps) => ({
   ...policyHandlers(deps),
   ...runHandlers(deps),
+  ...restoreHandlers(deps),
   ...destinationHandlers(deps),
 })
 
-type PolicyRows = 'listPolicies' | 'createPolicy' | 'updatePolicy' | 'deletePolicy'
+type PolicyRows = 'listPolicies' | 'createPolicy' | 'updatePolicy' | 'deletePolicy' | 'receiveWebhook'
 
 function policyHandlers(deps: BackupsDeps): Pick<Handlers<Rows>, PolicyRows> {
   return {
@@ -38,6 +41,7 @@ function policyHandlers(deps: BackupsDeps): Pick<Handlers<Rows>, PolicyRows> {
       await deletePolicy(backupPolicy, deps)
       return undefined
     },
+    receiveWebhook: async (_, context) => ({ data: { runId: await runByWebhook(context, deps) } }),
   }
 }
 

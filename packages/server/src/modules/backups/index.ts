@@ -1,11 +1,19 @@
+import type { Job } from '../../platform/jobs/declare.ts'
 import type { BackupsDeps } from './deps.ts'
 import { backupsHandlers } from './handlers.ts'
 import { backupsLoaders } from './loaders.ts'
+import { scheduledJob } from './policies/scheduled.ts'
+import { backupsPart } from './project-part.ts'
+import { applyJobs } from './restores/apply-job.ts'
+import { verifyJob } from './restores/verify.ts'
+import { pruneJob } from './runs/prune.ts'
+import { runJob } from './runs/run-job.ts'
+import { tidyJob } from './runs/tidy.ts'
 
 export type { BackupsDeps } from './deps.ts'
 
 /**
- * Saving projects and bringing them back. A *policy* binds a project to a *destination*; a *run* of it stores *parts* there
+ * Saving projects and bringing them back. A *policy* binds a project to a *destination*; a *run* of it stores *artifacts* there
  * and a *manifest* last, and has succeeded only when all of it was read back. A *restore* is staged from a run, verified,
  * and applied with a token that is shown once.
  */
@@ -13,5 +21,10 @@ export function createBackups(deps: BackupsDeps) {
   return {
     handlers: backupsHandlers(deps),
     loaders: backupsLoaders(deps),
+    jobs: [runJob(deps), tidyJob(deps), pruneJob(deps), scheduledJob(deps), verifyJob(deps), ...applyJobs(deps)] as Job<
+      unknown,
+      undefined
+    >[],
+    part: backupsPart(deps),
   }
 }

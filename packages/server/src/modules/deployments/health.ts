@@ -83,7 +83,9 @@ async function ended(row: InstanceRow, seen: Instance | undefined, deps: Deploym
   if (!instance) return new DeployFailed('crashed', `${named(row)} is gone`, lines)
   const how = instance.outOfMemory
     ? 'was ended because it used more memory than it may'
-    : `ended with exit code ${instance.exitCode ?? 'unknown'}`
+    : instance.diskFull
+      ? 'was ended because it wrote more than it may keep on the disk'
+      : `ended with exit code ${instance.exitCode ?? 'unknown'}`
   return new DeployFailed('crashed', `${named(row)} ${how} before it was healthy`, lines)
 }
 

@@ -7,6 +7,7 @@ import type { DeploymentsDeps } from './deps.ts'
 import { deploymentsHandlers } from './handlers.ts'
 import { LogFollower } from './log-follower.ts'
 import { projectPower } from './power.ts'
+import { projectData } from './project-data.ts'
 import { deploymentsPart } from './project-part.ts'
 import { ProjectScrubbers } from './project-scrubbers.ts'
 import { markDownAsWaking, recover, restartWaking, stopWhatEndsWithUs } from './recover.ts'
@@ -17,6 +18,7 @@ import { deploymentReader, runningProjects } from './summary.ts'
 import { createWatch } from './watch.ts'
 
 export type { DeploymentsDeps, EdgeSwitch, PredecessorContainers } from './deps.ts'
+export type { DataUnit, ProjectData } from './project-data.ts'
 export { adoptVolume, movePaths, servedState } from './store.ts'
 
 /**
@@ -42,6 +44,8 @@ export function createDeployments(given: Omit<DeploymentsDeps, 'turns' | 'scrubb
     running: runningProjects(deps),
     power: projectPower(deps),
     part: deploymentsPart(deps),
+    /** What backups save and bring back. */
+    data: projectData(deps),
     secrets: deps.scrubbers,
     deploy: (projectId: string, options: Parameters<typeof requestDeployment>[1]) => requestDeployment(projectId, options, deps),
     /** A request waits for a sleeping project. */

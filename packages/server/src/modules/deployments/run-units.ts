@@ -26,9 +26,9 @@ export const runningUnits = (deployment: DeploymentRow): Unit[] => {
  * Starts the units of a deployment beside whatever else runs. Each is written down before the runtime is asked, and one
  * that was asked for already is taken up again: after a crash nothing runs that is not known, and nothing runs twice.
  */
-export async function startUnits(parts: RunParts): Promise<InstanceRow[]> {
+export async function startUnits(parts: RunParts, only?: ReadonlySet<string>): Promise<InstanceRow[]> {
   const { deployment, deps, abort } = parts
-  const units = runningUnits(deployment)
+  const units = runningUnits(deployment).filter(({ service }) => only?.has(service) ?? true)
   const started: InstanceRow[] = []
   for (const unit of units) {
     abort.throwIfAborted()

@@ -101,7 +101,8 @@ export function problemIn(
   if (!instance) return { reason: 'it is gone', isGone: true }
   if (hasDoneItsWork(instance, unit)) return null
   const { state, exitCode, outOfMemory, restarts } = instance
-  if (state === 'exited') return { reason: `it ended (exit code ${exitCode ?? 'unknown'})`, isGone: unit.restart }
+  const how = instance.diskFull ? 'it wrote more than it may keep on the disk' : `exit code ${exitCode ?? 'unknown'}`
+  if (state === 'exited') return { reason: `it ended (${how})`, isGone: unit.restart && !instance.diskFull }
   if (state !== 'restarting' && restarts <= (restartsBefore ?? restarts)) return null
   const why = outOfMemory ? 'it used more memory than it may, ' : exitCode === null ? '' : `exit code ${exitCode}, `
   return { reason: `it keeps ending (${why}${restarts} restarts)` }

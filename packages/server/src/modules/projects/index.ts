@@ -10,6 +10,7 @@ import { createDeletion } from './lifecycle/deletion.ts'
 import { createEnvironmentDeletion } from './lifecycle/environment-deletion.ts'
 import { powerJob } from './lifecycle/power.ts'
 import { showProject, showProjects } from './lifecycle/records.ts'
+import { bringProjectBack, type SavedProject, saveProjectWhole } from './lifecycle/saved-project.ts'
 import { updateProject } from './lifecycle/update-project.ts'
 import { projectsLoaders } from './loaders.ts'
 import { changeEnv, openEnv, openSecrets } from './settings/env.ts'
@@ -24,6 +25,7 @@ export { environmentHostname, freeHostname, notTaken } from './domains/hostnames
 export { judgeAll, servingAt } from './domains/served-domains.ts'
 export { changeProject, lockProject, type ProjectSignal, projectsTopic } from './lifecycle/change-project.ts'
 export type * from './lifecycle/project-part.ts'
+export type { SavedProject } from './lifecycle/saved-project.ts'
 export type * from './project-ports.ts'
 export * from './public-queries.ts'
 export type { OpenedEnv } from './settings/env.ts'
@@ -50,6 +52,8 @@ export function createProjects(deps: ProjectsDeps) {
     show: (row: ProjectRow) => showProject(row, deps),
     showAll: (rows: readonly ProjectRow[]) => showProjects(rows, deps),
     openEnv: (projectId: string, environment: string) => openEnv(projectId, environment, deps),
+    save: (projectId: string) => saveProjectWhole(projectId, deps),
+    bringBack: (saved: SavedProject, organizationId: string) => bringProjectBack(saved, organizationId, deps),
     openSecrets: (projectId: string) => openSecrets(projectId, deps),
     changeEnv: (project: ProjectRow, changes: EnvChanges) => changeEnv(project, changes, deps),
     /** Takes a project back that was made a moment ago and of which nothing else knows. */

@@ -70,16 +70,21 @@ export class SqliteFile {
     }
     const prepared = this.#database.prepare(sql)
     prepared.setReturnArrays(true)
-    const statement = { prepared, columns: prepared.columns().map((column) => column.name) }
+    const statement = { prepared, columns: namesOf(prepared) }
     this.#statements.set(sql, statement)
     if (this.#statements.size > cachedStatements) this.#statements.delete(this.#statements.keys().next().value as string)
     return statement
   }
 }
 
+const namesOf = (prepared: StatementSync) => prepared.columns().map((column) => column.name)
+
 /** Rows come as arrays and become plain objects here: a third faster than the objects without prototype that SQLite hands out. */
-function readRows({ prepared, columns }: Statement, values: SQLInputValue[]): Record<string, unknown>[] {
-  const rows = prepared.all(...values) as unknown as unknown[][]
+function readRows(statement: Statement, values: SQLInputValue[]): Record<string, unknown>[] {
+  const rows = statement.prepared.all(...values) as unknown as unknown[][]
+  // Another connection has added a column to the table since: SQLite notices when it reads, not when it prepares.
+  if (rows[0] && rows[0].length !== statement.columns.length) statement.columns = namesOf(statement.prepared)
+  const { columns } = statement
   return rows.map((row) => {
     const named: Record<string, unknown> = {}
     for (let i = 0; i < columns.length; i++) named[columns[i] as string] = row[i]

@@ -1,6 +1,7 @@
 import { chmod, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises'
 import { join, sep } from 'node:path'
 import { type Artifact, BuildFailed, type BuildRequest } from '../runtime.ts'
+import { diskUseOf } from './disk-use.ts'
 import { folderSizeBytes } from './folder-size.ts'
 import type { Places } from './places.ts'
 import { removeTree } from './remove-tree.ts'
@@ -34,6 +35,7 @@ export async function finishArtifact(
     service,
     rootDirectory: plan.rootDirectory,
     seenAt: sandbox.seen(app),
+    ...(plan.kind === 'static' ? {} : { builtBytes: await diskUseOf(app) }),
   }
   await rm(join(target, 'build.process'), { force: true })
   await writeFile(join(target, 'artifact.json.new'), JSON.stringify(note))
@@ -65,6 +67,8 @@ export interface ArtifactNote extends Artifact {
   rootDirectory: string
   /** Where the build found itself: what it wrote down of its own place holds there. */
   seenAt?: string
+  /** What it takes up on the disk; what a program adds to it counts as written by that. */
+  builtBytes?: number
 }
 
 export async function readArtifactNote(folder: string): Promise<ArtifactNote | null> {

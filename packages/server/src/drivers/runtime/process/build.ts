@@ -7,6 +7,7 @@ import { type Artifact, BuildFailed, type BuildRequest, type OutputLine } from '
 import { finishArtifact } from './artifact.ts'
 import { type ControlGroup, createControlGroup, endControlGroup } from './cgroup.ts'
 import { wordsOf } from './command-words.ts'
+import { DiskLook } from './disk-use.ts'
 import { giveTo, type Places } from './places.ts'
 import { endAllWithGroup, endLeftInGroup, readIdentity } from './process-table.ts'
 import { removeTree, throwAway } from './remove-tree.ts'
@@ -80,18 +81,21 @@ async function runCommands(
     if (tail.length > tailLines) tail.shift()
     onLine({ time: new Date().toISOString(), stream, message })
   }
-  const ending = group && setInterval(() => endAtLimit(group), lookMs)
+  const disk = new AbortController()
+  const watched = { group, disk, look: diskLookOf(request, target, parts.places) }
+  const ending = setInterval(() => endAtLimit(watched), lookMs)
+  const either = AbortSignal.any([abort, disk.signal])
   try {
     for (const command of [...toolsFirst(request), plan.installCommand, plan.buildCommand]) {
       if (!command) continue
       say('stdout', `$ ${command}`)
       const launched = launchFor(command, request, target, group, parts)
-      await runOne(launched, deadline - performance.now(), say, abort).catch((error: unknown) => {
-        throw explain(error, command, group, request, tail)
+      await runOne(launched, deadline - performance.now(), say, either).catch((error: unknown) => {
+        throw explain(error, command, watched, request, tail)
       })
     }
   } finally {
-    clearInterval(ending ?? undefined)
+    clearInterval(ending)
     group?.kill()
     await endLeftOf(target, parts.places, parts.sandbox.hasOwnProcesses)
     group?.remove()
@@ -140,9 +144,32 @@ function launchFor(
   })
 }
 
+interface Watched {
+  group: ControlGroup | null
+  look: DiskLook
+  /** Aborted when it keeps more on the disk than it may. */
+  disk: AbortController
+}
+
+/** What its home had from earlier builds is not its own doing. */
+const diskLookOf = ({ owner, allotment }: BuildRequest, target: string, places: Places) =>
+  new DiskLook({
+    grows: places.home(owner.projectId),
+    written: [join(target, 'app'), join(target, 'tmp')],
+    limitMb: allotment.diskMb,
+  })
+
 /** A program that goes on after a refused fork or the death of one of its processes would go on for ever. */
-function endAtLimit(group: ControlGroup): void {
-  if (group.outOfMemory || group.hitProcessLimit) group.kill()
+function endAtLimit({ group, look, disk }: Watched): void {
+  if (group?.outOfMemory || group?.hitProcessLimit) group.kill()
+  void look.isOver(group?.pids()).then(
+    (isOver) => {
+      if (!isOver) return
+      disk.abort()
+      group?.kill()
+    },
+    () => undefined,
+  )
 }
 
 /** Builds that a killed control plane left running are ended, whole tree, and what they had made so far goes. */
@@ -220,10 +247,14 @@ export function lineSplitter(onLine: (line: string) => void) {
 function explain(
   error: unknown,
   command: string,
-  group: ControlGroup | null,
+  { group, disk }: Watched,
   { allotment, timeoutMs }: BuildRequest,
   tail: string[],
 ): unknown {
+  if (disk.signal.aborted)
+    return new BuildFailed('disk_full', `\`${command}\` wrote more than the ${allotment.diskMb} MB that a build may use`, [
+      ...tail,
+    ])
   if (group?.outOfMemory)
     return new BuildFailed('out_of_memory', `\`${command}\` used more than the ${allotment.memoryMb} MB that a build may use`, [
       ...tail,

@@ -17,6 +17,8 @@ export interface ControlGroup {
   readonly folders: readonly string[]
   readonly outOfMemory: boolean
   readonly hitProcessLimit: boolean
+  /** Those that are in it now. */
+  pids(): number[]
   /** Ends every process of the group. */
   kill(): void
   /** Once its processes have ended; a group that still has some stays. */
@@ -122,6 +124,7 @@ function group(folders: readonly string[], signs: { outOfMemory(): boolean; hitP
     get hitProcessLimit() {
       return signs.hitProcessLimit()
     },
+    pids: () => membersOf(folders[0] as string),
     kill() {
       // A process that forks as fast as it is killed loses after a few rounds: the group's own limit holds it.
       for (let round = 0; round < 50; round++) {

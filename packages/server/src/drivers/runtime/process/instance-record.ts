@@ -21,6 +21,11 @@ export interface InstanceRecord {
   restarts: number
   exitCode: number | null
   outOfMemory: boolean
+  /** It was ended because it kept more on the disk than it may. */
+  diskFull?: boolean
+  /** How much that is. */
+  diskMb?: number
+  builtBytes?: number | undefined
   /** Bytes of output that were read and cut off the front of each file. */
   cutOff: { stdout: number; stderr: number }
 }

@@ -201,6 +201,7 @@ function show(one: Supervised, places: Places): Instance {
     startedAt: record.startedAt,
     exitCode: record.exitCode,
     outOfMemory: record.outOfMemory,
+    ...(record.diskFull ? { diskFull: true } : {}),
     restarts: record.restarts,
   }
 }
@@ -251,5 +252,5 @@ async function programFor(
     ...volumes.map(({ path, readOnly }) => ({ path, at: sandbox.seen(path), readOnly })),
   ]
   const who = places.who(owner.projectId, instanceId, folder)
-  return { argv: [...(request.entrypoint ?? []), ...argv], cwd, env, who, shown }
+  return { argv: [...(request.entrypoint ?? []), ...argv], cwd, env, who, shown, builtBytes: note.builtBytes }
 }

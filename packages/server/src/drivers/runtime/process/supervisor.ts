@@ -5,6 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { InstanceChange, StartRequest } from '../runtime.ts'
 import { StartFailed } from '../runtime.ts'
 import { type ControlGroup, createControlGroup } from './cgroup.ts'
+import { DiskLook } from './disk-use.ts'
 import type { InstanceRecord, InstanceRecords } from './instance-record.ts'
 import type { Ports } from './ports.ts'
 import {
@@ -18,7 +19,7 @@ import {
 } from './process-table.ts'
 import type { Launch, Sandbox } from './sandbox/sandbox.ts'
 
-export type Program = Pick<Launch, 'argv' | 'cwd' | 'env' | 'who' | 'shown'>
+export type Program = Pick<Launch, 'argv' | 'cwd' | 'env' | 'who' | 'shown'> & { builtBytes: number | undefined }
 
 const lookMs = 500
 const exitMs = 1_000
@@ -47,6 +48,8 @@ export class Supervised {
   #group: ControlGroup | null = null
   #stopping = false
   #watching: Promise<void> | null = null
+  #disk: DiskLook | null = null
+  #looking: Promise<void> | null = null
   /** A pause before the next start is under way. */
   isRestarting = false
 
@@ -102,6 +105,7 @@ export class Supervised {
     const { cpuCores, memoryMb } = request.allotment
     this.#group = createControlGroup(request.instanceId, { cpuCores, memoryMb, processes })
     this.#records.save(this.record)
+    this.#disk?.lookAgain()
     await this.#spawn()
     this.#watching ??= this.#watch()
   }
@@ -145,6 +149,9 @@ export class Supervised {
       process: identityOf(child.pid as number),
       isInside: this.#sandbox.hasOwnProcesses,
       shown: this.#program?.shown ?? [],
+      diskMb: this.#request?.allotment.diskMb,
+      builtBytes: this.#program?.builtBytes,
+      diskFull: false,
       port,
       startedAt: new Date().toISOString(),
       exitCode: null,
@@ -156,13 +163,19 @@ export class Supervised {
   async #watch(): Promise<void> {
     while (!this.#stopping) {
       await pause(lookMs, undefined, { ref: false })
-      if (this.#stopping || this.isAlive) continue
+      if (this.#stopping) continue
+      if (this.isAlive) {
+        this.#looking ??= this.#lookAtDisk().finally(() => {
+          this.#looking = null
+        })
+        continue
+      }
       await this.settled()
       if (this.#stopping) break
       await this.#endLeft()
       this.record.outOfMemory = this.#group?.outOfMemory ?? false
       this.#records.save(this.record)
-      const willRestart = this.#request?.restart === true && this.#program !== null
+      const willRestart = this.#request?.restart === true && this.#program !== null && !this.record.diskFull
       if (!willRestart) {
         this.#tell('exited', this.#words(), this)
         break
@@ -170,6 +183,19 @@ export class Supervised {
       await this.#restart()
     }
     this.#watching = null
+  }
+
+  /** Files are not in the group's limits: what has too much is ended, and stays so until somebody starts it. */
+  async #lookAtDisk(): Promise<void> {
+    const { shown = [], diskMb, builtBytes, process: identity } = this.record
+    const [app, ...written] = shown.filter(({ readOnly }) => !readOnly).map(({ path }) => path)
+    if (!app || !diskMb || !identity) return
+    this.#disk ??= new DiskLook({ grows: app, before: builtBytes, written, limitMb: diskMb })
+    const isOver = await this.#disk.isOver(this.#group?.pids()).catch(() => false)
+    if (!isOver || this.#stopping || !isAlive(identity)) return
+    this.record.diskFull = true
+    signalGroup(identity, 'SIGKILL')
+    this.#group?.kill()
   }
 
   async #restart(): Promise<void> {
@@ -192,6 +218,8 @@ export class Supervised {
   }
 
   #words(): string {
+    if (this.record.diskFull)
+      return `it was ended because it wrote more than the ${this.record.diskMb} MB that it may keep on the disk`
     if (this.record.outOfMemory) return 'it was ended because it used more memory than it may'
     return this.record.exitCode === null ? 'it ended' : `it ended with exit code ${this.record.exitCode}`
   }

@@ -41,3 +41,35 @@ export const listUnderWay = (db: Db, projectId: string): Promise<RestoreRow[]> =
 /** Those of one run that still wait for their token. */
 export const listStaged = (db: Db, runId: string): Promise<RestoreRow[]> =>
   db.selectFrom('backupRestores').selectAll().where('runId', '=', runId).where('status', '=', 'staged').execute()
+
+/** What is found out about the archive, while nobody has ended the restore; false when somebody has. */
+export async function noteVerification(
+  db: Db,
+  id: string,
+  changes: Pick<Updateable<BackupRestoresTable>, 'verification' | 'report'>,
+): Promise<boolean> {
+  const noted = await db
+    .updateTable('backupRestores')
+    .set(changes)
+    .where('id', '=', id)
+    .where('status', 'in', restoresUnderWay)
+    .returning('id')
+    .executeTakeFirst()
+  return noted !== undefined
+}
+
+/** Where the writing stands, for whoever takes it up after a crash. */
+export interface ProgressNote {
+  /** Whether the project was serving before. */
+  wasOnline?: boolean
+  /** From here on something may be stopped or replaced. */
+  touched?: true
+  /** It failed, and what was there before is being put back. */
+  failure?: { code: string; message: string }
+}
+
+export const progressOf = ({ progressNote }: RestoreRow): ProgressNote => (progressNote === null ? {} : JSON.parse(progressNote))
+
+/** `partly_written` is the truth from the first byte on; whoever ends the restore says what became of it. */
+export const noteProgress = (db: Db, id: string, note: ProgressNote) =>
+  updateRestore(db, id, { progressNote: JSON.stringify(note), ...(note.touched ? { dataState: 'partly_written' } : {}) })

@@ -1,20 +1,44 @@
-import type { contract } from '@berth/contract'
+import { type contract, terminalRun } from '@berth/contract'
 import type { Handlers } from '../../../http/handler.ts'
+import { streamRow } from '../../../http/row-stream.ts'
+import { iso } from '../../../platform/db/columns.ts'
+import type { RunRow } from '../../../platform/db/tables/backups.ts'
 import type { BackupsDeps } from '../deps.ts'
+import { cancelRun } from './cancel-run.ts'
 import { protectRun } from './protect.ts'
-import { listRuns } from './run-store.ts'
+import { findRun, listRuns } from './run-store.ts'
 import { showOne, showRun, withArtifacts } from './show-run.ts'
+import { runTopic, startRun } from './start-run.ts'
 
-type RunRows = 'listRuns' | 'getRun' | 'protectRun'
+type RunRows = 'startRun' | 'listRuns' | 'getRun' | 'streamRun' | 'protectRun' | 'cancelRun'
 
 export function runHandlers(deps: BackupsDeps): Pick<Handlers<typeof contract.backups>, RunRows> {
   const { db } = deps.database
   return {
+    startRun: async (_, { backupPolicy, caller, audit }) => {
+      const run = await startRun(backupPolicy.id, { trigger: 'manual', createdBy: caller.userId }, deps)
+      audit({ objectKind: 'backupRun', objectId: run.id })
+      return { data: { runId: run.id } }
+    },
     listRuns: async ({ query }, { project }) => {
       const { rows, nextCursor } = await listRuns(db, project.id, query)
       return { data: (await withArtifacts(db, rows)).map(showRun), nextCursor }
     },
     getRun: async (_, { backupRun }) => ({ data: await showOne(db, backupRun) }),
+    streamRun: async (_, { backupRun, stream }) => {
+      await streamRow(stream, deps.database.signals, {
+        topic: runTopic(backupRun.id),
+        read: async () => {
+          const [run] = await withArtifacts(db, [(await findRun(db, backupRun.id)) ?? (backupRun as RunRow)])
+          return run!
+        },
+        show: showRun,
+        stateOf: ({ status, statusSince }) => ({ status, at: iso(statusSince) }),
+        isTerminal: ({ status }) => terminalRun.has(status),
+      })
+      return undefined
+    },
+    cancelRun: async (_, { backupRun }) => ({ data: await showOne(db, await cancelRun(backupRun, 'It was cancelled', deps)) }),
     protectRun: async ({ body }, { backupRun }) => ({ data: await showOne(db, await protectRun(backupRun, body ?? {}, deps)) }),
   }
 }

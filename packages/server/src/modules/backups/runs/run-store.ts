@@ -2,7 +2,7 @@ import { type RunStatus, type RunsQuery, runMoves, runStatuses, sourcesOf, termi
 import type { Insertable, Updateable } from 'kysely'
 import { page } from '../../../platform/db/pages.ts'
 import type { Db } from '../../../platform/db/schema.ts'
-import type { ArtifactRow, BackupRunsTable, RunRow } from '../../../platform/db/tables/backups.ts'
+import type { ArtifactRow, BackupArtifactsTable, BackupRunsTable, RunRow } from '../../../platform/db/tables/backups.ts'
 
 /** The SQL of runs and of what they store. */
 
@@ -81,3 +81,91 @@ export async function artifactsOfAll(db: Db, runIds: readonly string[]): Promise
     .execute()
   return Map.groupBy(rows, ({ runId }) => runId)
 }
+
+export const artifactsOf = (db: Db, runId: string): Promise<ArtifactRow[]> =>
+  db.selectFrom('backupArtifacts').selectAll().where('runId', '=', runId).orderBy('position').execute()
+
+export const insertArtifact = (db: Db, row: Insertable<BackupArtifactsTable>) =>
+  db.insertInto('backupArtifacts').values(row).execute()
+
+export const forgetArtifacts = (db: Db, runId: string) => db.deleteFrom('backupArtifacts').where('runId', '=', runId).execute()
+
+const isKept = (db: Db) =>
+  db
+    .selectFrom('backupArtifacts')
+    .innerJoin('backupRuns', 'backupRuns.id', 'backupArtifacts.runId')
+    .select('backupArtifacts.index')
+    .where('backupRuns.prunedAt', 'is', null)
+
+type Place = Pick<RunRow, 'id' | 'projectId' | 'destinationId'>
+
+/** Of the newest good runs that are kept at the same destination. */
+export async function earlierIndexes(db: Db, { projectId, destinationId }: Place): Promise<string[]> {
+  const rows = await isKept(db)
+    .where('backupRuns.projectId', '=', projectId)
+    .where('backupRuns.destinationId', '=', destinationId)
+    .where('backupRuns.status', '=', 'succeeded')
+    .orderBy('backupRuns.createdAt', 'desc')
+    .limit(50)
+    .execute()
+  return rows.map(({ index }) => index)
+}
+
+/** Of all others that are kept or under way there, which may count on parts of this one. */
+export async function keptIndexes(db: Db, { id, projectId, destinationId }: Place): Promise<string[]> {
+  const rows = await isKept(db)
+    .where('backupRuns.projectId', '=', projectId)
+    .where('backupRuns.destinationId', '=', destinationId)
+    .where('backupRuns.id', '!=', id)
+    .where('backupRuns.status', 'in', ['succeeded', ...runsUnderWay])
+    .execute()
+  return rows.map(({ index }) => index)
+}
+
+export const indexesOf = async (db: Db, runId: string): Promise<string[]> =>
+  (await artifactsOf(db, runId)).map(({ index }) => index)
+
+/** Newest first. */
+export const goodRunsOf = (db: Db, policyId: string): Promise<RunRow[]> =>
+  db
+    .selectFrom('backupRuns')
+    .selectAll()
+    .where('policyId', '=', policyId)
+    .where('status', '=', 'succeeded')
+    .where('prunedAt', 'is', null)
+    .orderBy('createdAt', 'desc')
+    .orderBy('id', 'desc')
+    .execute()
+
+/** Unless it was locked, or a restore of it was begun, at this very moment. */
+export const markPruned = (db: Db, id: string, now: number) =>
+  db
+    .updateTable('backupRuns')
+    .set({ prunedAt: now })
+    .where('id', '=', id)
+    .where('prunedAt', 'is', null)
+    .where((is) => is.or([is('protected', '=', 0), is('protectedUntil', '<=', now)]))
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('backupRestores')
+            .select('backupRestores.id')
+            .whereRef('backupRestores.runId', '=', 'backupRuns.id')
+            .where('backupRestores.status', 'in', ['staged', 'applying']),
+        ),
+      ),
+    )
+    .execute()
+
+/** Marked, and not all of it is gone: what is recorded of a run goes last. */
+export const prunedWithArtifacts = (db: Db, projectId: string): Promise<RunRow[]> =>
+  db
+    .selectFrom('backupRuns')
+    .selectAll()
+    .where('projectId', '=', projectId)
+    .where('prunedAt', 'is not', null)
+    .where('manifestName', 'is not', null)
+    .where(({ exists, selectFrom }) =>
+      exists(selectFrom('backupArtifacts').select('backupArtifacts.id').whereRef('backupArtifacts.runId', '=', 'backupRuns.id')),
+    )
+    .execute()

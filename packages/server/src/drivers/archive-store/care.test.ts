@@ -1,0 +1,99 @@
+import { randomBytes } from 'node:crypto'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { type TempFolder, tempFolder } from '../../../../../tests/kit/temp-folder.ts'
+import { silentLog } from '../../platform/log.ts'
+import type { ArchiveStore } from './archive-store.ts'
+import { createArchiveStores } from './create-archive-stores.ts'
+import { inMemoryContent } from './in-memory.ts'
+import { chunksOf, namesIn, never, readAll } from './suite.ts'
+import { FaultyPlace } from './test-faults.ts'
+
+let folder: TempFolder
+let place: FaultyPlace
+let store: ArchiveStore
+const bytes = randomBytes(700_000)
+
+beforeEach(async () => {
+  folder = await tempFolder('care')
+  place = new FaultyPlace()
+  const care = { log: silentLog, allowPrivate: true, attempts: 3, firstPauseMs: 1, silentMs: 300, around: place.around }
+  store = await createArchiveStores(care).open({ kind: 'local', root: folder.path, path: folder.path })
+})
+afterEach(() => folder.remove())
+
+test('a fault that passes is asked again, and one that lasts is told after the last attempt', async () => {
+  place.arm({ fault: 'server_error', on: 'put', times: 2 })
+  await store.put('a', inMemoryContent(bytes), never)
+  expect(place.hits.length).toBe(2)
+  for (const on of ['size', 'list', 'remove'] as const) place.arm({ fault: 'server_error', on, times: 2 })
+  expect(await store.size('a', never)).toBe(bytes.length)
+  expect(await namesIn(store, '')).toEqual(['a'])
+  place.disarm()
+  place.arm({ fault: 'server_error', on: 'get' })
+  await expect(readAll(store.get('a', never))).rejects.toMatchObject({ reason: 'unreachable' })
+  expect(place.hits.filter((hit) => hit.startsWith('get')).length).toBe(3)
+})
+
+test('what is refused is told at once', async () => {
+  for (const [fault, on] of [
+    ['denied', 'put'],
+    ['full', 'put'],
+  ] as const) {
+    place.disarm()
+    place.hits.length = 0
+    place.arm({ fault, on })
+    await expect(store.put('a', inMemoryContent(bytes), never)).rejects.toMatchObject({ reason: fault })
+    expect(place.hits.length).toBe(1)
+  }
+})
+
+test('content that comes once is not sent twice: a fault after its beginning is told', async () => {
+  let begun = 0
+  const content = async function* () {
+    begun += 1
+    yield* chunksOf(bytes)
+  }
+  place.arm({ fault: 'server_error', on: 'put', times: 1 })
+  await store.put('early', content(), never)
+  expect(begun).toBe(1)
+  const broken = async function* () {
+    yield bytes
+    throw new Error('the dump broke')
+  }
+  await expect(store.put('late', broken(), never)).rejects.toThrow('the dump broke')
+})
+
+test('a place that falls silent is left, in every call', async () => {
+  await store.put('a', inMemoryContent(bytes), never)
+  for (const on of ['put', 'get', 'size', 'list', 'remove'] as const) place.arm({ fault: 'hang', on })
+  await expect(store.put('b', chunksOf(bytes), never)).rejects.toMatchObject({ reason: 'timeout' })
+  await expect(readAll(store.get('a', never))).rejects.toMatchObject({ reason: 'timeout' })
+  await expect(store.size('a', never)).rejects.toMatchObject({ reason: 'timeout' })
+  await expect(namesIn(store, '')).rejects.toMatchObject({ reason: 'timeout' })
+  await expect(store.remove('a', never)).rejects.toMatchObject({ reason: 'timeout' })
+})
+
+test('content that is slow to come is not held against the place', async () => {
+  const slow = async function* () {
+    yield bytes
+    await new Promise((resolve) => setTimeout(resolve, 700))
+    yield bytes
+  }
+  expect(await store.put('slow', slow(), never)).toEqual({ sizeBytes: 2 * bytes.length })
+})
+
+test('a check finds out a place that says stored and stores nothing, or something else', async () => {
+  const { checkByRoundTrip } = await import('./check-by-round-trip.ts')
+  for (const [fault, on] of [
+    ['lies', 'put'],
+    ['short_write', 'put'],
+    ['flipped_byte', 'get'],
+    ['truncated_read', 'get'],
+  ] as const) {
+    place.disarm()
+    place.arm({ fault, on })
+    await expect(checkByRoundTrip(store, never)).rejects.toMatchObject({ name: 'StoreFailure' })
+    place.disarm()
+    expect(await namesIn(store, '')).toEqual([])
+  }
+})

@@ -1,0 +1,119 @@
+import { createHash } from 'node:crypto'
+import { Secret } from '../../platform/secrets/secret.ts'
+import { openSsh } from '../shell/ssh/open-ssh.ts'
+import { ServerAway } from '../shell/ssh/server-away.ts'
+import { type SftpFiles, sftpFiles } from '../shell/ssh/sftp-files.ts'
+import { SshConnection } from '../shell/ssh/ssh-connection.ts'
+import type { SshTarget } from '../shell/ssh/ssh-target.ts'
+import type { AddressGuard } from './address-guard.ts'
+import type { SftpConfig } from './archive-store.ts'
+import { StoreFailure } from './store-failure.ts'
+
+/** One connection, opened when it is needed and again after it was lost. */
+export class SftpLink {
+  readonly #config: SftpConfig
+  readonly #guard: AddressGuard
+  #connection: Promise<SshConnection> | undefined
+
+  constructor(config: SftpConfig, guard: AddressGuard) {
+    this.#config = config
+    this.#guard = guard
+  }
+
+  async files(abort: AbortSignal): Promise<SftpFiles> {
+    try {
+      const connection = await this.#connected(abort)
+      return sftpFiles(await connection.sftp(abort))
+    } catch (error) {
+      abort.throwIfAborted()
+      throw linkFailure(error)
+    }
+  }
+
+  async close(): Promise<void> {
+    const connection = this.#connection
+    this.#connection = undefined
+    await connection?.then((one) => one.close()).catch(() => undefined)
+  }
+
+  async #connected(abort: AbortSignal): Promise<SshConnection> {
+    const kept = await this.#connection?.catch(() => undefined)
+    if (kept && !kept.isClosed) return kept
+    const opening = this.#open(abort)
+    this.#connection = opening
+    // A second caller waits for the same one; a failed one is nobody's.
+    opening.catch(() => {
+      if (this.#connection === opening) this.#connection = undefined
+    })
+    return opening
+  }
+
+  async #open(abort: AbortSignal): Promise<SshConnection> {
+    const pinned = this.#config.hostKey && fingerprintOf(this.#config.hostKey)
+    const accept = async (fingerprint: string) => {
+      if (!pinned) return `The key of ${this.#config.host} is not pinned yet: check the destination once`
+      if (fingerprint === pinned) return null
+      return `${this.#config.host} shows the key ${fingerprint}, not ${pinned}: if it was set up anew, enter its new key, else somebody is in between`
+    }
+    const { password, privateKey } = this.#config
+    const credential = privateKey ? { privateKey } : password ? { password } : null
+    const client = await openSsh(await targetOf(this.#config, this.#guard, { credential, accept }), abort)
+    return new SshConnection(client, () => undefined)
+  }
+}
+
+/** Asks only for the key: the login is never begun. */
+export async function hostKeyOf(
+  config: Pick<SftpConfig, 'host' | 'port'>,
+  guard: AddressGuard,
+  abort: AbortSignal,
+): Promise<string> {
+  let seen: string | undefined
+  const accept = async (fingerprint: string) => {
+    seen = fingerprint
+    return 'only asked for the key'
+  }
+  const credential = { password: new Secret('') }
+  try {
+    await openSsh(await targetOf({ ...config, user: 'berth' }, guard, { credential, accept }), abort)
+  } catch (error) {
+    abort.throwIfAborted()
+    if (!seen) throw linkFailure(error)
+  }
+  return seen!
+}
+
+async function targetOf(
+  { host, port, user }: Pick<SftpConfig, 'host' | 'port' | 'user'>,
+  guard: AddressGuard,
+  { credential, accept }: { credential: SshTarget['credential']; accept: (fingerprint: string) => Promise<string | null> },
+): Promise<SshTarget> {
+  const [address] = await guard.addressesOf(host)
+  return {
+    name: host,
+    host,
+    port,
+    user,
+    credential,
+    dockerSocket: '',
+    hostKeyType: null,
+    resolve: async () => address!,
+    acceptHostKey: ({ fingerprint }) => accept(fingerprint),
+  }
+}
+
+/** `SHA256:…` as it is; of a public key or a line of known_hosts its fingerprint. */
+export function fingerprintOf(text: string): string {
+  const key = text
+    .trim()
+    .split(/\s+/)
+    .find((word) => word.startsWith('AAAA'))
+  if (!key) return text.trim().replace(/=+$/, '')
+  return `SHA256:${createHash('sha256').update(Buffer.from(key, 'base64')).digest('base64').replace(/=+$/, '')}`
+}
+
+function linkFailure(error: unknown): unknown {
+  if (!(error instanceof ServerAway)) return error
+  const reason = error.reason === 'unreachable' ? 'unreachable' : 'denied'
+  return new StoreFailure(reason, error.message, { cause: error })
+}

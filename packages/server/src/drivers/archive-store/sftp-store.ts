@@ -1,0 +1,144 @@
+import { randomBytes } from 'node:crypto'
+import { SftpFailed, type SftpFiles } from '../shell/ssh/sftp-files.ts'
+import { untilAborted } from '../shell/until-aborted.ts'
+import type { AddressGuard } from './address-guard.ts'
+import type { ArchiveStore, SftpConfig, StoredObject } from './archive-store.ts'
+import { checkByRoundTrip } from './check-by-round-trip.ts'
+import { partsOf, partsOfPrefix } from './object-name.ts'
+import { SftpLink } from './sftp-link.ts'
+import { isMissing, missing, StoreFailure } from './store-failure.ts'
+
+const unfinished = '.unfinished'
+
+/** Archives on a server that is reached over SFTP. Written under another name first, in the same folder tree. */
+export function sftpStore(config: SftpConfig, guard: AddressGuard): ArchiveStore {
+  const link = new SftpLink(config, guard)
+  const base = config.path.replace(/\/+$/, '') || (config.path.startsWith('/') ? '' : '.')
+  const at = (...parts: string[]) => [base, ...parts].join('/')
+  const asked = async <Result>(abort: AbortSignal, work: (files: SftpFiles) => Promise<Result>): Promise<Result> => {
+    const files = await link.files(abort)
+    try {
+      return await work(files)
+    } catch (error) {
+      abort.throwIfAborted()
+      throw await sftpFailure(error, files, base)
+    }
+  }
+
+  const store: Omit<ArchiveStore, 'check'> = {
+    async put(name, content, abort) {
+      const parts = partsOf(name)
+      return asked(abort, async (files) => {
+        await makeFolders(files, at(unfinished))
+        const draft = at(unfinished, randomBytes(12).toString('hex'))
+        try {
+          const sizeBytes = await files.write(draft, untilAborted(content, abort))
+          await giveName(files, draft, at(...parts), at(...parts.slice(0, -1)))
+          return { sizeBytes }
+        } catch (error) {
+          await files.remove(draft).catch(() => undefined)
+          throw error
+        }
+      })
+    },
+    async *get(name, abort, { from = 0 } = {}) {
+      const path = at(...partsOf(name))
+      const files = await link.files(abort)
+      try {
+        yield* untilAborted(files.read(path, from), abort)
+      } catch (error) {
+        abort.throwIfAborted()
+        const failure = await sftpFailure(error, files, base)
+        throw isMissing(failure) ? missing(name) : failure
+      }
+    },
+    async size(name, abort) {
+      const path = at(...partsOf(name))
+      const found = await asked(abort, (files) => files.stat(path))
+      return found?.kind === 'file' ? found.sizeBytes : undefined
+    },
+    async *list(prefix, abort) {
+      const parts = partsOfPrefix(prefix)
+      const files = await link.files(abort)
+      try {
+        yield* listIn(files, at(...parts), prefix, abort)
+      } catch (error) {
+        abort.throwIfAborted()
+        throw await sftpFailure(error, files, base)
+      }
+    },
+    async remove(name, abort) {
+      const parts = partsOf(name)
+      await asked(abort, async (files) => {
+        await files.remove(at(...parts)).catch(ignoreMissing)
+        for (let length = parts.length - 1; length > 0; length -= 1) {
+          const isGone = await files.removeFolder(at(...parts.slice(0, length))).then(
+            () => true,
+            () => false,
+          )
+          if (!isGone) return
+        }
+      })
+    },
+    removeUnfinished: (olderThan, abort) =>
+      asked(abort, async (files) => {
+        const old = (await files.list(at(unfinished))).filter(({ kind, modifiedAt }) => kind === 'file' && modifiedAt < olderThan)
+        for (const { name } of old) await files.remove(at(unfinished, name)).catch(ignoreMissing)
+        return old.length
+      }),
+    close: () => link.close(),
+  }
+  return { ...store, check: (abort) => checkByRoundTrip(store, abort) }
+}
+
+async function giveName(files: SftpFiles, draft: string, path: string, folder: string): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    await makeFolders(files, folder)
+    try {
+      return await files.rename(draft, path)
+    } catch (error) {
+      // The folder was empty until now, and somebody who removed its last archive has just cleared it away.
+      if (!(error instanceof SftpFailed) || error.trouble !== 'missing' || tries === 5) throw error
+    }
+  }
+}
+
+/** From the top down; what is there already is no failure. */
+async function makeFolders(files: SftpFiles, path: string): Promise<void> {
+  if (path === '' || path === '.' || (await files.stat(path))?.kind === 'folder') return
+  const above = path.slice(0, Math.max(0, path.lastIndexOf('/')))
+  if (above !== '') await makeFolders(files, above)
+  try {
+    await files.makeFolder(path)
+  } catch (error) {
+    // A link to a folder is the server's own business.
+    if ((await files.stat(path)) === undefined) throw error
+  }
+}
+
+async function* listIn(files: SftpFiles, path: string, above: string, abort: AbortSignal): AsyncGenerator<StoredObject> {
+  for (const { name, kind, sizeBytes, modifiedAt } of await files.list(path)) {
+    abort.throwIfAborted()
+    if (name.startsWith('.')) continue
+    if (kind === 'file') yield { name: `${above}${name}`, sizeBytes, modifiedAt: modifiedAt.toISOString() }
+    else if (kind === 'folder') yield* listIn(files, `${path}/${name}`, `${above}${name}/`, abort)
+  }
+}
+
+function ignoreMissing(error: unknown): void {
+  if (!(error instanceof SftpFailed) || error.trouble !== 'missing') throw error
+}
+
+/** SFTP has one word for a full disk and for much else, so the room is asked for. */
+async function sftpFailure(error: unknown, files: SftpFiles, base: string): Promise<unknown> {
+  if (!(error instanceof SftpFailed)) return error
+  const say = (reason: StoreFailure['reason'], words: string) => new StoreFailure(reason, words, { cause: error })
+  if (error.trouble === 'missing') return say('missing', error.message)
+  if (error.trouble === 'denied')
+    return say('denied', `${error.message}: let the user of the login read and write ${base} on the server`)
+  if (error.trouble === 'silent') return say('timeout', error.message)
+  if (error.trouble === 'lost') return say('unreachable', error.message)
+  const free = await files.freeBytes(base === '' ? '/' : base)
+  if (free !== undefined && free < 1024 * 1024) return say('full', `The disk of the server is full: ${base} needs more room`)
+  return say('other', `The server refused it: ${error.message}`)
+}

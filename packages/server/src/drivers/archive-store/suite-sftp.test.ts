@@ -1,0 +1,100 @@
+import { mkdir, readdir, utimes, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { describeNeeding, partOf } from '../../../../../tests/kit/machine.ts'
+import { type Sshd, startSshd } from '../../../../../tests/kit/sshd.ts'
+import { type TempFolder, tempFolder } from '../../../../../tests/kit/temp-folder.ts'
+import { silentLog } from '../../platform/log.ts'
+import { Secret } from '../../platform/secrets/secret.ts'
+import type { SftpConfig } from './archive-store.ts'
+import { createArchiveStores } from './create-archive-stores.ts'
+import { fingerprintOf } from './sftp-link.ts'
+import { archiveStoreSuite, chunksOf, namesIn, never, readAll } from './suite.ts'
+
+const stores = createArchiveStores({ log: silentLog, allowPrivate: true, firstPauseMs: 1 })
+
+describeNeeding(['sshd'], 'an sftp destination', () => {
+  let sshd: Sshd
+  let folder: TempFolder
+  let config: SftpConfig
+  beforeAll(async () => {
+    folder = await tempFolder('sftp')
+    sshd = await startSshd(partOf('sshd'))
+    const { host, port, user, privateKey } = sshd
+    const hostKey = await stores.hostKeyOf({ host, port }, never)
+    config = {
+      kind: 'sftp',
+      host,
+      port,
+      user,
+      path: join(folder.path, 'made/here/'),
+      privateKey: new Secret(privateKey),
+      hostKey,
+    }
+  })
+  afterAll(async () => {
+    await sshd[Symbol.asyncDispose]()
+    await folder.remove()
+  })
+
+  archiveStoreSuite(async () => ({ store: await stores.open(config), cleanUp: async () => undefined }))
+
+  const failureOf = async (changed: Partial<SftpConfig>) => {
+    const store = await stores.open({ ...config, ...changed })
+    return store
+      .check(never)
+      .then(
+        () => 'it passed',
+        (error: Error & { reason?: string }) => `${error.reason}: ${error.message}`,
+      )
+      .finally(() => store.close())
+  }
+
+  test('the key that a host shows is asked for without a login, and is what ssh-keygen says', async () => {
+    expect(await stores.hostKeyOf(config, never)).toBe(await sshd.fingerprint())
+    expect(fingerprintOf(' SHA256:abc= ')).toBe('SHA256:abc')
+    expect(fingerprintOf('host ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAAA comment')).toMatch(/^SHA256:[\w+/]{43}$/)
+  })
+
+  test('a failed check says what to do', async () => {
+    expect(await failureOf({ hostKey: 'SHA256:other' })).toMatch(/^denied: .* shows the key SHA256:.*, not SHA256:other/)
+    expect(await failureOf({ user: 'nobody-here' })).toMatch(/^denied: .* refused the login of nobody-here/)
+    expect(await failureOf({ port: 9 })).toMatch(/^unreachable: .*nothing listens there/)
+    expect(await failureOf({ path: '/proc/berth' })).toMatch(/^(denied|other|missing): /)
+  })
+
+  test('a lost connection is made again, and a host with another key gets nothing', async () => {
+    const store = await stores.open(config)
+    await store.put('kept', chunksOf(Buffer.from('kept')), never)
+    await sshd.stop()
+    await expect(store.size('kept', never)).rejects.toMatchObject({ reason: 'unreachable' })
+    await sshd.start()
+    expect(String(await readAll(store.get('kept', never)))).toBe('kept')
+    await store.remove('kept', never)
+    await store.close()
+    const before = await sshd.fingerprint()
+    await sshd.swapHostKey()
+    expect(await failureOf({})).toContain(`not ${before}`)
+    config = { ...config, hostKey: await sshd.fingerprint() }
+  })
+
+  test('what a killed put left is removed once it is old', async () => {
+    const store = await stores.open(config)
+    const drafts = join(folder.path, 'made/here/.unfinished')
+    await mkdir(drafts, { recursive: true })
+    for (const name of ['old', 'young']) await writeFile(join(drafts, name), 'half')
+    const hourAgo = new Date(Date.now() - 3_600_000)
+    await utimes(join(drafts, 'old'), hourAgo, hourAgo)
+    expect(await store.removeUnfinished(new Date(Date.now() - 60_000), never)).toBe(1)
+    expect(await readdir(drafts)).toEqual(['young'])
+    expect(await namesIn(store, '')).toEqual([])
+    await store.close()
+  })
+
+  test('where strangers name destinations, a host inside is refused before it is connected to', async () => {
+    const guarded = createArchiveStores({ log: silentLog, allowPrivate: false, attempts: 1 })
+    const store = await guarded.open(config)
+    await expect(store.check(never)).rejects.toMatchObject({ reason: 'denied' })
+    await expect(guarded.hostKeyOf({ host: 'localhost', port: sshd.port }, never)).rejects.toMatchObject({ reason: 'denied' })
+  })
+})

@@ -1,0 +1,109 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { BuildFailed, type BuildPlan, emptyPlan, type Instance, type Runtime } from '../runtime.ts'
+import { createControlGroup } from './cgroup.ts'
+import { createProcessRuntime } from './process-runtime.ts'
+
+const owner = { projectId: 'prj_full', deploymentId: 'dep_full', environment: 'production' }
+const allotment = { cpuCores: 1, memoryMb: 512, diskMb: 32 }
+const never = new AbortController().signal
+const plan: BuildPlan = { ...emptyPlan, language: 'node', port: 3000 }
+
+/** Writes so many megabytes to a file, says so, and stays. */
+const writing = (megabytes: number, open: string) => `
+const fs = require('node:fs')
+const file = ${open}
+for (let n = 0; n < ${megabytes}; n++) fs.writeSync(file, Buffer.alloc(1024 * 1024, 1))
+console.log('written')
+setInterval(() => {}, 1000)
+`
+
+let folder: string
+let runtime: Runtime
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'berth-disk-'))
+  await mkdir(join(folder, 'source'))
+  runtime = createProcessRuntime({ folder: join(folder, 'processes'), environment: process.env })
+})
+afterEach(async () => {
+  for (const { instanceId } of await runtime.list()) await runtime.stop(instanceId, { graceSeconds: 0 }, never)
+  await runtime.close()
+  await rm(folder, { recursive: true, force: true })
+})
+
+const build = (change: Partial<BuildPlan>) =>
+  runtime.build(
+    {
+      ...{ owner, service: '', sourceFolder: join(folder, 'source'), secrets: {}, allotment, timeoutMs: 60_000 },
+      plan: { ...plan, ...change },
+    },
+    () => {},
+    never,
+  )
+
+async function start(program: string): Promise<void> {
+  await writeFile(join(folder, 'source', 'write.cjs'), program)
+  const artifact = await build({ startCommand: 'node write.cjs' })
+  await runtime.createVolume({ id: 'vol_full', projectId: owner.projectId, name: 'data' })
+  await runtime.start(
+    {
+      ...{ instanceId: 'ins_full', owner, service: '', artifact, command: null, entrypoint: null, env: {}, port: 3000 },
+      ...{ volumes: [{ id: 'vol_full', name: 'data', mountPath: '/data', readOnly: false }], network: null },
+      ...{ allotment, restart: true },
+    },
+    never,
+  )
+}
+
+const ended = async (): Promise<Instance | undefined> => {
+  const instance = await runtime.inspect('ins_full')
+  return instance?.state === 'running' ? undefined : instance
+}
+
+describe('a project that writes more than it may keep on the disk', () => {
+  test.each([
+    ['its temporary files', `fs.openSync('/tmp/big', 'w')`],
+    ['its own folder', `fs.openSync('big', 'w')`],
+    ['its home', `fs.openSync(process.env.HOME + '/big', 'w')`],
+    ['a volume', `fs.openSync(process.env.BERTH_VOLUME_DATA + '/big', 'w')`],
+  ])('is ended and stays so: %s', { timeout: 30_000 }, async (where, open) => {
+    // Without a sandbox, /tmp is everybody's.
+    if (where === 'its temporary files' && runtime.isolation.kind !== 'bubblewrap') return
+    await start(writing(48, open))
+    await expect.poll(ended, { timeout: 15_000 }).toMatchObject({ state: 'exited', diskFull: true, restarts: 0 })
+  })
+
+  const hasGroups = () => {
+    const group = createControlGroup('berth-disk-test', { cpuCores: 1, memoryMb: 64, processes: 8 })
+    group?.remove()
+    return group !== null
+  }
+  test.skipIf(!hasGroups())('also in a file that has no name any more', { timeout: 30_000 }, async () => {
+    await start(writing(48, `(() => { const file = fs.openSync('big', 'w'); fs.rmSync('big'); return file })()`))
+    await expect.poll(ended, { timeout: 15_000 }).toMatchObject({ state: 'exited', diskFull: true })
+  })
+
+  test('within a build ends it', { timeout: 60_000 }, async () => {
+    await writeFile(join(folder, 'source', 'write.cjs'), writing(48, `fs.openSync('big', 'w')`))
+    const failure = await build({ buildCommand: 'node write.cjs' }).catch((error: unknown) => error)
+    expect(failure).toBeInstanceOf(BuildFailed)
+    expect(failure).toMatchObject({ code: 'disk_full', message: expect.stringContaining('32 MB that a build may use') })
+  })
+
+  test('and one that keeps to it runs on, however often it writes the same again', { timeout: 30_000 }, async () => {
+    await start(`
+      const fs = require('node:fs')
+      for (let n = 0; n < 20; n++) fs.writeFileSync('big', Buffer.alloc(8 * 1024 * 1024, n))
+      console.log('written')
+      setInterval(() => fs.writeFileSync('big', Buffer.alloc(8 * 1024 * 1024)), 20)
+    `)
+    for await (const { message } of runtime.logs('ins_full', null, AbortSignal.timeout(20_000))) if (message === 'written') break
+    const look = async () => (await runtime.inspect('ins_full'))?.state
+    for (let n = 0; n < 20; n++) {
+      expect(await look()).toBe('running')
+      await new Promise((resolve) => setTimeout(resolve, 100))
+    }
+  })
+})

@@ -1,0 +1,195 @@
+import type { FileEntryWithStats, SFTPWrapper, Stats } from 'ssh2'
+
+/** What the server's status codes tell apart. `failed` is all that SFTP says of a full disk, a name that is taken, and much else. */
+export type SftpTrouble = 'missing' | 'denied' | 'failed' | 'silent' | 'lost'
+
+export class SftpFailed extends Error {
+  override readonly name = 'SftpFailed'
+  readonly trouble: SftpTrouble
+
+  constructor(trouble: SftpTrouble, words: string, options?: ErrorOptions) {
+    super(words, options)
+    this.trouble = trouble
+  }
+}
+
+export interface SftpEntry {
+  name: string
+  kind: 'file' | 'folder' | 'other'
+  sizeBytes: number
+  modifiedAt: Date
+}
+
+/** Files over one SFTP session, to be read and written. Every answer has a time limit; rejects with `SftpFailed`. */
+export interface SftpFiles {
+  /** A new file with this content, on the server's disk where the server can tell. Resolves with its size. */
+  write(path: string, content: AsyncIterable<Uint8Array>): Promise<number>
+  read(path: string, from: number): AsyncGenerator<Uint8Array>
+  /** Undefined when nothing is there. Links are not followed. */
+  stat(path: string): Promise<Omit<SftpEntry, 'name'> | undefined>
+  list(path: string): Promise<SftpEntry[]>
+  makeFolder(path: string): Promise<void>
+  /** Takes the place of what is there: in one step where the server can. */
+  rename(from: string, to: string): Promise<void>
+  remove(path: string): Promise<void>
+  removeFolder(path: string): Promise<void>
+  /** Free bytes at the path; undefined where the server does not tell. */
+  freeBytes(path: string): Promise<number | undefined>
+}
+
+const answerMs = 60_000
+const pieceBytes = 32 * 1024
+/** On their way at once: one after the other each would cost a round trip. */
+const piecesAtOnce = 32
+const codes: Record<number, SftpTrouble> = { 2: 'missing', 3: 'denied', 6: 'lost', 7: 'lost' }
+const endOfFile = 1
+
+export function sftpFiles(sftp: SFTPWrapper): SftpFiles {
+  return {
+    async write(path, content) {
+      const handle = await answer<Buffer>(path, (done) => sftp.open(path, 'wx', 0o600, done))
+      try {
+        const sizeBytes = await writeAll(sftp, handle, path, content)
+        await answer<void>(path, (done) => sftp.ext_openssh_fsync(handle, (error) => done(error, undefined))).catch(ignoreUnknown)
+        return sizeBytes
+      } finally {
+        await answer<void>(path, (done) => sftp.close(handle, (error) => done(error, undefined)))
+      }
+    },
+    read: (path, from) => readFrom(sftp, path, from),
+    async stat(path) {
+      const found = await answer<Stats>(path, (done) => sftp.lstat(path, done)).catch(ignoreMissing)
+      return found && { kind: kindOf(found), sizeBytes: found.size, modifiedAt: new Date(found.mtime * 1000) }
+    },
+    list: async (path) => {
+      const found = await answer<FileEntryWithStats[]>(path, (done) => sftp.readdir(path, done)).catch(ignoreMissing)
+      return (found ?? [])
+        .filter(({ filename }) => filename !== '.' && filename !== '..')
+        .map(({ filename, attrs }) => ({
+          name: filename,
+          kind: kindOf(attrs),
+          sizeBytes: attrs.size,
+          modifiedAt: new Date(attrs.mtime * 1000),
+        }))
+    },
+    makeFolder: (path) => answer(path, (done) => sftp.mkdir(path, { mode: 0o700 }, (error) => done(error, undefined))),
+    async rename(from, to) {
+      const inOneStep = answer<void>(to, (done) => sftp.ext_openssh_rename(from, to, (error) => done(error, undefined)))
+      if (await inOneStep.then(() => true, ignoreUnknown)) return
+      await answer<void>(to, (done) => sftp.unlink(to, (error) => done(error, undefined))).catch(ignoreMissing)
+      await answer<void>(to, (done) => sftp.rename(from, to, (error) => done(error, undefined)))
+    },
+    remove: (path) => answer(path, (done) => sftp.unlink(path, (error) => done(error, undefined))),
+    removeFolder: (path) => answer(path, (done) => sftp.rmdir(path, (error) => done(error, undefined))),
+    async freeBytes(path) {
+      type Room = { f_bavail: number; f_frsize: number }
+      const ask = (done: Done<Room>) => sftp.ext_openssh_statvfs(path, (error, found) => done(error, found as unknown as Room))
+      const room = await answer<Room>(path, ask).catch(() => undefined)
+      return room && room.f_bavail * room.f_frsize
+    },
+  }
+}
+
+async function writeAll(sftp: SFTPWrapper, handle: Buffer, path: string, content: AsyncIterable<Uint8Array>): Promise<number> {
+  const underWay = new Set<Promise<void>>()
+  let failure: { error: unknown } | undefined
+  let position = 0
+  for await (const chunk of content) {
+    for (let at = 0; at < chunk.length; at += pieceBytes) {
+      const piece = Buffer.from(chunk.buffer, chunk.byteOffset + at, Math.min(pieceBytes, chunk.length - at))
+      const start = position
+      position += piece.length
+      const written = answer<void>(path, (done) =>
+        sftp.write(handle, piece, 0, piece.length, start, (error) => done(error, undefined)),
+      )
+        .catch((error: unknown) => {
+          failure ??= { error }
+        })
+        .finally(() => underWay.delete(written))
+      underWay.add(written)
+      if (underWay.size >= piecesAtOnce) await Promise.race(underWay)
+      if (failure) throw failure.error
+    }
+  }
+  await Promise.all(underWay)
+  if (failure) throw failure.error
+  return position
+}
+
+async function* readFrom(sftp: SFTPWrapper, path: string, from: number): AsyncGenerator<Uint8Array> {
+  const handle = await answer<Buffer>(path, (done) => sftp.open(path, 'r', done))
+  try {
+    const { size } = await answer<Stats>(path, (done) => sftp.fstat(handle, done))
+    const ahead: Promise<Buffer>[] = []
+    for (let next = from; next < size || ahead.length > 0; ) {
+      for (; next < size && ahead.length < piecesAtOnce; next += pieceBytes) {
+        const piece = readPiece(sftp, handle, path, next, Math.min(pieceBytes, size - next))
+        piece.catch(() => undefined)
+        ahead.push(piece)
+      }
+      yield await ahead.shift()!
+    }
+  } finally {
+    // Not waited for: one that has fallen silent does not answer.
+    sftp.close(handle, () => undefined)
+  }
+}
+
+/** All of it: a server may answer with less than was asked for, and a gap would be somebody's data. */
+async function readPiece(sftp: SFTPWrapper, handle: Buffer, path: string, from: number, length: number): Promise<Buffer> {
+  const into = Buffer.allocUnsafeSlow(length)
+  for (let at = 0; at < length; ) {
+    const read = (done: Done<number>) =>
+      sftp.read(handle, into, at, length - at, from + at, (error, bytes) => done(error as Error, bytes))
+    const bytes = await answer<number>(path, read)
+    if (bytes === 0) return into.subarray(0, at)
+    at += bytes
+  }
+  return into
+}
+
+type Done<T> = (error: Error | null | undefined, value: T) => void
+
+function answer<T>(path: string, ask: (done: Done<T>) => void): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const silence = () => reject(new SftpFailed('silent', `The server did not answer within ${answerMs / 1000} s`))
+    const timer = setTimeout(silence, answerMs)
+    const done: Done<T> = (error, value) => {
+      clearTimeout(timer)
+      if (error) reject(asFailure(error, path))
+      else resolve(value)
+    }
+    try {
+      ask(done)
+    } catch (error) {
+      // The library says by a throw that the server lacks an extension.
+      clearTimeout(timer)
+      reject(new UnknownToServer('failed', 'The server does not know this', { cause: error }))
+    }
+  })
+}
+
+class UnknownToServer extends SftpFailed {}
+
+function asFailure(error: Error, path: string): SftpFailed {
+  const { code } = error as { code?: unknown }
+  if (code === 8) return new UnknownToServer('failed', 'The server does not know this', { cause: error })
+  if (code === endOfFile) return new SftpFailed('failed', `${path} is shorter than it was`, { cause: error })
+  if (typeof code !== 'number') return new SftpFailed('lost', 'The connection was lost', { cause: error })
+  const trouble = codes[code] ?? 'failed'
+  const words = error.message.replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ').slice(0, 200)
+  return new SftpFailed(trouble, `${path}: ${words}`, { cause: error })
+}
+
+function ignoreMissing(error: unknown): undefined {
+  if (!(error instanceof SftpFailed) || error.trouble !== 'missing') throw error
+}
+
+function ignoreUnknown(error: unknown): undefined {
+  if (!(error instanceof UnknownToServer)) throw error
+}
+
+const kindOf = (stats: { mode: number }): SftpEntry['kind'] => {
+  const type = stats.mode & 0o170000
+  return type === 0o100000 ? 'file' : type === 0o040000 ? 'folder' : 'other'
+}

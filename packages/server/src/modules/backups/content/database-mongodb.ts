@@ -1,0 +1,29 @@
+import type { DatabaseKind, RunningUnit } from './database-kind.ts'
+import { runInside } from './exec-output.ts'
+import { imageName } from './image-name.ts'
+
+/** All databases by `mongodump`, as one archive of its own. */
+export const mongodb: DatabaseKind = {
+  kind: 'mongodb',
+  recognises: ({ image }) => /^(mongo|mongodb|mongodb-community-server|percona-server-mongodb)$/.test(imageName(image)),
+  dumps: async (unit) => [
+    {
+      name: 'all',
+      extension: 'mongodump',
+      command: { argv: ['mongodump', '--quiet', '--archive', ...accessOf(unit)] },
+      details: { service: unit.service },
+    },
+  ],
+  load: (unit, _details, content, abort) =>
+    runInside(
+      unit.runtime,
+      unit.instance.id,
+      { argv: ['mongorestore', '--quiet', '--archive', '--drop', ...accessOf(unit)], stdin: content },
+      abort,
+    ),
+}
+
+function accessOf({ env }: RunningUnit): string[] {
+  const [user, password] = [env.MONGO_INITDB_ROOT_USERNAME, env.MONGO_INITDB_ROOT_PASSWORD]
+  return user && password ? [`--username=${user}`, `--password=${password}`, '--authenticationDatabase=admin'] : []
+}

@@ -1,0 +1,53 @@
+import type { DatabaseKind, RunningUnit } from './database-kind.ts'
+import { runInside, textOf } from './exec-output.ts'
+import { imageName } from './image-name.ts'
+
+const systemDatabases = ['information_schema', 'performance_schema', 'mysql', 'sys']
+
+/** Each database by `mariadb-dump` or `mysqldump`, in one transaction of the server. */
+export const mysql: DatabaseKind = {
+  kind: 'mysql',
+  recognises: ({ image }) => /^(mysql|mariadb|percona|percona-server|mysql-server)$/.test(imageName(image)),
+  async dumps(unit, abort) {
+    const access = accessOf(unit)
+    const found = await statement(unit, 'SELECT schema_name FROM information_schema.schemata', abort)
+    const databases = found.split('\n').filter((name) => name !== '' && !systemDatabases.includes(name))
+    const options = ['--single-transaction', '--quick', '--routines', '--events', '--triggers', '--hex-blob', '--skip-dump-date']
+    return databases.map((database) => ({
+      name: database,
+      extension: 'sql',
+      command: { argv: [access.dump, ...access.arguments, ...options, '--', database], env: access.env },
+      details: { service: unit.service, database },
+    }))
+  },
+  async load(unit, { database = '' }, content, abort) {
+    const { client, arguments: asUser, env } = accessOf(unit)
+    await statement(unit, `DROP DATABASE IF EXISTS ${quoted(database)}`, abort)
+    await statement(unit, `CREATE DATABASE ${quoted(database)}`, abort)
+    const argv = [client, ...asUser, `--database=${database}`]
+    await runInside(unit.runtime, unit.instance.id, { argv, env, stdin: content }, abort)
+  },
+}
+
+const quoted = (name: string) => `\`${name.replaceAll('`', '``')}\``
+
+/** As root where the service was told root's password, else as the user that it was told of. */
+function accessOf({ image, env }: RunningUnit) {
+  const isMaria = imageName(image) === 'mariadb'
+  const [client, dump] = isMaria ? ['mariadb', 'mariadb-dump'] : ['mysql', 'mysqldump']
+  const root = env.MARIADB_ROOT_PASSWORD ?? env.MYSQL_ROOT_PASSWORD
+  const user = root === undefined ? (env.MARIADB_USER ?? env.MYSQL_USER ?? 'root') : 'root'
+  const password = root ?? env.MARIADB_PASSWORD ?? env.MYSQL_PASSWORD
+  return {
+    client,
+    dump,
+    arguments: [`--user=${user}`],
+    env: password ? { MYSQL_PWD: password } : {},
+  } as { client: string; dump: string; arguments: string[]; env: Record<string, string> }
+}
+
+function statement(unit: RunningUnit, text: string, abort: AbortSignal): Promise<string> {
+  const { client, arguments: asUser, env } = accessOf(unit)
+  const argv = [client, ...asUser, '--batch', '--skip-column-names', `--execute=${text}`]
+  return textOf(unit.runtime, unit.instance.id, { argv, env }, abort)
+}

@@ -1,0 +1,99 @@
+import type { DatabaseKind, RunningUnit } from './database-kind.ts'
+import { runInside, textOf } from './exec-output.ts'
+import { imageName } from './image-name.ts'
+
+const names = /^(postgres|postgresql|postgis|pgvector|timescaledb|timescaledb-ha|cloudnative-pg|supabase-postgres)$/
+
+/** Each database by `pg_dump`, and what is the server's own (users, their rights) by `pg_dumpall`. */
+export const postgres: DatabaseKind = {
+  kind: 'postgres',
+  recognises: ({ image, env }) =>
+    names.test(imageName(image)) || (/postgres|pgsql/.test(imageName(image)) && 'POSTGRES_PASSWORD' in env),
+  async dumps(unit, abort) {
+    const { service } = unit
+    const found = await psql(
+      unit,
+      'postgres',
+      'SELECT datname FROM pg_database WHERE datallowconn AND NOT datistemplate ORDER BY 1',
+      abort,
+    )
+    const databases = found.split('\n').filter((name) => name !== '')
+    const access = accessOf(unit)
+    return [
+      {
+        name: 'globals',
+        extension: 'sql',
+        command: { argv: ['pg_dumpall', '--globals-only', ...access.arguments], env: access.env },
+        details: { service, globals: true },
+      },
+      ...databases.map((database) => ({
+        name: database,
+        extension: 'sql',
+        command: { argv: ['pg_dump', '--no-password', ...access.arguments, `--dbname=${connection(database)}`], env: access.env },
+        details: { service, database },
+      })),
+    ]
+  },
+  async load(unit, { database, globals }, content, abort) {
+    const { arguments: asUser, env } = accessOf(unit)
+    const { runtime, instance } = unit
+    const load = (into: string, ...more: string[]) =>
+      runInside(
+        runtime,
+        instance.id,
+        {
+          argv: ['psql', '--quiet', '--no-psqlrc', '--no-password', ...asUser, ...more, `--dbname=${connection(into)}`],
+          env,
+          stdin: content,
+        },
+        abort,
+      )
+    // Users that are there already are no failure, so it goes on over errors.
+    if (globals || database === undefined) return load('postgres')
+    const [fresh, old] = [`${database}_berth_new`, `${database}_berth_old`]
+    await psql(unit, 'template1', `DROP DATABASE IF EXISTS ${quoted(fresh)}`, abort)
+    await psql(unit, 'template1', `CREATE DATABASE ${quoted(fresh)} TEMPLATE template0`, abort)
+    await load(fresh, '--single-transaction', '--set=ON_ERROR_STOP=1')
+    await psql(unit, 'template1', `DROP DATABASE IF EXISTS ${quoted(old)}`, abort)
+    await psql(unit, 'template1', swap(database, fresh, old), abort)
+    await psql(unit, 'template1', `DROP DATABASE IF EXISTS ${quoted(old)}`, abort)
+  },
+}
+
+/** Both names change in one transaction: whoever connects finds the old one or the new one. */
+function swap(database: string, fresh: string, old: string): string {
+  const literal = `'${database.replaceAll("'", "''")}'`
+  return [
+    'BEGIN',
+    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname IN (${literal}, '${fresh.replaceAll("'", "''")}') AND pid <> pg_backend_pid()`,
+    `DO $$ BEGIN IF EXISTS (SELECT FROM pg_database WHERE datname = ${literal}) THEN ALTER DATABASE ${quoted(database)} RENAME TO ${quoted(old)}; END IF; END $$`,
+    `ALTER DATABASE ${quoted(fresh)} RENAME TO ${quoted(database)}`,
+    'COMMIT',
+  ].join(';\n')
+}
+
+const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`
+/** As a connection string, so that no name is taken for an option or an address. */
+const connection = (database: string) => `dbname='${database.replace(/[\\']/g, '\\$&')}'`
+
+/** Through the socket inside, where the server's own image trusts its user; the password is there for one that does not. */
+function accessOf({ env }: RunningUnit): { arguments: string[]; env: Record<string, string> } {
+  const user = env.POSTGRES_USER || 'postgres'
+  const password = env.POSTGRES_PASSWORD
+  return { arguments: [`--username=${user}`], env: password ? { PGPASSWORD: password } : {} }
+}
+
+function psql(unit: RunningUnit, database: string, statement: string, abort: AbortSignal): Promise<string> {
+  const { arguments: asUser, env } = accessOf(unit)
+  const argv = ['psql', '--no-psqlrc', '--no-password', '--tuples-only', '--no-align', '--set=ON_ERROR_STOP=1', ...asUser]
+  return textOf(
+    unit.runtime,
+    unit.instance.id,
+    { argv: [...argv, `--dbname=${connection(database)}`, '--file=-'], env, stdin: once(`${statement};\n`) },
+    abort,
+  )
+}
+
+async function* once(text: string): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(text)
+}

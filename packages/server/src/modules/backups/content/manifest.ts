@@ -1,0 +1,62 @@
+import type { ArchiveIndex } from '../../../drivers/archive/archive.ts'
+import type { ArtifactKind, RunRow } from '../../../platform/db/tables/backups.ts'
+import type { SavedProject } from '../../projects/index.ts'
+import { BackupFailed } from '../failures.ts'
+
+/** Written last: it names every stored part, and holds what brings the project itself back. */
+export interface Manifest {
+  format: typeof manifestFormat
+  runId: string
+  organizationId: string
+  projectId: string
+  serviceId: string | null
+  createdAt: string
+  version: string
+  project: SavedProject
+  artifacts: ManifestArtifact[]
+}
+
+export interface ManifestArtifact {
+  name: string
+  kind: ArtifactKind
+  details: unknown
+  index: ArchiveIndex
+}
+
+const manifestFormat = 'berth-backup/1'
+/** An index is some hundred bytes for each 8 MiB. */
+export const longestManifestBytes = 256 * 1024 * 1024
+
+export function manifestOf(
+  run: RunRow,
+  { project, artifacts, version, now }: { project: SavedProject; artifacts: ManifestArtifact[]; version: string; now: Date },
+): Manifest {
+  const { id: runId, organizationId, projectId, serviceId } = run
+  const createdAt = now.toISOString()
+  return { format: manifestFormat, runId, organizationId, projectId, serviceId, createdAt, version, project, artifacts }
+}
+
+/** The names of a run's objects begin with this. */
+export const folderOf = ({ projectId, id }: Pick<RunRow, 'projectId' | 'id'>) => `${projectId}/${id}/`
+export const manifestNameOf = (run: Pick<RunRow, 'projectId' | 'id'>) => `${folderOf(run)}manifest.json.zst.age`
+
+/** Refuses one of another run, project or organisation, whoever put it there. */
+export function readManifest(text: string, run: RunRow): Manifest {
+  const manifest = parsed(text)
+  const isOurs =
+    manifest.format === manifestFormat &&
+    manifest.runId === run.id &&
+    manifest.projectId === run.projectId &&
+    manifest.organizationId === run.organizationId &&
+    Array.isArray(manifest.artifacts)
+  if (!isOurs) throw new BackupFailed('manifest_foreign', 'What lies at the destination is the manifest of another run')
+  return manifest
+}
+
+function parsed(text: string): Manifest {
+  try {
+    return JSON.parse(text) as Manifest
+  } catch (cause) {
+    throw new BackupFailed('manifest_damaged', 'The manifest at the destination is damaged', { cause })
+  }
+}

@@ -1,0 +1,98 @@
+import type { BackupPayload } from '@berth/contract'
+import type { ArtifactKind } from '../../../platform/db/tables/backups.ts'
+import type { VolumeRow } from '../../../platform/db/tables/deployments.ts'
+import type { DataUnit, ProjectData } from '../../deployments/index.ts'
+import type { DatabaseKind, DumpDetails, RunningUnit } from './database-kind.ts'
+import { databaseIn } from './databases.ts'
+import { outputOf } from './exec-output.ts'
+import { withoutExcluded } from './without-excluded.ts'
+
+/** One thing that a run saves. */
+export interface SavedContent {
+  name: string
+  kind: ArtifactKind
+  extension: string
+  details: DumpDetails | VolumeDetails
+  /** null: nobody knows before it is read. */
+  estimatedBytes: number | null
+  read(abort: AbortSignal): AsyncIterable<Uint8Array>
+}
+
+export interface VolumeDetails {
+  volume: string
+}
+
+export interface Wanted {
+  projectId: string
+  /** null: the whole project. */
+  serviceId: string | null
+  payload: BackupPayload
+}
+
+/**
+ * What there is to save. The files of a database that runs are half-written at any moment, so its own tool saves what is in
+ * it; the files of one that does not run, and of all else, are saved as they lie there.
+ */
+export async function contentOf(
+  { projectId, serviceId, payload }: Wanted,
+  data: ProjectData,
+  abort: AbortSignal,
+): Promise<SavedContent[]> {
+  const all = await data.units(projectId)
+  const units = serviceId === null ? all : all.filter(({ service }) => service === serviceId)
+  const dumped = payload.databases === 'off' ? [] : await databasesIn(units, data, abort)
+  const held = new Set(dumped.flatMap(({ unit }) => unit.volumes.filter(({ readOnly }) => !readOnly).map(({ name }) => name)))
+  const shared = namesIn(all.filter(({ service }) => !dumped.some(({ unit }) => unit.service === service)))
+  const volumes = (await data.volumes(projectId)).filter(
+    ({ name }) =>
+      (payload.volumes === 'all' || payload.volumes.includes(name)) &&
+      (serviceId === null || namesIn(units).has(name)) &&
+      (!held.has(name) || shared.has(name)),
+  )
+  const saved = dumped.flatMap((one) => one.content)
+  for (const volume of volumes) saved.push(await volumeContent(volume, payload.exclude, data))
+  return saved
+}
+
+const namesIn = (units: readonly DataUnit[]) => new Set(units.flatMap(({ volumes }) => volumes.map(({ name }) => name)))
+
+async function databasesIn(units: readonly DataUnit[], data: ProjectData, abort: AbortSignal) {
+  const found: { unit: RunningUnit; content: SavedContent[] }[] = []
+  for (const unit of units) {
+    const database = databaseIn(unit)
+    if (!database || !unit.instance) continue
+    const running: RunningUnit = { ...unit, instance: unit.instance, runtime: data.runtimeFor(unit.instance.serverId) }
+    const content = await dumpsOf(running, database, abort)
+    if (content) found.push({ unit: running, content })
+  }
+  return found
+}
+
+async function dumpsOf(unit: RunningUnit, database: DatabaseKind, abort: AbortSignal): Promise<SavedContent[] | null> {
+  const dumps = await database.dumps(unit, abort)
+  if (!dumps) return null
+  return dumps.map(({ name, extension, command, details }) => ({
+    name: `${unit.service || 'app'}/${name}`,
+    kind: database.kind,
+    extension,
+    details,
+    estimatedBytes: null,
+    read: (stop) => outputOf(unit.runtime, unit.instance.id, command, stop),
+  }))
+}
+
+async function volumeContent(
+  { id, name, serverId }: VolumeRow,
+  exclude: readonly string[],
+  data: ProjectData,
+): Promise<SavedContent> {
+  const runtime = data.runtimeFor(serverId)
+  return {
+    name,
+    kind: 'volume',
+    extension: 'tar',
+    details: { volume: name },
+    estimatedBytes: await runtime.volumeSizeBytes(id).catch(() => null),
+    read: (abort) => withoutExcluded(runtime.readVolume(id, abort), exclude),
+  }
+}

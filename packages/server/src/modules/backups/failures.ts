@@ -1,0 +1,23 @@
+import { StoreFailure } from '../../drivers/archive-store/store-failure.ts'
+import { StartFailed } from '../../drivers/runtime/runtime.ts'
+
+/** Something that a person can act on ended a run or a restore; the words say what. */
+export class BackupFailed extends Error {
+  override readonly name = 'BackupFailed'
+  readonly code: string
+
+  constructor(code: string, words: string, options?: { cause?: unknown }) {
+    super(words, options)
+    this.code = code
+  }
+}
+
+/** What to record of an error that is nobody's bug; undefined: it is one of ours, and trying again may help. */
+export function failureOf(error: unknown): { code: string; message: string } | undefined {
+  if (error instanceof BackupFailed) return { code: error.code, message: error.message }
+  if (error instanceof StoreFailure) return { code: `destination_${error.reason}`, message: error.message }
+  if (error instanceof StartFailed) return { code: 'not_running', message: error.message }
+  return undefined
+}
+
+export const wordsOfError = (error: unknown): string => (error instanceof Error ? error.message : String(error)).slice(0, 2_000)

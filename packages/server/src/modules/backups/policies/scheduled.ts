@@ -1,0 +1,47 @@
+import type { PolicyRow } from '../../../platform/db/tables/backups.ts'
+import { Failure } from '../../../platform/failure.ts'
+import { job } from '../../../platform/jobs/declare.ts'
+import type { Bound } from '../../../platform/transaction.ts'
+import { findAnyProject } from '../../projects/index.ts'
+import type { BackupsDeps } from '../deps.ts'
+import { startOrJoin } from '../runs/start-run.ts'
+import { type SchedulePayload, scheduledRun } from './policy-rhythm.ts'
+import { findPolicy } from './policy-store.ts'
+
+/** The time of a policy has come. Times that passed while nobody was there are made up for by one run, and people are told. */
+export const scheduledJob = (deps: BackupsDeps) =>
+  job<SchedulePayload, unknown>(scheduledRun.kind, {
+    deadlineMs: 60_000,
+    concurrency: 4,
+    run: ({ policyId }, _, __, { scheduledFor }) => start(policyId, scheduledFor ? [scheduledFor] : [], false, deps),
+    onMissed: ({ policyId }, missed) => start(policyId, missed, true, deps),
+  })
+
+async function start(policyId: string, times: readonly Date[], wasMissed: boolean, deps: BackupsDeps): Promise<void> {
+  await deps.database
+    .transaction(async (bound) => {
+      const policy = await findPolicy(bound.db, policyId)
+      if (!policy?.enabled) return
+      const { isNew, run } = await startOrJoin(policyId, { trigger: 'schedule', createdBy: null }, bound, deps)
+      if (wasMissed) await tell(policy, times, 'Nobody was there at the time, so it is made up for now by one run.', bound)
+      else if (!isNew) await tell(policy, times, `The run before it, ${run.id}, is still at work.`, bound)
+    })
+    .catch((error: unknown) => {
+      // The project is being deleted: its policies go with it.
+      if (!(error instanceof Failure)) throw error
+    })
+}
+
+async function tell(policy: PolicyRow, times: readonly Date[], why: string, bound: Bound): Promise<void> {
+  const project = await findAnyProject(bound.db, policy.projectId)
+  const [first] = times
+  const name = project?.name ?? policy.projectId
+  const when = times.length > 1 ? `${times.length} times since ${first?.toISOString()}` : `at ${first?.toISOString()}`
+  await bound.announce('backup.missed', {
+    organizationId: policy.organizationId,
+    projectId: policy.projectId,
+    subject: `A backup of ${name} did not happen in time`,
+    text: `A backup of ${name} was due ${when}. ${why}`,
+    data: { policyId: policy.id, dueAt: times.map((time) => time.toISOString()).slice(0, 20) },
+  })
+}

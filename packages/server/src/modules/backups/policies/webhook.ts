@@ -1,0 +1,21 @@
+import type { RequestContext } from '../../../http/handler.ts'
+import { fail } from '../../../platform/failure.ts'
+import { hashToken } from '../../../platform/secrets/token.ts'
+import type { BackupsDeps } from '../deps.ts'
+import { startOrJoin } from '../runs/start-run.ts'
+import { findByWebhook } from './policy-store.ts'
+
+/**
+ * Whatever is wrong, it is the same 404. The look-up is by the token's hash, so that how long it takes says nothing of how
+ * near a guess was. Asked again while the run is under way, it answers with that run.
+ */
+export async function runByWebhook({ headers }: Pick<RequestContext, 'headers'>, deps: BackupsDeps): Promise<string> {
+  const [, token] = /^Bearer +(\S{1,200})$/i.exec(String(headers.authorization ?? '')) ?? []
+  if (!token) return fail('not_found')
+  const policy = await findByWebhook(deps.database.db, hashToken(token))
+  if (!policy?.enabled) return fail('not_found')
+  const { run } = await deps.database.transaction((bound) =>
+    startOrJoin(policy.id, { trigger: 'webhook', createdBy: null }, bound, deps),
+  )
+  return run.id
+}

@@ -1,0 +1,170 @@
+import { terminalRun } from '@berth/contract'
+import type { RestoreRow, RunRow } from '../../../platform/db/tables/backups.ts'
+import { type Job, job } from '../../../platform/jobs/declare.ts'
+import type { BackupsDeps } from '../deps.ts'
+import { BackupFailed, failureOf, wordsOfError } from '../failures.ts'
+import { runToItsEnd } from '../runs/run-job.ts'
+import { findRun } from '../runs/run-store.ts'
+import { safetyRun } from '../runs/safety-run.ts'
+import { endRestore, moveRestore, RestoreIsOver, tell } from './move-restore.ts'
+import { withArchive } from './opened-archive.ts'
+import { applyRestore, type RestorePayload, settleRestore } from './restore-kinds.ts'
+import { findRestore, noteProgress, type ProgressNote, progressOf, updateRestore } from './restore-store.ts'
+import { failVerification, verify } from './verify.ts'
+import { writeBack, writeCopies } from './write-back.ts'
+
+const hours = 3_600_000
+
+export const applyJobs = (deps: BackupsDeps): Job<RestorePayload, unknown>[] => [
+  job<RestorePayload, unknown>(applyRestore.kind, {
+    deadlineMs: 12 * hours,
+    maxAttempts: 3,
+    concurrency: deps.settings.maxBackups,
+    async run({ restoreId }, _, abort) {
+      const restore = await findRestore(deps.database.db, restoreId)
+      if (restore?.status === 'applying') await apply(restore, deps, abort)
+    },
+    async onFailed({ restoreId }, { message }) {
+      const restore = await findRestore(deps.database.db, restoreId)
+      const dataState = restore && progressOf(restore).touched ? 'partly_written' : 'untouched'
+      await endRestore(
+        restoreId,
+        { status: 'server_error', code: 'internal', message: `Something went wrong on our side: ${message}`, dataState },
+        deps,
+      )
+    },
+  }),
+  job<RestorePayload, unknown>(settleRestore.kind, {
+    deadlineMs: 12 * hours,
+    maxAttempts: 20,
+    async run({ restoreId }, _, abort) {
+      const restore = await findRestore(deps.database.db, restoreId)
+      if (!restore) return
+      const undone = await putBack(restore, progressOf(restore), deps, abort)
+      if (undone) await updateRestore(deps.database.db, restoreId, { dataState: 'undone' })
+    },
+  }),
+]
+
+/** May be begun again after a crash; what it was doing then is in its note. */
+async function apply(restore: RestoreRow, deps: BackupsDeps, abort: AbortSignal): Promise<void> {
+  const note = progressOf(restore)
+  try {
+    // A crash while the old data was being put back: that goes on, the writing does not.
+    if (note.failure) throw new BackupFailed(note.failure.code, note.failure.message)
+    await verified(restore, deps, abort)
+    const run = await findRun(deps.database.db, restore.runId)
+    if (!run) throw new BackupFailed('pruned', 'The run is gone')
+    if (restore.target === 'copy') await withArchive(run, deps, abort, (opened) => writeCopies(restore, opened, deps, abort))
+    else await inPlace(restore, run, note, deps, abort)
+    await succeed(restore, deps)
+  } catch (error) {
+    if (error instanceof RestoreIsOver) return
+    abort.throwIfAborted()
+    const failure = failureOf(error) ?? (note.touched ? { code: 'restore_failed', message: wordsOfError(error) } : undefined)
+    if (!failure) throw error
+    await giveUp(restore, { ...note, failure }, deps, abort)
+  }
+}
+
+async function verified(restore: RestoreRow, deps: BackupsDeps, abort: AbortSignal): Promise<void> {
+  try {
+    await verify(restore.id, deps, abort)
+  } catch (error) {
+    const failure = abort.aborted ? undefined : failureOf(error)
+    if (!failure) throw error
+    await failVerification(restore.id, { status: 'failed', ...failure }, deps)
+    throw new RestoreIsOver()
+  }
+}
+
+/** The safety run, then all of it is stopped, written and started again; healthy, or it did not happen. */
+async function inPlace(
+  restore: RestoreRow,
+  run: RunRow,
+  note: ProgressNote,
+  deps: BackupsDeps,
+  abort: AbortSignal,
+): Promise<void> {
+  await saveFirst(restore, run, note, deps, abort)
+  await withArchive(run, deps, abort, async (opened) => {
+    await deps.projects.bringBack(opened.manifest.project, restore.organizationId)
+    const state = await deps.data.state(restore.projectId)
+    note.wasOnline ??= state !== null && state !== 'stopped'
+    note.touched = true
+    await noteProgress(deps.database.db, restore.id, note)
+    await deps.data.takeOffline(restore.projectId)
+    await writeBack(restore, opened, deps, abort)
+  })
+  if (note.wasOnline) await online(restore, deps)
+}
+
+async function online({ projectId }: RestoreRow, deps: BackupsDeps): Promise<void> {
+  await deps.data.bringOnline(projectId).catch((cause: unknown) => {
+    throw new BackupFailed('unhealthy', `The project did not come back healthy with the restored data: ${wordsOfError(cause)}`, {
+      cause,
+    })
+  })
+}
+
+/** So that it can be undone. Of a project that was deleted there is nothing to save. */
+async function saveFirst(
+  restore: RestoreRow,
+  run: RunRow,
+  note: ProgressNote,
+  deps: BackupsDeps,
+  abort: AbortSignal,
+): Promise<void> {
+  if (note.touched) return
+  const safety = await safetyRun(run, restore, deps)
+  if (!safety) return
+  await updateRestore(deps.database.db, restore.id, { preRestoreRunId: safety.id })
+  await runToItsEnd(safety.id, deps, abort)
+  const ended = await findRun(deps.database.db, safety.id)
+  if (ended?.status === 'succeeded') return
+  if (ended && !terminalRun.has(ended.status)) throw new Error('the safety run did not end')
+  throw new BackupFailed(
+    'safety_run_failed',
+    `What is there now could not be saved first, so nothing was changed: ${ended?.errorMessage ?? 'the safety run is gone'}`,
+  )
+}
+
+async function giveUp(
+  restore: RestoreRow,
+  note: ProgressNote & Required<Pick<ProgressNote, 'failure'>>,
+  deps: BackupsDeps,
+  abort: AbortSignal,
+) {
+  const ending = { status: 'failed', ...note.failure } as const
+  if (!note.touched) return void (await endRestore(restore.id, { ...ending, dataState: 'untouched' }, deps))
+  await noteProgress(deps.database.db, restore.id, note)
+  const current = (await findRestore(deps.database.db, restore.id)) ?? restore
+  const undone = await putBack(current, note, deps, abort).catch((error: unknown) => {
+    abort.throwIfAborted()
+    deps.log.error({ err: error, restoreId: restore.id }, 'what was there before a restore could not be put back')
+    return false
+  })
+  await endRestore(restore.id, { ...ending, dataState: undone ? 'undone' : 'partly_written' }, deps)
+}
+
+/** What the safety run saved is put in its place again, and what was online comes online. */
+async function putBack(restore: RestoreRow, note: ProgressNote, deps: BackupsDeps, abort: AbortSignal): Promise<boolean> {
+  if (!note.touched) return false
+  const safety = restore.preRestoreRunId === null ? undefined : await findRun(deps.database.db, restore.preRestoreRunId)
+  if (safety?.status !== 'succeeded') return false
+  await deps.data.takeOffline(restore.projectId)
+  await withArchive(safety, deps, abort, (opened) => writeBack(restore, opened, deps, abort))
+  if (note.wasOnline) await deps.data.bringOnline(restore.projectId)
+  return true
+}
+
+async function succeed({ id, target }: RestoreRow, deps: BackupsDeps): Promise<void> {
+  await deps.database.transaction(async (bound) => {
+    const restore = await moveRestore(id, 'succeeded', bound, deps, { dataState: target === 'copy' ? 'untouched' : 'restored' })
+    if (!restore) throw new RestoreIsOver()
+    const undo = restore.preRestoreRunId ? ` What was there before is the run ${restore.preRestoreRunId}.` : ''
+    const words =
+      target === 'copy' ? 'It was written into new volumes beside the old ones.' : `The data is that of the backup.${undo}`
+    await tell(restore, words, 'restore.completed', bound)
+  })
+}

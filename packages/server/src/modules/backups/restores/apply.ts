@@ -1,0 +1,57 @@
+import type { RestoreRow } from '../../../platform/db/tables/backups.ts'
+import { fail, refuse } from '../../../platform/failure.ts'
+import { constantTimeEqual, hashToken } from '../../../platform/secrets/token.ts'
+import { findAnyProject, lockProject } from '../../projects/index.ts'
+import { type BackupsDeps, nowOf } from '../deps.ts'
+import { groupOf } from '../runs/tidy-kind.ts'
+import { moveRestore } from './move-restore.ts'
+import { applyJobKey, applyRestore, settleRestore } from './restore-kinds.ts'
+import { findRestore, listUnderWay } from './restore-store.ts'
+
+/**
+ * Takes the exact token, which is spent by it: of two calls at once one wins. A wrong token changes nothing. The writing
+ * is done in the background, once the archive was verified.
+ */
+export const applyWithToken = (
+  { id, projectId }: RestoreRow,
+  confirmationToken: string,
+  deps: BackupsDeps,
+): Promise<RestoreRow> =>
+  deps.database.transaction(async (bound) => {
+    await lockProject(bound, projectId)
+    const restore = (await findRestore(bound.db, id)) ?? fail('not_found')
+    if (restore.status !== 'staged') fail('not_staged', { words: `The restore is not staged any more: it is ${restore.status}` })
+    if (restore.tokenHash === null || !constantTimeEqual(restore.tokenHash, hashToken(confirmationToken)))
+      refuse('confirmationToken', 'is not the token that prepare gave for this restore: prepare again for a new one')
+    const project = await findAnyProject(bound.db, projectId)
+    if (project && project.deletingSince !== null) fail('conflict', { words: 'The project is being deleted' })
+    const other = (await listUnderWay(bound.db, projectId)).find(({ status }) => status === 'applying')
+    if (other)
+      fail('work_in_progress', { words: `The restore ${other.id} of this project is being applied: wait until it has ended` })
+    const moved = await moveRestore(id, 'applying', bound, deps, { tokenHash: null, startedAt: nowOf(deps) })
+    if (!moved) return fail('not_staged')
+    await bound.enqueue(
+      applyRestore,
+      { restoreId: id },
+      { uniqueKey: applyJobKey(id), groupKey: groupOf(projectId), priority: 5 },
+    )
+    return moved
+  })
+
+/** What it had replaced by then is put back in the background; `dataState` says how far that is. */
+export const cancelRestore = (
+  { id, projectId }: RestoreRow,
+  deps: BackupsDeps,
+  words = 'It was cancelled',
+): Promise<RestoreRow> =>
+  deps.database.transaction(async (bound) => {
+    await lockProject(bound, projectId)
+    const restore = (await findRestore(bound.db, id)) ?? fail('not_found')
+    const error = { errorCode: 'cancelled', errorMessage: words }
+    const moved = await moveRestore(id, 'cancelled', bound, deps, { ...error, cancelRequested: true })
+    if (!moved) return fail('conflict', { words: `The restore has ended already: it is ${restore.status}` })
+    await bound.cancelJob({ uniqueKey: applyJobKey(id) })
+    if (restore.status === 'applying')
+      await bound.enqueue(settleRestore, { restoreId: id }, { groupKey: groupOf(projectId), priority: 20 })
+    return moved
+  })

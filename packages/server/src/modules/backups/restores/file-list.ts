@@ -1,0 +1,43 @@
+import { Readable } from 'node:stream'
+import { extract } from 'tar-stream'
+
+/** What is in a tar, by name; null: more entries than are kept track of. */
+export type FileList = Map<string, string> | null
+
+const mostEntries = 500_000
+
+/** Reads the tar to its end. Two entries with the same facts are taken for the same: what is in them is not compared. */
+export async function filesIn(tar: AsyncIterable<Uint8Array>): Promise<{ files: FileList; bytes: number; entries: number }> {
+  const files = new Map<string, string>()
+  let [bytes, entries] = [0, 0]
+  const reader = extract()
+  const source = Readable.from(tar)
+  source.on('error', (error) => reader.destroy(error))
+  source.pipe(reader)
+  for await (const entry of reader) {
+    const { name, type, size = 0, mode, mtime, linkname } = entry.header
+    entries += 1
+    bytes += size
+    if (type !== 'directory' && files.size < mostEntries)
+      files.set(name.replace(/^\.?\/+/, ''), [type, size, mode, mtime?.getTime(), linkname].join(' '))
+    entry.resume()
+  }
+  return { files: files.size >= mostEntries ? null : files, bytes, entries }
+}
+
+export interface Difference {
+  filesAdded: number | null
+  filesChanged: number | null
+  filesRemoved: number | null
+}
+
+/** What putting `next` in the place of `now` would do. */
+export function difference(now: FileList, next: FileList): Difference {
+  if (!now || !next) return { filesAdded: null, filesChanged: null, filesRemoved: null }
+  const names = [...next.keys()]
+  return {
+    filesAdded: names.filter((name) => !now.has(name)).length,
+    filesChanged: names.filter((name) => now.has(name) && now.get(name) !== next.get(name)).length,
+    filesRemoved: [...now.keys()].filter((name) => !next.has(name)).length,
+  }
+}

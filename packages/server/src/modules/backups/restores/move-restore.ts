@@ -1,0 +1,72 @@
+import { type RestoreStatus, terminalRestore } from '@berth/contract'
+import type { Updateable } from 'kysely'
+import type { RowSignal } from '../../../http/row-stream.ts'
+import { iso } from '../../../platform/db/columns.ts'
+import type { BackupRestoresTable, RestoreRow } from '../../../platform/db/tables/backups.ts'
+import type { Bound } from '../../../platform/transaction.ts'
+import { findAnyProject } from '../../projects/index.ts'
+import { type BackupsDeps, nowOf } from '../deps.ts'
+import { moveRestoreTo } from './restore-store.ts'
+
+export const restoreTopic = (restoreId: string) => `backup-restore:${restoreId}`
+
+/** The restore was ended by somebody else. */
+export class RestoreIsOver extends Error {
+  override readonly name = 'RestoreIsOver'
+}
+
+/** The one function that moves a restore. Undefined when it was not to be moved: terminal is final. */
+export async function moveRestore(
+  id: string,
+  to: RestoreStatus,
+  bound: Bound,
+  deps: BackupsDeps,
+  changes: Updateable<BackupRestoresTable> = {},
+): Promise<RestoreRow | undefined> {
+  const now = nowOf(deps)
+  const ending = terminalRestore.has(to) ? { finishedAt: now, tokenHash: null } : {}
+  const restore = await moveRestoreTo(bound.db, id, to, { ...ending, ...changes, statusSince: now })
+  if (restore) bound.signal(restoreTopic(id), { transition: { status: to, at: iso(now) } } satisfies RowSignal<RestoreStatus>)
+  return restore
+}
+
+export interface RestoreEnding {
+  status: 'failed' | 'server_error'
+  code: string
+  message: string
+  dataState: RestoreRow['dataState']
+}
+
+const truth: Record<RestoreRow['dataState'], string> = {
+  untouched: 'Nothing of the project was changed.',
+  undone: 'What was there before was put back, and serves.',
+  partly_written: 'Part of the data was replaced and could not be put back: restore the safety run by hand.',
+  restored: 'The data is that of the backup.',
+}
+
+/** Ends it, says what became of the data, and tells people. */
+export async function endRestore(id: string, { status, code, message, dataState }: RestoreEnding, deps: BackupsDeps) {
+  return deps.database.transaction(async (bound) => {
+    const restore = await moveRestore(id, status, bound, deps, { errorCode: code, errorMessage: message, dataState })
+    if (!restore) return undefined
+    await tell(restore, `${message}\n\n${truth[dataState]}`, 'restore.failed', bound)
+    return restore
+  })
+}
+
+export async function tell(
+  { id, organizationId, projectId, runId, preRestoreRunId }: RestoreRow,
+  text: string,
+  category: 'restore.completed' | 'restore.failed',
+  bound: Bound,
+): Promise<void> {
+  const project = await findAnyProject(bound.db, projectId)
+  const name = project?.name ?? projectId
+  await bound.announce(category, {
+    organizationId,
+    projectId,
+    subject: category === 'restore.completed' ? `${name} was restored` : `Restoring ${name} failed`,
+    text,
+    data: { restoreId: id, runId, preRestoreRunId },
+  })
+}

@@ -1,0 +1,45 @@
+import { createHash } from 'node:crypto'
+import type { Archives } from '../../../drivers/archive/archive.ts'
+import type { ArchiveStore } from '../../../drivers/archive-store/archive-store.ts'
+import type { RunRow } from '../../../platform/db/tables/backups.ts'
+import { longestManifestBytes, type Manifest, readManifest } from '../content/manifest.ts'
+import type { BackupsDeps } from '../deps.ts'
+import { BackupFailed } from '../failures.ts'
+import { storeOf } from '../runs/perform-run.ts'
+
+export interface OpenedArchive {
+  run: RunRow
+  store: ArchiveStore
+  archives: Archives
+  manifest: Manifest
+}
+
+/** The archive of a run, its manifest checked against what was recorded when it was stored. Closed when `work` is over. */
+export async function withArchive<Result>(
+  run: RunRow,
+  deps: BackupsDeps,
+  abort: AbortSignal,
+  work: (opened: OpenedArchive) => Promise<Result>,
+): Promise<Result> {
+  const store = await storeOf(run, deps, abort)
+  try {
+    const archives = await deps.archives()
+    return await work({ run, store, archives, manifest: await manifestOf(run, store, archives, abort) })
+  } finally {
+    await store.close()
+  }
+}
+
+async function manifestOf(run: RunRow, store: ArchiveStore, archives: Archives, abort: AbortSignal): Promise<Manifest> {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of store.get(run.manifestName as string, abort)) {
+    bytes += chunk.length
+    if (bytes > longestManifestBytes) throw new BackupFailed('manifest_damaged', 'The manifest is larger than any can be')
+    chunks.push(chunk)
+  }
+  const sealed = Buffer.concat(chunks)
+  if (createHash('sha256').update(sealed).digest('hex') !== run.manifestSha256)
+    throw new BackupFailed('manifest_damaged', 'The manifest at the destination is not the one that was stored')
+  return readManifest(Buffer.from(await archives.unseal(sealed, longestManifestBytes)).toString('utf8'), run)
+}

@@ -1,0 +1,99 @@
+import type { PrepareBody } from '@berth/contract'
+import { newId } from '../../../platform/db/ids.ts'
+import type { RestoreRow, RunRow } from '../../../platform/db/tables/backups.ts'
+import { fail } from '../../../platform/failure.ts'
+import { hashToken } from '../../../platform/secrets/token.ts'
+import { randomCode } from '../../access/index.ts'
+import { lockProject } from '../../projects/index.ts'
+import { type BackupsDeps, nowOf } from '../deps.ts'
+import { storeOf } from '../runs/perform-run.ts'
+import { findRun } from '../runs/run-store.ts'
+import { groupOf } from '../runs/tidy-kind.ts'
+import { verifyJobKey, verifyRestore } from './restore-kinds.ts'
+import { insertRestore, listStaged, updateRestore } from './restore-store.ts'
+
+const manifestMs = 20_000
+
+/**
+ * Stages a restore. Whether the run is good and its manifest is there is told at once; the rest of the archive is looked
+ * at in the background. An earlier one of the run that is still staged keeps its row, and its token is void.
+ */
+export async function prepareRestore(
+  run: RunRow,
+  { target = 'in_place' }: PrepareBody,
+  createdBy: string,
+  deps: BackupsDeps,
+): Promise<{ restore: RestoreRow; confirmationToken: string }> {
+  refuseUnfit(run)
+  await refuseWithoutManifest(run, deps)
+  const confirmationToken = `brc_${randomCode(40)}`
+  const restore = await deps.database.transaction(async (bound) => {
+    await lockProject(bound, run.projectId)
+    // It may have been pruned since.
+    refuseUnfit((await findRun(bound.db, run.id)) ?? fail('not_found'))
+    for (const { id } of await listStaged(bound.db, run.id)) await updateRestore(bound.db, id, { tokenHash: null })
+    const now = nowOf(deps)
+    const row = await insertRestore(bound.db, {
+      id: newId('rst'),
+      organizationId: run.organizationId,
+      runId: run.id,
+      projectId: run.projectId,
+      target,
+      status: 'staged',
+      statusSince: now,
+      tokenHash: hashToken(confirmationToken),
+      verification: 'pending',
+      verifiedBytes: 0,
+      verifyBytesTotal: run.sizeBytes,
+      report: null,
+      bytesTotal: null,
+      bytesDone: 0,
+      preRestoreRunId: null,
+      dataState: 'untouched',
+      progressNote: null,
+      cancelRequested: false,
+      errorCode: null,
+      errorMessage: null,
+      createdBy,
+      createdAt: now,
+      startedAt: null,
+      finishedAt: null,
+    })
+    await bound.enqueue(
+      verifyRestore,
+      { restoreId: row.id },
+      { uniqueKey: verifyJobKey(row.id), groupKey: groupOf(run.projectId) },
+    )
+    return row
+  })
+  return { restore, confirmationToken }
+}
+
+function refuseUnfit(run: RunRow): void {
+  const words = unfit(run)
+  if (words) fail('not_restorable', { words })
+}
+
+function unfit({ status, prunedAt, manifestName, destinationId }: RunRow): string | null {
+  if (status !== 'succeeded') return `Only a run that succeeded can be restored, and this one is ${status}`
+  if (prunedAt !== null) return 'The run was pruned: what it had saved is gone'
+  if (destinationId === null) return 'The destination that holds this run was deleted'
+  return manifestName === null ? 'The run has no manifest' : null
+}
+
+async function refuseWithoutManifest(run: RunRow, deps: BackupsDeps): Promise<void> {
+  const abort = AbortSignal.timeout(manifestMs)
+  const size = await sizeOfManifest(run, deps, abort).catch((cause: unknown) =>
+    fail('not_restorable', { words: `The destination cannot be read: ${cause instanceof Error ? cause.message : cause}`, cause }),
+  )
+  if (size === undefined) fail('not_restorable', { words: 'The manifest of this run is not at its destination any more' })
+}
+
+async function sizeOfManifest(run: RunRow, deps: BackupsDeps, abort: AbortSignal): Promise<number | undefined> {
+  const store = await storeOf(run, deps, abort)
+  try {
+    return await store.size(run.manifestName as string, abort)
+  } finally {
+    await store.close()
+  }
+}

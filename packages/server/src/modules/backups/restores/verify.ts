@@ -1,0 +1,120 @@
+import { type RestoreReport, terminalRestore } from '@berth/contract'
+import type { RestoreRow } from '../../../platform/db/tables/backups.ts'
+import type { VolumeRow } from '../../../platform/db/tables/deployments.ts'
+import { job } from '../../../platform/jobs/declare.ts'
+import type { ManifestArtifact } from '../content/manifest.ts'
+import type { BackupsDeps } from '../deps.ts'
+import { BackupFailed, failureOf } from '../failures.ts'
+import { RowProgress } from '../runs/run-progress.ts'
+import { findRun } from '../runs/run-store.ts'
+import { difference, filesIn } from './file-list.ts'
+import { endRestore, RestoreIsOver, restoreTopic } from './move-restore.ts'
+import { type OpenedArchive, withArchive } from './opened-archive.ts'
+import { type RestorePayload, verifyRestore } from './restore-kinds.ts'
+import { findRestore, noteVerification, updateRestore } from './restore-store.ts'
+
+const hours = 3_600_000
+
+export const verifyJob = (deps: BackupsDeps) =>
+  job<RestorePayload, unknown>(verifyRestore.kind, {
+    deadlineMs: 12 * hours,
+    maxAttempts: 3,
+    concurrency: deps.settings.maxBackups,
+    async run({ restoreId }, _, abort) {
+      try {
+        await verify(restoreId, deps, abort)
+      } catch (error) {
+        if (error instanceof RestoreIsOver) return
+        abort.throwIfAborted()
+        const failure = failureOf(error)
+        if (!failure) throw error
+        await failVerification(restoreId, { status: 'failed', ...failure }, deps)
+      }
+    },
+    onFailed: ({ restoreId }, { message }) =>
+      failVerification(
+        restoreId,
+        { status: 'server_error', code: 'internal', message: `Something went wrong on our side: ${message}` },
+        deps,
+      ),
+  })
+
+export async function failVerification(
+  restoreId: string,
+  failure: { status: 'failed' | 'server_error'; code: string; message: string },
+  deps: BackupsDeps,
+): Promise<void> {
+  await noteVerification(deps.database.db, restoreId, { verification: 'failed' })
+  await endRestore(restoreId, { ...failure, dataState: 'untouched' }, deps)
+}
+
+/** Reads all of the archive as a restore would, before anything is touched. Does nothing where that was done. */
+export async function verify(restoreId: string, deps: BackupsDeps, abort: AbortSignal): Promise<void> {
+  const { db } = deps.database
+  const restore = await findRestore(db, restoreId)
+  if (!restore || terminalRestore.has(restore.status)) throw new RestoreIsOver()
+  if (restore.verification === 'passed') return
+  const run = await findRun(db, restore.runId)
+  if (!run || run.prunedAt !== null) throw new BackupFailed('pruned', 'The run was pruned: what it had saved is gone')
+  await noteVerification(db, restoreId, { verification: 'running' })
+  const report = await withArchive(run, deps, abort, (opened) => look(restore, opened, deps, abort))
+  if (!(await noteVerification(db, restoreId, { verification: 'passed', report: JSON.stringify(report) })))
+    throw new RestoreIsOver()
+}
+
+type Change = RestoreReport['changes'][number]
+
+async function look(restore: RestoreRow, opened: OpenedArchive, deps: BackupsDeps, abort: AbortSignal): Promise<RestoreReport> {
+  const { store, archives, manifest } = opened
+  const volumes = await deps.data.volumes(restore.projectId)
+  const total = manifest.artifacts.reduce((sum, { index }) => sum + index.sizeBytes, 0)
+  await updateRestore(deps.database.db, restore.id, { verifyBytesTotal: total })
+  const note = (verifiedBytes: number) => updateRestore(deps.database.db, restore.id, { verifiedBytes })
+  const progress = new RowProgress(restoreTopic(restore.id), total, note, deps)
+  const changes: Change[] = []
+  for (const artifact of manifest.artifacts) {
+    const before = progress.bytesDone
+    const onProgress = (bytes: number) => progress.at(before + bytes)
+    const content = archives.read(artifact.index, { store, abort, onProgress })
+    changes.push(await changeOf(artifact, content, { restore, volumes, deps, abort }))
+    progress.at(before + artifact.index.sizeBytes)
+  }
+  await progress.settled()
+  await updateRestore(deps.database.db, restore.id, { verifiedBytes: total })
+  return { changes, warnings: warningsOf(restore, manifest.artifacts, volumes) }
+}
+
+interface Looking {
+  restore: RestoreRow
+  volumes: readonly VolumeRow[]
+  deps: BackupsDeps
+  abort: AbortSignal
+}
+
+async function changeOf(artifact: ManifestArtifact, content: AsyncIterable<Uint8Array>, looking: Looking): Promise<Change> {
+  const { restore, volumes, deps, abort } = looking
+  const { name, kind, index } = artifact
+  const known = volumes.find((volume) => volume.name === (artifact.details as { volume?: string }).volume)
+  const same = { kind, name, newBytes: index.plainBytes }
+  const nobodyKnows = { currentBytes: null, filesAdded: null, filesChanged: null, filesRemoved: null }
+  if (kind !== 'volume') {
+    for await (const _ of content) void _
+    return { ...same, ...nobodyKnows, action: restore.target === 'copy' ? 'create' : 'replace' }
+  }
+  const next = await filesIn(content)
+  if (restore.target === 'copy' || !known)
+    return { ...same, ...nobodyKnows, filesAdded: next.files?.size ?? null, action: 'create' }
+  const now = await filesIn(deps.data.runtimeFor(known.serverId).readVolume(known.id, abort))
+  return { ...same, action: 'replace', currentBytes: now.bytes, ...difference(now.files, next.files) }
+}
+
+function warningsOf({ target }: RestoreRow, artifacts: readonly ManifestArtifact[], volumes: readonly VolumeRow[]): string[] {
+  if (target === 'copy') return []
+  const saved = new Set(artifacts.map(({ details }) => (details as { volume?: string }).volume))
+  const databases = artifacts.filter(({ kind }) => kind !== 'volume')
+  const others = volumes.filter(({ name }) => !saved.has(name)).map(({ name }) => name)
+  return [
+    ...(others.length > 0 && databases.length === 0 ? [`Not in this backup, and left as they are: ${others.join(', ')}`] : []),
+    ...(databases.length > 0 ? ['Databases are loaded by their own tools while the rest of the project is stopped'] : []),
+  ]
+}

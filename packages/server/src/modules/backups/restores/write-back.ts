@@ -1,0 +1,113 @@
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { pack } from 'tar-stream'
+import type { RestoreRow } from '../../../platform/db/tables/backups.ts'
+import type { DumpDetails, RunningUnit } from '../content/database-kind.ts'
+import { databaseKind } from '../content/databases.ts'
+import type { ManifestArtifact } from '../content/manifest.ts'
+import type { BackupsDeps } from '../deps.ts'
+import { BackupFailed } from '../failures.ts'
+import { RowProgress } from '../runs/run-progress.ts'
+import { restoreTopic } from './move-restore.ts'
+import type { OpenedArchive } from './opened-archive.ts'
+import { updateRestore } from './restore-store.ts'
+
+interface Writing {
+  restore: RestoreRow
+  opened: OpenedArchive
+  progress: RowProgress
+  deps: BackupsDeps
+  abort: AbortSignal
+}
+
+/** Everything of the archive in its own place, while the project is stopped: files first, then databases by their own tools. */
+export async function writeBack(
+  restore: RestoreRow,
+  opened: OpenedArchive,
+  deps: BackupsDeps,
+  abort: AbortSignal,
+): Promise<void> {
+  const { artifacts } = opened.manifest
+  const writing = await begin(restore, opened, deps, abort)
+  for (const artifact of artifacts) {
+    if (artifact.kind === 'volume') await writeVolume((artifact.details as { volume: string }).volume, artifact, writing)
+    else if ((artifact.details as DumpDetails).file) await writeFile(artifact, writing)
+  }
+  const loaded = artifacts.filter(({ kind, details }) => databaseKind(kind)?.load && !(details as DumpDetails).file)
+  if (loaded.length > 0) await loadDatabases(loaded, writing)
+  await writing.progress.settled()
+}
+
+/** Into new volumes with names of their own; a database's dump is a file in one. Nothing is stopped. */
+export async function writeCopies(
+  restore: RestoreRow,
+  opened: OpenedArchive,
+  deps: BackupsDeps,
+  abort: AbortSignal,
+): Promise<void> {
+  const writing = await begin(restore, opened, deps, abort)
+  const stamp = restore.id.slice(-8)
+  for (const artifact of opened.manifest.artifacts) {
+    const name = `${artifact.name.replace(/[^A-Za-z0-9_.-]+/g, '-')}-restored-${stamp}`
+    if (artifact.kind === 'volume') await writeVolume(name, artifact, writing)
+    else await put(name, asFile(`dump.${artifact.kind}`, artifact, writing), writing)
+  }
+  await writing.progress.settled()
+}
+
+async function begin(restore: RestoreRow, opened: OpenedArchive, deps: BackupsDeps, abort: AbortSignal): Promise<Writing> {
+  const bytesTotal = opened.manifest.artifacts.reduce((sum, { index }) => sum + index.sizeBytes, 0)
+  const { db } = deps.database
+  await updateRestore(db, restore.id, { bytesTotal, bytesDone: 0 })
+  const note = (bytesDone: number) => updateRestore(db, restore.id, { bytesDone })
+  return { restore, opened, progress: new RowProgress(restoreTopic(restore.id), bytesTotal, note, deps), deps, abort }
+}
+
+function contentOf({ index }: ManifestArtifact, { opened, progress, abort }: Writing): AsyncIterable<Uint8Array> {
+  const before = progress.bytesDone
+  return opened.archives.read(index, { store: opened.store, abort, onProgress: (bytes) => progress.at(before + bytes) })
+}
+
+const writeVolume = (name: string, artifact: ManifestArtifact, writing: Writing) =>
+  put(name, contentOf(artifact, writing), writing)
+
+/** The runtime writes beside the volume and swaps the two. */
+async function put(name: string, tar: AsyncIterable<Uint8Array>, { restore, deps, abort }: Writing): Promise<void> {
+  const project = await deps.data.volumes(restore.projectId)
+  const serverId = project[0]?.serverId ?? null
+  const volume = await deps.data.volume(restore.projectId, name, serverId)
+  await deps.data.runtimeFor(volume.serverId).writeVolume(volume.id, tar, abort)
+}
+
+async function writeFile(artifact: ManifestArtifact, writing: Writing): Promise<void> {
+  const { file } = artifact.details as DumpDetails
+  if (file) await put(file.volume, asFile(file.path, artifact, writing), writing)
+}
+
+/** A tar with this one file: how long it is, is known before it is read. */
+async function* asFile(name: string, artifact: ManifestArtifact, writing: Writing): AsyncGenerator<Uint8Array> {
+  const archive = pack()
+  const entry = archive.entry({ name, size: artifact.index.plainBytes, mode: 0o644 })
+  const filled = pipeline(Readable.from(contentOf(artifact, writing)), entry).then(
+    () => archive.finalize(),
+    (error: Error) => archive.destroy(error),
+  )
+  for await (const chunk of archive) yield chunk as Uint8Array
+  await filled
+}
+
+/** Only the services with databases run meanwhile. */
+async function loadDatabases(artifacts: readonly ManifestArtifact[], writing: Writing): Promise<void> {
+  const { restore, deps, abort } = writing
+  const services = new Set(artifacts.map(({ details }) => (details as DumpDetails).service))
+  await deps.data.startServices(restore.projectId, services, abort)
+  const units = await deps.data.units(restore.projectId)
+  for (const artifact of artifacts) {
+    const details = artifact.details as DumpDetails
+    const unit = units.find(({ service }) => service === details.service)
+    if (!unit?.instance)
+      throw new BackupFailed('not_running', `The service ${details.service} does not run, so its database cannot be loaded`)
+    const running: RunningUnit = { ...unit, instance: unit.instance, runtime: deps.data.runtimeFor(unit.instance.serverId) }
+    await databaseKind(artifact.kind)?.load?.(running, details, contentOf(artifact, writing), abort)
+  }
+}

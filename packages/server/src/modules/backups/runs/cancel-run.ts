@@ -1,0 +1,15 @@
+import type { RunRow } from '../../../platform/db/tables/backups.ts'
+import { fail } from '../../../platform/failure.ts'
+import type { BackupsDeps } from '../deps.ts'
+import { endRun } from './move-run.ts'
+import { runJobKey } from './start-run.ts'
+
+/** Ends it now; whatever it was doing stops, and what it had stored is taken away in the background. */
+export function cancelRun({ id }: Pick<RunRow, 'id'>, words: string, deps: BackupsDeps): Promise<RunRow> {
+  return deps.database.transaction(async (bound) => {
+    const run = await endRun(id, { status: 'cancelled', code: 'cancelled', message: words }, bound, deps)
+    if (!run) return fail('conflict', { words: 'The run has ended already' })
+    await bound.cancelJob({ uniqueKey: runJobKey(id) })
+    return run
+  })
+}

@@ -1,0 +1,53 @@
+import type { PolicyRow, RunRow } from '../../../platform/db/tables/backups.ts'
+import { commandInside } from '../content/command.ts'
+import { runInside } from '../content/exec-output.ts'
+import type { BackupsDeps } from '../deps.ts'
+import { BackupFailed, wordsOfError } from '../failures.ts'
+import { updateRun } from './run-store.ts'
+
+const commandMs = 30 * 60_000
+
+type Commands = Pick<PolicyRow, 'preCommand' | 'postCommand'>
+
+/** Noted before the pre-command is begun, so that the post-command runs whatever happens then. */
+export async function runPreCommand(run: RunRow, { preCommand, postCommand }: Commands, deps: BackupsDeps, abort: AbortSignal) {
+  if (postCommand) await updateRun(deps.database.db, run.id, { postCommandState: 'due' })
+  if (!preCommand) return
+  await runCommand('preCommand', preCommand, run, deps, abort)
+}
+
+/** Once, after whatever the pre-command did; a second call finds it done. */
+export async function runPostCommand(
+  run: RunRow,
+  { postCommand }: Commands,
+  deps: BackupsDeps,
+  abort: AbortSignal,
+): Promise<void> {
+  if (postCommand) await runCommand('postCommand', postCommand, run, deps, abort)
+  await updateRun(deps.database.db, run.id, { postCommandState: 'done' })
+}
+
+async function runCommand(which: string, text: string, run: RunRow, deps: BackupsDeps, abort: AbortSignal): Promise<void> {
+  const units = await deps.data.units(run.projectId)
+  const wanted = units.filter(({ service }) => run.serviceId === null || service === run.serviceId)
+  const unit = wanted.find(({ instance }) => instance !== null)
+  if (!unit?.instance)
+    throw new BackupFailed(
+      'not_running',
+      `The ${which} needs the ${run.serviceId ?? 'project'} to run, and it does not: start it, or take the command away`,
+    )
+  const runtime = deps.data.runtimeFor(unit.instance.serverId)
+  const limit = AbortSignal.any([abort, AbortSignal.timeout(commandMs)])
+  try {
+    await runInside(runtime, unit.instance.id, { ...commandInside(text), env: unit.env }, limit)
+  } catch (error) {
+    abort.throwIfAborted()
+    throw new BackupFailed(
+      which === 'preCommand' ? 'pre_command_failed' : 'post_command_failed',
+      `The ${which} failed: ${wordsOfError(error)}`,
+      {
+        cause: error,
+      },
+    )
+  }
+}

@@ -1,0 +1,69 @@
+import { type RunStatus, runStatuses, terminalRun } from '@berth/contract'
+import type { Updateable } from 'kysely'
+import type { RowSignal } from '../../../http/row-stream.ts'
+import { iso } from '../../../platform/db/columns.ts'
+import type { BackupRunsTable, RunRow } from '../../../platform/db/tables/backups.ts'
+import type { Bound } from '../../../platform/transaction.ts'
+import { type BackupsDeps, nowOf } from '../deps.ts'
+import { findRun, moveRunTo } from './run-store.ts'
+import { runTopic } from './start-run.ts'
+import { tidyAfter } from './tidy-kind.ts'
+
+/** The run was ended by somebody else: there is nothing left to do for whoever works on it. */
+export class RunIsOver extends Error {
+  override readonly name = 'RunIsOver'
+}
+
+/** The one function that moves a run. Undefined when it was not to be moved: terminal is final. */
+export async function moveRun(
+  id: string,
+  to: RunStatus,
+  bound: Bound,
+  deps: BackupsDeps,
+  changes: Updateable<BackupRunsTable> = {},
+): Promise<RunRow | undefined> {
+  const now = nowOf(deps)
+  const ending = terminalRun.has(to) ? { finishedAt: now } : {}
+  const run = await moveRunTo(bound.db, id, to, { ...ending, ...changes, statusSince: now })
+  if (run) bound.signal(runTopic(id), { transition: { status: to, at: iso(now) } } satisfies RowSignal<RunStatus>)
+  return run
+}
+
+/** One step on. After a crash the steps are done again: one that the run has behind it changes nothing. */
+export async function advanceRun(
+  id: string,
+  to: RunStatus,
+  deps: BackupsDeps,
+  changes: Updateable<BackupRunsTable> = {},
+): Promise<RunRow> {
+  return deps.database.transaction(async (bound) => {
+    const moved = await moveRun(id, to, bound, deps, changes)
+    if (moved) return moved
+    const run = await findRun(bound.db, id)
+    if (!run || terminalRun.has(run.status)) throw new RunIsOver()
+    if (runStatuses.indexOf(run.status) < runStatuses.indexOf(to)) throw new Error(`a run cannot go from ${run.status} to ${to}`)
+    return run
+  })
+}
+
+export interface Ending {
+  status: 'failed' | 'cancelled' | 'server_error'
+  code: string
+  message: string
+}
+
+/** Ends a run that did not succeed; what it left is taken away afterwards, and people are told. */
+export async function endRun(id: string, { status, code, message }: Ending, bound: Bound, deps: BackupsDeps) {
+  const run = await moveRun(id, status, bound, deps, { errorCode: code, errorMessage: message })
+  if (!run) return undefined
+  await tidyAfter(run, bound)
+  if (status !== 'cancelled')
+    await bound.announce('backup.failed', {
+      organizationId: run.organizationId,
+      projectId: run.projectId,
+      subject: `The backup of ${run.projectName} failed`,
+      text: `${message}\n\nThe last good backup is still there. The run is ${run.id}.`,
+      data: { runId: run.id, policyId: run.policyId, trigger: run.trigger, code },
+    })
+  return run
+}

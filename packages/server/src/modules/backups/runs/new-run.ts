@@ -1,0 +1,48 @@
+import type { RunTrigger } from '@berth/contract'
+import { newId } from '../../../platform/db/ids.ts'
+import type { RunRow } from '../../../platform/db/tables/backups.ts'
+import { type BackupsDeps, nowOf } from '../deps.ts'
+
+export interface RunRequest {
+  trigger: RunTrigger
+  createdBy: string | null
+}
+
+type Bound = Pick<RunRow, 'organizationId' | 'policyId' | 'projectId' | 'projectName' | 'serviceId' | 'destinationId'>
+
+/** A run that nobody has begun yet. */
+export function newRun(
+  { organizationId, policyId, projectId, projectName, serviceId, destinationId }: Bound,
+  { trigger, createdBy }: RunRequest,
+  deps: BackupsDeps,
+): RunRow {
+  const now = nowOf(deps)
+  return {
+    id: newId('bkr'),
+    organizationId,
+    policyId,
+    projectId,
+    projectName,
+    serviceId,
+    destinationId,
+    status: 'queued',
+    statusSince: now,
+    trigger,
+    createdBy,
+    createdAt: now,
+    startedAt: null,
+    finishedAt: null,
+    bytesTotal: null,
+    bytesDone: 0,
+    sizeBytes: null,
+    protected: 0,
+    protectedUntil: null,
+    prunedAt: null,
+    proven: 0,
+    errorCode: null,
+    errorMessage: null,
+    postCommandState: 'none',
+    manifestName: null,
+    manifestSha256: null,
+  }
+}

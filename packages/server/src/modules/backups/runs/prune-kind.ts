@@ -1,0 +1,13 @@
+import type { JobKind } from '../../../platform/jobs/declare.ts'
+import type { Bound } from '../../../platform/transaction.ts'
+import { groupOf } from './tidy-kind.ts'
+
+export interface PrunePayload {
+  projectId: string
+}
+
+export const prune: JobKind<PrunePayload> = { kind: 'backups.prune' }
+
+/** In the project's turn, so that nothing is taken away that a run counts on. */
+export const prunePlan = (projectId: string, { enqueue }: Bound) =>
+  enqueue(prune, { projectId }, { uniqueKey: `${prune.kind}:${projectId}`, groupKey: groupOf(projectId) })

@@ -1,0 +1,75 @@
+import type { ArchiveIndex } from '../../../drivers/archive/archive.ts'
+import type { RunRow } from '../../../platform/db/tables/backups.ts'
+import { job } from '../../../platform/jobs/declare.ts'
+import { folderOf } from '../content/manifest.ts'
+import { removeNames } from '../content/remove-objects.ts'
+import { type BackupsDeps, nowOf } from '../deps.ts'
+import { findDestination } from '../destinations/destination-store.ts'
+import { openStore } from '../destinations/open-store.ts'
+import { allPolicies } from '../policies/policy-store.ts'
+import { type PrunePayload, prune } from './prune-kind.ts'
+import { runsToPrune } from './retention.ts'
+import { forgetArtifacts, goodRunsOf, indexesOf, keptIndexes, markPruned, prunedWithArtifacts } from './run-store.ts'
+
+/** How long a safety run is kept: until what it was for has been looked at. */
+const safety = { retainCount: 3, retainDays: 14 }
+
+/**
+ * Retention, from our own records alone. A run is marked first and then its objects go; one that was marked and whose objects
+ * are not all gone is found again by what is still recorded of it, so that it may be killed at any point.
+ */
+export const pruneJob = (deps: BackupsDeps) =>
+  job<PrunePayload, unknown>(prune.kind, {
+    deadlineMs: 3_600_000,
+    maxAttempts: 100,
+    concurrency: 2,
+    async run({ projectId }, _, abort) {
+      for (const run of await due(projectId, deps)) await markPruned(deps.database.db, run.id, nowOf(deps))
+      for (const run of await prunedWithArtifacts(deps.database.db, projectId)) await takeAway(run, deps, abort)
+    },
+  })
+
+async function due(projectId: string, deps: BackupsDeps): Promise<RunRow[]> {
+  const { db } = deps.database
+  const now = nowOf(deps)
+  const found: RunRow[] = []
+  for (const policy of await allPolicies(db, projectId)) {
+    const runs = await goodRunsOf(db, policy.id)
+    const isSafety = ({ trigger }: RunRow) => trigger === 'pre_restore' || trigger === 'pre_deploy'
+    found.push(
+      ...runsToPrune(
+        policy,
+        runs.filter((run) => !isSafety(run)),
+        now,
+      ),
+    )
+    found.push(...runsToPrune(safety, runs.filter(isSafety), now))
+  }
+  return found
+}
+
+/** Its own objects, and those of runs before it that nobody else counts on. */
+async function takeAway(run: RunRow, deps: BackupsDeps, abort: AbortSignal): Promise<void> {
+  const { db } = deps.database
+  const destination = run.destinationId === null ? undefined : await findDestination(db, run.destinationId)
+  if (destination) {
+    const used = namesIn(await keptIndexes(db, run))
+    const store = await openStore(destination, deps, abort)
+    try {
+      const own: string[] = []
+      for await (const { name } of store.list(folderOf(run), abort)) own.push(name)
+      const names = new Set([...own, ...namesIn(await indexesOf(db, run.id))])
+      await removeNames(
+        store,
+        [...names].filter((name) => !used.has(name)),
+        abort,
+      )
+    } finally {
+      await store.close()
+    }
+  }
+  await forgetArtifacts(db, run.id)
+}
+
+const namesIn = (indexes: readonly string[]): Set<string> =>
+  new Set(indexes.flatMap((text) => (JSON.parse(text) as ArchiveIndex).parts.map(({ name }) => name)))

@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest'
+import { runsToPrune } from './retention.ts'
+
+const day = 86_400_000
+const now = 100 * day
+const run = (id: string, daysAgo: number, locked: 0 | 1 = 0, until: number | null = null) => ({
+  id,
+  createdAt: now - daysAgo * day,
+  protected: locked,
+  protectedUntil: until,
+})
+const pruned = (policy: { retainCount: number | null; retainDays: number | null }, ...runs: ReturnType<typeof run>[]) =>
+  runsToPrune(policy, runs, now).map(({ id }) => id)
+
+test('by count: the newest stay', () => {
+  expect(pruned({ retainCount: 2, retainDays: null }, run('a', 1), run('b', 2), run('c', 3))).toEqual(['c'])
+})
+test('by age: what is older goes', () => {
+  expect(pruned({ retainCount: null, retainDays: 2 }, run('a', 1), run('b', 2.5), run('c', 3))).toEqual(['b', 'c'])
+})
+test('either is enough to go', () => {
+  expect(pruned({ retainCount: 2, retainDays: 10 }, run('a', 1), run('b', 11), run('c', 12))).toEqual(['b', 'c'])
+})
+test('neither: all stay', () => {
+  expect(pruned({ retainCount: null, retainDays: null }, run('a', 1), run('b', 5000))).toEqual([])
+})
+test('protected ones stay and do not use up the count; a lock that ran out protects no more', () => {
+  expect(pruned({ retainCount: 1, retainDays: null }, run('a', 1, 1), run('b', 2), run('c', 3), run('d', 4, 1, now - 1))).toEqual(
+    ['c', 'd'],
+  )
+})
+test('the newest one always stays, however old it is', () => {
+  expect(pruned({ retainCount: null, retainDays: 1 }, run('a', 50), run('b', 60))).toEqual(['b'])
+})

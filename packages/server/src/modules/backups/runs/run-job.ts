@@ -1,0 +1,37 @@
+import { job } from '../../../platform/jobs/declare.ts'
+import type { BackupsDeps } from '../deps.ts'
+import { failureOf } from '../failures.ts'
+import { endRun, RunIsOver } from './move-run.ts'
+import { performRun } from './perform-run.ts'
+import { backUp, type RunPayload } from './start-run.ts'
+
+const hours = 3_600_000
+
+export const runJob = (deps: BackupsDeps) =>
+  job<RunPayload, unknown>(backUp.kind, {
+    deadlineMs: 12 * hours,
+    maxAttempts: 3,
+    concurrency: deps.settings.maxBackups,
+    run: ({ runId }, _, abort) => runToItsEnd(runId, deps, abort),
+    async onFailed({ runId }, { message }) {
+      const ending = {
+        status: 'server_error',
+        code: 'internal',
+        message: `Something went wrong on our side: ${message}`,
+      } as const
+      await deps.database.transaction((bound) => endRun(runId, ending, bound, deps))
+    },
+  })
+
+/** What a person can act on ends the run at once; anything else is tried again. */
+export async function runToItsEnd(runId: string, deps: BackupsDeps, abort: AbortSignal): Promise<void> {
+  try {
+    await performRun(runId, deps, abort)
+  } catch (error) {
+    if (error instanceof RunIsOver) return
+    abort.throwIfAborted()
+    const failure = failureOf(error)
+    if (!failure) throw error
+    await deps.database.transaction((bound) => endRun(runId, { status: 'failed', ...failure }, bound, deps))
+  }
+}

@@ -1,0 +1,61 @@
+import type { Progress } from '@berth/contract'
+import type { RowSignal } from '../../../http/row-stream.ts'
+import type { BackupsDeps } from '../deps.ts'
+
+const leastMs = 250
+const storedMs = 2_000
+
+/** Tells readers how far it is, at most four times a second, and now and then the row. */
+export class RowProgress {
+  readonly #deps: Pick<BackupsDeps, 'database' | 'log'>
+  readonly #topic: string
+  readonly #store: (bytesDone: number) => Promise<unknown>
+  #bytesDone = 0
+  #bytesTotal: number | null
+  #began = performance.now()
+  #toldAt = 0
+  #storedAt = performance.now()
+  #storing: Promise<unknown> = Promise.resolve()
+
+  constructor(
+    topic: string,
+    bytesTotal: number | null,
+    store: (bytesDone: number) => Promise<unknown>,
+    deps: Pick<BackupsDeps, 'database' | 'log'>,
+  ) {
+    this.#topic = topic
+    this.#bytesTotal = bytesTotal
+    this.#store = store
+    this.#deps = deps
+  }
+
+  get bytesDone(): number {
+    return this.#bytesDone
+  }
+
+  at(bytesDone: number): void {
+    this.#bytesDone = bytesDone
+    if (this.#bytesTotal !== null && bytesDone > this.#bytesTotal) this.#bytesTotal = bytesDone
+    const now = performance.now()
+    if (now - this.#toldAt >= leastMs) {
+      this.#toldAt = now
+      this.#tell(now)
+    }
+    if (now - this.#storedAt >= storedMs) {
+      this.#storedAt = now
+      this.#storing = this.#storing.then(() => this.#store(bytesDone)).catch(() => undefined)
+    }
+  }
+
+  /** Nothing of it is written after this. */
+  settled(): Promise<unknown> {
+    return this.#storing
+  }
+
+  #tell(now: number): void {
+    const seconds = Math.max(0.001, (now - this.#began) / 1000)
+    const bytesPerSecond = Math.round(this.#bytesDone / seconds)
+    const progress: Progress = { bytesDone: this.#bytesDone, bytesTotal: this.#bytesTotal, bytesPerSecond }
+    this.#deps.database.signals.publish(this.#topic, { progress } satisfies RowSignal)
+  }
+}

@@ -1,0 +1,56 @@
+import { iso } from '../../../platform/db/columns.ts'
+import type { PolicyRow, RunRow } from '../../../platform/db/tables/backups.ts'
+import { fail } from '../../../platform/failure.ts'
+import type { JobKind } from '../../../platform/jobs/declare.ts'
+import type { Bound } from '../../../platform/transaction.ts'
+import { findAnyProject, lockProject } from '../../projects/index.ts'
+import type { BackupsDeps } from '../deps.ts'
+import { findPolicy } from '../policies/policy-store.ts'
+import { newRun, type RunRequest } from './new-run.ts'
+import { findUnderWay, insertRun } from './run-store.ts'
+import { groupOf } from './tidy-kind.ts'
+
+export interface RunPayload {
+  runId: string
+}
+
+export const backUp: JobKind<RunPayload> = { kind: 'backups.run' }
+export const runJobKey = (runId: string) => `${backUp.kind}:${runId}`
+
+export const runTopic = (runId: string) => `backup-run:${runId}`
+
+/** Queues a run of the policy. Refuses while one of it is under way, and on a project that is being deleted. */
+export const startRun = (policyId: string, request: RunRequest, deps: BackupsDeps): Promise<RunRow> =>
+  deps.database.transaction(async (bound) => {
+    const { run, isNew } = await startOrJoin(policyId, request, bound, deps)
+    if (!isNew)
+      fail('work_in_progress', {
+        words: `The run ${run.id} of this policy is under way (${run.status}): wait until it has ended`,
+      })
+    return run
+  })
+
+/** The run that is under way, where there is one; else a new one. */
+export async function startOrJoin(
+  policyId: string,
+  request: RunRequest,
+  bound: Bound,
+  deps: BackupsDeps,
+): Promise<{ run: RunRow; isNew: boolean }> {
+  const policy = (await findPolicy(bound.db, policyId)) ?? fail('not_found')
+  await lockProject(bound, policy.projectId)
+  const known = await findUnderWay(bound.db, policyId)
+  if (known) return { run: known, isNew: false }
+  return { run: await queueRun(policy, request, bound, deps), isNew: true }
+}
+
+/** Several of one project wait for each other: they would read the same data, and their commands would meet. */
+export async function queueRun(policy: PolicyRow, request: RunRequest, bound: Bound, deps: BackupsDeps): Promise<RunRow> {
+  const project = (await findAnyProject(bound.db, policy.projectId)) ?? fail('not_found')
+  if (project.deletingSince !== null) fail('conflict', { words: 'The project is being deleted' })
+  const run = await insertRun(bound.db, newRun({ ...policy, policyId: policy.id, projectName: project.name }, request, deps))
+  if (!run) return fail('work_in_progress', { words: 'A run of this policy is under way: wait until it has ended' })
+  await bound.enqueue(backUp, { runId: run.id }, { uniqueKey: runJobKey(run.id), groupKey: groupOf(policy.projectId) })
+  bound.signal(runTopic(run.id), { transition: { status: run.status, at: iso(run.statusSince) } })
+  return run
+}

@@ -1,0 +1,52 @@
+import type { RunRow } from '../../../platform/db/tables/backups.ts'
+import { job } from '../../../platform/jobs/declare.ts'
+import { folderOf } from '../content/manifest.ts'
+import { removeAll } from '../content/remove-objects.ts'
+import { type BackupsDeps, nowOf } from '../deps.ts'
+import { findDestination } from '../destinations/destination-store.ts'
+import { openStore } from '../destinations/open-store.ts'
+import { findPolicy } from '../policies/policy-store.ts'
+import { runPostCommand } from './commands.ts'
+import { findRun, forgetArtifacts, updateRun } from './run-store.ts'
+import { type TidyPayload, tidyUp } from './tidy-kind.ts'
+
+const unfinishedMs = 24 * 3_600_000
+
+/** A destination may be away for days: what lies there is not forgotten over it. */
+export const tidyJob = (deps: BackupsDeps) =>
+  job<TidyPayload, unknown>(tidyUp.kind, {
+    deadlineMs: 3_600_000,
+    maxAttempts: 100,
+    concurrency: 4,
+    async run({ runId }, _, abort) {
+      const run = await findRun(deps.database.db, runId)
+      if (!run || run.status === 'succeeded') return
+      if (run.postCommandState === 'due') await postCommandOf(run, deps, abort)
+      await takeAway(run, deps, abort)
+      await forgetArtifacts(deps.database.db, run.id)
+    },
+  })
+
+/** One try: a service that is gone, or a command that fails, is not waited for. */
+async function postCommandOf(run: RunRow, deps: BackupsDeps, abort: AbortSignal): Promise<void> {
+  const policy = run.policyId === null ? undefined : await findPolicy(deps.database.db, run.policyId)
+  try {
+    await runPostCommand(run, policy ?? { preCommand: null, postCommand: null }, deps, abort)
+  } catch (error) {
+    abort.throwIfAborted()
+    deps.log.warn({ err: error, runId: run.id }, 'the post-command of a backup run failed')
+    await updateRun(deps.database.db, run.id, { postCommandState: 'done' })
+  }
+}
+
+async function takeAway(run: RunRow, deps: BackupsDeps, abort: AbortSignal): Promise<void> {
+  const destination = run.destinationId === null ? undefined : await findDestination(deps.database.db, run.destinationId)
+  if (!destination) return
+  const store = await openStore(destination, deps, abort)
+  try {
+    await removeAll(store, folderOf(run), abort)
+    await store.removeUnfinished(new Date(nowOf(deps) - unfinishedMs), abort)
+  } finally {
+    await store.close()
+  }
+}

@@ -1,0 +1,352 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { StoreFailure } from '../../src/drivers/archive-store/store-failure.ts'
+import { hashToken } from '../../src/platform/secrets/token.ts'
+import { makeRun } from '../kit/backups.ts'
+import { readEvents } from '../kit/event-reader.ts'
+import { type Scene, setScene, tarOf } from './scene.ts'
+
+let scene: Scene
+let policyId: string
+beforeAll(async () => {
+  scene = await setScene()
+  policyId = (await scene.makePolicy({ retainCount: 100 })).id
+})
+afterAll(() => scene?.end())
+afterEach(() => {
+  const { aroundStores, runtime } = scene.instance.drivers
+  aroundStores.wrap = (store) => store
+  runtime.isHealthy = true
+  delete (runtime as { writeVolume?: unknown }).writeVolume
+})
+
+const owner = () => scene.people.owner.token
+const volume = () => Buffer.from(scene.instance.drivers.runtime.volumes.get(scene.volumeId) ?? [])
+const before = { 'a.txt': 'as it was', 'gone.txt': 'still here' }
+const after = { 'a.txt': 'changed since', 'new.txt': 'new' }
+
+let runId: string
+beforeEach(async () => {
+  await scene.fill(before)
+  runId = (await scene.backUp(policyId)).id
+  await scene.fill(after)
+})
+
+const prepare = (id = runId, body?: object, token = owner()) =>
+  scene.as(token, 'POST /backup-runs/:runId/restore/prepare', { params: { runId: id }, ...(body ? { body } : {}) })
+const staged = async (body?: object): Promise<{ restoreId: string; confirmationToken: string }> => {
+  const answer = await prepare(runId, body)
+  expect([answer.status, answer.body.error]).toEqual([201, undefined])
+  return answer.body.data
+}
+const apply = (restoreId: string, confirmationToken?: unknown, token = owner()) =>
+  scene.as(token, 'POST /backup-restores/:restoreId/apply', { params: { restoreId }, body: { confirmationToken } })
+const cancel = (restoreId: string) => scene.as(owner(), 'POST /backup-restores/:restoreId/cancel', { params: { restoreId } })
+const ended = async (restoreId: string) => {
+  await scene.instance.jobs.whenIdle()
+  return scene.restore(restoreId)
+}
+const restored = async (body?: object) => {
+  const { restoreId, confirmationToken } = await staged(body)
+  expect((await apply(restoreId, confirmationToken)).status).toBe(202)
+  return ended(restoreId)
+}
+
+describe('POST /backup-runs/:runId/restore/prepare', () => {
+  test('201: staged, with a token that is stored as a hash and shown once', async () => {
+    const { restoreId, confirmationToken } = await staged()
+    expect(confirmationToken).toMatch(/^brc_[a-z2-7]{40}$/)
+    const row = await scene.instance.database.db
+      .selectFrom('backupRestores')
+      .selectAll()
+      .where('id', '=', restoreId)
+      .executeTakeFirst()
+    expect([row?.status, row?.tokenHash]).toEqual(['staged', hashToken(confirmationToken)])
+    const restore = await ended(restoreId)
+    expect(JSON.stringify(restore)).not.toContain(confirmationToken)
+    expect(restore).toMatchObject({ id: restoreId, runId, status: 'staged', target: 'in_place', dataState: 'untouched' })
+  })
+  test('in the background the archive is read whole, and what would change is told; nothing is touched', async () => {
+    const { restoreId } = await staged()
+    const { verification, report } = await ended(restoreId)
+    expect(verification).toEqual({ status: 'passed', bytesDone: verification.bytesTotal, bytesTotal: expect.any(Number) })
+    expect(report?.changes).toEqual([
+      expect.objectContaining({
+        kind: 'volume',
+        name: 'data',
+        action: 'replace',
+        filesAdded: 1,
+        filesChanged: 1,
+        filesRemoved: 1,
+      }),
+    ])
+    expect(volume()).toEqual(await tarOf(after))
+  })
+  test('an archive that is damaged ends the restore as failed before anything is touched', async () => {
+    scene.withStore((store) => ({
+      async *get(name, abort) {
+        for await (const chunk of store.get(name, abort))
+          yield name.includes('manifest') ? chunk : Buffer.from(chunk).fill(0, 0, 40)
+      },
+    }))
+    const { restoreId, confirmationToken } = await staged()
+    const restore = await ended(restoreId)
+    expect(restore).toMatchObject({ status: 'failed', dataState: 'untouched', verification: { status: 'failed' } })
+    expect((await apply(restoreId, confirmationToken)).status).toBe(409)
+    expect(volume()).toEqual(await tarOf(after))
+  })
+  test('409: a run that failed, was pruned, or whose manifest is gone', async () => {
+    const { projectId, people } = scene
+    const failed = await makeRun(scene.instance, { people, projectId })
+    const pruned = await makeRun(scene.instance, { people, projectId, status: 'succeeded', prunedAt: 1 })
+    for (const { id } of [failed, pruned]) {
+      const { status, body } = await prepare(id)
+      expect([status, body.code]).toEqual([409, 'not_restorable'])
+    }
+    scene.withStore(() => ({ size: async () => undefined }))
+    const { status, body } = await prepare()
+    expect([status, body.code, body.error]).toEqual([409, 'not_restorable', expect.stringContaining('manifest')])
+  })
+  test('403: a member, since it needs admin', async () => {
+    expect((await prepare(runId, {}, scene.people.member.token)).status).toBe(403)
+  })
+  test('400: a target that there is not', async () => {
+    expect((await prepare(runId, { target: 'elsewhere' })).body.field).toBe('target')
+  })
+})
+
+describe('the confirmation token', () => {
+  test.each([
+    ['wrong', 'brc_wrong'],
+    ['missing', undefined],
+    ['empty', ''],
+  ])('400: %s, and it stays staged', async (_, token) => {
+    const { restoreId } = await staged()
+    const { status, body } = await apply(restoreId, token)
+    expect([status, body.field]).toEqual([400, 'confirmationToken'])
+    expect((await ended(restoreId)).status).toBe('staged')
+    expect(volume()).toEqual(await tarOf(after))
+  })
+  test('400: of a restore whose run was prepared again', async () => {
+    const first = await staged()
+    const second = await staged()
+    const { status, body } = await apply(first.restoreId, first.confirmationToken)
+    expect([status, body.field]).toEqual([400, 'confirmationToken'])
+    expect((await apply(first.restoreId, second.confirmationToken)).status).toBe(400)
+    expect((await ended(first.restoreId)).status).toBe('staged')
+  })
+  test('of two applies at once one wins', async () => {
+    const { restoreId, confirmationToken } = await staged()
+    const answers = await Promise.all([1, 2, 3].map(() => apply(restoreId, confirmationToken)))
+    expect(answers.map(({ status }) => status).sort()).toEqual([202, 409, 409])
+    expect((await ended(restoreId)).status).toBe('succeeded')
+  })
+  test('403: a member', async () => {
+    const { restoreId, confirmationToken } = await staged()
+    expect((await apply(restoreId, confirmationToken, scene.people.member.token)).status).toBe(403)
+  })
+})
+
+describe('POST /backup-restores/:restoreId/apply', () => {
+  test('saves what is there, stops, writes, starts; and it can be undone', async () => {
+    const restore = await restored()
+    expect(restore).toMatchObject({ status: 'succeeded', dataState: 'restored', error: null })
+    expect(volume()).toEqual(await tarOf(before))
+    const safety = await scene.run(restore.preRestoreRunId as string)
+    expect(safety).toMatchObject({ status: 'succeeded', trigger: 'pre_restore' })
+    const project = await scene.as(owner(), 'GET /projects/:id', { params: { id: scene.projectId } })
+    expect(project.body.data.status).toBe('live')
+    runId = safety.id
+    expect((await restored()).status).toBe('succeeded')
+    expect(volume()).toEqual(await tarOf(after))
+  })
+  test('taken at once, it waits for the verification', async () => {
+    const { restoreId, confirmationToken } = await staged()
+    const answer = await apply(restoreId, confirmationToken)
+    expect(answer.body.data.status).toBe('applying')
+    expect((await ended(restoreId)).verification.status).toBe('passed')
+  })
+  test('where what is there cannot be saved first, nothing is changed', async () => {
+    const { restoreId, confirmationToken } = await staged()
+    await ended(restoreId)
+    scene.withStore(() => ({ check: () => Promise.reject(new StoreFailure('full', 'The disk is full')) }))
+    await apply(restoreId, confirmationToken)
+    const restore = await ended(restoreId)
+    expect(restore).toMatchObject({ status: 'failed', dataState: 'untouched', error: { code: 'safety_run_failed' } })
+    expect((await scene.run(restore.preRestoreRunId as string)).status).toBe('failed')
+    expect(volume()).toEqual(await tarOf(after))
+  })
+  test('a project that does not come back healthy gets its old data back', async () => {
+    const { runtime } = scene.instance.drivers
+    const { restoreId, confirmationToken } = await staged()
+    await ended(restoreId)
+    const start = runtime.start.bind(runtime)
+    let starts = 0
+    runtime.start = async (request) => {
+      starts += 1
+      const instance = await start(request)
+      return starts === 1 ? Promise.reject(new Error('it crashed')) : instance
+    }
+    await apply(restoreId, confirmationToken)
+    const restore = await ended(restoreId)
+    runtime.start = start
+    expect(restore).toMatchObject({ status: 'failed', dataState: 'undone', error: { code: 'unhealthy' } })
+    expect(volume()).toEqual(await tarOf(after))
+    const project = await scene.as(owner(), 'GET /projects/:id', { params: { id: scene.projectId } })
+    expect(project.body.data.status).toBe('live')
+  })
+  test('a write that fails half-way leaves the old data serving', async () => {
+    const { runtime } = scene.instance.drivers
+    const { restoreId, confirmationToken } = await staged()
+    await ended(restoreId)
+    const write = runtime.writeVolume.bind(runtime)
+    let writes = 0
+    runtime.writeVolume = async (id, tar) => {
+      writes += 1
+      if (writes === 1) throw new Error('the disk is full')
+      await write(id, tar)
+    }
+    await apply(restoreId, confirmationToken)
+    const restore = await ended(restoreId)
+    expect(restore).toMatchObject({
+      status: 'failed',
+      dataState: 'undone',
+      error: { message: expect.stringContaining('disk is full') },
+    })
+    expect(volume()).toEqual(await tarOf(after))
+  })
+  test('copy: into a new volume beside the old one, which is left as it is', async () => {
+    const restore = await restored({ target: 'copy' })
+    expect(restore).toMatchObject({ status: 'succeeded', dataState: 'untouched', preRestoreRunId: null })
+    expect(volume()).toEqual(await tarOf(after))
+    const volumes = await scene.instance.database.db
+      .selectFrom('volumes')
+      .selectAll()
+      .where('projectId', '=', scene.projectId)
+      .execute()
+    const copy = volumes.find(({ name }) => name === `data-restored-${restore.id.slice(-8)}`)
+    expect(Buffer.from(scene.instance.drivers.runtime.volumes.get(copy!.id)!)).toEqual(await tarOf(before))
+    await scene.instance.database.db.deleteFrom('volumes').where('id', '=', copy!.id).execute()
+  })
+  test('is announced', async () => {
+    const { id } = await restored()
+    const told = await scene.instance.database.db
+      .selectFrom('announcements')
+      .selectAll()
+      .where('category', '=', 'restore.completed')
+      .execute()
+    expect(told.some(({ data }) => data.includes(id))).toBe(true)
+  })
+})
+
+describe('the stream of a restore', () => {
+  test('snapshot, transitions, complete, and the end; never the token', async () => {
+    const { restoreId, confirmationToken } = await staged()
+    await ended(restoreId)
+    const reader = await readEvents(`${scene.url}/api/backup-restores/${restoreId}/stream`, {
+      authorization: `Bearer ${scene.people.viewer.token}`,
+    })
+    await expect.poll(() => reader.events.length).toBeGreaterThan(0)
+    await apply(restoreId, confirmationToken)
+    await reader.ended
+    expect(reader.events[0]).toMatchObject({ event: 'snapshot', data: { status: 'staged' } })
+    expect(reader.events.filter(({ event }) => event === 'transition').map(({ data }) => data.status)).toEqual([
+      'applying',
+      'succeeded',
+    ])
+    expect(reader.events.at(-1)).toMatchObject({ event: 'complete', data: { status: 'succeeded' } })
+    expect(JSON.stringify(reader.events)).not.toContain(confirmationToken)
+    expect(JSON.stringify(reader.events)).not.toContain(hashToken(confirmationToken))
+  })
+})
+
+describe('POST /backup-restores/:restoreId/cancel', () => {
+  test('staged: cancelled, untouched, and its token opens nothing any more', async () => {
+    const { restoreId, confirmationToken } = await staged()
+    const { status, body } = await cancel(restoreId)
+    expect([status, body.data.status, body.data.dataState]).toEqual([200, 'cancelled', 'untouched'])
+    const answer = await apply(restoreId, confirmationToken)
+    expect([answer.status, answer.body.code]).toEqual([409, 'not_staged'])
+    expect((await cancel(restoreId)).status).toBe(409)
+    expect(volume()).toEqual(await tarOf(after))
+  })
+  test('in flight: cancelled at once, and what was there before is put back', async () => {
+    const { runtime } = scene.instance.drivers
+    const { restoreId, confirmationToken } = await staged()
+    await ended(restoreId)
+    const begun = Promise.withResolvers<void>()
+    const write = runtime.writeVolume.bind(runtime)
+    let writes = 0
+    runtime.writeVolume = async (id, tar, abort?: AbortSignal) => {
+      writes += 1
+      await write(id, tar)
+      if (writes > 1) return
+      begun.resolve()
+      await new Promise((_, reject) => abort?.addEventListener('abort', () => reject(abort.reason)))
+    }
+    await apply(restoreId, confirmationToken)
+    await begun.promise
+    const { body } = await cancel(restoreId)
+    expect([body.data.status, body.data.dataState]).toEqual(['cancelled', 'partly_written'])
+    expect(await ended(restoreId)).toMatchObject({ status: 'cancelled', dataState: 'undone' })
+    expect(volume()).toEqual(await tarOf(after))
+  })
+})
+
+test('a project that was deleted is brought back: its settings, its variables and its data', async () => {
+  const { body } = await scene.as(owner(), 'POST /projects', {
+    body: { name: 'Lost', gitUrl: 'https://git.example.test/acme/lost.git' },
+  })
+  const { id } = body.data
+  await scene.as(owner(), 'PATCH /projects/:id/env', {
+    params: { id },
+    body: {
+      upserts: [
+        { key: 'KEY', value: 'secret value', isSecret: true },
+        { key: 'PLAIN', value: 'x', isSecret: false },
+      ],
+    },
+  })
+  const volumeId = 'vol_22222222222222222222'
+  await scene.instance.database.db
+    .insertInto('volumes')
+    .values({
+      id: volumeId,
+      projectId: id,
+      environment: 'production',
+      service: '',
+      name: 'files',
+      runtime: 'process',
+      createdAt: 1,
+    })
+    .execute()
+  scene.instance.drivers.runtime.volumes.set(volumeId, await tarOf({ 'kept.txt': 'kept' }))
+  const policy = await scene.as(owner(), 'POST /projects/:projectId/backup-policies', {
+    params: { projectId: id },
+    body: { destinationId: scene.destinationId },
+  })
+  const run = await scene.backUp(policy.body.data.id)
+  expect(run.status).toBe('succeeded')
+  await scene.as(owner(), 'DELETE /projects/:id', { params: { id }, query: { deleteVolumes: true } })
+  expect((await scene.as(owner(), 'GET /projects/:id', { params: { id } })).status).toBe(404)
+  runId = run.id
+  const restore = await restored()
+  expect([restore.status, restore.error]).toEqual(['succeeded', null])
+  const project = await scene.as(owner(), 'GET /projects/:id', { params: { id } })
+  expect([project.status, project.body.data.name, project.body.data.source.url]).toEqual([
+    200,
+    'Lost',
+    'https://git.example.test/acme/lost.git',
+  ])
+  const env = await scene.as(owner(), 'GET /projects/:id/env', { params: { id } })
+  expect(env.body.data.map(({ key, isSecret }: { key: string; isSecret: boolean }) => [key, isSecret])).toEqual([
+    ['KEY', true],
+    ['PLAIN', false],
+  ])
+  expect((await scene.instance.projects.openEnv(id, 'production')).values.KEY).toBe('secret value')
+  const back = await scene.instance.database.db
+    .selectFrom('volumes')
+    .selectAll()
+    .where('projectId', '=', id)
+    .executeTakeFirstOrThrow()
+  expect(Buffer.from(scene.instance.drivers.runtime.volumes.get(back.id)!)).toEqual(await tarOf({ 'kept.txt': 'kept' }))
+})

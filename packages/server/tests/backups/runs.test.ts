@@ -1,0 +1,377 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import type { ArchiveIndex } from '../../src/drivers/archive/archive.ts'
+import type { ArchiveStore } from '../../src/drivers/archive-store/archive-store.ts'
+import { StoreFailure } from '../../src/drivers/archive-store/store-failure.ts'
+import { readEvents } from '../kit/event-reader.ts'
+import { type Scene, setScene, tarOf } from './scene.ts'
+
+let scene: Scene
+beforeAll(async () => {
+  scene = await setScene()
+})
+afterAll(() => scene?.end())
+beforeEach(() => scene.fill({ 'a.txt': 'hello', 'folder/b.bin': '\u0000\u0001two' }))
+afterEach(() => {
+  scene.instance.drivers.aroundStores.wrap = (store) => store
+  scene.instance.drivers.runtime.whileInside = async () => ({ exitCode: 127, stderrTail: '' })
+})
+
+const db = () => scene.instance.database.db
+const owner = () => scene.people.owner.token
+
+/** A store call that waits until the test lets it go on. */
+function gate() {
+  const begun = Promise.withResolvers<void>()
+  const going = Promise.withResolvers<void>()
+  const wait = async (abort: AbortSignal) => {
+    begun.resolve()
+    await Promise.race([going.promise, new Promise((_, reject) => abort.addEventListener('abort', () => reject(abort.reason)))])
+  }
+  return { begun: begun.promise, release: () => going.resolve(), wait }
+}
+const holdPut = (held: ReturnType<typeof gate>) =>
+  scene.withStore((store) => ({
+    async put(name, content, abort) {
+      if (!name.includes('manifest')) await held.wait(abort)
+      return store.put(name, content, abort)
+    },
+  }))
+
+async function contentOf(runId: string, name: string): Promise<Buffer> {
+  const row = await db()
+    .selectFrom('backupArtifacts')
+    .selectAll()
+    .where('runId', '=', runId)
+    .where('name', '=', name)
+    .executeTakeFirstOrThrow()
+  const destination = await db()
+    .selectFrom('backupDestinations')
+    .selectAll()
+    .where('id', '=', scene.destinationId)
+    .executeTakeFirstOrThrow()
+  const { path } = JSON.parse(destination.config)
+  const store = await scene.instance.drivers.stores.open({ kind: 'local', path, root: path })
+  const archives = await scene.instance.drivers.archives()
+  const chunks = []
+  const index = JSON.parse(row.index) as ArchiveIndex
+  for await (const chunk of archives.read(index, { store, abort: AbortSignal.timeout(10_000) })) chunks.push(chunk)
+  await store.close()
+  return Buffer.concat(chunks)
+}
+
+describe('a run', () => {
+  test('goes through its steps, stores what was there, reads it back, and tells its readers', async () => {
+    const held = gate()
+    holdPut(held)
+    const { id: policyId } = await scene.makePolicy()
+    const runId = await scene.start(policyId)
+    await held.begun
+    const reader = await readEvents(`${scene.url}/api/backup-runs/${runId}/stream`, {
+      authorization: `Bearer ${scene.people.viewer.token}`,
+    })
+    await expect.poll(() => reader.events.length).toBeGreaterThan(0)
+    held.release()
+    await reader.ended
+    expect(reader.events[0]).toMatchObject({ event: 'snapshot', data: { id: runId, status: 'uploading' } })
+    expect(reader.events.filter(({ event }) => event === 'transition').map(({ data }) => data.status)).toEqual([
+      'verifying',
+      'succeeded',
+    ])
+    expect(reader.events.at(-1)).toMatchObject({ event: 'complete', data: { id: runId, status: 'succeeded' } })
+    const run = await scene.ended(runId)
+    expect(run).toMatchObject({ status: 'succeeded', trigger: 'manual', policyId, error: null, prunedAt: null })
+    expect(run.artifacts).toEqual([
+      {
+        name: 'data',
+        kind: 'volume',
+        sizeBytes: expect.any(Number),
+        sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
+        reused: false,
+      },
+    ])
+    expect(run.bytesDone).toBe(run.bytesTotal)
+    expect(await contentOf(runId, 'data')).toEqual(await tarOf({ 'a.txt': 'hello', 'folder/b.bin': '\u0000\u0001two' }))
+  })
+
+  test('a reader of one that has ended gets its snapshot and complete, and the end', async () => {
+    const { id: policyId } = await scene.makePolicy()
+    const run = await scene.backUp(policyId)
+    const reader = await readEvents(`${scene.url}/api/backup-runs/${run.id}/stream`, { authorization: `Bearer ${owner()}` })
+    await reader.ended
+    expect(reader.events.map(({ event }) => event)).toEqual(['snapshot', 'complete'])
+  })
+
+  test('whose data did not change says so and stores no second copy', async () => {
+    const { id: policyId } = await scene.makePolicy()
+    await scene.fill({ 'only-here.txt': 'first content' })
+    const first = await scene.backUp(policyId)
+    expect(first.artifacts[0]?.reused).toBe(false)
+    const before = scene.stored().filter((name) => !name.includes('manifest'))
+    const second = await scene.backUp(policyId)
+    expect([second.status, second.artifacts[0]?.reused]).toEqual(['succeeded', true])
+    expect(scene.stored().filter((name) => !name.includes('manifest'))).toEqual(before)
+    expect(await contentOf(second.id, 'data')).toEqual(await tarOf({ 'only-here.txt': 'first content' }))
+  })
+
+  test('leaves out what the policy excludes, and volumes that it does not name', async () => {
+    const { id: policyId } = await scene.makePolicy({ payload: { exclude: ['folder/', '*.log'] } })
+    await scene.fill({ 'a.txt': 'kept', 'x.log': 'gone', 'folder/b.bin': 'gone' })
+    const run = await scene.backUp(policyId)
+    const content = (await contentOf(run.id, 'data')).toString('latin1')
+    expect([content.includes('kept'), content.includes('gone')]).toEqual([true, false])
+    const other = await scene.backUp((await scene.makePolicy({ payload: { volumes: ['another'] } })).id)
+    expect([other.status, other.artifacts]).toEqual(['succeeded', []])
+  })
+
+  test('409: a second one of the policy while one is under way', async () => {
+    const held = gate()
+    holdPut(held)
+    const { id: policyId } = await scene.makePolicy()
+    await scene.fill({ 'another.txt': `${policyId}` })
+    const runId = await scene.start(policyId)
+    await held.begun
+    const { status, body } = await scene.as(owner(), 'POST /backup-policies/:policyId/run', { params: { policyId } })
+    expect([status, body.code]).toEqual([409, 'work_in_progress'])
+    held.release()
+    expect((await scene.ended(runId)).status).toBe('succeeded')
+  })
+
+  test('is announced when it succeeded and when it failed', async () => {
+    const { id: policyId } = await scene.makePolicy()
+    scene.withStore(() => ({ check: () => Promise.reject(new StoreFailure('denied', 'You may not write there')) }))
+    const failed = await scene.backUp(policyId)
+    expect(failed).toMatchObject({ status: 'failed', error: { code: 'destination_denied', message: 'You may not write there' } })
+    const told = await db()
+      .selectFrom('announcements')
+      .select(['category', 'data'])
+      .where('category', '=', 'backup.failed')
+      .execute()
+    expect(told.some(({ data }) => data.includes(failed.id))).toBe(true)
+  })
+})
+
+describe('a destination that does not do as it says', () => {
+  const flipped = (content: AsyncIterable<Uint8Array>) =>
+    changed(content, (chunk) => Buffer.from(chunk.map((byte, at) => (at === 9 ? byte ^ 1 : byte))))
+  const cut = (content: AsyncIterable<Uint8Array>) => changed(content, (chunk) => chunk.subarray(0, chunk.length >> 1))
+  async function* changed(content: AsyncIterable<Uint8Array>, by: (chunk: Uint8Array) => Uint8Array) {
+    for await (const chunk of content) yield by(chunk)
+  }
+  const full = () => Promise.reject(new StoreFailure('full', 'The disk is full'))
+  const isPart = (name: string) => !name.includes('manifest')
+  const faults: [string, (store: ArchiveStore) => Partial<ArchiveStore>][] = [
+    ['is full', () => ({ put: full })],
+    [
+      'is full when the manifest is written',
+      (store) => ({ put: (name, content, abort) => (isPart(name) ? store.put(name, content, abort) : full()) }),
+    ],
+    [
+      'says that it stored a part, and stores nothing',
+      (store) => ({
+        put: async (name, content, abort) =>
+          isPart(name) ? { sizeBytes: await drained(content) } : store.put(name, content, abort),
+      }),
+    ],
+    [
+      'says that it stored the manifest, and stores nothing',
+      (store) => ({
+        put: async (name, content, abort) =>
+          isPart(name) ? store.put(name, content, abort) : { sizeBytes: await drained(content) },
+      }),
+    ],
+    [
+      'stores half of a part',
+      (store) => ({ put: (name, content, abort) => store.put(name, isPart(name) ? cut(content) : content, abort) }),
+    ],
+    [
+      'gives back a part with a flipped bit',
+      (store) => ({ get: (name, abort) => (isPart(name) ? flipped(store.get(name, abort)) : store.get(name, abort)) }),
+    ],
+    [
+      'gives back a manifest with a flipped bit',
+      (store) => ({ get: (name, abort) => (isPart(name) ? store.get(name, abort) : flipped(store.get(name, abort))) }),
+    ],
+    ['gives back half of a part', (store) => ({ get: (name, abort) => cut(store.get(name, abort)) })],
+  ]
+  async function drained(content: AsyncIterable<Uint8Array>): Promise<number> {
+    let bytes = 0
+    for await (const chunk of content) bytes += chunk.length
+    return bytes
+  }
+
+  test.each(faults)('and %s: the run failed, and nothing of it is left', async (_what, fault) => {
+    const { id: policyId } = await scene.makePolicy()
+    await scene.fill({ 'unique.txt': `content of ${policyId}` })
+    scene.withStore(fault)
+    const run = await scene.backUp(policyId)
+    expect([run.status, run.sizeBytes, run.error?.code]).toEqual(['failed', null, expect.stringMatching(/^destination_/)])
+    expect(scene.stored().filter((name) => name.includes(run.id))).toEqual([])
+    expect((await scene.run(run.id)).artifacts).toEqual([])
+  })
+
+  test('deleted what it had: the run after stores it again', async () => {
+    const { id: policyId } = await scene.makePolicy()
+    await scene.fill({ 'unique.txt': `content of ${policyId}` })
+    const first = await scene.backUp(policyId)
+    scene.withStore((store) => ({
+      async *list(prefix, abort) {
+        for await (const object of store.list(prefix, abort)) if (!object.name.includes(first.id)) yield object
+      },
+    }))
+    const second = await scene.backUp(policyId)
+    expect([second.status, second.artifacts[0]?.reused]).toEqual(['succeeded', false])
+  })
+})
+
+describe('commands inside the service', () => {
+  const commands = { preCommand: 'freeze --all', postCommand: 'thaw && echo "done" > /tmp/x' }
+  let heard: string[]
+  beforeEach(() => {
+    heard = []
+    scene.instance.drivers.runtime.whileInside = async ({ argv, stdin }) => {
+      let script = ''
+      for await (const chunk of stdin ?? []) script += Buffer.from(chunk).toString()
+      heard.push([...argv, script.trim()].join(' ').trim())
+      return { exitCode: argv[0] === 'fail' ? 3 : 0, stderrTail: 'no luck' }
+    }
+  })
+
+  test('run as words, or where they need a shell as a script; the post-command after all was read', async () => {
+    const run = await scene.backUp((await scene.makePolicy(commands)).id)
+    expect([run.status, heard]).toEqual(['succeeded', ['freeze --all', '/bin/sh -e thaw && echo "done" > /tmp/x']])
+  })
+  test('a pre-command that fails ends the run, and the post-command runs', async () => {
+    const run = await scene.backUp((await scene.makePolicy({ ...commands, preCommand: 'fail' })).id)
+    expect([run.status, run.error?.code]).toEqual(['failed', 'pre_command_failed'])
+    expect(run.error?.message).toContain('no luck')
+    expect(heard.at(-1)).toContain('thaw')
+  })
+  test('the post-command runs once after a run that failed or was cancelled', async () => {
+    scene.withStore(() => ({ put: () => Promise.reject(new StoreFailure('full', 'The disk is full')) }))
+    const { id: policyId } = await scene.makePolicy(commands)
+    await scene.fill({ 'unique.txt': `content of ${policyId}` })
+    expect((await scene.backUp(policyId)).status).toBe('failed')
+    expect(heard.filter((line) => line.includes('thaw'))).toHaveLength(1)
+    const held = gate()
+    holdPut(held)
+    const runId = await scene.start(policyId)
+    await held.begun
+    const cancelled = await scene.as(owner(), 'POST /backup-runs/:runId/cancel', { params: { runId } })
+    expect([cancelled.status, cancelled.body.data.status]).toEqual([200, 'cancelled'])
+    await scene.ended(runId)
+    expect(heard.filter((line) => line.includes('thaw'))).toHaveLength(2)
+  })
+})
+
+describe('POST /backup-runs/:runId/cancel', () => {
+  test('ends it at once, takes away what it had stored, and a terminal status never changes', async () => {
+    const held = gate()
+    holdPut(held)
+    const { id: policyId } = await scene.makePolicy()
+    await scene.fill({ 'unique.txt': `content of ${policyId}` })
+    const runId = await scene.start(policyId)
+    await held.begun
+    const cancel = () => scene.as(owner(), 'POST /backup-runs/:runId/cancel', { params: { runId } })
+    expect((await cancel()).body.data.status).toBe('cancelled')
+    held.release()
+    expect((await scene.ended(runId)).status).toBe('cancelled')
+    expect(scene.stored().filter((name) => name.includes(runId))).toEqual([])
+    const again = await cancel()
+    expect([again.status, again.body.code]).toEqual([409, 'conflict'])
+  })
+})
+
+describe('the webhook', () => {
+  const hook = (token?: string) =>
+    scene.instance.app.inject({
+      method: 'POST',
+      url: '/api/webhooks/backup',
+      headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
+    })
+  const change = async (policyId: string, body: object) =>
+    (await scene.as(owner(), 'PATCH /backup-policies/:policyId', { params: { policyId }, body })).body.data
+
+  test('202: starts a run of the policy whose token it is; asked again meanwhile it is the same run', async () => {
+    const held = gate()
+    holdPut(held)
+    const { id: policyId } = await scene.makePolicy()
+    await scene.fill({ 'unique.txt': `content of ${policyId}` })
+    const { webhookToken } = await change(policyId, { enableWebhook: true })
+    const answer = await hook(webhookToken)
+    const { runId } = answer.json().data
+    expect(answer.statusCode).toBe(202)
+    await held.begun
+    expect((await hook(webhookToken)).json().data.runId).toBe(runId)
+    held.release()
+    expect(await scene.ended(runId)).toMatchObject({ status: 'succeeded', trigger: 'webhook', policyId })
+  })
+  test('404: every failure is the same bytes', async () => {
+    const { id: policyId } = await scene.makePolicy()
+    const { webhookToken } = await change(policyId, { enableWebhook: true })
+    const rotated = (await change(policyId, { rotateWebhookToken: true })).webhookToken
+    const off = await scene.makePolicy()
+    const offToken = (await change(off.id, { enableWebhook: true })).webhookToken
+    await change(off.id, { enabled: false })
+    const gone = await scene.makePolicy()
+    const goneToken = (await change(gone.id, { enableWebhook: true })).webhookToken
+    await scene.as(owner(), 'DELETE /backup-policies/:policyId', { params: { policyId: gone.id } })
+    await change(policyId, { enableWebhook: false })
+    const answers = []
+    for (const token of [undefined, '', 'x', webhookToken, rotated, offToken, goneToken, owner(), 'a'.repeat(5000)]) {
+      const { statusCode, body } = await hook(token)
+      answers.push(`${statusCode} ${body}`)
+    }
+    expect(new Set(answers).size).toBe(1)
+    expect(answers[0]).toMatch(/^404 /)
+  })
+})
+
+describe('retention', () => {
+  test('keeps so many, never a protected one, and takes away only what nobody else counts on', async () => {
+    const { id: policyId } = await scene.makePolicy({ retainCount: 1 })
+    await scene.fill({ 'same.txt': `same of ${policyId}` })
+    const first = await scene.backUp(policyId)
+    await scene.as(owner(), 'POST /backup-runs/:runId/protect', { params: { runId: first.id } })
+    const second = await scene.backUp(policyId)
+    const third = await scene.backUp(policyId)
+    expect((await scene.run(first.id)).prunedAt).toBeNull()
+    expect((await scene.run(second.id)).prunedAt).not.toBeNull()
+    expect(scene.stored().filter((name) => name.includes(second.id))).toEqual([])
+    await scene.as(owner(), 'POST /backup-runs/:runId/protect', { params: { runId: first.id }, body: { protected: false } })
+    const fourth = await scene.backUp(policyId)
+    for (const { id } of [first, third]) expect((await scene.run(id)).prunedAt).not.toBeNull()
+    // The bytes are the first one's; the last one still counts on them.
+    expect(await contentOf(fourth.id, 'data')).toEqual(await tarOf({ 'same.txt': `same of ${policyId}` }))
+    expect(scene.stored().filter((name) => name.includes(first.id) && name.includes('manifest'))).toEqual([])
+  })
+})
+
+describe('deleting the project', () => {
+  test('is refused while a run is under way; forced, it cancels the run and keeps what was saved', async () => {
+    const { id } = await scene.makeApp()
+    const policy = await scene.as(owner(), 'POST /projects/:projectId/backup-policies', {
+      params: { projectId: id },
+      body: { destinationId: scene.destinationId, cronExpression: '@daily' },
+    })
+    const policyId = policy.body.data.id
+    const good = await scene.backUp(policyId)
+    expect([good.status, good.artifacts]).toEqual(['succeeded', []])
+    const held = gate()
+    scene.withStore((store) => ({
+      async put(name, content, abort) {
+        await held.wait(abort)
+        return store.put(name, content, abort)
+      },
+    }))
+    const runId = await scene.start(policyId)
+    await held.begun
+    const refused = await scene.as(owner(), 'DELETE /projects/:id', { params: { id } })
+    expect([refused.status, refused.body.code, refused.body.error.includes(runId)]).toEqual([409, 'work_in_progress', true])
+    const forced = await scene.as(owner(), 'DELETE /projects/:id', { params: { id }, query: { force: true } })
+    expect(forced.status).toBe(200)
+    expect(JSON.stringify(forced.body)).toContain(good.id)
+    await scene.instance.jobs.whenIdle()
+    expect((await scene.run(runId)).status).toBe('cancelled')
+    expect((await scene.run(good.id)).status).toBe('succeeded')
+  })
+})

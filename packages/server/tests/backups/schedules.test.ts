@@ -1,0 +1,63 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Scene, setScene } from './scene.ts'
+
+let scene: Scene
+let moved = 0
+beforeAll(async () => {
+  scene = await setScene({ clock: { now: () => new Date(Date.now() + moved) } })
+  await scene.fill({ 'a.txt': 'hello' })
+})
+afterAll(() => scene?.end())
+
+const minutes = 60_000
+async function pass(ms: number) {
+  moved += ms
+  scene.instance.database.signals.publish('jobs', { schedules: true })
+  scene.instance.database.signals.publish('jobs', { due: true })
+  await scene.instance.jobs.whenIdle()
+}
+const runsOf = async (policyId: string) =>
+  (
+    await scene.as(scene.people.owner.token, 'GET /projects/:projectId/backup-runs', {
+      params: { projectId: scene.projectId },
+      query: { policyId },
+    })
+  ).body.data
+const missedOf = async (policyId: string) =>
+  (
+    await scene.instance.database.db.selectFrom('announcements').selectAll().where('category', '=', 'backup.missed').execute()
+  ).filter(({ data }) => data.includes(policyId))
+const nextAt = async (policyId: string) =>
+  (
+    await scene.instance.database.db
+      .selectFrom('schedules')
+      .selectAll()
+      .where('key', '=', `backup-policy:${policyId}`)
+      .executeTakeFirstOrThrow()
+  ).nextRunAt
+
+test('a run starts when the policy’s time has come', async () => {
+  const { id } = await scene.makePolicy({ cronExpression: '*/30 * * * *' })
+  await pass((await nextAt(id)) - (Date.now() + moved) + 1_000)
+  const runs = await runsOf(id)
+  expect(runs.map(({ trigger, status }: { trigger: string; status: string }) => [trigger, status])).toEqual([
+    ['schedule', 'succeeded'],
+  ])
+  expect(await missedOf(id)).toEqual([])
+})
+
+test('times that passed while nobody was there are made up for by one run, and announced once', async () => {
+  const { id } = await scene.makePolicy({ cronExpression: '*/30 * * * *' })
+  await pass((await nextAt(id)) - (Date.now() + moved) + 95 * minutes)
+  const runs = await runsOf(id)
+  expect(runs).toHaveLength(1)
+  const missed = await missedOf(id)
+  expect(missed).toHaveLength(1)
+  expect(JSON.parse(missed[0]!.data).dueAt).toHaveLength(4)
+})
+
+test('one that is switched off starts nothing', async () => {
+  const { id } = await scene.makePolicy({ cronExpression: '*/30 * * * *', enabled: false })
+  await pass(65 * minutes)
+  expect(await runsOf(id)).toEqual([])
+})
