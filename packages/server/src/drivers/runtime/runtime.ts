@@ -71,11 +71,13 @@ export interface Runtime {
 
   /**
    * Containers that somebody else made on the same engine and that a project takes over. Stopping one also keeps the engine from
-   * starting it again; starting gives its restart policy back. One that is gone is no failure of a stop. Absent where there is no engine.
+   * starting it again; `giveBack` makes it what it was. Calls may be repeated, and one that is gone is no failure. Absent where there is no engine.
    */
   foreign?: {
+    /** null: it is gone. */
+    look(containerId: string, abort: AbortSignal): Promise<ForeignState | null>
     stop(containerId: string, options: { graceSeconds: number }, abort: AbortSignal): Promise<void>
-    start(containerId: string, options: { restart: string }, abort: AbortSignal): Promise<void>
+    giveBack(containerId: string, before: ForeignState, abort: AbortSignal): Promise<void>
   }
 
   /** Runs a program inside a running instance, such as a database's dump tool. */
@@ -182,7 +184,13 @@ export interface VolumeRef {
   adopted?: AdoptedVolume | undefined
 }
 
-/** A volume of the engine, or a folder of its machine. */
+/** What of a container is changed when it makes way. */
+export interface ForeignState {
+  isRunning: boolean
+  restart: { name: string; retries: number }
+}
+
+/** A volume of the engine, or a file or folder of its machine. */
 export type AdoptedVolume = { volume: string } | { path: string }
 
 export interface StartRequest {

@@ -19,7 +19,7 @@ import { bringBackWhatItTook } from './power.ts'
 import { type DeployPayload, deployKind } from './request-deployment.ts'
 import { stopInstances } from './run-units.ts'
 import { envOf } from './snapshot.ts'
-import { findDeployment, listInstances, transitionDeployment } from './store.ts'
+import { findDeployment, listInstances, listLiveDeployments, transitionDeployment } from './store.ts'
 
 const building: readonly DeployStep[] = [fetchSource, makePlan, build]
 const deploying: readonly DeployStep[] = [start, healthCheck, switchRoute, retirePredecessors, drain, retire]
@@ -154,9 +154,16 @@ export async function discard(deployment: DeploymentRow, deps: DeploymentsDeps):
   await bringBackWhatItTook(deployment, deps).catch((error: unknown) =>
     deps.log.warn({ err: error, projectId: deployment.projectId }, 'what serves is not whole again yet'),
   )
-  await deps.predecessors.containers?.giveBack(deployment, rest)
+  await giveBackToPredecessors(deployment, deps, rest)
   await rm(folderOf(deployment, deps), { recursive: true, force: true })
   await cleanUpSoon(deployment.projectId, deps)
+}
+
+/** Only while no version of the project serves: it and its predecessors must not run on the same data. */
+async function giveBackToPredecessors(deployment: DeploymentRow, deps: DeploymentsDeps, abort: AbortSignal): Promise<void> {
+  const { projectId, environment } = deployment
+  const live = await listLiveDeployments(deps.database.db, projectId, environment)
+  if (live.length === 0) await deps.predecessors.containers?.giveBack(deployment, abort)
 }
 
 const cleanUpSoon = (projectId: string, { database }: DeploymentsDeps) =>

@@ -4,7 +4,7 @@ import { DeployFailed } from './deploy-steps/step.ts'
 import { nowOf } from './deps.ts'
 import type { Unit } from './plan.ts'
 import type { RunParts } from './run-parts.ts'
-import { volumeFor } from './store.ts'
+import { adoptedBytes, volumeFor } from './store.ts'
 
 /** The stored volumes of a unit, made where they are not there yet. Bytes do not follow a project to another server. */
 export async function volumesFor(unit: Unit, { deployment, deps }: RunParts): Promise<StartRequest['volumes']> {
@@ -20,8 +20,7 @@ export async function volumesFor(unit: Unit, { deployment, deps }: RunParts): Pr
         'volume_elsewhere',
         `The data of the volume ${name} is on ${placeName(volume.serverId)}, and this version is to run on ${placeName(serverId)}: let the project run there again, or back the volume up and delete it first`,
       )
-    const adopted = volume.adopted === null ? undefined : JSON.parse(volume.adopted)
-    await runtime.createVolume({ id: volume.id, projectId, name, adopted })
+    await runtime.createVolume({ id: volume.id, projectId, name, adopted: adoptedBytes(volume) })
     volumes.push({ id: volume.id, name, mountPath, readOnly })
   }
   return volumes

@@ -2,6 +2,7 @@ import type { AdoptBody, AdoptReply } from '@berth/contract'
 import type { AdoptedVolume } from '../../drivers/runtime/runtime.ts'
 import type { Caller } from '../../http/handler.ts'
 import { newId } from '../../platform/db/ids.ts'
+import type { Db } from '../../platform/db/schema.ts'
 import type { ProjectRow } from '../../platform/db/tables/projects.ts'
 import { isUniqueViolation } from '../../platform/db/violations.ts'
 import { fail } from '../../platform/failure.ts'
@@ -9,7 +10,7 @@ import { adoptVolume } from '../deployments/index.ts'
 import { type Adoption, adoptionOf } from './adoption.ts'
 import type { MigrationDeps } from './deps.ts'
 import { plainText } from './plain-text.ts'
-import { planOfAdoption } from './plan.ts'
+import { holdsVolume, planOfAdoption } from './plan.ts'
 import { discoverOn } from './scan.ts'
 import { adoptedContainers, insertAdopted } from './store.ts'
 
@@ -21,12 +22,12 @@ export async function adopt(body: AdoptBody, isPlan: boolean, caller: Caller, de
   return {
     success: true,
     project: project && (await deps.projects.show(project)),
-    adopted: adoption.parts.map(({ named: { container }, adopted: { service, volumes } }) => ({
+    adopted: adoption.parts.map(({ named: { container }, adopted: { service } }) => ({
       name: service.name,
       containerId: container.id,
       containerName: plainText(container.name),
       image: service.image ?? null,
-      volumes: [...volumes.values()].map((what) => plainText('volume' in what ? what.volume : what.path)),
+      volumes: (service.volumes ?? []).map(({ source }) => shownVolume(adoption.volumes.get(source as string))),
     })),
     renamed: adoption.renamed,
     warnings: adoption.warnings,
@@ -34,40 +35,41 @@ export async function adopt(body: AdoptBody, isPlan: boolean, caller: Caller, de
   }
 }
 
-async function record({ serverId, parts }: Adoption, name: string, caller: Caller, deps: MigrationDeps): Promise<ProjectRow> {
+const shownVolume = (what: AdoptedVolume | undefined) => (what ? plainText('volume' in what ? what.volume : what.path) : '')
+
+async function record(adoption: Adoption, name: string, caller: Caller, deps: MigrationDeps): Promise<ProjectRow> {
+  const { serverId, parts } = adoption
   const services = parts.map(({ adopted }) => adopted.service)
-  const project = await deps.projects.create({ name, type: 'services', services, serverId }, caller)
+  const secrets = parts.flatMap(({ adopted }) => adopted.variables)
   try {
-    const upserts = parts.flatMap(({ adopted }) => adopted.variables.map((variable) => ({ ...variable, isSecret: true })))
-    if (upserts.length > 0) await deps.projects.changeEnv(project, { environment: 'production', upserts })
-    const now = deps.clock.now().getTime()
-    await deps.database.transaction(async ({ db }) => {
-      for (const { named, adopted } of parts)
-        await insertAdopted(db, {
-          serverId,
-          containerId: named.container.id,
-          containerName: named.container.name,
-          projectId: project.id,
-          service: named.name,
-          holdsVolume: adopted.volumes.size > 0 ? 1 : 0,
-          restart: named.container.restart,
-          state: 'running',
-          adoptedAt: now,
-        })
-      for (const [volume, what] of volumesOf(parts))
-        await adoptVolume(db, {
-          id: newId('vol'),
-          ...{ projectId: project.id, environment: 'production', service: '', name: volume },
-          ...{ runtime: 'docker', serverId, adopted: JSON.stringify(what), createdAt: now },
-        })
+    return await deps.projects.create({ name, type: 'services', services, serverId }, caller, {
+      secrets,
+      record: (project, db) => recordAdopted(adoption, project, db),
     })
-    return project
   } catch (error) {
-    await deps.projects.withdraw(project.id)
     if (isUniqueViolation(error)) fail('conflict', { words: 'Somebody adopted one of these services a moment ago: scan again' })
     throw error
   }
 }
 
-const volumesOf = (parts: Adoption['parts']): Map<string, AdoptedVolume> =>
-  new Map(parts.flatMap(({ adopted }) => [...adopted.volumes]))
+async function recordAdopted({ serverId, parts, volumes }: Adoption, project: ProjectRow, db: Db): Promise<void> {
+  const common = { serverId, projectId: project.id }
+  for (const part of parts)
+    for (const { id, name } of [part.named.container, ...part.named.replicas])
+      await insertAdopted(db, {
+        ...common,
+        containerId: id,
+        containerName: plainText(name),
+        service: part.named.name,
+        holdsVolume: holdsVolume(part) ? 1 : 0,
+        before: null,
+        state: 'untouched',
+        adoptedAt: project.createdAt,
+      })
+  for (const [name, what] of volumes)
+    await adoptVolume(db, {
+      ...common,
+      ...{ id: newId('vol'), environment: 'production', service: '', name, runtime: 'docker' },
+      ...{ adopted: JSON.stringify(what), createdAt: project.createdAt },
+    })
+}

@@ -1,9 +1,24 @@
+import { posix } from 'node:path'
 import type { ReadContainer } from '../../drivers/runtime/server/server-reader.ts'
 import { composeMarks, isOurs } from './compose-labels.ts'
 
 export interface AdoptionFacts {
   /** The project here that it was adopted into. */
   adoptedBy: string | undefined
+}
+
+/** As a whole; a file such as /etc/localtime or a folder such as /home/shop/data says nothing of the rest. */
+const systemFolders = new Set(
+  '/ /bin /boot /etc /home /lib /lib64 /mnt /opt /root /run /sbin /srv /usr /var /var/lib /var/run /etc/ssh /root/.ssh'.split(
+    ' ',
+  ),
+)
+/** With everything in them. */
+const systemTrees = /^\/(proc|sys|dev|var\/lib\/(docker|containerd)|run\/(docker|containerd))(\/|$)/
+
+const isOfTheSystem = (path: string): boolean => {
+  const plain = posix.normalize(path).replace(/(?!^)\/+$/, '')
+  return systemFolders.has(plain) || systemTrees.test(plain)
 }
 
 type Rule = (container: ReadContainer, facts: AdoptionFacts) => string | false | undefined
@@ -22,8 +37,12 @@ const rules: Rule[] = [
     rights.pidMode !== '' && rights.pidMode !== 'private' && 'It sees the processes of the server or of another container',
   ({ rights }) => rights.devices.length > 0 && 'It uses devices of the server',
   ({ mounts }) =>
-    mounts.some(({ source }) => source !== null && /(^|\/)(docker|containerd|podman)\.sock$/.test(source)) &&
-    'It holds the socket of the engine, which is as much as being root on the server',
+    mounts.some(
+      ({ type, source }) => type === 'bind' && source !== null && /(^|\/)(docker|containerd|podman)\.sock$/.test(source),
+    ) && 'It holds the socket of the engine, which is as much as being root on the server',
+  ({ mounts }) =>
+    mounts.some(({ type, source }) => type === 'bind' && source !== null && isOfTheSystem(source)) &&
+    'It mounts a folder of the system: whoever may change the project would read or change the server itself',
 ]
 
 export function whyNotAdoptable(container: ReadContainer, facts: AdoptionFacts): string | null {

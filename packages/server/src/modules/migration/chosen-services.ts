@@ -8,8 +8,8 @@ import { plainText } from './plain-text.ts'
 export interface Chosen {
   container: ReadContainer
   marks: ComposeMarks | null
-  /** As the caller named it. */
-  asked: string
+  /** Further containers of the same service, which it was scaled to. */
+  replicas: ReadContainer[]
 }
 
 /**
@@ -21,7 +21,7 @@ export function chooseServices(
   { docker }: Discovery,
   adoptedBy: ReadonlyMap<string, string>,
 ): Chosen[] {
-  const all = docker.containers.map((container) => ({ container, marks: composeMarks(container) }))
+  const all: Found[] = docker.containers.map((container) => ({ container, marks: composeMarks(container) }))
   const chosen = names.map((asked, at) => {
     const found = matches(asked, all)
     const field = `serviceNames.${at}`
@@ -30,15 +30,19 @@ export function chooseServices(
     if (new Set(found.map(({ marks }) => marks?.project)).size > 1)
       return refuse(field, `several stacks have a service ${shown}: name it as ${found.map(pathOf).join(' or ')}`)
     // Of several replicas the first one tells what the service is.
-    const [first] = found.sort((one, other) => (one.marks?.number ?? 1) - (other.marks?.number ?? 1)) as [(typeof all)[number]]
-    const reason = whyNotAdoptable(first.container, { adoptedBy: adoptedBy.get(first.container.id) })
-    if (reason) return refuse(field, `${shown} cannot be adopted: ${reason}`)
-    return { ...first, asked }
+    const [first, ...others] = found.sort(byNumber) as [Found, ...Found[]]
+    for (const { container } of found) {
+      const reason = whyNotAdoptable(container, { adoptedBy: adoptedBy.get(container.id) })
+      if (reason) return refuse(field, `${shown} cannot be adopted: ${reason}`)
+    }
+    return { ...first, replicas: others.map(({ container }) => container) }
   })
   return [...new Map(chosen.map((one) => [one.container.id, one])).values()]
 }
 
 type Found = { container: ReadContainer; marks: ComposeMarks | null }
+
+const byNumber = (one: Found, other: Found) => (one.marks?.number ?? 1) - (other.marks?.number ?? 1)
 
 function matches(asked: string, all: readonly Found[]): Found[] {
   const byService = all.filter(

@@ -1,4 +1,4 @@
-import type { CreateProject, EnvChanges, Project } from '@berth/contract'
+import type { CreateProject, Project } from '@berth/contract'
 import type { Runtimes } from '../../drivers/runtime/runtimes.ts'
 import type { ServerReader } from '../../drivers/runtime/server/server-reader.ts'
 import type { Caller } from '../../http/handler.ts'
@@ -7,6 +7,7 @@ import type { Database } from '../../platform/database.ts'
 import type { ProjectRow } from '../../platform/db/tables/projects.ts'
 import type { Log } from '../../platform/log.ts'
 import type { StackFiles, StackReading } from '../../source/compose/index.ts'
+import type { RecordedWith } from '../projects/index.ts'
 
 export interface MigrationDeps {
   database: Database
@@ -18,9 +19,7 @@ export interface MigrationDeps {
   /** Reads Compose files in a process of its own, with its limits. */
   readStack(files: StackFiles, readFor: { organizationId: string; abort: AbortSignal }): Promise<StackReading>
   projects: {
-    create(body: CreateProject, caller: Caller): Promise<ProjectRow>
-    changeEnv(project: ProjectRow, changes: EnvChanges): Promise<unknown>
-    withdraw(projectId: string): Promise<void>
+    create(body: CreateProject, caller: Caller, recordedWith: RecordedWith): Promise<ProjectRow>
     show(project: ProjectRow): Promise<Project>
   }
 }

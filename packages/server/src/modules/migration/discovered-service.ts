@@ -43,7 +43,7 @@ export function discoveredService(container: ReadContainer, facts: Facts): Disco
     command: container.command?.map(plainText) ?? null,
     restart: plainText(container.restart),
     labels: plainWords(container.labels),
-    dependsOn: dependenciesOf(marks?.dependsOn ?? [], facts.inFile),
+    dependsOn: dependenciesOf(marks?.dependsOn ?? [], facts.inFile).map(plainText),
     source: marks ? 'compose' : 'container',
     managed: isOurs(container),
     adoptable: reason === null,
@@ -89,8 +89,9 @@ export function serviceWithoutContainer(service: ComposeService): DiscoveredServ
   }
 }
 
-const dependenciesOf = (labelled: string[], inFile: ComposeService | undefined): string[] => [
-  ...new Set([...labelled, ...(inFile?.dependsOn.map((one) => one.service) ?? [])].map(plainText)),
+/** What a service needs, as its labels and its file say. */
+export const dependenciesOf = (labelled: string[], inFile: ComposeService | undefined): string[] => [
+  ...new Set([...labelled, ...(inFile?.dependsOn.map((one) => one.service) ?? [])]),
 ]
 
 const masked = (keys: readonly string[]): Record<string, string> =>

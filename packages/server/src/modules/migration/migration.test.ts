@@ -91,6 +91,8 @@ describe('a scan', () => {
     ['privileged', { rights: { ...aContainer('a').rights, privileged: true } }],
     ['network of the server', { networkMode: 'host' }],
     ['socket of the engine', { mounts: [{ type: 'bind', source: '/var/run/docker.sock', target: '/s', readOnly: false }] }],
+    ['folder of the system', { mounts: [{ type: 'bind', source: '/', target: '/host', readOnly: true }] }],
+    ['folder of the system', { mounts: [{ type: 'bind', source: '/var/lib/docker/x', target: '/d', readOnly: true }] }],
     ['devices', { rights: { ...aContainer('a').rights, devices: ['/dev/kmsg'] } }],
     ['single run', { labels: ofStack('shop', 'web', { 'com.docker.compose.oneoff': 'True' }) }],
   ])('says why something is not adoptable: %s', async (words, more) => {
@@ -121,7 +123,7 @@ describe('adopting', () => {
   })
 
   test('keeps what a service was given itself, its variables as secrets, its data where it is', async () => {
-    const { parts } = adoptionOf(body(['web', 'db']), await found([web, db]), new Map())
+    const { parts, volumes } = adoptionOf(body(['web', 'db']), await found([web, db]), new Map())
     const [first, second] = parts.map(({ adopted }) => adopted)
     expect(first?.service).toMatchObject({
       name: 'web',
@@ -147,7 +149,7 @@ describe('adopting', () => {
       { key: 'DB_PASSWORD', value: 'd' },
     ])
     expect(JSON.stringify(parts.map(({ adopted }) => adopted.service))).not.toMatch(/"[wd]"/)
-    expect([...(second?.volumes ?? [])]).toEqual([
+    expect([...volumes]).toEqual([
       ['shop_data', { volume: 'shop_data' }],
       ['folder-srv-shop-conf', { path: '/srv/shop/conf' }],
     ])
@@ -158,6 +160,56 @@ describe('adopting', () => {
     const { parts, renamed } = adoptionOf(body(['shop/web', 'blog/web']), await found([web, db, other]), new Map())
     expect(parts.map(({ adopted }) => adopted.service.name)).toEqual(['web', 'web-2'])
     expect(renamed).toEqual({ 'blog/web': 'web-2' })
+  })
+
+  test('what a service needs is looked for in its own stack, by the names that they have here', async () => {
+    const blogDb = aContainer('blog-db', { labels: ofStack('blog', 'db') })
+    const blog = aContainer('blog-web', {
+      labels: ofStack('blog', 'web', { 'com.docker.compose.depends_on': 'db:service_started:false' }),
+    })
+    const { parts } = adoptionOf(
+      body(['shop/web', 'shop/db', 'blog/web', 'blog/db']),
+      await found([web, db, blog, blogDb]),
+      new Map(),
+    )
+    expect(parts.map(({ adopted }) => [adopted.service.name, adopted.service.dependsOn])).toEqual([
+      ['web', ['db']],
+      ['db', []],
+      ['web-2', ['db-2']],
+      ['db-2', []],
+    ])
+  })
+
+  test('no two volumes and no two variables become one', async () => {
+    const bind = (source: string) => [{ type: 'bind', source, target: '/d', readOnly: false }]
+    const one = aContainer('web', { env: ['API_KEY=1'], mounts: bind('/srv/a/b') })
+    const two = aContainer('web-api', { env: ['KEY=2'], mounts: bind('/srv/a-b') })
+    const { parts, volumes } = adoptionOf(body(['web', 'web-api']), await found([one, two]), new Map())
+    expect([...volumes]).toEqual([
+      ['folder-srv-a-b', { path: '/srv/a/b' }],
+      ['folder-srv-a-b-2', { path: '/srv/a-b' }],
+    ])
+    expect(parts.flatMap(({ adopted }) => adopted.variables)).toEqual([
+      { key: 'WEB_API_KEY', value: '1' },
+      { key: 'WEB_API_KEY_2', value: '2' },
+    ])
+    expect(parts[1]?.adopted.service.environment).toEqual({ KEY: '${WEB_API_KEY_2}' })
+  })
+
+  test('all replicas of a service are adopted, and that it runs once is told', async () => {
+    const replica = (number: string) =>
+      aContainer(`shop-web-${number}`, { labels: ofStack('shop', 'web', { 'com.docker.compose.container-number': number }) })
+    const { parts, warnings } = adoptionOf(body(['web']), await found([replica('2'), replica('1')]), new Map())
+    expect(parts.map(({ named }) => [named.container.name, named.replicas.map(({ name }) => name)])).toEqual([
+      ['shop-web-1', ['shop-web-2']],
+    ])
+    expect(warnings.join()).toContain('it ran 2 times')
+  })
+
+  test('a container that stays and uses the same data is told of', async () => {
+    const other = aContainer('other', { mounts: [{ type: 'volume', source: 'shop_data', target: '/x', readOnly: true }] })
+    const { warnings } = adoptionOf(body(['db']), await found([db, other]), new Map())
+    expect(warnings.join()).toContain('the container other uses the same data')
   })
 
   test('what is not there, is not clear or cannot be adopted is named', async () => {

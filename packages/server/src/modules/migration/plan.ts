@@ -1,15 +1,21 @@
 import type { Adoption } from './adoption.ts'
 import { plainText } from './plain-text.ts'
 
+type Part = Adoption['parts'][number]
+const volumesOf = ({ adopted }: Part) => (adopted.service.volumes ?? []).map(({ source }) => source as string)
+
+/** Two containers must not write the same bytes at the same time. */
+export const holdsVolume = ({ adopted }: Part): boolean => (adopted.service.volumes ?? []).some(({ readOnly }) => !readOnly)
+
 /** What the first deployment will do on the server, in its order. */
 export function planOfAdoption({ parts }: Adoption): string[] {
-  const holds = parts.filter(({ adopted }) => adopted.volumes.size > 0)
-  const others = parts.filter(({ adopted }) => adopted.volumes.size === 0)
-  const nameOf = ({ named }: Adoption['parts'][number]) => plainText(named.container.name)
+  const holds = parts.filter(holdsVolume)
+  const others = parts.filter((part) => !holdsVolume(part))
+  const nameOf = ({ named }: Part) => plainText([named.container, ...named.replicas].map(({ name }) => name).join(', '))
   return [
     'Make a network of the project',
     ...holds.flatMap((part) => [
-      `Stop the container ${nameOf(part)}: it holds ${[...part.adopted.volumes.keys()].join(', ')}, which two must not write at the same time`,
+      `Stop the container ${nameOf(part)}: it holds ${volumesOf(part).join(', ')}, which two must not write at the same time`,
       `Start ${part.named.name} (${part.adopted.service.image}) with the same data, and wait until it is healthy`,
     ]),
     ...others.map(

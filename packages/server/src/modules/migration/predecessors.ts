@@ -1,3 +1,4 @@
+import type { ForeignState } from '../../drivers/runtime/runtime.ts'
 import type { Runtimes } from '../../drivers/runtime/runtimes.ts'
 import type { Database } from '../../platform/database.ts'
 import type { AdoptedContainerRow } from '../../platform/db/tables/migration.ts'
@@ -6,51 +7,57 @@ import { listAdopted, transitionAdopted } from './store.ts'
 
 const graceSeconds = 10
 
-/**
- * The containers that an adopted project ran as. Each is marked before it is touched, so that whatever is killed in between is
- * taken up again: `running → stopped → handed_over`, and back to `running` when the first version did not come to serve.
- */
-export function predecessorContainers({
-  database: { db },
-  runtimes,
-}: {
+interface Parts {
   database: Database
   runtimes: Runtimes
-}): PredecessorContainers {
-  const foreignOn = (serverId: string) => runtimes.for(serverId).foreign
+}
 
-  async function stop(row: AdoptedContainerRow, state: 'stopped' | 'handed_over', abort: AbortSignal): Promise<void> {
-    if (row.state === 'running') await transitionAdopted(db, row, 'stopped')
-    await foreignOn(row.serverId)?.stop(row.containerId, { graceSeconds }, abort)
-    if (state === 'handed_over') await transitionAdopted(db, row, 'handed_over')
-  }
-
+/**
+ * The containers that an adopted project ran as. What each was is written down before it is touched, so that whatever is killed
+ * in between is taken up again: `untouched → stopped → handed_over`, and back to `untouched` when the first version did not come to serve.
+ */
+export function predecessorContainers(parts: Parts): PredecessorContainers {
+  const { db } = parts.database
   return {
     async makeWay({ projectId, environment }, service, say, abort) {
       if (environment !== 'production') return
-      const holders = (await listAdopted(db, projectId)).filter(
-        (row) => row.service === service && row.holdsVolume && row.state !== 'handed_over',
-      )
-      for (const row of holders) {
+      for (const row of await listAdopted(db, projectId)) {
+        if (row.service !== service || !row.holdsVolume || row.state === 'handed_over') continue
         say(`Stopping the container ${row.containerName}, whose data ${service} takes over`)
-        await stop(row, 'stopped', abort)
+        await stop(row, parts, abort)
       }
     },
     async retire({ projectId, environment }, say, abort) {
       if (environment !== 'production') return
       for (const row of await listAdopted(db, projectId)) {
         if (row.state === 'handed_over') continue
-        if (row.state === 'running') say(`Stopping the container ${row.containerName}, which the project has replaced`)
-        await stop(row, 'handed_over', abort)
+        if (row.state === 'untouched') say(`Stopping the container ${row.containerName}, which the project has replaced`)
+        await stop(row, parts, abort)
+        await transitionAdopted(db, row, { state: 'handed_over' })
       }
     },
     async giveBack({ projectId, environment }, abort) {
       if (environment !== 'production') return
-      for (const row of await listAdopted(db, projectId)) {
-        if (row.state !== 'stopped') continue
-        await foreignOn(row.serverId)?.start(row.containerId, { restart: row.restart }, abort)
-        await transitionAdopted(db, row, 'running')
-      }
+      const stopped = (await listAdopted(db, projectId)).filter(({ state }) => state === 'stopped')
+      // One that cannot be started must not keep the others from running again.
+      const tried = await Promise.allSettled(stopped.map((row) => giveBack(row, parts, abort)))
+      const failed = tried.find((one) => one.status === 'rejected')
+      if (failed) throw failed.reason
     },
   }
+}
+
+async function stop(row: AdoptedContainerRow, { database: { db }, runtimes }: Parts, abort: AbortSignal): Promise<void> {
+  const { foreign } = runtimes.for(row.serverId)
+  if (row.state === 'untouched') {
+    const before = await foreign?.look(row.containerId, abort)
+    await transitionAdopted(db, row, { state: 'stopped', before: before ? JSON.stringify(before) : null })
+  }
+  if (row.before !== null) await foreign?.stop(row.containerId, { graceSeconds }, abort)
+}
+
+async function giveBack(row: AdoptedContainerRow, { database: { db }, runtimes }: Parts, abort: AbortSignal): Promise<void> {
+  const before: ForeignState | null = row.before === null ? null : JSON.parse(row.before)
+  if (before) await runtimes.for(row.serverId).foreign?.giveBack(row.containerId, before, abort)
+  await transitionAdopted(db, row, { state: 'untouched', before: null })
 }

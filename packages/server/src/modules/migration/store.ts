@@ -19,13 +19,15 @@ export const insertAdopted = (db: Db, row: AdoptedContainerRow): Promise<unknown
 export const listAdopted = (db: Db, projectId: string): Promise<AdoptedContainerRow[]> =>
   db.selectFrom('adoptedContainers').selectAll().where('projectId', '=', projectId).orderBy('containerName').execute()
 
-export async function transitionAdopted(db: Db, row: AdoptedContainerRow, state: AdoptedContainerRow['state']): Promise<void> {
+type Changes = Pick<AdoptedContainerRow, 'state'> & Partial<Pick<AdoptedContainerRow, 'before'>>
+
+export async function transitionAdopted(db: Db, row: AdoptedContainerRow, changes: Changes): Promise<void> {
   const { serverId, containerId } = row
   await db
     .updateTable('adoptedContainers')
-    .set({ state })
+    .set(changes)
     .where('serverId', '=', serverId)
     .where('containerId', '=', containerId)
     .execute()
-  row.state = state
+  Object.assign(row, changes)
 }

@@ -1,11 +1,11 @@
-import type { CreateProject, EnvChanges, UpdateProject } from '@berth/contract'
+import type { CreateProject, UpdateProject } from '@berth/contract'
 import type { Caller } from '../../http/handler.ts'
 import type { ProjectRow } from '../../platform/db/tables/projects.ts'
 import type { ProjectsDeps } from './deps.ts'
 import { checkJob, checkSchedule } from './domains/domain-checks.ts'
 import { openCloneToken } from './git/clone-token.ts'
 import { projectsHandlers } from './handlers.ts'
-import { createProject } from './lifecycle/create-project.ts'
+import { createProject, type RecordedWith } from './lifecycle/create-project.ts'
 import { createDeletion } from './lifecycle/deletion.ts'
 import { createEnvironmentDeletion } from './lifecycle/environment-deletion.ts'
 import { powerJob } from './lifecycle/power.ts'
@@ -13,8 +13,7 @@ import { showProject, showProjects } from './lifecycle/records.ts'
 import { bringProjectBack, type SavedProject, saveProjectWhole } from './lifecycle/saved-project.ts'
 import { updateProject } from './lifecycle/update-project.ts'
 import { projectsLoaders } from './loaders.ts'
-import { changeEnv, openEnv, openSecrets } from './settings/env.ts'
-import { deleteProject } from './store.ts'
+import { openEnv, openSecrets } from './settings/env.ts'
 import { storageAddresses } from './uploads/upload-address.ts'
 import { UploadFiles } from './uploads/upload-files.ts'
 import { sweepJob, sweepSchedule } from './uploads/upload-sweep.ts'
@@ -24,6 +23,7 @@ export { explainTls, transitionTls } from './domains/domain-tls.ts'
 export { environmentHostname, freeHostname, notTaken } from './domains/hostnames.ts'
 export { judgeAll, servingAt } from './domains/served-domains.ts'
 export { changeProject, lockProject, type ProjectSignal, projectsTopic } from './lifecycle/change-project.ts'
+export type { RecordedWith } from './lifecycle/create-project.ts'
 export type * from './lifecycle/project-part.ts'
 export type { SavedProject } from './lifecycle/saved-project.ts'
 export type * from './project-ports.ts'
@@ -47,7 +47,7 @@ export function createProjects(deps: ProjectsDeps) {
     addresses: storageAddresses(deps),
     jobs: [deletion.job, environmentDeletion.job, powerJob(deps), sweepJob(deps), checkJob(deps)],
     schedules: [sweepSchedule, checkSchedule],
-    create: (body: CreateProject, caller: Caller) => createProject(body, caller, deps),
+    create: (body: CreateProject, caller: Caller, recordedWith?: RecordedWith) => createProject(body, caller, deps, recordedWith),
     update: (project: ProjectRow, body: UpdateProject) => updateProject(project, body, deps),
     show: (row: ProjectRow) => showProject(row, deps),
     showAll: (rows: readonly ProjectRow[]) => showProjects(rows, deps),
@@ -55,9 +55,6 @@ export function createProjects(deps: ProjectsDeps) {
     save: (projectId: string) => saveProjectWhole(projectId, deps),
     bringBack: (saved: SavedProject, organizationId: string) => bringProjectBack(saved, organizationId, deps),
     openSecrets: (projectId: string) => openSecrets(projectId, deps),
-    changeEnv: (project: ProjectRow, changes: EnvChanges) => changeEnv(project, changes, deps),
-    /** Takes a project back that was made a moment ago and of which nothing else knows. */
-    withdraw: (projectId: string) => deps.database.transaction(({ db }) => deleteProject(db, projectId)),
     /** Where the tarball of a received upload is. */
     uploadFile: (sessionId: string): string => new UploadFiles(deps).of(sessionId),
     openCloneToken: (project: ProjectRow) => openCloneToken(project, deps),

@@ -11,7 +11,7 @@ export const migration = {
       .addColumn('projectId', 'text', (column) => column.notNull().references('projects.id').onDelete('cascade'))
       .addColumn('service', 'text', (column) => column.notNull())
       .addColumn('holdsVolume', 'integer', (column) => column.notNull())
-      .addColumn('restart', 'text', (column) => column.notNull())
+      .addColumn('before', 'text')
       .addColumn('state', 'text', (column) => column.notNull())
       .addColumn('adoptedAt', 'bigint', (column) => column.notNull())
       .addPrimaryKeyConstraint('adoptedContainersKey', ['serverId', 'containerId'])

@@ -11,10 +11,10 @@ export interface AdoptedContainersTable {
   service: string
   /** It holds a volume that the service uses: the two must not run at the same time. */
   holdsVolume: Flag
-  /** Its restart policy of before, to be given back. */
-  restart: string
-  /** `running`: untouched. `stopped`: a deployment of ours stopped it. `handed_over`: the service runs here for good. */
-  state: 'running' | 'stopped' | 'handed_over'
+  /** JSON of `ForeignState`, looked up just before it is touched, to be given back. */
+  before: string | null
+  /** `stopped`: by a deployment that does not serve yet. `handed_over`: the project has replaced it for good. */
+  state: 'untouched' | 'stopped' | 'handed_over'
   adoptedAt: Millis
 }
 

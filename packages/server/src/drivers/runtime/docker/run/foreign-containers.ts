@@ -1,31 +1,42 @@
-import type { Runtime } from '../../runtime.ts'
+import type { ForeignState, Runtime } from '../../runtime.ts'
 import { ask, askFor, type Engine, statusOf } from '../engine.ts'
 
 const stopMs = 30_000
 
-/** Containers that somebody else made; they are stopped and started, never changed or removed. */
+/** Containers that somebody else made; they are stopped and started, never removed. */
 export function foreignContainers(engine: Engine): NonNullable<Runtime['foreign']> {
-  const keepsRestarting = (containerId: string, policy: string, abort: AbortSignal) =>
-    askFor((abortSignal) => engine.getContainer(containerId).update({ RestartPolicy: { Name: policy }, abortSignal }), { abort })
+  const restarts = ({ name, retries }: ForeignState['restart'], containerId: string, abort: AbortSignal) => {
+    const RestartPolicy = { Name: name, MaximumRetryCount: retries }
+    return askFor((abortSignal) => engine.getContainer(containerId).update({ RestartPolicy, abortSignal }), { abort })
+  }
   return {
+    async look(containerId, abort) {
+      const found = await askFor((abortSignal) => engine.getContainer(containerId).inspect({ abortSignal }), { abort })
+      if (!found) return null
+      const { Name, MaximumRetryCount } = found.HostConfig.RestartPolicy ?? {}
+      const isRunning = found.State.Running || found.State.Restarting
+      return { isRunning, restart: { name: Name || 'no', retries: MaximumRetryCount ?? 0 } }
+    },
     async stop(containerId, { graceSeconds }, abort) {
       // First: an engine that restarts it between the two would leave both running.
-      if ((await keepsRestarting(containerId, 'no', abort)) === undefined) return
-      try {
-        const timeoutMs = graceSeconds * 1000 + stopMs
-        await ask((abortSignal) => engine.getContainer(containerId).stop({ t: graceSeconds, abortSignal }), { abort, timeoutMs })
-      } catch (error) {
-        // 304: it does not run.
-        if (statusOf(error) !== 304 && statusOf(error) !== 404) throw error
-      }
+      if ((await restarts({ name: 'no', retries: 0 }, containerId, abort)) === undefined) return
+      const timeoutMs = graceSeconds * 1000 + stopMs
+      await unlessDone(() =>
+        ask((abortSignal) => engine.getContainer(containerId).stop({ t: graceSeconds, abortSignal }), { abort, timeoutMs }),
+      )
     },
-    async start(containerId, { restart }, abort) {
-      await keepsRestarting(containerId, restart, abort)
-      try {
-        await ask((abortSignal) => engine.getContainer(containerId).start({ abortSignal }), { abort })
-      } catch (error) {
-        if (statusOf(error) !== 304) throw error
-      }
+    async giveBack(containerId, { isRunning, restart }, abort) {
+      if ((await restarts(restart, containerId, abort)) === undefined || !isRunning) return
+      await unlessDone(() => ask((abortSignal) => engine.getContainer(containerId).start({ abortSignal }), { abort }))
     },
+  }
+}
+
+/** 304: it is so already. 404: it is gone. */
+async function unlessDone(call: () => Promise<unknown>): Promise<void> {
+  try {
+    await call()
+  } catch (error) {
+    if (statusOf(error) !== 304 && statusOf(error) !== 404) throw error
   }
 }
