@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
-import { defineConfig } from 'vitest/config'
+import { configDefaults, defineConfig } from 'vitest/config'
 
 const cores = availableParallelism()
 /** What comes true by itself may take its time on a busy machine. */
@@ -21,8 +21,15 @@ const computing = {
   expect: polling,
 }
 
-/** End-to-end tests wait for programs, images and timers most of their time. */
-const waiting = { maxWorkers: cores * 2, sequence: { groupOrder: 1 }, expect: polling }
+/** End-to-end tests wait for programs, images and timers most of their time, and so do those of `programs`. */
+const waiting = { maxWorkers: cores * 2 + 1, sequence: { groupOrder: 1 }, expect: polling }
+
+/** Unit tests that start programs, containers or an edge of their own: beside the end-to-end tests, not in a quick run. */
+const programs = [
+  'packages/server/src/drivers/runtime/**/*.test.ts',
+  'packages/server/src/drivers/git/git*.test.ts',
+  'packages/server/src/edge-proxy/edge*.test.ts',
+]
 
 /** The API suite is one set of files, run once on each database. */
 const api = (database: 'sqlite' | 'postgres') => ({
@@ -58,7 +65,15 @@ const endToEnd = (runtime: 'process' | 'docker') => ({
 export default defineConfig({
   test: {
     projects: [
-      { test: { ...computing, name: 'unit', include: ['packages/*/src/**/*.test.{ts,tsx}'] } },
+      {
+        test: {
+          ...computing,
+          name: 'unit',
+          include: ['packages/*/src/**/*.test.{ts,tsx}'],
+          exclude: [...configDefaults.exclude, ...programs],
+        },
+      },
+      { test: { ...computing, ...waiting, name: 'unit-programs', include: programs } },
       api('sqlite'),
       api('postgres'),
       endToEnd('process'),

@@ -5,7 +5,18 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /** From the lowest to the highest: a module imports the index of a lower one, never the other way round. */
-const modules = ['access', 'servers', 'git-host', 'projects', 'routing', 'deployments', 'backups', 'migration', 'cloud']
+const modules = [
+  'access',
+  'servers',
+  'git-host',
+  'projects',
+  'routing',
+  'deployments',
+  'git-events',
+  'backups',
+  'migration',
+  'cloud',
+]
 /** Hears of everything through announce() and is imported by nobody. */
 const listener = 'notifications'
 

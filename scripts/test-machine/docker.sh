@@ -41,7 +41,7 @@ start_docker() {
 no_docker() {
   local name
   set_missing DOCKER_SOCKET "$1"
-  for name in DOCKER_ISOLATED IMAGE_BUSYBOX IMAGE_NODE IMAGE_PYTHON; do
+  for name in DOCKER_ISOLATED IMAGE_BUSYBOX IMAGE_NODE IMAGE_PYTHON IMAGE_POSTGRES IMAGE_MARIADB IMAGE_REDIS; do
     drop_setting "$name"
     found+=("BERTH_TEST_${name}_MISSING=$1")
   done

@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2154  # the folders come from test-machine.sh, engine from docker.sh
 # Base images without a registry, made of this machine's own files. Each is kept as a tar under the state folder and carries a
-# label with the key of what it was made of, so that a second start only asks the engine for three labels.
+# label with the key of what it was made of, so that a second start only asks the engine for their labels.
 
 make_images() {
   local node npm python
@@ -12,6 +12,17 @@ make_images() {
   python=$(readlink -f /usr/bin/python3 2>/dev/null || true)
   make_image "berth-test/python:${python##*/python}" "$python" 'CMD ["python3"]' \
     'ENV SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt PYTHONUNBUFFERED=1 PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin'
+  make_database_images
+}
+
+# For services whose data is backed up and restored.
+make_database_images() {
+  local path='ENV PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin'
+  make_image berth-test/postgres:latest "$(compgen -G '/usr/lib/postgresql/*/bin/postgres' | sort -V | tail -n 1 || true)" "$path" \
+    'ENTRYPOINT ["start"]' 'EXPOSE 5432' 'VOLUME /var/lib/postgresql/data'
+  make_image berth-test/mariadb:latest "$(command -v mariadbd || true)" "$path" 'ENTRYPOINT ["start"]' 'EXPOSE 3306' 'VOLUME /var/lib/mysql'
+  make_image berth-test/redis:latest "$(command -v redis-server || true)" "$path" 'ENTRYPOINT ["start"]' 'CMD ["redis-server"]' \
+    'EXPOSE 6379' 'VOLUME /data'
 }
 
 # make_image NAME SOURCES CHANGE…: SOURCES are the files whose change makes the image anew.

@@ -16,6 +16,9 @@ docker   ca-certificates     /etc/ssl/certs/ca-certificates.crt
 docker   python3             /usr/bin/python3
 docker   python3-pip         /usr/lib/python3/dist-packages/pip
 docker   python3-venv        /usr/share/python-wheels
+docker   postgresql          postgres-server
+docker   mariadb-server      mariadbd
+docker   redis-server        redis-server
 tools    openssh-server      sshd
 tools    openssh-client      ssh-keygen
 tools    nginx               nginx
@@ -27,6 +30,7 @@ tools    pebble              pebble-challtestsrv
 tools    wrk                 wrk
 tools    git                 git
 tools    age                 age
+tools    gh                  gh
 tools    bubblewrap          bwrap
 s3       radosgw             radosgw
 s3       ceph-mon            ceph-mon
@@ -101,6 +105,7 @@ PEBBLE_CHALLTESTSRV pebble-challtestsrv
 WRK wrk
 GIT git
 AGE age
+GH gh
 BWRAP bwrap
 TOOLS
   # sshd refuses to start without it, and nothing makes it where no service manager runs.

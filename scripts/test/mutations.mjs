@@ -1,6 +1,6 @@
 // Faults of one line, each with the test files that must notice it. A file is found by its name and the text in it, so that a
 // mutation survives when either moves. `tests` are parts of file names, `project` is Vitest's.
-const unit = (name, file, search, replace, ...tests) => ({ name, file, search, replace, project: 'unit', tests })
+const unit = (name, file, search, replace, ...tests) => ({ name, file, search, replace, project: 'unit*', tests })
 const api = (name, file, search, replace, ...tests) => ({ name, file, search, replace, project: 'api-sqlite', tests })
 
 export const mutations = [
@@ -62,6 +62,34 @@ export const mutations = [
     'update(`${t}.${body}`)',
     'update(body)',
     'kinds/webhook.test.ts',
+  ),
+  unit(
+    'a transition is told after a newer one',
+    'row-stream.ts',
+    'to.status === shown.status || to.at < shown.at',
+    'to.status === shown.status',
+    'row-stream.test.ts',
+  ),
+  unit(
+    'a certificate in use is asked for anew',
+    'states.ts',
+    "active: ['error', 'none']",
+    "active: ['error', 'none', 'pending']",
+    'states.test.ts',
+  ),
+  unit(
+    "a module reads another one's table",
+    'renewal.ts',
+    'claimedHostnames(db)',
+    "(eb) => eb.selectFrom('domains').select('hostname')",
+    'table-owners.test.ts',
+  ),
+  unit(
+    'an environment is woken though it was stopped meanwhile',
+    'live-environments.ts',
+    ".where('state', 'in', from ? allowed.filter((state) => from.includes(state)) : sourcesOf(environmentMoves, to))",
+    '',
+    'live-environments.test.ts',
   ),
   // What modules stand on.
   unit(

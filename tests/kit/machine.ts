@@ -10,6 +10,9 @@ const settingOf = {
   busyboxImage: 'IMAGE_BUSYBOX',
   nodeImage: 'IMAGE_NODE',
   pythonImage: 'IMAGE_PYTHON',
+  postgresImage: 'IMAGE_POSTGRES',
+  mariadbImage: 'IMAGE_MARIADB',
+  redisImage: 'IMAGE_REDIS',
   sshd: 'SSHD',
   nginx: 'NGINX',
   chromium: 'CHROMIUM',
@@ -18,6 +21,7 @@ const settingOf = {
   wrk: 'WRK',
   git: 'GIT',
   age: 'AGE',
+  gh: 'GH',
   s3: 'S3_URL',
   bwrap: 'BWRAP',
 } as const

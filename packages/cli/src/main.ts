@@ -5,11 +5,13 @@ import { addApi } from './commands/api.ts'
 import { addCloud } from './commands/cloud/commands.ts'
 import { addDeploy } from './commands/deploy.ts'
 import { addEnv } from './commands/env/commands.ts'
+import { addGit } from './commands/git/commands.ts'
 import { addInit } from './commands/init.ts'
 import { addLogin } from './commands/login.ts'
 import { addLogs } from './commands/logs.ts'
 import { addMigrate } from './commands/migrate/commands.ts'
 import { addOpen } from './commands/open.ts'
+import { addRestore } from './commands/restore.ts'
 import { addRollback } from './commands/rollback.ts'
 import { addSecretsRotate } from './commands/secrets/rotate.ts'
 import { addSettings } from './commands/settings.ts'
@@ -36,7 +38,9 @@ addDeploy(program)
 addLogs(program)
 addOpen(program)
 addRollback(program)
+addRestore(program)
 addEnv(program)
+addGit(program)
 const token = program.command('token').description('personal access tokens')
 addTokenCreate(token)
 addTokenList(token)

@@ -38,6 +38,7 @@ export const errors = {
   server_unreachable: [502, 'The server cannot be reached'],
   adoption_failed: [502, 'The services could not be adopted'],
   remote_unreachable: [502, 'The git remote cannot be reached'],
+  git_host_limited: [503, 'The git host takes no more calls for now: its rate limit is used up'],
   cloud_unreachable: [503, 'The cloud service cannot be reached'],
   starting: [503, 'The instance is starting: nobody can sign in yet'],
   unavailable: [503, 'The service is stopping or overloaded: try again'],

@@ -11,6 +11,7 @@ import { uploadProgress } from '../progress.ts'
 import { readLink, writeLink } from '../project-link.ts'
 import { sendUpload } from '../send-upload.ts'
 import { watchDeployment } from '../watch-deployment.ts'
+import { offerLink } from './git/offer-link.ts'
 
 interface Options {
   project?: string
@@ -39,8 +40,13 @@ export function addDeploy(program: Command): void {
       })
       const deployment = await watchDeployment(client, data.deploymentId, say)
       say.result(deployment, () => `live at ${deployment.url}`)
+      if (!linked && isAtTerminal(command)) await offerLink(client, place, projectId, say)
     })
 }
+
+/** Whoever reads JSON, or sits behind a pipe, is asked nothing. */
+const isAtTerminal = (command: Command): boolean =>
+  process.stdin.isTTY === true && process.stderr.isTTY === true && command.optsWithGlobals().json !== true
 
 function existingFolder(folder: string): string {
   const place = resolve(folder)

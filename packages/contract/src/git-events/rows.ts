@@ -27,6 +27,8 @@ export const gitEvents = {
     summary: "Let the preview of a fork's pull request be built, of the commit that it has now",
     permission: 'project:admin',
     on: 'project',
+    body: Type.Object({ commit: Type.Optional(text(64)) }),
+    bodyOptional: true,
     returns: data(PullRequest),
     status: 202,
     errors: ['not_found', 'conflict'],

@@ -9,10 +9,10 @@ export const WebhookReceipt = Type.Object({
 export type WebhookReceipt = Static<typeof WebhookReceipt>
 
 /**
- * `active`: it has a preview. `waiting`: it comes from a fork, and somebody has to approve it. `full`: the project has as many
- * previews as it may. `expired`: nobody pushed to it for longer than previews are kept.
+ * `active`: it has a preview. `waiting`: it comes from a fork, and somebody has to approve it. `blocked`: there is no room
+ * for it, and `reason` says why. `expired`: nobody pushed to it for longer than previews are kept.
  */
-export const PullRequestState = oneOf('active', 'waiting', 'full', 'expired', 'closed')
+export const PullRequestState = oneOf('active', 'waiting', 'blocked', 'expired', 'closed')
 export type PullRequestState = Static<typeof PullRequestState>
 
 export const PullRequest = Type.Object({

@@ -6,6 +6,11 @@ import { nullable, oneOf, Time, text } from '../shape.ts'
 export const GitHostProvider = oneOf('github', 'gitlab', 'gitea')
 export type GitHostProvider = Static<typeof GitHostProvider>
 
+/** Which host is meant where an organisation is connected to several; left out, the one that was connected first. */
+const provider = { provider: Type.Optional(GitHostProvider) }
+export const ProviderQuery = Type.Object(provider)
+export type ProviderQuery = Static<typeof ProviderQuery>
+
 export const GitHostState = oneOf('connected', 'disconnected', 'error')
 export type GitHostState = Static<typeof GitHostState>
 export const GitHostSource = oneOf('app', 'oauth', 'cli')
@@ -122,6 +127,8 @@ export const DisconnectSource = oneOf('oauth', 'cli', 'all')
 export type DisconnectSource = Static<typeof DisconnectSource>
 export const DisconnectBody = Type.Object({ source: Type.Optional(DisconnectSource) })
 export type DisconnectBody = Static<typeof DisconnectBody>
+export const DisconnectQuery = Type.Object({ ...DisconnectBody.properties, ...provider })
+export type DisconnectQuery = Static<typeof DisconnectQuery>
 
 export const Disconnected = Type.Object({ source: DisconnectSource, state: GitHostState, sources: GitHostSources })
 export type Disconnected = Static<typeof Disconnected>
@@ -136,15 +143,24 @@ export type RepositoryBody = Static<typeof RepositoryBody>
 export const CloneToken = Type.Object({ token: Type.String(), cloneUrl: Type.String(), command: Type.String() })
 export type CloneToken = Static<typeof CloneToken>
 
-/** A path inside a repository: no step of it is `..`. */
-const RepositoryPath = Type.String({ maxLength: 1000, pattern: '^(?![^]*(?:^|[/\\\\])\\.\\.(?:[/\\\\]|$))' })
+/** A path inside a repository: no step of it is `..`, it is no option, and all of it can be seen. */
+const RepositoryPath = Type.String({
+  maxLength: 1000,
+  pattern: '^(?!-)(?![^]*(?:^|[/\\\\])\\.\\.(?:[/\\\\]|$))[^\\u0000-\\u001f\\u007f-\\u009f\\p{Cf}]*$',
+})
 
-export const FilesQuery = Type.Object({ path: Type.Optional(RepositoryPath), branch: Type.Optional(Branch) })
+export const RepositoryQuery = Type.Object({ branches: Type.Optional(Type.Boolean()), ...provider })
+export type RepositoryQuery = Static<typeof RepositoryQuery>
+export const RepositoriesQuery = Type.Object({ owner: Type.Optional(GitOwner), ...provider })
+export type RepositoriesQuery = Static<typeof RepositoriesQuery>
+
+export const FilesQuery = Type.Object({ path: Type.Optional(RepositoryPath), branch: Type.Optional(Branch), ...provider })
 export type FilesQuery = Static<typeof FilesQuery>
 
 export const FileQuery = Type.Object({
   file: Type.Optional(Type.String({ ...RepositoryPath, minLength: 1, default: 'package.json' })),
   branch: Type.Optional(Branch),
+  ...provider,
 })
 export type FileQuery = Static<typeof FileQuery>
 

@@ -5,7 +5,7 @@ import { maybe, nullable, Time } from '../shape.ts'
 export const Branch = Type.String({
   minLength: 1,
   maxLength: 200,
-  pattern: '^(?!-)(?!.*\\.\\.)[^\\u0000-\\u0020~^:?*\\[\\\\\\u007f]+$',
+  pattern: '^(?!-)(?!.*\\.\\.)[^\\u0000-\\u0020~^:?*\\[\\\\\\u007f-\\u009f\\p{Cf}]+$',
 })
 export const GitName = Type.String({ minLength: 1, maxLength: 100, pattern: '^(?!-)(?!\\.{1,2}$)[A-Za-z0-9_.-]+$' })
 /** An owner may be a GitLab group path. */

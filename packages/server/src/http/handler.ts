@@ -67,6 +67,8 @@ export interface RequestContext {
   /** Names what was written, where the path does not. */
   audit(entry: { objectKind?: string; objectId?: string; organizationId?: string; userId?: string; changes?: object }): void
   redirect(url: string): void
+  /** Of a row that a browser navigates to: a page without scripts, that no other page can frame. */
+  page(html: string, status?: number): void
 }
 
 export type ContextOf<T extends AnyRoute> = RequestContext & { [K in ObjectOf<T>]: LoadedObjects[K] } & {

@@ -6,8 +6,8 @@ import type { Handlers } from './handler.ts'
 export interface InstanceFacts {
   version: string
   mode: 'self-hosted' | 'cloud'
-  /** Undefined where nothing runs. */
-  isolation: { kind: 'docker' | 'bubblewrap' | 'own-users' | 'none'; words: string } | undefined
+  /** As it is at this moment; undefined where nothing runs. */
+  isolation(): { kind: 'docker' | 'bubblewrap' | 'own-users' | 'none'; words: string } | undefined
   /** Whether the first owner can sign in. */
   isReady(): Awaitable<boolean>
 }
@@ -17,7 +17,8 @@ export function createInstance({ version, mode, isolation, isReady }: InstanceFa
   const handlers: Handlers<typeof contract.instance> = {
     health: async (_, { isSignedIn }) => {
       if (!(await isReady())) fail('starting', { retryAfterSeconds: 1 })
-      return { data: { status: 'ok', version, mode, ...(isSignedIn && isolation ? { isolation } : {}) } }
+      const inForce = isSignedIn ? isolation() : undefined
+      return { data: { status: 'ok', version, mode, ...(inForce ? { isolation: inForce } : {}) } }
     },
   }
   return { handlers }

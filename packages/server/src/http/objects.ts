@@ -4,6 +4,7 @@ import type { DestinationRow, PolicyRow, RestoreRow, RunRow } from '../platform/
 import type { DeploymentRow } from '../platform/db/tables/deployments.ts'
 import type { ChannelRow, DeliveryRow, SubscriptionRow } from '../platform/db/tables/notifications.ts'
 import type { EnvironmentRow, ProjectRow, RouteRuleRow, UploadSessionRow } from '../platform/db/tables/projects.ts'
+import type { ServerRow } from '../platform/db/tables/servers.ts'
 
 /** What a handler finds in its context for each kind that a path can name. */
 export interface LoadedObjects extends Record<ObjectKind, object> {
@@ -19,6 +20,7 @@ export interface LoadedObjects extends Record<ObjectKind, object> {
   backupPolicy: PolicyRow
   backupRun: RunRow
   backupRestore: RestoreRow
+  server: ServerRow
   token: TokenRow
   organization: OrganizationRow
   member: MemberRow

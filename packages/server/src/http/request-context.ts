@@ -19,6 +19,7 @@ export class ContextOfRequest implements RequestContext {
   readonly setHeader: RequestContext['setHeader']
   readonly audit: RequestContext['audit']
   readonly redirect: RequestContext['redirect']
+  readonly page: RequestContext['page']
   readonly #row: AnyRoute
   readonly #caller: Caller | null
 
@@ -36,6 +37,14 @@ export class ContextOfRequest implements RequestContext {
     this.setHeader = (name, value) => void reply.header(name, value)
     this.audit = (entry) => void Object.assign(state.audit, entry)
     this.redirect = (url) => void reply.redirect(url, 303)
+    this.page = (html, status = 200) =>
+      void reply
+        .status(status)
+        .header('content-security-policy', pagePolicy)
+        .header('cache-control', 'no-store')
+        .header('referrer-policy', 'no-referrer')
+        .type('text/html; charset=utf-8')
+        .send(html)
     if (row.on) Object.assign(this, { [row.on]: state.object })
   }
 
@@ -48,3 +57,5 @@ export class ContextOfRequest implements RequestContext {
     return this.#caller
   }
 }
+
+const pagePolicy = "default-src 'none'; style-src 'unsafe-inline'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"

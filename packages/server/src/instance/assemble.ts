@@ -7,6 +7,8 @@ import type { Dns } from '../drivers/dns/dns.ts'
 import { createNameServers } from '../drivers/dns/name-servers.ts'
 import { createGit, type Git } from '../drivers/git/git.ts'
 import { publicAddresses } from '../drivers/git/public-addresses.ts'
+import { folderReader } from '../drivers/reader/folder-reader.ts'
+import { createServerReader } from '../drivers/runtime/server/read-server.ts'
 import { createRunCommand } from '../drivers/shell/run-command.ts'
 import { publicNames, type Resolve } from '../drivers/web-request/resolve.ts'
 import type { Gatekeeper } from '../http/guard.ts'
@@ -19,10 +21,13 @@ import { createHttpServer } from '../http/server.ts'
 import { createAccess } from '../modules/access/index.ts'
 import { createBackups } from '../modules/backups/index.ts'
 import { createCloud } from '../modules/cloud/index.ts'
-import { createDeployments, type DeploymentsDeps, servedState } from '../modules/deployments/index.ts'
+import { createDeployments, type DeploymentsDeps, servedState, usesOfServer } from '../modules/deployments/index.ts'
+import { type CloudLinks, createGitHost } from '../modules/git-host/index.ts'
+import { createMigration } from '../modules/migration/index.ts'
 import { createDeliveryDrivers, createNotifications, type NotificationsDeps } from '../modules/notifications/index.ts'
-import { createProjects, ownedProjects, type ProjectPorts } from '../modules/projects/index.ts'
+import { createProjects, ownedProjects, type ProjectPorts, projectsOnServer } from '../modules/projects/index.ts'
 import { createEdge } from '../modules/routing/index.ts'
+import { createServers, type ServerPorts, type ServersDeps } from '../modules/servers/index.ts'
 import { type Clock, systemClock } from '../platform/clock.ts'
 import type { Database } from '../platform/database.ts'
 import { createJobs, type Jobs } from '../platform/jobs/create-jobs.ts'
@@ -33,6 +38,7 @@ import type { Scrubber } from '../platform/secrets/scrubber.ts'
 import type { SecretBox } from '../platform/secrets/secret-box.ts'
 import type { Config } from './config.ts'
 import type { Drivers } from './drivers.ts'
+import { createGitHosts, type GitHostDrivers } from './git-hosts.ts'
 import type { Logger } from './logger.ts'
 
 /** What an instance is made of; tests bring their own database, clock and drivers. */
@@ -55,10 +61,15 @@ export interface Parts {
   git?: Git
   dns?: Dns
   cloudApi?: CloudApi
+  gitHosts?: GitHostDrivers
+  /** Where a cloud signs in at git hosts for this instance. */
+  cloudLinks?: CloudLinks
   /** What names mean to a guarded git; a test brings its own. */
   resolve?: Resolve
   /** Whoever brings one closes it. */
   logStore?: LogStore
+  /** What reads a server; a test brings its own. */
+  serverReader?: ServersDeps['readerOf']
   /** How notifications leave, and what is watched for some; a test brings its own. */
   deliveryDrivers?: NotificationsDeps['drivers']
   watched?: NotificationsDeps['watched']
@@ -76,6 +87,7 @@ interface Module {
 export interface Assembled {
   app: FastifyInstance
   access: ReturnType<typeof createAccess>
+  gitHost: ReturnType<typeof createGitHost>
   projects: ReturnType<typeof createProjects>
   git: Git
   /** What runs and what is asked of projects is written here; `close` closes it. */
@@ -101,8 +113,8 @@ export function assemble(parts: Parts): Assembled {
   const { config, version, database, secretBox, scrubber, logger, clock = systemClock, rateLimits } = parts
   const stopping = new AbortController()
   const publicUrl = () => config.publicUrl ?? `http://${config.host}:${portOf(app) ?? config.port}`
-  const isolation = parts.drivers?.runtimes.for(null).isolation
-  const onlyOnePerson = isolation?.kind === 'none' && !config.trustEveryone
+  const isolation = () => parts.drivers?.runtimes.for(null).isolation
+  const onlyOnePerson = isolation()?.kind === 'none' && !config.trustEveryone
   const limiter = new RateLimiter(() => clock.now().getTime(), { scale: config.rateLimitScale, ...rateLimits })
   const owned = (organizationId: string, ids: readonly string[]) => ownedProjects(database.db, organizationId, ids)
   const access = createAccess({
@@ -126,14 +138,46 @@ export function assemble(parts: Parts): Assembled {
   const cloudApi = parts.cloudApi ?? createCloudApi()
   const cloud = config.mode === 'self-hosted' ? createCloud({ ...common, api: cloudApi, isOperator }) : undefined
   if (cloud) projectPorts.cloud ??= cloud.projects
+  const serverPorts: ServerPorts = {}
+  const readerOf = parts.serverReader
+  const servers =
+    parts.drivers && assembleServers(parts.drivers, { ...common, isOperator, settings: config, ports: serverPorts, readerOf })
+  if (servers) projectPorts.servers ??= servers.directory
+  const migration =
+    parts.drivers && servers && config.mode === 'self-hosted'
+      ? createMigration({
+          ...common,
+          projects,
+          runtimes: parts.drivers.runtimes,
+          readerOf: servers.reader,
+          readStack: (files, readFor) => folderReader.readStack(files, readFor),
+        })
+      : undefined
   const running =
     parts.drivers &&
-    assembleRunning(parts.drivers, { ...common, projects, git, logStore, config, projectPorts, isOperator, version })
+    assembleRunning(parts.drivers, {
+      ...{ ...common, projects, git, logStore, config, projectPorts, isOperator, version },
+      predecessors: migration ? { containers: migration.predecessors } : {},
+    })
+  const gitHost = createGitHost({
+    ...common,
+    ...(parts.gitHosts ?? createGitHosts(config)),
+    mode: config.mode,
+    people: { ...access, isOperator },
+    cloudLinks: parts.cloudLinks,
+  })
+  serverPorts.usesOf = async (db, serverId) => [
+    ...(await projectsOnServer(db, serverId)).map(({ name }) => `the project ${name}`),
+    ...(await usesOfServer(db, serverId)),
+  ]
   const modules: Partial<Record<ModuleName, Module>> = {
     instance: createInstance({ version, mode: config.mode, isolation, isReady: access.isReady }),
     access,
+    gitHost,
     projects,
     ...running?.modules,
+    ...(servers ? { servers } : {}),
+    ...(migration ? { migration } : {}),
     ...(cloud ? { cloud } : {}),
     notifications: createNotifications({
       ...common,
@@ -147,6 +191,7 @@ export function assemble(parts: Parts): Assembled {
           ],
         },
         ...(running ? { certificates: running.certificates } : {}),
+        ...(servers ? { servers: servers.watched } : {}),
         ...parts.watched,
       },
     }),
@@ -194,11 +239,13 @@ export function assemble(parts: Parts): Assembled {
   const close = async () => {
     await stopAnswering()
     cloudApi.close()
+    await servers?.close()
     if (!parts.logStore) await logStore.close()
   }
   return {
     app,
     access,
+    gitHost,
     projects,
     git,
     logStore,
@@ -215,6 +262,11 @@ export function assemble(parts: Parts): Assembled {
 
 type Common = Pick<Parts, 'database' | 'secretBox' | 'scrubber' | 'config'> & { clock: Clock; log: Logger; publicUrl(): string }
 
+const assembleServers = (
+  { links }: Drivers,
+  { readerOf, ...deps }: Omit<ServersDeps, 'links' | 'readerOf'> & { readerOf: ServersDeps['readerOf'] | undefined },
+) => createServers({ ...deps, links, readerOf: readerOf ?? ((serverId) => createServerReader(links.for(serverId))) })
+
 /** The part that builds, runs and serves. It tells the projects module what it knows, as its neighbour. */
 function assembleRunning(
   drivers: Drivers,
@@ -226,8 +278,10 @@ function assembleRunning(
     logStore,
     isOperator,
     version,
+    predecessors,
     ...common
   }: Common & {
+    predecessors: DeploymentsDeps['predecessors']
     version: string
     isOperator: Gatekeeper['isOperator']
     projectPorts: ProjectPorts
@@ -238,7 +292,6 @@ function assembleRunning(
 ) {
   const served = () => servedState(common.database.db)
   const edge = createEdge({ ...common, driver: drivers.edge, acme: drivers.acme, logStore, served, settings: config })
-  const predecessors: DeploymentsDeps['predecessors'] = {}
   const deployments = createDeployments({
     ...common,
     ...drivers,

@@ -4,7 +4,9 @@ import { createProcessRuntime } from '../drivers/runtime/process/process-runtime
 import { NoSandbox, openSandbox } from '../drivers/runtime/process/sandbox/open-sandbox.ts'
 import type { IsolationKind, Sandbox } from '../drivers/runtime/process/sandbox/sandbox.ts'
 import type { Runtime } from '../drivers/runtime/runtime.ts'
+import { lazyRuntime } from '../drivers/runtime/server/lazy-runtime.ts'
 import { createRunCommand } from '../drivers/shell/run-command.ts'
+import type { ServerLinks } from '../drivers/shell/ssh/server-link.ts'
 import { ConfigError } from '../platform/config-error.ts'
 import type { Config } from './config.ts'
 import type { Logger } from './logger.ts'
@@ -59,17 +61,13 @@ export const processFolder = (dataDir: string) => join(dataDir, 'processes')
 
 /** Loaded only where it is used: the client of the engine is large. */
 async function containers(config: Config, logger: Logger) {
-  const { dataDir, dockerSocket, imageMirror, baseImages, mode, edgePort, edgeTlsPort, environment } = config
+  const { dataDir, dockerSocket, mode, edgePort, edgeTlsPort, environment } = config
   const { createDockerRuntime } = await import('../drivers/runtime/docker/docker-runtime.ts')
-  const { publicRegistries } = await import('../drivers/runtime/docker/images.ts')
   const isCloud = mode === 'cloud'
-  const given = Object.entries(baseImages).flatMap(([stack, image]) => (image === null ? [] : [[stack, image]]))
   return createDockerRuntime({
+    ...(await imageSettings(config)),
     socketPath: dockerSocket,
     folder: join(dataDir, 'docker'),
-    imageMirror,
-    baseImages: Object.fromEntries(given),
-    registries: config.imageRegistries ?? (isCloud ? publicRegistries : null),
     fence: {
       shell: createRunCommand(environment),
       isStrict: isCloud,
@@ -77,4 +75,21 @@ async function containers(config: Config, logger: Logger) {
       onChange: ({ inForce, words }) => logger[inForce ? 'info' : isCloud ? 'error' : 'warn'](words),
     },
   })
+}
+
+async function imageSettings({ imageMirror, baseImages, imageRegistries, mode }: Config) {
+  const { publicRegistries } = await import('../drivers/runtime/docker/images.ts')
+  const given = Object.entries(baseImages).flatMap(([stack, image]) => (image === null ? [] : [[stack, image]]))
+  const registries = imageRegistries ?? (mode === 'cloud' ? publicRegistries : null)
+  return { imageMirror, baseImages: Object.fromEntries(given) as Record<string, string>, registries }
+}
+
+/** What opens the runtime of a server. Loaded with the first one that is opened, and never where there are none. */
+export function serverRuntimes(config: Config, links: ServerLinks): (serverId: string) => Runtime {
+  return (serverId) =>
+    lazyRuntime(async () => {
+      const { createServerRuntime } = await import('../drivers/runtime/server/server-runtime.ts')
+      const folder = join(config.dataDir, 'servers', serverId)
+      return createServerRuntime({ ...(await imageSettings(config)), link: links.for(serverId), folder })
+    })
 }

@@ -125,6 +125,12 @@ const mainSettings = {
     900,
     'Idle time before a project that may sleep does; 0: never',
   ),
+  serverWaitSeconds: setting(
+    'BERTH_SERVER_WAIT_SECONDS',
+    wholeNumber(0, 86_400),
+    300,
+    'How long a deployment waits for a server that does not answer',
+  ),
   jobLeaseSeconds: setting('BERTH_JOB_LEASE_SECONDS', wholeNumber(1, 3600), 30, 'How long a silent worker keeps its job'),
   secretKey: setting(
     'BERTH_SECRET_KEY',
@@ -182,6 +188,15 @@ const githubSettings = {
   ),
 } as const
 
+/** GitLab and Gitea (or Forgejo): where it is, and the OAuth application made there. */
+const hostSettings = <const Name extends string>(name: Name, title: string, url: string) => ({
+  url: setting(`BERTH_${name}_URL`, webAddress(), url, `Where ${title} is`),
+  clientId: setting(`BERTH_${name}_CLIENT_ID`, kinds.word, null, `OAuth client id at ${title}`),
+  clientSecret: setting(`BERTH_${name}_CLIENT_SECRET`, secretText(), null, `OAuth client secret at ${title}`),
+})
+const gitlabSettings = hostSettings('GITLAB', 'GitLab', 'https://gitlab.com')
+const giteaSettings = hostSettings('GITEA', 'Gitea or Forgejo', 'https://gitea.com')
+
 const baseImage = (stack: string, what: string) =>
   setting(`BERTH_BASE_IMAGE_${stack}`, kinds.image, null, `Image that ${what} are built and run in on docker`)
 
@@ -205,6 +220,8 @@ type Values<Table> = { readonly [Key in keyof Table]: Table[Key] extends Setting
 
 export type Config = Values<typeof mainSettings> & {
   readonly github: Values<typeof githubSettings>
+  readonly gitlab: Values<typeof gitlabSettings>
+  readonly gitea: Values<typeof giteaSettings>
   readonly baseImages: Values<typeof baseImageSettings>
   /** What the commands that Berth runs inherit of its environment: none of our own settings. */
   readonly environment: Environment
@@ -217,6 +234,8 @@ export type Environment = Readonly<Record<string, string | undefined>>
 const allSettings: readonly Setting<unknown>[] = [
   ...Object.values(mainSettings),
   ...Object.values(githubSettings),
+  ...Object.values(gitlabSettings),
+  ...Object.values(giteaSettings),
   ...Object.values(baseImageSettings),
 ]
 
@@ -227,7 +246,9 @@ export function readConfig(env: Environment): Config {
   place.dataDir = readSetting(mainSettings.dataDir, env, place)
   const config = {
     ...readTable(mainSettings, env, place),
-    github: Object.freeze(readTable(githubSettings, env, place)),
+    github: Object.freeze(withOwnApi(readTable(githubSettings, env, place))),
+    gitlab: Object.freeze(readTable(gitlabSettings, env, place)),
+    gitea: Object.freeze(readTable(giteaSettings, env, place)),
     baseImages: Object.freeze(readTable(baseImageSettings, env, place)),
     environment: Object.freeze(inheritedEnvironment(env)),
     warnings: Object.freeze(unknownVariables(env)),
@@ -265,7 +286,22 @@ function readSetting<T>({ variable, kind, fallback, parse }: Setting<T>, env: En
 function refuseWhatDoesNotFit(config: Omit<Config, 'warnings'>): void {
   togetherWith(config, 'adminEmail', 'adminPassword', mainSettings)
   togetherWith(config.github, 'appId', 'privateKey', githubSettings)
+  for (const [values, table] of [
+    [config.github, githubSettings],
+    [config.gitlab, gitlabSettings],
+    [config.gitea, giteaSettings],
+  ] as const)
+    if (values.clientSecret && !values.clientId)
+      togetherWith<'clientId' | 'clientSecret'>(values, 'clientId', 'clientSecret', table)
   refuseOnePortTwice(config)
+}
+
+/** An Enterprise server has its API below its own address: a token of it never goes to github.com because one setting was left out. */
+function withOwnApi(github: Config['github']): Config['github'] {
+  const { apiUrl, webUrl } = githubSettings
+  const isDefault = (row: Setting<string>, value: string) => value === row.fallback({ home: '', dataDir: '' })
+  const isElsewhere = isDefault(apiUrl, github.apiUrl) && !isDefault(webUrl, github.webUrl)
+  return isElsewhere ? { ...github, apiUrl: `${github.webUrl}/api/v3` } : github
 }
 
 function togetherWith<Key extends string>(

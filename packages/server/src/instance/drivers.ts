@@ -10,15 +10,20 @@ import { createArchiveStores } from '../drivers/archive-store/create-archive-sto
 import type { EdgeDriver } from '../drivers/edge/edge.ts'
 import { EmbeddedEdge } from '../drivers/edge/embedded-edge.ts'
 import { type Probe, probe } from '../drivers/probe/probe.ts'
-import { onlyHere, type Runtimes } from '../drivers/runtime/runtimes.ts'
+import type { Runtimes } from '../drivers/runtime/runtimes.ts'
+import { createRuntimes } from '../drivers/runtime/server/create-runtimes.ts'
+import type { ServerLinks } from '../drivers/shell/ssh/server-link.ts'
+import { createServerLinks } from '../drivers/shell/ssh/server-links.ts'
 import { backupKeyFile, openArchives } from './backup-key.ts'
-import { chooseRuntime } from './choose-runtime.ts'
+import { chooseRuntime, serverRuntimes } from './choose-runtime.ts'
 import type { Config } from './config.ts'
 import type { Logger } from './logger.ts'
 
 /** Everything with a side effect that an instance uses, behind its interfaces. */
 export interface Drivers {
   runtimes: Runtimes
+  /** Servers over SSH. */
+  links: ServerLinks
   edge: EdgeDriver
   acme: Acme
   probe: Probe
@@ -32,8 +37,10 @@ export interface Drivers {
 
 export async function createDrivers(config: Config, version: string, logger: Logger): Promise<Drivers> {
   const { dataDir } = config
+  const links = createServerLinks()
   return {
-    runtimes: onlyHere(await chooseRuntime(config, logger)),
+    links,
+    runtimes: createRuntimes(await chooseRuntime(config, logger), links, serverRuntimes(config, links)),
     edge: new EmbeddedEdge({
       folder: join(dataDir, 'edge'),
       http: { host: config.host, port: config.edgePort },

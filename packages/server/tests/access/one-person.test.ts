@@ -7,8 +7,7 @@ import { memoryDrivers } from '../kit/memory-runtime.ts'
 import { makePeople, type People, password } from '../kit/people.ts'
 import { makeProject } from '../kit/projects.ts'
 
-const startWith = (kind: Isolation['kind'], env: Record<string, string> = {}) => {
-  const drivers = memoryDrivers(tmpdir())
+const startWith = (kind: Isolation['kind'], env: Record<string, string> = {}, drivers = memoryDrivers(tmpdir())) => {
   drivers.runtime.isolation = { kind, words: `it is ${kind}` }
   return startInstance(env, { drivers })
 }
@@ -81,7 +80,8 @@ test('with BERTH_TRUST_EVERYONE, and where projects are apart, all of it is take
 })
 
 test('health says which isolation is in force, to those who have signed in alone', async () => {
-  const instance = await startWith('bubblewrap')
+  const drivers = memoryDrivers(tmpdir())
+  const instance = await startWith('bubblewrap', {}, drivers)
   try {
     const { viewer } = await makePeople(instance)
     const plain = { status: 'ok', version: '0.0.0-test', mode: 'self-hosted' }
@@ -89,6 +89,10 @@ test('health says which isolation is in force, to those who have signed in alone
     expect((await call(instance, 'brt_wrong', 'GET /health')).body).toEqual({ data: plain })
     const isolation = { kind: 'bubblewrap', words: 'it is bubblewrap' }
     expect((await call(instance, viewer.token, 'GET /health')).body).toEqual({ data: { ...plain, isolation } })
+    // What holds may change while the instance runs: a fence that somebody took down is not told to be there.
+    const less = { kind: 'docker' as const, words: 'Docker, and nothing around it' }
+    drivers.runtime.isolation = less
+    expect((await call(instance, viewer.token, 'GET /health')).body).toEqual({ data: { ...plain, isolation: less } })
   } finally {
     await instance.stop()
   }

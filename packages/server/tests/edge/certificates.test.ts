@@ -195,6 +195,72 @@ describe('expiry', () => {
 })
 
 describe('a certificate that cannot be used', () => {
+  const breakOf = (column: 'certificate' | 'privateKey', hostname: string) =>
+    scene.database.db
+      .updateTable('certificates')
+      .set(column === 'certificate' ? { certificate: 'no certificate' } : { privateKey: 'sealed by somebody else' })
+      .where('hostname', '=', hostname)
+      .execute()
+  const change = async () => {
+    await on()('PATCH', '', { name: `Changed ${authority.orders.length}` })
+  }
+
+  test.each(['certificate', 'privateKey'] as const)(
+    'by its %s: it is ordered anew at once, not only when it is due, and others are not',
+    async (column) => {
+      await connect(shop)
+      await connect(blog)
+      await pass(2 * hours)
+      await breakOf(column, shop)
+      await change()
+      await expect.poll(() => served()[shop], { timeout: 20_000 }).toBe(`certificate 3 of ${shop}`)
+      await eventually(shop, 'tls').toBe('active')
+      expect(served()[blog]).toBe(`certificate 2 of ${blog}`)
+      expect(authority.orders).toEqual([shop, blog, shop])
+    },
+  )
+
+  test('and cannot be had anew: that is said and told once, and tried again every hour, not with every change', async () => {
+    await connect(shop)
+    await pass(2 * hours)
+    authority.refusal = 'not today'
+    await breakOf('certificate', shop)
+    for (let turn = 0; turn < 3; turn += 1) {
+      await change()
+      await scene.jobs.whenIdle()
+    }
+    await expect.poll(() => authority.orders.length, { timeout: 20_000 }).toBe(2)
+    await scene.jobs.whenIdle()
+    expect(await routeOf(shop)).toMatchObject({ tls: 'error', reason: expect.stringMatching(/not today|cannot be used/) })
+    await pass(1 * hours)
+    expect(authority.orders).toHaveLength(3)
+    expect(await told()).toEqual([`No certificate for ${shop}`])
+    authority.refusal = undefined
+    await pass(1 * hours)
+    await eventually(shop, 'tls').toBe('active')
+  })
+
+  test('again within the hour is not ordered at once again', async () => {
+    await connect(shop)
+    await breakOf('certificate', shop)
+    await change()
+    await eventually(shop, 'reason').toMatch(/cannot be used/)
+    await scene.jobs.whenIdle()
+    expect(authority.orders).toEqual([shop])
+    await pass(1 * hours + 1 * seconds)
+    await pass(1 * hours)
+    await eventually(shop, 'tls').toBe('active')
+    expect(authority.orders).toEqual([shop, shop])
+  })
+
+  test('is not kept when an order gives one, and the one in use stays', async () => {
+    await connect(shop)
+    authority.isForeign = true
+    await pass(61 * days)
+    expect(await routeOf(shop)).toMatchObject({ tls: 'active', reason: expect.stringMatching(/^Not renewed: .*another one’s/) })
+    expect(served()).toEqual({ [shop]: `certificate 1 of ${shop}` })
+  })
+
   test.each(['certificate', 'privateKey'] as const)(
     'by its %s: its own name is told so, and all others go on',
     async (column) => {

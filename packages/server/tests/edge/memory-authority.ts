@@ -23,6 +23,8 @@ export class MemoryAuthority implements Acme {
   refusal: string | undefined
   /** Set: it goes away in the middle of an order, with the answer to its question still shown. */
   outage: string | undefined
+  /** Set: the key is another one's. */
+  isForeign = false
   readonly #now: () => number
 
   constructor(now: () => number) {
@@ -42,7 +44,7 @@ export class MemoryAuthority implements Acme {
     return {
       // What stands before a certificate is no part of it: it tells one from the next.
       certificate: `certificate ${this.orders.length} of ${hostname}\n${pair.certificate}`,
-      privateKey: new Secret(pair.key),
+      privateKey: new Secret(this.isForeign ? makePair().key : pair.key),
       expiresAt: new Date(this.#now() + this.lifetimeDays * 86_400_000),
       accountUrl: 'https://authority.example.test/account/1',
     }

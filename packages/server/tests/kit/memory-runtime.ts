@@ -15,6 +15,7 @@ import {
   type StartRequest,
 } from '../../src/drivers/runtime/runtime.ts'
 import { onlyHere, type Runtimes } from '../../src/drivers/runtime/runtimes.ts'
+import { createServerLinks } from '../../src/drivers/shell/ssh/server-links.ts'
 import { type EdgeTable, emptyTable } from '../../src/edge-proxy/protocol/edge-table.ts'
 import { openArchives } from '../../src/instance/backup-key.ts'
 import type { Drivers } from '../../src/instance/drivers.ts'
@@ -39,6 +40,7 @@ export function memoryDrivers(workFolder: string): MemoryDrivers {
     runtime,
     servers,
     runtimes: memoryRuntimes(runtime, servers),
+    links: createServerLinks(),
     edge: new InMemoryEdge(),
     acme: noAuthority,
     probe: async ({ port }) =>
@@ -61,6 +63,8 @@ function memoryRuntimes(here: InMemoryRuntime, servers: ReadonlyMap<string, InMe
       ...Array.from(servers, ([serverId, runtime]) => ({ serverId, runtime })),
     ],
     onChange: onlyHere(here).onChange,
+    losses: () => 0,
+    onBack: () => () => undefined,
     close: async () => {},
   }
 }

@@ -172,7 +172,8 @@ describe('the clone token', () => {
     expect((await on('PATCH', '/clone-token', { token: 'abcd' })).body.data.token).toBe(secretMask)
   })
 
-  test('is sealed at rest and opens only for the one who hands it to git', async () => {
+  test('is sealed at rest and opens only for the one who hands it to git, for its own host', async () => {
+    await on('PATCH', '', { gitUrl: 'https://git.example.test/acme/shop.git' })
     await on('PATCH', '/clone-token', { token })
     const row = await instance.database.db
       .selectFrom('projects')
@@ -180,7 +181,9 @@ describe('the clone token', () => {
       .where('id', '=', project.id)
       .executeTakeFirstOrThrow()
     expect(row.cloneToken).toMatch(/^v1\./)
-    expect(instance.projects.openCloneToken(row)?.reveal()).toBe(token)
+    const { credential } = await instance.projects.remoteOf(row)
+    expect(credential?.token.reveal()).toBe(token)
+    expect(await instance.projects.remoteOf(row, 'https://other.example.test/acme/shop.git')).not.toHaveProperty('credential')
   })
 
   test('what a read has shown, sent back, leaves it alone; another mask is refused; null drops it', async () => {

@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
-import { NotAge } from './age-header.ts'
+import { type AgeHeader, NotAge } from './age-header.ts'
 
 /** The payload of the age format, version 1: chunks of 64 KiB, each under ChaCha20-Poly1305 with its number and whether it is the last. */
 const chunkBytes = 64 * 1024
@@ -17,15 +17,22 @@ function chunkNonce(counter: number, isLast: boolean): Buffer {
   return nonce
 }
 
-/** The payload of content that is in memory. */
-export function sealPayload(fileKey: Uint8Array, content: Uint8Array): Buffer[] {
+/** A whole age file of content that is in memory. */
+export function sealFile({ header, fileKey }: AgeHeader, content: Uint8Array): Buffer {
   const nonce = randomBytes(nonceBytes)
   const key = payloadKey(fileKey, nonce)
-  const sealed: Buffer[] = [nonce]
   const chunks = Math.max(1, Math.ceil(content.length / chunkBytes))
-  for (let at = 0; at < chunks; at += 1) {
-    const cipher = createCipheriv('chacha20-poly1305', key, chunkNonce(at, at === chunks - 1), { authTagLength: tagBytes })
-    sealed.push(cipher.update(content.subarray(at * chunkBytes, (at + 1) * chunkBytes)), cipher.final(), cipher.getAuthTag())
+  const sealed = Buffer.allocUnsafeSlow(header.length + nonceBytes + content.length + chunks * tagBytes)
+  sealed.set(header, 0)
+  sealed.set(nonce, header.length)
+  let at = header.length + nonceBytes
+  for (let chunk = 0; chunk < chunks; chunk += 1) {
+    const cipher = createCipheriv('chacha20-poly1305', key, chunkNonce(chunk, chunk === chunks - 1), { authTagLength: tagBytes })
+    const bytes = cipher.update(content.subarray(chunk * chunkBytes, (chunk + 1) * chunkBytes))
+    cipher.final()
+    sealed.set(bytes, at)
+    sealed.set(cipher.getAuthTag(), at + bytes.length)
+    at += bytes.length + tagBytes
   }
   return sealed
 }
@@ -45,12 +52,15 @@ export function openChunk(key: Uint8Array, counter: number, isLast: boolean, sea
 }
 
 /** A whole payload that is in memory. */
-export function openPayload(fileKey: Uint8Array, payload: Uint8Array): Buffer[] {
+export function openPayload(fileKey: Uint8Array, payload: Uint8Array): Buffer {
   if (payload.length < nonceBytes + tagBytes) throw new NotAge('was cut off')
   const key = payloadKey(fileKey, payload.subarray(0, nonceBytes))
   const chunks = Math.ceil((payload.length - nonceBytes) / sealedChunkBytes)
-  return Array.from({ length: chunks }, (_, at) => {
-    const start = nonceBytes + at * sealedChunkBytes
-    return openChunk(key, at, at === chunks - 1, payload.subarray(start, start + sealedChunkBytes))
-  })
+  const content = Buffer.allocUnsafeSlow(Math.max(0, payload.length - nonceBytes - chunks * tagBytes))
+  for (let chunk = 0; chunk < chunks; chunk += 1) {
+    const start = nonceBytes + chunk * sealedChunkBytes
+    const bytes = openChunk(key, chunk, chunk === chunks - 1, payload.subarray(start, start + sealedChunkBytes))
+    content.set(bytes, chunk * chunkBytes)
+  }
+  return content
 }

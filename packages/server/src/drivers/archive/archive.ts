@@ -23,7 +23,7 @@ export interface Archives {
    */
   verify(index: ArchiveIndex, reading: ArchiveReading & { everything?: boolean }): Promise<void>
 
-  /** The content. Each part is checked before a byte of it is handed out: size, hash, encryption, hash of the content. */
+  /** The content. Each part is checked before a byte of it is handed out: size, encryption, and the keyed hash of its content. */
   read(index: ArchiveIndex, reading: ArchiveReading): AsyncIterable<Uint8Array>
 
   /** Small things, such as a manifest: compressed and encrypted in memory as one part. */
@@ -89,5 +89,6 @@ export interface ArchiveIndex {
 export type Compression = 'zstd' | 'gzip'
 
 /** Content is cut into parts of about that much; a part is never more than twice of it. */
-export const usualPartBytes = 8 * 1024 * 1024
-export const longestPartBytes = 2 * usualPartBytes
+export const usualPartBytes = 4 * 1024 * 1024
+/** What any version of Berth may have made. */
+export const longestPartBytes = 16 * 1024 * 1024

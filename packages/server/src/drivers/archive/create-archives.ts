@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import type { Secret } from '../../platform/secrets/secret.ts'
 import { StoreFailure } from '../archive-store/store-failure.ts'
 import { NotAge } from './age-header.ts'
@@ -18,14 +17,15 @@ export interface ArchiveSettings {
 export async function createArchives({ identities, partBytes = usualPartBytes }: ArchiveSettings): Promise<Archives> {
   const workers = new PartWorkers()
   const recipient = await recipientOf(identities[0])
-  const contentKey = contentKeyOf(identities[0])
+  const contentKeys = identities.map(contentKeyOf)
+  const contentKey = contentKeys[0]!
   const opened = () => identities.map((identity) => identity.reveal())
 
   return {
     recipient,
     write: (content, writing) => writeArchive(content, writing, { recipients: [recipient], contentKey, partBytes }, workers),
     verify: verifyArchive,
-    read: (index, reading) => readArchive(index, reading, { identities: opened(), contentKey }, workers),
+    read: (index, reading) => readArchive(index, reading, { identities: opened(), contentKeys }, workers),
     async seal(content) {
       // A copy, as the thread is given the memory itself.
       const { sealed } = await workers.run({ do: 'seal', plain: Uint8Array.from(content), recipients: [recipient] })
@@ -33,9 +33,8 @@ export async function createArchives({ identities, partBytes = usualPartBytes }:
     },
     async unseal(given, maxBytes) {
       const sealed = Uint8Array.from(given)
-      const sha256 = createHash('sha256').update(sealed).digest('hex')
       try {
-        return await workers.run({ do: 'open', sealed, sha256, compression: compressionHere, identities: opened(), maxBytes })
+        return await workers.run({ do: 'open', sealed, compression: compressionHere, identities: opened(), maxBytes })
       } catch (error) {
         throw error instanceof NotAge ? new StoreFailure('corrupt', `This file ${error.message}`, { cause: error }) : error
       }

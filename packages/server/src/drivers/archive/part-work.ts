@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { NotAge } from './age-header.ts'
 import type { Compression } from './archive.ts'
 import { contentHash, isSame, openPart, type SealedPart, sealPart } from './seal-part.ts'
@@ -10,12 +9,11 @@ export type PartTask =
   | {
       do: 'open'
       sealed: Uint8Array
-      sha256: string
       compression: Compression
       identities: readonly string[]
       maxBytes: number
-      /** What it must hold. */
-      content?: { key: Uint8Array; hash: string }
+      /** What it must hold, under one of the keys: only who has a key could have made it. */
+      content?: { keys: readonly Uint8Array[]; hash: string }
     }
 
 export interface Hashed {
@@ -32,10 +30,9 @@ export type PartResult<Task extends PartTask> = Task['do'] extends 'hash'
 export async function doPartTask(task: PartTask): Promise<Hashed | SealedPart | Uint8Array> {
   if (task.do === 'hash') return { content: contentHash(task.plain, task.contentKey), plain: task.plain }
   if (task.do === 'seal') return sealPart(task.plain, task.recipients)
-  const { sealed, sha256, content } = task
-  if (!isSame(createHash('sha256').update(sealed).digest('hex'), sha256)) throw new NotAge('is not what was stored')
+  const { sealed, content } = task
   const plain = await openPart(sealed, task)
-  if (content && !isSame(contentHash(plain, content.key), content.hash))
+  if (content && !content.keys.some((key) => isSame(contentHash(plain, key), content.hash)))
     throw new NotAge('holds other content than the index says')
   return plain
 }

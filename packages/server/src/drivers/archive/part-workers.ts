@@ -69,7 +69,13 @@ class Thread {
 
   constructor(onEnd: () => void) {
     this.#onEnd = onEnd
-    this.#worker = new Worker(program(), { stdin: false, env: {}, execArgv: [] })
+    this.#worker = new Worker(program(), {
+      stdin: false,
+      env: {},
+      execArgv: [],
+      // Its bytes are outside of these; without a bound a thread keeps tens of MB of young garbage.
+      resourceLimits: { maxYoungGenerationSizeMb: 2, maxOldGenerationSizeMb: 64 },
+    })
     this.#worker.unref()
     this.#worker.on('message', (answer: { result?: never; failure?: string }) => {
       const { failure } = answer

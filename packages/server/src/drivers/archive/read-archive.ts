@@ -9,7 +9,7 @@ const longestSealedBytes = longestPartBytes + 1024 * 1024
 
 export interface ReadKeys {
   identities: readonly string[]
-  contentKey: Uint8Array
+  contentKeys: readonly Uint8Array[]
 }
 
 /** While a part is handed out, the next one is fetched and opened. */
@@ -38,17 +38,16 @@ async function openNext(
   part: ArchivePart,
   { compression }: ArchiveIndex,
   reading: ArchiveReading,
-  { identities, contentKey }: ReadKeys,
+  { identities, contentKeys }: ReadKeys,
   workers: PartWorkers,
   progress: { bytes: number },
 ): Promise<Uint8Array> {
   const sealed = await fetchPart(part, reading)
   progress.bytes += sealed.length
   reading.onProgress?.(progress.bytes)
-  const content = { key: contentKey, hash: part.content }
-  const { sha256, plainBytes: maxBytes } = part
+  const content = { keys: contentKeys, hash: part.content }
   try {
-    const plain = await workers.run({ do: 'open', sealed, sha256, compression, identities, maxBytes, content })
+    const plain = await workers.run({ do: 'open', sealed, compression, identities, maxBytes: part.plainBytes, content })
     if (plain.length !== part.plainBytes) throw new NotAge('holds less than the index says')
     return plain
   } catch (error) {

@@ -1,7 +1,7 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import zlib from 'node:zlib'
 import { headerLength, makeHeader, NotAge, openHeader } from './age-header.ts'
-import { openPayload, sealPayload } from './age-payload.ts'
+import { openPayload, sealFile } from './age-payload.ts'
 import type { Compression } from './archive.ts'
 
 export const compressionHere: Compression = 'zstdCompressSync' in zlib ? 'zstd' : 'gzip'
@@ -14,10 +14,13 @@ export interface SealedPart {
   sha256: string
 }
 
-/** Compresses and encrypts what is in memory; takes its time, so it is work for a thread of its own. */
+/** Compresses and encrypts what is in memory, and takes it; a while of work, so it is for a thread of its own. */
 export async function sealPart(plain: Uint8Array, recipients: readonly string[]): Promise<SealedPart> {
-  const { header, fileKey } = await makeHeader(recipients)
-  const sealed = Buffer.concat([header, ...sealPayload(fileKey, compress(plain))])
+  const header = await makeHeader(recipients)
+  const compressed = compress(plain)
+  letGo(plain)
+  const sealed = sealFile(header, compressed)
+  letGo(compressed)
   return { sealed, sha256: createHash('sha256').update(sealed).digest('hex') }
 }
 
@@ -34,7 +37,17 @@ export async function openPart(sealed: Uint8Array, { compression, identities, ma
   const length = headerLength(bytes)
   if (length === undefined) throw new NotAge('was cut off')
   const fileKey = await openHeader(bytes.subarray(0, length), identities)
-  return decompress(Buffer.concat(openPayload(fileKey, bytes.subarray(length))), compression, maxBytes)
+  const compressed = openPayload(fileKey, bytes.subarray(length))
+  letGo(sealed)
+  const plain = decompress(compressed, compression, maxBytes)
+  letGo(compressed)
+  return plain
+}
+
+/** Gives large memory back now, as nobody has it any more: the collector would let some hundred MB gather first. */
+function letGo(bytes: Uint8Array): void {
+  const { buffer, byteLength } = bytes
+  if (byteLength === buffer.byteLength && byteLength > 64 * 1024) (buffer as ArrayBuffer).transfer(0)
 }
 
 export function isSame(one: string, other: string): boolean {

@@ -15,6 +15,8 @@ export interface PushDelivery extends About {
   repository: RepositoryName
   /** Without `refs/heads/`. */
   branch: string
+  /** The repository's own branch; null where the host does not say. */
+  defaultBranch?: string | null
   commit: string
   message: string
   author: string | null

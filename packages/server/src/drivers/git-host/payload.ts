@@ -38,6 +38,10 @@ export class Fields {
     return this.#own(name) === true
   }
 
+  value(name: string): unknown {
+    return this.#own(name)
+  }
+
   has(name: string): boolean {
     const value = this.#own(name)
     return value !== undefined && value !== null

@@ -1,41 +1,28 @@
-import { lstat, readFile, readlink, realpath, rm } from 'node:fs/promises'
+import { mkdir, readlink, realpath, rm } from 'node:fs/promises'
 import { dirname, join, resolve, sep } from 'node:path'
 import { stageFolder } from '../folder/staged-folder.ts'
+import {
+  type CheckoutOptions,
+  checkoutDefaults,
+  type FilledTree,
+  mostSubmodules,
+  type Settings,
+  timeLeft,
+} from './checkout-settings.ts'
 import { GitError, GitNotFound, GitTooLarge } from './git-errors.ts'
 import type { History } from './history.ts'
-import { branchRef, type Limits } from './refs.ts'
+import { fetchLargeFiles } from './large-files.ts'
+import { branchRef } from './refs.ts'
 import type { GitRemote } from './remote.ts'
 import { type GitCall, type SafeGit, scrubbed } from './safe-git.ts'
-import { folderBytes, type TreeContent, treeContent } from './tree-content.ts'
-
-export interface CheckoutOptions extends Limits {
-  depth?: number
-  /** Lines of git's own progress, without any credential. */
-  onProgress?: (line: string) => void
-  /** Of what is fetched, and of the files that it becomes. */
-  maxBytes?: number
-  maxFiles?: number
-  /** A build may want to ask git about itself. What it does to .git must never be read by a git of ours. */
-  keepGitFolder?: boolean
-}
+import { fetchSubmodules } from './submodules.ts'
+import { folderBytes, treeContent } from './tree-content.ts'
 
 export interface Checkout {
   commit: string
   /** Links that lead out of the folder: nobody may follow them on the project's behalf. */
   linksOutside: string[]
   warnings: string[]
-}
-
-const defaults = { timeoutMs: 600_000, depth: 1, maxBytes: 4_000_000_000, maxFiles: 500_000 }
-
-interface Settings {
-  git: SafeGit
-  history: History
-  remote: GitRemote
-  url: string
-  wanted: { branch?: string; commit?: string }
-  options: CheckoutOptions & typeof defaults
-  deadline: number
 }
 
 /** `intoFolder` (missing or empty before) holds the files of exactly that commit afterwards, or nothing is left behind. */
@@ -46,7 +33,7 @@ export async function checkout(
   intoFolder: string,
   given: CheckoutOptions = {},
 ): Promise<Checkout> {
-  const options = { ...defaults, ...given }
+  const options = { ...checkoutDefaults, ...given }
   const settings: Settings = {
     ...parts,
     remote,
@@ -54,21 +41,41 @@ export async function checkout(
     wanted,
     options,
     deadline: performance.now() + options.timeoutMs,
+    left: { bytes: options.maxBytes, files: options.maxFiles, submodules: mostSubmodules },
+    level: 0,
   }
   return stageFolder(intoFolder, (staging) => fill(settings, staging))
 }
 
 async function fill(settings: Settings, staging: string): Promise<Checkout> {
   const gitFolder = join(staging, '.git')
-  const commit = await fetchCommit(settings, gitFolder)
-  const content = await treeContent((call) => runLocal(settings, gitFolder, call), commit, settings.options)
-  await runLocal(settings, gitFolder, { args: ['checkout', '--quiet', '--force', '--detach', commit, '--'], workTree: staging })
+  const { commit, links, warnings } = await fillTree(settings, gitFolder, staging)
   if (!settings.options.keepGitFolder) await rm(gitFolder, { recursive: true, force: true })
-  return { commit, linksOutside: await linksOutside(staging, content.links), warnings: await warningsOf(staging, content) }
+  return { commit, linksOutside: await linksOutside(staging, links), warnings }
+}
+
+/** The files of one commit, and below them those of the repositories that it names. */
+async function fillTree(settings: Settings, gitFolder: string, workTree: string): Promise<FilledTree> {
+  const { left } = settings
+  const commit = await fetchCommit(settings, gitFolder)
+  const run = (call: Omit<GitCall, 'timeoutMs'>) => runLocal(settings, gitFolder, call)
+  const content = await treeContent(run, commit, { maxBytes: left.bytes, maxFiles: left.files })
+  left.bytes -= content.bytes
+  left.files -= content.files
+  await run({ args: ['checkout', '--quiet', '--force', '--detach', commit, '--'], workTree })
+  const tree = { ...settings, gitFolder, workTree, commit, run }
+  const warnings = await fetchLargeFiles(tree)
+  const links = [...content.links]
+  for (const inner of await fetchSubmodules(tree, content.submodules, fillTree)) {
+    links.push(...inner.links)
+    warnings.push(...inner.warnings)
+  }
+  return { commit, links, warnings }
 }
 
 async function fetchCommit(settings: Settings, gitFolder: string): Promise<string> {
   const { history, remote, wanted, options } = settings
+  await mkdir(dirname(gitFolder), { recursive: true })
   await runLocal(settings, gitFolder, { args: ['init', '--quiet', '--template=', '--', dirname(gitFolder)] })
   if (wanted.commit === undefined) return fetchRef(settings, gitFolder, branchRef(wanted.branch))
   const commit = await history.fullCommitId(remote, wanted.commit, wanted.branch, {
@@ -79,6 +86,7 @@ async function fetchCommit(settings: Settings, gitFolder: string): Promise<strin
     return await fetchRef(settings, gitFolder, commit)
   } catch (error) {
     if (!isUnadvertised(error)) throw error
+    if (options.ref && settings.level === 0) return fetchExactly(settings, gitFolder, options.ref, commit)
     return fetchEverything(settings, gitFolder, commit)
   }
 }
@@ -89,6 +97,14 @@ const isUnadvertised = (error: unknown) => error instanceof GitError && /unadver
 async function fetchRef(settings: Settings, gitFolder: string, ref: string): Promise<string> {
   await runFetch(settings, gitFolder, [`--depth=${settings.options.depth}`, '--', settings.url, `+${ref}:refs/berth/wanted`])
   return (await runLocal(settings, gitFolder, { args: ['rev-parse', '--verify', 'refs/berth/wanted^{commit}'] })).stdout.trim()
+}
+
+/** Only where that is still the commit: what it was replaced by is another one. */
+async function fetchExactly(settings: Settings, gitFolder: string, ref: string, commit: string): Promise<string> {
+  const found = await fetchRef(settings, gitFolder, ref)
+  const { shown } = settings.git.address(settings.remote)
+  if (found !== commit) throw new GitNotFound('commit', `${shown} has another commit than ${commit} at ${ref} now`)
+  return commit
 }
 
 async function fetchEverything(settings: Settings, gitFolder: string, commit: string): Promise<string> {
@@ -133,8 +149,6 @@ function runLocal(settings: Settings, gitFolder: string, call: Omit<GitCall, 'ti
   return settings.git.run({ ...call, gitFolder, abort: settings.options.abort, timeoutMs: timeLeft(settings) })
 }
 
-const timeLeft = ({ deadline }: Settings) => Math.max(1, deadline - performance.now())
-
 /** A meter redraws its line with carriage returns; each drawing is a line here. The server writes some of them. */
 function progressLines(remote: GitRemote, receive: CheckoutOptions['onProgress']): ((chunk: Uint8Array) => void) | undefined {
   if (!receive) return undefined
@@ -157,15 +171,4 @@ async function linksOutside(folder: string, links: readonly string[]): Promise<s
     if (target !== root && !target.startsWith(root + sep)) outside.push(link)
   }
   return outside
-}
-
-async function warningsOf(folder: string, content: TreeContent): Promise<string[]> {
-  const warnings: string[] = []
-  if (content.submodules.length > 0) warnings.push(`Submodules are not fetched: ${content.submodules.slice(0, 5).join(', ')}`)
-  const attributes = (await lstat(join(folder, '.gitattributes')).catch(() => null))?.isFile()
-    ? await readFile(join(folder, '.gitattributes'), 'utf8')
-    : ''
-  if (/^[^#\n]*\bfilter=lfs\b/m.test(attributes))
-    warnings.push('Files in Git LFS are not fetched: their pointers are there in their place')
-  return warnings
 }

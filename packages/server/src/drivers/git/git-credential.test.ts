@@ -209,13 +209,12 @@ describe('where addresses are permitted one by one', () => {
     expect(other.requests).toEqual([])
   })
 
-  test('nothing that the repository or the environment names is asked: submodules, LFS, a proxy', async () => {
+  test('what the repository names is judged like itself, and a proxy is never asked', async () => {
     const repository = await new TestRepository(run, join(base, 'repositories', 'naming.git')).create()
     await repository.commit('main', {
-      '.gitmodules': `[submodule "sub"]\n\tpath = sub\n\turl = ${other.url}/app.git\n`,
       '.lfsconfig': `[lfs]\n\turl = ${other.url}/lfs\n`,
       '.gitattributes': '*.bin filter=lfs diff=lfs merge=lfs\n',
-      'a.bin': 'version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n',
+      'a.bin': `version https://git-lfs.github.com/spec/v1\noid sha256:${'0'.repeat(64)}\nsize 1\n`,
       '.gitconfig': `[url "${other.url}/"]\n\tinsteadOf = http://\n`,
     })
     const proxied = createRunCommand({ ...process.env, http_proxy: other.url, HTTPS_PROXY: other.url, ALL_PROXY: other.url })
@@ -226,8 +225,8 @@ describe('where addresses are permitted one by one', () => {
       permittedAddresses: async () => ['127.0.0.1'],
     })
     const url = `${server.url.replace('127.0.0.1', 'git.example')}/naming.git`
-    const { warnings } = await own.checkout({ ...remote(), url }, { branch: 'main' }, join(base, 'naming'))
-    expect(warnings.join()).toContain('LFS')
+    await expect(own.checkout({ ...remote(), url }, { branch: 'main' }, join(base, 'naming'))).rejects.toThrow('Git LFS')
+    expect(server.requests.at(-1)?.url).toContain('/info/lfs/objects/batch')
     expect(other.requests).toEqual([])
   })
 })

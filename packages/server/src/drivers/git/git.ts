@@ -1,5 +1,6 @@
 import { join } from 'node:path'
-import { type Checkout, type CheckoutOptions, checkout } from './checkout.ts'
+import { type Checkout, checkout } from './checkout.ts'
+import type { CheckoutOptions } from './checkout-settings.ts'
 import { type Commit, History } from './history.ts'
 import { HistoryCache } from './history-cache.ts'
 import { type Limits, listRefs, type Refs, remoteHead } from './refs.ts'

@@ -70,6 +70,18 @@ export class SafeGit {
     return address
   }
 
+  /** Where a host may be reached; undefined: anywhere that its name leads. */
+  async permitted(host: string, abort?: AbortSignal): Promise<readonly string[] | undefined> {
+    const addresses = await this.#options.permittedAddresses?.(host.replace(/^\[|\]$/g, ''), abort)
+    if (addresses?.length === 0) throw new RemoteRefused('may not be reached from here')
+    return addresses
+  }
+
+  /** An address that a repository names: as acceptable as one that a person gives, or `RemoteRefused`. */
+  parse(url: string): RemoteAddress {
+    return parseRemote(url, this.#options.allowedHttpHosts)
+  }
+
   async run(call: GitCall): Promise<CommandResult> {
     const address = call.remote && this.address(call.remote)
     await this.#whenReady()
@@ -99,8 +111,7 @@ export class SafeGit {
 
   async #access(remote: GitRemote, address: RemoteAddress, runFolder: string, abort?: AbortSignal): Promise<Access> {
     const { scheme, host, port } = address
-    const addresses = await this.#options.permittedAddresses?.(host.replace(/^\[|\]$/g, ''), abort)
-    if (addresses?.length === 0) throw new RemoteRefused('may not be reached from here')
+    const addresses = await this.permitted(host, abort)
     if (scheme === 'ssh') return this.#sshAccess(remote, address, runFolder, addresses?.[0])
     // An address that stands in the URL itself means the same at any time.
     const pinned = isIP(host.replace(/^\[|\]$/g, ''))

@@ -6,7 +6,9 @@ import type { GitCall } from './safe-git.ts'
 
 export interface TreeContent {
   links: string[]
-  submodules: string[]
+  submodules: { path: string; commit: string }[]
+  files: number
+  bytes: number
 }
 
 /**
@@ -18,20 +20,21 @@ export async function treeContent(
   commit: string,
   { maxBytes, maxFiles }: { maxBytes: number; maxFiles: number },
 ): Promise<TreeContent> {
-  const content: TreeContent = { links: [], submodules: [] }
+  const content: TreeContent = { links: [], submodules: [], files: 0, bytes: 0 }
   const decoder = new TextDecoder()
-  let [rest, files, bytes] = ['', 0, 0]
+  let rest = ''
   const receive = (entry: string) => {
     // "mode kind id size<TAB>path"
     const tab = entry.indexOf('\t')
-    const [mode, , , size] = entry.slice(0, tab).split(/ +/)
+    const [mode, , id, size] = entry.slice(0, tab).split(/ +/)
     const path = entry.slice(tab + 1)
-    files += 1
-    bytes += Number(size) || 0
+    content.files += 1
+    content.bytes += Number(size) || 0
     if (mode === '120000') content.links.push(path)
-    if (mode === '160000') content.submodules.push(path)
-    if (files > maxFiles) throw new GitTooLarge(`The commit has more than ${maxFiles} files`)
-    if (bytes > maxBytes) throw new GitTooLarge(`The files of the commit are larger than ${Math.round(maxBytes / 1_000_000)} MB`)
+    if (mode === '160000') content.submodules.push({ path, commit: id ?? '' })
+    if (content.files > maxFiles) throw new GitTooLarge(`The commit has more than ${maxFiles} files`)
+    if (content.bytes > maxBytes)
+      throw new GitTooLarge(`The files of the commit are larger than ${Math.round(maxBytes / 1_000_000)} MB`)
   }
   const onStdout = (chunk: Uint8Array) => {
     const entries = (rest + decoder.decode(chunk, { stream: true })).split('\0')

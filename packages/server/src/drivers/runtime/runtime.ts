@@ -17,7 +17,7 @@ export interface Runtime {
   readonly kind: 'process' | 'docker'
   /** Whether instances go on when the control plane is stopped on purpose; they always do when it is killed. */
   readonly survivesStop: boolean
-  /** What keeps projects apart here. */
+  /** What keeps projects apart here, as it is at this moment. */
   readonly isolation: Isolation
 
   /** Rejects with words that say what is missing when projects cannot run here now. */
@@ -225,7 +225,7 @@ export interface Instance {
   state: 'starting' | 'running' | 'restarting' | 'exited'
   /**
    * Where the control plane and the edge reach it: always loopback or a private address of this machine. Only while it is
-   * there: after a restart it may be another one.
+   * there: after a restart, also of the control plane, it is asked for anew.
    */
   address: InstanceAddress | null
   startedAt: string | null

@@ -14,10 +14,17 @@ export interface RunningPlace {
 export interface Runtimes {
   /** The runtime of a server; null is this machine. Connects to nobody: that is done by what is asked of it. */
   for(serverId: string | null): Runtime
-  /** Every place where something may run, this machine first. */
+  /** Every place that was asked for so far, this machine first. */
   all(): Promise<readonly RunningPlace[]>
   /** What happens to instances anywhere, also in places that come later. Gives the end of it. */
   onChange(listener: (change: InstanceChange, serverId: string | null) => void): () => void
+  /**
+   * How often the way to a server was lost or could not be found: one that is higher after a call than before it was cut
+   * meanwhile, whatever the call says. Always 0 for this machine.
+   */
+  losses(serverId: string | null): number
+  /** A server answers again after it was away. Gives the end of it. */
+  onBack(listener: (serverId: string) => void): () => void
   /** Stops watching everywhere; what runs goes on running. */
   close(): Promise<void>
 }
@@ -30,5 +37,7 @@ export const onlyHere = (runtime: Runtime): Runtimes => ({
   },
   all: async () => [{ serverId: null, runtime }],
   onChange: (listener) => runtime.onChange((change) => listener(change, null)),
+  losses: () => 0,
+  onBack: () => () => undefined,
   close: () => runtime.close(),
 })

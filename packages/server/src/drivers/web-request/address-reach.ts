@@ -15,6 +15,12 @@ export function reachOf(address: string): AddressReach {
   return ip instanceof ipaddr.IPv4 ? reachOfIPv4(ip) : reachOfIPv6(ip)
 }
 
+/** Where a machine asks who it is, and is given its credentials. */
+export function isMetadataService(address: string): boolean {
+  const ip = parsed(address)
+  return ip !== null && metadataServices.has(ip.toNormalizedString())
+}
+
 function parsed(address: string): ipaddr.IPv4 | ipaddr.IPv6 | null {
   if (isIPv4(address)) return ipaddr.IPv4.parse(address)
   // The URL parser writes `::127.0.0.1` out in hexadecimal; the library takes that spelling for `::ffff:127.0.0.1`.

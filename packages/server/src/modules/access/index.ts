@@ -5,6 +5,8 @@ import { createAdmin, createReadiness, prepareFirstStart } from './first-start.t
 import { accessHandlers } from './handlers.ts'
 import { accessLoaders } from './loaders.ts'
 import { tooManyPeople } from './one-person.ts'
+import { findSetupOrganization } from './setup-organization.ts'
+import { findOrganization, memberRepositories } from './store.ts'
 import { createStreamTokens, type StreamTokens } from './stream-tokens.ts'
 import { expiringTokens } from './tokens.ts'
 
@@ -27,6 +29,12 @@ export function createAccess(deps: AccessDeps) {
     streamTokens: createStreamTokens(deps),
     /** What a person is in an organisation now; undefined when they have left it. */
     roleOf: (userId: string, organizationId: string) => roleOf(deps.database.db, userId, organizationId),
+    /** The organisation made at set-up, whose owners and admins run the instance. */
+    isOperatorsOrganization: async (organizationId: string) =>
+      (await findSetupOrganization.first(deps.database.db, {}))?.id === organizationId,
+    /** `owner/*` and `owner/repo` that members may see; null: every one. */
+    memberRepositories: (organizationId: string) => memberRepositories(deps.database.db, organizationId),
+    nameOf: async (organizationId: string) => (await findOrganization(deps.database.db, organizationId))?.name,
     prepareFirstStart: (settings: Parameters<typeof prepareFirstStart>[0]) => prepareFirstStart(settings, deps),
     /** Whether the first owner can sign in. */
     isReady: createReadiness(deps),

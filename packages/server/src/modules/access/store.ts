@@ -36,6 +36,11 @@ export const findMembership = (db: Db, userId: string, organizationId: string): 
 export const findOrganization = (db: Db, id: string): Promise<OrganizationRow | undefined> =>
   db.selectFrom('organizations').selectAll().where('id', '=', id).executeTakeFirst()
 
+export async function memberRepositories(db: Db, organizationId: string): Promise<string[] | null> {
+  const row = await findOrganization(db, organizationId)
+  return row?.memberRepositories ? (JSON.parse(row.memberRepositories) as string[]) : null
+}
+
 export function listOrganizations(db: Db, userId: string, request: ListRequest) {
   const query = db
     .selectFrom('organizations')

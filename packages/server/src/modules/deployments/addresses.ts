@@ -37,8 +37,8 @@ export function followAddresses(deps: DeploymentsDeps): () => void {
   })
 }
 
-/** After a start: what moved while nobody looked. */
+/** After a start: what moved on this machine while nobody looked. */
 export const noteAllAddresses = async (deps: DeploymentsDeps): Promise<void> => {
-  for (const row of await listInstances(deps.database.db, { state: 'running' }))
+  for (const row of (await listInstances(deps.database.db, { state: 'running' })).filter(({ serverId }) => serverId === null))
     await noteAddress(row, await deps.runtimes.for(row.serverId).inspect(row.id), deps)
 }

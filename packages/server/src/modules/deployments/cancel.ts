@@ -25,6 +25,7 @@ export async function cancelDeployment(
     await bound.cancelJob({ uniqueKey: jobKey(row.id) })
     await bound.enqueue(deployKind, { deploymentId: row.id }, { uniqueKey: `${jobKey(row.id)}:discard` })
     bound.signal(deploymentTopic(row.id), { changed: true })
+    await deps.follow?.(bound, row)
     const project = await findAnyProject(bound.db, row.projectId)
     if (project)
       await bound.announce('deploy.cancelled', {

@@ -15,6 +15,7 @@ import { DeployFailed, type Deploying, type DeployStep } from './deploy-steps/st
 import { pointBack, switchRoute } from './deploy-steps/switch-route.ts'
 import { type DeploymentLog, deploymentTopic, openDeploymentLog } from './deployment-log.ts'
 import { type DeploymentsDeps, nowOf } from './deps.ts'
+import { runStep } from './on-server.ts'
 import { bringBackWhatItTook } from './power.ts'
 import { type DeployPayload, deployKind } from './request-deployment.ts'
 import { stopInstances } from './run-units.ts'
@@ -81,7 +82,7 @@ async function takeSteps(steps: readonly DeployStep[], context: Deploying): Prom
     const limit = AbortSignal.timeout(step.deadlineMs)
     await context.log.step(step.name, 'running')
     try {
-      await step.run({ ...context, abort: AbortSignal.any([context.abort, limit]) })
+      await runStep(step, { ...context, abort: AbortSignal.any([context.abort, limit]) })
       await context.log.step(step.name, 'succeeded')
     } catch (error) {
       if (isHandedBack(context.abort)) throw error
@@ -123,13 +124,15 @@ async function recordFailure(
   const { scrub } = await deps.scrubbers.of(deployment.projectId)
   const logTail = (failure.logTail.length > 0 ? failure.logTail : (log?.tail(20) ?? [])).map(scrub)
   const message = scrub(failure.message)
-  return deps.database.transaction(async ({ db, announce }) => {
+  return deps.database.transaction(async (bound) => {
+    const { db, announce } = bound
     const moved = await transitionDeployment(db, deployment.id, 'failed', {
       errorCode: failure.code,
       errorMessage: message,
       errorLogTail: JSON.stringify(logTail),
       finishedAt: nowOf(deps),
     })
+    if (moved) await deps.follow?.(bound, moved)
     const project = moved && (await findAnyProject(db, deployment.projectId))
     if (project)
       await announce('deploy.failed', {

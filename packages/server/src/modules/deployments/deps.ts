@@ -1,4 +1,5 @@
 import type { Git } from '../../drivers/git/git.ts'
+import type { GitRemote } from '../../drivers/git/remote.ts'
 import type { Probe } from '../../drivers/probe/probe.ts'
 import type { Runtimes } from '../../drivers/runtime/runtimes.ts'
 import type { Clock } from '../../platform/clock.ts'
@@ -9,8 +10,8 @@ import type { KeyedMutex } from '../../platform/keyed-mutex.ts'
 import type { Log } from '../../platform/log.ts'
 import type { LogStore } from '../../platform/log-store/log-store.ts'
 import type { Scrubber } from '../../platform/secrets/scrubber.ts'
-import type { Secret } from '../../platform/secrets/secret.ts'
 import type { SecretBox } from '../../platform/secrets/secret-box.ts'
+import type { Bound } from '../../platform/transaction.ts'
 import type { OpenedEnv } from '../projects/index.ts'
 import type { ProjectScrubbers } from './project-scrubbers.ts'
 
@@ -30,6 +31,8 @@ export interface DeploymentsSettings {
   maxBuilds: number
   baseDomain: string
   sleepAfterSeconds: number
+  /** How long a deployment waits for a server that is away. */
+  serverWaitSeconds: number
   githubUrl: string
   /** Below these, and outside of the data folder's other parts, a project's source may be a folder. */
   projectRoots: readonly string[]
@@ -65,10 +68,13 @@ export interface DeploymentsDeps {
   projects: {
     openEnv(projectId: string, environment: string): Promise<OpenedEnv>
     openSecrets(projectId: string): Promise<string[]>
-    openCloneToken(project: ProjectRow): Secret | null
+    /** Where git asks, with the credential for it. */
+    remoteOf(project: ProjectRow, url: string, abort?: AbortSignal): Promise<GitRemote>
     /** The tarball that a session received. */
     uploadFile(sessionId: string): string
   }
+  /** Told of a new deployment and of its end, within the transaction that makes it so. */
+  follow?(bound: Bound, deployment: DeploymentRow): Promise<void>
   settings: DeploymentsSettings
   /** Filled in by those who assemble the instance; absent where nothing can be adopted. */
   predecessors: { containers?: PredecessorContainers }

@@ -10,16 +10,16 @@ import { projectPower } from './power.ts'
 import { projectData } from './project-data.ts'
 import { deploymentsPart } from './project-part.ts'
 import { ProjectScrubbers } from './project-scrubbers.ts'
-import { markDownAsWaking, recover, restartWaking, stopWhatEndsWithUs } from './recover.ts'
+import { markDownAsWaking, recover, recoverServer, restartWaking, serversInUse, stopWhatEndsWithUs } from './recover.ts'
 import { requestDeployment } from './request-deployment.ts'
 import { putIdleToSleep, wakeJob, wakeKind } from './sleep.ts'
-import { findDeploymentOf } from './store.ts'
+import { findDeployment, findDeploymentOf, findNewest } from './store.ts'
 import { deploymentReader, runningProjects } from './summary.ts'
 import { createWatch } from './watch.ts'
 
 export type { DeploymentsDeps, EdgeSwitch, PredecessorContainers } from './deps.ts'
 export type { DataUnit, ProjectData } from './project-data.ts'
-export { adoptVolume, movePaths, servedState } from './store.ts'
+export { adoptVolume, movePaths, servedState, usesOfServer } from './store.ts'
 
 /**
  * From source to a URL. A *deployment* goes through *steps*; what it builds is an *artifact*, what it starts are
@@ -47,6 +47,8 @@ export function createDeployments(given: Omit<DeploymentsDeps, 'turns' | 'scrubb
     /** What backups save and bring back. */
     data: projectData(deps),
     secrets: deps.scrubbers,
+    find: (id: string) => findDeployment(deps.database.db, id),
+    newestOf: (projectId: string, environment: string) => findNewest(deps.database.db, projectId, environment),
     deploy: (projectId: string, options: Parameters<typeof requestDeployment>[1]) => requestDeployment(projectId, options, deps),
     /** A request waits for a sleeping project. */
     wake: (projectId: string) =>
@@ -59,12 +61,18 @@ export function createDeployments(given: Omit<DeploymentsDeps, 'turns' | 'scrubb
       await markDownAsWaking(deps)
     },
     async start(abort: AbortSignal): Promise<void> {
-      unfollow = followAddresses(deps)
+      const endFollowing = followAddresses(deps)
+      const endHearing = deps.runtimes.onBack((serverId) => void recoverServer(serverId, deps, abort))
+      unfollow = () => {
+        endFollowing()
+        endHearing()
+      }
       const tidy = await recover(deps, abort)
       const tidied = tidy().catch((error: unknown) => {
         if (!abort.aborted) deps.log.warn({ err: error }, 'what a crash left could not be taken away')
       })
-      reviving = Promise.all([restartWaking(deps, abort), tidied])
+      const onServers = (await serversInUse(deps)).map((serverId) => recoverServer(serverId, deps, abort))
+      reviving = Promise.all([restartWaking(deps, abort), tidied, ...onServers])
       for (const part of [follower, watching, sleeping]) part.start()
     },
     stop: async () => {

@@ -1,9 +1,11 @@
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { DeploymentRow } from '../../platform/db/tables/deployments.ts'
+import type { DeploymentRow, InstanceRow, LiveEnvironmentRow } from '../../platform/db/tables/deployments.ts'
+import { noteAddress } from './addresses.ts'
 import { discard } from './deploy-job.ts'
 import type { DeploymentsDeps } from './deps.ts'
 import { listLive, transitionLive } from './live-environments.ts'
+import { whyAway } from './on-server.ts'
 import { startAgain } from './power.ts'
 import { isUp, runningUnits, stopInstances } from './run-units.ts'
 import { findDeployment, listInstances } from './store.ts'
@@ -11,16 +13,40 @@ import { findDeployment, listInstances } from './store.ts'
 const drainMs = 30_000
 
 /**
- * After a start: what runs is made to match what is recorded. Instances that no row speaks of are ours by their label and
- * wanted by nobody; rows that are retired, or of deployments that are over, are what a crash left of them. Gives the
- * stopping, which waits for requests that are still under way there.
+ * After a start: what runs on this machine is made to match what is recorded. Gives the stopping, which waits for requests
+ * that are still under way there.
  */
 export async function recover(deps: DeploymentsDeps, abort: AbortSignal): Promise<() => Promise<void>> {
+  await removeOldFolders(deps)
+  return leftoversOn(null, deps, abort)
+}
+
+/** The same for a server, which may be away: then it is done when it is back. */
+export async function recoverServer(serverId: string, deps: DeploymentsDeps, abort: AbortSignal): Promise<void> {
+  try {
+    const tidy = await leftoversOn(serverId, deps, abort)
+    await tidy()
+  } catch (error) {
+    if (!abort.aborted) deps.log.warn({ err: error, serverId }, 'what is left on a server could not be taken away yet')
+  }
+}
+
+export const serversInUse = async ({ database }: DeploymentsDeps): Promise<string[]> => [
+  ...new Set((await listInstances(database.db)).flatMap(({ serverId }) => (serverId === null ? [] : [serverId]))),
+]
+
+/**
+ * Instances that no row speaks of are ours by their label and wanted by nobody; rows that are retired, or of deployments that
+ * are over, are what a crash or a lost connection left of them.
+ */
+async function leftoversOn(serverId: string | null, deps: DeploymentsDeps, abort: AbortSignal): Promise<() => Promise<void>> {
   const { db } = deps.database
-  const running = await everyInstance(deps)
-  const rows = await listInstances(db)
-  const known = new Set(rows.map(({ id }) => id))
-  const unknown = running.filter(({ instance }) => !known.has(instance.instanceId))
+  const runtime = deps.runtimes.for(serverId)
+  const running = await runtime.list()
+  const all = await listInstances(db)
+  const known = new Set(all.map(({ id }) => id))
+  const unknown = running.filter(({ instanceId }) => !known.has(instanceId))
+  const rows = all.filter((row) => row.serverId === serverId)
   const over: DeploymentRow[] = []
   for (const deploymentId of new Set(rows.map((row) => row.deploymentId))) {
     const deployment = await findDeployment(db, deploymentId)
@@ -29,20 +55,12 @@ export async function recover(deps: DeploymentsDeps, abort: AbortSignal): Promis
   const isOver = new Set(over.map(({ id }) => id))
   // What is left of a deployment that is over is discarded with it, once the edge has left it.
   const retired = rows.filter((row) => row.state === 'retired' && !isOver.has(row.deploymentId))
-  await removeOldFolders(deps)
   return async () => {
-    await Promise.all(unknown.map(({ runtime, instance }) => runtime.stop(instance.instanceId, { graceSeconds: 10 }, abort)))
+    await Promise.all(unknown.map(({ instanceId }) => runtime.stop(instanceId, { graceSeconds: 10 }, abort)))
     await Promise.all(retired.map(({ id }) => deps.edge.drain(id, drainMs, abort).catch(() => undefined)))
     await stopInstances(retired, deps, abort)
     for (const deployment of over) await discard(deployment, deps)
   }
-}
-
-/** What every runtime has of ours, with whom to ask about it. */
-async function everyInstance({ runtimes }: DeploymentsDeps) {
-  const found = []
-  for (const { runtime } of await runtimes.all()) for (const instance of await runtime.list()) found.push({ runtime, instance })
-  return found
 }
 
 /** Working folders of deployments that are not under way any more. */
@@ -66,14 +84,24 @@ export async function markDownAsWaking(deps: DeploymentsDeps): Promise<void> {
     const deployment = await findDeployment(db, live.deploymentId)
     if (!deployment?.artifacts) continue
     const rows = await listInstances(db, { deploymentId: deployment.id, state: 'running' })
-    const areUp = await Promise.all(
-      runningUnits(deployment).map(async (unit) => {
-        const row = rows.find(({ service }) => service === unit.service)
-        return row !== undefined && isUp(await deps.runtimes.for(row.serverId).inspect(row.id), unit)
-      }),
-    )
-    if (areUp.includes(false)) await transitionLive(db, live, { to: 'waking' })
+    // Nobody waits for a server here: what runs there is held until the way to it is open again.
+    const isHere = deployment.serverId === null
+    if (isHere ? await allUp(deployment, rows, deps) : runningUnits(deployment).length === 0) continue
+    await transitionLive(db, live, { to: 'waking' })
   }
+}
+
+/** Whether all of a deployment runs, asked of where it runs. Rows are brought to where their instances are now. */
+async function allUp(deployment: DeploymentRow, rows: readonly InstanceRow[], deps: DeploymentsDeps): Promise<boolean> {
+  const areUp = await Promise.all(
+    runningUnits(deployment).map(async (unit) => {
+      const row = rows.find(({ service }) => service === unit.service)
+      const instance = row && (await deps.runtimes.for(row.serverId).inspect(row.id))
+      if (row) await noteAddress(row, instance, deps)
+      return isUp(instance, unit)
+    }),
+  )
+  return !areUp.includes(false)
 }
 
 /** Starts what is held. One that does not come up is tried again by the next request for it. */
@@ -81,11 +109,26 @@ export async function restartWaking(deps: DeploymentsDeps, abort: AbortSignal): 
   const held = (await listLive(deps.database.db)).filter(({ state }) => state === 'waking')
   await Promise.all(
     held.map((live) =>
-      startAgain(live, ['waking'], deps, abort).catch((error: unknown) => {
+      restart(live, deps, abort).catch((error: unknown) => {
         if (!abort.aborted) deps.log.warn({ err: error, projectId: live.projectId }, 'a project did not come up again')
       }),
     ),
   )
+}
+
+/** What runs on a server went on running; one that is away says so, and is looked at again until it answers. */
+async function restart(live: LiveEnvironmentRow, deps: DeploymentsDeps, abort: AbortSignal): Promise<void> {
+  const { db } = deps.database
+  const deployment = live.deploymentId ? await findDeployment(db, live.deploymentId) : undefined
+  if (!deployment || deployment.serverId === null) return startAgain(live, ['waking'], deps, abort)
+  const back = (changes: Pick<LiveEnvironmentRow, 'health' | 'healthReason'>) =>
+    transitionLive(db, live, { to: 'live', from: ['waking'], deploymentId: deployment.id, changes })
+  const away = await whyAway(deployment.serverId, deps, abort)
+  const rows = await listInstances(db, { deploymentId: deployment.id, state: 'running' })
+  if (away !== null) await back({ health: 'unhealthy', healthReason: away })
+  else if (await allUp(deployment, rows, deps)) await back({ health: 'healthy', healthReason: null })
+  else return startAgain(live, ['waking'], deps, abort)
+  await deps.edge.sync()
 }
 
 /** On purpose: what does not survive a stop is ended now, and started again by the next start. */

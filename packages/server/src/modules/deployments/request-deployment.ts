@@ -11,7 +11,7 @@ import { deploymentTopic } from './deployment-log.ts'
 import { type DeploymentsDeps, nowOf } from './deps.ts'
 import { configOf } from './plan.ts'
 import type { DeployedSource } from './snapshot.ts'
-import { findDeployment, insertDeployment, listQueued, nextNumber, transitionDeployment } from './store.ts'
+import { findDeployment, findRequested, insertDeployment, listQueued, nextNumber, transitionDeployment } from './store.ts'
 
 /** The durable work of one deployment; what it does is in `deploy-job.ts`. */
 export interface DeployPayload {
@@ -26,6 +26,13 @@ export const jobKey = (deploymentId: string) => `${deployKind.kind}:${deployment
 export interface DeploymentOptions extends Omit<BuildBody, 'projectId'> {
   trigger: DeploymentRow['trigger']
   createdBy: string | null
+  /** The same key as of the environment's newest deployment: it is there already, and no other is made. */
+  requestKey?: string
+  /** What is known of the commit before it was fetched. */
+  commitFacts?: { message: string; author: string | null }
+  /** See `DeployedSource`. */
+  ref?: string
+  fromFork?: true
   /** A deployment whose source, and with `keepArtifacts` also what it built and the env of its time, is taken over. */
   basedOn?: { deployment: DeploymentRow; keepArtifacts: boolean }
 }
@@ -42,6 +49,8 @@ export async function requestDeployment(
     if (project.deletingSince !== null) fail('conflict', { words: 'The project is being deleted' })
     if (!project.enabled) fail('project_disabled')
     const environment = await environmentOf(bound, project, options.environment)
+    const known = options.requestKey && (await findRequested(bound.db, projectId, environment.slug, options.requestKey))
+    if (known) return known
     const row = newRow(project, environment, options, await nextNumber(bound.db, projectId), deps)
     for (const older of await listQueued(bound.db, projectId, environment.slug)) await replace(older, row, bound, deps)
     await insertDeployment(bound.db, row)
@@ -50,7 +59,9 @@ export async function requestDeployment(
       { deploymentId: row.id },
       { uniqueKey: jobKey(row.id), groupKey: `deploy:${projectId}:${environment.slug}` },
     )
-    return (await findDeployment(bound.db, row.id)) as DeploymentRow
+    const queued = (await findDeployment(bound.db, row.id)) as DeploymentRow
+    await deps.follow?.(bound, queued)
+    return queued
   })
 }
 
@@ -61,7 +72,8 @@ async function replace(
   deps: DeploymentsDeps,
 ): Promise<void> {
   const error = { errorCode: 'replaced', errorMessage: `Replaced by the newer deployment ${newer.number}` }
-  await transitionDeployment(bound.db, older.id, 'cancelled', { ...error, finishedAt: nowOf(deps) })
+  const replaced = await transitionDeployment(bound.db, older.id, 'cancelled', { ...error, finishedAt: nowOf(deps) })
+  if (replaced) await deps.follow?.(bound, replaced)
   await bound.cancelJob({ uniqueKey: jobKey(older.id) })
   bound.signal(deploymentTopic(older.id), { changed: true })
 }
@@ -101,9 +113,9 @@ function newRow(
     // What was built is where it was built.
     serverId: kept ? kept.serverId : project.serverId,
     sizeBytes: kept?.sizeBytes ?? null,
-    commitSha: kept?.commitSha ?? null,
-    commitMessage: kept?.commitMessage ?? null,
-    commitAuthor: kept?.commitAuthor ?? null,
+    commitSha: kept?.commitSha ?? (options.commitFacts ? (options.commit ?? null) : null),
+    commitMessage: kept?.commitMessage ?? options.commitFacts?.message ?? null,
+    commitAuthor: kept?.commitAuthor ?? options.commitFacts?.author ?? null,
     branch: source.kind === 'git' ? source.branch : null,
     steps: '[]',
     url: null,
@@ -114,6 +126,7 @@ function newRow(
     errorLogTail: null,
     basedOn: options.basedOn?.deployment.id ?? null,
     force: options.force ?? false,
+    requestKey: options.requestKey ?? null,
     createdBy: options.createdBy,
     createdAt: nowOf(deps),
     startedAt: null,
@@ -144,5 +157,7 @@ function sourceOf(
     url,
     branch: options.branch ?? environment.branch ?? project.gitBranch,
     commit: options.commit?.toLowerCase() ?? null,
+    ...(options.ref ? { ref: options.ref } : {}),
+    ...(options.fromFork ? { fromFork: true as const } : {}),
   }
 }

@@ -42,6 +42,22 @@ export async function nextNumber(db: Db, projectId: string): Promise<number> {
   return (last?.number ?? 0) + 1
 }
 
+export const findNewest = (db: Db, projectId: string, environment: string): Promise<DeploymentRow | undefined> =>
+  db
+    .selectFrom('deployments')
+    .selectAll()
+    .where('projectId', '=', projectId)
+    .where('environment', '=', environment)
+    .orderBy('number', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+
+/** The newest of the environment, if that is what it was asked for by. */
+export async function findRequested(db: Db, projectId: string, environment: string, requestKey: string) {
+  const newest = await findNewest(db, projectId, environment)
+  return newest?.requestKey === requestKey ? newest : undefined
+}
+
 export const insertDeployment = (db: Db, row: Insertable<DeploymentsTable>) => db.insertInto('deployments').values(row).execute()
 
 /** The one way a deployment changes its status: atomic, and terminal is final. Undefined when it was not to be moved. */
@@ -167,6 +183,23 @@ export const listInstances = (
   let query = db.selectFrom('instances').selectAll()
   for (const [column, value] of Object.entries(filter)) query = query.where(column as 'state', '=', value as never)
   return query.execute()
+}
+
+/** The server of each of those deployments that has one. */
+export async function placesOf(db: Db, of: readonly { deploymentId: string | null }[]): Promise<ReadonlyMap<string, string>> {
+  const ids = of.flatMap(({ deploymentId }) => deploymentId ?? [])
+  const query = db.selectFrom('deployments').select(['id', 'serverId']).where('serverId', 'is not', null)
+  const rows = ids.length === 0 ? [] : await query.where('id', 'in', ids).execute()
+  return new Map(rows.map(({ id, serverId }) => [id, serverId as string]))
+}
+
+/** What runs on a server or has its bytes there. */
+export async function usesOfServer(db: Db, serverId: string): Promise<string[]> {
+  const [instances, volumes] = await Promise.all([
+    db.selectFrom('instances').select('id').where('serverId', '=', serverId).limit(10).execute(),
+    db.selectFrom('volumes').select(['id', 'name']).where('serverId', '=', serverId).limit(10).execute(),
+  ])
+  return [...instances.map(({ id }) => `the instance ${id}`), ...volumes.map(({ id, name }) => `the volume ${name} (${id})`)]
 }
 
 /** Where something of a project may be: this machine, and each server that built or ran a version of it. */

@@ -1,4 +1,5 @@
 import type { Instance } from '../../drivers/runtime/runtime.ts'
+import { ServerAway } from '../../drivers/shell/ssh/server-away.ts'
 import type { DeploymentRow, LiveEnvironmentRow } from '../../platform/db/tables/deployments.ts'
 import { noteAddress } from './addresses.ts'
 import type { DeploymentsDeps } from './deps.ts'
@@ -8,7 +9,7 @@ import type { Unit } from './plan.ts'
 import { startAgain } from './power.ts'
 import { healthOf, runningUnits } from './run-units.ts'
 import { tell } from './sleep.ts'
-import { findDeployment, listInstances } from './store.ts'
+import { findDeployment, listInstances, placesOf } from './store.ts'
 
 const failuresBeforeAlarm = 3
 
@@ -26,19 +27,32 @@ export function createWatch(deps: DeploymentsDeps) {
   const memory: Memory = { failures: new Map(), restartsBefore: new Map(), restarts: new Map() }
   return async (abort: AbortSignal): Promise<void> => {
     Object.assign(memory, { restartsBefore: memory.restarts, restarts: new Map() })
-    for (const live of await listLive(deps.database.db)) {
-      if (live.state !== 'live') continue
-      abort.throwIfAborted()
-      await look(live, memory, deps, abort).catch((error: unknown) =>
-        deps.log.warn({ err: error, projectId: live.projectId }, 'the health of a project could not be looked at'),
-      )
-    }
+    const all = (await listLive(deps.database.db)).filter(({ state }) => state === 'live')
+    const places = await placesOf(deps.database.db, all)
+    // A server that is slow to answer keeps nobody else waiting.
+    await Promise.all(
+      Map.groupBy(all, ({ deploymentId }) => places.get(deploymentId ?? '') ?? null)
+        .values()
+        .map((there) => lookAtAll(there, memory, deps, abort)),
+    )
+  }
+}
+
+async function lookAtAll(all: readonly LiveEnvironmentRow[], memory: Memory, deps: DeploymentsDeps, abort: AbortSignal) {
+  for (const live of all) {
+    abort.throwIfAborted()
+    await look(live, memory, deps, abort).catch((error: unknown) =>
+      deps.log.warn({ err: error, projectId: live.projectId }, 'the health of a project could not be looked at'),
+    )
   }
 }
 
 async function look(live: LiveEnvironmentRow, memory: Memory, deps: DeploymentsDeps, abort: AbortSignal): Promise<void> {
   const key = `${live.projectId}:${live.environment}`
-  const problem = await problemOf(live, memory, deps, abort)
+  const problem = await problemOf(live, memory, deps, abort).catch((error: unknown): Problem => {
+    if (error instanceof ServerAway) return { reason: error.message }
+    throw error
+  })
   const count = problem ? (memory.failures.get(key) ?? 0) + 1 : 0
   if (problem) memory.failures.set(key, count)
   else memory.failures.delete(key)

@@ -1,5 +1,8 @@
-import type { GitHostProvider } from '@berth/contract'
+import type { GitHostProvider, Role } from '@berth/contract'
+import type { LocalLogin } from '../../drivers/git-host/gh-login.ts'
 import type { GitHost } from '../../drivers/git-host/git-host.ts'
+import type { Caller } from '../../http/handler.ts'
+import type { Awaitable } from '../../platform/awaitable.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Database } from '../../platform/database.ts'
 import type { Log } from '../../platform/log.ts'
@@ -16,9 +19,38 @@ export interface GitHostDeps {
   scrubber: Pick<Scrubber, 'register'>
   /** Where browsers and git hosts reach this instance, without a slash at the end. */
   publicUrl: () => string
+  mode: 'self-hosted' | 'cloud'
   hosts: Readonly<Record<GitHostProvider, GitHost>>
+  /** Null on the cloud service, whose machine is nobody's own. */
+  localLogin: LocalLogin | null
   /** What deliveries of the instance's own app are signed with. */
   webhookSecrets: Readonly<Partial<Record<GitHostProvider, Secret>>>
+  people: People
+  /** Filled in by the module of the cloud, once an instance can be linked to one. */
+  cloudLinks?: CloudLinks | undefined
+}
+
+/** What the access module knows. */
+export interface People {
+  roleOf(userId: string, organizationId: string): Promise<Role | undefined>
+  isOperator(caller: Caller): Awaitable<boolean>
+  isOperatorsOrganization(organizationId: string): Promise<boolean>
+  /** `owner/*` and `owner/repo`; null: every one. */
+  memberRepositories(organizationId: string): Promise<string[] | null>
+  nameOf(organizationId: string): Promise<string | undefined>
+}
+
+/** A cloud that this instance is linked to signs in at the git host for it. Each rejects while the cloud cannot be reached. */
+export interface CloudLinks {
+  isLinked(): Promise<boolean>
+  /** The page that a browser is sent to; it ends at our own redirect, with our state. */
+  connectUrl(wanted: {
+    organizationId: string
+    provider: GitHostProvider
+    source: 'app' | 'oauth'
+    state: string
+  }): Promise<string>
+  installUrl(organizationId: string): Promise<string | null>
 }
 
 export const nowOf = ({ clock }: Pick<GitHostDeps, 'clock'>): number => clock.now().getTime()

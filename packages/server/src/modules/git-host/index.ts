@@ -1,13 +1,18 @@
 import type { GitHostProvider } from '@berth/contract'
 import { dropInstallation, markInstallation } from './connections/installations.ts'
 import { type GitHostDeps, nowOf } from './deps.ts'
+import { gitHostHandlers } from './handlers.ts'
+import { createProjectPort } from './project-port.ts'
+import { type Viewer, visibilityFor } from './visibility.ts'
 import { type InboundDelivery, verifyDelivery, webhookSecretsFor } from './webhooks/verify-delivery.ts'
 import { noteDeliveries } from './webhooks/webhook-store.ts'
 
 export type { Delivery, PullRequestDelivery, PushDelivery } from '../../drivers/git-host/delivery.ts'
+export { GitHostError } from '../../drivers/git-host/git-host-error.ts'
 export { isGitHostProvider } from './connections/host-titles.ts'
 export type { DroppedInstallation } from './connections/installations.ts'
-export type { GitHostDeps } from './deps.ts'
+export type { CloudLinks, GitHostDeps } from './deps.ts'
+export type { RepositoryAt } from './project-port.ts'
 export type { InboundDelivery, VerifiedDelivery } from './webhooks/verify-delivery.ts'
 
 /**
@@ -17,6 +22,10 @@ export type { InboundDelivery, VerifiedDelivery } from './webhooks/verify-delive
  */
 export function createGitHost(deps: GitHostDeps) {
   return {
+    handlers: gitHostHandlers(deps),
+    ...createProjectPort(deps),
+    /** Whether a person of that role may use the repository: `memberRepositories` says which are for members. */
+    mayUse: async (viewer: Viewer, owner: string, repo: string) => (await visibilityFor(viewer, deps))(owner, repo),
     /** Null: signed with no secret that we know for it. */
     verifyDelivery: (inbound: InboundDelivery) => verifyDelivery(inbound, deps),
     webhookSecretsFor: (provider: GitHostProvider, owner: string, repo: string) => webhookSecretsFor(provider, owner, repo, deps),
@@ -29,3 +38,5 @@ export function createGitHost(deps: GitHostDeps) {
       markInstallation(provider, installationId, state, deps),
   }
 }
+
+export type GitHostModule = ReturnType<typeof createGitHost>

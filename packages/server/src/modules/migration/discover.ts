@@ -20,7 +20,7 @@ export interface Discovery {
 const atOnce = 4
 
 /** Reads the server once: what runs, then the files that it was made from. Nothing on the server changes. */
-export async function discover(reader: ServerReader, readFor: ReadFor): Promise<Discovery> {
+export async function discover(reader: Pick<ServerReader, 'readDocker' | 'files'>, readFor: ReadFor): Promise<Discovery> {
   const docker = await reader.readDocker(readFor.abort)
   const marked = docker.containers.map((container) => ({ container, marks: composeMarks(container) }))
   const groups = [

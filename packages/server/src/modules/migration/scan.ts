@@ -1,6 +1,6 @@
 import type { Stack } from '@berth/contract'
-import { ServerAway } from '../../drivers/shell/ssh/server-away.ts'
 import { fail } from '../../platform/failure.ts'
+import { answerAway } from '../servers/index.ts'
 import type { MigrationDeps } from './deps.ts'
 import { type Discovery, discover } from './discover.ts'
 import { stackOf } from './stack.ts'
@@ -19,9 +19,8 @@ export async function discoverOn(serverId: string, organizationId: string, deps:
   try {
     return await discover(reader, { readStack: deps.readStack, organizationId, abort: AbortSignal.timeout(limitMs) })
   } catch (error) {
-    if (error instanceof ServerAway) fail('server_unreachable', { words: error.message, cause: error })
     if (error instanceof Error && error.name === 'TimeoutError')
       fail('server_unreachable', { words: `The server could not be read within ${limitMs / 1000} s`, cause: error })
-    throw error
+    return answerAway(error)
   }
 }

@@ -3,7 +3,7 @@ import type { Caller } from '../../http/handler.ts'
 import type { ProjectRow } from '../../platform/db/tables/projects.ts'
 import type { ProjectsDeps } from './deps.ts'
 import { checkJob, checkSchedule } from './domains/domain-checks.ts'
-import { openCloneToken } from './git/clone-token.ts'
+import { remoteOf, repositoryAt } from './git/project-remote.ts'
 import { projectsHandlers } from './handlers.ts'
 import { createProject, type RecordedWith } from './lifecycle/create-project.ts'
 import { createDeletion } from './lifecycle/deletion.ts'
@@ -14,6 +14,9 @@ import { bringProjectBack, type SavedProject, saveProjectWhole } from './lifecyc
 import { updateProject } from './lifecycle/update-project.ts'
 import { projectsLoaders } from './loaders.ts'
 import { openEnv, openSecrets } from './settings/env.ts'
+import { environmentUrl } from './settings/environments.ts'
+import { ensurePreview, type PreviewOptions } from './settings/previews.ts'
+import { allEnvironments, findAnyProject, listOfRepository, type RepositoryName } from './store.ts'
 import { storageAddresses } from './uploads/upload-address.ts'
 import { UploadFiles } from './uploads/upload-files.ts'
 import { sweepJob, sweepSchedule } from './uploads/upload-sweep.ts'
@@ -29,6 +32,7 @@ export type { SavedProject } from './lifecycle/saved-project.ts'
 export type * from './project-ports.ts'
 export * from './public-queries.ts'
 export type { OpenedEnv } from './settings/env.ts'
+export { previewSlug } from './settings/previews.ts'
 export { remoteUrl, sourceKind } from './source.ts'
 export { allEnvironments, findAnyProject, findEnvironment } from './store.ts'
 
@@ -51,12 +55,22 @@ export function createProjects(deps: ProjectsDeps) {
     update: (project: ProjectRow, body: UpdateProject) => updateProject(project, body, deps),
     show: (row: ProjectRow) => showProject(row, deps),
     showAll: (rows: readonly ProjectRow[]) => showProjects(rows, deps),
+    /** Of these organisations, in whatever case their repository is written. */
+    listOfRepository: (at: RepositoryName, organizationIds: readonly string[]) =>
+      listOfRepository(deps.database.db, at, organizationIds),
+    environmentsOf: (projectId: string) => allEnvironments(deps.database.db, projectId),
+    find: (projectId: string) => findAnyProject(deps.database.db, projectId),
+    ensurePreview: (project: ProjectRow, options: PreviewOptions) => ensurePreview(project, options, deps),
+    removeEnvironment: environmentDeletion.remove,
+    environmentUrl: (project: ProjectRow, slug: string) => environmentUrl(project, slug, deps),
+    repositoryAt: (project: ProjectRow) => repositoryAt(project, deps),
     openEnv: (projectId: string, environment: string) => openEnv(projectId, environment, deps),
     save: (projectId: string) => saveProjectWhole(projectId, deps),
     bringBack: (saved: SavedProject, organizationId: string) => bringProjectBack(saved, organizationId, deps),
     openSecrets: (projectId: string) => openSecrets(projectId, deps),
     /** Where the tarball of a received upload is. */
     uploadFile: (sessionId: string): string => new UploadFiles(deps).of(sessionId),
-    openCloneToken: (project: ProjectRow) => openCloneToken(project, deps),
+    /** Where git asks, with the credential for it. */
+    remoteOf: (project: ProjectRow, url?: string, abort?: AbortSignal) => remoteOf(project, deps, url, abort),
   }
 }

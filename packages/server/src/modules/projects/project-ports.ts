@@ -135,11 +135,22 @@ export interface SecretKeeper {
   refresh(projectId: string): Promise<void>
 }
 
-/** What a connection to a git host knows of a project's repository. */
+/** A repository as a project names it; `url` is where git would ask for it. */
+export interface RepositoryAt {
+  provider: string | null
+  owner: string | null
+  repo: string | null
+  url?: string | null
+}
+
+/** What the git host module tells of a project's repository; a project whose host it does not know has nothing there. */
 export interface GitHostConnection {
-  webhook(project: ProjectRow): Promise<{ active: boolean; url: string | null; lastDeliveryAt: string | null }>
-  /** For a project without a clone token of its own; undefined where there is none, and the repository is asked as it is. */
-  credential(project: ProjectRow): Promise<GitRemote['credential'] | undefined>
+  webhookOf(
+    organizationId: string,
+    at: RepositoryAt,
+  ): Promise<{ active: boolean; url: string | null; lastDeliveryAt: string | null }>
+  /** For reading that repository alone; undefined where there is none, and the repository is asked as it is. */
+  credentialFor(organizationId: string, at: RepositoryAt, abort?: AbortSignal): Promise<GitRemote['credential'] | undefined>
   /** Never fails because the host is away: then it is the empty set. */
-  protectedBranches(project: ProjectRow): Promise<ReadonlySet<string>>
+  protectedBranches(organizationId: string, at: RepositoryAt): Promise<ReadonlySet<string>>
 }

@@ -11,6 +11,13 @@ export const projectsOf = (db: Db, organizationId: string) =>
 /** Names by id, to be joined. */
 export const projectNames = (db: Db) => db.selectFrom('projects').select(['projects.id', 'projects.name'])
 
+/** Projects whose next version is to run on a server. */
+export const projectsOnServer = (db: Db, serverId: string): Promise<Pick<ProjectRow, 'name'>[]> =>
+  db.selectFrom('projects').select('name').where('serverId', '=', serverId).limit(10).execute()
+
+/** How long each project keeps previews, to be joined. */
+export const previewAges = (db: Db) => db.selectFrom('projects').select(['projects.id', 'projects.previewsMaxAgeDays'])
+
 /** Which of these are projects of the organisation. */
 export async function ownedProjects(db: Db, organizationId: string, ids: readonly string[]): Promise<ReadonlySet<string>> {
   const rows = await projectsOf(db, organizationId).where('projects.id', 'in', ids).execute()

@@ -1,4 +1,4 @@
-import type { ProjectSource, Service, UpdateProject } from '@berth/contract'
+import { type ProjectSource, type Service, tagsOf, type UpdateProject } from '@berth/contract'
 import {
   FolderMissing,
   FolderOutside,
@@ -9,8 +9,9 @@ import {
 import { RemoteRefused } from '../../drivers/git/git-errors.ts'
 import { refuseInsideHost } from '../../drivers/git/public-addresses.ts'
 import { parseRemote } from '../../drivers/git/remote.ts'
+import type { Caller } from '../../http/handler.ts'
 import type { ProjectRow } from '../../platform/db/tables/projects.ts'
-import { refuse } from '../../platform/failure.ts'
+import { fail, refuse } from '../../platform/failure.ts'
 import type { ProjectsDeps } from './deps.ts'
 import { providerOf, repoint, repositoryOf, sameHost } from './git/git-remote.ts'
 import type { ProjectChanges } from './store.ts'
@@ -59,14 +60,29 @@ export function remoteUrl({ gitProvider, gitOwner, gitRepo, gitUrl }: SourceRow,
   return host && `${host}/${gitOwner}/${gitRepo}.git`
 }
 
+/** Who asks for what is to become of a project, and what it is now. */
+interface Placing {
+  current: Pick<ProjectRow, 'serverId'> | null
+  caller: Caller
+}
+
+/** Where a project runs is up to those who have the servers in hand; moving it back to this machine is not. */
+function checkPlacing(serverId: string, { current, caller: { role, scopes } }: Placing): void {
+  const tag = 'server:write'
+  if (serverId === current?.serverId || (tagsOf(role).has(tag) && (!scopes || scopes.has(tag)))) return
+  fail('forbidden', { field: 'serverId', permission: tag, words: `Choosing the server of a project needs the permission ${tag}` })
+}
+
 /** The fields with what had to be asked of the machine: a folder that may be read, as its real path, and a server of the organisation. */
 export async function checkSource<Fields extends SourceFields>(
   fields: Fields,
   organizationId: string,
   deps: ProjectsDeps,
+  placing?: Placing,
 ): Promise<Fields> {
   const { gitUrl, localPath, serverId } = fields
   if (serverId && !(await deps.projectPorts.servers?.has(organizationId, serverId))) refuse('serverId', 'there is no such server')
+  if (serverId && placing) checkPlacing(serverId, placing)
   return {
     ...fields,
     ...(gitUrl ? { gitUrl: checkedRemote(gitUrl, deps) } : {}),

@@ -30,6 +30,26 @@ export const findProject = (db: Db, organizationId: string, id: string): Awaitab
 export const findAnyProject = (db: Db, id: string): Promise<ProjectRow | undefined> =>
   db.selectFrom('projects').selectAll().where('id', '=', id).executeTakeFirst()
 
+export interface RepositoryName {
+  provider: string
+  owner: string
+  repo: string
+}
+
+/** Those whose source is that repository at that host; names are compared without case, as hosts do. */
+export const listOfRepository = (db: Db, { provider, owner, repo }: RepositoryName, organizationIds: readonly string[]) =>
+  db
+    .selectFrom('projects')
+    .selectAll()
+    .where(sql`lower("gitOwner")`, '=', owner.toLowerCase())
+    .where(sql`lower("gitRepo")`, '=', repo.toLowerCase())
+    .where('gitProvider', '=', provider)
+    .where('organizationId', 'in', [...organizationIds, ''])
+    .where('deletingSince', 'is', null)
+    .orderBy('createdAt')
+    .orderBy('id')
+    .execute()
+
 export interface ProjectsQuery {
   limit?: number
   cursor?: string

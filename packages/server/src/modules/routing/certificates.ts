@@ -1,10 +1,12 @@
 import { OrderRefused } from '../../drivers/acme/acme.ts'
+import type { Db } from '../../platform/db/schema.ts'
 import { sealedFor } from '../../platform/db/sealed-columns.ts'
 import type { CertificateRow } from '../../platform/db/tables/routing.ts'
 import { JobAborted, type JobKind, job } from '../../platform/jobs/declare.ts'
 import { explainTls, findAnyProject, servingAt, transitionTls } from '../projects/index.ts'
 import { type EdgeDeps, nowOf } from './deps.ts'
 import type { EdgeSync } from './sync.ts'
+import { openCertificate } from './usable-certificates.ts'
 
 export const certifyKind: JobKind<{ hostname: string }> = { kind: 'edge.certify' }
 
@@ -35,7 +37,7 @@ export const certifyJob = (deps: EdgeDeps, edge: EdgeSync) =>
       if (!domain || deps.settings.edgeTlsPort === null) return
       try {
         // An attempt that died may have left a good one.
-        if (!(await hasGood(hostname, deps))) await order(hostname, deps, edge, abort)
+        if (!(await findGood(hostname, deps))) await order(hostname, deps, edge, abort)
         await transitionTls(db, [domain.id], 'active')
       } catch (error) {
         // Whoever stopped the work, the order comes up again; only a deadline is the authority's doing.
@@ -53,10 +55,20 @@ function wordsOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-async function hasGood(hostname: string, { database: { db }, ...deps }: EdgeDeps): Promise<boolean> {
-  const dates = ['issuedAt', 'expiresAt'] as const
-  const known = await db.selectFrom('certificates').select(dates).where('hostname', '=', hostname).executeTakeFirst()
+async function findGood(hostname: string, deps: EdgeDeps): Promise<boolean> {
+  const known = await findInUse(deps.database.db, hostname, deps)
   return known !== undefined && !isDue(known, nowOf(deps))
+}
+
+/** One that has not ended and that can be served. */
+async function findInUse(db: Db, hostname: string, deps: EdgeDeps): Promise<CertificateRow | undefined> {
+  const known = await db
+    .selectFrom('certificates')
+    .selectAll()
+    .where('hostname', '=', hostname)
+    .where('expiresAt', '>', nowOf(deps))
+    .executeTakeFirst()
+  return known && 'pair' in openCertificate(known, deps.secretBox) ? known : undefined
 }
 
 async function order(hostname: string, deps: EdgeDeps, edge: EdgeSync, abort: AbortSignal): Promise<void> {
@@ -74,6 +86,9 @@ async function order(hostname: string, deps: EdgeDeps, edge: EdgeSync, abort: Ab
     expiresAt: expiresAt.getTime(),
     issuedAt: nowOf(deps),
   }
+  // It would take the place of one that can be used, and be ordered again without end.
+  const opened = openCertificate(row, deps.secretBox)
+  if ('problem' in opened) throw new OrderRefused(opened.problem)
   await deps.database.transaction(async ({ db }) => {
     await db
       .insertInto('certificates')
@@ -126,12 +141,7 @@ async function keepFailure(hostname: string, words: string, isFinal: boolean, de
       if (domain.tls === 'pending') await explainTls(db, domain.id, `No certificate yet: ${words}`)
       return
     }
-    const inUse = await db
-      .selectFrom('certificates')
-      .select('hostname')
-      .where('hostname', '=', hostname)
-      .where('expiresAt', '>', nowOf(deps))
-      .executeTakeFirst()
+    const inUse = await findInUse(db, hostname, deps)
     const wasTold = inUse ? domain.reason?.startsWith(notRenewed) : domain.tls === 'error'
     if (inUse) await transitionTls(db, [domain.id], 'active', notRenewed + words)
     else await transitionTls(db, [domain.id], 'error', `No certificate: ${words}`)

@@ -6,7 +6,7 @@ import { addRuleHits, type EdgeRoutes, notTaken, type ProjectSignal, projectsTop
 import { certifyJob } from './certificates.ts'
 import type { EdgeDeps } from './deps.ts'
 import { expiringCertificates } from './expiring.ts'
-import { askAgain, askForNew, renewJob, renewKind } from './renewal.ts'
+import { askAgain, askForNew, renewJob, renewKind, replaceUnusable } from './renewal.ts'
 import { type EdgeState, EdgeSync } from './sync.ts'
 
 export type { EdgeDeps } from './deps.ts'
@@ -16,8 +16,12 @@ export type { EdgeDeps } from './deps.ts'
  * at every change, gets *certificates* for custom domains, and takes in what the edge saw: requests, and hits of rules.
  */
 export function createEdge(deps: EdgeDeps) {
-  const edge = new EdgeSync(deps)
   const { driver, settings, log } = deps
+  const edge = new EdgeSync(
+    deps,
+    (certificates) =>
+      void replaceUnusable(certificates, deps).catch((error: unknown) => log.warn({ err: error }, 'no certificate was replaced')),
+  )
   const endings: (() => void)[] = []
   const counting = new Every(2, () => countHits(deps), log)
   let listening: EdgeListening | null = null
@@ -29,7 +33,7 @@ export function createEdge(deps: EdgeDeps) {
   const askSoon = () => void askForNew(deps).catch((error: unknown) => log.warn({ err: error }, 'no certificate was asked for'))
 
   return {
-    jobs: [certifyJob(deps, edge), renewJob(deps)],
+    jobs: [certifyJob(deps, edge), renewJob(deps, edge)],
     /** What the projects module asks about its routes. */
     routes: {
       routeStatus: (hostname, domain) => statusIn(edge.state, hostname, domain, settings),

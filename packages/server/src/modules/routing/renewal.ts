@@ -2,13 +2,14 @@ import { type JobKind, job } from '../../platform/jobs/declare.ts'
 import { claimedHostnames, judgeAll, transitionTls } from '../projects/index.ts'
 import { certifyKind, isDue, orderKeys } from './certificates.ts'
 import { type EdgeDeps, nowOf } from './deps.ts'
+import type { EdgeSync } from './sync.ts'
 
 export const renewKind: JobKind<Record<string, never>> = { kind: 'edge.renew' }
 
 const day = 86_400_000
 
 /** Asks for what is missing or was refused, renews what ends soon, and forgets what no domain wants. Its pace is the pace of the tries. */
-export const renewJob = (deps: EdgeDeps) =>
+export const renewJob = (deps: EdgeDeps, edge: EdgeSync) =>
   job<Record<string, never>, unknown>(renewKind.kind, {
     deadlineMs: 5 * 60_000,
     maxAttempts: 1,
@@ -28,6 +29,7 @@ export const renewJob = (deps: EdgeDeps) =>
           .execute()
         await db.deleteFrom('certificates').where('hostname', 'not in', claimedHostnames(db)).execute()
       })
+      await replaceUnusable(edge.state.uncertified, deps)
     },
   })
 
@@ -42,6 +44,26 @@ export async function askForNew({ database, settings }: EdgeDeps): Promise<void>
       if (tls === 'none') await transitionTls(db, [id], 'pending', reason)
       await enqueue(certifyKind, { hostname }, orderKeys(hostname))
     }
+  })
+}
+
+/** One that breaks again so soon is not ordered at once again, but with the next look for what is due. */
+const settlesMs = 3_600_000
+
+/** Certificates that cannot be served are ordered anew at once. The broken one stays until then: its key may come back. */
+export async function replaceUnusable(unusable: ReadonlyMap<string, string>, deps: EdgeDeps): Promise<void> {
+  if (deps.settings.edgeTlsPort === null || unusable.size === 0) return
+  await deps.database.transaction(async ({ db, enqueue }) => {
+    const old = await db
+      .selectFrom('certificates')
+      .select('hostname')
+      .where('issuedAt', '<=', nowOf(deps) - settlesMs)
+      .execute()
+    const settled = new Set(old.map(({ hostname }) => hostname).filter((hostname) => unusable.has(hostname)))
+    if (settled.size === 0) return
+    // What an order could not mend is `error`, and comes with the next look for what is due.
+    for (const { hostname, tls } of (await judgeAll(db, deps.settings)).serving)
+      if (tls === 'active' && settled.has(hostname)) await enqueue(certifyKind, { hostname }, orderKeys(hostname))
   })
 }
 

@@ -29,6 +29,7 @@ const againAtMostMs = 30_000
 export class EdgeSync {
   readonly #deps: EdgeDeps
   readonly #certificates: UsableCertificates
+  readonly #onUnusable: (certificates: ReadonlyMap<string, string>) => void
   #running: Promise<EdgeState> | null = null
   #next: Promise<EdgeState> | null = null
   #again: NodeJS.Timeout | undefined
@@ -42,8 +43,10 @@ export class EdgeSync {
     uncertified: new Map(),
   })
 
-  constructor(deps: EdgeDeps) {
+  /** `onUnusable` is told of certificates that are not served, after each try that finds any. */
+  constructor(deps: EdgeDeps, onUnusable: (certificates: ReadonlyMap<string, string>) => void) {
     this.#deps = deps
+    this.#onUnusable = onUnusable
     this.#certificates = new UsableCertificates(deps.secretBox)
   }
 
@@ -88,6 +91,7 @@ export class EdgeSync {
       const hostnames = new Set(Object.keys(table.hosts).filter((hostname) => !notInForce.has(hostname)))
       this.#state = Object.freeze({ problem: null, hostnames, waiting, refused: notInForce, uncertified })
       this.#failures = 0
+      if (uncertified.size > 0) this.#onUnusable(uncertified)
       return this.#state
     } catch (error) {
       const problem = error instanceof Error ? error.message : String(error)

@@ -6,7 +6,22 @@ import type { CertificateRow } from '../../platform/db/tables/routing.ts'
 import type { SecretBox } from '../../platform/secrets/secret-box.ts'
 
 type Row = Pick<CertificateRow, 'hostname' | 'certificate' | 'privateKey'>
-type Opened = { row: Row } & ({ pair: EdgeCertificate } | { problem: string })
+type Found = { pair: EdgeCertificate } | { problem: string }
+type Opened = { row: Row } & Found
+
+/** A certificate with its key in the clear, or why it cannot be used. */
+export function openCertificate(row: Row, secretBox: SecretBox): Found {
+  try {
+    const { hostname, certificate: cert } = row
+    const key = secretBox.open(row.privateKey, sealedFor.certificateKey(hostname)).reveal()
+    if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key)))
+      return { problem: 'The certificate cannot be used: its private key is another one’s' }
+    return { pair: { cert, key } }
+  } catch {
+    // The cause may quote what it could not read.
+    return { problem: 'The certificate cannot be used: it or its private key cannot be read' }
+  }
+}
 
 export interface Certificates {
   usable: Record<string, EdgeCertificate>
@@ -35,24 +50,11 @@ export class UsableCertificates {
       const isSame = before?.row.certificate === row.certificate && before.row.privateKey === row.privateKey
       // Thousands of new ones, as after a start, must not stop everything else meanwhile.
       if (!isSame && ++opens % opensATurn === 0) await turn()
-      const opened = before && isSame ? before : this.#open(row)
+      const opened = before && isSame ? before : { row, ...openCertificate(row, this.#secretBox) }
       this.#known.set(row.hostname, opened)
       if ('pair' in opened) found.usable[row.hostname] = opened.pair
       else found.problems.set(row.hostname, opened.problem)
     }
     return found
-  }
-
-  #open(row: Row): Opened {
-    try {
-      const { hostname, certificate: cert } = row
-      const key = this.#secretBox.open(row.privateKey, sealedFor.certificateKey(hostname)).reveal()
-      if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key)))
-        return { row, problem: 'The certificate cannot be used: its private key is another one’s' }
-      return { row, pair: { cert, key } }
-    } catch {
-      // The cause may quote what it could not read.
-      return { row, problem: 'The certificate cannot be used: it or its private key cannot be read' }
-    }
   }
 }

@@ -3,24 +3,28 @@ import type { AccessTables } from './tables/access.ts'
 import type { BackupsTables } from './tables/backups.ts'
 import type { CloudTables } from './tables/cloud.ts'
 import type { DeploymentsTables } from './tables/deployments.ts'
+import type { GitEventsTables } from './tables/git-events.ts'
 import type { GitHostTables } from './tables/git-host.ts'
 import type { JobsTables } from './tables/jobs.ts'
 import type { MigrationTables } from './tables/migration.ts'
 import type { NotificationsTables } from './tables/notifications.ts'
 import type { ProjectsTables } from './tables/projects.ts'
 import type { RoutingTables } from './tables/routing.ts'
+import type { ServersTables } from './tables/servers.ts'
 
 /** Every table of the control plane. A module adds its tables in `tables/<module>.ts` and one word here. */
 export interface Schema
   extends JobsTables,
     AccessTables,
     GitHostTables,
+    GitEventsTables,
     ProjectsTables,
     DeploymentsTables,
     RoutingTables,
     NotificationsTables,
     BackupsTables,
     CloudTables,
+    ServersTables,
     MigrationTables {}
 
 export type Db = Kysely<Schema>

@@ -20,10 +20,10 @@ export const sealedFor = {
   acmeAccountKey: (directoryUrl: string) => `acmeAccounts:privateKey:${directoryUrl}`,
   deploymentEnv: (deploymentId: string) => `deployments:env:${deploymentId}`,
   cloudToken: (organizationId: string) => `cloudLinks:token:${organizationId}`,
+  serverCredential: (serverId: string) => `servers:credential:${serverId}`,
   channelSecrets: (channelId: string) => `notificationChannels:secrets:${channelId}`,
   destinationSecrets: (destinationId: string) => `backupDestinations:secrets:${destinationId}`,
   gitCredential: (connectionId: string) => `gitConnections:credential:${connectionId}`,
-  gitOauthCode: (stateHash: string) => `gitOauthStates:code:${stateHash}`,
   gitDeviceCode: (loginId: string) => `gitDeviceLogins:deviceCode:${loginId}`,
   gitWebhookSecret: (webhookId: string) => `gitWebhooks:secret:${webhookId}`,
 }
@@ -105,6 +105,23 @@ export const sealedColumns: readonly SealedColumn[] = [
     },
   },
   {
+    name: 'servers.credential',
+    async read(db) {
+      const rows = await db.selectFrom('servers').select(['id', 'credential']).where('credential', 'is not', null).execute()
+      return rows.map(({ id, credential }) => ({
+        sealed: credential!,
+        place: sealedFor.serverCredential(id),
+        replace: (resealed) =>
+          db
+            .updateTable('servers')
+            .set({ credential: resealed })
+            .where('id', '=', id)
+            .where('credential', '=', credential)
+            .execute(),
+      }))
+    },
+  },
+  {
     name: 'deployments.env',
     async read(db) {
       const rows = await db.selectFrom('deployments').select(['id', 'env']).where('env', 'is not', null).execute()
@@ -167,23 +184,6 @@ export const sealedColumns: readonly SealedColumn[] = [
             .set({ credential: resealed })
             .where('id', '=', id)
             .where('credential', '=', credential)
-            .execute(),
-      }))
-    },
-  },
-  {
-    name: 'gitOauthStates.code',
-    async read(db) {
-      const rows = await db.selectFrom('gitOauthStates').select(['stateHash', 'code']).where('code', 'is not', null).execute()
-      return rows.map(({ stateHash, code }) => ({
-        sealed: code!,
-        place: sealedFor.gitOauthCode(stateHash),
-        replace: (resealed) =>
-          db
-            .updateTable('gitOauthStates')
-            .set({ code: resealed })
-            .where('stateHash', '=', stateHash)
-            .where('code', '=', code)
             .execute(),
       }))
     },

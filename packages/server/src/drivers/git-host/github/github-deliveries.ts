@@ -42,6 +42,7 @@ function readPush(about: About, body: Fields): Delivery | null {
     repository,
     kind: 'push',
     branch,
+    defaultBranch: body.in('repository').text('default_branch'),
     commit,
     message: head.text('message') ?? '',
     author: head.in('author').text('name') ?? body.in('pusher').text('name'),

@@ -1,4 +1,6 @@
+import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -6,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { describeNeeding, lookUp, partOf } from '../../../../../../tests/kit/machine.ts'
+import { checkListener } from '../../../platform/listener/listener-check.ts'
 import { createRunCommand } from '../../shell/run-command.ts'
 import { createDownload } from '../../web-request/download.ts'
 import { type Artifact, type BuildPlan, emptyPlan, type StartRequest } from '../runtime.ts'
@@ -275,6 +278,42 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
     await expect.poll(() => engine.listNetworks({ filters: marks }), { timeout: 20_000 }).toEqual([])
   })
 
+  test.skipIf(!isRoot)(
+    'a neighbour that takes the port of a container that is down is not taken for it; the next start is elsewhere',
+    async () => {
+      const served = { command: ['sh', '-c', 'echo own > /tmp/index.html; exec httpd -f -p 8000 -h /tmp'], port: 8000 }
+      const { instanceId, address } = await start('victim', busybox(), served)
+      const isOwn = () => new Promise<boolean>((resolve) => checkListener(address!, address!.listener!, resolve))
+      await expect.poll(isOwn, { timeout: 10_000 }).toBe(true)
+      await engine.getContainer(`berth-${instanceId}`).kill()
+      await expect.poll(isOwn, { timeout: 10_000 }).toBe(false)
+      const program = `require('net').createServer().listen(${address!.port}, '127.0.0.1', () => console.log('taken'))`
+      const thief = spawn(process.execPath, ['-e', program], {
+        uid: 65_534,
+        gid: 65_534,
+        cwd: '/',
+        stdio: ['ignore', 'pipe', 'inherit'],
+      })
+      try {
+        expect(String((await once(thief.stdout, 'data'))[0])).toContain('taken')
+        // This is what the edge asks before it says a word.
+        expect(await isOwn()).toBe(false)
+        const again = await start('victim', busybox(), { ...served, instanceId })
+        expect(again.address!.port).not.toBe(address!.port)
+        const { host, port } = again.address!
+        const answer = () =>
+          fetch(`http://${host}:${port}/`).then(
+            (response) => response.text(),
+            () => 'nothing yet',
+          )
+        await expect.poll(answer, { timeout: 20_000 }).toBe('own\n')
+      } finally {
+        thief.kill('SIGKILL')
+        await home.stop(instanceId, { graceSeconds: 0 }, never)
+      }
+    },
+  )
+
   test('a container has no right that it needs not, and nothing of the machine', async () => {
     const { instanceId } = await start('thief', busybox())
     const { HostConfig, Mounts, Config } = await engine.getContainer(`berth-${instanceId}`).inspect()
@@ -346,6 +385,7 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
     test('metadata addresses are refused at once, in containers and in builds', async () => {
       expect((await home.check(never)).version).toMatch(/\d/)
       expect(home.fence()).toMatchObject({ inForce: true })
+      expect(home.isolation.words).toMatch(/containers of its own\. Projects in Docker do not reach metadata addresses$/)
       const { instanceId } = await start('thief', node())
       for (const address of ['169.254.169.254', '169.254.170.2', '100.100.100.200', '168.63.129.16'])
         expect((await inside(instanceId, get(address))).out, address).toMatch(refused)
@@ -411,8 +451,11 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
         onChange: ({ words }) => said.push(words),
       },
     })
+    expect(failing.isolation.words).toContain('was not put up yet')
     await failing.check(never)
     await failing.check(never)
+    // Whoever asks about the instance is told so too, not only the log.
+    expect(failing.isolation.words).toMatch(/containers of its own\. .*metadata addresses included: .+/)
     expect(said).toEqual([failing.fence()?.words])
     expect(failing.fence()).toMatchObject({ inForce: false, words: expect.stringMatching(/metadata addresses included: .+/) })
     await failing.close()

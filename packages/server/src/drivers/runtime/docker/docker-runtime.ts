@@ -7,7 +7,7 @@ import type { BaseImages } from './build/base-images.ts'
 import { buildHere } from './build/build.ts'
 import { listStaticArtifacts, removeStaticArtifact } from './build/build-static.ts'
 import { Changes } from './changes.ts'
-import { ask, EngineAway, openEngine, whyAway } from './engine.ts'
+import { ask, type Engine, EngineAway, isElsewhere, openEngine, whyAway } from './engine.ts'
 import { readIdentity } from './identity.ts'
 import { listImageArtifacts, removeImageArtifact } from './images.ts'
 import { Labels } from './labels.ts'
@@ -21,7 +21,9 @@ import { Volumes } from './run/volumes.ts'
 import { sweep } from './sweep.ts'
 
 export interface DockerRuntimeSettings {
-  socketPath: string
+  /** A socket of this machine, or an engine that is reached in another way. */
+  socketPath?: string
+  engine?: Engine
   /** Of this Berth alone: static pages, notes, and who it is to the engine. */
   folder: string
   imageMirror: string | null
@@ -40,9 +42,9 @@ const lastLinesMs = 10_000
 
 /** Runs projects as containers of a Docker engine. */
 export function createDockerRuntime(settings: DockerRuntimeSettings): Runtime & { fence(): FenceState | null } {
-  const { socketPath, folder, imageMirror, baseImages = {}, registries = null, download = createDownload() } = settings
+  const { socketPath = '', folder, imageMirror, baseImages = {}, registries = null, download = createDownload() } = settings
   const { instance, cacheKey } = readIdentity(folder)
-  const engine = openEngine(socketPath)
+  const engine = settings.engine ?? openEngine(socketPath)
   const labels = new Labels(instance)
   const fence = settings.fence ? new Fence({ ...settings.fence, instance }) : null
   const networks = new Networks(engine, labels, fence)
@@ -52,8 +54,8 @@ export function createDockerRuntime(settings: DockerRuntimeSettings): Runtime & 
   const artifactsFolder = join(folder, 'artifacts')
   mkdirSync(artifactsFolder, { recursive: true })
   const parts = { engine, labels, networks, volumes, imageMirror, baseImages, registries, download, cacheKey, artifactsFolder }
-  // What a build that died with its control plane has left.
-  const swept = sweep(parts).catch(() => undefined)
+  // What a build that died with its control plane has left; elsewhere nobody is asked before there is a need.
+  let swept = isElsewhere(engine) ? undefined : sweep(parts).catch(() => undefined)
 
   // Whoever reloads the machine's filter takes our rules out: they are looked at again with a build or a start.
   let raisedAt = Number.NEGATIVE_INFINITY
@@ -67,7 +69,10 @@ export function createDockerRuntime(settings: DockerRuntimeSettings): Runtime & 
     kind: 'docker',
     fence: () => fence?.state ?? null,
     survivesStop: true,
-    isolation: { kind: 'docker', words: 'Docker: each project runs in containers of its own' },
+    get isolation() {
+      const beyond = fence?.state.words ?? 'Projects in Docker can reach what this machine reaches: nothing fences them in'
+      return { kind: 'docker' as const, words: `Docker: each project runs in containers of its own. ${beyond}` }
+    },
     async check(abort) {
       try {
         const { Version } = await ask(() => engine.version(), { abort, timeoutMs: checkMs })
@@ -75,10 +80,12 @@ export function createDockerRuntime(settings: DockerRuntimeSettings): Runtime & 
         return { version: Version }
       } catch (error) {
         abort.throwIfAborted()
+        if (isElsewhere(engine)) throw error
         throw new EngineAway(whyAway(error, socketPath), { cause: error })
       }
     },
     async build(request, onLine, abort) {
+      swept ??= sweep(parts).catch(() => undefined)
       await swept
       await raised()
       return buildHere(request, onLine, abort, parts)

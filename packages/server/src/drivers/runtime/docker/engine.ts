@@ -12,12 +12,24 @@ export function openEngine(socketPath: string): Engine {
   return new Docker({ socketPath, agent: new Agent({ keepAlive: false }), ...nowhereElse } as Docker.DockerOptions)
 }
 
+const elsewhere = new WeakSet<Engine>()
+
+/** The engine that an agent's connections lead to, on another machine. */
+export function openEngineThrough(agent: Agent): Engine {
+  const engine = new Docker({ host: 'docker', port: 80, protocol: 'http', agent, socketPath: undefined } as Docker.DockerOptions)
+  elsewhere.add(engine)
+  return engine
+}
+
+/** What this machine knows of its ports, cores and processes says nothing about those of the engine. */
+export const isElsewhere = (engine: Engine): boolean => elsewhere.has(engine)
+
 /**
  * Who holds the ports that the engine publishes: the user it works as, which is the owner of its socket, or root where that
  * socket was given to somebody else.
  */
 export function listenerOf(engine: Engine): { listener?: ListenerOwner } {
-  if (process.platform !== 'linux') return {}
+  if (process.platform !== 'linux' || isElsewhere(engine)) return {}
   const { socketPath } = engine.modem as { socketPath?: string }
   const uid = socketPath === undefined ? undefined : statSync(socketPath, { throwIfNoEntry: false })?.uid
   return { listener: uid ? { uid, orRoot: true } : { uid: 0 } }

@@ -1,12 +1,12 @@
-import { createHash } from 'node:crypto'
 import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync } from 'node:fs'
 import { lchown, readdir } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { hashOf, ProjectUsers } from './project-users.ts'
 import type { Who } from './sandbox/sandbox.ts'
 
 const open = ['instances', 'artifacts', 'volumes', 'homes', 'bin'] as const
-/** Where no project's user ever comes: what is being filled, and what is being removed. */
-const closed = ['staging', 'trash'] as const
+/** Where no project's user ever comes: what is being filled, what is being removed, and whose which number is. */
+const closed = ['staging', 'trash', 'users'] as const
 type Kind = (typeof open)[number] | (typeof closed)[number]
 
 /** Where the process runtime keeps what it makes. Ids are ours, so that none of them can lead out of the folder. */
@@ -15,11 +15,13 @@ export class Places {
   /** Where projects run as users of their own; only root can do that. */
   readonly hasOwnUsers: boolean
 
+  readonly #users: ProjectUsers
   #isMade = false
 
   constructor(root: string, hasOwnUsers: boolean) {
     this.root = root
     this.hasOwnUsers = hasOwnUsers
+    this.#users = new ProjectUsers(this.of('users'), this.of('homes'))
   }
 
   /** Before the first thing is put there; an instance that runs nothing leaves nothing. */
@@ -66,19 +68,21 @@ export class Places {
   own(folder: string, projectId: string): string {
     if (existsSync(folder)) return folder
     mkdirSync(folder, { recursive: true, mode: 0o700 })
-    if (this.hasOwnUsers) chownSync(folder, userOf(projectId), userOf(projectId))
+    const user = this.userOf(projectId)
+    if (user !== null) chownSync(folder, user, user)
     return folder
   }
 
   /** The project's own user; null where projects have none. */
   userOf(projectId: string): number | null {
-    return this.hasOwnUsers ? userOf(projectId) : null
+    return this.hasOwnUsers ? this.#users.of(projectId) : null
   }
 
   /** `task`: the build or instance that it is for. */
   who(projectId: string, task: string, artifact: string): Who | null {
-    if (!this.hasOwnUsers) return null
-    return { uid: userOf(projectId), gid: this.mark(task), artifactGid: numberOf(0x30000000, basename(artifact)) }
+    const uid = this.userOf(projectId)
+    if (uid === null) return null
+    return { uid, gid: this.mark(task), artifactGid: numberOf(0x30000000, basename(artifact)) }
   }
 
   /** Whatever a build or an instance started carries this group, and can get rid of it in no way. */
@@ -91,10 +95,7 @@ export class Places {
   }
 }
 
-/** A number that belongs to the project alone; no such user needs to exist on the machine. */
-const userOf = (projectId: string) => numberOf(0x10000000, projectId)
-
-const numberOf = (from: number, name: string) => from + (createHash('sha256').update(name).digest().readUInt32BE(0) & 0x0fffffff)
+const numberOf = (from: number, name: string) => from + hashOf(name)
 
 function makeFolder(folder: string, mode: number): void {
   mkdirSync(folder, { recursive: true })

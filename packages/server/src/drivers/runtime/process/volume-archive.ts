@@ -1,9 +1,10 @@
 import type { Stats } from 'node:fs'
-import { chmod, lchown, lstat, mkdir, open, readlink, rename, symlink } from 'node:fs/promises'
+import { chmod, lchown, lstat, mkdir, readlink, rename } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { extract, pack } from 'tar-stream'
+import { pack } from 'tar-stream'
 import { HeldFolder } from '../../folder/held-folder.ts'
+import { unpackTar } from '../../folder/unpack-tar.ts'
 import { removeTree } from './remove-tree.ts'
 
 type Archive = ReturnType<typeof pack>
@@ -76,9 +77,8 @@ export async function untarInPlaceOf(places: VolumePlaces, tar: AsyncIterable<Ui
   try {
     await using root = await HeldFolder.open(staging)
     if (!root) throw new Error(`${staging} is not a folder`)
-    const reader = extract()
-    // Both at once: a source that fails ends the reader too, and each failure must have somebody who waits for it.
-    await Promise.all([pipeline(Readable.from(tar), reader, { signal: abort }), unpackAll(reader, root, { uid, gid })])
+    // Everything in a volume is its project's, whoever an archive says.
+    await unpackTar(tar, root, { owner: { uid, gid }, abort })
     await chmod(staging, mode & 0o777)
     if (isRoot) await lchown(staging, uid, gid)
   } catch (error) {
@@ -98,50 +98,3 @@ export async function healVolume(folder: string): Promise<void> {
 }
 
 const isRoot = process.getuid?.() === 0
-type Part = AsyncIterable<Uint8Array> & { header: Header }
-interface Owner {
-  uid: number
-  gid: number
-}
-
-async function unpackAll(reader: ReturnType<typeof extract>, root: HeldFolder, owner: Owner): Promise<void> {
-  for await (const part of reader) await unpack(part as unknown as Part, root, owner)
-}
-
-/** Everything in a volume is its project's, whoever an archive says; and no archive brings rights along. */
-async function unpack(part: Part, root: HeldFolder, owner: Owner): Promise<void> {
-  const { name, type, mode, linkname } = part.header
-  const parts = name.split('/').filter((word) => word !== '' && word !== '.')
-  const last = parts.pop()
-  if (parts.includes('..') || last === '..') throw new Error(`${name} leads out of the volume`)
-  if (last === undefined) return drain(part)
-  await inFolder(root, parts, owner, async (folder) => {
-    const path = folder.at(last)
-    if (type === 'directory') await (await folder.make(last))[Symbol.asyncDispose]()
-    else if (type === 'symlink') await symlink(linkname ?? '', path)
-    else await pipeline(Readable.from(part), (await open(path, 'wx', 0o600)).createWriteStream())
-    if (type !== 'file') await drain(part)
-    if (isRoot) await lchown(path, owner.uid, owner.gid)
-    if (type !== 'symlink' && mode !== undefined) await chmod(path, mode & 0o777)
-  })
-}
-
-async function drain(part: Part): Promise<void> {
-  for await (const _rest of part) void _rest
-}
-
-/** Goes down folder by folder; a link among them ends the way. */
-async function inFolder(
-  folder: HeldFolder,
-  names: string[],
-  owner: Owner,
-  work: (folder: HeldFolder) => Promise<void>,
-): Promise<void> {
-  const [name, ...rest] = names
-  if (name === undefined) return work(folder)
-  const isNew = (await folder.stat(name).catch(() => null)) === null
-  await using inner = await folder.make(name)
-  if (isNew && isRoot) await lchown(folder.at(name), owner.uid, owner.gid)
-  if (isNew) await chmod(inner.path, 0o755)
-  await inFolder(inner, rest, owner, work)
-}

@@ -1,5 +1,6 @@
 import { Agent } from 'node:http'
 import type { Duplex } from 'node:stream'
+import { inspect } from 'node:util'
 import type { ServerLink } from '../../shell/ssh/server-link.ts'
 
 const openMs = 30_000
@@ -14,5 +15,6 @@ export function linkAgent(link: Pick<ServerLink, 'toDocker'>): Agent {
     )
     return undefined
   }
-  return Object.assign(agent, { createConnection: open as never })
+  // The client prints what it sends to, all that hangs on it included, for a log that nobody reads.
+  return Object.assign(agent, { createConnection: open as never, [inspect.custom]: () => 'a server' })
 }

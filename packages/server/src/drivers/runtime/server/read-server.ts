@@ -7,6 +7,8 @@ import { readContainer, readImage } from './read-container.ts'
 import type { ReadDocker, ServerReader } from './server-reader.ts'
 
 const answerBytes = 4 * 1024 * 1024
+/** Of all answers of one reading: a server with a thousand large containers must not fill our memory. */
+const wholeBytes = 128 * 1024 * 1024
 const wholeMs = 60_000
 const atOnce = 16
 const containersAtMost = 2_000
@@ -17,25 +19,34 @@ export function createServerReader(link: ServerLink): ServerReader {
   const agent = linkAgent(link)
   return {
     files: link.files,
-    async readDocker(abort) {
-      const limit = AbortSignal.any([abort, AbortSignal.timeout(wholeMs)])
-      try {
-        return await readAll((path) => boundedGet(path, agent, answerBytes, limit))
-      } catch (error) {
-        abort.throwIfAborted()
-        if (error instanceof ServerAway) throw error
-        const why = limit.aborted ? `it was not read within ${wholeMs / 1000} s` : (error as Error).message
-        throw new ServerAway('unreachable', `The Docker of the server cannot be read: ${why}`, { cause: error })
-      }
-    },
+    ping: (abort) => within(abort, async (get) => ({ version: await versionOf(get) })),
+    readDocker: (abort) => within(abort, readAll),
+  }
+
+  async function within<T>(abort: AbortSignal, read: (get: Get) => Promise<T>): Promise<T> {
+    const limit = AbortSignal.any([abort, AbortSignal.timeout(wholeMs)])
+    let left = wholeBytes
+    const count = (bytes: number) => {
+      left -= bytes
+    }
+    try {
+      return await read((path) => boundedGet(path, agent, { maxBytes: Math.max(0, Math.min(answerBytes, left)), count }, limit))
+    } catch (error) {
+      abort.throwIfAborted()
+      if (error instanceof ServerAway) throw error
+      const why = limit.aborted ? `it was not read within ${wholeMs / 1000} s` : (error as Error).message
+      throw new ServerAway('unreachable', `The Docker of the server cannot be read: ${why}`, { cause: error })
+    }
   }
 }
 
 type Get = (path: string) => Promise<unknown>
 
+const versionOf = async (get: Get) => text(record(await get('/version')).Version)
+
 async function readAll(get: Get): Promise<ReadDocker> {
   const warnings: string[] = []
-  const version = text(record(await get('/version')).Version)
+  const version = await versionOf(get)
   const ids = await listContainers(get, warnings)
   const [containers, volumes, networks] = await Promise.all([
     each(ids, (id) => get(`/containers/${id}/json`), 'container', warnings),

@@ -10,6 +10,8 @@ import type { ServerFiles } from '../../shell/ssh/server-files.ts'
  * such failure: it is a line in `warnings`, or a `FileUnreadable` of that file.
  */
 export interface ServerReader {
+  /** Whether its Docker answers. */
+  ping(abort: AbortSignal): Promise<{ version: string }>
   /**
    * All containers, running or not, with the volumes, the networks and the images of the containers. One list and then each
    * container and image by itself, sixteen at a time; at most 2,000 containers, 4 MB an answer and 60 s in all. It is no

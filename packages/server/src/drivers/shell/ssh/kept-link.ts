@@ -56,6 +56,12 @@ export class KeptLink implements ServerLink {
     this.#failure = undefined
   }
 
+  /** What was opened with older settings is closed; the next call reads them anew. */
+  reset(): void {
+    this.retry()
+    this.#leave()
+  }
+
   close(): void {
     this.#end.abort(new ServerAway('unreachable', 'The connection was closed'))
     this.#leave()

@@ -33,8 +33,7 @@ export function createServerLinks(): ServerLinks {
     },
     ids: async () => (targets ? targets.ids() : []),
     drop(serverId) {
-      links.get(serverId)?.close()
-      links.delete(serverId)
+      links.get(serverId)?.reset()
     },
     openConnections: () => open,
     onBack(listener) {

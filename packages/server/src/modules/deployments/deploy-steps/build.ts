@@ -11,6 +11,7 @@ const buildLimitMs = 30 * 60_000
 /** Builds each unit. What was built is recorded at once, so that a control plane that dies does not build it again. */
 export const build: DeployStep = {
   name: 'build',
+  onServer: true,
   deadlineMs: 60 * 60_000,
   isDone: ({ deployment }) => deployment.artifacts !== null,
   async run(deploying) {

@@ -27,6 +27,7 @@ export const drain: DeployStep = {
 /** Stops the old version. Its artifact stays as long as the rollback window wants it. */
 export const retire: DeployStep = {
   name: 'retire',
+  onServer: true,
   deadlineMs: 2 * 60_000,
   async run({ deployment, deps, abort }) {
     await stopInstances(await retired(deployment, deps), deps, abort)

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { FolderMissing, FolderOutside, NotAFolder } from '../../../drivers/folder/allowed-folder.ts'
 import { copyFolder } from '../../../drivers/folder/copy-folder.ts'
 import { GitError } from '../../../drivers/git/git-errors.ts'
+import type { GitRemote } from '../../../drivers/git/remote.ts'
 import { folderReader } from '../../../drivers/reader/folder-reader.ts'
 import { unpackSource } from '../../../drivers/tarball/unpack-source.ts'
 import type { DeployedSource } from '../snapshot.ts'
@@ -32,17 +33,21 @@ export const fetchSource: DeployStep = {
 
 async function checkOut(source: Extract<DeployedSource, { kind: 'git' }>, into: string, deploying: Deploying): Promise<void> {
   const { deps, project, log, abort, deployment } = deploying
-  const token = deps.projects.openCloneToken(project)
-  const remote = { url: source.url, ...(token ? { credential: { token } } : {}) }
   const wanted = { ...(source.branch ? { branch: source.branch } : {}), ...(source.commit ? { commit: source.commit } : {}) }
   log.line(`Fetching ${source.url}${source.branch ? ` (${source.branch})` : ''}`)
   try {
-    const { commit, warnings } = await deps.git.checkout(remote, wanted, into, { abort, onProgress: (line) => log.line(line) })
+    const remote = await deps.projects.remoteOf(project, source.url, abort)
+    const { commit, warnings } = await deps.git.checkout(remote, wanted, into, {
+      abort,
+      onProgress: (line) => log.line(line),
+      ...(source.ref ? { ref: source.ref } : {}),
+      // What a stranger names is asked as it is: our credential would open it for them.
+      ...(source.fromFork
+        ? {}
+        : { credentialFor: async (url) => (await deps.projects.remoteOf(project, url, abort)).credential }),
+    })
     for (const warning of warnings) log.line(warning)
-    const about = (await deps.git.recentCommits(remote, source.branch ?? undefined, 20, { abort }).catch(() => [])).find(
-      ({ sha }) => sha === commit,
-    )
-    const facts = { commitSha: commit, commitMessage: about?.message ?? null, commitAuthor: about?.author ?? null }
+    const facts = { commitSha: commit, ...(await factsOf(commit, remote, source, deploying)) }
     Object.assign(deployment, facts)
     await updateDeployment(deps.database.db, deployment.id, facts)
     log.line(`At commit ${commit}`)
@@ -50,6 +55,20 @@ async function checkOut(source: Extract<DeployedSource, { kind: 'git' }>, into: 
     if (error instanceof GitError) throw new DeployFailed('source_failed', error.message)
     throw error
   }
+}
+
+/** The host's report has told some already; else the repository is asked, and not knowing is no failure. */
+async function factsOf(
+  commit: string,
+  remote: GitRemote,
+  { branch }: { branch: string | null },
+  { deps, abort, deployment }: Deploying,
+) {
+  const { commitSha, commitMessage, commitAuthor } = deployment
+  if (commitSha === commit && commitMessage !== null) return { commitMessage, commitAuthor }
+  const recent = await deps.git.recentCommits(remote, branch ?? undefined, 20, { abort }).catch(() => [])
+  const about = recent.find(({ sha }) => sha === commit)
+  return { commitMessage: about?.message ?? null, commitAuthor: about?.author ?? null }
 }
 
 /** A copy, so that what is edited during the build does not end up half in it. What may be read is asked again, here. */

@@ -7,6 +7,7 @@ import type { DeployStep } from './step.ts'
 /** `live` means healthy: nothing is switched to before it answers. */
 export const healthCheck: DeployStep = {
   name: 'health',
+  onServer: true,
   deadlineMs: 15 * 60_000,
   async run({ deployment, env, deps, log, abort }) {
     const units = new Map(runningUnits(deployment).map((unit) => [unit.service, unit]))

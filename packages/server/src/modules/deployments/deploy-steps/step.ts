@@ -23,6 +23,8 @@ export interface Deploying {
 export interface DeployStep {
   name: string
   deadlineMs: number
+  /** It works where the project runs, which may be a server that is away. */
+  onServer?: true
   /** What an earlier run of the same deployment already did is not done again. */
   isDone?(deploying: Deploying): boolean
   run(deploying: Deploying): Promise<void>

@@ -73,7 +73,8 @@ const staticFolderOf = (deployment: DeploymentRow) =>
 async function becomeLive({ deployment, project, deps }: Deploying): Promise<void> {
   const { projectId, environment, id } = deployment
   const url = urlFor(environmentHostname(project, environment, deps.settings.baseDomain), deps.edge.ports())
-  const moved = await deps.database.transaction(async ({ db, signal, announce }) => {
+  const moved = await deps.database.transaction(async (bound) => {
+    const { db, signal, announce } = bound
     const before = await listLiveDeployments(db, projectId, environment)
     const row = await transitionDeployment(db, id, 'live', { finishedAt: nowOf(deps), url })
     if (!row) return undefined
@@ -82,6 +83,7 @@ async function becomeLive({ deployment, project, deps }: Deploying): Promise<voi
       signal(deploymentTopic(old.id), { changed: true })
       await passOn(deployment, old, db)
     }
+    await deps.follow?.(bound, row)
     await announce('deploy.succeeded', {
       organizationId: project.organizationId,
       projectId,

@@ -71,3 +71,46 @@ export const setInstallationTrouble = (
     .where('trouble', trouble === null ? 'is not' : 'is', null)
     .returningAll()
     .execute()
+
+/** Undefined: another one is at it, or has done it already. */
+export const claimRefresh = (
+  db: Db,
+  id: string,
+  credential: string | null,
+  now: number,
+  until: number,
+): Promise<GitConnectionRow | undefined> =>
+  db
+    .updateTable('gitConnections')
+    .set({ refreshingUntil: until })
+    .where('id', '=', id)
+    .where('credential', '=', credential)
+    .where(({ or, eb }) => or([eb('refreshingUntil', 'is', null), eb('refreshingUntil', '<', now)]))
+    .returningAll()
+    .executeTakeFirst()
+
+/** False: it was in trouble before. */
+export async function setTrouble(db: Db, row: GitConnectionRow, trouble: string, now: number): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('gitConnections')
+    .set({ trouble, updatedAt: now })
+    .where('id', '=', row.id)
+    // Connected again meanwhile, it is another login.
+    .where('updatedAt', '=', row.updatedAt)
+    .where('trouble', 'is', null)
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
+}
+
+export const findAccountConnection = (
+  db: Db,
+  organizationId: string,
+  provider: GitHostProvider,
+): Promise<GitConnectionRow | undefined> =>
+  db
+    .selectFrom('gitConnections')
+    .selectAll()
+    .where('organizationId', '=', organizationId)
+    .where('provider', '=', provider)
+    .where('source', '=', 'oauth')
+    .executeTakeFirst()

@@ -9,7 +9,8 @@ import { fail } from '../../../platform/failure.ts'
 import type { ProjectsDeps } from '../deps.ts'
 import { changeProject } from '../lifecycle/change-project.ts'
 import { leavesHost, remoteUrl, sourceColumns, sourceKind } from '../source.ts'
-import { forgottenToken, openCloneToken } from './clone-token.ts'
+import { forgottenToken } from './clone-token.ts'
+import { remoteOf, repositoryAt } from './project-remote.ts'
 
 type Rows = Handlers<typeof contract.projects>
 type Answer<Row extends keyof Rows> = Awaited<ReturnType<Rows[Row]>> extends { data: infer Data } ? Data : never
@@ -27,7 +28,7 @@ export async function showRepository(project: ProjectRow, deps: ProjectsDeps): P
   const { gitProvider, gitOwner, gitRepo, gitBranch, autoDeploy } = project
   const noWebhook = { active: false, url: null, lastDeliveryAt: null }
   const [webhook, recentCommits] = await Promise.all([
-    deps.projectPorts.gitHost?.webhook(project) ?? noWebhook,
+    deps.projectPorts.gitHost?.webhookOf(project.organizationId, repositoryAt(project, deps)) ?? noWebhook,
     asked(project, deps, (remote) => deps.git.recentCommits(remote, gitBranch ?? undefined, shownCommits, limits)).catch(
       withoutAnswer(project, deps, []),
     ),
@@ -69,7 +70,8 @@ async function countBehind(project: ProjectRow, deployed: string | null, remote:
 
 export async function listBranches(project: ProjectRow, deps: ProjectsDeps): Promise<ProjectBranch[]> {
   refuseUnlinked(project)
-  const isProtected = (await deps.projectPorts.gitHost?.protectedBranches(project)) ?? new Set<string>()
+  const { gitHost } = deps.projectPorts
+  const isProtected = (await gitHost?.protectedBranches(project.organizationId, repositoryAt(project, deps))) ?? new Set<string>()
   const { heads, defaultBranch } = await asked(project, deps, (remote) => deps.git.listRefs(remote, limits)).catch(unreachable)
   return heads.map(({ name, commit }) => ({
     name,
@@ -112,17 +114,12 @@ function refuseUnlinked(project: ProjectRow): void {
   if (sourceKind(project) !== 'git') fail('not_found', { words: 'No repository is linked to this project' })
 }
 
-/** With the project's own clone token, or what the connection to the git host has for it. */
 async function asked<Result>(
   project: ProjectRow,
   deps: ProjectsDeps,
   ask: (remote: GitRemote) => Promise<Result>,
 ): Promise<Result> {
-  const url = remoteUrl(project, deps.settings.github.webUrl)
-  if (!url) throw new GitError('It is not known where the git host is: set gitUrl')
-  const token = openCloneToken(project, deps)
-  const credential = token ? { token } : await deps.projectPorts.gitHost?.credential(project)
-  return ask({ url, ...(credential ? { credential } : {}) })
+  return ask(await remoteOf(project, deps))
 }
 
 const isAway = (error: unknown): error is Error => error instanceof GitError || error instanceof ProgramMissing

@@ -32,7 +32,11 @@ export async function createProject(
   refuseUnstorable(body)
   checkConfig(body)
   const { organizationId } = caller
-  const source = sourceColumns(await checkSource(body, organizationId, deps), null, deps.settings.github.webUrl)
+  const source = sourceColumns(
+    await checkSource(body, organizationId, deps, { current: null, caller }),
+    null,
+    deps.settings.github.webUrl,
+  )
   const row: NewProject = {
     ...emptyProject(organizationId, nowOf(deps)),
     ...configColumns(body),
@@ -82,6 +86,7 @@ const productionOf = ({ id, createdAt }: ProjectRow) => ({
   type: 'production' as const,
   branch: null,
   pullRequest: null,
+  fromFork: 0 as const,
   deletingSince: null,
   createdAt,
 })

@@ -25,6 +25,8 @@ export function coreHandlers(deps: ProjectsDeps, deletion: Deletion) {
   const answerWith = projectAnswers(deps)
   const shown = (row: Awaitable<ProjectRow>) => after(row, answerWith)
   const change = (project: ProjectRow, changes: ProjectChanges) => shown(changeProject(project, deps, () => changes))
+  const update = (project: ProjectRow, body: Parameters<typeof updateProject>[1], { caller }: RequestContext) =>
+    shown(updateProject(project, body, deps, caller))
   const create = async (body: Parameters<typeof createProject>[0], context: RequestContext) => {
     const row = await createProject(body, context.caller, deps)
     context.audit({ objectKind: 'project', objectId: row.id })
@@ -45,13 +47,13 @@ export function coreHandlers(deps: ProjectsDeps, deletion: Deletion) {
       return { data, cloud: { linked, reachable } }
     },
     ensure: async ({ body: { projectId, ...body } }, context) => {
-      if (projectId !== undefined) return shown(updateProject(context.project, body, deps))
+      if (projectId !== undefined) return update(context.project, body, context)
       const row = await create(body, context)
       context.setStatus(201)
       return shown(row)
     },
     get: (_, { project }) => shown(project),
-    update: ({ body }, { project }) => shown(updateProject(project, body, deps)),
+    update: ({ body }, context) => update(context.project, body, context),
     remove: async ({ query: { force = false, deleteVolumes = false } }, { project }) => {
       const items = await deletion.remove(project, { force, deleteVolumes })
       return { data: { projectId: project.id, ...removedAndKept(items) } }
@@ -78,7 +80,7 @@ export function coreHandlers(deps: ProjectsDeps, deletion: Deletion) {
       return change(project, { webhookDomain })
     },
     setSleepMode: ({ body }, { project }) => change(project, { sleepMode: body.sleepMode }),
-    setOptions: ({ body }, { project }) => shown(updateProject(project, body, deps)),
+    setOptions: ({ body }, context) => update(context.project, body, context),
     transferToCloud: async ({ params, body }, { project, caller }) => {
       const cloud = deps.projectPorts.cloud ?? fail(project ? 'cloud_not_linked' : 'not_found')
       return { data: await cloud.transferToCloud(params.id, project, { withData: body.withData ?? false }, caller) }

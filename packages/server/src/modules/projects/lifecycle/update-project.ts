@@ -1,4 +1,5 @@
 import type { UpdateProject } from '@berth/contract'
+import type { Caller } from '../../../http/handler.ts'
 import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
 import type { Bound } from '../../../platform/transaction.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
@@ -13,11 +14,16 @@ import { changeProject } from './change-project.ts'
 import { refuseInstanceSlug } from './create-project.ts'
 
 /** Every create field, each left as it is when not named. A new name keeps the slug, and so the URL. */
-export async function updateProject(project: ProjectRow, body: UpdateProject, deps: ProjectsDeps): Promise<ProjectRow> {
+export async function updateProject(
+  project: ProjectRow,
+  body: UpdateProject,
+  deps: ProjectsDeps,
+  caller?: Caller,
+): Promise<ProjectRow> {
   refuseUnstorable(body)
   checkConfig(body, JSON.parse(project.services))
   if (body.slug && body.slug !== project.slug) refuseInstanceSlug(body.slug, deps)
-  const source = await checkSource(body, project.organizationId, deps)
+  const source = await checkSource(body, project.organizationId, deps, caller && { current: project, caller })
   return changeProject(project, deps, async (current, bound) => {
     const changes: ProjectChanges = {
       ...nameColumns(body),

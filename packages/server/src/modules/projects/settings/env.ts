@@ -83,13 +83,14 @@ const sharedByPreviews = 'preview'
 
 /**
  * Whose variables an environment gets, the last one having the last word. The preview of a pull request gets what is set for
- * previews and what is set for itself; production's only where somebody with `project:admin` has said so.
+ * previews and what is set for itself; production's only where somebody with `project:admin` has said so, and never where it comes from a fork.
  */
 async function layersOf(projectId: string, environment: string, { database: { db } }: ProjectsDeps): Promise<string[]> {
   const known = await findEnvironment(db, projectId, environment)
   if (known?.pullRequest == null) return [environment]
   const project = await findAnyProject(db, projectId)
-  return [...(project?.previewsUseProduction ? ['production'] : []), sharedByPreviews, environment]
+  const isTrusted = project?.previewsUseProduction === 1 && known.fromFork === 0
+  return [...(isTrusted ? ['production'] : []), sharedByPreviews, environment]
 }
 
 /** Every secret that the project stores, of whatever environment, for whoever hides them. */

@@ -16,8 +16,6 @@ export interface EnvironmentOptions {
   slug?: string
   type?: EnvironmentRow['type']
   branch?: string | null
-  /** The number of the pull request that it is made for. */
-  pullRequest?: number
 }
 
 export async function createEnvironment(
@@ -34,7 +32,8 @@ export async function createEnvironment(
     slug: options.slug ?? slugFrom(name) ?? chanceSlug('env'),
     type: options.type ?? 'preview',
     branch: options.branch ?? null,
-    pullRequest: options.pullRequest ?? null,
+    pullRequest: null,
+    fromFork: 0,
     deletingSince: null,
     createdAt: nowOf(deps),
   }
@@ -53,17 +52,20 @@ export async function showEnvironments(
   project: ProjectRow,
   deps: ProjectsDeps,
 ): Promise<Environment[]> {
-  const hostname = (slug: string) => environmentHostname(project, slug, deps.settings.baseDomain)
   const routes = await showRoutes(project, deps)
-  const urlFor = (slug: string) => {
-    if (slug === 'production') return routes.find((route) => route.primary)?.url ?? null
-    if (project.type === 'worker') return null
-    return urlOf(hostname(slug), deps.projectPorts.edge?.routeStatus(hostname(slug))?.tls ?? 'none', urlSettings(deps))
-  }
+  const urlFor = (slug: string) =>
+    slug === 'production' ? (routes.find((route) => route.primary)?.url ?? null) : environmentUrl(project, slug, deps)
   return rows.map(({ id, projectId, name, slug, type, branch, pullRequest, deletingSince, createdAt }) => ({
     ...{ id, projectId, name, slug, type, branch, pullRequest },
     deletingSince: isoOrNull(deletingSince),
     url: urlFor(slug),
     createdAt: iso(createdAt),
   }))
+}
+
+/** Of another environment than production. */
+export function environmentUrl(project: ProjectRow, slug: string, deps: ProjectsDeps): string | null {
+  if (project.type === 'worker') return null
+  const hostname = environmentHostname(project, slug, deps.settings.baseDomain)
+  return urlOf(hostname, deps.projectPorts.edge?.routeStatus(hostname)?.tls ?? 'none', urlSettings(deps))
 }

@@ -13,6 +13,7 @@ import { migration as places } from './011-places.ts'
 import { migration as gitHost } from './012-git-host.ts'
 import { migration as previews } from './013-previews.ts'
 import { migration as backups } from './014-backups.ts'
+import { migration as servers } from './015-servers.ts'
 import { migration as cloud } from './016-cloud.ts'
 import { migration as adopted } from './021-migration.ts'
 
@@ -40,4 +41,5 @@ export const migrations: readonly Migration[] = [
   previews,
   backups,
   adopted,
+  servers,
 ]

@@ -40,6 +40,8 @@ export interface DeploymentsTable {
   /** The deployment whose artifacts a rollback or redeploy takes over. */
   basedOn: string | null
   force: Flag
+  /** What it was asked for by, where the same may be asked for twice: `push:<commit>`. */
+  requestKey: string | null
   createdBy: string | null
   createdAt: Millis
   startedAt: Millis | null

@@ -1,6 +1,6 @@
 import type { GitHostProvider, GitHostSource } from '@berth/contract'
 import type { Selectable } from 'kysely'
-import type { Flag, JsonText, Millis } from '../columns.ts'
+import type { JsonText, Millis } from '../columns.ts'
 
 /** One way of an organisation to a git host: an installed app, an account, or the machine's own login. */
 export interface GitConnectionsTable {
@@ -26,23 +26,9 @@ export interface GitConnectionsTable {
   updatedAt: Millis
 }
 
-/** A browser on its way to the git host and back. Only the hash of its state is here. */
+/** A state that a browser has come back with, by its hash: it is taken once. Forgotten when it would have expired. */
 export interface GitOauthStatesTable {
   stateHash: string
-  organizationId: string
-  userId: string
-  provider: GitHostProvider
-  /** What is being connected. */
-  source: 'app' | 'oauth'
-  /** The session that started it; null: a token did. */
-  sessionId: string | null
-  /** Started by a program on this very machine, with no proxy between. */
-  fromThisMachine: Flag
-  /** Known once the browser came back from the installation and went on to sign in. */
-  installationId: string | null
-  /** The code, sealed, while the person is asked whether they meant it; with the hash of what their browser was given. */
-  code: string | null
-  browserHash: string | null
   expiresAt: Millis
 }
 
@@ -87,6 +73,5 @@ export interface GitHostTables {
 }
 
 export type GitConnectionRow = Selectable<GitConnectionsTable>
-export type GitOauthStateRow = Selectable<GitOauthStatesTable>
 export type GitDeviceLoginRow = Selectable<GitDeviceLoginsTable>
 export type GitWebhookRow = Selectable<GitWebhooksTable>

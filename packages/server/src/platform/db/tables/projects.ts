@@ -62,6 +62,8 @@ export interface EnvironmentsTable {
   branch: string | null
   /** The number of the pull request that made it. */
   pullRequest: number | null
+  /** That pull request comes out of another repository: production's variables never reach it. */
+  fromFork: ColumnType<0 | 1, boolean | 0 | 1 | undefined, boolean | 0 | 1>
   /** Set when its deletion has begun: nothing is deployed to it or changed in it from then on. */
   deletingSince: Millis | null
   createdAt: Millis

@@ -3,7 +3,7 @@ import type { Container } from 'dockerode'
 import { lineSplitter } from '../../process/build.ts'
 import { wordsOf } from '../../process/command-words.ts'
 import { type Allotment, BuildFailed, type OutputLine } from '../../runtime.ts'
-import { ask, askFor, type Engine, eventsOf, statusOf, wordsOfEngine } from '../engine.ts'
+import { ask, askFor, type Engine, eventsOf, isElsewhere, statusOf, wordsOfEngine } from '../engine.ts'
 import type { LabelMap } from '../labels.ts'
 import { limitsOf, safety, wayGiving } from '../run/container-settings.ts'
 import { runIn } from '../run/exec.ts'
@@ -73,7 +73,7 @@ export class BuildContainer {
           HostConfig: {
             ...limitsOf(setting.allotment, buildProcesses),
             ...safety(false),
-            ...wayGiving(),
+            ...wayGiving(engine),
             NetworkMode: setting.network,
           },
           abortSignal,
@@ -82,7 +82,7 @@ export class BuildContainer {
     )
     await ask((abortSignal) => container.start({ abortSignal }), { abort })
     const { State } = await ask((abortSignal) => container.inspect({ abortSignal }), { abort })
-    makeIdle(container.id, State.Pid)
+    if (!isElsewhere(engine)) makeIdle(container.id, State.Pid)
     return new BuildContainer(container, { setting, engine, onLine, abort })
   }
 

@@ -211,7 +211,7 @@ class DockerfileBuild {
     const clock = setTimeout(() => this.#stopFor('timed_out', `The build took longer than ${minutes} min`), timeoutMs)
     const { Memory, MemorySwap, NanoCpus } = limitsOf(allotment, buildProcesses)
     const cpuquota = Math.round((NanoCpus / 1e9) * period)
-    const { CpuShares: cpushares, CpusetCpus: cpusetcpus } = wayGiving()
+    const { CpuShares: cpushares, CpusetCpus: cpusetcpus } = wayGiving(this.#engine)
     const limits = {
       memory: Memory,
       memswap: MemorySwap,

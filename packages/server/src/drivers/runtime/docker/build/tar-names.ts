@@ -48,3 +48,13 @@ async function copyEntries(
 /** Names relative to the folder that was asked for, as `a/b`; the folder itself is left out. */
 export const withoutTop = (tar: AsyncIterable<Uint8Array>) =>
   renamed(tar, (name) => name.replace(/^\.?\/+/, '').replace(/^\.$/, ''))
+
+const kindsOfVolumes = new Set(['file', 'contiguous-file', 'directory', 'symlink', 'link'])
+
+/** For the engine, which unpacks as root: names that stay below the top, and no device, pipe or the like. */
+export const harmless = (tar: AsyncIterable<Uint8Array>) =>
+  renamed(tar, (name, { type }) => {
+    const parts = name.split('/').filter((part) => part !== '' && part !== '.')
+    if (parts.includes('..')) throw new Error(`${name} leads out of the volume`)
+    return kindsOfVolumes.has(type ?? '') ? parts.join('/') : null
+  })

@@ -3,6 +3,7 @@ import { buildCores } from '../../build-cores.ts'
 import { wordsOf } from '../../process/command-words.ts'
 import { volumeVariable } from '../../process/project-environment.ts'
 import type { Allotment, StartRequest } from '../../runtime.ts'
+import { type Engine, isElsewhere } from '../engine.ts'
 import type { LabelMap } from '../labels.ts'
 import { mountOf } from './volumes.ts'
 
@@ -64,8 +65,8 @@ export const limitsOf = ({ cpuCores, memoryMb }: Allotment, processLimit: number
 const buildShares = 102
 
 /** A build gives way to what serves, and never has the whole machine. */
-export const wayGiving = () => {
-  const CpusetCpus = buildCores()
+export const wayGiving = (engine: Engine) => {
+  const CpusetCpus = isElsewhere(engine) ? null : buildCores()
   return { CpuShares: buildShares, ...(CpusetCpus ? { CpusetCpus } : {}) }
 }
 

@@ -1,6 +1,6 @@
 import type { ContainerInspectInfo } from 'dockerode'
 import { type Instance, StartFailed, type StartRequest } from '../../runtime.ts'
-import { ask, askFor, type Engine, listenerOf, statusOf, wordsOfEngine } from '../engine.ts'
+import { ask, askFor, type Engine, isElsewhere, listenerOf, statusOf, wordsOfEngine } from '../engine.ts'
 import { ensureImage, ImageMissing, type ImageParts } from '../images.ts'
 import { Labels, labelIn, ownerIn } from '../labels.ts'
 import { containerName, containerSettings } from './container-settings.ts'
@@ -56,7 +56,8 @@ async function startNew(request: StartRequest, parts: InstanceParts, abort: Abor
   const more = { id: instanceId, ...(network ? { network: network.name } : {}) }
   const place = { image, volumeNames, isUnprivileged: parts.labels.isOurs(info.Config?.Labels) && user !== null }
   for (let tries = 1; ; tries++) {
-    const hostPort = request.port === null ? null : await freeHostPort(await reservedPorts(parts, abort))
+    const hostPort =
+      request.port === null ? null : await freeHostPort(await reservedPorts(parts, abort), isElsewhere(parts.engine))
     const port = hostPort === null ? {} : { port: String(hostPort) }
     const labels = parts.labels.ofOwner('instance', owner, service, { ...more, ...port })
     try {

@@ -5,7 +5,7 @@ import { Readable } from 'node:stream'
 import type { Container } from 'dockerode'
 import { extract, type Header, pack } from 'tar-stream'
 import { type AdoptedVolume, StartFailed, type VolumeRef } from '../../runtime.ts'
-import { withoutTop } from '../build/tar-names.ts'
+import { harmless, withoutTop } from '../build/tar-names.ts'
 import { ask, askFor, type Engine, statusOf } from '../engine.ts'
 import { type Labels, labelIn } from '../labels.ts'
 
@@ -103,7 +103,7 @@ export class Volumes {
     const helper = await this.#helper(name, abort)
     try {
       if (owner) await put(helper, '/', folderEntry(mountPoint, owner), abort)
-      await put(helper, mountPoint, Readable.from(tar), abort)
+      await put(helper, mountPoint, Readable.from(harmless(tar)), abort)
     } finally {
       await removeHelper(helper)
     }

@@ -1,0 +1,65 @@
+// One backup or restore in a process of its own, so that its memory can be told from everything else's.
+//   backup-round.ts backup  FOLDER DESTINATION KEY    writes DESTINATION/index.json, too
+//   backup-round.ts restore FOLDER DESTINATION KEY
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { ArchiveIndex } from '../../packages/server/src/drivers/archive/archive.ts'
+import { createArchives } from '../../packages/server/src/drivers/archive/create-archives.ts'
+import { readOrMakeIdentity } from '../../packages/server/src/drivers/archive/instance-key.ts'
+import { createArchiveStores } from '../../packages/server/src/drivers/archive-store/create-archive-stores.ts'
+import { tarOf, untarInPlaceOf } from '../../packages/server/src/drivers/runtime/process/volume-archive.ts'
+import { silentLog } from '../../packages/server/src/platform/log.ts'
+
+const [what, folder, destination, keyFile] = process.argv.slice(2) as [string, string, string, string]
+const abort = new AbortController().signal
+const { identity } = await readOrMakeIdentity(keyFile)
+const archives = await createArchives({ identities: [identity] })
+const stores = createArchiveStores({ log: silentLog, allowPrivate: true })
+const store = await stores.open({ kind: 'local', root: destination, path: destination })
+const indexFile = join(destination, 'index.json')
+
+global.gc?.()
+const before = process.memoryUsage().rss
+let longestBlock = 0
+const watch = watchLoop()
+const start = performance.now()
+const extra = what === 'backup' ? await backUp() : await restore()
+const ms = performance.now() - start
+watch.end()
+const peak = Number(/VmHWM:\s+(\d+)/.exec(readFileSync('/proc/self/status', 'utf8'))![1]) * 1024
+console.log(JSON.stringify({ ms, extraMb: (peak - before) / 1024 ** 2, longestBlockMs: longestBlock, ...extra }))
+await archives.close()
+
+async function backUp() {
+  const index = await archives.write(tarOf(folder, abort), { store, base: 'bench/data', extension: 'tar', abort })
+  const writtenMs = performance.now() - start
+  await archives.verify(index, { store, abort })
+  writeFileSync(indexFile, JSON.stringify(index))
+  return { writtenMs, plainBytes: index.plainBytes, sizeBytes: index.sizeBytes, parts: index.parts.length }
+}
+
+async function restore() {
+  const index = JSON.parse(readFileSync(indexFile, 'utf8')) as ArchiveIndex
+  mkdirSync(folder, { recursive: true })
+  const places = { folder, staging: `${folder}.staging`, trash: `${folder}.trash` }
+  await untarInPlaceOf(places, archives.read(index, { store, abort }), abort)
+  return { plainBytes: index.plainBytes }
+}
+
+/** The longest time that a request to this process would have waited. */
+function watchLoop() {
+  let isOn = true
+  const run = async () => {
+    for (let last = performance.now(); isOn; last = performance.now()) {
+      await pause(5)
+      longestBlock = Math.max(longestBlock, performance.now() - last - 5)
+    }
+  }
+  void run()
+  return {
+    end() {
+      isOn = false
+    },
+  }
+}

@@ -1,0 +1,13 @@
+import type { Command } from 'commander'
+import { addGitConnect } from './connect.ts'
+import { addGitLink } from './link.ts'
+import { addGitRepos } from './repos.ts'
+import { addGitStatus } from './status.ts'
+
+export function addGit(program: Command): void {
+  const git = program.command('git').description('the git hosts that your organisation deploys from')
+  addGitConnect(git)
+  addGitRepos(git)
+  addGitLink(git)
+  addGitStatus(git)
+}

@@ -1,0 +1,64 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { type ConnectReply, contract, type GitHostProvider } from '@berth/contract'
+import type { Command } from 'commander'
+import { connect } from '../../credentials.ts'
+import { Plain } from '../../exit-codes.ts'
+import { output } from '../../output.ts'
+import { providerOf } from './provider.ts'
+
+interface Options {
+  source?: 'oauth' | 'cli'
+  wait: boolean
+}
+
+type Client = ReturnType<typeof connect>
+
+/** As long as a link or a code is good. */
+const patienceMs = 10 * 60_000
+
+export function addGitConnect(git: Command): void {
+  git
+    .command('connect')
+    .description('let your organisation use a git host: its app, your account, or the machine’s own login')
+    .option('--source <source>', 'oauth (your account) or cli (the gh login of the machine that Berth runs on)')
+    .option('--provider <host>', 'github, gitlab or gitea (default: the one that is set up)')
+    .option('--no-wait', 'print what to do and return at once')
+    .action(async ({ source, wait }: Options, command: Command) => {
+      const [say, client, query] = [output(command), connect(command), providerOf(command)]
+      if (source && source !== 'oauth' && source !== 'cli') throw new Plain('--source is oauth or cli', 2)
+      const reply = await client.call(contract.gitHost.connect, { body: source ? { source } : {}, query })
+      if (reply.connected) return say.result(reply, () => 'connected')
+      const next = nextStep(reply)
+      if (!wait || reply.flow === 'terminal') return say.result(reply, () => next)
+      say.note(next)
+      await until(reply, client, query)
+      const status = await client.call(contract.gitHost.status, { query })
+      say.result(status, () => `connected: ${status.accounts.map(({ login }) => login).join(', ')}`)
+    })
+}
+
+type Waiting = Exclude<ConnectReply, { connected: true }>
+
+function nextStep(reply: Waiting): string {
+  if (reply.flow === 'terminal') return `${reply.message}:\n\n  ${reply.command}`
+  if (reply.flow === 'redirect') return `Open this in your browser within ten minutes:\n\n  ${reply.url}\n`
+  return `Open ${reply.verificationUri} and type this code:\n\n  ${reply.userCode}\n`
+}
+
+/** Both ways end in the browser; the instance is asked until it knows. */
+async function until(reply: Waiting, client: Client, query: { provider?: GitHostProvider }): Promise<void> {
+  const end = reply.flow === 'device_code' ? Date.parse(reply.expiresAt) : Date.now() + patienceMs
+  while (Date.now() < end) {
+    if (reply.flow === 'device_code') {
+      const { data } = await client.call(contract.gitHost.pollConnect, { query })
+      if (data.connected) return
+      if (data.status !== 'pending') throw new Plain(data.message ?? 'The login was not finished')
+      await pause((data.intervalSeconds ?? reply.intervalSeconds) * 1000)
+    } else {
+      const { state } = await client.call(contract.gitHost.status, { query })
+      if (state === 'connected') return
+      await pause(2_000)
+    }
+  }
+  throw new Plain('Nobody has signed in in time: run berth git connect again')
+}

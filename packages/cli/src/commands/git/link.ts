@@ -1,0 +1,57 @@
+import { resolve } from 'node:path'
+import { contract, type GitHostProvider } from '@berth/contract'
+import type { Command } from 'commander'
+import { connect } from '../../credentials.ts'
+import { Plain } from '../../exit-codes.ts'
+import { output } from '../../output.ts'
+import { projectIdOf } from '../../project-link.ts'
+import { providerOf } from './provider.ts'
+import { originOf } from './remote.ts'
+
+type Client = ReturnType<typeof connect>
+
+export interface Linking {
+  projectId: string
+  owner: string
+  repo: string
+  branch?: string
+  query: { provider?: GitHostProvider }
+}
+
+export function addGitLink(git: Command): void {
+  git
+    .command('link [repository]')
+    .description('deploy the project from a repository, and again on every push to it')
+    .option('--project <id>', 'which project (default: the one this folder is linked to)')
+    .option('--branch <name>', 'which branch (default: the repository’s own)')
+    .option('--provider <host>', 'github, gitlab or gitea (default: the one that was connected first)')
+    .addHelpText('after', '\nrepository is owner/name; left out, it is where origin of this folder is.')
+    .action(async (repository: string | undefined, { branch }: { branch?: string }, command: Command) => {
+      const name = repository ? named(repository) : await originOf(resolve('.'))
+      if (!name) throw new Plain('This folder has no remote called origin: name the repository, such as acme/shop', 2)
+      const linking = { projectId: projectIdOf(command), ...name, ...(branch ? { branch } : {}), query: providerOf(command) }
+      const linked = await link(connect(command), linking)
+      output(command).result(linked, () => `linked to ${name.owner}/${name.repo} (${linked.branch}): every push is deployed`)
+    })
+}
+
+function named(repository: string): { owner: string; repo: string } {
+  const cut = repository.lastIndexOf('/')
+  if (cut < 1) throw new Plain(`${repository} is not the name of a repository: write it as owner/name`, 2)
+  return { owner: repository.slice(0, cut), repo: repository.slice(cut + 1) }
+}
+
+/** The repository becomes the project's source; its hook tells of pushes. */
+export async function link(client: Client, { projectId, owner, repo, branch, query }: Linking) {
+  const { data: found } = await client.call(contract.gitHost.getRepository, { params: { owner, repo }, query })
+  const gitBranch = branch ?? found.defaultBranch
+  const source = {
+    gitUrl: found.cloneUrl,
+    ...(gitBranch ? { gitBranch } : {}),
+    ...(query.provider ? { gitProvider: query.provider } : {}),
+  }
+  await client.call(contract.projects.update, { params: { id: projectId }, body: source })
+  const { data: hook } = await client.call(contract.gitHost.registerWebhook, { params: { owner, repo }, query })
+  await client.call(contract.projects.setAutoDeploy, { params: { id: projectId }, body: { enabled: true } })
+  return { projectId, repository: found.fullName, branch: gitBranch, webhook: hook.url }
+}

@@ -1,0 +1,41 @@
+import { contract } from '@berth/contract'
+import { ApiError } from '@berth/contract/client'
+import { confirm, isCancel } from '@clack/prompts'
+import type { connect } from '../../credentials.ts'
+import type { Output } from '../../output.ts'
+import { link } from './link.ts'
+import { originOf } from './remote.ts'
+
+/** After the first deploy of a folder that comes from a connected git host, at a terminal: whether pushes are to deploy it from now on. */
+export async function offerLink(
+  client: ReturnType<typeof connect>,
+  folder: string,
+  projectId: string,
+  say: Output,
+): Promise<void> {
+  const remote = await originOf(folder)
+  if (!remote) return
+  const found = await repositoryAt(client, remote)
+  if (found === 'not connected') return say.note('to deploy on every push: berth git connect, then berth git link')
+  if (!found) return
+  const message = `This folder comes from ${found}. Deploy every push to it by itself?`
+  const answer = await confirm({ message })
+  if (isCancel(answer) || !answer) return say.note('later: berth git link')
+  const { branch } = await link(client, { projectId, ...remote, query: {} })
+  say.note(`every push to ${branch} of ${found} is deployed from now on`)
+}
+
+/** Its name, where the connected host is the very one that the folder came from. */
+async function repositoryAt(
+  client: ReturnType<typeof connect>,
+  { host, owner, repo }: { host: string; owner: string; repo: string },
+) {
+  try {
+    const { data } = await client.call(contract.gitHost.getRepository, { params: { owner, repo }, query: {} })
+    const at = new URL(data.cloneUrl)
+    return at.host === host || at.hostname === host ? data.fullName : null
+  } catch (error) {
+    if (error instanceof ApiError) return error.code === 'no_source' ? 'not connected' : null
+    throw error
+  }
+}

@@ -1,0 +1,13 @@
+import type { GitHostProvider } from '@berth/contract'
+import type { Command } from 'commander'
+import { Plain } from '../../exit-codes.ts'
+
+const providers: readonly string[] = ['github', 'gitlab', 'gitea'] satisfies GitHostProvider[]
+
+/** `--provider`, as the routes take it. */
+export function providerOf(command: Command): { provider?: GitHostProvider } {
+  const { provider } = command.opts() as { provider?: string }
+  if (provider === undefined) return {}
+  if (!providers.includes(provider)) throw new Plain(`--provider is one of ${providers.join(', ')}`, 2)
+  return { provider: provider as GitHostProvider }
+}

@@ -1,0 +1,26 @@
+import { contract, type GitHostStatus } from '@berth/contract'
+import type { Command } from 'commander'
+import { connect } from '../../credentials.ts'
+import { columns, output } from '../../output.ts'
+import { providerOf } from './provider.ts'
+
+export function addGitStatus(git: Command): void {
+  git
+    .command('status')
+    .description('whether your organisation is connected to a git host, and by what')
+    .option('--provider <host>', 'github, gitlab or gitea (default: all)')
+    .action(async (_options, command: Command) => {
+      const status = await connect(command).call(contract.gitHost.status, { query: providerOf(command) })
+      output(command).result(status, () => told(status))
+    })
+}
+
+const sources = { app: 'app', oauth: 'account', cli: 'login of the machine' } as const
+
+function told({ state, accounts, installUrl, cloudUnreachable }: GitHostStatus): string {
+  const lines = [state === 'disconnected' ? 'disconnected (connect with: berth git connect)' : state]
+  if (accounts.length > 0) lines.push(columns(accounts.map(({ login, type, source }) => [login, type, sources[source]])))
+  if (installUrl) lines.push(`install the app on another account: ${installUrl}`)
+  if (cloudUnreachable) lines.push('the cloud that this instance is linked to cannot be reached')
+  return lines.join('\n')
+}

@@ -1,0 +1,13 @@
+import { GitHostError } from './git-host-error.ts'
+
+export function nonsense(title: string, what: string): never {
+  throw new GitHostError('nonsense', `${title} answers with something that is not ${what}: is its address right?`)
+}
+
+export function timeFrom(text: string | null): string | null {
+  const time = text === null ? Number.NaN : Date.parse(text)
+  return Number.isNaN(time) ? null : new Date(time).toISOString()
+}
+
+export const webAddress = (text: string | null): string | null =>
+  text && /^https?:$/.test(URL.parse(text)?.protocol ?? '') ? text : null

@@ -1,0 +1,112 @@
+import type { Octokit, App as OctokitApp } from 'octokit'
+import type { Secret } from '../../../platform/secrets/secret.ts'
+import { hashToken } from '../../../platform/secrets/token.ts'
+import { withinLimits } from '../deadline.ts'
+import type { Access, CallLimits } from '../git-host.ts'
+import { GitHostError } from '../git-host-error.ts'
+import { createHostFetch, type HostFetch } from '../host-fetch.ts'
+import { PageCache } from '../page-cache.ts'
+import { asGitHostError } from './github-errors.ts'
+
+export interface GitHubSettings {
+  apiUrl: string
+  webUrl: string
+  appId: number | null
+  privateKey: Secret | null
+  appSlug: string | null
+  clientId: string | null
+  clientSecret: Secret | null
+}
+
+/** An Octokit for one call; the signal ends it. */
+export type Asking = (octokit: Octokit, signal: AbortSignal) => Promise<unknown>
+
+const mostClients = 200
+/** A person waits: a limit that passes sooner than this is waited for, any other is told. */
+const longestWaitSeconds = 2
+
+/** Octokit, composed: its throttling and retry plugins, our fetch, one client an access. Loaded at the first call. */
+export class GitHubClient {
+  readonly title: string
+  readonly fetch: HostFetch
+  readonly pages = new PageCache()
+  readonly settings: GitHubSettings
+  readonly #clients = new Map<string, Promise<Octokit>>()
+  #parts: Promise<{ Octokit: typeof Octokit; app: OctokitApp | null }> | undefined
+
+  constructor(settings: GitHubSettings) {
+    this.settings = settings
+    this.title = `GitHub (${new URL(settings.webUrl).host})`
+    this.fetch = createHostFetch({ title: this.title, bases: [settings.apiUrl, settings.webUrl] })
+  }
+
+  /** Every failure of the work comes out as a `GitHostError`. */
+  ask<Result>(
+    access: Access | 'app',
+    limits: CallLimits | undefined,
+    work: (octokit: Octokit, signal: AbortSignal) => Promise<Result>,
+  ): Promise<Result> {
+    return withinLimits(this.title, limits ?? {}, async (signal) => {
+      try {
+        return await work(access === 'app' ? await this.#ofApp() : await this.#of(access), signal)
+      } catch (error) {
+        throw signal.aborted ? error : asGitHostError(error, this.title)
+      }
+    })
+  }
+
+  async #ofApp(): Promise<Octokit> {
+    const { app } = await this.#load()
+    if (!app) throw new GitHostError('unauthorized', `This instance has no app at ${this.title}`)
+    return app.octokit as Octokit
+  }
+
+  #of(access: Access): Promise<Octokit> {
+    // By the token itself: a client that was made for one person's must never speak for another's.
+    const key = access.kind === 'token' ? `${access.id} ${hashToken(access.token.reveal())}` : access.id
+    const known = this.#clients.get(key)
+    if (known) return known
+    const made = this.#make(access)
+    made.catch(() => this.#clients.delete(key))
+    this.#clients.set(key, made)
+    for (const oldest of this.#clients.keys()) {
+      if (this.#clients.size <= mostClients) break
+      this.#clients.delete(oldest)
+    }
+    return made
+  }
+
+  async #make(access: Access): Promise<Octokit> {
+    const { Octokit, app } = await this.#load()
+    if (access.kind === 'token') return new Octokit({ auth: access.token.reveal(), throttle: { ...throttle, id: access.id } })
+    if (!app) throw new GitHostError('unauthorized', `This instance has no app at ${this.title}`)
+    return (await app.getInstallationOctokit(access.installationId)) as Octokit
+  }
+
+  #load() {
+    this.#parts ??= this.#compose()
+    return this.#parts
+  }
+
+  async #compose() {
+    const { App, Octokit: Plain } = await import('octokit')
+    const { appId, privateKey, apiUrl } = this.settings
+    const Composed = Plain.defaults({
+      baseUrl: apiUrl,
+      userAgent: 'berth',
+      request: { fetch: this.fetch },
+      log: silent,
+      retry: { retries: 1 },
+      throttle,
+    })
+    const app = appId && privateKey ? new App({ appId, privateKey: privateKey.reveal(), Octokit: Composed, log: silent }) : null
+    return { Octokit: Composed as typeof Octokit, app: app as OctokitApp | null }
+  }
+}
+
+const nothing = () => undefined
+/** Octokit's own lines hold addresses; what matters is in the error. */
+const silent = { debug: nothing, info: nothing, warn: nothing, error: nothing }
+const mayWait = (seconds: number, _options: unknown, _octokit: unknown, retryCount: number) =>
+  seconds <= longestWaitSeconds && retryCount === 0
+const throttle = { onRateLimit: mayWait, onSecondaryRateLimit: mayWait }

@@ -1,0 +1,29 @@
+import type { GitHost } from '../git-host.ts'
+import { Fields } from '../payload.ts'
+import type { GitHubClient } from './github-client.ts'
+
+type Reports = Pick<GitHost, 'setCommitStatus' | 'comment'>
+
+/** What GitHub shows of a commit and in a pull request. */
+export function createReports(client: GitHubClient): Reports {
+  return {
+    setCommitStatus: (access, { owner, repo }, sha, { state, description, context, targetUrl }, limits) =>
+      client.ask(access, limits, async (octokit, signal) => {
+        await octokit.rest.repos.createCommitStatus({
+          ...{ owner, repo, sha, state, context, description: description.slice(0, 140) },
+          ...(targetUrl ? { target_url: targetUrl } : {}),
+          request: { signal },
+        })
+      }),
+    comment: (access, { owner, repo }, issue_number, { marker, text }, limits) =>
+      client.ask(access, limits, async (octokit, signal) => {
+        const hidden = `<!-- ${marker.replace(/--+>?/g, '-')} -->`
+        const body = `${hidden}\n${text}`
+        const at = { owner, repo, request: { signal } }
+        const { data } = await octokit.rest.issues.listComments({ ...at, issue_number, per_page: 100 })
+        const ours = data.find((comment) => new Fields(comment).text('body')?.startsWith(hidden))
+        if (ours) await octokit.rest.issues.updateComment({ ...at, comment_id: ours.id, body })
+        else await octokit.rest.issues.createComment({ ...at, issue_number, body })
+      }),
+  }
+}

@@ -1,0 +1,66 @@
+import { nonsense, timeFrom, webAddress } from '../answer-parts.ts'
+import type { HostAccount, HostBranch, HostFileEntry, HostHook, HostRepository } from '../git-host.ts'
+import { Fields, nameOf } from '../payload.ts'
+
+/** Answers of GitHub in our words. What is not of its form is nonsense, never half an answer. */
+
+export function accountFrom(value: unknown, title: string): HostAccount {
+  const fields = new Fields(value)
+  const [id, login] = [fields.whole('id'), fields.text('login')]
+  if (id === null || !login) return nonsense(title, 'an account')
+  const type = fields.text('type') === 'Organization' ? 'organization' : 'user'
+  return { id: String(id), login, type, avatarUrl: webAddress(fields.text('avatar_url')) }
+}
+
+export function repositoryFrom(value: unknown, title: string, webUrl: string): HostRepository {
+  const fields = new Fields(value)
+  const [id, fullName] = [fields.whole('id'), fields.text('full_name')]
+  const name = nameOf(fullName)
+  if (id === null || !fullName || !name) return nonsense(title, 'a repository')
+  return {
+    id: String(id),
+    name: name.repo,
+    fullName,
+    owner: name.owner,
+    private: fields.yes('private'),
+    description: fields.text('description'),
+    defaultBranch: fields.text('default_branch'),
+    language: fields.text('language'),
+    htmlUrl: `${webUrl}/${fullName}`,
+    cloneUrl: `${webUrl}/${fullName}.git`,
+    sshUrl: `git@${new URL(webUrl).hostname}:${fullName}.git`,
+    updatedAt: timeFrom(fields.text('pushed_at') ?? fields.text('updated_at')),
+  }
+}
+
+export function branchFrom(value: unknown, title: string): HostBranch {
+  const fields = new Fields(value)
+  const [name, commit] = [fields.text('name'), fields.in('commit').text('sha')]
+  if (!name || !commit) return nonsense(title, 'a branch')
+  return { name, commit, protected: fields.yes('protected') }
+}
+
+const entryTypes = { file: 'file', dir: 'dir', symlink: 'symlink', submodule: 'submodule' } as const
+
+export function entryFrom(value: unknown, title: string): HostFileEntry {
+  const fields = new Fields(value)
+  const [name, path, type] = [fields.text('name'), fields.text('path'), fields.text('type') ?? '']
+  if (!name || !path || !Object.hasOwn(entryTypes, type)) return nonsense(title, 'a folder')
+  const known = entryTypes[type as keyof typeof entryTypes]
+  return { name, path, type: known, sizeBytes: known === 'file' ? fields.whole('size') : null }
+}
+
+export function hookFrom(value: unknown, title: string): HostHook {
+  const fields = new Fields(value)
+  const id = fields.whole('id')
+  if (id === null) return nonsense(title, 'a hook')
+  const events = (value as { events?: unknown }).events
+  return {
+    id,
+    url: fields.in('config').text('url') ?? '',
+    events: Array.isArray(events) ? events.filter((event) => typeof event === 'string') : [],
+    active: fields.yes('active'),
+    createdAt: timeFrom(fields.text('created_at')),
+    updatedAt: timeFrom(fields.text('updated_at')),
+  }
+}

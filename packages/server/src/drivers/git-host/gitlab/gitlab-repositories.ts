@@ -1,0 +1,84 @@
+import { nonsense } from '../answer-parts.ts'
+import type { GitHost } from '../git-host.ts'
+import { GitHostError } from '../git-host-error.ts'
+import { Fields } from '../payload.ts'
+import type { RepositoryName } from '../repository-name.ts'
+import type { RestClient } from '../rest-client.ts'
+import { accountFrom, branchFrom, entryFrom, repositoryFrom } from './gitlab-shapes.ts'
+
+type Repositories = Pick<
+  GitHost,
+  | 'account'
+  | 'repositories'
+  | 'repositoriesOf'
+  | 'repository'
+  | 'createRepository'
+  | 'deleteRepository'
+  | 'branches'
+  | 'files'
+  | 'file'
+>
+
+export const projectPath = ({ owner, repo }: RepositoryName): string => `/projects/${encodeURIComponent(`${owner}/${repo}`)}`
+
+export function createRepositories(client: RestClient): Repositories {
+  const { title } = client
+  const from = (value: unknown) => repositoryFrom(value, title, client.settings.webUrl)
+  return {
+    account: (access, limits) => client.ask(access, limits, async (call) => accountFrom(await call.get('/user'), title)),
+    repositories: (access, limits) =>
+      client.ask(access, limits, (call) =>
+        call.list({ path: '/projects', query: { membership: true, order_by: 'last_activity_at' }, from }),
+      ),
+    repositoriesOf: (access, owner, limits) =>
+      client.ask(access, limits, (call) => {
+        const name = encodeURIComponent(owner)
+        return call.list({ path: `/groups/${name}/projects`, from }).catch((error: unknown) => {
+          if (error instanceof GitHostError && error.trouble === 'not_found')
+            return call.list({ path: `/users/${name}/projects`, from })
+          throw error
+        })
+      }),
+    repository: (access, name, limits) => client.ask(access, limits, async (call) => from(await call.get(projectPath(name)))),
+    createRepository: (access, { name, owner, private: isPrivate }, limits) =>
+      client.ask(access, limits, async (call) => {
+        const namespace = owner ? new Fields(await call.get(`/namespaces/${encodeURIComponent(owner)}`)).whole('id') : undefined
+        if (namespace === null) return nonsense(title, 'a namespace')
+        const visibility = isPrivate ? 'private' : 'public'
+        return from(
+          await call.send('POST', '/projects', {
+            name,
+            path: name,
+            visibility,
+            ...(namespace ? { namespace_id: namespace } : {}),
+          }),
+        )
+      }),
+    deleteRepository: (access, name, limits) =>
+      client.ask(access, limits, async (call) => void (await call.send('DELETE', projectPath(name)))),
+    branches: (access, name, limits) =>
+      client.ask(access, limits, (call) =>
+        call.list({ path: `${projectPath(name)}/repository/branches`, from: (value) => branchFrom(value, title) }),
+      ),
+    files: (access, name, { path, branch }, limits) =>
+      client.ask(access, limits, async (call) => {
+        const query = { path: path || undefined, ref: branch }
+        const list = await call.list({
+          path: `${projectPath(name)}/repository/tree`,
+          query,
+          from: (value) => entryFrom(value, title),
+        })
+        // An empty folder is in no commit: nothing there says that there is none.
+        if (list.length === 0 && path !== '') throw new GitHostError('not_found', `${path} is not a folder`)
+        return list
+      }),
+    file: (access, name, { path, branch }, limits) =>
+      client.ask(access, limits, async (call) => {
+        const ref = branch ?? from(await call.get(projectPath(name))).defaultBranch ?? 'HEAD'
+        const fields = new Fields(await call.get(`${projectPath(name)}/repository/files/${encodeURIComponent(path)}`, { ref }))
+        const [content, sizeBytes] = [fields.text('content'), fields.whole('size')]
+        if (content === null || sizeBytes === null || fields.text('encoding') !== 'base64') return nonsense(title, 'a file')
+        return { path, branch: ref, sizeBytes, text: Buffer.from(content, 'base64').toString('utf8') }
+      }),
+  }
+}

@@ -1,0 +1,81 @@
+import { GitHostError } from './git-host-error.ts'
+
+/** How a host is called in messages, and the addresses that its tokens may go to. */
+export interface HostAddresses {
+  /** `GitHub at github.com`. */
+  title: string
+  bases: readonly string[]
+}
+
+export type HostFetch = (url: string | URL, init?: RequestInit) => Promise<Response>
+
+const mostBytes = 24 * 1024 * 1024
+const mostRedirects = 3
+
+/**
+ * `fetch` for one host: nothing is sent anywhere but below its own addresses, whoever gave the URL; a redirect is followed there
+ * alone, and only by reads; an answer is read whole and within a bound, so that the time limit holds for all of it.
+ */
+export function createHostFetch({ title, bases }: HostAddresses): HostFetch {
+  const isOurs = (url: URL) => bases.some((base) => isBelow(url, new URL(base)))
+  return async (address, init = {}) => {
+    let url = new URL(address)
+    for (let hops = 0; hops <= mostRedirects; hops += 1) {
+      if (!isOurs(url)) throw new GitHostError('nonsense', `${title} sends on to another host, which gets no credential of ours`)
+      const response = await fetch(url, { ...init, redirect: 'manual' }).catch((cause: unknown) => {
+        throw unreachable(title, cause, init.signal ?? null)
+      })
+      const location = response.headers.get('location')
+      const isRedirect = response.status >= 300 && response.status < 400 && response.status !== 304 && location
+      if (!isRedirect) return whole(response, title, init.signal ?? null)
+      await response.body?.cancel()
+      if ((init.method ?? 'GET') !== 'GET')
+        throw new GitHostError('nonsense', `${title} redirects a write, which is not followed`)
+      url = URL.parse(location, url) ?? url
+    }
+    throw new GitHostError('nonsense', `${title} sends from one address to the next without end`)
+  }
+}
+
+const isBelow = (url: URL, base: URL): boolean =>
+  url.origin === base.origin && (url.pathname === base.pathname || url.pathname.startsWith(base.pathname.replace(/\/?$/, '/')))
+
+async function whole(response: Response, title: string, signal: AbortSignal | null): Promise<Response> {
+  const { status, statusText, headers } = response
+  if (status === 204 || status === 205 || status === 304) return new Response(null, { status, statusText, headers })
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  try {
+    for await (const chunk of response.body ?? []) {
+      bytes += chunk.length
+      if (bytes > mostBytes) throw new GitHostError('nonsense', `${title} answers with more than ${mostBytes / 1024 / 1024} MB`)
+      chunks.push(chunk)
+    }
+  } catch (cause) {
+    throw unreachable(title, cause, signal)
+  }
+  const kept = new Headers(headers)
+  // The bytes are unpacked by now.
+  kept.delete('content-encoding')
+  kept.delete('content-length')
+  return new Response(Buffer.concat(chunks), { status, statusText, headers: kept })
+}
+
+function unreachable(title: string, cause: unknown, signal: AbortSignal | null): unknown {
+  if (cause instanceof GitHostError || signal?.aborted) return cause
+  const code = codeOf(cause)
+  const words =
+    code === 'ECONNREFUSED'
+      ? 'refuses the connection'
+      : code === 'ENOTFOUND' || code === 'EAI_AGAIN'
+        ? 'has a name that cannot be looked up'
+        : /CERT|TLS|SSL|SIGNED/.test(code)
+          ? `shows a certificate that is not trusted (${code})`
+          : 'cannot be reached'
+  return new GitHostError('away', `${title} ${words}`)
+}
+
+function codeOf(cause: unknown): string {
+  const inner = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause
+  return inner instanceof Error && 'code' in inner && typeof inner.code === 'string' ? inner.code : ''
+}

@@ -1,0 +1,48 @@
+import type { Access, GitHost, HostRepository } from './git-host.ts'
+
+/** For so long a list of repositories is given as it was read; after that the host is asked whether it still holds. */
+const freshMs = 15_000
+const mostLists = 300
+
+interface KeptList {
+  readAt: number
+  list: Promise<HostRepository[]>
+}
+
+/**
+ * The same host, whose lists of repositories are read once for all who ask at the same time or shortly after. What is created or
+ * deleted through it is seen at once.
+ */
+export function withKeptLists(host: GitHost, now: () => number = Date.now): GitHost {
+  const lists = new Map<string, KeptList>()
+  const forget = ({ id }: Access) => {
+    for (const key of lists.keys()) if (key.startsWith(`${id} `)) lists.delete(key)
+  }
+  const kept = (key: string, read: () => Promise<HostRepository[]>): Promise<HostRepository[]> => {
+    const known = lists.get(key)
+    if (known && now() - known.readAt < freshMs) return known.list
+    const list = read()
+    const reading = { readAt: now(), list }
+    lists.delete(key)
+    lists.set(key, reading)
+    list.catch(() => {
+      if (lists.get(key) === reading) lists.delete(key)
+    })
+    for (const oldest of lists.keys()) {
+      if (lists.size <= mostLists) break
+      lists.delete(oldest)
+    }
+    return list
+  }
+  return {
+    ...host,
+    repositories: (access, limits) => kept(`${access.id} `, () => host.repositories(access, limits)),
+    repositoriesOf: (access, owner, limits) =>
+      kept(`${access.id} ${owner.toLowerCase()}`, () => host.repositoriesOf(access, owner, limits)),
+    createRepository: async (access, repository, limits) => {
+      forget(access)
+      return host.createRepository(access, repository, limits).finally(() => forget(access))
+    },
+    deleteRepository: async (access, name, limits) => host.deleteRepository(access, name, limits).finally(() => forget(access)),
+  }
+}

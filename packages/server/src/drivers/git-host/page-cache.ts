@@ -1,0 +1,41 @@
+export interface Page<Item> {
+  etag: string | null
+  items: readonly Item[]
+  lastPage: number
+}
+
+const mostItems = 50_000
+
+/**
+ * Pages of lists as they were read last, by the validator that the host gave with them: asked again with it, the host says
+ * "not modified", sends nothing and counts nothing against the limit. The longest unused go when it is full.
+ */
+export class PageCache {
+  readonly #pages = new Map<string, Page<unknown>>()
+  #items = 0
+
+  get<Item>(key: string): Page<Item> | undefined {
+    const page = this.#pages.get(key)
+    if (!page) return undefined
+    this.#pages.delete(key)
+    this.#pages.set(key, page)
+    return page as Page<Item>
+  }
+
+  set(key: string, page: Page<unknown>): void {
+    this.#forget(key)
+    this.#pages.set(key, page)
+    this.#items += page.items.length + 1
+    for (const oldest of this.#pages.keys()) {
+      if (this.#items <= mostItems) break
+      this.#forget(oldest)
+    }
+  }
+
+  #forget(key: string): void {
+    const page = this.#pages.get(key)
+    if (!page) return
+    this.#pages.delete(key)
+    this.#items -= page.items.length + 1
+  }
+}

@@ -1,0 +1,151 @@
+import { withinLimits } from './deadline.ts'
+import type { Access, CallLimits } from './git-host.ts'
+import { GitHostError } from './git-host-error.ts'
+import { createHostFetch, type HostFetch } from './host-fetch.ts'
+import { type Page, PageCache } from './page-cache.ts'
+import { Fields } from './payload.ts'
+
+type Query = Readonly<Record<string, string | number | boolean | undefined>>
+
+export interface RestList<Item> {
+  path: string
+  query?: Query
+  from(value: unknown): Item
+}
+
+export interface RestSettings {
+  title: string
+  webUrl: string
+  apiUrl: string
+  perPage: number
+  /** What the host calls the size of a page. */
+  perPageName: string
+  lastPage(headers: Headers): number
+}
+
+/** One call's way to a host that speaks plain JSON over HTTP. */
+export class RestCall {
+  readonly #client: RestClient
+  readonly #access: Access
+  readonly #signal: AbortSignal
+
+  constructor(client: RestClient, access: Access, signal: AbortSignal) {
+    this.#client = client
+    this.#access = access
+    this.#signal = signal
+  }
+
+  async get(path: string, query: Query = {}): Promise<unknown> {
+    return (await this.#send('GET', path, query)).data
+  }
+
+  async send(method: 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, body?: object): Promise<unknown> {
+    return (await this.#send(method, path, {}, body)).data
+  }
+
+  /** All pages, the first before the others. */
+  async list<Item>(list: RestList<Item>): Promise<Item[]> {
+    const first = await this.#page(list, 1)
+    if (first.lastPage > mostPages)
+      throw new GitHostError('refused', `${this.#client.title} has too many of these to list: ask for one owner's`)
+    const others = Array.from({ length: first.lastPage - 1 }, (_, at) => this.#page(list, at + 2))
+    return [first, ...(await Promise.all(others))].flatMap(({ items }) => items)
+  }
+
+  async #page<Item>({ path, query = {}, from }: RestList<Item>, page: number): Promise<Page<Item>> {
+    const { settings, pages, title } = this.#client
+    const asked = { ...query, page, [settings.perPageName]: settings.perPage }
+    const key = `${this.#access.id} ${path} ${JSON.stringify(asked)}`
+    const kept = pages.get<Item>(key)
+    const { status, data, headers } = await this.#send('GET', path, asked, undefined, kept?.etag ?? null)
+    if (status === 304 && kept) return kept
+    if (!Array.isArray(data)) throw new GitHostError('nonsense', `${title} answers with something that is not a list`)
+    const lastPage = Math.max(settings.lastPage(headers), page)
+    const read = { etag: headers.get('etag'), items: data.map((value) => from(value)), lastPage }
+    if (read.etag) pages.set(key, read)
+    return read
+  }
+
+  async #send(method: string, path: string, query: Query, body?: object, etag: string | null = null) {
+    const { fetch, settings, title } = this.#client
+    if (this.#access.kind !== 'token') throw new GitHostError('unauthorized', `${title} has no apps`)
+    const url = new URL(`${settings.apiUrl}${path}`)
+    for (const [name, value] of Object.entries(query)) if (value !== undefined) url.searchParams.set(name, String(value))
+    const response = await fetch(url, {
+      method,
+      headers: {
+        authorization: `Bearer ${this.#access.token.reveal()}`,
+        accept: 'application/json',
+        'user-agent': 'berth',
+        ...(body ? { 'content-type': 'application/json' } : {}),
+        ...(etag ? { 'if-none-match': etag } : {}),
+      },
+      ...(body ? { body: JSON.stringify(body) } : {}),
+      signal: this.#signal,
+    })
+    const text = await response.text()
+    if (response.status >= 400) throw failureOf(response, text, title)
+    return { status: response.status, headers: response.headers, data: text === '' ? null : parsed(text, title) }
+  }
+}
+
+const mostPages = 200
+
+export class RestClient {
+  readonly settings: RestSettings
+  readonly fetch: HostFetch
+  readonly pages = new PageCache()
+
+  constructor(settings: RestSettings) {
+    this.settings = settings
+    this.fetch = createHostFetch({ title: settings.title, bases: [settings.webUrl, settings.apiUrl] })
+  }
+
+  get title(): string {
+    return this.settings.title
+  }
+
+  ask<Result>(access: Access, limits: CallLimits | undefined, work: (call: RestCall) => Promise<Result>): Promise<Result> {
+    return withinLimits(this.title, limits ?? {}, (signal) => work(new RestCall(this, access, signal)))
+  }
+}
+
+function parsed(text: string, title: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new GitHostError('nonsense', `${title} answers with something that is not JSON: is its address right?`)
+  }
+}
+
+function failureOf({ status, headers }: Response, text: string, title: string): GitHostError {
+  const says = wordsIn(text)
+  const more = { status }
+  if (status === 401) return new GitHostError('unauthorized', `${title} no longer accepts the stored login`, more)
+  if (status === 403) return new GitHostError('forbidden', `${title} does not allow this${says}`, more)
+  if (status === 404) return new GitHostError('not_found', `${title} has no such thing, or does not show it`, more)
+  if (status === 429) {
+    const resetAt = resetIn(headers)
+    const words = `${title} takes no more calls until ${resetAt.toISOString()}: its rate limit is used up`
+    return new GitHostError('limited', words, { status, resetAt })
+  }
+  if (status === 409 || /already (been taken|exists)/i.test(says))
+    return new GitHostError('conflict', `${title} refuses this${says}`, more)
+  if (status >= 500) return new GitHostError('away', `${title} answers ${status}: it is down or overloaded`, more)
+  return new GitHostError('refused', `${title} refuses this${says}`, more)
+}
+
+function resetIn(headers: Headers): Date {
+  const wait = Number(headers.get('retry-after') ?? Number.NaN)
+  if (Number.isFinite(wait) && wait >= 0) return new Date(Date.now() + Math.min(wait, 86_400) * 1000)
+  const reset = Number(headers.get('ratelimit-reset') ?? Number.NaN)
+  return Number.isFinite(reset) && reset > 0 ? new Date(reset * 1000) : new Date(Date.now() + 60_000)
+}
+
+/** `message` is a text here and an object of lists there. */
+function wordsIn(text: string): string {
+  const fields = Fields.of(Buffer.from(text))
+  const inner =
+    fields?.text('message') ?? (fields?.has('message') ? JSON.stringify(fields.value('message')) : fields?.text('error'))
+  return inner ? `: ${inner.replace(/[\u0000-\u001f\u007f\p{Cf}]/gu, ' ').slice(0, 300)}` : ''
+}

@@ -1,0 +1,65 @@
+import { startGiteaHost } from '../../../../../tests/kit/git-hosts/gitea-host.ts'
+import { startGitHubHost, tokens } from '../../../../../tests/kit/git-hosts/github-host.ts'
+import { startGitLabHost } from '../../../../../tests/kit/git-hosts/gitlab-host.ts'
+import type { PlainHost } from '../../../../../tests/kit/git-hosts/plain-host.ts'
+import { Secret } from '../../platform/secrets/secret.ts'
+import type { GitHost } from './git-host.ts'
+import { createGitea } from './gitea/gitea.ts'
+import { createGitHub } from './github/github.ts'
+import { createGitLab } from './gitlab/gitlab.ts'
+import { describeGitHost, type SuiteHost } from './suite.ts'
+
+const plain = (server: PlainHost, host: GitHost): SuiteHost => ({
+  host,
+  annsToken: 'ann-token',
+  createRepository: server.createRepository,
+  statuses: server.statuses,
+  hooks: server.hooks,
+  comments: async (name, number) =>
+    server.comments.filter((one) => one.repository === name && one.number === number).map(({ body }) => body),
+  openPullRequest: async () => 7,
+  intercept: (answer) => {
+    server.intercept = answer && (() => answer)
+  },
+  answered: () => server.calls.map(({ status }) => status),
+  close: server.close,
+})
+const settingsOf = ({ url, client }: PlainHost) => ({ webUrl: url, clientId: client.id, clientSecret: new Secret(client.secret) })
+
+describeGitHost('GitLab', async () => {
+  const server = await startGitLabHost()
+  return plain(server, createGitLab(settingsOf(server)))
+})
+
+describeGitHost('Gitea', async () => {
+  const server = await startGiteaHost()
+  return plain(server, createGitea(settingsOf(server)))
+})
+
+describeGitHost('GitHub', async () => {
+  const server = await startGitHubHost()
+  const api = async (path: string, body?: object) => {
+    const headers = { authorization: `Bearer ${tokens.ann}`, 'content-type': 'application/json' }
+    const response = await fetch(`${server.url}${path}`, {
+      headers,
+      ...(body ? { method: 'POST', body: JSON.stringify(body) } : {}),
+    })
+    return response.json()
+  }
+  const none = { appId: null, privateKey: null, appSlug: null, clientId: null, clientSecret: null }
+  return {
+    host: createGitHub({ apiUrl: server.url, webUrl: server.url, ...none }),
+    annsToken: tokens.ann,
+    createRepository: server.createRepository,
+    statuses: server.statuses,
+    hooks: server.hooks,
+    comments: async (name, number) =>
+      ((await api(`/repos/${name}/issues/${number}/comments`)) as { body: string }[]).map(({ body }) => body),
+    openPullRequest: async (name) => ((await api(`/repos/${name}/issues`, { title: 'x' })) as { number: number }).number,
+    intercept: (answer) => {
+      server.intercept = answer && (() => answer)
+    },
+    answered: () => server.calls.map(({ status }) => status),
+    close: server.close,
+  }
+})

@@ -1,0 +1,150 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { Secret } from '../../platform/secrets/secret.ts'
+import type { Access, GitHost } from './git-host.ts'
+
+/** What a host for tests lends to the suite. `acme` is an organisation of ann's. */
+export interface SuiteHost {
+  host: GitHost
+  annsToken: string
+  createRepository(name: string, files: Record<string, string>): Promise<unknown>
+  statuses: { repository: string; sha: string; state: string; context: string }[]
+  hooks: { id: number; repository: string; url: string; secret: string }[]
+  /** Of one pull request. */
+  comments(name: string, number: number): Promise<string[]>
+  /** A pull request or an issue to comment on. */
+  openPullRequest(name: string): Promise<number>
+  intercept(answer: { status?: number; json?: unknown; headers?: Record<string, string> } | null): void
+  /** Statuses of the answers so far. */
+  answered(): number[]
+  close(): Promise<void>
+}
+
+const token = (value: string, id = value): Access => ({ kind: 'token', id, token: new Secret(value) })
+const failing = (trouble: string) => expect.objectContaining({ name: 'GitHostError', trouble })
+
+/** The contract of `git-host.ts`, on every host. */
+export function describeGitHost(title: string, start: () => Promise<SuiteHost>): void {
+  describe(title, () => {
+    let scene: SuiteHost
+    let host: GitHost
+    let ann: Access
+    const shop = { owner: 'acme', repo: 'shop' }
+    beforeAll(async () => {
+      scene = await start()
+      host = scene.host
+      ann = token(scene.annsToken)
+      await scene.createRepository('acme/shop', { 'package.json': '{}', 'src/a b.ts': 'one\n', 'src/deep/two.ts': 'two' })
+      await scene.createRepository('ann/blog', { 'README.md': 'x' })
+    })
+    afterAll(() => scene?.close())
+    afterEach(() => scene.intercept(null))
+
+    test('whose token it is', async () => {
+      expect(await host.account(ann)).toMatchObject({ login: 'ann', type: 'user' })
+      await expect(host.account(token('nobody'))).rejects.toEqual(failing('unauthorized'))
+    })
+
+    test('every repository that it reaches, at the host’s own address', async () => {
+      const list = await host.repositories(ann)
+      expect(list.map(({ fullName }) => fullName).sort()).toEqual(['acme/shop', 'ann/blog'])
+      expect(list.find(({ name }) => name === 'shop')).toMatchObject({
+        owner: 'acme',
+        private: true,
+        defaultBranch: 'main',
+        cloneUrl: `${host.webUrl}/acme/shop.git`,
+        htmlUrl: `${host.webUrl}/acme/shop`,
+      })
+    })
+
+    test('those of an organisation, of an account, and of nobody', async () => {
+      expect((await host.repositoriesOf(ann, 'acme')).map(({ name }) => name)).toEqual(['shop'])
+      expect((await host.repositoriesOf(ann, 'ann')).map(({ name }) => name)).toEqual(['blog'])
+      await expect(host.repositoriesOf(ann, 'no-such-name')).rejects.toEqual(failing('not_found'))
+    })
+
+    test('one repository, its branches, files and contents', async () => {
+      expect(await host.repository(ann, shop)).toMatchObject({ fullName: 'acme/shop' })
+      await expect(host.repository(ann, { owner: 'acme', repo: 'none' })).rejects.toEqual(failing('not_found'))
+      expect(await host.branches(ann, shop)).toEqual([
+        { name: 'main', commit: expect.stringMatching(/^[0-9a-f]{40}$/), protected: true },
+      ])
+      expect((await host.files(ann, shop, { path: '' })).map(({ name, type }) => [name, type])).toEqual([
+        ['package.json', 'file'],
+        ['src', 'dir'],
+      ])
+      expect((await host.files(ann, shop, { path: 'src', branch: 'main' })).map(({ path }) => path)).toEqual([
+        'src/a b.ts',
+        'src/deep',
+      ])
+      await expect(host.files(ann, shop, { path: 'nowhere' })).rejects.toEqual(failing('not_found'))
+      expect(await host.file(ann, shop, { path: 'src/a b.ts' })).toEqual({
+        path: 'src/a b.ts',
+        branch: 'main',
+        sizeBytes: 4,
+        text: 'one\n',
+      })
+      await expect(host.file(ann, shop, { path: 'nowhere.ts' })).rejects.toEqual(failing('not_found'))
+    })
+
+    test('a repository is made and removed; a taken name is a conflict', async () => {
+      const settings = { name: 'made', private: true, owner: null }
+      expect(await host.createRepository(ann, settings)).toMatchObject({ fullName: 'ann/made', private: true })
+      await expect(host.createRepository(ann, settings)).rejects.toEqual(failing('conflict'))
+      expect(await host.createRepository(ann, { ...settings, owner: 'acme' })).toMatchObject({ fullName: 'acme/made' })
+      for (const owner of ['ann', 'acme']) await host.deleteRepository(ann, { owner, repo: 'made' })
+      await expect(host.repository(ann, { owner: 'ann', repo: 'made' })).rejects.toEqual(failing('not_found'))
+    })
+
+    test('a hook with its secret is put there, changed and removed', async () => {
+      const hook = await host.createHook(ann, shop, { url: 'http://berth.test/one', secret: new Secret('first') })
+      expect(await host.hooks(ann, shop)).toMatchObject([{ id: hook.id, url: 'http://berth.test/one', active: true }])
+      expect(scene.hooks.at(-1)).toMatchObject({ repository: 'acme/shop', secret: 'first' })
+      await host.changeHook(ann, shop, hook.id, { url: 'http://berth.test/two', secret: new Secret('second') })
+      expect(scene.hooks.at(-1)).toMatchObject({ id: hook.id, url: 'http://berth.test/two', secret: 'second' })
+      await host.deleteHook(ann, shop, hook.id)
+      expect(await host.hooks(ann, shop)).toEqual([])
+      await expect(host.deleteHook(ann, shop, hook.id)).rejects.toEqual(failing('not_found'))
+    })
+
+    test('what became of a commit, and one comment a mark', async () => {
+      const sha = 'c'.repeat(40)
+      await host.setCommitStatus(ann, shop, sha, {
+        state: 'success',
+        description: 'live',
+        context: 'berth/shop',
+        targetUrl: null,
+      })
+      expect(scene.statuses.at(-1)).toMatchObject({ repository: 'acme/shop', sha, state: 'success', context: 'berth/shop' })
+      const number = await scene.openPullRequest('acme/shop')
+      for (const text of ['building', 'live']) await host.comment(ann, shop, number, { marker: 'berth prj_1', text })
+      await host.comment(ann, shop, number, { marker: 'berth prj_2', text: 'other' })
+      expect(await scene.comments('acme/shop', number)).toEqual(['<!-- berth prj_1 -->\nlive', '<!-- berth prj_2 -->\nother'])
+    })
+
+    test('git gets the token and a user name', async () => {
+      const { token: given, username } = await host.repositoryToken(ann, shop)
+      expect([given.reveal(), username.length > 0]).toEqual([scene.annsToken, true])
+    })
+
+    test('limited, down, broken and nonsense are told apart', async () => {
+      const troubles = async (id: string) => host.repository(token(scene.annsToken, id), shop).catch((error) => error.trouble)
+      scene.intercept({ status: 429, json: { message: 'slow down' }, headers: { 'retry-after': '600' } })
+      const limited = await host.repository(token(scene.annsToken, 'a'), shop).catch((error) => error)
+      expect(limited).toEqual(failing('limited'))
+      expect(limited.resetAt.getTime()).toBeGreaterThan(Date.now() + 500_000)
+      scene.intercept({ status: 503, json: {} })
+      expect(await troubles('b')).toBe('away')
+      scene.intercept({ json: { hello: 'world' } })
+      expect(await troubles('c')).toBe('nonsense')
+      scene.intercept({ status: 403, json: { message: 'You may not' } })
+      expect(await troubles('d')).toBe('forbidden')
+    })
+
+    test('a list that has not changed is not sent again', async () => {
+      const first = await host.repositories(ann)
+      const before = scene.answered().length
+      expect(await host.repositories(ann)).toEqual(first)
+      expect(scene.answered().slice(before)).toEqual([304])
+    })
+  })
+}

@@ -1,0 +1,96 @@
+import { createHash } from 'node:crypto'
+import { constants, createReadStream, createWriteStream } from 'node:fs'
+import { lstat, mkdir, open as openFile, readFile, realpath, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { type Tree, timeLeft } from './checkout-settings.ts'
+import { GitError, GitTooLarge } from './git-errors.ts'
+import { askForObjects, type LargeObject, openObject } from './large-object-server.ts'
+
+interface Pointer {
+  path: string
+  object: LargeObject
+}
+
+const atOnce = 50
+
+/** Puts the files themselves where a commit has pointers of Git LFS. Gives what the one who deploys should know. */
+export async function fetchLargeFiles(tree: Tree): Promise<string[]> {
+  const pointers = await findPointers(tree)
+  if (pointers.length === 0) return []
+  if (tree.git.parse(tree.url).scheme === 'ssh')
+    return [
+      `${pointers.length} files in Git LFS are not fetched: that works over https alone, and their pointers are there instead`,
+    ]
+  const objects = [...new Map(pointers.map(({ object }) => [object.oid, object])).values()]
+  tree.left.bytes -= objects.reduce((sum, { size }) => sum + size, 0)
+  if (tree.left.bytes < 0) throw new GitTooLarge('The files in Git LFS are larger than what is fetched')
+  tree.options.onProgress?.(`Fetching ${objects.length} files from Git LFS`)
+  const folder = join(tree.gitFolder, 'berth-lfs')
+  await mkdir(folder, { recursive: true })
+  for (let at = 0; at < objects.length; at += atOnce) {
+    for (const answer of await askForObjects(tree, objects.slice(at, at + atOnce))) {
+      const file = join(folder, answer.oid)
+      await receive(tree, answer, file)
+      for (const { path, object } of pointers) if (object.oid === answer.oid) await replace(tree, path, file)
+      await rm(file, { force: true })
+    }
+  }
+  return []
+}
+
+/** Only where some .gitattributes asks for it: a file that merely looks like a pointer is a file. */
+async function findPointers({ run, commit, workTree }: Tree): Promise<Pointer[]> {
+  const found = async (pattern: string, ...paths: string[]) => {
+    const args = ['grep', '-l', '-z', '-I', '-E', '-e', pattern, commit, '--', ...paths]
+    const { stdout } = await run({ args, acceptExitCodes: [0, 1], maxOutputBytes: 20_000_000 })
+    return stdout.split('\0').flatMap((name) => (name ? [name.slice(commit.length + 1)] : []))
+  }
+  if ((await found('filter=lfs', '.gitattributes', '**/.gitattributes')).length === 0) return []
+  const pointers: Pointer[] = []
+  for (const path of await found('^version https://git-lfs.github.com/spec/v1$')) {
+    const file = await lstat(join(workTree, path)).catch(() => null)
+    const text = file?.isFile() && file.size < 1024 ? await readFile(join(workTree, path), 'utf8') : ''
+    const [, oid, size] =
+      /^version https:\/\/git-lfs\.github\.com\/spec\/v1\n(?:ext-[^\n]*\n)*oid sha256:([0-9a-f]{64})\nsize (\d{1,15})\n?$/.exec(
+        text,
+      ) ?? []
+    if (oid) pointers.push({ path, object: { oid, size: Number(size) } })
+  }
+  return pointers
+}
+
+/** The name is the hash of what it holds, so nobody on the way can put something else in its place. */
+async function receive(tree: Tree, answer: LargeObject & { href: string; headers: Record<string, string> }, file: string) {
+  const abort = AbortSignal.any([AbortSignal.timeout(timeLeft(tree)), ...(tree.options.abort ? [tree.options.abort] : [])])
+  const { response, end } = await openObject(tree, answer, abort)
+  const hash = createHash('sha256')
+  let bytes = 0
+  try {
+    await pipeline(
+      response,
+      async function* (chunks: AsyncIterable<Uint8Array>) {
+        for await (const chunk of chunks) {
+          bytes += chunk.length
+          if (bytes > answer.size) throw new GitError('A file in Git LFS is larger than its pointer says')
+          hash.update(chunk)
+          yield chunk
+        }
+      },
+      createWriteStream(file, { mode: 0o600 }),
+      { signal: abort },
+    )
+  } finally {
+    end()
+  }
+  if (bytes !== answer.size || hash.digest('hex') !== answer.oid)
+    throw new GitError(`The file ${answer.oid.slice(0, 12)} from Git LFS is not the one that its pointer names`)
+}
+
+/** Over the pointer itself: no link is followed, in the name or on the way there. */
+async function replace({ workTree }: Tree, path: string, file: string): Promise<void> {
+  const target = join(await realpath(workTree), path)
+  if ((await realpath(target).catch(() => '')) !== target) throw new GitError(`${path} is a link, and no file of Git LFS`)
+  const handle = await openFile(target, constants.O_WRONLY | constants.O_TRUNC | constants.O_NOFOLLOW)
+  await pipeline(createReadStream(file), handle.createWriteStream())
+}

@@ -1,0 +1,122 @@
+import type { IncomingMessage } from 'node:http'
+import { systemNames } from '../web-request/resolve.ts'
+import { open, responseTo } from '../web-request/web-request.ts'
+import { type Tree, timeLeft } from './checkout-settings.ts'
+import { GitAuthFailed, GitError, GitUnreachable, RemoteRefused } from './git-errors.ts'
+
+export interface LargeObject {
+  /** SHA-256, in hex. */
+  oid: string
+  size: number
+}
+
+const longestAnswer = 5_000_000
+const mostRedirects = 3
+const mediaType = 'application/vnd.git-lfs+json'
+
+/** The batch call of Git LFS: where each of these objects is to be had. */
+export async function askForObjects(tree: Tree, objects: readonly LargeObject[]) {
+  const url = `${tree.url.replace(/\/+$/, '').replace(/(\.git)?$/, '.git')}/info/lfs/objects/batch`
+  const abort = AbortSignal.any([
+    AbortSignal.timeout(Math.min(60_000, timeLeft(tree))),
+    ...(tree.options.abort ? [tree.options.abort] : []),
+  ])
+  const body = JSON.stringify({ operation: 'download', transfers: ['basic'], objects, hash_algo: 'sha256' })
+  const headers = { accept: mediaType, 'content-type': mediaType, ...authorization(tree, url) }
+  const { response, end } = await send(tree, { url, method: 'POST', headers, body }, abort)
+  try {
+    if (response.statusCode === 401 || response.statusCode === 403 || response.statusCode === 404)
+      throw new GitAuthFailed(
+        `${hostOf(url)} does not give the files in Git LFS (${response.statusCode}): set a clone token that may read them`,
+      )
+    if (response.statusCode !== 200)
+      throw new GitError(`${hostOf(url)} answered ${response.statusCode} when it was asked for files in Git LFS`)
+    const chunks: Uint8Array[] = []
+    let bytes = 0
+    for await (const chunk of response as AsyncIterable<Uint8Array>) {
+      bytes += chunk.length
+      if (bytes > longestAnswer) throw new GitError(`${hostOf(url)} says more about files in Git LFS than is read`)
+      chunks.push(chunk)
+    }
+    return placesIn(Buffer.concat(chunks).toString('utf8'), objects, hostOf(url))
+  } finally {
+    end()
+  }
+}
+
+function placesIn(text: string, asked: readonly LargeObject[], host: string) {
+  const nonsense = () => new GitError(`${host} gives no answer about files in Git LFS that can be read`)
+  let answer: { objects?: unknown }
+  try {
+    answer = JSON.parse(text)
+  } catch {
+    throw nonsense()
+  }
+  const given = new Map((Array.isArray(answer?.objects) ? answer.objects : []).map((one) => [one?.oid as string, one]))
+  return asked.map((object) => {
+    const { href, header = {} } = given.get(object.oid)?.actions?.download ?? {}
+    if (typeof href !== 'string') throw new GitError(`${host} does not have the file ${object.oid.slice(0, 12)} of Git LFS`)
+    const headers = Object.fromEntries(
+      Object.entries(header ?? {}).filter(([, value]) => typeof value === 'string' && !/[\r\n\0]/.test(value)),
+    )
+    return { ...object, href, headers: headers as Record<string, string> }
+  })
+}
+
+/** What was told is as little trusted as any address: it is judged, and so is each place that it sends on to. */
+export async function openObject(
+  tree: Tree,
+  { href, headers }: { href: string; headers: Record<string, string> },
+  abort: AbortSignal,
+): Promise<{ response: IncomingMessage; end(): void }> {
+  let [url, sent] = [href, { ...authorization(tree, href), ...headers }]
+  for (let hops = 0; hops <= mostRedirects; hops++) {
+    const { response, end } = await send(tree, { url, method: 'GET', headers: sent }, abort)
+    const { statusCode = 0, headers: answered } = response
+    if (statusCode === 200) return { response, end }
+    end()
+    if (statusCode < 300 || statusCode >= 400 || !answered.location)
+      throw new GitError(`${hostOf(url)} answered ${statusCode} for a file in Git LFS`)
+    url = new URL(answered.location, url).href
+    sent = {}
+  }
+  throw new GitError(`${hostOf(url)} sends from one address to the next for a file in Git LFS`)
+}
+
+/** Our token is for the repository's own host alone. */
+function authorization({ remote, url }: Tree, to: string): Record<string, string> {
+  const { credential } = remote
+  if (!credential || URL.parse(to)?.origin !== new URL(url).origin) return {}
+  const pair = `${credential.username ?? 'x-access-token'}:${credential.token.reveal()}`
+  return { authorization: `Basic ${Buffer.from(pair).toString('base64')}` }
+}
+
+async function send(
+  { git }: Tree,
+  request: { url: string; method: 'GET' | 'POST'; headers: Record<string, string>; body?: string },
+  signal: AbortSignal,
+) {
+  const url = URL.parse(request.url)
+  if (!url) throw new RemoteRefused('cannot be read')
+  // Queries carry the storage's own signature, which no git address has.
+  if (git.parse(`${url.protocol}//${url.host}${url.pathname}`).scheme === 'ssh') throw new RemoteRefused('is no web address')
+  const host = url.hostname.replace(/^\[|\]$/g, '')
+  try {
+    const addresses = (await git.permitted(host, signal)) ?? (await lookUp(host, signal))
+    const outgoing = open(request, url, { addresses, ca: undefined, signal })
+    return { response: await responseTo(outgoing, request.body), end: () => void outgoing.destroy() }
+  } catch (error) {
+    if (error instanceof GitError) throw error
+    signal.throwIfAborted()
+    throw new GitUnreachable(`${url.host} cannot be reached for files in Git LFS`, (error as Error).message)
+  }
+}
+
+const lookUp = async (host: string, signal: AbortSignal): Promise<readonly string[]> =>
+  host === 'localhost' || host.endsWith('.localhost')
+    ? ['127.0.0.1', '::1']
+    : /^[\d.]+$|:/.test(host)
+      ? [host]
+      : systemNames(host, signal)
+
+const hostOf = (url: string): string => URL.parse(url)?.host ?? 'The host'

@@ -1,0 +1,22 @@
+/**
+ * Where a submodule is. `./` and `../` start at the repository that names it, as git has it. An ssh address at the host of a
+ * repository that was asked for by https is asked for by https, too: the credential that is there opens nothing else.
+ */
+export function submoduleUrl(written: string, parent: string): string {
+  if (/^\.\.?\//.test(written)) return relative(written, parent)
+  const base = /^https?:\/\//i.test(parent) ? URL.parse(parent) : null
+  const [, sshHost, sshPath] = /^(?:ssh:\/\/)?[^@/\s]+@([^:/\s]+)(?::\d+)?[:/](.+)$/.exec(written) ?? []
+  if (base && sshHost?.toLowerCase() === base.hostname && sshPath) return `${base.origin}/${sshPath.replace(/^\/+/, '')}`
+  return written
+}
+
+function relative(written: string, parent: string): string {
+  const whole = parent.replace(/\/+$/, '')
+  if (whole.includes('://')) {
+    const found = URL.parse(written, `${whole}/`)
+    return found ? found.href : written
+  }
+  const colon = whole.indexOf(':')
+  const { pathname } = new URL(written, `http://host/${whole.slice(colon + 1)}/`)
+  return `${whole.slice(0, colon)}:${pathname.slice(1)}`
+}

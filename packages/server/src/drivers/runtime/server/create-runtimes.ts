@@ -1,0 +1,39 @@
+import type { ServerLinks } from '../../shell/ssh/server-link.ts'
+import type { InstanceChange, Runtime } from '../runtime.ts'
+import type { Runtimes } from '../runtimes.ts'
+
+type Listener = (change: InstanceChange, serverId: string | null) => void
+
+/** This machine and the servers, each of which is opened when it is first asked for. */
+export function createRuntimes(here: Runtime, links: ServerLinks, open: (serverId: string) => Runtime): Runtimes {
+  const opened = new Map<string, Runtime>()
+  const listeners = new Map<Listener, (() => void)[]>()
+  const listen = (listener: Listener, runtime: Runtime, serverId: string | null) =>
+    listeners.get(listener)?.push(runtime.onChange((change) => listener(change, serverId)))
+  return {
+    for(serverId) {
+      if (serverId === null) return here
+      const known = opened.get(serverId)
+      if (known) return known
+      const runtime = open(serverId)
+      opened.set(serverId, runtime)
+      for (const listener of listeners.keys()) listen(listener, runtime, serverId)
+      return runtime
+    },
+    all: async () => [{ serverId: null, runtime: here }, ...Array.from(opened, ([serverId, runtime]) => ({ serverId, runtime }))],
+    onChange(listener) {
+      listeners.set(listener, [])
+      listen(listener, here, null)
+      for (const [serverId, runtime] of opened) listen(listener, runtime, serverId)
+      return () => {
+        for (const end of listeners.get(listener) ?? []) end()
+        listeners.delete(listener)
+      }
+    },
+    losses: (serverId) => (serverId === null ? 0 : links.for(serverId).losses()),
+    onBack: (listener) => links.onBack(listener),
+    async close() {
+      await Promise.all([here, ...opened.values()].map((runtime) => runtime.close()))
+    },
+  }
+}

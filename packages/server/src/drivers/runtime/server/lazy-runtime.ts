@@ -1,0 +1,53 @@
+import type { Runtime } from '../runtime.ts'
+
+/** A docker runtime elsewhere whose code is loaded with the first thing that is asked of it. */
+export function lazyRuntime(load: () => Promise<Runtime>): Runtime {
+  let loading: Promise<Runtime> | undefined
+  const loaded = () => {
+    loading ??= load()
+    return loading
+  }
+  return {
+    kind: 'docker',
+    survivesStop: true,
+    isolation: { kind: 'docker', words: 'Docker on a server: each project runs in containers of its own' },
+    check: async (...given) => (await loaded()).check(...given),
+    build: async (...given) => (await loaded()).build(...given),
+    start: async (...given) => (await loaded()).start(...given),
+    stop: async (...given) => (await loaded()).stop(...given),
+    inspect: async (...given) => (await loaded()).inspect(...given),
+    list: async () => (await loaded()).list(),
+    async *logs(...given) {
+      yield* (await loaded()).logs(...given)
+    },
+    onChange(listener) {
+      let end = () => {}
+      let isOver = false
+      void loaded().then((runtime) => {
+        if (!isOver) end = runtime.onChange(listener)
+      })
+      return () => {
+        isOver = true
+        end()
+      }
+    },
+    removeArtifact: async (...given) => (await loaded()).removeArtifact(...given),
+    listArtifacts: async () => (await loaded()).listArtifacts(),
+    createVolume: async (...given) => (await loaded()).createVolume(...given),
+    volumeSizeBytes: async (...given) => (await loaded()).volumeSizeBytes(...given),
+    removeVolume: async (...given) => (await loaded()).removeVolume(...given),
+    async *readVolume(...given) {
+      yield* (await loaded()).readVolume(...given)
+    },
+    writeVolume: async (...given) => (await loaded()).writeVolume(...given),
+    foreign: {
+      look: async (...given) => (await loaded()).foreign?.look(...given) ?? null,
+      stop: async (...given) => (await loaded()).foreign?.stop(...given),
+      giveBack: async (...given) => (await loaded()).foreign?.giveBack(...given),
+    },
+    exec: async (...given) => (await loaded()).exec(...given),
+    async close() {
+      await (await loading)?.close()
+    },
+  }
+}

@@ -1,0 +1,45 @@
+import type { ServerLink } from '../../shell/ssh/server-link.ts'
+import { createDockerRuntime, type DockerRuntimeSettings } from '../docker/docker-runtime.ts'
+import { openEngineThrough } from '../docker/engine.ts'
+import type { Instance, Runtime } from '../runtime.ts'
+import { linkAgent } from './link-agent.ts'
+import { Tunnels } from './tunnels.ts'
+
+export type ServerRuntimeSettings = Omit<DockerRuntimeSettings, 'engine' | 'fence'> & { link: ServerLink }
+
+/** Runs projects in the Docker engine of a server: the docker runtime over SSH, with instances reached through tunnels. */
+export function createServerRuntime({ link, ...settings }: ServerRuntimeSettings): Runtime {
+  const docker = createDockerRuntime({ ...settings, engine: openEngineThrough(linkAgent(link)), fence: null })
+  const tunnels = new Tunnels(link)
+  const near = async (instance: Instance): Promise<Instance> => {
+    const { instanceId, address } = instance
+    if (!address) await tunnels.close(instanceId)
+    return address ? { ...instance, address: await tunnels.open(instanceId, address.port) } : instance
+  }
+  return {
+    ...docker,
+    isolation: { kind: 'docker', words: 'Docker on a server: each project runs in containers of its own' },
+    start: async (request, abort) => near(await docker.start(request, abort)),
+    async stop(instanceId, options, abort) {
+      await docker.stop(instanceId, options, abort)
+      await tunnels.close(instanceId)
+    },
+    async inspect(instanceId) {
+      const instance = await docker.inspect(instanceId)
+      if (!instance) await tunnels.close(instanceId)
+      return instance && near(instance)
+    },
+    list: async () => Promise.all((await docker.list()).map(near)),
+    onChange: (listener) =>
+      docker.onChange((change) => {
+        near(change.instance).then(
+          (instance) => listener({ ...change, instance }),
+          () => listener(change),
+        )
+      }),
+    async close() {
+      await docker.close()
+      await tunnels.closeAll()
+    },
+  }
+}

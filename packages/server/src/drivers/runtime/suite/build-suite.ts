@@ -1,0 +1,87 @@
+import { readdir } from 'node:fs/promises'
+import { describe, expect, test } from 'vitest'
+import { BuildFailed } from '../runtime.ts'
+import { allotment, never, type SuiteBench } from './suite-bench.ts'
+
+/** What `build` promises. */
+export function buildSuite(suite: SuiteBench): void {
+  const { seed, projectId, owner, plan, lines, build } = suite
+  describe('build', () => {
+    test('its commands find the variables, and their lines come out', async () => {
+      lines.length = 0
+      const value = `a "b" 'c' $d\n${seed}`
+      await build(
+        'vars',
+        { buildCommand: `node -e "console.log(JSON.stringify(process.env.TOKEN))"` },
+        { secrets: { TOKEN: value } },
+      )
+      expect(lines.map(({ message }) => message)).toContain(JSON.stringify(value))
+    })
+
+    test('a command that fails is named, with its exit code and its last lines', async () => {
+      const failed = build('bad', { buildCommand: `node -e "console.error('no such page'); process.exit(4)"` })
+      await expect(failed).rejects.toThrow('exit code 4')
+      const error = await failed.catch((one: unknown) => one)
+      expect(error).toBeInstanceOf(BuildFailed)
+      expect(error).toMatchObject({ code: 'command_failed', logTail: expect.arrayContaining(['no such page']) })
+    })
+
+    test('one over its time is ended and says so', async () => {
+      await expect(build('slow', { buildCommand: 'sleep 100' }, { timeoutMs: 1_500 })).rejects.toMatchObject({
+        code: 'timed_out',
+      })
+    })
+
+    test('one over its memory is ended and says so', async (context) => {
+      if (suite.noLimits) context.skip(suite.noLimits)
+      const eats = build('eats', { buildCommand: 'node program.cjs eat' }, { memoryMb: 96 })
+      await expect(eats).rejects.toMatchObject({ code: 'out_of_memory', message: expect.stringContaining('96 MB') })
+    })
+
+    test('one that starts processes without end is ended and says so', async (context) => {
+      if (suite.noLimits) context.skip(suite.noLimits)
+      const forks = build('forks', { buildCommand: 'node program.cjs fork' }, { timeoutMs: 30_000, memoryMb: 1024 })
+      await expect(forks).rejects.toMatchObject({ code: 'too_many_processes' })
+    })
+
+    test('an abort ends it', async () => {
+      const abort = new AbortController()
+      const going = suite.runtime.build(
+        {
+          owner: owner('gone'),
+          service: '',
+          sourceFolder: suite.source,
+          plan: { ...plan, buildCommand: 'sleep 100' },
+          secrets: {},
+          allotment,
+          timeoutMs: 60_000,
+        },
+        ({ message }) => message.includes('sleep') && setTimeout(() => abort.abort(), 200),
+        abort.signal,
+      )
+      await expect(going).rejects.toThrow()
+    })
+
+    test('what was built is listed with its size, and removed once', async () => {
+      const other = await build('second', {})
+      expect(await suite.runtime.listArtifacts()).toContainEqual(
+        expect.objectContaining({ reference: other.reference, projectId, deploymentId: owner('second').deploymentId }),
+      )
+      expect(other.sizeBytes).toBeGreaterThan(0)
+      await suite.runtime.removeArtifact(other, never)
+      await suite.runtime.removeArtifact(other, never)
+      expect((await suite.runtime.listArtifacts()).map(({ reference }) => reference)).not.toContain(other.reference)
+    })
+
+    test('static: only the output folder counts', async () => {
+      const made = await build('pages', {
+        kind: 'static',
+        buildCommand: `node -e "require('fs').mkdirSync('out');require('fs').writeFileSync('out/index.html','hi')"`,
+        outputDirectory: 'out',
+        startCommand: null,
+      })
+      expect(made.kind).toBe('static')
+      expect(await readdir(made.reference)).toEqual(['index.html'])
+    })
+  })
+}

@@ -1,0 +1,149 @@
+import { randomBytes } from 'node:crypto'
+import { createServer } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import { describe, expect, test } from 'vitest'
+import { checkListener } from '../../../platform/listener/listener-check.ts'
+import type { ListenerOwner } from '../../../platform/listener/listener-owner.ts'
+import type { Instance, InstanceAddress } from '../runtime.ts'
+import { allotment, call, never, readAll, type SuiteBench, until } from './suite-bench.ts'
+
+/** What starting, stopping, watching and entering instances promises. */
+export function instancesSuite(suite: SuiteBench): void {
+  const { owner, request, start, stop } = suite
+  describe('instances', () => {
+    test('one that was started answers at its address, is found, and starting it again is the same one', async () => {
+      const wanted = request()
+      const first = await suite.runtime.start(wanted, never)
+      await until(async () => (await call(first, 'env')) !== '')
+      const again = await suite.runtime.start(wanted, never)
+      expect(again.address).toEqual(first.address)
+      expect(again.startedAt).toBe(first.startedAt)
+      expect(await suite.runtime.inspect(wanted.instanceId)).toMatchObject({ state: 'running', owner: owner(), restarts: 0 })
+      expect((await suite.runtime.list()).filter(({ instanceId }) => instanceId === wanted.instanceId)).toHaveLength(1)
+      await stop(wanted.instanceId)
+      await stop(wanted.instanceId)
+      expect(await suite.runtime.inspect(wanted.instanceId)).toBeUndefined()
+      await expect(call(first, 'env')).rejects.toThrow()
+    })
+
+    test('two of one artifact run beside each other', async () => {
+      const [one, other] = [await start(), await start()]
+      expect(one.address).not.toEqual(other.address)
+      await stop(one.instanceId)
+      expect(await call(other, 'env')).not.toBe('')
+      await stop(other.instanceId)
+    })
+
+    test('what an instance uses is not removed', async () => {
+      const one = await start()
+      await suite.runtime.removeArtifact(suite.artifact, never)
+      expect((await suite.runtime.listArtifacts()).map(({ reference }) => reference)).toContain(suite.artifact.reference)
+      await stop(one.instanceId)
+    })
+
+    test('variables arrive byte for byte', async () => {
+      const env = {
+        QUOTES: `a'b"c`,
+        DOLLAR: '$HOME $(id) `id`',
+        LINES: 'one\ntwo\r\n',
+        HASH: '# no comment',
+        EMPTY: '',
+        SPACE: '  a  ',
+        WIDE: 'ü€😀',
+        BACK: '\\n\\',
+      }
+      const one = await start({ env })
+      const found = JSON.parse(await call(one, 'env'))
+      expect(found).toMatchObject(env)
+      expect(found.PORT).toMatch(/^\d+$/)
+      await stop(one.instanceId)
+    })
+
+    test('a stop is bounded when the program does not listen', async () => {
+      const { instanceId } = await suite.runtime.start(request({ command: ['node', 'program.cjs', 'deaf'], port: null }), never)
+      await until(async () => (await readAll(suite.runtime, instanceId, null, 1)).length > 0)
+      // One that waited for the program would never end.
+      await stop(instanceId, 1)
+      expect(await suite.runtime.inspect(instanceId)).toBeUndefined()
+    })
+
+    test('one that ends by itself is told with its exit code and stays exited', async () => {
+      const told = Promise.withResolvers<string>()
+      const wanted = request({ command: ['node', 'program.cjs', 'exit', '7'], port: null })
+      const unlisten = suite.runtime.onChange(({ instance, kind, reason }) => {
+        if (instance.instanceId === wanted.instanceId && kind === 'exited') told.resolve(reason)
+      })
+      await suite.runtime.start(wanted, never)
+      expect(await told.promise).toContain('7')
+      expect(await suite.runtime.inspect(wanted.instanceId)).toMatchObject({ state: 'exited', exitCode: 7 })
+      unlisten()
+      await stop(wanted.instanceId)
+    })
+
+    test('one that is to be restarted comes back, counted and told, where nobody else is taken for it', async () => {
+      const told = Promise.withResolvers<void>()
+      const one = await start({ restart: true })
+      const unlisten = suite.runtime.onChange(({ instance, kind }) => {
+        if (instance.instanceId === one.instanceId && kind === 'restarted') told.resolve()
+      })
+      await pause(500)
+      await call(one, 'exit', '3')
+      await told.promise
+      let back: Instance | undefined
+      await until(async () => {
+        back = await suite.runtime.inspect(one.instanceId)
+        return back?.state === 'running' && (await call(back, 'env')) !== ''
+      })
+      expect(back).toMatchObject({ state: 'running', restarts: 1 })
+      // Where whoever comes first gets the port, it is never the same one again.
+      if (suite.runtime.kind === 'process') expect(back?.address?.port).not.toBe(one.address?.port)
+      const { listener, ...address } = (back as Instance).address as InstanceAddress
+      expect(await new Promise((tell) => checkListener(address, listener as ListenerOwner, tell))).toBe(true)
+      const stranger = createServer()
+      await new Promise<void>((resolve) => stranger.listen(0, '127.0.0.1', resolve))
+      const elsewhere = { ...address, port: (stranger.address() as { port: number }).port }
+      const isTaken = new Promise((tell) => checkListener(elsewhere, listener as ListenerOwner, tell))
+      if (suite.runtime.kind === 'process' || process.getuid?.() !== 0) expect(await isTaken).toBe(false)
+      stranger.close()
+      unlisten()
+      await stop(one.instanceId)
+    })
+
+    test('one over its memory is ended, and that is known', async (context) => {
+      if (suite.noLimits) context.skip(suite.noLimits)
+      const { instanceId } = await suite.runtime.start(
+        request({ command: ['node', 'program.cjs', 'eat'], port: null, allotment: { ...allotment, memoryMb: 96 } }),
+        never,
+      )
+      await until(async () => (await suite.runtime.inspect(instanceId))?.state === 'exited')
+      await until(async () => (await suite.runtime.inspect(instanceId))?.outOfMemory === true)
+      await stop(instanceId)
+    })
+
+    test('a program run inside it takes input, gives output and an exit code', async () => {
+      const one = await start()
+      const chunks: Uint8Array[] = []
+      const given = randomBytes(300_000)
+      const result = await suite.runtime.exec(
+        one.instanceId,
+        {
+          argv: [
+            'node',
+            '-e',
+            'process.stdin.pipe(process.stdout); process.stdin.on("end", () => { console.error(process.env.WORD); process.exitCode = 5 })',
+          ],
+          env: { WORD: `it's "so"` },
+          stdin: (async function* () {
+            for (let at = 0; at < given.length; at += 10_000) yield given.subarray(at, at + 10_000)
+          })(),
+          onStdout: (chunk) => void chunks.push(Buffer.from(chunk)),
+        },
+        never,
+      )
+      expect(result.exitCode).toBe(5)
+      expect(result.stderrTail).toContain(`it's "so"`)
+      expect(Buffer.concat(chunks).equals(given)).toBe(true)
+      await stop(one.instanceId)
+    })
+  })
+}

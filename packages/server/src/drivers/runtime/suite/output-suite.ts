@@ -1,0 +1,49 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { describe, expect, test } from 'vitest'
+import type { Instance } from '../runtime.ts'
+import { call, collect, never, readAll, type SuiteBench } from './suite-bench.ts'
+
+/** What `logs` promises. */
+export function outputSuite(suite: SuiteBench): void {
+  const { start, stop } = suite
+  describe('output', () => {
+    test('is handed out from where the last reader stopped, no line twice and none lost, across a restart of the control plane', async () => {
+      const one = await start()
+      const words = (from: number) => Array.from({ length: 50 }, (_, at) => `line ${from + at}`)
+      await call(one, 'say', words(0).join(','))
+      const first = await readAll(suite.runtime, one.instanceId, null, 31)
+      await suite.reopen()
+      const again = (await suite.runtime.inspect(one.instanceId)) as Instance
+      await call(again, 'say', words(50).join(','))
+      const rest = await readAll(suite.runtime, one.instanceId, first.at(-1)?.position ?? null, 70)
+      const all = [...first, ...rest].map(({ message }) => message)
+      expect(all).toEqual(['ready', ...words(0), ...words(50)])
+      await stop(one.instanceId)
+    })
+
+    test('read without following, it ends with what was written so far, while the instance runs on', async () => {
+      const one = await start()
+      await call(one, 'say', 'one,two')
+      // Every line is there before the reading begins.
+      const said = await readAll(suite.runtime, one.instanceId, null, 3)
+      expect(said).toHaveLength(3)
+      const lines: string[] = []
+      for await (const { message } of suite.runtime.logs(one.instanceId, null, never, { follow: false })) lines.push(message)
+      expect(lines).toEqual(['ready', 'one', 'two'])
+      expect(await suite.runtime.inspect(one.instanceId)).toMatchObject({ state: 'running' })
+      await stop(one.instanceId)
+    })
+
+    test('both outputs are told apart, and the last words before a stop are read', async () => {
+      const one = await start()
+      await call(one, 'complain', 'oh no')
+      const read = collect(suite.runtime, one.instanceId)
+      await pause(500)
+      await stop(one.instanceId)
+      const found = await read
+      expect(found.map(({ stream, message }) => `${stream}: ${message}`)).toEqual(
+        expect.arrayContaining(['stdout: ready', 'stderr: oh no', 'stdout: bye']),
+      )
+    })
+  })
+}

@@ -1,0 +1,79 @@
+import { extract, pack } from 'tar-stream'
+import { describe, expect, test } from 'vitest'
+import { call, never, type SuiteBench } from './suite-bench.ts'
+
+/** What volumes promise. */
+export function volumesSuite(suite: SuiteBench): void {
+  const { projectId, owner, newId, start, stop } = suite
+  describe('volumes', () => {
+    test('bytes stay when the instance goes and another one comes', async () => {
+      const volumes = [{ id: newId('vol'), name: 'my-data', mountPath: '/data', readOnly: false }]
+      await suite.runtime.createVolume({ id: volumes[0]!.id, projectId, name: 'my-data' })
+      const one = await start({ volumes })
+      expect(await call(one, 'write', 'kept')).toBe('written')
+      await stop(one.instanceId)
+      await suite.runtime.createVolume({ id: volumes[0]!.id, projectId, name: 'my-data' })
+      const other = await start({ volumes, owner: owner('later') })
+      expect(await call(other, 'read')).toBe('kept')
+      await stop(other.instanceId)
+      expect(await suite.runtime.volumeSizeBytes(volumes[0]!.id)).toBeGreaterThanOrEqual(4)
+      await suite.runtime.removeVolume(volumes[0]!.id)
+      await suite.runtime.removeVolume(volumes[0]!.id)
+      expect(await suite.runtime.volumeSizeBytes(volumes[0]!.id)).toBeNull()
+    })
+
+    test('its content is read as a tar and replaced by one; a replacement cut short leaves the old one', async () => {
+      const id = newId('vol')
+      const volumes = [{ id, name: 'my-data', mountPath: '/data', readOnly: false }]
+      await suite.runtime.createVolume({ id, projectId, name: 'my-data' })
+      const one = await start({ volumes })
+      await call(one, 'write', 'old')
+      await stop(one.instanceId)
+      expect(await filesIn(suite.runtime.readVolume(id, never))).toEqual({ file: 'old' })
+
+      async function* broken() {
+        yield (await tarWith({ file: 'half' })).subarray(0, 514)
+        throw new Error('the line was cut')
+      }
+      await expect(suite.runtime.writeVolume(id, broken(), never)).rejects.toThrow()
+      expect(await filesIn(suite.runtime.readVolume(id, never))).toEqual({ file: 'old' })
+
+      await suite.runtime.writeVolume(id, once(await tarWith({ file: 'new', 'deep/other': 'x' })), never)
+      expect(await filesIn(suite.runtime.readVolume(id, never))).toEqual({ file: 'new', 'deep/other': 'x' })
+      const other = await start({ volumes })
+      expect(await call(other, 'read')).toBe('new')
+      await stop(other.instanceId)
+      await suite.runtime.removeVolume(id)
+    })
+  })
+}
+
+async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes
+}
+
+async function tarWith(files: Record<string, string>): Promise<Buffer> {
+  const archive = pack()
+  for (const [name, text] of Object.entries(files)) archive.entry({ name, uid: 1000, gid: 1000, mode: 0o644 }, text)
+  archive.finalize()
+  const chunks: Buffer[] = []
+  for await (const chunk of archive) chunks.push(chunk as Buffer)
+  return Buffer.concat(chunks)
+}
+
+async function filesIn(tar: AsyncIterable<Uint8Array>): Promise<Record<string, string>> {
+  const reader = extract()
+  const fed = (async () => {
+    for await (const chunk of tar)
+      if (!reader.write(chunk)) await new Promise<void>((resolve) => reader.once('drain', () => resolve()))
+    reader.end(Buffer.alloc(0))
+  })()
+  const files: Record<string, string> = {}
+  for await (const entry of reader) {
+    const chunks: Buffer[] = []
+    for await (const chunk of entry) chunks.push(chunk as Buffer)
+    if (entry.header.type === 'file') files[entry.header.name] = Buffer.concat(chunks).toString('utf8')
+  }
+  await fed
+  return files
+}

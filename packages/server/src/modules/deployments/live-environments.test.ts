@@ -1,0 +1,67 @@
+import { type EnvironmentState, environmentMoves, environmentStates } from '@berth/contract'
+import { sql } from 'kysely'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { Db } from '../../platform/db/schema.ts'
+import { openTestDatabase, type TestDatabase } from '../../platform/test-database.ts'
+import { findLive, pointLive, transitionLive, updateLive } from './live-environments.ts'
+
+const place = { projectId: 'prj_one', environment: 'production' }
+const row = {
+  ...place,
+  deploymentId: 'dep_one',
+  state: 'live' as const,
+  staticFolder: null,
+  health: 'healthy' as const,
+  healthReason: null,
+  lastRequestAt: 1,
+  changedAt: 1,
+}
+
+let database: TestDatabase
+let db: Db
+beforeEach(async () => {
+  database = await openTestDatabase({ kind: 'sqlite' })
+  db = database.db
+  // The rows below hang on no project.
+  await sql`pragma foreign_keys = off`.execute(db)
+})
+afterEach(() => database.close())
+
+describe('what an environment is doing', () => {
+  test('moves as the machine allows, and no other way', async () => {
+    await pointLive(db, row)
+    const stateNow = async () => (await findLive(db, place.projectId, place.environment))?.state
+    const ways: Record<EnvironmentState, EnvironmentState[]> = {
+      live: [],
+      sleeping: ['sleeping'],
+      waking: ['waking'],
+      stopped: ['stopped'],
+    }
+    for (const from of environmentStates)
+      for (const to of environmentStates) {
+        await transitionLive(db, place, { to: 'live' })
+        for (const step of ways[from]) await transitionLive(db, place, { to: step })
+        expect(await stateNow()).toBe(from)
+        const mayMove = (environmentMoves[from] as readonly EnvironmentState[]).includes(to)
+        expect([from, to, await transitionLive(db, place, { to })]).toEqual([from, to, mayMove])
+        expect(await stateNow()).toBe(mayMove ? to : from)
+      }
+  })
+
+  test('a move that is meant for one deployment, or for some states, leaves all else as it is', async () => {
+    await pointLive(db, row)
+    expect(await transitionLive(db, place, { to: 'sleeping', deploymentId: 'dep_other' })).toBe(false)
+    await transitionLive(db, place, { to: 'stopped', changes: { changedAt: 2 } })
+    const wake = { to: 'live', from: ['sleeping', 'waking'], deploymentId: 'dep_one' } as const
+    expect(await transitionLive(db, place, wake)).toBe(false)
+    expect(await findLive(db, place.projectId, place.environment)).toMatchObject({ state: 'stopped', changedAt: 2 })
+    expect(await transitionLive(db, place, { ...wake, from: ['stopped', 'live'] })).toBe(true)
+    expect(await transitionLive(db, place, { ...wake, from: ['stopped', 'live'], changes: { changedAt: 3 } })).toBe(true)
+    await updateLive(db, place, { health: 'unhealthy' })
+    expect(await findLive(db, place.projectId, place.environment)).toMatchObject({
+      state: 'live',
+      health: 'unhealthy',
+      changedAt: 3,
+    })
+  })
+})

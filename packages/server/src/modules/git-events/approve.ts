@@ -1,0 +1,41 @@
+import type { PullRequestRow } from '../../platform/db/tables/git-events.ts'
+import { fail } from '../../platform/failure.ts'
+import { type JobKind, job } from '../../platform/jobs/declare.ts'
+import type { GitEventsDeps, ProjectRow } from './deps.ts'
+import { startPreview } from './preview.ts'
+import { changePullRequest, findPullRequest } from './store.ts'
+
+const startKind: JobKind<{ projectId: string; number: number }> = { kind: 'git-events.start-preview' }
+
+/** Lets the commit that a fork's pull request has now be built; what is pushed to it afterwards is asked about again. */
+export async function approve(
+  project: ProjectRow,
+  number: number,
+  { commit, by }: { commit?: string; by: string },
+  deps: GitEventsDeps,
+): Promise<PullRequestRow> {
+  return deps.database.transaction(async ({ db, enqueue, lock }) => {
+    await lock(`pull-request:${project.id}:${number}`)
+    const row =
+      (await findPullRequest(db, project.id, number)) ?? fail('not_found', { words: 'No such pull request was reported' })
+    if (row.state !== 'waiting') fail('conflict', { words: `The pull request does not wait for approval: it is ${row.state}` })
+    if (commit && commit !== row.commit)
+      fail('conflict', { words: `The pull request has moved on to ${row.commit}: look at that one first` })
+    const changes = { state: 'active' as const, reason: null, approvedBy: by, approvedCommit: row.commit }
+    await changePullRequest(db, row, changes)
+    await enqueue(startKind, { projectId: project.id, number }, {})
+    return { ...row, ...changes }
+  })
+}
+
+export const startJob = (deps: GitEventsDeps) =>
+  job<{ projectId: string; number: number }, unknown>(startKind.kind, {
+    deadlineMs: 60_000,
+    async run({ projectId, number }) {
+      const project = await deps.projects.find(projectId)
+      const row = await findPullRequest(deps.database.db, projectId, number)
+      // It may have got another commit meanwhile, which nobody has approved.
+      if (!project?.enabled || row?.state !== 'active' || row.approvedCommit !== row.commit) return
+      await startPreview(project, row, deps)
+    },
+  })

@@ -1,0 +1,8 @@
+import type { DeploymentRow, GitEventsDeps, ProjectRow } from './deps.ts'
+
+/** One line a project and environment at the host. */
+export const contextOf = ({ slug }: ProjectRow, environment: string): string =>
+  environment === 'production' ? `berth/${slug}` : `berth/${slug}/${environment}`
+
+export const deploymentPage = ({ id, projectId }: DeploymentRow, { publicUrl }: Pick<GitEventsDeps, 'publicUrl'>): string =>
+  `${publicUrl()}/projects/${projectId}/deployments/${id}`

@@ -1,0 +1,51 @@
+import type { GitHostProvider } from '@berth/contract'
+import type { Clock } from '../../platform/clock.ts'
+import type { Database } from '../../platform/database.ts'
+import type { DeploymentRow } from '../../platform/db/tables/deployments.ts'
+import type { EnvironmentRow, ProjectRow } from '../../platform/db/tables/projects.ts'
+import type { Log } from '../../platform/log.ts'
+import type { createDeployments } from '../deployments/index.ts'
+import type { DroppedInstallation, InboundDelivery, VerifiedDelivery } from '../git-host/index.ts'
+import type { createProjects, RepositoryAt } from '../projects/index.ts'
+
+export interface CommitState {
+  state: 'pending' | 'success' | 'failure' | 'error'
+  description: string
+  context: string
+  targetUrl: string | null
+}
+
+/** What is asked of the git host module. */
+export interface HostSide {
+  verifyDelivery(inbound: InboundDelivery): Promise<VerifiedDelivery | null>
+  noteDelivery(webhookIds: readonly string[]): Promise<void>
+  /** Whose app is installed on that owner's account. */
+  organizationsWith(provider: GitHostProvider, owner: string): Promise<string[]>
+  dropInstallation(provider: GitHostProvider, installationId: number): Promise<DroppedInstallation[]>
+  markInstallation(provider: GitHostProvider, installationId: number, state: 'suspended' | 'resumed'): Promise<void>
+  /** Nothing happens where there is no connection to the host. */
+  setCommitStatus(organizationId: string, at: RepositoryAt, commit: string, status: CommitState): Promise<void>
+  /** One comment a marker: the second call writes it anew. */
+  comment(organizationId: string, at: RepositoryAt, pullRequest: number, body: { marker: string; text: string }): Promise<void>
+}
+
+type Projects = ReturnType<typeof createProjects>
+type Deployments = ReturnType<typeof createDeployments>
+
+export interface GitEventsDeps {
+  database: Database
+  clock: Clock
+  log: Log
+  gitHost: HostSide
+  projects: Pick<
+    Projects,
+    'listOfRepository' | 'environmentsOf' | 'find' | 'ensurePreview' | 'removeEnvironment' | 'repositoryAt' | 'environmentUrl'
+  >
+  deployments: Pick<Deployments, 'deploy' | 'find' | 'newestOf'>
+  /** Where browsers reach this instance, without a slash at the end. */
+  publicUrl: () => string
+}
+
+export type { DeploymentRow, EnvironmentRow, ProjectRow }
+
+export const nowOf = ({ clock }: Pick<GitEventsDeps, 'clock'>): number => clock.now().getTime()

@@ -1,0 +1,39 @@
+import type { contract, PullRequest } from '@berth/contract'
+import type { Handlers } from '../../http/handler.ts'
+import { iso } from '../../platform/db/columns.ts'
+import type { PullRequestRow } from '../../platform/db/tables/git-events.ts'
+import { fail } from '../../platform/failure.ts'
+import { approve } from './approve.ts'
+import type { GitEventsDeps, ProjectRow } from './deps.ts'
+import { receive } from './receive.ts'
+import { listPullRequests } from './store.ts'
+
+export const gitEventsHandlers = (deps: GitEventsDeps): Handlers<typeof contract.gitEvents> => ({
+  receiveWebhook: async ({ params, query, rawBody }, { headers }) => ({
+    data: await receive(
+      { provider: params.provider, hook: query.hook ?? null, headers, rawBody: rawBody ?? Buffer.alloc(0) },
+      deps,
+    ),
+  }),
+  listPullRequests: async (_, { project }) => {
+    const rows = await listPullRequests(deps.database.db, project.id)
+    return { data: rows.map((row) => show(row, project, deps)) }
+  },
+  approvePullRequest: async ({ params, body }, { project, caller }) => {
+    const number = /^\d{1,9}$/.test(params.number) ? Number(params.number) : fail('not_found')
+    const row = await approve(project, number, { ...body, by: caller.email }, deps)
+    return { data: show(row, project, deps) }
+  },
+})
+
+function show(row: PullRequestRow, project: ProjectRow, deps: GitEventsDeps): PullRequest {
+  const { number, title, author, branch, commit, state, reason, approvedBy, approvedCommit } = row
+  const isThere = state === 'active'
+  return {
+    ...{ number, title, author, branch, commit, state, reason, approvedBy, approvedCommit },
+    fork: row.fromFork === 1,
+    environment: isThere ? row.environment : null,
+    url: isThere ? deps.projects.environmentUrl(project, row.environment) : null,
+    updatedAt: iso(row.updatedAt),
+  }
+}

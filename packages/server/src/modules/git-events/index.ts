@@ -1,0 +1,20 @@
+import { startJob } from './approve.ts'
+import type { GitEventsDeps } from './deps.ts'
+import { handleJob } from './handle-job.ts'
+import { gitEventsHandlers } from './handlers.ts'
+import { reportJob } from './report-job.ts'
+import { tellJob } from './tell-pull-request.ts'
+import { tidyJob, tidySchedule } from './tidy.ts'
+
+export type { GitEventsDeps, HostSide } from './deps.ts'
+export { follow } from './report-job.ts'
+
+/**
+ * What a git host reports, and what comes of it. A *delivery* is recorded once and acted on by a job: a push is deployed, a
+ * *pull request* gets a *preview*, an environment of its own. What became of a commit is told to the host by jobs, too.
+ */
+export const createGitEvents = (deps: GitEventsDeps) => ({
+  handlers: gitEventsHandlers(deps),
+  jobs: [handleJob(deps), startJob(deps), reportJob(deps), tellJob(deps), tidyJob(deps)],
+  schedules: [tidySchedule],
+})

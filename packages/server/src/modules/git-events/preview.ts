@@ -1,0 +1,47 @@
+import type { PullRequestRow } from '../../platform/db/tables/git-events.ts'
+import { Failure } from '../../platform/failure.ts'
+import type { GitEventsDeps, ProjectRow } from './deps.ts'
+import { changePullRequest } from './store.ts'
+import { tellKey, tellKind } from './tell-pull-request.ts'
+
+/** The environment of a pull request, and in it a deployment of the commit that it has now. */
+export async function startPreview(project: ProjectRow, row: PullRequestRow, deps: GitEventsDeps): Promise<void> {
+  const { number, branch, commit, title, author } = row
+  const fromFork = row.fromFork === 1
+  const environment = await deps.projects.ensurePreview(project, { pullRequest: number, branch, fromFork })
+  if (typeof environment === 'string') return settle(row, { state: 'blocked', reason: environment }, deps)
+  if (environment.deletingSince !== null) throw new Error(`The environment ${environment.slug} is still being removed`)
+  await settle(row, { state: 'active', reason: null }, deps)
+  await deps.deployments.deploy(project.id, {
+    trigger: 'pull_request',
+    createdBy: null,
+    environment: environment.slug,
+    branch,
+    commit,
+    commitFacts: { message: title, author: author || null },
+    requestKey: `pull_request:${commit}`,
+    ...(fromFork ? { fromFork: true, ref: refOf(project, number) } : {}),
+  })
+}
+
+/** Container, route, variables and volume: nothing of a preview outlives its pull request. */
+export async function removePreview({ projectId, number, environment }: PullRequestRow, deps: GitEventsDeps): Promise<void> {
+  const all = await deps.projects.environmentsOf(projectId)
+  const found = all.find(({ slug, pullRequest }) => slug === environment && pullRequest === number)
+  if (!found || found.deletingSince !== null) return
+  await deps.projects.removeEnvironment(found, { force: true, deleteVolumes: true }).catch((error: unknown) => {
+    // It is marked, and goes on by itself.
+    if (!(error instanceof Failure)) throw error
+    deps.log.warn({ err: error, projectId, environment }, 'a preview is not removed whole yet')
+  })
+}
+
+/** Where the host keeps the newest commit of a pull request, whoever's repository it is in. */
+const refOf = ({ gitProvider }: ProjectRow, number: number): string =>
+  gitProvider === 'gitlab' ? `refs/merge-requests/${number}/head` : `refs/pull/${number}/head`
+
+const settle = (row: PullRequestRow, changes: Pick<PullRequestRow, 'state' | 'reason'>, { database }: GitEventsDeps) =>
+  database.transaction(async ({ db, enqueue }) => {
+    await changePullRequest(db, row, changes)
+    await enqueue(tellKind, { projectId: row.projectId, number: row.number }, { groupKey: tellKey(row) })
+  })

@@ -1,0 +1,56 @@
+import type { PullRequestDelivery } from '../git-host/index.ts'
+import { previewSlug } from '../projects/index.ts'
+import { type GitEventsDeps, nowOf, type ProjectRow } from './deps.ts'
+import { forEachProject } from './for-each-project.ts'
+import { removePreview, startPreview } from './preview.ts'
+import { changePullRequest, findPullRequest, nextBlocked, putPullRequest } from './store.ts'
+import { tellKey, tellKind } from './tell-pull-request.ts'
+
+export const waitingReason = 'It comes from a fork: somebody with project:admin has to approve this commit before it is built'
+
+/** Each project with previews gives the pull request an environment, renews it at every push and removes it when it closes. */
+export const followPullRequest = (projects: readonly ProjectRow[], delivery: PullRequestDelivery, deps: GitEventsDeps) =>
+  forEachProject(projects, deps, async (project) => {
+    if (delivery.action === 'closed') return closePullRequest(project, delivery.number, deps)
+    if (project.enabled && project.previews) await updatePullRequest(project, delivery, deps)
+  })
+
+async function updatePullRequest(project: ProjectRow, delivery: PullRequestDelivery, deps: GitEventsDeps): Promise<void> {
+  const { number, title, author, branch, commit, fromFork } = delivery
+  const known = await findPullRequest(deps.database.db, project.id, number)
+  const mayRun = !fromFork || known?.approvedCommit === commit
+  const row = {
+    ...{ projectId: project.id, number, branch, commit },
+    title: title.slice(0, 300),
+    author: author ?? '',
+    fromFork: fromFork ? (1 as const) : (0 as const),
+    state: mayRun ? ('active' as const) : ('waiting' as const),
+    reason: mayRun ? null : waitingReason,
+    environment: previewSlug(number),
+    approvedBy: known?.approvedBy ?? null,
+    approvedCommit: known?.approvedCommit ?? null,
+    updatedAt: nowOf(deps),
+  }
+  await deps.database.transaction(async ({ db, enqueue }) => {
+    await putPullRequest(db, row)
+    if (!mayRun) await enqueue(tellKind, { projectId: project.id, number }, { groupKey: tellKey(row) })
+  })
+  if (mayRun) await startPreview(project, row, deps)
+}
+
+export async function closePullRequest(project: ProjectRow, number: number, deps: GitEventsDeps): Promise<void> {
+  const row = await findPullRequest(deps.database.db, project.id, number)
+  if (!row) return
+  await removePreview(row, deps)
+  await deps.database.transaction(async ({ db, enqueue }) => {
+    await changePullRequest(db, row, { state: 'closed', reason: null })
+    if (row.state !== 'closed') await enqueue(tellKind, { projectId: project.id, number }, { groupKey: tellKey(row) })
+  })
+  await useRoom(project, deps)
+}
+
+/** A preview has gone: the one that waited longest for room gets it. */
+export async function useRoom(project: ProjectRow, deps: GitEventsDeps): Promise<void> {
+  const next = project.enabled && project.previews ? await nextBlocked(deps.database.db, project.id) : undefined
+  if (next) await startPreview(project, next, deps)
+}

@@ -1,0 +1,65 @@
+import type { DeploymentStatus } from '@berth/contract'
+import { type JobKind, job } from '../../platform/jobs/declare.ts'
+import type { Bound } from '../../platform/transaction.ts'
+import { contextOf, deploymentPage } from './at-the-host.ts'
+import type { CommitState, DeploymentRow, GitEventsDeps, ProjectRow } from './deps.ts'
+import { triedAgain } from './host-trouble.ts'
+import { findPullRequestAt } from './store.ts'
+import { tellKey, tellKind } from './tell-pull-request.ts'
+
+export const reportKind: JobKind<{ deploymentId: string }> = { kind: 'git-events.report' }
+
+/** Within the transaction that changes the deployment; what is told, and when, is no business of the deployment's. */
+export async function follow({ db, enqueue }: Bound, deployment: DeploymentRow): Promise<void> {
+  if (!commitOf(deployment)) return
+  const { id: deploymentId, projectId, environment } = deployment
+  await enqueue(reportKind, { deploymentId }, { groupKey: `${reportKind.kind}:${deploymentId}` })
+  const row = environment === 'production' ? undefined : await findPullRequestAt(db, projectId, environment)
+  if (row) await enqueue(tellKind, { projectId, number: row.number }, { groupKey: tellKey(row) })
+}
+
+/** Tells the host how the deployment of a commit stands now. */
+export const reportJob = (deps: GitEventsDeps) =>
+  job<{ deploymentId: string }, unknown>(reportKind.kind, {
+    deadlineMs: 60_000,
+    maxAttempts: 8,
+    concurrency: 4,
+    async run({ deploymentId }) {
+      const deployment = await deps.deployments.find(deploymentId)
+      const project = deployment && (await deps.projects.find(deployment.projectId))
+      const commit = deployment && commitOf(deployment)
+      if (!project || !commit) return
+      const at = deps.projects.repositoryAt(project)
+      await triedAgain(deps, () =>
+        deps.gitHost.setCommitStatus(project.organizationId, at, commit, statusOf(project, deployment, deps)),
+      )
+    },
+  })
+
+/** Only a whole id names a commit to the host. */
+function commitOf({ commitSha, source }: DeploymentRow): string | null {
+  const { kind, commit } = JSON.parse(source) as { kind: string; commit?: string | null }
+  const known = kind === 'git' ? (commitSha ?? commit ?? '') : ''
+  return /^([0-9a-f]{40}|[0-9a-f]{64})$/.test(known) ? known : null
+}
+
+const states: Record<DeploymentStatus, [CommitState['state'], string]> = {
+  queued: ['pending', 'Waits for its build'],
+  building: ['pending', 'Is being built'],
+  deploying: ['pending', 'Is being started'],
+  live: ['success', 'Is live'],
+  superseded: ['success', 'Was live'],
+  failed: ['failure', 'Failed'],
+  cancelled: ['error', 'Was cancelled'],
+}
+
+function statusOf(project: ProjectRow, deployment: DeploymentRow, deps: GitEventsDeps): CommitState {
+  const [state, words] = states[deployment.status]
+  const { errorMessage } = deployment
+  return {
+    state,
+    description: (errorMessage && state !== 'success' ? `${words}: ${errorMessage}` : words).slice(0, 140),
+    context: contextOf(project, deployment.environment),
+    targetUrl: state === 'success' && deployment.url ? deployment.url : deploymentPage(deployment, deps),
+  }
+}

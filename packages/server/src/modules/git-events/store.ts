@@ -1,0 +1,87 @@
+import type { Insertable, Updateable } from 'kysely'
+import type { Db } from '../../platform/db/schema.ts'
+import type {
+  GitDeliveriesTable,
+  GitDeliveryRow,
+  PullRequestRow,
+  PullRequestsTable,
+} from '../../platform/db/tables/git-events.ts'
+import { previewAges } from '../projects/index.ts'
+
+/** All SQL of this module. */
+
+/** False: it was here before. */
+export async function insertDelivery(db: Db, row: Insertable<GitDeliveriesTable>): Promise<boolean> {
+  const { numInsertedOrUpdatedRows } = await db
+    .insertInto('gitDeliveries')
+    .values(row)
+    .onConflict((conflict) => conflict.column('key').doNothing())
+    .executeTakeFirst()
+  return numInsertedOrUpdatedRows === 1n
+}
+
+export const findDelivery = (db: Db, key: string): Promise<GitDeliveryRow | undefined> =>
+  db.selectFrom('gitDeliveries').selectAll().where('key', '=', key).executeTakeFirst()
+
+/** From then on only its key is kept. */
+export const markHandled = (db: Db, key: string, now: number) =>
+  db.updateTable('gitDeliveries').set({ handledAt: now, delivery: null }).where('key', '=', key).execute()
+
+export const forgetDeliveries = (db: Db, before: number) =>
+  db.deleteFrom('gitDeliveries').where('receivedAt', '<', before).execute()
+
+export const findPullRequest = (db: Db, projectId: string, number: number): Promise<PullRequestRow | undefined> =>
+  db.selectFrom('pullRequests').selectAll().where('projectId', '=', projectId).where('number', '=', number).executeTakeFirst()
+
+/** Of an environment that a pull request has made. */
+export const findPullRequestAt = (db: Db, projectId: string, environment: string): Promise<PullRequestRow | undefined> =>
+  db
+    .selectFrom('pullRequests')
+    .selectAll()
+    .where('projectId', '=', projectId)
+    .where('environment', '=', environment)
+    .executeTakeFirst()
+
+/** Open ones first, then the newest; more are not shown. */
+export const listPullRequests = (db: Db, projectId: string): Promise<PullRequestRow[]> =>
+  db.selectFrom('pullRequests').selectAll().where('projectId', '=', projectId).orderBy('number', 'desc').limit(500).execute()
+
+export const putPullRequest = (db: Db, row: Insertable<PullRequestsTable>) =>
+  db
+    .insertInto('pullRequests')
+    .values(row)
+    .onConflict((conflict) => conflict.columns(['projectId', 'number']).doUpdateSet(row))
+    .execute()
+
+export const changePullRequest = (
+  db: Db,
+  { projectId, number }: Pick<PullRequestRow, 'projectId' | 'number'>,
+  changes: Updateable<PullRequestsTable>,
+) => db.updateTable('pullRequests').set(changes).where('projectId', '=', projectId).where('number', '=', number).execute()
+
+/** The one that has waited longest for room. */
+export const nextBlocked = (db: Db, projectId: string): Promise<PullRequestRow | undefined> =>
+  db
+    .selectFrom('pullRequests')
+    .selectAll()
+    .where('projectId', '=', projectId)
+    .where('state', '=', 'blocked')
+    .orderBy('updatedAt')
+    .limit(1)
+    .executeTakeFirst()
+
+/** Whose project keeps previews for a shorter time than nobody has pushed to them. */
+export const listExpired = (db: Db, now: number): Promise<PullRequestRow[]> =>
+  db
+    .selectFrom('pullRequests')
+    .innerJoin(previewAges(db).as('project'), 'project.id', 'pullRequests.projectId')
+    .selectAll('pullRequests')
+    .where('pullRequests.state', '=', 'active')
+    .where('project.previewsMaxAgeDays', 'is not', null)
+    .where(({ eb, ref, val }) =>
+      eb(eb('pullRequests.updatedAt', '+', eb(val(dayMs), '*', ref('project.previewsMaxAgeDays'))), '<', now),
+    )
+    .limit(500)
+    .execute()
+
+const dayMs = 24 * 60 * 60_000

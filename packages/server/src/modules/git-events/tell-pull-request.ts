@@ -1,0 +1,73 @@
+import type { DeploymentStatus } from '@berth/contract'
+import type { PullRequestRow } from '../../platform/db/tables/git-events.ts'
+import { type JobKind, job } from '../../platform/jobs/declare.ts'
+import { contextOf, deploymentPage } from './at-the-host.ts'
+import type { DeploymentRow, GitEventsDeps, ProjectRow } from './deps.ts'
+import { triedAgain } from './host-trouble.ts'
+import { findPullRequest } from './store.ts'
+
+export const tellKind: JobKind<{ projectId: string; number: number }> = { kind: 'git-events.tell-pull-request' }
+
+/** One at a time, or an older state could be written over a newer one. */
+export const tellKey = ({ projectId, number }: Pick<PullRequestRow, 'projectId' | 'number'>) =>
+  `${tellKind.kind}:${projectId}:${number}`
+
+/** The one comment on the pull request, written anew: where its preview is, or why there is none. */
+export const tellJob = (deps: GitEventsDeps) =>
+  job<{ projectId: string; number: number }, unknown>(tellKind.kind, {
+    deadlineMs: 60_000,
+    maxAttempts: 8,
+    concurrency: 4,
+    async run({ projectId, number }) {
+      const project = await deps.projects.find(projectId)
+      const row = project && (await findPullRequest(deps.database.db, projectId, number))
+      if (!project || !row) return
+      const deployment = await deps.deployments.newestOf(projectId, row.environment)
+      const text = commentText(project, row, deployment, deps)
+      const at = deps.projects.repositoryAt(project)
+      const { organizationId } = project
+      await triedAgain(deps, async () => {
+        await deps.gitHost.comment(organizationId, at, number, { marker: `berth-preview-${projectId}`, text })
+        const state = row.state === 'waiting' ? 'pending' : row.state === 'blocked' ? 'failure' : null
+        if (state)
+          await deps.gitHost.setCommitStatus(organizationId, at, row.commit, {
+            state,
+            description: (row.reason ?? '').slice(0, 140),
+            context: contextOf(project, row.environment),
+            targetUrl: `${deps.publicUrl()}/projects/${projectId}`,
+          })
+      })
+    },
+  })
+
+const words: Record<DeploymentStatus, string> = {
+  queued: 'waits for its build',
+  building: 'is being built',
+  deploying: 'is being started',
+  live: 'is live',
+  superseded: 'is live',
+  failed: 'failed',
+  cancelled: 'was cancelled',
+}
+
+function commentText(
+  project: ProjectRow,
+  row: PullRequestRow,
+  deployment: DeploymentRow | undefined,
+  deps: GitEventsDeps,
+): string {
+  const title = `**${plain(project.name)}**`
+  if (row.state === 'closed') return `${title}: the pull request is closed, and its preview was removed.`
+  if (row.state !== 'active') return `${title}: no preview of ${row.commit.slice(0, 8)}. ${row.reason ?? ''}`
+  const url = deps.projects.environmentUrl(project, row.environment)
+  const lines = [`${title}: the preview of this pull request${url ? ` is at ${url}` : ''}`]
+  if (deployment)
+    lines.push(
+      `Commit ${(deployment.commitSha ?? row.commit).slice(0, 8)} ${words[deployment.status]}. [Build and log](${deploymentPage(deployment, deps)})`,
+    )
+  if (deployment?.status === 'failed' && deployment.errorMessage) lines.push(`> ${plain(deployment.errorMessage.slice(0, 500))}`)
+  return lines.join('\n\n')
+}
+
+/** What people have written must not become a link, a mention or a page's markup there. */
+const plain = (text: string): string => text.replace(/[\\`*_{}[\]()<>#+!|@&~]/g, '\\$&').replace(/[\r\n]+/g, ' ')

@@ -1,0 +1,92 @@
+import type { ConnectBody, ConnectReply, GitHostProvider } from '@berth/contract'
+import type { Caller } from '../../../http/handler.ts'
+import { newId } from '../../../platform/db/ids.ts'
+import { fail } from '../../../platform/failure.ts'
+import { listConnections, putConnection } from '../connections/connection-store.ts'
+import { hostTitles } from '../connections/host-titles.ts'
+import { type GitHostDeps, nowOf } from '../deps.ts'
+import { explaining } from '../explain.ts'
+import { startDeviceLogin } from './device-login.ts'
+import { type Browser, newState } from './state.ts'
+import { accountColumns } from './store-account.ts'
+
+export interface Asking {
+  caller: Caller
+  browser: Browser
+  provider: GitHostProvider
+}
+
+export const redirectUri = ({ publicUrl }: GitHostDeps): string => `${publicUrl()}/api/gitprovider/connect/redirect`
+
+/** The next step of the way to a connection; which way is the instance's to say where the caller does not. */
+export async function connect(asking: Asking, { source }: ConnectBody, deps: GitHostDeps): Promise<ConnectReply> {
+  const { caller, provider } = asking
+  const rows = await listConnections(deps.database.db, caller.organizationId)
+  const working = rows.filter((row) => row.provider === provider && row.trouble === null)
+  if (working.some((row) => source === undefined || row.source === source)) return { connected: true }
+  if (source === 'cli') return connectLocalLogin(asking, deps)
+  const host = deps.hosts[provider]
+  if (source === undefined && host.app) return explaining(installFlow(asking, deps))
+  if (host.signIn.code) return redirectFlow(asking, deps)
+  if (host.signIn.device && deps.mode === 'self-hosted') return explaining(startDeviceLogin(asking, deps))
+  if (await deps.cloudLinks?.isLinked()) return cloudFlow(asking, source === undefined ? 'app' : 'oauth', deps)
+  if (source === undefined && (await mayUseLocalLogin(asking, deps))) return connectLocalLogin(asking, deps)
+  return fail('no_source', { words: notSetUp(provider) })
+}
+
+/** By what is set up: the host that is meant where the caller names none. */
+export function defaultProvider({ hosts }: GitHostDeps): GitHostProvider {
+  const isSetUp = ({ app, signIn }: (typeof hosts)[GitHostProvider]) =>
+    app !== null || signIn.code !== null || signIn.device !== null
+  return (['github', 'gitlab', 'gitea'] as const).find((provider) => isSetUp(hosts[provider])) ?? 'github'
+}
+
+const notSetUp = (provider: GitHostProvider): string =>
+  `${hostTitles[provider]} is not set up on this instance: its operator sets BERTH_${provider.toUpperCase()}_CLIENT_ID and the settings beside it`
+
+async function installFlow(asking: Asking, deps: GitHostDeps): Promise<ConnectReply> {
+  const url = new URL(await deps.hosts[asking.provider].app!.installUrl())
+  url.searchParams.set('state', newState({ ...asking, source: 'app' }, deps))
+  return { connected: false, flow: 'redirect', url: url.href }
+}
+
+function redirectFlow(asking: Asking, deps: GitHostDeps): ConnectReply {
+  const state = newState({ ...asking, source: 'oauth' }, deps)
+  return { connected: false, flow: 'redirect', url: deps.hosts[asking.provider].signIn.code!.url(state, redirectUri(deps)) }
+}
+
+async function cloudFlow(asking: Asking, source: 'app' | 'oauth', deps: GitHostDeps): Promise<ConnectReply> {
+  const { provider, caller } = asking
+  const wanted = { organizationId: caller.organizationId, provider, source, state: newState({ ...asking, source }, deps) }
+  const url = await deps.cloudLinks!.connectUrl(wanted).catch((cause) => fail('cloud_unreachable', { cause }))
+  return { connected: false, flow: 'redirect', url }
+}
+
+async function mayUseLocalLogin({ caller, provider }: Asking, { people, localLogin }: GitHostDeps): Promise<boolean> {
+  if (provider !== 'github' || !localLogin) return false
+  return (await people.isOperator(caller)) && (await people.isOperatorsOrganization(caller.organizationId))
+}
+
+/** The login belongs to those who run the machine: their organisation alone uses it. */
+async function connectLocalLogin({ caller, provider }: Asking, deps: GitHostDeps): Promise<ConnectReply> {
+  const { localLogin, people } = deps
+  if (!localLogin || provider !== 'github')
+    return fail('no_source', { words: 'There is no command-line login to use here', field: 'source' })
+  if (!(await people.isOperatorsOrganization(caller.organizationId)))
+    fail('forbidden', { words: "This machine's login belongs to the organisation made at set-up alone", field: 'source' })
+  const token = await localLogin.token().catch(() => null)
+  if (!token) {
+    const message = 'Run this on the machine that Berth runs on, as the user that it runs as, then connect again'
+    return { connected: false, flow: 'terminal', command: localLogin.command, message }
+  }
+  deps.scrubber.register(token)
+  const account = await explaining(deps.hosts.github.account({ kind: 'token', id: `local ${newId('gcn')}`, token }))
+  const now = nowOf(deps)
+  await putConnection(deps.database.db, {
+    ...{ id: newId('gcn'), organizationId: caller.organizationId, provider, source: 'cli', externalId: '' },
+    ...accountColumns(account),
+    ...{ credential: null, credentialExpiresAt: null, refreshingUntil: null, trouble: null },
+    ...{ createdBy: caller.userId, createdAt: now, updatedAt: now },
+  })
+  return { connected: true }
+}

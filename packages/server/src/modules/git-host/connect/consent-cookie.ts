@@ -1,0 +1,34 @@
+import { limits } from '@berth/contract'
+import { SecretBoxError } from '../../../platform/secrets/secret-box.ts'
+import { hashToken } from '../../../platform/secrets/token.ts'
+import type { GitHostDeps } from '../deps.ts'
+
+/** What the git host gave to a browser that is being asked; it waits in that browser alone, sealed for the state that its page holds. */
+export interface HeldAnswer {
+  code: string | null
+  installationId: number | null
+}
+
+const name = 'berth_git_connect'
+const placeOf = (state: string) => `git-connect:${hashToken(state)}`
+
+export function holdAnswer(answer: HeldAnswer, state: string, isSecure: boolean, { secretBox }: GitHostDeps): string {
+  const value = secretBox.seal(JSON.stringify(answer), placeOf(state))
+  const attributes = `Path=/api/gitprovider/connect; HttpOnly; SameSite=Lax; Max-Age=${limits.oauthStateSeconds}`
+  return `${name}=${value}; ${attributes}${isSecure ? '; Secure' : ''}`
+}
+
+/** Null: another browser, or another state's. */
+export function heldAnswer(cookies: string | undefined, state: string, { secretBox }: GitHostDeps): HeldAnswer | null {
+  const found = cookies
+    ?.split(';')
+    .map((part) => part.trim())
+    .find((part) => part.startsWith(`${name}=`))
+  if (!found) return null
+  try {
+    return JSON.parse(secretBox.open(found.slice(name.length + 1), placeOf(state)).reveal()) as HeldAnswer
+  } catch (error) {
+    if (error instanceof SecretBoxError) return null
+    throw error
+  }
+}

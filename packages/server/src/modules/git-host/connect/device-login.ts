@@ -1,0 +1,105 @@
+import { type ConnectPoll, type ConnectReply, type GitHostProvider, tagsOf } from '@berth/contract'
+import type { DevicePoll } from '../../../drivers/git-host/git-host.ts'
+import type { Caller } from '../../../http/handler.ts'
+import { iso } from '../../../platform/db/columns.ts'
+import { newId } from '../../../platform/db/ids.ts'
+import { sealedFor } from '../../../platform/db/sealed-columns.ts'
+import type { GitDeviceLoginRow } from '../../../platform/db/tables/git-host.ts'
+import { fail } from '../../../platform/failure.ts'
+import { listConnections } from '../connections/connection-store.ts'
+import { type GitHostDeps, nowOf } from '../deps.ts'
+import { claimPoll, deleteDeviceLogin, endDeviceLogin, findDeviceLogin, putDeviceLogin, setPollInterval } from './device-store.ts'
+import { storeAccount } from './store-account.ts'
+
+/** Asked again while it runs, the same code is shown: two would confuse the person who types one. */
+export async function startDeviceLogin(
+  { caller, provider }: { caller: Caller; provider: GitHostProvider },
+  deps: GitHostDeps,
+): Promise<ConnectReply> {
+  const { db } = deps.database
+  const { organizationId, userId } = caller
+  const running = await findDeviceLogin(db, organizationId, userId, provider)
+  if (running?.status === 'pending' && running.expiresAt > nowOf(deps) + 60_000) return shown(running)
+  const login = await deps.hosts[provider].signIn.device!.start()
+  deps.scrubber.register(login.deviceCode)
+  const id = newId('gdl')
+  const now = nowOf(deps)
+  const row: GitDeviceLoginRow = {
+    ...{ id, organizationId, userId, provider },
+    deviceCode: deps.secretBox.seal(login.deviceCode, sealedFor.gitDeviceCode(id)),
+    ...{ userCode: login.userCode, verificationUri: login.verificationUri, intervalSeconds: login.intervalSeconds },
+    ...{ status: 'pending', message: null, nextPollAt: now + login.intervalSeconds * 1000 },
+    ...{ expiresAt: login.expiresAt.getTime(), createdAt: now },
+  }
+  await putDeviceLogin(db, row)
+  return shown(row)
+}
+
+const shown = ({ userCode, verificationUri, intervalSeconds, expiresAt }: GitDeviceLoginRow): ConnectReply => ({
+  ...{ connected: false, flow: 'device_code', userCode, verificationUri, intervalSeconds },
+  expiresAt: iso(expiresAt),
+})
+
+/** How far the caller's own login has come. The host is asked no more often than it allows, however often we are. */
+export async function pollDeviceLogin(caller: Caller, provider: GitHostProvider, deps: GitHostDeps): Promise<ConnectPoll> {
+  const { db } = deps.database
+  const row = await findDeviceLogin(db, caller.organizationId, caller.userId, provider)
+  if (!row) return withoutLogin(caller, provider, deps)
+  if (row.status !== 'pending') return polled(row, row.status)
+  const now = nowOf(deps)
+  if (row.expiresAt <= now) return ended(row, 'expired', null, deps)
+  if (!tagsOf(caller.role).has('gitprovider:write')) fail('forbidden', { permission: 'gitprovider:write' })
+  // Of several at once one asks; the others hear what is known.
+  if (!(await claimPoll(db, row, now))) return polled(row, 'pending')
+  const deviceCode = deps.secretBox.open(row.deviceCode, sealedFor.gitDeviceCode(row.id))
+  deps.scrubber.register(deviceCode)
+  const answer = await deps.hosts[provider].signIn.device!.poll(deviceCode, { timeoutMs: 10_000 })
+  return judged(row, answer, deps)
+}
+
+async function judged(row: GitDeviceLoginRow, answer: DevicePoll, deps: GitHostDeps): Promise<ConnectPoll> {
+  const { db } = deps.database
+  if (answer.status === 'pending') {
+    const intervalSeconds = Math.max(answer.intervalSeconds ?? 0, row.intervalSeconds)
+    if (intervalSeconds !== row.intervalSeconds) await setPollInterval(db, row.id, intervalSeconds)
+    return polled({ ...row, intervalSeconds }, 'pending')
+  }
+  if (answer.status === 'error') return ended(row, 'error', answer.message, deps)
+  if (answer.status !== 'connected') return ended(row, answer.status, null, deps)
+  const access = { kind: 'token' as const, id: row.id, token: answer.tokens.accessToken }
+  await storeAccount(row, answer.tokens, await deps.hosts[row.provider].account(access), deps)
+  await deleteDeviceLogin(db, row.id)
+  return { connected: true, status: 'connected', intervalSeconds: null, expiresAt: null, message: null }
+}
+
+const words: Partial<Record<ConnectPoll['status'], string>> = {
+  denied: 'The login was refused at the git host',
+  expired: 'The code has expired: connect again for a new one',
+}
+
+async function ended(
+  row: GitDeviceLoginRow,
+  status: 'denied' | 'expired' | 'error',
+  message: string | null,
+  deps: GitHostDeps,
+): Promise<ConnectPoll> {
+  await endDeviceLogin(deps.database.db, row.id, status, message)
+  return polled({ ...row, message }, status)
+}
+
+function polled({ intervalSeconds, expiresAt, message }: GitDeviceLoginRow, status: ConnectPoll['status']): ConnectPoll {
+  const isPending = status === 'pending'
+  return {
+    connected: false,
+    status,
+    intervalSeconds: isPending ? intervalSeconds : null,
+    expiresAt: isPending ? iso(expiresAt) : null,
+    message: message ?? words[status] ?? null,
+  }
+}
+
+async function withoutLogin(caller: Caller, provider: GitHostProvider, deps: GitHostDeps): Promise<ConnectPoll> {
+  const rows = await listConnections(deps.database.db, caller.organizationId)
+  const connected = rows.some((row) => row.provider === provider && row.trouble === null)
+  return { connected, status: connected ? 'connected' : 'none', intervalSeconds: null, expiresAt: null, message: null }
+}

@@ -1,0 +1,41 @@
+import { Failure } from '../../../platform/failure.ts'
+
+export const escapeHtml = (text: string): string =>
+  text.replace(/[&<>"']/g, (mark) => `&#${mark.codePointAt(0)};`).replace(/\p{Cf}/gu, '')
+
+const style =
+  'body{font:16px/1.5 system-ui,sans-serif;max-width:34rem;margin:15vh auto;padding:0 1rem;color:#1a1a1a;background:#fff}' +
+  'a.go{display:inline-block;margin-top:1rem;padding:.6rem 1.2rem;border-radius:.4rem;background:#1c6fd6;color:#fff;text-decoration:none}' +
+  '@media(prefers-color-scheme:dark){body{color:#eee;background:#161616}}'
+
+const page = (title: string, body: string) =>
+  `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escapeHtml(title)} · Berth</title><style>${style}</style></head><body><h1>${escapeHtml(title)}</h1>${body}</body></html>`
+
+/** What went wrong on the way to the git host and back, and what to do next. */
+export class JourneyFailed extends Failure {
+  readonly title: string
+
+  constructor(title: string, words: string, field = 'state') {
+    super('validation_failed', { words, field, details: [{ field, message: words }] })
+    this.title = title
+  }
+
+  page(): string {
+    return page(this.title, `<p>${escapeHtml(this.message)}</p><a class="go" href="/">Back to Berth</a>`)
+  }
+}
+
+export interface Consent {
+  host: string
+  organization: string
+  state: string
+}
+
+/** Asked of a browser that nobody knows: the link may have come from anybody. */
+export const consentPage = ({ host, organization, state }: Consent): string =>
+  page(
+    `Connect ${host}?`,
+    `<p>The organisation <b>${escapeHtml(organization)}</b> on this Berth asks to use your account at ${escapeHtml(host)}: to read and
+write its repositories. Go on only if you have started this yourself a moment ago. If somebody sent you here, close this page.</p>
+<a class="go" rel="nofollow noreferrer" href="/api/gitprovider/connect/redirect?state=${encodeURIComponent(state)}">Connect it to ${escapeHtml(organization)}</a>`,
+  )

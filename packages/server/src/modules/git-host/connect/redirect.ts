@@ -1,0 +1,122 @@
+import { type RedirectQuery, tagsOf } from '@berth/contract'
+import type { RequestContext } from '../../../http/handler.ts'
+import { hostTitles } from '../connections/host-titles.ts'
+import type { GitHostDeps } from '../deps.ts'
+import { explaining } from '../explain.ts'
+import { redirectUri } from './connect.ts'
+import { type HeldAnswer, heldAnswer, holdAnswer } from './consent-cookie.ts'
+import { consentPage, JourneyFailed } from './pages.ts'
+import { type Journey, spendState, stateOf } from './state.ts'
+import { storeAccount, storeInstallation } from './store-account.ts'
+import { isThisMachine } from './this-machine.ts'
+
+type Context = Pick<RequestContext, 'isSignedIn' | 'caller' | 'headers' | 'ip' | 'secure' | 'setHeader' | 'redirect' | 'page'>
+
+/** The browser is back from the git host. Whatever comes of it is a page of ours: no address in the query is ever followed. */
+export async function finishJourney(query: RedirectQuery, context: Context, deps: GitHostDeps): Promise<void> {
+  try {
+    await finish(query, context, deps)
+  } catch (error) {
+    const wantsPage = String(context.headers.accept ?? '').includes('text/html')
+    if (!(error instanceof JourneyFailed) || !wantsPage) throw error
+    context.page(error.page(), error.status)
+  }
+}
+
+async function finish(query: RedirectQuery, context: Context, deps: GitHostDeps): Promise<void> {
+  const journey = query.state ? await spendState(query.state, deps) : null
+  if (!journey)
+    throw new JourneyFailed(
+      'This link is used up',
+      'The link is older than ten minutes, was used before, or was not made here: connect again from Berth',
+    )
+  if (query.error)
+    throw new JourneyFailed('Not connected', `The git host says: ${query.error_description ?? query.error}`, 'error')
+  const answer = answerOf(query, journey, context, deps)
+  if (!(await isStarter(journey, context)) && !journey.isConfirmed) return askFirst(journey, answer, context, deps)
+  const role = await deps.people.roleOf(journey.userId, journey.organizationId)
+  if (!role || !tagsOf(role).has('gitprovider:write'))
+    throw new JourneyFailed('Not connected', 'Who has started this may no longer connect a git host for the organisation')
+  const onward =
+    journey.source === 'app' ? await connectApp(journey, answer, query, deps) : await connectAccount(journey, answer, deps)
+  context.redirect(onward ?? `/settings/git?connected=${journey.provider}`)
+}
+
+function answerOf(query: RedirectQuery, journey: Journey, { headers }: Context, deps: GitHostDeps): HeldAnswer {
+  if (journey.isConfirmed) {
+    const held = heldAnswer(headers.cookie as string | undefined, query.state!, deps)
+    if (!held) throw new JourneyFailed('Not connected', 'This was started in another browser: connect again from Berth')
+    return held
+  }
+  const given = query.installation_id
+  if (given !== undefined && !/^\d{1,15}$/.test(given))
+    throw new JourneyFailed('Not connected', 'installation_id: is not a number', 'installation_id')
+  return { code: query.code ?? null, installationId: journey.installationId ?? (given ? Number(given) : null) }
+}
+
+/**
+ * Is it the one who started it? Their session's browser, or somebody signed in as them. Who is signed in as another is refused:
+ * the link that they followed would have given their account away. Of one who is not signed in nothing is known.
+ */
+async function isStarter(journey: Journey, context: Context): Promise<boolean> {
+  const { sessionId, userId, fromThisMachine } = journey
+  const caller = context.isSignedIn ? context.caller : null
+  if (caller ? caller.userId !== userId : sessionId !== null)
+    throw new JourneyFailed('Not connected', 'This was started by somebody else, or in another browser: connect again from Berth')
+  return caller !== null || (fromThisMachine && isThisMachine(context))
+}
+
+async function askFirst(journey: Journey, answer: HeldAnswer, context: Context, deps: GitHostDeps): Promise<void> {
+  const state = stateOf({ ...journey, isConfirmed: true }, deps)
+  context.setHeader('set-cookie', holdAnswer(answer, state, context.secure, deps))
+  const organization = (await deps.people.nameOf(journey.organizationId)) ?? ''
+  context.page(consentPage({ host: hostTitles[journey.provider], organization, state }))
+}
+
+async function connectAccount(journey: Journey, { code }: HeldAnswer, deps: GitHostDeps): Promise<undefined> {
+  const host = deps.hosts[journey.provider]
+  if (!code || !host.signIn.code) throw new JourneyFailed('Not connected', 'The git host sent no code', 'code')
+  const tokens = await explaining(host.signIn.code.exchange(code, redirectUri(deps)))
+  const account = await explaining(host.account({ kind: 'token', id: `new ${journey.userId}`, token: tokens.accessToken }))
+  await storeAccount(journey, tokens, account, deps)
+}
+
+/**
+ * Anybody can put the number of an installation into an address. So the person signs in as well, and must govern the account
+ * that it is on; operators hold the app's key, which opens every installation, and need not.
+ */
+async function connectApp(
+  journey: Journey,
+  answer: HeldAnswer,
+  query: RedirectQuery,
+  deps: GitHostDeps,
+): Promise<string | undefined> {
+  const { app, signIn } = deps.hosts[journey.provider]
+  const { code, installationId } = answer
+  if (query.setup_action === 'request')
+    throw new JourneyFailed(
+      'Waiting for an owner',
+      'An owner of the account has to approve the app: connect again once they have',
+      'setup_action',
+    )
+  if (!app || installationId === null)
+    throw new JourneyFailed('Not connected', 'The git host named no installation', 'installation_id')
+  const isGiven = code === null && (await isOperators(journey, deps))
+  if (!isGiven && !signIn.code)
+    throw new JourneyFailed('Not connected', 'Only operators can connect an app that has no OAuth client')
+  if (!isGiven && code === null) return signIn.code!.url(stateOf({ ...journey, installationId }, deps), redirectUri(deps))
+  const installation = await explaining(app.installation(installationId))
+  if (code !== null && signIn.code) {
+    const { accessToken } = await explaining(signIn.code.exchange(code, redirectUri(deps)))
+    deps.scrubber.register(accessToken)
+    if (!(await explaining(app.isGovernedBy(accessToken, installation))))
+      throw new JourneyFailed('Not connected', `Only an owner of ${installation.account.login} can connect it: ask one to`)
+  }
+  await storeInstallation(journey, installation, deps)
+  return undefined
+}
+
+async function isOperators({ userId, organizationId }: Journey, { people }: GitHostDeps): Promise<boolean> {
+  const role = await people.roleOf(userId, organizationId)
+  return (role === 'owner' || role === 'admin') && people.isOperatorsOrganization(organizationId)
+}

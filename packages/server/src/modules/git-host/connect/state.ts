@@ -1,0 +1,82 @@
+import { randomBytes } from 'node:crypto'
+import { type GitHostProvider, limits } from '@berth/contract'
+import type { Caller } from '../../../http/handler.ts'
+import { hashToken } from '../../../platform/secrets/token.ts'
+import { type GitHostDeps, nowOf } from '../deps.ts'
+
+/** From where somebody asks. */
+export interface Browser {
+  /** Straight from this very machine, with no proxy between. */
+  isThisMachine: boolean
+}
+
+/** Who started a journey to the git host, for which organisation, and what for. */
+export interface Journey {
+  organizationId: string
+  userId: string
+  provider: GitHostProvider
+  source: 'app' | 'oauth'
+  /** Null: a token started it, and no browser is known. */
+  sessionId: string | null
+  fromThisMachine: boolean
+  /** Set once the browser came back from the installation and goes on to sign in. */
+  installationId: number | null
+  /** Set when the person was asked and said yes. */
+  isConfirmed: boolean
+}
+
+const purpose = 'git-host-state'
+
+export const newState = (
+  started: { caller: Caller; browser: Browser; provider: GitHostProvider; source: 'app' | 'oauth' },
+  deps: GitHostDeps,
+): string =>
+  stateOf(
+    {
+      organizationId: started.caller.organizationId,
+      userId: started.caller.userId,
+      provider: started.provider,
+      source: started.source,
+      sessionId: started.caller.sessionId,
+      fromThisMachine: started.browser.isThisMachine,
+      installationId: null,
+      isConfirmed: false,
+    },
+    deps,
+  )
+
+/** Random, signed by this instance, good for ten minutes and once. Nothing is stored until it is used, and then its hash. */
+export function stateOf(journey: Journey, deps: GitHostDeps): string {
+  const { organizationId, userId, provider, source, sessionId, fromThisMachine, installationId, isConfirmed } = journey
+  const expiresAt = nowOf(deps) + limits.oauthStateSeconds * 1000
+  const facts = [organizationId, userId, provider, source, sessionId, +fromThisMachine, installationId, +isConfirmed, expiresAt]
+  const text = Buffer.from(JSON.stringify([...facts, randomBytes(16).toString('base64url')])).toString('base64url')
+  return `${text}.${deps.secretBox.sign(text, purpose)}`
+}
+
+type Facts = [string, string, GitHostProvider, Journey['source'], string | null, 0 | 1, number | null, 0 | 1, number, string]
+
+/** Null: not ours, expired, or used before. Of two that come with the same state, one gets it. */
+export async function spendState(state: string, deps: GitHostDeps): Promise<Journey | null> {
+  const cut = state.indexOf('.')
+  const [text, signature] = [state.slice(0, cut), state.slice(cut + 1)]
+  if (cut < 1 || !deps.secretBox.isSigned(signature, text, purpose)) return null
+  const facts = JSON.parse(Buffer.from(text, 'base64url').toString()) as Facts
+  const [organizationId, userId, provider, source, sessionId, fromThisMachine, installationId, isConfirmed, expiresAt] = facts
+  const now = nowOf(deps)
+  if (expiresAt <= now) return null
+  const { db } = deps.database
+  const spent = await db
+    .insertInto('gitOauthStates')
+    .values({ stateHash: hashToken(state), expiresAt })
+    .onConflict((conflict) => conflict.doNothing())
+    .returning('stateHash')
+    .executeTakeFirst()
+  if (!spent) return null
+  await db.deleteFrom('gitOauthStates').where('expiresAt', '<', now).execute()
+  return {
+    ...{ organizationId, userId, provider, source, sessionId, installationId },
+    fromThisMachine: fromThisMachine === 1,
+    isConfirmed: isConfirmed === 1,
+  }
+}

@@ -1,0 +1,57 @@
+import type { GitHostProvider } from '@berth/contract'
+import type { AccountTokens, HostAccount, Installation } from '../../../drivers/git-host/git-host.ts'
+import { newId } from '../../../platform/db/ids.ts'
+import { sealTokens } from '../connections/access.ts'
+import { findAccountConnection, putConnection } from '../connections/connection-store.ts'
+import { type GitHostDeps, nowOf } from '../deps.ts'
+
+/** Whose connection it becomes, and who made it. */
+export interface Owner {
+  organizationId: string
+  userId: string
+  provider: GitHostProvider
+}
+
+export const accountColumns = ({ id, login, type, avatarUrl }: HostAccount) => ({
+  accountId: id,
+  accountLogin: login,
+  accountType: type,
+  avatarUrl,
+})
+
+/** An organisation has one account a host: another takes its place. */
+export async function storeAccount(
+  { organizationId, userId, provider }: Owner,
+  tokens: AccountTokens,
+  account: HostAccount,
+  deps: GitHostDeps,
+): Promise<void> {
+  deps.scrubber.register(tokens.accessToken, tokens.refreshToken)
+  await deps.database.transaction(async ({ db, lock }) => {
+    await lock(`git-account:${organizationId}`)
+    const now = nowOf(deps)
+    // The tokens are sealed for the row's own id, which is the earlier one's where there is one.
+    const id = (await findAccountConnection(db, organizationId, provider))?.id ?? newId('gcn')
+    await putConnection(db, {
+      ...{ id, organizationId, provider, source: 'oauth', externalId: '', ...accountColumns(account) },
+      credential: sealTokens(id, tokens, deps),
+      credentialExpiresAt: tokens.expiresAt?.getTime() ?? null,
+      ...{ refreshingUntil: null, trouble: null, createdBy: userId, createdAt: now, updatedAt: now },
+    })
+  })
+}
+
+export async function storeInstallation(
+  { organizationId, userId, provider }: Owner,
+  installation: Installation,
+  deps: GitHostDeps,
+): Promise<void> {
+  const now = nowOf(deps)
+  await putConnection(deps.database.db, {
+    ...{ id: newId('gcn'), organizationId, provider, source: 'app', externalId: String(installation.id) },
+    ...accountColumns(installation.account),
+    ...{ credential: null, credentialExpiresAt: null, refreshingUntil: null },
+    trouble: installation.suspended ? 'The app was suspended at the git host: resume it there' : null,
+    ...{ createdBy: userId, createdAt: now, updatedAt: now },
+  })
+}

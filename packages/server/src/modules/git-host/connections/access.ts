@@ -1,0 +1,95 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Access, AccountTokens } from '../../../drivers/git-host/git-host.ts'
+import { GitHostError } from '../../../drivers/git-host/git-host-error.ts'
+import { sealedFor } from '../../../platform/db/sealed-columns.ts'
+import type { GitConnectionRow } from '../../../platform/db/tables/git-host.ts'
+import { Secret } from '../../../platform/secrets/secret.ts'
+import { hashToken } from '../../../platform/secrets/token.ts'
+import { type GitHostDeps, nowOf } from '../deps.ts'
+import { changeConnection, claimRefresh, findConnection } from './connection-store.ts'
+
+/** How an account's tokens are kept: sealed, as one value. */
+interface StoredTokens {
+  accessToken: string
+  refreshToken: string | null
+}
+
+const earlyMs = 120_000
+const refreshMs = 30_000
+
+/** By what calls of this connection are made now. Rejects with `unauthorized` where its login is gone. */
+export async function accessOf(row: GitConnectionRow, deps: GitHostDeps): Promise<Access> {
+  if (row.source === 'app') return { kind: 'installation', id: row.id, installationId: Number(row.externalId) }
+  if (row.source === 'cli') return localAccess(row, deps)
+  const isDue = row.credentialExpiresAt !== null && row.credentialExpiresAt - earlyMs < nowOf(deps)
+  const current = isDue ? await refreshed(row, deps) : row
+  const { accessToken } = openTokens(current, deps)
+  return tokenAccess(row, accessToken)
+}
+
+export const sealTokens = (connectionId: string, { accessToken, refreshToken }: AccountTokens, { secretBox }: GitHostDeps) => {
+  const stored: StoredTokens = { accessToken: accessToken.reveal(), refreshToken: refreshToken?.reveal() ?? null }
+  return secretBox.seal(JSON.stringify(stored), sealedFor.gitCredential(connectionId))
+}
+
+function openTokens({ id, credential }: GitConnectionRow, { secretBox, scrubber }: GitHostDeps) {
+  if (credential === null) throw new GitHostError('unauthorized', 'The stored login is gone')
+  const stored = JSON.parse(secretBox.open(credential, sealedFor.gitCredential(id)).reveal()) as StoredTokens
+  scrubber.register(stored.accessToken, stored.refreshToken)
+  return {
+    accessToken: new Secret(stored.accessToken),
+    refreshToken: stored.refreshToken === null ? null : new Secret(stored.refreshToken),
+  }
+}
+
+/** The machine's login is for those who run the machine, also if the row came from elsewhere. */
+async function localAccess(row: GitConnectionRow, { localLogin, people }: GitHostDeps): Promise<Access> {
+  const isTheirs = await people.isOperatorsOrganization(row.organizationId)
+  const token = isTheirs ? await localLogin?.token() : null
+  if (!token)
+    throw new GitHostError('unauthorized', `gh has no login for ${localLogin?.host ?? 'this host'} on this machine any more`)
+  return tokenAccess(row, token)
+}
+
+/** Another token is another access: nothing that was kept for the one is given to the other. */
+const tokenAccess = ({ id }: GitConnectionRow, token: Secret): Access => ({
+  kind: 'token',
+  id: `${id}:${hashToken(token.reveal()).slice(0, 16)}`,
+  token,
+})
+
+/** A refresh token is good once: one control plane exchanges it, the others wait for what it stores. */
+async function refreshed(row: GitConnectionRow, deps: GitHostDeps): Promise<GitConnectionRow> {
+  const { db } = deps.database
+  const until = nowOf(deps) + refreshMs * 2
+  while (nowOf(deps) < until) {
+    const claimed = await claimRefresh(db, row.id, row.credential, nowOf(deps), nowOf(deps) + refreshMs)
+    if (claimed) return exchange(claimed, deps)
+    const current = await findConnection(db, row.id)
+    if (!current) throw new GitHostError('unauthorized', 'The connection was removed')
+    if (current.credential !== row.credential) return current
+    await pause(200)
+  }
+  throw new GitHostError('timed_out', 'The stored login could not be renewed in time')
+}
+
+async function exchange(row: GitConnectionRow, deps: GitHostDeps): Promise<GitConnectionRow> {
+  const { db } = deps.database
+  const { refreshToken } = openTokens(row, deps)
+  try {
+    if (!refreshToken) throw new GitHostError('unauthorized', 'The stored login has expired')
+    const tokens = await deps.hosts[row.provider].signIn.refresh(refreshToken, { timeoutMs: refreshMs / 2 })
+    const changes = {
+      // A host that gives no new one lets the old one be used again.
+      credential: sealTokens(row.id, { ...tokens, refreshToken: tokens.refreshToken ?? refreshToken }, deps),
+      credentialExpiresAt: tokens.expiresAt?.getTime() ?? null,
+      refreshingUntil: null,
+      updatedAt: nowOf(deps),
+    }
+    await changeConnection(db, row.id, changes)
+    return { ...row, ...changes }
+  } catch (error) {
+    await changeConnection(db, row.id, { refreshingUntil: null })
+    throw error
+  }
+}

@@ -1,0 +1,87 @@
+import type { GitHostProvider } from '@berth/contract'
+import type { Access, GitHost } from '../../../drivers/git-host/git-host.ts'
+import { GitHostError, type GitHostTrouble } from '../../../drivers/git-host/git-host-error.ts'
+import type { GitConnectionRow } from '../../../platform/db/tables/git-host.ts'
+import { fail } from '../../../platform/failure.ts'
+import { type GitHostDeps, nowOf } from '../deps.ts'
+import { accessOf } from './access.ts'
+import { listConnections, setTrouble } from './connection-store.ts'
+import { hostTitles } from './host-titles.ts'
+import { dropInstallation, tellDisconnected } from './installations.ts'
+
+export type ThroughSource<Result> = (access: Access, host: GitHost, row: GitConnectionRow) => Promise<Result>
+
+const order: readonly GitConnectionRow['source'][] = ['app', 'oauth', 'cli']
+const rank = ({ source }: GitConnectionRow) => order.indexOf(source)
+
+/** Those of one host that can be used, apps first; the host that was connected first where none is named. */
+export async function usableSources(
+  organizationId: string,
+  provider: GitHostProvider | undefined,
+  deps: GitHostDeps,
+): Promise<GitConnectionRow[]> {
+  const rows = await listConnections(deps.database.db, organizationId)
+  const chosen = provider ?? rows.find(({ trouble }) => trouble === null)?.provider
+  const usable = rows.filter((row) => row.provider === chosen && row.trouble === null)
+  return usable.sort((one, other) => rank(one) - rank(other))
+}
+
+/** Those that may reach a repository of the owner: an app only where it is installed. */
+export const sourcesFor = (rows: readonly GitConnectionRow[], owner: string): GitConnectionRow[] =>
+  rows.filter(({ source, accountLogin }) => source !== 'app' || accountLogin.toLowerCase() === owner.toLowerCase())
+
+/** The first source that answers; one that is not let in there gives way to the next. */
+export async function throughSources<Result>(
+  rows: readonly GitConnectionRow[],
+  deps: GitHostDeps,
+  work: ThroughSource<Result>,
+): Promise<Result> {
+  if (rows.length === 0) fail('no_source')
+  const troubles: GitHostError[] = []
+  for (const row of rows) {
+    try {
+      return await throughSource(row, deps, work)
+    } catch (error) {
+      if (!(error instanceof GitHostError) || !givesWay.has(error.trouble)) throw error
+      troubles.push(error)
+    }
+  }
+  throw mostTelling(troubles)
+}
+
+/** With one source. A login that the host has revoked is not used a second time. */
+export async function throughSource<Result>(
+  row: GitConnectionRow,
+  deps: GitHostDeps,
+  work: ThroughSource<Result>,
+): Promise<Result> {
+  try {
+    return await work(await accessOf(row, deps), deps.hosts[row.provider], row)
+  } catch (error) {
+    if (error instanceof GitHostError && error.trouble === 'unauthorized') await noteRevoked(row, error, deps)
+    throw error
+  }
+}
+
+const givesWay: ReadonlySet<GitHostTrouble> = new Set(['unauthorized', 'forbidden', 'not_found', 'limited'])
+
+const telling: readonly GitHostTrouble[] = ['limited', 'forbidden', 'not_found', 'unauthorized']
+const mostTelling = (troubles: readonly GitHostError[]): GitHostError =>
+  troubles.toSorted((one, other) => telling.indexOf(one.trouble) - telling.indexOf(other.trouble))[0]!
+
+async function noteRevoked(row: GitConnectionRow, { message }: GitHostError, deps: GitHostDeps): Promise<void> {
+  // An app's tokens are made anew each time: refused, it is the instance's own key that is wrong, not this installation.
+  if (row.source === 'app') return
+  await deps.database.transaction(async (bound) => {
+    if (await setTrouble(bound.db, row, message, nowOf(deps)))
+      await tellDisconnected(bound, row, `${hostTitles[row.provider]} no longer accepts its login`)
+  })
+  deps.log.warn({ organizationId: row.organizationId, provider: row.provider, source: row.source }, 'a git login was revoked')
+}
+
+/** Listing what an installation reaches is refused only when there is no such installation any more. */
+export async function dropIfGone(row: GitConnectionRow, error: unknown, deps: GitHostDeps): Promise<boolean> {
+  if (row.source !== 'app' || !(error instanceof GitHostError) || error.trouble !== 'not_found') return false
+  await dropInstallation(row.provider, Number(row.externalId), deps)
+  return true
+}

@@ -1,0 +1,35 @@
+import { GitHostError } from '../../drivers/git-host/git-host-error.ts'
+import { Failure } from '../../platform/failure.ts'
+
+/** A trouble of the host as an answer of ours; anything else stays what it is. */
+export function explained(error: unknown): unknown {
+  if (!(error instanceof GitHostError)) return error
+  const { trouble, message, resetAt } = error
+  const more = { words: message, cause: error }
+  switch (trouble) {
+    case 'unauthorized':
+      return new Failure('no_source', { ...more, words: `${message}: connect it again` })
+    case 'forbidden':
+      return new Failure('forbidden', more)
+    case 'not_found':
+      return new Failure('not_found', more)
+    case 'conflict':
+      return new Failure('conflict', more)
+    case 'refused':
+      return new Failure('validation_failed', more)
+    case 'limited':
+      return new Failure('git_host_limited', { ...more, retryAfterSeconds: secondsUntil(resetAt) })
+    case 'timed_out':
+    case 'away':
+    case 'nonsense':
+      return new Failure('remote_unreachable', more)
+  }
+}
+
+export async function explaining<Result>(work: Promise<Result>): Promise<Result> {
+  return work.catch((error: unknown) => {
+    throw explained(error)
+  })
+}
+
+const secondsUntil = (time: Date | null): number => Math.max(1, Math.ceil(((time?.getTime() ?? 0) - Date.now()) / 1000))

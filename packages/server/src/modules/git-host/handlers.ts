@@ -1,0 +1,118 @@
+import type { contract, LocalLogin } from '@berth/contract'
+import { levelOfRole, reaches } from '@berth/contract'
+import type { Caller, Handlers, RequestContext } from '../../http/handler.ts'
+import { connect, defaultProvider } from './connect/connect.ts'
+import { pollDeviceLogin } from './connect/device-login.ts'
+import { finishJourney } from './connect/redirect.ts'
+import { isThisMachine } from './connect/this-machine.ts'
+import type { GitHostDeps } from './deps.ts'
+import { disconnect } from './disconnect.ts'
+import { explaining } from './explain.ts'
+import { checkedOwner } from './names.ts'
+import { cloneToken } from './repositories/clone-token.ts'
+import { getFile, listFiles } from './repositories/files.ts'
+import { listRepositories, listRepositoriesOf } from './repositories/lists.ts'
+import {
+  askAbout,
+  createRepository,
+  deleteRepository,
+  getRepository,
+  listBranches,
+  type Wanted,
+} from './repositories/repositories.ts'
+import { showHome, showStatus } from './status.ts'
+import { deleteWebhook, listWebhooks, registerWebhook } from './webhooks/webhooks.ts'
+
+/** Deliveries of the host are taken in by the module that deploys. */
+type GitHostHandlers = Omit<Handlers<typeof contract.gitHost>, 'receiveWebhook'>
+
+const wantedOf = ({ params, query }: { params: Wanted['params']; query: { provider?: Wanted['provider'] } }): Wanted => ({
+  params,
+  provider: query.provider,
+})
+const browserOf = (context: RequestContext) => ({ isThisMachine: isThisMachine(context) })
+
+export function gitHostHandlers(deps: GitHostDeps): GitHostHandlers {
+  return {
+    status: ({ query }, context) => showStatus(context.caller, browserOf(context), query.provider, deps),
+    home: ({ query }, { caller }) => showHome(caller, query.provider, deps),
+    localStatus: async (_, { caller }) => ({ data: await localStatus(caller, deps) }),
+    pollConnect: async ({ query }, { caller }) => ({
+      data: await explaining(pollDeviceLogin(caller, query.provider ?? defaultProvider(deps), deps)),
+    }),
+    connect: ({ body, query }, context) => {
+      const provider = query.provider ?? defaultProvider(deps)
+      context.audit({ objectKind: 'gitConnection', objectId: provider })
+      return connect({ caller: context.caller, browser: browserOf(context), provider }, body, deps)
+    },
+    connectRedirect: async ({ query }, context) => {
+      await finishJourney(query, context, deps)
+      return undefined
+    },
+    disconnect: async ({ body, query }, context) => {
+      const source = body.source ?? query.source ?? 'all'
+      context.audit({ objectKind: 'gitConnection', objectId: source })
+      return { data: await disconnect(source, query.provider ?? null, context.caller, deps) }
+    },
+    listRepositories: async ({ query }, { caller }) => ({ data: await explaining(listRepositories(caller, query, deps)) }),
+    createRepository: async ({ body, query }, context) => {
+      const data = await explaining(createRepository(body, query.provider, context.caller, deps))
+      context.audit({ objectKind: 'repository', objectId: data.fullName })
+      return { data }
+    },
+    listOrgRepositories: async ({ params, query }, { caller }) => ({
+      data: await explaining(listRepositoriesOf(caller, checkedOwner(params.org, 'org'), query.provider, deps)),
+    }),
+    getRepository: async (input, { caller }) => ({
+      data: await explaining(getRepository(wantedOf(input), input.query.branches ?? false, caller, deps)),
+    }),
+    deleteRepository: async (input, context) => {
+      context.audit({ objectKind: 'repository', objectId: `${input.params.owner}/${input.params.repo}` })
+      await explaining(deleteRepository(wantedOf(input), context.caller, deps))
+      return undefined
+    },
+    listBranches: async (input, { caller }) => ({ data: await explaining(listBranches(wantedOf(input), caller, deps)) }),
+    cloneToken: (input, { caller }) => explaining(cloneToken(wantedOf(input), caller, deps)),
+    listFiles: async (input, { caller }) => ({ data: await explaining(listFiles(wantedOf(input), input.query, caller, deps)) }),
+    getFile: async (input, { caller }) => ({ data: await explaining(getFile(wantedOf(input), input.query, caller, deps)) }),
+    ...webhookHandlers(deps),
+  }
+}
+
+function webhookHandlers(deps: GitHostDeps): Pick<GitHostHandlers, 'listWebhooks' | 'registerWebhook' | 'deleteWebhook'> {
+  const on = <Result>(
+    input: Parameters<typeof wantedOf>[0],
+    caller: Caller,
+    work: (place: Parameters<typeof registerWebhook>[0]) => Promise<Result>,
+  ) =>
+    explaining(
+      askAbout(wantedOf(input), caller, deps, (name, access, host, { provider }) =>
+        work({ organizationId: caller.organizationId, provider, name, access, host }),
+      ),
+    )
+  return {
+    listWebhooks: async (input, { caller }) => ({
+      data: await on(input, caller, (place) => listWebhooks(place, reaches(levelOfRole[caller.role], 'admin'), deps)),
+    }),
+    registerWebhook: async (input, context) => {
+      context.audit({ objectKind: 'webhook', objectId: `${input.params.owner}/${input.params.repo}` })
+      const { webhook, isNew } = await on(input, context.caller, (place) => registerWebhook(place, deps))
+      if (isNew) context.setStatus(201)
+      return { data: webhook }
+    },
+    deleteWebhook: async (input, context) => {
+      context.audit({ objectKind: 'webhook', objectId: `${input.params.owner}/${input.params.repo}` })
+      await on(input, context.caller, (place) => deleteWebhook(place, input.body.hookId, deps))
+      return undefined
+    },
+  }
+}
+
+/** Whose login it is concerns those alone who may use it. */
+async function localStatus({ organizationId }: Caller, { localLogin, people }: GitHostDeps): Promise<LocalLogin> {
+  const none = { available: false, login: null, host: localLogin?.host ?? null }
+  if (!localLogin) return { ...none, reason: 'There is no command-line login on the cloud service' }
+  if (!(await people.isOperatorsOrganization(organizationId)))
+    return { ...none, reason: "This machine's login belongs to the organisation made at set-up alone" }
+  return localLogin.state()
+}

@@ -1,0 +1,19 @@
+import { GitName, GitOwner } from '@berth/contract'
+import type { RepositoryName } from '../../drivers/git-host/repository-name.ts'
+import { refuse } from '../../platform/failure.ts'
+
+const formOf = (schema: object) => schema as { pattern: string; maxLength: number }
+const fits = (schema: object, text: string) =>
+  text.length <= formOf(schema).maxLength && new RegExp(formOf(schema).pattern, 'u').test(text)
+
+/** Names of the path: a host's own address is built with them, so nothing in them may lead elsewhere. */
+export function checkedName({ owner, repo }: { owner: string; repo: string }): RepositoryName {
+  checkedOwner(owner, 'owner')
+  if (!fits(GitName, repo) || repo.endsWith('.git')) refuse('repo', 'is not the name of a repository')
+  return { owner, repo }
+}
+
+export function checkedOwner(owner: string, field: 'owner' | 'org'): string {
+  if (!fits(GitOwner, owner)) refuse(field, 'is not the name of an account or an organisation')
+  return owner
+}

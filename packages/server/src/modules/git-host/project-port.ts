@@ -1,0 +1,113 @@
+import type { GitHostProvider } from '@berth/contract'
+import type { CommitStatus, RepositoryToken } from '../../drivers/git-host/git-host.ts'
+import { GitHostError } from '../../drivers/git-host/git-host-error.ts'
+import type { RepositoryName } from '../../drivers/git-host/repository-name.ts'
+import { isoOrNull } from '../../platform/db/columns.ts'
+import type { GitConnectionRow } from '../../platform/db/tables/git-host.ts'
+import { isGitHostProvider } from './connections/host-titles.ts'
+import { sourcesFor, type ThroughSource, throughSources, usableSources } from './connections/through-sources.ts'
+import type { GitHostDeps } from './deps.ts'
+import { explaining } from './explain.ts'
+import { findWebhookOf, repositoryKey } from './webhooks/webhook-store.ts'
+import { registerWebhook } from './webhooks/webhooks.ts'
+
+/** A repository as a project names it. What names none of our hosts has no connection, and every question about it no answer. */
+export interface RepositoryAt {
+  provider: string | null
+  owner: string | null
+  repo: string | null
+  /** The remote that git would use. */
+  url?: string | null
+}
+
+interface Known {
+  provider: GitHostProvider
+  name: RepositoryName
+  rows: GitConnectionRow[]
+}
+
+async function known(organizationId: string, { provider, owner, repo }: RepositoryAt, deps: GitHostDeps): Promise<Known | null> {
+  if (!isGitHostProvider(provider) || !owner || !repo) return null
+  const rows = sourcesFor(await usableSources(organizationId, provider, deps), owner)
+  return { provider, name: { owner, repo }, rows }
+}
+
+const through = async (
+  organizationId: string,
+  at: RepositoryAt,
+  deps: GitHostDeps,
+  work: (...args: [RepositoryName, ...Parameters<ThroughSource<void>>]) => Promise<void>,
+) => {
+  const found = await known(organizationId, at, deps)
+  if (found && found.rows.length > 0)
+    await throughSources(found.rows, deps, (access, host, row) => work(found.name, access, host, row))
+}
+
+/** An hour is the longest that a narrowed token lives; one is used again while a clone can still be finished with it. */
+const leastLeftMs = 20 * 60_000
+const mostTokens = 500
+
+/** What modules above ask about the repositories of their projects. */
+export function createProjectPort(deps: GitHostDeps) {
+  const tokens = new Map<string, RepositoryToken>()
+  const tokenFor =
+    (name: RepositoryName): ThroughSource<RepositoryToken> =>
+    async (access, host, row) => {
+      const key = `${access.id} ${repositoryKey(name.owner, name.repo)}`
+      const kept = tokens.get(key)
+      if (kept?.expiresAt && kept.expiresAt.getTime() - deps.clock.now().getTime() > leastLeftMs) return kept
+      const made = await host.repositoryToken(access, name)
+      deps.scrubber.register(made.token)
+      if (row.source === 'app') tokens.set(key, made)
+      for (const oldest of tokens.keys()) {
+        if (tokens.size <= mostTokens) break
+        tokens.delete(oldest)
+      }
+      return made
+    }
+  return {
+    async credentialFor(organizationId: string, at: RepositoryAt): Promise<RepositoryToken | undefined> {
+      const found = await known(organizationId, at, deps)
+      if (!found || !isAtHost(at.url, deps.hosts[found.provider].webUrl) || found.rows.length === 0) return undefined
+      return throughSources(found.rows, deps, tokenFor(found.name)).catch((error: unknown) => {
+        if (error instanceof GitHostError && givesNone.has(error.trouble)) return undefined
+        throw error
+      })
+    },
+    async protectedBranches(organizationId: string, at: RepositoryAt): Promise<ReadonlySet<string>> {
+      const names = new Set<string>()
+      await through(organizationId, at, deps, async (name, access, host) => {
+        for (const branch of await host.branches(access, name, { timeoutMs: 5_000 })) if (branch.protected) names.add(branch.name)
+      }).catch((error: unknown) => deps.log.info({ err: error }, 'the git host did not say which branches are protected'))
+      return names
+    },
+    async webhookOf(organizationId: string, { provider, owner, repo }: RepositoryAt) {
+      const row =
+        isGitHostProvider(provider) && owner && repo
+          ? await findWebhookOf(deps.database.db, organizationId, provider, repositoryKey(owner, repo))
+          : undefined
+      return { active: row !== undefined, url: row?.url ?? null, lastDeliveryAt: isoOrNull(row?.lastDeliveryAt ?? null) }
+    },
+    async registerWebhook(organizationId: string, at: RepositoryAt, { domain = null }: { domain?: string | null } = {}) {
+      const found = await known(organizationId, at, deps)
+      const registered = throughSources(found?.rows ?? [], deps, (access, host, { provider }) =>
+        registerWebhook({ organizationId, provider, name: found!.name, access, host, domain }, deps),
+      )
+      const { webhook, isNew } = await explaining(registered)
+      return { ...webhook, created: isNew }
+    },
+    setCommitStatus: (organizationId: string, at: RepositoryAt, commit: string, status: CommitStatus) =>
+      through(organizationId, at, deps, (name, access, host) => host.setCommitStatus(access, name, commit, status)),
+    comment: (organizationId: string, at: RepositoryAt, pullRequest: number, comment: { marker: string; text: string }) =>
+      through(organizationId, at, deps, (name, access, host) => host.comment(access, name, pullRequest, comment)),
+  }
+}
+
+const givesNone: ReadonlySet<string> = new Set(['not_found', 'forbidden', 'unauthorized'])
+
+/** A token goes to the host that gave it alone, and never in the clear. */
+function isAtHost(url: string | null | undefined, webUrl: string): boolean {
+  if (!url) return true
+  const remote = URL.parse(url)
+  return remote !== null && remote.origin === new URL(webUrl).origin
+}

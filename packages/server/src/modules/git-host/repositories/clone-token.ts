@@ -1,0 +1,31 @@
+import type { CloneToken } from '@berth/contract'
+import { GitHostError } from '../../../drivers/git-host/git-host-error.ts'
+import type { Caller } from '../../../http/handler.ts'
+import { fail } from '../../../platform/failure.ts'
+import { sourcesFor, throughSources, usableSources } from '../connections/through-sources.ts'
+import type { GitHostDeps } from '../deps.ts'
+import { checkedName } from '../names.ts'
+import { refuseHidden, type Wanted } from './repositories.ts'
+
+/** New each time, for one repository, for reading, for less than an hour. Only an app can make one: no host narrows an account's token. */
+export async function cloneToken(wanted: Wanted, caller: Caller, deps: GitHostDeps): Promise<CloneToken> {
+  const name = checkedName(wanted.params)
+  await refuseHidden(name, caller, deps)
+  const all = await usableSources(caller.organizationId, wanted.provider, deps)
+  const apps = sourcesFor(all, name.owner).filter(({ source }) => source === 'app')
+  if (apps.length === 0) fail('no_app_installation', { words: `The git host app is not installed for ${name.owner}` })
+  return throughSources(apps, deps, async (access, host) => {
+    const { token, username } = await host.repositoryToken(access, name)
+    deps.scrubber.register(token)
+    const value = token.reveal()
+    if (!/^[\w.~+/=-]+$/.test(value)) throw new GitHostError('nonsense', 'The git host gave a token that is none')
+    const cloneUrl = `${host.webUrl}/${name.owner}/${name.repo}.git`
+    return { token: value, cloneUrl, command: commandFor(cloneUrl, username, value) }
+  })
+}
+
+/** To be pasted into a shell: the token is in a variable of that one command, not in the address nor in the clone's settings. */
+function commandFor(cloneUrl: string, username: string, token: string): string {
+  const helper = `!f() { test "$1" = get && echo username=${username} && echo "password=$BERTH_CLONE_TOKEN"; }; f`
+  return `BERTH_CLONE_TOKEN=${token} git -c credential.helper= -c credential.helper='${helper}' clone ${cloneUrl}`
+}

@@ -1,0 +1,37 @@
+import type { FileEntry, FileQuery, FilesQuery, RepositoryFile } from '@berth/contract'
+import type { Caller } from '../../../http/handler.ts'
+import { fail, refuse } from '../../../platform/failure.ts'
+import type { GitHostDeps } from '../deps.ts'
+import { askAbout, type Wanted } from './repositories.ts'
+
+/** Hosts know the root as '' and nothing of slashes at the ends. */
+const trimmed = (path: string) => path.replace(/^\/+|\/+$/g, '')
+const onBranch = (branch: string | undefined) => (branch ? { branch } : {})
+
+export const listFiles = (
+  wanted: Wanted,
+  { path = '', branch }: FilesQuery,
+  caller: Caller,
+  deps: GitHostDeps,
+): Promise<FileEntry[]> =>
+  askAbout(wanted, caller, deps, (name, access, host) => host.files(access, name, { path: trimmed(path), ...onBranch(branch) }))
+
+export async function getFile(wanted: Wanted, query: FileQuery, caller: Caller, deps: GitHostDeps): Promise<RepositoryFile> {
+  const { file = 'package.json', branch } = query
+  const path = trimmed(file)
+  if (path === '') refuse('file', 'names no file')
+  const read = await askAbout(wanted, caller, deps, (name, access, host) =>
+    host.file(access, name, { path, ...onBranch(branch) }),
+  )
+  if (read.text.includes('\0')) refuse('file', 'is not a text file')
+  const { text, ...rest } = read
+  return { ...rest, content: path.toLowerCase().endsWith('.json') ? parsed(text, path) : text }
+}
+
+function parsed(text: string, path: string): unknown {
+  try {
+    return JSON.parse(text.replace(/^\uFEFF/, ''))
+  } catch {
+    return fail('invalid_json', { words: `${path} is not valid JSON`, field: 'file' })
+  }
+}

@@ -1,0 +1,78 @@
+import type { GitBranch, GitHostProvider, Repository, RepositoryBody } from '@berth/contract'
+import type { RepositoryName } from '../../../drivers/git-host/repository-name.ts'
+import type { Caller } from '../../../http/handler.ts'
+import { fail, refuse } from '../../../platform/failure.ts'
+import { sourcesFor, type ThroughSource, throughSources, usableSources } from '../connections/through-sources.ts'
+import type { GitHostDeps } from '../deps.ts'
+import { checkedName } from '../names.ts'
+import { visibilityFor } from '../visibility.ts'
+import { showRepository } from './lists.ts'
+
+export interface Wanted {
+  params: { owner: string; repo: string }
+  provider: GitHostProvider | undefined
+}
+
+/** Asks the host about one repository that the caller may see, by the first source that reaches it. */
+export async function askAbout<Result>(
+  { params, provider }: Wanted,
+  caller: Caller,
+  deps: GitHostDeps,
+  work: (name: RepositoryName, ...through: Parameters<ThroughSource<unknown>>) => Promise<Result>,
+): Promise<Result> {
+  const name = checkedName(params)
+  const all = await usableSources(caller.organizationId, provider, deps)
+  if (all.length === 0) fail('no_source')
+  await refuseHidden(name, caller, deps)
+  const rows = sourcesFor(all, name.owner)
+  if (rows.length === 0) fail('not_found', { words: `No connected source reaches ${name.owner}/${name.repo}` })
+  return throughSources(rows, deps, (access, host, row) => work(name, access, host, row))
+}
+
+export async function refuseHidden({ owner, repo }: RepositoryName, caller: Caller, deps: GitHostDeps): Promise<void> {
+  const isVisible = await visibilityFor(caller, deps)
+  if (!isVisible(owner, repo)) fail('not_found', { words: `No connected source reaches ${owner}/${repo}` })
+}
+
+export const getRepository = (wanted: Wanted, withBranches: boolean, caller: Caller, deps: GitHostDeps): Promise<Repository> =>
+  askAbout(wanted, caller, deps, async (name, access, host, row) => {
+    const [repository, branches] = await Promise.all([
+      host.repository(access, name),
+      withBranches ? host.branches(access, name) : undefined,
+    ])
+    return { ...showRepository(repository, row), ...(branches ? { branches } : {}) }
+  })
+
+export const listBranches = (wanted: Wanted, caller: Caller, deps: GitHostDeps): Promise<GitBranch[]> =>
+  askAbout(wanted, caller, deps, (name, access, host) => host.branches(access, name))
+
+export const deleteRepository = (wanted: Wanted, caller: Caller, deps: GitHostDeps): Promise<void> =>
+  askAbout(wanted, caller, deps, (name, access, host) => host.deleteRepository(access, name))
+
+/** An app makes repositories in organisations only; for a person's own, that person's account is asked. */
+export async function createRepository(
+  body: RepositoryBody,
+  provider: GitHostProvider | undefined,
+  caller: Caller,
+  deps: GitHostDeps,
+): Promise<Repository> {
+  const { name, owner } = body
+  const all = await usableSources(caller.organizationId, provider, deps)
+  if (all.length === 0) fail('no_source')
+  const makes = all.filter(
+    (row) =>
+      row.source !== 'app' || (row.accountType === 'organization' && row.accountLogin.toLowerCase() === owner?.toLowerCase()),
+  )
+  if (makes.length === 0)
+    refuse('owner', owner ? `no connected source may create repositories for ${owner}` : 'name the organisation that it is for')
+  const isVisible = await visibilityFor(caller, deps)
+  return throughSources(makes, deps, async (access, host, row) => {
+    const isOwn = !owner || owner.toLowerCase() === row.accountLogin.toLowerCase()
+    const account = owner ?? row.accountLogin
+    if (!isVisible(account, name))
+      fail('forbidden', { words: `Members may not use ${account}/${name}: ask an admin of the organisation`, field: 'owner' })
+    const forUser = isOwn && row.accountType === 'user'
+    const made = await host.createRepository(access, { name, private: body.private ?? true, owner: forUser ? null : account })
+    return showRepository(made, row)
+  })
+}

@@ -1,0 +1,70 @@
+import type { GitAccount, GitHostHome, GitHostProvider, GitHostSources, GitHostStatus } from '@berth/contract'
+import { tagsOf } from '@berth/contract'
+import type { Caller } from '../../http/handler.ts'
+import type { GitConnectionRow } from '../../platform/db/tables/git-host.ts'
+import { type Browser, newState } from './connect/state.ts'
+import { listConnections } from './connections/connection-store.ts'
+import type { GitHostDeps } from './deps.ts'
+import { listRepositories } from './repositories/lists.ts'
+
+const ofProvider = (rows: readonly GitConnectionRow[], provider: GitHostProvider | undefined) =>
+  provider ? rows.filter((row) => row.provider === provider) : rows
+
+export const sourcesOf = (rows: readonly GitConnectionRow[]): GitHostSources => {
+  const has = (source: GitConnectionRow['source']) => rows.some((row) => row.source === source && row.trouble === null)
+  return { app: has('app'), oauth: has('oauth'), cli: has('cli') }
+}
+
+/** `error`: connected once, but nothing of it is taken by the host any more. */
+export const stateOf = (rows: readonly GitConnectionRow[]): GitHostStatus['state'] =>
+  rows.length === 0 ? 'disconnected' : rows.some(({ trouble }) => trouble === null) ? 'connected' : 'error'
+
+export const accountsOf = (rows: readonly GitConnectionRow[]): GitAccount[] =>
+  rows.map(({ accountLogin, accountId, accountType, avatarUrl, source }) => ({
+    login: accountLogin,
+    id: accountId,
+    type: accountType,
+    avatarUrl,
+    source,
+  }))
+
+export async function showStatus(
+  caller: Caller,
+  browser: Browser,
+  provider: GitHostProvider | undefined,
+  deps: GitHostDeps,
+): Promise<GitHostStatus> {
+  const rows = ofProvider(await listConnections(deps.database.db, caller.organizationId), provider)
+  const common = { state: stateOf(rows), sources: sourcesOf(rows), accounts: accountsOf(rows) }
+  try {
+    const installUrl = await installUrlFor(caller, browser, provider ?? 'github', deps)
+    return { ...common, installUrl, cloudUnreachable: false }
+  } catch (error) {
+    deps.log.info({ err: error }, 'the install link could not be had')
+    return { ...common, installUrl: null, cloudUnreachable: !deps.hosts[provider ?? 'github'].app }
+  }
+}
+
+/** Only for those who may connect: coming back from it connects what was installed. */
+async function installUrlFor(caller: Caller, browser: Browser, provider: GitHostProvider, deps: GitHostDeps) {
+  const { organizationId } = caller
+  const { app } = deps.hosts[provider]
+  if (!app) return (await deps.cloudLinks?.isLinked()) ? deps.cloudLinks!.installUrl(organizationId) : null
+  const url = new URL(await app.installUrl({ timeoutMs: 3_000 }))
+  if (tagsOf(caller.role).has('gitprovider:write'))
+    url.searchParams.set('state', newState({ caller, browser, provider, source: 'app' }, deps))
+  return url.href
+}
+
+/** Never fails because the host is away: then it is in error, with the accounts that are known. */
+export async function showHome(caller: Caller, provider: GitHostProvider | undefined, deps: GitHostDeps): Promise<GitHostHome> {
+  const rows = ofProvider(await listConnections(deps.database.db, caller.organizationId), provider)
+  const common = { state: stateOf(rows), accounts: accountsOf(rows) }
+  if (common.state !== 'connected') return { ...common, repos: [] }
+  try {
+    return { ...common, repos: await listRepositories(caller, provider ? { provider } : {}, deps) }
+  } catch (error) {
+    deps.log.info({ err: error, organizationId: caller.organizationId }, 'the repositories could not be listed')
+    return { ...common, state: 'error', repos: [] }
+  }
+}

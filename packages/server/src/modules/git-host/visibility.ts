@@ -1,0 +1,19 @@
+import { levelOfRole, type Role, reaches } from '@berth/contract'
+import type { GitHostDeps } from './deps.ts'
+
+/** Whose eyes it is for. */
+export interface Viewer {
+  organizationId: string
+  role: Role
+}
+
+export type IsVisible = (owner: string, repo: string) => boolean
+
+/** Owners and admins see every repository; others those that the organisation allows to members. */
+export async function visibilityFor({ organizationId, role }: Viewer, { people }: GitHostDeps): Promise<IsVisible> {
+  if (reaches(levelOfRole[role], 'admin')) return () => true
+  const allowed = await people.memberRepositories(organizationId)
+  if (allowed === null) return () => true
+  const patterns = new Set(allowed.map((pattern) => pattern.toLowerCase()))
+  return (owner, repo) => patterns.has(`${owner}/*`.toLowerCase()) || patterns.has(`${owner}/${repo}`.toLowerCase())
+}

@@ -1,0 +1,119 @@
+import { randomBytes } from 'node:crypto'
+import type { GitHostProvider, RepositoryWebhook } from '@berth/contract'
+import type { Access, GitHost, HostHook } from '../../../drivers/git-host/git-host.ts'
+import { GitHostError } from '../../../drivers/git-host/git-host-error.ts'
+import type { RepositoryName } from '../../../drivers/git-host/repository-name.ts'
+import { newId } from '../../../platform/db/ids.ts'
+import { sealedFor } from '../../../platform/db/sealed-columns.ts'
+import { Secret } from '../../../platform/secrets/secret.ts'
+import { type GitHostDeps, nowOf } from '../deps.ts'
+import { deleteWebhookRow, findWebhook, findWebhookOf, putWebhook, repositoryKey } from './webhook-store.ts'
+
+export interface HookPlace {
+  organizationId: string
+  provider: GitHostProvider
+  name: RepositoryName
+  access: Access
+  host: GitHost
+  /** Where deliveries go instead of the instance's own address. */
+  domain?: string | null
+}
+
+export interface RegisteredWebhook {
+  webhook: RepositoryWebhook
+  isNew: boolean
+}
+
+/**
+ * The hook of this organisation on the repository: the one that is there, or a new one. Each has an address and a secret of its
+ * own: hosts refuse two with one address, and no organisation can sign for another.
+ */
+export async function registerWebhook(place: HookPlace, deps: GitHostDeps): Promise<RegisteredWebhook> {
+  const { organizationId, provider, name, access, host } = place
+  const { db } = deps.database
+  const known = await findWebhookOf(db, organizationId, provider, repositoryKey(name.owner, name.repo))
+  const hooks = await host.hooks(access, name)
+  const there = known && hooks.find(({ id }) => id === known.hookId)
+  if (known && there?.active && there.url === addressOf(known.id, place, deps))
+    return { webhook: showWebhook(there), isNew: false }
+  const reusable = there ?? (await ofNobody(hooks, place, deps))
+  const id = known?.id ?? newId('gwh')
+  const secret = new Secret(randomBytes(32).toString('base64url'))
+  deps.scrubber.register(secret)
+  const settings = { url: addressOf(id, place, deps), secret }
+  const hook = reusable
+    ? await host.changeHook(access, name, reusable.id, settings)
+    : await host.createHook(access, name, settings).catch((error: unknown) => unreachableForThem(error, settings.url))
+  const now = nowOf(deps)
+  await putWebhook(db, {
+    ...{ id, organizationId, provider, hookId: hook.id, url: settings.url, createdAt: now, updatedAt: now },
+    repository: repositoryKey(name.owner, name.repo),
+    events: JSON.stringify(hook.events),
+    secret: deps.secretBox.seal(secret, sealedFor.gitWebhookSecret(id)),
+    lastDeliveryAt: null,
+  })
+  return { webhook: showWebhook({ ...hook, url: settings.url }), isNew: !reusable }
+}
+
+const pathOf = (provider: GitHostProvider) => `/api/webhooks/git/${provider}`
+
+function addressOf(id: string, { provider, domain }: Pick<HookPlace, 'provider' | 'domain'>, { publicUrl }: GitHostDeps): string {
+  return `${domain ? `https://${domain}` : publicUrl()}${pathOf(provider)}?hook=${id}`
+}
+
+/** One of ours that no row knows: the registering was cut short between the host and the database. */
+async function ofNobody(hooks: readonly HostHook[], { provider }: HookPlace, deps: GitHostDeps): Promise<HostHook | undefined> {
+  for (const hook of hooks) {
+    const id = ourId(hook.url, provider, deps)
+    if (id !== null && !(await findWebhook(deps.database.db, id))) return hook
+  }
+  return undefined
+}
+
+/** The id in an address of this instance; '' where it has none; null: not ours. */
+function ourId(address: string, provider: GitHostProvider, { publicUrl }: GitHostDeps): string | null {
+  const url = URL.parse(address)
+  return url?.origin === new URL(publicUrl()).origin && url.pathname === pathOf(provider)
+    ? (url.searchParams.get('hook') ?? '')
+    : null
+}
+
+function unreachableForThem(error: unknown, url: string): never {
+  if (error instanceof GitHostError && error.trouble === 'refused')
+    throw new GitHostError('refused', `${error.message}. It must be able to reach ${new URL(url).origin}: set BERTH_PUBLIC_URL`)
+  throw error
+}
+
+export async function listWebhooks(place: HookPlace, isAdmin: boolean, deps: GitHostDeps): Promise<RepositoryWebhook[]> {
+  const { organizationId, provider, name, access, host } = place
+  const own = await findWebhookOf(deps.database.db, organizationId, provider, repositoryKey(name.owner, name.repo))
+  const hooks = await host.hooks(access, name)
+  return hooks.map((hook) => {
+    const isOurs = hook.id === own?.hookId || ourId(hook.url, provider, deps) !== null
+    return { ...hook, url: isOurs || isAdmin ? hook.url : originOf(hook.url), ours: isOurs }
+  })
+}
+
+/** Addresses of other services hold their secrets: who may not change hooks sees only where they lead. */
+const originOf = (address: string): string => `${URL.parse(address)?.origin ?? ''}/…`
+
+export async function deleteWebhook(
+  { organizationId, provider, name, access, host }: HookPlace,
+  hookId: number,
+  deps: GitHostDeps,
+) {
+  const { db } = deps.database
+  const own = await findWebhookOf(db, organizationId, provider, repositoryKey(name.owner, name.repo))
+  const forget = async () => {
+    if (own?.hookId === hookId) await deleteWebhookRow(db, own.id)
+  }
+  try {
+    await host.deleteHook(access, name, hookId)
+  } catch (error) {
+    if (error instanceof GitHostError && error.trouble === 'not_found') await forget()
+    throw error
+  }
+  await forget()
+}
+
+const showWebhook = (hook: HostHook): RepositoryWebhook => ({ ...hook, ours: true })

@@ -1,0 +1,57 @@
+import { GitError } from '../../../drivers/git/git-errors.ts'
+import type { GitRemote } from '../../../drivers/git/remote.ts'
+import { GitHostError } from '../../../drivers/git-host/git-host-error.ts'
+import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
+import type { ProjectsDeps } from '../deps.ts'
+import type { RepositoryAt } from '../project-ports.ts'
+import { remoteUrl } from '../source.ts'
+import { openCloneToken } from './clone-token.ts'
+import { repositoryOf, sameHost } from './git-remote.ts'
+
+/** The host's API is asked for a token, and somebody waits. */
+const credentialMs = 15_000
+
+/** The repository of a project, as a git host knows it. */
+export const repositoryAt = (project: ProjectRow, { settings }: Pick<ProjectsDeps, 'settings'>): RepositoryAt => ({
+  provider: project.gitProvider,
+  owner: project.gitOwner,
+  repo: project.gitRepo,
+  url: remoteUrl(project, settings.github.webUrl),
+})
+
+/**
+ * The one way to a project's credential, for reading, deploying and moving: its own clone token, else what the connection to
+ * its git host gives for this repository. `url` is where git will ask: a host that is not the project's own now gets neither.
+ */
+export async function remoteOf(
+  project: ProjectRow,
+  deps: ProjectsDeps,
+  url: string | null = remoteUrl(project, deps.settings.github.webUrl),
+  abort?: AbortSignal,
+): Promise<GitRemote> {
+  if (!url) throw new GitError('It is not known where the git host is: set gitUrl')
+  const credential = await credentialOf(project, deps, url, abort)
+  return { url, ...(credential ? { credential } : {}) }
+}
+
+async function credentialOf(project: ProjectRow, deps: ProjectsDeps, url: string, abort?: AbortSignal) {
+  const at = repositoryAt(project, deps)
+  if (!at.url || !sameHost(at.url, url)) return undefined
+  const token = openCloneToken(project, deps)
+  if (token) return { token }
+  const limit = AbortSignal.timeout(credentialMs)
+  try {
+    const given = await deps.projectPorts.gitHost?.credentialFor(
+      project.organizationId,
+      // Another repository of the same host is asked for by its own name.
+      { ...at, ...repositoryOf(url), url },
+      abort ? AbortSignal.any([abort, limit]) : limit,
+    )
+    return given && { token: given.token, ...(given.username ? { username: given.username } : {}) }
+  } catch (error) {
+    abort?.throwIfAborted()
+    if (error instanceof GitHostError) throw new GitError(error.message)
+    if (limit.aborted) throw new GitError('The git host gave no credential in time: try again in a moment')
+    throw error
+  }
+}

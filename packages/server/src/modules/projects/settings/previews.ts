@@ -1,0 +1,60 @@
+import { newId } from '../../../platform/db/ids.ts'
+import type { EnvironmentRow, ProjectRow } from '../../../platform/db/tables/projects.ts'
+import { nowOf, type ProjectsDeps } from '../deps.ts'
+import { changeProject } from '../lifecycle/change-project.ts'
+import { allEnvironments, insertEnvironment } from '../store.ts'
+
+export interface PreviewOptions {
+  pullRequest: number
+  branch: string
+  fromFork: boolean
+}
+
+export const previewSlug = (pullRequest: number): string => `pr-${pullRequest}`
+
+/** The environment of a pull request, made when it is not there; a sentence where there is no room for it. */
+export async function ensurePreview(
+  project: ProjectRow,
+  { pullRequest, branch, fromFork }: PreviewOptions,
+  deps: ProjectsDeps,
+): Promise<EnvironmentRow | string> {
+  const slug = previewSlug(pullRequest)
+  let answer: EnvironmentRow | string = ''
+  await changeProject(project, deps, async (current, { db }) => {
+    const all = await allEnvironments(db, project.id)
+    const known = all.find((row) => row.slug === slug)
+    answer = known ? usable(known) : (roomFor(all, current) ?? '')
+    if (answer) return null
+    const newest = Math.max(...all.map(({ createdAt }) => createdAt))
+    const row: EnvironmentRow = {
+      id: newId('env'),
+      projectId: project.id,
+      name: `Pull request ${pullRequest}`,
+      slug,
+      type: 'preview',
+      branch,
+      pullRequest,
+      fromFork: fromFork ? 1 : 0,
+      deletingSince: null,
+      createdAt: Math.max(nowOf(deps), newest + 1),
+    }
+    await insertEnvironment(db, row)
+    answer = row
+    return {}
+  })
+  return answer
+}
+
+function usable(known: EnvironmentRow): EnvironmentRow | string {
+  if (known.pullRequest === null)
+    return `The project has an environment ${known.slug} that somebody made by hand: delete or rename it to get a preview`
+  // The one who removes it is asked to come back: see `git-events`.
+  return known
+}
+
+function roomFor(all: readonly EnvironmentRow[], { previewsMaximum }: ProjectRow): string | undefined {
+  const previews = all.filter(({ pullRequest, deletingSince }) => pullRequest !== null && deletingSince === null)
+  if (previews.length < previewsMaximum) return undefined
+  const names = previews.map(({ slug }) => slug).join(', ')
+  return `The project has as many previews as it may have, ${previewsMaximum} (${names}): close a pull request or raise previewsMaximum`
+}

@@ -1,0 +1,49 @@
+import type { ServerCheck } from '@berth/contract'
+import { ServerAway } from '../../drivers/shell/ssh/server-away.ts'
+import { iso } from '../../platform/db/columns.ts'
+import type { ServerRow } from '../../platform/db/tables/servers.ts'
+import { fail } from '../../platform/failure.ts'
+import { nowOf, type ServersDeps } from './deps.ts'
+import { findServer, updateServer } from './store.ts'
+
+const checkMs = 30_000
+
+/** Logs in and asks its Docker, whatever was known of it a moment ago; what came of it is noted. */
+export async function checkServer(
+  id: string,
+  deps: ServersDeps,
+  abort: AbortSignal,
+): Promise<{ version: string; latencyMs: number }> {
+  const began = performance.now()
+  try {
+    deps.links.for(id).retry()
+    const { version } = await deps.readerOf(id).ping(abort)
+    await note(id, null, deps)
+    return { version, latencyMs: Math.round(performance.now() - began) }
+  } catch (error) {
+    if (error instanceof ServerAway) await note(id, error.message, deps)
+    throw error
+  }
+}
+
+const note = (id: string, reason: string | null, deps: ServersDeps) =>
+  updateServer(deps.database.db, id, {
+    status: reason === null ? 'reachable' : 'unreachable',
+    statusReason: reason,
+    checkedAt: nowOf(deps),
+  })
+
+/** For who asks through the API. */
+export async function checkForCaller({ id }: ServerRow, deps: ServersDeps): Promise<ServerCheck> {
+  const { version, latencyMs } = await checkServer(id, deps, AbortSignal.timeout(checkMs)).catch(answerAway)
+  const row = (await findServer(deps.database.db, id)) ?? fail('not_found')
+  const checkedAt = iso(row.checkedAt ?? nowOf(deps))
+  return { reachable: true, hostKey: row.hostKey ?? '', docker: { version }, latencyMs, checkedAt }
+}
+
+/** A server that cannot be used is a 502 with the reason; one that this caller may not reach, a 403. */
+export function answerAway(error: unknown): never {
+  if (!(error instanceof ServerAway)) throw error
+  if (error.reason === 'address_refused') fail('forbidden', { field: 'host', words: error.message })
+  return fail('server_unreachable', { words: error.message, cause: error })
+}

@@ -1,0 +1,33 @@
+import type { ServerReader } from '../../drivers/runtime/server/server-reader.ts'
+import type { ServerLinks } from '../../drivers/shell/ssh/server-link.ts'
+import type { Caller } from '../../http/handler.ts'
+import type { Awaitable } from '../../platform/awaitable.ts'
+import type { Clock } from '../../platform/clock.ts'
+import type { Database } from '../../platform/database.ts'
+import type { Db } from '../../platform/db/schema.ts'
+import type { Log } from '../../platform/log.ts'
+import type { Scrubber } from '../../platform/secrets/scrubber.ts'
+import type { SecretBox } from '../../platform/secrets/secret-box.ts'
+
+export interface ServersDeps {
+  database: Database
+  clock: Clock
+  log: Log
+  secretBox: SecretBox
+  /** Learns the keys and passwords before they are used. */
+  scrubber: Pick<Scrubber, 'register'>
+  links: ServerLinks
+  readerOf(serverId: string): ServerReader
+  isOperator(caller: Caller): Awaitable<boolean>
+  settings: { mode: 'self-hosted' | 'cloud' }
+  /** Filled in by those who assemble the instance, once the modules above exist. */
+  ports: ServerPorts
+}
+
+/** What modules above this one tell it. */
+export interface ServerPorts {
+  /** What still needs a server, in words that name it; empty: nothing does. */
+  usesOf?(db: Db, serverId: string): Promise<string[]>
+}
+
+export const nowOf = ({ clock }: Pick<ServersDeps, 'clock'>): number => clock.now().getTime()

@@ -1,0 +1,23 @@
+import type { contract } from '@berth/contract'
+import type { Handlers } from '../../http/handler.ts'
+import { listed } from '../../platform/db/pages.ts'
+import { checkForCaller } from './check.ts'
+import type { ServersDeps } from './deps.ts'
+import { changeServer, createServer, removeServer, showServer } from './servers.ts'
+import { listServersOf } from './store.ts'
+
+export const serversHandlers = (deps: ServersDeps): Handlers<typeof contract.servers> => ({
+  list: async ({ query }, { caller }) => listed(await listServersOf(deps.database.db, caller.organizationId, query), showServer),
+  create: async ({ body }, context) => {
+    const data = await createServer(body, context.caller, deps)
+    context.audit({ objectKind: 'server', objectId: data.id })
+    return { data }
+  },
+  get: (_, { server }) => ({ data: showServer(server) }),
+  update: async ({ body }, { server, caller }) => ({ data: await changeServer(server, body, caller, deps) }),
+  remove: async (_, { server }) => {
+    await removeServer(server, deps)
+    return undefined
+  },
+  check: async (_, { server }) => ({ data: await checkForCaller(server, deps) }),
+})

@@ -1,0 +1,118 @@
+import type { Server, ServerBody, ServerChanges } from '@berth/contract'
+import { checkPrivateKey } from '../../drivers/shell/ssh/check-private-key.ts'
+import type { Caller } from '../../http/handler.ts'
+import { iso, isoOrNull } from '../../platform/db/columns.ts'
+import { newId } from '../../platform/db/ids.ts'
+import { sealedFor } from '../../platform/db/sealed-columns.ts'
+import type { ServerRow } from '../../platform/db/tables/servers.ts'
+import { fail, refuse } from '../../platform/failure.ts'
+import { isOursByName } from './addresses.ts'
+import { nowOf, type ServersDeps } from './deps.ts'
+import { deleteServer, findServer, insertServer, updateServer } from './store.ts'
+
+/** A server was changed or removed: connections made with what it was before are closed everywhere. */
+export const serversTopic = 'servers'
+export interface ServerSignal {
+  changed: string
+}
+
+const usual = { port: 22, user: 'root', dockerSocket: '/var/run/docker.sock' }
+
+/** Records a server; nothing is contacted. */
+export async function createServer(body: ServerBody, caller: Caller, deps: ServersDeps): Promise<Server> {
+  const id = newId('srv')
+  const now = nowOf(deps)
+  const row: ServerRow = {
+    id,
+    organizationId: caller.organizationId,
+    name: body.name.trim(),
+    host: body.host,
+    port: body.port ?? usual.port,
+    user: body.user ?? usual.user,
+    ...((await credentialColumns(id, body, deps)) ?? { authentication: 'none', credential: null }),
+    dockerSocket: body.dockerSocket ?? usual.dockerSocket,
+    hostKey: null,
+    hostKeyType: null,
+    mayBeHere: await mayBeHere(body.host, caller, deps),
+    status: 'unknown',
+    statusReason: null,
+    checkedAt: null,
+    createdAt: now,
+    updatedAt: now,
+  }
+  await insertServer(deps.database.db, row)
+  return showServer(row)
+}
+
+/** What is not named stays. A stored credential never goes to another place than the one it was given for. */
+export async function changeServer(server: ServerRow, body: ServerChanges, caller: Caller, deps: ServersDeps): Promise<Server> {
+  const moves = isOther(body.host, server.host) || isOther(body.port, server.port)
+  const credential = await credentialColumns(server.id, body, deps)
+  if ((moves || isOther(body.user, server.user)) && server.authentication !== 'none' && !credential)
+    refuse(server.authentication, 'send it again with a new host, port or user: the stored one was given for the old')
+  const { name, host, port, user, dockerSocket } = body
+  const changes = {
+    ...(name === undefined ? {} : { name: name.trim() }),
+    ...(host === undefined ? {} : { host, mayBeHere: await mayBeHere(host, caller, deps) }),
+    ...(port === undefined ? {} : { port }),
+    ...(user === undefined ? {} : { user }),
+    ...(dockerSocket === undefined ? {} : { dockerSocket }),
+    ...credential,
+    // Another place has another key.
+    ...(moves || body.hostKey === null ? { hostKey: null, hostKeyType: null } : {}),
+    ...(moves || credential ? { status: 'unknown' as const, statusReason: null } : {}),
+    updatedAt: nowOf(deps),
+  }
+  return deps.database.transaction(async ({ db, signal }) => {
+    const row = (await updateServer(db, server.id, changes)) ?? fail('not_found')
+    signal(serversTopic, { changed: server.id } satisfies ServerSignal)
+    return showServer(row)
+  })
+}
+
+const isOther = <T>(wanted: T | undefined, now: T) => wanted !== undefined && wanted !== now
+
+export async function removeServer({ id, name }: ServerRow, deps: ServersDeps): Promise<void> {
+  await deps.database.transaction(async ({ db, signal }) => {
+    const uses = (await deps.ports.usesOf?.(db, id)) ?? []
+    if (uses.length > 0) fail('server_in_use', { words: `${name} is still needed: ${uses.slice(0, 5).join(', ')}` })
+    await deleteServer(db, id)
+    signal(serversTopic, { changed: id } satisfies ServerSignal)
+  })
+}
+
+/** Undefined when the body speaks of none. */
+async function credentialColumns(id: string, { privateKey, password }: Partial<ServerBody>, deps: ServersDeps) {
+  if (privateKey && password) refuse('password', 'give a private key or a password, not both')
+  if (privateKey) {
+    const problem = await checkPrivateKey(privateKey)
+    if (problem) refuse('privateKey', problem)
+  }
+  const given = privateKey ?? password
+  if (given) {
+    deps.scrubber.register(given)
+    const authentication = privateKey ? ('privateKey' as const) : ('password' as const)
+    return { authentication, credential: deps.secretBox.seal(given, sealedFor.serverCredential(id)) }
+  }
+  return privateKey === null || password === null ? { authentication: 'none' as const, credential: null } : undefined
+}
+
+/** What a name means is judged anew at each connection; what is plainly this machine is refused here already. */
+async function mayBeHere(host: string, caller: Caller, { isOperator, settings }: ServersDeps): Promise<0 | 1> {
+  const isAllowed = await isOperator(caller)
+  if (!isAllowed && isOursByName(host, settings.mode))
+    fail('forbidden', {
+      field: 'host',
+      words: `${host} is this machine or in its own network: that needs an operator of the instance, an owner or admin of the organisation made at set-up`,
+    })
+  return isAllowed ? 1 : 0
+}
+
+export const showServer = (row: ServerRow): Server => {
+  const { id, name, host, port, user, authentication, dockerSocket, hostKey, status, statusReason } = row
+  const seen = { checkedAt: isoOrNull(row.checkedAt), createdAt: iso(row.createdAt), updatedAt: iso(row.updatedAt) }
+  return { ...{ id, name, host, port, user, authentication, dockerSocket, hostKey, status, statusReason }, ...seen }
+}
+
+export const hasServer = async (db: ServersDeps['database']['db'], organizationId: string, id: string): Promise<boolean> =>
+  (await findServer(db, id))?.organizationId === organizationId

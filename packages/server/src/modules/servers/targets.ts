@@ -1,0 +1,38 @@
+import type { HostKey, SshTarget, SshTargets } from '../../drivers/shell/ssh/ssh-target.ts'
+import { sealedFor } from '../../platform/db/sealed-columns.ts'
+import type { ServerRow } from '../../platform/db/tables/servers.ts'
+import { judgedAddress } from './addresses.ts'
+import type { ServersDeps } from './deps.ts'
+import { findServer, listAllServers, pinHostKey } from './store.ts'
+
+/** The stored servers as SSH reaches them. */
+export const sshTargets = (deps: ServersDeps): SshTargets => ({
+  async find(serverId) {
+    const row = await findServer(deps.database.db, serverId)
+    return row && targetOf(row, deps)
+  },
+  ids: async () => (await listAllServers(deps.database.db)).map(({ id }) => id),
+})
+
+function targetOf(row: ServerRow, deps: ServersDeps): SshTarget {
+  const { id, name, host, port, user, dockerSocket, hostKeyType } = row
+  return {
+    ...{ name, host, port, user, dockerSocket, hostKeyType },
+    credential: openCredential(row, deps),
+    resolve: (abort) => judgedAddress(host, row.mayBeHere === 1, deps.settings.mode, abort),
+    async acceptHostKey(key: HostKey) {
+      // Read anew: another process may have pinned one meanwhile, or somebody has let the old one go.
+      const pinned = await pinHostKey(deps.database.db, id, key)
+      if (pinned === key.fingerprint) return null
+      if (pinned === null) return `There is no server ${id} any more`
+      return `The host key of ${name} (${host}:${port}) has changed from ${pinned} to ${key.fingerprint}. Nothing was sent to it. If the server was set up anew, forget the old key by setting hostKey to null; else somebody may be in between`
+    },
+  }
+}
+
+function openCredential({ id, authentication, credential }: ServerRow, deps: ServersDeps): SshTarget['credential'] {
+  if (authentication === 'none' || credential === null) return null
+  const secret = deps.secretBox.open(credential, sealedFor.serverCredential(id))
+  deps.scrubber.register(secret)
+  return authentication === 'privateKey' ? { privateKey: secret } : { password: secret }
+}

@@ -1,0 +1,322 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { app, client, tokens } from '../../../../tests/kit/git-hosts/github-host.ts'
+import { call } from '../kit/call.ts'
+import { makePeople, password } from '../kit/people.ts'
+import { back, connectAccount, connectApp, type Scene, startScene } from './scene.ts'
+
+const redirect = 'GET /gitprovider/connect/redirect'
+
+describe('OAuth account', () => {
+  let scene: Scene
+  beforeAll(async () => {
+    scene = await startScene(['oauth'])
+  })
+  afterAll(() => scene?.stop())
+  afterEach(() => scene.ask('POST /gitprovider/disconnect'))
+
+  /** A browser of the dashboard: it signs in, and every call carries its cookie. */
+  async function signIn(email: string): Promise<Record<string, string>> {
+    const { headers } = await call(scene.instance, null, 'POST /auth/login', {
+      body: { email, password },
+      headers: { host: 'berth.test' },
+    })
+    const cookies = [headers['set-cookie']].flat().map((text) => String(text).split(';')[0])
+    return { cookie: cookies.join('; '), host: 'berth.test', origin: 'http://berth.test' }
+  }
+
+  test('connect answers with where to go, and the way back connects the account', async () => {
+    const started = await scene.ask('POST /gitprovider/connect')
+    expect(started.body).toMatchObject({ connected: false, flow: 'redirect' })
+    const url = new URL(started.body.url)
+    expect(url.origin).toBe(scene.host.url)
+    expect(Object.fromEntries(url.searchParams)).toMatchObject({
+      client_id: client.id,
+      redirect_uri: 'http://berth.test/api/gitprovider/connect/redirect',
+    })
+    const returned = await scene.goThrough(started.body.url, 'ann')
+    expect([returned.status, returned.headers.location]).toEqual([303, '/settings/git?connected=github'])
+    const { body } = await scene.ask('GET /gitprovider/status')
+    expect(body).toMatchObject({
+      state: 'connected',
+      sources: { app: false, oauth: true, cli: false },
+      accounts: [{ login: 'ann', type: 'user', source: 'oauth' }],
+      installUrl: null,
+      cloudUnreachable: false,
+    })
+    expect((await scene.ask('POST /gitprovider/connect')).body).toEqual({ connected: true })
+  })
+
+  test('the token is sealed at rest and in no answer', async () => {
+    await connectAccount(scene)
+    const { token } = scene.host.calls.findLast(({ what }) => what === 'GET /user')!
+    const rows = await scene.instance.database.db.selectFrom('gitConnections').selectAll().execute()
+    expect(token).toMatch(/^gho_/)
+    expect(JSON.stringify(rows)).not.toContain(token)
+    expect(rows[0]!.credential).toMatch(/^v1\./)
+    for (const at of ['GET /gitprovider/status', 'GET /gitprovider/home', 'GET /audit-log'] as const)
+      expect(JSON.stringify((await scene.ask(at)).body)).not.toContain(token)
+  })
+
+  test('the state is good once', async () => {
+    const { body } = await scene.ask('POST /gitprovider/connect')
+    const address = await scene.host.authorize(body.url, 'ann')
+    expect((await back(scene.instance, address)).status).toBe(303)
+    const again = await back(scene.instance, address)
+    expect(again.body).toMatchObject({ code: 'validation_failed', field: 'state' })
+  })
+
+  test('of two that come back with one state at once, one connects', async () => {
+    const { body } = await scene.ask('POST /gitprovider/connect')
+    const address = await scene.host.authorize(body.url, 'ann')
+    const answers = await Promise.all([back(scene.instance, address), back(scene.instance, address)])
+    expect(answers.map(({ status }) => status).sort()).toEqual([303, 400])
+  })
+
+  test('the state is good for ten minutes', async () => {
+    let now = Date.now()
+    const late = await startScene(['oauth'], {}, { clock: { now: () => new Date(now) } })
+    try {
+      const { body } = await late.ask('POST /gitprovider/connect')
+      const address = await late.host.authorize(body.url, 'ann')
+      now += 10 * 60_000
+      expect((await back(late.instance, address)).body).toMatchObject({ field: 'state' })
+    } finally {
+      await late.stop()
+    }
+  })
+
+  test.each(['', 'x', 'eyJhIjoxfQ.00000000.xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx'])(
+    'a state that is not ours is 400: %j',
+    async (state) => {
+      const { status, body } = await call(scene.instance, null, redirect, { query: { code: 'x', ...(state ? { state } : {}) } })
+      expect([status, body.code]).toEqual([400, 'validation_failed'])
+    },
+  )
+
+  test('a changed state is not ours any more', async () => {
+    const { body } = await scene.ask('POST /gitprovider/connect')
+    const address = await scene.host.authorize(body.url, 'ann')
+    const [text, signature] = address.searchParams.get('state')!.split(/\.(.*)/s) as [string, string]
+    const facts = JSON.parse(Buffer.from(text, 'base64url').toString())
+    facts[0] = 'org_of_somebody_else'
+    address.searchParams.set('state', `${Buffer.from(JSON.stringify(facts)).toString('base64url')}.${signature}`)
+    expect((await back(scene.instance, address)).status).toBe(400)
+  })
+
+  test('started in a browser, it ends in that browser: with another session, or none, nothing is connected', async () => {
+    const browser = await signIn(scene.people.owner.email)
+    const other = await signIn(scene.people.admin.email)
+    for (const headers of [{}, other]) {
+      const { body } = await call(scene.instance, null, 'POST /gitprovider/connect', { headers: browser })
+      const { status, body: answer } = await scene.goThrough(body.url, 'ann', headers)
+      expect([status, answer.code]).toEqual([400, 'validation_failed'])
+    }
+    expect((await scene.ask('GET /gitprovider/status')).body.state).toBe('disconnected')
+    const { body } = await call(scene.instance, null, 'POST /gitprovider/connect', { headers: browser })
+    expect((await scene.goThrough(body.url, 'ann', browser)).status).toBe(303)
+  })
+
+  test('a link that a token has started does not take the account of a person who is signed in as somebody else', async () => {
+    const mallory = await makePeople(scene.instance)
+    const { body } = await call(scene.instance, mallory.owner.token, 'POST /gitprovider/connect')
+    const victim = await signIn(scene.people.owner.email)
+    expect((await scene.goThrough(body.url, 'ann', victim)).status).toBe(400)
+    expect((await call(scene.instance, mallory.owner.token, 'GET /gitprovider/status')).body.state).toBe('disconnected')
+  })
+
+  test('a browser that nobody knows is asked first, and only that browser can say yes', async () => {
+    const { body } = await scene.ask('POST /gitprovider/connect')
+    const elsewhere = { 'x-forwarded-for': '203.0.113.9', accept: 'text/html' }
+    const asked = await scene.goThrough(body.url, 'ann', elsewhere)
+    expect([asked.status, asked.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8'])
+    expect(String(asked.headers['content-security-policy'])).toContain("frame-ancestors 'none'")
+    expect((await scene.ask('GET /gitprovider/status')).body.state).toBe('disconnected')
+    const state = decodeURIComponent(/state=([^"]+)"/.exec(asked.body)![1]!)
+    const cookie = String(asked.headers['set-cookie']).split(';')[0]!
+    const yes = (headers: Record<string, string>) => call(scene.instance, null, redirect, { query: { state }, headers })
+    expect((await yes({ ...elsewhere, cookie })).status).toBe(303)
+    expect((await scene.ask('GET /gitprovider/status')).body.state).toBe('connected')
+  })
+
+  test('without its cookie the page that asks is worth nothing', async () => {
+    const { body } = await scene.ask('POST /gitprovider/connect')
+    const asked = await scene.goThrough(body.url, 'ann', { 'x-forwarded-for': '203.0.113.9' })
+    const state = decodeURIComponent(/state=([^"]+)"/.exec(asked.body)![1]!)
+    expect((await call(scene.instance, null, redirect, { query: { state } })).status).toBe(400)
+    expect((await scene.ask('GET /gitprovider/status')).body.state).toBe('disconnected')
+  })
+
+  test('whatever the query says, the browser is sent to a page of ours', async () => {
+    const { body } = await scene.ask('POST /gitprovider/connect')
+    const address = await scene.host.authorize(body.url, 'ann')
+    address.searchParams.set('redirect_uri', 'https://evil.test')
+    expect((await back(scene.instance, address)).headers.location).toBe('/settings/git?connected=github')
+  })
+
+  test('a refusal at the host is told, to a browser as a page', async () => {
+    const { body } = await scene.ask('POST /gitprovider/connect')
+    const state = new URL(body.url).searchParams.get('state')!
+    const query = { state, error: 'access_denied', error_description: '<b>No</b>' }
+    const { status, body: page } = await call(scene.instance, null, redirect, { query, headers: { accept: 'text/html' } })
+    expect(status).toBe(400)
+    expect(page).toContain('&#60;b&#62;No')
+  })
+
+  test('disconnect drops the stored credentials of the source; by query as well as by body', async () => {
+    await connectAccount(scene)
+    expect((await scene.ask('POST /gitprovider/disconnect', { body: { source: 'cli' } })).body.data).toMatchObject({
+      source: 'cli',
+      state: 'connected',
+    })
+    const { body } = await scene.ask('POST /gitprovider/disconnect', { query: { source: 'oauth' } })
+    expect(body.data).toEqual({ source: 'oauth', state: 'disconnected', sources: { app: false, oauth: false, cli: false } })
+    expect(await scene.instance.database.db.selectFrom('gitConnections').selectAll().execute()).toEqual([])
+    expect((await scene.as('member')('POST /gitprovider/disconnect')).body).toMatchObject({
+      code: 'forbidden',
+      permission: 'gitprovider:admin',
+    })
+  })
+})
+
+describe('app installation', () => {
+  let scene: Scene
+  beforeAll(async () => {
+    scene = await startScene(['app', 'oauth'])
+  })
+  afterAll(() => scene?.stop())
+  afterEach(() => scene.ask('POST /gitprovider/disconnect'))
+
+  test('connect leads to the page where the app is installed; coming back connects the account that it is on', async () => {
+    const { body } = await scene.ask('POST /gitprovider/connect')
+    expect(body.url).toMatch(`${scene.host.url}/apps/${app.slug}/installations/new?state=`)
+    await connectApp(scene)
+    const status = (await scene.ask('GET /gitprovider/status')).body
+    expect(status).toMatchObject({ state: 'connected', accounts: [{ login: 'acme', type: 'organization', source: 'app' }] })
+    expect(status.installUrl).toMatch(`${scene.host.url}/apps/${app.slug}/installations/new`)
+  })
+
+  const install = async (token: string) => {
+    const { body } = await call(scene.instance, token, 'POST /gitprovider/connect')
+    const state = new URL(body.url).searchParams.get('state')!
+    return call(scene.instance, null, redirect, {
+      query: { state, installation_id: String(app.installationId), setup_action: 'install' },
+    })
+  }
+
+  test('another organisation has to sign in as one who governs the account: its owner may, a mere member or a stranger may not', async () => {
+    const others = await makePeople(scene.instance)
+    const expected = { ann: 303, bob: 400, mallory: 400 }
+    for (const login of ['bob', 'mallory', 'ann'] as const) {
+      const onward = await install(others.owner.token)
+      expect(String(onward.headers.location)).toMatch(`${scene.host.url}/login/oauth/authorize`)
+      expect([login, (await scene.goThrough(String(onward.headers.location), login)).status]).toEqual([login, expected[login]])
+    }
+    expect((await call(scene.instance, others.owner.token, 'GET /gitprovider/status')).body.accounts).toMatchObject([
+      { login: 'acme' },
+    ])
+  })
+
+  test('an installation that is not there, and one that waits for approval, are told', async () => {
+    const { body } = await scene.ask('POST /gitprovider/connect')
+    const state = new URL(body.url).searchParams.get('state')!
+    const gone = await call(scene.instance, null, redirect, { query: { state, installation_id: '999', setup_action: 'install' } })
+    expect(gone.status).toBe(404)
+    const again = await scene.ask('POST /gitprovider/connect')
+    const second = new URL(again.body.url).searchParams.get('state')!
+    expect(
+      (await call(scene.instance, null, redirect, { query: { state: second, setup_action: 'request' } })).body.error,
+    ).toMatch('approve')
+  })
+
+  test('an uninstall at the host drops what is stored, and the organisation is told', async () => {
+    await connectApp(scene)
+    expect(await scene.instance.gitHost.dropInstallation('github', app.installationId)).toContainEqual({
+      organizationId: scene.people.organizationId,
+      account: 'acme',
+    })
+    expect((await scene.ask('GET /gitprovider/status')).body.state).toBe('disconnected')
+    const jobs = await scene.instance.database.db
+      .selectFrom('jobs')
+      .select('payload')
+      .where('kind', '=', 'notifications.announce')
+      .execute()
+    expect(jobs.map(({ payload }) => JSON.parse(payload).category)).toContain('git.disconnected')
+    expect(await scene.instance.gitHost.dropInstallation('github', app.installationId)).toEqual([])
+  })
+})
+
+describe('device login', () => {
+  let scene: Scene
+  let now = Date.now()
+  beforeAll(async () => {
+    scene = await startScene(['device'], {}, { clock: { now: () => new Date(now) } })
+  })
+  afterAll(() => scene?.stop())
+  afterEach(() => scene.ask('POST /gitprovider/disconnect'))
+  const poll = () => scene.ask('GET /gitprovider/connect/poll')
+
+  test('a code to type, then connected once it was', async () => {
+    expect((await poll()).body.data).toMatchObject({ connected: false, status: 'none' })
+    const { body } = await scene.ask('POST /gitprovider/connect')
+    expect(body).toMatchObject({
+      connected: false,
+      flow: 'device_code',
+      verificationUri: `${scene.host.url}/login/device`,
+      intervalSeconds: 1,
+    })
+    expect((await scene.ask('POST /gitprovider/connect')).body.userCode).toBe(body.userCode)
+    now += 2_000
+    expect((await poll()).body.data).toMatchObject({ connected: false, status: 'pending', intervalSeconds: 1 })
+    scene.host.devices.approve(body.userCode, tokens.ann)
+    now += 2_000
+    expect((await poll()).body.data).toMatchObject({ connected: true, status: 'connected' })
+    expect((await scene.ask('GET /gitprovider/status')).body.accounts).toMatchObject([{ login: 'ann', source: 'oauth' }])
+  })
+
+  test('however often it is polled, the host is asked at its own pace', async () => {
+    await scene.ask('POST /gitprovider/connect')
+    now += 2_000
+    const before = scene.host.calls.length
+    await Promise.all([poll(), poll(), poll(), poll()])
+    expect(scene.host.calls.length - before).toBe(1)
+    scene.host.devices.slowDown = true
+    now += 2_000
+    expect((await poll()).body.data).toMatchObject({ status: 'pending', intervalSeconds: 6 })
+  })
+
+  test('denied, and expired', async () => {
+    const { body } = await scene.ask('POST /gitprovider/connect')
+    scene.host.devices.deny(body.userCode)
+    now += 10_000
+    expect((await poll()).body.data).toMatchObject({ connected: false, status: 'denied' })
+    await scene.ask('POST /gitprovider/connect')
+    now += 3_600_000
+    expect((await poll()).body.data).toMatchObject({ connected: false, status: 'expired' })
+  })
+
+  test('a login is the one who has started it: others poll nothing, and the code is sealed', async () => {
+    const { body } = await scene.ask('POST /gitprovider/connect')
+    scene.host.devices.approve(body.userCode, tokens.ann)
+    now += 2_000
+    expect((await scene.as('admin')('GET /gitprovider/connect/poll')).body.data).toMatchObject({
+      connected: false,
+      status: 'none',
+    })
+    const row = await scene.instance.database.db.selectFrom('gitDeviceLogins').selectAll().executeTakeFirstOrThrow()
+    expect(row.deviceCode).toMatch(/^v1\./)
+  })
+})
+
+test('nothing is set up: 400 for those who cannot use the machine, and on the cloud service', async () => {
+  const scene = await startScene([], { BERTH_MODE: 'cloud' })
+  try {
+    expect((await scene.ask('POST /gitprovider/connect')).body).toMatchObject({ code: 'no_source' })
+    expect((await scene.ask('POST /gitprovider/connect', { body: { source: 'cli' } })).body).toMatchObject({ code: 'no_source' })
+    expect((await scene.ask('POST /gitprovider/connect', { body: { source: 'app' } })).body).toMatchObject({
+      code: 'validation_failed',
+      field: 'source',
+    })
+  } finally {
+    await scene.stop()
+  }
+})

@@ -1,0 +1,70 @@
+import { type GitHubHost, startGitHubHost, type tokens } from '../../../../tests/kit/git-hosts/github-host.ts'
+import type { Parts } from '../../src/instance/assemble.ts'
+import { type Answer, type CallInput, call } from '../kit/call.ts'
+import { startInstance, type TestInstance } from '../kit/instance.ts'
+import { makePeople, type People } from '../kit/people.ts'
+
+type At = Parameters<typeof call>[2]
+
+export interface Scene {
+  host: GitHubHost
+  instance: TestInstance
+  people: People
+  /** As the owner. */
+  ask(at: At, input?: CallInput): Promise<Answer>
+  as(who: keyof Omit<People, 'organizationId'>): (at: At, input?: CallInput) => Promise<Answer>
+  /** The browser's way through the host and back, without a session. */
+  goThrough(url: string, login: keyof typeof tokens, headers?: Record<string, string>): Promise<Answer>
+  stop(): Promise<void>
+}
+
+export const on = (name: string, input: CallInput = {}): CallInput => {
+  const [owner, repo] = name.split('/') as [string, string]
+  return { ...input, params: { owner, repo } }
+}
+
+/** An instance with GitHub at a host of its own; `parts` says what of GitHub is set up. */
+export async function startScene(
+  parts: Parameters<GitHubHost['settings']>,
+  env: Record<string, string> = {},
+  more: Partial<Parts> = {},
+): Promise<Scene> {
+  const host = await startGitHubHost()
+  const instance = await startInstance({ ...host.settings(...parts), BERTH_PUBLIC_URL: 'http://berth.test', ...env }, more)
+  const people = await makePeople(instance)
+  const as = (who: keyof Omit<People, 'organizationId'>) => (at: At, input?: CallInput) =>
+    call(instance, people[who].token, at, input)
+  return {
+    host,
+    instance,
+    people,
+    ask: as('owner'),
+    as,
+    goThrough: async (url, login, headers) => back(instance, await host.authorize(url, login), headers),
+    stop: async () => {
+      await instance.stop()
+      await host.close()
+    },
+  }
+}
+
+/** The browser comes back to the address that the host has sent it to. */
+export function back(instance: TestInstance, address: URL, headers: Record<string, string> = {}): Promise<Answer> {
+  return call(instance, null, 'GET /gitprovider/connect/redirect', { query: Object.fromEntries(address.searchParams), headers })
+}
+
+/** Connects the organisation to an account, by the routes alone. */
+export async function connectAccount(scene: Scene, login: keyof typeof tokens = 'ann', ask = scene.ask): Promise<void> {
+  const { body } = await ask('POST /gitprovider/connect', { body: { source: 'oauth' } })
+  const { status } = await scene.goThrough(body.url, login)
+  if (status !== 303) throw new Error(`the account was not connected: ${status}`)
+}
+
+/** By the link that the status shows, which also adds the app to an account that is connected. */
+export async function connectApp(scene: Scene, ask = scene.ask): Promise<void> {
+  const { body } = await ask('GET /gitprovider/status')
+  const state = new URL(body.installUrl).searchParams.get('state')!
+  const query = { state, installation_id: '100', setup_action: 'install' }
+  const { status } = await call(scene.instance, null, 'GET /gitprovider/connect/redirect', { query })
+  if (status !== 303) throw new Error(`the app was not connected: ${status}`)
+}

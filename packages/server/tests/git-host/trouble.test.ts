@@ -1,0 +1,205 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { createGitHub } from '../../src/drivers/git-host/github/github.ts'
+import { Secret } from '../../src/platform/secrets/secret.ts'
+import { connectAccount, connectApp, on, type Scene, startScene } from './scene.ts'
+
+let scene: Scene
+beforeAll(async () => {
+  scene = await startScene(['app', 'oauth'])
+  await scene.host.createRepository('acme/shop')
+})
+afterAll(() => scene?.stop())
+afterEach(async () => {
+  scene.host.intercept = null
+  await scene.ask('POST /gitprovider/disconnect')
+})
+
+const repos = () => scene.ask('GET /gitprovider/repos')
+const one = () => scene.ask('GET /gitprovider/repos/:owner/:repo', on('acme/shop'))
+
+test('no usable source: 400 on every route that needs one', async () => {
+  for (const at of [
+    'GET /gitprovider/repos',
+    'GET /gitprovider/orgs/:org/repos',
+    'GET /gitprovider/repos/:owner/:repo/webhooks',
+  ] as const) {
+    const { status, body } = await scene.ask(at, { params: { owner: 'acme', repo: 'shop', org: 'acme' } })
+    expect([status, body.code]).toEqual([400, 'no_source'])
+  }
+})
+
+test('rate limit used up: 503 with the time of its end, and nobody waits for that', async () => {
+  await connectAccount(scene)
+  const reset = Math.ceil(Date.now() / 1000) + 1800
+  scene.host.intercept = () => ({
+    status: 403,
+    json: { message: 'API rate limit exceeded' },
+    headers: { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': String(reset) },
+  })
+  const { status, body, headers } = await one()
+  expect([status, body.code]).toEqual([503, 'git_host_limited'])
+  expect(body.error).toContain(new Date(reset * 1000).toISOString())
+  expect(Number(headers['retry-after'])).toBeGreaterThan(1700)
+  expect((await scene.ask('GET /gitprovider/status')).body.state).toBe('connected')
+})
+
+test('down: 502 that says so; status and home still answer', async () => {
+  await connectAccount(scene)
+  scene.host.intercept = (_, response) => {
+    response.destroy()
+    return 'handled'
+  }
+  const { status, body } = await one()
+  expect([status, body.code]).toEqual([502, 'remote_unreachable'])
+  expect(body.error).toContain('cannot be reached')
+  expect((await scene.ask('GET /gitprovider/status')).status).toBe(200)
+  expect((await scene.ask('GET /gitprovider/home')).body).toMatchObject({
+    state: 'error',
+    accounts: [{ login: 'ann' }],
+    repos: [],
+  })
+})
+
+test('broken: 502 with its status', async () => {
+  await connectAccount(scene)
+  scene.host.intercept = () => ({ status: 503, text: 'Unicorn' })
+  expect((await one()).body).toMatchObject({ code: 'remote_unreachable', error: expect.stringContaining('503') })
+})
+
+test.each([
+  ['a page', { text: '<html>Welcome</html>' }],
+  ['another shape', { json: { hello: 'world' } }],
+  ['nothing', { json: null }],
+])('nonsense (%s): 502, never half an answer', async (_, answer) => {
+  await connectAccount(scene)
+  scene.host.intercept = () => answer
+  for (const ask of [repos, one]) expect((await ask()).body).toMatchObject({ code: 'remote_unreachable' })
+})
+
+test('slow: the call ends within its time limit', async () => {
+  const host = createGitHub({
+    apiUrl: scene.host.url,
+    webUrl: scene.host.url,
+    appId: null,
+    privateKey: null,
+    appSlug: null,
+    clientId: null,
+    clientSecret: null,
+  })
+  scene.host.intercept = (_, response) => {
+    void pause(5_000, undefined, { ref: false }).then(() => response.end())
+    return 'handled'
+  }
+  const access = { kind: 'token', id: 'slow', token: new Secret('gho_x') } as const
+  await expect(host.account(access, { timeoutMs: 300 })).rejects.toMatchObject({
+    trouble: 'timed_out',
+    message: expect.stringContaining('0.3 seconds'),
+  })
+  await expect(host.account(access, { abort: AbortSignal.abort(new Error('enough')) })).rejects.toThrow('enough')
+})
+
+test('a body without end is not read to its end', async () => {
+  await connectAccount(scene)
+  scene.host.intercept = (_, response) => {
+    response.writeHead(200, { 'content-type': 'application/json' })
+    const more = () => {
+      while (!response.destroyed && response.write(' '.repeat(1_000_000))) {}
+    }
+    response.on('drain', more)
+    more()
+    return 'handled'
+  }
+  expect((await one()).body).toMatchObject({ code: 'remote_unreachable', error: expect.stringContaining('more than') })
+})
+
+describe('a token that was revoked at the host', () => {
+  test('is not used a second time: 400, the state says so, and the organisation is told once', async () => {
+    await connectAccount(scene)
+    const { token } = scene.host.calls.findLast(({ what }) => what === 'GET /user')!
+    scene.host.revoke(token!)
+    const { status, body } = await one()
+    expect([status, body.code]).toEqual([400, 'no_source'])
+    const before = scene.host.calls.length
+    expect((await one()).body.code).toBe('no_source')
+    expect((await repos()).body.code).toBe('no_source')
+    expect(scene.host.calls.length).toBe(before)
+    expect((await scene.ask('GET /gitprovider/status')).body).toMatchObject({ state: 'error', sources: { oauth: false } })
+    const jobs = await scene.instance.database.db
+      .selectFrom('jobs')
+      .select('payload')
+      .where('kind', '=', 'notifications.announce')
+      .execute()
+    const told = jobs
+      .map(({ payload }) => JSON.parse(payload))
+      .filter(({ category, data }) => category === 'git.disconnected' && data.source === 'oauth')
+    expect(told).toHaveLength(1)
+    await connectAccount(scene)
+    expect((await one()).status).toBe(200)
+  })
+
+  test('gives way to another source that reaches the repository', async () => {
+    await connectAccount(scene)
+    const { token } = scene.host.calls.findLast(({ what }) => what === 'GET /user')!
+    await connectApp(scene)
+    scene.host.revoke(token!)
+    expect((await one()).body.data).toMatchObject({ source: 'app' })
+    expect((await repos()).body.data).toHaveLength(1)
+  })
+})
+
+test('a redirect to another host gets no token, and is not followed', async () => {
+  await connectAccount(scene)
+  let visited = false
+  const { serve } = await import('../../../../tests/kit/http-server.ts')
+  await using elsewhere = await serve((_, response) => {
+    visited = true
+    response.end('{}')
+  })
+  scene.host.intercept = () => ({ status: 302, headers: { location: `${elsewhere.url}/repos/acme/shop` } })
+  expect((await one()).body).toMatchObject({ code: 'remote_unreachable', error: expect.stringContaining('another host') })
+  expect(visited).toBe(false)
+})
+
+test('a list is read once for all who ask at the same time, and kept for a moment', async () => {
+  await connectAccount(scene)
+  const before = scene.host.calls.length
+  await Promise.all([repos(), repos(), repos()])
+  await repos()
+  expect(scene.host.calls.slice(before).map(({ what }) => what)).toEqual(['GET /user/repos'])
+})
+
+test('linked to a cloud that is away: connect is 503 cloud_unreachable, status says so and answers', async () => {
+  const away = () => Promise.reject(new Error('away'))
+  const linked = await startScene([], {}, { cloudLinks: { isLinked: async () => true, connectUrl: away, installUrl: away } })
+  try {
+    const { status, body } = await linked.ask('POST /gitprovider/connect')
+    expect([status, body.code]).toEqual([503, 'cloud_unreachable'])
+    expect((await linked.ask('GET /gitprovider/status')).body).toMatchObject({ state: 'disconnected', cloudUnreachable: true })
+  } finally {
+    await linked.stop()
+  }
+})
+
+test('linked to a cloud, the links come from there, with our own state', async () => {
+  const cloudLinks = {
+    isLinked: async () => true,
+    connectUrl: async ({ source, state }: { source: string; state: string }) => `https://cloud.test/${source}?state=${state}`,
+    installUrl: async () => 'https://cloud.test/install',
+  }
+  const linked = await startScene([], {}, { cloudLinks })
+  try {
+    const { body } = await linked.ask('POST /gitprovider/connect')
+    expect(body).toMatchObject({
+      connected: false,
+      flow: 'redirect',
+      url: expect.stringMatching(/^https:\/\/cloud\.test\/app\?state=\S{50,}/),
+    })
+    expect((await linked.ask('GET /gitprovider/status')).body).toMatchObject({
+      installUrl: 'https://cloud.test/install',
+      cloudUnreachable: false,
+    })
+  } finally {
+    await linked.stop()
+  }
+})

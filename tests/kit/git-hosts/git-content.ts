@@ -1,0 +1,51 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+const git = async (folder: string, ...args: string[]) =>
+  (await run('git', ['-C', folder, ...args], { maxBuffer: 32 * 1024 * 1024, encoding: 'buffer' })).stdout
+
+/** What a host's API says of a repository, read out of the real one. */
+
+export async function branchesIn(folder: string) {
+  const text = (await git(folder, 'for-each-ref', '--format=%(refname:short) %(objectname)', 'refs/heads')).toString()
+  return text
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => ({ name: line.slice(0, line.lastIndexOf(' ')), commit: line.slice(line.lastIndexOf(' ') + 1) }))
+}
+
+export interface Entry {
+  mode: string
+  type: 'blob' | 'tree' | 'commit'
+  sizeBytes: number | null
+  path: string
+  name: string
+}
+
+/** Null: there is nothing at that path. */
+export async function entriesAt(folder: string, ref: string, path: string): Promise<Entry[] | null> {
+  const at = path === '' ? ref : `${ref}:${path}`
+  const listed = await git(folder, 'ls-tree', '-l', '-z', at).catch(() => null)
+  if (!listed) return null
+  const lines = listed.toString().split('\0').filter(Boolean)
+  return lines.map((line) => {
+    const [, mode, type, size, name] = /^(\d+) (\w+) \S+ +(\S+)\t(.*)$/s.exec(line)!
+    return {
+      mode: mode!,
+      type: type as Entry['type'],
+      sizeBytes: size === '-' ? null : Number(size),
+      name: name!,
+      path: path === '' ? name! : `${path}/${name}`,
+    }
+  })
+}
+
+export const fileAt = (folder: string, ref: string, path: string): Promise<Buffer | null> =>
+  git(folder, 'cat-file', 'blob', `${ref}:${path}`).catch(() => null)
+
+export const hasRef = (folder: string, ref: string): Promise<boolean> =>
+  git(folder, 'rev-parse', '--verify', '--quiet', `${ref}^{commit}`).then(
+    () => true,
+    () => false,
+  )

@@ -1,0 +1,188 @@
+import { createHmac, randomUUID } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { type CommitOptions, startGitServer } from '../git-server.ts'
+import { serve } from '../http-server.ts'
+import { DeviceLogins } from './device-logins.ts'
+import { app, client, startEmulatedGitHub, tokens } from './emulated-github.ts'
+import { suppliedRoutes } from './github-routes.ts'
+import type { GitHubState, Hook } from './github-state.ts'
+import { passOn } from './pass-on.ts'
+import { type Answer, type Call, matching, readCall, reply } from './web-app.ts'
+
+export { app, client, tokens }
+
+/** Its `url` is that of the API and of the pages, and where git clones from. */
+export interface GitHubHost extends GitHubState, AsyncDisposable {
+  /** For an instance that is to use it; with the parts that are named. */
+  settings(...parts: ('app' | 'oauth' | 'device')[]): Record<string, string>
+  /** `METHOD /path` of every call of the API, with the token that it came with. */
+  readonly calls: { what: string; token: string | null; status: number }[]
+  createRepository(name: string, files?: Record<string, string>, options?: { private?: boolean }): Promise<string>
+  /** Commits, and sends a signed delivery to every hook of the repository; answers with the commit. */
+  push(name: string, files: Record<string, string | null>, options?: CommitOptions): Promise<string>
+  /** A signed delivery to every hook of the repository, and what each answered. */
+  deliver(name: string, event: string, payload: object, deliveryId?: string): Promise<{ status: number; body: unknown }[]>
+  /** What a browser would come back with: the address that the host sends it to. */
+  authorize(url: string, login: keyof typeof tokens): Promise<URL>
+  revoke(token: string): void
+  /** Answers instead of the host while it is set; undefined: as usual. */
+  intercept: ((call: Call, response: ServerResponse) => Answer | 'handled' | undefined) | null
+  close(): Promise<void>
+}
+
+/**
+ * GitHub for tests, on loopback: npm's `emulate` for the API, real git over smart HTTP for clones and pushes, and in front of
+ * both a thin server that joins them and supplies what the emulator lacks, after GitHub's public documentation.
+ */
+export async function startGitHubHost(): Promise<GitHubHost> {
+  const git = await startGitServer()
+  let answer: (request: IncomingMessage, response: ServerResponse) => Promise<void> = async () => {}
+  const server = await serve((request, response) => {
+    answer(request, response).catch((error) => response.writeHead(500).end(String(error)))
+  })
+  const emulated = await startEmulatedGitHub(server.url)
+  const good = new Set<string>(Object.values(tokens))
+  const host: GitHubHost = {
+    url: server.url,
+    settings: (...parts) => ({
+      BERTH_GITHUB_API_URL: server.url,
+      BERTH_GITHUB_WEB_URL: server.url,
+      ...(parts.includes('app')
+        ? { BERTH_GITHUB_APP_ID: String(app.id), BERTH_GITHUB_PRIVATE_KEY: emulated.privateKey, BERTH_GITHUB_APP_SLUG: app.slug }
+        : {}),
+      ...(parts.includes('oauth') ? { BERTH_GITHUB_CLIENT_ID: client.id, BERTH_GITHUB_CLIENT_SECRET: client.secret } : {}),
+      ...(parts.includes('device') ? { BERTH_GITHUB_CLIENT_ID: client.id } : {}),
+    }),
+    git,
+    devices: new DeviceLogins(server.url),
+    repositories: new Map(),
+    statuses: [],
+    hooks: [],
+    calls: [],
+    intercept: null,
+    revoke: (token) => void good.delete(token),
+    async createRepository(name, files = { 'README.md': `# ${name}\n` }, options = {}) {
+      const [owner, repo] = name.split('/') as [string, string]
+      const isUser = owner in tokens
+      const made = await fetch(`${server.url}${isUser ? '/user/repos' : `/orgs/${owner}/repos`}`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${isUser ? tokens[owner as 'ann'] : tokens.ann}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ name: repo, private: options.private ?? true, auto_init: true }),
+      })
+      if (made.status !== 201) throw new Error(`${name} was not created: ${made.status} ${await made.text()}`)
+      await git.commit(name, files)
+      return `${server.url}/${name}.git`
+    },
+    async push(name, files, options) {
+      const commit = await git.commit(name, files, options)
+      await host.deliver(name, 'push', {
+        ...{ ref: `refs/heads/${options?.branch ?? 'main'}`, after: commit, deleted: false },
+        repository: { id: 1, full_name: name },
+        head_commit: { id: commit, message: options?.message ?? 'change', author: { name: 'Test' } },
+        pusher: { name: 'test' },
+      })
+      return commit
+    },
+    deliver: (name, event, payload, deliveryId = randomUUID()) =>
+      Promise.all(
+        host.hooks
+          .filter(
+            ({ repository, events }) =>
+              repository.toLowerCase() === name.toLowerCase() && (event === 'ping' || events.includes(event)),
+          )
+          .map((hook) => send(hook, event, payload, deliveryId)),
+      ),
+    async authorize(url, login) {
+      const asked = new URL(url).searchParams
+      const form = {
+        login,
+        redirect_uri: asked.get('redirect_uri') ?? '',
+        state: asked.get('state') ?? '',
+        client_id: asked.get('client_id') ?? '',
+        scope: asked.get('scope') ?? '',
+      }
+      const back = await fetch(`${emulated.url}/login/oauth/callback`, {
+        method: 'POST',
+        body: new URLSearchParams(form),
+        redirect: 'manual',
+      })
+      return new URL(back.headers.get('location') ?? 'about:blank')
+    },
+    close: async () => {
+      await server.close()
+      await emulated.close()
+      await git.close()
+    },
+    [Symbol.asyncDispose]: () => host.close(),
+  }
+  const routes = Object.entries(suppliedRoutes(host, emulated.url, good)).map(([pattern, route]) => ({
+    match: matching(pattern),
+    route,
+  }))
+
+  answer = async (request, response) => {
+    if (/\.git\/(info\/refs|git-(upload|receive)-pack)$/.test(new URL(request.url!, server.url).pathname))
+      return passGit(request, response, good, git.url)
+    const call = await readCall(request)
+    const intercepted = host.intercept?.(call, response)
+    if (intercepted === 'handled') return
+    const given = intercepted ?? (await routed(call))
+    const status = reply(call, response, given)
+    host.calls.push({ what: `${call.method} ${call.path}`, token: call.token, status })
+  }
+
+  async function routed(call: Call): Promise<Answer> {
+    // A JSON web token of the app is the emulator's to judge; every other token is one that was given out and not revoked.
+    const isJwt = call.token?.split('.').length === 3
+    if (call.token && !isJwt && !good.has(call.token)) return { status: 401, json: { message: 'Bad credentials' } }
+    for (const { match, route } of routes) {
+      const params = match(call)
+      const given = params && (await route({ ...call, params }))
+      if (given) return given
+    }
+    return passOn(call, emulated.url)
+  }
+  return host
+}
+
+/** Git sends a token as a password; the real git behind it takes everybody. */
+async function passGit(
+  request: IncomingMessage,
+  response: ServerResponse,
+  good: ReadonlySet<string>,
+  gitUrl: string,
+): Promise<void> {
+  const [, encoded = ''] = (request.headers.authorization ?? '').split(' ')
+  const password = Buffer.from(encoded, 'base64').toString().split(':')[1] ?? ''
+  if (!good.has(password)) {
+    response.writeHead(401, { 'www-authenticate': 'Basic realm="GitHub"' }).end()
+    return
+  }
+  const { host: _, connection: __, authorization: ___, 'transfer-encoding': ____, ...headers } = request.headers
+  const body = request.method === 'GET' ? undefined : Buffer.concat(await Array.fromAsync(request as AsyncIterable<Buffer>))
+  const answer = await fetch(`${gitUrl}${request.url}`, {
+    method: request.method!,
+    headers: headers as Record<string, string>,
+    ...(body ? { body } : {}),
+  })
+  response.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? '' })
+  response.end(Buffer.from(await answer.arrayBuffer()))
+}
+
+async function send(hook: Hook, event: string, payload: object, deliveryId: string): Promise<{ status: number; body: unknown }> {
+  const body = JSON.stringify(payload)
+  const signature = createHmac('sha256', hook.secret).update(body).digest('hex')
+  const response = await fetch(hook.url, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      'x-github-event': event,
+      'x-github-delivery': deliveryId,
+      'x-hub-signature-256': `sha256=${signature}`,
+      'user-agent': 'GitHub-Hookshot/test',
+    },
+    body,
+  })
+  const text = await response.text()
+  return { status: response.status, body: text ? JSON.parse(text) : null }
+}

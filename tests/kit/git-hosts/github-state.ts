@@ -1,0 +1,38 @@
+import type { GitServer } from '../git-server.ts'
+import type { DeviceLogins } from './device-logins.ts'
+
+/** What the host for tests has been told. */
+
+export interface Hook {
+  id: number
+  repository: string
+  url: string
+  secret: string
+  events: string[]
+}
+
+export interface CommitStatus {
+  repository: string
+  sha: string
+  state: string
+  context: string
+  description: string
+  targetUrl: string | null
+}
+
+export interface EmulatedRepository {
+  id: number
+  full_name: string
+  owner: { login: string }
+  default_branch: string
+}
+
+export interface GitHubState {
+  /** By `owner/name`. */
+  readonly repositories: Map<string, EmulatedRepository>
+  readonly url: string
+  readonly git: GitServer
+  readonly devices: DeviceLogins
+  readonly statuses: CommitStatus[]
+  readonly hooks: Hook[]
+}
