@@ -11,14 +11,14 @@ import { makePeople, makeToken, type People } from '../kit/people.ts'
 let containers: ReadContainer[] = []
 let files: Record<string, string> = {}
 let away: AwayReason | null = null
-/** Scans wait here until all that are expected have begun. */
-let gate: Promise<void> | null = null
+/** Called when the server is being read, and waited for. */
+let whileReading: () => Promise<unknown> = async () => {}
 
 const reader: ServerReader = {
   ping: async () => ({ version: '20.10' }),
   async readDocker() {
     if (away) throw new ServerAway(away, `away: ${away}`)
-    await gate
+    await whileReading()
     return dockerWith(...containers)
   },
   files: {
@@ -27,7 +27,7 @@ const reader: ServerReader = {
       if (text === undefined) throw new FileUnreadable('missing', `${path} is not there`)
       return Buffer.from(text)
     },
-  } as ServerReader['files'],
+  } as Partial<ServerReader['files']> as ServerReader['files'],
 }
 
 let instance: TestInstance
@@ -40,7 +40,7 @@ beforeAll(async () => {
 })
 afterAll(() => instance?.stop())
 beforeEach(async () => {
-  ;[containers, files, away, gate] = [[shopWeb, shopDb], {}, null, null]
+  ;[containers, files, away, whileReading] = [[shopWeb, shopDb], {}, null, async () => {}]
   const { body } = await call(instance, people.admin.token, 'POST /servers', { body: { name: 'Box', host: '203.0.113.9' } })
   serverId = body.data.id
 })
@@ -64,12 +64,12 @@ const admin = () => as(people.admin.token)
 const adoption = (more: object = {}) => ({ serverId, projectName: 'Shop', serviceNames: ['web', 'db'], ...more })
 const projectsThere = async () => {
   const { body } = await call(instance, people.owner.token, 'GET /projects', { query: { limit: '100' } })
-  return body.data.filter((project: { serverId: string | null }) => project.serverId === serverId)
+  return body.data.filter((project: { config: { serverId: string | null } }) => project.config.serverId === serverId)
 }
 
 describe('POST /migration/scan', () => {
   test('success and the stack, values masked', async () => {
-    files = { '/srv/shop/compose.yaml': 'services: { web: { image: "web:2" }, db: { image: "web:1" } }' }
+    files = { '/srv/shop/compose.yaml': 'services: { web: { image: "web:2", ports: ["80:3000"] }, db: { image: "web:1" } }' }
     const { status, body } = await admin().scan({ serverId })
     expect([status, body.success]).toEqual([200, true])
     expect(body.stack.composeProjects).toMatchObject([
@@ -89,7 +89,7 @@ describe('POST /migration/scan', () => {
   ])('a server that is away is told with its reason: %s', async (reason, status) => {
     away = reason
     for (const answer of [await admin().scan({ serverId }), await admin().adopt(adoption())])
-      expect([answer.status, answer.body.message]).toEqual([status, `away: ${reason}`])
+      expect([answer.status, answer.body.error]).toEqual([status, `away: ${reason}`])
   })
 })
 
@@ -143,7 +143,7 @@ describe('POST /migration/adopt', () => {
     expect(status).toBe(201)
     expect(body).toMatchObject({
       success: true,
-      project: { name: 'Shop', serverId },
+      project: { name: 'Shop', config: { serverId } },
       renamed: {},
       adopted: [{ name: 'web' }, { name: 'db' }],
     })
@@ -174,9 +174,13 @@ describe('POST /migration/adopt', () => {
 
   test('409: of two who adopt the same at once one has it, and the other leaves nothing behind', async () => {
     const { promise, resolve } = Promise.withResolvers<void>()
-    gate = promise
+    let begun = 0
+    whileReading = () => {
+      begun += 1
+      if (begun === 2) resolve()
+      return promise
+    }
     const both = [admin().adopt(adoption()), admin().adopt(adoption({ projectName: 'Other' }))]
-    resolve()
     expect((await Promise.all(both)).map(({ status }) => status).sort()).toEqual([201, 409])
     expect(await projectsThere()).toHaveLength(1)
   })

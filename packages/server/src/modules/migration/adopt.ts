@@ -16,8 +16,9 @@ import { adoptedContainers, insertAdopted } from './store.ts'
 
 /** Looks at the server anew and records what was named as a project. Nothing on the server changes. */
 export async function adopt(body: AdoptBody, isPlan: boolean, caller: Caller, deps: MigrationDeps): Promise<AdoptReply> {
+  const adoptedBy = await adoptedContainers(deps.database.db, body.serverId)
   const discovery = await discoverOn(body.serverId, caller.organizationId, deps)
-  const adoption = adoptionOf(body, discovery, await adoptedContainers(deps.database.db, body.serverId))
+  const adoption = adoptionOf(body, discovery, adoptedBy)
   const project = isPlan ? null : await record(adoption, body.projectName, caller, deps)
   return {
     success: true,
