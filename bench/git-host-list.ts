@@ -1,48 +1,38 @@
-// Listing 1,000 repositories: one pass over the host's pages, then from cache. Prints both times and their ratio, and fails below 20.
-// node bench/git-host-list.ts
-
-import { createGitHub } from '../packages/server/src/drivers/git-host/github/github.ts'
-import { withKeptLists } from '../packages/server/src/drivers/git-host/kept-lists.ts'
-import { Secret } from '../packages/server/src/platform/secrets/secret.ts'
-import { startGitHubHost, tokens } from '../tests/kit/git-hosts/github-host.ts'
+// GET /gitprovider/repos with 1,000 repositories: one pass over the host's pages, then from cache. Prints the times, what was asked
+// of the host, and the ratio, which must not be under 20. Run: npx node bench/git-host-list.ts
+import { connectAccount, startScene } from '../packages/server/tests/git-host/scene.ts'
 
 const repositories = 1_000
 const leastRatio = 20
+const rounds = 5
 
-const server = await startGitHubHost()
+const scene = await startScene(['oauth'])
 for (let at = 0; at < repositories; at += 1) {
   const name = `repository-${at}`
-  const owner = { login: 'ann' }
-  server.repositories.set(`ann/${name}`, {
-    id: 10_000 + at,
-    name,
-    full_name: `ann/${name}`,
-    owner,
-    private: true,
-    default_branch: 'main',
-  } as never)
+  const words = { description: 'One like many others', language: 'TypeScript', updated_at: new Date(at * 60_000).toISOString() }
+  const made = { id: 10_000 + at, name, full_name: `ann/${name}`, owner: { login: 'ann' }, private: true, default_branch: 'main' }
+  scene.host.repositories.set(made.full_name, { ...made, ...words })
 }
-let now = Date.now()
-const none = { appId: null, privateKey: null, appSlug: null, clientId: null, clientSecret: null }
-const host = withKeptLists(createGitHub({ apiUrl: server.url, webUrl: server.url, ...none }), () => now)
-const access = { kind: 'token', id: 'ann', token: new Secret(tokens.ann) } as const
-await host.account(access) // Octokit is loaded.
 
-const timed = async () => {
-  const [start, calls] = [performance.now(), server.calls.length]
-  const { length } = await host.repositories(access)
-  if (length !== repositories) throw new Error(`${length} repositories were listed`)
-  return { ms: performance.now() - start, calls: server.calls.slice(calls) }
+/** Without reading the answer: that is the same work for both. */
+async function timed(): Promise<{ ms: number; asked: number }> {
+  const [start, calls] = [performance.now(), scene.host.calls.length]
+  const headers = { authorization: `Bearer ${scene.people.owner.token}` }
+  const answer = await scene.instance.app.inject({ method: 'GET', url: '/api/gitprovider/repos', headers })
+  const ms = performance.now() - start
+  if (answer.json().data.length !== repositories) throw new Error(`${answer.statusCode}: not every repository was listed`)
+  return { ms, asked: scene.host.calls.length - calls }
 }
-const first = await timed()
-const second = await timed()
-now += 60_000
-const revalidated = await timed()
-const notModified = revalidated.calls.length
-console.log(
-  `first ${first.ms.toFixed(1)} ms (${first.calls.length} pages), second ${second.ms.toFixed(3)} ms (${second.calls.length}), a minute later ${revalidated.ms.toFixed(1)} ms (${notModified} conditional)`,
-)
-const ratio = first.ms / second.ms
-console.log(`second call ${ratio.toFixed(0)} times as fast (least: ${leastRatio})`)
-await server.close()
-process.exit(ratio >= leastRatio ? 0 : 1)
+
+const ratios: number[] = []
+for (let round = 0; round < rounds; round += 1) {
+  await connectAccount(scene)
+  const [first, second] = [await timed(), await timed()]
+  ratios.push(first.ms / second.ms)
+  console.log(`first ${first.ms.toFixed(1)} ms (${first.asked} pages), second ${second.ms.toFixed(2)} ms (${second.asked} pages)`)
+  await scene.ask('POST /gitprovider/disconnect')
+}
+await scene.stop()
+const median = ratios.sort((one, other) => one - other)[Math.floor(rounds / 2)]!
+console.log(`the second call is ${median.toFixed(0)} times as fast (median of ${rounds}; at least ${leastRatio})`)
+process.exit(median >= leastRatio ? 0 : 1)

@@ -39,6 +39,7 @@ const homes = [
     in: ['drivers/shell/**', 'drivers/runtime/process/**', 'drivers/reader/**', 'edge-proxy/protocol/spawn-edge.ts'],
     why: 'Programs are started by drivers/shell, drivers/runtime/process, drivers/reader and the edge only',
   },
+  { name: 'octokit', in: ['drivers/git-host/**'], why: 'GitHub is spoken to by drivers/git-host only' },
   { name: 'dockerode', in: ['drivers/runtime/**'], why: 'Docker is spoken to by drivers/runtime only' },
   { name: 'ssh2', in: ['drivers/shell/**'], why: 'SSH is spoken by drivers/shell only' },
 ]

@@ -83,7 +83,7 @@ export const kinds: Fuzzed[] = [
         throw new Error('nothing read, nothing refused')
       if (JSON.stringify(file).length > 20 * text.length + 4_000_000) throw new Error('the model is out of proportion')
     },
-    slowMs: 3_000,
+    slowMs: 1_500,
   },
 ] as Fuzzed[]
 

@@ -74,7 +74,7 @@ export const kinds: Fuzzed[] = [
         end = instruction.end
       }
     },
-    slowMs: 3_000,
+    slowMs: 1_500,
   },
   {
     name: 'bases',
@@ -89,7 +89,7 @@ export const kinds: Fuzzed[] = [
         if (!(error instanceof BuildFailed)) throw error
       }
     },
-    slowMs: 3_000,
+    slowMs: 1_500,
   },
   {
     name: 'guarded',
@@ -105,7 +105,7 @@ export const kinds: Fuzzed[] = [
       if (written.text.split('\n').length !== text.split('\n').length) throw new Error('lines came or went')
       await guardedDockerfile(written.text, guard)
     },
-    slowMs: 2_000,
+    slowMs: 1_500,
   },
 ] as Fuzzed[]
 

@@ -162,7 +162,46 @@ const paths: Fuzzed<string> = {
   },
 }
 
-export const edgeKinds: readonly Fuzzed[] = [head, chunked, responseHead, requests, answers, paths]
+const pathPieces = [
+  '%20',
+  '.',
+  '%2e',
+  '/',
+  '%2f',
+  '%25',
+  ';',
+  'x',
+  '%09',
+  '\\',
+  '#',
+  '//',
+  '/..',
+  '%00',
+  '.php/',
+  '%c0%ae',
+  '%ff',
+  '+',
+  '/_next/data/',
+]
+/** Paths as long as a head may be, of a few pieces again and again: each reading of one has to be as quick as it is long. */
+const longPaths: Fuzzed<string> = {
+  name: 'long-rule-paths',
+  make(random) {
+    const parts = random.some(3, () =>
+      random
+        .some(3, () => random.pick(pathPieces))
+        .join('')
+        .repeat(1 + random.below(8_000)),
+    )
+    return `/${parts.join(random.pick(pathPieces))}`.slice(0, 60_000)
+  },
+  slowMs: 400,
+  check(target) {
+    new PathReadings(target).below(rulePrefixes('/admin'))
+  },
+}
+
+export const edgeKinds: readonly Fuzzed[] = [head, chunked, responseHead, requests, answers, paths, longPaths]
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   await fuzzByHand('edge', edgeKinds)

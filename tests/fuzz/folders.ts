@@ -263,6 +263,6 @@ async function check({ files, links, rootDirectory }: Folder): Promise<void> {
   }
 }
 
-export const kinds: Fuzzed[] = [{ name: 'folder', make, check, slowMs: 3_000 }] as Fuzzed[]
+export const kinds: Fuzzed[] = [{ name: 'folder', make, check, slowMs: 1_500 }] as Fuzzed[]
 
 if (import.meta.main) await fuzzByHand('folders', kinds)

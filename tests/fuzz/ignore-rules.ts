@@ -52,7 +52,7 @@ export const kinds: Fuzzed[] = [
     make,
     check: ({ rules, path }: Asked) =>
       saysTheSame((text) => [true, false].map((isFolder) => IgnoreRules.none.with(text, '').verdict(path, isFolder)), rules),
-    slowMs: 3_000,
+    slowMs: 1_500,
   },
   {
     name: 'dockerignore',
@@ -64,7 +64,7 @@ export const kinds: Fuzzed[] = [
       if (isIgnored(path, true) && !isIgnored(`${path}/inside`, false))
         throw new Error('a folder is left out and what is in it is not')
     },
-    slowMs: 3_000,
+    slowMs: 1_500,
   },
 ] as Fuzzed[]
 

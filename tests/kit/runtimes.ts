@@ -43,10 +43,21 @@ export function dockerRemover(dataFolder: string): () => Promise<void> {
   return () => removeEverythingOf(identity, partOf('docker'))
 }
 
+const serverIdentityIn = (dataFolder: string, serverId: string) => readIdentity(join(dataFolder, 'servers', serverId)).instance
+
+/** The same for what it made on a server, whose engine is the test machine's. */
+export function serverRemover(dataFolder: string, serverId: string): () => Promise<void> {
+  const identity = serverIdentityIn(dataFolder, serverId)
+  return () => removeEverythingOf(identity, partOf('docker'))
+}
+
 /** Everything on the engine that carries an instance's mark, each as its kind and whose it is; sorted. */
-export async function listOnDocker(dataFolder: string): Promise<string[]> {
+export const listOnDocker = (dataFolder: string) => listMarked(identityIn(dataFolder))
+export const listOnServer = (dataFolder: string, serverId: string) => listMarked(serverIdentityIn(dataFolder, serverId))
+
+async function listMarked(identity: string): Promise<string[]> {
   const engine = openEngine(partOf('docker'))
-  const filters = { label: [`berth.instance=${identityIn(dataFolder)}`] }
+  const filters = { label: [`berth.instance=${identity}`] }
   const [containers, images, networks, { Volumes }] = await Promise.all([
     engine.listContainers({ all: true, filters }),
     engine.listImages({ filters }),

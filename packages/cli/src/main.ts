@@ -14,6 +14,7 @@ import { addOpen } from './commands/open.ts'
 import { addRestore } from './commands/restore.ts'
 import { addRollback } from './commands/rollback.ts'
 import { addSecretsRotate } from './commands/secrets/rotate.ts'
+import { addServers } from './commands/servers/commands.ts'
 import { addSettings } from './commands/settings.ts'
 import { addTokenCreate } from './commands/token/create.ts'
 import { addTokenList } from './commands/token/list.ts'
@@ -45,6 +46,7 @@ const token = program.command('token').description('personal access tokens')
 addTokenCreate(token)
 addTokenList(token)
 addTokenRevoke(token)
+addServers(program)
 addAdminCreate(program.command('admin').description('people, on the machine that holds the data folder'))
 addSecretsRotate(program.command('secrets').description('the keys that secrets are stored under'))
 addMigrate(program)

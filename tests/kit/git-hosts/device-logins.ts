@@ -41,6 +41,11 @@ export class DeviceLogins {
     return { json: { access_token: login.state.token, token_type: 'bearer', scope: 'repo' } }
   }
 
+  /** Codes that nobody has typed yet. */
+  waiting(): string[] {
+    return [...this.#logins.values()].filter(({ state }) => state === 'pending').map(({ userCode }) => userCode)
+  }
+
   approve(userCode: string, token: string): void {
     this.#of(userCode).state = { token }
   }

@@ -37,6 +37,7 @@ import { createLogStore, type LogStore } from '../platform/log-store/log-store.t
 import type { Scrubber } from '../platform/secrets/scrubber.ts'
 import type { SecretBox } from '../platform/secrets/secret-box.ts'
 import type { Config } from './config.ts'
+import { limitDrivers, limitReader } from './driver-limits.ts'
 import type { Drivers } from './drivers.ts'
 import { createGitHosts, type GitHostDrivers } from './git-hosts.ts'
 import type { Logger } from './logger.ts'
@@ -113,7 +114,8 @@ export function assemble(parts: Parts): Assembled {
   const { config, version, database, secretBox, scrubber, logger, clock = systemClock, rateLimits } = parts
   const stopping = new AbortController()
   const publicUrl = () => config.publicUrl ?? `http://${config.host}:${portOf(app) ?? config.port}`
-  const isolation = () => parts.drivers?.runtimes.for(null).isolation
+  const drivers = parts.drivers && limitDrivers(parts.drivers, logger)
+  const isolation = () => drivers?.runtimes.for(null).isolation
   const onlyOnePerson = isolation()?.kind === 'none' && !config.trustEveryone
   const limiter = new RateLimiter(() => clock.now().getTime(), { scale: config.rateLimitScale, ...rateLimits })
   const owned = (organizationId: string, ids: readonly string[]) => ownedProjects(database.db, organizationId, ids)
@@ -140,22 +142,21 @@ export function assemble(parts: Parts): Assembled {
   if (cloud) projectPorts.cloud ??= cloud.projects
   const serverPorts: ServerPorts = {}
   const readerOf = parts.serverReader
-  const servers =
-    parts.drivers && assembleServers(parts.drivers, { ...common, isOperator, settings: config, ports: serverPorts, readerOf })
+  const servers = drivers && assembleServers(drivers, { ...common, isOperator, settings: config, ports: serverPorts, readerOf })
   if (servers) projectPorts.servers ??= servers.directory
   const migration =
-    parts.drivers && servers && config.mode === 'self-hosted'
+    drivers && servers && config.mode === 'self-hosted'
       ? createMigration({
           ...common,
           projects,
-          runtimes: parts.drivers.runtimes,
+          runtimes: drivers.runtimes,
           readerOf: servers.reader,
           readStack: (files, readFor) => folderReader.readStack(files, readFor),
         })
       : undefined
   const running =
-    parts.drivers &&
-    assembleRunning(parts.drivers, {
+    drivers &&
+    assembleRunning(drivers, {
       ...{ ...common, projects, git, logStore, config, projectPorts, isOperator, version },
       predecessors: migration ? { containers: migration.predecessors } : {},
     })
@@ -265,7 +266,7 @@ type Common = Pick<Parts, 'database' | 'secretBox' | 'scrubber' | 'config'> & { 
 const assembleServers = (
   { links }: Drivers,
   { readerOf, ...deps }: Omit<ServersDeps, 'links' | 'readerOf'> & { readerOf: ServersDeps['readerOf'] | undefined },
-) => createServers({ ...deps, links, readerOf: readerOf ?? ((serverId) => createServerReader(links.for(serverId))) })
+) => createServers({ ...deps, links, readerOf: readerOf ?? ((serverId) => limitReader(createServerReader(links.for(serverId)))) })
 
 /** The part that builds, runs and serves. It tells the projects module what it knows, as its neighbour. */
 function assembleRunning(

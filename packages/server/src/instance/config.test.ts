@@ -146,6 +146,7 @@ describe('values', () => {
       BERTH_SECRET_KEY: 'canary-canary-canary',
       BERTH_ADMIN_EMAIL: 'ada@example.com',
       BERTH_ADMIN_PASSWORD: 'canary-password',
+      BERTH_GITHUB_CLIENT_ID: 'an-id',
       BERTH_GITHUB_CLIENT_SECRET: 'canary',
       BERTH_GITHUB_WEBHOOK_SECRET: 'canary',
     })

@@ -18,10 +18,10 @@ describe('OAuth account', () => {
   async function signIn(email: string): Promise<Record<string, string>> {
     const { headers } = await call(scene.instance, null, 'POST /auth/login', {
       body: { email, password },
-      headers: { host: 'berth.test' },
+      headers: { host: 'berth.localhost' },
     })
     const cookies = [headers['set-cookie']].flat().map((text) => String(text).split(';')[0])
-    return { cookie: cookies.join('; '), host: 'berth.test', origin: 'http://berth.test' }
+    return { cookie: cookies.join('; '), host: 'berth.localhost', origin: 'http://berth.localhost' }
   }
 
   test('connect answers with where to go, and the way back connects the account', async () => {
@@ -31,7 +31,7 @@ describe('OAuth account', () => {
     expect(url.origin).toBe(scene.host.url)
     expect(Object.fromEntries(url.searchParams)).toMatchObject({
       client_id: client.id,
-      redirect_uri: 'http://berth.test/api/gitprovider/connect/redirect',
+      redirect_uri: 'http://berth.localhost/api/gitprovider/connect/redirect',
     })
     const returned = await scene.goThrough(started.body.url, 'ann')
     expect([returned.status, returned.headers.location]).toEqual([303, '/settings/git?connected=github'])
@@ -136,6 +136,17 @@ describe('OAuth account', () => {
     const yes = (headers: Record<string, string>) => call(scene.instance, null, redirect, { query: { state }, headers })
     expect((await yes({ ...elsewhere, cookie })).status).toBe(303)
     expect((await scene.ask('GET /gitprovider/status')).body.state).toBe('connected')
+  })
+
+  test('where people reach the instance at another address than the machine, every browser without a session is asked', async () => {
+    const open = await startScene(['oauth'], { BERTH_PUBLIC_URL: 'https://berth.example.test' })
+    try {
+      const { body } = await open.ask('POST /gitprovider/connect')
+      expect((await open.goThrough(body.url, 'ann')).status).toBe(200)
+      expect((await open.ask('GET /gitprovider/status')).body.state).toBe('disconnected')
+    } finally {
+      await open.stop()
+    }
   })
 
   test('without its cookie the page that asks is worth nothing', async () => {

@@ -30,7 +30,7 @@ export async function startScene(
   more: Partial<Parts> = {},
 ): Promise<Scene> {
   const host = await startGitHubHost()
-  const instance = await startInstance({ ...host.settings(...parts), BERTH_PUBLIC_URL: 'http://berth.test', ...env }, more)
+  const instance = await startInstance({ ...host.settings(...parts), BERTH_PUBLIC_URL: 'http://berth.localhost', ...env }, more)
   const people = await makePeople(instance)
   const as = (who: keyof Omit<People, 'organizationId'>) => (at: At, input?: CallInput) =>
     call(instance, people[who].token, at, input)

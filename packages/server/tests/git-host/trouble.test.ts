@@ -148,6 +148,22 @@ describe('a token that was revoked at the host', () => {
   })
 })
 
+describe('an installation that the host no longer knows', () => {
+  const nothing = { status: 404, json: { message: 'Not Found' } }
+  test('is dropped, and the answer says so', async () => {
+    await connectApp(scene)
+    scene.host.intercept = ({ path }) => (/^\/(app\/installations|installation)\//.test(path) ? nothing : undefined)
+    expect((await repos()).body).toMatchObject({ code: 'no_source', error: expect.stringContaining('uninstalled from acme') })
+    expect((await scene.ask('GET /gitprovider/status')).body.state).toBe('disconnected')
+  })
+  test('stays where the address knows nothing at all, not even the app', async () => {
+    await connectApp(scene)
+    scene.host.intercept = () => nothing
+    expect((await repos()).status).toBe(404)
+    expect((await scene.ask('GET /gitprovider/status')).body.state).toBe('connected')
+  })
+})
+
 test('a redirect to another host gets no token, and is not followed', async () => {
   await connectAccount(scene)
   let visited = false

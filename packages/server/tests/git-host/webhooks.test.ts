@@ -28,7 +28,7 @@ test('registers the push webhook, or reuses the existing one', async () => {
   expect([made.status, made.body.data]).toMatchObject([
     201,
     {
-      url: expect.stringMatching(/^http:\/\/berth\.test\/api\/webhooks\/git\/github\?hook=gwh_/),
+      url: expect.stringMatching(/^http:\/\/berth\.localhost\/api\/webhooks\/git\/github\?hook=gwh_/),
       events: ['push', 'pull_request'],
       active: true,
       ours: true,

@@ -28,6 +28,7 @@ describe.each(['self-hosted', 'cloud'])('on a %s instance', (mode) => {
   async function paramsFor({ path }: AnyRoute): Promise<Record<string, string>> {
     if (path.includes(':sessionId')) return { sessionId: await upload() }
     const { id } = await makeProject(instance, token, { gitProvider: 'github', gitOwner: 'acme', gitRepo: 'shop' })
+    if (path.includes(':environment')) return { id, environment: 'production' }
     if (!path.includes(':ruleId')) return { id }
     const rule = { params: { id }, body: sampleBodies['POST /projects/:id/route-rules'] }
     return { id, ruleId: (await call(instance, token, 'POST /projects/:id/route-rules', rule)).body.data?.id ?? 'rul_none' }

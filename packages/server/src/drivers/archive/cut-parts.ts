@@ -9,9 +9,9 @@ export async function* cutParts(
   content: AsyncIterable<Uint8Array>,
   { isTar, partBytes }: { isTar: boolean; partBytes: number },
 ): AsyncGenerator<Buffer> {
-  const part = new PartBuffer()
   const cuts = isTar ? new TarCuts(partBytes) : undefined
   const most = cuts ? 2 * partBytes : partBytes
+  const part = new PartBuffer(most)
   for await (const chunk of content) {
     for (let at = 0; at < chunk.length; ) {
       const room = most - part.bytes
@@ -62,31 +62,26 @@ class TarCuts {
   }
 }
 
-/** The bytes of the part that is being filled. */
+/** The part that is being filled. Chunks are copied as they come: ones that are kept grow old, and old ones are collected late. */
 class PartBuffer {
-  #chunks: Uint8Array[] = []
+  readonly #buffer: Buffer
   bytes = 0
 
+  constructor(capacity: number) {
+    this.#buffer = Buffer.allocUnsafeSlow(capacity)
+  }
+
   add(chunk: Uint8Array): void {
-    if (chunk.length === 0) return
-    this.#chunks.push(chunk)
+    this.#buffer.set(chunk, this.bytes)
     this.bytes += chunk.length
   }
 
   /** In memory of its own, which can be handed over. The last so many bytes begin the next part. */
   takeAllBut(kept: number): Buffer {
     const part = Buffer.allocUnsafeSlow(this.bytes - kept)
-    const next = Buffer.alloc(kept)
-    let at = 0
-    for (const chunk of this.#chunks) {
-      const here = Math.min(chunk.length, part.length - at)
-      part.set(chunk.subarray(0, here), at)
-      next.set(chunk.subarray(here), Math.max(0, at + here - part.length))
-      at += chunk.length
-    }
-    this.#chunks = []
-    this.bytes = 0
-    this.add(next)
+    this.#buffer.copy(part, 0, 0, part.length)
+    this.#buffer.copyWithin(0, part.length, this.bytes)
+    this.bytes = kept
     return part
   }
 }

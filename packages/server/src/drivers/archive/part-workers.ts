@@ -19,7 +19,7 @@ export class PartWorkers {
   readonly #queue: Waiting[] = []
   #isClosed = false
 
-  constructor(most = 2) {
+  constructor(most = 1) {
     this.#most = most
   }
 

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { collectYoung, inSteadyMemory } from '../../platform/steady-memory.ts'
 import { StoreFailure } from '../archive-store/store-failure.ts'
 import { NotAge } from './age-header.ts'
 import { type ArchiveIndex, type ArchivePart, type ArchiveReading, longestPartBytes } from './archive.ts'
@@ -27,6 +28,8 @@ export async function* readArchive(index: ArchiveIndex, reading: ArchiveReading,
       next = following && open(following)
       next?.catch(() => undefined)
       yield plain
+      // What was handed out is dead by now, and is some MB.
+      collectYoung()
       reading.abort.throwIfAborted()
     }
   } finally {
@@ -64,7 +67,7 @@ function refuseStrange(index: ArchiveIndex): void {
 async function fetchPart({ name, sizeBytes }: ArchivePart, { store, abort }: ArchiveReading): Promise<Uint8Array> {
   const sealed = Buffer.allocUnsafeSlow(sizeBytes)
   let at = 0
-  for await (const chunk of store.get(name, abort)) {
+  for await (const chunk of inSteadyMemory(store.get(name, abort))) {
     if (at + chunk.length > sizeBytes) throw corrupt(name, 'is larger than it was when it was stored')
     sealed.set(chunk, at)
     at += chunk.length
@@ -93,7 +96,7 @@ async function checkSize({ name, sizeBytes }: ArchivePart, { store, abort }: Arc
 async function checkBytes({ name, sizeBytes, sha256 }: ArchivePart, { store, abort }: ArchiveReading): Promise<void> {
   const hash = createHash('sha256')
   let bytes = 0
-  for await (const chunk of store.get(name, abort)) {
+  for await (const chunk of inSteadyMemory(store.get(name, abort))) {
     bytes += chunk.length
     if (bytes > sizeBytes) break
     hash.update(chunk)

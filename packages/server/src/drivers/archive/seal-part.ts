@@ -45,7 +45,7 @@ export async function openPart(sealed: Uint8Array, { compression, identities, ma
 }
 
 /** Gives large memory back now, as nobody has it any more: the collector would let some hundred MB gather first. */
-function letGo(bytes: Uint8Array): void {
+export function letGo(bytes: Uint8Array): void {
   const { buffer, byteLength } = bytes
   if (byteLength === buffer.byteLength && byteLength > 64 * 1024) (buffer as ArrayBuffer).transfer(0)
 }
@@ -57,7 +57,11 @@ export function isSame(one: string, other: string): boolean {
 const level = { params: { [zlib.constants.ZSTD_c_compressionLevel]: 3, [zlib.constants.ZSTD_c_checksumFlag]: 1 } }
 
 function compress(plain: Uint8Array): Buffer {
-  return compressionHere === 'zstd' ? zlib.zstdCompressSync(plain, level) : zlib.gzipSync(plain, { level: 1 })
+  // Room for all of it at once: otherwise it is gathered in pieces and then copied.
+  const chunkSize = plain.length + (plain.length >> 7) + 1024
+  return compressionHere === 'zstd'
+    ? zlib.zstdCompressSync(plain, { ...level, chunkSize })
+    : zlib.gzipSync(plain, { level: 1, chunkSize })
 }
 
 function decompress(bytes: Uint8Array, compression: Compression, maxBytes: number): Buffer {

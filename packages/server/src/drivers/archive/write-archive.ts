@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto'
+import { inSteadyMemory } from '../../platform/steady-memory.ts'
 import { inMemoryContent } from '../archive-store/in-memory.ts'
 import { StoreFailure } from '../archive-store/store-failure.ts'
 import type { ArchiveIndex, ArchivePart, ArchiveWriting, WriteProgress } from './archive.ts'
 import { cutParts } from './cut-parts.ts'
 import type { PartWorkers } from './part-workers.ts'
-import { compressionHere } from './seal-part.ts'
+import { compressionHere, letGo } from './seal-part.ts'
 
 /** Parts in work at once: being sealed, or on their way. More would need more memory than a small machine has. */
 const partsAtOnce = 3
@@ -27,7 +28,10 @@ export async function writeArchive(
   const abort = AbortSignal.any([writing.abort, stop.signal])
   const run = new PartsRun({ ...writing, abort }, keys, workers)
   try {
-    for await (const plain of cutParts(content, { isTar: writing.extension === 'tar', partBytes: keys.partBytes })) {
+    for await (const plain of cutParts(inSteadyMemory(content), {
+      isTar: writing.extension === 'tar',
+      partBytes: keys.partBytes,
+    })) {
       abort.throwIfAborted()
       await run.add(plain)
     }
@@ -89,6 +93,7 @@ class PartsRun {
     const { sizeBytes } = await this.#writing.store.put(name, inMemoryContent(sealed, sha256), this.#writing.abort)
     if (sizeBytes !== sealed.length)
       throw new StoreFailure('corrupt', `Only ${sizeBytes} of ${sealed.length} bytes of ${name} were stored`)
+    letGo(sealed)
     return this.#done({ name, content, plainBytes, sizeBytes, sha256, reused: false })
   }
 

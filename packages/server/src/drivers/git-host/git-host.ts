@@ -203,6 +203,8 @@ export interface HostApp {
   installUrl(limits?: CallLimits): Promise<string>
   /** By the app itself: who holds its key may see every installation. */
   installation(id: number, limits?: CallLimits): Promise<Installation>
+  /** Rejects unless the host knows the app itself: an address that knows nothing at all says nothing of an installation. */
+  hasInstallation(id: number, limits?: CallLimits): Promise<boolean>
   /** Whether the person whose token it is governs the account that the app is installed on. */
   isGovernedBy(token: Secret, installation: Installation, limits?: CallLimits): Promise<boolean>
 }

@@ -1,5 +1,8 @@
 import type { Access, GitHost, HostRepository } from './git-host.ts'
 
+/** Frozen, so that what is made of it can be kept with it. */
+const frozen = async (list: Promise<HostRepository[]>): Promise<HostRepository[]> => Object.freeze(await list) as HostRepository[]
+
 /** For so long a list of repositories is given as it was read; after that the host is asked whether it still holds. */
 const freshMs = 15_000
 const mostLists = 300
@@ -21,7 +24,7 @@ export function withKeptLists(host: GitHost, now: () => number = Date.now): GitH
   const kept = (key: string, read: () => Promise<HostRepository[]>): Promise<HostRepository[]> => {
     const known = lists.get(key)
     if (known && now() - known.readAt < freshMs) return known.list
-    const list = read()
+    const list = frozen(read())
     const reading = { readAt: now(), list }
     lists.delete(key)
     lists.set(key, reading)

@@ -67,6 +67,7 @@ export const hasDoneItsWork = ({ state, exitCode }: Pick<Instance, 'state' | 'ex
 
 /** Null when it says that all is well, else why not. */
 async function askProgram({ id, serverId }: InstanceRow, { argv, timeoutSeconds }: HealthProgram, { deps, abort }: Parts) {
+  // What the project's own health check says.
   const limit = AbortSignal.timeout(timeoutSeconds * 1000)
   try {
     const { exitCode, stderrTail } = await deps.runtimes.for(serverId).exec(id, { argv }, AbortSignal.any([abort, limit]))

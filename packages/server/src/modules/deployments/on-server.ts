@@ -3,7 +3,6 @@ import { ServerAway } from '../../drivers/shell/ssh/server-away.ts'
 import { DeployFailed, type Deploying, type DeployStep } from './deploy-steps/step.ts'
 
 const lookMs = 1_000
-const answerMs = 15_000
 
 /**
  * Runs a step of a deployment. One that works on a server waits while that is away, and is run again when the way to it was
@@ -44,7 +43,7 @@ async function untilReached(serverId: string, { deps, abort, log }: Deploying): 
 /** Null when the engine of the server answers. */
 export async function whyAway(serverId: string, { runtimes }: Deploying['deps'], abort: AbortSignal): Promise<string | null> {
   try {
-    await runtimes.for(serverId).check(AbortSignal.any([abort, AbortSignal.timeout(answerMs)]))
+    await runtimes.for(serverId).check(abort)
     return null
   } catch (error) {
     return error instanceof Error ? error.message : String(error)

@@ -10,6 +10,11 @@ import { findDeployment, listInstances, listUnderWay } from './store.ts'
 
 type LiveState = LiveEnvironmentRow['state']
 
+/** Over all instances of a project together; each call of the runtime has a limit of its own. */
+const stopAllMs = 60_000
+const startAllMs = 10 * 60_000
+const bringBackMs = 5 * 60_000
+
 /** What the projects module asks for when a project is disabled or enabled (`projects/lifecycle/power.ts`). */
 export const projectPower = (deps: DeploymentsDeps): ProjectPower => ({
   takeOffline: (projectId) => takeOffline(projectId, deps),
@@ -25,13 +30,13 @@ async function takeOffline(projectId: string, deps: DeploymentsDeps): Promise<vo
     await transitionLive(db, live, { to: 'stopped', changes: { changedAt: nowOf(deps) } })
   // It ends all the same: the edge is told until it listens, and finds nobody there meanwhile.
   await deps.edge.sync().catch((error: unknown) => deps.log.warn({ err: error, projectId }, 'the edge still routes to a project'))
-  await stopInstances(await listInstances(db, { projectId }), deps, AbortSignal.timeout(60_000))
+  await stopInstances(await listInstances(db, { projectId }), deps, AbortSignal.timeout(stopAllMs))
 }
 
 /** Starts what was live last and routes to it. */
 async function bringOnline(projectId: string, deps: DeploymentsDeps): Promise<void> {
   for (const live of await listLive(deps.database.db, [projectId]))
-    if (live.state !== 'sleeping') await startAgain(live, ['stopped', 'waking', 'live'], deps, AbortSignal.timeout(10 * 60_000))
+    if (live.state !== 'sleeping') await startAgain(live, ['stopped', 'waking', 'live'], deps, AbortSignal.timeout(startAllMs))
   await deps.edge.sync()
 }
 
@@ -58,7 +63,7 @@ export async function bringBackWhatItTook({ id, projectId, environment }: Deploy
   if (!deployment?.artifacts) return
   const rows = await listInstances(db, { deploymentId: deployment.id, state: 'running' })
   const isWhole = runningUnits(deployment).every(({ service }) => rows.some((row) => row.service === service))
-  if (!isWhole) await startAgain(live, ['live'], deps, AbortSignal.timeout(5 * 60_000))
+  if (!isWhole) await startAgain(live, ['live'], deps, AbortSignal.timeout(bringBackMs))
 }
 
 async function startInTurn(live: LiveEnvironmentRow, from: readonly LiveState[], deps: DeploymentsDeps, abort: AbortSignal) {

@@ -64,15 +64,18 @@ async function itemsAt(place: Place, { deleteVolumes }: DeletionOptions, deps: D
   return items
 }
 
+/** Nobody gives a deletion up; each call of the runtime has its time limit. */
+const notGivenUp = new AbortController().signal
+
 async function removeAt(place: Place, { deleteVolumes }: DeletionOptions, deps: DeploymentsDeps): Promise<void> {
   const { db } = deps.database
   for (const row of await listUnderWay(db, place.projectId, place.environment))
     await cancelDeployment(row, deps).catch(() => undefined)
   await deleteLive(db, place)
   await deps.edge.sync()
+  // Over all instances together.
   await stopInstances(await listInstances(db, place), deps, AbortSignal.timeout(60_000))
-  for (const { runtime, artifact } of await artifactsAt(place, deps))
-    await runtime.removeArtifact(artifact, AbortSignal.timeout(60_000))
+  for (const { runtime, artifact } of await artifactsAt(place, deps)) await runtime.removeArtifact(artifact, notGivenUp)
   if (!deleteVolumes) return
   for (const volume of await listVolumes(db, place)) {
     await deps.runtimes.for(volume.serverId).removeVolume(volume.id)

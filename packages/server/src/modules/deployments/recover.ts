@@ -133,6 +133,7 @@ async function restart(live: LiveEnvironmentRow, deps: DeploymentsDeps, abort: A
 
 /** On purpose: what does not survive a stop is ended now, and started again by the next start. */
 export async function stopWhatEndsWithUs(deps: DeploymentsDeps): Promise<void> {
+  // Over everything that is stopped: whoever stops the instance waits.
   const rest = AbortSignal.timeout(8_000)
   for (const { runtime } of await deps.runtimes.all()) {
     if (runtime.survivesStop) continue

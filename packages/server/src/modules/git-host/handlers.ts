@@ -30,9 +30,9 @@ const wantedOf = ({ params, query }: { params: Wanted['params']; query: { provid
   params,
   provider: query.provider,
 })
-const browserOf = (context: RequestContext) => ({ isThisMachine: isThisMachine(context) })
 
 export function gitHostHandlers(deps: GitHostDeps): GitHostHandlers {
+  const browserOf = (context: RequestContext) => ({ isThisMachine: isThisMachine(context, deps.publicUrl()) })
   return {
     status: ({ query }, context) => showStatus(context.caller, browserOf(context), query.provider, deps),
     home: ({ query }, { caller }) => showHome(caller, query.provider, deps),
@@ -54,7 +54,7 @@ export function gitHostHandlers(deps: GitHostDeps): GitHostHandlers {
       context.audit({ objectKind: 'gitConnection', objectId: source })
       return { data: await disconnect(source, query.provider ?? null, context.caller, deps) }
     },
-    listRepositories: async ({ query }, { caller }) => ({ data: await explaining(listRepositories(caller, query, deps)) }),
+    listRepositories: ({ query }, { caller }) => explaining(listRepositories(caller, query, deps)),
     createRepository: async ({ body, query }, context) => {
       const data = await explaining(createRepository(body, query.provider, context.caller, deps))
       context.audit({ objectKind: 'repository', objectId: data.fullName })

@@ -62,7 +62,7 @@ export async function showHome(caller: Caller, provider: GitHostProvider | undef
   const common = { state: stateOf(rows), accounts: accountsOf(rows) }
   if (common.state !== 'connected') return { ...common, repos: [] }
   try {
-    return { ...common, repos: await listRepositories(caller, provider ? { provider } : {}, deps) }
+    return { ...common, repos: (await listRepositories(caller, provider ? { provider } : {}, deps)).data }
   } catch (error) {
     deps.log.info({ err: error, organizationId: caller.organizationId }, 'the repositories could not be listed')
     return { ...common, state: 'error', repos: [] }

@@ -17,8 +17,6 @@ export interface EdgeState {
   readonly uncertified: ReadonlyMap<string, string>
 }
 
-/** Longer than an edge that hangs is waited for before it is replaced. */
-const applyMs = 40_000
 const againAfterMs = 1_000
 const againAtMostMs = 30_000
 
@@ -81,10 +79,7 @@ export class EdgeSync {
     try {
       const { waiting, uncertified, ...facts } = await readFacts(this.#deps, this.#certificates)
       const { table, unreadable } = edgeTable(facts)
-      const limit = AbortSignal.timeout(applyMs)
-      const { warnings, refused } = await this.#deps.driver.apply(table, limit).catch((error: unknown) => {
-        throw limit.aborted ? new Error(`the edge did not answer within ${applyMs / 1000} s`) : error
-      })
+      const { warnings, refused } = await this.#deps.driver.apply(table)
       for (const warning of warnings) this.#deps.log.warn({ warning }, 'the edge left something out')
       const notInForce = new Map([...unreadable, ...Object.entries(refused)])
       for (const [hostname, reason] of notInForce) this.#deps.log.warn({ hostname, reason }, 'the edge did not take a host')

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -56,4 +56,18 @@ test('kill -9 loses nothing that was flushed, gives no line twice and no id agai
     expect(ids).toEqual([...new Set(ids)].sort())
     next = numbers.length
   }
+})
+
+test('a file that was made and not written to before a crash hides nothing of the one before it', async () => {
+  const first = createLogStore({ folder })
+  await first.append('prj_a', 'runtime', [{ stream: 'stdout', service: null, deploymentId: null, message: 'kept' }])
+  await first.close()
+  const place = join(folder, 'prj_a', 'runtime')
+  const [name] = readdirSync(place) as [string]
+  writeFileSync(join(place, `${String(Number(name.slice(0, 16)) + 1).padStart(16, '0')}.log`), '')
+  const second = createLogStore({ folder })
+  expect(await second.tail('prj_a', 'runtime', { limit: 10 })).toMatchObject([{ message: 'kept' }])
+  await second.append('prj_a', 'runtime', [{ stream: 'stdout', service: null, deploymentId: null, message: 'next' }])
+  expect(await second.tail('prj_a', 'runtime', { limit: 10 })).toMatchObject([{ message: 'kept' }, { message: 'next' }])
+  await second.close()
 })

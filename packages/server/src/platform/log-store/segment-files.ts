@@ -23,10 +23,15 @@ export async function listSegments(folder: string): Promise<Segment[]> {
   })
   await Promise.all(names.filter((name) => name.endsWith('.tmp')).map((name) => rm(join(folder, name), { force: true })))
   const segments = names.map((name) => readPackedName(folder, name)).filter((segment) => segment !== null)
-  const plainNames = names.filter((name) => plainName.test(name)).sort()
-  for (const name of plainNames) {
-    const segment = await readPlain(folder, name, name === plainNames.at(-1), segments)
+  let hasNewest = false
+  for (const name of names
+    .filter((name) => plainName.test(name))
+    .sort()
+    .reverse()) {
+    // One that was made and not written to before the crash is none: the one before it is the newest.
+    const segment = await readPlain(folder, name, !hasNewest, segments)
     if (segment) segments.push(segment)
+    hasNewest ||= segment !== null
   }
   segments.sort((left, right) => left.firstId - right.firstId)
   return segments.map((segment, at) => ({ ...segment, lastId: segment.lastId || (segments[at + 1]?.firstId ?? 1) - 1 }))

@@ -23,6 +23,18 @@ export function createApp(client: GitHubClient): HostApp | null {
         const { data } = await octokit.rest.apps.getInstallation({ installation_id: id, request: { signal } })
         return installationFrom(data, client.title)
       }),
+    hasInstallation: (id, limits) =>
+      client.ask('app', limits, async (octokit, signal) => {
+        const { data } = await octokit.request('GET /app', { request: { signal } })
+        if (new Fields(data).whole('id') !== appId) return nonsense(client.title, 'an app')
+        return octokit.rest.apps.getInstallation({ installation_id: id, request: { signal } }).then(
+          () => true,
+          (error: unknown) => {
+            if (error instanceof Error && 'status' in error && error.status === 404) return false
+            throw error
+          },
+        )
+      }),
     isGovernedBy: (token, { account, id }, limits) =>
       client.ask({ kind: 'token', id: `installer of ${id}`, token }, limits, async (octokit, signal) => {
         const { data } = await octokit.request('GET /user', { request: { signal } })

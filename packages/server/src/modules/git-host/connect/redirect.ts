@@ -33,7 +33,7 @@ async function finish(query: RedirectQuery, context: Context, deps: GitHostDeps)
   if (query.error)
     throw new JourneyFailed('Not connected', `The git host says: ${query.error_description ?? query.error}`, 'error')
   const answer = answerOf(query, journey, context, deps)
-  if (!(await isStarter(journey, context)) && !journey.isConfirmed) return askFirst(journey, answer, context, deps)
+  if (!isStarter(journey, context, deps) && !journey.isConfirmed) return askFirst(journey, answer, context, deps)
   const role = await deps.people.roleOf(journey.userId, journey.organizationId)
   if (!role || !tagsOf(role).has('gitprovider:write'))
     throw new JourneyFailed('Not connected', 'Who has started this may no longer connect a git host for the organisation')
@@ -58,12 +58,12 @@ function answerOf(query: RedirectQuery, journey: Journey, { headers }: Context, 
  * Is it the one who started it? Their session's browser, or somebody signed in as them. Who is signed in as another is refused:
  * the link that they followed would have given their account away. Of one who is not signed in nothing is known.
  */
-async function isStarter(journey: Journey, context: Context): Promise<boolean> {
+function isStarter(journey: Journey, context: Context, deps: GitHostDeps): boolean {
   const { sessionId, userId, fromThisMachine } = journey
   const caller = context.isSignedIn ? context.caller : null
   if (caller ? caller.userId !== userId : sessionId !== null)
     throw new JourneyFailed('Not connected', 'This was started by somebody else, or in another browser: connect again from Berth')
-  return caller !== null || (fromThisMachine && isThisMachine(context))
+  return caller !== null || (fromThisMachine && isThisMachine(context, deps.publicUrl()))
 }
 
 async function askFirst(journey: Journey, answer: HeldAnswer, context: Context, deps: GitHostDeps): Promise<void> {

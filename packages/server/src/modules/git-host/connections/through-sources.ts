@@ -79,9 +79,11 @@ async function noteRevoked(row: GitConnectionRow, { message }: GitHostError, dep
   deps.log.warn({ organizationId: row.organizationId, provider: row.provider, source: row.source }, 'a git login was revoked')
 }
 
-/** Listing what an installation reaches is refused only when there is no such installation any more. */
+/** Listing is refused to an installation that is gone; the app itself is asked before anything is dropped for it. */
 export async function dropIfGone(row: GitConnectionRow, error: unknown, deps: GitHostDeps): Promise<boolean> {
   if (row.source !== 'app' || !(error instanceof GitHostError) || error.trouble !== 'not_found') return false
-  await dropInstallation(row.provider, Number(row.externalId), deps)
+  const id = Number(row.externalId)
+  if ((await deps.hosts[row.provider].app?.hasInstallation(id)) !== false) return false
+  await dropInstallation(row.provider, id, deps)
   return true
 }

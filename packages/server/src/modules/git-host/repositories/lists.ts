@@ -2,11 +2,12 @@ import type { GitHostProvider, Repository } from '@berth/contract'
 import type { HostRepository } from '../../../drivers/git-host/git-host.ts'
 import { GitHostError } from '../../../drivers/git-host/git-host-error.ts'
 import type { Caller } from '../../../http/handler.ts'
+import { memoizeByRows } from '../../../platform/db/kept-rows.ts'
 import type { GitConnectionRow } from '../../../platform/db/tables/git-host.ts'
 import { fail } from '../../../platform/failure.ts'
 import { dropIfGone, sourcesFor, throughSource, throughSources, usableSources } from '../connections/through-sources.ts'
 import type { GitHostDeps } from '../deps.ts'
-import { visibilityFor } from '../visibility.ts'
+import { everything, visibilityFor } from '../visibility.ts'
 
 /** A whole list may take many pages. */
 const limits = { timeoutMs: 30_000 }
@@ -16,44 +17,47 @@ export const showRepository = (repository: HostRepository, { source }: Pick<GitC
   source,
 })
 
+/** Made once of lists that are kept: so is its text, which takes longer than all the rest of an answer. */
+const joined = memoizeByRows((...lists: [Repository[], ...Repository[][]]): { data: Repository[] } => {
+  const known = new Map<string, Repository>()
+  for (const one of lists.flat()) if (!known.has(one.id)) known.set(one.id, one)
+  return { data: [...known.values()].sort((one, other) => compare(other.updatedAt ?? '', one.updatedAt ?? '')) }
+})
+const compare = (one: string, other: string) => (one < other ? -1 : one > other ? 1 : 0)
+
+const shownFrom = (source: GitConnectionRow['source']) =>
+  memoizeByRows((list: HostRepository[]) => list.map((one) => showRepository(one, { source })))
+const shown = { app: shownFrom('app'), oauth: shownFrom('oauth'), cli: shownFrom('cli') }
+
 /** What all sources of the host reach together, each repository once; newest first. */
 export async function listRepositories(
   caller: Caller,
   query: { owner?: string; provider?: GitHostProvider },
   deps: GitHostDeps,
-): Promise<Repository[]> {
+): Promise<{ data: Repository[] }> {
   const sources = await usableSources(caller.organizationId, query.provider, deps)
   if (sources.length === 0) fail('no_source')
   const lists = await Promise.allSettled(sources.map((row) => listThrough(row, deps)))
-  const read = lists.flatMap((list) => (list.status === 'fulfilled' ? [list.value] : []))
+  const [first, ...others] = lists.flatMap((list) => (list.status === 'fulfilled' ? [list.value] : []))
   // One source that is away does not hide what the others reach; when none answers, its trouble is the answer.
-  if (read.length === 0) throw (lists[0] as PromiseRejectedResult).reason
-  const visible = await visibilityFor(caller, deps)
-  const { owner } = query
-  return once(read.flat())
-    .filter(({ owner: own, name }) => visible(own, name))
-    .filter((one) => !owner || one.owner.toLowerCase() === owner.toLowerCase())
-    .sort((one, other) => compare(other.updatedAt ?? '', one.updatedAt ?? ''))
+  if (!first) throw (lists[0] as PromiseRejectedResult).reason
+  const all = joined(first, ...others)
+  const isVisible = await visibilityFor(caller, deps)
+  const owner = query.owner?.toLowerCase()
+  if (isVisible === everything && !owner) return all
+  return { data: all.data.filter((one) => isVisible(one.owner, one.name) && (!owner || one.owner.toLowerCase() === owner)) }
 }
-
-const compare = (one: string, other: string) => (one < other ? -1 : one > other ? 1 : 0)
 
 async function listThrough(source: GitConnectionRow, deps: GitHostDeps): Promise<Repository[]> {
   try {
     return await throughSource(source, deps, async (access, host, row) =>
-      (await host.repositories(access, limits)).map((one) => showRepository(one, row)),
+      shown[row.source](await host.repositories(access, limits)),
     )
   } catch (error) {
     if (await dropIfGone(source, error, deps))
       throw new GitHostError('unauthorized', `The app was uninstalled from ${source.accountLogin}`)
     throw error
   }
-}
-
-function once(repositories: Repository[]): Repository[] {
-  const known = new Map<string, Repository>()
-  for (const one of repositories) if (!known.has(one.id)) known.set(one.id, one)
-  return [...known.values()]
 }
 
 /** Of an organisation or account at the host. */

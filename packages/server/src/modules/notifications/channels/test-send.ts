@@ -10,6 +10,7 @@ import { kindOf, openConfig, show } from './channels.ts'
 import { DeliveryFailed } from './kinds/kind.ts'
 import type { Message } from './kinds/message.ts'
 
+/** Over the whole delivery, whose calls have limits of their own: somebody waits. */
 const limitMs = 20_000
 
 /** Sends one message through the channel, now, and takes its arrival for the proof that the channel leads where it should. */

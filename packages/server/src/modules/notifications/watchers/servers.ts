@@ -4,7 +4,6 @@ import type { WatchedServer, WatchedServers } from './watched.ts'
 
 /** So many failed looks in a row make a server one that stopped answering. */
 const failuresToAnnounce = 3
-const checkMs = 15_000
 const atOnce = 8
 
 /** Looks at every server once; its third silence in a row is announced, and the first answer after that. */
@@ -25,11 +24,7 @@ interface Look {
 }
 
 async function look(server: WatchedServer, servers: WatchedServers, { database, now, abort }: Look): Promise<void> {
-  const limit = AbortSignal.timeout(checkMs)
-  const silence = await servers.check(server.id, AbortSignal.any([abort, limit])).then(
-    () => null,
-    (error: unknown) => (limit.aborted ? `no answer within ${checkMs / 1000} seconds` : wordsOf(error)),
-  )
+  const silence = await servers.check(server.id, abort).then(() => null, wordsOf)
   // A look that we cut short ourselves says nothing about the server.
   abort.throwIfAborted()
   await database.transaction((bound) => (silence === null ? noteAnswer(bound, server) : noteSilence(bound, server, silence, now)))

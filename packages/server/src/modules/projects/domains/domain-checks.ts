@@ -50,6 +50,7 @@ export async function checkProject({ id }: Pick<ProjectRow, 'id'>, deps: Project
     .where('provenAt', 'is', null)
     .limit(atOnce * 4)
     .execute()
+  // Over all names together: somebody waits for the answer.
   const abort = AbortSignal.timeout(5_000)
   for (let at = 0; at < rows.length; at += atOnce)
     await Promise.all(rows.slice(at, at + atOnce).map(({ hostname }) => checkName(hostname, deps, abort)))

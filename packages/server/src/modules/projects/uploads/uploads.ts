@@ -12,10 +12,10 @@ import { newId } from '../../../platform/db/ids.ts'
 import type { Db } from '../../../platform/db/schema.ts'
 import type { UploadSessionRow } from '../../../platform/db/tables/projects.ts'
 import { fail, refuse } from '../../../platform/failure.ts'
+import { inSteadyMemory } from '../../../platform/steady-memory.ts'
 import type { Detection } from '../../../source/detection/index.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { refuseUnstorable } from '../settings/fields.ts'
-import { inSteadyMemory } from './steady-memory.ts'
 import { UploadFiles } from './upload-files.ts'
 
 export interface UploadHints {

@@ -21,7 +21,7 @@ type Collect = (options: { type: 'minor' }) => void
 let collect: Collect | undefined
 
 /** Of the young objects alone, which takes about a millisecond. */
-function collectYoung(): void {
+export function collectYoung(): void {
   if (!collect) {
     setFlagsFromString('--expose-gc')
     collect = runInNewContext('gc') as Collect

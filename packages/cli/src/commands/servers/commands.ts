@@ -1,0 +1,138 @@
+import { readFile } from 'node:fs/promises'
+import { contract, type Server } from '@berth/contract'
+import { type Command, InvalidArgumentError } from 'commander'
+import { connect } from '../../credentials.ts'
+import { Plain } from '../../exit-codes.ts'
+import { columns, output } from '../../output.ts'
+import { readStandardInput } from '../../standard-input.ts'
+
+interface AddOptions {
+  host: string
+  port?: number
+  user?: string
+  key?: string
+  passwordStdin?: boolean
+  dockerSocket?: string
+}
+
+/** Machines that are reached over SSH. A server is named by its id or its name. */
+export function addServers(program: Command): void {
+  const servers = program.command('servers').description('machines that are reached over SSH, where projects can run')
+  addList(servers)
+  addAdd(servers)
+  addCheck(servers)
+  addRemove(servers)
+}
+
+function addList(servers: Command): void {
+  servers
+    .command('list')
+    .description("the organisation's servers")
+    .action(async (_options, command: Command) => {
+      const { data } = await connect(command).call(contract.servers.list, {})
+      output(command).result(data, () =>
+        data.length === 0 ? 'There are no servers yet: add one with `berth servers add`' : table(data),
+      )
+    })
+}
+
+function addAdd(servers: Command): void {
+  servers
+    .command('add <name>')
+    .description('record a server and check it; its host key is pinned now')
+    .requiredOption('--host <address>', 'its name or address')
+    .option('--port <n>', 'port of its SSH server (default: 22)', port)
+    .option('--user <name>', 'who to log in as (default: root)')
+    .option('--key <file>', 'private key without a passphrase, made for this server alone')
+    .option('--password-stdin', 'read the password from standard input instead')
+    .option('--docker-socket <path>', 'where its Docker listens (default: /var/run/docker.sock)')
+    .action(async (name: string, options: AddOptions, command: Command) => {
+      const client = connect(command)
+      const { host, port, user, dockerSocket } = options
+      const body = {
+        ...{ name, host },
+        ...(port ? { port } : {}),
+        ...(user ? { user } : {}),
+        ...(dockerSocket ? { dockerSocket } : {}),
+        ...(await credential(options)),
+      }
+      const { data: server } = await client.call(contract.servers.create, { body })
+      output(command).note(`recorded ${server.id}; checking it`)
+      const { data: check } = await client.call(contract.servers.check, { params: { id: server.id } })
+      output(command).result({ ...server, ...check }, () => checked(server, check))
+    })
+}
+
+function addCheck(servers: Command): void {
+  servers
+    .command('check <server>')
+    .description('log in and ask its Docker')
+    .action(async (wanted: string, _options, command: Command) => {
+      const server = await find(wanted, command)
+      const { data: check } = await connect(command).call(contract.servers.check, { params: { id: server.id } })
+      output(command).result(check, () => checked(server, check))
+    })
+}
+
+function addRemove(servers: Command): void {
+  servers
+    .command('remove <server>')
+    .description('forget a server that no project needs; nothing on it changes')
+    .action(async (wanted: string, _options, command: Command) => {
+      const { id, name } = await find(wanted, command)
+      await connect(command).call(contract.servers.remove, { params: { id } })
+      output(command).result({ removed: id }, () => `removed ${shown(name)} (${id})`)
+    })
+}
+
+async function credential({ key, passwordStdin }: AddOptions): Promise<{ privateKey?: string; password?: string }> {
+  if (key && passwordStdin) throw new Plain('Give --key or --password-stdin, not both', 2)
+  if (passwordStdin) return { password: await readStandardInput() }
+  if (!key) throw new Plain('Give --key with a private key, or --password-stdin', 2)
+  const privateKey = await readFile(key, 'utf8').catch((error: Error) => {
+    throw new Plain(`The key cannot be read: ${error.message}`, 2)
+  })
+  return { privateKey }
+}
+
+async function find(wanted: string, command: Command): Promise<Server> {
+  const { data } = await connect(command).call(contract.servers.list, { query: { limit: 500 } })
+  const found = data.filter(({ id, name }) => id === wanted || name === wanted)
+  if (found.length > 1) throw new Plain(`${found.length} servers are called ${wanted}: say which by its id`, 2)
+  return found[0] ?? fail(`There is no server ${wanted}: \`berth servers list\` shows them`)
+}
+
+const fail = (words: string): never => {
+  throw new Plain(words, 2)
+}
+
+const table = (all: readonly Server[]) => [rows(all), ...all.flatMap(reason)].join('\n')
+
+const reason = ({ name, status, statusReason }: Server) =>
+  status === 'unreachable' && statusReason ? [`\n${shown(name)}: ${shown(statusReason)}`] : []
+
+const rows = (all: readonly Server[]) =>
+  columns([
+    ['ID', 'NAME', 'ADDRESS', 'LOGIN', 'STATUS', 'CHECKED', 'HOST KEY'],
+    ...all.map(({ id, name, host, port, user, authentication, status, checkedAt, hostKey }) => [
+      id,
+      shown(name),
+      `${user}@${host}:${port}`,
+      authentication === 'privateKey' ? 'key' : authentication,
+      status,
+      checkedAt?.slice(0, 16).replace('T', ' ') ?? 'never',
+      hostKey ?? 'not pinned',
+    ]),
+  ])
+
+const checked = ({ name }: Server, check: { hostKey: string; docker: { version: string } | null; latencyMs: number }) =>
+  `${shown(name)} answers: Docker ${shown(check.docker?.version ?? 'does not run')}, ${check.latencyMs} ms, host key ${check.hostKey}`
+
+/** What others have written may hold codes that a terminal obeys. */
+const shown = (text: string) => text.replace(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, '')
+
+function port(value: string): number {
+  const number = Number(value)
+  if (!Number.isInteger(number) || number < 1 || number > 65_535) throw new InvalidArgumentError('It must be a port, 1 to 65535.')
+  return number
+}

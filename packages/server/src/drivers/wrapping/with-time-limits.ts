@@ -1,0 +1,79 @@
+import { type MethodNames, wrapMethods } from './wrap-methods.ts'
+
+type ArgumentsOf<Function> = Function extends (...args: infer Args) => unknown ? Required<Args> : []
+
+/** The places of the arguments that are signals. */
+type SignalPlace<Args> = {
+  [Place in keyof Args]: Args[Place] extends AbortSignal ? (Place extends `${infer At extends number}` ? At : never) : never
+}[keyof Args & `${number}`]
+
+export interface TimeLimit<Function> {
+  ms: number
+  /** Which argument is the caller's signal; it must be named where the method takes one, as what is late is then ended too. */
+  abortAt: [SignalPlace<ArgumentsOf<Function>>] extends [never] ? null : SignalPlace<ArgumentsOf<Function>>
+}
+
+export type TimeLimits<Driver> = { [Method in MethodNames<Driver>]?: TimeLimit<Driver[Method]> }
+
+/** A driver did not answer in the time that its limit gives it. */
+export class DriverTimedOut extends Error {
+  override readonly name = 'DriverTimedOut'
+}
+
+interface Options<Driver> {
+  /** Begins the sentence: `the edge`. */
+  title: string
+  limits: TimeLimits<Driver>
+  /** The failure that the interface promises. */
+  late?: (words: string) => Error
+}
+
+/**
+ * The same driver, whose calls end in time also where it heeds no signal. The caller's own abort still ends a call at once,
+ * with its own reason.
+ */
+export function withTimeLimits<Driver extends object>(
+  driver: Driver,
+  { title, limits, late = timedOut }: Options<Driver>,
+): Driver {
+  const table = limits as Record<string, { ms: number; abortAt: number | null }>
+  return wrapMethods(driver, Object.keys(limits) as MethodNames<Driver>[], (call, args, method) => {
+    const { ms, abortAt } = table[method]!
+    const given = abortAt === null ? undefined : (args[abortAt] as AbortSignal | undefined)
+    const work = (signal: AbortSignal) => call(...(abortAt === null ? args : placed(args, abortAt, signal))) as Promise<unknown>
+    return within({ ms, abort: given, late: () => late(`${title} did not answer within ${ms / 1000} s`) }, work)
+  })
+}
+
+const timedOut = (words: string) => new DriverTimedOut(words)
+
+function placed(args: readonly unknown[], at: number, signal: AbortSignal): unknown[] {
+  const given = [...args]
+  given[at] = signal
+  return given
+}
+
+interface Within {
+  ms: number
+  abort: AbortSignal | undefined
+  late(): Error
+}
+
+async function within<Result>({ ms, abort, late }: Within, work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
+  abort?.throwIfAborted()
+  const ending = new AbortController()
+  const ended = Promise.withResolvers<never>()
+  const end = (reason: unknown) => {
+    ended.reject(reason)
+    ending.abort(reason)
+  }
+  const stop = () => end(abort?.reason)
+  const timer = setTimeout(() => end(late()), ms)
+  abort?.addEventListener('abort', stop, { once: true })
+  try {
+    return await Promise.race([work(ending.signal), ended.promise])
+  } finally {
+    clearTimeout(timer)
+    abort?.removeEventListener('abort', stop)
+  }
+}

@@ -1,0 +1,71 @@
+import { expect, test, vi } from 'vitest'
+import { silentLog } from '../../platform/log.ts'
+import { withCallLog } from './with-call-log.ts'
+import { DriverTimedOut, withTimeLimits } from './with-time-limits.ts'
+
+class Clerk {
+  readonly #name = 'Ada'
+  readonly signals: AbortSignal[] = []
+
+  async greet(word: string, abort?: AbortSignal): Promise<string> {
+    if (abort) this.signals.push(abort)
+    return word === 'never' ? new Promise<string>(() => {}) : `${word}, ${this.#name}`
+  }
+
+  async count(): Promise<number> {
+    return new Promise<number>(() => {})
+  }
+
+  title(): string {
+    return this.#name
+  }
+}
+
+const limited = (clerk: Clerk, ms: number) =>
+  withTimeLimits(clerk, { title: 'the clerk', limits: { greet: { ms, abortAt: 1 }, count: { ms, abortAt: null } } })
+
+test('a wrapped driver answers as it did, and keeps what is not wrapped', async () => {
+  const driver = limited(new Clerk(), 60_000)
+  expect(await driver.greet('Good day')).toBe('Good day, Ada')
+  expect(driver.title()).toBe('Ada')
+  expect(driver).toBeInstanceOf(Clerk)
+})
+
+test('a call that heeds no signal ends at its limit, in words, and its signal says so', async () => {
+  const clerk = new Clerk()
+  const driver = limited(clerk, 20)
+  await expect(driver.greet('never')).rejects.toThrow(new DriverTimedOut('the clerk did not answer within 0.02 s'))
+  expect(clerk.signals[0]?.reason).toBeInstanceOf(DriverTimedOut)
+  await expect(driver.count()).rejects.toBeInstanceOf(DriverTimedOut)
+})
+
+test('the failure is the one that the interface promises', async () => {
+  const late = (words: string) => new RangeError(words)
+  const driver = withTimeLimits(new Clerk(), { title: 'it', limits: { count: { ms: 5, abortAt: null } }, late })
+  await expect(driver.count()).rejects.toBeInstanceOf(RangeError)
+})
+
+test("the caller's own abort ends a call at once with its own reason, also before it began", async () => {
+  const clerk = new Clerk()
+  const driver = limited(clerk, 60_000)
+  const stop = new AbortController()
+  const greeted = driver.greet('never', stop.signal)
+  stop.abort(new Error('enough'))
+  await expect(greeted).rejects.toThrow('enough')
+  expect(clerk.signals[0]?.reason).toBe(stop.signal.reason)
+  await expect(driver.greet('Good day', stop.signal)).rejects.toThrow('enough')
+  expect(clerk.signals).toHaveLength(1)
+})
+
+test('the log says which call took how long and which failed, and never what was given to it', async () => {
+  const log = { ...silentLog, debug: vi.fn() }
+  const driver = withCallLog(limited(new Clerk(), 20), { title: 'clerk', log, methods: ['greet'] })
+  await driver.greet('a secret')
+  await driver.greet('never').catch(() => undefined)
+  const told = log.debug.mock.calls.map(([details, message]) => ({ message, failed: 'err' in details }))
+  expect(told).toEqual([
+    { message: 'clerk: greet', failed: false },
+    { message: 'clerk: greet failed', failed: true },
+  ])
+  expect(JSON.stringify(log.debug.mock.calls)).not.toContain('a secret')
+})

@@ -1,0 +1,129 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startGiteaHost } from '../../../../tests/kit/git-hosts/gitea-host.ts'
+import { startGitLabHost } from '../../../../tests/kit/git-hosts/gitlab-host.ts'
+import type { PlainHost } from '../../../../tests/kit/git-hosts/plain-host.ts'
+import { call } from '../kit/call.ts'
+import { startInstance, type TestInstance } from '../kit/instance.ts'
+import { makePeople, type People } from '../kit/people.ts'
+import { back, on } from './scene.ts'
+
+let [gitlab, gitea] = [] as unknown as [PlainHost, PlainHost]
+let instance: TestInstance
+let people: People
+let now = Date.now()
+beforeAll(async () => {
+  ;[gitlab, gitea] = await Promise.all([startGitLabHost(), startGiteaHost()])
+  const settings = (name: string, { url, client }: PlainHost) => ({
+    [`BERTH_${name}_URL`]: url,
+    [`BERTH_${name}_CLIENT_ID`]: client.id,
+    [`BERTH_${name}_CLIENT_SECRET`]: client.secret,
+  })
+  const env = { ...settings('GITLAB', gitlab), ...settings('GITEA', gitea), BERTH_PUBLIC_URL: 'http://berth.localhost' }
+  instance = await startInstance(env, { clock: { now: () => new Date(now) } })
+  people = await makePeople(instance)
+  await gitlab.createRepository('acme/web/shop', { 'package.json': '{ "name": "shop" }' })
+  await gitea.createRepository('acme/blog', { 'package.json': '{ "name": "blog" }' })
+})
+afterAll(async () => {
+  await instance?.stop()
+  await Promise.all([gitlab?.close(), gitea?.close()])
+})
+const ask = (at: Parameters<typeof call>[2], input = {}) => call(instance, people.owner.token, at, input)
+const connect = async (provider: 'gitlab' | 'gitea', host: PlainHost) => {
+  const { body } = await ask('POST /gitprovider/connect', { query: { provider } })
+  expect(body).toMatchObject({ connected: false, flow: 'redirect', url: expect.stringContaining(host.url) })
+  expect((await back(instance, host.authorize(body.url, 'ann'))).status).toBe(303)
+}
+
+describe.each(['gitlab', 'gitea'] as const)('%s through the routes', (provider) => {
+  const host = () => (provider === 'gitlab' ? gitlab : gitea)
+  const name = provider === 'gitlab' ? 'acme/web/shop' : 'acme/blog'
+  const cut = name.lastIndexOf('/')
+  const params = { owner: name.slice(0, cut), repo: name.slice(cut + 1) }
+  const query = { provider }
+  beforeAll(() => connect(provider, host()))
+
+  test('repositories, branches, files and one file', async () => {
+    expect((await ask('GET /gitprovider/repos', { query })).body.data).toMatchObject([{ fullName: name, source: 'oauth' }])
+    expect(
+      (await ask('GET /gitprovider/repos/:owner/:repo', { params, query: { ...query, branches: true } })).body.data,
+    ).toMatchObject({
+      cloneUrl: `${host().url}/${name}.git`,
+      branches: [{ name: 'main' }],
+    })
+    expect((await ask('GET /gitprovider/repos/:owner/:repo/files', { params, query })).body.data).toMatchObject([
+      { name: 'package.json' },
+    ])
+    expect((await ask('GET /gitprovider/repos/:owner/:repo/file', { params, query })).body.data).toMatchObject({
+      content: { name: params.repo },
+    })
+    expect((await ask('GET /gitprovider/repos/:owner/:repo/clone-token', { params, query })).body.code).toBe(
+      'no_app_installation',
+    )
+  })
+
+  test('the push webhook is registered, and its deliveries are known by its secret', async () => {
+    const made = await ask('POST /gitprovider/repos/:owner/:repo/webhooks', { params, query })
+    expect([made.status, made.body.data.ours]).toEqual([201, true])
+    expect((await ask('POST /gitprovider/repos/:owner/:repo/webhooks', { params, query })).status).toBe(200)
+    const { secret, url } = host().hooks.at(-1)!
+    const rawBody = Buffer.from(
+      JSON.stringify({
+        object_kind: 'push',
+        ref: 'refs/heads/main',
+        after: 'd'.repeat(40),
+        project: { path_with_namespace: name },
+        repository: { full_name: name },
+      }),
+    )
+    const { createHmac } = await import('node:crypto')
+    const signature = createHmac('sha256', secret).update(rawBody).digest('hex')
+    const headers =
+      provider === 'gitlab'
+        ? { 'x-gitlab-event': 'Push Hook', 'x-gitlab-token': secret, 'x-gitlab-event-uuid': 'u-1' }
+        : { 'x-gitea-event': 'push', 'x-gitea-signature': signature, 'x-gitea-delivery': 'u-1' }
+    const hook = new URL(url).searchParams.get('hook')
+    const verified = await instance.gitHost.verifyDelivery({ provider, headers, rawBody, hook })
+    expect(verified).toMatchObject({
+      organizationIds: [people.organizationId],
+      delivery: { kind: 'push', id: 'u-1', branch: 'main', repository: params },
+    })
+    const forged = { ...headers, 'x-gitlab-token': 'x', 'x-gitea-signature': 'a'.repeat(64) }
+    expect(await instance.gitHost.verifyDelivery({ provider, headers: forged, rawBody, hook })).toBeNull()
+  })
+
+  test('a token that has expired is renewed, once for all who need it', async () => {
+    const codes = host().codes.size
+    now += 3 * 3_600_000
+    const before = host().calls.filter(({ what }) => /oauth\/(token|access_token)$/.test(what)).length
+    const answers = await Promise.all([1, 2, 3].map(() => ask('GET /gitprovider/repos/:owner/:repo', { params, query })))
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200])
+    expect(host().calls.filter(({ what }) => /oauth\/(token|access_token)$/.test(what)).length - before).toBe(1)
+    expect(host().codes.size).toBe(codes)
+  })
+
+  test('a refresh that the host refuses ends the connection, and says so', async () => {
+    host().codes.clear()
+    now += 3 * 3_600_000
+    expect((await ask('GET /gitprovider/repos/:owner/:repo', { params, query })).body.code).toBe('no_source')
+    expect((await ask('GET /gitprovider/status', { query })).body.state).toBe('error')
+    await ask('POST /gitprovider/disconnect', { query })
+    await connect(provider, host())
+  })
+})
+
+test('`?provider=` chooses where several are connected; left out it is the first', async () => {
+  expect((await ask('GET /gitprovider/status')).body.accounts).toHaveLength(2)
+  expect((await ask('GET /gitprovider/repos')).body.data).toMatchObject([{ fullName: 'acme/web/shop' }])
+  expect((await ask('GET /gitprovider/repos', { query: { provider: 'gitea' } })).body.data).toMatchObject([
+    { fullName: 'acme/blog' },
+  ])
+  expect((await ask('GET /gitprovider/repos', { query: { provider: 'github' } })).body.code).toBe('no_source')
+  expect((await ask('GET /gitprovider/repos', { query: { provider: 'sourceforge' } })).body).toMatchObject({
+    code: 'validation_failed',
+    field: 'provider',
+  })
+  expect((await ask('GET /gitprovider/repos/:owner/:repo', on('acme/blog'))).status).toBe(404)
+  await ask('POST /gitprovider/disconnect', { query: { provider: 'gitlab' } })
+  expect((await ask('GET /gitprovider/repos')).body.data).toMatchObject([{ fullName: 'acme/blog' }])
+})
