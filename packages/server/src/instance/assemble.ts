@@ -22,6 +22,7 @@ import { createAccess } from '../modules/access/index.ts'
 import { createBackups } from '../modules/backups/index.ts'
 import { createCloud } from '../modules/cloud/index.ts'
 import { createDeployments, type DeploymentsDeps, servedState, usesOfServer } from '../modules/deployments/index.ts'
+import { createGitEvents, follow as followDeployment } from '../modules/git-events/index.ts'
 import { type CloudLinks, createGitHost } from '../modules/git-host/index.ts'
 import { createMigration } from '../modules/migration/index.ts'
 import { createDeliveryDrivers, createNotifications, type NotificationsDeps } from '../modules/notifications/index.ts'
@@ -154,12 +155,6 @@ export function assemble(parts: Parts): Assembled {
           readStack: (files, readFor) => folderReader.readStack(files, readFor),
         })
       : undefined
-  const running =
-    drivers &&
-    assembleRunning(drivers, {
-      ...{ ...common, projects, git, logStore, config, projectPorts, isOperator, version },
-      predecessors: migration ? { containers: migration.predecessors } : {},
-    })
   const gitHost = createGitHost({
     ...common,
     ...(parts.gitHosts ?? createGitHosts(config)),
@@ -167,6 +162,13 @@ export function assemble(parts: Parts): Assembled {
     people: { ...access, isOperator },
     cloudLinks: parts.cloudLinks,
   })
+  projectPorts.gitHost ??= gitHost
+  const running =
+    drivers &&
+    assembleRunning(drivers, {
+      ...{ ...common, projects, git, logStore, config, projectPorts, isOperator, version, gitHost },
+      predecessors: migration ? { containers: migration.predecessors } : {},
+    })
   serverPorts.usesOf = async (db, serverId) => [
     ...(await projectsOnServer(db, serverId)).map(({ name }) => `the project ${name}`),
     ...(await usesOfServer(db, serverId)),
@@ -280,10 +282,12 @@ function assembleRunning(
     isOperator,
     version,
     predecessors,
+    gitHost,
     ...common
   }: Common & {
     predecessors: DeploymentsDeps['predecessors']
     version: string
+    gitHost: ReturnType<typeof createGitHost>
     isOperator: Gatekeeper['isOperator']
     projectPorts: ProjectPorts
     git: Git
@@ -300,9 +304,11 @@ function assembleRunning(
     logStore,
     projects,
     edge: edge.switch,
+    follow: followDeployment,
     settings: { ...config, githubUrl: config.github.webUrl },
     predecessors,
   })
+  const gitEvents = createGitEvents({ ...common, gitHost, projects, deployments })
   const { stores, archives } = drivers
   const { data } = deployments
   const backups = createBackups({ ...common, stores, archives, data, projects, version, isOperator, settings: config })
@@ -314,7 +320,7 @@ function assembleRunning(
   projectPorts.parts = [backups.part, deployments.part, ...(projectPorts.parts ?? [])]
   edge.onWake((projectId) => void deployments.wake(projectId))
   return {
-    modules: { deployments, backups },
+    modules: { deployments, gitEvents, backups },
     edgeJobs: edge.jobs,
     certificates: { expiring: edge.expiring },
     ports: () => edge.routes.ports(),

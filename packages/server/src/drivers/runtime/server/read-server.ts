@@ -93,6 +93,12 @@ async function listContainers(get: Get, warnings: string[]): Promise<string[]> {
       before = fresh.at(-1) as string
       size = pageSize
     } catch (error) {
+      if (error instanceof AskRefused && before !== null) {
+        // The one that the page goes on from was removed meanwhile: it goes on from the one before it.
+        if (ids.at(-1) === before) ids.pop()
+        before = ids.at(-1) ?? null
+        continue
+      }
       if (!(error instanceof AnswerTooLong)) throw error
       const [, first] = /^\[\{"Id":"([0-9a-f]{64})"/.exec(error.head) ?? []
       if (size > 1) size = Math.floor(size / 2)
