@@ -21,6 +21,7 @@ import { createAccess } from '../modules/access/index.ts'
 import { createBackups } from '../modules/backups/index.ts'
 import { createCloud } from '../modules/cloud/index.ts'
 import { createDeployments, servedState, usesOfServer } from '../modules/deployments/index.ts'
+import { createGitEvents, follow as followDeployment } from '../modules/git-events/index.ts'
 import { type CloudLinks, createGitHost } from '../modules/git-host/index.ts'
 import { createDeliveryDrivers, createNotifications, type NotificationsDeps } from '../modules/notifications/index.ts'
 import { createProjects, ownedProjects, type ProjectPorts, projectsOnServer } from '../modules/projects/index.ts'
@@ -139,8 +140,6 @@ export function assemble(parts: Parts): Assembled {
   const serverPorts: ServerPorts = {}
   const servers = drivers && assembleServers(drivers, { ...common, isOperator, settings: config, ports: serverPorts })
   if (servers) projectPorts.servers ??= servers.directory
-  const running =
-    drivers && assembleRunning(drivers, { ...common, projects, git, logStore, config, projectPorts, isOperator, version })
   const gitHost = createGitHost({
     ...common,
     ...(parts.gitHosts ?? createGitHosts(config)),
@@ -148,6 +147,10 @@ export function assemble(parts: Parts): Assembled {
     people: { ...access, isOperator },
     cloudLinks: parts.cloudLinks,
   })
+  projectPorts.gitHost ??= gitHost
+  const running =
+    drivers &&
+    assembleRunning(drivers, { ...common, projects, git, logStore, config, projectPorts, isOperator, version, gitHost })
   serverPorts.usesOf = async (db, serverId) => [
     ...(await projectsOnServer(db, serverId)).map(({ name }) => `the project ${name}`),
     ...(await usesOfServer(db, serverId)),
@@ -257,9 +260,11 @@ function assembleRunning(
     logStore,
     isOperator,
     version,
+    gitHost,
     ...common
   }: Common & {
     version: string
+    gitHost: ReturnType<typeof createGitHost>
     isOperator: Gatekeeper['isOperator']
     projectPorts: ProjectPorts
     git: Git
@@ -276,8 +281,10 @@ function assembleRunning(
     logStore,
     projects,
     edge: edge.switch,
+    follow: followDeployment,
     settings: { ...config, githubUrl: config.github.webUrl },
   })
+  const gitEvents = createGitEvents({ ...common, gitHost, projects, deployments })
   const { stores, archives } = drivers
   const { data } = deployments
   const backups = createBackups({ ...common, stores, archives, data, projects, version, isOperator, settings: config })
@@ -289,7 +296,7 @@ function assembleRunning(
   projectPorts.parts = [backups.part, deployments.part, ...(projectPorts.parts ?? [])]
   edge.onWake((projectId) => void deployments.wake(projectId))
   return {
-    modules: { deployments, backups },
+    modules: { deployments, gitEvents, backups },
     edgeJobs: edge.jobs,
     certificates: { expiring: edge.expiring },
     ports: () => edge.routes.ports(),
