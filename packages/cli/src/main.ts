@@ -2,10 +2,12 @@ import { Command, CommanderError } from 'commander'
 import manifest from '../package.json' with { type: 'json' }
 import { addAdminCreate } from './commands/admin/create.ts'
 import { addApi } from './commands/api.ts'
+import { addBackups } from './commands/backups/commands.ts'
 import { addDeploy } from './commands/deploy.ts'
 import { addEnv } from './commands/env/commands.ts'
 import { addGit } from './commands/git/commands.ts'
 import { addInit } from './commands/init.ts'
+import { addInstanceBackup } from './commands/instance-backup.ts'
 import { addLogin } from './commands/login.ts'
 import { addLogs } from './commands/logs.ts'
 import { addOpen } from './commands/open.ts'
@@ -39,6 +41,8 @@ addOpen(program)
 addRollback(program)
 addRestore(program)
 addEnv(program)
+addBackups(program)
+addInstanceBackup(program)
 addGit(program)
 const token = program.command('token').description('personal access tokens')
 addTokenCreate(token)

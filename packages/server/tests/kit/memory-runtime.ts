@@ -47,7 +47,7 @@ export function memoryDrivers(workFolder: string): MemoryDrivers {
     probe: memoryProbe(() => [runtime, ...servers.values()]),
     aroundStores,
     stores: { ...stores, open: async (config) => aroundStores.wrap(await stores.open(config)) },
-    archives: openArchives(`${workFolder}/backup-key.txt`, silentLog),
+    archives: openArchives(`${workFolder}/backup.key`, silentLog),
     workFolder,
   }
 }
