@@ -7,6 +7,7 @@ import type { Dns } from '../drivers/dns/dns.ts'
 import { createNameServers } from '../drivers/dns/name-servers.ts'
 import { createGit, type Git } from '../drivers/git/git.ts'
 import { publicAddresses } from '../drivers/git/public-addresses.ts'
+import { folderReader } from '../drivers/reader/folder-reader.ts'
 import { createServerReader } from '../drivers/runtime/server/read-server.ts'
 import { createRunCommand } from '../drivers/shell/run-command.ts'
 import { publicNames, type Resolve } from '../drivers/web-request/resolve.ts'
@@ -23,6 +24,7 @@ import { createCloud } from '../modules/cloud/index.ts'
 import { createDeployments, type DeploymentsDeps, servedState, usesOfServer } from '../modules/deployments/index.ts'
 import { createGitEvents, follow as followDeployment } from '../modules/git-events/index.ts'
 import { type CloudLinks, createGitHost } from '../modules/git-host/index.ts'
+import { createMigration } from '../modules/migration/index.ts'
 import { createDeliveryDrivers, createNotifications, type NotificationsDeps } from '../modules/notifications/index.ts'
 import { createProjects, ownedProjects, type ProjectPorts, projectsOnServer } from '../modules/projects/index.ts'
 import { createEdge } from '../modules/routing/index.ts'
@@ -68,6 +70,8 @@ export interface Parts {
   resolve?: Resolve
   /** Whoever brings one closes it. */
   logStore?: LogStore
+  /** What reads a server; a test brings its own. */
+  serverReader?: ServersDeps['readerOf']
   /** How notifications leave, and what is watched for some; a test brings its own. */
   deliveryDrivers?: NotificationsDeps['drivers']
   watched?: NotificationsDeps['watched']
@@ -138,8 +142,19 @@ export function assemble(parts: Parts): Assembled {
   const cloud = config.mode === 'self-hosted' ? createCloud({ ...common, api: cloudApi, isOperator }) : undefined
   if (cloud) projectPorts.cloud ??= cloud.projects
   const serverPorts: ServerPorts = {}
-  const servers = drivers && assembleServers(drivers, { ...common, isOperator, settings: config, ports: serverPorts })
+  const readerOf = parts.serverReader
+  const servers = drivers && assembleServers(drivers, { ...common, isOperator, settings: config, ports: serverPorts, readerOf })
   if (servers) projectPorts.servers ??= servers.directory
+  const migration =
+    drivers && servers && config.mode === 'self-hosted'
+      ? createMigration({
+          ...common,
+          projects,
+          runtimes: drivers.runtimes,
+          readerOf: servers.reader,
+          readStack: (files, readFor) => folderReader.readStack(files, readFor),
+        })
+      : undefined
   const gitHost = createGitHost({
     ...common,
     ...(parts.gitHosts ?? createGitHosts(config)),
@@ -150,7 +165,10 @@ export function assemble(parts: Parts): Assembled {
   projectPorts.gitHost ??= gitHost
   const running =
     drivers &&
-    assembleRunning(drivers, { ...common, projects, git, logStore, config, projectPorts, isOperator, version, gitHost })
+    assembleRunning(drivers, {
+      ...{ ...common, projects, git, logStore, config, projectPorts, isOperator, version, gitHost },
+      predecessors: migration ? { containers: migration.predecessors } : {},
+    })
   serverPorts.usesOf = async (db, serverId) => [
     ...(await projectsOnServer(db, serverId)).map(({ name }) => `the project ${name}`),
     ...(await usesOfServer(db, serverId)),
@@ -162,6 +180,7 @@ export function assemble(parts: Parts): Assembled {
     projects,
     ...running?.modules,
     ...(servers ? { servers } : {}),
+    ...(migration ? { migration } : {}),
     ...(cloud ? { cloud } : {}),
     notifications: createNotifications({
       ...common,
@@ -246,8 +265,10 @@ export function assemble(parts: Parts): Assembled {
 
 type Common = Pick<Parts, 'database' | 'secretBox' | 'scrubber' | 'config'> & { clock: Clock; log: Logger; publicUrl(): string }
 
-const assembleServers = ({ links }: Drivers, deps: Omit<ServersDeps, 'links' | 'readerOf'>) =>
-  createServers({ ...deps, links, readerOf: (serverId) => limitReader(createServerReader(links.for(serverId))) })
+const assembleServers = (
+  { links }: Drivers,
+  { readerOf, ...deps }: Omit<ServersDeps, 'links' | 'readerOf'> & { readerOf: ServersDeps['readerOf'] | undefined },
+) => createServers({ ...deps, links, readerOf: readerOf ?? ((serverId) => limitReader(createServerReader(links.for(serverId)))) })
 
 /** The part that builds, runs and serves. It tells the projects module what it knows, as its neighbour. */
 function assembleRunning(
@@ -260,9 +281,11 @@ function assembleRunning(
     logStore,
     isOperator,
     version,
+    predecessors,
     gitHost,
     ...common
   }: Common & {
+    predecessors: DeploymentsDeps['predecessors']
     version: string
     gitHost: ReturnType<typeof createGitHost>
     isOperator: Gatekeeper['isOperator']
@@ -285,6 +308,7 @@ function assembleRunning(
     edge: edge.switch,
     follow: followDeployment,
     settings: { ...config, githubUrl: config.github.webUrl },
+    predecessors,
   })
   const gitEvents = createGitEvents({ ...common, gitHost, projects, deployments })
   const { stores, archives } = drivers

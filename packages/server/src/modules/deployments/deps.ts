@@ -46,6 +46,16 @@ export type BeforeStart = (
   abort: AbortSignal,
 ) => Promise<void>
 
+/** What ran on a server before a project took it over. Each call may be repeated. */
+export interface PredecessorContainers {
+  /** Before a unit starts: whoever holds one of its volumes stops. */
+  makeWay(deployment: DeploymentRow, service: string, say: (line: string) => void, abort: AbortSignal): Promise<void>
+  /** The project serves: what still runs of the old stops. */
+  retire(deployment: DeploymentRow, say: (line: string) => void, abort: AbortSignal): Promise<void>
+  /** The first version did not come to serve: what was stopped for it runs again. */
+  giveBack(deployment: DeploymentRow, abort: AbortSignal): Promise<void>
+}
+
 export interface DeploymentsDeps {
   database: Database
   clock: Clock
@@ -75,6 +85,8 @@ export interface DeploymentsDeps {
   settings: DeploymentsSettings
   /** Filled in by those who assemble the instance, once the modules above exist. */
   guards: { beforeStart?: BeforeStart }
+  /** Filled in by those who assemble the instance; absent where nothing can be adopted. */
+  predecessors: { containers?: PredecessorContainers }
   /** One start or stop of an environment at a time. */
   turns: KeyedMutex
 }
