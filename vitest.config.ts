@@ -28,7 +28,9 @@ const waiting = { maxWorkers: cores * 2 + 1, sequence: { groupOrder: 1 }, expect
 const programs = [
   'packages/server/src/drivers/runtime/**/*.test.ts',
   'packages/server/src/drivers/git/git*.test.ts',
+  'packages/server/src/drivers/shell/ssh/*.test.ts',
   'packages/server/src/edge-proxy/edge*.test.ts',
+  'packages/server/src/drivers/{acme,edge}/suite.test.ts',
 ]
 
 /** The API suite is one set of files, run once on each database. */

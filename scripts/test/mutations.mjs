@@ -6,6 +6,41 @@ const api = (name, file, search, replace, ...tests) => ({ name, file, search, re
 export const mutations = [
   // Modules.
   api(
+    'a backup run leaves a terminal state',
+    'run-store.ts',
+    ".where('status', 'in', sourcesOf(runMoves, to))",
+    '',
+    'backups/runs.test.ts',
+  ),
+  api(
+    'any token applies a restore',
+    'apply.ts',
+    'restore.tokenHash === null || !constantTimeEqual(restore.tokenHash, hashToken(confirmationToken))',
+    'restore.tokenHash === null',
+    'backups/restores.test.ts',
+  ),
+  api(
+    'a run succeeds without being read back',
+    'perform-run.ts',
+    'await verifyAll(work, artifacts, manifest)',
+    '',
+    'backups/runs.test.ts',
+  ),
+  api(
+    'what is there is not put back when a restore fails',
+    'apply-job.ts',
+    'await withArchive(safety, deps, abort, (opened) => writeBack(restore, opened, deps, abort))',
+    '',
+    'backups/restores.test.ts',
+  ),
+  api(
+    'pruning takes away what a later run counts on',
+    'prune.ts',
+    '.filter((name) => !used.has(name))',
+    '',
+    'backups/runs.test.ts',
+  ),
+  api(
     'the guard takes any scope for the right one',
     'guard.ts',
     'caller.scopes && !caller.scopes.has(tag)',

@@ -2,12 +2,16 @@ import { Command, CommanderError } from 'commander'
 import manifest from '../package.json' with { type: 'json' }
 import { addAdminCreate } from './commands/admin/create.ts'
 import { addApi } from './commands/api.ts'
+import { addBackups } from './commands/backups/commands.ts'
+import { addCloud } from './commands/cloud/commands.ts'
 import { addDeploy } from './commands/deploy.ts'
 import { addEnv } from './commands/env/commands.ts'
 import { addGit } from './commands/git/commands.ts'
 import { addInit } from './commands/init.ts'
+import { addInstanceBackup } from './commands/instance-backup.ts'
 import { addLogin } from './commands/login.ts'
 import { addLogs } from './commands/logs.ts'
+import { addMigrate } from './commands/migrate/commands.ts'
 import { addOpen } from './commands/open.ts'
 import { addRestore } from './commands/restore.ts'
 import { addRollback } from './commands/rollback.ts'
@@ -39,6 +43,8 @@ addOpen(program)
 addRollback(program)
 addRestore(program)
 addEnv(program)
+addBackups(program)
+addInstanceBackup(program)
 addGit(program)
 const token = program.command('token').description('personal access tokens')
 addTokenCreate(token)
@@ -47,6 +53,8 @@ addTokenRevoke(token)
 addServers(program)
 addAdminCreate(program.command('admin').description('people, on the machine that holds the data folder'))
 addSecretsRotate(program.command('secrets').description('the keys that secrets are stored under'))
+addMigrate(program)
+addCloud(program)
 addApi(program)
 addSettings(program)
 

@@ -1,4 +1,5 @@
 import manifest from '../package.json' with { type: 'json' }
+import { backupInstance, InstanceBackupRefused, restoreInstance } from './instance/backup-instance.ts'
 import { closeInherited } from './instance/close-inherited.ts'
 import { describeSettings, readConfig } from './instance/config.ts'
 import { createAdminHere } from './instance/create-admin.ts'
@@ -12,13 +13,16 @@ import { ConfigError } from './platform/config-error.ts'
 export const version = manifest.version
 export type { Config } from './instance/config.ts'
 export {
+  backupInstance,
   ConfigError,
   closeInherited,
   createAdminHere,
   DataFolderInUse,
   describeSettings,
+  InstanceBackupRefused,
   openInstanceContext,
   readConfig,
+  restoreInstance,
   rotateSecrets,
   serve,
 }

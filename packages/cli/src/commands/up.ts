@@ -23,6 +23,9 @@ export function addUp(program: Command): void {
         'dashboard and API': serving.url,
         projects: serving.projectsUrl,
         isolation: serving.isolation,
+        ...(serving.backupKey
+          ? { 'key of backups': `${serving.backupKey} (keep a copy elsewhere: without it no backup can be opened)` }
+          : {}),
         ...(serving.setupUrl ? { 'set up (once)': serving.setupUrl } : {}),
       })
       say.result({ ready: true, ...serving }, () =>

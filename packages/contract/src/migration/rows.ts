@@ -1,5 +1,5 @@
 import { route } from '../route.ts'
-import { AdoptBody, AdoptReply, ScanBody, ScanReply } from './shapes.ts'
+import { AdoptBody, AdoptQuery, AdoptReply, ScanBody, ScanReply } from './shapes.ts'
 
 /** The server is named in the body. */
 export const migration = {
@@ -7,8 +7,9 @@ export const migration = {
     summary: "Inspect a server's Docker over SSH; changes nothing",
     permission: 'server:write',
     selfHostedOnly: true,
+    on: 'server',
+    inBody: 'serverId',
     body: ScanBody,
-    names: { serverId: 'server' },
     returns: ScanReply,
     errors: ['not_found', 'server_unreachable'],
   }),
@@ -16,8 +17,10 @@ export const migration = {
     summary: 'Record discovered services as a services project; nothing on the server changes',
     permission: 'server:write',
     selfHostedOnly: true,
+    on: 'server',
+    inBody: 'serverId',
+    query: AdoptQuery,
     body: AdoptBody,
-    names: { serverId: 'server' },
     returns: AdoptReply,
     status: 201,
     errors: ['not_found', 'server_unreachable', 'adoption_failed'],

@@ -12,6 +12,9 @@ export const AdoptBody = Type.Object({
 })
 export type AdoptBody = Static<typeof AdoptBody>
 
+/** `plan=true`: nothing is recorded; the answer says what a deployment would do. */
+export const AdoptQuery = Type.Object({ plan: Type.Optional(Type.Boolean()) })
+
 const Words = Type.Record(Type.String(), Type.String())
 
 export const DiscoveredMount = Type.Object({
@@ -89,7 +92,8 @@ export type ScanReply = Static<typeof ScanReply>
 /** `renamed`: the name on the server → the name in the project, where two services would share one. */
 export const AdoptReply = Type.Object({
   success: Type.Literal(true),
-  project: Project,
+  /** null: only a plan was asked for. */
+  project: nullable(Project),
   adopted: Type.Array(
     Type.Object({
       name: Type.String(),
@@ -101,5 +105,7 @@ export const AdoptReply = Type.Object({
   ),
   renamed: Words,
   warnings: Type.Array(Type.String()),
+  /** What a deployment of it would do on the server, step by step. */
+  plan: Type.Array(Type.String()),
 })
 export type AdoptReply = Static<typeof AdoptReply>

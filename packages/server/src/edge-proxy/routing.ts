@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { AddressSet } from '../platform/address-set.ts'
+import { errorMessage } from '../platform/error-message.ts'
 import { Balance } from './balance.ts'
 import {
   defaultLimits,
@@ -84,7 +85,7 @@ export class Routing {
       if (host === null) this.#routes.delete(name)
       else this.#routes.set(name, this.#compile(host))
     } catch (cause) {
-      this.refused.set(name, cause instanceof Error ? cause.message : String(cause))
+      this.refused.set(name, errorMessage(cause))
       const before = this.#previous ? this.#previous.#routes.get(name) : undefined
       if (before) this.#routes.set(name, before)
     }

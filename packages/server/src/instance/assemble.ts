@@ -7,6 +7,7 @@ import type { Dns } from '../drivers/dns/dns.ts'
 import { createNameServers } from '../drivers/dns/name-servers.ts'
 import { createGit, type Git } from '../drivers/git/git.ts'
 import { publicAddresses } from '../drivers/git/public-addresses.ts'
+import { folderReader } from '../drivers/reader/folder-reader.ts'
 import { createServerReader } from '../drivers/runtime/server/read-server.ts'
 import { createRunCommand } from '../drivers/shell/run-command.ts'
 import { publicNames, type Resolve } from '../drivers/web-request/resolve.ts'
@@ -20,8 +21,10 @@ import { createHttpServer } from '../http/server.ts'
 import { createAccess } from '../modules/access/index.ts'
 import { createBackups } from '../modules/backups/index.ts'
 import { createCloud } from '../modules/cloud/index.ts'
-import { createDeployments, servedState, usesOfServer } from '../modules/deployments/index.ts'
+import { createDeployments, type DeploymentsDeps, servedState, usesOfServer } from '../modules/deployments/index.ts'
+import { createGitEvents, follow as followDeployment } from '../modules/git-events/index.ts'
 import { type CloudLinks, createGitHost } from '../modules/git-host/index.ts'
+import { createMigration } from '../modules/migration/index.ts'
 import { createDeliveryDrivers, createNotifications, type NotificationsDeps } from '../modules/notifications/index.ts'
 import { createProjects, ownedProjects, type ProjectPorts, projectsOnServer } from '../modules/projects/index.ts'
 import { createEdge } from '../modules/routing/index.ts'
@@ -67,6 +70,8 @@ export interface Parts {
   resolve?: Resolve
   /** Whoever brings one closes it. */
   logStore?: LogStore
+  /** What reads a server; a test brings its own. */
+  serverReader?: ServersDeps['readerOf']
   /** How notifications leave, and what is watched for some; a test brings its own. */
   deliveryDrivers?: NotificationsDeps['drivers']
   watched?: NotificationsDeps['watched']
@@ -137,10 +142,19 @@ export function assemble(parts: Parts): Assembled {
   const cloud = config.mode === 'self-hosted' ? createCloud({ ...common, api: cloudApi, isOperator }) : undefined
   if (cloud) projectPorts.cloud ??= cloud.projects
   const serverPorts: ServerPorts = {}
-  const servers = drivers && assembleServers(drivers, { ...common, isOperator, settings: config, ports: serverPorts })
+  const readerOf = parts.serverReader
+  const servers = drivers && assembleServers(drivers, { ...common, isOperator, settings: config, ports: serverPorts, readerOf })
   if (servers) projectPorts.servers ??= servers.directory
-  const running =
-    drivers && assembleRunning(drivers, { ...common, projects, git, logStore, config, projectPorts, isOperator, version })
+  const migration =
+    drivers && servers && config.mode === 'self-hosted'
+      ? createMigration({
+          ...common,
+          projects,
+          runtimes: drivers.runtimes,
+          readerOf: servers.reader,
+          readStack: (files, readFor) => folderReader.readStack(files, readFor),
+        })
+      : undefined
   const gitHost = createGitHost({
     ...common,
     ...(parts.gitHosts ?? createGitHosts(config)),
@@ -148,6 +162,13 @@ export function assemble(parts: Parts): Assembled {
     people: { ...access, isOperator },
     cloudLinks: parts.cloudLinks,
   })
+  projectPorts.gitHost ??= gitHost
+  const running =
+    drivers &&
+    assembleRunning(drivers, {
+      ...{ ...common, projects, git, logStore, config, projectPorts, isOperator, version, gitHost },
+      predecessors: migration ? { containers: migration.predecessors } : {},
+    })
   serverPorts.usesOf = async (db, serverId) => [
     ...(await projectsOnServer(db, serverId)).map(({ name }) => `the project ${name}`),
     ...(await usesOfServer(db, serverId)),
@@ -159,6 +180,7 @@ export function assemble(parts: Parts): Assembled {
     projects,
     ...running?.modules,
     ...(servers ? { servers } : {}),
+    ...(migration ? { migration } : {}),
     ...(cloud ? { cloud } : {}),
     notifications: createNotifications({
       ...common,
@@ -243,8 +265,10 @@ export function assemble(parts: Parts): Assembled {
 
 type Common = Pick<Parts, 'database' | 'secretBox' | 'scrubber' | 'config'> & { clock: Clock; log: Logger; publicUrl(): string }
 
-const assembleServers = ({ links }: Drivers, deps: Omit<ServersDeps, 'links' | 'readerOf'>) =>
-  createServers({ ...deps, links, readerOf: (serverId) => limitReader(createServerReader(links.for(serverId))) })
+const assembleServers = (
+  { links }: Drivers,
+  { readerOf, ...deps }: Omit<ServersDeps, 'links' | 'readerOf'> & { readerOf: ServersDeps['readerOf'] | undefined },
+) => createServers({ ...deps, links, readerOf: readerOf ?? ((serverId) => limitReader(createServerReader(links.for(serverId)))) })
 
 /** The part that builds, runs and serves. It tells the projects module what it knows, as its neighbour. */
 function assembleRunning(
@@ -257,9 +281,13 @@ function assembleRunning(
     logStore,
     isOperator,
     version,
+    predecessors,
+    gitHost,
     ...common
   }: Common & {
+    predecessors: DeploymentsDeps['predecessors']
     version: string
+    gitHost: ReturnType<typeof createGitHost>
     isOperator: Gatekeeper['isOperator']
     projectPorts: ProjectPorts
     git: Git
@@ -276,8 +304,11 @@ function assembleRunning(
     logStore,
     projects,
     edge: edge.switch,
+    follow: followDeployment,
     settings: { ...config, githubUrl: config.github.webUrl },
+    predecessors,
   })
+  const gitEvents = createGitEvents({ ...common, gitHost, projects, deployments })
   const { stores, archives } = drivers
   const { data } = deployments
   const backups = createBackups({ ...common, stores, archives, data, projects, version, isOperator, settings: config })
@@ -289,7 +320,7 @@ function assembleRunning(
   projectPorts.parts = [backups.part, deployments.part, ...(projectPorts.parts ?? [])]
   edge.onWake((projectId) => void deployments.wake(projectId))
   return {
-    modules: { deployments, backups },
+    modules: { deployments, gitEvents, backups },
     edgeJobs: edge.jobs,
     certificates: { expiring: edge.expiring },
     ports: () => edge.routes.ports(),

@@ -5,7 +5,7 @@ import { readOrMakeIdentity } from '../drivers/archive/instance-key.ts'
 import type { Log } from '../platform/log.ts'
 
 /** What the `age` command takes as `-i`. */
-export const backupKeyFile = (dataDir: string) => join(dataDir, 'backup-key.txt')
+export const backupKeyFile = (dataDir: string) => join(dataDir, 'backup.key')
 
 export const keyAdvice = (file: string) =>
   `Backups are encrypted to the key in ${file}: keep a copy of that file elsewhere, because without it no backup can be opened by anybody`

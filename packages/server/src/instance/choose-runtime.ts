@@ -8,6 +8,7 @@ import { lazyRuntime } from '../drivers/runtime/server/lazy-runtime.ts'
 import { createRunCommand } from '../drivers/shell/run-command.ts'
 import type { ServerLinks } from '../drivers/shell/ssh/server-link.ts'
 import { ConfigError } from '../platform/config-error.ts'
+import { errorMessage } from '../platform/error-message.ts'
 import type { Config } from './config.ts'
 import type { Logger } from './logger.ts'
 
@@ -25,7 +26,7 @@ export async function chooseRuntime(config: Config, logger: Logger): Promise<Run
     return docker
   } catch (error) {
     await docker.close()
-    const words = error instanceof Error ? error.message : String(error)
+    const words = errorMessage(error)
     if (runtime === 'docker') throw new ConfigError('BERTH_RUNTIME', `BERTH_RUNTIME is "docker", but: ${words}`)
     logger.warn({ words }, 'the Docker engine does not answer: projects run as plain processes')
     return processes(config, logger)

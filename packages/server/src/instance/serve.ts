@@ -1,9 +1,11 @@
+import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import manifest from '../../package.json' with { type: 'json' }
 import { serveDashboard } from '../http/dashboard.ts'
 import { ConfigError } from '../platform/config-error.ts'
 import { assemble } from './assemble.ts'
+import { backupKeyFile } from './backup-key.ts'
 import type { Config } from './config.ts'
 import { openDataFolder } from './data-folder.ts'
 import { createDrivers } from './drivers.ts'
@@ -17,6 +19,8 @@ export interface Serving {
   setupUrl: string | null
   /** What keeps projects apart, in words. */
   isolation: string
+  /** Where the key of all backups is, once there is one. */
+  backupKey: string | null
   /** Finishes requests and hands jobs back; never takes longer than ten seconds. */
   stop(): Promise<void>
 }
@@ -54,6 +58,7 @@ export async function serve(config: Config): Promise<Serving> {
       projectsUrl: `http://<slug>.${config.baseDomain}:${assembled.running?.ports().http ?? config.edgePort}`,
       setupUrl,
       isolation: drivers.runtimes.for(null).isolation.words,
+      backupKey: existsSync(backupKeyFile(config.dataDir)) ? backupKeyFile(config.dataDir) : null,
       stop: closeAll,
     }
   } catch (error) {

@@ -1,13 +1,15 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type Scene, setScene } from './scene.ts'
 
 let scene: Scene
 let moved = 0
-beforeAll(async () => {
+// The database's own clock is not moved: what is scheduled is scheduled before the clock is.
+beforeEach(async () => {
+  moved = 0
   scene = await setScene({ clock: { now: () => new Date(Date.now() + moved) } })
   await scene.fill({ 'a.txt': 'hello' })
 })
-afterAll(() => scene?.end())
+afterEach(() => scene?.end())
 
 const minutes = 60_000
 async function pass(ms: number) {

@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import { createHash, randomUUID } from 'node:crypto'
 import { type Acme, type ChallengeBoard, OrderRefused } from '../../src/drivers/acme/acme.ts'
 import { Secret } from '../../src/platform/secrets/secret.ts'
 
@@ -14,6 +15,8 @@ function makePair() {
   const find = (what: string) => parts.find((part) => part.includes(what)) ?? ''
   return { certificate: find('CERTIFICATE'), key: find('PRIVATE KEY') }
 }
+
+const accountOf = (key: Secret) => createHash('sha256').update(key.reveal()).digest('hex').slice(0, 8)
 
 /** A working authority without a network. */
 export class MemoryAuthority implements Acme {
@@ -31,12 +34,14 @@ export class MemoryAuthority implements Acme {
     this.#now = now
   }
 
-  newAccountKey = async () => new Secret('account key')
+  newAccountKey = async () => new Secret(`account key ${randomUUID()}`)
 
-  async order(hostname: string, _accountKey: Secret, board: ChallengeBoard) {
+  async order(hostname: string, accountKey: Secret, board: ChallengeBoard, abort: AbortSignal) {
+    abort.throwIfAborted()
     this.orders.push(hostname)
     const token = `token-of-${hostname}`
     await board.show(token, `${token}.thumbprint`)
+    abort.throwIfAborted()
     if (this.outage) throw new Error(this.outage)
     await board.hide(token)
     if (this.refusal) throw new OrderRefused(this.refusal)
@@ -46,7 +51,7 @@ export class MemoryAuthority implements Acme {
       certificate: `certificate ${this.orders.length} of ${hostname}\n${pair.certificate}`,
       privateKey: new Secret(this.isForeign ? makePair().key : pair.key),
       expiresAt: new Date(this.#now() + this.lifetimeDays * 86_400_000),
-      accountUrl: 'https://authority.example.test/account/1',
+      accountUrl: `https://authority.example.test/account/${accountOf(accountKey)}`,
     }
   }
 }

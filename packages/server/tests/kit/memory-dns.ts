@@ -7,9 +7,9 @@ export class MemoryDns implements Dns {
   readonly asked: string[] = []
   isAway = false
 
-  async txt(name: string): Promise<readonly string[]> {
+  async txt(name: string, abort: AbortSignal): Promise<readonly string[]> {
     this.asked.push(name)
-    if (this.isAway) throw new DnsUnanswered(`The name servers did not answer for ${name}`)
+    if (this.isAway || abort.aborted) throw new DnsUnanswered(`The name servers did not answer for ${name}`)
     return this.records.get(name) ?? []
   }
 }

@@ -2,6 +2,7 @@ import type { Acme } from '../../src/drivers/acme/acme.ts'
 import type { ArchiveStore } from '../../src/drivers/archive-store/archive-store.ts'
 import { createArchiveStores } from '../../src/drivers/archive-store/create-archive-stores.ts'
 import type { EdgeDriver } from '../../src/drivers/edge/edge.ts'
+import type { Probe } from '../../src/drivers/probe/probe.ts'
 import {
   type Artifact,
   type BuildRequest,
@@ -43,16 +44,25 @@ export function memoryDrivers(workFolder: string): MemoryDrivers {
     links: createServerLinks(),
     edge: new InMemoryEdge(),
     acme: noAuthority,
-    probe: async ({ port }) =>
-      [runtime, ...servers.values()].some((one) => one.answersAt(port))
-        ? { healthy: true, status: 200 }
-        : { healthy: false, status: 500, reason: 'it answered 500' },
+    probe: memoryProbe(() => [runtime, ...servers.values()]),
     aroundStores,
     stores: { ...stores, open: async (config) => aroundStores.wrap(await stores.open(config)) },
-    archives: openArchives(`${workFolder}/backup-key.txt`, silentLog),
+    archives: openArchives(`${workFolder}/backup.key`, silentLog),
     workFolder,
   }
 }
+
+/** Asks what runs in memory. */
+export const memoryProbe =
+  (runtimes: () => InMemoryRuntime[]): Probe =>
+  async ({ port }, _timeoutMs, abort) => {
+    if (abort.aborted) return { healthy: false, status: null, reason: 'it was not asked' }
+    const status = runtimes()
+      .map((runtime) => runtime.statusAt(port))
+      .find((found) => found !== null)
+    if (status === undefined) return { healthy: false, status: null, reason: 'nothing listens on its port' }
+    return status === 200 ? { healthy: true, status } : { healthy: false, status, reason: `it answered ${status}` }
+  }
 
 function memoryRuntimes(here: InMemoryRuntime, servers: ReadonlyMap<string, InMemoryRuntime>): Runtimes {
   const find = (serverId: string | null) => (serverId === null ? here : servers.get(serverId))
@@ -200,8 +210,10 @@ export class InMemoryRuntime implements Runtime {
 
   async close(): Promise<void> {}
 
-  answersAt(port: number): boolean {
-    return this.isHealthy && [...this.running.values()].some(({ instance }) => instance.address?.port === port)
+  /** Null: nothing listens there. */
+  statusAt(port: number): number | null {
+    const isThere = [...this.running.values()].some(({ instance }) => instance.address?.port === port)
+    return isThere ? (this.isHealthy ? 200 : 500) : null
   }
 }
 
@@ -217,7 +229,8 @@ export class InMemoryEdge implements EdgeDriver {
   /** Hosts that it does not take, with why. */
   refused: Record<string, string> = {}
 
-  async apply(table: EdgeTable) {
+  async apply(table: EdgeTable, abort?: AbortSignal) {
+    abort?.throwIfAborted()
     await this.beforeApply(table)
     const before = this.table
     this.table = { ...table, hosts: { ...table.hosts } }

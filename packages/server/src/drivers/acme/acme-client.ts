@@ -1,4 +1,5 @@
 import type { Client } from 'acme-client'
+import { errorMessage } from '../../platform/error-message.ts'
 import { Secret } from '../../platform/secrets/secret.ts'
 import { type Acme, type ChallengeBoard, type IssuedCertificate, OrderRefused } from './acme.ts'
 
@@ -84,4 +85,4 @@ const aborted = (abort: AbortSignal): Promise<never> =>
     abort.addEventListener('abort', () => reject(abort.reason), { once: true })
   })
 
-const wordsOf = (error: unknown) => (error instanceof Error ? error.message : String(error)).slice(0, 500)
+const wordsOf = (error: unknown) => errorMessage(error).slice(0, 500)

@@ -17,10 +17,6 @@ test('each record is one text, however it was cut into pieces', async () => {
   expect(await open().txt('_berth.shop.test', never)).toEqual(['one', `berth-verify=${'x'.repeat(200)}`])
 })
 
-test('a name that does not exist has none; that is an answer', async () => {
-  expect(await open().txt('_berth.nothing.test', never)).toEqual([])
-})
-
 test.each(['fails', 'silent'] as const)(
   'a server that %s leaves the question open: nothing is said of the records',
   async (mood) => {

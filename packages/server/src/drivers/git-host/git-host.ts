@@ -160,7 +160,8 @@ export interface GitHost {
 export interface AccountTokens {
   accessToken: Secret
   refreshToken: Secret | null
-  expiresAt: Date | null
+  /** From now on; null: it does not expire. */
+  lifetimeSeconds: number | null
 }
 
 export interface DeviceLogin {

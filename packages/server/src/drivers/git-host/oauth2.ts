@@ -89,7 +89,7 @@ function tokensIn(fields: Fields, title: string): AccountTokens {
   return {
     accessToken: new Secret(accessToken),
     refreshToken: isToken(refreshToken) ? new Secret(refreshToken) : null,
-    expiresAt: seconds && seconds > 0 ? new Date(Date.now() + seconds * 1000) : null,
+    lifetimeSeconds: seconds && seconds > 0 ? seconds : null,
   }
 }
 

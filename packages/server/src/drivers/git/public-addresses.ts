@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import { errorMessage } from '../../platform/error-message.ts'
 import { reachOf } from '../web-request/address-reach.ts'
 import type { Resolve } from '../web-request/resolve.ts'
 import { GitUnreachable, RemoteRefused } from './git-errors.ts'
@@ -35,6 +36,6 @@ async function lookUp(host: string, resolve: Resolve, abort: AbortSignal): Promi
     return await resolve(host, abort)
   } catch (error) {
     abort.throwIfAborted()
-    throw new GitUnreachable(`${host} is not a known name`, error instanceof Error ? error.message : String(error))
+    throw new GitUnreachable(`${host} is not a known name`, errorMessage(error))
   }
 }

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import type { StackFiles, StackReading } from '../../source/compose/index.ts'
 import type { DetectOptions } from '../../source/detection/detect-folder.ts'
 import type { Detection } from '../../source/detection/detection.ts'
 import { RootDirectoryError } from '../../source/detection/root-directory-error.ts'
@@ -58,6 +59,12 @@ export class FolderReader {
   async list(folder: string, leftOut: LeftOut, readFor: ReadFor): Promise<SourceEntry[]> {
     const { parts } = await this.#ask({ task: 'list', asked: { folder, leftOut } }, readFor)
     return parts as SourceEntry[]
+  }
+
+  /** Compose files of a stack, wherever they were found. */
+  async readStack(files: StackFiles, readFor: ReadFor): Promise<StackReading> {
+    const { answer } = await this.#ask({ task: 'readStack', asked: files }, readFor)
+    return answer as StackReading
   }
 
   /** Has one ready for a folder that is about to be there. */

@@ -1,8 +1,10 @@
 // A process of its own that reads folders of strangers: whatever a file does to it, nobody else waits.
 import { setPriority } from 'node:os'
+import type { Awaitable } from '../../platform/awaitable.ts'
+import { readStack } from '../../source/compose/index.ts'
 import { detectFolder } from '../../source/detection/index.ts'
 import { listSource } from '../../source/list-source.ts'
-import type { Question, Reply, Tasks } from './messages.ts'
+import type { Question, Reply, TaskName, Tasks } from './messages.ts'
 
 /** As many as one message of the channel holds without holding up its reader. */
 const partsAtOnce = 500
@@ -16,8 +18,7 @@ tell({ says: 'ready' })
 
 async function answer({ task, asked }: Question): Promise<void> {
   try {
-    const found =
-      task === 'detect' ? await detect(asked as Tasks['detect']['asked']) : await list(asked as Tasks['list']['asked'])
+    const found = await tasks[task](asked as never)
     if (JSON.stringify(found).length > maxAnswer) throw new RangeError('it says more than can be told')
     tell({ says: 'done', answer: found })
   } catch (error) {
@@ -26,7 +27,12 @@ async function answer({ task, asked }: Question): Promise<void> {
   }
 }
 
-const detect = ({ folder, options }: Tasks['detect']['asked']) => detectFolder(folder, options)
+/** One line a task. */
+const tasks: { [Task in TaskName]: (asked: Tasks[Task]['asked']) => Awaitable<Tasks[Task]['answer']> } = {
+  detect: ({ folder, options }) => detectFolder(folder, options),
+  list,
+  readStack,
+}
 
 async function list({ folder, leftOut }: Tasks['list']['asked']): Promise<null> {
   let parts: unknown[] = []

@@ -1,3 +1,4 @@
+import type { StackFiles, StackReading } from '../../source/compose/index.ts'
 import type { DetectOptions } from '../../source/detection/detect-folder.ts'
 import type { Detection } from '../../source/detection/detection.ts'
 import type { LeftOut, SourceEntry } from '../../source/list-source.ts'
@@ -6,6 +7,7 @@ import type { LeftOut, SourceEntry } from '../../source/list-source.ts'
 export interface Tasks {
   detect: { asked: { folder: string; options: Omit<DetectOptions, 'abort'> }; part: never; answer: Detection }
   list: { asked: { folder: string; leftOut: LeftOut }; part: SourceEntry; answer: null }
+  readStack: { asked: StackFiles; part: never; answer: StackReading }
 }
 export type TaskName = keyof Tasks
 

@@ -69,6 +69,17 @@ export interface Runtime {
   /** Replaces the volume's content. Either all of it is the new one afterwards, or the old one is still there. */
   writeVolume(volumeId: string, tar: AsyncIterable<Uint8Array>, abort: AbortSignal): Promise<void>
 
+  /**
+   * Containers that somebody else made on the same engine and that a project takes over. Stopping one also keeps the engine from
+   * starting it again; `giveBack` makes it what it was. Calls may be repeated, and one that is gone is no failure. Absent where there is no engine.
+   */
+  foreign?: {
+    /** null: it is gone. */
+    look(containerId: string, abort: AbortSignal): Promise<ForeignState | null>
+    stop(containerId: string, options: { graceSeconds: number }, abort: AbortSignal): Promise<void>
+    giveBack(containerId: string, before: ForeignState, abort: AbortSignal): Promise<void>
+  }
+
   /** Runs a program inside a running instance, such as a database's dump tool. */
   exec(instanceId: string, command: ExecCommand, abort: AbortSignal): Promise<{ exitCode: number; stderrTail: string }>
 
@@ -169,7 +180,18 @@ export interface VolumeRef {
   id: string
   projectId: string
   name: string
+  /** Bytes that were there before us and stay where they are: mounted by their own name, never removed by us. */
+  adopted?: AdoptedVolume | undefined
 }
+
+/** What of a container is changed when it makes way. */
+export interface ForeignState {
+  isRunning: boolean
+  restart: { name: string; retries: number }
+}
+
+/** A volume of the engine, or a file or folder of its machine. */
+export type AdoptedVolume = { volume: string } | { path: string }
 
 export interface StartRequest {
   /** Unique for ever; chosen and stored by the caller before the call. */

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { stat } from 'node:fs/promises'
+import { errorMessage } from '../../platform/error-message.ts'
 import { BoundedOutput } from './bounded-output.ts'
 import type { Command, CommandResult, RunCommand, RunOptions } from './command.ts'
 import { CommandAborted, CommandFailed, CommandNotStarted, CommandTimedOut, ProgramMissing } from './command-errors.ts'
@@ -47,7 +48,7 @@ async function startFailure({ program, cwd }: Command, error: unknown): Promise<
     if (!folder?.isDirectory()) return new CommandNotStarted(program, `the working folder ${cwd} does not exist`, error)
   }
   if (code === 'ENOENT') return new ProgramMissing(program)
-  return new CommandNotStarted(program, error instanceof Error ? error.message : String(error), error)
+  return new CommandNotStarted(program, errorMessage(error), error)
 }
 
 interface Exit {

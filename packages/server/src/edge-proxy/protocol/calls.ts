@@ -1,3 +1,5 @@
+import { errorMessage } from '../../platform/error-message.ts'
+
 /** Questions and answers between the control plane, the edge and its workers; plain JSON. */
 export interface CallMessage {
   id: number
@@ -92,7 +94,7 @@ export async function answerCall(
     if (!run) throw new Error(`no such call: ${message.call}`)
     reply({ id, value: await run(...(message.args as never[])) })
   } catch (cause) {
-    reply({ id, error: cause instanceof Error ? cause.message : String(cause) })
+    reply({ id, error: errorMessage(cause) })
   }
 }
 

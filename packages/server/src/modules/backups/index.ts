@@ -5,6 +5,7 @@ import { backupsLoaders } from './loaders.ts'
 import { scheduledJob } from './policies/scheduled.ts'
 import { backupsPart } from './project-part.ts'
 import { applyJobs } from './restores/apply-job.ts'
+import { trialJobs } from './restores/trial.ts'
 import { verifyJob } from './restores/verify.ts'
 import { pruneJob } from './runs/prune.ts'
 import { runJob } from './runs/run-job.ts'
@@ -21,10 +22,15 @@ export function createBackups(deps: BackupsDeps) {
   return {
     handlers: backupsHandlers(deps),
     loaders: backupsLoaders(deps),
-    jobs: [runJob(deps), tidyJob(deps), pruneJob(deps), scheduledJob(deps), verifyJob(deps), ...applyJobs(deps)] as Job<
-      unknown,
-      undefined
-    >[],
+    jobs: [
+      runJob(deps),
+      tidyJob(deps),
+      pruneJob(deps),
+      scheduledJob(deps),
+      verifyJob(deps),
+      ...applyJobs(deps),
+      ...trialJobs(deps),
+    ] as Job<unknown, undefined>[],
     part: backupsPart(deps),
   }
 }

@@ -9,6 +9,7 @@ import { drain, retire } from './deploy-steps/drain.ts'
 import { fetchSource } from './deploy-steps/fetch-source.ts'
 import { healthCheck } from './deploy-steps/health-check.ts'
 import { makePlan } from './deploy-steps/make-plan.ts'
+import { retirePredecessors } from './deploy-steps/retire-predecessors.ts'
 import { start } from './deploy-steps/start.ts'
 import { DeployFailed, type Deploying, type DeployStep } from './deploy-steps/step.ts'
 import { pointBack, switchRoute } from './deploy-steps/switch-route.ts'
@@ -19,10 +20,10 @@ import { bringBackWhatItTook } from './power.ts'
 import { type DeployPayload, deployKind } from './request-deployment.ts'
 import { stopInstances } from './run-units.ts'
 import { envOf } from './snapshot.ts'
-import { findDeployment, listInstances, transitionDeployment } from './store.ts'
+import { findDeployment, listInstances, listLiveDeployments, transitionDeployment } from './store.ts'
 
 const building: readonly DeployStep[] = [fetchSource, makePlan, build]
-const deploying: readonly DeployStep[] = [start, healthCheck, switchRoute, drain, retire]
+const deploying: readonly DeployStep[] = [start, healthCheck, switchRoute, retirePredecessors, drain, retire]
 
 /** One deployment from its source to its route. May run twice: each step knows what an earlier run has done. */
 export const deployJob = (deps: DeploymentsDeps) =>
@@ -156,8 +157,16 @@ export async function discard(deployment: DeploymentRow, deps: DeploymentsDeps):
   await bringBackWhatItTook(deployment, deps).catch((error: unknown) =>
     deps.log.warn({ err: error, projectId: deployment.projectId }, 'what serves is not whole again yet'),
   )
+  await giveBackToPredecessors(deployment, deps, rest)
   await rm(folderOf(deployment, deps), { recursive: true, force: true })
   await cleanUpSoon(deployment.projectId, deps)
+}
+
+/** Only while no version of the project serves: it and its predecessors must not run on the same data. */
+async function giveBackToPredecessors(deployment: DeploymentRow, deps: DeploymentsDeps, abort: AbortSignal): Promise<void> {
+  const { projectId, environment } = deployment
+  const live = await listLiveDeployments(deps.database.db, projectId, environment)
+  if (live.length === 0) await deps.predecessors.containers?.giveBack(deployment, abort)
 }
 
 const cleanUpSoon = (projectId: string, { database }: DeploymentsDeps) =>

@@ -39,6 +39,16 @@ export interface DeploymentsSettings {
   dataDir: string
 }
 
+/** What ran on a server before a project took it over. Each call may be repeated. */
+export interface PredecessorContainers {
+  /** Before a unit starts: whoever holds one of its volumes stops. */
+  makeWay(deployment: DeploymentRow, service: string, say: (line: string) => void, abort: AbortSignal): Promise<void>
+  /** The project serves: what still runs of the old stops. */
+  retire(deployment: DeploymentRow, say: (line: string) => void, abort: AbortSignal): Promise<void>
+  /** The first version did not come to serve: what was stopped for it runs again. */
+  giveBack(deployment: DeploymentRow, abort: AbortSignal): Promise<void>
+}
+
 export interface DeploymentsDeps {
   database: Database
   clock: Clock
@@ -66,6 +76,8 @@ export interface DeploymentsDeps {
   /** Told of a new deployment and of its end, within the transaction that makes it so. */
   follow?(bound: Bound, deployment: DeploymentRow): Promise<void>
   settings: DeploymentsSettings
+  /** Filled in by those who assemble the instance; absent where nothing can be adopted. */
+  predecessors: { containers?: PredecessorContainers }
   /** One start or stop of an environment at a time. */
   turns: KeyedMutex
 }

@@ -17,9 +17,9 @@ import { findDeployment, findDeploymentOf, findNewest } from './store.ts'
 import { deploymentReader, runningProjects } from './summary.ts'
 import { createWatch } from './watch.ts'
 
-export type { DeploymentsDeps, EdgeSwitch } from './deps.ts'
+export type { DeploymentsDeps, EdgeSwitch, PredecessorContainers } from './deps.ts'
 export type { DataUnit, ProjectData } from './project-data.ts'
-export { movePaths, servedState, usesOfServer } from './store.ts'
+export { adoptVolume, movePaths, servedState, usesOfServer } from './store.ts'
 
 /**
  * From source to a URL. A *deployment* goes through *steps*; what it builds is an *artifact*, what it starts are

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { ServerAway } from '../../drivers/shell/ssh/server-away.ts'
+import { errorMessage } from '../../platform/error-message.ts'
 import { DeployFailed, type Deploying, type DeployStep } from './deploy-steps/step.ts'
 
 const lookMs = 1_000
@@ -46,6 +47,6 @@ export async function whyAway(serverId: string, { runtimes }: Deploying['deps'],
     await runtimes.for(serverId).check(abort)
     return null
   } catch (error) {
-    return error instanceof Error ? error.message : String(error)
+    return errorMessage(error)
   }
 }

@@ -6,6 +6,7 @@ import type { ProjectRow } from '../../platform/db/tables/projects.ts'
 import type { Detection } from '../../source/detection/index.ts'
 import { exposedService } from '../../source/exposed-service.ts'
 import { type HealthProgram, healthProgramOf } from './health-program.ts'
+import { withVariables } from './service-variables.ts'
 
 /** The project's settings as a deployment keeps them, so that a rollback runs with those of its time. */
 export type DeployedConfig = Pick<
@@ -81,6 +82,8 @@ export interface ProjectFiles {
 export interface DeployPlan {
   type: DeployedConfig['type']
   units: Unit[]
+  /** Variables of the project that services name as `${NAME}`: each reaches those services alone. */
+  ownVariables?: string[]
 }
 
 export const planOf = (deployment: Pick<DeploymentRow, 'plan'>) => JSON.parse(deployment.plan as string) as DeployPlan
@@ -92,9 +95,16 @@ export class PlanRefused extends Error {
 }
 
 /** What the settings leave open is what detection found. */
-export function planDeployment(config: DeployedConfig, detected: Detection | null): DeployPlan {
+export function planDeployment(
+  config: DeployedConfig,
+  detected: Detection | null,
+  variables: readonly string[] = [],
+): DeployPlan {
   const type = config.type === 'app' && detected && detected.type !== 'app' && !config.startCommand ? detected.type : config.type
-  if (type === 'services') return { type, units: serviceUnits(config, detected) }
+  if (type === 'services') {
+    const { services, ownVariables } = withVariables(config.services, variables)
+    return { type, units: serviceUnits({ ...config, services }, detected), ...(ownVariables.length > 0 ? { ownVariables } : {}) }
+  }
   if (!detected) throw new PlanRefused('There is no source to build')
   const build = buildPlan(config, detected, type)
   if (type !== 'static' && build.kind === 'stack' && !build.startCommand)

@@ -8,7 +8,7 @@ import { findLive } from './live-environments.ts'
 import { projectPower } from './power.ts'
 import { healthOf, runningUnits, startUnits } from './run-units.ts'
 import { envOf, withSecrets } from './snapshot.ts'
-import { findDeployment, listInstances, listVolumes, volumeFor } from './store.ts'
+import { adoptedBytes, findDeployment, listInstances, listVolumes, volumeFor } from './store.ts'
 
 const production = 'production'
 
@@ -43,9 +43,9 @@ export const projectData = (deps: DeploymentsDeps): ProjectData => ({
   async volume(projectId, name, serverId) {
     const runtime = deps.runtimes.for(serverId)
     const named = { projectId, environment: production, service: '', name }
-    const wanted = { id: newId('vol'), ...named, runtime: runtime.kind, serverId, createdAt: nowOf(deps) }
+    const wanted = { id: newId('vol'), ...named, runtime: runtime.kind, serverId, adopted: null, createdAt: nowOf(deps) }
     const volume = await volumeFor(deps.database.db, wanted)
-    await deps.runtimes.for(volume.serverId).createVolume({ id: volume.id, projectId, name })
+    await deps.runtimes.for(volume.serverId).createVolume({ id: volume.id, projectId, name, adopted: adoptedBytes(volume) })
     return volume
   },
   runtimeFor: (serverId) => deps.runtimes.for(serverId),

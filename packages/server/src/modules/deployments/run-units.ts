@@ -7,6 +7,7 @@ import { type DeploymentsDeps, nowOf } from './deps.ts'
 import { hasDoneItsWork, waitUntilHealthy } from './health.ts'
 import { artifactsOf, type DeployedConfig, planOf, type Unit } from './plan.ts'
 import type { RunParts } from './run-parts.ts'
+import { withoutOwn } from './service-variables.ts'
 import { withSecrets } from './snapshot.ts'
 import { deleteInstance, insertInstance, listInstances, updateInstance } from './store.ts'
 import { volumesFor } from './unit-volumes.ts'
@@ -50,6 +51,7 @@ async function startUnit(unit: Unit, parts: RunParts): Promise<InstanceRow> {
   const { deployment, deps, say, abort } = parts
   const { db } = deps.database
   const volumes = await volumesFor(unit, parts)
+  await deps.predecessors.containers?.makeWay(deployment, unit.service, say, abort)
   const room = await handOverVolumes(unit, parts, (rows) => stopInstances(rows, deps, abort))
   if (room.shared) {
     const runtime = deps.runtimes.for(room.shared.serverId)
@@ -118,7 +120,7 @@ function requestFor(
     artifact: artifactsOf(deployment)[unit.service] as Artifact,
     command: unit.command,
     entrypoint: unit.entrypoint,
-    env: { ...unit.environment, ...env },
+    env: { ...unit.environment, ...withoutOwn(env, planOf(deployment).ownVariables) },
     port: unit.port,
     volumes,
     network: unit.service ? { name: networkOf(deployment), aliases: [unit.service], also: usedBy.map(networkOf) } : null,

@@ -4,6 +4,7 @@ import type { DeploymentsDeps } from './deps.ts'
 import type { Unit } from './plan.ts'
 import { secretKeysOf } from './project-scrubbers.ts'
 import { updateDeployment } from './store.ts'
+import { mark, marks } from './variable-mark.ts'
 
 /** What a deployment keeps of its project: source and variables as they were, so that a rollback runs what ran then. */
 
@@ -44,9 +45,6 @@ export async function envOf(deployment: DeploymentRow, deps: DeploymentsDeps): P
  * A plan is kept as it is, while variables are sealed. So where a Compose file asks for a secret one, the plan holds a mark
  * in its place, and the value is put in when the plan is carried out.
  */
-const mark = (name: string) => `\u0002${name}\u0003`
-const marks = /\u0002([A-Za-z_][A-Za-z0-9_]*)\u0003/g
-
 export const withMarks = (values: Readonly<Record<string, string>>, secretKeys: readonly string[]): Record<string, string> =>
   Object.fromEntries(
     // An empty value counts as none in many a file, and gives nothing away.

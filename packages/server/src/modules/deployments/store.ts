@@ -1,5 +1,6 @@
 import { type DeploymentStatus, deploymentMoves, settledDeployment, sourcesOf } from '@berth/contract'
 import type { Insertable, Updateable } from 'kysely'
+import type { AdoptedVolume } from '../../drivers/runtime/runtime.ts'
 import { page } from '../../platform/db/pages.ts'
 import type { Db } from '../../platform/db/schema.ts'
 import type {
@@ -231,6 +232,13 @@ export async function volumeFor(db: Db, wanted: Omit<VolumeRow, 'createdAt'> & {
 }
 
 // What others ask
+
+/** Bytes that were on the server before the project was. */
+export const adoptedBytes = ({ adopted }: Pick<VolumeRow, 'adopted'>): AdoptedVolume | undefined =>
+  adopted === null ? undefined : JSON.parse(adopted)
+
+/** Bytes of a server become a volume of the project. */
+export const adoptVolume = (db: Db, row: VolumeRow): Promise<unknown> => db.insertInto('volumes').values(row).execute()
 
 /** What there is to serve: what each environment is doing, and the instances that requests go to. */
 export async function servedState(db: Db): Promise<{ live: LiveEnvironmentRow[]; instances: InstanceRow[] }> {

@@ -4,7 +4,7 @@ import { DeployFailed } from './deploy-steps/step.ts'
 import { nowOf } from './deps.ts'
 import type { Unit } from './plan.ts'
 import type { RunParts } from './run-parts.ts'
-import { volumeFor } from './store.ts'
+import { adoptedBytes, volumeFor } from './store.ts'
 
 /** The stored volumes of a unit, made where they are not there yet. Bytes do not follow a project to another server. */
 export async function volumesFor(unit: Unit, { deployment, deps }: RunParts): Promise<StartRequest['volumes']> {
@@ -13,14 +13,14 @@ export async function volumesFor(unit: Unit, { deployment, deps }: RunParts): Pr
   const volumes = []
   for (const { name, mountPath, readOnly } of unit.volumes) {
     const named = { projectId, environment, service: '', name }
-    const wanted = { id: newId('vol'), ...named, runtime: runtime.kind, serverId, createdAt: nowOf(deps) }
+    const wanted = { id: newId('vol'), ...named, runtime: runtime.kind, serverId, adopted: null, createdAt: nowOf(deps) }
     const volume = await volumeFor(deps.database.db, wanted)
     if (volume.serverId !== serverId)
       throw new DeployFailed(
         'volume_elsewhere',
         `The data of the volume ${name} is on ${placeName(volume.serverId)}, and this version is to run on ${placeName(serverId)}: let the project run there again, or back the volume up and delete it first`,
       )
-    await runtime.createVolume({ id: volume.id, projectId, name })
+    await runtime.createVolume({ id: volume.id, projectId, name, adopted: adoptedBytes(volume) })
     volumes.push({ id: volume.id, name, mountPath, readOnly })
   }
   return volumes

@@ -30,6 +30,8 @@ type Provider = Parameters<GitEventsDeps['gitHost']['organizationsWith']>[0]
 
 async function act(provider: Provider, delivery: Delivery, organizations: string[] | 'all', deps: GitEventsDeps): Promise<void> {
   const { gitHost } = deps
+  // Only the app's own webhook speaks of installations: a hook is on one repository.
+  if (delivery.kind.startsWith('installation_') && organizations !== 'all') return
   if (delivery.kind === 'installation_deleted') {
     await gitHost.dropInstallation(provider, delivery.installationId)
   } else if (delivery.kind === 'installation_suspended' || delivery.kind === 'installation_resumed') {

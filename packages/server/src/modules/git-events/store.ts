@@ -1,4 +1,4 @@
-import type { Insertable, Updateable } from 'kysely'
+import { type Insertable, type SqlBool, sql, type Updateable } from 'kysely'
 import type { Db } from '../../platform/db/schema.ts'
 import type {
   GitDeliveriesTable,
@@ -78,10 +78,7 @@ export const listExpired = (db: Db, now: number): Promise<PullRequestRow[]> =>
     .selectAll('pullRequests')
     .where('pullRequests.state', '=', 'active')
     .where('project.previewsMaxAgeDays', 'is not', null)
-    .where(({ eb, ref, val }) =>
-      eb(eb('pullRequests.updatedAt', '+', eb(val(dayMs), '*', ref('project.previewsMaxAgeDays'))), '<', now),
-    )
+    // A day has 86,400,000 ms; thirty of them are more than PostgreSQL's integer holds.
+    .where(sql<SqlBool>`"pullRequests"."updatedAt" + cast("project"."previewsMaxAgeDays" as bigint) * 86400000 < ${now}`)
     .limit(500)
     .execute()
-
-const dayMs = 24 * 60 * 60_000

@@ -26,17 +26,20 @@ export const tellJob = (deps: GitEventsDeps) =>
       const text = commentText(project, row, deployment, deps)
       const at = deps.projects.repositoryAt(project)
       const { organizationId } = project
-      await triedAgain(deps, async () => {
-        await deps.gitHost.comment(organizationId, at, number, { marker: `berth-preview-${projectId}`, text })
-        const state = row.state === 'waiting' ? 'pending' : row.state === 'blocked' ? 'failure' : null
-        if (state)
-          await deps.gitHost.setCommitStatus(organizationId, at, row.commit, {
+      const state = row.state === 'waiting' ? 'pending' : row.state === 'blocked' ? 'failure' : null
+      // One that is refused is no reason to leave out the other.
+      if (state)
+        await triedAgain(deps, () =>
+          deps.gitHost.setCommitStatus(organizationId, at, row.commit, {
             state,
             description: (row.reason ?? '').slice(0, 140),
             context: contextOf(project, row.environment),
             targetUrl: `${deps.publicUrl()}/projects/${projectId}`,
-          })
-      })
+          }),
+        )
+      await triedAgain(deps, () =>
+        deps.gitHost.comment(organizationId, at, number, { marker: `berth-preview-${projectId}`, text }),
+      )
     },
   })
 

@@ -1,4 +1,5 @@
 import type { GitHostProvider } from '@berth/contract'
+import { organizationsWith } from './connections/connection-store.ts'
 import { dropInstallation, markInstallation } from './connections/installations.ts'
 import { type GitHostDeps, nowOf } from './deps.ts'
 import { gitHostHandlers } from './handlers.ts'
@@ -29,6 +30,8 @@ export function createGitHost(deps: GitHostDeps) {
     /** Null: signed with no secret that we know for it. */
     verifyDelivery: (inbound: InboundDelivery) => verifyDelivery(inbound, deps),
     webhookSecretsFor: (provider: GitHostProvider, owner: string, repo: string) => webhookSecretsFor(provider, owner, repo, deps),
+    /** Whose app is installed on that owner's account, and not suspended there. */
+    organizationsWith: (provider: GitHostProvider, owner: string) => organizationsWith(deps.database.db, provider, owner),
     noteDelivery: async (webhookIds: readonly string[]) => {
       if (webhookIds.length > 0) await noteDeliveries(deps.database.db, webhookIds, nowOf(deps))
     },

@@ -4,6 +4,7 @@ import { GitHostError } from '../../drivers/git-host/git-host-error.ts'
 import type { RepositoryName } from '../../drivers/git-host/repository-name.ts'
 import { isoOrNull } from '../../platform/db/columns.ts'
 import type { GitConnectionRow } from '../../platform/db/tables/git-host.ts'
+import { organizationsWith } from './connections/connection-store.ts'
 import { isGitHostProvider } from './connections/host-titles.ts'
 import { sourcesFor, type ThroughSource, throughSources, usableSources } from './connections/through-sources.ts'
 import type { GitHostDeps } from './deps.ts'
@@ -86,7 +87,14 @@ export function createProjectPort(deps: GitHostDeps) {
         isGitHostProvider(provider) && owner && repo
           ? await findWebhookOf(deps.database.db, organizationId, provider, repositoryKey(owner, repo))
           : undefined
-      return { active: row !== undefined, url: row?.url ?? null, lastDeliveryAt: isoOrNull(row?.lastDeliveryAt ?? null) }
+      const isOfApp = isGitHostProvider(provider) && deps.webhookSecrets[provider] !== undefined && owner !== null
+      // The app's own webhook reports every repository that it is installed on.
+      const isReported = isOfApp && (await organizationsWith(deps.database.db, provider, owner)).includes(organizationId)
+      return {
+        active: row !== undefined || isReported,
+        url: row?.url ?? null,
+        lastDeliveryAt: isoOrNull(row?.lastDeliveryAt ?? null),
+      }
     },
     async registerWebhook(organizationId: string, at: RepositoryAt, { domain = null }: { domain?: string | null } = {}) {
       const found = await known(organizationId, at, deps)

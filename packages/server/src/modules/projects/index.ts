@@ -5,7 +5,7 @@ import type { ProjectsDeps } from './deps.ts'
 import { checkJob, checkSchedule } from './domains/domain-checks.ts'
 import { remoteOf, repositoryAt } from './git/project-remote.ts'
 import { projectsHandlers } from './handlers.ts'
-import { createProject } from './lifecycle/create-project.ts'
+import { createProject, type RecordedWith } from './lifecycle/create-project.ts'
 import { createDeletion } from './lifecycle/deletion.ts'
 import { createEnvironmentDeletion } from './lifecycle/environment-deletion.ts'
 import { powerJob } from './lifecycle/power.ts'
@@ -26,6 +26,7 @@ export { explainTls, transitionTls } from './domains/domain-tls.ts'
 export { environmentHostname, freeHostname, notTaken } from './domains/hostnames.ts'
 export { judgeAll, servingAt } from './domains/served-domains.ts'
 export { changeProject, lockProject, type ProjectSignal, projectsTopic } from './lifecycle/change-project.ts'
+export type { RecordedWith } from './lifecycle/create-project.ts'
 export type * from './lifecycle/project-part.ts'
 export type { SavedProject } from './lifecycle/saved-project.ts'
 export type * from './project-ports.ts'
@@ -50,7 +51,7 @@ export function createProjects(deps: ProjectsDeps) {
     addresses: storageAddresses(deps),
     jobs: [deletion.job, environmentDeletion.job, powerJob(deps), sweepJob(deps), checkJob(deps)],
     schedules: [sweepSchedule, checkSchedule],
-    create: (body: CreateProject, caller: Caller) => createProject(body, caller, deps),
+    create: (body: CreateProject, caller: Caller, recordedWith?: RecordedWith) => createProject(body, caller, deps, recordedWith),
     update: (project: ProjectRow, body: UpdateProject) => updateProject(project, body, deps),
     show: (row: ProjectRow) => showProject(row, deps),
     showAll: (rows: readonly ProjectRow[]) => showProjects(rows, deps),

@@ -2,6 +2,7 @@ import { OrderRefused } from '../../drivers/acme/acme.ts'
 import type { Db } from '../../platform/db/schema.ts'
 import { sealedFor } from '../../platform/db/sealed-columns.ts'
 import type { CertificateRow } from '../../platform/db/tables/routing.ts'
+import { errorMessage } from '../../platform/error-message.ts'
 import { JobAborted, type JobKind, job } from '../../platform/jobs/declare.ts'
 import { explainTls, findAnyProject, servingAt, transitionTls } from '../projects/index.ts'
 import { type EdgeDeps, nowOf } from './deps.ts'
@@ -52,7 +53,7 @@ export const certifyJob = (deps: EdgeDeps, edge: EdgeSync) =>
 
 function wordsOf(error: unknown): string {
   if (error instanceof JobAborted) return `the certificate authority did not finish within ${deadlineMs / 60_000} minutes`
-  return error instanceof Error ? error.message : String(error)
+  return errorMessage(error)
 }
 
 async function findGood(hostname: string, deps: EdgeDeps): Promise<boolean> {

@@ -1,4 +1,5 @@
 import type { Db } from '../../platform/db/schema.ts'
+import { errorMessage } from '../../platform/error-message.ts'
 import { judgeAll, routedProjects } from '../projects/index.ts'
 import { type EdgeDeps, nowOf } from './deps.ts'
 import { edgeTable, type TableFacts } from './table.ts'
@@ -89,7 +90,7 @@ export class EdgeSync {
       if (uncertified.size > 0) this.#onUnusable(uncertified)
       return this.#state
     } catch (error) {
-      const problem = error instanceof Error ? error.message : String(error)
+      const problem = errorMessage(error)
       this.#state = Object.freeze({ ...this.#state, problem })
       this.#tryAgain()
       throw error

@@ -6,6 +6,7 @@ import type { DeploymentsTables } from './tables/deployments.ts'
 import type { GitEventsTables } from './tables/git-events.ts'
 import type { GitHostTables } from './tables/git-host.ts'
 import type { JobsTables } from './tables/jobs.ts'
+import type { MigrationTables } from './tables/migration.ts'
 import type { NotificationsTables } from './tables/notifications.ts'
 import type { ProjectsTables } from './tables/projects.ts'
 import type { RoutingTables } from './tables/routing.ts'
@@ -23,7 +24,8 @@ export interface Schema
     NotificationsTables,
     BackupsTables,
     CloudTables,
-    ServersTables {}
+    ServersTables,
+    MigrationTables {}
 
 export type Db = Kysely<Schema>
 export type Tx = Transaction<Schema>

@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database.ts'
+import { errorMessage } from '../error-message.ts'
 import type { Log } from '../log.ts'
 import { type AbortReason, type Job, JobAborted } from './declare.ts'
 import { diedMessage, type Ending, endAttempt, type LeasedRow, recordFailure } from './lease.ts'
@@ -161,7 +162,4 @@ async function within(ms: number, work: Promise<void>): Promise<void> {
   }
 }
 
-function messageOf(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error)
-  return message.slice(0, longestErrorLength)
-}
+const messageOf = (error: unknown): string => errorMessage(error).slice(0, longestErrorLength)

@@ -18,7 +18,7 @@ export function resolveExtends(services: Services, place: Place): Services {
   return Object.fromEntries(done)
 }
 
-class TooMuch extends Error {}
+export class TooMuch extends Error {}
 
 interface Merging {
   done: Map<string, unknown>
@@ -26,7 +26,7 @@ interface Merging {
 }
 
 /** Of all fields and items that are merged: many small services may extend one that is large. */
-const maxMerged = 100_000
+export const maxMerged = 100_000
 
 /** Longer than anyone chains, and short enough for the stack. */
 const maxChain = 20
@@ -70,7 +70,8 @@ function baseName(value: unknown, place: Place): string | null {
 /** A command says all; other lists add up. */
 const replaced = new Set(['command', 'entrypoint', 'test'])
 
-function merge(base: unknown, own: unknown, budget: Merging['budget'], key = ''): unknown {
+/** `own` over `base`, as Compose does for what extends and for a second file. */
+export function merge(base: unknown, own: unknown, budget: Merging['budget'], key = ''): unknown {
   budget.nodes -= 1 + sizeOf(base)
   if (budget.nodes < 0) throw new TooMuch()
   if (own === null || own === undefined) return base

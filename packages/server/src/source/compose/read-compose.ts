@@ -22,9 +22,13 @@ export interface ReadComposeOptions {
  * `findLinksOutside`. It never throws; a file that cannot be read is one refusal.
  */
 export function readCompose(text: string, options: ReadComposeOptions): ComposeFile {
-  const reading = startReading(options)
-  const root: Place = { path: '', reading }
-  const file = parseFile(text, root) ?? { services: {} }
+  const root: Place = { path: '', reading: startReading(options) }
+  return readValues(parseFile(text, root) ?? { services: {} }, root)
+}
+
+/** The same of a file whose text was read, and whose variables were filled in, before. */
+export function readValues(file: Record<string, unknown>, root: Place): ComposeFile {
+  const { reading } = root
   const { missing, warnings, refused } = reading
   warnOfOthers(file, ['name', 'version', 'services', 'volumes', 'networks', 'secrets', 'configs', 'include'], root)
   readInclude(file.include, within(root, 'include'))
@@ -37,7 +41,7 @@ export function readCompose(text: string, options: ReadComposeOptions): ComposeF
   return { name: textAt(file.name, within(root, 'name')), services, volumes, networks, missing, warnings, refused }
 }
 
-function startReading({ folder, directory = '', env = {} }: ReadComposeOptions): Reading {
+export function startReading({ folder, directory = '', env = {} }: ReadComposeOptions): Reading {
   return {
     folder,
     directory,

@@ -34,7 +34,8 @@ function readPush(about: About, body: Fields): Delivery | null {
   if (!commit) return null
   const head = body.in('head_commit')
   const author = head.in('author').text('name') ?? body.in('pusher').text('login')
-  return { ...about, repository, kind: 'push', branch, commit, message: head.text('message') ?? '', author }
+  const defaultBranch = body.in('repository').text('default_branch')
+  return { ...about, repository, kind: 'push', branch, defaultBranch, commit, message: head.text('message') ?? '', author }
 }
 
 const actions: Record<string, 'opened' | 'updated' | 'closed'> = {

@@ -40,6 +40,7 @@ function readPush(about: About, body: Fields): Delivery | null {
     repository,
     kind: 'push',
     branch,
+    defaultBranch: body.in('project').text('default_branch'),
     commit,
     message: head.text('message') ?? '',
     author: head.in('author').text('name') ?? body.text('user_name'),

@@ -13,6 +13,7 @@ import { listImageArtifacts, removeImageArtifact } from './images.ts'
 import { Labels } from './labels.ts'
 import { execIn } from './run/exec.ts'
 import { Fence, type FenceSettings, type FenceState } from './run/fence.ts'
+import { foreignContainers } from './run/foreign-containers.ts'
 import { endInstance, inspectInstance, listInstances, removeContainer, startInstance } from './run/instances.ts'
 import { readLogs } from './run/logs.ts'
 import { Networks } from './run/networks.ts'
@@ -138,6 +139,8 @@ export function createDockerRuntime(settings: DockerRuntimeSettings): Runtime & 
     removeVolume: (id) => volumes.remove(id),
     readVolume: (id, abort) => volumes.read(id, abort),
     writeVolume: (id, tar, abort) => volumes.write(id, tar, abort),
+
+    foreign: foreignContainers(engine),
 
     async exec(instanceId, command, abort) {
       const found = await inspectInstance(instanceId, parts)

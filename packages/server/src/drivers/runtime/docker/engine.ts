@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs'
 import { Agent } from 'node:http'
 import Docker from 'dockerode'
+import { errorMessage } from '../../../platform/error-message.ts'
 import type { ListenerOwner } from '../../../platform/listener/listener-owner.ts'
 
 export type Engine = Docker
@@ -82,6 +83,8 @@ export async function askFor<T>(
   }
 }
 
+const eventLength = 2 * 1024 * 1024
+
 /** Events of the engine as they come, one a line. */
 export async function* eventsOf(
   filters: Record<string, string[]>,
@@ -97,6 +100,7 @@ export async function* eventsOf(
   for await (const chunk of stream) {
     const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n')
     rest = lines.pop() ?? ''
+    if (rest.length > eventLength) throw new Error('the engine tells of an event that is too long')
     for (const line of lines) if (line.trim()) yield JSON.parse(line)
   }
 }
@@ -106,7 +110,7 @@ export const statusOf = (error: unknown): number | undefined =>
 
 /** The engine's own words, without the frame that the client puts around them. */
 export function wordsOfEngine(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error)
+  const message = errorMessage(error)
   return message.replace(/^\(HTTP code \d+\) [^-]*- /, '').trim()
 }
 

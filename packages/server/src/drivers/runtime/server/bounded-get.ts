@@ -26,8 +26,14 @@ const askMs = 20_000
 const headBytes = 256
 const wordsBytes = 300
 
+export interface AnswerBounds {
+  maxBytes: number
+  /** Is told of every byte that was received. */
+  count?(bytes: number): void
+}
+
 /** A JSON answer of an engine, of which no more is ever kept than `maxBytes`, within a time of its own. */
-export function boundedGet(path: string, agent: Agent, maxBytes: number, abort: AbortSignal): Promise<unknown> {
+export function boundedGet(path: string, agent: Agent, { maxBytes, count }: AnswerBounds, abort: AbortSignal): Promise<unknown> {
   const clock = AbortSignal.timeout(askMs)
   return new Promise((resolve, reject) => {
     const asking = request({ agent, path, host: 'docker', signal: AbortSignal.any([abort, clock]) })
@@ -48,6 +54,7 @@ export function boundedGet(path: string, agent: Agent, maxBytes: number, abort: 
       response.on('data', (chunk: Buffer) => {
         chunks.push(chunk)
         length += chunk.length
+        count?.(chunk.length)
         if (length > maxBytes) fail(new AnswerTooLong(path, maxBytes, Buffer.concat(chunks).toString('latin1', 0, headBytes)))
       })
       response.once('error', fail)

@@ -40,6 +40,11 @@ export function lazyRuntime(load: () => Promise<Runtime>): Runtime {
       yield* (await loaded()).readVolume(...given)
     },
     writeVolume: async (...given) => (await loaded()).writeVolume(...given),
+    foreign: {
+      look: async (...given) => (await loaded()).foreign?.look(...given) ?? null,
+      stop: async (...given) => (await loaded()).foreign?.stop(...given),
+      giveBack: async (...given) => (await loaded()).foreign?.giveBack(...given),
+    },
     exec: async (...given) => (await loaded()).exec(...given),
     async close() {
       await (await loading)?.close()

@@ -1,9 +1,13 @@
-import { Agent } from 'node:http'
+import { Agent, type ClientRequest } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { inspect } from 'node:util'
 import type { ServerLink } from '../../shell/ssh/server-link.ts'
 
 const openMs = 30_000
+/** Of an answer that is kept whole before it is read. */
+const answerBytes = 64 * 1024 * 1024
+/** Answers that are read as they come, each piece by who asked. */
+const streaming = /^(\/v[\d.]+)?\/(events|build|images\/create)(\?|$)|\/(logs|archive|attach|export|start)(\?|$)/
 
 /** Each request to a server's engine goes over a channel of its own; how many there may be is up to the link. */
 export function linkAgent(link: Pick<ServerLink, 'toDocker'>): Agent {
@@ -15,6 +19,28 @@ export function linkAgent(link: Pick<ServerLink, 'toDocker'>): Agent {
     )
     return undefined
   }
-  // The client prints what it sends to, all that hangs on it included, for a log that nobody reads.
-  return Object.assign(agent, { createConnection: open as never, [inspect.custom]: () => 'a server' })
+  const { addRequest } = agent as unknown as { addRequest(request: ClientRequest, ...rest: unknown[]): void }
+  return Object.assign(agent, {
+    createConnection: open as never,
+    addRequest(request: ClientRequest, ...rest: unknown[]) {
+      bound(request)
+      addRequest.call(agent, request, ...rest)
+    },
+    // The client prints what it sends to, all that hangs on it included, for a log that nobody reads.
+    [inspect.custom]: () => 'a server',
+  })
+}
+
+/** A server may say anything, also without end: the client would keep all of it. */
+function bound(request: ClientRequest): void {
+  request.once('response', (response) => {
+    if (streaming.test(request.path) && (response.statusCode ?? 0) < 400) return
+    let length = 0
+    response.on('data', (chunk: Buffer) => {
+      length += chunk.length
+      if (length <= answerBytes) return
+      request.emit('error', new Error(`the engine's answer is larger than ${answerBytes / 1024 / 1024} MB`))
+      request.destroy()
+    })
+  })
 }

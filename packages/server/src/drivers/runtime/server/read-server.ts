@@ -7,6 +7,8 @@ import { readContainer, readImage } from './read-container.ts'
 import type { ReadDocker, ServerReader } from './server-reader.ts'
 
 const answerBytes = 4 * 1024 * 1024
+/** Of all answers of one reading: a server with a thousand large containers must not fill our memory. */
+const wholeBytes = 128 * 1024 * 1024
 const wholeMs = 60_000
 const atOnce = 16
 const containersAtMost = 2_000
@@ -23,8 +25,12 @@ export function createServerReader(link: ServerLink): ServerReader {
 
   async function within<T>(abort: AbortSignal, read: (get: Get) => Promise<T>): Promise<T> {
     const limit = AbortSignal.any([abort, AbortSignal.timeout(wholeMs)])
+    let left = wholeBytes
+    const count = (bytes: number) => {
+      left -= bytes
+    }
     try {
-      return await read((path) => boundedGet(path, agent, answerBytes, limit))
+      return await read((path) => boundedGet(path, agent, { maxBytes: Math.max(0, Math.min(answerBytes, left)), count }, limit))
     } catch (error) {
       abort.throwIfAborted()
       if (error instanceof ServerAway) throw error
@@ -87,6 +93,12 @@ async function listContainers(get: Get, warnings: string[]): Promise<string[]> {
       before = fresh.at(-1) as string
       size = pageSize
     } catch (error) {
+      if (error instanceof AskRefused && before !== null) {
+        // The one that the page goes on from was removed meanwhile: it goes on from the one before it.
+        if (ids.at(-1) === before) ids.pop()
+        before = ids.at(-1) ?? null
+        continue
+      }
       if (!(error instanceof AnswerTooLong)) throw error
       const [, first] = /^\[\{"Id":"([0-9a-f]{64})"/.exec(error.head) ?? []
       if (size > 1) size = Math.floor(size / 2)

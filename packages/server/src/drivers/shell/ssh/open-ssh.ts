@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Client, ConnectConfig } from 'ssh2'
+import { errorMessage } from '../../../platform/error-message.ts'
 import { ServerAway } from './server-away.ts'
 import type { SshTarget } from './ssh-target.ts'
 
@@ -123,6 +124,6 @@ const codes: Record<string, string> = {
 /** What the other side says of itself may hold anything: short, and without control characters. */
 export function wordsOf(error: unknown): string {
   const known = codes[(error as NodeJS.ErrnoException)?.code ?? '']
-  const message = error instanceof Error ? error.message : String(error)
+  const message = errorMessage(error)
   return known ?? message.replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ').slice(0, 300)
 }

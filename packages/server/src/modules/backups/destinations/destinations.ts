@@ -17,6 +17,8 @@ export async function createDestination(body: DestinationBody, { organizationId 
   const stored = accepted(checkConfig(body.kind, body.config, deps.settings))
   if ((await store.countDestinations(db, organizationId)) >= mostDestinations)
     fail('conflict', { words: `There are ${mostDestinations} destinations already, which is the most: delete one first` })
+  // The key is made now, while people think of backups: the log says where it is.
+  await deps.archives()
   const [now, id] = [nowOf(deps), newId('bkd')]
   return store.insertDestination(db, {
     id,

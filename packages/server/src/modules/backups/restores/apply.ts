@@ -5,7 +5,7 @@ import { findAnyProject, lockProject } from '../../projects/index.ts'
 import { type BackupsDeps, nowOf } from '../deps.ts'
 import { groupOf } from '../runs/tidy-kind.ts'
 import { moveRestore } from './move-restore.ts'
-import { applyJobKey, applyRestore, settleRestore } from './restore-kinds.ts'
+import { applyJobKey, applyRestore, settleRestore, verifyJobKey } from './restore-kinds.ts'
 import { findRestore, listUnderWay } from './restore-store.ts'
 
 /**
@@ -51,6 +51,7 @@ export const cancelRestore = (
     const moved = await moveRestore(id, 'cancelled', bound, deps, { ...error, cancelRequested: true })
     if (!moved) return fail('conflict', { words: `The restore has ended already: it is ${restore.status}` })
     await bound.cancelJob({ uniqueKey: applyJobKey(id) })
+    await bound.cancelJob({ uniqueKey: verifyJobKey(id) })
     if (restore.status === 'applying')
       await bound.enqueue(settleRestore, { restoreId: id }, { groupKey: groupOf(projectId), priority: 20 })
     return moved

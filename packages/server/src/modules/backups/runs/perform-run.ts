@@ -59,11 +59,11 @@ export async function performRun(runId: string, deps: BackupsDeps, abort: AbortS
   }
 }
 
-/** A safety run saves all that may be replaced. */
+/** A safety run saves all that may be replaced, whether or not anything runs that a command could be run in. */
 async function settingsOf({ policyId, trigger }: RunRow, { database: { db } }: BackupsDeps): Promise<Settings> {
   const policy = policyId === null ? undefined : await findPolicy(db, policyId)
-  if (!policy) return { preCommand: null, postCommand: null, payload: everything }
-  const payload = trigger === 'pre_restore' ? everything : { ...everything, ...JSON.parse(policy.payload) }
+  if (!policy || trigger === 'pre_restore') return { preCommand: null, postCommand: null, payload: everything }
+  const payload = { ...everything, ...JSON.parse(policy.payload) }
   return { preCommand: policy.preCommand, postCommand: policy.postCommand, payload }
 }
 
@@ -76,17 +76,25 @@ export async function storeOf({ destinationId }: RunRow, deps: BackupsDeps, abor
 /** The post-command runs as soon as all was read, and also when reading failed. */
 async function saveAll(work: Work): Promise<ManifestArtifact[]> {
   const { run, settings, deps, abort } = work
+  const [saved] = await Promise.allSettled([readAll(work)])
+  // Where this process is told to stop, whoever takes the run up again begins with it.
+  if (settings.postCommand && !abort.aborted)
+    await runPostCommand(run, settings, deps, abort).catch((error: unknown) => {
+      if (saved.status === 'fulfilled') throw error
+      deps.log.warn({ err: error, runId: run.id }, 'the post-command of a backup run failed, as the run had')
+    })
+  if (saved.status === 'rejected') throw saved.reason
+  return saved.value
+}
+
+async function readAll(work: Work): Promise<ManifestArtifact[]> {
+  const { run, settings, deps, abort } = work
   await runPreCommand(run, settings, deps, abort)
-  try {
-    await advanceRun(run.id, 'dumping', deps)
-    const wanted = { projectId: run.projectId, serviceId: run.serviceId, payload: settings.payload }
-    const content = await contentOf(wanted, deps.data, abort)
-    await advanceRun(run.id, 'uploading', deps, { bytesTotal: totalOf(content), bytesDone: 0 })
-    return await upload(content, work)
-  } finally {
-    // Where this process is told to stop, whoever takes the run up again begins with it.
-    if (settings.postCommand && !abort.aborted) await runPostCommand(run, settings, deps, abort)
-  }
+  await advanceRun(run.id, 'dumping', deps)
+  const wanted = { projectId: run.projectId, serviceId: run.serviceId, payload: settings.payload }
+  const content = await contentOf(wanted, deps.data, abort)
+  await advanceRun(run.id, 'uploading', deps, { bytesTotal: totalOf(content), bytesDone: 0 })
+  return upload(content, work)
 }
 
 const totalOf = (content: readonly SavedContent[]): number | null =>

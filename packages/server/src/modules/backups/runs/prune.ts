@@ -1,15 +1,20 @@
 import type { ArchiveIndex } from '../../../drivers/archive/archive.ts'
 import type { RunRow } from '../../../platform/db/tables/backups.ts'
 import { job } from '../../../platform/jobs/declare.ts'
+import type { Bound } from '../../../platform/transaction.ts'
 import { folderOf } from '../content/manifest.ts'
 import { removeNames } from '../content/remove-objects.ts'
 import { type BackupsDeps, nowOf } from '../deps.ts'
 import { findDestination } from '../destinations/destination-store.ts'
 import { openStore } from '../destinations/open-store.ts'
 import { allPolicies } from '../policies/policy-store.ts'
+import { moveRestore } from '../restores/move-restore.ts'
+import { listUnderWay } from '../restores/restore-store.ts'
 import { type PrunePayload, prune } from './prune-kind.ts'
 import { runsToPrune } from './retention.ts'
 import { forgetArtifacts, goodRunsOf, indexesOf, keptIndexes, markPruned, prunedWithArtifacts } from './run-store.ts'
+
+const stagedMs = 24 * 3_600_000
 
 /** How long a safety run is kept: until what it was for has been looked at. */
 const safety = { retainCount: 3, retainDays: 14 }
@@ -24,10 +29,18 @@ export const pruneJob = (deps: BackupsDeps) =>
     maxAttempts: 100,
     concurrency: 2,
     async run({ projectId }, _, abort) {
+      await deps.database.transaction((bound) => dropOldStaged(projectId, bound, deps))
       for (const run of await due(projectId, deps)) await markPruned(deps.database.db, run.id, nowOf(deps))
       for (const run of await prunedWithArtifacts(deps.database.db, projectId)) await takeAway(run, deps, abort)
     },
   })
+
+/** One that nobody applied for a day is not waited for: it would keep its run for ever. */
+async function dropOldStaged(projectId: string, bound: Bound, deps: BackupsDeps): Promise<void> {
+  for (const { id, status, createdAt } of await listUnderWay(bound.db, projectId))
+    if (status === 'staged' && createdAt < nowOf(deps) - stagedMs)
+      await moveRestore(id, 'cancelled', bound, deps, { errorCode: 'expired', errorMessage: 'It was not applied within a day' })
+}
 
 async function due(projectId: string, deps: BackupsDeps): Promise<RunRow[]> {
   const { db } = deps.database

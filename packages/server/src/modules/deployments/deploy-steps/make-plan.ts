@@ -32,7 +32,7 @@ export const makePlan: DeployStep = {
             })
       for (const { file, says } of detected?.evidence ?? []) log.line(`${file}: ${says}`)
       for (const warning of detected?.warnings ?? []) log.line(`Warning: ${warning}`)
-      const plan: DeployPlan = planDeployment(config, detected)
+      const plan: DeployPlan = planDeployment(config, detected, Object.keys(deploying.env))
       if (plan.type === 'services' && kind === 'process')
         throw new PlanRefused('Several services need the docker runtime; this instance runs projects as plain processes')
       deployment.plan = JSON.stringify(plan)

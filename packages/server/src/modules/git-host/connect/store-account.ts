@@ -1,7 +1,7 @@
 import type { GitHostProvider } from '@berth/contract'
 import type { AccountTokens, HostAccount, Installation } from '../../../drivers/git-host/git-host.ts'
 import { newId } from '../../../platform/db/ids.ts'
-import { sealTokens } from '../connections/access.ts'
+import { expiryOf, sealTokens } from '../connections/access.ts'
 import { findAccountConnection, putConnection } from '../connections/connection-store.ts'
 import { type GitHostDeps, nowOf } from '../deps.ts'
 
@@ -35,7 +35,7 @@ export async function storeAccount(
     await putConnection(db, {
       ...{ id, organizationId, provider, source: 'oauth', externalId: '', ...accountColumns(account) },
       credential: sealTokens(id, tokens, deps),
-      credentialExpiresAt: tokens.expiresAt?.getTime() ?? null,
+      credentialExpiresAt: expiryOf(tokens, deps),
       ...{ refreshingUntil: null, trouble: null, createdBy: userId, createdAt: now, updatedAt: now },
     })
   })

@@ -32,6 +32,9 @@ export const sealTokens = (connectionId: string, { accessToken, refreshToken }: 
   return secretBox.seal(JSON.stringify(stored), sealedFor.gitCredential(connectionId))
 }
 
+export const expiryOf = ({ lifetimeSeconds }: AccountTokens, deps: GitHostDeps): number | null =>
+  lifetimeSeconds === null ? null : nowOf(deps) + lifetimeSeconds * 1000
+
 function openTokens({ id, credential }: GitConnectionRow, { secretBox, scrubber }: GitHostDeps) {
   if (credential === null) throw new GitHostError('unauthorized', 'The stored login is gone')
   const stored = JSON.parse(secretBox.open(credential, sealedFor.gitCredential(id)).reveal()) as StoredTokens
@@ -82,7 +85,7 @@ async function exchange(row: GitConnectionRow, deps: GitHostDeps): Promise<GitCo
     const changes = {
       // A host that gives no new one lets the old one be used again.
       credential: sealTokens(row.id, { ...tokens, refreshToken: tokens.refreshToken ?? refreshToken }, deps),
-      credentialExpiresAt: tokens.expiresAt?.getTime() ?? null,
+      credentialExpiresAt: expiryOf(tokens, deps),
       refreshingUntil: null,
       updatedAt: nowOf(deps),
     }

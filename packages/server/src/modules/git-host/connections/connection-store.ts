@@ -1,5 +1,5 @@
 import type { GitHostProvider, GitHostSource } from '@berth/contract'
-import type { Insertable, Updateable } from 'kysely'
+import { type Insertable, sql, type Updateable } from 'kysely'
 import type { Db } from '../../../platform/db/schema.ts'
 import type { GitConnectionRow, GitConnectionsTable } from '../../../platform/db/tables/git-host.ts'
 
@@ -43,6 +43,20 @@ export const deleteConnections = (
     .where('source', 'in', sources)
     .returningAll()
   return (provider ? query.where('provider', '=', provider) : query).execute()
+}
+
+/** Organisations whose app is installed on that account and in use; hosts compare names without case. */
+export async function organizationsWith(db: Db, provider: GitHostProvider, owner: string): Promise<string[]> {
+  const rows = await db
+    .selectFrom('gitConnections')
+    .select('organizationId')
+    .distinct()
+    .where('provider', '=', provider)
+    .where('source', '=', 'app')
+    .where('trouble', 'is', null)
+    .where(sql`lower("accountLogin")`, '=', owner.toLowerCase())
+    .execute()
+  return rows.map(({ organizationId }) => organizationId)
 }
 
 /** Of every organisation. */

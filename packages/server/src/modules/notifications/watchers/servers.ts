@@ -1,4 +1,5 @@
 import type { Database } from '../../../platform/database.ts'
+import { errorMessage } from '../../../platform/error-message.ts'
 import type { Bound } from '../../../platform/transaction.ts'
 import type { WatchedServer, WatchedServers } from './watched.ts'
 
@@ -74,4 +75,4 @@ async function forgetOthers({ db }: Database, listed: readonly WatchedServer[]):
   }
 }
 
-const wordsOf = (error: unknown) => (error instanceof Error ? error.message : String(error)).slice(0, 500)
+const wordsOf = (error: unknown) => errorMessage(error).slice(0, 500)

@@ -7,6 +7,7 @@ import { fail } from '../../../platform/failure.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { isInstanceSlug } from '../domains/hostnames.ts'
 import { checkConfig } from '../settings/config-rules.ts'
+import { insertSecrets } from '../settings/env.ts'
 import { configColumns, defaults, refuseUnstorable } from '../settings/fields.ts'
 import { checkSource, sourceColumns } from '../source.ts'
 import { insertEnvironment, insertProject, type NewProject, takenSlugs } from '../store.ts'
@@ -14,8 +15,20 @@ import { claimUpload } from '../uploads/upload-claim.ts'
 import { type ProjectSignal, projectsTopic } from './change-project.ts'
 import { chanceSlug, likelySlugs, slugFrom } from './slug.ts'
 
+/** What is recorded with a project or not at all. */
+export interface RecordedWith {
+  /** Of production, all of them secret. */
+  secrets: readonly { key: string; value: string }[]
+  record(project: ProjectRow, db: Db): Promise<void>
+}
+
 /** Records a project with its production environment; nothing is deployed. */
-export async function createProject(body: CreateProject, caller: Caller, deps: ProjectsDeps): Promise<ProjectRow> {
+export async function createProject(
+  body: CreateProject,
+  caller: Caller,
+  deps: ProjectsDeps,
+  recordedWith?: RecordedWith,
+): Promise<ProjectRow> {
   refuseUnstorable(body)
   checkConfig(body)
   const { organizationId } = caller
@@ -35,6 +48,10 @@ export async function createProject(body: CreateProject, caller: Caller, deps: P
     if (row.uploadSessionId) await claimUpload(bound, row.uploadSessionId, { organizationId, id: null }, row.createdAt)
     const project = body.slug ? await insertAs(body.slug, row, bound.db) : await insertUnderFreeSlug(row, bound.db, deps)
     await insertEnvironment(bound.db, productionOf(project))
+    if (recordedWith) {
+      await insertSecrets(bound.db, project, recordedWith.secrets, deps)
+      await recordedWith.record(project, bound.db)
+    }
     bound.signal(projectsTopic, { projectId: project.id } satisfies ProjectSignal)
     return project
   })

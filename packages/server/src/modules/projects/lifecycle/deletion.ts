@@ -7,6 +7,7 @@ import { logsPart } from '../logs/logs.ts'
 import { deleteProject, findAnyProject, findProject, saveProject } from '../store.ts'
 import { releaseUpload } from '../uploads/upload-claim.ts'
 import { lockProject, type ProjectSignal, projectsTopic } from './change-project.ts'
+import { onceAtATime } from './once-at-a-time.ts'
 import { ownItems } from './own-items.ts'
 import type { DeletionOptions, WorkUnderWay } from './project-part.ts'
 import { refuseWork } from './work-under-way.ts'
@@ -27,13 +28,8 @@ export interface Deletion {
 }
 
 export function createDeletion(deps: ProjectsDeps): Deletion {
-  const underWay = new Map<string, Promise<void>>()
-  /** The request and the job that catches it must not both be at it in one process. */
-  const removeOnce = (project: ProjectRow, options: DeletionOptions): Promise<void> => {
-    const running = underWay.get(project.id) ?? removeAll(project, options, deps).finally(() => underWay.delete(project.id))
-    underWay.set(project.id, running)
-    return running
-  }
+  const once = onceAtATime()
+  const removeOnce = (project: ProjectRow, options: DeletionOptions) => once(project.id, () => removeAll(project, options, deps))
   return {
     preview: async (project) => ({
       items: await itemsOf(project, { deleteVolumes: false }, deps),

@@ -12,6 +12,7 @@ import {
   markEnvironmentDeleting,
 } from '../store.ts'
 import { lockProject, type ProjectSignal, projectsTopic } from './change-project.ts'
+import { onceAtATime } from './once-at-a-time.ts'
 import { removed } from './own-items.ts'
 import type { DeletionOptions, EnvironmentPart, WorkUnderWay } from './project-part.ts'
 import { refuseWork } from './work-under-way.ts'
@@ -33,13 +34,9 @@ export interface EnvironmentDeletion {
 }
 
 export function createEnvironmentDeletion(deps: ProjectsDeps): EnvironmentDeletion {
-  const underWay = new Map<string, Promise<void>>()
-  const removeOnce = (project: ProjectRow, environment: EnvironmentRow, options: DeletionOptions): Promise<void> => {
-    const { id } = environment
-    const running = underWay.get(id) ?? removeAll(project, environment, options, deps).finally(() => underWay.delete(id))
-    underWay.set(id, running)
-    return running
-  }
+  const once = onceAtATime()
+  const removeOnce = (project: ProjectRow, environment: EnvironmentRow, options: DeletionOptions) =>
+    once(environment.id, () => removeAll(project, environment, options, deps))
   const projectOf = async ({ projectId }: EnvironmentRow) =>
     (await findAnyProject(deps.database.db, projectId)) ?? fail('not_found')
   return {

@@ -42,6 +42,22 @@ export async function changeEnv(project: ProjectRow, changes: EnvChanges, deps: 
   return listEnv(project, environment, deps)
 }
 
+/** The first variables of a project that is being made. */
+export async function insertSecrets(
+  db: Db,
+  { id: projectId }: ProjectRow,
+  secrets: readonly { key: string; value: string }[],
+  deps: ProjectsDeps,
+): Promise<void> {
+  const upserts = secrets.map((one) => ({ ...one, isSecret: true }))
+  refuseMisuse(upserts, [])
+  for (const [at, upsert] of upserts.entries()) {
+    const row = merged(upsert, undefined, at, { projectId, environment: 'production' }, deps)
+    if (row) await upsertVariable(db, row)
+  }
+  deps.scrubber.register(...secrets.map(({ value }) => value))
+}
+
 export interface OpenedEnv {
   /** Byte for byte what was set. */
   values: Record<string, string>

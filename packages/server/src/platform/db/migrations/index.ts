@@ -15,6 +15,7 @@ import { migration as previews } from './013-previews.ts'
 import { migration as backups } from './014-backups.ts'
 import { migration as servers } from './015-servers.ts'
 import { migration as cloud } from './016-cloud.ts'
+import { migration as adopted } from './021-migration.ts'
 
 export interface Migration {
   /** `NNN-what`: the number orders it, the whole is recorded. Never changed once released. */
@@ -39,5 +40,6 @@ export const migrations: readonly Migration[] = [
   gitHost,
   previews,
   backups,
+  adopted,
   servers,
 ]

@@ -97,6 +97,8 @@ export interface VolumesTable {
   runtime: 'process' | 'docker'
   /** The server that has its bytes; null is this machine. */
   serverId: string | null
+  /** Of bytes that were on the server before us: what they are there. */
+  adopted: JsonText<{ volume: string } | { path: string }> | null
   createdAt: Millis
 }
 

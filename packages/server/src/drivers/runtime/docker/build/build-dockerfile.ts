@@ -1,6 +1,7 @@
 import { mkdtemp, realpath, rm } from 'node:fs/promises'
 import { dirname, join, posix, relative, sep } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { errorMessage } from '../../../../platform/error-message.ts'
 import { instructionsOf, wordsOf } from '../../../../source/dockerfile/instructions.ts'
 import { readInside } from '../../../../source/read-inside.ts'
 import { type Artifact, BuildFailed, type BuildRequest, type OutputLine } from '../../runtime.ts'
@@ -108,7 +109,7 @@ async function fetchAdded(
       const limits = { maxBytes: allotment.diskMb * 1024 * 1024, timeoutMs: addMs, abort }
       const got = await parts.download(url, file, limits).catch((error: unknown) => {
         abort.throwIfAborted()
-        const words = error instanceof Error ? error.message : String(error)
+        const words = errorMessage(error)
         throw new BuildFailed('command_failed', `ADD ${url}: ${words}. What is inside your own network, fetch in a RUN`)
       })
       if (sha256 !== null && got.sha256 !== sha256)

@@ -12,6 +12,8 @@ interface Message {
   aux?: unknown
 }
 
+const messageLength = 8 * 1024 * 1024
+
 /** What a builder has to say, of either kind. Rejects with the builder's own words when the build failed. */
 export async function followBuild(answer: AsyncIterable<Uint8Array>, onEvent: (event: BuildEvent) => void): Promise<void> {
   const decoder = new TextDecoder()
@@ -28,6 +30,7 @@ export async function followBuild(answer: AsyncIterable<Uint8Array>, onEvent: (e
   for await (const chunk of answer) {
     const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n')
     rest = lines.pop() ?? ''
+    if (rest.length > messageLength) throw new Error('the builder sends a message that is too long')
     for (const line of lines) take(line)
   }
   take(rest)

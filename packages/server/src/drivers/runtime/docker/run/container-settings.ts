@@ -5,6 +5,7 @@ import { volumeVariable } from '../../process/project-environment.ts'
 import type { Allotment, StartRequest } from '../../runtime.ts'
 import { type Engine, isElsewhere } from '../engine.ts'
 import type { LabelMap } from '../labels.ts'
+import { mountOf } from './volumes.ts'
 
 const processes = 1024
 const mb = 1024 * 1024
@@ -42,8 +43,7 @@ export function containerSettings(request: StartRequest, place: Place): Containe
       LogConfig: { Type: 'json-file', Config: { 'max-size': '10m', 'max-file': '3' } },
       ...(port && hostPort !== null ? { PortBindings: { [port]: [{ HostIp: '127.0.0.1', HostPort: String(hostPort) }] } } : {}),
       Mounts: request.volumes.map(({ id, mountPath, readOnly }) => ({
-        Type: 'volume' as const,
-        Source: place.volumeNames.get(id) ?? id,
+        ...mountOf(place.volumeNames.get(id) ?? id),
         Target: mountPath,
         ReadOnly: readOnly,
       })),

@@ -1,3 +1,4 @@
+import { errorMessage } from '../../../../platform/error-message.ts'
 import type { RunCommand } from '../../../shell/command.ts'
 
 export interface FenceState {
@@ -50,7 +51,7 @@ export class Fence {
       const more = this.#settings.isStrict ? ', nor this machine and its private networks' : ''
       this.#say({ inForce: true, words: `Projects in Docker do not reach metadata addresses${more}` })
     } catch (error) {
-      const words = error instanceof Error ? error.message : String(error)
+      const words = errorMessage(error)
       this.#say({
         inForce: false,
         words: `Projects in Docker can reach what this machine reaches, metadata addresses included: ${words}`,

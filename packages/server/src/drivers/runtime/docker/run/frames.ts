@@ -6,6 +6,8 @@ export interface Frame {
 }
 
 const headerBytes = 8
+/** The engine cuts lines at 16 KB and what programs write at a few more; one that says otherwise is not to be believed. */
+const frameBytes = 4 * 1024 * 1024
 
 /** The engine sends both outputs of a container in one stream, each piece behind a header with its kind and length. */
 export async function* framesOf(stream: AsyncIterable<Uint8Array>): AsyncGenerator<Frame> {
@@ -14,6 +16,7 @@ export async function* framesOf(stream: AsyncIterable<Uint8Array>): AsyncGenerat
     rest = rest.length === 0 ? Buffer.from(chunk) : Buffer.concat([rest, chunk])
     while (rest.length >= headerBytes) {
       const end = headerBytes + rest.readUInt32BE(4)
+      if (end > frameBytes) throw new Error(`the engine sends a piece of output larger than ${frameBytes / 1024 / 1024} MB`)
       if (rest.length < end) break
       yield { stream: rest[0] === 2 ? 'stderr' : 'stdout', content: rest.subarray(headerBytes, end) }
       rest = rest.subarray(end)

@@ -93,7 +93,9 @@ async function createAndStart(
   const settings = containerSettings(request, place)
   const container = await ask((abortSignal) => engine.createContainer({ ...settings, abortSignal }), { abort })
   if (user !== null)
-    for (const { mountPath, readOnly } of request.volumes) if (!readOnly) await volumes.giveTo(container, mountPath, user, abort)
+    // What was adopted keeps its owner.
+    for (const { id, mountPath, readOnly } of request.volumes)
+      if (!readOnly && place.volumeNames.get(id)?.startsWith(id)) await volumes.giveTo(container, mountPath, user, abort)
   await ask((abortSignal) => container.start({ abortSignal }), { abort, timeoutMs: startMs })
 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import type { Container } from 'dockerode'
 import { extract, type Header, pack } from 'tar-stream'
-import type { VolumeRef } from '../../runtime.ts'
+import { type AdoptedVolume, StartFailed, type VolumeRef } from '../../runtime.ts'
 import { harmless, withoutTop } from '../build/tar-names.ts'
 import { ask, askFor, type Engine, statusOf } from '../engine.ts'
 import { type Labels, labelIn } from '../labels.ts'
@@ -30,9 +30,10 @@ export class Volumes {
   }
 
   /** Returns the engine's name of it. */
-  async create({ id, projectId, name }: VolumeRef): Promise<string> {
+  async create({ id, projectId, name, adopted }: VolumeRef): Promise<string> {
+    if (adopted && this.nameOf(id) === id) await this.#adopt(id, adopted)
     const current = this.nameOf(id)
-    if (await this.#exists(current)) return current
+    if (isPath(current) || (await this.#exists(current))) return current
     await this.#make(current, this.#labels.of('volume', { id, project: projectId, service: name }))
     return current
   }
@@ -47,7 +48,7 @@ export class Volumes {
 
   async sizeBytes(id: string): Promise<number | null> {
     const name = this.nameOf(id)
-    if (!(await this.#exists(name))) return null
+    if (isPath(name) || !(await this.#exists(name))) return null
     const usage = await ask(() => this.#engine.df(), { timeoutMs: longMs })
     const volumes = (usage as { Volumes?: { Name: string; UsageData?: { Size: number } }[] }).Volumes ?? []
     return volumes.find(({ Name }) => Name === name)?.UsageData?.Size ?? null
@@ -62,8 +63,10 @@ export class Volumes {
   async *read(id: string, abort: AbortSignal): AsyncGenerator<Uint8Array> {
     const helper = await this.#helper(this.nameOf(id), abort)
     try {
-      const archive = await helper.getArchive({ path: `${mountPoint}/.`, abortSignal: abort })
-      for await (const chunk of withoutTop(archive as unknown as AsyncIterable<Uint8Array>)) yield chunk
+      const [top] = await firstEntries(helper, mountPoint, 1, abort)
+      const path = top?.type === 'file' ? mountPoint : `${mountPoint}/.`
+      const archive = (await helper.getArchive({ path, abortSignal: abort })) as unknown as AsyncIterable<Uint8Array>
+      yield* top?.type === 'file' ? archive : withoutTop(archive)
     } finally {
       await removeHelper(helper)
     }
@@ -71,11 +74,12 @@ export class Volumes {
 
   async write(id: string, tar: AsyncIterable<Uint8Array>, abort: AbortSignal): Promise<void> {
     const old = this.nameOf(id)
-    const found = await ask((abortSignal) => this.#engine.getVolume(old).inspect({ abortSignal }), { abort })
+    const labels = await this.#labelsOf(old, abort)
     const owner = await this.#ownerOf(old, abort)
+    if (owner?.type === 'file') throw new Error(`${old} is a file of the server, which is read and never replaced`)
     const fresh = `${id}.${randomBytes(4).toString('hex')}`
-    const project = labelIn(found.Labels, 'project')
-    await this.#make(fresh, this.#labels.of('volume', { id, project, service: labelIn(found.Labels, 'service') }))
+    const project = labelIn(labels, 'project')
+    await this.#make(fresh, this.#labels.of('volume', { id, project, service: labelIn(labels, 'service') }))
     try {
       await this.#fill(fresh, tar, owner, abort)
     } catch (error) {
@@ -105,10 +109,15 @@ export class Volumes {
     }
   }
 
+  async #labelsOf(name: string, abort: AbortSignal): Promise<Record<string, string>> {
+    if (isPath(name)) return {}
+    return (await ask((abortSignal) => this.#engine.getVolume(name).inspect({ abortSignal }), { abort })).Labels ?? {}
+  }
+
   async #ownerOf(name: string, abort: AbortSignal): Promise<Header | undefined> {
     const helper = await this.#helper(name, abort)
     try {
-      return (await firstEntries(helper, `${mountPoint}/.`, 1, abort))[0]
+      return (await firstEntries(helper, mountPoint, 1, abort))[0]
     } finally {
       await removeHelper(helper)
     }
@@ -123,7 +132,7 @@ export class Volumes {
           Image: emptyImage,
           Cmd: ['never'],
           Labels: this.#labels.of('helper'),
-          HostConfig: { Mounts: [{ Type: 'volume', Source: volume, Target: mountPoint }], NetworkMode: 'none' },
+          HostConfig: { Mounts: [{ ...mountOf(volume), Target: mountPoint }], NetworkMode: 'none' },
           abortSignal,
         }),
       { abort },
@@ -152,6 +161,13 @@ export class Volumes {
     renameSync(draft, this.#note(id))
   }
 
+  /** The id means that volume or path from now on. Without our labels it is never removed by us. */
+  async #adopt(id: string, adopted: AdoptedVolume): Promise<void> {
+    if ('volume' in adopted && !(await this.#exists(adopted.volume)))
+      throw new StartFailed(`The volume ${adopted.volume} that was adopted is not there any more`)
+    this.#pointTo(id, 'volume' in adopted ? adopted.volume : adopted.path)
+  }
+
   #make = (name: string, labels: Record<string, string>) =>
     ask((abortSignal) => this.#engine.createVolume({ Name: checked(name), Labels: labels, abortSignal }))
 
@@ -174,6 +190,10 @@ export class Volumes {
     }
   }
 }
+
+/** What was adopted may be a file or folder of the engine's machine: the engine refuses one that is not there. */
+export const mountOf = (name: string) => ({ Type: isPath(name) ? ('bind' as const) : ('volume' as const), Source: name })
+const isPath = (name: string) => name.startsWith('/')
 
 const removeHelper = (helper: Container) =>
   ask((abortSignal) => helper.remove({ force: true, abortSignal })).catch(() => undefined)

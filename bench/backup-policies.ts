@@ -1,0 +1,109 @@
+// 1,000 policies of 1,000 projects due in the same minute: all run, never more at once than the cap, and the API answers as it does
+// when nothing is to be done (p99 within 1.5 times of idle). Run: npx node bench/backup-policies.ts [policies]
+import { setTimeout as pause } from 'node:timers/promises'
+import type { ArchiveStore } from '../packages/server/src/drivers/archive-store/archive-store.ts'
+import { call } from '../packages/server/tests/kit/call.ts'
+import { startInstance } from '../packages/server/tests/kit/instance.ts'
+import { makePeople } from '../packages/server/tests/kit/people.ts'
+import { table } from './kit/table.ts'
+
+const policies = Number(process.argv[2] ?? 1_000)
+const cap = 2
+const allowedRatio = 1.5
+const everyMs = 10
+
+const instance = await startInstance({ BERTH_MAX_BACKUPS: String(cap) })
+const people = await makePeople(instance)
+const { token } = people.owner
+const made = async (at: `POST /${string}`, body: object, params = {}) => {
+  const { status, body: answer } = await call(instance, token, at, { params, body })
+  if (status !== 201) throw new Error(`${at}: ${status} ${JSON.stringify(answer)}`)
+  return answer.data.id as string
+}
+
+let atOnce = 0
+let most = 0
+instance.drivers.aroundStores.wrap = (store): ArchiveStore => {
+  atOnce += 1
+  most = Math.max(most, atOnce)
+  const close = store.close.bind(store)
+  return Object.assign(Object.create(store), {
+    ...Object.fromEntries(
+      (['check', 'put', 'get', 'size', 'list', 'remove', 'removeUnfinished'] as const).map((name) => [
+        name,
+        (store[name] as () => unknown).bind(store),
+      ]),
+    ),
+    close: () => {
+      atOnce -= 1
+      return close()
+    },
+  })
+}
+
+const destinationId = await made('POST /backup-destinations', { name: 'Disk', kind: 'local', config: { path: 'bench' } })
+const projectIds: string[] = []
+for (let at = 0; at < policies; at++) {
+  const projectId = await made('POST /projects', { name: `Project ${at}` })
+  projectIds.push(projectId)
+  await made('POST /projects/:projectId/backup-policies', { destinationId, cronExpression: '0 3 * * *' }, { projectId })
+}
+await instance.jobs.start()
+const url = await instance.app.listen({ host: '127.0.0.1', port: 0 })
+
+/** One request after the other, with a pause, as people and dashboards do; how long each took. */
+async function askUntil(isOver: () => Promise<boolean>): Promise<number[]> {
+  const took: number[] = []
+  for (let at = 0; ; at++) {
+    const began = performance.now()
+    const response = await fetch(`${url}/api/projects/${projectIds[at % policies]}`, {
+      headers: { authorization: `Bearer ${token}` },
+    })
+    await response.arrayBuffer()
+    took.push(performance.now() - began)
+    if (!response.ok) throw new Error(`${response.status}`)
+    if (at % 100 === 99 && (await isOver())) return took.sort((one, other) => one - other)
+    await pause(everyMs)
+  }
+}
+const percentile = (sorted: number[], percent: number) =>
+  sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percent) / 100))] ?? 0
+
+await askUntil(async () => true)
+const idleEnds = performance.now() + 10_000
+const idle = await askUntil(async () => performance.now() > idleEnds)
+const { db, signals } = instance.database
+await db.updateTable('schedules').set({ nextRunAt: Date.now() }).where('key', 'like', 'backup-policy:%').execute()
+signals.publish('jobs', { schedules: true })
+const began = performance.now()
+const counts = async () =>
+  (
+    await db
+      .selectFrom('backupRuns')
+      .select(['status', ({ fn }) => fn.countAll<number>().as('count')])
+      .groupBy('status')
+      .execute()
+  ).map(({ status, count }) => [status, Number(count)] as const)
+const busy = await askUntil(async () => {
+  const found = new Map(await counts())
+  return (found.get('succeeded') ?? 0) + (found.get('failed') ?? 0) + (found.get('server_error') ?? 0) >= policies
+})
+const seconds = (performance.now() - began) / 1000
+await instance.jobs.whenIdle()
+const ended = new Map(await counts())
+const ratio = percentile(busy, 99) / percentile(idle, 99)
+console.log(
+  table(
+    ['', 'p50 ms', 'p99 ms', 'requests'],
+    [
+      ['idle', percentile(idle, 50).toFixed(2), percentile(idle, 99).toFixed(2), String(idle.length)],
+      ['backing up', percentile(busy, 50).toFixed(2), percentile(busy, 99).toFixed(2), String(busy.length)],
+    ],
+  ),
+)
+console.log(
+  `${ended.get('succeeded') ?? 0} of ${policies} succeeded in ${seconds.toFixed(0)} s; most at once ${most} (cap ${cap}); p99 ratio ${ratio.toFixed(2)}`,
+)
+if (ended.get('succeeded') !== policies || ratio > allowedRatio) process.exitCode = 1
+await instance.jobs.stop()
+await instance.stop()

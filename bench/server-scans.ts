@@ -1,0 +1,41 @@
+// Reads a server's Docker over and over through one SSH connection and says what it cost and what it left behind.
+// node bench/server-scans.ts [scans=1000]
+import { setTimeout as pause } from 'node:timers/promises'
+import { createServerReader } from '../packages/server/src/drivers/runtime/server/read-server.ts'
+import { linksTo } from '../packages/server/src/drivers/shell/ssh/test-server.ts'
+import { partOf } from '../tests/kit/machine.ts'
+import { startSshd } from '../tests/kit/sshd.ts'
+
+const scans = Number(process.argv[2] ?? 1000)
+const never = new AbortController().signal
+await using sshd = await startSshd(partOf('sshd'))
+const { links, link } = linksTo(sshd, partOf('docker'))
+const times: number[] = []
+let containers = 0
+const waiting = Array.from({ length: scans }, (_, at) => at)
+const scan = async () => {
+  while (waiting.pop() !== undefined) {
+    const began = performance.now()
+    containers = (await createServerReader(link).readDocker(never)).containers.length
+    times.push(performance.now() - began)
+  }
+}
+const before = process.memoryUsage().rss
+const began = performance.now()
+await Promise.all(Array.from({ length: 4 }, scan))
+const seconds = (performance.now() - began) / 1000
+const open = links.openConnections()
+await links.close()
+for (let tries = 0; tries < 50 && links.openConnections() > 0; tries++) await pause(100)
+const sorted = times.sort((one, other) => one - other)
+const at = (share: number) => `${Math.round(sorted[Math.floor((sorted.length - 1) * share)] ?? 0)} ms`
+const logins = sshd.log().match(/Accepted publickey/g)?.length ?? 0
+const ends = sshd.log().match(/Disconnected from user|Connection closed by user/g)?.length ?? 0
+console.log(
+  `${scans} scans of ${containers} containers, four at once, in ${seconds.toFixed(1)} s: median ${at(0.5)}, p99 ${at(0.99)}`,
+)
+console.log(
+  `SSH: ${logins} logins, ${open} connections at the end, ${links.openConnections()} after closing (${ends} ended by the server's log)`,
+)
+console.log(`memory: ${Math.round((process.memoryUsage().rss - before) / 1024 / 1024)} MB more than before`)
+if (links.openConnections() > 0 || open > 1) process.exitCode = 1

@@ -1,0 +1,163 @@
+import { type BackupRestore, contract } from '@berth/contract'
+import { confirm, isCancel } from '@clack/prompts'
+import type { Command } from 'commander'
+import { connect } from '../../credentials.ts'
+import { Plain } from '../../exit-codes.ts'
+import { columns, output } from '../../output.ts'
+import { projectIdOf } from '../../project-link.ts'
+import { megabytes, watchRestore, watchRun } from '../../watch-backup.ts'
+
+/** `berth backups …`: what was saved, saving now, and bringing back. */
+export function addBackups(program: Command): void {
+  const backups = program.command('backups').description('save a project and bring it back')
+  addList(backups)
+  addRun(backups)
+  addWatch(backups)
+  addProtect(backups)
+  addRestore(backups)
+  addUndo(backups)
+}
+
+const isQuiet = (command: Command) => command.optsWithGlobals().json === true
+
+function addList(backups: Command): void {
+  backups
+    .command('list')
+    .description('the runs of a project, newest first')
+    .option('--project <id>', 'which project (default: the one this folder is linked to)')
+    .option('--policies', 'the policies instead')
+    .action(async ({ policies }: { policies?: boolean }, command: Command) => {
+      const client = connect(command)
+      const params = { projectId: projectIdOf(command) }
+      if (policies) {
+        const { data } = await client.call(contract.backups.listPolicies, { params })
+        const rows = data.map(({ id, cronExpression, timezone, nextRunAt, lastRun }) => [
+          id,
+          cronExpression ? `${cronExpression} (${timezone})` : 'no schedule',
+          minute(nextRunAt) ?? '-',
+          lastRun ? `${lastRun.status} ${minute(lastRun.finishedAt) ?? ''}` : 'never run',
+        ])
+        return output(command).result(data, () => columns([['ID', 'SCHEDULE', 'NEXT', 'LAST'], ...rows]))
+      }
+      const { data } = await client.call(contract.backups.listRuns, { params })
+      const rows = data.map((run) => [
+        run.id,
+        run.prunedAt ? 'pruned' : run.status,
+        run.trigger,
+        minute(run.finishedAt ?? run.createdAt) ?? '',
+        run.sizeBytes === null ? '-' : megabytes(run.sizeBytes),
+        [run.protected ? 'protected' : '', run.proven ? 'proven' : ''].filter(Boolean).join(', '),
+      ])
+      output(command).result(data, () => columns([['ID', 'STATUS', 'TRIGGER', 'WHEN', 'SIZE', ''], ...rows]))
+    })
+}
+
+const minute = (time: string | null) => time?.slice(0, 16).replace('T', ' ')
+
+function addRun(backups: Command): void {
+  backups
+    .command('run [policy]')
+    .description('back up now, by this policy (default: the only one of the project)')
+    .option('--project <id>', 'which project (default: the one this folder is linked to)')
+    .action(async (given: string | undefined, _options, command: Command) => {
+      const client = connect(command)
+      const policyId = given ?? (await onlyPolicy(command))
+      const { data } = await client.call(contract.backups.startRun, { params: { policyId } })
+      const run = await watchRun(client, data.runId, output(command), isQuiet(command))
+      const unchanged = run.artifacts.filter(({ reused }) => reused).length
+      output(command).result(
+        run,
+        () =>
+          `${run.id}: ${run.artifacts.length} stored and read back (${megabytes(run.sizeBytes ?? 0)}), ${unchanged} unchanged`,
+      )
+    })
+}
+
+async function onlyPolicy(command: Command): Promise<string> {
+  const { data } = await connect(command).call(contract.backups.listPolicies, { params: { projectId: projectIdOf(command) } })
+  if (data.length === 1) return data[0]!.id
+  throw new Plain(
+    data.length === 0
+      ? 'The project has no backup policy yet: make one first'
+      : `Say which policy: ${data.map(({ id }) => id).join(', ')}`,
+    2,
+  )
+}
+
+function addWatch(backups: Command): void {
+  backups
+    .command('watch <run>')
+    .description('follow a run, or a restore, until it has ended')
+    .action(async (id: string, _options, command: Command) => {
+      const client = connect(command)
+      const follow = id.startsWith('rst_') ? watchRestore : watchRun
+      const row = await follow(client, id, output(command), isQuiet(command))
+      output(command).result(row, () => `${row.id} ${row.status}`)
+    })
+}
+
+function addProtect(backups: Command): void {
+  backups
+    .command('protect <run>')
+    .description('lock a run against pruning')
+    .option('--release', 'let it be pruned again')
+    .option('--until <time>', 'lock it until then, such as 2027-01-31T00:00:00Z')
+    .action(async (runId: string, { release, until }: { release?: boolean; until?: string }, command: Command) => {
+      const body = { protected: !release, ...(until ? { until: new Date(until).toISOString() } : {}) }
+      const { data } = await connect(command).call(contract.backups.protectRun, { params: { runId }, body })
+      output(command).result(data, () => `${data.id} ${data.protected ? 'is protected' : 'may be pruned again'}`)
+    })
+}
+
+function addRestore(backups: Command): void {
+  backups
+    .command('restore <run>')
+    .description('bring back what a run saved; what is there now is saved first, so that it can be undone')
+    .option('--copy', 'into new volumes beside the old ones; nothing is stopped')
+    .option('-y, --yes', 'do not ask')
+    .action(async (runId: string, options: { copy?: boolean; yes?: boolean }, command: Command) => {
+      const restore = await restoreRun(runId, options, command)
+      output(command).result(restore, () => resultOf(restore))
+    })
+}
+
+function addUndo(backups: Command): void {
+  backups
+    .command('undo <restore>')
+    .description('put back what was there before a restore')
+    .option('-y, --yes', 'do not ask')
+    .action(async (restoreId: string, options: { yes?: boolean }, command: Command) => {
+      const { data } = await connect(command).call(contract.backups.getRestore, { params: { restoreId } })
+      if (!data.preRestoreRunId) throw new Plain('Nothing was saved before this restore, so there is nothing to put back', 5)
+      const restore = await restoreRun(data.preRestoreRunId, options, command)
+      output(command).result(restore, () => resultOf(restore))
+    })
+}
+
+async function restoreRun(
+  runId: string,
+  { copy, yes }: { copy?: boolean; yes?: boolean },
+  command: Command,
+): Promise<BackupRestore> {
+  const client = connect(command)
+  const body = { target: copy ? ('copy' as const) : ('in_place' as const) }
+  const { data } = await client.call(contract.backups.prepareRestore, { params: { runId }, body })
+  const params = { restoreId: data.restoreId }
+  if (!copy && !yes) await askFirst(params.restoreId, command)
+  await client.call(contract.backups.applyRestore, { params, body: { confirmationToken: data.confirmationToken } })
+  return watchRestore(client, params.restoreId, output(command), isQuiet(command))
+}
+
+async function askFirst(restoreId: string, command: Command): Promise<void> {
+  const client = connect(command)
+  if (!process.stdin.isTTY) throw new Plain('A restore replaces what is there: add --yes to do it without being asked', 2)
+  const answer = await confirm({ message: `Replace the data that is there now? (${restoreId})`, initialValue: false })
+  if (answer === true && !isCancel(answer)) return
+  await client.call(contract.backups.cancelRestore, { params: { restoreId } })
+  throw new Plain('Nothing was changed', 1)
+}
+
+const resultOf = ({ id, target, preRestoreRunId }: BackupRestore) =>
+  target === 'copy'
+    ? `${id}: written into new volumes`
+    : `${id}: restored${preRestoreRunId ? `; what was there before is ${preRestoreRunId} (berth backups undo ${id})` : ''}`

@@ -1,0 +1,42 @@
+import { type CloudLink, contract } from '@berth/contract'
+import type { Command } from 'commander'
+import { connect } from '../../credentials.ts'
+import { output } from '../../output.ts'
+import { readStandardInput } from '../../standard-input.ts'
+
+/** `berth cloud`: the account in a cloud where other projects of the organisation live. */
+export function addCloud(program: Command): void {
+  const cloud = program.command('cloud').description('the link of this instance to an account in a cloud')
+  cloud
+    .command('link <address>')
+    .description('link to a cloud; its token is read from standard input: pbpaste | berth cloud link https://cloud.example')
+    .action(async (url: string, _options, command: Command) => {
+      const token = await readStandardInput()
+      const { data } = await connect(command).call(contract.cloud.link, { body: { url, token } })
+      output(command).result(data, () => described(data))
+    })
+  cloud
+    .command('status')
+    .description('whether there is a link, and whether the cloud answers')
+    .action(async (_options, command: Command) => {
+      const { data } = await connect(command).call(contract.cloud.getLink, {})
+      output(command).result(data, () => described(data))
+    })
+  cloud
+    .command('unlink')
+    .description('forget the link; projects stay where they are')
+    .action(async (_options, command: Command) => {
+      await connect(command).call(contract.cloud.unlink, {})
+      output(command).result({ linked: false }, () => 'Not linked any more. Projects in the cloud stay there.')
+    })
+}
+
+function described({ linked, url, reachable, organizationId, tokenExpiresAt }: CloudLink): string {
+  if (!linked) return 'Not linked to a cloud. Make a token there (berth token create), then: berth cloud link <address>'
+  const lines = [
+    `Linked to ${url}, organisation ${organizationId}`,
+    reachable ? 'The cloud answers.' : 'The cloud does not answer, or does not take the token any more.',
+    tokenExpiresAt ? `Its token is good until ${tokenExpiresAt.slice(0, 10)}.` : '',
+  ]
+  return lines.filter(Boolean).join('\n')
+}

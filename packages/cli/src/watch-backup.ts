@@ -1,0 +1,62 @@
+import { type BackupRestore, type BackupRun, contract, type Progress, terminalStatuses } from '@berth/contract'
+import { progress as bar } from '@clack/prompts'
+import type { connect } from './credentials.ts'
+import { Plain } from './exit-codes.ts'
+import type { Output } from './output.ts'
+
+type Client = ReturnType<typeof connect>
+
+/** Shows a run as it proceeds, with a bar on a terminal. Resolves when it has succeeded; else ends the command with why. */
+export async function watchRun(client: Client, runId: string, say: Output, isQuiet = false): Promise<BackupRun> {
+  const run = await watch<BackupRun>(() => client.stream(contract.backups.streamRun, { params: { runId } }), say, isQuiet)
+  if (run.status !== 'succeeded')
+    throw new Plain(`the run ${run.id} ${run.status}: ${run.error?.message ?? 'no reason was given'}`)
+  return run
+}
+
+export async function watchRestore(client: Client, restoreId: string, say: Output, isQuiet = false): Promise<BackupRestore> {
+  const open = () => client.stream(contract.backups.streamRestore, { params: { restoreId } })
+  const restore = await watch<BackupRestore>(open, say, isQuiet)
+  if (restore.status !== 'succeeded')
+    throw new Plain(
+      `the restore ${restore.id} ${restore.status}: ${restore.error?.message ?? 'no reason was given'} (the data is ${restore.dataState.replace('_', ' ')})`,
+    )
+  return restore
+}
+
+async function watch<Row extends BackupRun | BackupRestore>(
+  open: () => AsyncIterable<{ event: string; data: unknown }>,
+  say: Output,
+  isQuiet: boolean,
+): Promise<Row> {
+  const shown = isQuiet || !process.stderr.isTTY ? undefined : bar({ max: 1000, output: process.stderr })
+  let last: Row | undefined
+  let at = 0
+  shown?.start('waiting')
+  try {
+    for (let attempt = 0; attempt < 5 && !isOver(last); attempt++)
+      for await (const { event, data } of open()) {
+        if (event === 'snapshot' || event === 'complete') last = data as Row
+        if (event === 'transition') {
+          const { status } = data as { status: string }
+          if (shown) shown.message(status)
+          else say.note(`▸ ${status}`)
+        }
+        if (event === 'progress') {
+          const { bytesDone, bytesTotal, bytesPerSecond } = data as Progress
+          const next = bytesTotal ? Math.round((1000 * bytesDone) / bytesTotal) : at
+          shown?.advance(Math.max(0, next - at), `${megabytes(bytesDone)} at ${megabytes(bytesPerSecond)}/s`)
+          at = Math.max(at, next)
+        }
+      }
+  } finally {
+    shown?.stop(last?.status ?? 'over')
+  }
+  if (!last || !isOver(last)) throw new Plain('The stream ended before the work did: see berth backups watch')
+  return last
+}
+
+const isOver = (row: { status: string } | undefined) =>
+  row !== undefined && (terminalStatuses as readonly string[]).includes(row.status)
+
+export const megabytes = (bytes: number) => (bytes >= 1e9 ? `${(bytes / 1e9).toFixed(1)} GB` : `${(bytes / 1e6).toFixed(1)} MB`)

@@ -1,0 +1,63 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Secret } from '../../platform/secrets/secret.ts'
+import { type Acme, type ChallengeBoard, OrderRefused } from './acme.ts'
+
+/** What an authority lends to the suite. */
+export interface SuiteAuthority {
+  acme: Acme
+  /** Where it looks for answers; it keeps what is shown now. */
+  board: ChallengeBoard & { shown: ReadonlyMap<string, string> }
+  /** A name that the authority refuses. */
+  refusedName(): string
+  close(): Promise<void>
+}
+
+const never = new AbortController().signal
+
+/** The contract of `acme.ts`. */
+export function describeAcme(title: string, start: () => Promise<SuiteAuthority>): void {
+  describe(title, () => {
+    let scene: SuiteAuthority
+    let key: Secret
+    beforeAll(async () => {
+      scene = await start()
+      key = await scene.acme.newAccountKey()
+    })
+    afterAll(() => scene?.close())
+
+    test('every account has a key of its own', async () => {
+      expect((await scene.acme.newAccountKey()).reveal()).not.toBe(key.reveal())
+    })
+
+    test('an order gives a certificate with its key, and shows its answers only meanwhile', async () => {
+      const issued = await scene.acme.order('shop.example.test', key, scene.board, never)
+      const leaf = new X509Certificate(issued.certificate)
+      expect(leaf.checkPrivateKey(createPrivateKey(issued.privateKey.reveal()))).toBe(true)
+      expect(issued.expiresAt.getTime()).toBeGreaterThan(Date.now())
+      expect(scene.board.shown.size).toBe(0)
+      const again = await scene.acme.order('blog.example.test', key, scene.board, never)
+      expect(again.accountUrl).toBe(issued.accountUrl)
+      expect(again.certificate).not.toBe(issued.certificate)
+    })
+
+    test('an order that the authority refuses says so, and leaves no answer shown', async () => {
+      await expect(scene.acme.order(scene.refusedName(), key, scene.board, never)).rejects.toBeInstanceOf(OrderRefused)
+      expect(scene.board.shown.size).toBe(0)
+    })
+
+    test('one that is given up ends with the reason, before it began and in the middle', async () => {
+      const enough = new Error('enough')
+      await expect(scene.acme.order('a.example.test', key, scene.board, AbortSignal.abort(enough))).rejects.toBe(enough)
+      const stop = new AbortController()
+      const board: ChallengeBoard = {
+        async show(...answer) {
+          await scene.board.show(...answer)
+          stop.abort(enough)
+        },
+        hide: (token) => scene.board.hide(token),
+      }
+      await expect(scene.acme.order('b.example.test', key, board, stop.signal)).rejects.toBe(enough)
+    })
+  })
+}

@@ -1,0 +1,29 @@
+import { Readable } from 'node:stream'
+import { createZstdCompress, createZstdDecompress } from 'node:zlib'
+import type { Secret } from '../../platform/secrets/secret.ts'
+import { recipientOf } from './instance-key.ts'
+
+/** Content as one `.zst.age` file, as it goes by. For what is one file by nature; archives are made of parts. */
+export async function* sealedFile(content: AsyncIterable<Uint8Array>, identity: Secret): AsyncGenerator<Uint8Array> {
+  const { Encrypter } = await import('age-encryption')
+  const encrypter = new Encrypter()
+  encrypter.addRecipient(await recipientOf(identity))
+  const compressed = Readable.from(content).compose(createZstdCompress())
+  yield* chunksOf(await encrypter.encrypt(webStream(compressed)))
+}
+
+/** The content again; rejects when the file was not sealed to this key, was changed, or is cut short. */
+export async function* openedFile(sealed: AsyncIterable<Uint8Array>, identity: Secret): AsyncGenerator<Uint8Array> {
+  const { Decrypter } = await import('age-encryption')
+  const decrypter = new Decrypter()
+  decrypter.addIdentity(identity.reveal())
+  const opened = await decrypter.decrypt(webStream(Readable.from(sealed)))
+  for await (const chunk of Readable.from(chunksOf(opened)).compose(createZstdDecompress())) yield chunk as Uint8Array
+}
+
+const webStream = (stream: Readable): ReadableStream<Uint8Array> =>
+  Readable.toWeb(stream) as unknown as ReadableStream<Uint8Array>
+
+async function* chunksOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
+  for await (const chunk of stream as unknown as AsyncIterable<Uint8Array>) yield chunk
+}

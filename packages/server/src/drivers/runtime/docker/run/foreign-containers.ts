@@ -1,0 +1,42 @@
+import type { ForeignState, Runtime } from '../../runtime.ts'
+import { ask, askFor, type Engine, statusOf } from '../engine.ts'
+
+const stopMs = 30_000
+
+/** Containers that somebody else made; they are stopped and started, never removed. */
+export function foreignContainers(engine: Engine): NonNullable<Runtime['foreign']> {
+  const restarts = ({ name, retries }: ForeignState['restart'], containerId: string, abort: AbortSignal) => {
+    const RestartPolicy = { Name: name, MaximumRetryCount: retries }
+    return askFor((abortSignal) => engine.getContainer(containerId).update({ RestartPolicy, abortSignal }), { abort })
+  }
+  return {
+    async look(containerId, abort) {
+      const found = await askFor((abortSignal) => engine.getContainer(containerId).inspect({ abortSignal }), { abort })
+      if (!found) return null
+      const { Name, MaximumRetryCount } = found.HostConfig.RestartPolicy ?? {}
+      const isRunning = found.State.Running || found.State.Restarting
+      return { isRunning, restart: { name: Name || 'no', retries: MaximumRetryCount ?? 0 } }
+    },
+    async stop(containerId, { graceSeconds }, abort) {
+      // First: an engine that restarts it between the two would leave both running.
+      if ((await restarts({ name: 'no', retries: 0 }, containerId, abort)) === undefined) return
+      const timeoutMs = graceSeconds * 1000 + stopMs
+      await unlessDone(() =>
+        ask((abortSignal) => engine.getContainer(containerId).stop({ t: graceSeconds, abortSignal }), { abort, timeoutMs }),
+      )
+    },
+    async giveBack(containerId, { isRunning, restart }, abort) {
+      if ((await restarts(restart, containerId, abort)) === undefined || !isRunning) return
+      await unlessDone(() => ask((abortSignal) => engine.getContainer(containerId).start({ abortSignal }), { abort }))
+    },
+  }
+}
+
+/** 304: it is so already. 404: it is gone. */
+async function unlessDone(call: () => Promise<unknown>): Promise<void> {
+  try {
+    await call()
+  } catch (error) {
+    if (statusOf(error) !== 304 && statusOf(error) !== 404) throw error
+  }
+}

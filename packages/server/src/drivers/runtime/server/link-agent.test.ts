@@ -1,0 +1,48 @@
+import { type AddressInfo, connect, createServer } from 'node:net'
+import { expect, test } from 'vitest'
+import { ask, eventsOf, openEngineThrough } from '../docker/engine.ts'
+import { framesOf } from '../docker/run/frames.ts'
+import { linkAgent } from './link-agent.ts'
+
+/** An engine that says `head` and then spaces without end. */
+async function endless(head: string) {
+  const server = createServer((socket) => {
+    const piece = Buffer.alloc(1024 * 1024, ' ')
+    const more = () => {
+      while (!socket.destroyed && socket.write(piece));
+    }
+    socket.on('error', () => undefined)
+    socket.on('drain', more)
+    socket.once('data', () => {
+      socket.write(`HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n${head}`)
+      more()
+    })
+  })
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+  const { port } = server.address() as AddressInfo
+  const engine = openEngineThrough(linkAgent({ toDocker: async () => connect(port, '127.0.0.1') }))
+  return { engine, [Symbol.asyncDispose]: () => new Promise<void>((done) => server.close(() => done())) }
+}
+
+test('an engine elsewhere that answers without end is left, and says so', async () => {
+  await using hostile = await endless('{"Version": "')
+  await expect(ask(() => hostile.engine.version())).rejects.toThrow('larger than 64 MB')
+})
+
+test('an event without end is left', async () => {
+  await using hostile = await endless('{"id": "')
+  const abort = new AbortController()
+  const reading = async () => {
+    for await (const _event of eventsOf({}, hostile.engine, { abort: abort.signal })) expect.fail('there is none')
+  }
+  await expect(reading()).rejects.toThrow('too long')
+  abort.abort()
+})
+
+test('a piece of output that claims to be huge is not waited for', async () => {
+  const header = Buffer.from([1, 0, 0, 0, 0xff, 0xff, 0xff, 0xff])
+  const read = async () => {
+    for await (const _frame of framesOf(Object.assign([header], {}) as never)) expect.fail('there is none')
+  }
+  await expect(read()).rejects.toThrow('larger than')
+})

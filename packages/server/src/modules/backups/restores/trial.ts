@@ -1,0 +1,110 @@
+import type { PolicyRow, RunRow } from '../../../platform/db/tables/backups.ts'
+import { type Job, type JobKind, job } from '../../../platform/jobs/declare.ts'
+import { findAnyProject } from '../../projects/index.ts'
+import type { ManifestArtifact } from '../content/manifest.ts'
+import { type BackupsDeps, nowOf } from '../deps.ts'
+import { BackupFailed, failureOf, wordsOfError } from '../failures.ts'
+import { type SchedulePayload, trialRestore } from '../policies/policy-rhythm.ts'
+import { findPolicy, updatePolicy } from '../policies/policy-store.ts'
+import { goodRunsOf, updateRun } from '../runs/run-store.ts'
+import { groupOf } from '../runs/tidy-kind.ts'
+import { filesIn } from './file-list.ts'
+import { type OpenedArchive, withArchive } from './opened-archive.ts'
+
+const hours = 3_600_000
+const trial: JobKind<SchedulePayload> = { kind: 'backups.trial' }
+
+/** A policy's newest good run is restored into a throw-away place: a backup that nobody ever restored is a hope. */
+export const trialJobs = (deps: BackupsDeps): Job<SchedulePayload, unknown>[] => [
+  job<SchedulePayload, unknown>(trialRestore.kind, {
+    deadlineMs: 60_000,
+    // In the project's turn, so that nothing is pruned under it.
+    async run({ policyId }) {
+      const policy = await findPolicy(deps.database.db, policyId)
+      if (!policy?.enabled) return
+      const options = { uniqueKey: `${trial.kind}:${policyId}`, groupKey: groupOf(policy.projectId) }
+      await deps.database.transaction(({ enqueue }) => enqueue(trial, { policyId }, options))
+    },
+  }),
+  job<SchedulePayload, unknown>(trial.kind, {
+    deadlineMs: 12 * hours,
+    maxAttempts: 3,
+    async run({ policyId }, _, abort) {
+      const policy = await findPolicy(deps.database.db, policyId)
+      const [run] = policy ? await goodRunsOf(deps.database.db, policyId) : []
+      if (policy && run) await prove(policy, run, deps, abort)
+      else if (policy) await tellUnproven(policy, 'There is no good backup yet that could be tried out.', deps)
+    },
+    async onFailed({ policyId }, { message }) {
+      const policy = await findPolicy(deps.database.db, policyId)
+      if (policy) await tellUnproven(policy, `Something went wrong on our side: ${message}`, deps)
+    },
+  }),
+]
+
+async function prove(policy: PolicyRow, run: RunRow, deps: BackupsDeps, abort: AbortSignal): Promise<void> {
+  try {
+    await withArchive(run, deps, abort, async (opened) => {
+      for (const artifact of opened.manifest.artifacts) await tryOut(artifact, opened, policy, deps, abort)
+    })
+  } catch (error) {
+    abort.throwIfAborted()
+    if (!failureOf(error)) throw error
+    return tellUnproven(policy, `The run ${run.id} could not be restored: ${wordsOfError(error)}`, deps)
+  }
+  await deps.database.transaction(async ({ db }) => {
+    await updateRun(db, run.id, { proven: true })
+    await updatePolicy(db, policy.id, { lastProvenAt: nowOf(deps) })
+  })
+}
+
+/** Files are written to a volume of their own and counted there; a dump is read to its end and must be whole. */
+async function tryOut(
+  artifact: ManifestArtifact,
+  opened: OpenedArchive,
+  policy: PolicyRow,
+  deps: BackupsDeps,
+  abort: AbortSignal,
+) {
+  const content = () => opened.archives.read(artifact.index, { store: opened.store, abort })
+  if (artifact.kind !== 'volume') return wholeDump(artifact, content())
+  const runtime = deps.data.runtimeFor(null)
+  // One place a policy: what a trial that was killed left is the next one's.
+  const place = { id: `vol_${policy.id.slice(4)}`, projectId: policy.projectId, name: 'trial' }
+  await runtime.createVolume(place)
+  try {
+    await runtime.writeVolume(place.id, content(), abort)
+    const [saved, written] = [await filesIn(content()), await filesIn(runtime.readVolume(place.id, abort))]
+    if (saved.files?.size !== written.files?.size || saved.bytes !== written.bytes)
+      throw new BackupFailed(
+        'unproven',
+        `${artifact.name}: ${written.files?.size} files came out of it, and ${saved.files?.size} went in`,
+      )
+  } finally {
+    await runtime.removeVolume(place.id)
+  }
+}
+
+const endings: Partial<Record<string, RegExp>> = { postgres: /dump complete/, mysql: /Dump completed/ }
+
+async function wholeDump({ name, kind, details }: ManifestArtifact, content: AsyncIterable<Uint8Array>): Promise<void> {
+  let tail = ''
+  for await (const chunk of content) tail = (tail + Buffer.from(chunk.subarray(-400)).toString('latin1')).slice(-400)
+  const ending = endings[kind]
+  const isGlobals = (details as { globals?: true }).globals === true
+  if (ending && !isGlobals && !ending.test(tail))
+    throw new BackupFailed('unproven', `${name}: the dump does not end as a whole one does`)
+}
+
+async function tellUnproven(policy: PolicyRow, words: string, deps: BackupsDeps): Promise<void> {
+  await deps.database.transaction(async (bound) => {
+    const project = await findAnyProject(bound.db, policy.projectId)
+    await bound.announce('backup.unproven', {
+      organizationId: policy.organizationId,
+      projectId: policy.projectId,
+      subject: `The backup of ${project?.name ?? policy.projectId} is not proven`,
+      text: words,
+      data: { policyId: policy.id },
+    })
+  })
+}

@@ -1,0 +1,22 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the variables are Compose's
+import { expect, test } from 'vitest'
+import { withoutOwn, withVariables } from './service-variables.ts'
+import { mark } from './variable-mark.ts'
+
+test('a service that names a variable as ${NAME} gets it, and what is named so reaches no other service', () => {
+  const { services, ownVariables } = withVariables(
+    [
+      { name: 'db', environment: { PASSWORD: '${DB_PASSWORD}', MODE: 'fast' } },
+      { name: 'web', environment: { PASSWORD: '${WEB_PASSWORD}', TEXT: 'costs ${DB_PASSWORD}', NONE: '${UNKNOWN}' } },
+      { name: 'plain' },
+    ],
+    ['DB_PASSWORD', 'WEB_PASSWORD', 'SHARED'],
+  )
+  expect(services.map(({ environment }) => environment)).toEqual([
+    { PASSWORD: mark('DB_PASSWORD'), MODE: 'fast' },
+    { PASSWORD: mark('WEB_PASSWORD'), TEXT: 'costs ${DB_PASSWORD}', NONE: '${UNKNOWN}' },
+    undefined,
+  ])
+  expect(ownVariables).toEqual(['DB_PASSWORD', 'WEB_PASSWORD'])
+  expect(withoutOwn({ DB_PASSWORD: 'a', WEB_PASSWORD: 'b', SHARED: 'c' }, ownVariables)).toEqual({ SHARED: 'c' })
+})

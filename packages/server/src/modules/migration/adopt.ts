@@ -1,0 +1,76 @@
+import type { AdoptBody, AdoptReply } from '@berth/contract'
+import type { AdoptedVolume } from '../../drivers/runtime/runtime.ts'
+import type { Caller } from '../../http/handler.ts'
+import { newId } from '../../platform/db/ids.ts'
+import type { Db } from '../../platform/db/schema.ts'
+import type { ProjectRow } from '../../platform/db/tables/projects.ts'
+import { isUniqueViolation } from '../../platform/db/violations.ts'
+import { fail } from '../../platform/failure.ts'
+import { adoptVolume } from '../deployments/index.ts'
+import { type Adoption, adoptionOf } from './adoption.ts'
+import type { MigrationDeps } from './deps.ts'
+import { plainText } from './plain-text.ts'
+import { holdsVolume, planOfAdoption } from './plan.ts'
+import { discoverOn } from './scan.ts'
+import { adoptedContainers, insertAdopted } from './store.ts'
+
+/** Looks at the server anew and records what was named as a project. Nothing on the server changes. */
+export async function adopt(body: AdoptBody, isPlan: boolean, caller: Caller, deps: MigrationDeps): Promise<AdoptReply> {
+  const adoptedBy = await adoptedContainers(deps.database.db, body.serverId)
+  const discovery = await discoverOn(body.serverId, caller.organizationId, deps)
+  const adoption = adoptionOf(body, discovery, adoptedBy)
+  const project = isPlan ? null : await record(adoption, body.projectName, caller, deps)
+  return {
+    success: true,
+    project: project && (await deps.projects.show(project)),
+    adopted: adoption.parts.map(({ named: { container }, adopted: { service } }) => ({
+      name: service.name,
+      containerId: container.id,
+      containerName: plainText(container.name),
+      image: service.image ?? null,
+      volumes: (service.volumes ?? []).map(({ source }) => shownVolume(adoption.volumes.get(source as string))),
+    })),
+    renamed: adoption.renamed,
+    warnings: adoption.warnings,
+    plan: planOfAdoption(adoption),
+  }
+}
+
+const shownVolume = (what: AdoptedVolume | undefined) => (what ? plainText('volume' in what ? what.volume : what.path) : '')
+
+async function record(adoption: Adoption, name: string, caller: Caller, deps: MigrationDeps): Promise<ProjectRow> {
+  const { serverId, parts } = adoption
+  const services = parts.map(({ adopted }) => adopted.service)
+  const secrets = parts.flatMap(({ adopted }) => adopted.variables)
+  try {
+    return await deps.projects.create({ name, type: 'services', services, serverId }, caller, {
+      secrets,
+      record: (project, db) => recordAdopted(adoption, project, db),
+    })
+  } catch (error) {
+    if (isUniqueViolation(error)) fail('conflict', { words: 'Somebody adopted one of these services a moment ago: scan again' })
+    throw error
+  }
+}
+
+async function recordAdopted({ serverId, parts, volumes }: Adoption, project: ProjectRow, db: Db): Promise<void> {
+  const common = { serverId, projectId: project.id }
+  for (const part of parts)
+    for (const { id, name } of [part.named.container, ...part.named.replicas])
+      await insertAdopted(db, {
+        ...common,
+        containerId: id,
+        containerName: plainText(name),
+        service: part.named.name,
+        holdsVolume: holdsVolume(part) ? 1 : 0,
+        before: null,
+        state: 'untouched',
+        adoptedAt: project.createdAt,
+      })
+  for (const [name, what] of volumes)
+    await adoptVolume(db, {
+      ...common,
+      ...{ id: newId('vol'), environment: 'production', service: '', name, runtime: 'docker' },
+      ...{ adopted: JSON.stringify(what), createdAt: project.createdAt },
+    })
+}

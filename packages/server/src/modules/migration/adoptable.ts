@@ -1,0 +1,54 @@
+import { posix } from 'node:path'
+import type { ReadContainer } from '../../drivers/runtime/server/server-reader.ts'
+import { composeMarks, isOurs } from './compose-labels.ts'
+
+export interface AdoptionFacts {
+  /** The project here that it was adopted into. */
+  adoptedBy: string | undefined
+}
+
+/** As a whole; a file such as /etc/localtime or a folder such as /home/shop/data says nothing of the rest. */
+const systemFolders = new Set(
+  '/ /bin /boot /etc /home /lib /lib64 /mnt /opt /root /run /sbin /srv /usr /var /var/lib /var/run /etc/ssh /root/.ssh'.split(
+    ' ',
+  ),
+)
+/** With everything in them. */
+const systemTrees = /^\/(proc|sys|dev|var\/lib\/(docker|containerd)|run\/(docker|containerd))(\/|$)/
+
+const isOfTheSystem = (path: string): boolean => {
+  const plain = posix.normalize(path).replace(/(?!^)\/+$/, '')
+  return systemFolders.has(plain) || systemTrees.test(plain)
+}
+
+type Rule = (container: ReadContainer, facts: AdoptionFacts) => string | false | undefined
+
+/** Why it stays as it is, the first reason that holds. What could not be run the same way here is not taken over in part. */
+const rules: Rule[] = [
+  (container) => isOurs(container) && 'It was started by Berth and belongs to a project already',
+  (_, { adoptedBy }) => adoptedBy && `It was adopted already, into the project ${adoptedBy}`,
+  (container) => composeMarks(container)?.isOneOff && 'It is a single run of a command (docker compose run), not a service',
+  ({ state }) => state === 'removing' && 'It is being removed',
+  ({ rights }) => rights.privileged && 'It runs privileged, which is as much as being root on the server; Berth runs nothing so',
+  ({ networkMode }) =>
+    networkMode === 'host' && 'It uses the network of the server itself, and Berth gives each project one of its own',
+  ({ networkMode }) => networkMode.startsWith('container:') && 'It lives in the network of another container',
+  ({ rights }) =>
+    rights.pidMode !== '' && rights.pidMode !== 'private' && 'It sees the processes of the server or of another container',
+  ({ rights }) => rights.devices.length > 0 && 'It uses devices of the server',
+  ({ mounts }) =>
+    mounts.some(
+      ({ type, source }) => type === 'bind' && source !== null && /(^|\/)(docker|containerd|podman)\.sock$/.test(source),
+    ) && 'It holds the socket of the engine, which is as much as being root on the server',
+  ({ mounts }) =>
+    mounts.some(({ type, source }) => type === 'bind' && source !== null && isOfTheSystem(source)) &&
+    'It mounts a folder of the system: whoever may change the project would read or change the server itself',
+]
+
+export function whyNotAdoptable(container: ReadContainer, facts: AdoptionFacts): string | null {
+  for (const rule of rules) {
+    const reason = rule(container, facts)
+    if (reason) return reason
+  }
+  return null
+}

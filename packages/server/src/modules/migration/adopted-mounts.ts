@@ -1,0 +1,52 @@
+import type { Service } from '@berth/contract'
+import type { AdoptedVolume } from '../../drivers/runtime/runtime.ts'
+import type { ReadContainer } from '../../drivers/runtime/server/server-reader.ts'
+import { plainText } from './plain-text.ts'
+import { unusedName } from './unused-name.ts'
+
+/** Volumes of the project under their names in it, of all services of one adoption: what two of them mount is one. */
+export class AdoptedVolumes {
+  readonly byName = new Map<string, AdoptedVolume>()
+  readonly #names = new Map<string, string>()
+  readonly #taken = new Set<string>()
+
+  nameOf(what: AdoptedVolume): string {
+    const key = JSON.stringify(what)
+    const known = this.#names.get(key)
+    if (known) return known
+    const name = unusedName('volume' in what ? plainName(what.volume) : plainName(`folder${what.path}`), this.#taken, '-')
+    this.#names.set(key, name)
+    this.byName.set(name, what)
+    return name
+  }
+}
+
+/** Room for a number behind it. */
+const longest = 58
+const plainName = (name: string) =>
+  name
+    .replace(/[^a-zA-Z0-9_.-]+/g, '-')
+    .replace(/^[^a-zA-Z0-9]+/, '')
+    .slice(0, longest) || 'data'
+
+/** A volume that Docker named by chance is adopted like any other: it is where the bytes are. */
+export function adoptMounts(
+  { mounts }: Pick<ReadContainer, 'mounts'>,
+  volumes: AdoptedVolumes,
+  warn: (words: string) => void,
+): NonNullable<Service['volumes']> {
+  return mounts.flatMap(({ type, source, target, readOnly }) => {
+    const shown = plainText(target)
+    if (type === 'tmpfs' || !source) {
+      warn(`what is mounted at ${shown} is kept in memory and is not adopted`)
+      return []
+    }
+    if (type !== 'volume' && type !== 'bind') {
+      warn(`the mount of type ${plainText(type)} at ${shown} is not adopted`)
+      return []
+    }
+    if (type === 'bind') warn(`${plainText(source)} of the server is mounted at ${shown} as it is`)
+    const name = volumes.nameOf(type === 'volume' ? { volume: source } : { path: source })
+    return [{ type: 'volume' as const, source: name, target, readOnly }]
+  })
+}

@@ -1,0 +1,107 @@
+import type { Service } from '@berth/contract'
+import { limits } from '@berth/contract/limits'
+import type { ReadContainer, ReadHealthCheck, ReadImage } from '../../drivers/runtime/server/server-reader.ts'
+import { type AdoptedVolumes, adoptMounts } from './adopted-mounts.ts'
+import { type AdoptedVariables, adoptVariables } from './adopted-variables.ts'
+import { plainText } from './plain-text.ts'
+import type { NamedService } from './service-names.ts'
+
+export interface AdoptedService {
+  service: Service
+  variables: AdoptedVariables['variables']
+  warnings: string[]
+}
+
+/** What is known of the whole adoption while one service of it is made. */
+export interface AdoptionParts {
+  image: ReadImage | undefined
+  /** Names in the project of what it needs, as far as that is adopted too. */
+  dependsOn: string[]
+  volumes: AdoptedVolumes
+  /** Variables of the project. */
+  taken: Set<string>
+}
+
+/** A container as a service of a project: what it was given itself, without what its image brings along. */
+export function adoptService(named: NamedService, { image, dependsOn, volumes, taken }: AdoptionParts): AdoptedService {
+  const { container, name, replicas } = named
+  const warnings: string[] = []
+  const warn = (words: string) => void warnings.push(`${name}: ${words}`)
+  const { environment, variables } = adoptVariables(name, { container, image, taken }, warn)
+  const service: Service = {
+    name,
+    image: imageOf(container, image, warn),
+    build: null,
+    command: sameAs(container.command, image?.command) ? null : container.command,
+    entrypoint: sameAs(container.entrypoint, image?.entrypoint) ? null : container.entrypoint,
+    environment,
+    ports: portsOf(container),
+    exposed: container.ports.some(isWebPort),
+    volumes: adoptMounts(container, volumes, warn),
+    dependsOn,
+    healthcheck: healthCheckOf(container.healthCheck),
+    restart: container.restart,
+    cpuCores: bounded(container.limits.nanoCpus / 1e9, 0.1, limits.cpuCoresMaximum),
+    memoryMb: bounded(Math.round(container.limits.memoryBytes / 1024 ** 2), 16, 65536),
+  }
+  if (replicas.length > 0) warn(`it ran ${replicas.length + 1} times; here it runs once`)
+  warnOfPorts(container, warn)
+  warnOfWhatIsNotFollowed(container, image, warn)
+  return { service, variables, warnings }
+}
+
+type Port = ReadContainer['ports'][number]
+const isWebPort = ({ hostPort, protocol }: Port) => protocol === 'tcp' && (hostPort === 80 || hostPort === 443)
+
+/** The name that it was asked for by; where that means another image by now, the very image that runs. */
+function imageOf({ image, imageId }: ReadContainer, found: ReadImage | undefined, warn: (words: string) => void): string {
+  if (!found || found.tags.includes(withTag(image)) || image === imageId || image.includes('@')) return image
+  warn(`the name ${plainText(image)} means another image on the server by now; the one that runs is kept by its id`)
+  return imageId
+}
+
+const withTag = (image: string) => (/:[^/]*$/.test(image) ? image : `${image}:latest`)
+const sameAs = (one: string[] | null, other: string[] | null | undefined) =>
+  JSON.stringify(one ?? []) === JSON.stringify(other ?? [])
+const bounded = (value: number, least: number, most: number) => (value > 0 ? Math.min(Math.max(value, least), most) : null)
+
+/** Published ones first: the first port is the one that requests go to. */
+const portsOf = ({ ports }: ReadContainer): number[] => {
+  const tcp = ports
+    .filter(({ protocol }) => protocol === 'tcp')
+    .sort((one, other) => Number(one.hostPort === null) - Number(other.hostPort === null))
+  return [...new Set(tcp.map(({ containerPort }) => containerPort))].slice(0, 50)
+}
+
+/** In the shape in which the Compose reader hands one over. */
+function healthCheckOf(check: ReadHealthCheck | null): Service['healthcheck'] {
+  if (!check) return null
+  const { intervalSeconds, timeoutSeconds, retries, startPeriodSeconds } = check
+  return { test: testOf(check.test), intervalSeconds, timeoutSeconds, retries, startPeriodSeconds, startIntervalSeconds: null }
+}
+
+function testOf([kind, ...words]: string[]) {
+  if (kind === 'NONE') return { kind: 'none' }
+  if (kind === 'CMD') return { kind: 'exec', argv: words }
+  return kind === 'CMD-SHELL' ? { kind: 'exec', argv: ['/bin/sh', '-c', words.join(' ')] } : null
+}
+
+function warnOfPorts({ ports }: ReadContainer, warn: (words: string) => void): void {
+  for (const port of ports) {
+    const { hostPort, containerPort, protocol } = port
+    if (hostPort !== null && !isWebPort(port))
+      warn(
+        `port ${hostPort} of the server (to ${containerPort}/${plainText(protocol)}) is not published again: ${protocol === 'tcp' ? 'requests come through the edge' : 'only TCP is routed'}`,
+      )
+  }
+}
+
+function warnOfWhatIsNotFollowed(container: ReadContainer, image: ReadImage | undefined, warn: (words: string) => void): void {
+  const { rights, user, networks, workingDir, limits: given } = container
+  if (rights.capAdd.length > 0) warn(`the rights ${rights.capAdd.map(plainText).join(', ')} are not given`)
+  if (user !== (image?.user ?? '')) warn(`it ran as the user ${plainText(user) || 'root'}; it runs as its image says`)
+  if (image && workingDir !== image.workingDir) warn(`it ran in the folder ${plainText(workingDir)}; it runs in its image's`)
+  if (rights.readOnly) warn('its file system was read-only; it is not here')
+  if (given.memoryBytes === 0) warn('it had no memory limit; it gets the one of the project')
+  if (Object.keys(networks).length > 1) warn('of several networks one is made: all services of the project find each other')
+}

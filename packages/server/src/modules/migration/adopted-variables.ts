@@ -1,0 +1,49 @@
+import { limits, secretMask } from '@berth/contract'
+import type { ReadContainer, ReadImage } from '../../drivers/runtime/server/server-reader.ts'
+import { ownEnv } from './own-env.ts'
+import { plainText } from './plain-text.ts'
+import { unusedName } from './unused-name.ts'
+
+export interface AdoptedVariables {
+  /** As the service names them. */
+  environment: Record<string, string>
+  /** Variables of the project, all of them secret. */
+  variables: { key: string; value: string }[]
+}
+
+const variableName = /^[A-Za-z_][A-Za-z0-9_]*$/
+const longestKey = 255
+
+/**
+ * Each value is a variable of the project that the service names: two services may have different ones under one name. `taken`
+ * holds the names of all services of the adoption, since WEB_API_KEY may be web's API_KEY or web-api's KEY.
+ */
+export function adoptVariables(
+  service: string,
+  { container, image, taken }: { container: ReadContainer; image: ReadImage | undefined; taken: Set<string> },
+  warn: (words: string) => void,
+): AdoptedVariables {
+  const found: AdoptedVariables = { environment: {}, variables: [] }
+  const prefix = service
+    .toUpperCase()
+    .replace(/[^A-Z0-9]+/g, '_')
+    .replace(/^(?=\d)/, '_')
+  for (const [key, value] of ownEnv(container, image)) {
+    if (!isStorable(key, value, prefix)) {
+      warn(`the variable ${plainText(key).slice(0, 80)} cannot be kept: its name or its value is out of bounds`)
+      continue
+    }
+    const stored = unusedName(`${prefix}_${key}`, taken, '_')
+    found.environment[key] = `\${${stored}}`
+    found.variables.push({ key: stored, value })
+  }
+  return found
+}
+
+const isStorable = (key: string, value: string, prefix: string): boolean =>
+  variableName.test(key) &&
+  key.length + prefix.length < longestKey - 10 &&
+  Buffer.byteLength(value) <= limits.envValueBytes &&
+  !value.includes('\0') &&
+  value.isWellFormed() &&
+  value !== secretMask

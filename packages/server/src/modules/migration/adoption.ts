@@ -1,0 +1,70 @@
+import type { AdoptBody, Service } from '@berth/contract'
+import type { AdoptedVolume } from '../../drivers/runtime/runtime.ts'
+import { AdoptedVolumes } from './adopted-mounts.ts'
+import { type AdoptedService, adoptService } from './adopted-service.ts'
+import { chooseServices } from './chosen-services.ts'
+import type { Discovery } from './discover.ts'
+import { dependenciesOf } from './discovered-service.ts'
+import { plainText } from './plain-text.ts'
+import { type NamedService, nameServices } from './service-names.ts'
+
+export interface Adoption {
+  serverId: string
+  parts: { named: NamedService; adopted: AdoptedService }[]
+  volumes: ReadonlyMap<string, AdoptedVolume>
+  renamed: Record<string, string>
+  warnings: string[]
+}
+
+/** What would be adopted, from what was found on the server just now. */
+export function adoptionOf(
+  { serverId, serviceNames }: AdoptBody,
+  discovery: Discovery,
+  adoptedBy: ReadonlyMap<string, string>,
+): Adoption {
+  const { services, renamed } = nameServices(chooseServices(serviceNames, discovery, adoptedBy))
+  const [volumes, taken] = [new AdoptedVolumes(), new Set<string>()]
+  const parts = services.map((named) => ({
+    named,
+    adopted: adoptService(named, {
+      image: discovery.docker.images.get(named.container.imageId),
+      dependsOn: namesOfNeeded(named, services, discovery),
+      volumes,
+      taken,
+    }),
+  }))
+  exposeOne(parts.map(({ adopted }) => adopted.service))
+  const warnings = [...parts.flatMap(({ adopted }) => adopted.warnings), ...sharedWithOthers(parts, volumes.byName, discovery)]
+  return { serverId, parts, volumes: volumes.byName, renamed, warnings }
+}
+
+/** What it needs in its own stack, by the names that those have here. */
+function namesOfNeeded({ marks }: NamedService, services: readonly NamedService[], { stacks }: Discovery): string[] {
+  if (!marks) return []
+  const inFile = stacks.get(marks.project)?.files.file?.services.find(({ name }) => name === marks.service)
+  const needed = new Set(dependenciesOf(marks.dependsOn, inFile))
+  return services
+    .filter((other) => other.marks?.project === marks.project && needed.has(other.marks.service))
+    .map(({ name }) => name)
+}
+
+/** Requests go to one service: the first that had port 80 or 443 of the server. */
+function exposeOne(services: Service[]): void {
+  const first = services.find(({ exposed }) => exposed)
+  for (const service of services) service.exposed = service === first
+}
+
+/** Containers that stay as they are and go on writing to the same bytes. */
+function sharedWithOthers(
+  parts: Adoption['parts'],
+  volumes: ReadonlyMap<string, AdoptedVolume>,
+  { docker }: Discovery,
+): string[] {
+  const taken = new Set(parts.flatMap(({ named }) => [named.container, ...named.replicas].map(({ id }) => id)))
+  const sources = new Set([...volumes.values()].map((what) => ('volume' in what ? what.volume : what.path)))
+  return docker.containers
+    .filter(
+      ({ id, state, mounts }) => !taken.has(id) && state === 'running' && mounts.some((one) => sources.has(one.source ?? '')),
+    )
+    .map(({ name }) => `the container ${plainText(name)} uses the same data, is not adopted and goes on running`)
+}

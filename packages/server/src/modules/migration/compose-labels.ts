@@ -1,0 +1,48 @@
+import type { ReadContainer } from '../../drivers/runtime/server/server-reader.ts'
+
+/** What Compose writes on a container that it made. */
+const label = {
+  project: 'com.docker.compose.project',
+  service: 'com.docker.compose.service',
+  workingDir: 'com.docker.compose.project.working_dir',
+  configFiles: 'com.docker.compose.project.config_files',
+  oneOff: 'com.docker.compose.oneoff',
+  dependsOn: 'com.docker.compose.depends_on',
+  number: 'com.docker.compose.container-number',
+} as const
+
+const mostFiles = 10
+
+export interface ComposeMarks {
+  project: string
+  service: string
+  workingDir: string | null
+  configFiles: string[]
+  isOneOff: boolean
+  dependsOn: string[]
+  number: number
+}
+
+/** null: no Compose made it. */
+export function composeMarks({ labels }: Pick<ReadContainer, 'labels'>): ComposeMarks | null {
+  const [project, service] = [labels[label.project], labels[label.service]]
+  if (!project || !service) return null
+  return {
+    project,
+    service,
+    workingDir: absolute(labels[label.workingDir]),
+    configFiles: (labels[label.configFiles] ?? '').split(',').filter(isAbsolute).slice(0, mostFiles),
+    isOneOff: labels[label.oneOff]?.toLowerCase() === 'true',
+    dependsOn: (labels[label.dependsOn] ?? '')
+      .split(',')
+      .map((part) => part.split(':')[0] as string)
+      .filter(Boolean),
+    number: Number(labels[label.number]) || 1,
+  }
+}
+
+const isAbsolute = (path: string) => path.startsWith('/') && !path.includes('\0')
+const absolute = (path: string | undefined) => (path && isAbsolute(path) ? path : null)
+
+/** Ours carry this mark, of whichever instance. */
+export const isOurs = ({ labels }: Pick<ReadContainer, 'labels'>): boolean => labels['berth.instance'] !== undefined

@@ -1,0 +1,25 @@
+import type { CreateProject, Project } from '@berth/contract'
+import type { Runtimes } from '../../drivers/runtime/runtimes.ts'
+import type { ServerReader } from '../../drivers/runtime/server/server-reader.ts'
+import type { Caller } from '../../http/handler.ts'
+import type { Clock } from '../../platform/clock.ts'
+import type { Database } from '../../platform/database.ts'
+import type { ProjectRow } from '../../platform/db/tables/projects.ts'
+import type { Log } from '../../platform/log.ts'
+import type { StackFiles, StackReading } from '../../source/compose/index.ts'
+import type { RecordedWith } from '../projects/index.ts'
+
+export interface MigrationDeps {
+  database: Database
+  clock: Clock
+  log: Log
+  runtimes: Runtimes
+  /** Of a server that the guard has found in the caller's organisation. */
+  readerOf(serverId: string): ServerReader
+  /** Reads Compose files in a process of its own, with its limits. */
+  readStack(files: StackFiles, readFor: { organizationId: string; abort: AbortSignal }): Promise<StackReading>
+  projects: {
+    create(body: CreateProject, caller: Caller, recordedWith: RecordedWith): Promise<ProjectRow>
+    show(project: ProjectRow): Promise<Project>
+  }
+}

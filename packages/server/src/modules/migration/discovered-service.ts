@@ -1,0 +1,98 @@
+import type { DiscoveredService } from '@berth/contract'
+import type { ReadContainer, ReadImage } from '../../drivers/runtime/server/server-reader.ts'
+import type { ComposeService } from '../../source/compose/index.ts'
+import { type AdoptionFacts, whyNotAdoptable } from './adoptable.ts'
+import { composeMarks, isOurs } from './compose-labels.ts'
+import { driftOf } from './drift.ts'
+import { ownEnv } from './own-env.ts'
+import { plainText, plainWords } from './plain-text.ts'
+
+const mask = '••••••••'
+const mostVariables = 500
+
+export interface Facts extends AdoptionFacts {
+  image: ReadImage | undefined
+  /** What its file says of it; undefined where there is no file, or nothing of it in there. */
+  inFile: ComposeService | undefined
+}
+
+/** A container as a scan shows it. */
+export function discoveredService(container: ReadContainer, facts: Facts): DiscoveredService {
+  const marks = composeMarks(container)
+  const reason = whyNotAdoptable(container, facts)
+  return {
+    name: plainText(marks?.service ?? container.name),
+    containerId: plainText(container.id),
+    containerName: plainText(container.name),
+    image: plainText(container.image),
+    state: plainText(container.state),
+    ports: container.ports.map(({ containerPort, hostPort, hostIp, protocol }) => ({
+      containerPort,
+      hostPort,
+      hostIp,
+      protocol,
+    })),
+    env: masked([...ownEnv(container, facts.image).keys()]),
+    volumes: container.mounts.map(({ type, source, target, readOnly }) => ({
+      type: plainText(type),
+      source: source && plainText(source),
+      target: plainText(target),
+      readOnly,
+    })),
+    networks: Object.keys(container.networks).map(plainText),
+    command: container.command?.map(plainText) ?? null,
+    restart: plainText(container.restart),
+    labels: plainWords(container.labels),
+    dependsOn: dependenciesOf(marks?.dependsOn ?? [], facts.inFile).map(plainText),
+    source: marks ? 'compose' : 'container',
+    managed: isOurs(container),
+    adoptable: reason === null,
+    ...(reason === null ? {} : { reason }),
+    drift: facts.inFile ? driftOf(facts.inFile, container, facts.image) : [],
+  }
+}
+
+/** A service of a file that has no container. */
+export function serviceWithoutContainer(service: ComposeService): DiscoveredService {
+  const isLeftOut = service.profiles.length > 0
+  return {
+    name: service.name,
+    containerId: null,
+    containerName: null,
+    image: service.image,
+    state: isLeftOut ? 'not_started' : 'missing',
+    ports: service.ports.map(({ target, published, hostIp, protocol }) => ({
+      containerPort: target,
+      hostPort: published,
+      hostIp,
+      protocol,
+    })),
+    env: masked(Object.keys(service.environment)),
+    volumes: service.volumes.map(({ type, source, target, readOnly }) => ({
+      type,
+      source: type === 'bind' && source !== null ? `/${source}` : source,
+      target,
+      readOnly,
+    })),
+    networks: service.networks.map(({ name }) => name),
+    command: null,
+    restart: service.restart?.policy ?? null,
+    labels: plainWords(service.labels),
+    dependsOn: service.dependsOn.map((one) => one.service),
+    source: 'compose',
+    managed: false,
+    adoptable: false,
+    reason: isLeftOut
+      ? `It has the profile ${service.profiles.join(', ')} and was not started: start it, then scan again`
+      : 'It is in the file and has no container: start it with docker compose up, then scan again',
+    drift: [],
+  }
+}
+
+/** What a service needs, as its labels and its file say. */
+export const dependenciesOf = (labelled: string[], inFile: ComposeService | undefined): string[] => [
+  ...new Set([...labelled, ...(inFile?.dependsOn.map((one) => one.service) ?? [])]),
+]
+
+const masked = (keys: readonly string[]): Record<string, string> =>
+  Object.fromEntries(keys.slice(0, mostVariables).map((key) => [plainText(key), mask]))

@@ -1,0 +1,53 @@
+import type { ReadContainer, ReadImage } from '../../drivers/runtime/server/server-reader.ts'
+import { type ComposeCommand, type ComposeService, splitWords } from '../../source/compose/index.ts'
+import { pairsOf } from './own-env.ts'
+
+/** Fields in which a container is not what its file says now; the file was changed since, or the container was made with other variables. */
+export function driftOf(service: ComposeService, container: ReadContainer, image: ReadImage | undefined): string[] {
+  return Object.entries(comparisons)
+    .filter(([, differs]) => differs(service, container, image))
+    .map(([field]) => field)
+}
+
+type Differs = (service: ComposeService, container: ReadContainer, image: ReadImage | undefined) => boolean
+
+/** Only what the file says is compared: what it leaves open is not drift. */
+const comparisons: Record<string, Differs> = {
+  image: (service, container) => service.image !== null && withTag(service.image) !== withTag(container.image),
+  command: (service, container) => isOther(wordsOf(service.command), container.command),
+  entrypoint: (service, container) => isOther(wordsOf(service.entrypoint), container.entrypoint),
+  environment: ({ environment }, { env }) => {
+    const has = pairsOf(env)
+    return Object.entries(environment).some(([key, value]) => has.get(key) !== value)
+  },
+  ports: ({ ports }, container) => {
+    const published = container.ports.filter(({ hostPort }) => hostPort !== null)
+    const has = new Set(published.map(({ hostPort, containerPort, protocol }) => `${hostPort}:${containerPort}/${protocol}`))
+    const wanted = ports
+      .filter((port) => port.published !== null)
+      .map((port) => `${port.published}:${port.target}/${port.protocol}`)
+    return wanted.some((port) => !has.has(port)) || (ports.length === 0 && published.length > 0)
+  },
+  volumes: ({ volumes }, { mounts }) => {
+    const has = new Map(mounts.map((mount) => [mount.target, mount]))
+    return volumes.some(({ target, type, readOnly, source }) => {
+      const mount = has.get(target)
+      if (!mount) return type !== 'tmpfs'
+      return mount.type !== type || mount.readOnly !== readOnly || (type === 'bind' && mount.source !== `/${source}`)
+    })
+  },
+  restart: ({ restart }, container) => restart !== null && restart.policy !== container.restart,
+  memory: ({ memoryMb }, { limits }) => memoryMb !== null && Math.round(limits.memoryBytes / 1024 ** 2) !== memoryMb,
+  cpus: ({ cpuCores }, { limits }) => cpuCores !== null && Math.abs(limits.nanoCpus / 1e9 - cpuCores) > 0.001,
+  user: ({ user }, container) => user !== null && user !== container.user,
+}
+
+const withTag = (image: string) => (/[:@][^/]*$/.test(image) ? image : `${image}:latest`)
+
+function wordsOf(command: ComposeCommand | null): string[] | null {
+  if (command === null) return null
+  return command.kind === 'exec' ? command.argv : splitWords(command.line)
+}
+
+const isOther = (wanted: string[] | null, has: string[] | null) =>
+  wanted !== null && JSON.stringify(wanted) !== JSON.stringify(has ?? [])

@@ -1,0 +1,15 @@
+import type { contract } from '@berth/contract'
+import type { Handlers } from '../../http/handler.ts'
+import { adopt } from './adopt.ts'
+import type { MigrationDeps } from './deps.ts'
+import { scan } from './scan.ts'
+
+export const migrationHandlers = (deps: MigrationDeps): Handlers<typeof contract.migration> => ({
+  scan: async ({ body }, { caller }) => ({ success: true, stack: await scan(body.serverId, caller.organizationId, deps) }),
+  adopt: async ({ body, query }, context) => {
+    const answer = await adopt(body, query.plan ?? false, context.caller, deps)
+    if (answer.project) context.audit({ objectKind: 'project', objectId: answer.project.id })
+    else context.setStatus(200)
+    return answer
+  },
+})

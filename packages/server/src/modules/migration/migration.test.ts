@@ -1,0 +1,233 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the variables are Compose's
+import { describe, expect, test } from 'vitest'
+import type { ReadContainer } from '../../drivers/runtime/server/server-reader.ts'
+import { FileUnreadable, type ServerFiles } from '../../drivers/shell/ssh/server-files.ts'
+import { readStack } from '../../source/compose/index.ts'
+import { adoptionOf } from './adoption.ts'
+import { discover } from './discover.ts'
+import { planOfAdoption } from './plan.ts'
+import { stackOf } from './stack.ts'
+import { aContainer, dockerWith, ofStack } from './test-container.ts'
+
+const never = new AbortController().signal
+
+/** A server whose files are these, and whose engine tells of these containers. */
+function found(containers: ReadContainer[], files: Record<string, string> = {}) {
+  const read: ServerFiles['read'] = async (path) => {
+    const text = files[path]
+    if (text === undefined) throw new FileUnreadable('missing', `${path} is not there`)
+    if (text === 'denied') throw new FileUnreadable('denied', `${path} may not be read`)
+    return Buffer.from(text)
+  }
+  const reader = { readDocker: async () => dockerWith(...containers), files: { read } as ServerFiles }
+  return discover(reader, { readStack: async (stack) => readStack(stack), organizationId: 'org_1', abort: never })
+}
+const scanned = async (...given: Parameters<typeof found>) => stackOf('srv_1', await found(...given), new Map())
+
+describe('a scan', () => {
+  test('tells stacks, their services and hand-run containers apart', async () => {
+    const stack = await scanned([aContainer('shop-web-1', { labels: ofStack('shop', 'web') }), aContainer('by-hand')], {
+      '/srv/shop/compose.yaml': 'services:\n  web: { image: "web:1" }\n  worker: { image: w, profiles: [extra] }',
+    })
+    expect(stack.composeProjects).toMatchObject([
+      {
+        name: 'shop',
+        workingDir: '/srv/shop',
+        fileState: 'read',
+        services: [
+          { name: 'web', source: 'compose', adoptable: true, drift: [] },
+          { name: 'worker', state: 'not_started', adoptable: false, containerId: null },
+        ],
+      },
+    ])
+    expect(stack.containers).toMatchObject([{ name: 'by-hand', source: 'container', adoptable: true }])
+    expect(stack.summary).toMatchObject({ composeProjects: 1, services: 2, containers: 1, adoptable: 2 })
+  })
+
+  test('shows drift field by field, and a service that has no container', async () => {
+    const container = aContainer('shop-web-1', {
+      labels: ofStack('shop', 'web'),
+      env: ['MODE=old'],
+      ports: [{ containerPort: 80, hostPort: 8080, hostIp: null, protocol: 'tcp' }],
+      restart: 'always',
+    })
+    const text =
+      'services:\n  web: { image: "web:2", environment: { MODE: new }, ports: ["80:80"], restart: always }\n  db: { image: pg }'
+    const { composeProjects } = await scanned([container], { '/srv/shop/compose.yaml': text })
+    expect(composeProjects).toMatchObject([
+      {
+        fileState: 'drifted',
+        services: [
+          { name: 'web', drift: ['image', 'environment', 'ports'] },
+          { name: 'db', state: 'missing', adoptable: false },
+        ],
+      },
+    ])
+  })
+
+  test.each([
+    ['missing', {}],
+    ['unreadable', { '/srv/shop/compose.yaml': 'denied' }],
+    ['unreadable', { '/srv/shop/compose.yaml': '{{{' }],
+  ])('says that a file is %s', async (fileState, files) => {
+    const { composeProjects } = await scanned([aContainer('a', { labels: ofStack('shop', 'web') })], files)
+    expect(composeProjects).toMatchObject([{ fileState, services: [{ name: 'web', adoptable: true, drift: [] }] }])
+  })
+
+  test('masks every value of a variable, and leaves out those of the image', async () => {
+    const { containers } = await scanned([aContainer('a', { env: ['PATH=/bin', 'MODE=image', 'PASSWORD=canary'] })])
+    expect(containers[0]?.env).toEqual({ PASSWORD: '••••••••' })
+    expect(JSON.stringify(containers)).not.toContain('canary')
+  })
+
+  test('shows nothing that a terminal would act on', async () => {
+    const bad = '\u001b[2Jx\u202e\n'
+    const stack = await scanned([aContainer(bad, { image: bad, labels: { [bad]: bad }, env: [`${bad}=1`], command: [bad] })])
+    expect(JSON.stringify(stack)).not.toMatch(/\\u001b|\\n|\u202e/)
+  })
+
+  test.each<[string, Partial<ReadContainer>]>([
+    ['Berth', { labels: { 'berth.instance': 'x' } }],
+    ['privileged', { rights: { ...aContainer('a').rights, privileged: true } }],
+    ['network of the server', { networkMode: 'host' }],
+    ['socket of the engine', { mounts: [{ type: 'bind', source: '/var/run/docker.sock', target: '/s', readOnly: false }] }],
+    ['folder of the system', { mounts: [{ type: 'bind', source: '/', target: '/host', readOnly: true }] }],
+    ['folder of the system', { mounts: [{ type: 'bind', source: '/var/lib/docker/x', target: '/d', readOnly: true }] }],
+    ['devices', { rights: { ...aContainer('a').rights, devices: ['/dev/kmsg'] } }],
+    ['single run', { labels: ofStack('shop', 'web', { 'com.docker.compose.oneoff': 'True' }) }],
+  ])('says why something is not adoptable: %s', async (words, more) => {
+    const stack = await scanned([aContainer('a', more)])
+    const [service] = [...stack.containers, ...stack.composeProjects.flatMap(({ services }) => services)]
+    expect(service).toMatchObject({ adoptable: false, reason: expect.stringContaining(words) })
+  })
+})
+
+describe('adopting', () => {
+  const body = (serviceNames: string[]) => ({ serverId: 'srv_1', projectName: 'Shop', serviceNames })
+  const web = aContainer('shop-web-1', {
+    labels: ofStack('shop', 'web', { 'com.docker.compose.depends_on': 'db:service_healthy:true,cache:service_started:false' }),
+    env: ['PATH=/bin', 'MODE=image', 'PASSWORD=w'],
+    command: ['serve', '--fast'],
+    ports: [{ containerPort: 3000, hostPort: 80, hostIp: null, protocol: 'tcp' }],
+    limits: { memoryBytes: 256 * 1024 ** 2, nanoCpus: 5e8, pids: 0 },
+  })
+  const db = aContainer('shop-db-1', {
+    labels: ofStack('shop', 'db'),
+    env: ['PATH=/bin', 'MODE=image', 'PASSWORD=d'],
+    mounts: [
+      { type: 'volume', source: 'shop_data', target: '/data', readOnly: false },
+      { type: 'bind', source: '/srv/shop/conf', target: '/conf', readOnly: true },
+    ],
+    healthCheck: { test: ['CMD', 'ready'], intervalSeconds: 5, timeoutSeconds: 2, retries: 3, startPeriodSeconds: null },
+    restart: 'always',
+  })
+
+  test('keeps what a service was given itself, its variables as secrets, its data where it is', async () => {
+    const { parts, volumes } = adoptionOf(body(['web', 'db']), await found([web, db]), new Map())
+    const [first, second] = parts.map(({ adopted }) => adopted)
+    expect(first?.service).toMatchObject({
+      name: 'web',
+      image: 'web:1',
+      command: ['serve', '--fast'],
+      entrypoint: null,
+      environment: { PASSWORD: '${WEB_PASSWORD}' },
+      ports: [3000],
+      exposed: true,
+      // The cache was not adopted.
+      dependsOn: ['db'],
+      cpuCores: 0.5,
+      memoryMb: 256,
+    })
+    expect(second?.service).toMatchObject({
+      command: null,
+      exposed: false,
+      restart: 'always',
+      environment: { PASSWORD: '${DB_PASSWORD}' },
+    })
+    expect([first, second].flatMap((one) => one?.variables)).toEqual([
+      { key: 'WEB_PASSWORD', value: 'w' },
+      { key: 'DB_PASSWORD', value: 'd' },
+    ])
+    expect(JSON.stringify(parts.map(({ adopted }) => adopted.service))).not.toMatch(/"[wd]"/)
+    expect([...volumes]).toEqual([
+      ['shop_data', { volume: 'shop_data' }],
+      ['folder-srv-shop-conf', { path: '/srv/shop/conf' }],
+    ])
+  })
+
+  test('names are made unique and the change is told', async () => {
+    const other = aContainer('other', { labels: ofStack('blog', 'web') })
+    const { parts, renamed } = adoptionOf(body(['shop/web', 'blog/web']), await found([web, db, other]), new Map())
+    expect(parts.map(({ adopted }) => adopted.service.name)).toEqual(['web', 'web-2'])
+    expect(renamed).toEqual({ 'blog/web': 'web-2' })
+  })
+
+  test('what a service needs is looked for in its own stack, by the names that they have here', async () => {
+    const blogDb = aContainer('blog-db', { labels: ofStack('blog', 'db') })
+    const blog = aContainer('blog-web', {
+      labels: ofStack('blog', 'web', { 'com.docker.compose.depends_on': 'db:service_started:false' }),
+    })
+    const { parts } = adoptionOf(
+      body(['shop/web', 'shop/db', 'blog/web', 'blog/db']),
+      await found([web, db, blog, blogDb]),
+      new Map(),
+    )
+    expect(parts.map(({ adopted }) => [adopted.service.name, adopted.service.dependsOn])).toEqual([
+      ['web', ['db']],
+      ['db', []],
+      ['web-2', ['db-2']],
+      ['db-2', []],
+    ])
+  })
+
+  test('no two volumes and no two variables become one', async () => {
+    const bind = (source: string) => [{ type: 'bind', source, target: '/d', readOnly: false }]
+    const one = aContainer('web', { env: ['API_KEY=1'], mounts: bind('/srv/a/b') })
+    const two = aContainer('web-api', { env: ['KEY=2'], mounts: bind('/srv/a-b') })
+    const { parts, volumes } = adoptionOf(body(['web', 'web-api']), await found([one, two]), new Map())
+    expect([...volumes]).toEqual([
+      ['folder-srv-a-b', { path: '/srv/a/b' }],
+      ['folder-srv-a-b-2', { path: '/srv/a-b' }],
+    ])
+    expect(parts.flatMap(({ adopted }) => adopted.variables)).toEqual([
+      { key: 'WEB_API_KEY', value: '1' },
+      { key: 'WEB_API_KEY_2', value: '2' },
+    ])
+    expect(parts[1]?.adopted.service.environment).toEqual({ KEY: '${WEB_API_KEY_2}' })
+  })
+
+  test('all replicas of a service are adopted, and that it runs once is told', async () => {
+    const replica = (number: string) =>
+      aContainer(`shop-web-${number}`, { labels: ofStack('shop', 'web', { 'com.docker.compose.container-number': number }) })
+    const { parts, warnings } = adoptionOf(body(['web']), await found([replica('2'), replica('1')]), new Map())
+    expect(parts.map(({ named }) => [named.container.name, named.replicas.map(({ name }) => name)])).toEqual([
+      ['shop-web-1', ['shop-web-2']],
+    ])
+    expect(warnings.join()).toContain('it ran 2 times')
+  })
+
+  test('a container that stays and uses the same data is told of', async () => {
+    const other = aContainer('other', { mounts: [{ type: 'volume', source: 'shop_data', target: '/x', readOnly: true }] })
+    const { warnings } = adoptionOf(body(['db']), await found([db, other]), new Map())
+    expect(warnings.join()).toContain('the container other uses the same data')
+  })
+
+  test('what is not there, is not clear or cannot be adopted is named', async () => {
+    const other = aContainer('other', { labels: ofStack('blog', 'web') })
+    const discovery = await found([web, other, aContainer('host', { networkMode: 'host' })])
+    const refusal =
+      (names: string[], adopted = new Map<string, string>()) =>
+      () =>
+        adoptionOf(body(names), discovery, adopted)
+    expect(refusal(['other', 'nothing'])).toThrow(/serviceNames.1: there is no service nothing/)
+    expect(refusal(['web'])).toThrow(/shop\/web or blog\/web/)
+    expect(refusal(['host'])).toThrow(/cannot be adopted/)
+    expect(refusal(['shop/web'], new Map([[web.id, 'prj_x']]))).toThrow(/adopted already/)
+  })
+
+  test('the plan stops first what holds data, and the rest only after the switch', async () => {
+    const plan = planOfAdoption(adoptionOf(body(['web', 'db']), await found([web, db]), new Map())).join('\n')
+    expect(plan.indexOf('Stop the container shop-db-1')).toBeLessThan(plan.indexOf('Start db'))
+    expect(plan.indexOf('Move the route')).toBeLessThan(plan.indexOf('Stop the containers shop-web-1'))
+  })
+})

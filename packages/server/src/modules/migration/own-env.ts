@@ -1,0 +1,16 @@
+import type { ReadContainer, ReadImage } from '../../drivers/runtime/server/server-reader.ts'
+
+export function pairsOf(env: readonly string[]): Map<string, string> {
+  return new Map(
+    env.map((pair) => {
+      const at = pair.indexOf('=')
+      return at < 0 ? [pair, ''] : [pair.slice(0, at), pair.slice(at + 1)]
+    }),
+  )
+}
+
+/** What a container was given; what its image says the same is the image's own. */
+export function ownEnv({ env }: Pick<ReadContainer, 'env'>, image: Pick<ReadImage, 'env'> | undefined): Map<string, string> {
+  const ofImage = pairsOf(image?.env ?? [])
+  return new Map([...pairsOf(env)].filter(([key, value]) => ofImage.get(key) !== value))
+}

@@ -1,0 +1,29 @@
+import type { Adoption } from './adoption.ts'
+import { plainText } from './plain-text.ts'
+
+type Part = Adoption['parts'][number]
+const volumesOf = ({ adopted }: Part) => (adopted.service.volumes ?? []).map(({ source }) => source as string)
+
+/** Two containers must not write the same bytes at the same time. */
+export const holdsVolume = ({ adopted }: Part): boolean => (adopted.service.volumes ?? []).some(({ readOnly }) => !readOnly)
+
+/** What the first deployment will do on the server, in its order. */
+export function planOfAdoption({ parts }: Adoption): string[] {
+  const holds = parts.filter(holdsVolume)
+  const others = parts.filter((part) => !holdsVolume(part))
+  const nameOf = ({ named }: Part) => plainText([named.container, ...named.replicas].map(({ name }) => name).join(', '))
+  return [
+    'Make a network of the project',
+    ...holds.flatMap((part) => [
+      `Stop the container ${nameOf(part)}: it holds ${volumesOf(part).join(', ')}, which two must not write at the same time`,
+      `Start ${part.named.name} (${part.adopted.service.image}) with the same data, and wait until it is healthy`,
+    ]),
+    ...others.map(
+      (part) =>
+        `Start ${part.named.name} (${part.adopted.service.image}) beside the container ${nameOf(part)}, and wait until it is healthy`,
+    ),
+    'Move the route of the project to it',
+    ...(others.length > 0 ? [`Stop the containers ${others.map(nameOf).join(', ')}; they are kept`] : []),
+    'If anything of this fails: stop what was started, and start the old containers again',
+  ]
+}

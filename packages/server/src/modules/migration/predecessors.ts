@@ -1,0 +1,63 @@
+import type { ForeignState } from '../../drivers/runtime/runtime.ts'
+import type { Runtimes } from '../../drivers/runtime/runtimes.ts'
+import type { Database } from '../../platform/database.ts'
+import type { AdoptedContainerRow } from '../../platform/db/tables/migration.ts'
+import type { PredecessorContainers } from '../deployments/index.ts'
+import { listAdopted, transitionAdopted } from './store.ts'
+
+const graceSeconds = 10
+
+interface Parts {
+  database: Database
+  runtimes: Runtimes
+}
+
+/**
+ * The containers that an adopted project ran as. What each was is written down before it is touched, so that whatever is killed
+ * in between is taken up again: `untouched → stopped → handed_over`, and back to `untouched` when the first version did not come to serve.
+ */
+export function predecessorContainers(parts: Parts): PredecessorContainers {
+  const { db } = parts.database
+  return {
+    async makeWay({ projectId, environment }, service, say, abort) {
+      if (environment !== 'production') return
+      for (const row of await listAdopted(db, projectId)) {
+        if (row.service !== service || !row.holdsVolume || row.state === 'handed_over') continue
+        say(`Stopping the container ${row.containerName}, whose data ${service} takes over`)
+        await stop(row, parts, abort)
+      }
+    },
+    async retire({ projectId, environment }, say, abort) {
+      if (environment !== 'production') return
+      for (const row of await listAdopted(db, projectId)) {
+        if (row.state === 'handed_over') continue
+        if (row.state === 'untouched') say(`Stopping the container ${row.containerName}, which the project has replaced`)
+        await stop(row, parts, abort)
+        await transitionAdopted(db, row, { state: 'handed_over' })
+      }
+    },
+    async giveBack({ projectId, environment }, abort) {
+      if (environment !== 'production') return
+      const stopped = (await listAdopted(db, projectId)).filter(({ state }) => state === 'stopped')
+      // One that cannot be started must not keep the others from running again.
+      const tried = await Promise.allSettled(stopped.map((row) => giveBack(row, parts, abort)))
+      const failed = tried.find((one) => one.status === 'rejected')
+      if (failed) throw failed.reason
+    },
+  }
+}
+
+async function stop(row: AdoptedContainerRow, { database: { db }, runtimes }: Parts, abort: AbortSignal): Promise<void> {
+  const { foreign } = runtimes.for(row.serverId)
+  if (row.state === 'untouched') {
+    const before = await foreign?.look(row.containerId, abort)
+    await transitionAdopted(db, row, { state: 'stopped', before: before ? JSON.stringify(before) : null })
+  }
+  if (row.before !== null) await foreign?.stop(row.containerId, { graceSeconds }, abort)
+}
+
+async function giveBack(row: AdoptedContainerRow, { database: { db }, runtimes }: Parts, abort: AbortSignal): Promise<void> {
+  const before: ForeignState | null = row.before === null ? null : JSON.parse(row.before)
+  if (before) await runtimes.for(row.serverId).foreign?.giveBack(row.containerId, before, abort)
+  await transitionAdopted(db, row, { state: 'untouched', before: null })
+}

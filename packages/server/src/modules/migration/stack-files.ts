@@ -1,0 +1,84 @@
+import { posix } from 'node:path'
+import { FileUnreadable, type ServerFiles } from '../../drivers/shell/ssh/server-files.ts'
+import type { ComposeFile, StackFiles } from '../../source/compose/index.ts'
+import type { ComposeMarks } from './compose-labels.ts'
+import type { MigrationDeps } from './deps.ts'
+
+export interface FilesOfStack {
+  state: 'read' | 'missing' | 'unreadable'
+  file: ComposeFile | null
+  warnings: string[]
+}
+
+/** How the files are read, whose turn it takes, and until when. */
+export interface ReadFor extends Pick<MigrationDeps, 'readStack'> {
+  organizationId: string
+  abort: AbortSignal
+}
+
+const longestFile = 128 * 1024
+/** Of all files that a stack names besides. */
+const mostOthers = 20
+const rounds = 4
+
+/** The Compose files that a stack was made from, as they are on the server now. */
+export async function readFilesOf(
+  { workingDir, configFiles, project }: ComposeMarks,
+  files: ServerFiles,
+  readFor: ReadFor,
+): Promise<FilesOfStack> {
+  const folder = workingDir ?? (configFiles[0] ? posix.dirname(configFiles[0]) : null)
+  if (folder === null || configFiles.length === 0) return { state: 'missing', file: null, warnings: [] }
+  const { abort } = readFor
+  try {
+    const texts = await Promise.all(configFiles.map((path) => textOf(files, path, abort)))
+    const dotEnv = await textOrNull(files, posix.join(folder, '.env'), abort)
+    const stack: StackFiles = {
+      workingDir: folder,
+      files: configFiles.map((path, at) => ({ path, text: texts[at] as string })),
+      dotEnv,
+      others: {},
+    }
+    return await readWithOthers(stack, files, readFor)
+  } catch (error) {
+    if (error instanceof FileUnreadable)
+      return {
+        state: error.trouble === 'missing' ? 'missing' : 'unreadable',
+        file: null,
+        warnings: [`${project}: ${error.message}`],
+      }
+    if (error instanceof Error && error.name === 'FolderTooMuch')
+      return { state: 'unreadable', file: null, warnings: [`${project}: the Compose files take too much to read`] }
+    throw error
+  }
+}
+
+/** Files that the files name are read, then what those name, a few times. */
+async function readWithOthers(stack: StackFiles, files: ServerFiles, { readStack, ...readFor }: ReadFor) {
+  for (let round = 0; ; round += 1) {
+    const { file, wanted } = await readStack(stack, readFor)
+    const room = mostOthers - Object.keys(stack.others).length
+    if (wanted.length === 0 || round === rounds || room <= 0) return found(file)
+    for (const path of wanted.slice(0, room)) stack.others[path] = await textOrNull(files, path, readFor.abort)
+  }
+}
+
+function found(file: ComposeFile): FilesOfStack {
+  const isUnreadable = file.services.length === 0 && file.refused.length > 0
+  const words = [...file.refused, ...file.warnings]
+    .slice(0, 20)
+    .map(({ path, message }) => [path, message].filter(Boolean).join(': '))
+  return { state: isUnreadable ? 'unreadable' : 'read', file: isUnreadable ? null : file, warnings: words }
+}
+
+const textOf = async (files: ServerFiles, path: string, abort: AbortSignal): Promise<string> =>
+  (await files.read(path, longestFile, abort)).toString('utf8')
+
+async function textOrNull(files: ServerFiles, path: string, abort: AbortSignal): Promise<string | null> {
+  try {
+    return await textOf(files, path, abort)
+  } catch (error) {
+    if (error instanceof FileUnreadable) return null
+    throw error
+  }
+}

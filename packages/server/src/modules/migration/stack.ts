@@ -1,0 +1,71 @@
+import type { ComposeProject, DiscoveredService, Stack } from '@berth/contract'
+import type { ReadContainer } from '../../drivers/runtime/server/server-reader.ts'
+import { composeMarks } from './compose-labels.ts'
+import type { DiscoveredStack, Discovery } from './discover.ts'
+import { discoveredService, serviceWithoutContainer } from './discovered-service.ts'
+import { plainText, plainWords } from './plain-text.ts'
+
+/** What a scan answers. `adoptedBy`: container id → the project here that has it. */
+export function stackOf(serverId: string, { docker, stacks, handRun }: Discovery, adoptedBy: ReadonlyMap<string, string>): Stack {
+  const show = (container: ReadContainer, stack?: DiscoveredStack) =>
+    discoveredService(container, {
+      image: docker.images.get(container.imageId),
+      inFile: stack?.files.file?.services.find(({ name }) => name === composeMarks(container)?.service),
+      adoptedBy: adoptedBy.get(container.id),
+    })
+  const composeProjects = [...stacks].map(([name, stack]) => projectOf(name, stack, (container) => show(container, stack)))
+  const containers = handRun.map((container) => show(container))
+  const services = composeProjects.flatMap((project) => project.services)
+  const usedBy = (holds: (container: ReadContainer) => boolean) =>
+    docker.containers.filter(holds).map(({ name }) => plainText(name))
+  return {
+    serverId,
+    docker: { version: plainText(docker.version) },
+    composeProjects,
+    containers,
+    volumes: docker.volumes.map(({ name, driver, labels }) => ({
+      name: plainText(name),
+      driver: plainText(driver),
+      labels: plainWords(labels),
+      usedBy: usedBy(({ mounts }) => mounts.some(({ type, source }) => type === 'volume' && source === name)),
+    })),
+    networks: docker.networks.map(({ name, driver }) => ({
+      name: plainText(name),
+      driver: plainText(driver),
+      usedBy: usedBy(({ networks }) => Object.hasOwn(networks, name)),
+    })),
+    warnings: [...docker.warnings, ...[...stacks.values()].flatMap(({ files }) => files.warnings)].map(plainText),
+    summary: {
+      composeProjects: composeProjects.length,
+      services: services.length,
+      containers: containers.length,
+      volumes: docker.volumes.length,
+      networks: docker.networks.length,
+      adoptable: [...services, ...containers].filter(({ adoptable }) => adoptable).length,
+    },
+  }
+}
+
+function projectOf(
+  name: string,
+  { marks, containers, files }: DiscoveredStack,
+  show: (one: ReadContainer) => DiscoveredService,
+): ComposeProject {
+  const running = containers.map(show)
+  const known = new Set(running.map((service) => service.name))
+  const others = (files.file?.services ?? []).filter((service) => !known.has(service.name)).map(serviceWithoutContainer)
+  const services = [...running, ...others]
+  const hasDrift =
+    services.some(({ drift, state }) => drift.length > 0 || state === 'missing') || isGone(running, files.file?.services)
+  return {
+    name: plainText(name),
+    workingDir: marks.workingDir && plainText(marks.workingDir),
+    configFiles: marks.configFiles.map(plainText),
+    fileState: files.state === 'read' && hasDrift ? 'drifted' : files.state,
+    services,
+  }
+}
+
+/** A container whose service the file does not have any more. */
+const isGone = (running: DiscoveredService[], inFile: readonly { name: string }[] | undefined): boolean =>
+  inFile !== undefined && running.some(({ name }) => !inFile.some((service) => service.name === name))

@@ -1,0 +1,70 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the variables are Compose's
+import { expect, test } from 'vitest'
+import { readStack } from './read-stack.ts'
+
+const stack = (files: Record<string, string>, more: object = {}) =>
+  readStack({
+    workingDir: '/srv/shop',
+    files: Object.entries(files).map(([path, text]) => ({ path, text })),
+    dotEnv: null,
+    others: {},
+    ...more,
+  })
+
+test('a second file is laid over the first', () => {
+  const { file } = stack({
+    '/srv/shop/compose.yaml': 'services:\n  web: { image: "web:1", ports: ["80:80"], environment: { A: "1", B: "1" } }',
+    '/srv/shop/compose.prod.yaml': 'services:\n  web: { image: "web:2", environment: { B: "2" } }\n  db: { image: postgres }',
+  })
+  expect(file.services).toMatchObject([{ name: 'web', image: 'web:2', environment: { A: '1', B: '2' } }, { name: 'db' }])
+})
+
+test('.env fills in variables, and paths count from the working folder', () => {
+  const { file } = stack(
+    { '/srv/shop/compose.yaml': 'services:\n  web: { image: "web:${TAG}", volumes: ["./data:/data", "/opt/x:/x:ro"] }' },
+    { dotEnv: 'TAG=7\n' },
+  )
+  expect(file.services[0]).toMatchObject({
+    image: 'web:7',
+    volumes: [
+      { type: 'bind', source: 'srv/shop/data', target: '/data' },
+      { type: 'bind', source: 'opt/x', target: '/x', readOnly: true },
+    ],
+  })
+})
+
+test('files that it names are wanted, and count once they are given', () => {
+  const files = {
+    '/srv/shop/compose.yaml':
+      'services:\n  web: { extends: { file: base/common.yaml, service: app }, env_file: web.env, environment: { B: own } }',
+  }
+  const first = stack(files)
+  expect(first.wanted.sort()).toEqual(['/srv/shop/base/common.yaml', '/srv/shop/web.env'])
+  const others = {
+    '/srv/shop/base/common.yaml': 'services:\n  app: { image: "app:1", restart: always }',
+    '/srv/shop/web.env': 'A=from file\nB=from file\n',
+  }
+  const { file, wanted } = stack(files, { others })
+  expect(wanted).toEqual([])
+  expect(file.services).toMatchObject([
+    { name: 'web', image: 'app:1', restart: { policy: 'always' }, environment: { A: 'from file', B: 'own' } },
+  ])
+})
+
+test('services that extend one another for ever are let go', () => {
+  const text = 'services:\n  web: { extends: { file: compose.yaml, service: web }, image: "a" }'
+  const { file } = stack({ '/srv/shop/compose.yaml': text }, { others: { '/srv/shop/compose.yaml': text } })
+  expect(file.services).toMatchObject([{ name: 'web', image: 'a' }])
+})
+
+test('a bomb of aliases is one refusal', () => {
+  const lines = ['a: &a [x, x, x, x, x, x, x, x, x]']
+  for (let at = 1; at < 9; at += 1)
+    lines.push(
+      `a${at}: &a${at} [${Array(9)
+        .fill(`*a${at > 1 ? at - 1 : ''}`)
+        .join(', ')}]`,
+    )
+  const { file } = stack({ '/srv/shop/compose.yaml': `${lines.join('\n')}\nservices: { web: { image: a, command: *a8 } }` })
+  expect(file.refused.length).toBeGreaterThan(0)
+})

@@ -1,0 +1,99 @@
+import { posix } from 'node:path'
+import { parseEnv } from 'node:util'
+import { maxMerged, merge, TooMuch } from './extends.ts'
+import type { ComposeFile } from './model.ts'
+import { parseFile } from './parse-file.ts'
+import { type Place, refuse, warn, within } from './place.ts'
+import { readValues, startReading } from './read-compose.ts'
+import { isMapping } from './values.ts'
+
+/** The files of a stack as they lie on some machine; paths are absolute there. */
+export interface StackFiles {
+  /** Where `docker compose` was called: paths in the files count from here. */
+  workingDir: string
+  /** In the order in which they were given; a later one is laid over those before it. */
+  files: { path: string; text: string }[]
+  /** `.env` beside them, which fills in variables. */
+  dotEnv: string | null
+  /** Files that these name: `env_file`, and the files of `extends`. null: could not be read. */
+  others: Record<string, string | null>
+}
+
+export interface StackReading {
+  file: ComposeFile
+  /** Files that it names and that were not given: with them it says more. */
+  wanted: string[]
+}
+
+const longestEnvFile = 256 * 1024
+const mostExtended = 8
+
+/** Several files as the one that Compose makes of them. Looks at no disk and never throws. */
+export function readStack(stack: StackFiles): StackReading {
+  const directory = posix.normalize(stack.workingDir).replace(/^\/+/, '')
+  const env = envIn(stack.dotEnv)
+  const root: Place = { path: '', reading: startReading({ folder: '/', directory, env }) }
+  const context: Context = { stack, root, budget: { nodes: maxMerged }, wanted: new Set() }
+  let merged: Record<string, unknown> = {}
+  try {
+    for (const { path, text } of stack.files) {
+      const values = parseFile(text, root)
+      if (values) merged = merge(merged, withExtended(values, path, context, 0), context.budget) as Record<string, unknown>
+    }
+  } catch (error) {
+    if (!(error instanceof TooMuch)) throw error
+    refuse(root, 'the files are too large once they are merged')
+  }
+  const file = readValues(merged, root)
+  for (const service of file.services)
+    service.environment = { ...fromEnvFiles(service.envFiles, context), ...service.environment }
+  return { file, wanted: [...context.wanted].filter((path) => !Object.hasOwn(stack.others, path)) }
+}
+
+interface Context {
+  stack: StackFiles
+  root: Place
+  budget: { nodes: number }
+  wanted: Set<string>
+}
+
+const envIn = (text: string | null): Record<string, string> =>
+  text === null ? {} : (parseEnv(text.slice(0, longestEnvFile)) as Record<string, string>)
+
+/** Each service that extends one of another file, with that one merged into it. */
+function withExtended(values: Record<string, unknown>, path: string, context: Context, depth: number): Record<string, unknown> {
+  if (!isMapping(values.services)) return values
+  const services = Object.entries(values.services).map(([name, service]) => [name, extended(service, name, path, context, depth)])
+  return { ...values, services: Object.fromEntries(services) }
+}
+
+function extended(service: unknown, name: string, path: string, context: Context, depth: number): unknown {
+  if (!isMapping(service) || !isMapping(service.extends) || typeof service.extends.file !== 'string') return service
+  const { extends: said, ...own } = service
+  const at = within(within(context.root, 'services'), name)
+  const file = posix.resolve(posix.dirname(path), String((said as Record<string, unknown>).file))
+  const base =
+    depth < mostExtended ? serviceIn(file, String((said as Record<string, unknown>).service), context, depth) : undefined
+  if (base === undefined) warn(within(at, 'extends'), `what "${file}" says could not be read`)
+  return base === undefined ? own : merge(base, own, context.budget)
+}
+
+function serviceIn(file: string, name: string, context: Context, depth: number): unknown {
+  context.wanted.add(file)
+  const text = context.stack.others[file]
+  const values = typeof text === 'string' ? parseFile(text, context.root) : null
+  if (!values) return undefined
+  const { services } = withExtended(values, file, context, depth + 1)
+  return isMapping(services) && Object.hasOwn(services, name) ? services[name] : undefined
+}
+
+function fromEnvFiles(files: ComposeFile['services'][number]['envFiles'], { stack, wanted }: Context): Record<string, string> {
+  return Object.assign(
+    {},
+    ...files.map(({ path }) => {
+      const file = `/${path}`
+      wanted.add(file)
+      return envIn(stack.others[file] ?? null)
+    }),
+  )
+}

@@ -1,0 +1,53 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { type Scene, setScene } from './scene.ts'
+
+let scene: Scene
+let moved = 0
+// The database's own clock is not moved: what is scheduled is scheduled before the clock is.
+beforeEach(async () => {
+  moved = 0
+  scene = await setScene({ clock: { now: () => new Date(Date.now() + moved) } })
+  await scene.fill({ 'a.txt': 'hello', 'folder/b.txt': 'two' })
+})
+afterEach(() => scene?.end())
+
+const days = 86_400_000
+async function pass(ms: number) {
+  moved += ms
+  scene.instance.database.signals.publish('jobs', { schedules: true })
+  await scene.instance.jobs.whenIdle()
+}
+const policyOf = async (id: string) =>
+  (
+    await scene.as(scene.people.owner.token, 'GET /projects/:projectId/backup-policies', {
+      params: { projectId: scene.projectId },
+    })
+  ).body.data.find((policy: { id: string }) => policy.id === id)
+const unproven = async (policyId: string) =>
+  (
+    await scene.instance.database.db.selectFrom('announcements').selectAll().where('category', '=', 'backup.unproven').execute()
+  ).filter(({ data }) => data.includes(policyId))
+
+test('a periodic trial restores the newest run into a throw-away place, and says when that was', async () => {
+  const { id } = await scene.makePolicy({ proveEveryDays: 7 })
+  const run = await scene.backUp(id)
+  const volumes = scene.instance.drivers.runtime.volumes.size
+  await pass(8 * days)
+  expect([(await policyOf(id)).lastProvenAt, (await scene.run(run.id)).proven]).toEqual([expect.any(String), true])
+  expect(scene.instance.drivers.runtime.volumes.size).toBe(volumes)
+  expect(await unproven(id)).toEqual([])
+})
+
+test('one that cannot be restored is announced, and proves nothing', async () => {
+  const { id } = await scene.makePolicy({ proveEveryDays: 7 })
+  const run = await scene.backUp(id)
+  scene.withStore((store) => ({
+    async *get(name, abort) {
+      for await (const chunk of store.get(name, abort))
+        yield name.includes('manifest') ? chunk : Buffer.from(chunk).fill(7, 0, 30)
+    },
+  }))
+  await pass(8 * days)
+  expect([(await policyOf(id)).lastProvenAt, (await scene.run(run.id)).proven]).toEqual([null, false])
+  expect((await unproven(id)).length).toBe(1)
+})

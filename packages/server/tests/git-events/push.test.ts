@@ -1,0 +1,226 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { makePeople } from '../kit/people.ts'
+import { callsOn, makeProject } from '../kit/projects.ts'
+import { files, push, type Scene, startScene } from './scene.ts'
+
+let scene: Scene
+beforeAll(async () => {
+  scene = await startScene()
+})
+afterAll(() => scene?.stop())
+
+const on = (project: { id: string }) => callsOn(scene.instance, scene.people.owner.token)(project)
+const hookOf = (name: string) => scene.host.hooks.filter(({ repository }) => repository === name)
+const hookId = (url: string) => new URL(url).searchParams.get('hook')!
+
+describe('a push', () => {
+  test('is deployed with no other call, and the host is told: pending, then success with the URL', async () => {
+    const name = await scene.repository()
+    const project = await scene.project(name)
+    const commit = await scene.host.git.commit(name, files('second'))
+    const [hook] = hookOf(name)
+    const answer = await scene.deliver('push', push(name, commit), { secret: hook!.secret, hook: hookId(hook!.url) })
+    expect([answer.status, answer.body.data]).toEqual([202, { outcome: 'accepted', reason: null }])
+    await scene.settled()
+    expect(await scene.deployments(project.id)).toMatchObject([
+      {
+        trigger: 'push',
+        status: 'live',
+        environment: 'production',
+        commitSha: commit,
+        commitMessage: 'a change',
+        commitAuthor: 'Ann',
+      },
+    ])
+    const told = scene.host.statuses.filter(({ sha }) => sha === commit)
+    expect(told.map(({ state }) => state)).toContain('pending')
+    expect(told.at(-1)).toMatchObject({
+      state: 'success',
+      context: `berth/${project.slug}`,
+      targetUrl: `http://${project.slug}.localhost:4080`,
+    })
+    const { webhook } = (await on(project)('GET', '/git')).body.data
+    expect(webhook).toMatchObject({ active: true, lastDeliveryAt: expect.any(String) })
+  })
+
+  test('whose delivery comes a second time does nothing, also at once', async () => {
+    const name = await scene.repository()
+    const project = await scene.project(name)
+    const [hook] = hookOf(name)
+    const options = { secret: hook!.secret, hook: hookId(hook!.url), id: randomUUID() }
+    const body = push(name, await scene.host.git.commit(name, files('second')))
+    const answers = await Promise.all([1, 2, 3].map(() => scene.deliver('push', body, options)))
+    expect(answers.map((answer) => answer.body.data.outcome).sort()).toEqual(['accepted', 'duplicate', 'duplicate'])
+    await scene.settled()
+    expect((await scene.deliver('push', body, options)).body.data.outcome).toBe('duplicate')
+    expect(await scene.deployments(project.id)).toHaveLength(1)
+    // The app's webhook and the organisation's hook report the same push under two ids.
+    await scene.deliver('push', body, { ...options, id: randomUUID() })
+    await scene.settled()
+    expect(await scene.deployments(project.id)).toHaveLength(1)
+  })
+
+  test('back to an older commit is deployed again', async () => {
+    const name = await scene.repository()
+    const project = await scene.project(name)
+    const [hook] = hookOf(name)
+    const options = { secret: hook!.secret, hook: hookId(hook!.url) }
+    const first = await scene.host.git.commit(name, files('a'))
+    const second = await scene.host.git.commit(name, files('b'))
+    for (const commit of [first, second, first]) {
+      await scene.deliver('push', push(name, commit), options)
+      await scene.settled()
+    }
+    expect((await scene.deployments(project.id)).map((row) => (row as never as { commitSha: string }).commitSha)).toEqual([
+      first,
+      second,
+      first,
+    ])
+  })
+
+  test('with a wrong signature, none, or another hook’s secret is 401 and does nothing', async () => {
+    const name = await scene.repository()
+    const project = await scene.project(name)
+    const other = await scene.repository()
+    await scene.project(other)
+    const [hook] = hookOf(name)
+    const [theirs] = hookOf(other)
+    const body = push(name, await scene.host.git.commit(name, files('second')))
+    const hookAt = hookId(hook!.url)
+    const answers = [
+      await scene.deliver('push', body, { secret: 'guessed', hook: hookAt }),
+      await scene.deliver('push', body, { secret: 'guessed' }),
+      await scene.deliver('push', body, { hook: hookAt, headers: { 'x-hub-signature-256': '' } }),
+      await scene.deliver('push', body, { secret: theirs!.secret, hook: hookAt }),
+      await scene.deliver('push', body, { secret: hook!.secret, hook: 'gwh_unknown' }),
+      await scene.deliver('push', body, { secret: hook!.secret, hook: hookAt, headers: { 'x-hub-signature-256': 'sha256=00' } }),
+    ]
+    expect(answers.map(({ status, body: { code } }) => [status, code])).toEqual(Array(6).fill([401, 'unauthorized']))
+    // Well signed by its own hook, but about a repository that the hook is not on.
+    const foreign = await scene.deliver('push', body, { secret: theirs!.secret, hook: hookId(theirs!.url) })
+    expect(foreign.status).toBe(400)
+    await scene.settled()
+    expect(await scene.deployments(project.id)).toEqual([])
+  })
+
+  test('three projects on one repository, each with a hook and a secret of its own, each react to their own', async () => {
+    const name = await scene.repository()
+    const organizations = [scene.people, await makePeople(scene.instance), await makePeople(scene.instance)]
+    const projects: { id: string }[] = []
+    for (const people of organizations) {
+      await scene.connect(people)
+      projects.push(await scene.project(name, people))
+    }
+    const hooks = hookOf(name)
+    expect(new Set(hooks.map(({ secret }) => secret)).size).toBe(3)
+    const counts = async () => Promise.all(projects.map(async ({ id }) => (await scene.deployments(id)).length))
+    for (const [at, hook] of hooks.entries()) {
+      const commit = await scene.host.git.commit(name, files(`for ${at}`))
+      await scene.deliver('push', push(name, commit), { secret: hook.secret, hook: hookId(hook.url) })
+      await scene.settled()
+      expect(await counts()).toEqual(hooks.map((_, other) => (other <= at ? 1 : 0)))
+    }
+  })
+
+  test('deploys every project and environment that follows the branch, and no other', async () => {
+    const name = await scene.repository()
+    const [one, two, off, disabled] = [
+      await scene.project(name),
+      await scene.project(name, scene.people, { gitOwner: 'Ann', gitRepo: name.slice(4).toUpperCase() }),
+      await scene.project(name, scene.people, { autoDeploy: false }),
+      await scene.project(name),
+    ]
+    await on(disabled!)('POST', '/disable')
+    await on(one!)('POST', '/environments', { name: 'Staging', branch: 'next' })
+    await on(one!)('POST', '/environments', { name: 'By hand' })
+    const [hook] = hookOf(name)
+    const options = { secret: hook!.secret, hook: hookId(hook!.url) }
+    const next = await scene.host.git.commit(name, files('next'), { branch: 'next' })
+    const main = await scene.host.git.commit(name, files('main'))
+    await scene.deliver('push', push(name, next, 'next'), options)
+    await scene.deliver('push', push(name, main), options)
+    await scene.settled()
+    const seen = async ({ id }: { id: string }) =>
+      (await scene.deployments(id)).map(({ environment, status }) => `${environment} ${status}`).sort()
+    expect(await seen(one!)).toEqual(['production live', 'staging live'])
+    // The test's git, unlike its host, tells cases apart: that it was asked for is all that can be seen.
+    expect(await seen(two!)).toEqual([expect.stringContaining('production')])
+    expect([await seen(off!), await seen(disabled!)]).toEqual([[], []])
+  })
+
+  test('of a tag, a deleted branch or another branch, and other events, do nothing', async () => {
+    const name = await scene.repository()
+    const project = await scene.project(name)
+    const [hook] = hookOf(name)
+    const options = () => ({ secret: hook!.secret, hook: hookId(hook!.url) })
+    const commit = await scene.host.git.commit(name, files('second'))
+    const body = push(name, commit)
+    const outcomes = [
+      await scene.deliver('push', { ...body, ref: 'refs/tags/v1' }, options()),
+      await scene.deliver('push', { ...body, deleted: true, after: '0'.repeat(40) }, options()),
+      await scene.deliver('star', { repository: body.repository }, options()),
+      await scene.deliver('ping', { zen: 'x', repository: body.repository }, options()),
+      await scene.deliver('push', push(name, commit, 'other'), options()),
+    ].map((answer) => answer.body.data.outcome)
+    expect(outcomes).toEqual(['ignored', 'ignored', 'ignored', 'pong', 'accepted'])
+    await scene.settled()
+    expect(await scene.deployments(project.id)).toEqual([])
+  })
+})
+
+describe('POST /webhooks/git/:provider', () => {
+  test('404: a host that nobody knows', async () => {
+    expect((await scene.deliver('push', {}, { provider: 'sourcehut' })).status).toBe(404)
+  })
+
+  test('400: well signed, but no JSON or not what the host sends; unsigned, it is 401 and not read', async () => {
+    for (const raw of ['{"ref":', '[]', '{"a":1}'])
+      expect((await scene.deliver('push', {}, { raw })).body.code).toBe('invalid_json')
+    expect((await scene.deliver('push', {}, { raw: '{"ref":', secret: 'x' })).status).toBe(401)
+  })
+
+  test('413: more than 25 MB', async () => {
+    const raw = JSON.stringify({ text: 'x'.repeat(25 * 1024 * 1024) })
+    expect((await scene.deliver('push', {}, { raw, secret: 'x' })).status).toBe(413)
+    const large = JSON.stringify({ text: 'x'.repeat(20 * 1024 * 1024), repository: { full_name: 'ann/x' } })
+    expect((await scene.deliver('ping', {}, { raw: large })).body.data.outcome).toBe('pong')
+  })
+
+  test('an uninstalled app: its credentials go, projects stay and say that pushes no longer arrive', async () => {
+    const { db } = scene.instance.database
+    const { organizationId } = scene.people
+    const now = Date.now()
+    const row = {
+      organizationId,
+      provider: 'github' as const,
+      accountId: '9',
+      accountType: 'user' as const,
+      createdAt: now,
+      updatedAt: now,
+    }
+    const app = { id: 'gcn_app', source: 'app' as const, externalId: '77', accountLogin: 'Cleo' }
+    await db
+      .insertInto('gitConnections')
+      .values({ ...row, ...app })
+      .execute()
+    const body = { name: 'Cleo', gitProvider: 'github', gitOwner: 'cleo', gitRepo: 'site', gitBranch: 'main' }
+    const project = await makeProject(scene.instance, scene.people.owner.token, body)
+    const active = async () => (await on(project)('GET', '/git')).body.data.webhook.active
+    expect(await active()).toBe(true)
+    const deleted = { action: 'deleted', installation: { id: 77, account: { login: 'cleo' } } }
+    const name = await scene.repository()
+    await scene.project(name)
+    const [hook] = hookOf(name)
+    // A hook on a repository does not speak for installations.
+    await scene.deliver('installation', deleted, { secret: hook!.secret, hook: hookId(hook!.url) })
+    await scene.settled()
+    expect(await active()).toBe(true)
+    expect((await scene.deliver('installation', deleted)).status).toBe(202)
+    await scene.settled()
+    expect(await active()).toBe(false)
+    expect(await db.selectFrom('gitConnections').select('id').where('id', '=', 'gcn_app').execute()).toEqual([])
+    const announced = await db.selectFrom('deliveries').select('category').where('category', '=', 'git.disconnected').execute()
+    expect(announced.length).toBeGreaterThan(0)
+  })
+})

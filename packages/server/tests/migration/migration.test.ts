@@ -1,0 +1,194 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import type { ReadContainer, ServerReader } from '../../src/drivers/runtime/server/server-reader.ts'
+import { type AwayReason, ServerAway } from '../../src/drivers/shell/ssh/server-away.ts'
+import { FileUnreadable } from '../../src/drivers/shell/ssh/server-files.ts'
+import { aContainer, dockerWith, ofStack } from '../../src/modules/migration/test-container.ts'
+import { type CallInput, call } from '../kit/call.ts'
+import { startInstance, type TestInstance } from '../kit/instance.ts'
+import { makePeople, makeToken, type People } from '../kit/people.ts'
+
+/** What the server tells; each test says it. */
+let containers: ReadContainer[] = []
+let files: Record<string, string> = {}
+let away: AwayReason | null = null
+/** Called when the server is being read, and waited for. */
+let whileReading: () => Promise<unknown> = async () => {}
+
+const reader: ServerReader = {
+  ping: async () => ({ version: '20.10' }),
+  async readDocker() {
+    if (away) throw new ServerAway(away, `away: ${away}`)
+    await whileReading()
+    return dockerWith(...containers)
+  },
+  files: {
+    read: async (path: string) => {
+      const text = files[path]
+      if (text === undefined) throw new FileUnreadable('missing', `${path} is not there`)
+      return Buffer.from(text)
+    },
+  } as Partial<ServerReader['files']> as ServerReader['files'],
+}
+
+let instance: TestInstance
+let people: People
+let others: People
+let serverId: string
+beforeAll(async () => {
+  instance = await startInstance({}, { serverReader: () => reader })
+  ;[people, others] = [await makePeople(instance), await makePeople(instance)]
+})
+afterAll(() => instance?.stop())
+beforeEach(async () => {
+  ;[containers, files, away, whileReading] = [[shopWeb, shopDb], {}, null, async () => {}]
+  const { body } = await call(instance, people.admin.token, 'POST /servers', { body: { name: 'Box', host: '203.0.113.9' } })
+  serverId = body.data.id
+})
+
+const shopWeb = aContainer('shop-web-1', {
+  labels: ofStack('shop', 'web', { 'com.docker.compose.depends_on': 'db:service_started:false' }),
+  env: ['PASSWORD=canary-of-web'],
+  ports: [{ containerPort: 3000, hostPort: 80, hostIp: null, protocol: 'tcp' }],
+})
+const shopDb = aContainer('shop-db-1', {
+  labels: ofStack('shop', 'db'),
+  env: ['PASSWORD=canary-of-db'],
+  mounts: [{ type: 'volume', source: 'shop_data', target: '/data', readOnly: false }],
+})
+
+const as = (token: string) => ({
+  scan: (body: object, more: CallInput = {}) => call(instance, token, 'POST /migration/scan', { body, ...more }),
+  adopt: (body: object, more: CallInput = {}) => call(instance, token, 'POST /migration/adopt', { body, ...more }),
+})
+const admin = () => as(people.admin.token)
+const adoption = (more: object = {}) => ({ serverId, projectName: 'Shop', serviceNames: ['web', 'db'], ...more })
+const projectsThere = async () => {
+  const { body } = await call(instance, people.owner.token, 'GET /projects', { query: { limit: '100' } })
+  return body.data.filter((project: { config: { serverId: string | null } }) => project.config.serverId === serverId)
+}
+
+describe('POST /migration/scan', () => {
+  test('success and the stack, values masked', async () => {
+    files = { '/srv/shop/compose.yaml': 'services: { web: { image: "web:2", ports: ["80:3000"] }, db: { image: "web:1" } }' }
+    const { status, body } = await admin().scan({ serverId })
+    expect([status, body.success]).toEqual([200, true])
+    expect(body.stack.composeProjects).toMatchObject([
+      { name: 'shop', fileState: 'drifted', services: [{ drift: ['image'] }, {}] },
+    ])
+    expect(JSON.stringify(body)).not.toContain('canary')
+    expect(await projectsThere()).toEqual([])
+  })
+
+  test.each<[AwayReason, number]>([
+    ['unreachable', 502],
+    ['host_key_changed', 502],
+    ['login_refused', 502],
+    ['docker_not_running', 502],
+    ['docker_denied', 502],
+    ['address_refused', 403],
+  ])('a server that is away is told with its reason: %s', async (reason, status) => {
+    away = reason
+    for (const answer of [await admin().scan({ serverId }), await admin().adopt(adoption())])
+      expect([answer.status, answer.body.error]).toEqual([status, `away: ${reason}`])
+  })
+})
+
+describe('both routes', () => {
+  test('400 names what is missing', async () => {
+    expect((await admin().scan({})).body).toMatchObject({ field: 'serverId' })
+    const wrong: [string, object][] = [
+      ['serverId', { serverId: undefined }],
+      ['projectName', { projectName: '' }],
+      ['projectName', { projectName: undefined }],
+      ['serviceNames', { serviceNames: [] }],
+      ['serviceNames', { serviceNames: undefined }],
+      ['serviceNames.1', { serviceNames: ['web', 'nothing'] }],
+    ]
+    for (const [field, more] of wrong) {
+      const { status, body } = await admin().adopt(adoption(more))
+      expect([status, body.field]).toEqual([400, field])
+    }
+    expect(await projectsThere()).toEqual([])
+  })
+
+  test('403 without server:write: a member, and a token that is limited to projects', async () => {
+    const limited = await makeToken(instance, people.owner, { projectIds: ['prj_x'] })
+    for (const token of [people.member.token, people.viewer.token, limited]) {
+      expect((await as(token).scan({ serverId })).status).toBe(403)
+      expect((await as(token).adopt(adoption())).status).toBe(403)
+    }
+  })
+
+  test('404 for a server that is not there or of another organisation', async () => {
+    expect((await admin().scan({ serverId: 'srv_unknown' })).status).toBe(404)
+    expect((await as(others.owner.token).scan({ serverId })).status).toBe(404)
+    expect((await as(others.owner.token).adopt(adoption())).status).toBe(404)
+  })
+
+  test('404 on a cloud instance, whoever asks', async () => {
+    const cloud = await startInstance({ BERTH_MODE: 'cloud', BERTH_PUBLIC_URL: 'https://cloud.example.test' })
+    try {
+      const { owner } = await makePeople(cloud)
+      expect((await call(cloud, owner.token, 'POST /migration/scan', { body: { serverId } })).status).toBe(404)
+      expect((await call(cloud, owner.token, 'POST /migration/adopt', { body: adoption() })).status).toBe(404)
+    } finally {
+      await cloud.stop()
+    }
+  })
+})
+
+describe('POST /migration/adopt', () => {
+  test('201: a services project on that server; variables are its secrets, volumes keep their names; nothing is deployed', async () => {
+    const { status, body } = await admin().adopt(adoption())
+    expect(status).toBe(201)
+    expect(body).toMatchObject({
+      success: true,
+      project: { name: 'Shop', config: { serverId } },
+      renamed: {},
+      adopted: [{ name: 'web' }, { name: 'db' }],
+    })
+    expect(JSON.stringify(body)).not.toContain('canary')
+    const env = await call(instance, people.owner.token, 'GET /projects/:id/env', { params: { id: body.project.id } })
+    expect(env.body.data).toMatchObject([
+      { key: 'DB_PASSWORD', isSecret: true },
+      { key: 'WEB_PASSWORD', isSecret: true },
+    ])
+    expect(JSON.stringify(env.body)).not.toContain('canary')
+    const volumes = await instance.database.db
+      .selectFrom('volumes')
+      .selectAll()
+      .where('projectId', '=', body.project.id)
+      .execute()
+    expect(volumes).toMatchObject([{ name: 'shop_data', serverId, adopted: '{"volume":"shop_data"}' }])
+  })
+
+  test('what was adopted is shown so, and is 400 the second time; a project that is deleted gives it back', async () => {
+    const { body } = await admin().adopt(adoption())
+    const again = await admin().adopt(adoption({ projectName: 'Again' }))
+    expect([again.status, again.body.field]).toEqual([400, 'serviceNames.0'])
+    const shown = async () => (await admin().scan({ serverId })).body.stack.summary.adoptable
+    expect(await shown()).toBe(0)
+    await instance.database.db.deleteFrom('projects').where('id', '=', body.project.id).execute()
+    expect(await shown()).toBe(2)
+  })
+
+  test('409: of two who adopt the same at once one has it, and the other leaves nothing behind', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    let begun = 0
+    whileReading = () => {
+      begun += 1
+      if (begun === 2) resolve()
+      return promise
+    }
+    const both = [admin().adopt(adoption()), admin().adopt(adoption({ projectName: 'Other' }))]
+    expect((await Promise.all(both)).map(({ status }) => status).sort()).toEqual([201, 409])
+    expect(await projectsThere()).toHaveLength(1)
+  })
+
+  test('plan=true records nothing and says what a deployment would do', async () => {
+    const { status, body } = await admin().adopt(adoption(), { query: { plan: 'true' } })
+    expect([status, body.project]).toEqual([200, null])
+    expect(body.plan.join('\n')).toContain('Stop the container shop-db-1')
+    expect(await projectsThere()).toEqual([])
+  })
+})

@@ -1,0 +1,159 @@
+import { join } from 'node:path'
+import type { Service } from '@berth/contract'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openEngine } from '../../packages/server/src/drivers/runtime/docker/engine.ts'
+import { execIn } from '../../packages/server/src/drivers/runtime/docker/run/exec.ts'
+import { type Backups, backupsOf } from '../kit/backups.ts'
+import { type Hosting, startHosting } from '../kit/hosting.ts'
+import { describeNeeding, partOf } from '../kit/machine.ts'
+import { describeOnDocker } from '../kit/runtimes.ts'
+import { type Sshd, startSshd } from '../kit/sshd.ts'
+
+interface Database {
+  name: string
+  artifacts: string[]
+  service(): Service
+  /** Runs inside the service, and gives what it says. */
+  ask(text: string): string[]
+  fill: string
+  change: string
+  read: string
+}
+
+const databases: Database[] = [
+  {
+    name: 'postgres',
+    artifacts: ['db/globals', 'db/postgres', 'db/shop'],
+    service: () => ({
+      name: 'db',
+      image: partOf('postgresImage'),
+      environment: { POSTGRES_USER: 'shop', POSTGRES_PASSWORD: 'secret word', POSTGRES_DB: 'shop' },
+      ports: [5432],
+      volumes: [{ type: 'volume', source: 'pgdata', target: '/var/lib/postgresql/data' }],
+    }),
+    ask: (text) => ['psql', '-U', 'shop', '-d', 'shop', '-At', '-v', 'ON_ERROR_STOP=1', '-c', text],
+    fill: `create table things (id int primary key, name text); insert into things select n, 'thing ''' || n from generate_series(1, 500) n; create view few as select * from things where id < 3`,
+    change: 'delete from things where id > 10; create table extra (id int)',
+    read: `select md5(string_agg(id || name, ',' order by id)) || ' ' || count(*) || ' ' || (select count(*) from few) || ' ' || (select count(*) from pg_tables where schemaname = 'public') from things`,
+  },
+  {
+    name: 'mariadb',
+    artifacts: ['db/shop'],
+    service: () => ({
+      name: 'db',
+      image: partOf('mariadbImage'),
+      environment: { MARIADB_ROOT_PASSWORD: 'secret word', MARIADB_DATABASE: 'shop' },
+      ports: [3306],
+      volumes: [{ type: 'volume', source: 'mysqldata', target: '/var/lib/mysql' }],
+    }),
+    ask: (text) => ['mariadb', '-uroot', '-psecret word', '-N', '-B', 'shop', '-e', text],
+    fill: `create table things (id int primary key, name varchar(50)); insert into things select seq, concat('thing ', seq) from seq_1_to_500`,
+    change: 'delete from things where id > 10; create table extra (id int)',
+    read: `select concat(count(*), ' ', sum(crc32(concat(id, name))), ' ', (select count(*) from information_schema.tables where table_schema = 'shop')) from things`,
+  },
+  {
+    name: 'redis',
+    artifacts: ['db/all'],
+    service: () => ({
+      name: 'db',
+      image: partOf('redisImage'),
+      ports: [6379],
+      volumes: [{ type: 'volume', source: 'redisdata', target: '/data' }],
+    }),
+    ask: (text) => ['redis-cli', ...text.split(' ')],
+    fill: 'MSET one 1 two 2 three 3',
+    change: 'MSET one changed four 4',
+    read: 'MGET one two three four',
+  },
+]
+
+describeOnDocker('databases in services', () =>
+  describeNeeding(['postgresImage', 'mariadbImage', 'redisImage', 's3', 'sshd'], 'by their own tools', () => {
+    let hosting: Hosting
+    let backups: Backups
+    let sshd: Sshd
+    const destinations: Record<string, () => Promise<string>> = {
+      local: () => backups.destination('local', { path: 'databases' }),
+      s3: async () => {
+        const { username, password, origin } = new URL(partOf('s3'))
+        const config = { endpoint: origin, bucket: 'berth-backups', prefix: `e2e-${Date.now()}`, accessKeyId: username }
+        await makeBucket(origin, username, password)
+        return backups.destination('s3', { ...config, secretAccessKey: password })
+      },
+      sftp: async () => {
+        const { host, port, user, privateKey } = sshd
+        return backups.destination('sftp', { host, port, user, privateKey, path: join(hosting.folder, 'by-sftp') })
+      },
+    }
+    beforeAll(async () => {
+      hosting = await startHosting({ runtime: 'docker', env: { BERTH_JOB_LEASE_SECONDS: '1' } })
+      backups = backupsOf(hosting)
+      sshd = await startSshd(partOf('sshd'))
+    })
+    afterAll(async () => {
+      await hosting?.[Symbol.asyncDispose]()
+      await sshd?.[Symbol.asyncDispose]()
+    })
+
+    async function inside(projectId: string, argv: string[]): Promise<string> {
+      const engine = openEngine(partOf('docker'))
+      const filters = JSON.stringify({ label: [`berth.project=${projectId}`, 'berth.kind=instance'], status: ['running'] })
+      const [container] = await engine.listContainers({ filters } as object)
+      const name = (container?.Names[0] ?? '').replace(/^\/berth-|^\//, '')
+      let said = ''
+      const onStdout = (chunk: Uint8Array) => {
+        said += Buffer.from(chunk).toString()
+      }
+      const { exitCode, stderrTail } = await execIn(name, { argv, onStdout }, engine, AbortSignal.timeout(30_000))
+      if (exitCode !== 0) throw new Error(`${argv[0]}: ${stderrTail}`)
+      return said.trim()
+    }
+
+    /** Every database once, and every place once; `BERTH_TEST_BACKUP_MATRIX=all` tries each with each. */
+    const lean = new Set(['postgres local', 'mariadb sftp', 'redis s3'])
+    const cases = databases.flatMap((database) =>
+      Object.keys(destinations).map((place) => [database.name, place, database] as const),
+    )
+    const tried = cases.filter(([name, place]) => process.env.BERTH_TEST_BACKUP_MATRIX === 'all' || lean.has(`${name} ${place}`))
+    test.each(tried)('%s to %s and back, row for row', async (_name, place, database) => {
+      const { id } = await hosting.makeProject({
+        name: `db-${database.name}-${place}`,
+        type: 'services',
+        services: [database.service()],
+      })
+      const deployment = await hosting.settled(await hosting.deploy(id))
+      expect(deployment.error).toBeNull()
+      const ask = (text: string) => inside(id, database.ask(text))
+      await expect
+        .poll(() => ask(database.read.startsWith('MGET') ? 'PING' : 'select 1').catch(() => ''), { timeout: 30_000 })
+        .toMatch(/1|PONG/)
+      await ask(database.fill)
+      const before = await ask(database.read)
+      const destinationId = await (destinations[place] as () => Promise<string>)()
+      const policyId = await backups.policy(id, { destinationId })
+      const run = await backups.backUp(policyId)
+      expect([run.status, run.error]).toEqual(['succeeded', null])
+      expect(run.artifacts.map(({ name }) => name)).toEqual(database.artifacts)
+      await ask(database.change)
+      const changed = await ask(database.read)
+      expect(changed).not.toBe(before)
+      const restore = await backups.restore(run.id)
+      expect([restore.status, restore.error]).toEqual(['succeeded', null])
+      await expect.poll(() => ask(database.read).catch(() => ''), { timeout: 30_000 }).toBe(before)
+      expect((await backups.restore(restore.preRestoreRunId as string)).status).toBe('succeeded')
+      await expect.poll(() => ask(database.read).catch(() => ''), { timeout: 30_000 }).toBe(changed)
+    })
+  }),
+)
+
+async function makeBucket(endpoint: string, accessKeyId: string, secretAccessKey: string): Promise<void> {
+  const { S3Client, CreateBucketCommand } = await import('@aws-sdk/client-s3')
+  const client = new S3Client({
+    endpoint,
+    region: 'us-east-1',
+    forcePathStyle: true,
+    credentials: { accessKeyId, secretAccessKey },
+  })
+  await client.send(new CreateBucketCommand({ Bucket: 'berth-backups' })).catch(() => undefined)
+  client.destroy()
+}
