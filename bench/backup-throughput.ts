@@ -2,7 +2,7 @@
 // Run: npx node bench/backup-throughput.ts [MB, default 2048] [rounds, default 2]. Fails below 0.7 of the yardstick or over 80 MB.
 import { execFileSync, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { createWriteStream, mkdirSync, mkdtempSync, openSync, rmSync } from 'node:fs'
+import { createWriteStream, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -18,6 +18,8 @@ const [volume, key] = [join(base, 'volume'), join(base, 'backup.key')]
 
 interface Round {
   ms: number
+  /** Of all threads or programs together, their start included. */
+  cpuMs: number
   extraMb: number
   longestBlockMs: number
   writtenMs?: number
@@ -29,7 +31,7 @@ try {
   await fill()
   execFileSync('age-keygen', ['-o', key], { stdio: 'ignore' })
   const recipient = execFileSync('age-keygen', ['-y', key], { encoding: 'utf8' }).trim()
-  const times = { backup: [] as Round[], restore: [] as Round[], tarOut: [] as number[], tarIn: [] as number[] }
+  const times = { backup: [] as Round[], restore: [] as Round[], tarOut: [] as ByHand[], tarIn: [] as ByHand[] }
   for (let round = 0; round < rounds; round += 1) {
     const archive = join(base, 'by-hand.tar.gz.age')
     times.tarOut.push(
@@ -67,14 +69,26 @@ async function fill(): Promise<void> {
   noise.fill(0)
 }
 
+type ByHand = Pick<Round, 'ms' | 'cpuMs'>
+
+/** Of the programs that were started and have ended, in steps of 10 ms. */
+function childrenCpuMs(): number {
+  const fields = readFileSync('/proc/self/stat', 'utf8')
+    .replace(/^.*\) /, '')
+    .split(' ')
+  return (Number(fields[13]) + Number(fields[14])) * 10
+}
+
 function ours(what: 'backup' | 'restore', folder: string): Round {
+  const before = childrenCpuMs()
   const words = ['--expose-gc', '--no-warnings', child, what, folder, join(base, 'destination'), key]
-  return JSON.parse(execFileSync(process.execPath, words, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] }))
+  const told = execFileSync(process.execPath, words, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] })
+  return { ...JSON.parse(told), cpuMs: childrenCpuMs() - before }
 }
 
 /** A pipe of programs, without a shell. */
-async function timed(programs: string[][]): Promise<number> {
-  const start = performance.now()
+async function timed(programs: string[][]): Promise<ByHand> {
+  const [start, before] = [performance.now(), childrenCpuMs()]
   const nothing = openSync('/dev/null', 'w')
   const children = programs.map(([program, ...args], at) =>
     spawn(program!, args, { stdio: [at === 0 ? 'ignore' : 'pipe', at === programs.length - 1 ? nothing : 'pipe', 'inherit'] }),
@@ -84,7 +98,7 @@ async function timed(programs: string[][]): Promise<number> {
     children.map((one) => new Promise<number>((resolve) => one.on('close', (code) => resolve(code ?? 1)))),
   )
   if (codes.some((code) => code !== 0)) throw new Error(`${programs.map(([name]) => name).join(' | ')} ended with ${codes}`)
-  return performance.now() - start
+  return { ms: performance.now() - start, cpuMs: childrenCpuMs() - before }
 }
 
 function print({
@@ -95,25 +109,26 @@ function print({
 }: {
   backup: Round[]
   restore: Round[]
-  tarOut: number[]
-  tarIn: number[]
+  tarOut: ByHand[]
+  tarIn: ByHand[]
 }): void {
   const best = (times: number[]) => Math.min(...times)
+  const bestOf = (rounds: ByHand[]) => best(rounds.map(({ ms }) => ms))
+  const cpu = (rounds: ByHand[]) => `${(best(rounds.map(({ cpuMs }) => cpuMs)) / 1000).toFixed(1)} s`
+  const memory = (rounds: Round[]) => `${Math.max(...rounds.map(({ extraMb }) => extraMb)).toFixed(0)} MB`
   const bytes = backup[0]!.plainBytes
   const rate = (ms: number) => `${(bytes / 1024 ** 2 / (ms / 1000)).toFixed(0)} MB/s`
   const written = best(backup.map(({ writtenMs }) => writtenMs!))
-  const read = best(restore.map(({ ms }) => ms))
-  const extra =
-    best([...backup, ...restore].map(({ extraMb }) => extraMb)) && Math.max(...[...backup, ...restore].map((one) => one.extraMb))
-  const [out, back] = [best(tarOut) / written, best(tarIn) / read]
+  const extra = Math.max(...[...backup, ...restore].map(({ extraMb }) => extraMb))
+  const [out, back] = [bestOf(tarOut) / written, bestOf(tarIn) / bestOf(restore)]
   const rows = [
-    ['tar | gzip -1 | age | sha256sum', rate(best(tarOut)), '', ''],
-    ['backup (zstd), stored', rate(written), out.toFixed(2), `${Math.max(...backup.map((one) => one.extraMb)).toFixed(0)} MB`],
-    ['backup, stored and read back', rate(best(backup.map(({ ms }) => ms))), '', ''],
-    ['age -d | gunzip | tar -x', rate(best(tarIn)), '', ''],
-    ['restore', rate(read), back.toFixed(2), `${Math.max(...restore.map((one) => one.extraMb)).toFixed(0)} MB`],
+    ['tar | gzip -1 | age | sha256sum', rate(bestOf(tarOut)), '', cpu(tarOut), ''],
+    ['backup (zstd), stored', rate(written), out.toFixed(2), '', memory(backup)],
+    ['backup, stored and read back', rate(bestOf(backup)), '', cpu(backup), ''],
+    ['age -d | gunzip | tar -x', rate(bestOf(tarIn)), '', cpu(tarIn), ''],
+    ['restore', rate(bestOf(restore)), back.toFixed(2), cpu(restore), memory(restore)],
   ]
-  console.log(table(['', 'of the volume', 'of the yardstick', 'extra memory'], rows))
+  console.log(table(['', 'of the volume', 'of the yardstick', 'CPU time', 'extra memory'], rows))
   const block = Math.max(...[...backup, ...restore].map(({ longestBlockMs }) => longestBlockMs))
   console.log(
     `\nvolume ${(bytes / 1024 ** 2).toFixed(0)} MB, stored ${(backup[0]!.sizeBytes! / 1024 ** 2).toFixed(0)} MB; longest block of the event loop ${block.toFixed(0)} ms`,

@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { DiscoveredService, Stack } from '@berth/contract'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type ForeignStack, startForeignStack } from '../kit/foreign-stack.ts'
-import { type Hosting, startHosting } from '../kit/hosting.ts'
+import { type Hosting, ownerSignIn, startHosting } from '../kit/hosting.ts'
 import { partOf } from '../kit/machine.ts'
 import { describeOnDocker, serverRemover } from '../kit/runtimes.ts'
 import { type Sshd, startSshd } from '../kit/sshd.ts'
@@ -136,5 +137,49 @@ describeOnDocker('adopting what runs on a server', () => {
     expect((await scan()).status).toBe(502)
     await sshd.start()
     await expect.poll(async () => (await scan()).status, { timeout: 30_000 }).toBe(200)
+  })
+
+  test('berth migrate: a table of what runs, a plan and an adoption, with the server by its name', async () => {
+    const login = ['login', '--email', ownerSignIn.email, '--password-stdin']
+    expect(await hosting.cli(login, { input: ownerSignIn.password })).toMatchObject({ code: 0 })
+    await addServer({ name: 'named box' })
+    const shown = await hosting.cli(['migrate', 'scan', 'named box'])
+    expect(shown.stdout.split('\n')[0]).toMatch(/^STACK\s+SERVICE\s+IMAGE\s+STATE\s+PORTS\s+VOLUMES\s+DRIFT\s+ADOPTABLE$/)
+    expect(shown.stdout).toMatch(new RegExp(`${stackName}\\s+worker\\s+\\S+\\s+running\\s+-\\s+-\\s+restart\\s+yes`))
+    const plan = await hosting.cli(['migrate', 'adopt', 'named box', 'worker', '--name', 'Work', '--plan'])
+    expect(plan.stdout).toMatch(/Would record worker\.[\s\S]*A deployment will:\n\s+1\. /)
+    const adopted = await hosting.cli(['migrate', 'adopt', 'named box', 'worker', '--name', 'Work'])
+    expect([adopted.code, adopted.stdout]).toEqual([0, expect.stringContaining('Recorded worker as the project work')])
+  })
+
+  test('a hostile server: the scan ends, runs nothing and shows nothing that a terminal acts on', async () => {
+    const folder = join(stack.folder, 'bomb')
+    await mkdir(folder)
+    const proof = join(stack.folder, 'ran')
+    const bad = `$(touch ${proof});\`touch ${proof}\`\u001b[2J\u202e`
+    const laughs = [
+      'a: &a [x,x,x,x,x,x,x,x,x]',
+      ...'bcdefghi'.split('').map((at, n) => `${at}: &${at} [${Array(9).fill(`*${'abcdefgh'[n]}`)}]`),
+    ]
+    await writeFile(join(folder, 'compose.yaml'), [...laughs, 'services: { x: { image: x, labels: *i } }'].join('\n'))
+    const labels = {
+      'com.docker.compose.project': `--help ${bad}`,
+      'com.docker.compose.service': `-rf ${bad}`,
+      'com.docker.compose.project.working_dir': folder,
+      'com.docker.compose.project.config_files': join(folder, 'compose.yaml'),
+    }
+    const bomb = await stack.byHand(
+      `${stackName}-bomb`,
+      { Labels: { ...labels, [bad]: bad }, Env: [`A=${bad}`, `${bad}=1`] },
+      false,
+    )
+    const huge = await stack.byHand(`${stackName}-huge`, { Labels: { huge: 'x'.repeat(6_000_000) } }, false)
+    const found = await scanned()
+    expect(found.composeProjects.find(({ services }) => services.some((one) => one.containerId === bomb))?.fileState).toBe(
+      'unreadable',
+    )
+    expect(found.warnings.join()).toContain(huge.slice(0, 12))
+    expect(JSON.stringify(found)).not.toMatch(/\\u001b|\u202e/)
+    expect(existsSync(proof)).toBe(false)
   })
 })

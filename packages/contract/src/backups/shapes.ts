@@ -131,6 +131,8 @@ export const BackupPolicy = Type.Object({
   webhookEnabled: Type.Boolean(),
   /** How often its newest good run is restored into a throw-away place; null: never. */
   proveEveryDays: nullable(Type.Integer()),
+  /** Each deployment of the project runs it first, and goes on only when it has succeeded. */
+  beforeDeploy: Type.Boolean(),
   createdBy: nullable(Id),
   createdAt: Time,
   updatedAt: Time,
@@ -163,6 +165,7 @@ const policyFields = {
   postCommand: Type.Optional(nullable(text(500, 1))),
   encryption: Type.Optional(Type.Literal(true)),
   proveEveryDays: Type.Optional(nullable(Type.Integer({ minimum: 1, maximum: 365 }))),
+  beforeDeploy: Type.Optional(Type.Boolean()),
 }
 
 export const PolicyBody = Type.Object({ destinationId: Id, serviceId: Type.Optional(nullable(Id)), ...policyFields })

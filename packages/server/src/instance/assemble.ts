@@ -297,7 +297,9 @@ function assembleRunning(
 ) {
   const served = () => servedState(common.database.db)
   const edge = createEdge({ ...common, driver: drivers.edge, acme: drivers.acme, logStore, served, settings: config })
+  const guards: DeploymentsDeps['guards'] = {}
   const deployments = createDeployments({
+    guards,
     ...common,
     ...drivers,
     git,
@@ -312,6 +314,7 @@ function assembleRunning(
   const { stores, archives } = drivers
   const { data } = deployments
   const backups = createBackups({ ...common, stores, archives, data, projects, version, isOperator, settings: config })
+  guards.beforeStart = backups.beforeDeploy
   projectPorts.deployments ??= deployments.reader
   projectPorts.running ??= deployments.running
   projectPorts.power ??= deployments.power

@@ -55,6 +55,7 @@ describe('POST /projects/:projectId/backup-policies', () => {
       encryption: true,
       webhookEnabled: false,
       proveEveryDays: null,
+      beforeDeploy: false,
       createdBy: people.member.userId,
       createdAt: expect.any(String),
       updatedAt: expect.any(String),

@@ -2,6 +2,7 @@ import { type AdoptReply, contract, type DiscoveredService, type Stack } from '@
 import type { Command } from 'commander'
 import { connect } from '../../credentials.ts'
 import { columns, output } from '../../output.ts'
+import { findServer } from '../servers/commands.ts'
 
 interface AdoptOptions {
   name: string
@@ -13,8 +14,9 @@ export function addMigrate(program: Command): void {
   const migrate = program.command('migrate').description('adopt what already runs on a server')
   migrate
     .command('scan <server>')
-    .description('what runs on a server (its id, from berth servers list); changes nothing')
-    .action(async (serverId: string, _options, command: Command) => {
+    .description('what runs on a server (its name or id); changes nothing')
+    .action(async (wanted: string, _options, command: Command) => {
+      const { id: serverId } = await findServer(wanted, command)
       const answer = await connect(command).call(contract.migration.scan, { body: { serverId } })
       output(command).result(answer, () => tableOf(answer.stack))
     })
@@ -23,7 +25,8 @@ export function addMigrate(program: Command): void {
     .description('record services as a project; nothing on the server changes until it is deployed')
     .requiredOption('--name <name>', 'name of the project')
     .option('--plan', 'record nothing; say what a deployment would do')
-    .action(async (serverId: string, serviceNames: string[], { name, plan }: AdoptOptions, command: Command) => {
+    .action(async (wanted: string, serviceNames: string[], { name, plan }: AdoptOptions, command: Command) => {
+      const { id: serverId } = await findServer(wanted, command)
       const body = { serverId, projectName: name, serviceNames }
       const answer = await connect(command).call(contract.migration.adopt, { body, ...(plan ? { query: { plan: true } } : {}) })
       output(command).result(answer, () => adoptionOf(answer))

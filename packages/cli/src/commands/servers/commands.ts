@@ -68,7 +68,7 @@ function addCheck(servers: Command): void {
     .command('check <server>')
     .description('log in and ask its Docker')
     .action(async (wanted: string, _options, command: Command) => {
-      const server = await find(wanted, command)
+      const server = await findServer(wanted, command)
       const { data: check } = await connect(command).call(contract.servers.check, { params: { id: server.id } })
       output(command).result(check, () => checked(server, check))
     })
@@ -79,7 +79,7 @@ function addRemove(servers: Command): void {
     .command('remove <server>')
     .description('forget a server that no project needs; nothing on it changes')
     .action(async (wanted: string, _options, command: Command) => {
-      const { id, name } = await find(wanted, command)
+      const { id, name } = await findServer(wanted, command)
       await connect(command).call(contract.servers.remove, { params: { id } })
       output(command).result({ removed: id }, () => `removed ${shown(name)} (${id})`)
     })
@@ -95,7 +95,8 @@ async function credential({ key, passwordStdin }: AddOptions): Promise<{ private
   return { privateKey }
 }
 
-async function find(wanted: string, command: Command): Promise<Server> {
+/** By its id or its name. */
+export async function findServer(wanted: string, command: Command): Promise<Server> {
   const { data } = await connect(command).call(contract.servers.list, { query: { limit: 500 } })
   const found = data.filter(({ id, name }) => id === wanted || name === wanted)
   if (found.length > 1) throw new Plain(`${found.length} servers are called ${wanted}: say which by its id`, 2)

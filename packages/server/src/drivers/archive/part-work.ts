@@ -12,6 +12,7 @@ export type PartTask =
       compression: Compression
       identities: readonly string[]
       maxBytes: number
+      expectedBytes?: number
       /** What it must hold, under one of the keys: only who has a key could have made it. */
       content?: { keys: readonly Uint8Array[]; hash: string }
     }

@@ -2,16 +2,24 @@
 import { parentPort } from 'node:worker_threads'
 import { collectYoung } from '../../platform/steady-memory.ts'
 import { doPartTask, type PartTask } from './part-work.ts'
+import { isItsOwn } from './seal-part.ts'
+
+/** Opening a part leaves no more behind than this; sealing leaves several copies. */
+const collectAfterBytes = 6 * 1024 * 1024
+let opened = 0
 
 parentPort?.on('message', ({ id, task }: { id: number; task: PartTask }) => {
-  // What the last task left behind goes first.
-  collectYoung()
+  if (task.do === 'open') opened += task.sealed.length
+  // What the last tasks left behind goes first.
+  if (task.do !== 'open' || opened >= collectAfterBytes) {
+    opened = 0
+    collectYoung()
+  }
   doPartTask(task).then(
     (result) => {
       const bytes = result instanceof Uint8Array ? result : 'sealed' in result ? result.sealed : result.plain
       // A small buffer may be a piece of memory that others use: it is copied. A large one is handed over.
-      const isWhole = bytes.byteLength === bytes.buffer.byteLength
-      parentPort?.postMessage({ id, result }, isWhole ? [bytes.buffer as ArrayBuffer] : [])
+      parentPort?.postMessage({ id, result }, isItsOwn(bytes) ? [bytes.buffer as ArrayBuffer] : [])
     },
     (error: unknown) => parentPort?.postMessage({ id, failure: error instanceof Error ? error.message : String(error) }),
   )

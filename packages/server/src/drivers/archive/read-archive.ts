@@ -4,36 +4,51 @@ import { StoreFailure } from '../archive-store/store-failure.ts'
 import { NotAge } from './age-header.ts'
 import { type ArchiveIndex, type ArchivePart, type ArchiveReading, longestPartBytes } from './archive.ts'
 import type { PartWorkers } from './part-workers.ts'
+import { letGo } from './seal-part.ts'
 
 /** A part grows by a little where it cannot be compressed. */
 const longestSealedBytes = longestPartBytes + 1024 * 1024
+
+/** One is opened while the other is fetched. Each is a few MiB of memory. */
+const partsAhead = 2
+const collectAfterBytes = 8 * 1024 * 1024
 
 export interface ReadKeys {
   identities: readonly string[]
   contentKeys: readonly Uint8Array[]
 }
 
-/** While a part is handed out, the next one is fetched and opened. */
+/** While a part is handed out, the next one is opened and the one after it is fetched. */
 export async function* readArchive(index: ArchiveIndex, reading: ArchiveReading, keys: ReadKeys, workers: PartWorkers) {
   refuseStrange(index)
   const stop = new AbortController()
   const abort = AbortSignal.any([reading.abort, stop.signal])
   const progress = { bytes: 0 }
-  const open = (part: ArchivePart) => openNext(part, index, { ...reading, abort }, keys, workers, progress)
+  const ahead: Promise<Uint8Array>[] = []
+  let started = 0
+  let handedOut = 0
+  const readAhead = () => {
+    for (; ahead.length < partsAhead && started < index.parts.length; started += 1) {
+      const opened = openNext(index.parts[started]!, index, { ...reading, abort }, keys, workers, progress)
+      opened.catch(() => undefined)
+      ahead.push(opened)
+    }
+  }
   try {
-    let next = index.parts[0] && open(index.parts[0])
-    for (let at = 0; next; at += 1) {
-      const plain: Uint8Array = await next
-      const following = index.parts[at + 1]
-      next = following && open(following)
-      next?.catch(() => undefined)
+    for (readAhead(); ahead.length > 0; ) {
+      const plain = await ahead.shift()!
+      readAhead()
+      handedOut += plain.length
       yield plain
-      // What was handed out is dead by now, and is some MB.
-      collectYoung()
       reading.abort.throwIfAborted()
+      if (handedOut < collectAfterBytes) continue
+      // What was handed out is dead by now.
+      handedOut = 0
+      collectYoung()
     }
   } finally {
     stop.abort(new Error('The reading ended'))
+    await Promise.allSettled(ahead)
   }
 }
 
@@ -50,7 +65,8 @@ async function openNext(
   reading.onProgress?.(progress.bytes)
   const content = { keys: contentKeys, hash: part.content }
   try {
-    const plain = await workers.run({ do: 'open', sealed, compression, identities, maxBytes: part.plainBytes, content })
+    const maxBytes = part.plainBytes
+    const plain = await workers.run({ do: 'open', sealed, compression, identities, maxBytes, expectedBytes: maxBytes, content })
     if (plain.length !== part.plainBytes) throw new NotAge('holds less than the index says')
     return plain
   } catch (error) {
@@ -71,6 +87,8 @@ async function fetchPart({ name, sizeBytes }: ArchivePart, { store, abort }: Arc
     if (at + chunk.length > sizeBytes) throw corrupt(name, 'is larger than it was when it was stored')
     sealed.set(chunk, at)
     at += chunk.length
+    // A chunk is its reader's, and there is nobody else; of memory that is shared it would be a piece.
+    if (chunk.length === chunk.buffer.byteLength) letGo(chunk)
   }
   if (at < sizeBytes) throw corrupt(name, 'is shorter than it was when it was stored')
   return sealed

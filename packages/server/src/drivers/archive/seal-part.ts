@@ -29,25 +29,31 @@ export interface PartOpening {
   identities: readonly string[]
   /** Never more than this comes out, whatever the part says. */
   maxBytes: number
+  /** Where it is known, and then it is memory that is asked for: bounded by the caller. */
+  expectedBytes?: number
 }
 
 /** Rejects with `NotAge` whatever is not wholly what was sealed. */
-export async function openPart(sealed: Uint8Array, { compression, identities, maxBytes }: PartOpening): Promise<Buffer> {
+export async function openPart(sealed: Uint8Array, opening: PartOpening): Promise<Buffer> {
   const bytes = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.length)
   const length = headerLength(bytes)
   if (length === undefined) throw new NotAge('was cut off')
-  const fileKey = await openHeader(bytes.subarray(0, length), identities)
+  const fileKey = await openHeader(bytes.subarray(0, length), opening.identities)
   const compressed = openPayload(fileKey, bytes.subarray(length))
   letGo(sealed)
-  const plain = decompress(compressed, compression, maxBytes)
+  const plain = decompress(compressed, opening)
   letGo(compressed)
   return plain
 }
 
 /** Gives large memory back now, as nobody has it any more: the collector would let some hundred MB gather first. */
 export function letGo(bytes: Uint8Array): void {
-  const { buffer, byteLength } = bytes
-  if (byteLength === buffer.byteLength && byteLength > 64 * 1024) (buffer as ArrayBuffer).transfer(0)
+  if (isItsOwn(bytes)) (bytes.buffer as ArrayBuffer).transfer(0)
+}
+
+/** All of its memory but a little, and too large for one that Node shares among small buffers. */
+export function isItsOwn({ buffer, byteLength }: Uint8Array): boolean {
+  return byteLength > 64 * 1024 && buffer.byteLength - byteLength <= buffer.byteLength >> 6
 }
 
 export function isSame(one: string, other: string): boolean {
@@ -64,9 +70,11 @@ function compress(plain: Uint8Array): Buffer {
     : zlib.gzipSync(plain, { level: 1, chunkSize })
 }
 
-function decompress(bytes: Uint8Array, compression: Compression, maxBytes: number): Buffer {
+function decompress(bytes: Uint8Array, { compression, maxBytes, expectedBytes }: PartOpening): Buffer {
   try {
-    const options = { maxOutputLength: Math.max(1, maxBytes) }
+    // Room for all of it at once, and a byte more, as a full chunk is followed by another.
+    const chunkSize = Math.max(16 * 1024, (expectedBytes ?? 0) + 1)
+    const options = { maxOutputLength: Math.max(1, maxBytes), chunkSize }
     return compression === 'zstd' ? zlib.zstdDecompressSync(bytes, options) : zlib.gunzipSync(bytes, options)
   } catch (cause) {
     const isTooMuch = cause instanceof Error && 'code' in cause && cause.code === 'ERR_BUFFER_TOO_LARGE'

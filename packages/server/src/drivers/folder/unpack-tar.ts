@@ -1,7 +1,7 @@
 import { chmod, type FileHandle, lchown, link, open, symlink } from 'node:fs/promises'
-import { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
-import { extract, type Header } from 'tar-stream'
+import { untilAborted } from '../shell/until-aborted.ts'
+import { readTar, type TarEntry } from '../tar/read-tar.ts'
+import { asBytes, asText, type TarHeader } from '../tar/tar-header.ts'
 import type { HeldFolder } from './held-folder.ts'
 
 const isRoot = process.getuid?.() === 0
@@ -32,29 +32,20 @@ export class TarRefused extends Error {
  * followed, so nothing is written outside; links are made as they are. No archive brings set-user-id or devices along.
  */
 export async function unpackTar(tar: AsyncIterable<Uint8Array>, root: HeldFolder, unpacking: Unpacking): Promise<Unpacked> {
-  const reader = extract()
-  const work = new Work(root, unpacking)
-  // Both at once: a source that fails ends the reader too, and each failure must have somebody who waits for it.
-  const outcomes = await Promise.allSettled([
-    pipeline(Readable.from(tar), reader, { signal: unpacking.abort }),
-    work.all(reader).catch((error: unknown) => {
-      reader.destroy(error as Error)
-      throw error
-    }),
-  ])
+  await using work = new Work(root, unpacking)
+  for await (const entry of readTar(untilAborted(tar, unpacking.abort))) await work.unpack(entry)
   unpacking.abort.throwIfAborted()
-  const [fed, unpacked] = outcomes
-  if (unpacked.status === 'rejected' && unpacked.reason instanceof TarRefused) throw unpacked.reason
-  for (const outcome of [fed, unpacked]) if (outcome.status === 'rejected') throw outcome.reason
   return work.done
 }
 
-type Part = AsyncIterable<Uint8Array> & { header: Header }
+const kinds = new Set(['directory', 'symlink', 'link', 'file', 'contiguous-file'])
 
-class Work {
+class Work implements AsyncDisposable {
   readonly done: Unpacked = { files: 0, bytes: 0, leftOut: 0 }
   readonly #root: HeldFolder
   readonly #unpacking: Unpacking
+  /** The folder of the last entry: the next one is mostly in the same. */
+  #held: { path: string; folder: HeldFolder } | undefined
   #entries = 0
 
   constructor(root: HeldFolder, unpacking: Unpacking) {
@@ -62,89 +53,103 @@ class Work {
     this.#unpacking = unpacking
   }
 
-  async all(reader: ReturnType<typeof extract>): Promise<void> {
-    for await (const part of reader) await this.#unpack(part as unknown as Part)
-  }
-
-  async #unpack(part: Part): Promise<void> {
-    const { name, type, size = 0 } = part.header
+  async unpack({ header, content }: TarEntry): Promise<void> {
+    const { name, type, size } = header
     this.#entries += 1
     if (this.#entries > (this.#unpacking.maxEntries ?? Number.POSITIVE_INFINITY))
       throw new TarRefused(`The archive holds more than ${this.#unpacking.maxEntries} entries`)
-    // tar-stream never ends the content of such an entry: who reads it waits for ever.
-    if (type === 'directory' && size > 0) throw new TarRefused(`${name} is a folder that says it has content`)
+    // Readers do not agree on whether it follows.
+    if (type === 'directory' && size > 0) throw new TarRefused(`${asText(name)} is a folder that says it has content`)
     const parts = partsOf(name)
     const last = parts.pop()
-    if (last === undefined) return drain(part)
-    await inFolder(this.#root, parts, this.#unpacking.owner, (folder) => this.#make(part, folder, last))
+    if (last === undefined) return
+    if (!kinds.has(type)) this.done.leftOut += 1
+    else await this.#make(header, content, await this.#folder(parts), asBytes(last))
   }
 
-  async #make(part: Part, folder: HeldFolder, name: string): Promise<void> {
-    const { type, mode, linkname } = part.header
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#held?.folder[Symbol.asyncDispose]()
+    this.#held = undefined
+  }
+
+  async #make(
+    { type, mode, linkname }: TarHeader,
+    content: TarEntry['content'],
+    folder: HeldFolder,
+    name: Buffer,
+  ): Promise<void> {
+    if (type === 'link') return this.#hardLink(folder, name, linkname)
     if (type === 'directory') await (await folder.make(name))[Symbol.asyncDispose]()
-    else if (type === 'symlink') await symlink(linkname ?? '', folder.at(name))
-    else if (type === 'link') await this.#hardLink(folder, name, linkname ?? '')
-    else if (type === 'file' || type === 'contiguous-file') await this.#write(part, await open(folder.at(name), 'wx', 0o600))
-    else this.done.leftOut += 1
-    await drain(part)
-    if (type === 'link' || !['directory', 'symlink', 'file', 'contiguous-file'].includes(type ?? '')) return
+    else if (type === 'symlink') await symlink(asBytes(linkname), folder.at(name))
+    else return this.#write(content, await open(folder.at(name), 'wx', 0o600), mode)
     const { owner } = this.#unpacking
     if (isRoot && owner) await lchown(folder.at(name), owner.uid, owner.gid)
-    if (type !== 'symlink' && mode !== undefined) await chmod(folder.at(name), mode & 0o777)
+    if (type === 'directory') await chmod(folder.at(name), mode & 0o777)
   }
 
-  async #write(part: Part, file: FileHandle): Promise<void> {
+  async #write(content: TarEntry['content'], file: FileHandle, mode: number): Promise<void> {
     await using _closed = file
     this.done.files += 1
-    for await (const chunk of part) {
+    for await (const chunk of content) {
       this.done.bytes += chunk.length
       if (this.done.bytes > (this.#unpacking.maxBytes ?? Number.POSITIVE_INFINITY))
         throw new TarRefused('The archive holds more than there is room for')
       for (let at = 0; at < chunk.length; ) at += (await file.write(chunk, at, chunk.length - at)).bytesWritten
     }
+    const { owner } = this.#unpacking
+    if (isRoot && owner) await file.chown(owner.uid, owner.gid)
+    await file.chmod(mode & 0o777)
   }
 
   /** To a file that the archive brought before, and to nothing else. */
-  async #hardLink(folder: HeldFolder, name: string, target: string): Promise<void> {
+  async #hardLink(folder: HeldFolder, name: Buffer, target: string): Promise<void> {
     const parts = partsOf(target)
     const last = parts.pop()
-    const refused = new TarRefused(`${name} is a link to ${target}, which is no file of the archive`)
+    const refused = new TarRefused(`${name} is a link to ${asText(target)}, which is no file of the archive`)
     if (last === undefined) throw refused
     let place: HeldFolder | null = await this.#root.enter('.')
     for (const part of parts) {
       const outer: HeldFolder | null = place
-      place = (await outer?.enter(part)) ?? null
+      place = (await outer?.enter(asBytes(part))) ?? null
       await outer?.[Symbol.asyncDispose]()
     }
     if (!place) throw refused
     await using held = place
-    if (!(await held.stat(last).catch(() => null))?.isFile()) throw refused
-    await link(held.at(last), folder.at(name))
+    if (!(await held.stat(asBytes(last)).catch(() => null))?.isFile()) throw refused
+    await link(held.at(asBytes(last)), folder.at(name))
+  }
+
+  /** Goes down folder by folder; a link among them ends the way. */
+  async #folder(parts: string[]): Promise<HeldFolder> {
+    const path = parts.join('/')
+    if (path === '') return this.#root
+    if (this.#held?.path === path) return this.#held.folder
+    await this[Symbol.asyncDispose]()
+    let folder = this.#root
+    for (const part of parts) {
+      const outer = folder
+      try {
+        folder = await this.#enter(outer, asBytes(part))
+      } finally {
+        if (outer !== this.#root) await outer[Symbol.asyncDispose]()
+      }
+    }
+    this.#held = { path, folder }
+    return folder
+  }
+
+  async #enter(outer: HeldFolder, name: Buffer): Promise<HeldFolder> {
+    const isNew = (await outer.stat(name).catch(() => null)) === null
+    const inner = await outer.make(name)
+    const { owner } = this.#unpacking
+    if (isNew && isRoot && owner) await lchown(outer.at(name), owner.uid, owner.gid)
+    if (isNew) await chmod(inner.path, 0o755)
+    return inner
   }
 }
 
 function partsOf(name: string): string[] {
   const parts = name.split('/').filter((part) => part !== '' && part !== '.')
-  if (parts.includes('..')) throw new TarRefused(`${name} leads out of the volume`)
+  if (parts.includes('..')) throw new TarRefused(`${asText(name)} leads out of the volume`)
   return parts
-}
-
-async function drain(part: Part): Promise<void> {
-  for await (const _rest of part) void _rest
-}
-
-/** Goes down folder by folder; a link among them ends the way. */
-async function inFolder(
-  folder: HeldFolder,
-  names: string[],
-  owner: Unpacking['owner'],
-  work: (folder: HeldFolder) => Promise<void>,
-): Promise<void> {
-  const [name, ...rest] = names
-  if (name === undefined) return work(folder)
-  const isNew = (await folder.stat(name).catch(() => null)) === null
-  await using inner = await folder.make(name)
-  if (isNew && isRoot && owner) await lchown(folder.at(name), owner.uid, owner.gid)
-  if (isNew) await chmod(inner.path, 0o755)
-  await inFolder(inner, rest, owner, work)
 }

@@ -8,6 +8,7 @@ import { applyJobs } from './restores/apply-job.ts'
 import { trialJobs } from './restores/trial.ts'
 import { verifyJob } from './restores/verify.ts'
 import { pruneJob } from './runs/prune.ts'
+import { runBeforeDeploy, type SavedDeployment } from './runs/run-before-deploy.ts'
 import { runJob } from './runs/run-job.ts'
 import { tidyJob } from './runs/tidy.ts'
 
@@ -32,5 +33,8 @@ export function createBackups(deps: BackupsDeps) {
       ...trialJobs(deps),
     ] as Job<unknown, undefined>[],
     part: backupsPart(deps),
+    /** What a deployment waits for before it starts anything. */
+    beforeDeploy: (deployment: SavedDeployment, say: (line: string) => void, abort: AbortSignal) =>
+      runBeforeDeploy(deployment, say, abort, deps),
   }
 }

@@ -39,6 +39,13 @@ export interface DeploymentsSettings {
   dataDir: string
 }
 
+/** What a deployment waits for before it starts anything; rejects with words where it must not go on. */
+export type BeforeStart = (
+  deployment: { projectId: string; environment: string; startedAt: number },
+  say: (line: string) => void,
+  abort: AbortSignal,
+) => Promise<void>
+
 /** What ran on a server before a project took it over. Each call may be repeated. */
 export interface PredecessorContainers {
   /** Before a unit starts: whoever holds one of its volumes stops. */
@@ -76,6 +83,8 @@ export interface DeploymentsDeps {
   /** Told of a new deployment and of its end, within the transaction that makes it so. */
   follow?(bound: Bound, deployment: DeploymentRow): Promise<void>
   settings: DeploymentsSettings
+  /** Filled in by those who assemble the instance, once the modules above exist. */
+  guards: { beforeStart?: BeforeStart }
   /** Filled in by those who assemble the instance; absent where nothing can be adopted. */
   predecessors: { containers?: PredecessorContainers }
   /** One start or stop of an environment at a time. */

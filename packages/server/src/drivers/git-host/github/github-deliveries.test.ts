@@ -39,6 +39,7 @@ describe('tags, deleted refs and other branches do nothing; push, pull request, 
       commit,
       message: 'Fix it',
       author: 'Ann',
+      defaultBranch: null,
     })
   })
   test('a tag and a deleted branch', () => {

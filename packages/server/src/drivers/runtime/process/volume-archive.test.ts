@@ -1,5 +1,6 @@
+import { execFileSync } from 'node:child_process'
 import { mkdirSync, renameSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, readlink, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pack } from 'tar-stream'
@@ -60,3 +61,47 @@ test('a folder that becomes a link while it is read is not followed', async () =
   }
   expect(Buffer.concat(chunks).includes('SECRET')).toBe(false)
 })
+
+test('names that are not text come back byte for byte, of files, folders and what links lead to', async () => {
+  const odd = Buffer.from([0x66, 0xff, 0xfe, 0x80])
+  const at = (...names: Buffer[]) => Buffer.concat(names.flatMap((name, n) => (n === 0 ? [name] : [Buffer.from('/'), name])))
+  const folder = Buffer.from(places.folder)
+  mkdirSync(at(folder, odd))
+  writeFileSync(at(folder, odd, odd), 'inside')
+  writeFileSync(at(folder, Buffer.from([0xe4])), 'latin1')
+  writeFileSync(join(places.folder, 'ä'), 'text')
+  writeFileSync(at(folder, Buffer.concat([Buffer.alloc(180, 0x61), odd])), 'long')
+  symlinkSync(at(odd, odd), at(folder, Buffer.from('way')))
+  const before = await readdir(folder, { encoding: 'buffer' })
+
+  const tar = Buffer.concat(await Array.fromAsync(tarOf(places.folder, never)))
+  await rm(places.folder, { recursive: true })
+  mkdirSync(places.folder)
+  await untarInPlaceOf(places, once(tar), never)
+  const names = (list: Buffer[]) => list.map((name) => name.toString('hex')).sort()
+  expect(names(await readdir(folder, { encoding: 'buffer' }))).toEqual(names(before))
+  expect(await readFile(at(folder, odd, odd), 'utf8')).toBe('inside')
+  expect(await readFile(at(folder, Buffer.from([0xe4])), 'utf8')).toBe('latin1')
+  expect(await readFile(at(folder, Buffer.concat([Buffer.alloc(180, 0x61), odd])), 'utf8')).toBe('long')
+  expect(await readlink(join(places.folder, 'way'), { encoding: 'buffer' })).toEqual(at(odd, odd))
+  expect(await readFile(at(folder, Buffer.from('way')), 'utf8')).toBe('inside')
+})
+
+test('GNU tar reads what is made, and what it makes is read, with names that are not text', async () => {
+  const odd = Buffer.concat([Buffer.from(`${places.folder}/`), Buffer.alloc(120, 0x62), Buffer.from([0xff])])
+  writeFileSync(odd, 'odd')
+  writeFileSync(join(place, 'ours.tar'), Buffer.concat(await Array.fromAsync(tarOf(places.folder, never))))
+  mkdirSync(join(place, 'by-tar'))
+  execFileSync('tar', ['-xf', join(place, 'ours.tar'), '-C', join(place, 'by-tar')])
+  const here = await readdir(Buffer.from(places.folder), { encoding: 'buffer' })
+  expect(await readdir(Buffer.from(join(place, 'by-tar')), { encoding: 'buffer' })).toEqual(expect.arrayContaining(here))
+  for (const format of ['gnu', 'pax']) {
+    execFileSync('tar', [`--format=${format}`, '-cf', join(place, 'theirs.tar'), '-C', join(place, 'by-tar'), '.'])
+    await untarInPlaceOf(places, once(await readFile(join(place, 'theirs.tar'))), never)
+    expect(await readFile(odd, 'utf8'), format).toBe('odd')
+  }
+})
+
+async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes
+}

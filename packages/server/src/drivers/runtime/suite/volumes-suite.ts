@@ -1,5 +1,7 @@
 import { extract, pack } from 'tar-stream'
 import { describe, expect, test } from 'vitest'
+import { readTar } from '../../tar/read-tar.ts'
+import { encodeHeader, tarEnd } from '../../tar/tar-header.ts'
 import { call, never, type SuiteBench } from './suite-bench.ts'
 
 /** What volumes promise. */
@@ -43,6 +45,19 @@ export function volumesSuite(suite: SuiteBench): void {
       const other = await start({ volumes })
       expect(await call(other, 'read')).toBe('new')
       await stop(other.instanceId)
+      await suite.runtime.removeVolume(id)
+    })
+
+    test('names that are not text are written and read byte for byte', async () => {
+      const id = newId('vol')
+      await suite.runtime.createVolume({ id, projectId, name: 'my-data' })
+      const [odd, long] = ['caf\xe9', `${'d'.repeat(120)}/\xff\xfe`]
+      const header = { type: 'file' as const, size: 0, mode: 0o644, uid: 1000, gid: 1000, mtime: new Date(0), linkname: '' }
+      const tar = Buffer.concat([...[odd, long].map((name) => encodeHeader({ ...header, name })), tarEnd])
+      await suite.runtime.writeVolume(id, once(tar), never)
+      const names: string[] = []
+      for await (const entry of readTar(suite.runtime.readVolume(id, never))) names.push(entry.header.name)
+      expect(names).toEqual(expect.arrayContaining([odd, long]))
       await suite.runtime.removeVolume(id)
     })
   })

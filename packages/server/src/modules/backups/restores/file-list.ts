@@ -1,5 +1,4 @@
-import { Readable } from 'node:stream'
-import { extract } from 'tar-stream'
+import { readTar } from '../../../drivers/tar/read-tar.ts'
 
 /** What is in a tar, by name; null: more entries than are kept track of. */
 export type FileList = Map<string, string> | null
@@ -10,17 +9,12 @@ const mostEntries = 500_000
 export async function filesIn(tar: AsyncIterable<Uint8Array>): Promise<{ files: FileList; bytes: number; entries: number }> {
   const files = new Map<string, string>()
   let [bytes, entries] = [0, 0]
-  const reader = extract()
-  const source = Readable.from(tar)
-  source.on('error', (error) => reader.destroy(error))
-  source.pipe(reader)
-  for await (const entry of reader) {
-    const { name, type, size = 0, mode, mtime, linkname } = entry.header
+  for await (const { header } of readTar(tar)) {
+    const { name, type, size, mode, mtime, linkname } = header
     entries += 1
     bytes += size
     if (type !== 'directory' && files.size < mostEntries)
-      files.set(name.replace(/^\.?\/+/, ''), [type, size, mode, mtime?.getTime(), linkname].join(' '))
-    entry.resume()
+      files.set(name.replace(/^\.?\/+/, ''), [type, size, mode, mtime.getTime(), linkname].join(' '))
   }
   return { files: files.size >= mostEntries ? null : files, bytes, entries }
 }

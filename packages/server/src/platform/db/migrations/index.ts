@@ -16,6 +16,7 @@ import { migration as backups } from './014-backups.ts'
 import { migration as servers } from './015-servers.ts'
 import { migration as cloud } from './016-cloud.ts'
 import { migration as adopted } from './021-migration.ts'
+import { migration as beforeDeploy } from './022-before-deploy.ts'
 
 export interface Migration {
   /** `NNN-what`: the number orders it, the whole is recorded. Never changed once released. */
@@ -36,10 +37,11 @@ export const migrations: readonly Migration[] = [
   deploymentSecrets,
   listeners,
   places,
-  cloud,
   gitHost,
   previews,
   backups,
-  adopted,
   servers,
+  cloud,
+  adopted,
+  beforeDeploy,
 ]

@@ -43,6 +43,8 @@ export interface BackupPoliciesTable {
   webhookTokenHash: string | null
   /** How often its newest run is restored into a throw-away place; null: never. */
   proveEveryDays: number | null
+  /** Each deployment of the project runs it first. */
+  beforeDeploy: Flag
   lastProvenAt: Millis | null
   createdBy: string | null
   createdAt: Millis

@@ -1,0 +1,126 @@
+import { block, decodeHeader, decodeRecords, type TarHeader } from './tar-header.ts'
+
+/** Names are not longer than some KiB: more is somebody who wants our memory. */
+const longestExtension = 1024 * 1024
+const cutOff = 'The tar archive is cut off'
+
+export interface TarEntry {
+  header: TarHeader
+  /** As it comes, in pieces as large as the source's; what is left when the next entry is asked for is skipped. */
+  content: AsyncIterable<Uint8Array>
+}
+
+/** The entries of an archive that goes by. Nothing is copied but headers. Throws when it is cut off or is no tar. */
+export async function* readTar(source: AsyncIterable<Uint8Array>): AsyncGenerator<TarEntry, void, void> {
+  const bytes = new Bytes(source)
+  const everywhere = new Map<string, string>()
+  let here = new Map<string, string>()
+  try {
+    while (true) {
+      const raw = await bytes.exactly(block)
+      if (!raw) return
+      const header = decodeHeader(raw)
+      if (!header) continue
+      if (!Number.isSafeInteger(header.size)) throw new Error('The tar archive has an entry without a size')
+      if ('xgLK'.includes(header.flag)) {
+        for (const [key, value] of await extension(bytes, header)) (header.flag === 'g' ? everywhere : here).set(key, value)
+        continue
+      }
+      const content = new Content(bytes, apply(header, everywhere, here))
+      here = new Map()
+      yield { header, content }
+      await content.skip()
+    }
+  } finally {
+    await bytes.end()
+  }
+}
+
+async function extension(bytes: Bytes, { flag, size }: { flag: string; size: number }): Promise<Map<string, string>> {
+  if (size > longestExtension) throw new Error('The tar archive has a header that is too long')
+  const raw = await bytes.exactly(Math.ceil(size / block) * block)
+  if (!raw) throw new Error(cutOff)
+  const content = raw.subarray(0, size)
+  if (flag === 'x' || flag === 'g') return decodeRecords(content)
+  const end = content.indexOf(0)
+  return new Map([[flag === 'L' ? 'path' : 'linkpath', content.toString('latin1', 0, end === -1 ? content.length : end)]])
+}
+
+/** Returns how many bytes of content follow. */
+function apply(header: TarHeader, everywhere: Map<string, string>, here: Map<string, string>): number {
+  const told = (key: string) => here.get(key) ?? everywhere.get(key)
+  header.name = told('path') || header.name
+  header.linkname = told('linkpath') || header.linkname
+  for (const key of ['size', 'uid', 'gid'] as const) {
+    const number = told(key)
+    if (number !== undefined) header[key] = /^\d{1,15}$/.test(number) ? Number(number) : Number.NaN
+  }
+  if (!Number.isSafeInteger(header.size)) throw new Error('The tar archive has an entry without a size')
+  return header.size
+}
+
+class Content implements AsyncIterable<Uint8Array> {
+  readonly #bytes: Bytes
+  readonly #fill: number
+  #left: number
+
+  constructor(bytes: Bytes, size: number) {
+    this.#bytes = bytes
+    this.#left = size
+    this.#fill = Math.ceil(size / block) * block - size
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
+    while (this.#left > 0) {
+      const piece = await this.#bytes.some(this.#left)
+      this.#left -= piece.length
+      yield piece
+    }
+  }
+
+  async skip(): Promise<void> {
+    for (let left = this.#left + this.#fill; left > 0; ) left -= (await this.#bytes.some(left)).length
+  }
+}
+
+class Bytes {
+  readonly #source: AsyncIterator<Uint8Array>
+  #chunk: Uint8Array = new Uint8Array()
+
+  constructor(source: AsyncIterable<Uint8Array>) {
+    this.#source = source[Symbol.asyncIterator]()
+  }
+
+  /** At least one byte. */
+  async some(most: number): Promise<Uint8Array> {
+    if (!(await this.#more())) throw new Error(cutOff)
+    const piece = this.#chunk.subarray(0, most)
+    this.#chunk = this.#chunk.subarray(piece.length)
+    return piece
+  }
+
+  /** Null: it has ended before the first of them. */
+  async exactly(count: number): Promise<Buffer | null> {
+    const gathered = Buffer.alloc(count)
+    for (let at = 0; at < count; ) {
+      if (at === 0 && !(await this.#more())) return null
+      const piece = await this.some(count - at)
+      gathered.set(piece, at)
+      at += piece.length
+    }
+    return gathered
+  }
+
+  async end(): Promise<void> {
+    await this.#source.return?.()
+  }
+
+  async #more(): Promise<boolean> {
+    while (this.#chunk.length === 0) {
+      const next = await this.#source.next()
+      if (next.done) return false
+      this.#chunk = next.value
+    }
+    return true
+  }
+}

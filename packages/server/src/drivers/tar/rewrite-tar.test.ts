@@ -1,0 +1,73 @@
+import { pack } from 'tar-stream'
+import { expect, test } from 'vitest'
+import { harmless, withoutTop } from '../runtime/docker/build/tar-names.ts'
+import { readTar } from './read-tar.ts'
+import { rewriteTar } from './rewrite-tar.ts'
+import { encodeHeader, fillAfter, type TarHeader, tarEnd } from './tar-header.ts'
+
+const odd = 'caf\xe9-\xff'
+const usual = { mode: 0o640, uid: 3_000_000, gid: 7, mtime: new Date(1_700_000_000_000), linkname: '' }
+
+async function* inPieces(bytes: Buffer, length: number): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += length) yield bytes.subarray(at, at + length)
+}
+
+async function entriesOf(tar: AsyncIterable<Uint8Array>) {
+  const found: (Pick<TarHeader, 'name' | 'linkname' | 'uid'> & { text: string })[] = []
+  for await (const { header, content } of readTar(tar)) {
+    const text = Buffer.concat(await Array.fromAsync(content)).toString('latin1')
+    found.push({ name: header.name, linkname: header.linkname, uid: header.uid, text })
+  }
+  return found
+}
+
+const archive = Buffer.concat([
+  encodeHeader({ ...usual, name: './', type: 'directory', size: 0 }),
+  encodeHeader({ ...usual, name: `./${odd}`, type: 'file', size: 700 }),
+  Buffer.alloc(700, 'x'),
+  fillAfter(700),
+  encodeHeader({ ...usual, name: `./${'d'.repeat(200)}/${odd}`, type: 'link', size: 0, linkname: `./${odd}` }),
+  tarEnd,
+])
+
+test.each([1, 511, 512, 100_000])('the filters of volumes keep every byte of a name, in pieces of %i', async (length) => {
+  const kept = [
+    { name: odd, linkname: '', uid: 3_000_000, text: 'x'.repeat(700) },
+    { name: `${'d'.repeat(200)}/${odd}`, linkname: odd, uid: 3_000_000, text: '' },
+  ]
+  expect(await entriesOf(withoutTop(inPieces(archive, length)))).toEqual(kept)
+  expect(await entriesOf(harmless(withoutTop(inPieces(archive, length))))).toEqual(kept)
+})
+
+test('an entry without a header is left out with its content', async () => {
+  const rest = rewriteTar(inPieces(archive, 100), (header) => (header.type === 'file' ? null : header))
+  expect((await entriesOf(rest)).map(({ text }) => text)).toEqual(['', ''])
+})
+
+test('what another program packed is read as it is', async () => {
+  const tar = pack()
+  tar.entry({ name: 'a/ü', uid: 5 }, 'one')
+  tar.entry({ name: `${'p'.repeat(90)}/${'n'.repeat(60)}`, size: 0 }, '')
+  tar.finalize()
+  const read = await entriesOf(tar as unknown as AsyncIterable<Uint8Array>)
+  expect(read.map(({ name, text }) => [Buffer.from(name, 'latin1').toString(), text])).toEqual([
+    ['a/ü', 'one'],
+    [`${'p'.repeat(90)}/${'n'.repeat(60)}`, ''],
+  ])
+})
+
+test.each([100, 600, 1100, 1400])('an archive that ends after %i bytes is no archive', async (length) => {
+  await expect(entriesOf(inPieces(archive.subarray(0, length), 64))).rejects.toThrow('cut off')
+})
+
+test('a header that was changed, and one that asks for more memory than any needs, are refused', async () => {
+  const changed = Buffer.from(archive)
+  changed[3] = 1
+  await expect(entriesOf(inPieces(changed, 512))).rejects.toThrow('does not fit its sum')
+  const long = encodeHeader({ ...usual, name: 'x', type: 'file', size: 2_000_000 })
+  long.write('x', 156)
+  long.write(`${sumOf(long).toString(8).padStart(6, '0')} `, 148, 'latin1')
+  await expect(entriesOf(inPieces(long, 512))).rejects.toThrow('too long')
+})
+
+const sumOf = (header: Buffer) => header.reduce((sum, byte, at) => sum + (at >= 148 && at < 156 ? 32 : byte), 0)

@@ -1,0 +1,65 @@
+import { terminalRun } from '@berth/contract'
+import type { RunRow } from '../../../platform/db/tables/backups.ts'
+import type { BackupsDeps } from '../deps.ts'
+import { allPolicies } from '../policies/policy-store.ts'
+import { allRuns, findRun } from './run-store.ts'
+import { queueRun, runTopic } from './start-run.ts'
+
+/** A deployment, as far as a run before it needs to know of it. */
+export interface SavedDeployment {
+  projectId: string
+  environment: string
+  /** Milliseconds since 1970. */
+  startedAt: number
+}
+
+/** Signals may be lost; the row is looked at again after this time. */
+const lookMs = 2_000
+
+/**
+ * Runs the policies of a project that ask for it before a deployment touches anything that runs. Rejects with words when one of
+ * them did not succeed. A deployment that is taken up again after a crash takes up its runs, too.
+ */
+export async function runBeforeDeploy(
+  { projectId, environment, startedAt }: SavedDeployment,
+  say: (line: string) => void,
+  abort: AbortSignal,
+  deps: BackupsDeps,
+): Promise<void> {
+  if (environment !== 'production') return
+  const policies = (await allPolicies(deps.database.db, projectId)).filter(({ enabled, beforeDeploy }) => enabled && beforeDeploy)
+  for (const policy of policies) {
+    const earlier = (await allRuns(deps.database.db, projectId)).findLast(
+      (run) => run.policyId === policy.id && run.trigger === 'pre_deploy' && run.createdAt >= startedAt,
+    )
+    const run =
+      earlier ??
+      (await deps.database.transaction((bound) => queueRun(policy, { trigger: 'pre_deploy', createdBy: null }, bound, deps)))
+    say(`Backing up first, by the policy ${policy.id}: run ${run.id}`)
+    const ended = await whenEnded(run.id, deps, abort)
+    if (ended?.status !== 'succeeded')
+      throw new Error(
+        `The backup before the deployment did not succeed: ${ended?.errorMessage ?? 'it was cancelled'}. Mend it, or set beforeDeploy of the policy ${policy.id} to false`,
+      )
+  }
+}
+
+async function whenEnded(runId: string, { database }: BackupsDeps, abort: AbortSignal): Promise<RunRow | undefined> {
+  for (;;) {
+    abort.throwIfAborted()
+    const { promise: news, resolve } = Promise.withResolvers<void>()
+    const clock = setTimeout(resolve, lookMs)
+    const unsubscribe = database.signals.subscribe(runTopic(runId), () => resolve())
+    const onAbort = () => resolve()
+    abort.addEventListener('abort', onAbort, { once: true })
+    try {
+      const run = await findRun(database.db, runId)
+      if (!run || terminalRun.has(run.status)) return run
+      await news
+    } finally {
+      clearTimeout(clock)
+      unsubscribe()
+      abort.removeEventListener('abort', onAbort)
+    }
+  }
+}
