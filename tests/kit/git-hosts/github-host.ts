@@ -4,6 +4,7 @@ import { type CommitOptions, startGitServer } from '../git-server.ts'
 import { serve } from '../http-server.ts'
 import { DeviceLogins } from './device-logins.ts'
 import { app, client, startEmulatedGitHub, tokens } from './emulated-github.ts'
+import { type GitVisit, isForGit, type Moved, passGit } from './git-door.ts'
 import { suppliedRoutes } from './github-routes.ts'
 import type { GitHubState, Hook } from './github-state.ts'
 import { passOn } from './pass-on.ts'
@@ -20,6 +21,10 @@ export interface GitHubHost extends GitHubState, AsyncDisposable {
   createRepository(name: string, files?: Record<string, string>, options?: { private?: boolean }): Promise<string>
   /** Commits, and sends a signed delivery to every hook of the repository; answers with the commit. */
   push(name: string, files: Record<string, string | null>, options?: CommitOptions): Promise<string>
+  /** Waited for before git gets an answer of the host; null: git goes on at once. */
+  onGit: ((visit: GitVisit) => Promise<void>) | null
+  /** Those that a `git push` over HTTP has caused; with what each hook answered. */
+  readonly pushed: PushDelivery[]
   /** A signed delivery to every hook of the repository, and what each answered. */
   deliver(name: string, event: string, payload: object, deliveryId?: string): Promise<{ status: number; body: unknown }[]>
   /** What a browser would come back with: the address that the host sends it to. */
@@ -28,6 +33,13 @@ export interface GitHubHost extends GitHubState, AsyncDisposable {
   /** Answers instead of the host while it is set; undefined: as usual. */
   intercept: ((call: Call, response: ServerResponse) => Answer | 'handled' | undefined) | null
   close(): Promise<void>
+}
+
+export interface PushDelivery {
+  id: string
+  commit: string
+  payload: object
+  answers: { status: number; body: unknown }[]
 }
 
 /**
@@ -60,6 +72,8 @@ export async function startGitHubHost(): Promise<GitHubHost> {
     hooks: [],
     calls: [],
     intercept: null,
+    onGit: null,
+    pushed: [],
     revoke: (token) => void good.delete(token),
     async createRepository(name, files = { 'README.md': `# ${name}\n` }, options = {}) {
       const [owner, repo] = name.split('/') as [string, string]
@@ -75,12 +89,8 @@ export async function startGitHubHost(): Promise<GitHubHost> {
     },
     async push(name, files, options) {
       const commit = await git.commit(name, files, options)
-      await host.deliver(name, 'push', {
-        ...{ ref: `refs/heads/${options?.branch ?? 'main'}`, after: commit, deleted: false },
-        repository: { id: 1, full_name: name },
-        head_commit: { id: commit, message: options?.message ?? 'change', author: { name: 'Test' } },
-        pusher: { name: 'test' },
-      })
+      const { branch = 'main', message = 'change' } = options ?? {}
+      await host.deliver(name, 'push', pushPayload({ repository: name, branch, commit, message, author: 'Test' }))
       return commit
     },
     deliver: (name, event, payload, deliveryId = randomUUID()) =>
@@ -121,14 +131,22 @@ export async function startGitHubHost(): Promise<GitHubHost> {
   }))
 
   answer = async (request, response) => {
-    if (/\.git\/(info\/refs|git-(upload|receive)-pack)$/.test(new URL(request.url!, server.url).pathname))
-      return passGit(request, response, good, git.url)
+    if (isForGit(new URL(request.url!, server.url).pathname))
+      return passGit(request, response, { git, good, onVisit: async (visit) => host.onGit?.(visit), onMoved: tellOf })
     const call = await readCall(request)
     const intercepted = host.intercept?.(call, response)
     if (intercepted === 'handled') return
     const given = intercepted ?? (await routed(call))
     const status = reply(call, response, given)
     host.calls.push({ what: `${call.method} ${call.path}`, token: call.token, status })
+  }
+
+  function tellOf(moved: Moved): void {
+    const [id, payload] = [randomUUID(), pushPayload(moved)]
+    host.deliver(moved.repository, 'push', payload, id).then(
+      (answers) => host.pushed.push({ id, commit: moved.commit, payload, answers }),
+      (error) => host.pushed.push({ id, commit: moved.commit, payload, answers: [{ status: 0, body: String(error) }] }),
+    )
   }
 
   async function routed(call: Call): Promise<Answer> {
@@ -145,29 +163,12 @@ export async function startGitHubHost(): Promise<GitHubHost> {
   return host
 }
 
-/** Git sends a token as a password; the real git behind it takes everybody. */
-async function passGit(
-  request: IncomingMessage,
-  response: ServerResponse,
-  good: ReadonlySet<string>,
-  gitUrl: string,
-): Promise<void> {
-  const [, encoded = ''] = (request.headers.authorization ?? '').split(' ')
-  const password = Buffer.from(encoded, 'base64').toString().split(':')[1] ?? ''
-  if (!good.has(password)) {
-    response.writeHead(401, { 'www-authenticate': 'Basic realm="GitHub"' }).end()
-    return
-  }
-  const { host: _, connection: __, authorization: ___, 'transfer-encoding': ____, ...headers } = request.headers
-  const body = request.method === 'GET' ? undefined : Buffer.concat(await Array.fromAsync(request as AsyncIterable<Buffer>))
-  const answer = await fetch(`${gitUrl}${request.url}`, {
-    method: request.method!,
-    headers: headers as Record<string, string>,
-    ...(body ? { body } : {}),
-  })
-  response.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? '' })
-  response.end(Buffer.from(await answer.arrayBuffer()))
-}
+const pushPayload = ({ repository, branch, commit, message, author, before }: Omit<Moved, 'before'> & { before?: string }) => ({
+  ...{ ref: `refs/heads/${branch}`, before, after: commit, deleted: false },
+  repository: { id: 1, full_name: repository },
+  head_commit: { id: commit, message, author: { name: author } },
+  pusher: { name: author },
+})
 
 async function send(hook: Hook, event: string, payload: object, deliveryId: string): Promise<{ status: number; body: unknown }> {
   const body = JSON.stringify(payload)

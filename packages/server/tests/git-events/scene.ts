@@ -41,7 +41,7 @@ export async function startScene(): Promise<Scene> {
   const instance = await startInstance({
     ...host.settings('app', 'oauth'),
     BERTH_GITHUB_WEBHOOK_SECRET: appSecret,
-    BERTH_PUBLIC_URL: 'http://berth.test',
+    BERTH_PUBLIC_URL: 'http://berth.localhost',
     BERTH_MAX_BUILDS: '8',
   })
   const stopping = new AbortController()

@@ -12,6 +12,7 @@ import { deploymentsPart } from './project-part.ts'
 import { ProjectScrubbers } from './project-scrubbers.ts'
 import { markDownAsWaking, recover, recoverServer, restartWaking, serversInUse, stopWhatEndsWithUs } from './recover.ts'
 import { requestDeployment } from './request-deployment.ts'
+import { type DeploymentRequest, requestMany } from './request-many.ts'
 import { putIdleToSleep, wakeJob, wakeKind } from './sleep.ts'
 import { findDeployment, findDeploymentOf, findNewest } from './store.ts'
 import { deploymentReader, runningProjects } from './summary.ts'
@@ -19,6 +20,7 @@ import { createWatch } from './watch.ts'
 
 export type { DeploymentsDeps, EdgeSwitch, PredecessorContainers } from './deps.ts'
 export type { DataUnit, ProjectData } from './project-data.ts'
+export type { DeploymentRequest } from './request-many.ts'
 export { adoptVolume, movePaths, servedState, usesOfServer } from './store.ts'
 
 /**
@@ -50,6 +52,7 @@ export function createDeployments(given: Omit<DeploymentsDeps, 'turns' | 'scrubb
     find: (id: string) => findDeployment(deps.database.db, id),
     newestOf: (projectId: string, environment: string) => findNewest(deps.database.db, projectId, environment),
     deploy: (projectId: string, options: Parameters<typeof requestDeployment>[1]) => requestDeployment(projectId, options, deps),
+    deployMany: (requests: readonly DeploymentRequest[]) => requestMany(requests, deps),
     /** A request waits for a sleeping project. */
     wake: (projectId: string) =>
       deps.database.transaction(({ enqueue }) =>

@@ -38,31 +38,34 @@ export interface DeploymentOptions extends Omit<BuildBody, 'projectId'> {
 }
 
 /** Queues a deployment. A newer one takes the place of an older one that still waits. */
-export async function requestDeployment(
+export const requestDeployment = (projectId: string, options: DeploymentOptions, deps: DeploymentsDeps): Promise<DeploymentRow> =>
+  deps.database.transaction((bound) => requestWithin(bound, projectId, options, deps))
+
+/** Within a transaction. Refuses before it writes anything, so that the transaction may go on without it. */
+export async function requestWithin(
+  bound: Bound,
   projectId: string,
   options: DeploymentOptions,
   deps: DeploymentsDeps,
 ): Promise<DeploymentRow> {
-  return deps.database.transaction(async (bound) => {
-    await lockProject(bound, projectId)
-    const project = (await findAnyProject(bound.db, projectId)) ?? fail('not_found')
-    if (project.deletingSince !== null) fail('conflict', { words: 'The project is being deleted' })
-    if (!project.enabled) fail('project_disabled')
-    const environment = await environmentOf(bound, project, options.environment)
-    const known = options.requestKey && (await findRequested(bound.db, projectId, environment.slug, options.requestKey))
-    if (known) return known
-    const row = newRow(project, environment, options, await nextNumber(bound.db, projectId), deps)
-    for (const older of await listQueued(bound.db, projectId, environment.slug)) await replace(older, row, bound, deps)
-    await insertDeployment(bound.db, row)
-    await bound.enqueue(
-      deployKind,
-      { deploymentId: row.id },
-      { uniqueKey: jobKey(row.id), groupKey: `deploy:${projectId}:${environment.slug}` },
-    )
-    const queued = (await findDeployment(bound.db, row.id)) as DeploymentRow
-    await deps.follow?.(bound, queued)
-    return queued
-  })
+  await lockProject(bound, projectId)
+  const project = (await findAnyProject(bound.db, projectId)) ?? fail('not_found')
+  if (project.deletingSince !== null) fail('conflict', { words: 'The project is being deleted' })
+  if (!project.enabled) fail('project_disabled')
+  const environment = await environmentOf(bound, project, options.environment)
+  const known = options.requestKey && (await findRequested(bound.db, projectId, environment.slug, options.requestKey))
+  if (known) return known
+  const row = newRow(project, environment, options, await nextNumber(bound.db, projectId), deps)
+  for (const older of await listQueued(bound.db, projectId, environment.slug)) await replace(older, row, bound, deps)
+  await insertDeployment(bound.db, row)
+  await bound.enqueue(
+    deployKind,
+    { deploymentId: row.id },
+    { uniqueKey: jobKey(row.id), groupKey: `deploy:${projectId}:${environment.slug}` },
+  )
+  const queued = (await findDeployment(bound.db, row.id)) as DeploymentRow
+  await deps.follow?.(bound, queued)
+  return queued
 }
 
 async function replace(

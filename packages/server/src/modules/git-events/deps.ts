@@ -41,7 +41,7 @@ export interface GitEventsDeps {
     Projects,
     'listOfRepository' | 'environmentsOf' | 'find' | 'ensurePreview' | 'removeEnvironment' | 'repositoryAt' | 'environmentUrl'
   >
-  deployments: Pick<Deployments, 'deploy' | 'find' | 'newestOf'>
+  deployments: Pick<Deployments, 'deploy' | 'deployMany' | 'find' | 'newestOf'>
   /** Where browsers reach this instance, without a slash at the end. */
   publicUrl: () => string
 }

@@ -1,25 +1,35 @@
+import { Failure } from '../../platform/failure.ts'
+import type { DeploymentRequest } from '../deployments/index.ts'
 import type { PushDelivery } from '../git-host/index.ts'
 import type { EnvironmentRow, GitEventsDeps, ProjectRow } from './deps.ts'
-import { forEachProject } from './for-each-project.ts'
+import { noteRefusal } from './for-each-project.ts'
 
 /** A deployment of each environment that follows the branch, in each project that deploys on push. */
-export const deployPush = (projects: readonly ProjectRow[], delivery: PushDelivery, deps: GitEventsDeps): Promise<void> =>
-  forEachProject(projects, deps, async (project) => {
-    if (!project.enabled || !project.autoDeploy) return
-    const { branch, commit, message, author } = delivery
-    for (const environment of await deps.projects.environmentsOf(project.id)) {
-      if (followed(environment, project, delivery) !== branch) continue
-      await deps.deployments.deploy(project.id, {
-        trigger: 'push',
-        createdBy: null,
-        environment: environment.slug,
-        branch,
-        commit,
-        commitFacts: { message: message.slice(0, longestMessage), author },
-        requestKey: `push:${commit}`,
-      })
-    }
-  })
+export async function deployPush(projects: readonly ProjectRow[], delivery: PushDelivery, deps: GitEventsDeps): Promise<void> {
+  const asked = await Promise.all(projects.map((project) => requestsOf(project, delivery, deps)))
+  const unqueued = await deps.deployments.deployMany(asked.flat())
+  for (const { projectId, error } of unqueued)
+    if (error instanceof Failure) noteRefusal(projectId, error, deps)
+    else throw error
+}
+
+async function requestsOf(project: ProjectRow, delivery: PushDelivery, deps: GitEventsDeps): Promise<DeploymentRequest[]> {
+  if (!project.enabled || !project.autoDeploy) return []
+  const { branch, commit, message, author } = delivery
+  const following = (await deps.projects.environmentsOf(project.id)).filter((one) => followed(one, project, delivery) === branch)
+  return following.map(({ slug }) => ({
+    projectId: project.id,
+    options: {
+      trigger: 'push',
+      createdBy: null,
+      environment: slug,
+      branch,
+      commit,
+      commitFacts: { message: message.slice(0, longestMessage), author },
+      requestKey: `push:${commit}`,
+    },
+  }))
+}
 
 const longestMessage = 5_000
 

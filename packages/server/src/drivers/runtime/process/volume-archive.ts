@@ -5,7 +5,7 @@ import { unpackTar } from '../../folder/unpack-tar.ts'
 import { asBytes, asText, encodeHeader, fillAfter, tarEnd } from '../../tar/tar-header.ts'
 import { removeTree } from './remove-tree.ts'
 
-const chunkBytes = 256 * 1024
+const chunkBytes = 64 * 1024
 
 /** A folder as a tar stream, with owners and modes, in a stable order. Whoever changes it meanwhile leads us nowhere else. */
 export async function* tarOf(path: string, abort: AbortSignal): AsyncGenerator<Uint8Array> {

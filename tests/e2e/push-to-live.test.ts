@@ -1,0 +1,143 @@
+import { execFile } from 'node:child_process'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { filesWith, formsOf, onDockerWith, processesWith } from '../kit/canary.ts'
+import { type GitHubHost, startGitHubHost, tokens } from '../kit/git-hosts/github-host.ts'
+import { type Hosting, startHosting, writeApp } from '../kit/hosting.ts'
+import { describeOnRuntimes } from '../kit/runtimes.ts'
+
+const run = promisify(execFile)
+const marker = 'a line of the source that is to be found'
+const page = (words: string) => `
+// ${marker}
+import { createServer } from 'node:http'
+createServer((_, response) => response.end(${JSON.stringify(words)})).listen(process.env.PORT, process.env.HOST)
+process.on('SIGTERM', () => process.exit(0))
+`
+
+describeOnRuntimes('from git push to live', (runtime) => {
+  let host: GitHubHost
+  let hosting: Hosting
+  let project: { id: string; slug: string }
+  let work: string
+  /** What git brought when it fetched for Berth, and what was found while it waited for its answer. */
+  const fetched = { tokens: new Set<string>(), found: [] as string[], seenGit: 0, seenConfig: 0 }
+
+  beforeAll(async () => {
+    host = await startGitHubHost()
+    await host.createRepository('acme/shop')
+    hosting = await startHosting({ runtime, env: { ...host.settings('oauth'), BERTH_LOG_LEVEL: 'debug' } })
+    const { body } = await hosting.api('POST', '/gitprovider/connect', { source: 'oauth' })
+    const back = await fetch(await host.authorize(body.url, 'ann'), { redirect: 'manual' })
+    expect(back.status).toBe(303)
+    const git = { gitProvider: 'github', gitOwner: 'acme', gitRepo: 'shop', gitBranch: 'main' }
+    project = await hosting.makeProject({ name: 'Shop', ...git, healthCheck: { path: '/' } })
+    expect((await hosting.api('POST', '/gitprovider/repos/acme/shop/webhooks')).status).toBe(201)
+    work = join(hosting.folder, 'shop')
+    const url = new URL(`${host.url}/acme/shop.git`)
+    Object.assign(url, { username: 'bob', password: tokens.bob })
+    await run('git', ['clone', '--quiet', url.href, work])
+    host.onGit = async ({ service, token }) => {
+      if (service !== 'upload-pack') return
+      fetched.tokens.add(token)
+      const forms = formsOf(token)
+      const { dataFolder } = hosting.berth
+      fetched.found.push(...(await processesWith(forms)), ...(await filesWith(dataFolder, forms)))
+      fetched.seenGit += (await processesWith([`${host.url}/acme/shop`])).filter((one) => one.includes('git')).length
+      fetched.seenConfig += (await filesWith(dataFolder, ['[core]'])).filter((path) => path.endsWith('/config')).length
+    }
+  })
+  afterAll(async () => {
+    await hosting?.[Symbol.asyncDispose]()
+    await host?.close()
+  })
+
+  const pushWith = async (words: string): Promise<string> => {
+    await writeApp(work, page(words))
+    await writeFile(join(work, 'README.md'), words)
+    const git = (...args: string[]) =>
+      run('git', ['-C', work, '-c', 'user.name=Bob', '-c', 'user.email=bob@example.test', ...args])
+    await git('add', '--all')
+    await git('commit', '--quiet', '--message', `say ${words}`)
+    await git('push', '--quiet', 'origin', 'HEAD:main')
+    return (await git('rev-parse', 'HEAD')).stdout.trim()
+  }
+  const deployments = async () => (await hosting.api('GET', `/deployments?projectId=${project.id}`)).body.data
+  const served = async () => (await hosting.get(`${project.slug}.localhost`)).text
+  const liveWith = async (words: string) => {
+    await expect.poll(served, { timeout: 120_000, interval: 200 }).toBe(words)
+    await expect.poll(async () => (await deployments())[0].status, { timeout: 60_000 }).toBe('live')
+  }
+
+  test('a push becomes live with no other call, and the host is told', async () => {
+    const commit = await pushWith('first')
+    await liveWith('first')
+    expect(host.pushed).toMatchObject([{ commit, answers: [{ status: 202, body: { data: { outcome: 'accepted' } } }] }])
+    expect(await deployments()).toMatchObject([
+      {
+        number: 1,
+        trigger: 'push',
+        status: 'live',
+        createdBy: null,
+        commit: { sha: commit, message: 'say first', author: 'Bob' },
+      },
+    ])
+    await expect
+      .poll(() => host.statuses.filter(({ sha }) => sha === commit).at(-1))
+      .toMatchObject({ state: 'success', context: `berth/${project.slug}` })
+  })
+
+  test('the same delivery a second time does nothing; the next push does', async () => {
+    const [{ id, payload }] = host.pushed as [(typeof host.pushed)[0]]
+    const again = await host.deliver('acme/shop', 'push', payload, id)
+    expect(again).toMatchObject([{ body: { data: { outcome: 'duplicate' } } }])
+    // What a repository reports is acted on in its order: had the second one done anything, it would be there by then.
+    await pushWith('second')
+    await liveWith('second')
+    expect((await deployments()).map(({ number, status }: { number: number; status: string }) => [number, status])).toEqual([
+      [2, 'live'],
+      [1, 'superseded'],
+    ])
+  })
+
+  test('the token that git fetched with is in no argv, environment or file while it fetches', () => {
+    expect(fetched.tokens.size).toBe(1)
+    expect([...fetched.tokens]).not.toContain(tokens.bob)
+    // Git was under way, with a configuration of its own: the search has seen both.
+    expect(fetched.seenGit).toBeGreaterThan(0)
+    expect(fetched.seenConfig).toBeGreaterThan(0)
+    expect(fetched.found).toEqual([])
+  })
+
+  test('nor afterwards in a process, a file, a log, an event, the audit log, or what the host was told', async () => {
+    const forms = formsOf([...fetched.tokens][0]!)
+    const { dataFolder } = hosting.berth
+    expect(await processesWith(forms)).toEqual([])
+    expect(await filesWith(dataFolder, forms)).toEqual([])
+    const [newest] = await deployments()
+    const log = await hosting.api('GET', `/deployments/${newest.id}/logs`)
+    expect(JSON.stringify(log.body)).toContain(`At commit ${newest.commit.sha}`)
+    const audit = await hosting.api('GET', '/audit-log')
+    expect(audit.body.data.length).toBeGreaterThan(0)
+    const answers = await Promise.all(
+      [
+        `/deployments/${newest.id}/stream`,
+        `/projects/${project.id}/logs`,
+        `/projects/${project.id}/git`,
+        '/gitprovider/status',
+      ].map((path) => hosting.api('GET', path)),
+    )
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200])
+    const said = JSON.stringify([log, audit, answers, host.statuses, hosting.berth.output()])
+    for (const form of forms) expect(said).not.toContain(form)
+  })
+
+  if (runtime === 'docker')
+    test('nor in a layer, the history or the settings of an image or a container', async () => {
+      const { dataFolder } = hosting.berth
+      expect((await onDockerWith(dataFolder, [marker])).some((place) => place.startsWith('layers '))).toBe(true)
+      expect(await onDockerWith(dataFolder, formsOf([...fetched.tokens][0]!))).toEqual([])
+    })
+})

@@ -1,0 +1,67 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { openEngine } from '../../packages/server/src/drivers/runtime/docker/engine.ts'
+import { readIdentity } from '../../packages/server/src/drivers/runtime/docker/identity.ts'
+import { partOf } from './machine.ts'
+
+/** Where a text is found: each of these answers with the places, so that a search for a text that must be there proves the search. */
+
+/** A token as it is, and as `user:token` in a header. */
+export const formsOf = (token: string): string[] => [
+  token,
+  ...['x-access-token', 'oauth2', 'git', ''].map((user) => Buffer.from(`${user}:${token}`).toString('base64').replace(/=+$/, '')),
+]
+
+/** `<pid> <its program's words>` of each process of the machine whose argv or environment holds one of them. */
+export async function processesWith(texts: readonly string[]): Promise<string[]> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
+  const found = await Promise.all(
+    pids.map(async (pid) => {
+      const read = (file: string) => readFile(`/proc/${pid}/${file}`, 'utf8').catch(() => '')
+      const [argv, environ] = await Promise.all([read('cmdline'), read('environ')])
+      return texts.some((text) => argv.includes(text) || environ.includes(text)) ? [`${pid} ${argv.replaceAll('\0', ' ')}`] : []
+    }),
+  )
+  return found.flat()
+}
+
+/** Paths below the folder of files that hold one of them; what goes away meanwhile is not there. */
+export async function filesWith(folder: string, texts: readonly string[]): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+  const found: string[] = []
+  for (const entry of entries) {
+    if (!entry.isFile()) continue
+    const path = join(entry.parentPath, entry.name)
+    const content = await readFile(path).catch(() => Buffer.alloc(0))
+    if (texts.some((text) => content.includes(text))) found.push(path)
+  }
+  return found
+}
+
+/** Images and containers of the instance on Docker whose layers, history or settings hold one of them. */
+export async function onDockerWith(dataFolder: string, texts: readonly string[]): Promise<string[]> {
+  const engine = openEngine(partOf('docker'))
+  const filters = { label: [`berth.instance=${readIdentity(join(dataFolder, 'docker')).instance}`] }
+  const has = (value: unknown) => texts.some((text) => JSON.stringify(value).includes(text))
+  const found: string[] = []
+  for (const { Id } of await engine.listContainers({ all: true, filters }))
+    if (has(await engine.getContainer(Id).inspect())) found.push(`container ${Id}`)
+  for (const { Id } of await engine.listImages({ filters })) {
+    const image = engine.getImage(Id)
+    if (has([await image.inspect(), await image.history()])) found.push(`image ${Id}`)
+    if (await isInStream(await image.get(), texts)) found.push(`layers ${Id}`)
+  }
+  return found
+}
+
+async function isInStream(stream: NodeJS.ReadableStream, texts: readonly string[]): Promise<boolean> {
+  const longest = Math.max(...texts.map((text) => Buffer.byteLength(text)))
+  let isFound = false
+  let rest = Buffer.alloc(0)
+  for await (const piece of stream as AsyncIterable<Buffer>) {
+    const window = Buffer.concat([rest, piece])
+    isFound ||= texts.some((text) => window.includes(text))
+    rest = window.subarray(-longest)
+  }
+  return isFound
+}

@@ -1,0 +1,81 @@
+import { execFile } from 'node:child_process'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { promisify } from 'node:util'
+import type { GitServer } from '../git-server.ts'
+
+const run = promisify(execFile)
+
+/** One request of git's, with the token that it came with. */
+export interface GitVisit {
+  repository: string
+  service: 'upload-pack' | 'receive-pack'
+  token: string
+}
+
+/** A branch that a push has moved. */
+export interface Moved {
+  repository: string
+  branch: string
+  before: string
+  commit: string
+  message: string
+  author: string
+}
+
+export interface DoorOptions {
+  git: GitServer
+  good: ReadonlySet<string>
+  /** Waited for before git gets its answer. */
+  onVisit(visit: GitVisit): Promise<void>
+  /** Once the answer of a push is out. */
+  onMoved(moved: Moved): void
+}
+
+export const isForGit = (pathname: string) => /\.git\/(info\/refs|git-(upload|receive)-pack)$/.test(pathname)
+
+/** Git sends a token as a password; the real git behind it takes everybody. */
+export async function passGit(request: IncomingMessage, response: ServerResponse, options: DoorOptions): Promise<void> {
+  const { git, good, onVisit, onMoved } = options
+  const [, encoded = ''] = (request.headers.authorization ?? '').split(' ')
+  const token = Buffer.from(encoded, 'base64').toString().split(':')[1] ?? ''
+  if (!good.has(token)) {
+    response.writeHead(401, { 'www-authenticate': 'Basic realm="GitHub"' }).end()
+    return
+  }
+  const [, repository = '', place = ''] = /^\/(.+)\.git\/(.*)$/.exec(request.url!) ?? []
+  const isPush = request.method === 'POST' && place === 'git-receive-pack'
+  await onVisit({ repository, service: place.includes('receive-pack') ? 'receive-pack' : 'upload-pack', token })
+  const before = isPush ? await branchesOf(git.folderOf(repository)) : null
+  const { host: _, connection: __, authorization: ___, 'transfer-encoding': ____, ...headers } = request.headers
+  const body = request.method === 'GET' ? undefined : Buffer.concat(await Array.fromAsync(request as AsyncIterable<Buffer>))
+  const answer = await fetch(`${git.url}${request.url}`, {
+    method: request.method!,
+    headers: headers as Record<string, string>,
+    ...(body ? { body } : {}),
+  })
+  response.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? '' })
+  response.end(Buffer.from(await answer.arrayBuffer()))
+  if (before) for (const moved of await movedSince(before, repository, git)) onMoved(moved)
+}
+
+async function branchesOf(folder: string): Promise<Map<string, string>> {
+  const { stdout } = await run('git', ['-C', folder, 'for-each-ref', '--format=%(objectname) %(refname:short)', 'refs/heads/'])
+  return new Map(
+    stdout
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => [line.slice(line.indexOf(' ') + 1), line.slice(0, line.indexOf(' '))]),
+  )
+}
+
+async function movedSince(before: ReadonlyMap<string, string>, repository: string, git: GitServer): Promise<Moved[]> {
+  const folder = git.folderOf(repository)
+  const changed = [...(await branchesOf(folder))].filter(([branch, commit]) => before.get(branch) !== commit)
+  return Promise.all(
+    changed.map(async ([branch, commit]) => {
+      const { stdout } = await run('git', ['-C', folder, 'log', '-1', '--format=%an%n%B', commit])
+      const [author = '', ...message] = stdout.trim().split('\n')
+      return { repository, branch, commit, author, message: message.join('\n'), before: before.get(branch) ?? '0'.repeat(40) }
+    }),
+  )
+}
