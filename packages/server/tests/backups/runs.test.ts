@@ -344,6 +344,15 @@ describe('retention', () => {
     expect(await contentOf(fourth.id, 'data')).toEqual(await tarOf({ 'same.txt': `same of ${policyId}` }))
     expect(scene.stored().filter((name) => name.includes(first.id) && name.includes('manifest'))).toEqual([])
   })
+
+  test('what the newest run counts on stays when the run that stored it is taken away', async () => {
+    const { id: policyId } = await scene.makePolicy({ retainCount: 1 })
+    await scene.fill({ 'kept.txt': `kept of ${policyId}` })
+    const first = await scene.backUp(policyId)
+    const second = await scene.backUp(policyId)
+    expect((await scene.run(first.id)).prunedAt).not.toBeNull()
+    expect(await contentOf(second.id, 'data')).toEqual(await tarOf({ 'kept.txt': `kept of ${policyId}` }))
+  })
 })
 
 describe('deleting the project', () => {
