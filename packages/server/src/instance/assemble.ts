@@ -160,7 +160,7 @@ export function assemble(parts: Parts): Assembled {
     ...(parts.gitHosts ?? createGitHosts(config)),
     mode: config.mode,
     people: { ...access, isOperator },
-    cloudLinks: parts.cloudLinks,
+    cloudLinks: parts.cloudLinks ?? cloud?.gitHostLinks,
   })
   projectPorts.gitHost ??= gitHost
   const running =

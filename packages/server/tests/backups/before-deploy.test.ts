@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { StoreFailure } from '../../src/drivers/archive-store/store-failure.ts'
 import { type Scene, setScene } from './scene.ts'
 
 let scene: Scene
@@ -24,11 +25,7 @@ test('a policy that says so is run before each deployment', async () => {
 
 test('a deployment does not go on without it, and says what to do', async () => {
   const { id } = await scene.makePolicy({ beforeDeploy: true })
-  scene.withStore(() => ({
-    put: async () => {
-      throw new Error('the disk is full')
-    },
-  }))
+  scene.withStore(() => ({ check: () => Promise.reject(new StoreFailure('full', 'The disk is full')) }))
   const deployment = await scene.settled(await scene.deploy(scene.projectId))
   expect(deployment).toMatchObject({ status: 'failed', error: { code: 'backup_failed' } })
   expect(deployment.error?.message).toContain('beforeDeploy')

@@ -1,6 +1,7 @@
 import { cloudProjects } from './cloud-projects.ts'
 import type { CloudDeps } from './deps.ts'
 import { createElsewhere } from './elsewhere.ts'
+import { gitHostLinks } from './git-host-links.ts'
 import { cloudHandlers } from './handlers.ts'
 import { Links } from './links.ts'
 import { linksEnding } from './store.ts'
@@ -17,6 +18,7 @@ export function createCloud(deps: CloudDeps) {
     handlers: cloudHandlers(deps, links),
     elsewhere: createElsewhere(links, deps.api),
     projects: cloudProjects(deps, links),
+    gitHostLinks: gitHostLinks(deps, links),
     /** Tokens of links that end soon, as the watcher of tokens takes them. */
     async expiringTokens(now: Date, until: Date) {
       const rows = await linksEnding(deps.database.db, now.getTime(), until.getTime())

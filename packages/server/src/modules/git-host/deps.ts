@@ -42,14 +42,9 @@ export interface People {
 
 /** A cloud that this instance is linked to signs in at the git host for it. Each rejects while the cloud cannot be reached. */
 export interface CloudLinks {
-  isLinked(): Promise<boolean>
-  /** The page that a browser is sent to; it ends at our own redirect, with our state. */
-  connectUrl(wanted: {
-    organizationId: string
-    provider: GitHostProvider
-    source: 'app' | 'oauth'
-    state: string
-  }): Promise<string>
+  isLinked(organizationId: string): Promise<boolean>
+  /** The page that a browser is sent to, as the cloud names it. Fails with `cloud_unreachable` or `no_source`. */
+  connectUrl(wanted: { organizationId: string; provider: GitHostProvider; source: 'app' | 'oauth' }): Promise<string>
   installUrl(organizationId: string): Promise<string | null>
 }
 

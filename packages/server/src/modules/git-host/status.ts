@@ -49,7 +49,7 @@ export async function showStatus(
 async function installUrlFor(caller: Caller, browser: Browser, provider: GitHostProvider, deps: GitHostDeps) {
   const { organizationId } = caller
   const { app } = deps.hosts[provider]
-  if (!app) return (await deps.cloudLinks?.isLinked()) ? deps.cloudLinks!.installUrl(organizationId) : null
+  if (!app) return (await deps.cloudLinks?.isLinked(organizationId)) ? deps.cloudLinks!.installUrl(organizationId) : null
   const url = new URL(await app.installUrl({ timeoutMs: 3_000 }))
   if (tagsOf(caller.role).has('gitprovider:write'))
     url.searchParams.set('state', newState({ caller, browser, provider, source: 'app' }, deps))

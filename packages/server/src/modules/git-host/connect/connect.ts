@@ -1,7 +1,7 @@
 import type { ConnectBody, ConnectReply, GitHostProvider } from '@berth/contract'
 import type { Caller } from '../../../http/handler.ts'
 import { newId } from '../../../platform/db/ids.ts'
-import { fail } from '../../../platform/failure.ts'
+import { Failure, fail } from '../../../platform/failure.ts'
 import { listConnections, putConnection } from '../connections/connection-store.ts'
 import { hostTitles } from '../connections/host-titles.ts'
 import { type GitHostDeps, nowOf } from '../deps.ts'
@@ -29,7 +29,8 @@ export async function connect(asking: Asking, { source }: ConnectBody, deps: Git
   if (source === undefined && host.app) return explaining(installFlow(asking, deps))
   if (host.signIn.code) return redirectFlow(asking, deps)
   if (host.signIn.device && deps.mode === 'self-hosted') return explaining(startDeviceLogin(asking, deps))
-  if (await deps.cloudLinks?.isLinked()) return cloudFlow(asking, source === undefined ? 'app' : 'oauth', deps)
+  if (await deps.cloudLinks?.isLinked(caller.organizationId))
+    return cloudFlow(asking, source === undefined ? 'app' : 'oauth', deps)
   if (source === undefined && (await mayUseLocalLogin(asking, deps))) return connectLocalLogin(asking, deps)
   return fail('no_source', { words: notSetUp(provider) })
 }
@@ -57,8 +58,10 @@ function redirectFlow(asking: Asking, deps: GitHostDeps): ConnectReply {
 
 async function cloudFlow(asking: Asking, source: 'app' | 'oauth', deps: GitHostDeps): Promise<ConnectReply> {
   const { provider, caller } = asking
-  const wanted = { organizationId: caller.organizationId, provider, source, state: newState({ ...asking, source }, deps) }
-  const url = await deps.cloudLinks!.connectUrl(wanted).catch((cause) => fail('cloud_unreachable', { cause }))
+  const wanted = { organizationId: caller.organizationId, provider, source }
+  const url = await deps.cloudLinks!.connectUrl(wanted).catch((cause: unknown) => {
+    throw cause instanceof Failure ? cause : new Failure('cloud_unreachable', { cause })
+  })
   return { connected: false, flow: 'redirect', url }
 }
 

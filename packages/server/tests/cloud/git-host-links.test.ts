@@ -1,0 +1,28 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { call } from '../kit/call.ts'
+import { startTwoSides, type TwoSides } from '../kit/two-sides.ts'
+
+let sides: TwoSides
+beforeAll(async () => {
+  sides = await startTwoSides({}, { BERTH_GITHUB_CLIENT_ID: 'an-id', BERTH_GITHUB_CLIENT_SECRET: 'a-secret' })
+})
+afterAll(() => sides.stop())
+
+const ask = (at: 'POST /gitprovider/connect' | 'GET /gitprovider/status') => call(sides.here, sides.people.owner.token, at)
+
+test('an instance that is not linked and has no app says that none is set up', async () => {
+  const { status, body } = await ask('POST /gitprovider/connect')
+  expect({ status, code: body.code }).toEqual({ status: 400, code: 'no_source' })
+})
+
+test('a linked instance resolves the link in the cloud; the cloud away: 503 cloud_unreachable, and status says so', async () => {
+  await sides.link()
+  const { status, body } = await ask('POST /gitprovider/connect')
+  expect({ status, body }).toMatchObject({ status: 200, body: { connected: false, flow: 'redirect' } })
+  expect(new URL(body.url).searchParams.get('client_id')).toBe('an-id')
+  expect((await ask('GET /gitprovider/status')).body).toMatchObject({ state: 'disconnected', cloudUnreachable: false })
+  await sides.cloud.app.close()
+  const away = await ask('POST /gitprovider/connect')
+  expect({ status: away.status, code: away.body.code }).toEqual({ status: 503, code: 'cloud_unreachable' })
+  expect((await ask('GET /gitprovider/status')).body).toMatchObject({ state: 'disconnected', cloudUnreachable: true })
+})
