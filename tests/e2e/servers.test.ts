@@ -107,6 +107,7 @@ describeOnDocker('a project on a server over SSH', () => {
       await writeApp(join(hosting.folder, 'busy'), serving(version))
       await goLive(project.id)
     }
+    await expect.poll(() => asking.load.bodies.has('version 3')).toBe(true)
     const { failures, requests, bodies } = await asking.stop()
     expect({ failures, hasNewest: bodies.has('version 3') }).toEqual({ failures: [], hasNewest: true })
     expect(requests).toBeGreaterThan(20)

@@ -104,6 +104,10 @@ export async function stopEdge(): Promise<void> {
   started = undefined
 }
 
+/** As it was sent, or as far as its length goes in the text whose lines were escaped, bytes of a body before a request included. */
+const isBody = (read: string, sent: string): boolean =>
+  read === sent || (read.length === sent.length && escaped(sent).startsWith(read))
+
 const requests: Fuzzed<string> = {
   name: 'requests-through',
   make: (random) => `${requestStream(random)}GET /last HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n`,
@@ -124,7 +128,7 @@ const requests: Fuzzed<string> = {
     // An upstream that closed before it answered is asked once more, so what is heard may repeat.
     for (const { method, body } of passed) {
       const isMeant = ({ requests }: (typeof readings)[number]) =>
-        requests.some((request) => request.method === method && request.body === body)
+        requests.some((request) => request.method === method && isBody(request.body, body))
       assert.ok(readings.some(isMeant), `the client did not say ${method} with ${JSON.stringify(body)}`)
     }
   },

@@ -10,11 +10,6 @@ afterAll(() => sides.stop())
 
 const ask = (at: 'POST /gitprovider/connect' | 'GET /gitprovider/status') => call(sides.here, sides.people.owner.token, at)
 
-test('an instance that is not linked and has no app says that none is set up', async () => {
-  const { status, body } = await ask('POST /gitprovider/connect')
-  expect({ status, code: body.code }).toEqual({ status: 400, code: 'no_source' })
-})
-
 test('a linked instance resolves the link in the cloud; the cloud away: 503 cloud_unreachable, and status says so', async () => {
   await sides.link()
   const { status, body } = await ask('POST /gitprovider/connect')
