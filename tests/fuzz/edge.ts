@@ -108,12 +108,6 @@ export async function stopEdge(): Promise<void> {
 const isBody = (read: string, sent: string): boolean =>
   read === sent || (read.length === sent.length && escaped(sent).startsWith(read))
 
-/** Node knows a fixed list of methods and reads nothing behind another one; the edge may have refused that request and gone on. */
-const behindOtherMethods = (text: string): string[] =>
-  [...text.matchAll(/^(\S+) [^\r\n]* HTTP\/1.*?\r\n\r\n/gms)]
-    .filter(([, method]) => !METHODS.includes(method as string))
-    .map(({ 0: request, index }) => text.slice(index + request.length))
-
 const requests: Fuzzed<string> = {
   name: 'requests-through',
   make: (random) => `${requestStream(random)}GET /last HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n`,
@@ -121,7 +115,7 @@ const requests: Fuzzed<string> = {
     const { heard } = await (await edge()).exchange(bytesOf(text))
     const lines = text.replaceAll(/[^\r\n]* HTTP\/1/g, escaped)
     // The bytes of a body may stand on the same line as the next request, where escaping would change them.
-    const readings = await Promise.all([lines, text, ...behindOtherMethods(text)].map((said) => requestsIn(bytesOf(said))))
+    const readings = [await requestsIn(bytesOf(lines)), await requestsIn(bytesOf(text))]
     const passed = []
     for (const bytes of heard.filter(({ length }) => length > 0)) {
       // Node knows a fixed list of methods; behind another one it reads nothing more.
@@ -131,6 +125,8 @@ const requests: Fuzzed<string> = {
       assert.ok(one.requests.length <= 1, `more than one request in what was one: ${JSON.stringify(bytes.toString('latin1'))}`)
       passed.push(...one.requests)
     }
+    // Behind what it refuses, a method that it does not know included, Node is no judge of what else was said.
+    if (readings.every(({ refused }) => refused)) return
     // An upstream that closed before it answered is asked once more, so what is heard may repeat.
     for (const { method, body } of passed) {
       const isMeant = ({ requests }: (typeof readings)[number]) =>
