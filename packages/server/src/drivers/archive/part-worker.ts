@@ -1,5 +1,7 @@
 // A thread that compresses, encrypts and hashes parts, so that the one that answers requests does not wait for it.
+
 import { parentPort } from 'node:worker_threads'
+import { errorMessage } from '../../platform/error-message.ts'
 import { collectYoung } from '../../platform/steady-memory.ts'
 import { doPartTask, type PartTask } from './part-work.ts'
 import { isItsOwn } from './seal-part.ts'
@@ -21,6 +23,6 @@ parentPort?.on('message', ({ id, task }: { id: number; task: PartTask }) => {
       // A small buffer may be a piece of memory that others use: it is copied. A large one is handed over.
       parentPort?.postMessage({ id, result }, isItsOwn(bytes) ? [bytes.buffer as ArrayBuffer] : [])
     },
-    (error: unknown) => parentPort?.postMessage({ id, failure: error instanceof Error ? error.message : String(error) }),
+    (error: unknown) => parentPort?.postMessage({ id, failure: errorMessage(error) }),
   )
 })

@@ -209,3 +209,17 @@ export interface HostApp {
   /** Whether the person whose token it is governs the account that the app is installed on. */
   isGovernedBy(token: Secret, installation: Installation, limits?: CallLimits): Promise<boolean>
 }
+
+/** What there is to ask about repositories, for the file of a host that answers it. */
+export type RepositoryCalls = Pick<
+  GitHost,
+  | 'account'
+  | 'repositories'
+  | 'repositoriesOf'
+  | 'repository'
+  | 'createRepository'
+  | 'deleteRepository'
+  | 'branches'
+  | 'files'
+  | 'file'
+>

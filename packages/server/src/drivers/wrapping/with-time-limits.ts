@@ -1,3 +1,4 @@
+import { within } from './within.ts'
 import { type MethodNames, wrapMethods } from './wrap-methods.ts'
 
 type ArgumentsOf<Function> = Function extends (...args: infer Args) => unknown ? Required<Args> : []
@@ -51,29 +52,4 @@ function placed(args: readonly unknown[], at: number, signal: AbortSignal): unkn
   const given = [...args]
   given[at] = signal
   return given
-}
-
-interface Within {
-  ms: number
-  abort: AbortSignal | undefined
-  late(): Error
-}
-
-async function within<Result>({ ms, abort, late }: Within, work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
-  abort?.throwIfAborted()
-  const ending = new AbortController()
-  const ended = Promise.withResolvers<never>()
-  const end = (reason: unknown) => {
-    ended.reject(reason)
-    ending.abort(reason)
-  }
-  const stop = () => end(abort?.reason)
-  const timer = setTimeout(() => end(late()), ms)
-  abort?.addEventListener('abort', stop, { once: true })
-  try {
-    return await Promise.race([work(ending.signal), ended.promise])
-  } finally {
-    clearTimeout(timer)
-    abort?.removeEventListener('abort', stop)
-  }
 }

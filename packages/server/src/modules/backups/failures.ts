@@ -1,5 +1,6 @@
 import { StoreFailure } from '../../drivers/archive-store/store-failure.ts'
 import { StartFailed } from '../../drivers/runtime/runtime.ts'
+import { errorMessage } from '../../platform/error-message.ts'
 
 /** Something that a person can act on ended a run or a restore; the words say what. */
 export class BackupFailed extends Error {
@@ -20,4 +21,4 @@ export function failureOf(error: unknown): { code: string; message: string } | u
   return undefined
 }
 
-export const wordsOfError = (error: unknown): string => (error instanceof Error ? error.message : String(error)).slice(0, 2_000)
+export const wordsOfError = (error: unknown): string => errorMessage(error).slice(0, 2_000)

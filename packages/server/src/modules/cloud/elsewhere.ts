@@ -6,7 +6,7 @@ import type { Links } from './links.ts'
 
 /** How the mount asks the cloud for what is not here. */
 export const createElsewhere = (links: Links, api: CloudApi): Elsewhere => ({
-  isLinked: async (organizationId) => (await links.of(organizationId)) !== null,
+  isLinked: (organizationId) => links.has(organizationId),
   async ask(organizationId, request) {
     const link = (await links.of(organizationId)) ?? fail('not_found')
     try {

@@ -1,5 +1,6 @@
 import type { CloudLink, contract } from '@berth/contract'
 import type { Handlers } from '../../http/handler.ts'
+import { iso, isoOrNull } from '../../platform/db/columns.ts'
 import { sealedFor } from '../../platform/db/sealed-columns.ts'
 import type { CloudDeps } from './deps.ts'
 import type { Link, Links } from './links.ts'
@@ -49,8 +50,6 @@ export function cloudHandlers(deps: CloudDeps, links: Links): Handlers<typeof co
   }
 }
 
-const iso = (at: number | null) => (at === null ? null : new Date(at).toISOString())
-
 function show({ row }: Pick<Link, 'row'>, reachable: boolean): CloudLink {
   return {
     linked: true,
@@ -58,6 +57,6 @@ function show({ row }: Pick<Link, 'row'>, reachable: boolean): CloudLink {
     reachable,
     organizationId: row.remoteOrganizationId,
     linkedAt: iso(row.linkedAt),
-    tokenExpiresAt: iso(row.tokenExpiresAt),
+    tokenExpiresAt: isoOrNull(row.tokenExpiresAt),
   }
 }

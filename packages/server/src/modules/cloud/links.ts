@@ -37,6 +37,10 @@ export class Links {
     return asked
   }
 
+  async has(organizationId: string): Promise<boolean> {
+    return (await this.of(organizationId)) !== null
+  }
+
   /** To be called once the change was committed. */
   changed(organizationId: string): void {
     this.#kept.delete(organizationId)

@@ -1,6 +1,7 @@
 import type { Secret } from '../../../platform/secrets/secret.ts'
 import { type Delivery, type DeliveryHeaders, headerOf } from '../delivery.ts'
-import { branchOf, commitOf, Fields, isHmacOf, nameOf } from '../payload.ts'
+import { Fields, isHmacOf, nameOf } from '../payload.ts'
+import { type About, isZeros, pullRequestOf, pushOf } from '../read-delivery.ts'
 
 /** Forgejo sends the same under its own name as well. */
 const header = (headers: DeliveryHeaders, name: string) =>
@@ -10,8 +11,6 @@ export function isSignedByGitea(secret: Secret, headers: DeliveryHeaders, rawBod
   const given = header(headers, 'signature')
   return isHmacOf(rawBody, secret, given && /^[0-9a-f]{64}$/i.test(given) ? given : null)
 }
-
-type About = Pick<Delivery, 'id' | 'repository'>
 
 export function readGiteaDelivery(headers: DeliveryHeaders, rawBody: Buffer): Delivery | null {
   const event = header(headers, 'event')
@@ -24,18 +23,18 @@ export function readGiteaDelivery(headers: DeliveryHeaders, rawBody: Buffer): De
 }
 
 function readPush(about: About, body: Fields): Delivery | null {
-  const { repository } = about
-  const branch = branchOf(body.text('ref'))
-  if (!repository) return null
-  if (!branch) return { ...about, kind: 'ignored', reason: 'Not a branch was pushed' }
-  const after = body.text('after')
-  if (after && /^0+$/.test(after)) return { ...about, kind: 'ignored', reason: 'The branch was deleted' }
-  const commit = commitOf(after)
-  if (!commit) return null
   const head = body.in('head_commit')
-  const author = head.in('author').text('name') ?? body.in('pusher').text('login')
-  const defaultBranch = body.in('repository').text('default_branch')
-  return { ...about, repository, kind: 'push', branch, defaultBranch, commit, message: head.text('message') ?? '', author }
+  const after = body.text('after')
+  return pushOf(about, {
+    ref: body.text('ref'),
+    isDeleted: isZeros(after),
+    after,
+    defaultBranch: body.in('repository').text('default_branch'),
+    head: () => ({
+      message: head.text('message'),
+      author: head.in('author').text('name') ?? body.in('pusher').text('login'),
+    }),
+  })
 }
 
 const actions: Record<string, 'opened' | 'updated' | 'closed'> = {
@@ -46,29 +45,20 @@ const actions: Record<string, 'opened' | 'updated' | 'closed'> = {
 }
 
 function readPullRequest(about: About, body: Fields): Delivery | null {
-  const { repository } = about
-  const action = actions[body.text('action') ?? '']
-  if (!repository) return null
-  if (!action) return { ...about, kind: 'ignored', reason: 'The pull request has no new commits and was not closed' }
   const request = body.in('pull_request')
   const [head, base] = [request.in('head'), request.in('base')]
-  const [number, branch, targetBranch] = [request.whole('number') ?? body.whole('number'), head.text('ref'), base.text('ref')]
-  const commit = commitOf(head.text('sha'))
-  if (number === null || !branch || !targetBranch || !commit) return null
-  const [from, to] = [head.in('repo').whole('id'), base.in('repo').whole('id')]
-  return {
-    ...about,
-    repository,
-    kind: 'pull_request',
-    action,
-    number,
-    title: request.text('title') ?? '',
+  return pullRequestOf(about, {
+    noun: 'pull request',
+    action: actions[body.text('action') ?? ''],
+    number: request.whole('number') ?? body.whole('number'),
+    title: request.text('title'),
     htmlUrl: request.text('html_url'),
     author: request.in('user').text('login'),
-    branch,
-    commit,
-    targetBranch,
-    fromFork: from === null || from !== to,
-    sourceRepository: nameOf(head.in('repo').text('full_name')),
-  }
+    branch: head.text('ref'),
+    commit: head.text('sha'),
+    targetBranch: base.text('ref'),
+    from: head.in('repo').whole('id'),
+    to: base.in('repo').whole('id'),
+    sourceRepository: head.in('repo').text('full_name'),
+  })
 }

@@ -1,18 +1,16 @@
 import { nonsense } from '../answer-parts.ts'
-import type { GitHost, HostBranch, HostRepository } from '../git-host.ts'
+import type { HostBranch, HostRepository, RepositoryCalls } from '../git-host.ts'
 import { GitHostError } from '../git-host-error.ts'
 import { entryFrom, branchFrom as githubBranch } from '../github/github-shapes.ts'
 import { Fields } from '../payload.ts'
 import type { RestClient } from '../rest-client.ts'
 import { repositoryPath } from './repository-path.ts'
 
-type Repositories = Pick<
-  GitHost,
-  'repositories' | 'repositoriesOf' | 'repository' | 'createRepository' | 'deleteRepository' | 'branches' | 'files' | 'file'
->
-
 /** Its repositories and contents are as GitHub's; a branch's commit has another name. */
-export function createRepositories(client: RestClient, from: (value: unknown) => HostRepository): Repositories {
+export function createRepositories(
+  client: RestClient,
+  from: (value: unknown) => HostRepository,
+): Omit<RepositoryCalls, 'account'> {
   const { title } = client
   const contents = (path: string) => `/contents/${path.split('/').map(encodeURIComponent).join('/')}`.replace(/\/$/, '')
   return {

@@ -1,6 +1,7 @@
 import type { Secret } from '../../../platform/secrets/secret.ts'
 import { type Delivery, type DeliveryHeaders, headerOf } from '../delivery.ts'
-import { branchOf, commitOf, Fields, isHmacOf, nameOf } from '../payload.ts'
+import { Fields, isHmacOf, nameOf } from '../payload.ts'
+import { type About, pullRequestOf, pushOf } from '../read-delivery.ts'
 
 export function isSignedByGitHub(secret: Secret, headers: DeliveryHeaders, rawBody: Buffer): boolean {
   const given = /^sha256=([0-9a-f]{64})$/i.exec(headerOf(headers, 'x-hub-signature-256') ?? '')?.[1] ?? null
@@ -19,8 +20,6 @@ export function readGitHubDelivery(headers: DeliveryHeaders, rawBody: Buffer): D
   return read ? read(about, body) : { ...about, kind: 'ignored', reason: `Nothing happens on ${event.slice(0, 100)}` }
 }
 
-type About = Pick<Delivery, 'id' | 'repository'>
-
 const readers: Record<string, (about: About, body: Fields) => Delivery | null> = {
   ping: (about) => ({ ...about, kind: 'ping' }),
   push: readPush,
@@ -29,24 +28,17 @@ const readers: Record<string, (about: About, body: Fields) => Delivery | null> =
 }
 
 function readPush(about: About, body: Fields): Delivery | null {
-  const { repository } = about
-  const branch = branchOf(body.text('ref'))
-  if (!repository) return null
-  if (!branch) return { ...about, kind: 'ignored', reason: 'Not a branch was pushed' }
-  if (body.yes('deleted')) return { ...about, kind: 'ignored', reason: 'The branch was deleted' }
-  const commit = commitOf(body.text('after'))
-  if (!commit) return null
   const head = body.in('head_commit')
-  return {
-    ...about,
-    repository,
-    kind: 'push',
-    branch,
+  return pushOf(about, {
+    ref: body.text('ref'),
+    isDeleted: body.yes('deleted'),
+    after: body.text('after'),
     defaultBranch: body.in('repository').text('default_branch'),
-    commit,
-    message: head.text('message') ?? '',
-    author: head.in('author').text('name') ?? body.in('pusher').text('name'),
-  }
+    head: () => ({
+      message: head.text('message'),
+      author: head.in('author').text('name') ?? body.in('pusher').text('name'),
+    }),
+  })
 }
 
 const actions: Record<string, 'opened' | 'updated' | 'closed'> = {
@@ -57,39 +49,23 @@ const actions: Record<string, 'opened' | 'updated' | 'closed'> = {
 }
 
 function readPullRequest(about: About, body: Fields): Delivery | null {
-  const { repository } = about
-  const action = actions[body.text('action') ?? '']
-  if (!repository) return null
-  if (!action) return { ...about, kind: 'ignored', reason: 'The pull request has no new commits and was not closed' }
   const request = body.in('pull_request')
-  const head = request.in('head')
-  const sourceRepository = nameOf(head.in('repo').text('full_name'))
-  const [number, branch, commit, targetBranch] = [
-    request.whole('number'),
-    head.text('ref'),
-    commitOf(head.text('sha')),
-    request.in('base').text('ref'),
-  ]
-  if (number === null || !branch || !commit || !targetBranch) return null
-  return {
-    ...about,
-    repository,
-    kind: 'pull_request',
-    action,
-    number,
-    title: request.text('title') ?? '',
+  const [head, base] = [request.in('head'), request.in('base')]
+  return pullRequestOf(about, {
+    noun: 'pull request',
+    action: actions[body.text('action') ?? ''],
+    number: request.whole('number'),
+    title: request.text('title'),
     htmlUrl: request.text('html_url'),
     author: request.in('user').text('login'),
-    branch,
-    commit,
-    targetBranch,
-    fromFork: !isSame(head.in('repo').whole('id'), request.in('base').in('repo').whole('id')),
-    sourceRepository,
-  }
+    branch: head.text('ref'),
+    commit: head.text('sha'),
+    targetBranch: base.text('ref'),
+    from: head.in('repo').whole('id'),
+    to: base.in('repo').whole('id'),
+    sourceRepository: head.in('repo').text('full_name'),
+  })
 }
-
-/** A fork that was deleted has no id any more: it still is one. */
-const isSame = (one: number | null, other: number | null) => one !== null && one === other
 
 const installationKinds = {
   deleted: 'installation_deleted',

@@ -1,25 +1,12 @@
 import { nonsense } from '../answer-parts.ts'
-import type { GitHost, HostFile } from '../git-host.ts'
+import type { HostFile, RepositoryCalls } from '../git-host.ts'
 import { GitHostError } from '../git-host-error.ts'
 import { Fields } from '../payload.ts'
 import type { GitHubClient } from './github-client.ts'
 import { readList } from './github-lists.ts'
 import { accountFrom, branchFrom, entryFrom, repositoryFrom } from './github-shapes.ts'
 
-type Repositories = Pick<
-  GitHost,
-  | 'account'
-  | 'repositories'
-  | 'repositoriesOf'
-  | 'repository'
-  | 'createRepository'
-  | 'deleteRepository'
-  | 'branches'
-  | 'files'
-  | 'file'
->
-
-export function createRepositories(client: GitHubClient): Repositories {
+export function createRepositories(client: GitHubClient): RepositoryCalls {
   const { title, pages } = client
   const { webUrl } = client.settings
   const from = (value: unknown) => repositoryFrom(value, title, webUrl)

@@ -1,27 +1,14 @@
 import { nonsense } from '../answer-parts.ts'
-import type { GitHost } from '../git-host.ts'
+import type { RepositoryCalls } from '../git-host.ts'
 import { GitHostError } from '../git-host-error.ts'
 import { Fields } from '../payload.ts'
 import type { RepositoryName } from '../repository-name.ts'
 import type { RestClient } from '../rest-client.ts'
 import { accountFrom, branchFrom, entryFrom, repositoryFrom } from './gitlab-shapes.ts'
 
-type Repositories = Pick<
-  GitHost,
-  | 'account'
-  | 'repositories'
-  | 'repositoriesOf'
-  | 'repository'
-  | 'createRepository'
-  | 'deleteRepository'
-  | 'branches'
-  | 'files'
-  | 'file'
->
-
 export const projectPath = ({ owner, repo }: RepositoryName): string => `/projects/${encodeURIComponent(`${owner}/${repo}`)}`
 
-export function createRepositories(client: RestClient): Repositories {
+export function createRepositories(client: RestClient): RepositoryCalls {
   const { title } = client
   const from = (value: unknown) => repositoryFrom(value, title, client.settings.webUrl)
   return {

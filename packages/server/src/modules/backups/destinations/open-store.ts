@@ -1,13 +1,13 @@
 import type { DestinationCheck } from '@berth/contract'
 import type { ArchiveStore, ArchiveStoreConfig } from '../../../drivers/archive-store/archive-store.ts'
 import type { DestinationRow } from '../../../platform/db/tables/backups.ts'
+import { errorMessage } from '../../../platform/error-message.ts'
 import { Secret } from '../../../platform/secrets/secret.ts'
 import { type BackupsDeps, nowOf } from '../deps.ts'
 import { localPlace, type StoredConfig } from './destination-config.ts'
 import { updateDestination } from './destination-store.ts'
 import { openConfig, sealed } from './destinations.ts'
 
-const hostKeyMs = 20_000
 const checkMs = 60_000
 
 /** The destination's store. Whoever opens it closes it. */
@@ -20,7 +20,7 @@ export async function openStore(row: DestinationRow, deps: BackupsDeps, abort: A
 async function pinned(row: DestinationRow, stored: StoredConfig, deps: BackupsDeps, abort: AbortSignal): Promise<StoredConfig> {
   if (row.kind !== 'sftp' || stored.config.hostKey !== undefined) return stored
   const { host, port } = stored.config as { host: string; port: number }
-  const hostKey = await deps.stores.hostKeyOf({ host, port }, AbortSignal.any([abort, AbortSignal.timeout(hostKeyMs)]))
+  const hostKey = await deps.stores.hostKeyOf({ host, port }, abort)
   const known = { ...stored, config: { ...stored.config, hostKey } }
   await updateDestination(deps.database.db, row.id, sealed(row.id, known, deps))
   return known
@@ -42,7 +42,7 @@ function driverConfig(
 /** Writes, reads back and removes a small object; how it went is kept with the destination. */
 export async function checkDestination(row: DestinationRow, deps: BackupsDeps): Promise<DestinationCheck> {
   const began = performance.now()
-  const reason = await triedOut(row, deps).catch((error: unknown) => (error instanceof Error ? error.message : String(error)))
+  const reason = await triedOut(row, deps).catch(errorMessage)
   const check = {
     ok: reason === null,
     checkedAt: new Date(nowOf(deps)).toISOString(),

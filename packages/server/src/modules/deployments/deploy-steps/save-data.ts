@@ -1,3 +1,4 @@
+import { errorMessage } from '../../../platform/error-message.ts'
 import { listLiveDeployments } from '../store.ts'
 import { DeployFailed, type Deploying } from './step.ts'
 
@@ -12,6 +13,6 @@ export async function saveData({ deployment, deps, log, abort }: Deploying): Pro
     await deps.guards.beforeStart?.({ projectId, environment, startedAt: startedAt ?? 0 }, (line) => log.line(line), abort)
   } catch (error) {
     abort.throwIfAborted()
-    throw new DeployFailed('backup_failed', error instanceof Error ? error.message : String(error))
+    throw new DeployFailed('backup_failed', errorMessage(error))
   }
 }

@@ -1,0 +1,28 @@
+interface Within {
+  ms: number
+  abort: AbortSignal | undefined
+  late(): Error
+}
+
+/** Settles in time also where the work does not; what is late is aborted with the same reason. The caller's own abort ends it at once. */
+export async function within<Result>(
+  { ms, abort, late }: Within,
+  work: (signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  abort?.throwIfAborted()
+  const ending = new AbortController()
+  const ended = Promise.withResolvers<never>()
+  const end = (reason: unknown) => {
+    ended.reject(reason)
+    ending.abort(reason)
+  }
+  const stop = () => end(abort?.reason)
+  const timer = setTimeout(() => end(late()), ms)
+  abort?.addEventListener('abort', stop, { once: true })
+  try {
+    return await Promise.race([work(ending.signal), ended.promise])
+  } finally {
+    clearTimeout(timer)
+    abort?.removeEventListener('abort', stop)
+  }
+}
