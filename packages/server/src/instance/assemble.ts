@@ -209,6 +209,7 @@ export function assemble(parts: Parts): Assembled {
     limiter,
     recordAudit: access.recordAudit,
     spendStreamToken: streamTokens.spend,
+    noteStreamToken: streamTokens.note,
     stopping: stopping.signal,
     streams,
     ...(cloud ? { elsewhere: cloud.elsewhere } : {}),
