@@ -155,6 +155,7 @@ export function assemble(parts: Parts): Assembled {
           readStack: (files, readFor) => folderReader.readStack(files, readFor),
         })
       : undefined
+  if (migration) projectPorts.parts = [...(projectPorts.parts ?? []), migration.part]
   const gitHost = createGitHost({
     ...common,
     ...(parts.gitHosts ?? createGitHosts(config)),
