@@ -6,6 +6,7 @@ import { DeployFailed } from './deploy-steps/step.ts'
 import { type DeploymentsDeps, nowOf } from './deps.ts'
 import { hasDoneItsWork, waitUntilHealthy } from './health.ts'
 import { artifactsOf, type DeployedConfig, planOf, type Unit } from './plan.ts'
+import { makeWay } from './predecessor-turns.ts'
 import type { RunParts } from './run-parts.ts'
 import { withoutOwn } from './service-variables.ts'
 import { withSecrets } from './snapshot.ts'
@@ -51,7 +52,7 @@ async function startUnit(unit: Unit, parts: RunParts): Promise<InstanceRow> {
   const { deployment, deps, say, abort } = parts
   const { db } = deps.database
   const volumes = await volumesFor(unit, parts)
-  await deps.predecessors.containers?.makeWay(deployment, unit.service, say, abort)
+  await makeWay(unit, parts)
   const room = await handOverVolumes(unit, parts, (rows) => stopInstances(rows, deps, abort))
   if (room.shared) {
     const runtime = deps.runtimes.for(room.shared.serverId)
