@@ -8,6 +8,7 @@ import { type Elsewhere, isElsewhere, mayBeElsewhere, readsBody, refuseOthers } 
 import { type ForwardDeps, forward } from './forward.ts'
 import { checkTag, type Gatekeeper, loadObject } from './guard.ts'
 import type { Caller, Handler, Loaders, RequestContext } from './handler.ts'
+import { LargeBodies } from './large-bodies.ts'
 import { mayChangeAccess, type OpenStreams } from './open-streams.ts'
 import type { RateLimiter } from './rate-limit.ts'
 import { readRest } from './read-rest.ts'
@@ -86,6 +87,7 @@ const noSuchRoute = async (): Promise<never> => fail('not_found', { words: 'Ther
 
 function optionsOf(at: string, row: AnyRoute, handle: AnyHandler, deps: MountDeps): RouteOptions {
   const [method, path] = at.split(' ') as [string, string]
+  const largeBodies = row.public && (row.bodyBytes ?? 0) > limits.bodyBytes ? new LargeBodies() : undefined
   return {
     method: method as 'GET',
     url: `/api${path}`,
@@ -96,7 +98,11 @@ function optionsOf(at: string, row: AnyRoute, handle: AnyHandler, deps: MountDep
       ...(row.body ? { body: row.body } : {}),
       ...(row.returns ? { response: { '2xx': row.returns } } : {}),
     },
-    onRequest: (request, reply, done) => after(admit(row, request, deps), () => passOn(row, request, reply, deps)) ?? done(),
+    onRequest: (request, reply, done) =>
+      after(admit(row, request, deps), () => {
+        largeBodies?.admit(request, reply, limits.bodyBytes)
+        return passOn(row, request, reply, deps)
+      }) ?? done(),
     ...(row.method === 'GET' ? {} : { preValidation: (request, _reply, done) => done(void prepareBody(row, request)) }),
     handler: (request, reply) => run(row, handle, request, reply, deps),
   }

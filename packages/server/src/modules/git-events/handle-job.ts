@@ -4,7 +4,7 @@ import type { Delivery } from '../git-host/index.ts'
 import { type GitEventsDeps, nowOf } from './deps.ts'
 import { followPullRequest } from './pull-requests.ts'
 import { deployPush } from './push.ts'
-import { handleKind } from './receive.ts'
+import { handleKind } from './record-deliveries.ts'
 import { findDelivery, listNewerHandled, markHandled } from './store.ts'
 
 /** Acts on one delivery. May run twice: what it asks for is asked for by a key, and is there already the second time. */

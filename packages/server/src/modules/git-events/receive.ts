@@ -1,12 +1,10 @@
 import { createHash } from 'node:crypto'
 import type { GitHostProvider, WebhookReceipt } from '@berth/contract'
 import { fail } from '../../platform/failure.ts'
-import type { JobKind } from '../../platform/jobs/declare.ts'
 import { type Delivery, type InboundDelivery, isGitHostProvider, type VerifiedDelivery } from '../git-host/index.ts'
 import { type GitEventsDeps, nowOf, type ProjectRow } from './deps.ts'
-import { insertDelivery, markHandled, pushBodyKind } from './store.ts'
-
-export const handleKind: JobKind<{ key: string }> = { kind: 'git-events.handle' }
+import type { Incoming } from './record-deliveries.ts'
+import { pushBodyKind } from './store.ts'
 
 export interface Received {
   provider: string
@@ -16,7 +14,11 @@ export interface Received {
 }
 
 /** The host waits for the answer, and gives up soon: the delivery is recorded with the job that acts on it, no more. */
-export async function receive({ provider, ...inbound }: Received, deps: GitEventsDeps): Promise<WebhookReceipt> {
+export async function receive(
+  { provider, ...inbound }: Received,
+  record: (incoming: Incoming) => Promise<boolean>,
+  deps: GitEventsDeps,
+): Promise<WebhookReceipt> {
   if (!isGitHostProvider(provider))
     fail('not_found', { words: `There is no git host ${provider}: github, gitlab and gitea are known` })
   const verified = await deps.gitHost.verifyDelivery({ provider, ...inbound })
@@ -26,32 +28,33 @@ export async function receive({ provider, ...inbound }: Received, deps: GitEvent
   await deps.gitHost.noteDelivery(webhookIds)
   if (delivery.kind === 'ping') return { outcome: 'pong', reason: null }
   if (delivery.kind === 'ignored') return { outcome: 'ignored', reason: delivery.reason }
-  const isNew = await record(provider, { ...verified, delivery }, inbound.rawBody, deps)
+  const isNew = await record(incomingOf(provider, { ...verified, delivery }, inbound.rawBody, nowOf(deps)))
   return isNew ? { outcome: 'accepted', reason: null } : { outcome: 'duplicate', reason: 'It was acted on before' }
 }
 
-/** False: it was here before, under its id or, as a push that somebody sends once more under another id, word for word. */
-function record(
+function incomingOf(
   provider: GitHostProvider,
   { delivery, organizationIds, webhookIds, isBodySigned }: VerifiedDelivery & { delivery: Delivery },
   rawBody: Buffer,
-  deps: GitEventsDeps,
-): Promise<boolean> {
-  const now = nowOf(deps)
-  const key = keyOf([provider, [...webhookIds].sort(), delivery.id], delivery.id === null ? rawBody : null)
+  now: number,
+): Incoming {
+  const by = [provider, [...webhookIds].sort()]
   const common = { provider, organizations: JSON.stringify(organizationIds), receivedAt: now }
-  const bodyKey = isBodySigned && delivery.kind === 'push' && keyOf([provider, [...webhookIds].sort(), 'body'], rawBody)
-  return deps.database.transaction(async ({ db, enqueue }) => {
-    const row = { ...common, key, kind: delivery.kind, subject: subjectOf(provider, delivery), handledAt: null }
-    if (!(await insertDelivery(db, { ...row, delivery: JSON.stringify(delivery) }))) return false
-    const copy = { ...common, kind: pushBodyKind, subject: null, delivery: null, handledAt: now }
-    if (bodyKey && !(await insertDelivery(db, { ...copy, key: bodyKey }))) {
-      await markHandled(db, key, now)
-      return false
-    }
-    await enqueue(handleKind, { key }, { groupKey: groupOf(provider, delivery.repository), priority: 50 })
-    return true
-  })
+  const remembered = isBodySigned && delivery.kind === 'push'
+  return {
+    groupKey: groupOf(provider, delivery.repository),
+    row: {
+      ...common,
+      key: keyOf([...by, delivery.id], delivery.id === null ? rawBody : null),
+      kind: delivery.kind,
+      subject: subjectOf(provider, delivery),
+      delivery: JSON.stringify(delivery),
+      handledAt: null,
+    },
+    copy: remembered
+      ? { ...common, key: keyOf([...by, 'body'], rawBody), kind: pushBodyKind, subject: null, delivery: null, handledAt: now }
+      : null,
+  }
 }
 
 /** An id counts for the hook that it came by alone, so that nobody can use up another's. */
@@ -68,7 +71,9 @@ export const groupOf = (provider: string | null, repository: { owner: string; re
 export const groupOfProject = ({ gitProvider, gitOwner, gitRepo }: ProjectRow): string =>
   groupOf(gitProvider, gitOwner && gitRepo ? { owner: gitOwner, repo: gitRepo } : null)
 
+/** Its hash: what a branch may be called, no database has to bear. */
 function subjectOf(provider: string, delivery: Delivery): string | null {
-  if (delivery.kind === 'push') return `${groupOf(provider, delivery.repository)}#${delivery.branch}`
-  return delivery.kind === 'pull_request' ? `${groupOf(provider, delivery.repository)}!${delivery.number}` : null
+  const group = groupOf(provider, delivery.repository)
+  if (delivery.kind === 'push') return keyOf([group, 'branch', delivery.branch], null)
+  return delivery.kind === 'pull_request' ? keyOf([group, 'pull request', delivery.number], null) : null
 }

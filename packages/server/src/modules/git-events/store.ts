@@ -10,14 +10,16 @@ import { previewAges } from '../projects/index.ts'
 
 /** All SQL of this module. */
 
-/** False: it was here before. */
-export async function insertDelivery(db: Db, row: Insertable<GitDeliveriesTable>): Promise<boolean> {
-  const { numInsertedOrUpdatedRows } = await db
+/** Keys of those that were not here before. */
+export async function insertDeliveries(db: Db, rows: readonly Insertable<GitDeliveriesTable>[]): Promise<Set<string>> {
+  if (rows.length === 0) return new Set()
+  const inserted = await db
     .insertInto('gitDeliveries')
-    .values(row)
+    .values(rows)
     .onConflict((conflict) => conflict.column('key').doNothing())
-    .executeTakeFirst()
-  return numInsertedOrUpdatedRows === 1n
+    .returning('key')
+    .execute()
+  return new Set(inserted.map(({ key }) => key))
 }
 
 export const findDelivery = (db: Db, key: string): Promise<GitDeliveryRow | undefined> =>
