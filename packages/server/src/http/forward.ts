@@ -8,18 +8,18 @@ import type { OpenStreams } from './open-streams.ts'
 import { frame } from './sse.ts'
 
 export interface ForwardDeps {
-  elsewhere?: Elsewhere
+  elsewhere: Elsewhere
   streams: OpenStreams
 }
 
-/** Answers with what the cloud says: status, headers and bytes as they come. */
+/** Answers with what the cloud says: status, headers and bytes as they come. Resolves once the last byte is out. */
 export async function forward(
   row: AnyRoute,
   request: FastifyRequest,
   reply: FastifyReply,
-  deps: ForwardDeps & { elsewhere: Elsewhere },
+  deps: ForwardDeps,
   { readBody, record }: { readBody?: string; record(): Promise<void> },
-): Promise<FastifyReply> {
+): Promise<true> {
   const caller = request.state.caller as Caller
   checkRole(row, caller)
   const answer = await askElsewhere(request, reply, caller, deps.elsewhere, readBody)
@@ -29,7 +29,8 @@ export async function forward(
   // Whoever reads sees the first event when it comes, not when a buffer is full.
   reply.status(answer.status).headers(passedBack(answer.headers)).send(body)
   if (isStream) reply.raw.flushHeaders()
-  return reply
+  await reply
+  return true
 }
 
 /** Like every stream it is judged again and again; who may no longer read is told so and cut off. */
