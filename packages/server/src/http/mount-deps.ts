@@ -1,6 +1,7 @@
 import type { AnyRoute } from '@berth/contract'
 import type { AuditEvent } from './audit-event.ts'
 import type { Elsewhere } from './elsewhere.ts'
+import type { ForwardDeps } from './forward.ts'
 import type { Gatekeeper } from './guard.ts'
 import type { Caller, Loaders, RequestContext } from './handler.ts'
 import type { OpenStreams } from './open-streams.ts'
@@ -14,6 +15,7 @@ export interface MountDeps {
   recordAudit(event: AuditEvent): Promise<void>
   /** Spends a single-use stream token; the caller who minted it, for this very path. */
   spendStreamToken(token: string, path: string): Promise<Caller | null>
+  noteStreamToken: ForwardDeps['noteStreamToken']
   stopping: AbortSignal
   /** Judges every open stream again and again. */
   streams: OpenStreams

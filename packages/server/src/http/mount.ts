@@ -5,7 +5,7 @@ import { fail } from '../platform/failure.ts'
 import { admit } from './admit.ts'
 import { auditEventOf } from './audit-event.ts'
 import { checkBody } from './clean-text.ts'
-import { type Elsewhere, isElsewhere, mayBeElsewhere, wasForwarded } from './elsewhere.ts'
+import { type Elsewhere, isElsewhere, mayBeElsewhere, readsBody, refuseOthers, wasForwarded } from './elsewhere.ts'
 import { forward } from './forward.ts'
 import type { Caller } from './handler.ts'
 import type { MountDeps } from './mount-deps.ts'
@@ -45,29 +45,26 @@ function optionsOf(at: string, row: AnyRoute, handle: AnyHandler, deps: MountDep
   }
 }
 
-/** What the path names and is not here is asked of the cloud before a byte of the body is read; what the body names, after. */
-function stepsOf(row: AnyRoute, handle: AnyHandler, deps: MountDeps): Steps {
-  const admitted = (request: FastifyRequest) => admit(row, request, deps)
-  const answered = (request: FastifyRequest, reply: FastifyReply) => run(row, handle, request, reply, deps)
+/** What is not here is asked of the cloud: before a byte of the body is read, or after, where the body has to be looked at. */
+function stepsOf(row: AnyRoute, handle: AnyHandler, deps: MountDeps): Pick<RouteOptions, 'onRequest' | 'handler'> {
   const { elsewhere } = deps
-  const onlyHere = { onRequest: (request, _reply, done) => admitted(request) ?? done(), handler: answered } satisfies Steps
-  if (!elsewhere || !mayBeElsewhere(row)) return onlyHere
-  const passOn = passingOn(row, { ...deps, elsewhere })
-  if (row.inBody)
+  if (!elsewhere || !mayBeElsewhere(row))
     return {
-      ...onlyHere,
-      handler: (request, reply) =>
-        after(passOn(request, reply, JSON.stringify(request.body)), (isPassedOn) =>
-          isPassedOn ? undefined : answered(request, reply),
-        ),
+      onRequest: (request, _reply, done) => admit(row, request, deps) ?? done(),
+      handler: (request, reply) => run(row, handle, request, reply, deps),
     }
+  const passOn = passingOn(row, { ...deps, elsewhere })
+  const isPassedWithBody = (request: FastifyRequest) => readsBody(row, request.state.caller as Caller)
   return {
-    ...onlyHere,
-    onRequest: (request, reply, done) => after(admitted(request), () => settled(passOn(request, reply))) ?? done(),
+    onRequest: (request, reply, done) =>
+      after(admit(row, request, deps), () => (isPassedWithBody(request) ? undefined : settled(passOn(request, reply)))) ?? done(),
+    handler: (request, reply) => {
+      const answer = () => run(row, handle, request, reply, deps)
+      if (!isPassedWithBody(request)) return answer()
+      return after(passOn(request, reply, { withBody: true }), (isPassedOn) => (isPassedOn ? undefined : answer()))
+    },
   }
 }
-
-type Steps = Pick<RouteOptions, 'onRequest' | 'handler'>
 
 /** Fastify looks itself whether an answer has gone out. */
 const settled = (passedOn: Awaitable<boolean>): Awaitable<void> =>
@@ -75,12 +72,15 @@ const settled = (passedOn: Awaitable<boolean>): Awaitable<void> =>
 
 /** Gives true once the cloud has answered instead of this instance. */
 function passingOn(row: AnyRoute, deps: MountDeps & { elsewhere: Elsewhere }) {
-  return (request: FastifyRequest, reply: FastifyReply, readBody?: string): Awaitable<boolean> => {
+  return (request: FastifyRequest, reply: FastifyReply, { withBody = false } = {}): Awaitable<boolean> => {
     if (wasForwarded(request)) return false
-    return after(isElsewhere(row, request, request.state.caller as Caller, deps), (elsewhere) => {
+    const caller = request.state.caller as Caller
+    return after(isElsewhere(row, request, caller, deps), (elsewhere) => {
       if (!elsewhere) return false
+      if (withBody) refuseOthers(row, request.body, caller)
       const record = () => deps.recordAudit({ ...auditEventOf(row, request), changes: { askedIn: 'cloud' } })
-      return forward(row, request, reply, deps, { ...(readBody === undefined ? {} : { readBody }), record })
+      const readBody = withBody ? { readBody: JSON.stringify(request.body) } : {}
+      return forward(row, request, reply, deps, { ...readBody, record }).then(() => true)
     })
   }
 }

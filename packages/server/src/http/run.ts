@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http'
 import type { AnyRoute } from '@berth/contract'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Awaitable, after } from '../platform/awaitable.ts'
@@ -8,6 +7,7 @@ import { loadObject } from './guard.ts'
 import type { Caller, Handler, RequestContext } from './handler.ts'
 import type { MountDeps } from './mount-deps.ts'
 import { mayChangeAccess } from './open-streams.ts'
+import { readRest } from './read-rest.ts'
 import { ContextOfRequest } from './request-context.ts'
 import { openStream } from './sse.ts'
 
@@ -23,8 +23,11 @@ export function run(
   reply: FastifyReply,
   deps: MountDeps,
 ): Awaitable<unknown> {
+  const { caller } = request.state
+  // It was made by the cloud, which must not open with it what is here.
+  if (caller?.onlyElsewhere) fail('unauthorized')
   if (!row.on && !row.operator) return answer(row, handle, request, reply, deps)
-  return after(loadObject(row, request, request.state.caller as Caller, deps), ({ object, level }) => {
+  return after(loadObject(row, request, caller as Caller, deps), ({ object, level }) => {
     if (object) request.state.object = object
     request.state.level = level
     return answer(row, handle, request, reply, deps)
@@ -96,13 +99,4 @@ async function runStream(
     stream.end()
   }
   return reply
-}
-
-const restTimeoutMs = 30_000
-
-/** What an early answer left of an upload is read and dropped, or the connection would never be free again; not for ever. */
-function readRest(body: IncomingMessage): void {
-  if (body.complete || body.destroyed) return
-  const timeout = setTimeout(() => body.destroy(), restTimeoutMs)
-  body.once('close', () => clearTimeout(timeout)).resume()
 }
