@@ -1,16 +1,16 @@
-import type { IncomingMessage } from 'node:http'
 import { type AnyRoute, limits, type Rows } from '@berth/contract'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import { bareAddress, clientOf, plainAddress } from '../platform/address-set.ts'
 import { type Awaitable, after } from '../platform/awaitable.ts'
 import { fail } from '../platform/failure.ts'
 import { checkAddress, checkBody } from './clean-text.ts'
-import { type Elsewhere, isElsewhere, mayBeElsewhere } from './elsewhere.ts'
-import { forward } from './forward.ts'
+import { type Elsewhere, isElsewhere, mayBeElsewhere, readsBody, refuseOthers } from './elsewhere.ts'
+import { type ForwardDeps, forward } from './forward.ts'
 import { checkTag, type Gatekeeper, loadObject } from './guard.ts'
 import type { Caller, Handler, Loaders, RequestContext } from './handler.ts'
 import { mayChangeAccess, type OpenStreams } from './open-streams.ts'
 import type { RateLimiter } from './rate-limit.ts'
+import { readRest } from './read-rest.ts'
 import { redact } from './redact.ts'
 import { ContextOfRequest } from './request-context.ts'
 import { openStream } from './sse.ts'
@@ -36,6 +36,7 @@ export interface MountDeps {
   recordAudit(event: AuditEvent): Promise<void>
   /** Spends a single-use stream token; the caller who minted it, for this very path. */
   spendStreamToken(token: string, path: string): Promise<Caller | null>
+  noteStreamToken: ForwardDeps['noteStreamToken']
   stopping: AbortSignal
   /** Judges every open stream again and again. */
   streams: OpenStreams
@@ -124,14 +125,17 @@ function admit(row: AnyRoute, request: FastifyRequest, deps: MountDeps): Awaitab
 
 /** What the path names and is not here is asked of the cloud before a byte of the body is read. */
 function passOn(row: AnyRoute, request: FastifyRequest, reply: FastifyReply, deps: MountDeps): Awaitable<void> {
-  if (row.inBody || !mayBeElsewhere(row, request, deps)) return
-  return after(isElsewhere(row, request, request.state.caller as Caller, deps), async (elsewhere) => {
+  const caller = request.state.caller as Caller
+  if (!mayBeElsewhere(row, request, deps) || readsBody(row, caller)) return
+  return after(isElsewhere(row, request, caller, deps), async (elsewhere) => {
     if (elsewhere) await forwardTo(row, request, reply, deps)
+    // It was made by the cloud, which must not open with it what is here.
+    else if (caller.onlyElsewhere) fail('unauthorized')
   })
 }
 
 const forwardTo = (row: AnyRoute, request: FastifyRequest, reply: FastifyReply, deps: MountDeps, readBody?: string) =>
-  forward(row, request, reply, deps as MountDeps & { elsewhere: Elsewhere }, {
+  forward(row, request, reply, deps as MountDeps & ForwardDeps, {
     ...(readBody === undefined ? {} : { readBody }),
     record: () => deps.recordAudit({ ...auditOf(row, request), changes: { askedIn: 'cloud' } }),
   })
@@ -170,12 +174,13 @@ async function run(
   deps: MountDeps,
 ): Promise<unknown> {
   const { state } = request
-  if (row.inBody && mayBeElsewhere(row, request, deps)) {
-    const readBody = JSON.stringify(request.body)
-    if (await isElsewhere(row, request, state.caller as Caller, deps)) return forwardTo(row, request, reply, deps, readBody)
+  const { caller } = state
+  if (caller && mayBeElsewhere(row, request, deps) && readsBody(row, caller) && (await isElsewhere(row, request, caller, deps))) {
+    refuseOthers(row, request.body, caller)
+    return forwardTo(row, request, reply, deps, JSON.stringify(request.body))
   }
   if (row.on || row.operator) {
-    const { object, level } = await loadObject(row, request, state.caller as Caller, deps)
+    const { object, level } = await loadObject(row, request, caller as Caller, deps)
     if (object) state.object = object
     state.level = level
   }
@@ -192,7 +197,7 @@ async function run(
   if (row.stream) return runStream(row, handle, input, context, request, reply, deps)
   reply.status(row.status ?? 200)
   const answer = await handle(input, context as never)
-  if (mayChangeAccess(row)) deps.streams.accessChanged(state.caller?.organizationId ?? null)
+  if (mayChangeAccess(row)) deps.streams.accessChanged(caller?.organizationId ?? null)
   if (row.method !== 'GET') await deps.recordAudit(auditOf(row, request))
   if (reply.sent) return reply
   return row.returns ? answer : reply.send()
@@ -223,15 +228,6 @@ async function runStream(
     stream.end()
   }
   return reply
-}
-
-const restTimeoutMs = 30_000
-
-/** What an early answer left of an upload is read and dropped, or the connection would never be free again; not for ever. */
-function readRest(body: IncomingMessage): void {
-  if (body.complete || body.destroyed) return
-  const timeout = setTimeout(() => body.destroy(), restTimeoutMs)
-  body.once('close', () => clearTimeout(timeout)).resume()
 }
 
 function auditOf(row: AnyRoute, request: FastifyRequest): AuditEvent {

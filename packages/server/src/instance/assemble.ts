@@ -155,6 +155,7 @@ export function assemble(parts: Parts): Assembled {
           readStack: (files, readFor) => folderReader.readStack(files, readFor),
         })
       : undefined
+  if (migration) projectPorts.parts = [...(projectPorts.parts ?? []), migration.part]
   const gitHost = createGitHost({
     ...common,
     ...(parts.gitHosts ?? createGitHosts(config)),
@@ -209,6 +210,7 @@ export function assemble(parts: Parts): Assembled {
     limiter,
     recordAudit: access.recordAudit,
     spendStreamToken: streamTokens.spend,
+    noteStreamToken: streamTokens.note,
     stopping: stopping.signal,
     streams,
     ...(cloud ? { elsewhere: cloud.elsewhere } : {}),
