@@ -285,6 +285,7 @@ export const projects = {
   }),
   openDeploymentSession: route('POST /projects/:id/deployment-session', {
     ...read,
+    mints: 'streamUrl',
     returns: data(nullable(DeploymentSession)),
     summary: "A read-only look at the newest deployment's stream",
   }),
@@ -317,6 +318,7 @@ export const projects = {
   }),
   mintRequestStreamToken: route('GET /projects/:id/server-logs/stream-token', {
     ...read,
+    mints: 'url',
     returns: data(Type.Object({ token: Type.String(), url: Type.String(), expiresAt: Type.String() })),
     summary: 'A single-use token for the request stream, good for a minute',
   }),
@@ -376,6 +378,7 @@ export const projects = {
     permission: 'project:write',
     on: 'uploadSession',
     selfHostedOnly: true,
+    inCloud: 'PUT /uploads/:sessionId',
     upload: tarballUpload,
     returns: data(StoredUpload),
     errors: ['payload_too_large', 'conflict'],

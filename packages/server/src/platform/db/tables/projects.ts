@@ -34,6 +34,8 @@ export interface ProjectsTable {
   composePath: string | null
   buildImage: string | null
   port: number
+  /** Set by somebody; else the port that is found in the source counts. */
+  portChosen: Generated<0 | 1>
   healthCheck: JsonText<HealthCheck> | null
   volumes: JsonText<Volume[]>
   services: JsonText<Service[]>
