@@ -43,6 +43,7 @@ const spec: Partial<Record<ModuleName, string>> = {
     POST /projects/:id/connect | project:write
     GET /projects/:id/logs | project:read
     GET /projects/:id/logs/stream | project:read
+    GET /projects/:id/metrics | project:read
     GET /projects/:id/server-logs/recent | project:read
     GET /projects/:id/server-logs/stream-token | project:read
     GET /projects/:id/server-logs/stream | project:read
