@@ -1,7 +1,7 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { AccessForm } from '../../components/access-form.tsx'
 import { FrontPage } from '../../components/front-page.tsx'
-import { useCompleteSignUp } from '../../queries/access.ts'
+import { useCompleteSignUp } from '../../data/session.ts'
 
 /** Reached by the link that a cloud mails to whoever signs up. */
 export function SignUpPage() {

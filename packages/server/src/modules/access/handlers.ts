@@ -1,6 +1,7 @@
 import type { contract } from '@berth/contract'
 import type { Handlers, RequestContext } from '../../http/handler.ts'
 import { clientOf } from '../../platform/address-set.ts'
+import { after } from '../../platform/awaitable.ts'
 import { listed } from '../../platform/db/pages.ts'
 import { isForeignKeyViolation } from '../../platform/db/violations.ts'
 import { fail } from '../../platform/failure.ts'
@@ -53,8 +54,8 @@ export function accessHandlers(deps: AccessDeps): Handlers<typeof contract.acces
       return { data }
     },
 
-    listTokens: async ({ query }, { caller }) =>
-      store.showTokens(await store.listTokens(db, caller.userId, caller.organizationId, query)),
+    listTokens: ({ query }, { caller }) =>
+      after(store.listTokens(db, caller.userId, caller.organizationId, query), store.showTokens),
     createToken: async ({ body }, context) => {
       const data = await createToken(body, context.caller, deps)
       context.audit({ objectKind: 'token', objectId: data.id })
