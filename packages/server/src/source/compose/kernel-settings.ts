@@ -6,6 +6,8 @@ import { isMapping, pairsAt, textAt, textsAt } from './values.ts'
 
 const hostName = /^[a-zA-Z0-9]([a-zA-Z0-9.-]{0,251}[a-zA-Z0-9])?$/
 const address = /^[0-9a-fA-F:.]{2,45}$/
+/** The container itself, and what only the machine's own network answers: no name leads there. */
+const withheld = /^(?:127\.|0\.|169\.254\.|::1$|::$|fe[89ab][0-9a-f]:|::ffff:)/i
 
 export function readExtraHosts(value: unknown, place: Place): ComposeService['extraHosts'] {
   const lines = isMapping(value) ? pairsAt(value, place).map(([name, at]) => `${name}=${at ?? ''}`) : textsAt(value, place)
@@ -13,8 +15,8 @@ export function readExtraHosts(value: unknown, place: Place): ComposeService['ex
     const at = within(place, index)
     const [, name = '', to = ''] = /^([^=:]+)[=:](.*)$/.exec(line) ?? []
     const plain = to.replace(/^\[|\]$/g, '')
-    if (plain === 'host-gateway') {
-      warn(at, '"host-gateway" is left out: the machine is not reached from a project')
+    if (plain === 'host-gateway' || withheld.test(plain)) {
+      warn(at, `"${plain}" is left out: the machine is not reached from a project`)
       return []
     }
     if (!hostName.test(name) || !address.test(plain)) {

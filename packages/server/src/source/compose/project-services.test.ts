@@ -93,7 +93,7 @@ services:
     cap_drop: [CAP_NET_RAW]
     tmpfs: [/run, "/tmp:size=16m"]
     networks: { default: { aliases: [www] } }
-    extra_hosts: ["db.internal:10.0.0.5", "six=::1"]
+    extra_hosts: ["db.internal:10.0.0.5", "six=fd00::1", "metadata:169.254.169.254"]
     ulimits: { nofile: { soft: 1024, hard: 2048 }, core: 5 }
     sysctls: { net.core.somaxconn: 1024 }
   odd: { image: odd, user: "a b", hostname: "-x" }`)
@@ -115,7 +115,7 @@ services:
     aliases: ['www'],
     extraHosts: [
       { name: 'db.internal', address: '10.0.0.5' },
-      { name: 'six', address: '::1' },
+      { name: 'six', address: 'fd00::1' },
     ],
     ulimits: [
       { name: 'nofile', soft: 1024, hard: 2048 },
