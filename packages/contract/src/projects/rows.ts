@@ -6,6 +6,7 @@ import { ConnectDomain, Domain } from './domain-shapes.ts'
 import { CreateEnvironment, EnvChanges, Environment, EnvVariable } from './environment-shapes.ts'
 import { Branch, CloneCredential, CommitStatus, GitLink, LinkedRepository, ProjectBranch } from './git-shapes.ts'
 import { LogLine, RequestLine } from './log-shapes.ts'
+import { Metrics, MetricsQuery } from './metric-shapes.ts'
 import { CreateRule, RouteRule, UpdateRule } from './rule-shapes.ts'
 import {
   CreateProject,
@@ -327,6 +328,12 @@ export const projects = {
     query: Type.Object({ token: Type.Optional(text(200)), ...requestFilter }),
     stream: { request: RequestLine },
     summary: 'HTTP requests as they come',
+  }),
+  metrics: route('GET /projects/:id/metrics', {
+    ...read,
+    query: MetricsQuery,
+    returns: data(Metrics),
+    summary: 'Use of processor and memory, requests, errors, latency and bytes over time; the last hour by default',
   }),
   listRules: route('GET /projects/:id/route-rules', {
     ...read,

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import { type AnyRoute, levelOfRole, type ObjectKind, projectScoped, reaches, tagsOf } from '@berth/contract'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Awaitable } from '../platform/awaitable.ts'
+import { type Awaitable, after } from '../platform/awaitable.ts'
 import { fail } from '../platform/failure.ts'
 import { type Named, namesOf, neededLevel, refuseTag } from './guard.ts'
 import type { Caller, Loaders } from './handler.ts'
@@ -32,29 +32,25 @@ export interface ForwardedAnswer {
 }
 
 interface ElsewhereDeps {
-  elsewhere?: Elsewhere
+  elsewhere: Elsewhere
   loaders: Loaders
 }
 
 /** Says that a request was passed on once; such a one is never passed on again. */
 const forwardedHeader = 'berth-forwarded'
 
-/** Whether the row could be about something that is in the cloud; most calls are answered here without a look at the database. */
-export const mayBeElsewhere = (row: AnyRoute, request: Pick<FastifyRequest, 'headers'>, { elsewhere }: ElsewhereDeps): boolean =>
-  elsewhere !== undefined &&
-  row.on !== undefined &&
-  projectScoped.has(row.on) &&
-  !row.here &&
-  request.headers[forwardedHeader] === undefined
+export const wasForwarded = ({ headers }: Pick<FastifyRequest, 'headers'>): boolean => headers[forwardedHeader] !== undefined
+
+/** Whether the row could be about something that is in the cloud. */
+export const mayBeElsewhere = (row: AnyRoute): boolean =>
+  !row.public && row.on !== undefined && projectScoped.has(row.on) && !row.here
 
 /** What is here is answered here. What is not is asked of the cloud, where the organisation has one. */
-export async function isElsewhere(
-  row: AnyRoute,
-  named: Named,
-  caller: Caller,
-  { elsewhere, loaders }: ElsewhereDeps,
-): Promise<boolean> {
-  if (!elsewhere || !(await elsewhere.isLinked(caller.organizationId))) return false
+export function isElsewhere(row: AnyRoute, named: Named, caller: Caller, deps: ElsewhereDeps): Awaitable<boolean> {
+  return after(deps.elsewhere.isLinked(caller.organizationId), (isLinked) => isLinked && isNotHere(row, named, caller, deps))
+}
+
+async function isNotHere(row: AnyRoute, named: Named, caller: Caller, { loaders }: ElsewhereDeps): Promise<boolean> {
   const names = namesOf(row, named)
   if (!names || !isInReach(row, names, caller) || !areIds(named.params)) return false
   const kind = row.on as ObjectKind
