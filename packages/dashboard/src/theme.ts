@@ -6,8 +6,11 @@ export const theme = createTheme({
   primaryShade: { light: 7, dark: 7 },
   colors: {
     harbour: ['#eef6fc', '#d9e9f5', '#b0d2ea', '#84b9df', '#61a5d6', '#4b98d1', '#2f7fbd', '#1f6aa3', '#14588c', '#0c4468'],
+    dark: ['#d7dde3', '#b6bec6', '#959da5', '#6b747c', '#464e55', '#353c43', '#1d2227', '#171b1f', '#111417', '#0c0f11'],
   },
   defaultRadius: 'md',
+  // Words as they are written; capitals shout.
+  components: { Badge: { defaultProps: { tt: 'none', fw: 500 } }, Button: { defaultProps: { fw: 550 } } },
   cursorType: 'pointer',
   fontFamily: 'Inter, ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif',
   fontFamilyMonospace: 'ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace',

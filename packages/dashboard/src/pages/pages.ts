@@ -1,4 +1,13 @@
-import { lazyRouteComponent as lazy } from '@tanstack/react-router'
+import { lazyRouteComponent } from '@tanstack/react-router'
+
+const pauseMs = 400
+
+/** A page's file that does not come at once is asked for once more: networks change under a browser. */
+const lazy = <Name extends string>(load: () => Promise<Record<Name, () => React.ReactNode>>, name: Name) =>
+  lazyRouteComponent(
+    () => load().catch(() => new Promise((resolve) => setTimeout(resolve, pauseMs)).then(load)) as Promise<Record<string, never>>,
+    name,
+  )
 
 /** Every address of the dashboard for those who have signed in; each page is loaded when it is first asked for. */
 export const pages = {

@@ -38,7 +38,10 @@ export function ConnectSection({ status, provider }: Props) {
   const cliRefusal =
     refusal ?? (local.data && !local.data.available ? (local.data.reason ?? 'This machine has no login.') : undefined)
   return (
-    <Section title={status.state === 'connected' ? 'Connect another way' : 'Connect'}>
+    <Section
+      title={status.state === 'connected' ? 'Connect another way' : 'Not connected yet'}
+      description="You are sent to the git host to allow it, or get a code to enter there. Berth asks for no password."
+    >
       <Group>
         <ActionButton refusal={refusal} loading={connect.isPending} onClick={() => start()}>
           Connect an account

@@ -12,10 +12,18 @@ import { useList } from '../../data/read-list.ts'
 import { ChainCheck } from './chain-check.tsx'
 
 const columns: Column<AuditEntry>[] = [
-  { title: 'When', cell: ({ at }) => <TimeAgo time={at} /> },
-  { title: 'Who', cell: ({ userEmail, tokenId }) => `${userEmail ?? 'nobody signed in'}${tokenId ? ' (by token)' : ''}` },
-  { title: 'What', isHeading: true, cell: ({ action }) => <Code>{action}</Code> },
-  { title: 'On', isWide: true, cell: ({ objectKind, objectId }) => (objectKind ? `${objectKind} ${objectId ?? ''}` : '–') },
+  { title: 'When', width: '9rem', cell: ({ at }) => <TimeAgo time={at} /> },
+  {
+    title: 'Who',
+    width: '13rem',
+    cell: ({ userEmail, tokenId }) => `${userEmail ?? 'nobody signed in'}${tokenId ? ' (by token)' : ''}`,
+  },
+  { title: 'What', isHeading: true, width: '14rem', cell: ({ action }) => <Code>{action}</Code> },
+  {
+    title: 'On',
+    isWide: true,
+    cell: ({ objectKind, objectId }) => <span title={objectId ?? undefined}>{objectKind ?? '–'}</span>,
+  },
   {
     title: 'Changes',
     isWide: true,
@@ -24,7 +32,7 @@ const columns: Column<AuditEntry>[] = [
       return text === '{}' ? '–' : <Code className="wrap-anywhere">{text.length > 160 ? `${text.slice(0, 160)}…` : text}</Code>
     },
   },
-  { title: 'From', isWide: true, cell: ({ ip }) => ip ?? '–' },
+  { title: 'From', isWide: true, isNumber: true, cell: ({ ip }) => ip ?? '–' },
 ]
 
 /** Every write, who, from where; each entry carries the hash of the one before it. */

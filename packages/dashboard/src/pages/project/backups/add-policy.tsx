@@ -58,7 +58,10 @@ export function AddPolicy({ project }: { project: Project }) {
           <NativeSelect
             label="Where to"
             value={destinationId}
-            data={(destinations.data ?? []).map(({ id, name, kind }) => ({ value: id, label: `${name} (${kind})` }))}
+            data={(destinations.data ?? []).map(({ id, name, kind }) => ({
+              value: id,
+              label: name === kind ? name : `${name} (${kind})`,
+            }))}
             onChange={(event) => setDestination(event.currentTarget.value)}
           />
           <CronInput value={cron} timezone={timezone} onChange={setCron} error={cronError} />
