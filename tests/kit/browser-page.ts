@@ -48,5 +48,5 @@ export async function signIn(page: Page, { email, password }: { email: string; p
   await page.getByLabel('E-mail address').fill(email)
   await page.getByRole('textbox', { name: 'Password' }).fill(password)
   await page.getByRole('button', { name: 'Sign in' }).click()
-  await page.getByRole('button', { name: 'Search and commands' }).waitFor()
+  await page.getByRole('button', { name: /Search or go to/ }).waitFor()
 }
