@@ -177,6 +177,7 @@ export function assemble(parts: Parts): Assembled {
   serverPorts.usesOf = async (db, serverId) => [
     ...(await projectsOnServer(db, serverId)).map(({ name }) => `the project ${name}`),
     ...(await usesOfServer(db, serverId)),
+    ...((await migration?.usesOf(db, serverId)) ?? []),
   ]
   const modules: Partial<Record<ModuleName, Module>> = {
     instance: createInstance({ version, mode: config.mode, isolation, isReady: access.isReady }),
