@@ -191,11 +191,12 @@ async function run(
   if (row.upload) reply.raw.once('finish', () => readRest(request.raw))
   if (row.stream) return runStream(row, handle, input, context, request, reply, deps)
   reply.status(row.status ?? 200)
+  if (row.bytes) reply.type('application/octet-stream')
   const answer = await handle(input, context as never)
   if (mayChangeAccess(row)) deps.streams.accessChanged(state.caller?.organizationId ?? null)
   if (row.method !== 'GET') await deps.recordAudit(auditOf(row, request))
   if (reply.sent) return reply
-  return row.returns ? answer : reply.send()
+  return row.returns || row.bytes ? answer : reply.send()
 }
 
 /** A failure before the first event is an ordinary error answer; one after it ends the stream. */
