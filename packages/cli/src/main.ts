@@ -13,6 +13,7 @@ import { addLogin } from './commands/login.ts'
 import { addLogs } from './commands/logs.ts'
 import { addMigrate } from './commands/migrate/commands.ts'
 import { addOpen } from './commands/open.ts'
+import { addProject } from './commands/project/commands.ts'
 import { addRestore } from './commands/restore.ts'
 import { addRollback } from './commands/rollback.ts'
 import { addSecretsRotate } from './commands/secrets/rotate.ts'
@@ -55,6 +56,7 @@ addAdminCreate(program.command('admin').description('people, on the machine that
 addSecretsRotate(program.command('secrets').description('the keys that secrets are stored under'))
 addMigrate(program)
 addCloud(program)
+addProject(program)
 addApi(program)
 addSettings(program)
 
