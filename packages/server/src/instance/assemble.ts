@@ -14,7 +14,8 @@ import { publicNames, type Resolve } from '../drivers/web-request/resolve.ts'
 import type { Gatekeeper } from '../http/guard.ts'
 import type { Loaders } from '../http/handler.ts'
 import { createInstance } from '../http/health.ts'
-import { type MountDeps, mountRows } from '../http/mount.ts'
+import { mountRows } from '../http/mount.ts'
+import type { MountDeps } from '../http/mount-deps.ts'
 import { OpenStreams } from '../http/open-streams.ts'
 import { RateLimiter } from '../http/rate-limit.ts'
 import { createHttpServer } from '../http/server.ts'
@@ -123,6 +124,7 @@ export function assemble(parts: Parts): Assembled {
   const onlyOnePerson = isolation()?.kind === 'none' && !config.trustEveryone
   const limiter = new RateLimiter(() => clock.now().getTime(), { scale: config.rateLimitScale, ...rateLimits })
   const owned = (organizationId: string, ids: readonly string[]) => ownedProjects(database.db, organizationId, ids)
+  const delivery = parts.deliveryDrivers ?? createDeliveryDrivers(config)
   const access = createAccess({
     database,
     clock,
@@ -132,6 +134,8 @@ export function assemble(parts: Parts): Assembled {
     publicUrl,
     onlyOnePerson,
     ownedProjects: owned,
+    mailer: delivery.mailer,
+    ...(config.mode === 'cloud' ? { signUp: { mode: config.signUp, perHour: config.signUpsPerHour } } : {}),
   })
   const { gatekeeper, streamTokens, roleOf } = access
   const common = { database, clock, log: logger, secretBox, scrubber, publicUrl }
@@ -161,6 +165,7 @@ export function assemble(parts: Parts): Assembled {
           readStack: (files, readFor) => folderReader.readStack(files, readFor),
         })
       : undefined
+  if (migration) projectPorts.parts = [...(projectPorts.parts ?? []), migration.part]
   const gitHost = createGitHost({
     ...common,
     ...(parts.gitHosts ?? createGitHosts(config)),
@@ -192,7 +197,7 @@ export function assemble(parts: Parts): Assembled {
     notifications: createNotifications({
       ...common,
       settings: { slackHost: config.slackHost },
-      drivers: parts.deliveryDrivers ?? createDeliveryDrivers(config),
+      drivers: delivery,
       watched: {
         tokens: {
           expiring: async (...span) => [
@@ -216,6 +221,7 @@ export function assemble(parts: Parts): Assembled {
     limiter,
     recordAudit: access.recordAudit,
     spendStreamToken: streamTokens.spend,
+    noteStreamToken: streamTokens.note,
     stopping: stopping.signal,
     streams,
     ...(cloud ? { elsewhere: cloud.elsewhere } : {}),

@@ -1,6 +1,6 @@
 import type { Level, Role } from '@berth/contract'
 import type { Selectable } from 'kysely'
-import type { JsonText, Millis } from '../columns.ts'
+import type { Flag, JsonText, Millis } from '../columns.ts'
 
 export interface UsersTable {
   id: string
@@ -81,6 +81,21 @@ export interface StreamTokensTable {
   tokenId: string | null
   sessionId: string | null
   expiresAt: Millis
+  /** The cloud made it, for a stream there. */
+  elsewhere: Flag
+}
+
+/** A way to an account of one's own on a cloud, bound to an address; the code is made of the row, and stored nowhere. */
+export interface SignUpsTable {
+  id: string
+  /** Lower case. */
+  email: string
+  /** Hash of who asked: an address, or an IPv6 client's network. Null where an operator invited. */
+  client: string | null
+  invitedBy: string | null
+  createdAt: Millis
+  expiresAt: Millis
+  usedAt: Millis | null
 }
 
 export interface AuditLogTable {
@@ -117,6 +132,7 @@ export interface AccessTables {
   tokens: TokensTable
   grants: GrantsTable
   streamTokens: StreamTokensTable
+  signUps: SignUpsTable
   auditLog: AuditLogTable
   instance: InstallationTable
 }
