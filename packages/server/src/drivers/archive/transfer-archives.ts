@@ -1,7 +1,7 @@
 import { StoreFailure } from '../archive-store/store-failure.ts'
 import { NotAge } from './age-header.ts'
 import { type ArchiveIndex, type ArchiveReading, type ArchiveWriting, type Compression, usualPartBytes } from './archive.ts'
-import { PartWorkers } from './part-workers.ts'
+import type { PartWorkers } from './part-workers.ts'
 import { readArchive } from './read-archive.ts'
 import { compressionHere } from './seal-part.ts'
 import { writeArchive } from './write-archive.ts'
@@ -10,18 +10,19 @@ import { writeArchive } from './write-archive.ts'
 export interface TransferWriter {
   write(content: AsyncIterable<Uint8Array>, writing: ArchiveWriting): Promise<ArchiveIndex>
   seal(content: Uint8Array): Promise<{ sealed: Uint8Array; sha256: string; compression: Compression }>
-  close(): Promise<void>
 }
 
 export interface TransferReader {
   read(index: ArchiveIndex, contentKey: Uint8Array, reading: ArchiveReading): AsyncIterable<Uint8Array>
   /** Rejects with `StoreFailure` `corrupt` when it was sealed to somebody else, was changed, or is more than that. */
   unseal(sealed: Uint8Array, compression: Compression, maxBytes: number): Promise<Uint8Array>
-  close(): Promise<void>
 }
 
-export function createTransferWriter({ recipient, contentKey }: { recipient: string; contentKey: Uint8Array }): TransferWriter {
-  const workers = new PartWorkers()
+/** `workers` are the caller's: several archives may share them. */
+export function createTransferWriter(
+  { recipient, contentKey }: { recipient: string; contentKey: Uint8Array },
+  workers: PartWorkers,
+): TransferWriter {
   const recipients = [recipient]
   return {
     write: (content, writing) => writeArchive(content, writing, { recipients, contentKey, partBytes: usualPartBytes }, workers),
@@ -30,12 +31,10 @@ export function createTransferWriter({ recipient, contentKey }: { recipient: str
       const sealed = await workers.run({ do: 'seal', plain: Uint8Array.from(content), recipients })
       return { ...sealed, compression: compressionHere }
     },
-    close: () => workers.close(),
   }
 }
 
-export function createTransferReader(identity: string): TransferReader {
-  const workers = new PartWorkers()
+export function createTransferReader(identity: string, workers: PartWorkers): TransferReader {
   const identities = [identity]
   return {
     read: (index, contentKey, reading) => readArchive(index, reading, { identities, contentKeys: [contentKey] }, workers),
@@ -46,6 +45,5 @@ export function createTransferReader(identity: string): TransferReader {
         throw error instanceof NotAge ? new StoreFailure('corrupt', `The bundle ${error.message}`, { cause: error }) : error
       }
     },
-    close: () => workers.close(),
   }
 }

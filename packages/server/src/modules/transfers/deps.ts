@@ -1,4 +1,5 @@
 import type { DeploymentStatus } from '@berth/contract'
+import type { PartWorkers } from '../../drivers/archive/part-workers.ts'
 import type { ArchiveStores } from '../../drivers/archive-store/archive-store.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Database } from '../../platform/database.ts'
@@ -15,6 +16,8 @@ export interface TransfersDeps {
   secretBox: SecretBox
   settings: { dataDir: string }
   stores: ArchiveStores
+  /** Threads that pack and open bundles; they end when there is nothing to do. */
+  workers: PartWorkers
   projects: ProjectTransfers
   data: ProjectData
   deployments: {

@@ -1,4 +1,5 @@
 import type { ArrivalBody, ArrivalChange, DepartureBody } from '@berth/contract'
+import { PartWorkers } from '../../drivers/archive/part-workers.ts'
 import type { ProjectRow } from '../../platform/db/tables/projects.ts'
 import type { Job } from '../../platform/jobs/declare.ts'
 import { changeArrival, openArrival } from './arrivals/arrivals.ts'
@@ -27,7 +28,8 @@ interface Driver {
  * The two *ends* of a move. A *departure* packs a project into a *bundle* of encrypted files, then stops it; an *arrival* takes a
  * bundle in, builds it, starts it and gives it its route. Neither knows the other: whoever drives them carries the files over.
  */
-export function createTransfers(deps: TransfersDeps) {
+export function createTransfers(given: Omit<TransfersDeps, 'workers'>) {
+  const deps: TransfersDeps = { ...given, workers: new PartWorkers() }
   return {
     handlers: transfersHandlers(deps),
     jobs: [departJob(deps), arriveJob(deps), forgetJob(deps), sweepJob(deps)] as Job<unknown, undefined>[],

@@ -34,11 +34,8 @@ export async function openBundle(
 ): Promise<OpenedBundle> {
   const { identity } = openSecrets<ArrivalSecrets>(end, deps)
   const store = await openFiles(end.id, deps)
-  const reader = createTransferReader(identity)
-  const close = async () => {
-    await reader.close()
-    await store.close()
-  }
+  const reader = createTransferReader(identity, deps.workers)
+  const close = () => store.close()
   try {
     const body = await verifiedBody(end, pass, store, reader, deps, abort)
     const contentKey = Buffer.from(body.contentKey, 'base64')

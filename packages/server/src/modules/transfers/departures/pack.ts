@@ -32,7 +32,7 @@ const longestIndexBytes = 256 * 1024 * 1024
 export async function pack(end: TransferEndRow, pass: 1 | 2, deps: TransfersDeps, abort: AbortSignal): Promise<BundleFile[]> {
   const { contentKey, signingKey } = openSecrets<DepartureSecrets>(end, deps)
   const store = await openFiles(end.id, deps)
-  const writer = createTransferWriter({ recipient: end.recipient, contentKey: Buffer.from(contentKey, 'base64') })
+  const writer = createTransferWriter({ recipient: end.recipient, contentKey: Buffer.from(contentKey, 'base64') }, deps.workers)
   try {
     const packing: Packing = { end, pass, store, writer, earlier: await earlierParts(store, pass, abort), deps, abort }
     const content = await packAll(packing)
@@ -45,7 +45,6 @@ export async function pack(end: TransferEndRow, pass: 1 | 2, deps: TransfersDeps
     const manifest = await put(store, manifestName(pass), signManifest(named, signingKey), abort)
     return [...files, body, manifest]
   } finally {
-    await writer.close()
     await store.close()
   }
 }
