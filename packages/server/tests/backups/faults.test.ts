@@ -59,7 +59,11 @@ async function expectTruth(run: BackupRun, what: string): Promise<void> {
   expect(commands === '' || commands === 'freeze thaw', `${what}: ${commands}`).toBe(true)
   scene.place.disarm()
   await scene.pass(3_600_000)
-  if (run.status !== 'succeeded') expect(scene.stored().filter((name) => name.includes(run.id)), what).toEqual([])
+  if (run.status !== 'succeeded')
+    expect(
+      scene.stored().filter((name) => name.includes(run.id)),
+      what,
+    ).toEqual([])
   expect((await scene.run(run.id)).status, what).toBe(run.status)
 }
 

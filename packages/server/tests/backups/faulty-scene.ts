@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
+import { FaultyPlace } from '../../src/drivers/archive-store/test-faults.ts'
 import { withRetries } from '../../src/drivers/archive-store/with-retries.ts'
 import { withTimeLimit } from '../../src/drivers/archive-store/with-time-limit.ts'
-import { FaultyPlace } from '../../src/drivers/archive-store/test-faults.ts'
 import { readTar } from '../../src/drivers/tar/read-tar.ts'
-import type { Manifest } from '../../src/modules/backups/content/manifest.ts'
 import type { Parts } from '../../src/instance/assemble.ts'
+import type { Manifest } from '../../src/modules/backups/content/manifest.ts'
 import { type Scene, setScene } from './scene.ts'
 
 /** A scene whose destination goes wrong when it is told to, with the care of every destination around it, and a clock to move. */
@@ -18,13 +18,13 @@ export interface FaultyScene extends Scene {
 
 const never = new AbortController().signal
 
-export async function setFaultyScene(parts: Partial<Parts> = {}): Promise<FaultyScene> {
+export async function setFaultyScene(parts: Partial<Parts> = {}, silentMs = 250): Promise<FaultyScene> {
   let moved = 0
   const scene = await setScene({ clock: { now: () => new Date(Date.now() + moved) }, ...parts })
   const place = new FaultyPlace()
   const { drivers, database, jobs } = scene.instance
   drivers.aroundStores.wrap = (store) =>
-    withRetries(withTimeLimit(place.around(store), 250), { attempts: 2, firstPauseMs: 1 })
+    withRetries(withTimeLimit(place.around(store), silentMs), { attempts: 2, firstPauseMs: 1 })
   return {
     ...scene,
     place,
@@ -34,12 +34,14 @@ export async function setFaultyScene(parts: Partial<Parts> = {}): Promise<Faulty
       await of.whenIdle()
     },
     async savedFiles(runId) {
-      const { config } = (await scene.as(scene.people.owner.token, 'GET /backup-destinations/:id', { params: { id: scene.destinationId } }))
-        .body.data
+      const { config } = (
+        await scene.as(scene.people.owner.token, 'GET /backup-destinations/:id', { params: { id: scene.destinationId } })
+      ).body.data
       const store = await drivers.stores.open({ kind: 'local', path: config.path, root: config.path })
       const archives = await drivers.archives()
       const sealed: Uint8Array[] = []
-      for await (const chunk of store.get(`${scene.projectId}/${runId}/manifest.json.zst.age`, never)) sealed.push(chunk)
+      const name = scene.stored().find((one) => one.includes(`${runId}/manifest`)) as string
+      for await (const chunk of store.get(name, never)) sealed.push(chunk)
       const manifest: Manifest = JSON.parse(Buffer.from(await archives.unseal(Buffer.concat(sealed), 1e8)).toString('utf8'))
       const [artifact] = manifest.artifacts
       return artifact ? hashed(archives.read(artifact.index, { store, abort: never })) : {}

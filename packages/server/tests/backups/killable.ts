@@ -32,7 +32,14 @@ export class Killable {
 
   /** A new control plane, which takes up what is there. At that step it dies, or that is done while it waits; never, where none is given. */
   async start(at = Number.POSITIVE_INFINITY, instead?: () => Promise<void>): Promise<Life> {
-    const life: Life = { steps: 0, at: Number.POSITIVE_INFINITY, instead, isDead: false, died: Promise.withResolvers(), plane: undefined as never }
+    const life: Life = {
+      steps: 0,
+      at: Number.POSITIVE_INFINITY,
+      instead,
+      isDead: false,
+      died: Promise.withResolvers(),
+      plane: undefined as never,
+    }
     const { database } = this.#instance
     const transaction: Parts['database']['transaction'] = (work) => this.#step(life, () => database.transaction(work))
     life.plane = this.#instance.another({ database: { ...database, transaction } })

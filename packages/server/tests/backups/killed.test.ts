@@ -15,7 +15,7 @@ let heard: string[] = []
 const kept = randomBytes(50_000).toString('hex')
 
 beforeAll(async () => {
-  scene = await setFaultyScene()
+  scene = await setFaultyScene({}, 10_000)
   policyId = (await scene.makePolicy({ preCommand: 'freeze', postCommand: 'thaw', retainCount: 1 })).id
   await scene.instance.jobs.stop({ graceMs: 1_000 })
   killable = new Killable(scene.instance)
@@ -48,7 +48,6 @@ async function takeOver(): Promise<void> {
 const hashesOf = (content: Record<string, string>) =>
   Object.fromEntries(Object.entries(content).map(([name, text]) => [name, createHash('sha256').update(text).digest('hex')]))
 
-
 const db = () => scene.instance.database.db
 const owner = () => scene.people.owner.token
 const volume = () => Buffer.from(scene.instance.drivers.runtime.volumes.get(scene.volumeId) ?? [])
@@ -66,7 +65,10 @@ async function expectNothingLeft(what: string): Promise<void> {
     manifestName,
     ...(index ? (JSON.parse(index) as ArchiveIndex).parts.map(({ name }) => name) : []),
   ])
-  expect(scene.stored().filter((name) => !named.includes(name)), what).toEqual([])
+  expect(
+    scene.stored().filter((name) => !named.includes(name)),
+    what,
+  ).toEqual([])
 }
 
 test('kill -9 at every step of a run: it succeeds whole when it is taken up again, the post-command ran, nothing half is left', async () => {
@@ -140,9 +142,14 @@ describe('a restore', () => {
   })
 
   async function apply(): Promise<string> {
-    const prepared = await killable.asPerson(() => scene.as(owner(), 'POST /backup-runs/:runId/restore/prepare', { params: { runId } }))
+    const prepared = await killable.asPerson(() =>
+      scene.as(owner(), 'POST /backup-runs/:runId/restore/prepare', { params: { runId } }),
+    )
     const { restoreId, confirmationToken } = prepared.body.data
-    const answer = await scene.as(owner(), 'POST /backup-restores/:restoreId/apply', { params: { restoreId }, body: { confirmationToken } })
+    const answer = await scene.as(owner(), 'POST /backup-restores/:restoreId/apply', {
+      params: { restoreId },
+      body: { confirmationToken },
+    })
     expect(answer.status).toBe(202)
     return restoreId
   }
@@ -153,10 +160,9 @@ describe('a restore', () => {
       const life = await killable.start(at)
       const restoreId = await apply()
       end = await killable.idle(life)
-      console.log(at, end, (await scene.restore(restoreId)).status)
       await takeOver()
       const what = `killed at step ${at}`
-      expect(await scene.restore(restoreId), what).toMatchObject({ status: 'succeeded', dataState: 'restored' })
+      expect(await scene.restore(restoreId), what).toMatchObject({ status: 'succeeded', dataState: 'restored', error: null })
       expect(volume().equals(await tarOf(old)), what).toBe(true)
     }
   })

@@ -17,6 +17,7 @@ import { openEnv, openSecrets } from './settings/env.ts'
 import { environmentUrl } from './settings/environments.ts'
 import { ensurePreview, type PreviewOptions } from './settings/previews.ts'
 import { allEnvironments, findAnyProject, listOfRepository, type RepositoryName } from './store.ts'
+import { bringUploadBack, isUploadMissing, uploadOf } from './uploads/saved-upload.ts'
 import { storageAddresses } from './uploads/upload-address.ts'
 import { UploadFiles } from './uploads/upload-files.ts'
 import { sweepJob, sweepSchedule } from './uploads/upload-sweep.ts'
@@ -35,6 +36,7 @@ export type { OpenedEnv } from './settings/env.ts'
 export { previewSlug } from './settings/previews.ts'
 export { remoteUrl, sourceKind } from './source.ts'
 export { allEnvironments, findAnyProject, findEnvironment } from './store.ts'
+export type { SavedUpload } from './uploads/saved-upload.ts'
 
 /**
  * A *project* is what the service builds and runs: a *source*, a config, *environments* with their *variables*, *domains*
@@ -67,6 +69,11 @@ export function createProjects(deps: ProjectsDeps) {
     openEnv: (projectId: string, environment: string) => openEnv(projectId, environment, deps),
     save: (projectId: string) => saveProjectWhole(projectId, deps),
     bringBack: (saved: SavedProject, organizationId: string) => bringProjectBack(saved, organizationId, deps),
+    /** What it was uploaded from, and bringing that back. */
+    uploadOf: (projectId: string) => uploadOf(projectId, deps),
+    isUploadMissing: (project: SavedProject['project']) => isUploadMissing(project, deps),
+    bringUploadBack: (project: SavedProject['project'], organizationId: string, content: () => AsyncIterable<Uint8Array>) =>
+      bringUploadBack(project, organizationId, content, deps),
     openSecrets: (projectId: string) => openSecrets(projectId, deps),
     /** Where the tarball of a received upload is. */
     uploadFile: (sessionId: string): string => new UploadFiles(deps).of(sessionId),

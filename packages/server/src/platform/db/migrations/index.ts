@@ -17,6 +17,7 @@ import { migration as servers } from './015-servers.ts'
 import { migration as cloud } from './016-cloud.ts'
 import { migration as adopted } from './021-migration.ts'
 import { migration as beforeDeploy } from './022-before-deploy.ts'
+import { migration as keptBackups } from './027-kept-backups.ts'
 
 export interface Migration {
   /** `NNN-what`: the number orders it, the whole is recorded. Never changed once released. */
@@ -44,4 +45,5 @@ export const migrations: readonly Migration[] = [
   cloud,
   adopted,
   beforeDeploy,
+  keptBackups,
 ]
