@@ -55,8 +55,7 @@ async function expectTruth(run: BackupRun, what: string): Promise<void> {
   expect(['succeeded', 'failed', 'server_error'], what).toContain(run.status)
   if (run.status === 'succeeded') expect(await scene.savedFiles(run.id), what).toEqual(hashesOf(files))
   else expect(run.error?.message, what).not.toBe('')
-  const commands = heard.join(' ')
-  expect(commands === '' || commands === 'freeze thaw', `${what}: ${commands}`).toBe(true)
+  expect(heard.join(' '), what).toMatch(/^(freeze thaw( |$))*$/)
   scene.place.disarm()
   await scene.pass(3_600_000)
   if (run.status !== 'succeeded')
@@ -80,7 +79,10 @@ test.each(cases)('%s, %s: a run is whole or did not succeed, and leaves nothing'
       heard = []
       scene.place.disarm()
       scene.place.arm({ fault, on, after, times })
-      const run = await scene.backUp(policyId)
+      const runId = await scene.start(policyId)
+      // A run that found earlier ones damaged is done once more.
+      for (let round = 0; round < 3; round += 1) await scene.pass(3_600_000)
+      const run = await scene.run(runId)
       expect(scene.place.hits.length, what).toBeGreaterThan(0)
       await expectTruth(run, what)
     }

@@ -12,8 +12,9 @@ import { lockProject } from '../../projects/index.ts'
 import { checkCommand } from '../content/command.ts'
 import { type BackupsDeps, nowOf } from '../deps.ts'
 import { findDestinationOf } from '../destinations/destination-store.ts'
-import { checkRhythm, nextRunAt, reschedule, retire } from './policy-rhythm.ts'
+import { checkRhythm, nextRunAt, reschedule } from './policy-rhythm.ts'
 import * as store from './policy-store.ts'
+import { retire } from './retire.ts'
 
 const mostPolicies = 100
 const defaultRetainCount = 7

@@ -20,8 +20,9 @@ import {
   keptIndexes,
   markPruned,
   projectsWithRuns,
-  prunedWithArtifacts,
+  prunedNotGone,
   retiredRuns,
+  updateRun,
 } from './run-store.ts'
 
 const stagedMs = 24 * 3_600_000
@@ -41,7 +42,7 @@ export const pruneJob = (deps: BackupsDeps) =>
     async run({ projectId }, _, abort) {
       await deps.database.transaction((bound) => dropOldStaged(projectId, bound, deps))
       for (const run of await due(projectId, deps)) await markPruned(deps.database.db, run.id, nowOf(deps))
-      for (const run of await prunedWithArtifacts(deps.database.db, projectId)) await takeAway(run, deps, abort)
+      for (const run of await prunedNotGone(deps.database.db, projectId)) await takeAway(run, deps, abort)
     },
   })
 
@@ -115,6 +116,7 @@ async function takeAway(run: RunRow, deps: BackupsDeps, abort: AbortSignal): Pro
     }
   }
   await forgetArtifacts(db, run.id)
+  await updateRun(db, run.id, { manifestName: null })
 }
 
 const namesIn = (indexes: readonly string[]): Set<string> =>

@@ -185,14 +185,7 @@ export async function projectsWithRuns(db: Db): Promise<string[]> {
     .select('projectId')
     .distinct()
     .where('status', '=', 'succeeded')
-    .where((is) =>
-      is.or([
-        is('prunedAt', 'is', null),
-        is.exists(
-          is.selectFrom('backupArtifacts').select('backupArtifacts.id').whereRef('backupArtifacts.runId', '=', 'backupRuns.id'),
-        ),
-      ]),
-    )
+    .where((is) => is.or([is('prunedAt', 'is', null), is('manifestName', 'is not', null)]))
     .execute()
   return rows.map(({ projectId }) => projectId)
 }
@@ -229,15 +222,12 @@ export const markPruned = (db: Db, id: string, now: number) =>
     )
     .execute()
 
-/** Marked, and not all of it is gone: what is recorded of a run goes last. */
-export const prunedWithArtifacts = (db: Db, projectId: string): Promise<RunRow[]> =>
+/** Marked, and not all of it is gone: the name of its manifest goes last. */
+export const prunedNotGone = (db: Db, projectId: string): Promise<RunRow[]> =>
   db
     .selectFrom('backupRuns')
     .selectAll()
     .where('projectId', '=', projectId)
     .where('prunedAt', 'is not', null)
     .where('manifestName', 'is not', null)
-    .where(({ exists, selectFrom }) =>
-      exists(selectFrom('backupArtifacts').select('backupArtifacts.id').whereRef('backupArtifacts.runId', '=', 'backupRuns.id')),
-    )
     .execute()
