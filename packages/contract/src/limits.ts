@@ -15,6 +15,8 @@ export const limits = {
   streamTokenSeconds: 60,
   oauthStateSeconds: 600,
   cloneTokenSeconds: 55 * 60,
+  metricPoints: 1500,
+  metricDays: 30,
 } as const
 
 /**

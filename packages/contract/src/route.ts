@@ -68,6 +68,8 @@ interface Row<B, Q, R, E, O> {
   operator?: true | readonly OperatorField[]
   /** Answered here for a project of the cloud too; every other row on such a project is passed on to the cloud. */
   here?: true
+  /** What the cloud calls it, where the row itself is of self-hosted instances alone: it is passed on to that one. */
+  inCloud?: At
   /** The level on that object, else 403. The tag's own level is always asked for as well. */
   needs?: Level
   /** Not mounted on the cloud service: a true 404 there. */
@@ -86,6 +88,8 @@ interface Row<B, Q, R, E, O> {
   stream?: E
   /** The stream also opens with `?token=`, a single-use token minted by another route. */
   streamToken?: true
+  /** The answer holds such a token; this field of it says for which path. */
+  mints?: 'url' | 'streamUrl'
   errors?: readonly ErrorCode[]
   /** Every failure is the same 404, byte for byte. */
   conceal?: true

@@ -1,4 +1,13 @@
 import { createClient } from '@berth/contract/client'
+import { activeOrganization } from './data/active-organization.ts'
 
 /** The browser sends the session cookie by itself; the API is on the page's own origin. */
-export const { call } = createClient({ baseUrl: window.location.origin })
+export const { call, stream } = createClient({
+  baseUrl: window.location.origin,
+  fetch: (url, init) => {
+    const headers = new Headers(init.headers)
+    const organization = activeOrganization.get()
+    if (organization) headers.set('x-organization-id', organization)
+    return globalThis.fetch(url, { ...init, headers })
+  },
+})

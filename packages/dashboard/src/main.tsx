@@ -1,19 +1,22 @@
 import '@mantine/core/styles.css'
+import './base.css'
 import { MantineProvider } from '@mantine/core'
-import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
+import { QueryClientProvider } from '@tanstack/react-query'
 import { RouterProvider } from '@tanstack/react-router'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
+import { queries } from './data/query-client.ts'
 import { router } from './router.tsx'
-import { theme } from './theme.ts'
-
-const queries = new QueryClient({ defaultOptions: { queries: { retry: false, refetchOnWindowFocus: true } } })
+import { Toasts } from './shell/toasts.tsx'
+import { styleNonce } from './style-nonce.ts'
+import { cssVariables, theme } from './theme.ts'
 
 createRoot(document.getElementById('root') as HTMLElement).render(
   <StrictMode>
-    <MantineProvider theme={theme} defaultColorScheme="auto">
+    <MantineProvider theme={theme} defaultColorScheme="auto" cssVariablesResolver={cssVariables} getStyleNonce={() => styleNonce}>
       <QueryClientProvider client={queries}>
         <RouterProvider router={router} />
+        <Toasts />
       </QueryClientProvider>
     </MantineProvider>
   </StrictMode>,

@@ -1,15 +1,45 @@
-import { createRootRoute, createRoute, createRouter } from '@tanstack/react-router'
-import { HomePage } from './pages/access/home-page.tsx'
-import { InvitationPage } from './pages/access/invitation-page.tsx'
-import { SetupPage } from './pages/access/setup-page.tsx'
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router'
+import { PageSkeleton } from './components/page-skeleton.tsx'
+import { RouteFailure } from './components/route-failure.tsx'
+import { pages } from './pages/pages.ts'
+import { NotFound } from './shell/not-found.tsx'
+import { Shell } from './shell/shell.tsx'
 
-const root = createRootRoute()
-const code = (search: Record<string, unknown>) => ({ code: String(search.code ?? ''), email: String(search.email ?? '') })
+const root = createRootRoute({ notFoundComponent: NotFound })
+const shell = createRoute({ getParentRoute: () => root, id: 'shell', component: Shell })
 
-const routes = [
-  createRoute({ getParentRoute: () => root, path: '/', component: HomePage }),
-  createRoute({ getParentRoute: () => root, path: '/setup', component: SetupPage, validateSearch: code }),
-  createRoute({ getParentRoute: () => root, path: '/invitation', component: InvitationPage, validateSearch: code }),
+const text = (value: unknown) => (value === undefined || value === null ? '' : String(value))
+const credentials = (search: Record<string, unknown>) => ({ code: text(search.code), email: text(search.email) })
+
+/** Seen without signing in. */
+const open = [
+  createRoute({
+    getParentRoute: () => root,
+    path: '/setup',
+    validateSearch: credentials,
+    component: lazyRouteComponent(() => import('./pages/access/setup-page.tsx'), 'SetupPage'),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/sign-in',
+    component: lazyRouteComponent(() => import('./pages/access/sign-in-page.tsx'), 'SignInPage'),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/invitations/$code',
+    validateSearch: credentials,
+    component: lazyRouteComponent(() => import('./pages/access/invitation-page.tsx'), 'InvitationPage'),
+  }),
 ]
 
-export const router = createRouter({ routeTree: root.addChildren(routes), defaultNotFoundComponent: HomePage })
+const inside = Object.entries(pages).map(([path, component]) => createRoute({ getParentRoute: () => shell, path, component }))
+
+export const router = createRouter({
+  routeTree: root.addChildren([...open, shell.addChildren(inside)]),
+  defaultPreload: 'intent',
+  defaultPendingComponent: PageSkeleton,
+  defaultPendingMs: 150,
+  defaultErrorComponent: RouteFailure,
+  defaultNotFoundComponent: NotFound,
+  scrollRestoration: true,
+})

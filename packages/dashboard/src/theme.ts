@@ -1,3 +1,43 @@
-import { createTheme } from '@mantine/core'
+import { type CSSVariablesResolver, createTheme } from '@mantine/core'
 
-export const theme = createTheme({ primaryColor: 'blue', defaultRadius: 'md', cursorType: 'pointer' })
+export const theme = createTheme({
+  primaryColor: 'harbour',
+  // Shades at which white text on the colour keeps a contrast of 4.5 and more.
+  primaryShade: { light: 7, dark: 7 },
+  colors: {
+    harbour: ['#eef6fc', '#d9e9f5', '#b0d2ea', '#84b9df', '#61a5d6', '#4b98d1', '#2f7fbd', '#1f6aa3', '#14588c', '#0c4468'],
+  },
+  defaultRadius: 'md',
+  cursorType: 'pointer',
+  fontFamily: 'Inter, ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif',
+  fontFamilyMonospace: 'ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace',
+  headings: { fontWeight: '600' },
+})
+
+/** Mantine's own dimmed and placeholder greys are too faint for small text. */
+export const cssVariables: CSSVariablesResolver = () => ({
+  variables: { '--berth-content-width': '72rem' },
+  light: {
+    '--mantine-color-dimmed': '#5b636b',
+    '--mantine-color-placeholder': '#6b737b',
+    '--mantine-color-body': '#ffffff',
+    '--mantine-color-error': '#c92a2a',
+    '--berth-surface': '#ffffff',
+    '--berth-sunken': '#f6f7f9',
+    '--berth-line': '#e3e6ea',
+    '--mantine-color-anchor': '#1f6aa3',
+  },
+  dark: {
+    '--mantine-color-dimmed': '#a2a9b0',
+    '--mantine-color-placeholder': '#8d949b',
+    '--mantine-color-body': '#111417',
+    '--mantine-color-error': '#ff8787',
+    '--mantine-color-default': '#1a1e22',
+    '--mantine-color-default-hover': '#22272c',
+    '--mantine-color-default-border': '#343a40',
+    '--berth-surface': '#171b1f',
+    '--berth-sunken': '#0c0f11',
+    '--berth-line': '#2a3036',
+    '--mantine-color-anchor': '#84b9df',
+  },
+})

@@ -6,6 +6,7 @@ import { ConnectDomain, Domain } from './domain-shapes.ts'
 import { CreateEnvironment, EnvChanges, Environment, EnvVariable } from './environment-shapes.ts'
 import { Branch, CloneCredential, CommitStatus, GitLink, LinkedRepository, ProjectBranch } from './git-shapes.ts'
 import { LogLine, RequestLine } from './log-shapes.ts'
+import { Metrics, MetricsQuery } from './metric-shapes.ts'
 import { CreateRule, RouteRule, UpdateRule } from './rule-shapes.ts'
 import {
   CreateProject,
@@ -284,6 +285,7 @@ export const projects = {
   }),
   openDeploymentSession: route('POST /projects/:id/deployment-session', {
     ...read,
+    mints: 'streamUrl',
     returns: data(nullable(DeploymentSession)),
     summary: "A read-only look at the newest deployment's stream",
   }),
@@ -316,6 +318,7 @@ export const projects = {
   }),
   mintRequestStreamToken: route('GET /projects/:id/server-logs/stream-token', {
     ...read,
+    mints: 'url',
     returns: data(Type.Object({ token: Type.String(), url: Type.String(), expiresAt: Type.String() })),
     summary: 'A single-use token for the request stream, good for a minute',
   }),
@@ -325,6 +328,12 @@ export const projects = {
     query: Type.Object({ token: Type.Optional(text(200)), ...requestFilter }),
     stream: { request: RequestLine },
     summary: 'HTTP requests as they come',
+  }),
+  metrics: route('GET /projects/:id/metrics', {
+    ...read,
+    query: MetricsQuery,
+    returns: data(Metrics),
+    summary: 'Use of processor and memory, requests, errors, latency and bytes over time; the last hour by default',
   }),
   listRules: route('GET /projects/:id/route-rules', {
     ...read,
@@ -369,6 +378,7 @@ export const projects = {
     permission: 'project:write',
     on: 'uploadSession',
     selfHostedOnly: true,
+    inCloud: 'PUT /uploads/:sessionId',
     upload: tarballUpload,
     returns: data(StoredUpload),
     errors: ['payload_too_large', 'conflict'],

@@ -9,10 +9,11 @@ const term = Type.Optional(text(200))
 export const uploadAddresses = {
   storeUpload: route('PUT /uploads/:sessionId', {
     public: true,
+    knowsCaller: true,
     query: Type.Object({ expires: term, maxBytes: term, signature: term }),
     upload: tarballUpload,
     returns: data(StoredUpload),
     errors: ['not_found', 'payload_too_large', 'conflict'],
-    summary: 'The tarball as raw bytes; the signature in the address is the credential',
+    summary: 'The tarball as raw bytes; the signature in the address is the credential, or a token that may write projects',
   }),
 }

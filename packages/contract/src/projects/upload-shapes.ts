@@ -34,6 +34,9 @@ export const Detection = Type.Object({
   type: ProjectType,
   services: Type.Array(AnyObject),
   apps: Type.Array(AnyObject),
+  /** The folder of the only app, where the project's root is none itself. */
+  rootDirectory: Type.Optional(Type.String()),
+  healthPath: Type.Optional(Type.String()),
   runtimeVersion: AnyObject,
   evidence: Type.Array(Type.Object({ file: Type.String(), says: Type.String() })),
   warnings: Type.Array(Type.String()),

@@ -1,6 +1,6 @@
 import { ApiError } from '@berth/contract/client'
 import { Alert, Button, PasswordInput, Stack, TextInput } from '@mantine/core'
-import { useForm } from '@mantine/form'
+import type { FormEvent } from 'react'
 
 interface Field {
   name: string
@@ -9,6 +9,7 @@ interface Field {
   autoComplete?: string
   description?: string
   initial?: string
+  isOptional?: boolean
 }
 
 interface Props {
@@ -21,29 +22,33 @@ interface Props {
 
 /** A short form whose refused field says why, in the server's words. */
 export function AccessForm({ fields, submit, pending, error, onSubmit }: Props) {
-  const form = useForm({ initialValues: Object.fromEntries(fields.map(({ name, initial }) => [name, initial ?? ''])) })
   const refused = error instanceof ApiError ? error.field : undefined
+  const send = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault()
+    const values = new FormData(event.currentTarget)
+    onSubmit(Object.fromEntries(fields.map(({ name }) => [name, String(values.get(name) ?? '')])))
+  }
   return (
-    <form onSubmit={form.onSubmit(onSubmit)}>
+    <form onSubmit={send}>
       <Stack>
-        {error instanceof Error && !refused && (
+        {error instanceof Error && !fields.some(({ name }) => name === refused) && (
           <Alert color="red" role="alert">
             {error.message}
           </Alert>
         )}
-        {fields.map(({ name, label, kind, autoComplete, description }) => {
+        {fields.map(({ name, label, kind, autoComplete, description, initial, isOptional }) => {
           const Input = kind === 'password' ? PasswordInput : TextInput
           return (
             <Input
               key={name}
               label={label}
               name={name}
-              required
+              required={!isOptional}
               description={description}
               autoComplete={autoComplete}
+              defaultValue={initial}
               type={kind === 'email' ? 'email' : undefined}
               error={refused === name && error instanceof Error ? error.message : undefined}
-              {...form.getInputProps(name)}
             />
           )
         })}

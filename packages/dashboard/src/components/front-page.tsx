@@ -1,32 +1,32 @@
-import { Anchor, Center, Group, Image, Paper, Stack, Text, Title } from '@mantine/core'
-import type { ReactNode } from 'react'
-import { useHealth } from '../queries/access.ts'
+import { Anchor, Text, Title } from '@mantine/core'
+import { type ReactNode, useEffect } from 'react'
+import { useHealth } from '../data/session.ts'
+import classes from './front-page.module.css'
 
 /** The frame of every page that is seen before signing in. */
 export function FrontPage({ title, children }: { title: string; children: ReactNode }) {
   const health = useHealth()
+  useEffect(() => {
+    document.title = `${title} · Berth`
+  }, [title])
   return (
-    <Center mih="100vh" p="md">
-      <Stack w={400} gap="lg">
-        <Group gap="sm" justify="center">
-          <Image src="/berth.svg" w={36} h={36} alt="" />
-          <Title order={1} size="h2">
-            Berth
-          </Title>
-        </Group>
-        <Paper withBorder shadow="sm" p="xl" component="main">
-          <Title order={2} size="h4" mb="md">
-            {title}
-          </Title>
-          {children}
-        </Paper>
-        <Text c="dimmed" size="sm" ta="center">
-          {health.data ? `version ${health.data.version} · ${health.data.mode}` : ' '} ·{' '}
-          <Anchor href="/api/docs" size="sm">
-            API reference
-          </Anchor>
-        </Text>
-      </Stack>
-    </Center>
+    <div className={classes.front}>
+      <div className={classes.brand}>
+        <img src="/berth.svg" width={36} height={36} alt="" />
+        <span>Berth</span>
+      </div>
+      <main className={classes.card}>
+        <Title order={1} size="h4" mb="md">
+          {title}
+        </Title>
+        {children}
+      </main>
+      <Text c="dimmed" size="sm" ta="center" component="footer">
+        {health.data ? `Version ${health.data.version}, ${health.data.mode}` : ' '} ·{' '}
+        <Anchor href="/api/docs" size="sm" underline="always">
+          API reference
+        </Anchor>
+      </Text>
+    </div>
   )
 }

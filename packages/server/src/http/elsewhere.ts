@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import { type AnyRoute, levelOfRole, type ObjectKind, projectScoped, reaches, tagsOf } from '@berth/contract'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Awaitable } from '../platform/awaitable.ts'
+import { type Awaitable, after } from '../platform/awaitable.ts'
 import { fail } from '../platform/failure.ts'
 import { type Named, namesOf, neededLevel, refuseTag } from './guard.ts'
 import type { Caller, Loaders } from './handler.ts'
@@ -9,6 +9,8 @@ import type { Caller, Loaders } from './handler.ts'
 /** The cloud where projects of an organisation may live that are not here. */
 export interface Elsewhere {
   isLinked(organizationId: string): Awaitable<boolean>
+  /** Another one once the organisation is linked to another account, or to none. */
+  linkOf(organizationId: string): Awaitable<object | null>
   /** Rejects with `cloud_unreachable` when no answer comes in time. */
   ask(organizationId: string, request: ForwardedRequest): Promise<ForwardedAnswer>
 }
@@ -18,6 +20,8 @@ export interface ForwardedRequest {
   path: string
   headers: Record<string, string | string[]>
   body?: Readable | string
+  /** The answer may go on for hours. */
+  isStream: boolean
   abort: AbortSignal
 }
 
@@ -28,31 +32,27 @@ export interface ForwardedAnswer {
 }
 
 interface ElsewhereDeps {
-  elsewhere?: Elsewhere
+  elsewhere: Elsewhere
   loaders: Loaders
 }
 
 /** Says that a request was passed on once; such a one is never passed on again. */
 const forwardedHeader = 'berth-forwarded'
 
-/** Whether the row could be about something that is in the cloud; most calls are answered here without a look at the database. */
-export const mayBeElsewhere = (row: AnyRoute, request: Pick<FastifyRequest, 'headers'>, { elsewhere }: ElsewhereDeps): boolean =>
-  elsewhere !== undefined &&
-  row.on !== undefined &&
-  projectScoped.has(row.on) &&
-  !row.here &&
-  request.headers[forwardedHeader] === undefined
+export const wasForwarded = ({ headers }: Pick<FastifyRequest, 'headers'>): boolean => headers[forwardedHeader] !== undefined
+
+/** Whether the row could be about something that is in the cloud. */
+export const mayBeElsewhere = (row: AnyRoute): boolean =>
+  !row.public && row.on !== undefined && projectScoped.has(row.on) && !row.here
 
 /** What is here is answered here. What is not is asked of the cloud, where the organisation has one. */
-export async function isElsewhere(
-  row: AnyRoute,
-  named: Named,
-  caller: Caller,
-  { elsewhere, loaders }: ElsewhereDeps,
-): Promise<boolean> {
-  if (!elsewhere || !(await elsewhere.isLinked(caller.organizationId))) return false
+export function isElsewhere(row: AnyRoute, named: Named, caller: Caller, deps: ElsewhereDeps): Awaitable<boolean> {
+  return after(deps.elsewhere.isLinked(caller.organizationId), (isLinked) => isLinked && isNotHere(row, named, caller, deps))
+}
+
+async function isNotHere(row: AnyRoute, named: Named, caller: Caller, { loaders }: ElsewhereDeps): Promise<boolean> {
   const names = namesOf(row, named)
-  if (!names || !isInReach(row, names, caller)) return false
+  if (!names || !isInReach(row, names, caller) || !areIds(named.params)) return false
   const kind = row.on as ObjectKind
   if (await loaders[kind]?.(names, caller)) return false
   // Of a project that is here everything is here.
@@ -60,10 +60,32 @@ export async function isElsewhere(
 }
 
 /** Of a token that is limited to projects only the project itself can be told; what hangs on one is known to the cloud alone. */
-function isInReach(row: AnyRoute, names: Record<string, string>, { projectIds }: Caller): boolean {
-  if (!projectIds) return true
+function isInReach(row: AnyRoute, names: Record<string, string>, { projectIds, onlyElsewhere }: Caller): boolean {
+  if (!projectIds || onlyElsewhere) return true
   const id = names[row.inBody ?? 'id'] ?? names.projectId
   return row.on === 'project' && id !== undefined && projectIds.has(id)
+}
+
+/** A part of a path that is anything else could be another path for whoever stands before the cloud and tidies addresses. */
+const areIds = (params: unknown): boolean =>
+  Object.values((params ?? {}) as Record<string, string>).every((value) => /^[\w-]{1,100}$/.test(value))
+
+/**
+ * Whether the body is read before it is passed on: it names the object, or a caller who is limited to projects could name
+ * others in it.
+ */
+export const readsBody = (row: AnyRoute, { projectIds }: Caller): boolean =>
+  row.inBody !== undefined || (projectIds !== null && othersOf(row).length > 0)
+
+/** Of an upload the cloud knows for which project it is. */
+const othersOf = ({ names = {} }: AnyRoute): string[] =>
+  Object.entries(names).flatMap(([field, kind]) => (kind === 'member' || kind === 'uploadSession' ? [] : [field]))
+
+/** Nobody here knows what belongs to which project in the cloud: a token of certain projects names nothing else there. */
+export function refuseOthers(row: AnyRoute, body: unknown, { projectIds }: Caller): void {
+  const given = (body ?? {}) as Record<string, unknown>
+  const field = projectIds && othersOf(row).find((name) => given[name] != null)
+  if (field) fail('forbidden', { field, words: `${field}: this token is limited to certain projects in the cloud` })
 }
 
 /** No grant here speaks of a project in the cloud: the role alone decides. */
@@ -76,46 +98,33 @@ export function checkRole(row: AnyRoute, { role }: Caller): void {
 
 /** Asks the cloud, with the body as it comes in, or with one that was read already. */
 export async function askElsewhere(
+  row: AnyRoute,
   request: FastifyRequest,
   reply: FastifyReply,
-  caller: Caller,
   elsewhere: Elsewhere,
   readBody?: string,
 ): Promise<ForwardedAnswer> {
   const gone = new AbortController()
-  reply.raw.once('close', () => gone.abort())
+  reply.raw.once('close', () => {
+    if (!reply.raw.writableFinished) gone.abort()
+  })
   const body = readBody ?? (hasBody(request) ? request.raw : undefined)
-  return elsewhere.ask(caller.organizationId, {
-    method: request.method,
-    path: withoutToken(request.url),
+  return elsewhere.ask((request.state.caller as Caller).organizationId, {
+    method: row.inCloud?.split(' ')[0] ?? request.method,
+    path: pathOf(row, request),
     headers: {
       ...pick(request.headers, requestHeaders),
       ...(readBody === undefined ? pick(request.headers, ['content-length']) : {}),
       [forwardedHeader]: request.id,
     },
     ...(body === undefined ? {} : { body }),
+    isStream: row.stream !== undefined,
     abort: gone.signal,
   })
 }
 
 /** Nothing else crosses over: no credential, no cookie, no organisation, nothing about the connection. */
-const requestHeaders = ['accept', 'content-type', 'last-event-id', 'if-none-match']
-/** What is about the connection, or is said by whoever answers the caller. */
-const notPassedBack = new Set([
-  ...['connection', 'keep-alive', 'proxy-authenticate', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade'],
-  ...[
-    'set-cookie',
-    'x-request-id',
-    'date',
-    'strict-transport-security',
-    'alt-svc',
-    'clear-site-data',
-    'access-control-allow-origin',
-  ],
-])
-
-export const passedBack = (headers: ForwardedAnswer['headers']): ForwardedAnswer['headers'] =>
-  Object.fromEntries(Object.entries(headers).filter(([name]) => !notPassedBack.has(name)))
+const requestHeaders = ['accept', 'content-type', 'last-event-id']
 
 function pick(headers: FastifyRequest['headers'], names: readonly string[]): Record<string, string | string[]> {
   const entries = names.map((name) => [name, headers[name]] as const)
@@ -125,13 +134,18 @@ function pick(headers: FastifyRequest['headers'], names: readonly string[]): Rec
 const hasBody = ({ headers }: FastifyRequest): boolean =>
   headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0'
 
-/** A token that opens a stream here was spent here and means nothing there. */
-function withoutToken(url: string): string {
+/** Made of the route and of ids, never of the address as it came in. */
+function pathOf(row: AnyRoute, { routeOptions, params, url }: FastifyRequest): string {
+  const route = row.inCloud ? `/api${row.inCloud.split(' ')[1]}` : (routeOptions.url as string)
+  const path = route.replace(/:(\w+)/g, (_, name: string) => (params as Record<string, string>)[name] as string)
   const at = url.indexOf('?')
-  if (at < 0) return url
-  const rest = url
-    .slice(at + 1)
-    .split('&')
-    .filter((part) => !/^token(=|$)/i.test(part))
-  return rest.length > 0 ? `${url.slice(0, at)}?${rest.join('&')}` : url.slice(0, at)
+  const query = at < 0 ? '' : withoutToken(url.slice(at + 1))
+  return query ? `${path}?${query}` : path
 }
+
+/** A token that opens a stream here was spent here and means nothing there. */
+const withoutToken = (query: string): string =>
+  query
+    .split('&')
+    .filter((part) => !new URLSearchParams(part).has('token'))
+    .join('&')

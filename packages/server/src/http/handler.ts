@@ -27,6 +27,8 @@ export interface Caller {
   /** null: every project of the organisation. */
   projectIds: ReadonlySet<string> | null
   expiresAt: string | null
+  /** By a stream token that the cloud made: it opens what is there, and nothing that is here. */
+  onlyElsewhere?: true
 }
 
 export interface Input<T extends AnyRoute> {

@@ -14,7 +14,7 @@ interface AccessSignal {
 }
 
 /** Writes after which somebody may have less than before: all of access, and what takes an object away. */
-const accessWrites = /^\S+ \/(auth|tokens|organizations|members|invitations)\b|\/grants\b|^DELETE \//
+const accessWrites = /^\S+ \/(auth|tokens|organizations|members|invitations|cloud)\b|\/grants\b|^DELETE \//
 
 export const mayChangeAccess = ({ at, method }: Pick<AnyRoute, 'at' | 'method'>): boolean =>
   method !== 'GET' && accessWrites.test(at)
@@ -23,8 +23,8 @@ interface OpenStream {
   row: AnyRoute
   params: Record<string, string>
   caller: Caller
-  /** It is of a project in the cloud, which no loader knows: the tag alone is asked about. */
-  isElsewhere?: true
+  /** It is of a project in the cloud, which no loader knows: the tag is asked about, and the link that it came by. */
+  elsewhere?: { isSameLink(): Promise<boolean> }
   /** Sends the last event and closes. */
   end(reason: ErrorBody): void
 }
@@ -108,19 +108,25 @@ export class OpenStreams {
   }
 
   async #judge(group: OpenStream[], callers: Map<string, Promise<Caller | null>>): Promise<void> {
-    const [{ row, params, caller, isElsewhere }] = group as [OpenStream]
+    const [{ row, params, caller, elsewhere }] = group as [OpenStream]
     try {
       const who = credentialOf(caller)
       const asked = callers.get(who) ?? Promise.resolve(this.#deps.gatekeeper.renew(caller))
       callers.set(who, asked)
       const now = (await asked) ?? fail('unauthorized', { words: 'What you signed in with has ended' })
       await checkTag(row, now, this.#deps.gatekeeper)
-      if (isElsewhere) checkRole(row, now)
+      if (elsewhere) await this.#judgeElsewhere(group, now)
       else if (row.on) await loadObject(row, { params }, now, this.#deps)
     } catch (error) {
       const reason = error instanceof Failure ? error : this.#unknown(error)
       for (const stream of group) stream.end(reason.body())
     }
+  }
+
+  async #judgeElsewhere(group: OpenStream[], caller: Caller): Promise<void> {
+    checkRole((group[0] as OpenStream).row, caller)
+    const changed = new Failure('not_found', { words: 'The link to the cloud was changed' })
+    for (const stream of group) if (!(await stream.elsewhere?.isSameLink())) stream.end(changed.body())
   }
 
   /** Nobody can say whether they still may: the stream ends, and its reader asks again. */
@@ -131,4 +137,5 @@ export class OpenStreams {
 }
 
 const credentialOf = ({ tokenId, sessionId, organizationId }: Caller) => `${tokenId ?? sessionId} ${organizationId}`
-const sameQuestion = ({ row, params, caller }: OpenStream) => `${credentialOf(caller)} ${row.at} ${JSON.stringify(params)}`
+const sameQuestion = ({ row, params, caller, elsewhere }: OpenStream) =>
+  `${credentialOf(caller)} ${row.at} ${JSON.stringify(params)}${elsewhere ? ' elsewhere' : ''}`

@@ -5,47 +5,73 @@ import type { Caller, RequestContext } from './handler.ts'
 import { isFromElsewhere } from './origin.ts'
 
 /**
- * What a handler knows besides its input. A class, because `caller` is a getter: in an object literal each request's getter
- * would give its object a hidden class of its own, which V8 keeps, with all the request holds, until it collects everything.
+ * What a handler knows besides its input. A class, because most of it is made when it is asked for, which few handlers do: in an
+ * object literal each request's getters would give its object a hidden class of its own, which V8 keeps, with all the request
+ * holds, until it collects everything.
  */
 export class ContextOfRequest implements RequestContext {
-  readonly level: RequestContext['level']
-  readonly requestId: string
-  readonly ip: string
-  readonly secure: boolean
-  readonly isFromElsewhere: boolean
-  readonly headers: RequestContext['headers']
-  readonly setStatus: RequestContext['setStatus']
-  readonly setHeader: RequestContext['setHeader']
-  readonly audit: RequestContext['audit']
-  readonly redirect: RequestContext['redirect']
-  readonly page: RequestContext['page']
   readonly #row: AnyRoute
+  readonly #request: FastifyRequest
+  readonly #reply: FastifyReply
   readonly #caller: Caller | null
+  readonly level: RequestContext['level']
 
   constructor(row: AnyRoute, request: FastifyRequest, reply: FastifyReply) {
-    const { state } = request
     this.#row = row
-    this.#caller = state.caller
-    this.level = state.level ?? 'read'
-    this.requestId = request.id
-    this.ip = plainAddress(bareAddress(request.ip))
-    this.secure = request.protocol === 'https'
-    this.isFromElsewhere = isFromElsewhere(request)
-    this.headers = request.headers
-    this.setStatus = (status) => void reply.status(status)
-    this.setHeader = (name, value) => void reply.header(name, value)
-    this.audit = (entry) => void Object.assign(state.audit, entry)
-    this.redirect = (url) => void reply.redirect(url, 303)
-    this.page = (html, status = 200) =>
-      void reply
+    this.#request = request
+    this.#reply = reply
+    this.#caller = request.state.caller
+    this.level = request.state.level ?? 'read'
+    if (row.on) (this as Record<string, unknown>)[row.on] = request.state.object
+  }
+
+  get requestId(): string {
+    return this.#request.id
+  }
+
+  get ip(): string {
+    return plainAddress(bareAddress(this.#request.ip))
+  }
+
+  get secure(): boolean {
+    return this.#request.protocol === 'https'
+  }
+
+  get isFromElsewhere(): boolean {
+    return isFromElsewhere(this.#request)
+  }
+
+  get headers(): RequestContext['headers'] {
+    return this.#request.headers
+  }
+
+  // Handlers take these out of the context and call them alone.
+
+  get setStatus(): RequestContext['setStatus'] {
+    return (status) => void this.#reply.status(status)
+  }
+
+  get setHeader(): RequestContext['setHeader'] {
+    return (name, value) => void this.#reply.header(name, value)
+  }
+
+  get audit(): RequestContext['audit'] {
+    return (entry) => void Object.assign(this.#request.state.audit, entry)
+  }
+
+  get redirect(): RequestContext['redirect'] {
+    return (url) => void this.#reply.redirect(url, 303)
+  }
+
+  get page(): RequestContext['page'] {
+    return (html, status = 200) =>
+      void this.#reply
         .status(status)
         .header('content-security-policy', pagePolicy)
         .header('cache-control', 'no-store')
         .header('referrer-policy', 'no-referrer')
         .type('text/html; charset=utf-8')
         .send(html)
-    if (row.on) Object.assign(this, { [row.on]: state.object })
   }
 
   get isSignedIn(): boolean {

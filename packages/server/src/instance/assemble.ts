@@ -14,7 +14,8 @@ import { publicNames, type Resolve } from '../drivers/web-request/resolve.ts'
 import type { Gatekeeper } from '../http/guard.ts'
 import type { Loaders } from '../http/handler.ts'
 import { createInstance } from '../http/health.ts'
-import { type MountDeps, mountRows } from '../http/mount.ts'
+import { mountRows } from '../http/mount.ts'
+import type { MountDeps } from '../http/mount-deps.ts'
 import { OpenStreams } from '../http/open-streams.ts'
 import { RateLimiter } from '../http/rate-limit.ts'
 import { createHttpServer } from '../http/server.ts'
@@ -155,6 +156,7 @@ export function assemble(parts: Parts): Assembled {
           readStack: (files, readFor) => folderReader.readStack(files, readFor),
         })
       : undefined
+  if (migration) projectPorts.parts = [...(projectPorts.parts ?? []), migration.part]
   const gitHost = createGitHost({
     ...common,
     ...(parts.gitHosts ?? createGitHosts(config)),
@@ -209,6 +211,7 @@ export function assemble(parts: Parts): Assembled {
     limiter,
     recordAudit: access.recordAudit,
     spendStreamToken: streamTokens.spend,
+    noteStreamToken: streamTokens.note,
     stopping: stopping.signal,
     streams,
     ...(cloud ? { elsewhere: cloud.elsewhere } : {}),

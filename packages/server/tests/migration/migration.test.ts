@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { ReadContainer, ServerReader } from '../../src/drivers/runtime/server/server-reader.ts'
 import { type AwayReason, ServerAway } from '../../src/drivers/shell/ssh/server-away.ts'
@@ -40,11 +41,13 @@ beforeAll(async () => {
 })
 afterAll(() => instance?.stop())
 beforeEach(async () => {
-  ;[containers, files, away, whileReading] = [[shopWeb, shopDb], {}, null, async () => {}]
+  ;[containers, files, away, whileReading] = [[shopWeb, shopDb].map(anew), {}, null, async () => {}]
   const { body } = await call(instance, people.admin.token, 'POST /servers', { body: { name: 'Box', host: '203.0.113.9' } })
   serverId = body.data.id
 })
 
+/** Containers of one organisation have ids of their own, whichever server they are on. */
+const anew = (container: ReadContainer): ReadContainer => ({ ...container, id: randomUUID() })
 const shopWeb = aContainer('shop-web-1', {
   labels: ofStack('shop', 'web', { 'com.docker.compose.depends_on': 'db:service_started:false' }),
   env: ['PASSWORD=canary-of-web'],
@@ -62,10 +65,9 @@ const as = (token: string) => ({
 })
 const admin = () => as(people.admin.token)
 const adoption = (more: object = {}) => ({ serverId, projectName: 'Shop', serviceNames: ['web', 'db'], ...more })
-const projectsThere = async () => {
-  const { body } = await call(instance, people.owner.token, 'GET /projects', { query: { limit: '100' } })
-  return body.data.filter((project: { config: { serverId: string | null } }) => project.config.serverId === serverId)
-}
+const projectsNow = async (): Promise<{ config: { serverId: string | null } }[]> =>
+  (await call(instance, people.owner.token, 'GET /projects', { query: { limit: '100' } })).body.data
+const projectsThere = async () => (await projectsNow()).filter((project) => project.config.serverId === serverId)
 
 describe('POST /migration/scan', () => {
   test('success and the stack, values masked', async () => {
@@ -172,17 +174,32 @@ describe('POST /migration/adopt', () => {
     expect(await shown()).toBe(2)
   })
 
-  test('409: of two who adopt the same at once one has it, and the other leaves nothing behind', async () => {
-    const { promise, resolve } = Promise.withResolvers<void>()
-    let begun = 0
-    whileReading = () => {
-      begun += 1
-      if (begun === 2) resolve()
-      return promise
-    }
-    const both = [admin().adopt(adoption()), admin().adopt(adoption({ projectName: 'Other' }))]
-    expect((await Promise.all(both)).map(({ status }) => status).sort()).toEqual([201, 409])
-    expect(await projectsThere()).toHaveLength(1)
+  test.each(['one server', 'two names of one machine'])(
+    '409: of two who adopt the same at once through %s one has it, and the other leaves nothing behind',
+    async (through) => {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      let begun = 0
+      whileReading = () => {
+        begun += 1
+        if (begun === 2) resolve()
+        return promise
+      }
+      const twin = await call(instance, people.admin.token, 'POST /servers', { body: { name: 'Twin', host: '203.0.113.9' } })
+      const others = { projectName: 'Other', serverId: through === 'one server' ? serverId : twin.body.data.id }
+      const both = [admin().adopt(adoption()), admin().adopt(adoption(others))]
+      const before = await projectsNow()
+      expect((await Promise.all(both)).map(({ status }) => status).sort()).toEqual([201, 409])
+      expect(await projectsNow()).toHaveLength(before.length + 1)
+    },
+  )
+
+  test('a machine that is known as two servers: what one has adopted the other shows so, and cannot adopt', async () => {
+    await admin().adopt(adoption())
+    const { body } = await call(instance, people.admin.token, 'POST /servers', { body: { name: 'Twin', host: '203.0.113.9' } })
+    const twin = { serverId: body.data.id }
+    expect((await admin().scan(twin)).body.stack.summary.adoptable).toBe(0)
+    const again = await admin().adopt(adoption(twin))
+    expect([again.status, again.body.field]).toEqual([400, 'serviceNames.0'])
   })
 
   test('plan=true records nothing and says what a deployment would do', async () => {

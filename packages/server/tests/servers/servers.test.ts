@@ -1,7 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { networkInterfaces } from 'node:os'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { describeNeeding, partOf } from '../../../../tests/kit/machine.ts'
 import { type Sshd, startSshd } from '../../../../tests/kit/sshd.ts'
 import { makeKeyPair } from '../../src/drivers/shell/test-ssh-server.ts'
+import { sealedFor } from '../../src/platform/db/sealed-columns.ts'
 import { type CallInput, call } from '../kit/call.ts'
 import { startInstance, type TestInstance } from '../kit/instance.ts'
 import { makePeople, makeToken, type People } from '../kit/people.ts'
@@ -24,6 +26,11 @@ const as =
     call(instance, token(), at, input)
 const admin = as(() => people.admin.token)
 const { privateKey } = makeKeyPair()
+const ownAddresses = Object.values(networkInterfaces())
+  .flatMap((all) => all ?? [])
+  .filter(({ family, internal }) => family === 'IPv4' && !internal)
+  .map(({ address }) => address)
+  .slice(0, 2)
 const make = async (body: object = {}) => {
   const answer = await admin('POST /servers', { body: { name: 'Box', host: '203.0.113.9', ...body } })
   expect(answer.status, JSON.stringify(answer.body)).toBe(201)
@@ -79,14 +86,23 @@ describe('POST /servers', () => {
     expect((await call(instance, people.viewer.token, 'GET /servers')).status).toBe(200)
   })
 
-  test.each(['127.0.0.1', 'localhost', '[::1]', '::ffff:127.0.0.1', '0.0.0.0', '169.254.169.254', 'a.localhost'])(
-    '403: %s is for operators only',
-    async (host) => {
-      const answer = await call(instance, others.admin.token, 'POST /servers', { body: { name: 'Inside', host } })
-      expect([answer.status, answer.body.field]).toEqual([403, 'host'])
-      expect((await admin('POST /servers', { body: { name: 'Inside', host } })).status).toBe(201)
-    },
-  )
+  test.each([
+    ...['127.0.0.1', 'localhost', '[::1]', '::ffff:127.0.0.1', '0.0.0.0', '169.254.169.254', 'a.localhost'],
+    ...[
+      '::ffff:7f00:1',
+      '[::FFFF:7F00:0001]',
+      '0:0:0:0:0:0:0:1',
+      '::127.0.0.1',
+      '64:ff9b::7f00:1',
+      '::ffff:a9fe:a9fe',
+      'fe80::1',
+    ],
+    ...ownAddresses.flatMap((address) => [address, `::ffff:${address}`]),
+  ])('403: %s is for operators only', async (host) => {
+    const answer = await call(instance, others.admin.token, 'POST /servers', { body: { name: 'Inside', host } })
+    expect([answer.status, answer.body.field]).toEqual([403, 'host'])
+    expect((await admin('POST /servers', { body: { name: 'Inside', host } })).status).toBe(201)
+  })
 })
 
 describe('PATCH /servers/:id', () => {
@@ -115,6 +131,26 @@ describe('PATCH /servers/:id', () => {
     expect((await patch(id, { port: 2222, privateKey })).body.data.hostKey).toBe(null)
     await pin()
     expect((await patch(id, { hostKey: null })).body.data.hostKey).toBe(null)
+  })
+})
+
+describe('two changes of a server at once', () => {
+  test('409: a key that was sent for one host does not meet the host that another sent meanwhile', async () => {
+    const { id } = await make({ privateKey })
+    const { database } = instance
+    const moved = database.db.updateTable('servers').set({ host: '203.0.113.66' }).where('id', '=', id)
+    // The other one's change lands between the look at the server and the write.
+    const { privateKey: secret } = makeKeyPair()
+    const slow = vi.spyOn(database, 'transaction').mockImplementationOnce(async (...given) => {
+      await moved.execute()
+      slow.mockRestore()
+      return database.transaction(...given)
+    })
+    const answer = await patch(id, { privateKey: secret })
+    slow.mockRestore()
+    expect([answer.status, answer.body.code]).toEqual([409, 'conflict'])
+    const row = await database.db.selectFrom('servers').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
+    expect(instance.secretBox.open(row.credential as string, sealedFor.serverCredential(id)).reveal()).toBe(privateKey)
   })
 })
 

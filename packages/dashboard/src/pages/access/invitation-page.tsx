@@ -1,11 +1,12 @@
-import { useNavigate, useSearch } from '@tanstack/react-router'
+import { useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { AccessForm } from '../../components/access-form.tsx'
 import { FrontPage } from '../../components/front-page.tsx'
-import { useAcceptInvitation } from '../../queries/access.ts'
+import { useAcceptInvitation } from '../../data/session.ts'
 
 /** Reached by the link of an invitation. */
 export function InvitationPage() {
-  const { code, email: invited } = useSearch({ strict: false }) as { code: string; email: string }
+  const { code } = useParams({ strict: false }) as { code: string }
+  const { email: invited } = useSearch({ strict: false }) as { email: string }
   const accept = useAcceptInvitation()
   const navigate = useNavigate()
   return (
@@ -13,19 +14,20 @@ export function InvitationPage() {
       <AccessForm
         fields={[
           { name: 'email', label: 'E-mail address', kind: 'email', autoComplete: 'username', initial: invited },
+          { name: 'name', label: 'Your name', autoComplete: 'name', isOptional: true },
           {
             name: 'password',
             label: 'Password',
             kind: 'password',
             autoComplete: 'current-password',
-            description: 'Yours, if you have an account here; else choose one',
+            description: 'Yours, if you have an account here; else choose one with at least 8 characters',
           },
         ]}
         submit="Join"
         pending={accept.isPending}
         error={accept.error}
-        onSubmit={({ email = '', password = '' }) =>
-          accept.mutate({ code, email, password }, { onSuccess: () => navigate({ to: '/' }) })
+        onSubmit={({ email = '', password = '', name }) =>
+          accept.mutate({ code, email, password, ...(name ? { name } : {}) }, { onSuccess: () => navigate({ to: '/' }) })
         }
       />
     </FrontPage>

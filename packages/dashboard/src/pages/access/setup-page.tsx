@@ -1,7 +1,7 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { AccessForm } from '../../components/access-form.tsx'
 import { FrontPage } from '../../components/front-page.tsx'
-import { useSetup } from '../../queries/access.ts'
+import { useSetup } from '../../data/session.ts'
 
 /** Reached by the one-time link that a new instance prints. */
 export function SetupPage() {

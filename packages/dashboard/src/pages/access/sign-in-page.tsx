@@ -1,9 +1,14 @@
+import { useNavigate, useRouterState } from '@tanstack/react-router'
 import { AccessForm } from '../../components/access-form.tsx'
 import { FrontPage } from '../../components/front-page.tsx'
-import { useSignIn } from '../../queries/access.ts'
+import { useSignIn } from '../../data/session.ts'
 
+/** At its own address, or in the place of the page that somebody wanted to see. */
 export function SignInPage() {
   const signIn = useSignIn()
+  const navigate = useNavigate()
+  const path = useRouterState({ select: ({ location }) => location.pathname })
+  const onSuccess = () => path === '/sign-in' && void navigate({ to: '/' })
   return (
     <FrontPage title="Sign in">
       <AccessForm
@@ -14,7 +19,7 @@ export function SignInPage() {
         submit="Sign in"
         pending={signIn.isPending}
         error={signIn.error}
-        onSubmit={({ email = '', password = '' }) => signIn.mutate({ email, password })}
+        onSubmit={({ email = '', password = '' }) => signIn.mutate({ email, password }, { onSuccess })}
       />
     </FrontPage>
   )

@@ -1,4 +1,4 @@
-import { Decrypter, Encrypter, type Stanza } from 'age-encryption'
+import type { Stanza } from 'age-encryption'
 
 /** A header of more than this is none of ours, nor one that anybody needs. */
 const longestHeader = 16 * 1024
@@ -11,6 +11,7 @@ export interface AgeHeader {
 
 /** The header of an age file to these recipients, and the key of the payload that follows it. */
 export async function makeHeader(recipients: readonly string[]): Promise<AgeHeader> {
+  const { Encrypter } = await import('age-encryption')
   const encrypter = new Encrypter()
   for (const recipient of recipients) encrypter.addRecipient(recipient)
   let fileKey: Uint8Array | undefined
@@ -40,6 +41,7 @@ export function headerLength(start: Buffer): number | undefined {
 
 /** The key of the payload. Rejects with `NotAge` when none of the identities opens it. */
 export async function openHeader(header: Uint8Array, identities: readonly string[]): Promise<Uint8Array> {
+  const { Decrypter } = await import('age-encryption')
   const decrypter = new Decrypter()
   for (const identity of identities) decrypter.addIdentity(identity)
   try {

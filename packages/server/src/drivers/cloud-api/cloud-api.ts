@@ -15,6 +15,8 @@ export interface CloudRequest {
   path: string
   headers?: Record<string, string | string[]>
   body?: Readable | string
+  /** The answer may go on for hours: it takes no place among the connections that are kept. */
+  isStream?: boolean
   abort?: AbortSignal
 }
 

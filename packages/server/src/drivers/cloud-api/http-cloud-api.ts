@@ -34,7 +34,7 @@ async function exchange(
   agents: KeepAliveAgents,
   patienceMs: number,
   { url, token, mayBeInside }: CloudAddress,
-  { method, path, headers, body, abort }: CloudRequest,
+  { method, path, headers, body, isStream = false, abort }: CloudRequest,
 ): Promise<CloudAnswer> {
   abort?.throwIfAborted()
   const base = checked(() => {
@@ -43,14 +43,15 @@ async function exchange(
     return address
   })
   const outgoing = (base.protocol === 'https:' ? https : http).request({
-    agent: agents.of(base, mayBeInside),
+    agent: agents.of(base, { mayBeInside, isStream }),
     hostname: base.hostname.replace(/^\[|\]$/g, ''),
     port: base.port || null,
     path: `${base.pathname.replace(/\/$/, '')}${path}`,
     method,
     headers: { 'user-agent': 'Berth', ...headers, authorization: `Bearer ${token}`, host: base.host },
   })
-  const giveUp = () => outgoing.destroy(abort?.reason)
+  // Without the reason: a connection that is back among the kept ones has nobody who would take it.
+  const giveUp = () => outgoing.destroy()
   abort?.addEventListener('abort', giveUp, { once: true })
   try {
     const answer = await headOf(outgoing, body, base, patienceMs)
@@ -71,13 +72,8 @@ async function headOf(
   patienceMs: number,
 ): Promise<CloudAnswer> {
   const { promise, resolve, reject } = Promise.withResolvers<http.IncomingMessage>()
-  let waited = 0
-  const step = Math.max(20, patienceMs / 20)
-  const clock = setInterval(() => {
-    const waitsForCaller = outgoing.socket?.connecting === false && !outgoing.writableEnded && !outgoing.writableNeedDrain
-    waited = waitsForCaller ? 0 : waited + step
-    if (waited >= patienceMs) outgoing.destroy(new CloudUnreachable(`${hostname} did not answer in time`))
-  }, step)
+  const giveUp = () => outgoing.destroy(new CloudUnreachable(`${hostname} did not answer in time`))
+  const clock = typeof body === 'object' ? patienceWith(outgoing, patienceMs, giveUp) : setTimeout(giveUp, patienceMs)
   outgoing.on('error', reject)
   outgoing.once('response', resolve)
   send(outgoing, body)
@@ -90,6 +86,17 @@ async function headOf(
   } finally {
     clearInterval(clock)
   }
+}
+
+/** While a body is on its way, what counts is how long the cloud lets us wait, not the caller. */
+function patienceWith(outgoing: http.ClientRequest, patienceMs: number, giveUp: () => void): NodeJS.Timeout {
+  let waited = 0
+  const step = Math.max(20, patienceMs / 20)
+  return setInterval(() => {
+    const waitsForCaller = outgoing.socket?.connecting === false && !outgoing.writableEnded && !outgoing.writableNeedDrain
+    waited = waitsForCaller ? 0 : waited + step
+    if (waited >= patienceMs) giveUp()
+  }, step)
 }
 
 function send(outgoing: http.ClientRequest, body: Readable | string | undefined): void {
@@ -108,6 +115,8 @@ function checkedAnswer(response: http.IncomingMessage, hostname: string): CloudA
     response.destroy()
     throw new CloudUnreachable(`${hostname} answered with something that is not Berth`)
   }
+  // Whoever reads it is told; where nobody does any more, it is nobody's loss.
+  response.on('error', () => {})
   return { status: response.statusCode ?? 0, headers: headers as CloudAnswer['headers'], body: response }
 }
 

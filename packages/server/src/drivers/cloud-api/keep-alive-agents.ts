@@ -20,8 +20,9 @@ export class KeepAliveAgents {
     this.#options = options
   }
 
-  of(url: URL, mayBeInside: boolean): http.Agent {
-    const key = `${url.origin} ${mayBeInside}`
+  /** Streams have a pool of their own: however many are open, a question finds a connection. */
+  of(url: URL, { mayBeInside, isStream }: { mayBeInside: boolean; isStream: boolean }): http.Agent {
+    const key = `${url.origin} ${mayBeInside} ${isStream}`
     const known = this.#agents.get(key)
     if (known) return known
     const scheme = url.protocol === 'https:' ? https : http
@@ -32,8 +33,8 @@ export class KeepAliveAgents {
     )
     const agent = new scheme.Agent({
       keepAlive: true,
-      maxSockets: 128,
-      maxFreeSockets: 16,
+      maxSockets: isStream ? Number.POSITIVE_INFINITY : 128,
+      maxFreeSockets: isStream ? 1 : 16,
       lookup,
       autoSelectFamily: true,
     } as http.AgentOptions)

@@ -21,6 +21,15 @@ export function isMetadataService(address: string): boolean {
   return ip !== null && metadataServices.has(ip.toNormalizedString())
 }
 
+/** One spelling of an address, the IPv4 one where it is that in the clothes of IPv6. Null: it cannot be read. */
+export function plainAddress(address: string): string | null {
+  const ip = parsed(address)
+  if (!(ip instanceof ipaddr.IPv6)) return ip?.toNormalizedString() ?? null
+  const bytes = ip.toByteArray()
+  const isDisguised = ip.isIPv4MappedAddress() || ip.match(wellKnownNat64) || (ip.match(oldIPv4) && bytes[12] !== 0)
+  return isDisguised ? bytes.slice(12).join('.') : ip.toNormalizedString()
+}
+
 function parsed(address: string): ipaddr.IPv4 | ipaddr.IPv6 | null {
   if (isIPv4(address)) return ipaddr.IPv4.parse(address)
   // The URL parser writes `::127.0.0.1` out in hexadecimal; the library takes that spelling for `::ffff:127.0.0.1`.
@@ -53,6 +62,8 @@ function reachOfIPv4(ip: ipaddr.IPv4): AddressReach {
 }
 
 const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3')
+/** `::a.b.c.d`; `::` and `::1` are in there too. */
+const oldIPv4 = ipaddr.IPv6.parseCIDR('::/96')
 const wellKnownNat64 = ipaddr.IPv6.parseCIDR('64:ff9b::/96')
 
 function reachOfIPv6(ip: ipaddr.IPv6): AddressReach {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { AuditEvent } from '../../http/mount.ts'
+import type { AuditEvent } from '../../http/audit-event.ts'
 import { newId } from '../../platform/db/ids.ts'
 import type { Db } from '../../platform/db/schema.ts'
 import type { AuditRow } from '../../platform/db/tables/access.ts'

@@ -31,9 +31,9 @@ export function createGatekeeper({ database, clock, log }: AccessDeps): Gatekeep
     },
     renew: (caller) => renewed(db, caller, clock.now().getTime()),
     isOperator: (caller) => isOperator(db, caller),
-    async grantedLevel(caller, projectId) {
+    grantedLevel(caller, projectId) {
       if (caller.role === 'owner') return undefined
-      return (await findGrant.first(db, { projectId, userId: caller.userId }))?.level
+      return after(findGrant.first(db, { projectId, userId: caller.userId }), (grant) => grant?.level)
     },
     async highestGrant(caller) {
       const grants = await findGrants.all(db, { userId: caller.userId, organizationId: caller.organizationId })
@@ -105,21 +105,26 @@ const callerOfToken = memoizeByRows(
   }),
 )
 
-async function bySession(db: Db, request: FastifyRequest, now: number): Promise<Caller | null> {
+function bySession(db: Db, request: FastifyRequest, now: number): Awaitable<Caller | null> {
   const value = sessionCookie.read(request.headers.cookie, request.protocol === 'https')
   if (!value) return null
-  const session = await findSession.first(db, { secretHash: hashToken(value) })
-  if (!session || session.expiresAt <= now) return null
-  checkOrigin(request)
-  const wanted = request.headers['x-organization-id']
-  const organizationId = (wanted as string | undefined) ?? session.defaultOrganizationId
-  const member = organizationId
-    ? ((await findMember.first(db, { userId: session.userId, organizationId })) ??
-      (wanted ? undefined : await firstOf(db, session.userId)))
-    : await firstOf(db, session.userId)
-  if (!member)
-    return wanted ? fail('forbidden', { words: 'You are not a member of the organisation in X-Organization-Id' }) : null
-  return callerOfSession(session, member)
+  return after(findSession.first(db, { secretHash: hashToken(value) }), (session) => {
+    if (!session || session.expiresAt <= now) return null
+    checkOrigin(request)
+    const wanted = request.headers['x-organization-id'] as string | undefined
+    return after(membershipOf(db, session, wanted), (member) => {
+      if (member) return callerOfSession(session, member)
+      return wanted ? fail('forbidden', { words: 'You are not a member of the organisation in X-Organization-Id' }) : null
+    })
+  })
+}
+
+/** In the organisation that is asked for; else in the person's default one, or in the first that they joined. */
+function membershipOf(db: Db, session: FoundSession, wanted: string | undefined): Awaitable<Membership | undefined> {
+  const { userId, defaultOrganizationId } = session
+  const organizationId = wanted ?? defaultOrganizationId
+  if (!organizationId) return firstOf(db, userId)
+  return after(findMember.first(db, { userId, organizationId }), (member) => member ?? (wanted ? undefined : firstOf(db, userId)))
 }
 
 const callerOfSession = memoizeByRows(

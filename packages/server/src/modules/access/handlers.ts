@@ -1,5 +1,6 @@
 import type { contract } from '@berth/contract'
 import type { Handlers, RequestContext } from '../../http/handler.ts'
+import { after } from '../../platform/awaitable.ts'
 import { listed } from '../../platform/db/pages.ts'
 import { isForeignKeyViolation } from '../../platform/db/violations.ts'
 import { fail } from '../../platform/failure.ts'
@@ -44,8 +45,8 @@ export function accessHandlers(deps: AccessDeps): Handlers<typeof contract.acces
     session: (_, { caller }) => describeSession(db, caller),
     setup: async ({ body }, context) => start((await setUp(body, deps)).session, context),
 
-    listTokens: async ({ query }, { caller }) =>
-      store.showTokens(await store.listTokens(db, caller.userId, caller.organizationId, query)),
+    listTokens: ({ query }, { caller }) =>
+      after(store.listTokens(db, caller.userId, caller.organizationId, query), store.showTokens),
     createToken: async ({ body }, context) => {
       const data = await createToken(body, context.caller, deps)
       context.audit({ objectKind: 'token', objectId: data.id })

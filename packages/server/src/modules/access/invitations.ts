@@ -39,7 +39,7 @@ export async function invite({ email, role }: { email: string; role: Role }, cal
     await db.deleteFrom('invitations').where('organizationId', '=', row.organizationId).where('email', '=', row.email).execute()
     await db.insertInto('invitations').values(row).execute()
   })
-  return { ...showInvitation(row), code, url: `${publicUrl()}/invitation?code=${code}&email=${encodeURIComponent(row.email)}` }
+  return { ...showInvitation(row), code, url: `${publicUrl()}/invitations/${code}?email=${encodeURIComponent(row.email)}` }
 }
 
 interface Acceptance {

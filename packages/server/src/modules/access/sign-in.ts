@@ -1,6 +1,6 @@
 import { type Permission, type Session, tagsOf } from '@berth/contract'
 import type { Caller } from '../../http/handler.ts'
-import { together } from '../../platform/awaitable.ts'
+import { type Awaitable, after, together } from '../../platform/awaitable.ts'
 import { iso } from '../../platform/db/columns.ts'
 import { newId } from '../../platform/db/ids.ts'
 import { memoizeByRows } from '../../platform/db/kept-rows.ts'
@@ -50,13 +50,12 @@ export async function storePassword(db: Db, userId: string, password: string): P
 }
 
 /** Who is asking, where, and what they may do there. */
-export async function describeSession(db: Db, caller: Caller): Promise<{ data: Session }> {
-  const [user, organization] = await together(
-    userById.first(db, { id: caller.userId }),
-    organizationById.first(db, { id: caller.organizationId }),
-  )
-  if (!user || !organization) fail('unauthorized')
-  return sessionOf(caller, user, organization)
+export function describeSession(db: Db, caller: Caller): Awaitable<{ data: Session }> {
+  const rows = together(userById.first(db, { id: caller.userId }), organizationById.first(db, { id: caller.organizationId }))
+  return after(rows, ([user, organization]) => {
+    if (!user || !organization) return fail('unauthorized')
+    return sessionOf(caller, user, organization)
+  })
 }
 
 const sessionOf = memoizeByRows((caller: Caller, user: UserRow, organization: OrganizationRow) => ({

@@ -12,30 +12,33 @@ import { randomCode } from './random-code.ts'
  */
 export interface StreamTokens {
   mint(path: string, caller: Caller): Promise<{ token: string; expiresAt: string }>
+  /** One that the cloud has made, for a stream there. */
+  note(token: string, path: string, caller: Caller): Promise<void>
   spend(token: string, path: string): Promise<Caller | null>
 }
 
 export function createStreamTokens({ database, clock }: AccessDeps): StreamTokens {
   const { db } = database
+  const keep = async (token: string, path: string, caller: Caller, elsewhere: 0 | 1) => {
+    const now = clock.now().getTime()
+    const { userId, organizationId, tokenId, sessionId } = caller
+    const expiresAt = now + limits.streamTokenSeconds * 1000
+    await db.deleteFrom('streamTokens').where('expiresAt', '<', now).execute()
+    await db
+      .insertInto('streamTokens')
+      .values({ secretHash: hashToken(token), path, userId, organizationId, tokenId, sessionId, expiresAt, elsewhere })
+      // A cloud that says a token twice gives nobody else's to anybody.
+      .onConflict((conflict) => conflict.doNothing())
+      .execute()
+    return expiresAt
+  }
   return {
-    async mint(path, { userId, organizationId, tokenId, sessionId }) {
-      const now = clock.now().getTime()
+    async mint(path, caller) {
       const token = randomCode(40)
-      const expiresAt = now + limits.streamTokenSeconds * 1000
-      await db.deleteFrom('streamTokens').where('expiresAt', '<', now).execute()
-      await db
-        .insertInto('streamTokens')
-        .values({
-          secretHash: hashToken(token),
-          path,
-          userId,
-          organizationId,
-          tokenId,
-          sessionId,
-          expiresAt,
-        })
-        .execute()
-      return { token, expiresAt: iso(expiresAt) }
+      return { token, expiresAt: iso(await keep(token, path, caller, 0)) }
+    },
+    async note(token, path, caller) {
+      await keep(token, path, caller, 1)
     },
     async spend(token, path) {
       const spent = await db
@@ -44,7 +47,9 @@ export function createStreamTokens({ database, clock }: AccessDeps): StreamToken
         .returningAll()
         .executeTakeFirst()
       const now = clock.now().getTime()
-      return spent && spent.path === path && spent.expiresAt > now ? renewed(db, spent, now) : null
+      if (!spent || spent.path !== path || spent.expiresAt <= now) return null
+      const caller = await renewed(db, spent, now)
+      return caller && spent.elsewhere ? { ...caller, onlyElsewhere: true } : caller
     },
   }
 }

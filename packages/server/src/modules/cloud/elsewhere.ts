@@ -7,6 +7,8 @@ import type { Links } from './links.ts'
 /** How the mount asks the cloud for what is not here. */
 export const createElsewhere = (links: Links, api: CloudApi): Elsewhere => ({
   isLinked: (organizationId) => links.has(organizationId),
+  // The object is kept until the link changes.
+  linkOf: (organizationId) => links.of(organizationId),
   async ask(organizationId, request) {
     const link = (await links.of(organizationId)) ?? fail('not_found')
     try {

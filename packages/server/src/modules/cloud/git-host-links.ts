@@ -12,7 +12,7 @@ export function gitHostLinks({ api }: Pick<CloudDeps, 'api'>, links: Links): Clo
     return status === 200 ? (body.installUrl as string | null) : null
   }
   return {
-    isLinked: (organizationId) => links.has(organizationId),
+    isLinked: async (organizationId) => links.has(organizationId),
     installUrl,
     async connectUrl({ organizationId, provider, source }) {
       const { status, body } = await ask(api, await addressOf(organizationId), {

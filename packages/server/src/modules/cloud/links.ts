@@ -1,4 +1,5 @@
 import type { CloudAddress } from '../../drivers/cloud-api/cloud-api.ts'
+import { type Awaitable, after } from '../../platform/awaitable.ts'
 import { sealedFor } from '../../platform/db/sealed-columns.ts'
 import type { CloudLinkRow } from '../../platform/db/tables/cloud.ts'
 import { isReread } from '../../platform/signals/signals.ts'
@@ -18,7 +19,7 @@ export interface Link {
 /** The links, each read once and kept until it changes, here or on another control plane: every call on a project asks for one. */
 export class Links {
   readonly #deps: CloudDeps
-  readonly #kept = new Map<string, Promise<Link | null>>()
+  readonly #kept = new Map<string, Awaitable<Link | null>>()
 
   constructor(deps: CloudDeps) {
     this.#deps = deps
@@ -28,17 +29,21 @@ export class Links {
     })
   }
 
-  of(organizationId: string): Promise<Link | null> {
+  of(organizationId: string): Awaitable<Link | null> {
     const known = this.#kept.get(organizationId)
-    if (known) return known
+    if (known !== undefined) return known
     const asked = this.#read(organizationId)
     this.#kept.set(organizationId, asked)
-    asked.catch(() => this.#kept.delete(organizationId))
+    const isStillWanted = () => this.#kept.get(organizationId) === asked
+    asked.then(
+      (link) => isStillWanted() && this.#kept.set(organizationId, link),
+      () => isStillWanted() && this.#kept.delete(organizationId),
+    )
     return asked
   }
 
-  async has(organizationId: string): Promise<boolean> {
-    return (await this.of(organizationId)) !== null
+  has(organizationId: string): Awaitable<boolean> {
+    return after(this.of(organizationId), (link) => link !== null)
   }
 
   /** To be called once the change was committed. */

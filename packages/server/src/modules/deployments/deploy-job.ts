@@ -17,10 +17,11 @@ import { type DeploymentLog, deploymentTopic, openDeploymentLog } from './deploy
 import { type DeploymentsDeps, nowOf } from './deps.ts'
 import { runStep } from './on-server.ts'
 import { bringBackWhatItTook } from './power.ts'
+import { giveBackToPredecessors } from './predecessor-turns.ts'
 import { type DeployPayload, deployKind } from './request-deployment.ts'
 import { stopInstances } from './run-units.ts'
 import { envOf } from './snapshot.ts'
-import { findDeployment, listInstances, listLiveDeployments, transitionDeployment } from './store.ts'
+import { findDeployment, listInstances, transitionDeployment } from './store.ts'
 
 const building: readonly DeployStep[] = [fetchSource, makePlan, build]
 const deploying: readonly DeployStep[] = [start, healthCheck, switchRoute, retirePredecessors, drain, retire]
@@ -160,13 +161,6 @@ export async function discard(deployment: DeploymentRow, deps: DeploymentsDeps):
   await giveBackToPredecessors(deployment, deps, rest)
   await rm(folderOf(deployment, deps), { recursive: true, force: true })
   await cleanUpSoon(deployment.projectId, deps)
-}
-
-/** Only while no version of the project serves: it and its predecessors must not run on the same data. */
-async function giveBackToPredecessors(deployment: DeploymentRow, deps: DeploymentsDeps, abort: AbortSignal): Promise<void> {
-  const { projectId, environment } = deployment
-  const live = await listLiveDeployments(deps.database.db, projectId, environment)
-  if (live.length === 0) await deps.predecessors.containers?.giveBack(deployment, abort)
 }
 
 const cleanUpSoon = (projectId: string, { database }: DeploymentsDeps) =>

@@ -53,7 +53,9 @@ export interface PredecessorContainers {
   /** The project serves: what still runs of the old stops. */
   retire(deployment: DeploymentRow, say: (line: string) => void, abort: AbortSignal): Promise<void>
   /** The first version did not come to serve: what was stopped for it runs again. */
-  giveBack(deployment: DeploymentRow, abort: AbortSignal): Promise<void>
+  giveBack(place: Pick<DeploymentRow, 'projectId' | 'environment'>, abort: AbortSignal): Promise<void>
+  /** Projects whose predecessors were not handed over yet, and where those are. */
+  unsettled(): Promise<{ serverId: string; projectId: string }[]>
 }
 
 export interface DeploymentsDeps {

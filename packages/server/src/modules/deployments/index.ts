@@ -16,6 +16,7 @@ import { type DeploymentRequest, requestMany } from './request-many.ts'
 import { putIdleToSleep, wakeJob, wakeKind } from './sleep.ts'
 import { findDeployment, findDeploymentOf, findNewest } from './store.ts'
 import { deploymentReader, runningProjects } from './summary.ts'
+import { UsageSampler } from './usage-sampler.ts'
 import { createWatch } from './watch.ts'
 
 export type { DeploymentsDeps, EdgeSwitch, PredecessorContainers } from './deps.ts'
@@ -34,7 +35,10 @@ export function createDeployments(given: Omit<DeploymentsDeps, 'turns' | 'scrubb
   let unfollow = () => {}
   let reviving: Promise<unknown> = Promise.resolve()
   const watching = new Every(5, createWatch(deps), deps.log)
+  const sampler = new UsageSampler(deps)
+  const measuring = new Every(usageLookSeconds, (abort) => sampler.look(abort), deps.log)
   const sleeping = new Every(sleepLookSeconds(deps), (abort) => putIdleToSleep(deps, abort), deps.log)
+  const parts = [follower, watching, sleeping, measuring]
   return {
     handlers: deploymentsHandlers(deps),
     loaders: {
@@ -76,15 +80,17 @@ export function createDeployments(given: Omit<DeploymentsDeps, 'turns' | 'scrubb
       })
       const onServers = (await serversInUse(deps)).map((serverId) => recoverServer(serverId, deps, abort))
       reviving = Promise.all([restartWaking(deps, abort), tidied, ...onServers])
-      for (const part of [follower, watching, sleeping]) part.start()
+      for (const part of parts) part.start()
     },
     stop: async () => {
       unfollow()
-      await Promise.all([reviving, ...[follower, watching, sleeping].map((part) => part.stop())])
+      await Promise.all([reviving, ...parts.map((part) => part.stop())])
       await stopWhatEndsWithUs(deps)
     },
   }
 }
+
+const usageLookSeconds = 15
 
 /** Often enough that nothing sleeps much later than its time. */
 const sleepLookSeconds = ({ settings }: DeploymentsDeps) => Math.max(1, Math.min(15, Math.floor(settings.sleepAfterSeconds / 4)))

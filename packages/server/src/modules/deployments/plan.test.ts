@@ -57,6 +57,22 @@ describe('an app', () => {
     expect(planDeployment(config({ type: 'worker' }), detected()).units).toMatchObject([{ exposed: false, port: null }])
   })
 
+  test('listens where its source says, unless somebody set the port', () => {
+    const portFrom = (changes: Partial<DeployedConfig>, found: Partial<Detection>) =>
+      planDeployment(config(changes), detected(found)).units[0]?.port
+    expect(portFrom({ portChosen: false }, { port: 8000 })).toBe(8000)
+    expect(portFrom({ portChosen: false }, { port: null })).toBe(3000)
+    expect(portFrom({ portChosen: true }, { port: 8000 })).toBe(3000)
+    expect(portFrom({ portChosen: false }, { framework: 'dockerfile', port: 9000 })).toBe(9000)
+    expect(portFrom({ portChosen: false, dockerfilePath: 'ops/Dockerfile' }, { framework: 'express', port: 9000 })).toBe(3000)
+  })
+
+  test('of a monorepo with one app is built in that app’s folder, unless the settings name another', () => {
+    const only = detected({ rootDirectory: 'apps/web' })
+    expect(planDeployment(config(), only).units[0]?.build?.rootDirectory).toBe('apps/web')
+    expect(planDeployment(config({ rootDirectory: 'apps/api' }), only).units[0]?.build?.rootDirectory).toBe('apps/api')
+  })
+
   test('becomes what detection says it is, unless a start command says that it runs', () => {
     const site = detected({ type: 'static', startCommand: null, outputDirectory: 'dist' })
     expect(planDeployment(config(), site)).toMatchObject({ type: 'static', units: [{ build: { kind: 'static' } }] })

@@ -26,7 +26,11 @@ export type DeployedConfig = Pick<
   | 'volumes'
   | 'services'
   | 'resources'
-> & { type: ProjectRow['type'] }
+> & {
+  type: ProjectRow['type']
+  /** Somebody set it; absent in deployments from before it was recorded, whose port stands. */
+  portChosen?: boolean
+}
 
 export function configOf(project: ProjectRow): DeployedConfig {
   return {
@@ -42,6 +46,7 @@ export function configOf(project: ProjectRow): DeployedConfig {
     composePath: project.composePath,
     buildImage: project.buildImage,
     port: project.port,
+    portChosen: project.portChosen === 1,
     healthCheck: project.healthCheck === null ? null : JSON.parse(project.healthCheck),
     volumes: JSON.parse(project.volumes),
     services: JSON.parse(project.services),
@@ -84,6 +89,8 @@ export interface DeployPlan {
   units: Unit[]
   /** Variables of the project that services name as `${NAME}`: each reaches those services alone. */
   ownVariables?: string[]
+  /** The path that the source names for health checks, where the settings name none. */
+  healthPath?: string
 }
 
 export const planOf = (deployment: Pick<DeploymentRow, 'plan'>) => JSON.parse(deployment.plan as string) as DeployPlan
@@ -111,6 +118,7 @@ export function planDeployment(
     throw new PlanRefused('Nothing says how to start it: set a start command, or add one to the project')
   return {
     type,
+    ...(detected.healthPath ? { healthPath: detected.healthPath } : {}),
     units: [
       {
         service: '',
@@ -142,13 +150,19 @@ function buildPlan(config: DeployedConfig, detected: Detection, type: DeployPlan
     buildCommand: config.buildCommand ?? detected.buildCommand,
     startCommand: config.startCommand ?? detected.startCommand,
     outputDirectory: config.outputDirectory ?? detected.outputDirectory,
-    rootDirectory: config.rootDirectory ?? '',
+    rootDirectory: config.rootDirectory ?? detected.rootDirectory ?? '',
     dockerfilePath: config.dockerfilePath ?? (usesDockerfile ? 'Dockerfile' : null),
     dockerTarget: null,
     buildArguments: {},
     buildImage: config.buildImage,
-    port: config.port,
+    port: portOf(config, detected),
   }
+}
+
+/** A port that somebody set stands; else the app's own. A Dockerfile that was named by hand is not what detection looked at. */
+function portOf({ port, portChosen, dockerfilePath }: DeployedConfig, detected: Detection): number {
+  const isOther = dockerfilePath !== null && detected.framework !== 'dockerfile'
+  return portChosen === false && !isOther ? (detected.port ?? port) : port
 }
 
 function serviceUnits(config: DeployedConfig, detected: Detection | null): Unit[] {

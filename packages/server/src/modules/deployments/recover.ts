@@ -7,6 +7,7 @@ import type { DeploymentsDeps } from './deps.ts'
 import { listLive, transitionLive } from './live-environments.ts'
 import { whyAway } from './on-server.ts'
 import { startAgain } from './power.ts'
+import { settlePredecessors } from './predecessor-turns.ts'
 import { isUp, runningUnits, stopInstances } from './run-units.ts'
 import { findDeployment, listInstances } from './store.ts'
 
@@ -26,14 +27,16 @@ export async function recoverServer(serverId: string, deps: DeploymentsDeps, abo
   try {
     const tidy = await leftoversOn(serverId, deps, abort)
     await tidy()
+    await settlePredecessors(serverId, deps, abort)
   } catch (error) {
     if (!abort.aborted) deps.log.warn({ err: error, serverId }, 'what is left on a server could not be taken away yet')
   }
 }
 
-export const serversInUse = async ({ database }: DeploymentsDeps): Promise<string[]> => [
-  ...new Set((await listInstances(database.db)).flatMap(({ serverId }) => (serverId === null ? [] : [serverId]))),
-]
+export const serversInUse = async ({ database, predecessors }: DeploymentsDeps): Promise<string[]> => {
+  const used = [...(await listInstances(database.db)), ...((await predecessors.containers?.unsettled()) ?? [])]
+  return [...new Set(used.flatMap(({ serverId }) => (serverId === null ? [] : [serverId])))]
+}
 
 /**
  * Instances that no row speaks of are ours by their label and wanted by nobody; rows that are retired, or of deployments that

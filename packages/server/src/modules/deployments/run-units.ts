@@ -6,6 +6,7 @@ import { DeployFailed } from './deploy-steps/step.ts'
 import { type DeploymentsDeps, nowOf } from './deps.ts'
 import { hasDoneItsWork, waitUntilHealthy } from './health.ts'
 import { artifactsOf, type DeployedConfig, planOf, type Unit } from './plan.ts'
+import { makeWay } from './predecessor-turns.ts'
 import type { RunParts } from './run-parts.ts'
 import { withoutOwn } from './service-variables.ts'
 import { withSecrets } from './snapshot.ts'
@@ -44,6 +45,8 @@ export async function startUnits(parts: RunParts, only?: ReadonlySet<string>): P
 /** The project's own health check is about what is exposed; other services only have to answer on their port. */
 export function healthOf(deployment: DeploymentRow, unit: Unit) {
   const { healthCheck } = JSON.parse(deployment.config) as DeployedConfig
+  const { healthPath } = planOf(deployment)
+  if (unit.exposed && healthPath && !healthCheck?.path) return { ...healthCheck, path: healthPath }
   return unit.exposed ? healthCheck : { timeoutSeconds: healthCheck?.timeoutSeconds }
 }
 
@@ -51,7 +54,7 @@ async function startUnit(unit: Unit, parts: RunParts): Promise<InstanceRow> {
   const { deployment, deps, say, abort } = parts
   const { db } = deps.database
   const volumes = await volumesFor(unit, parts)
-  await deps.predecessors.containers?.makeWay(deployment, unit.service, say, abort)
+  await makeWay(unit, parts)
   const room = await handOverVolumes(unit, parts, (rows) => stopInstances(rows, deps, abort))
   if (room.shared) {
     const runtime = deps.runtimes.for(room.shared.serverId)

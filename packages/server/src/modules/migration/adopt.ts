@@ -16,7 +16,7 @@ import { adoptedContainers, insertAdopted } from './store.ts'
 
 /** Looks at the server anew and records what was named as a project. Nothing on the server changes. */
 export async function adopt(body: AdoptBody, isPlan: boolean, caller: Caller, deps: MigrationDeps): Promise<AdoptReply> {
-  const adoptedBy = await adoptedContainers(deps.database.db, body.serverId)
+  const adoptedBy = await adoptedContainers(deps.database.db, caller.organizationId)
   const discovery = await discoverOn(body.serverId, caller.organizationId, deps)
   const adoption = adoptionOf(body, discovery, adoptedBy)
   const project = isPlan ? null : await record(adoption, body.projectName, caller, deps)
@@ -55,10 +55,12 @@ async function record(adoption: Adoption, name: string, caller: Caller, deps: Mi
 
 async function recordAdopted({ serverId, parts, volumes }: Adoption, project: ProjectRow, db: Db): Promise<void> {
   const common = { serverId, projectId: project.id }
+  const { organizationId } = project
   for (const part of parts)
     for (const { id, name } of [part.named.container, ...part.named.replicas])
       await insertAdopted(db, {
         ...common,
+        organizationId,
         containerId: id,
         containerName: plainText(name),
         service: part.named.name,

@@ -1,11 +1,17 @@
 import { posix } from 'node:path'
-import type { ReadContainer } from '../../drivers/runtime/server/server-reader.ts'
+import type { ReadContainer, ReadDocker } from '../../drivers/runtime/server/server-reader.ts'
 import { composeMarks, isOurs } from './compose-labels.ts'
 
 export interface AdoptionFacts {
   /** The project here that it was adopted into. */
   adoptedBy: string | undefined
+  /** Volumes that are a place of the server under another name, and which place. */
+  places?: ReadonlyMap<string, string>
 }
+
+/** A volume may be made of a folder or a disk of the server (`device`): then that is what a container sees. */
+export const placesOf = ({ volumes }: Pick<ReadDocker, 'volumes'>): ReadonlyMap<string, string> =>
+  new Map(volumes.flatMap(({ name, options }) => (options.device?.startsWith('/') ? [[name, options.device] as const] : [])))
 
 /** As a whole; a file such as /etc/localtime or a folder such as /home/shop/data says nothing of the rest. */
 const systemFolders = new Set(
@@ -40,9 +46,11 @@ const rules: Rule[] = [
     mounts.some(
       ({ type, source }) => type === 'bind' && source !== null && /(^|\/)(docker|containerd|podman)\.sock$/.test(source),
     ) && 'It holds the socket of the engine, which is as much as being root on the server',
-  ({ mounts }) =>
-    mounts.some(({ type, source }) => type === 'bind' && source !== null && isOfTheSystem(source)) &&
-    'It mounts a folder of the system: whoever may change the project would read or change the server itself',
+  ({ mounts }, { places }) =>
+    mounts.some(({ type, source }) => {
+      const place = type === 'volume' ? places?.get(source ?? '') : source
+      return (type === 'bind' || type === 'volume') && typeof place === 'string' && isOfTheSystem(place)
+    }) && 'It mounts a folder of the system: whoever may change the project would read or change the server itself',
 ]
 
 export function whyNotAdoptable(container: ReadContainer, facts: AdoptionFacts): string | null {

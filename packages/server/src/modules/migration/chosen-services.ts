@@ -1,6 +1,6 @@
 import type { ReadContainer } from '../../drivers/runtime/server/server-reader.ts'
 import { refuse } from '../../platform/failure.ts'
-import { whyNotAdoptable } from './adoptable.ts'
+import { placesOf, whyNotAdoptable } from './adoptable.ts'
 import { type ComposeMarks, composeMarks } from './compose-labels.ts'
 import type { Discovery } from './discover.ts'
 import { plainText } from './plain-text.ts'
@@ -22,6 +22,7 @@ export function chooseServices(
   adoptedBy: ReadonlyMap<string, string>,
 ): Chosen[] {
   const all: Found[] = docker.containers.map((container) => ({ container, marks: composeMarks(container) }))
+  const places = placesOf(docker)
   const chosen = names.map((asked, at) => {
     const found = matches(asked, all)
     const field = `serviceNames.${at}`
@@ -32,7 +33,7 @@ export function chooseServices(
     // Of several replicas the first one tells what the service is.
     const [first, ...others] = found.sort(byNumber) as [Found, ...Found[]]
     for (const { container } of found) {
-      const reason = whyNotAdoptable(container, { adoptedBy: adoptedBy.get(container.id) })
+      const reason = whyNotAdoptable(container, { adoptedBy: adoptedBy.get(container.id), places })
       if (reason) return refuse(field, `${shown} cannot be adopted: ${reason}`)
     }
     return { ...first, replicas: others.map(({ container }) => container) }

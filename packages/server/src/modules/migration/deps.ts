@@ -5,6 +5,7 @@ import type { Caller } from '../../http/handler.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Database } from '../../platform/database.ts'
 import type { ProjectRow } from '../../platform/db/tables/projects.ts'
+import type { KeyedMutex } from '../../platform/keyed-mutex.ts'
 import type { Log } from '../../platform/log.ts'
 import type { StackFiles, StackReading } from '../../source/compose/index.ts'
 import type { RecordedWith } from '../projects/index.ts'
@@ -14,6 +15,8 @@ export interface MigrationDeps {
   clock: Clock
   log: Log
   runtimes: Runtimes
+  /** Readings of a server wait for each other. */
+  turns: KeyedMutex
   /** Of a server that the guard has found in the caller's organisation. */
   readerOf(serverId: string): ServerReader
   /** Reads Compose files in a process of its own, with its limits. */

@@ -1,5 +1,6 @@
 import type { ReadContainer, ReadImage } from '../../drivers/runtime/server/server-reader.ts'
-import { type ComposeCommand, type ComposeService, splitWords } from '../../source/compose/index.ts'
+import { splitWords } from '../../source/compose/command-words.ts'
+import type { ComposeCommand, ComposeService } from '../../source/compose/index.ts'
 import { pairsOf } from './own-env.ts'
 
 /** Fields in which a container is not what its file says now; the file was changed since, or the container was made with other variables. */

@@ -1,6 +1,8 @@
+import { KeyedMutex } from '../../platform/keyed-mutex.ts'
 import type { MigrationDeps } from './deps.ts'
 import { migrationHandlers } from './handlers.ts'
 import { predecessorContainers } from './predecessors.ts'
+import { migrationPart } from './project-part.ts'
 
 export type { MigrationDeps } from './deps.ts'
 
@@ -8,6 +10,8 @@ export type { MigrationDeps } from './deps.ts'
  * Takes over what already runs. A *scan* reads a server and changes nothing; *adopt* records some of what it found as a project.
  * The deployment that follows replaces the old containers, its *predecessors*.
  */
-export function createMigration(deps: MigrationDeps) {
-  return { handlers: migrationHandlers(deps), predecessors: predecessorContainers(deps) }
+export function createMigration(given: Omit<MigrationDeps, 'turns'>) {
+  const deps: MigrationDeps = { ...given, turns: new KeyedMutex() }
+  const predecessors = predecessorContainers(deps)
+  return { handlers: migrationHandlers(deps), predecessors, part: migrationPart(predecessors, deps) }
 }

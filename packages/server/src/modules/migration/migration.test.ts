@@ -102,6 +102,19 @@ describe('a scan', () => {
   })
 })
 
+describe('a volume that is a place of the server under another name', () => {
+  test.each([
+    ['/etc', false],
+    ['/dev/sda1', false],
+    ['/home/shop/data', true],
+  ])('%s: adoptable %s', async (device, adoptable) => {
+    const container = aContainer('a', { mounts: [{ type: 'volume', source: 'alias', target: '/d', readOnly: false }] })
+    const discovery = await found([container])
+    discovery.docker.volumes.push({ name: 'alias', driver: 'local', labels: {}, options: { type: 'none', o: 'bind', device } })
+    expect(stackOf('srv_1', discovery, new Map()).containers).toMatchObject([{ adoptable }])
+  })
+})
+
 describe('adopting', () => {
   const body = (serviceNames: string[]) => ({ serverId: 'srv_1', projectName: 'Shop', serviceNames })
   const web = aContainer('shop-web-1', {

@@ -3,7 +3,7 @@ import type { Runtimes } from '../../drivers/runtime/runtimes.ts'
 import type { Database } from '../../platform/database.ts'
 import type { AdoptedContainerRow } from '../../platform/db/tables/migration.ts'
 import type { PredecessorContainers } from '../deployments/index.ts'
-import { listAdopted, transitionAdopted } from './store.ts'
+import { listAdopted, listUnsettled, transitionAdopted } from './store.ts'
 
 const graceSeconds = 10
 
@@ -36,6 +36,7 @@ export function predecessorContainers(parts: Parts): PredecessorContainers {
         await transitionAdopted(db, row, { state: 'handed_over' })
       }
     },
+    unsettled: () => listUnsettled(db),
     async giveBack({ projectId, environment }, abort) {
       if (environment !== 'production') return
       const stopped = (await listAdopted(db, projectId)).filter(({ state }) => state === 'stopped')

@@ -7,17 +7,22 @@ import { stackOf } from './stack.ts'
 import { adoptedContainers } from './store.ts'
 
 const limitMs = 90_000
+/** Of readings of one server at the same time: each may hold all that a server says. Others wait for their turn. */
+const lanes = 2
+let nextLane = 0
 
 export async function scan(serverId: string, organizationId: string, deps: MigrationDeps): Promise<Stack> {
   const discovery = await discoverOn(serverId, organizationId, deps)
-  return stackOf(serverId, discovery, await adoptedContainers(deps.database.db, serverId))
+  return stackOf(serverId, discovery, await adoptedContainers(deps.database.db, organizationId))
 }
 
 /** Looks at the server anew: what a client says of it is never taken for true. */
 export async function discoverOn(serverId: string, organizationId: string, deps: MigrationDeps): Promise<Discovery> {
   const reader = deps.readerOf(serverId)
+  const abort = AbortSignal.timeout(limitMs)
+  const read = () => discover(reader, { readStack: deps.readStack, organizationId, abort })
   try {
-    return await discover(reader, { readStack: deps.readStack, organizationId, abort: AbortSignal.timeout(limitMs) })
+    return await deps.turns.run(`${serverId} ${nextLane++ % lanes}`, read, abort)
   } catch (error) {
     if (error instanceof Error && error.name === 'TimeoutError')
       fail('server_unreachable', { words: `The server could not be read within ${limitMs / 1000} s`, cause: error })

@@ -1,5 +1,6 @@
 import type { ComposeProject, DiscoveredService, Stack } from '@berth/contract'
 import type { ReadContainer } from '../../drivers/runtime/server/server-reader.ts'
+import { placesOf } from './adoptable.ts'
 import { composeMarks } from './compose-labels.ts'
 import type { DiscoveredStack, Discovery } from './discover.ts'
 import { discoveredService, serviceWithoutContainer } from './discovered-service.ts'
@@ -7,11 +8,13 @@ import { plainText, plainWords } from './plain-text.ts'
 
 /** What a scan answers. `adoptedBy`: container id → the project here that has it. */
 export function stackOf(serverId: string, { docker, stacks, handRun }: Discovery, adoptedBy: ReadonlyMap<string, string>): Stack {
+  const places = placesOf(docker)
   const show = (container: ReadContainer, stack?: DiscoveredStack) =>
     discoveredService(container, {
       image: docker.images.get(container.imageId),
       inFile: stack?.files.file?.services.find(({ name }) => name === composeMarks(container)?.service),
       adoptedBy: adoptedBy.get(container.id),
+      places,
     })
   const composeProjects = [...stacks].map(([name, stack]) => projectOf(name, stack, (container) => show(container, stack)))
   const containers = handRun.map((container) => show(container))

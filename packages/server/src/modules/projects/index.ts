@@ -13,6 +13,7 @@ import { showProject, showProjects } from './lifecycle/records.ts'
 import { bringProjectBack, type SavedProject, saveProjectWhole } from './lifecycle/saved-project.ts'
 import { updateProject } from './lifecycle/update-project.ts'
 import { projectsLoaders } from './loaders.ts'
+import { thinJob, thinSchedule } from './metrics/thin-metrics.ts'
 import { openEnv, openSecrets } from './settings/env.ts'
 import { environmentUrl } from './settings/environments.ts'
 import { ensurePreview, type PreviewOptions } from './settings/previews.ts'
@@ -30,6 +31,7 @@ export { changeProject, lockProject, type ProjectSignal, projectsTopic } from '.
 export type { RecordedWith } from './lifecycle/create-project.ts'
 export type * from './lifecycle/project-part.ts'
 export type { SavedProject } from './lifecycle/saved-project.ts'
+export { keepTraffic, keepUsage, type UsageMinute } from './metrics/keep-metrics.ts'
 export type * from './project-ports.ts'
 export * from './public-queries.ts'
 export type { OpenedEnv } from './settings/env.ts'
@@ -51,8 +53,8 @@ export function createProjects(deps: ProjectsDeps) {
     loaders: projectsLoaders(deps),
     /** Mounted beside the table. */
     addresses: storageAddresses(deps),
-    jobs: [deletion.job, environmentDeletion.job, powerJob(deps), sweepJob(deps), checkJob(deps)],
-    schedules: [sweepSchedule, checkSchedule],
+    jobs: [deletion.job, environmentDeletion.job, powerJob(deps), sweepJob(deps), checkJob(deps), thinJob(deps)],
+    schedules: [sweepSchedule, checkSchedule, thinSchedule],
     create: (body: CreateProject, caller: Caller, recordedWith?: RecordedWith) => createProject(body, caller, deps, recordedWith),
     update: (project: ProjectRow, body: UpdateProject) => updateProject(project, body, deps),
     show: (row: ProjectRow) => showProject(row, deps),

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { ServerAway } from '../../drivers/shell/ssh/server-away.ts'
-import { isMetadataService, reachOf } from '../../drivers/web-request/address-reach.ts'
+import { isMetadataService, plainAddress, reachOf } from '../../drivers/web-request/address-reach.ts'
 import { publicNames, systemNames } from '../../drivers/web-request/resolve.ts'
 
 type Mode = 'self-hosted' | 'cloud'
@@ -17,18 +17,21 @@ export const literalAddress = (host: string): string | null => {
  * services; on the cloud service everything that is not the internet.
  */
 export function isOurs(address: string, mode: Mode): boolean {
-  const plain = address.replace(/%.*$/, '')
-  if (isMetadataService(plain) || (mode === 'cloud' && reachOf(plain) !== 'public')) return true
-  return isLoopback(plain) || ownAddresses().has(plain)
+  const given = address.replace(/%.*$/, '')
+  // Judged in one spelling: ::ffff:7f00:1 and 0:0:0:0:0:0:0:1 lead here as well.
+  const plain = plainAddress(given)
+  if (plain === null || isMetadataService(plain) || (mode === 'cloud' && reachOf(given) !== 'public')) return true
+  return /^(127|0)\.|^169\.254\.|^fe[89ab]/.test(plain) || hereOrNowhere.has(plain) || ownAddresses().has(plain)
 }
 
-function isLoopback(address: string): boolean {
-  const v4 = address.replace(/^::ffff:/i, '')
-  return /^127\./.test(v4) || address === '::1' || v4 === '0.0.0.0' || address === '::' || /^(fe80|169\.254)/i.test(v4)
-}
+const hereOrNowhere = new Set(['::', '::1'].map(plainAddress))
 
-const ownAddresses = (): ReadonlySet<string> =>
-  new Set(Object.values(networkInterfaces()).flatMap((all) => (all ?? []).map(({ address }) => address.replace(/%.*$/, ''))))
+const ownAddresses = (): ReadonlySet<string | null> =>
+  new Set(
+    Object.values(networkInterfaces()).flatMap((all) =>
+      (all ?? []).map(({ address }) => plainAddress(address.replace(/%.*$/, ''))),
+    ),
+  )
 
 /** By its name: it can be told without asking anybody. */
 export const isOursByName = (host: string, mode: Mode): boolean => {

@@ -8,7 +8,7 @@ import type { ServerRow } from '../../platform/db/tables/servers.ts'
 import { fail, refuse } from '../../platform/failure.ts'
 import { isOursByName } from './addresses.ts'
 import { nowOf, type ServersDeps } from './deps.ts'
-import { deleteServer, findServer, insertServer, updateServer } from './store.ts'
+import { deleteServer, findServer, insertServer, updateServerAt } from './store.ts'
 
 /** A server was changed or removed: connections made with what it was before are closed everywhere. */
 export const serversTopic = 'servers'
@@ -64,7 +64,10 @@ export async function changeServer(server: ServerRow, body: ServerChanges, calle
     updatedAt: nowOf(deps),
   }
   return deps.database.transaction(async ({ db, signal }) => {
-    const row = (await updateServer(db, server.id, changes)) ?? fail('not_found')
+    // A key that was sent for one place must not meet another place that somebody else sent meanwhile.
+    const row =
+      (await updateServerAt(db, server, changes)) ??
+      fail('conflict', { words: 'Somebody moved this server to another host, port or user a moment ago: look at it again' })
     signal(serversTopic, { changed: server.id } satisfies ServerSignal)
     return showServer(row)
   })

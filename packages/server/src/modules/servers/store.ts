@@ -27,16 +27,44 @@ export const insertServer = (db: Db, row: Insertable<ServersTable>) => db.insert
 export const updateServer = (db: Db, id: string, changes: Updateable<ServersTable>): Promise<ServerRow | undefined> =>
   db.updateTable('servers').set(changes).where('id', '=', id).returningAll().executeTakeFirst()
 
+/** Undefined when it is not at the place any more that the changes were judged for. */
+export const updateServerAt = (
+  db: Db,
+  { id, host, port, user }: Pick<ServerRow, 'id' | 'host' | 'port' | 'user'>,
+  changes: Updateable<ServersTable>,
+): Promise<ServerRow | undefined> =>
+  db
+    .updateTable('servers')
+    .set(changes)
+    .where('id', '=', id)
+    .where('host', '=', host)
+    .where('port', '=', port)
+    .where('user', '=', user)
+    .returningAll()
+    .executeTakeFirst()
+
 export const deleteServer = (db: Db, id: string) => db.deleteFrom('servers').where('id', '=', id).execute()
 
-/** Pins the key of a server that has none yet. Gives what is pinned now, whoever did it. */
-export async function pinHostKey(db: Db, id: string, key: { fingerprint: string; type: string }): Promise<string | null> {
+/** Pins the key of a server that has none yet and is where it was. Gives what is pinned now, whoever did it; null when it is elsewhere. */
+export async function pinHostKey(
+  db: Db,
+  { id, host, port }: Pick<ServerRow, 'id' | 'host' | 'port'>,
+  key: { fingerprint: string; type: string },
+): Promise<string | null> {
   await db
     .updateTable('servers')
     .set({ hostKey: key.fingerprint, hostKeyType: key.type })
     .where('id', '=', id)
+    .where('host', '=', host)
+    .where('port', '=', port)
     .where('hostKey', 'is', null)
     .execute()
-  const row = await db.selectFrom('servers').select('hostKey').where('id', '=', id).executeTakeFirst()
+  const row = await db
+    .selectFrom('servers')
+    .select('hostKey')
+    .where('id', '=', id)
+    .where('host', '=', host)
+    .where('port', '=', port)
+    .executeTakeFirst()
   return row?.hostKey ?? null
 }

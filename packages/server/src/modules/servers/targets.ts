@@ -15,16 +15,16 @@ export const sshTargets = (deps: ServersDeps): SshTargets => ({
 })
 
 function targetOf(row: ServerRow, deps: ServersDeps): SshTarget {
-  const { id, name, host, port, user, dockerSocket, hostKeyType } = row
+  const { name, host, port, user, dockerSocket, hostKeyType } = row
   return {
     ...{ name, host, port, user, dockerSocket, hostKeyType },
     credential: openCredential(row, deps),
     resolve: (abort) => judgedAddress(host, row.mayBeHere === 1, deps.settings.mode, abort),
     async acceptHostKey(key: HostKey) {
       // Read anew: another process may have pinned one meanwhile, or somebody has let the old one go.
-      const pinned = await pinHostKey(deps.database.db, id, key)
+      const pinned = await pinHostKey(deps.database.db, row, key)
       if (pinned === key.fingerprint) return null
-      if (pinned === null) return `There is no server ${id} any more`
+      if (pinned === null) return `${name} is not at ${host}:${port} any more: it was changed or removed a moment ago`
       return `The host key of ${name} (${host}:${port}) has changed from ${pinned} to ${key.fingerprint}. Nothing was sent to it. If the server was set up anew, forget the old key by setting hostKey to null; else somebody may be in between`
     },
   }

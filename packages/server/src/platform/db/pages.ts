@@ -1,4 +1,5 @@
 import type { SelectQueryBuilder } from 'kysely'
+import { type Awaitable, after } from '../awaitable.ts'
 import { memoizeByRows } from './kept-rows.ts'
 import { preparedQuery } from './prepared.ts'
 import type { Db, Schema } from './schema.ts'
@@ -41,9 +42,9 @@ export async function page<DB, TB extends keyof DB, Row>(
   const order = [...by, direction].join(' ')
   let paged = query
   if (cursor != null) {
-    const after = decodeCursor(cursor, order)
+    const last = decodeCursor(cursor, order)
     paged = paged.where(({ eb, refTuple, tuple }) =>
-      eb(refTuple(...(by as unknown as [never, never])), direction === 'asc' ? '>' : '<', tuple(...(after as [never, never]))),
+      eb(refTuple(...(by as unknown as [never, never])), direction === 'asc' ? '>' : '<', tuple(...(last as [never, never]))),
     )
   }
   for (const column of by) paged = paged.orderBy(column, direction)
@@ -76,14 +77,11 @@ export function preparedPage<Parameters extends Record<string, string>, TB exten
   })
   // Rows that end before the limit are the whole page, whatever the limit was.
   const wholePage = memoizeByRows((rows: readonly Row[]): Page<Row> => ({ rows, nextCursor: null }))
-  return async (
-    db: Db,
-    parameters: Parameters,
-    { limit, cursor }: { limit: number; cursor?: string | null },
-  ): Promise<Page<Row>> => {
+  return (db: Db, parameters: Parameters, { limit, cursor }: { limit: number; cursor?: string | null }): Awaitable<Page<Row>> => {
     if (cursor != null) return page(build(db, parameters), { ...order, limit, cursor })
-    const rows = await first.all(db, { ...parameters, limit: limit + 1 })
-    return rows.length > limit ? cutToPage(rows, limit, by, direction) : wholePage(rows)
+    return after(first.all(db, { ...parameters, limit: limit + 1 }), (rows) =>
+      rows.length > limit ? cutToPage(rows, limit, by, direction) : wholePage(rows),
+    )
   }
 }
 

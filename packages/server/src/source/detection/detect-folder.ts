@@ -2,6 +2,7 @@ import { posix } from 'node:path'
 import type { Detection, Evidence } from './detection.ts'
 import { Folder } from './folder.ts'
 import { subfolderApps } from './monorepo.ts'
+import { followPlatformFiles } from './platform-files/index.ts'
 import { followProcfile } from './procfile.ts'
 import { RootDirectoryError } from './root-directory-error.ts'
 import { runtimeVersions } from './runtime-versions.ts'
@@ -27,10 +28,16 @@ const images = ['compose', 'dockerfile']
 
 /** Tells from a folder's files how to build and run it. Nothing in the folder is run, and nothing outside it is read. */
 export async function detectFolder(folder: string, options: DetectOptions = {}): Promise<Detection> {
-  const { rootDirectory = '', maxFiles = 50_000, abort, without = [], variables } = options
+  const { rootDirectory = '', maxFiles = 50_000, abort } = options
   const path = insideFolder(rootDirectory || '.')
   if (path === null) throw new RootDirectoryError(`"${rootDirectory}" leads out of the project`)
   const root = await Folder.open(folder, { maxFiles, abort, rootDirectory: path })
+  const detection = await detectAt(root, path, options)
+  return bounded(path === '.' ? await chooseOnlyApp(detection, root, options) : detection, root)
+}
+
+async function detectAt(root: Folder, path: string, options: DetectOptions): Promise<Detection> {
+  const { abort, without = [], variables } = options
   const app = { ...(await lookAt(appFolder(root, path))), ...(variables ? { variables } : {}) }
   const match = await firstMatch(
     app,
@@ -39,37 +46,48 @@ export async function detectFolder(folder: string, options: DetectOptions = {}):
   abort?.throwIfAborted()
   const isImage = match !== null && images.includes(match.stack.framework)
   const own = match ? await match.stack.plan(app) : await emptyPlan(app)
-  const plan = match && !isImage ? await followProcfile(app, own) : own
+  const plan = match && !isImage ? await followPlatformFiles(app, await followProcfile(app, own)) : own
   const versions = await runtimeVersions(app)
   const beside = match && !isImage && !without.includes('compose') ? await composeBeside(app) : null
   const warnings = [...(plan.warnings ?? []), ...versions.warnings, ...(beside ? [beside] : [])]
   const evidence = [...(match?.evidence ?? []), ...(plan.evidence ?? []), ...versions.evidence]
-  return bounded(
-    {
-      name: plan.name || manifestName(app, plan) || app.folder.name,
-      framework: match?.stack.framework ?? null,
-      language: plan.language,
-      packageManager: plan.packageManager ?? null,
-      installCommand: plan.installCommand ?? null,
-      buildCommand: plan.buildCommand ?? null,
-      startCommand: plan.startCommand ?? null,
-      outputDirectory: plan.outputDirectory ?? null,
-      port: plan.port ?? null,
-      type: plan.type,
-      services: plan.services ?? [],
-      apps: plan.apps ?? [],
-      runtimeVersion: versions.versions,
-      evidence,
-      warnings,
-      ...(plan.refused?.length ? { refused: plan.refused } : {}),
-    },
-    root,
-  )
+  return {
+    name: plan.name || manifestName(app, plan) || app.folder.name,
+    framework: match?.stack.framework ?? null,
+    language: plan.language,
+    packageManager: plan.packageManager ?? null,
+    installCommand: plan.installCommand ?? null,
+    buildCommand: plan.buildCommand ?? null,
+    startCommand: plan.startCommand ?? null,
+    outputDirectory: plan.outputDirectory ?? null,
+    port: plan.port ?? null,
+    type: plan.type,
+    services: plan.services ?? [],
+    apps: plan.apps ?? [],
+    runtimeVersion: versions.versions,
+    evidence,
+    warnings,
+    ...(plan.healthPath ? { healthPath: plan.healthPath } : {}),
+    ...(plan.refused?.length ? { refused: plan.refused } : {}),
+  }
+}
+
+/** Where only one folder holds an app and the root starts nothing itself, that one is meant. */
+async function chooseOnlyApp(detection: Detection, root: Folder, options: DetectOptions): Promise<Detection> {
+  const [app, another] = detection.apps
+  if (!app || another || detection.startCommand) return detection
+  const chosen = await detectAt(root, app.path, options)
+  return {
+    ...chosen,
+    rootDirectory: app.path,
+    evidence: [{ file: app.path, says: 'the only app of the project: it is used as the root directory' }, ...chosen.evidence],
+  }
 }
 
 function appFolder(root: Folder, path: string): Folder {
   if (path === '.') return root
-  if (!root.hasFolder(path)) throw new RootDirectoryError(`there is no folder "${path}" in the project`)
+  if (!root.hasFolder(path))
+    throw new RootDirectoryError(`there is no folder "${path}" in the project; set the root directory to one that exists`)
   return root.at(path)
 }
 
@@ -103,6 +121,7 @@ function bounded(detection: Detection, root: Folder): Detection {
     buildCommand: command('build', detection.buildCommand),
     startCommand: command('start', detection.startCommand),
     outputDirectory: output,
+    ...(detection.healthPath && !/^\/[^\s\0-\x1f]{0,200}$/.test(detection.healthPath) ? { healthPath: undefined } : {}),
     evidence: unique(detection.evidence).slice(0, 200),
     warnings: [...new Set([...warnings, ...root.warnings].map(cut))].slice(0, 100),
     ...(detection.refused ? { refused: detection.refused.slice(0, 100).map(cut) } : {}),

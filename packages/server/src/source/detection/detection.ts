@@ -17,6 +17,10 @@ export interface Detection {
   services: Service[]
   /** The apps of a monorepo; `path` is what its `rootDirectory` would be. */
   apps: DetectedApp[]
+  /** The folder of the only app, where the project's root is none itself; paths and commands are that folder's. */
+  rootDirectory?: string
+  /** The path that says whether it is healthy. */
+  healthPath?: string
   /** As written: `{ node: '>=20', python: '3.12' }`. */
   runtimeVersion: Record<string, string>
   evidence: Evidence[]

@@ -1,6 +1,7 @@
 import { realpath } from 'node:fs/promises'
 import { basename, join, posix } from 'node:path'
 import { parse as parseToml } from 'smol-toml'
+import { parseYaml } from '../bounded-yaml.ts'
 import { readInside } from '../read-inside.ts'
 import { type Inventory, type InventoryLimits, takeInventory } from './inventory.ts'
 import { NamePattern } from './name-pattern.ts'
@@ -170,6 +171,10 @@ export class Folder {
 
   async toml(file: string): Promise<unknown> {
     return this.#parsed(file, 'TOML', parseToml)
+  }
+
+  async yaml(file: string): Promise<unknown> {
+    return this.#parsed(file, 'YAML', parseYaml)
   }
 
   async #parsed(file: string, language: string, parse: (text: string) => unknown): Promise<unknown> {

@@ -97,8 +97,8 @@ test('tools are run by the package manager where no script does it', async () =>
     const { buildCommand, startCommand } = await detect({ ...next, ...files })
     return [buildCommand, startCommand]
   }
-  expect(await commands({ 'package-lock.json': '{}' })).toEqual(['npx next build', 'npx next start'])
+  expect(await commands({ 'package-lock.json': '{}' })).toEqual(['npx --no-install next build', 'npx --no-install next start'])
   expect(await commands({ 'pnpm-lock.yaml': '' })).toEqual(['pnpm exec next build', 'pnpm exec next start'])
   expect(await commands({ 'yarn.lock': classic })).toEqual(['yarn run next build', 'yarn run next start'])
-  expect(await commands({ 'bun.lock': '{}' })).toEqual(['bunx next build', 'bunx next start'])
+  expect(await commands({ 'bun.lock': '{}' })).toEqual(['bunx --no-install next build', 'bunx --no-install next start'])
 })

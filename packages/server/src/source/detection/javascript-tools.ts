@@ -1,3 +1,4 @@
+import { quoted } from './commands.ts'
 import type { Evidence } from './detection.ts'
 import type { Folder } from './folder.ts'
 import { readNpm } from './manifests/npm.ts'
@@ -11,6 +12,8 @@ export interface JavascriptTools {
   install: string | null
   run: (script: string) => string
   tool: (command: string) => string
+  /** Runs a script of another package of the same workspace. */
+  runIn: (name: string, script: string) => string
   /** Where Node finds the dependencies: `node_modules` beside the app, one further up, or only through a loader (Plug'n'Play). */
   resolution: 'own-folder' | 'workspace' | 'loader'
   evidence: Evidence[]
@@ -27,7 +30,15 @@ const lockfiles: readonly [string, JavascriptManager][] = [
   ['npm-shrinkwrap.json', 'npm'],
 ]
 const frozen = { npm: 'npm ci', pnpm: 'pnpm install --frozen-lockfile', bun: 'bun install --frozen-lockfile' }
-const toolRunners = { npm: 'npx', pnpm: 'pnpm exec', yarn: 'yarn run', bun: 'bunx' }
+/** None of them fetches a tool that the project does not have: its name may be a stranger's package. */
+const toolRunners = { npm: 'npx --no-install', pnpm: 'pnpm exec', yarn: 'yarn run', bun: 'bunx --no-install' }
+
+const runIn: Record<JavascriptManager, (name: string, script: string) => string> = {
+  npm: (name, script) => `npm run ${script} --workspace ${name}`,
+  pnpm: (name, script) => `pnpm --filter ${name} run ${script}`,
+  yarn: (name, script) => `yarn workspace ${name} run ${script}`,
+  bun: (name, script) => `bun run --filter ${name} ${script}`,
+}
 
 export async function javascriptTools(app: App): Promise<JavascriptTools> {
   const field = await managerField(app.folder)
@@ -42,6 +53,7 @@ export async function javascriptTools(app: App): Promise<JavascriptTools> {
     install: place && lock ? await frozenInstall(manager, place, field) : needsInstall(app) ? `${manager} install` : null,
     run: (script) => `${manager} run ${script}`,
     tool: (command) => `${toolRunners[manager]} ${command}`,
+    runIn: (name, script) => runIn[manager](quoted(name), script),
     resolution: await resolutionOf(app, manager, place, field),
     evidence,
     warnings: warningsOf(

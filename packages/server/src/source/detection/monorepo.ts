@@ -14,20 +14,30 @@ export const workspaceApps = (folder: Folder, stacks: readonly Stack[]): Promise
   folder.once('workspace', () => findWorkspaceApps(folder, stacks))
 
 async function findWorkspaceApps(folder: Folder, stacks: readonly Stack[]): Promise<DetectedApp[] | null> {
-  const globs = await workspaceGlobs(folder)
+  const paths = await workspacePackages(folder)
   const isNx = folder.has('nx.json')
-  if (!globs && !isNx) return null
+  if (!paths && !isNx) return null
+  const packages = await appsAt(folder, paths ?? [], stacks)
+  const others = isNx ? await nxApps(folder, new Set(packages.map((app) => app.path))) : []
+  return [...packages, ...others].sort((a, b) => (a.path < b.path ? -1 : 1))
+}
+
+/** The folders of a workspace's packages; `null` when the folder is none. */
+export const workspacePackages = (folder: Folder): Promise<string[] | null> =>
+  folder.once('packages', () => findWorkspacePackages(folder))
+
+async function findWorkspacePackages(folder: Folder): Promise<string[] | null> {
+  const globs = await workspaceGlobs(folder)
+  if (!globs) return null
   const paths = new Set<string>()
-  for (const glob of globs?.slice(0, maxGlobs) ?? []) {
+  for (const glob of globs.slice(0, maxGlobs)) {
     const isExcluded = glob.startsWith('!')
     for (const path of folder.findFolders(pattern(glob))) {
       if (isExcluded) paths.delete(path)
       else if (path !== '' && folder.at(path).has('package.json')) paths.add(path)
     }
   }
-  const packages = await appsAt(folder, [...paths].sort().slice(0, maxPackages), stacks)
-  const others = isNx ? await nxApps(folder, new Set(packages.map((app) => app.path))) : []
-  return [...packages, ...others].sort((a, b) => (a.path < b.path ? -1 : 1))
+  return [...paths].sort().slice(0, maxPackages)
 }
 
 /** Apps in the folders of a project whose root says nothing: `backend` and `frontend`. */

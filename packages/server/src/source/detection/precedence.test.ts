@@ -99,12 +99,12 @@ test.each<[string, string, string, Record<string, string | object>]>([
 })
 
 test.each([
-  ['vite', 'npx next start'],
-  ['vite --host', 'npx next start'],
-  ['vite preview', 'npx next start'],
-  ['NODE_ENV=development nodemon index.js', 'npx next start'],
-  ['cross-env A=1 next dev -p 3000', 'npx next start'],
-  ['nest start', 'npx next start'],
+  ['vite', 'npx --no-install next start'],
+  ['vite --host', 'npx --no-install next start'],
+  ['vite preview', 'npx --no-install next start'],
+  ['NODE_ENV=development nodemon index.js', 'npx --no-install next start'],
+  ['cross-env A=1 next dev -p 3000', 'npx --no-install next start'],
+  ['nest start', 'npx --no-install next start'],
   ['vite build && node server.js', 'npm run start'],
   ['vite-node server.ts', 'vite-node server.ts'],
   ['nuxt start', 'nuxt start'],

@@ -35,6 +35,8 @@ export interface Plan {
   startCommand?: string | null
   outputDirectory?: string | null
   port?: number | null
+  /** The path that says whether it is healthy, where a file of another host names one. */
+  healthPath?: string
   services?: Detection['services']
   apps?: DetectedApp[]
   evidence?: Evidence[]

@@ -29,6 +29,11 @@ describe('a start script that is one plain command is the start command', () => 
   })
 })
 
+test.each(['npm run serve', 'yarn serve', 'pnpm run serve', 'bun serve'])(
+  'a start script that only calls another one, %s, is that one',
+  async (start) => expect(await startOf(app(start, { serve: 'node server.js' }))).toBe('node server.js'),
+)
+
 describe('the package manager runs a start script', () => {
   test.each([
     'node migrate.js && node server.js',
@@ -42,17 +47,21 @@ describe('the package manager runs a start script', () => {
   ])('that is more than one program in the search path: %s', async (start) => {
     expect(await startOf(app(start))).toBe('npm run start')
   })
-  test.each(['npm run serve', 'run-s serve', 'concurrently npm:serve', 'yarn serve', 'npx serve', 'dotenv -- pnpm serve'])(
+  test.each(['run-s serve', 'concurrently npm:serve', 'npm run serve -- --quiet', 'npx serve', 'dotenv -- pnpm serve'])(
     'that runs other scripts: %s',
     async (start) => expect(await startOf(app(start, { serve: 'node server.js' }))).toBe('npm run start'),
   )
+  test('that calls one with a hook, or calls itself in a circle', async () => {
+    expect(await startOf(app('npm run serve', { preserve: 'node a.js', serve: 'node server.js' }))).toBe('npm run start')
+    expect(await startOf(app('npm run serve', { serve: 'npm start' }))).toBe('npm run start')
+  })
   test.each(['prestart', 'poststart'])('that has %s', async (hook) => {
     expect(await startOf(app('node server.js', { [hook]: 'node migrate.js' }))).toBe('npm run start')
   })
-  test('of Bun that names another script', async () => {
+  test('of Bun that names another script with words of its own', async () => {
     const scripts = { serve: 'bun server.js' }
-    expect(await startOf(app('bun run serve', scripts), { 'bun.lock': '{}' })).toBe('bun run start')
-    expect(await startOf(app('bun serve', scripts), { 'bun.lock': '{}' })).toBe('bun run start')
+    expect(await startOf(app('bun run serve --quiet', scripts), { 'bun.lock': '{}' })).toBe('bun run start')
+    expect(await startOf(app('bun serve --quiet', scripts), { 'bun.lock': '{}' })).toBe('bun run start')
     expect(await startOf(app('bun run server.js', scripts), { 'bun.lock': '{}' })).toBe('bun run server.js')
   })
   test("where the dependencies are found through yarn's loader only", async () => {

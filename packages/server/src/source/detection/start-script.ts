@@ -1,5 +1,6 @@
 import { parseCommandLine } from '../../platform/command-line.ts'
 import type { JavascriptTools } from './javascript-tools.ts'
+import { finalScript, hasHooks } from './package-scripts.ts'
 import type { App } from './stack.ts'
 
 /**
@@ -8,13 +9,12 @@ import type { App } from './stack.ts'
  */
 export async function scriptCommand(app: App, tools: JavascriptTools, name: string): Promise<string> {
   const { scripts } = app.manifests.npm!
-  const command = scripts.get(name)!.trim()
-  const hasHooks = scripts.has(`pre${name}`) || scripts.has(`post${name}`)
+  const command = finalScript(scripts, name).line.trim()
   const words = parseCommandLine(command)
   const isDirect =
     Array.isArray(words) &&
     command.length <= longestCommand &&
-    !hasHooks &&
+    !hasHooks(scripts, name) &&
     !callsScripts(words, scripts) &&
     isInPath(words[0] ?? '', tools) &&
     !(await needsManager(app, words))

@@ -28,6 +28,7 @@ export async function ensureImage(
   abort: AbortSignal,
 ): Promise<string> {
   refuseForeign(image, projectId, labels)
+  if (isWholeId(image)) return ownOrNobodys(image, { engine, labels }, projectId, abort)
   const sources = imageMirror === null ? [image] : mirrored(image, imageMirror)
   for (const name of [...sources, image]) {
     const found = await askFor(() => engine.getImage(name).inspect(), { abort })
@@ -49,6 +50,22 @@ export async function ensureImage(
     `The image ${image} is not here and could not be fetched: ${reasons.join('; ')}. ` +
       'Without a public registry, set BERTH_IMAGE_MIRROR, or load the image into the engine',
   )
+}
+
+const isWholeId = (image: string) => /^sha256:[0-9a-f]{64}$/.test(image)
+
+/** An adopted container may run an image that has lost its name. Nothing can be fetched by an id; another project's build has its label. */
+async function ownOrNobodys(
+  image: string,
+  { engine, labels }: Pick<ImageParts, 'engine' | 'labels'>,
+  projectId: string,
+  abort: AbortSignal,
+): Promise<string> {
+  const found = await askFor(() => engine.getImage(image).inspect(), { abort })
+  const marks = found?.Config?.Labels
+  if (found?.Id !== image || (labels.isOurs(marks) && labelIn(marks, 'project') !== projectId))
+    throw new ImageMissing(`The image ${image} is not in the engine, and none is fetched by its id: name one with a tag`)
+  return image
 }
 
 /** What a Berth builds belongs to one project; the names of the others' images are nobody else's. */

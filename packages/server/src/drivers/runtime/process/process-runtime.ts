@@ -14,6 +14,7 @@ import { Readers, readOutput } from './output-reader.ts'
 import { Places } from './places.ts'
 import { Ports } from './ports.ts'
 import { endAllWithGroup } from './process-table.ts'
+import { usageOf } from './process-use.ts'
 import { baseEnvironment, volumeVariable } from './project-environment.ts'
 import { emptyTrash, removeTree } from './remove-tree.ts'
 import { openSandbox } from './sandbox/open-sandbox.ts'
@@ -96,6 +97,7 @@ export function createProcessRuntime({ folder, environment, ...given }: ProcessR
       return one && show(one, places)
     },
     list: async () => [...supervised.values()].map((one) => show(one, places)),
+    usage: async () => usageOf([...supervised.values()].filter((one) => one.isAlive).map(({ record }) => record)),
     logs: (instanceId, after, abort, { follow } = { follow: true }) =>
       readers.count(
         instanceId,

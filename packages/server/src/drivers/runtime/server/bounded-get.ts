@@ -28,8 +28,8 @@ const wordsBytes = 300
 
 export interface AnswerBounds {
   maxBytes: number
-  /** Is told of every byte that was received. */
-  count?(bytes: number): void
+  /** Is told of every byte that was received; false: that was one too many, of this answer and those beside it. */
+  count(bytes: number): boolean
 }
 
 /** A JSON answer of an engine, of which no more is ever kept than `maxBytes`, within a time of its own. */
@@ -54,8 +54,8 @@ export function boundedGet(path: string, agent: Agent, { maxBytes, count }: Answ
       response.on('data', (chunk: Buffer) => {
         chunks.push(chunk)
         length += chunk.length
-        count?.(chunk.length)
-        if (length > maxBytes) fail(new AnswerTooLong(path, maxBytes, Buffer.concat(chunks).toString('latin1', 0, headBytes)))
+        if (!count(chunk.length) || length > maxBytes)
+          fail(new AnswerTooLong(path, maxBytes, Buffer.concat(chunks).toString('latin1', 0, headBytes)))
       })
       response.once('error', fail)
       response.once('end', () => {

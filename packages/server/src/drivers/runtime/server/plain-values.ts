@@ -8,13 +8,16 @@ export const text = (value: unknown): string => (typeof value === 'string' ? val
 export const textOrNull = (value: unknown): string | null => (typeof value === 'string' ? value : null)
 export const count = (value: unknown): number => (typeof value === 'number' && Number.isFinite(value) ? value : 0)
 export const flag = (value: unknown): boolean => value === true
-export const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
+/** Of the parts of one container; nobody has more of anything, and millions of small ones take more memory than their bytes. */
+const partsAtMost = 20_000
+export const list = (value: unknown): unknown[] => (Array.isArray(value) ? value.slice(0, partsAtMost) : [])
+export const names = (value: unknown): string[] => Object.keys(record(value)).slice(0, partsAtMost)
 export const texts = (value: unknown): string[] => list(value).filter((one) => typeof one === 'string')
 export const textsOrNull = (value: unknown): string[] | null => (Array.isArray(value) ? texts(value) : null)
 
 /** Without a prototype: a name such as `__proto__` is a name like any other. */
 export function words(value: unknown): Record<string, string> {
   const found: Record<string, string> = Object.create(null)
-  for (const [name, one] of Object.entries(record(value))) if (typeof one === 'string') found[name] = one
+  for (const [name, one] of Object.entries(record(value)).slice(0, partsAtMost)) if (typeof one === 'string') found[name] = one
   return found
 }

@@ -1,4 +1,4 @@
-import { count, flag, list, record, text, textOrNull, texts, textsOrNull, words } from './plain-values.ts'
+import { count, flag, list, names, record, text, textOrNull, texts, textsOrNull, words } from './plain-values.ts'
 import type { ReadContainer, ReadHealthCheck, ReadImage, ReadMount, ReadPort } from './server-reader.ts'
 
 const nano = 1e9
@@ -45,8 +45,8 @@ export function readContainer(answer: unknown): ReadContainer {
 /** What it asked for, which a stopped container has as well; what the image exposes comes without a port of the host. */
 function portsOf(config: Record<string, unknown>, host: Record<string, unknown>): ReadPort[] {
   const bound = record(host.PortBindings)
-  const names = new Set([...Object.keys(record(config.ExposedPorts)), ...Object.keys(bound)])
-  return [...names].flatMap((name): ReadPort[] => {
+  const all = new Set([...names(config.ExposedPorts), ...names(bound)])
+  return [...all].flatMap((name): ReadPort[] => {
     const [, port = '', protocol = 'tcp'] = /^(\d{1,5})(?:\/(\w+))?$/.exec(name) ?? []
     if (port === '') return []
     const place = { containerPort: Number(port), protocol }
@@ -69,8 +69,8 @@ function mountOf(value: unknown): ReadMount {
 
 function networksOf(said: Record<string, unknown>): Record<string, string[]> {
   const found: Record<string, string[]> = Object.create(null)
-  for (const [name, one] of Object.entries(record(record(said.NetworkSettings).Networks)))
-    found[name] = texts(record(one).Aliases)
+  const networks = record(record(said.NetworkSettings).Networks)
+  for (const name of names(networks)) found[name] = texts(record(networks[name]).Aliases)
   return found
 }
 
@@ -101,7 +101,7 @@ export function readImage(answer: unknown): ReadImage {
     workingDir: text(config.WorkingDir),
     user: text(config.User),
     labels: words(config.Labels),
-    exposedPorts: Object.keys(record(config.ExposedPorts)),
-    volumes: Object.keys(record(config.Volumes)),
+    exposedPorts: names(config.ExposedPorts),
+    volumes: names(config.Volumes),
   }
 }

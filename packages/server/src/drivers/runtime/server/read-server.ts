@@ -8,7 +8,7 @@ import type { ReadDocker, ServerReader } from './server-reader.ts'
 
 const answerBytes = 4 * 1024 * 1024
 /** Of all answers of one reading: a server with a thousand large containers must not fill our memory. */
-const wholeBytes = 128 * 1024 * 1024
+const wholeBytes = 64 * 1024 * 1024
 const wholeMs = 60_000
 const atOnce = 16
 const containersAtMost = 2_000
@@ -28,9 +28,10 @@ export function createServerReader(link: ServerLink): ServerReader {
     let left = wholeBytes
     const count = (bytes: number) => {
       left -= bytes
+      return left >= 0
     }
     try {
-      return await read((path) => boundedGet(path, agent, { maxBytes: Math.max(0, Math.min(answerBytes, left)), count }, limit))
+      return await read((path) => boundedGet(path, agent, { maxBytes: answerBytes, count }, limit))
     } catch (error) {
       abort.throwIfAborted()
       if (error instanceof ServerAway) throw error
@@ -50,8 +51,8 @@ async function readAll(get: Get): Promise<ReadDocker> {
   const ids = await listContainers(get, warnings)
   const [containers, volumes, networks] = await Promise.all([
     each(ids, (id) => get(`/containers/${id}/json`), 'container', warnings),
-    get('/volumes').then((answer) => list(record(answer).Volumes).map(record)),
-    get('/networks').then((answer) => list(answer).map(record)),
+    unlessTooLong('volumes', () => get('/volumes'), warnings).then((answer) => records(record(answer).Volumes)),
+    unlessTooLong('networks', () => get('/networks'), warnings).then(records),
   ])
   const found = containers.map(readContainer)
   const imageIds = [...new Set(found.map(({ imageId }) => imageId))].filter((id) => /^sha256:[0-9a-f]{64}$/.test(id))
@@ -113,6 +114,19 @@ async function listContainers(get: Get, warnings: string[]): Promise<string[]> {
   return ids.slice(0, containersAtMost)
 }
 
+const records = (value: unknown) => list(value).map(record)
+
+/** One label of fifty megabytes must not hide everything else. */
+async function unlessTooLong(what: string, read: () => Promise<unknown>, warnings: string[]): Promise<unknown> {
+  try {
+    return await read()
+  } catch (error) {
+    if (!(error instanceof AnswerTooLong)) throw error
+    warnings.push(`The ${what} are left out: what the server says of them is larger than ${answerBytes / 1024 ** 2} MB`)
+    return undefined
+  }
+}
+
 const isId = (id: string) => /^[0-9a-f]{64}$/.test(id)
 
 /** One that went away meanwhile is left out; one that cannot be read is left out with a line that says so. */
@@ -125,7 +139,11 @@ async function each(ids: readonly string[], read: Get, kind: string, warnings: s
         found.set(id, await read(id))
       } catch (error) {
         if (error instanceof AskRefused && error.status === 404) continue
-        if (!(error instanceof AskRefused) && !(error instanceof AnswerTooLong)) throw error
+        if (!(error instanceof AskRefused) && !(error instanceof AnswerTooLong)) {
+          // The others need not go on.
+          waiting.length = 0
+          throw error
+        }
         warnings.push(`The ${kind} ${id.replace(/^sha256:/, '').slice(0, 12)} is left out: ${error.message}`)
       }
   }

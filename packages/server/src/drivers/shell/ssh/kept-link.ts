@@ -84,7 +84,12 @@ export class KeptLink implements ServerLink {
     this.#end.signal.throwIfAborted()
     this.#usedAt = performance.now()
     if (this.#failure && performance.now() < this.#failure.until) throw this.#failure.error
-    this.#current ??= this.#connect()
+    if (!this.#current) {
+      const made = Promise.withResolvers<SshConnection>()
+      this.#current = made.promise
+      made.promise.catch(() => undefined)
+      this.#connect(made.promise).then(made.resolve, made.reject)
+    }
     const connecting = this.#current
     const { promise: given, reject } = Promise.withResolvers<never>()
     const onAbort = () => reject(abort.reason)
@@ -96,12 +101,16 @@ export class KeptLink implements ServerLink {
     }
   }
 
-  /** Shared by everybody who waits for it, so it ends with none of them. */
-  async #connect(): Promise<SshConnection> {
+  /**
+   * Shared by everybody who waits for it, so it ends with none of them. Once `reset` has let go of it, what comes of it says
+   * nothing about the server as it is known now.
+   */
+  async #connect(made: Promise<SshConnection>): Promise<SshConnection> {
     try {
       const target = await this.#parts.targets().find(this.#serverId)
       if (!target) throw new ServerAway('unknown_server', `There is no server ${this.#serverId}`)
       const connection: SshConnection = await this.#openOne(target, () => this.#lost(connection))
+      if (this.#current !== made) return connection
       this.#connected = connection
       this.#door = new DockerDoor({
         name: target.name,
@@ -116,6 +125,7 @@ export class KeptLink implements ServerLink {
       this.#hasBeenAway = false
       return connection
     } catch (error) {
+      if (this.#current !== made) throw error
       this.#current = undefined
       this.#hasBeenAway = true
       this.#losses++

@@ -9,7 +9,7 @@ const prohibited = 1
 /** One SSH connection with its channels, which it counts: what nobody uses can be closed. */
 export class SshConnection {
   readonly #client: Client
-  readonly #waiting: (() => void)[] = []
+  readonly #waiting: { take(): void }[] = []
   #open = 0
   #sftp: Promise<SFTPWrapper> | undefined
   #isClosed = false
@@ -85,8 +85,7 @@ export class SshConnection {
     const release = () => {
       if (isReleased) return
       isReleased = true
-      this.#open--
-      this.#waiting.shift()?.()
+      this.#free()
     }
     let isGiven = false
     try {
@@ -107,9 +106,31 @@ export class SshConnection {
     }
   }
 
-  /** Beyond the bound one waits for a channel that closes. */
+  /** Beyond the bound one waits for a channel that closes; its place is handed on, so that nobody who comes later takes it. */
   async #slot(abort: AbortSignal): Promise<void> {
-    if (this.#open >= channelsAtMost) await call<void>((done) => this.#waiting.push(() => done(null, undefined)), abort)
-    this.#open++
+    if (this.#open < channelsAtMost) {
+      this.#open++
+      return
+    }
+    abort.throwIfAborted()
+    const turn: { take(): void } = { take: () => undefined }
+    try {
+      await call<void>((done) => {
+        turn.take = () => done(null, undefined)
+        this.#waiting.push(turn)
+      }, abort)
+    } catch (error) {
+      const at = this.#waiting.indexOf(turn)
+      // One that was called just as it gave up hands its place on.
+      if (at < 0) this.#free()
+      else this.#waiting.splice(at, 1)
+      throw error
+    }
+  }
+
+  #free(): void {
+    const next = this.#waiting.shift()
+    if (next) next.take()
+    else this.#open--
   }
 }

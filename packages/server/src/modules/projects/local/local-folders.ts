@@ -47,6 +47,7 @@ function detectedFields(detection: Detection): UpdateProject {
   const fields: UpdateProject = {}
   for (const field of detectable) if (detection[field] !== null) Object.assign(fields, { [field]: detection[field] })
   if (detection.port !== null) fields.port = detection.port
+  if (detection.rootDirectory) fields.rootDirectory = detection.rootDirectory
   return fields
 }
 

@@ -43,6 +43,7 @@ const plainFields = [
 export function configColumns(body: ProjectOptions): ProjectChanges {
   const columns: ProjectChanges = {}
   for (const field of plainFields) if (body[field] !== undefined) Object.assign(columns, { [field]: body[field] })
+  if (body.port !== undefined) columns.portChosen = 1
   if (body.healthCheck !== undefined) columns.healthCheck = body.healthCheck && JSON.stringify(body.healthCheck)
   if (body.volumes) columns.volumes = JSON.stringify(body.volumes)
   if (body.services) columns.services = JSON.stringify(body.services)

@@ -19,7 +19,7 @@ export async function setResources(project: ProjectRow, body: ResourcesBody, dep
     const changes: ProjectChanges = {
       ...(production || build ? { resources: JSON.stringify(amounts) } : {}),
       ...(sleepMode ? { sleepMode } : {}),
-      ...(port ? { port } : {}),
+      ...(port ? { port, portChosen: 1 } : {}),
     }
     return Object.keys(changes).length > 0 ? changes : null
   })

@@ -1,20 +1,25 @@
 import { limits, type QueryOf, uploadAddresses as rows, tagsOf } from '@berth/contract'
-import type { Handlers } from '../../../http/handler.ts'
+import type { Caller, Handlers } from '../../../http/handler.ts'
 import type { UploadSessionRow } from '../../../platform/db/tables/projects.ts'
 import { fail } from '../../../platform/failure.ts'
 import type { SecretBox } from '../../../platform/secrets/secret-box.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
-import { findSession, receiveUpload } from './uploads.ts'
+import { findSession, findUploadSession, receiveUpload } from './uploads.ts'
 
 const purpose = 'upload-address'
+const notGood = 'This upload address is not a good one, or has run out'
 
 /** On a self-hosted instance uploads go through the relay, and there is nothing here. */
 export const storageAddresses = (deps: ProjectsDeps) =>
   deps.settings.mode === 'cloud' ? { rows, handlers: storeHandlers(deps) } : { rows: {}, handlers: {} }
 
 const storeHandlers = (deps: ProjectsDeps): Handlers<typeof rows> => ({
-  storeUpload: async ({ params, query, upload }, { audit }) => {
-    const { session, maxBytes } = await admit(params.sessionId, query, deps)
+  storeUpload: async ({ params, query, upload }, context) => {
+    const { audit } = context
+    const { session, maxBytes } =
+      context.isSignedIn && query.signature === undefined
+        ? await admitCaller(params.sessionId, context.caller, deps)
+        : await admit(params.sessionId, query, deps)
     // Whoever opened the session answers for what is sent to its address.
     const { id, organizationId, createdBy } = session
     audit({ organizationId, userId: createdBy, objectKind: 'uploadSession', objectId: id })
@@ -40,8 +45,18 @@ async function admit(sessionId: string, terms: QueryOf<typeof rows.storeUpload>,
   const session = await findSession(deps.database.db, sessionId, now).executeTakeFirst()
   const isOurs = session && deps.secretBox.isSigned(signature, messageOf(session, { expires, maxBytes }), purpose)
   const isGood = isOurs && Number(expires) > now && (await mayStillUpload(session, deps))
-  if (!isGood) fail('not_found', { words: 'This upload address is not a good one, or has run out' })
+  if (!isGood) fail('not_found', { words: notGood })
   return { session, maxBytes: Number(maxBytes) }
+}
+
+/** An instance that passes an upload on, with the token of its link. */
+async function admitCaller(sessionId: string, { organizationId, role, scopes, projectIds }: Caller, deps: ProjectsDeps) {
+  const session = await findUploadSession(deps.database.db, organizationId, sessionId, nowOf(deps))
+  if (!session || (projectIds && !projectIds.has(session.projectId ?? ''))) fail('not_found', { words: notGood })
+  const tag = 'project:write'
+  if (!tagsOf(role).has(tag) || (scopes && !scopes.has(tag)))
+    fail('forbidden', { permission: tag, words: `This needs the permission ${tag}` })
+  return { session, maxBytes: limits.tarballBytes }
 }
 
 /** The address never grants more than whoever opened the session has at the time of use. */

@@ -18,6 +18,10 @@ import { migration as cloud } from './016-cloud.ts'
 import { migration as adopted } from './021-migration.ts'
 import { migration as beforeDeploy } from './022-before-deploy.ts'
 import { migration as keptBackups } from './027-kept-backups.ts'
+import { migration as cloudMode } from './024-cloud-mode.ts'
+import { migration as metrics } from './025-metrics.ts'
+import { migration as adoptedOnce } from './028-adopted-once.ts'
+import { migration as portChosen } from './029-port-chosen.ts'
 
 export interface Migration {
   /** `NNN-what`: the number orders it, the whole is recorded. Never changed once released. */
@@ -46,4 +50,8 @@ export const migrations: readonly Migration[] = [
   adopted,
   beforeDeploy,
   keptBackups,
+  cloudMode,
+  metrics,
+  adoptedOnce,
+  portChosen,
 ]

@@ -1,6 +1,6 @@
 import type { Level, Role } from '@berth/contract'
 import type { Selectable } from 'kysely'
-import type { JsonText, Millis } from '../columns.ts'
+import type { Flag, JsonText, Millis } from '../columns.ts'
 
 export interface UsersTable {
   id: string
@@ -81,6 +81,8 @@ export interface StreamTokensTable {
   tokenId: string | null
   sessionId: string | null
   expiresAt: Millis
+  /** The cloud made it, for a stream there. */
+  elsewhere: Flag
 }
 
 export interface AuditLogTable {

@@ -3,6 +3,8 @@ import type { Flag, Millis } from '../columns.ts'
 
 /** A container of a server that became a service of a project here. */
 export interface AdoptedContainersTable {
+  organizationId: string
+  /** Through which it was adopted; another server of the organisation may be the same machine. */
   serverId: string
   containerId: string
   containerName: string

@@ -34,6 +34,8 @@ export interface ProjectsTable {
   composePath: string | null
   buildImage: string | null
   port: number
+  /** Set by somebody; else the port that is found in the source counts. */
+  portChosen: Generated<0 | 1>
   healthCheck: JsonText<HealthCheck> | null
   volumes: JsonText<Volume[]>
   services: JsonText<Service[]>
@@ -129,9 +131,33 @@ export interface UploadSessionsTable {
   createdAt: Millis
 }
 
+/**
+ * What an environment was asked and used in a span of time, as one counter has seen it. A counter replaces what it wrote; what several
+ * wrote of one span adds up.
+ */
+export interface MetricsTable {
+  environmentId: string
+  /** A minute, or half an hour once it is older. */
+  spanSeconds: number
+  at: Millis
+  counter: string
+  requests: number
+  errors4xx: number
+  errors5xx: number
+  bytesOut: number
+  /** From `packLatency`; null where nothing was asked. */
+  latency: JsonText<number[]> | null
+  /** Of everything that ran, within the time that it was looked at. */
+  cpuMs: number
+  observedMs: number
+  /** The most at once. */
+  memoryKb: number
+}
+
 export interface ProjectsTables {
   projects: ProjectsTable
   environments: EnvironmentsTable
+  metrics: MetricsTable
   envVariables: EnvVariablesTable
   domains: DomainsTable
   routeRules: RouteRulesTable

@@ -1,15 +1,34 @@
 import { quoted } from '../commands.ts'
 import { portInCode } from '../port-hints.ts'
-import { clip, manifest } from '../signs.ts'
+import { allOf, clip, manifest, not, setting } from '../signs.ts'
 import type { App, Plan, Stack } from '../stack.ts'
 
 export const deno: readonly Stack[] = [{ framework: 'deno', when: manifest('deno', 'a project of Deno'), plan: denoPlan }]
 
+/** A file for Deno needs no manifest: it says by its imports and calls what it is written for. */
+export const bareDeno: readonly Stack[] = [
+  {
+    framework: 'deno',
+    when: allOf(
+      not(manifest('npm', 'a package of Node')),
+      setting(
+        '*.*s',
+        /\bDeno\.(?:serve|listen|env|readFile)|\bfrom\s+["'](?:jsr:|npm:|https:\/\/(?:deno\.land|esm\.sh|jsr\.io)\/)/,
+        'is written for Deno',
+      ),
+    ),
+    plan: denoPlan,
+  },
+]
+
 const entries = ['main.ts', 'server.ts', 'app.ts', 'mod.ts', 'index.ts', 'src/main.ts', 'main.js', 'server.js']
 
 async function denoPlan({ folder, manifests }: App): Promise<Plan> {
-  const { tasks, file, dependencies } = manifests.deno!
-  const entry = entries.find((name) => folder.has(name)) ?? null
+  const { tasks, file, dependencies } = manifests.deno ?? { tasks: new Map<string, string>(), file: '', dependencies: new Map() }
+  const entry =
+    entries.find((name) => folder.has(name)) ??
+    (manifests.deno ? null : (folder.find('*.ts')[0] ?? folder.find('*.js')[0])) ??
+    null
   const hint = entry ? await portInCode(folder, entry) : null
   const isLocked = folder.has('deno.lock')
   const used = ['build', 'start'].filter((name) => tasks.has(name))

@@ -1,9 +1,29 @@
 import { posix } from 'node:path'
 import { quoted } from '../commands.ts'
-import { manifest } from '../signs.ts'
+import { manifest, setting } from '../signs.ts'
 import type { App, Plan, Stack } from '../stack.ts'
 
 export const go: readonly Stack[] = [{ framework: 'go', when: manifest('go', 'a module of Go'), plan: goPlan }]
+
+/** Files of Go without `go.mod`: with the standard library alone they build as they are. */
+export const bareGo: readonly Stack[] = [
+  { framework: 'go', when: setting('*.go', /^package main\b/m, 'holds package main'), plan: bareGoPlan },
+]
+
+const maxFiles = 20
+
+function bareGoPlan({ folder }: App): Plan {
+  const files = folder.find('*.go').filter((name) => !name.endsWith('_test.go'))
+  return {
+    type: 'app',
+    language: 'go',
+    packageManager: 'go',
+    buildCommand: `go build -o bin/app ${files.slice(0, maxFiles).map(quoted).join(' ')}`,
+    startCommand: './bin/app',
+    port: 8080,
+    warnings: ['there is no go.mod: only the standard library can be used; `go mod init` makes one'],
+  }
+}
 
 async function goPlan(app: App): Promise<Plan> {
   const { folder, manifests } = app

@@ -1,18 +1,21 @@
 import type { Stack } from '../stack.ts'
 import { anyCompose, composeThatBuilds } from './compose.ts'
-import { deno } from './deno.ts'
+import { bareDeno, deno } from './deno.ts'
 import { dockerfile } from './docker.ts'
 import { dotnet } from './dotnet.ts'
 import { phoenix, plainElixir } from './elixir.ts'
-import { go } from './go.ts'
+import { bareGo, go } from './go.ts'
 import { javaFrameworks, plainJava } from './java.ts'
 import { monorepo } from './monorepo.ts'
 import { nodeApps, otherNode, plainNode } from './node-apps.ts'
 import { nodeFrameworks } from './node-frameworks.ts'
+import { pagePrograms } from './page-programs.ts'
 import { phpFrameworks, plainPhp } from './php.ts'
+import { procfileOnly } from './procfile.ts'
 import { django, plainPython, pythonServers } from './python.ts'
 import { plainRuby, rails, rubyServers } from './ruby.ts'
 import { rust } from './rust.ts'
+import { browserBundlers, nitroFrameworks, siteGenerators } from './site-generators.ts'
 import { staticPages } from './static.ts'
 
 /** By precedence: a row is only asked when none before it holds. */
@@ -24,13 +27,17 @@ export const appStacks: readonly Stack[] = [
   ...django,
   ...javaFrameworks,
   ...dotnet,
+  ...siteGenerators,
+  ...nitroFrameworks,
   ...nodeFrameworks,
+  ...pagePrograms,
   ...pythonServers,
   ...rubyServers,
   ...go,
   ...rust,
   ...deno,
   ...nodeApps,
+  ...browserBundlers,
   // No framework: by what can be started.
   ...plainPhp,
   ...plainNode,
@@ -38,6 +45,8 @@ export const appStacks: readonly Stack[] = [
   ...plainElixir,
   ...plainRuby,
   ...plainPython,
+  ...bareGo,
+  ...bareDeno,
 ]
 
 export const stacks: readonly Stack[] = [
@@ -46,6 +55,7 @@ export const stacks: readonly Stack[] = [
   ...monorepo([...appStacks, ...staticPages]),
   ...appStacks,
   ...anyCompose,
+  ...procfileOnly,
   ...staticPages,
   ...otherNode,
 ]

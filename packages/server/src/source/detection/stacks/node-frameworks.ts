@@ -47,9 +47,9 @@ export const nodeFrameworks: readonly Stack[] = [
     when: uses('@sveltejs/kit'),
     plan: server({
       build: 'vite build',
-      start: 'node build',
-      port: 3000,
-      warnings: ['SvelteKit runs as a server only with @sveltejs/adapter-node, which is not a dependency'],
+      startTool: 'vite preview --host 0.0.0.0 --port $PORT',
+      port: 4173,
+      warnings: ["SvelteKit's preview server is used: add @sveltejs/adapter-node to run the build as a server of its own"],
     }),
   },
   {

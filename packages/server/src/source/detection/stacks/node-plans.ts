@@ -1,10 +1,13 @@
-import { quoted } from '../commands.ts'
+import { both, quoted } from '../commands.ts'
 import type { Evidence } from '../detection.ts'
+import { isDevelopmentServer, watchedProgram } from '../development-server.ts'
 import { type JavascriptTools, javascriptTools } from '../javascript-tools.ts'
+import { finalScript } from '../package-scripts.ts'
 import { type PortHint, portInCode, portInCommand } from '../port-hints.ts'
 import { clip, has, scriptRuns } from '../signs.ts'
 import type { App, Plan } from '../stack.ts'
 import { scriptCommand } from '../start-script.ts'
+import { siblingsToBuild } from '../workspace-siblings.ts'
 
 /** What a row of a JavaScript stack says; scripts of `package.json` come before the tools named here. */
 interface Building {
@@ -31,7 +34,7 @@ export const site =
   (row: SiteRow) =>
   async (app: App): Promise<Plan> => {
     const tools = await javascriptTools(app)
-    const build = buildCommand(app, tools, row)
+    const build = await buildCommand(app, tools, row)
     return {
       ...basics(app, tools),
       type: 'static',
@@ -47,7 +50,7 @@ export const server =
   (row: ServerRow) =>
   async (app: App): Promise<Plan> => {
     const tools = await javascriptTools(app)
-    const build = buildCommand(app, tools, row)
+    const build = await buildCommand(app, tools, row)
     const start = await startCommand(app, tools, row)
     const type = row.type ?? 'app'
     const hint = type === 'app' ? await portHint(app, start.script) : null
@@ -71,35 +74,29 @@ const basics = (app: App, tools: JavascriptTools) => ({
   installCommand: tools.install,
 })
 
-function buildCommand(app: App, tools: JavascriptTools, row: Building): { command: string | null; evidence: Evidence[] } {
+/** What the app needs of its workspace is built before it. */
+async function buildCommand(
+  app: App,
+  tools: JavascriptTools,
+  row: Building,
+): Promise<{ command: string | null; evidence: Evidence[] }> {
+  const own = ownBuild(app, tools, row)
+  const siblings = await siblingsToBuild(app)
+  return {
+    command: [...siblings.map(({ name }) => tools.runIn(name, 'build')), own.command].reduce(both, null),
+    evidence: [
+      ...siblings.map(({ name, folder }) => ({ file: folder.full('package.json'), says: `${name} is built first` })),
+      ...own.evidence,
+    ],
+  }
+}
+
+function ownBuild(app: App, tools: JavascriptTools, row: Building): { command: string | null; evidence: Evidence[] } {
   const scripts = app.manifests.npm?.scripts
   const name = (row.buildScripts ?? ['build']).find((one) => scripts?.has(one))
   if (name === undefined) return { command: row.build ? tools.tool(row.build) : null, evidence: [] }
   return { command: tools.run(name), evidence: [scriptRuns(app, name)] }
 }
-
-/** Watchers and development servers: not what a project is to be served by. */
-const developmentServer = new RegExp(
-  `^(?:npx |cross-env |\\w{1,60}=\\S{0,200} )*(?:${[
-    'vite(?: (?:dev|serve|preview|--).*)?$',
-    'nux[ti](?: dev.*)?$',
-    'next dev',
-    'astro (?:dev|preview)',
-    'ng serve',
-    'react-scripts start',
-    'vue-cli-service serve',
-    'gatsby develop',
-    'remix (?:vite:)?dev',
-    'react-router dev',
-    'nest start',
-    'nodemon',
-    'ts-node-dev',
-    'webpack serve',
-    'webpack-dev-server',
-    'parcel',
-    'tsx watch',
-  ].join('|')})(?:\\s|$)`,
-)
 
 interface Start {
   command: string | null
@@ -112,17 +109,18 @@ interface Start {
 async function startCommand(app: App, tools: JavascriptTools, row: ServerRow): Promise<Start> {
   const scripts = app.manifests.npm?.scripts
   const names = (row.startScripts ?? ['start']).filter((name) => scripts?.has(name))
-  const name = names.find((one) => !developmentServer.test(scripts!.get(one)!))
+  const name = names.find((one) => !isDevelopmentServer(finalScript(scripts!, one).line))
   if (name !== undefined)
     return {
       command: await scriptCommand(app, tools, name),
-      script: scripts!.get(name)!,
+      script: finalScript(scripts!, name).line,
       evidence: [scriptRuns(app, name)],
       warnings: [],
     }
-  const own = typeof row.start === 'function' ? row.start(app, tools) : (row.start ?? null)
-  const command = own ?? (row.startTool ? tools.tool(row.startTool) : null)
   const [development] = names
+  const watched = development === undefined ? null : watchedProgram(finalScript(scripts!, development).line)
+  const own = watched ?? (typeof row.start === 'function' ? row.start(app, tools) : (row.start ?? null))
+  const command = own ?? (row.startTool ? tools.tool(row.startTool) : null)
   if (development === undefined)
     return {
       command,

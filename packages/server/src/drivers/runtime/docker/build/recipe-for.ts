@@ -68,7 +68,7 @@ const nodeBuild = {
 
 const rows: Record<StackName, (plan: BuildPlan) => Row> = {
   node: (plan) => ({ setup: javascriptTool(plan), env: node, buildEnv: nodeBuild }),
-  static: (plan) => ({ setup: javascriptTool(plan), env: node, buildEnv: nodeBuild }),
+  static: (plan) => ({ setup: [...javascriptTool(plan), ...pageProgram(plan)], env: node, buildEnv: nodeBuild }),
   bun: () => ({ env: node, buildEnv: nodeBuild }),
   deno: () => ({ env: { DENO_DIR: `${homeFolder}/deno` } }),
   python: (plan) => ({ setup: pythonTool(plan), env: python }),
@@ -117,6 +117,13 @@ function javascriptTool({ packageManager }: BuildPlan): string[] {
   if (packageManager === 'pnpm' || packageManager === 'yarn')
     return [`command -v ${packageManager} || corepack enable ${packageManager} || npm install -g ${packageManager}`]
   return []
+}
+
+/** Hugo is a package of the image's distribution; other generators of pages need an image that has them. */
+function pageProgram({ framework }: BuildPlan): string[] {
+  return framework === 'hugo'
+    ? ['command -v hugo || (apt-get update && apt-get install -y --no-install-recommends hugo && rm -rf /var/lib/apt/lists/*)']
+    : []
 }
 
 function pythonTool({ packageManager }: BuildPlan): string[] {

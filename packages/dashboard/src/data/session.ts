@@ -2,25 +2,34 @@ import { contract } from '@berth/contract'
 import { ApiError } from '@berth/contract/client'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { call } from '../client.ts'
-
-const sessionKey = ['session']
+import { activeOrganization } from './active-organization.ts'
+import { keyOf } from './read.ts'
 
 /** The session, or null when nobody is signed in. */
 export const useSession = () =>
   useQuery({
-    queryKey: sessionKey,
+    queryKey: keyOf(contract.access.session),
+    staleTime: 30_000,
     queryFn: async () => {
       try {
         return (await call(contract.access.session, {})).data
       } catch (error) {
-        if (error instanceof ApiError && error.status === 401) return null
-        throw error
+        if (!(error instanceof ApiError)) throw error
+        if (error.status === 401) return null
+        // The organisation that was switched to is gone, or this person is no longer in it.
+        if (!activeOrganization.get() || error.status >= 500) throw error
+        activeOrganization.set(null)
+        return (await call(contract.access.session, {})).data
       }
     },
   })
 
 export const useHealth = () =>
-  useQuery({ queryKey: ['health'], queryFn: async () => (await call(contract.instance.health, {})).data, staleTime: Infinity })
+  useQuery({
+    queryKey: keyOf(contract.instance.health),
+    queryFn: async () => (await call(contract.instance.health, {})).data,
+    staleTime: Number.POSITIVE_INFINITY,
+  })
 
 /** A call that ends or begins a session; what was known of the old one is forgotten. */
 function useSessionChange<Input, Result>(change: (input: Input) => Promise<Result>) {
@@ -28,8 +37,8 @@ function useSessionChange<Input, Result>(change: (input: Input) => Promise<Resul
   return useMutation({
     mutationFn: change,
     onSuccess: async () => {
-      queries.clear()
-      await queries.invalidateQueries()
+      activeOrganization.set(null)
+      await queries.resetQueries()
     },
   })
 }

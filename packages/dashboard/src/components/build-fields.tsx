@@ -1,0 +1,60 @@
+import type { UpdateProject } from '@berth/contract'
+import { NumberInput, SimpleGrid, TextInput } from '@mantine/core'
+
+const fields = [
+  ['rootDirectory', 'Root directory', 'the top'],
+  ['installCommand', 'Install command', 'detected'],
+  ['buildCommand', 'Build command', 'detected'],
+  ['startCommand', 'Start command', 'detected'],
+  ['outputDirectory', 'Output directory', 'detected'],
+  ['dockerfilePath', 'Dockerfile', 'detected'],
+] as const
+
+export type BuildValues = { [K in (typeof fields)[number][0]]?: string } & { port?: number }
+
+interface Props {
+  values: BuildValues
+  onChange(values: BuildValues): void
+  /** What would be used where a field is left empty. */
+  detected?: Partial<Record<string, unknown>> | null
+  isReadOnly?: boolean
+}
+
+/** How it is built; an empty field is found out at each build. */
+export function BuildFields({ values, onChange, detected, isReadOnly }: Props) {
+  return (
+    <SimpleGrid cols={{ base: 1, sm: 2 }}>
+      {fields.map(([name, label, otherwise]) => (
+        <TextInput
+          key={name}
+          label={label}
+          classNames={{ input: 'mono' }}
+          placeholder={typeof detected?.[name] === 'string' ? (detected[name] as string) : otherwise}
+          value={values[name] ?? ''}
+          readOnly={isReadOnly}
+          onChange={(event) => onChange({ ...values, [name]: event.currentTarget.value })}
+        />
+      ))}
+      <NumberInput
+        label="Port"
+        description="Given to the app as PORT"
+        min={1}
+        max={65535}
+        placeholder={detected?.port ? String(detected.port) : '3000'}
+        value={values.port ?? ''}
+        readOnly={isReadOnly}
+        onChange={(port) => onChange({ ...values, port: typeof port === 'number' ? port : undefined })}
+      />
+    </SimpleGrid>
+  )
+}
+
+/** The fields that were filled in, as the API takes them. */
+export const buildBody = (values: BuildValues): UpdateProject =>
+  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined && value !== ''))
+
+/** All of them; one that was emptied goes back to what is detected. */
+export const buildChanges = ({ port, ...texts }: BuildValues): UpdateProject => ({
+  ...Object.fromEntries(Object.entries(texts).map(([name, value]) => [name, value || null])),
+  ...(port ? { port } : {}),
+})

@@ -1,0 +1,52 @@
+import { Button, Group, Modal, Stack, TextInput } from '@mantine/core'
+import { type ReactNode, useState } from 'react'
+
+interface Props {
+  isOpen: boolean
+  title: string
+  /** What will happen, in words. */
+  children: ReactNode
+  action: string
+  /** To be typed before the button works, for what cannot be taken back. */
+  typed?: string
+  isPending?: boolean
+  onConfirm(): void
+  onClose(): void
+}
+
+/** For what cannot be undone; where there is an undo, act and offer it instead. */
+export function ConfirmDialog({ isOpen, title, children, action, typed, isPending, onConfirm, onClose }: Props) {
+  const [text, setText] = useState('')
+  const isReady = !typed || text === typed
+  return (
+    <Modal opened={isOpen} onClose={onClose} title={title} centered closeButtonProps={{ 'aria-label': 'Close' }}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          if (isReady) onConfirm()
+        }}
+      >
+        <Stack>
+          {children}
+          {typed && (
+            <TextInput
+              label={`Type ${typed} to confirm`}
+              value={text}
+              onChange={(event) => setText(event.currentTarget.value)}
+              autoComplete="off"
+              data-autofocus
+            />
+          )}
+          <Group justify="flex-end" gap="xs">
+            <Button variant="default" onClick={onClose}>
+              Keep
+            </Button>
+            <Button type="submit" color="red" loading={isPending} disabled={!isReady}>
+              {action}
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  )
+}

@@ -1,0 +1,38 @@
+import { type ReactNode, useId, useRef } from 'react'
+import classes from './hint.module.css'
+
+interface Props {
+  text: string
+  /** Gets the id of the words, for `aria-describedby`. */
+  children(id: string): ReactNode
+}
+
+const marginPx = 8
+
+/** Words that show while what they are about is pointed at or focused. The browser's own popover: no library, never cut off. */
+export function Hint({ text, children }: Props) {
+  const id = useId()
+  const words = useRef<HTMLSpanElement>(null)
+  const place = useRef<HTMLSpanElement>(null)
+  const open = () => {
+    const bubble = words.current
+    const box = place.current?.getBoundingClientRect()
+    if (!bubble || !box || bubble.matches(':popover-open')) return
+    bubble.showPopover()
+    const { width, height } = bubble.getBoundingClientRect()
+    const left = Math.min(box.left + box.width / 2 - width / 2, window.innerWidth - width - marginPx)
+    const isBelow = box.bottom + height + marginPx < window.innerHeight
+    bubble.style.left = `${Math.max(marginPx, left)}px`
+    bubble.style.top = `${isBelow ? box.bottom + 6 : box.top - height - 6}px`
+  }
+  const close = () => words.current?.matches(':popover-open') && words.current.hidePopover()
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: it only shows words that screen readers get by aria-describedby
+    <span ref={place} className={classes.place} onPointerEnter={open} onPointerLeave={close} onFocus={open} onBlur={close}>
+      {children(id)}
+      <span ref={words} id={id} role="tooltip" popover="manual" className={classes.words}>
+        {text}
+      </span>
+    </span>
+  )
+}

@@ -1,0 +1,130 @@
+import { ActionIcon, Switch, TextInput } from '@mantine/core'
+import { IconDownload, IconSearch } from '@tabler/icons-react'
+import { useVirtualizer } from '@tanstack/react-virtual'
+import { type ReactNode, useEffect, useMemo, useRef, useState } from 'react'
+import { plural } from '../words/sizes.ts'
+import { clockTime } from '../words/times.ts'
+import classes from './log-viewer.module.css'
+
+export interface LogLine {
+  id: string
+  time: string
+  message: string
+  stream: string
+  /** The step or service that wrote it. */
+  origin?: string | null
+}
+
+interface Props {
+  label: string
+  lines: readonly LogLine[]
+  /** What is said while there is no line. */
+  empty: string
+  fileName: string
+  height?: string
+  tools?: ReactNode
+}
+
+/** Lines as they come, with search, follow and download; draws only what is seen, so a million lines scroll as one does. */
+export function LogViewer({ label, lines, empty, fileName, height = '28rem', tools }: Props) {
+  const [search, setSearch] = useState('')
+  const [isFollowing, setFollowing] = useState(true)
+  const box = useRef<HTMLDivElement>(null)
+  const wanted = search.toLowerCase()
+  const shown = useMemo(
+    () => (wanted ? lines.filter(({ message }) => message.toLowerCase().includes(wanted)) : lines),
+    [lines, wanted],
+  )
+  const rows = useVirtualizer({
+    count: shown.length,
+    getScrollElement: () => box.current,
+    estimateSize: () => 21,
+    overscan: 30,
+    getItemKey: (at) => shown[at]?.id ?? at,
+  })
+  useEffect(() => {
+    if (isFollowing && shown.length > 0) rows.scrollToIndex(shown.length - 1, { align: 'end' })
+  }, [isFollowing, shown.length, rows])
+  return (
+    <div className={classes.viewer}>
+      <div className={classes.tools}>
+        <TextInput
+          aria-label={`Search in ${label}`}
+          placeholder="Search"
+          leftSection={<IconSearch size={15} />}
+          size="xs"
+          value={search}
+          onChange={(event) => setSearch(event.currentTarget.value)}
+        />
+        <span className={classes.count} role="status">
+          {wanted ? `${plural(shown.length, 'line')} of ${lines.length}` : plural(lines.length, 'line')}
+        </span>
+        <div className={classes.right}>
+          {tools}
+          <Switch
+            size="xs"
+            label="Follow"
+            checked={isFollowing}
+            onChange={(event) => setFollowing(event.currentTarget.checked)}
+          />
+          <ActionIcon
+            variant="default"
+            onClick={() => download(shown, fileName)}
+            aria-label={`Download ${label}`}
+            title="Download"
+          >
+            <IconDownload size={16} />
+          </ActionIcon>
+        </div>
+      </div>
+      <div
+        ref={box}
+        className={classes.box}
+        style={{ height }}
+        role="log"
+        aria-label={label}
+        aria-live="off"
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls is reached by keyboard
+        tabIndex={0}
+        onWheel={(event) => event.deltaY < 0 && setFollowing(false)}
+      >
+        {shown.length === 0 && <p className={classes.empty}>{wanted ? 'No line holds that.' : empty}</p>}
+        <div style={{ height: rows.getTotalSize(), position: 'relative' }}>
+          {rows.getVirtualItems().map(({ index, key, start }) => (
+            <Line key={key} line={shown[index]!} at={start} index={index} measure={rows.measureElement} />
+          ))}
+        </div>
+      </div>
+    </div>
+  )
+}
+
+interface LineProps {
+  line: LogLine
+  at: number
+  index: number
+  measure(element: HTMLElement | null): void
+}
+
+const Line = ({ line, at, index, measure }: LineProps) => (
+  <div
+    ref={measure}
+    data-index={index}
+    className={classes.line}
+    data-stream={line.stream}
+    style={{ transform: `translateY(${at}px)` }}
+  >
+    <span className={classes.time}>{clockTime(line.time)}</span>
+    {line.origin && <span className={classes.origin}>{line.origin}</span>}
+    <span className={classes.message}>{line.message}</span>
+  </div>
+)
+
+function download(lines: readonly LogLine[], fileName: string) {
+  const text = lines.map(({ time, origin, message }) => `${time} ${origin ? `[${origin}] ` : ''}${message}\n`)
+  const link = document.createElement('a')
+  link.href = URL.createObjectURL(new Blob(text, { type: 'text/plain' }))
+  link.download = fileName
+  link.click()
+  URL.revokeObjectURL(link.href)
+}

@@ -1,0 +1,38 @@
+import { Text, Title } from '@mantine/core'
+import { type ReactNode, useEffect } from 'react'
+import classes from './page.module.css'
+
+interface Props {
+  title: string
+  description?: ReactNode
+  /** Buttons of the whole page. */
+  actions?: ReactNode
+  /** The words of the tab, where the title alone does not say enough. */
+  tabTitle?: string
+  children: ReactNode
+}
+
+/** One address: its heading, what it is for, what can be done, and its content. */
+export function Page({ title, description, actions, tabTitle, children }: Props) {
+  useEffect(() => {
+    document.title = `${tabTitle ?? title} · Berth`
+  }, [title, tabTitle])
+  return (
+    <div className={classes.page}>
+      <header className={classes.header}>
+        <div className={classes.heading}>
+          <Title order={1} size="h2" className="wrap-anywhere">
+            {title}
+          </Title>
+          {description && (
+            <Text c="dimmed" mt={4} component="div">
+              {description}
+            </Text>
+          )}
+        </div>
+        {actions && <div className={classes.actions}>{actions}</div>}
+      </header>
+      {children}
+    </div>
+  )
+}

@@ -1,0 +1,12 @@
+import { useNow } from '../data/now.ts'
+import { exactTime, relativeTime } from '../words/times.ts'
+
+/** A time by its distance, the exact one on hover. */
+export function TimeAgo({ time }: { time: string }) {
+  const now = useNow()
+  return (
+    <time dateTime={time} title={exactTime(time)}>
+      {relativeTime(time, now)}
+    </time>
+  )
+}

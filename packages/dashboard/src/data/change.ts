@@ -1,0 +1,30 @@
+import type { AnyRoute, ReplyOf } from '@berth/contract'
+import type { CallInput } from '@berth/contract/client'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { call } from '../client.ts'
+import { say, sayError } from './notices.tsx'
+import { keyOf } from './read.ts'
+
+interface Options<T extends AnyRoute> {
+  /** Rows whose reads are asked for again once it has succeeded. */
+  refreshes?: readonly AnyRoute[]
+  /** What the person is told then. */
+  says?: string | ((reply: ReplyOf<T>) => string)
+  /** The form shows the error itself. */
+  isQuiet?: boolean
+}
+
+/** One write of the API. A refusal is shown in the server's words. */
+export function useChange<T extends AnyRoute>(row: T, { refreshes = [], says, isQuiet }: Options<T> = {}) {
+  const queries = useQueryClient()
+  return useMutation<ReplyOf<T>, Error, CallInput<T>>({
+    mutationFn: (input) => call(row as AnyRoute, input) as Promise<ReplyOf<T>>,
+    onSuccess: async (reply) => {
+      if (says) say(typeof says === 'string' ? says : says(reply))
+      await Promise.all(refreshes.map((one) => queries.invalidateQueries({ queryKey: keyOf(one) })))
+    },
+    onError: (error) => {
+      if (!isQuiet) sayError(error)
+    },
+  })
+}

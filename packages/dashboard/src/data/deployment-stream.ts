@@ -1,0 +1,67 @@
+import { contract, type Deployment, type DeploymentLogLine } from '@berth/contract'
+import { useQueryClient } from '@tanstack/react-query'
+import { useCallback, useEffect, useRef, useState } from 'react'
+import { keyOf } from './read.ts'
+import { type StreamState, useStream } from './stream.ts'
+
+interface Live {
+  deployment: Deployment | undefined
+  lines: readonly DeploymentLogLine[]
+  state: StreamState
+}
+
+/** One deployment with its steps and lines as they come. */
+export function useDeploymentStream(id: string): Live {
+  const [deployment, setDeployment] = useState<Deployment>()
+  const { lines, add } = useBatches<DeploymentLogLine>(id)
+  const queries = useQueryClient()
+  const state = useStream(
+    contract.deployments.stream,
+    { params: { id }, query: {} },
+    {
+      endsWith: 'complete',
+      onEvent({ event, data }) {
+        if (event === 'log') return add(data)
+        if (event === 'step')
+          return setDeployment(
+            (now) => now && { ...now, steps: now.steps.map((step) => (step.name === data.name ? data : step)) },
+          )
+        setDeployment(data)
+        if (event !== 'complete') return
+        for (const row of [
+          contract.projects.get,
+          contract.projects.listDeployments,
+          contract.deployments.list,
+          contract.deployments.get,
+        ])
+          void queries.invalidateQueries({ queryKey: keyOf(row) })
+      },
+    },
+  )
+  return { deployment, lines, state }
+}
+
+/** Lines come faster than a screen is drawn: they are added once a frame. A line that comes twice counts once. */
+export function useBatches<Line extends { id?: string }>(key: string) {
+  const [lines, setLines] = useState<readonly Line[]>([])
+  const waiting = useRef<Line[]>([])
+  const seen = useRef(new Set<string>())
+  useEffect(() => {
+    setLines([])
+    waiting.current = []
+    seen.current = new Set()
+  }, [key])
+  const add = useCallback((line: Line) => {
+    if (line.id && seen.current.has(line.id)) return
+    if (line.id) seen.current.add(line.id)
+    if (waiting.current.push(line) > 1) return
+    setTimeout(() => {
+      const batch = waiting.current
+      waiting.current = []
+      setLines((now) => [...now, ...batch].slice(-maximum))
+    }, 50)
+  }, [])
+  return { lines, add, clear: useCallback(() => setLines([]), []) }
+}
+
+const maximum = 50_000

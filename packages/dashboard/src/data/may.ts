@@ -1,0 +1,26 @@
+import { contract, type Level, levelOfRole, type Permission, type Project, type Role, reaches } from '@berth/contract'
+import { useRead } from './read.ts'
+import { useSession } from './session.ts'
+
+/** Why the person may not use a tag, in words; undefined when they may. */
+export function useRefusal(permission: Permission): string | undefined {
+  const { data: session } = useSession()
+  if (!session || session.permissions.includes(permission)) return undefined
+  return refusalWords(session.role, permission)
+}
+
+/** The same on one project, where a grant can raise or lower the level that the role gives. */
+export function useProjectRefusal(projectId: Project['id'], need: Level): string | undefined {
+  const { data: session } = useSession()
+  const { data: grants } = useRead(contract.access.listGrants, { params: { id: projectId }, query: {} })
+  if (!session) return undefined
+  const granted = grants?.find(({ userId }) => userId === session.user.id)?.level
+  const level = granted ?? levelOfRole[session.role]
+  if (reaches(level, need)) return undefined
+  return granted
+    ? `Your access to this project is limited to "${granted}"; this needs "${need}". An owner or admin can change it.`
+    : `As ${session.role} you can look but not change this; it needs "${need}" access to the project. Ask an owner or admin.`
+}
+
+const refusalWords = (role: Role, permission: Permission) =>
+  `As ${role} you may not do this (it needs "${permission}"). Ask an owner or admin of the organisation.`

@@ -1,0 +1,45 @@
+import type { ReactNode } from 'react'
+import { errorWords } from '../words/error-words.ts'
+
+export interface Notice {
+  id: number
+  title?: string
+  message: ReactNode
+  tone: 'plain' | 'bad'
+  /** What can be done about it, beside the words. */
+  action?: { label: string; act(): void }
+  forMs: number
+}
+
+let notices: readonly Notice[] = []
+let nextId = 1
+const listeners = new Set<() => void>()
+const atMost = 4
+
+function set(next: readonly Notice[]) {
+  notices = next
+  for (const listener of listeners) listener()
+}
+
+export const noticeStore = {
+  subscribe(listener: () => void) {
+    listeners.add(listener)
+    return () => void listeners.delete(listener)
+  },
+  get: () => notices,
+}
+
+export const hideNotice = (id: number) => set(notices.filter((one) => one.id !== id))
+
+/** A word in the corner of the page, for a while. */
+export function show(notice: Partial<Notice> & Pick<Notice, 'message'>) {
+  set([...notices, { tone: 'plain', forMs: 5000, ...notice, id: nextId++ } as Notice].slice(-atMost))
+}
+
+export const say = (message: string) => show({ message })
+
+export const sayError = (error: unknown) => show({ ...errorWords(error), tone: 'bad', forMs: 12_000 })
+
+/** Says what was done and offers to take it back. */
+export const offerUndo = (message: string, undo: () => void) =>
+  show({ message, forMs: 9000, action: { label: 'Undo', act: undo } })

@@ -1,0 +1,69 @@
+import { contract, type Repository } from '@berth/contract'
+import { Button, Code, Group, NativeSelect, Stack, Text } from '@mantine/core'
+import { useState } from 'react'
+import { useRead } from '../../data/read.ts'
+import { knownFiles } from '../../rules/known-files.ts'
+import type { ChooserProps } from './chooser.ts'
+
+interface Props extends Pick<ChooserProps, 'onChosen'> {
+  repository: Repository
+  onBack(): void
+}
+
+/** Which branch, and what its root says about how it is built. */
+export function BranchChoice({ repository, onBack, onChosen }: Props) {
+  const { owner, name: repo, fullName, defaultBranch } = repository
+  const params = { owner, repo }
+  const branches = useRead(contract.gitHost.listBranches, { params, query: {} })
+  const [chosen, setBranch] = useState<string>()
+  const branch = chosen ?? defaultBranch ?? branches.data?.[0]?.name ?? 'main'
+  const files = useRead(contract.gitHost.listFiles, { params, query: { branch } })
+  const found = knownFiles((files.data ?? []).map(({ name }) => name))
+  return (
+    <Stack>
+      <Text fw={600} className="wrap-anywhere">
+        {fullName}
+      </Text>
+      <NativeSelect
+        label="Branch"
+        value={branch}
+        data={[...new Set([branch, ...(branches.data ?? []).map(({ name }) => name)])]}
+        onChange={(event) => setBranch(event.currentTarget.value)}
+      />
+      <div>
+        <Text size="sm" fw={500}>
+          What the build will go by
+        </Text>
+        {files.isPending && <Text size="sm">Looking at the files…</Text>}
+        {files.error && <Text size="sm">{files.error.message}</Text>}
+        {files.data && found.length === 0 && (
+          <Text size="sm" c="dimmed">
+            Nothing in the root says how to build it: it is served as files, or name a root directory in the next step.
+          </Text>
+        )}
+        {found.map(({ file, says }) => (
+          <Text key={file} size="sm">
+            <Code>{file}</Code> {says}
+          </Text>
+        ))}
+      </div>
+      <Group>
+        <Button
+          onClick={() =>
+            onChosen({
+              fields: { gitOwner: owner, gitRepo: repo, gitBranch: branch },
+              name: repo,
+              words: `${fullName}, branch ${branch}`,
+              detection: null,
+            })
+          }
+        >
+          Use this branch
+        </Button>
+        <Button variant="default" onClick={onBack}>
+          Another repository
+        </Button>
+      </Group>
+    </Stack>
+  )
+}

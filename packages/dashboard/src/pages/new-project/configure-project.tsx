@@ -1,0 +1,95 @@
+import { contract } from '@berth/contract'
+import { ApiError } from '@berth/contract/client'
+import { Alert, Button, Group, Stack, Text, Textarea, TextInput } from '@mantine/core'
+import { useMutation } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import { call } from '../../client.ts'
+import { BuildFields, type BuildValues, buildBody } from '../../components/build-fields.tsx'
+import { ErrorState } from '../../components/error-state.tsx'
+import { Section } from '../../components/section.tsx'
+import { submitting } from '../../components/submitting.ts'
+import { parseDotenv } from '../../rules/dotenv.ts'
+import { plural } from '../../words/sizes.ts'
+import { DetectionReport } from './detection-report.tsx'
+import type { ChosenSource } from './source.ts'
+
+interface Props {
+  source: ChosenSource
+  onBack(): void
+}
+
+/** Name, build and variables; then it is recorded and deployed. */
+export function ConfigureProject({ source, onBack }: Props) {
+  const navigate = useNavigate()
+  const [name, setName] = useState(source.name)
+  const [build, setBuild] = useState<BuildValues>({})
+  const [env, setEnv] = useState('')
+  const { variables, problems } = parseDotenv(env)
+  const deploy = useMutation({
+    mutationFn: async () => {
+      const { data: project } = await call(contract.projects.ensure, { body: { name, ...source.fields, ...buildBody(build) } })
+      const upserts = variables.map((one) => ({ ...one, isSecret: true }))
+      if (upserts.length > 0) await call(contract.projects.changeEnv, { params: { id: project.id }, body: { upserts } })
+      return (await call(contract.deployments.build, { body: { projectId: project.id } })).data
+    },
+    onSuccess: ({ projectId, deploymentId }) =>
+      navigate({ to: '/projects/$id/deployments/$deploymentId', params: { id: projectId, deploymentId } }),
+  })
+  const refused = deploy.error instanceof ApiError ? deploy.error.field : undefined
+  return (
+    <form onSubmit={submitting(() => deploy.mutate())}>
+      <Stack gap="lg">
+        <Section
+          title="Source"
+          actions={
+            <Button size="xs" variant="default" onClick={onBack}>
+              Change
+            </Button>
+          }
+        >
+          <Text className="wrap-anywhere">{source.words}</Text>
+          {source.detection && <DetectionReport detection={source.detection} />}
+        </Section>
+        <Section title="Project">
+          <Stack>
+            <TextInput
+              label="Name"
+              required
+              maxLength={100}
+              value={name}
+              onChange={(event) => setName(event.currentTarget.value)}
+              error={refused === 'name' ? deploy.error?.message : undefined}
+            />
+            <BuildFields values={build} onChange={setBuild} detected={source.detection} />
+          </Stack>
+        </Section>
+        <Section title="Variables" description="Paste a .env file. Values are kept secret; you can add or change them later.">
+          <Textarea
+            aria-label="Variables as .env text"
+            placeholder={'DATABASE_URL=postgres://…\nAPI_KEY=…'}
+            autosize
+            minRows={3}
+            maxRows={14}
+            classNames={{ input: 'mono' }}
+            spellCheck={false}
+            value={env}
+            onChange={(event) => setEnv(event.currentTarget.value)}
+            description={variables.length > 0 ? plural(variables.length, 'variable') : undefined}
+          />
+          {problems.length > 0 && (
+            <Alert color="yellow" mt="sm" title="Not all of it can be read">
+              {problems.join(' · ')}
+            </Alert>
+          )}
+        </Section>
+        {deploy.error && refused !== 'name' && <ErrorState error={deploy.error} />}
+        <Group justify="flex-end">
+          <Button type="submit" size="md" loading={deploy.isPending} disabled={problems.length > 0}>
+            Deploy
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  )
+}

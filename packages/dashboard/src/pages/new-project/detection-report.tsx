@@ -1,0 +1,55 @@
+import { Alert, Code, Text } from '@mantine/core'
+import { Facts } from '../../components/facts.tsx'
+import type { Detection } from '../../upload/send-folder.ts'
+
+/** What was found, and which file said so. */
+export function DetectionReport({ detection }: { detection: Detection }) {
+  const {
+    framework,
+    language,
+    packageManager,
+    installCommand,
+    buildCommand,
+    startCommand,
+    outputDirectory,
+    type,
+    evidence,
+    warnings,
+  } = detection
+  const command = (words: string | null) => words && <Code>{words}</Code>
+  return (
+    <>
+      <Text size="sm" fw={600} mt="md" mb="xs">
+        What was found
+      </Text>
+      <Facts
+        facts={[
+          ['Kind', type],
+          ['Framework', framework],
+          ['Language', language],
+          ['Package manager', packageManager],
+          ['Install', command(installCommand)],
+          ['Build', command(buildCommand)],
+          ['Start', command(startCommand)],
+          ['Output', command(outputDirectory)],
+        ]}
+      />
+      {evidence.length > 0 && (
+        <Text size="xs" c="dimmed" mt="sm" component="div">
+          Because{' '}
+          {evidence.map(({ file, says }, at) => (
+            <span key={`${file} ${says}`}>
+              {at > 0 && '; '}
+              <Code>{file}</Code> {says}
+            </span>
+          ))}
+        </Text>
+      )}
+      {warnings.length > 0 && (
+        <Alert color="yellow" mt="sm" title="Worth a look">
+          {warnings.join(' · ')}
+        </Alert>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,33 @@
+import { Button, Text } from '@mantine/core'
+import { useState } from 'react'
+import { exampleFolder } from '../../upload/example-folder.ts'
+import { sendFolder } from '../../upload/send-folder.ts'
+import type { ChooserProps } from './chooser.ts'
+
+/** Two files that the page itself brings along. */
+export function ExampleSource({ onChosen, onError }: ChooserProps) {
+  const [isBusy, setBusy] = useState(false)
+  const take = async () => {
+    setBusy(true)
+    try {
+      const { sessionId, detection } = await sendFolder(exampleFolder(), () => {})
+      onChosen({
+        fields: { gitProvider: 'upload', uploadSessionId: sessionId },
+        name: 'hello',
+        words: 'A page of two files',
+        detection,
+      })
+    } catch (error) {
+      onError(error)
+      setBusy(false)
+    }
+  }
+  return (
+    <>
+      <Text mb="md">A page of two files, uploaded from your browser as a folder of yours would be. It is live in seconds.</Text>
+      <Button onClick={() => void take()} loading={isBusy}>
+        Use the example
+      </Button>
+    </>
+  )
+}

@@ -1,0 +1,18 @@
+import { FolderDrop } from '../../upload/folder-drop.tsx'
+import { plural, sizeWords } from '../../words/sizes.ts'
+import type { ChooserProps } from './chooser.ts'
+
+export function FolderSource({ onChosen }: ChooserProps) {
+  return (
+    <FolderDrop
+      onSent={({ sessionId, detection, files, sizeBytes }, name) =>
+        onChosen({
+          fields: { gitProvider: 'upload', uploadSessionId: sessionId },
+          name: detection.name ?? name,
+          words: `The folder ${name}: ${plural(files, 'file')}, ${sizeWords(sizeBytes)} packed`,
+          detection,
+        })
+      }
+    />
+  )
+}

@@ -1,0 +1,67 @@
+import { Alert, SegmentedControl } from '@mantine/core'
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import { useState } from 'react'
+import { ErrorState } from '../../components/error-state.tsx'
+import { Page } from '../../components/page.tsx'
+import { Section } from '../../components/section.tsx'
+import { useRefusal } from '../../data/may.ts'
+import { ConfigureProject } from './configure-project.tsx'
+import { ExampleSource } from './example-source.tsx'
+import { FolderSource } from './folder-source.tsx'
+import { PathSource } from './path-source.tsx'
+import { RepositorySource } from './repository-source.tsx'
+import { ServerSource } from './server-source.tsx'
+import type { ChosenSource } from './source.ts'
+
+const ways = [
+  { value: 'folder', label: 'Folder' },
+  { value: 'repository', label: 'Repository' },
+  { value: 'path', label: 'Path' },
+  { value: 'server', label: 'Server' },
+  { value: 'example', label: 'Example' },
+]
+const choosers = {
+  folder: FolderSource,
+  repository: RepositorySource,
+  path: PathSource,
+  server: ServerSource,
+  example: ExampleSource,
+}
+
+/** First where it comes from, then how it is built and what it is given, then it goes. */
+export function NewProjectPage() {
+  const { from = 'folder' } = useSearch({ strict: false }) as { from?: keyof typeof choosers }
+  const navigate = useNavigate()
+  const refusal = useRefusal('project:write')
+  const [source, setSource] = useState<ChosenSource>()
+  const [error, setError] = useState<unknown>()
+  const Chooser = choosers[from] ?? FolderSource
+  return (
+    <Page title="New project" description="Berth looks at the source and fills in the rest. You can change all of it later.">
+      {refusal && (
+        <Alert color="yellow" title="You can look, but not create">
+          {refusal}
+        </Alert>
+      )}
+      {source ? (
+        <ConfigureProject source={source} onBack={() => setSource(undefined)} />
+      ) : (
+        <Section title="Where does it come from?">
+          <SegmentedControl
+            fullWidth
+            mb="lg"
+            aria-label="Source"
+            data={ways}
+            value={from}
+            onChange={(value) => {
+              setError(undefined)
+              void navigate({ to: '/new', search: { from: value } as never, replace: true })
+            }}
+          />
+          <Chooser onChosen={setSource} onError={setError} />
+          {error !== undefined && <ErrorState error={error} />}
+        </Section>
+      )}
+    </Page>
+  )
+}

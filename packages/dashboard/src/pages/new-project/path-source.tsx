@@ -1,0 +1,44 @@
+import { contract } from '@berth/contract'
+import { Button, Group, TextInput } from '@mantine/core'
+import { useState } from 'react'
+import { submitting } from '../../components/submitting.ts'
+import { useChange } from '../../data/change.ts'
+import type { ChooserProps } from './chooser.ts'
+
+/** A folder that is already on the server. */
+export function PathSource({ onChosen, onError }: ChooserProps) {
+  const [path, setPath] = useState('')
+  const scan = useChange(contract.projects.scan, { isQuiet: true })
+  const look = () =>
+    scan.mutate(
+      { body: { path } },
+      {
+        onSuccess: ({ data: detection }) =>
+          onChosen({
+            fields: { gitProvider: 'local', localPath: path },
+            name: detection.name ?? path.split('/').filter(Boolean).at(-1) ?? 'project',
+            words: `The folder ${path} on the server`,
+            detection,
+          }),
+        onError,
+      },
+    )
+  return (
+    <form onSubmit={submitting(() => look())}>
+      <Group align="flex-end" gap="sm">
+        <TextInput
+          flex="1 1 16rem"
+          label="Path on the server"
+          description="Below one of the project roots of this instance (BERTH_PROJECT_ROOTS)"
+          placeholder="/srv/projects/shop"
+          required
+          value={path}
+          onChange={(event) => setPath(event.currentTarget.value)}
+        />
+        <Button type="submit" loading={scan.isPending}>
+          Look at it
+        </Button>
+      </Group>
+    </form>
+  )
+}

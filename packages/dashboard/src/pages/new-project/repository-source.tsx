@@ -1,0 +1,47 @@
+import { contract, type Repository } from '@berth/contract'
+import { Loader, Text, TextInput } from '@mantine/core'
+import { IconSearch } from '@tabler/icons-react'
+import { useState } from 'react'
+import { RouterLink } from '../../components/router-link.tsx'
+import { useRead } from '../../data/read.ts'
+import { BranchChoice } from './branch-choice.tsx'
+import type { ChooserProps } from './chooser.ts'
+import { GitAddress } from './git-address.tsx'
+import { RepositoryList } from './repository-list.tsx'
+
+/** One of the connected host's repositories, or any by its address. */
+export function RepositorySource({ onChosen }: ChooserProps) {
+  const home = useRead(contract.gitHost.home, { query: {} })
+  const [search, setSearch] = useState('')
+  const [repository, setRepository] = useState<Repository>()
+  if (repository) return <BranchChoice repository={repository} onBack={() => setRepository(undefined)} onChosen={onChosen} />
+  return (
+    <>
+      {home.isPending && <Loader size="sm" aria-label="Asking the git host" />}
+      {home.data?.state === 'connected' ? (
+        <>
+          <TextInput
+            aria-label="Search repositories"
+            placeholder="Search repositories"
+            leftSection={<IconSearch size={16} />}
+            value={search}
+            onChange={(event) => setSearch(event.currentTarget.value)}
+            mb="xs"
+          />
+          <RepositoryList repositories={home.data.repos} search={search} onPick={setRepository} />
+        </>
+      ) : (
+        !home.isPending && (
+          <Text size="sm" c="dimmed" mb="md">
+            No git host is connected, so repositories cannot be listed and pushes do not deploy by themselves.{' '}
+            <RouterLink to="/git" underline="always">
+              Connect one
+            </RouterLink>
+            , or give an address:
+          </Text>
+        )
+      )}
+      <GitAddress onChosen={onChosen} />
+    </>
+  )
+}

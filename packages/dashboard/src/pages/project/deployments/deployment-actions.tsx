@@ -1,0 +1,73 @@
+import { contract, type Deployment } from '@berth/contract'
+import { List } from '@mantine/core'
+import { IconArrowBackUp, IconPlayerStop, IconRefresh } from '@tabler/icons-react'
+import { useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import { ActionButton } from '../../../components/action-button.tsx'
+import { ConfirmDialog } from '../../../components/confirm-dialog.tsx'
+import { useChange } from '../../../data/change.ts'
+import { useProjectRefusal } from '../../../data/may.ts'
+import { useRead } from '../../../data/read.ts'
+import { cancelRefusal, redeployRefusal, rollbackChanges, rollbackRefusal } from '../../../rules/deployment-actions.ts'
+
+export function DeploymentActions({ deployment }: { deployment: Deployment }) {
+  const { id, projectId, environment } = deployment
+  const navigate = useNavigate()
+  const [isAsking, setAsking] = useState(false)
+  const refreshes = [contract.projects.get, contract.projects.listDeployments, contract.deployments.get]
+  const noWrite = useProjectRefusal(projectId, 'write')
+  const newest = useRead(contract.projects.listDeployments, { params: { id: projectId }, query: { status: 'live', environment } })
+  const cancel = useChange(contract.deployments.cancel, { refreshes, says: 'Cancelled. What served before still serves.' })
+  const redeploy = useChange(contract.deployments.redeploy, { refreshes })
+  const rollback = useChange(contract.deployments.rollback, { refreshes })
+  const follow = {
+    onSuccess: ({ data }: { data: { deploymentId: string } }) => {
+      setAsking(false)
+      void navigate({ to: '/projects/$id/deployments/$deploymentId', params: { id: projectId, deploymentId: data.deploymentId } })
+    },
+  }
+  const notCancelled = noWrite ?? cancelRefusal(deployment)
+  return (
+    <>
+      <ActionButton
+        variant="default"
+        refusal={notCancelled}
+        loading={cancel.isPending}
+        onClick={() => cancel.mutate({ params: { id } })}
+        leftSection={<IconPlayerStop size={16} />}
+      >
+        Cancel
+      </ActionButton>
+      <ActionButton
+        variant="default"
+        refusal={noWrite ?? rollbackRefusal(deployment)}
+        onClick={() => setAsking(true)}
+        leftSection={<IconArrowBackUp size={16} />}
+      >
+        Roll back to this
+      </ActionButton>
+      <ActionButton
+        refusal={noWrite ?? redeployRefusal(deployment)}
+        loading={redeploy.isPending}
+        onClick={() => redeploy.mutate({ params: { id } }, follow)}
+        leftSection={<IconRefresh size={16} />}
+      >
+        Redeploy
+      </ActionButton>
+      <ConfirmDialog
+        isOpen={isAsking}
+        title={`Roll back to #${deployment.number}?`}
+        action="Roll back"
+        isPending={rollback.isPending}
+        onConfirm={() => rollback.mutate({ params: { id } }, follow)}
+        onClose={() => setAsking(false)}
+      >
+        <List size="sm" spacing="xs">
+          {rollbackChanges(deployment, newest.data?.[0]).map((line) => (
+            <List.Item key={line}>{line}</List.Item>
+          ))}
+        </List>
+      </ConfirmDialog>
+    </>
+  )
+}

@@ -1,0 +1,102 @@
+import { contract } from '@berth/contract'
+import { Alert, Code, Stack, Text } from '@mantine/core'
+import { useParams } from '@tanstack/react-router'
+import { useMemo } from 'react'
+import { ExternalLink } from '../../../components/external-link.tsx'
+import { Facts } from '../../../components/facts.tsx'
+import { Loaded } from '../../../components/loaded.tsx'
+import { LogViewer } from '../../../components/log-viewer.tsx'
+import { Page } from '../../../components/page.tsx'
+import { PageSkeleton } from '../../../components/page-skeleton.tsx'
+import { Section } from '../../../components/section.tsx'
+import { StatusBadge } from '../../../components/status-badge.tsx'
+import { TimeAgo } from '../../../components/time-ago.tsx'
+import { useDeploymentStream } from '../../../data/deployment-stream.ts'
+import { useNow } from '../../../data/now.ts'
+import { useRead } from '../../../data/read.ts'
+import { triggerWords } from '../../../rules/newest-deployments.ts'
+import { numberWords, sizeWords } from '../../../words/sizes.ts'
+import { between, durationWords } from '../../../words/times.ts'
+import { DeploymentActions } from './deployment-actions.tsx'
+import { StepList } from './step-list.tsx'
+
+/** One deployment as it goes: its steps, its lines, and what can be done with it. */
+export function DeploymentPage() {
+  const { deploymentId } = useParams({ strict: false }) as { deploymentId: string }
+  const read = useRead(contract.deployments.get, { params: { id: deploymentId } })
+  const live = useDeploymentStream(deploymentId)
+  const now = useNow()
+  const lines = useMemo(() => live.lines.map((line) => ({ ...line, origin: line.step })), [live.lines])
+  // A stream that has completed says no more; a later read may know that it was superseded since.
+  const deployment = live.state === 'ended' ? (read.data ?? live.deployment) : (live.deployment ?? read.data)
+  return (
+    <Loaded query={{ ...read, data: deployment }} skeleton={<PageSkeleton />}>
+      {(one) => {
+        const tookMs = between(one.startedAt, one.finishedAt, now)
+        return (
+          <Page
+            title={`Deployment #${one.number}`}
+            description={<StatusBadge status={one.status} />}
+            actions={<DeploymentActions deployment={one} />}
+          >
+            {one.error && (
+              <Alert color="red" title={one.error.message} role="alert">
+                {one.error.logTail.length > 0 && (
+                  <Code block mt="xs" className="wrap-anywhere">
+                    {one.error.logTail.join('\n')}
+                  </Code>
+                )}
+                <Text size="sm" mt="xs">
+                  What served before still serves.
+                </Text>
+              </Alert>
+            )}
+            <Section>
+              <Facts
+                facts={[
+                  ['Address', one.url && <ExternalLink url={one.url} />],
+                  ['Environment', one.environment],
+                  ['Why', triggerWords[one.trigger]],
+                  ['When', <TimeAgo key="when" time={one.createdAt} />],
+                  ['Took', tookMs === null ? null : durationWords(tookMs)],
+                  [
+                    'Commit',
+                    one.commit && (
+                      <Stack gap={0}>
+                        <span>
+                          <Code>{one.commit.sha.slice(0, 7)}</Code> {one.commit.message?.split('\n')[0]}
+                        </span>
+                        {one.commit.author && (
+                          <Text size="xs" c="dimmed">
+                            {one.commit.author}
+                          </Text>
+                        )}
+                      </Stack>
+                    ),
+                  ],
+                  ['Size', one.sizeBytes ? sizeWords(one.sizeBytes) : null],
+                  [
+                    'Dropped while switching',
+                    one.requestsDuringSwitch &&
+                      `${numberWords(one.requestsDuringSwitch.failed)} of ${numberWords(one.requestsDuringSwitch.total)} requests`,
+                  ],
+                ]}
+              />
+            </Section>
+            <Section title="Steps">
+              <StepList steps={one.steps} />
+            </Section>
+            <Section title="Build log" isFlush>
+              <LogViewer
+                label="the build log"
+                lines={lines}
+                empty={live.state === 'ended' ? 'It wrote nothing.' : 'Waiting for the first line…'}
+                fileName={`deployment-${one.number}.log`}
+              />
+            </Section>
+          </Page>
+        )
+      }}
+    </Loaded>
+  )
+}

@@ -1,0 +1,52 @@
+import type { Deployment } from '@berth/contract'
+import { IconRocket } from '@tabler/icons-react'
+import { type Column, DataTable } from '../../../components/data-table.tsx'
+import { EmptyState } from '../../../components/empty-state.tsx'
+import { RouterLink } from '../../../components/router-link.tsx'
+import { StatusBadge } from '../../../components/status-badge.tsx'
+import { TimeAgo } from '../../../components/time-ago.tsx'
+import { useNow } from '../../../data/now.ts'
+import { deploymentWords, triggerWords } from '../../../rules/newest-deployments.ts'
+import { between, durationWords } from '../../../words/times.ts'
+
+interface Props {
+  deployments: readonly Deployment[]
+  projectId?: string
+  /** Where the rows are of several projects. */
+  nameOf?(projectId: string): string
+}
+
+export function DeploymentTable({ deployments, nameOf }: Props) {
+  const now = useNow()
+  if (deployments.length === 0)
+    return (
+      <EmptyState icon={IconRocket} title="Nothing was deployed yet">
+        The first deployment shows here as it goes.
+      </EmptyState>
+    )
+  const columns: Column<Deployment>[] = [
+    {
+      title: 'Deployment',
+      isHeading: true,
+      cell: (one) => (
+        <RouterLink to={`/projects/${one.projectId}/deployments/${one.id}`} size="sm" fw={500}>
+          {nameOf ? `${nameOf(one.projectId)} ` : ''}#{one.number}
+        </RouterLink>
+      ),
+    },
+    { title: 'Status', cell: (one) => <StatusBadge status={one.status} title={one.error?.message} /> },
+    { title: 'Commit', cell: (one) => (one.commit ? deploymentWords(one) : '–') },
+    { title: 'Environment', cell: (one) => one.environment, isWide: true },
+    { title: 'Why', cell: (one) => triggerWords[one.trigger], isWide: true },
+    {
+      title: 'Took',
+      isNumber: true,
+      cell: (one) => {
+        const ms = between(one.startedAt, one.finishedAt, now)
+        return ms === null ? '–' : durationWords(ms)
+      },
+    },
+    { title: 'When', isNumber: true, cell: (one) => <TimeAgo time={one.createdAt} /> },
+  ]
+  return <DataTable label="Deployments" columns={columns} rows={deployments} keyOf={({ id }) => id} />
+}

@@ -1,0 +1,25 @@
+import type { DeploymentStep } from '@berth/contract'
+import { Text } from '@mantine/core'
+import { StatusBadge } from '../../../components/status-badge.tsx'
+import { useNow } from '../../../data/now.ts'
+import { between, durationWords } from '../../../words/times.ts'
+import classes from './step-list.module.css'
+
+export function StepList({ steps }: { steps: readonly DeploymentStep[] }) {
+  const now = useNow()
+  if (steps.length === 0) return <Text c="dimmed">Waiting for its turn.</Text>
+  return (
+    <ol className={classes.steps}>
+      {steps.map(({ name, status, startedAt, finishedAt }) => {
+        const ms = between(startedAt, finishedAt, now)
+        return (
+          <li key={name} data-status={status}>
+            <span className={classes.name}>{name.replaceAll('_', ' ')}</span>
+            <StatusBadge status={status} />
+            <span className={classes.time}>{ms === null ? '' : durationWords(ms)}</span>
+          </li>
+        )
+      })}
+    </ol>
+  )
+}

@@ -1,0 +1,78 @@
+import { contract } from '@berth/contract'
+import { Group, Switch, TextInput } from '@mantine/core'
+import { type ClipboardEvent, useState } from 'react'
+import { ActionButton } from '../../../components/action-button.tsx'
+import { Section } from '../../../components/section.tsx'
+import { submitting } from '../../../components/submitting.ts'
+import { useChange } from '../../../data/change.ts'
+import { parseDotenv } from '../../../rules/dotenv.ts'
+import { plural } from '../../../words/sizes.ts'
+
+interface Props {
+  projectId: string
+  environment: string
+  refusal: string | undefined
+  onSaved(): void
+}
+
+/** One variable; several lines pasted into the name become several. */
+export function AddVariable({ projectId, environment, refusal, onSaved }: Props) {
+  const [key, setKey] = useState('')
+  const [value, setValue] = useState('')
+  const [isSecret, setSecret] = useState(true)
+  const save = useChange(contract.projects.changeEnv, { refreshes: [contract.projects.listEnv], says: 'Saved.' })
+  const put = (variables: readonly { key: string; value: string }[]) =>
+    save.mutate(
+      { params: { id: projectId }, body: { environment, upserts: variables.map((one) => ({ ...one, isSecret })) } },
+      {
+        onSuccess: () => {
+          setKey('')
+          setValue('')
+          onSaved()
+        },
+      },
+    )
+  const paste = (event: ClipboardEvent) => {
+    const { variables } = parseDotenv(event.clipboardData.getData('text'))
+    if (variables.length < 2 || refusal) return
+    event.preventDefault()
+    put(variables)
+  }
+  return (
+    <Section
+      title="Add a variable"
+      description={`Several lines of a .env file pasted into the name are ${plural(2, 'variable')} or more at once.`}
+    >
+      <form onSubmit={submitting(() => put([{ key, value }]))}>
+        <Group align="flex-end" gap="sm">
+          <TextInput
+            flex="1 1 11rem"
+            label="Name"
+            required
+            pattern="[A-Za-z_][A-Za-z0-9_]*"
+            title="Letters, digits and _, no digit first"
+            classNames={{ input: 'mono' }}
+            autoComplete="off"
+            spellCheck={false}
+            value={key}
+            onPaste={paste}
+            onChange={(event) => setKey(event.currentTarget.value)}
+          />
+          <TextInput
+            flex="2 1 14rem"
+            label="Value"
+            classNames={{ input: 'mono' }}
+            autoComplete="off"
+            spellCheck={false}
+            value={value}
+            onChange={(event) => setValue(event.currentTarget.value)}
+          />
+          <Switch mb={8} label="Secret" checked={isSecret} onChange={(event) => setSecret(event.currentTarget.checked)} />
+          <ActionButton type="submit" refusal={refusal} loading={save.isPending}>
+            Add
+          </ActionButton>
+        </Group>
+      </form>
+    </Section>
+  )
+}

@@ -1,0 +1,88 @@
+import { contract } from '@berth/contract'
+import { Alert, Button, NativeSelect } from '@mantine/core'
+import { useState } from 'react'
+import { ActionButton } from '../../../components/action-button.tsx'
+import { Loaded } from '../../../components/loaded.tsx'
+import { Section } from '../../../components/section.tsx'
+import { useProjectRefusal } from '../../../data/may.ts'
+import { useProjectId } from '../../../data/project.ts'
+import { useRead } from '../../../data/read.ts'
+import { DeployButton } from '../overview/deploy-button.tsx'
+import { ProjectPage } from '../project-page.tsx'
+import { AddVariable } from './add-variable.tsx'
+import { EnvText } from './env-text.tsx'
+import { VariableTable } from './variable-table.tsx'
+
+/** The variables of one environment: masked, one by one or all as text. */
+export function EnvPage() {
+  const id = useProjectId()
+  const [environment, setEnvironment] = useState('production')
+  const [isText, setText] = useState(false)
+  const [hasChanged, setChanged] = useState(false)
+  const refusal = useProjectRefusal(id, 'write')
+  const environments = useRead(contract.projects.listEnvironments, { params: { id }, query: {} })
+  const variables = useRead(contract.projects.listEnv, { params: { id }, query: { environment } })
+  return (
+    <ProjectPage
+      title="Variables"
+      description="What the project finds in its environment. Changes take effect with the next deployment."
+    >
+      {(project) => (
+        <>
+          {hasChanged && (
+            <Alert color="harbour" title="Saved; the running version still has the old values">
+              <DeployButton project={project} />
+            </Alert>
+          )}
+          <Section
+            title="Variables"
+            isFlush
+            actions={
+              <>
+                <NativeSelect
+                  size="xs"
+                  aria-label="Environment"
+                  value={environment}
+                  data={(environments.data ?? [{ slug: 'production', name: 'Production' }]).map(({ slug, name }) => ({
+                    value: slug,
+                    label: name,
+                  }))}
+                  onChange={(event) => setEnvironment(event.currentTarget.value)}
+                />
+                {isText ? (
+                  <Button size="xs" variant="default" onClick={() => setText(false)}>
+                    Back to the list
+                  </Button>
+                ) : (
+                  <ActionButton size="xs" variant="default" refusal={refusal} onClick={() => setText(true)}>
+                    Edit all as text
+                  </ActionButton>
+                )}
+              </>
+            }
+          >
+            <Loaded query={variables}>
+              {(rows) =>
+                isText ? (
+                  <EnvText
+                    key={environment}
+                    projectId={id}
+                    environment={environment}
+                    stored={rows}
+                    onSaved={() => {
+                      setText(false)
+                      setChanged(true)
+                    }}
+                  />
+                ) : (
+                  <VariableTable projectId={id} environment={environment} variables={rows} onSaved={() => setChanged(true)} />
+                )
+              }
+            </Loaded>
+          </Section>
+          {!isText && <AddVariable projectId={id} environment={environment} refusal={refusal} onSaved={() => setChanged(true)} />}
+        </>
+      )}
+    </ProjectPage>
+  )
+}

@@ -1,0 +1,58 @@
+import type { Deployment, Project } from '@berth/contract'
+import { Code, Stack } from '@mantine/core'
+import { ExternalLink } from '../../../components/external-link.tsx'
+import { Facts } from '../../../components/facts.tsx'
+import { RouterLink } from '../../../components/router-link.tsx'
+import { Section } from '../../../components/section.tsx'
+import { StatusBadge } from '../../../components/status-badge.tsx'
+import { TimeAgo } from '../../../components/time-ago.tsx'
+import { sizeWords } from '../../../words/sizes.ts'
+
+interface Props {
+  project: Project
+  deployments: readonly Deployment[]
+}
+
+/** What serves now, and where. */
+export function LiveFacts({ project, deployments }: Props) {
+  const live = deployments.find(({ status, environment }) => status === 'live' && environment === 'production')
+  return (
+    <Section>
+      <Facts
+        facts={[
+          ['Status', <StatusBadge key="status" status={project.status} title={project.statusReason} />],
+          [
+            project.routes.length > 1 ? 'Addresses' : 'Address',
+            project.routes.length > 0 && (
+              <Stack gap={2}>
+                {project.routes.map(({ url }) => (
+                  <ExternalLink key={url} url={url} />
+                ))}
+              </Stack>
+            ),
+          ],
+          [
+            'Version',
+            live && (
+              <RouterLink to={`/projects/${project.id}/deployments/${live.id}`} size="sm">
+                #{live.number}
+              </RouterLink>
+            ),
+          ],
+          [
+            'Commit',
+            live?.commit && (
+              <>
+                <Code>{live.commit.sha.slice(0, 7)}</Code> {live.commit.message?.split('\n')[0]}
+              </>
+            ),
+          ],
+          ['Live since', live?.finishedAt && <TimeAgo time={live.finishedAt} />],
+          ['Size', live?.sizeBytes ? sizeWords(live.sizeBytes) : null],
+          ['Kind', [project.type, project.config.framework].filter(Boolean).join(', ')],
+          ['Runs', project.location === 'cloud' ? 'in the cloud' : project.config.serverId ? 'on a server of yours' : 'here'],
+        ]}
+      />
+    </Section>
+  )
+}

@@ -1,0 +1,79 @@
+import { ApiError } from '@berth/contract/client'
+import { SegmentedControl, SimpleGrid, Skeleton, Text } from '@mantine/core'
+import { useState } from 'react'
+import { LineChart } from '../../../charts/line-chart.tsx'
+import { ErrorState } from '../../../components/error-state.tsx'
+import { Section } from '../../../components/section.tsx'
+import { type MetricPoint, type Span, useMetrics } from '../../../data/metrics.ts'
+import { numberWords } from '../../../words/sizes.ts'
+import { durationWords } from '../../../words/times.ts'
+
+const choices = [
+  { value: 'hour', label: '1 h' },
+  { value: 'day', label: '24 h' },
+  { value: 'week', label: '7 d' },
+  { value: 'month', label: '30 d' },
+]
+
+const memory = (megabytes: number) => (megabytes >= 1000 ? `${(megabytes / 1000).toFixed(1)} GB` : `${Math.round(megabytes)} MB`)
+const cores = (value: number) => `${value < 0.1 ? value.toFixed(3) : value.toFixed(2)} cores`
+
+/** How it fares: processor, memory, requests, latency. */
+export function MetricsSection({ projectId }: { projectId: string }) {
+  const [span, setSpan] = useState<Span>('hour')
+  const metrics = useMetrics(projectId, span)
+  const { error } = metrics
+  // A server of an earlier version keeps no figures.
+  if (!metrics.data && error instanceof ApiError && (error.status === 404 || error.status === 501)) return null
+  return (
+    <Section
+      title="How it fares"
+      actions={
+        <SegmentedControl size="xs" aria-label="Span" data={choices} value={span} onChange={(value) => setSpan(value as Span)} />
+      }
+    >
+      {metrics.data ? <Charts points={metrics.data.points} /> : error ? <ErrorState error={error} /> : <Skeleton height={330} />}
+    </Section>
+  )
+}
+
+function Charts({ points }: { points: readonly MetricPoint[] }) {
+  if (points.length === 0) return <Text c="dimmed">Nothing was measured in this time.</Text>
+  const times = points.map(({ at }) => at)
+  const of = (name: Exclude<keyof MetricPoint, 'at'>) => points.map((point) => point[name])
+  return (
+    <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="xl">
+      <LineChart
+        title="Requests"
+        times={times}
+        format={(value) => numberWords(Math.round(value))}
+        series={[
+          { label: 'all', tone: 'main', values: of('requests') },
+          { label: '4xx', tone: 'second', values: of('errors4xx') },
+          { label: '5xx', tone: 'bad', values: of('errors5xx') },
+        ]}
+      />
+      <LineChart
+        title="Latency"
+        times={times}
+        format={durationWords}
+        series={[
+          { label: 'p50', tone: 'main', values: of('p50Ms') },
+          { label: 'p99', tone: 'second', values: of('p99Ms') },
+        ]}
+      />
+      <LineChart
+        title="Processor"
+        times={times}
+        format={cores}
+        series={[{ label: 'used', tone: 'main', values: of('cpuCores') }]}
+      />
+      <LineChart
+        title="Memory"
+        times={times}
+        format={memory}
+        series={[{ label: 'used', tone: 'main', values: of('memoryMb') }]}
+      />
+    </SimpleGrid>
+  )
+}

@@ -1,0 +1,54 @@
+import { contract } from '@berth/contract'
+import { Alert, Stack } from '@mantine/core'
+import { Loaded } from '../../../components/loaded.tsx'
+import { Page } from '../../../components/page.tsx'
+import { PageSkeleton } from '../../../components/page-skeleton.tsx'
+import { RouterLink } from '../../../components/router-link.tsx'
+import { Section } from '../../../components/section.tsx'
+import { useProject, useProjectId } from '../../../data/project.ts'
+import { useRead } from '../../../data/read.ts'
+import { sourceWords } from '../../../rules/find-projects.ts'
+import { statusAdvice } from '../../../rules/status-advice.ts'
+import { DeploymentTable } from '../deployments/deployment-table.tsx'
+import { DeployButton } from './deploy-button.tsx'
+import { LiveFacts } from './live-facts.tsx'
+import { MetricsSection } from './metrics-section.tsx'
+import { SwitchReport } from './switch-report.tsx'
+
+export function OverviewPage() {
+  const id = useProjectId()
+  const query = useProject()
+  const deployments = useRead(contract.projects.listDeployments, { params: { id }, query: { limit: 20 } }, { everyMs: 5000 })
+  return (
+    <Loaded query={query} skeleton={<PageSkeleton />}>
+      {(project) => {
+        const advice = statusAdvice(project)
+        return (
+          <Page title={project.name} description={sourceWords(project)} actions={<DeployButton project={project} />}>
+            {advice && (
+              <Alert color={advice.isBad ? 'red' : 'harbour'} title={advice.title}>
+                {advice.text}
+              </Alert>
+            )}
+            <LiveFacts project={project} deployments={deployments.data ?? []} />
+            <MetricsSection projectId={id} />
+            <Stack gap="lg">
+              <Section
+                title="Latest deployments"
+                isFlush
+                actions={
+                  <RouterLink to={`/projects/${id}/deployments`} size="sm">
+                    All deployments
+                  </RouterLink>
+                }
+              >
+                <Loaded query={deployments}>{(rows) => <DeploymentTable deployments={rows.slice(0, 5)} projectId={id} />}</Loaded>
+              </Section>
+              <SwitchReport deployments={deployments.data ?? []} />
+            </Stack>
+          </Page>
+        )
+      }}
+    </Loaded>
+  )
+}

@@ -1,0 +1,25 @@
+import type { Deployment } from '@berth/contract'
+import { Text } from '@mantine/core'
+import { Section } from '../../../components/section.tsx'
+import { numberWords, plural } from '../../../words/sizes.ts'
+
+/** Requests that were dropped while versions took over from each other. */
+export function SwitchReport({ deployments }: { deployments: readonly Deployment[] }) {
+  const switches = deployments.flatMap(({ requestsDuringSwitch }) => requestsDuringSwitch ?? [])
+  if (switches.length === 0) return null
+  const total = switches.reduce((sum, one) => sum + one.total, 0)
+  const failed = switches.reduce((sum, one) => sum + one.failed, 0)
+  return (
+    <Section
+      title="Requests dropped while switching"
+      description={`In the last ${plural(switches.length, 'switch', 'switches')}`}
+    >
+      <Text size="xl" fw={650}>
+        {numberWords(failed)}
+      </Text>
+      <Text size="sm" c="dimmed">
+        of {plural(total, 'request')} that came in while a new version took over
+      </Text>
+    </Section>
+  )
+}

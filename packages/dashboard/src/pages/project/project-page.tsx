@@ -1,0 +1,27 @@
+import type { Project } from '@berth/contract'
+import type { ReactNode } from 'react'
+import { Loaded } from '../../components/loaded.tsx'
+import { Page } from '../../components/page.tsx'
+import { PageSkeleton } from '../../components/page-skeleton.tsx'
+import { useProject } from '../../data/project.ts'
+
+interface Props {
+  title: string
+  description?: ReactNode
+  actions?(project: Project): ReactNode
+  children(project: Project): ReactNode
+}
+
+/** A page of one project: the project is there before its content is drawn. */
+export function ProjectPage({ title, description, actions, children }: Props) {
+  const query = useProject()
+  return (
+    <Loaded query={query} skeleton={<PageSkeleton />}>
+      {(project) => (
+        <Page title={title} tabTitle={`${title} · ${project.name}`} description={description} actions={actions?.(project)}>
+          {children(project)}
+        </Page>
+      )}
+    </Loaded>
+  )
+}

@@ -1,0 +1,59 @@
+import { contract, type Project } from '@berth/contract'
+import { NumberInput, Text } from '@mantine/core'
+import { useState } from 'react'
+import { ActionButton } from '../../../components/action-button.tsx'
+import { BuildFields, type BuildValues, buildChanges } from '../../../components/build-fields.tsx'
+import { Section } from '../../../components/section.tsx'
+import { submitting } from '../../../components/submitting.ts'
+import { useChange } from '../../../data/change.ts'
+import { useProjectRefusal } from '../../../data/may.ts'
+import { projectReads } from '../../../data/project.ts'
+
+export function BuildSection({ project }: { project: Project }) {
+  const { config, id } = project
+  const [values, setValues] = useState<BuildValues>(() => ({
+    rootDirectory: config.rootDirectory ?? '',
+    installCommand: config.installCommand ?? '',
+    buildCommand: config.buildCommand ?? '',
+    startCommand: config.startCommand ?? '',
+    outputDirectory: config.outputDirectory ?? '',
+    dockerfilePath: config.dockerfilePath ?? '',
+    port: config.port,
+  }))
+  const [rollbackWindow, setWindow] = useState(config.rollbackWindow)
+  const refusal = useProjectRefusal(id, 'write')
+  const save = useChange(contract.projects.setOptions, {
+    refreshes: projectReads,
+    says: 'Saved; in force with the next deployment.',
+  })
+  const submit = () => save.mutate({ params: { id }, body: { ...buildChanges(values), rollbackWindow } })
+  return (
+    <form onSubmit={submitting(() => submit())}>
+      <Section
+        title="Build and start"
+        description="A field that is left empty is found out from the source at each build."
+        footer={
+          <>
+            <Text size="sm" c="dimmed">
+              In force with the next deployment.
+            </Text>
+            <ActionButton size="xs" type="submit" refusal={refusal} loading={save.isPending}>
+              Save
+            </ActionButton>
+          </>
+        }
+      >
+        <BuildFields values={values} onChange={setValues} />
+        <NumberInput
+          mt="md"
+          maw={260}
+          label="Versions kept for a rollback"
+          min={0}
+          max={20}
+          value={rollbackWindow}
+          onChange={(value) => setWindow(Number(value))}
+        />
+      </Section>
+    </form>
+  )
+}

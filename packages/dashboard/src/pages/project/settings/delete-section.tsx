@@ -1,0 +1,66 @@
+import { contract, type Project } from '@berth/contract'
+import { Alert, Checkbox } from '@mantine/core'
+import { useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import { ActionButton } from '../../../components/action-button.tsx'
+import { ConfirmDialog } from '../../../components/confirm-dialog.tsx'
+import { Loaded } from '../../../components/loaded.tsx'
+import { Section } from '../../../components/section.tsx'
+import { useChange } from '../../../data/change.ts'
+import { useProjectRefusal } from '../../../data/may.ts'
+import { useRead } from '../../../data/read.ts'
+import { DeletionItems } from './deletion-items.tsx'
+
+/** What deleting would remove and keep, item by item, before anything happens. */
+export function DeleteSection({ project }: { project: Project }) {
+  const navigate = useNavigate()
+  const [isAsking, setAsking] = useState(false)
+  const [deleteVolumes, setDeleteVolumes] = useState(false)
+  const refusal = useProjectRefusal(project.id, 'admin')
+  const params = { id: project.id }
+  const preview = useRead(contract.projects.deletionPreview, { params }, { isWanted: isAsking })
+  const remove = useChange(contract.projects.remove, {
+    refreshes: [contract.projects.home],
+    says: ({ data }) => `Deleted. ${data.kept.length > 0 ? `Kept: ${data.kept.map(({ name }) => name).join(', ')}.` : ''}`,
+  })
+  const busy = preview.data?.blockedBy ?? []
+  return (
+    <Section
+      isDanger
+      title="Delete"
+      description="Removes the project, its versions and its addresses. Volumes are kept unless you say otherwise."
+      actions={
+        <ActionButton color="red" variant="outline" refusal={refusal} onClick={() => setAsking(true)}>
+          Delete this project
+        </ActionButton>
+      }
+    >
+      <ConfirmDialog
+        isOpen={isAsking}
+        title={`Delete ${project.name}?`}
+        typed={project.name}
+        action="Delete for good"
+        isPending={remove.isPending}
+        onConfirm={() =>
+          remove.mutate(
+            { params, query: { deleteVolumes, ...(busy.length > 0 ? { force: true } : {}) } },
+            { onSuccess: () => void navigate({ to: '/' }) },
+          )
+        }
+        onClose={() => setAsking(false)}
+      >
+        <Loaded query={preview}>{({ items }) => <DeletionItems items={items} deletesVolumes={deleteVolumes} />}</Loaded>
+        {busy.length > 0 && (
+          <Alert color="yellow" title="Work is under way">
+            {busy.map(({ kind, status }) => `${kind} (${status})`).join(', ')}: it is cancelled first.
+          </Alert>
+        )}
+        <Checkbox
+          label="Also delete its volumes and the data in them"
+          checked={deleteVolumes}
+          onChange={(event) => setDeleteVolumes(event.currentTarget.checked)}
+        />
+      </ConfirmDialog>
+    </Section>
+  )
+}

@@ -1,0 +1,93 @@
+import { contract, type Level, levels, type Project } from '@berth/contract'
+import { Group, NativeSelect, Text } from '@mantine/core'
+import { useState } from 'react'
+import { ActionButton } from '../../../components/action-button.tsx'
+import { DataTable } from '../../../components/data-table.tsx'
+import { Section } from '../../../components/section.tsx'
+import { submitting } from '../../../components/submitting.ts'
+import { TimeAgo } from '../../../components/time-ago.tsx'
+import { useChange } from '../../../data/change.ts'
+import { useProjectRefusal } from '../../../data/may.ts'
+import { useRead } from '../../../data/read.ts'
+
+/** People whose access to this project is more or less than their role's. */
+export function GrantSection({ project }: { project: Project }) {
+  const { id } = project
+  const params = { id }
+  const refusal = useProjectRefusal(id, 'admin')
+  const grants = useRead(contract.access.listGrants, { params, query: {} })
+  const members = useRead(contract.access.listMembers, { query: {} })
+  const [userId, setUserId] = useState('')
+  const [level, setLevel] = useState<Level>('write')
+  const change = useChange(contract.access.setGrant, { refreshes: [contract.access.listGrants], says: 'Saved.' })
+  return (
+    <Section
+      title="Who may do what here"
+      description="Everybody has what their role gives them. A grant raises or lowers one person on this project alone."
+      isFlush
+    >
+      {grants.data && grants.data.length > 0 && (
+        <DataTable
+          label="Grants"
+          rows={grants.data}
+          keyOf={(one) => one.userId}
+          columns={[
+            { title: 'Person', isHeading: true, cell: ({ email }) => email },
+            { title: 'May', cell: (one) => one.level },
+            { title: 'Since', isWide: true, cell: ({ updatedAt }) => <TimeAgo time={updatedAt} /> },
+            {
+              title: '',
+              isNumber: true,
+              cell: (one) => (
+                <ActionButton
+                  size="compact-sm"
+                  variant="default"
+                  refusal={refusal}
+                  aria-label={`Back to the role of ${one.email}`}
+                  onClick={() => change.mutate({ params, body: { userId: one.userId, level: null } })}
+                >
+                  Back to the role's
+                </ActionButton>
+              ),
+            },
+          ]}
+        />
+      )}
+      <form onSubmit={submitting(() => change.mutate({ params, body: { userId, level } }))}>
+        <Group align="flex-end" gap="sm" px="lg" pb="lg" pt="xs">
+          <NativeSelect
+            flex="2 1 12rem"
+            label="Person"
+            required
+            value={userId}
+            data={[
+              { value: '', label: 'Choose…' },
+              ...(members.data ?? []).map((one) => ({ value: one.userId, label: `${one.email} (${one.role})` })),
+            ]}
+            onChange={(event) => setUserId(event.currentTarget.value)}
+          />
+          <NativeSelect
+            flex="1 1 8rem"
+            label="May"
+            value={level}
+            data={[...levels]}
+            onChange={(event) => setLevel(event.currentTarget.value as Level)}
+          />
+          <ActionButton
+            type="submit"
+            variant="default"
+            refusal={refusal ?? (userId ? undefined : 'Choose a person first.')}
+            loading={change.isPending}
+          >
+            Grant
+          </ActionButton>
+        </Group>
+      </form>
+      {grants.error && (
+        <Text size="sm" p="md">
+          {grants.error.message}
+        </Text>
+      )}
+    </Section>
+  )
+}

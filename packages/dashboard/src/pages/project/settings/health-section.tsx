@@ -1,0 +1,60 @@
+import { contract, type Project } from '@berth/contract'
+import { NumberInput, SimpleGrid, TextInput } from '@mantine/core'
+import { useState } from 'react'
+import { ActionButton } from '../../../components/action-button.tsx'
+import { Section } from '../../../components/section.tsx'
+import { submitting } from '../../../components/submitting.ts'
+import { useChange } from '../../../data/change.ts'
+import { useProjectRefusal } from '../../../data/may.ts'
+import { projectReads } from '../../../data/project.ts'
+
+/** What has to answer before a version takes over. */
+export function HealthSection({ project }: { project: Project }) {
+  const { healthCheck } = project.config
+  const [path, setPath] = useState(healthCheck?.path ?? '')
+  const [seconds, setSeconds] = useState<number | ''>(healthCheck?.timeoutSeconds ?? '')
+  const refusal = useProjectRefusal(project.id, 'write')
+  const save = useChange(contract.projects.setOptions, {
+    refreshes: projectReads,
+    says: 'Saved; in force with the next deployment.',
+  })
+  const submit = () => {
+    const check = { ...(path ? { path } : {}), ...(seconds ? { timeoutSeconds: seconds } : {}) }
+    save.mutate({ params: { id: project.id }, body: { healthCheck: path || seconds ? { ...healthCheck, ...check } : null } })
+  }
+  return (
+    <form onSubmit={submitting(() => submit())}>
+      <Section
+        title="Health check"
+        description="A new version takes over only once this answers; otherwise the old one goes on serving."
+        footer={
+          <>
+            <span />
+            <ActionButton size="xs" type="submit" refusal={refusal} loading={save.isPending}>
+              Save
+            </ActionButton>
+          </>
+        }
+      >
+        <SimpleGrid cols={{ base: 1, sm: 2 }}>
+          <TextInput
+            label="Path"
+            placeholder="none: the port has to open"
+            pattern="/.*"
+            title="Begins with /"
+            classNames={{ input: 'mono' }}
+            value={path}
+            onChange={(event) => setPath(event.currentTarget.value)}
+          />
+          <NumberInput
+            label="Wait at most (seconds)"
+            min={1}
+            max={600}
+            value={seconds}
+            onChange={(value) => setSeconds(typeof value === 'number' ? value : '')}
+          />
+        </SimpleGrid>
+      </Section>
+    </form>
+  )
+}

@@ -1,0 +1,40 @@
+import { contract, type Project } from '@berth/contract'
+import { ActionButton } from '../../../components/action-button.tsx'
+import { Section } from '../../../components/section.tsx'
+import { useChange } from '../../../data/change.ts'
+import { useProjectRefusal } from '../../../data/may.ts'
+import { offerUndo } from '../../../data/notices.tsx'
+import { projectReads } from '../../../data/project.ts'
+
+/** Off and on again; each takes the other back. */
+export function PowerSection({ project }: { project: Project }) {
+  const params = { id: project.id }
+  const refusal = useProjectRefusal(project.id, 'write')
+  const enable = useChange(contract.projects.enable, { refreshes: projectReads, says: 'It is enabled again.' })
+  const disable = useChange(contract.projects.disable, { refreshes: projectReads })
+  const turnOff = () =>
+    disable.mutate({ params }, { onSuccess: () => offerUndo('It is disabled and offline.', () => enable.mutate({ params })) })
+  return (
+    <Section
+      title={project.enabled ? 'Disable' : 'Enable'}
+      description={
+        project.enabled
+          ? 'Takes it offline and pauses deploys and pushes. Its data and settings stay; enable it again at any time.'
+          : 'Brings it online again and allows deploys.'
+      }
+      actions={
+        project.enabled ? (
+          <ActionButton variant="default" refusal={refusal} loading={disable.isPending} onClick={turnOff}>
+            Disable
+          </ActionButton>
+        ) : (
+          <ActionButton refusal={refusal} loading={enable.isPending} onClick={() => enable.mutate({ params })}>
+            Enable
+          </ActionButton>
+        )
+      }
+    >
+      {null}
+    </Section>
+  )
+}

@@ -1,0 +1,26 @@
+import { ProjectPage } from '../project-page.tsx'
+import { BuildSection } from './build-section.tsx'
+import { DeleteSection } from './delete-section.tsx'
+import { GrantSection } from './grant-section.tsx'
+import { HealthSection } from './health-section.tsx'
+import { MoveSection } from './move-section.tsx'
+import { NameSection } from './name-section.tsx'
+import { PowerSection } from './power-section.tsx'
+
+export function SettingsPage() {
+  return (
+    <ProjectPage title="Settings">
+      {(project) => (
+        <>
+          <NameSection key={`name ${project.name}`} project={project} />
+          <BuildSection key={`build ${project.id}`} project={project} />
+          <HealthSection key={`health ${project.id}`} project={project} />
+          <GrantSection project={project} />
+          <PowerSection project={project} />
+          <MoveSection project={project} />
+          <DeleteSection project={project} />
+        </>
+      )}
+    </ProjectPage>
+  )
+}

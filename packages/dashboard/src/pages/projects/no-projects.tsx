@@ -1,0 +1,59 @@
+import { Text, Title } from '@mantine/core'
+import { IconBrandGit, IconFolderUp, IconServer, IconSparkles } from '@tabler/icons-react'
+import { Link } from '@tanstack/react-router'
+import classes from './no-projects.module.css'
+
+const ways = [
+  {
+    from: 'folder',
+    icon: IconFolderUp,
+    title: 'Drop a folder',
+    text: 'Upload what is on your computer. Berth finds out how to build it.',
+  },
+  {
+    from: 'repository',
+    icon: IconBrandGit,
+    title: 'Take a repository',
+    text: 'Deploy a branch, and every push to it from then on.',
+  },
+  {
+    from: 'example',
+    icon: IconSparkles,
+    title: 'Try an example',
+    text: 'A small page that is live in seconds, to see how it feels.',
+  },
+  {
+    from: 'server',
+    icon: IconServer,
+    title: 'Adopt a server',
+    text: 'Take over what already runs in Docker on a server of yours.',
+  },
+] as const
+
+/** The ways in. */
+export function NoProjects() {
+  return (
+    <section aria-label="No projects yet">
+      <Title order={2} size="h3" ta="center" mt="lg">
+        Nothing is hosted here yet
+      </Title>
+      <Text c="dimmed" ta="center" mb="xl">
+        Choose where your first project comes from.
+      </Text>
+      <div className={classes.ways}>
+        {ways.map(({ from, icon: Picture, title, text }) => (
+          <Link
+            key={from}
+            to={from === 'server' ? '/servers' : '/new'}
+            search={from === 'server' ? undefined : { from }}
+            className={classes.way}
+          >
+            <Picture size={28} stroke={1.4} aria-hidden />
+            <strong>{title}</strong>
+            <span>{text}</span>
+          </Link>
+        ))}
+      </div>
+    </section>
+  )
+}

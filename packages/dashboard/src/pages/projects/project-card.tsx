@@ -1,0 +1,45 @@
+import type { Deployment, Project } from '@berth/contract'
+import { Badge } from '@mantine/core'
+import { Link } from '@tanstack/react-router'
+import { ExternalLink } from '../../components/external-link.tsx'
+import { StatusBadge } from '../../components/status-badge.tsx'
+import { TimeAgo } from '../../components/time-ago.tsx'
+import { addressOf, sourceWords } from '../../rules/find-projects.ts'
+import { deploymentWords } from '../../rules/newest-deployments.ts'
+import classes from './project-list.module.css'
+
+interface Props {
+  project: Project
+  deployment: Deployment | undefined
+}
+
+export function ProjectCard({ project, deployment }: Props) {
+  const address = addressOf(project)
+  return (
+    <article className={classes.card}>
+      <div className={classes.head}>
+        <Link to="/projects/$id" params={{ id: project.id }} className={classes.name} title={project.name}>
+          {project.name}
+        </Link>
+        {project.location === 'cloud' && (
+          <Badge variant="default" size="sm">
+            cloud
+          </Badge>
+        )}
+      </div>
+      <StatusBadge status={project.status} title={project.statusReason} />
+      {address && (
+        <span className={classes.address}>
+          <ExternalLink url={address} />
+        </span>
+      )}
+      <div className={classes.foot}>
+        <div className={classes.line}>{deployment ? deploymentWords(deployment) : sourceWords(project)}</div>
+        <div>
+          {deployment ? 'Deployed ' : 'Created '}
+          <TimeAgo time={deployment?.createdAt ?? project.createdAt} />
+        </div>
+      </div>
+    </article>
+  )
+}

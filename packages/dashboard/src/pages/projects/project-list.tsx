@@ -1,0 +1,56 @@
+import type { Deployment, Project } from '@berth/contract'
+import { Text } from '@mantine/core'
+import { useElementSize } from '@mantine/hooks'
+import { useWindowVirtualizer } from '@tanstack/react-virtual'
+import { useLayoutEffect, useRef, useState } from 'react'
+import { ProjectCard } from './project-card.tsx'
+import classes from './project-list.module.css'
+import { ProjectRow } from './project-row.tsx'
+
+interface Props {
+  projects: readonly Project[]
+  newest: ReadonlyMap<string, Deployment>
+  view: 'cards' | 'rows'
+  search: string
+}
+
+/** Draws only what is seen: a thousand projects scroll as ten do. */
+export function ProjectList({ projects, newest, view, search }: Props) {
+  const { ref, width } = useElementSize()
+  const place = useRef<HTMLDivElement>(null)
+  const [top, setTop] = useState(0)
+  useLayoutEffect(() => setTop(place.current?.offsetTop ?? 0), [])
+  const columns = view === 'rows' ? 1 : Math.max(1, Math.min(3, Math.floor((width || 1000) / 300)))
+  const rows = useWindowVirtualizer({
+    count: Math.ceil(projects.length / columns),
+    estimateSize: () => (view === 'rows' ? 64 : 168),
+    overscan: 4,
+    scrollMargin: top,
+  })
+  if (projects.length === 0)
+    return (
+      <Text c="dimmed" ta="center" py="xl">
+        No project matches “{search}”.
+      </Text>
+    )
+  const Shape = view === 'rows' ? ProjectRow : ProjectCard
+  return (
+    <div ref={place}>
+      <ul ref={ref} className={classes.list} data-view={view} style={{ height: rows.getTotalSize() }} aria-label="Projects">
+        {rows.getVirtualItems().map(({ index, key, start }) => (
+          <li
+            key={key}
+            ref={rows.measureElement}
+            data-index={index}
+            className={classes.row}
+            style={{ transform: `translateY(${start - top}px)`, gridTemplateColumns: `repeat(${columns}, minmax(0, 1fr))` }}
+          >
+            {projects.slice(index * columns, (index + 1) * columns).map((project) => (
+              <Shape key={project.id} project={project} deployment={newest.get(project.id)} />
+            ))}
+          </li>
+        ))}
+      </ul>
+    </div>
+  )
+}

@@ -1,0 +1,31 @@
+import type { Deployment, Project } from '@berth/contract'
+import { Link } from '@tanstack/react-router'
+import { ExternalLink } from '../../components/external-link.tsx'
+import { StatusBadge } from '../../components/status-badge.tsx'
+import { TimeAgo } from '../../components/time-ago.tsx'
+import { addressOf } from '../../rules/find-projects.ts'
+import classes from './project-list.module.css'
+
+interface Props {
+  project: Project
+  deployment: Deployment | undefined
+}
+
+export function ProjectRow({ project, deployment }: Props) {
+  const address = addressOf(project)
+  return (
+    <article className={`${classes.card} ${classes.flat}`}>
+      <Link to="/projects/$id" params={{ id: project.id }} className={classes.name} title={project.name}>
+        {project.name}
+      </Link>
+      <span className={classes.status}>
+        <StatusBadge status={project.status} title={project.statusReason} />
+      </span>
+      <span className={classes.address}>{address && <ExternalLink url={address} />}</span>
+      <span className={classes.foot}>
+        {deployment ? 'deployed ' : 'created '}
+        <TimeAgo time={deployment?.createdAt ?? project.createdAt} />
+      </span>
+    </article>
+  )
+}

@@ -1,0 +1,72 @@
+import { contract } from '@berth/contract'
+import { ActionIcon, Alert, Group, TextInput } from '@mantine/core'
+import { useLocalStorage } from '@mantine/hooks'
+import { IconLayoutGrid, IconList, IconPlus, IconSearch } from '@tabler/icons-react'
+import { useMemo, useState } from 'react'
+import { ErrorState } from '../../components/error-state.tsx'
+import { Page } from '../../components/page.tsx'
+import { RefusableLink } from '../../components/refusable-link.tsx'
+import { SkeletonRows } from '../../components/skeleton-rows.tsx'
+import { useRefusal } from '../../data/may.ts'
+import { useRead, useReply } from '../../data/read.ts'
+import { findProjects } from '../../rules/find-projects.ts'
+import { newestOfEach } from '../../rules/newest-deployments.ts'
+import { NoProjects } from './no-projects.tsx'
+import { ProjectList } from './project-list.tsx'
+
+/** Projects of here and the cloud. */
+export function ProjectsPage() {
+  const home = useReply(contract.projects.home, {}, { everyMs: 5000 })
+  const deployments = useRead(contract.deployments.list, { query: { limit: 200 } }, { everyMs: 10_000 })
+  const refusal = useRefusal('project:write')
+  const [search, setSearch] = useState('')
+  const [view, setView] = useLocalStorage<'cards' | 'rows'>({ key: 'berth.projects', defaultValue: 'cards' })
+  const projects = home.data?.data
+  const shown = useMemo(() => findProjects(projects ?? [], search), [projects, search])
+  const newest = useMemo(() => newestOfEach(deployments.data ?? []), [deployments.data])
+  const isEmpty = projects?.length === 0
+  return (
+    <Page
+      title="Projects"
+      actions={
+        <RefusableLink to="/new" refusal={refusal} leftSection={<IconPlus size={16} />}>
+          New project
+        </RefusableLink>
+      }
+    >
+      {home.data?.cloud.linked && !home.data.cloud.reachable && (
+        <Alert color="yellow" title="The cloud cannot be reached">
+          Projects that live there are missing from this list until it answers again.
+        </Alert>
+      )}
+      {projects && !isEmpty && (
+        <Group gap="xs" wrap="nowrap">
+          <TextInput
+            flex={1}
+            aria-label="Search projects"
+            placeholder={`Search ${projects.length} projects`}
+            leftSection={<IconSearch size={16} />}
+            value={search}
+            onChange={(event) => setSearch(event.currentTarget.value)}
+          />
+          <ActionIcon
+            variant="default"
+            size={36}
+            onClick={() => setView(view === 'cards' ? 'rows' : 'cards')}
+            aria-label={view === 'cards' ? 'Show as rows' : 'Show as cards'}
+          >
+            {view === 'cards' ? <IconList size={18} /> : <IconLayoutGrid size={18} />}
+          </ActionIcon>
+        </Group>
+      )}
+      {!projects &&
+        (home.error ? (
+          <ErrorState error={home.error} onRetry={() => void home.refetch()} />
+        ) : (
+          <SkeletonRows rows={3} height={120} />
+        ))}
+      {isEmpty && <NoProjects />}
+      {projects && !isEmpty && <ProjectList projects={shown} newest={newest} view={view} search={search} />}
+    </Page>
+  )
+}

@@ -1,0 +1,24 @@
+import { type EnvVariable, secretMask } from '@berth/contract'
+import type { Variable } from './dotenv.ts'
+
+export interface EnvDiff {
+  added: Variable[]
+  changed: Variable[]
+  removed: string[]
+}
+
+/** What saving the text would do to the stored variables; a mask that is left alone is a value that is left alone. */
+export function envDiff(stored: readonly EnvVariable[], wanted: readonly Variable[]): EnvDiff {
+  const before = new Map(stored.map((one) => [one.key, one]))
+  const after = new Set(wanted.map(({ key }) => key))
+  return {
+    added: wanted.filter(({ key }) => !before.has(key)),
+    changed: wanted.filter(({ key, value }) => {
+      const old = before.get(key)
+      return old && old.value !== value && !(old.isSecret && value === secretMask)
+    }),
+    removed: stored.filter(({ key }) => !after.has(key)).map(({ key }) => key),
+  }
+}
+
+export const isEmptyDiff = ({ added, changed, removed }: EnvDiff) => added.length + changed.length + removed.length === 0

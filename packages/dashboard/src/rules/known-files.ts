@@ -1,0 +1,20 @@
+const known: Record<string, string> = {
+  Dockerfile: 'is built as an image, as it says',
+  'compose.yaml': 'becomes a project of several services',
+  'compose.yml': 'becomes a project of several services',
+  'docker-compose.yml': 'becomes a project of several services',
+  'docker-compose.yaml': 'becomes a project of several services',
+  'package.json': 'is installed, built and started by its scripts',
+  'requirements.txt': 'is installed with pip',
+  'pyproject.toml': 'is a Python project',
+  Procfile: 'says what is started',
+  'go.mod': 'is a Go program',
+  'Cargo.toml': 'is a Rust program',
+  Gemfile: 'is a Ruby program',
+  'composer.json': 'is a PHP program',
+  'index.html': 'is served as a static page',
+}
+
+/** The files of a repository's root that say how it is built; the build itself looks closer. */
+export const knownFiles = (names: readonly string[]): { file: string; says: string }[] =>
+  Object.entries(known).flatMap(([file, says]) => (names.includes(file) ? [{ file, says }] : []))

@@ -1,0 +1,22 @@
+import type { Deployment } from '@berth/contract'
+
+/** Each project's newest deployment; `deployments` newest first. */
+export function newestOfEach(deployments: readonly Deployment[]): ReadonlyMap<string, Deployment> {
+  const newest = new Map<string, Deployment>()
+  for (const one of deployments) if (!newest.has(one.projectId)) newest.set(one.projectId, one)
+  return newest
+}
+
+/** What was deployed: the commit's first line, or else why it was. */
+export const deploymentWords = ({ trigger, commit }: Pick<Deployment, 'trigger' | 'commit'>): string =>
+  commit?.message?.split('\n')[0] || (commit ? commit.sha.slice(0, 7) : triggerWords[trigger])
+
+export const triggerWords: Record<Deployment['trigger'], string> = {
+  manual: 'by hand',
+  push: 'by a push',
+  pull_request: 'by a pull request',
+  rollback: 'a rollback',
+  redeploy: 'once more',
+  restore: 'by a restore',
+  transfer: 'by a transfer',
+}

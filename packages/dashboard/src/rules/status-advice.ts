@@ -1,0 +1,40 @@
+import type { Project } from '@berth/contract'
+
+interface Advice {
+  title: string
+  text: string
+  isBad: boolean
+}
+
+/** What a status means to the person and what they can do; nothing where all is well. */
+export function statusAdvice({ status, statusReason }: Pick<Project, 'status' | 'statusReason'>): Advice | undefined {
+  const known = advice[status]
+  if (!known) return undefined
+  return { ...known, text: [statusReason, known.text].filter(Boolean).join(' ') }
+}
+
+const advice: Partial<Record<Project['status'], Advice>> = {
+  created: { title: 'Not deployed yet', text: 'Deploy it to give it an address that answers.', isBad: false },
+  failed: {
+    title: 'The last deployment failed',
+    text: 'Open it below to see the step and the lines that say why. What served before still serves.',
+    isBad: true,
+  },
+  unhealthy: {
+    title: 'It does not answer its health check',
+    text: 'Look at the logs, or roll back to a version that worked.',
+    isBad: true,
+  },
+  disabled: {
+    title: 'It is disabled',
+    text: 'Deploys are paused and its addresses answer 503. Enable it in the settings.',
+    isBad: false,
+  },
+  sleeping: {
+    title: 'It sleeps',
+    text: 'Nobody asked for it for a while. The next request wakes it, and none is lost.',
+    isBad: false,
+  },
+  stopped: { title: 'It is stopped', text: 'Deploy it again to bring it back.', isBad: false },
+  deleting: { title: 'It is being deleted', text: '', isBad: false },
+}

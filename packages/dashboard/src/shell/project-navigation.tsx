@@ -1,0 +1,26 @@
+import { contract } from '@berth/contract'
+import { IconArrowLeft } from '@tabler/icons-react'
+import { useRead } from '../data/read.ts'
+import { pages } from '../pages/pages.ts'
+import { projectLinks } from './links.ts'
+import classes from './navigation.module.css'
+import { NavigationLink } from './navigation-link.tsx'
+
+export function ProjectNavigation({ projectId }: { projectId: string }) {
+  const project = useRead(contract.projects.get, { params: { id: projectId } })
+  return (
+    <>
+      <div className={classes.group}>
+        <NavigationLink to="/" label="All projects" icon={IconArrowLeft} isExact />
+      </div>
+      <div className={classes.group}>
+        <div className={classes.groupTitle}>{project.data?.name ?? 'Project'}</div>
+        {projectLinks(projectId)
+          .filter(({ to }) => to.replace(projectId, '$id') in pages)
+          .map((link) => (
+            <NavigationLink key={link.to} {...link} />
+          ))}
+      </div>
+    </>
+  )
+}

@@ -1,0 +1,78 @@
+import { Skeleton } from '@mantine/core'
+import { Outlet, useRouterState } from '@tanstack/react-router'
+import { lazy, Suspense, useEffect, useRef } from 'react'
+import { ErrorState } from '../components/error-state.tsx'
+import { Page } from '../components/page.tsx'
+import { useSession } from '../data/session.ts'
+import { CommandKeys } from './command-keys.tsx'
+import { ConnectionNote } from './connection-note.tsx'
+import { Navigation } from './navigation.tsx'
+import classes from './shell.module.css'
+import { TopBar } from './top-bar.tsx'
+
+const SignInPage = lazy(async () => ({ default: (await import('../pages/access/sign-in-page.tsx')).SignInPage }))
+
+/** The frame around every page of somebody who has signed in; who has not signs in first and is then where they wanted to be. */
+export function Shell() {
+  const session = useSession()
+  if (session.isPending) return <ShellSkeleton />
+  if (session.error && !session.data)
+    return (
+      <main>
+        <Page title="Berth">
+          <ErrorState error={session.error} onRetry={() => void session.refetch()} />
+        </Page>
+      </main>
+    )
+  if (!session.data)
+    return (
+      <Suspense fallback={<ShellSkeleton />}>
+        <SignInPage />
+      </Suspense>
+    )
+  return <SignedInShell />
+}
+
+function SignedInShell() {
+  const drawer = useRef<HTMLDialogElement>(null)
+  const path = useRouterState({ select: ({ location }) => location.pathname })
+  useEffect(() => drawer.current?.close(), [path])
+  return (
+    <div className={classes.shell}>
+      <a href="#content" className={classes.skip}>
+        Skip to the content
+      </a>
+      <aside className={classes.side}>
+        <Navigation />
+      </aside>
+      {/* biome-ignore lint/a11y/useKeyWithClickEvents: Escape closes a dialog by itself */}
+      <dialog
+        ref={drawer}
+        className={classes.drawer}
+        aria-label="Navigation"
+        onClick={(event) => event.target === drawer.current && drawer.current.close()}
+      >
+        <Navigation />
+      </dialog>
+      <div className={classes.rest}>
+        <TopBar onMenu={() => drawer.current?.showModal()} />
+        <ConnectionNote />
+        <main id="content" tabIndex={-1} className={classes.content}>
+          <Outlet />
+        </main>
+      </div>
+      <CommandKeys />
+    </div>
+  )
+}
+
+function ShellSkeleton() {
+  return (
+    <div className={classes.shell} role="status" aria-label="Loading">
+      <aside className={classes.side}>
+        <Skeleton height={28} m="md" width={120} />
+      </aside>
+      <div className={classes.rest} />
+    </div>
+  )
+}

@@ -1,0 +1,57 @@
+export interface FolderFile {
+  /** Relative to the folder that was chosen. */
+  path: string
+  file: File
+}
+
+export interface Folder {
+  name: string
+  files: FolderFile[]
+  /** Folders that are never sent: they are made anew by the build, or are nobody's business. */
+  skipped: number
+}
+
+const neverSent = new Set(['node_modules', '.git', '.hg', '.svn', '.DS_Store', '__pycache__', '.venv'])
+const isSent = (path: string) => !path.split('/').some((part) => neverSent.has(part))
+
+/** What `<input webkitdirectory>` hands over. */
+export function folderOfInput(list: FileList): Folder {
+  const all = [...list].map((file) => ({ path: file.webkitRelativePath || file.name, file }))
+  const name = all[0]?.path.split('/')[0] ?? 'folder'
+  const isWhole = all.every(({ path }) => path.startsWith(`${name}/`))
+  const inside = all.map(({ path, file }) => ({ path: isWhole ? path.slice(name.length + 1) : path, file }))
+  const files = inside.filter(({ path }) => isSent(path))
+  return { name, files, skipped: inside.length - files.length }
+}
+
+/** What was dropped onto the page: one folder, or loose files. */
+export async function folderOfDrop(items: DataTransferItemList): Promise<Folder> {
+  // To be asked for before the first pause: the list is empty afterwards.
+  const entries = [...items].flatMap((item) => item.webkitGetAsEntry() ?? [])
+  const [first] = entries
+  const single = entries.length === 1 && first?.isDirectory ? first : undefined
+  const folder: Folder = { name: single?.name ?? 'folder', files: [], skipped: 0 }
+  for (const entry of single ? await childrenOf(single as FileSystemDirectoryEntry) : entries) await collect(entry, '', folder)
+  return folder
+}
+
+async function collect(entry: FileSystemEntry, below: string, into: Folder): Promise<void> {
+  const path = below ? `${below}/${entry.name}` : entry.name
+  if (!isSent(path)) into.skipped++
+  else if (entry.isDirectory)
+    for (const child of await childrenOf(entry as FileSystemDirectoryEntry)) await collect(child, path, into)
+  else into.files.push({ path, file: await fileOf(entry as FileSystemFileEntry) })
+}
+
+const fileOf = (entry: FileSystemFileEntry) => new Promise<File>((resolve, reject) => entry.file(resolve, reject))
+
+/** A browser hands a folder over in portions of a hundred. */
+async function childrenOf(folder: FileSystemDirectoryEntry): Promise<FileSystemEntry[]> {
+  const reader = folder.createReader()
+  const children: FileSystemEntry[] = []
+  for (;;) {
+    const portion = await new Promise<FileSystemEntry[]>((resolve, reject) => reader.readEntries(resolve, reject))
+    if (portion.length === 0) return children
+    children.push(...portion)
+  }
+}

@@ -1,0 +1,75 @@
+import { contract, limits, type ReplyOf } from '@berth/contract'
+import { call } from '../client.ts'
+import { activeOrganization } from '../data/active-organization.ts'
+import { sizeWords } from '../words/sizes.ts'
+import type { Folder } from './folder-files.ts'
+import { packTarball } from './tarball.ts'
+
+export type Detection = ReplyOf<typeof contract.projects.scanUpload>['data']
+
+export interface UploadProgress {
+  step: 'packing' | 'sending' | 'looking'
+  done: number
+  total: number
+}
+
+export interface SentFolder {
+  sessionId: string
+  detection: Detection
+  files: number
+  sizeBytes: number
+}
+
+/** Packs the folder, sends it and has it looked at. `projectId`: the upload is for that project alone. */
+export async function sendFolder(
+  folder: Folder,
+  onProgress: (now: UploadProgress) => void,
+  projectId?: string,
+): Promise<SentFolder> {
+  if (folder.files.length === 0) throw new Error('The folder is empty, or holds only what is never sent (node_modules, .git).')
+  const total = folder.files.reduce((sum, { file }) => sum + file.size, 0)
+  let done = 0
+  const tarball = await packTarball(folder.files, (bytes) => {
+    done += bytes
+    onProgress({ step: 'packing', done, total })
+  })
+  if (tarball.size > limits.tarballBytes)
+    throw new Error(
+      `Packed it is ${sizeWords(tarball.size)}; the limit is ${sizeWords(limits.tarballBytes)}. Leave out what the build does not need.`,
+    )
+  const { data: session } = await call(contract.projects.openUpload, {
+    body: { name: folder.name.slice(0, 100), ...(projectId ? { projectId } : {}) },
+  })
+  await put(session.upload, tarball, (sent) => onProgress({ step: 'sending', done: sent, total: tarball.size }))
+  onProgress({ step: 'looking', done: 1, total: 1 })
+  const { data: detection } = await call(contract.projects.scanUpload, { params: { sessionId: session.sessionId } })
+  return { sessionId: session.sessionId, detection, files: folder.files.length, sizeBytes: tarball.size }
+}
+
+type Target = ReplyOf<typeof contract.projects.openUpload>['data']['upload']
+
+/** By XMLHttpRequest: fetch does not tell how much has left. */
+function put({ url, method, headers }: Target, body: Blob, onSent: (bytes: number) => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest()
+    const target = new URL(url, window.location.href)
+    const isHere = target.pathname.startsWith('/api/')
+    // The relay may name the address by which the instance knows itself; the page's own origin is where the cookie works.
+    request.open(method, isHere ? `${window.location.origin}${target.pathname}${target.search}` : url)
+    for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value)
+    const organization = activeOrganization.get()
+    if (isHere && organization) request.setRequestHeader('x-organization-id', organization)
+    request.upload.onprogress = ({ loaded }) => onSent(loaded)
+    request.onerror = () => reject(new TypeError('The upload broke off'))
+    request.onload = () => (request.status < 300 ? resolve() : reject(new Error(wordsOf(request))))
+    request.send(body)
+  })
+}
+
+function wordsOf({ responseText, status }: XMLHttpRequest): string {
+  try {
+    return (JSON.parse(responseText) as { error: string }).error
+  } catch {
+    return `The server answered ${status}`
+  }
+}

@@ -1,0 +1,78 @@
+import type { FolderFile } from './folder-files.ts'
+
+const blockBytes = 512
+const encoder = new TextEncoder()
+
+/** The files as a gzipped tarball; read and packed piece by piece, so that memory does not grow with the folder. */
+export async function packTarball(files: readonly FolderFile[], onPacked: (bytes: number) => void): Promise<Blob> {
+  const pieces = tarPieces(files, onPacked)
+  const tar = new ReadableStream<Uint8Array<ArrayBuffer>>({
+    async pull(controller) {
+      const { done, value } = await pieces.next()
+      if (done) controller.close()
+      else controller.enqueue(value)
+    },
+  })
+  return new Response(tar.pipeThrough(new CompressionStream('gzip'))).blob()
+}
+
+async function* tarPieces(
+  files: readonly FolderFile[],
+  onPacked: (bytes: number) => void,
+): AsyncGenerator<Uint8Array<ArrayBuffer>, void> {
+  for (const { path, file } of files) {
+    yield* headers(path, file)
+    const reader = file.stream().getReader()
+    for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
+      yield piece.value
+      onPacked(piece.value.length)
+    }
+    yield new Uint8Array(padding(file.size))
+  }
+  yield new Uint8Array(2 * blockBytes)
+}
+
+const padding = (size: number) => (blockBytes - (size % blockBytes)) % blockBytes
+
+/** A name over 100 bytes, or one that is not plain ASCII, goes into a pax record before the file's own header. */
+function* headers(path: string, file: File): Generator<Uint8Array<ArrayBuffer>, void> {
+  const name = encoder.encode(path)
+  const isPlain = name.length <= 100 && name.length === path.length
+  if (!isPlain) {
+    const record = paxRecord('path', path)
+    yield header('pax', record.length, 'x', file)
+    yield record
+    yield new Uint8Array(padding(record.length))
+  }
+  yield header(isPlain ? path : 'long-name', file.size, '0', file)
+}
+
+/** `<length> key=value\n`, where the length counts its own digits. */
+function paxRecord(key: string, value: string): Uint8Array<ArrayBuffer> {
+  const rest = encoder.encode(` ${key}=${value}\n`).length
+  let length = rest + String(rest).length
+  if (String(length).length !== String(rest).length) length = rest + String(length).length
+  return encoder.encode(`${length} ${key}=${value}\n`)
+}
+
+function header(name: string, size: number, type: '0' | 'x', file: File): Uint8Array<ArrayBuffer> {
+  const block = new Uint8Array(blockBytes)
+  const put = (text: string, at: number) => block.set(encoder.encode(text), at)
+  const octal = (value: number, digits: number, at: number) => put(`${value.toString(8).padStart(digits, '0')}\0`, at)
+  put(name, 0)
+  octal(0o644, 7, 100)
+  octal(0, 7, 108)
+  octal(0, 7, 116)
+  octal(size, 11, 124)
+  octal(Math.floor(file.lastModified / 1000), 11, 136)
+  put(' '.repeat(8), 148)
+  put(type, 156)
+  put('ustar\x0000', 257)
+  octal(
+    block.reduce((sum, byte) => sum + byte, 0),
+    6,
+    148,
+  )
+  put(' ', 155)
+  return block
+}

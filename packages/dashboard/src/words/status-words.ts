@@ -1,0 +1,45 @@
+/** Every status that the API knows, as a word and a tone; colour never says anything that the word does not. */
+export type Tone = 'good' | 'busy' | 'bad' | 'idle' | 'warn'
+
+const tones: Record<string, Tone> = {
+  live: 'good',
+  succeeded: 'good',
+  active: 'good',
+  synced: 'good',
+  connected: 'good',
+  reachable: 'good',
+  verified: 'good',
+  passed: 'good',
+  running: 'busy',
+  queued: 'busy',
+  building: 'busy',
+  deploying: 'busy',
+  waking: 'busy',
+  preparing: 'busy',
+  dumping: 'busy',
+  uploading: 'busy',
+  verifying: 'busy',
+  applying: 'busy',
+  deleting: 'busy',
+  pending: 'busy',
+  staged: 'warn',
+  unverified: 'warn',
+  waiting: 'warn',
+  blocked: 'warn',
+  unhealthy: 'bad',
+  failed: 'bad',
+  error: 'bad',
+  server_error: 'bad',
+  unreachable: 'bad',
+}
+
+const words: Record<string, string> = {
+  created: 'not deployed',
+  server_error: 'server error',
+  pre_restore: 'before a restore',
+  pre_deploy: 'before a deployment',
+  pull_request: 'pull request',
+}
+
+export const toneOf = (status: string): Tone => tones[status] ?? 'idle'
+export const statusWord = (status: string): string => words[status] ?? status.replaceAll('_', ' ')

@@ -1,0 +1,18 @@
+import { expect, test } from 'vitest'
+import { durationWords, relativeTime } from './times.ts'
+
+const now = Date.parse('2026-05-01T12:00:00Z')
+
+test('a time is told by its distance from now', () => {
+  expect(relativeTime('2026-05-01T11:59:57Z', now)).toBe('just now')
+  expect(relativeTime('2026-05-01T11:57:00Z', now)).toBe('3 minutes ago')
+  expect(relativeTime('2026-04-30T12:00:00Z', now)).toBe('yesterday')
+  expect(relativeTime('2026-05-01T14:00:00Z', now)).toBe('in 2 hours')
+})
+
+test('a duration is told in at most two units', () => {
+  expect(durationWords(420)).toBe('420 ms')
+  expect(durationWords(45_000)).toBe('45 s')
+  expect(durationWords(125_000)).toBe('2 min 5 s')
+  expect(durationWords(3_780_000)).toBe('1 h 3 min')
+})

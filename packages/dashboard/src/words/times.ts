@@ -1,0 +1,37 @@
+const units: [Intl.RelativeTimeFormatUnit, number][] = [
+  ['year', 31_536_000],
+  ['month', 2_592_000],
+  ['week', 604_800],
+  ['day', 86_400],
+  ['hour', 3600],
+  ['minute', 60],
+]
+
+const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'long' })
+
+/** `3 minutes ago`, `in 2 days`, `just now`. */
+export function relativeTime(time: string, now: number): string {
+  const seconds = (Date.parse(time) - now) / 1000
+  const size = Math.abs(seconds)
+  const unit = units.find(([, length]) => size >= length)
+  if (!unit) return size < 10 ? 'just now' : relative.format(Math.round(seconds), 'second')
+  return relative.format(Math.round(seconds / unit[1]), unit[0])
+}
+
+export const exactTime = (time: string): string =>
+  new Date(time).toLocaleString('en-GB', { dateStyle: 'full', timeStyle: 'long' })
+
+export const clockTime = (time: string): string => new Date(time).toLocaleTimeString('en-GB', { hour12: false })
+
+/** `45 s`, `2 min 5 s`, `1 h 3 min`. */
+export function durationWords(ms: number): string {
+  if (ms < 1000) return `${Math.max(0, Math.round(ms))} ms`
+  const seconds = Math.round(ms / 1000)
+  if (seconds < 60) return `${seconds} s`
+  const minutes = Math.floor(seconds / 60)
+  if (minutes < 60) return seconds % 60 ? `${minutes} min ${seconds % 60} s` : `${minutes} min`
+  return minutes % 60 ? `${Math.floor(minutes / 60)} h ${minutes % 60} min` : `${Math.floor(minutes / 60)} h`
+}
+
+export const between = (from: string | null, to: string | null, now: number): number | null =>
+  from ? (to ? Date.parse(to) : now) - Date.parse(from) : null

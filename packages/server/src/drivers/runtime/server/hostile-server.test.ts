@@ -1,0 +1,98 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { dripping, endless, type Lie, says, startLyingEngine } from '../../../../../../tests/kit/lying-engine.ts'
+import { describeNeeding, partOf } from '../../../../../../tests/kit/machine.ts'
+import { type Sshd, startSshd } from '../../../../../../tests/kit/sshd.ts'
+import { linksTo } from '../../shell/ssh/test-server.ts'
+import { createServerReader } from './read-server.ts'
+
+const never = new AbortController().signal
+const idOf = (number: number) => number.toString(16).padStart(64, '0')
+const listed = (count: number) => says(Array.from({ length: count }, (_, at) => ({ Id: idOf(at) })))
+
+describeNeeding(['sshd'], 'a server in bad hands', () => {
+  let sshd: Sshd
+  beforeAll(async () => {
+    sshd = await startSshd(partOf('sshd'))
+  })
+  afterAll(() => sshd?.[Symbol.asyncDispose]())
+  const read = async (lies: Record<string, Lie>, abort = never) => {
+    await using engine = await startLyingEngine(lies)
+    const { links, link } = linksTo(sshd, engine.socket)
+    try {
+      return await createServerReader(link).readDocker(abort)
+    } finally {
+      await links.close()
+    }
+  }
+
+  test.each(['/version', '/containers/json'])('an endless answer to %s ends the reading in words', async (path) => {
+    await expect(read({ [path]: endless })).rejects.toMatchObject({
+      name: 'ServerAway',
+      message: expect.stringContaining('longer than 4096 KB'),
+    })
+  })
+
+  test.each(['/volumes', '/networks'])('an endless answer to %s leaves those out, and the rest is read', async (path) => {
+    const { version, warnings } = await read({ [path]: endless })
+    expect([version, warnings]).toEqual(['99.1', [expect.stringContaining(`The ${path.slice(1)} are left out`)]])
+  })
+
+  test("an answer that never ends by itself ends with the caller's time", async () => {
+    await expect(read({ '/version': dripping }, AbortSignal.timeout(700))).rejects.toMatchObject({ name: 'TimeoutError' })
+  })
+
+  test('containers without end and parts without number are cut to what a reading may hold', async () => {
+    const env = Array.from({ length: 300_000 }, (_, at) => `A${at}`)
+    const { containers } = await read({
+      '/containers/json': listed(3),
+      '/containers/:id/json': says({ Id: idOf(1), Config: { Env: env, Labels: 7, Cmd: 'sh -c' }, HostConfig: [], Mounts: {} }),
+    })
+    expect(containers).toHaveLength(3)
+    expect(containers[0]).toMatchObject({ labels: {}, command: null, mounts: [] })
+    expect(containers[0]?.env.length).toBeLessThan(env.length)
+  })
+
+  test('all answers together are bounded: what is beyond is left out with a line', async () => {
+    const { containers, warnings } = await read({
+      '/containers/json': listed(40),
+      '/containers/:id/json': says({ Id: idOf(1), Config: { Labels: { huge: 'x'.repeat(3 * 1024 ** 2) } } }),
+    })
+    expect(containers.length).toBeGreaterThan(10)
+    expect(containers.length).toBeLessThan(25)
+    expect(warnings).toHaveLength(40 - containers.length)
+  })
+
+  test('an id that is more than an id is never asked for', async () => {
+    await using engine = await startLyingEngine({
+      '/containers/json': says([{ Id: '../../secrets' }, { Id: `${idOf(1)}/archive?path=/` }, { Id: 5 }, null]),
+    })
+    const { links, link } = linksTo(sshd, engine.socket)
+    expect((await createServerReader(link).readDocker(never)).containers).toEqual([])
+    expect(engine.asked.sort()).toEqual(['/containers/json', '/networks', '/version', '/volumes'])
+    await links.close()
+  })
+
+  test('a connection that is cut in the middle of a reading by a host with another key: the key is refused, nothing is sent', async () => {
+    await using other = await startSshd(partOf('sshd'))
+    const before = await other.fingerprint()
+    let swapped: Promise<void> | undefined
+    await using engine = await startLyingEngine({
+      '/networks': () => {
+        swapped = other.swapHostKey()
+      },
+    })
+    const { links, link } = linksTo(other, engine.socket)
+    const reader = createServerReader(link)
+    await expect(reader.readDocker(never)).rejects.toMatchObject({ name: 'ServerAway' })
+    await swapped
+    const asked = engine.asked.length
+    link.retry()
+    await expect(reader.files.read('/etc/hostname', 1000, never)).rejects.toMatchObject({
+      reason: 'host_key_changed',
+      message: expect.stringContaining(before),
+    })
+    expect(engine.asked).toHaveLength(asked)
+    expect(other.log().slice(other.log().lastIndexOf('Server listening'))).not.toMatch(/Accepted|Postponed|Failed/)
+    await links.close()
+  })
+})

@@ -1,0 +1,49 @@
+import type { AnyRoute } from '@berth/contract'
+import type { FastifyRequest } from 'fastify'
+import { clientOf } from '../platform/address-set.ts'
+import { type Awaitable, after } from '../platform/awaitable.ts'
+import { fail } from '../platform/failure.ts'
+import { checkAddress } from './clean-text.ts'
+import { checkTag } from './guard.ts'
+import type { Caller } from './handler.ts'
+import type { MountDeps, RequestState } from './mount-deps.ts'
+
+/** Rate limit, credential, tag: in that order, before a byte of the body is read; then what the head alone can get wrong. */
+export function admit(row: AnyRoute, request: FastifyRequest, deps: MountDeps): Awaitable<void> {
+  const state: RequestState = { caller: null, audit: {} }
+  request.state = state
+  if (row.public) {
+    deps.limiter.take(row.rateLimit ?? 'public', clientOf(request.ip))
+    if (!row.knowsCaller) return checkHead(row, request)
+    return after(deps.gatekeeper.authenticate(request), (caller) => {
+      state.caller = caller
+      return checkHead(row, request)
+    })
+  }
+  return after(callerOf(row, request, deps), (caller) => {
+    // Guessing credentials is counted like any other public call.
+    if (caller) deps.limiter.take('signedIn', caller.userId)
+    else deps.limiter.take('public', clientOf(request.ip))
+    state.caller = caller ?? fail('unauthorized')
+    return after(checkTag(row, state.caller, deps.gatekeeper), () => checkHead(row, request))
+  })
+}
+
+function callerOf(row: AnyRoute, request: FastifyRequest, deps: MountDeps): Awaitable<Caller | null> {
+  const token = row.streamToken ? (request.query as { token?: unknown }).token : undefined
+  if (typeof token === 'string') return deps.spendStreamToken(token, request.url.split('?')[0] as string)
+  return deps.gatekeeper.authenticate(request)
+}
+
+function checkHead(row: AnyRoute, request: FastifyRequest): void {
+  checkContentType(row, request)
+  checkAddress(request)
+}
+
+function checkContentType(row: AnyRoute, { headers }: FastifyRequest): void {
+  const hasBody = headers['content-length'] ? headers['content-length'] !== '0' : !!headers['transfer-encoding']
+  if (!hasBody && !row.upload) return
+  const given = (headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase()
+  const wanted = row.upload?.contentType ?? 'application/json'
+  if (given !== wanted) fail('unsupported_media_type', { words: `Send the body as ${wanted}` })
+}

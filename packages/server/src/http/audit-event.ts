@@ -1,0 +1,35 @@
+import type { AnyRoute } from '@berth/contract'
+import type { FastifyRequest } from 'fastify'
+import { bareAddress, plainAddress } from '../platform/address-set.ts'
+import { redact } from './redact.ts'
+
+/** A write that happened, for the audit log. */
+export interface AuditEvent {
+  action: string
+  organizationId: string | null
+  userId: string | null
+  tokenId: string | null
+  ip: string
+  requestId: string
+  objectKind: string | null
+  objectId: string | null
+  changes: unknown
+}
+
+export function auditEventOf(row: AnyRoute, request: FastifyRequest): AuditEvent {
+  const { state } = request
+  const { caller, audit } = state
+  const params = request.params as Record<string, string>
+  return {
+    action: row.at,
+    organizationId: caller?.organizationId ?? null,
+    userId: caller?.userId ?? null,
+    tokenId: caller?.tokenId ?? null,
+    ip: plainAddress(bareAddress(request.ip)),
+    requestId: request.id,
+    objectKind: row.on ?? null,
+    objectId: Object.values(params).at(-1) ?? (state.object as { id?: string } | undefined)?.id ?? null,
+    changes: row.body ? redact(row.body, request.body) : {},
+    ...audit,
+  }
+}

@@ -1,0 +1,111 @@
+import { isUtf8 } from 'node:buffer'
+import type { Readable } from 'node:stream'
+import type { AnyRoute } from '@berth/contract'
+import { Failure, fail } from '../platform/failure.ts'
+import type { ForwardedAnswer } from './elsewhere.ts'
+
+/** What is no longer than this is read whole and looked at before a byte of it is answered; the rest passes as it comes. */
+const wholeBytes = 64 * 1024
+/** From the question to the end of a short answer, so that a cloud that dawdles is found out as soon as one that is silent. */
+const wholeWithinMs = 4_500
+const leastMs = 500
+/** Of an answer that is no stream: more than any route of this product says, and longer than it pauses. */
+const mostBytes = 512 * 1024 * 1024
+const longestPauseMs = 30_000
+
+export type AnswerBody = { whole: string } | { events: Readable } | { rest: Readable } | { nothing: true }
+
+/**
+ * What the cloud says is shown at this instance's own address, to people who are signed in here: JSON and events pass, a
+ * page, a script or a redirect does not. Whatever is not such an answer is 503, like a cloud that is away.
+ */
+export async function readAnswer(row: AnyRoute, method: string, answer: ForwardedAnswer, askedAt: number): Promise<AnswerBody> {
+  const { status, body } = answer
+  try {
+    if (status < 200 || status > 599 || (status >= 300 && status < 400)) notOurs(`it answered with status ${status}`)
+    if (status === 401) notOurs('it does not take the token of the link any more; link the organisation again')
+    if (method === 'HEAD' || status === 204) {
+      body.resume()
+      return { nothing: true }
+    }
+    const isStream = row.stream !== undefined && status === 200
+    checkType(answer, isStream ? 'text/event-stream' : 'application/json')
+    if (isStream) return { events: body }
+    const read =
+      Number(answer.headers['content-length'] ?? 0) > wholeBytes
+        ? null
+        : await readWhole(body, Math.max(leastMs, askedAt + wholeWithinMs - performance.now()))
+    return read ? { whole: checkedText(read) } : { rest: bounded(body) }
+  } catch (error) {
+    body.once('error', () => {}).destroy()
+    throw error
+  }
+}
+
+/** What is about the body and how long it may be kept; nothing else is the cloud's to say here. */
+const passedHeaders = ['content-type', 'cache-control', 'retry-after', 'x-accel-buffering']
+
+export function passedBack({ headers }: ForwardedAnswer, body: AnswerBody): Record<string, string> {
+  const names = 'rest' in body ? [...passedHeaders, 'content-length'] : passedHeaders
+  return Object.fromEntries(names.flatMap((name) => (typeof headers[name] === 'string' ? [[name, headers[name]]] : [])))
+}
+
+function checkType({ headers }: ForwardedAnswer, wanted: string): void {
+  const given = String(headers['content-type'] ?? '')
+    .split(';')[0]
+    ?.trim()
+    .toLowerCase()
+  if (given !== wanted || headers['content-encoding'] !== undefined) notOurs('its answer is not one of Berth')
+}
+
+function checkedText(bytes: Buffer): string {
+  if (!isUtf8(bytes)) notOurs('its answer cannot be read')
+  const text = bytes.toString('utf8')
+  try {
+    JSON.parse(text)
+  } catch {
+    notOurs('its answer cannot be read')
+  }
+  return text
+}
+
+const notOurs = (reason: string): never => fail('cloud_unreachable', { words: `The cloud service cannot be reached: ${reason}` })
+
+/** Null: there is more of it than that, and it is as if nothing had been read. */
+function readWhole(body: Readable, withinMs: number): Promise<Buffer | null> {
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer | null>()
+  const chunks: Buffer[] = []
+  let size = 0
+  const cut = () =>
+    reject(new Failure('cloud_unreachable', { words: 'The cloud service cannot be reached: its answer was cut off' }))
+  const onData = (chunk: Buffer) => {
+    chunks.push(chunk)
+    size += chunk.length
+    if (size <= wholeBytes) return
+    stop()
+    body.pause()
+    body.unshift(Buffer.concat(chunks))
+    resolve(null)
+  }
+  const onEnd = () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks))
+  const late = setTimeout(cut, withinMs)
+  const stop = () => {
+    clearTimeout(late)
+    body.off('data', onData).off('end', onEnd).off('error', cut).off('close', cut)
+  }
+  body.on('data', onData).once('end', onEnd).once('error', cut).once('close', cut)
+  return promise.finally(stop)
+}
+
+/** One that never ends, or no longer comes, is cut off: whoever reads it sees that it is not whole. */
+function bounded(body: Readable): Readable {
+  let size = 0
+  const tooSlow = setTimeout(() => body.destroy(new Error('the cloud stopped in the middle of its answer')), longestPauseMs)
+  body.once('close', () => clearTimeout(tooSlow))
+  body.on('data', (chunk: Buffer) => {
+    tooSlow.refresh()
+    size += chunk.length
+    if (size > mostBytes) body.destroy(new Error('the cloud answers without end'))
+  })
+  return body.pause()
+}

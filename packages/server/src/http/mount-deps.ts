@@ -1,0 +1,44 @@
+import type { AnyRoute } from '@berth/contract'
+import type { AuditEvent } from './audit-event.ts'
+import type { Elsewhere } from './elsewhere.ts'
+import type { ForwardDeps } from './forward.ts'
+import type { Gatekeeper } from './guard.ts'
+import type { Caller, Loaders, RequestContext } from './handler.ts'
+import type { OpenStreams } from './open-streams.ts'
+import type { RateLimiter } from './rate-limit.ts'
+
+export interface MountDeps {
+  mode: 'self-hosted' | 'cloud'
+  gatekeeper: Gatekeeper
+  loaders: Loaders
+  limiter: RateLimiter
+  recordAudit(event: AuditEvent): Promise<void>
+  /** Spends a single-use stream token; the caller who minted it, for this very path. */
+  spendStreamToken(token: string, path: string): Promise<Caller | null>
+  noteStreamToken: ForwardDeps['noteStreamToken']
+  stopping: AbortSignal
+  /** Judges every open stream again and again. */
+  streams: OpenStreams
+  /** Where projects are that are not here; without it everything is. */
+  elsewhere?: Elsewhere
+}
+
+/** What the steps of one request leave for those after them. */
+export interface RequestState {
+  caller: Caller | null
+  object?: object
+  level?: RequestContext['level']
+  rawBody?: Buffer
+  /** The body's JSON holds an escape that no text should. */
+  mayBeUnclean?: true
+  audit: Partial<AuditEvent>
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    state: RequestState
+  }
+  interface FastifyContextConfig {
+    row?: AnyRoute
+  }
+}

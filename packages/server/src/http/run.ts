@@ -1,0 +1,102 @@
+import type { AnyRoute } from '@berth/contract'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { type Awaitable, after } from '../platform/awaitable.ts'
+import { fail } from '../platform/failure.ts'
+import { auditEventOf } from './audit-event.ts'
+import { loadObject } from './guard.ts'
+import type { Caller, Handler, RequestContext } from './handler.ts'
+import type { MountDeps } from './mount-deps.ts'
+import { mayChangeAccess } from './open-streams.ts'
+import { readRest } from './read-rest.ts'
+import { ContextOfRequest } from './request-context.ts'
+import { openStream } from './sse.ts'
+
+export type AnyHandler = Handler<AnyRoute>
+
+export const notBuiltYet: AnyHandler = () => fail('not_built_yet')
+
+/** Loads what the row is about, calls its handler and gives the answer; a read whose rows are kept does so without a promise. */
+export function run(
+  row: AnyRoute,
+  handle: AnyHandler,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  deps: MountDeps,
+): Awaitable<unknown> {
+  const { caller } = request.state
+  // It was made by the cloud, which must not open with it what is here.
+  if (caller?.onlyElsewhere) fail('unauthorized')
+  if (!row.on && !row.operator) return answer(row, handle, request, reply, deps)
+  return after(loadObject(row, request, caller as Caller, deps), ({ object, level }) => {
+    if (object) request.state.object = object
+    request.state.level = level
+    return answer(row, handle, request, reply, deps)
+  })
+}
+
+function answer(
+  row: AnyRoute,
+  handle: AnyHandler,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  deps: MountDeps,
+): Awaitable<unknown> {
+  const context = new ContextOfRequest(row, request, reply)
+  const input = {
+    params: request.params,
+    query: request.query,
+    body: request.body,
+    // A handler that stops reading must not cut the connection: its answer still has to go out.
+    upload: row.upload && request.raw.iterator({ destroyOnReturn: false }),
+    rawBody: request.state.rawBody,
+  } as never
+  if (row.upload) reply.raw.once('finish', () => readRest(request.raw))
+  if (row.stream) return runStream(row, handle, input, context, request, reply, deps)
+  reply.status(row.status ?? 200)
+  const answered = handle(input, context as never)
+  if (row.method === 'GET') return after(answered, (body) => send(row, body, reply))
+  return written(row, answered, request, deps).then((body) => send(row, body, reply))
+}
+
+/** A write is on record before its answer goes out. */
+async function written(row: AnyRoute, answered: Awaitable<unknown>, request: FastifyRequest, deps: MountDeps): Promise<unknown> {
+  const body = await answered
+  if (mayChangeAccess(row)) deps.streams.accessChanged(request.state.caller?.organizationId ?? null)
+  await deps.recordAudit(auditEventOf(row, request))
+  return body
+}
+
+/** Fastify sends what is given back; nothing, where a redirect or a page has gone out already. */
+function send(row: AnyRoute, body: unknown, reply: FastifyReply): unknown {
+  if (reply.sent) return undefined
+  if (row.returns) return body
+  reply.send()
+  return undefined
+}
+
+/** A failure before the first event is an ordinary error answer; one after it ends the stream. */
+async function runStream(
+  row: AnyRoute,
+  handle: AnyHandler,
+  input: never,
+  context: RequestContext,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  deps: MountDeps,
+): Promise<FastifyReply> {
+  if (handle === notBuiltYet) fail('not_built_yet')
+  const stream = openStream(request, reply, deps.stopping)
+  const { caller } = request.state
+  const forget = caller
+    ? deps.streams.add({ row, params: request.params as Record<string, string>, caller, end: stream.close })
+    : undefined
+  try {
+    await handle(input, Object.assign(context, { stream }) as never)
+  } catch (error) {
+    if (!stream.abort.aborted) request.log.error({ err: error, reqId: request.id }, 'stream failed')
+  } finally {
+    forget?.()
+    stream.end()
+  }
+  return reply
+}

@@ -1,0 +1,31 @@
+import type { DeletionItem } from '@berth/contract'
+import type { AdoptedContainerRow } from '../../platform/db/tables/migration.ts'
+import type { PredecessorContainers } from '../deployments/index.ts'
+import type { ProjectPart } from '../projects/index.ts'
+import type { MigrationDeps } from './deps.ts'
+import { listAdopted } from './store.ts'
+
+const giveBackMs = 60_000
+
+/** The containers that a project was adopted from: none is ever removed, and one that it never came to replace runs again. */
+export const migrationPart = (
+  predecessors: PredecessorContainers,
+  { database: { db } }: Pick<MigrationDeps, 'database'>,
+): ProjectPart => ({
+  describe: 'adopted containers',
+  previewDeletion: async ({ id }) => (await listAdopted(db, id)).map(itemOf),
+  workUnderWay: async () => [],
+  remove: ({ id }) => predecessors.giveBack({ projectId: id, environment: 'production' }, AbortSignal.timeout(giveBackMs)),
+})
+
+const itemOf = ({ containerId, containerName, state }: AdoptedContainerRow): DeletionItem => ({
+  kind: 'container',
+  id: containerId,
+  name: containerName,
+  sizeBytes: null,
+  kept: true,
+  reason:
+    state === 'handed_over'
+      ? 'the project has replaced it: it stays on the server, stopped; docker start brings it back'
+      : 'it is on the server as it was before the project',
+})

@@ -1,0 +1,13 @@
+import { type Kysely, sql } from 'kysely'
+
+/** Whether somebody set the port: else the one that is found in the source counts. */
+export const migration = {
+  name: '029-port-chosen',
+  async up(db: Kysely<unknown>): Promise<void> {
+    await db.schema
+      .alterTable('projects')
+      .addColumn('portChosen', 'integer', (column) => column.notNull().defaultTo(0))
+      .execute()
+    await sql`update "projects" set "portChosen" = 1 where "port" <> 3000`.execute(db)
+  },
+}

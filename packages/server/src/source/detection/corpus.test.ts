@@ -1,0 +1,30 @@
+import { describe, expect, test } from 'vitest'
+import type { CorpusCase } from './corpus/corpus.ts'
+import { languages } from './corpus/languages.ts'
+import { monorepos } from './corpus/monorepos.ts'
+import { otherHosts } from './corpus/other-hosts.ts'
+import { pages } from './corpus/pages.ts'
+import { servers } from './corpus/servers.ts'
+import { detectFolder } from './detect-folder.ts'
+import { temporaryFolder } from './temporary-folder.ts'
+
+const corpus: Record<string, readonly CorpusCase[]> = { pages, servers, languages, 'other hosts': otherHosts, monorepos }
+
+describe.each(Object.entries(corpus))('%s', (_, cases) => {
+  test.each(cases)('$name', async ({ files, is }) => {
+    expect(await detectFolder(await temporaryFolder(files))).toMatchObject(is)
+  })
+})
+
+test('what a file of another host asks for and is not done is said', async () => {
+  const { warnings } = await detectFolder(
+    await temporaryFolder({
+      'package.json': { scripts: { start: 'node a.js' } },
+      'vercel.json': { crons: [{ path: '/x', schedule: '0 0 * * *' }] },
+      'render.yaml': 'databases:\n  - name: db\nservices:\n  - type: web\n    name: api\n  - type: cron\n    name: n\n',
+    }),
+  )
+  expect(warnings.join('\n')).toMatch(/vercel\.json: crons are left out/)
+  expect(warnings.join('\n')).toMatch(/render\.yaml: cron jobs are left out/)
+  expect(warnings.join('\n')).toMatch(/render\.yaml: databases are left out/)
+})

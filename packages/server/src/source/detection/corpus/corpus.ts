@@ -1,0 +1,27 @@
+import type { Detection } from '../detection.ts'
+
+/** A folder in the shape of what people have, and what has to be found in it. */
+export interface CorpusCase {
+  name: string
+  files: Record<string, string | object>
+  is: Partial<Detection>
+}
+
+const lock = { lockfileVersion: 3 }
+
+/** A package of npm with its lockfile. */
+export const npm = (
+  dependencies: string[],
+  scripts: Record<string, string> = {},
+  more: Record<string, unknown> = {},
+): Record<string, string | object> => ({
+  'package.json': {
+    name: 'sample',
+    scripts,
+    dependencies: Object.fromEntries(dependencies.map((name) => [name, '1.0.0'])),
+    ...more,
+  },
+  'package-lock.json': lock,
+})
+
+export const page = '<!doctype html><title>page</title>'

@@ -1,0 +1,97 @@
+import { type CorpusCase, npm, page } from './corpus.ts'
+
+const root = (workspaces: string[], more: object = {}) => ({
+  'package.json': { name: 'root', private: true, workspaces, ...more },
+  'package-lock.json': { lockfileVersion: 3 },
+})
+const web = {
+  'apps/web/package.json': {
+    name: 'web',
+    scripts: { build: 'next build', start: 'next start' },
+    dependencies: { next: '15', '@repo/ui': '*' },
+  },
+}
+const ui = { 'packages/ui/package.json': { name: '@repo/ui', scripts: { build: 'tsc' }, dependencies: { '@repo/tokens': '*' } } }
+const tokens = { 'packages/tokens/package.json': { name: '@repo/tokens', scripts: { build: 'tsc' } } }
+
+/** Projects whose app is further down. */
+export const monorepos: readonly CorpusCase[] = [
+  {
+    name: 'a workspace with one app',
+    files: { ...root(['apps/*', 'packages/*']), ...web, ...ui, ...tokens },
+    is: {
+      rootDirectory: 'apps/web',
+      framework: 'nextjs',
+      buildCommand: 'npm run build --workspace @repo/tokens && npm run build --workspace @repo/ui && npm run build',
+    },
+  },
+  {
+    name: 'a workspace of pnpm with one app',
+    files: {
+      'package.json': { name: 'root' },
+      'pnpm-workspace.yaml': 'packages:\n  - apps/*\n  - packages/*\n',
+      'pnpm-lock.yaml': '',
+      ...web,
+      ...ui,
+    },
+    is: { rootDirectory: 'apps/web', packageManager: 'pnpm', buildCommand: 'pnpm --filter @repo/ui run build && pnpm run build' },
+  },
+  {
+    name: 'a workspace with two apps',
+    files: {
+      ...root(['apps/*']),
+      ...web,
+      'apps/api/package.json': { name: 'api', scripts: { start: 'node a.js' }, dependencies: { express: '4' } },
+    },
+    is: {
+      framework: 'workspaces',
+      apps: [
+        { name: 'api', path: 'apps/api', framework: 'express' },
+        { name: 'web', path: 'apps/web', framework: 'nextjs' },
+      ],
+    },
+  },
+  {
+    name: 'a workspace whose root starts it',
+    files: { ...root(['apps/*'], { scripts: { start: 'npm start -w web' } }), ...web },
+    is: { startCommand: 'npm run start' },
+  },
+  {
+    name: 'one folder with an app',
+    files: {
+      'README.md': 'x',
+      ...Object.fromEntries(
+        Object.entries({ ...npm(['express'], { start: 'node a.js' }), 'a.js': '' }).map(([path, text]) => [
+          `server/${path}`,
+          text,
+        ]),
+      ),
+    },
+    is: { rootDirectory: 'server', framework: 'express', startCommand: 'node a.js' },
+  },
+  {
+    name: 'one folder with pages of Vite',
+    files: {
+      'README.md': 'x',
+      'client/package.json': { name: 'c', scripts: { build: 'vite build' }, dependencies: { vite: '7' } },
+      'client/index.html': page,
+    },
+    is: { rootDirectory: 'client', framework: 'vite', outputDirectory: 'dist' },
+  },
+  {
+    name: 'a back end and a front end',
+    files: {
+      'backend/requirements.txt': 'flask',
+      'backend/app.py': 'app = Flask(__name__)',
+      'frontend/package.json': { scripts: { build: 'vite build' }, dependencies: { vite: '7' } },
+      'frontend/index.html': page,
+    },
+    is: {
+      framework: null,
+      apps: [
+        { name: 'backend', path: 'backend', framework: 'flask' },
+        { name: 'frontend', path: 'frontend', framework: 'vite' },
+      ],
+    },
+  },
+]

@@ -1,0 +1,107 @@
+import { type CorpusCase, npm, page } from './corpus.ts'
+
+const app = { ...npm(['express'], { start: 'node a.js' }), 'a.js': '' }
+const vite = { ...npm(['vite'], { build: 'vite build' }), 'index.html': page }
+
+/** Files that people bring along from other hosts. */
+export const otherHosts: readonly CorpusCase[] = [
+  {
+    name: 'render.yaml of a web service',
+    files: {
+      ...app,
+      'render.yaml':
+        'services:\n  - type: web\n    name: api\n    runtime: node\n    buildCommand: npm install && npm run compile\n    startCommand: node out/api.js\n    healthCheckPath: /healthz\n',
+    },
+    is: {
+      type: 'app',
+      installCommand: null,
+      buildCommand: 'npm install && npm run compile',
+      startCommand: 'node out/api.js',
+      healthPath: '/healthz',
+    },
+  },
+  {
+    name: 'render.yaml of a static site',
+    files: {
+      ...vite,
+      'render.yaml':
+        'services:\n  - type: web\n    name: site\n    env: static\n    buildCommand: npm run build\n    staticPublishPath: ./dist/site\n',
+    },
+    is: { type: 'static', outputDirectory: 'dist/site' },
+  },
+  {
+    name: 'render.yaml with cron jobs and a database',
+    files: {
+      ...app,
+      'render.yaml':
+        'databases:\n  - name: db\nservices:\n  - type: cron\n    name: nightly\n    schedule: "0 1 * * *"\n  - type: web\n    name: api\n    startCommand: node b.js\n',
+    },
+    is: { startCommand: 'node b.js' },
+  },
+  {
+    name: 'railway.json',
+    files: {
+      ...app,
+      'railway.json': {
+        build: { buildCommand: 'npm run make' },
+        deploy: { startCommand: 'node made.js', healthcheckPath: '/up' },
+      },
+    },
+    is: { buildCommand: 'npm run make', startCommand: 'node made.js', healthPath: '/up' },
+  },
+  {
+    name: 'railway.toml',
+    files: { ...app, 'railway.toml': '[deploy]\nstartCommand = "node t.js"\n' },
+    is: { startCommand: 'node t.js' },
+  },
+  {
+    name: 'fly.toml',
+    files: {
+      ...app,
+      'fly.toml': 'app = "x"\n[http_service]\n  internal_port = 8085\n  [[http_service.checks]]\n    path = "/ok"\n',
+    },
+    is: { startCommand: 'node a.js', port: 8085, healthPath: '/ok' },
+  },
+  {
+    name: 'fly.toml with processes',
+    files: { ...app, 'fly.toml': '[processes]\napp = "node web.js"\nworker = "node w.js"\n' },
+    is: { startCommand: 'node web.js' },
+  },
+  {
+    name: 'nixpacks.toml',
+    files: { ...app, 'nixpacks.toml': '[phases.build]\ncmds = ["npm run a", "npm run b"]\n[start]\ncmd = "node n.js"\n' },
+    is: { buildCommand: 'npm run a && npm run b', startCommand: 'node n.js' },
+  },
+  {
+    name: 'vercel.json',
+    files: { ...vite, 'vercel.json': { buildCommand: 'npm run pages', outputDirectory: 'out' } },
+    is: { type: 'static', buildCommand: 'npm run pages', outputDirectory: 'out' },
+  },
+  {
+    name: 'vercel.json that says nothing of building',
+    files: { ...vite, 'vercel.json': { version: 2 } },
+    is: { type: 'static', buildCommand: 'npm run build', outputDirectory: 'dist' },
+  },
+  {
+    name: 'netlify.toml',
+    files: { ...vite, 'netlify.toml': '[build]\ncommand = "npm run site"\npublish = "public_html"\n' },
+    is: { type: 'static', buildCommand: 'npm run site', outputDirectory: 'public_html' },
+  },
+  {
+    name: 'netlify.toml of pages alone',
+    files: { 'site/index.html': page, 'netlify.toml': '[build]\npublish = "site"\n' },
+    is: { type: 'static', outputDirectory: 'site' },
+  },
+  {
+    name: 'app.json of Heroku',
+    files: { ...app, 'app.json': { name: 'x', buildpacks: [], addons: ['heroku-postgresql'] }, Procfile: 'web: node web.js\n' },
+    is: { startCommand: 'node web.js' },
+  },
+  { name: 'app.json of Expo', files: { ...app, 'app.json': { expo: { name: 'x' } } }, is: { startCommand: 'node a.js' } },
+  { name: 'a broken render.yaml', files: { ...app, 'render.yaml': 'services: [\n' }, is: { startCommand: 'node a.js' } },
+  {
+    name: 'Procfile with release',
+    files: { ...app, Procfile: 'release: node migrate.js\nweb: node web.js\n' },
+    is: { startCommand: 'node web.js' },
+  },
+]

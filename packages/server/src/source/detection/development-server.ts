@@ -1,0 +1,68 @@
+import { quoted } from './commands.ts'
+
+/** Watchers and development servers, by what their command begins with: not what a project is to be served by. */
+const developmentServer = new RegExp(
+  `^(?:npx |cross-env |\\w{1,60}=\\S{0,200} )*(?:${[
+    'vite(?: (?:dev|serve|preview|--).*)?$',
+    'nux[ti](?: dev.*)?$',
+    'next(?: dev)?$',
+    'next dev',
+    'astro (?:dev|preview)',
+    'ng (?:serve|s)',
+    'nx (?:run \\S{1,100}:)?(?:serve|dev|start)',
+    'turbo (?:run )?(?:dev|serve|start)',
+    'lerna run',
+    'react-scripts start',
+    'craco start',
+    'vue-cli-service serve',
+    'gatsby develop',
+    'gridsome develop',
+    'docusaurus start',
+    'vitepress dev',
+    'vuepress (?:dev|serve)',
+    'eleventy (?:--\\S+ )*--(?:serve|watch)',
+    'hexo (?:server|s)',
+    'ember (?:serve|server|s)',
+    '(?:umi|max) dev',
+    'stencil build .*--(?:dev|watch|serve)',
+    'preact watch',
+    'quasar dev',
+    'rsbuild dev',
+    'rspack (?:serve|dev)',
+    'farm(?: start)?$',
+    'remix (?:vite:)?dev',
+    'react-router dev',
+    'vinxi dev',
+    'nitro(?:pack)? dev',
+    'nest start(?!:prod)',
+    'expo start',
+    'storybook dev',
+    'start-storybook',
+    'wrangler (?:dev|pages dev)',
+    'vercel dev',
+    'netlify dev',
+    'nodemon',
+    'ts-node-dev',
+    'node(?: \\S+)* --watch',
+    'bun (?:run )?--(?:hot|watch)',
+    'webpack serve',
+    'webpack-dev-server',
+    'parcel(?! build)',
+    'snowpack dev',
+    'live-server',
+    'browser-sync',
+    'tsx watch',
+    'deno run(?: \\S+)* --watch',
+  ].join('|')})(?:\\s|$)`,
+)
+
+export const isDevelopmentServer = (command: string): boolean => developmentServer.test(command)
+
+/** `nodemon server.js` watches a program that Node itself can run: the program, or `null`. */
+export function watchedProgram(command: string): string | null {
+  const found =
+    /^(?:npx )?(?:nodemon|node --watch)(?: --?(?:watch|ext|e|w|q|quiet|inspect)(?:[ =][\w./,*-]{1,100})?)* ([\w./-]{1,200}\.[cm]?js|[\w./-]{1,200})$/.exec(
+      command.trim(),
+    )?.[1]
+  return found && !found.startsWith('-') && !/\.[cm]?tsx?$/.test(found) ? `node ${quoted(found)}` : null
+}

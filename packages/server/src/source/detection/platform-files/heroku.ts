@@ -1,0 +1,18 @@
+import { dig, recordOf } from '../manifests/values.ts'
+import { type HintReader, leftOut } from './hints.ts'
+
+const file = 'app.json'
+
+/** Other tools have a file of that name too; Heroku's is known by what only Heroku has. */
+export const readHeroku: HintReader = async (folder) => {
+  const json = recordOf(await folder.json(file))
+  const isHeroku = ['buildpacks', 'formation', 'addons', 'stack'].some((key) => key in json)
+  if (!isHeroku) return null
+  return {
+    file,
+    warnings: [
+      ...(Array.isArray(json.addons) && json.addons.length > 0 ? [leftOut(file, 'add-ons are')] : []),
+      ...(dig(json, 'scripts', 'postdeploy') === undefined ? [] : [leftOut(file, 'the script postdeploy is')]),
+    ],
+  }
+}

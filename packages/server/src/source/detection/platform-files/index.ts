@@ -1,0 +1,55 @@
+import { clip } from '../signs.ts'
+import type { App, Plan } from '../stack.ts'
+import { readFly } from './fly.ts'
+import { readHeroku } from './heroku.ts'
+import type { HintReader, Hints } from './hints.ts'
+import { readNetlify } from './netlify.ts'
+import { readNixpacks } from './nixpacks.ts'
+import { readRailway } from './railway.ts'
+import { readRender } from './render.ts'
+import { readVercel } from './vercel.ts'
+
+/** Whose word counts first where several are there: files that start programs before files that publish pages. */
+const readers: readonly HintReader[] = [readRailway, readRender, readNixpacks, readFly, readHeroku, readVercel, readNetlify]
+
+/** The plan as files for other hosts have it: people who come from there have said already how it is built. */
+export async function followPlatformFiles({ folder }: App, plan: Plan): Promise<Plan> {
+  if (plan.type === 'services' || plan.apps?.length) return plan
+  let followed = plan
+  for (const read of readers) {
+    const hints = await read(folder)
+    if (hints) followed = follow(followed, hints, folder.full(hints.file))
+  }
+  return followed
+}
+
+const installs =
+  /\b(?:npm (?:ci|i|install)|yarn(?: install)?(?= *(?:$|&|;))|pnpm (?:i|install)|bun install|pip3? install|poetry install|uv sync|bundle install|composer install)\b/
+
+function follow(plan: Plan, hints: Hints, file: string): Plan {
+  const next = { ...plan, evidence: [...(plan.evidence ?? [])], warnings: [...(plan.warnings ?? []), ...(hints.warnings ?? [])] }
+  const take = (field: 'installCommand' | 'buildCommand' | 'startCommand' | 'outputDirectory', words: string) => {
+    const value = hints[field]
+    if (!value) return
+    next[field] = value
+    next.evidence.push({ file, says: `${words} ${clip(value)}` })
+  }
+  take('installCommand', 'it is installed by')
+  take('buildCommand', 'it is built by')
+  // A build that installs what it needs has no use for a second install before it.
+  if (hints.buildCommand && !hints.installCommand && installs.test(hints.buildCommand)) next.installCommand = null
+  if (hints.type === 'static' || plan.type === 'static') take('outputDirectory', 'the pages are in')
+  if (hints.type === 'static' && hints.outputDirectory && plan.type === 'app')
+    Object.assign(next, { type: 'static', startCommand: null, port: null })
+  if (hints.startCommand) becomeApp(next, plan)
+  take('startCommand', 'it is started by')
+  if (hints.port && next.type === 'app') next.port = hints.port
+  if (hints.healthPath && next.type === 'app') next.healthPath = hints.healthPath
+  if (next.startCommand) next.warnings = next.warnings.filter((warning) => !warning.startsWith('nothing says how to start it'))
+  return next
+}
+
+/** Somebody starts a program where pages were found: then it serves them itself. */
+function becomeApp(next: Plan, plan: Plan): void {
+  if (plan.type === 'static') Object.assign(next, { type: 'app', outputDirectory: null, port: plan.port ?? 3000 })
+}

@@ -1,0 +1,25 @@
+import { dig, recordOf, textOf } from '../manifests/values.ts'
+import { type HintReader, leftOut } from './hints.ts'
+
+const file = 'vercel.json'
+const ignored: readonly [string, string][] = [
+  ['crons', 'crons are'],
+  ['functions', 'functions are'],
+  ['redirects', 'redirects are'],
+  ['rewrites', 'rewrites are'],
+  ['headers', 'headers are'],
+  ['routes', 'routes are'],
+]
+
+export const readVercel: HintReader = async (folder) => {
+  const json = await folder.json(file)
+  if (json === null) return null
+  const fields = recordOf(json)
+  return {
+    file,
+    installCommand: textOf(fields.installCommand),
+    buildCommand: textOf(fields.buildCommand),
+    outputDirectory: textOf(fields.outputDirectory),
+    warnings: ignored.filter(([key]) => dig(fields, key) !== undefined).map(([, what]) => leftOut(file, what)),
+  }
+}

@@ -1,0 +1,85 @@
+import { pythonTools } from '../python-tools.ts'
+import { allOf, anyOf, dependency, file, setting } from '../signs.ts'
+import type { App, Plan, Stack } from '../stack.ts'
+
+/** Generators of pages that are programs of their own, or gems and packages of other languages. */
+export const pagePrograms: readonly Stack[] = [
+  {
+    framework: 'hugo',
+    when: anyOf(
+      file('hugo.toml', 'the settings of Hugo'),
+      file('hugo.yaml', 'the settings of Hugo'),
+      file('hugo.json', 'the settings of Hugo'),
+      file('config/_default/hugo.toml', 'the settings of Hugo'),
+      allOf(
+        setting('config.*', /^\s*["']?(?:baseURL|baseurl)\b/m, 'the settings of Hugo'),
+        folder('content', 'archetypes', 'layouts', 'themes'),
+      ),
+    ),
+    plan: program('hugo --minify', 'public'),
+  },
+  {
+    framework: 'zola',
+    when: allOf(setting('config.toml', /^\s*base_url\s*=/m, 'the settings of Zola'), folder('content', 'templates', 'themes')),
+    plan: program('zola build', 'public'),
+  },
+  {
+    framework: 'mdbook',
+    when: allOf(file('book.toml', 'a book of mdBook'), file('src/SUMMARY.md', 'the table of contents')),
+    plan: program('mdbook build', 'book'),
+  },
+  {
+    framework: 'jekyll',
+    when: anyOf(
+      dependency('ruby', 'jekyll', 'github-pages'),
+      allOf(file('_config.yml', 'the settings of Jekyll'), folder('_posts', '_layouts', '_includes')),
+    ),
+    plan: (app) => gem(app, 'jekyll build', '_site'),
+  },
+  { framework: 'middleman', when: dependency('ruby', 'middleman'), plan: (app) => gem(app, 'middleman build', 'build') },
+  {
+    framework: 'mkdocs',
+    when: anyOf(file('mkdocs.yml', 'the settings of MkDocs'), file('mkdocs.yaml', 'the settings of MkDocs')),
+    plan: mkdocs,
+  },
+]
+
+function folder(...names: string[]) {
+  return ({ folder }: App) => (names.some((name) => folder.hasFolder(name)) ? [] : null)
+}
+
+/** The build calls one program, which has to be where the build runs. */
+function program(build: string, output: string) {
+  return (): Plan => ({ type: 'static', language: 'html', buildCommand: build, outputDirectory: output })
+}
+
+function gem({ folder, manifests }: App, build: string, output: string): Plan {
+  const isLocked = folder.has('Gemfile.lock')
+  const gemfile = manifests.ruby
+  return {
+    type: 'static',
+    language: 'ruby',
+    ecosystem: 'ruby',
+    packageManager: gemfile ? 'bundler' : null,
+    installCommand: gemfile ? 'bundle install' : `gem install ${build.split(' ')[0]}`,
+    buildCommand: gemfile ? `bundle exec ${build}` : build,
+    outputDirectory: output,
+    evidence: isLocked ? [{ file: folder.full('Gemfile.lock'), says: 'bundler is the package manager' }] : [],
+    warnings: gemfile && !isLocked ? ['there is no lockfile of bundler; two installs may differ'] : [],
+  }
+}
+
+function mkdocs(app: App): Plan {
+  const tools = pythonTools(app)
+  return {
+    type: 'static',
+    language: 'python',
+    ecosystem: 'python',
+    packageManager: tools.manager,
+    installCommand: tools.install ?? 'pip install mkdocs',
+    buildCommand: tools.run('mkdocs build'),
+    outputDirectory: 'site',
+    evidence: tools.evidence,
+    warnings: tools.warnings,
+  }
+}

@@ -1,0 +1,129 @@
+import { allOf, dependency, file, not, script } from '../signs.ts'
+import type { App, Plan, Stack } from '../stack.ts'
+import { settingIn } from './node-frameworks.ts'
+import { server, site } from './node-plans.ts'
+
+const uses = (...names: string[]) => dependency('npm', ...names)
+
+/** A documentation folder inside the project: `vitepress build docs` puts its pages below that folder. */
+const belowDocs =
+  (config: string, output: string) =>
+  ({ folder, manifests }: App): string => {
+    const line = ['build', 'docs:build'].map((name) => manifests.npm?.scripts.get(name)).find(Boolean) ?? ''
+    const named = /\b(?:vitepress|vuepress) build ([\w./-]{1,100})/.exec(line)?.[1]?.replace(/^\.\/|\/$/g, '')
+    const found = named ?? ['', 'docs', 'src', 'site'].find((base) => folder.hasFolder([base, config].filter(Boolean).join('/')))
+    return [found === '.' ? '' : found, config, output].filter(Boolean).join('/')
+  }
+
+const docsScripts = ['build', 'docs:build']
+
+/** Generators of documents and pages: their `start` script is a development server, their build is files. */
+export const siteGenerators: readonly Stack[] = [
+  { framework: 'docusaurus', when: uses('@docusaurus/core'), plan: site({ build: 'docusaurus build', output: 'build' }) },
+  {
+    framework: 'vitepress',
+    when: uses('vitepress'),
+    plan: site({ build: 'vitepress build', buildScripts: ['docs:build', 'build'], output: belowDocs('.vitepress', 'dist') }),
+  },
+  {
+    framework: 'vuepress',
+    when: uses('vuepress', '@vuepress/cli'),
+    plan: site({ build: 'vuepress build', buildScripts: ['docs:build', 'build'], output: belowDocs('.vuepress', 'dist') }),
+  },
+  {
+    framework: 'eleventy',
+    when: uses('@11ty/eleventy'),
+    plan: site({ build: 'eleventy', buildScripts: docsScripts, output: eleventyOutput }),
+  },
+  { framework: 'hexo', when: uses('hexo'), plan: site({ build: 'hexo generate', output: 'public' }) },
+  { framework: 'gridsome', when: uses('gridsome'), plan: site({ build: 'gridsome build', output: 'dist' }) },
+  { framework: 'ember', when: uses('ember-cli'), plan: site({ build: 'ember build --environment=production', output: 'dist' }) },
+  {
+    framework: 'umi',
+    when: uses('umi', '@umijs/max', '@umijs/preset-umi'),
+    plan: site({ build: 'umi build', output: (app) => settingIn(app, '.umirc.*', 'outputPath', 'dist') }),
+  },
+  {
+    framework: 'stencil',
+    when: allOf(uses('@stencil/core'), not(script('start', /(?:^|\s)node(?:\s|$)/))),
+    plan: site({ build: 'stencil build', output: 'www' }),
+  },
+  { framework: 'preact-cli', when: uses('preact-cli'), plan: site({ build: 'preact build', output: 'build' }) },
+  {
+    framework: 'quasar',
+    when: uses('@quasar/app-vite', '@quasar/app-webpack', '@quasar/app'),
+    plan: site({ build: 'quasar build', output: 'dist/spa' }),
+  },
+  { framework: 'elm-pages', when: uses('elm-pages'), plan: site({ build: 'elm-pages build', output: 'dist' }) },
+]
+
+const nitroServer = 'node .output/server/index.mjs'
+
+/** Frameworks on Nitro: the build leaves one server behind, whatever it was written with. */
+export const nitroFrameworks: readonly Stack[] = [
+  {
+    framework: 'tanstack-start',
+    when: uses('@tanstack/react-start', '@tanstack/solid-start', '@tanstack/start'),
+    plan: server({ build: 'vite build', start: nitroServer, port: 3000 }),
+  },
+  {
+    framework: 'solid-start',
+    when: uses('@solidjs/start'),
+    plan: server({ build: 'vinxi build', start: nitroServer, port: 3000 }),
+  },
+  {
+    framework: 'analog',
+    when: uses('@analogjs/platform'),
+    plan: server({ build: 'vite build', startScripts: [], start: 'node dist/analog/server/index.mjs', port: 3000 }),
+  },
+  {
+    framework: 'nitro',
+    when: uses('nitropack', 'nitro'),
+    plan: server({ build: 'nitro build', start: nitroServer, port: 3000 }),
+  },
+]
+
+const pages = file('index.html', 'the first page')
+const sourcePages = file('src/index.html', 'the first page')
+
+/** Bundlers of browser code: what they start is a development server, what they build is files. */
+export const browserBundlers: readonly Stack[] = [
+  ...[pages, sourcePages].map((page) => ({
+    framework: 'parcel',
+    when: allOf(uses('parcel', 'parcel-bundler'), page, not(startsOwnServer)),
+    plan: (app: App) => parcelPlan(app),
+  })),
+  {
+    framework: 'rsbuild',
+    when: allOf(uses('@rsbuild/core'), not(startsOwnServer)),
+    plan: site({ build: 'rsbuild build', output: 'dist' }),
+  },
+  {
+    framework: 'webpack',
+    when: allOf(uses('webpack-dev-server'), not(startsOwnServer)),
+    plan: site({ build: 'webpack --mode production', output: 'dist' }),
+  },
+]
+
+/** A script that runs a program of the project's own: then the bundler only makes its front end. */
+function startsOwnServer(app: App) {
+  return script('start', /(?:^|\s)(?:node|tsx|ts-node|bun|pm2(?:-runtime)?)(?:\s|$)/)(app)
+}
+
+function parcelPlan(app: App): Promise<Plan> {
+  const page = app.folder.has('index.html') ? 'index.html' : 'src/index.html'
+  return site({ build: `parcel build ${page}`, output: 'dist' })(app)
+}
+
+async function eleventyOutput({ folder, manifests }: App): Promise<string> {
+  const line = manifests.npm?.scripts.get('build') ?? ''
+  const named = /--output[ =]["']?([\w./-]{1,100})/.exec(line)?.[1]
+  if (named) return named
+  for (const config of [...folder.find('.eleventy.*'), ...folder.find('eleventy.config.*')].slice(0, 5)) {
+    const text = (await folder.text(config)) ?? ''
+    const found =
+      /\boutput\s*:\s*["'`]([\w./-]{1,100})["'`]/.exec(text) ?? /setOutputDirectory\(\s*["'`]([\w./-]{1,100})/.exec(text)
+    if (found) return found[1]!
+  }
+  return '_site'
+}

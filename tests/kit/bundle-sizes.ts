@@ -1,0 +1,45 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+
+interface Chunk {
+  file: string
+  isEntry?: boolean
+  imports?: string[]
+  dynamicImports?: string[]
+}
+
+const dist = join(import.meta.dirname, '..', '..', 'packages', 'dashboard', 'dist')
+
+export interface BundleSizes {
+  /** Script of the entry and of the page at `/`, compressed. */
+  firstLoadBytes: number
+  /** What each other page brings besides, compressed. */
+  pageBytes: Record<string, number>
+}
+
+/** What a browser fetches of the built dashboard, by the build's own manifest. */
+export function readBundleSizes(home: string): BundleSizes {
+  const chunks = JSON.parse(readFileSync(join(dist, '.vite', 'manifest.json'), 'utf8')) as Record<string, Chunk>
+  const sizes = new Map<string, number>()
+  const sizeOf = (name: string) => {
+    const known = sizes.get(name) ?? gzipSync(readFileSync(join(dist, chunks[name]!.file))).length
+    sizes.set(name, known)
+    return known
+  }
+  const closure = (name: string, into = new Set<string>()) => {
+    if (into.has(name)) return into
+    into.add(name)
+    for (const one of chunks[name]?.imports ?? []) closure(one, into)
+    return into
+  }
+  const entry = Object.keys(chunks).find((name) => chunks[name]?.isEntry)
+  if (!entry) throw new Error('the manifest names no entry')
+  const first = new Set([...closure(entry), ...closure(home)])
+  const sum = (names: Iterable<string>) => [...names].reduce((bytes, name) => bytes + sizeOf(name), 0)
+  const pages = (chunks[entry]?.dynamicImports ?? []).filter((name) => name !== home)
+  return {
+    firstLoadBytes: sum(first),
+    pageBytes: Object.fromEntries(pages.map((name) => [name, sum([...closure(name)].filter((one) => !first.has(one)))])),
+  }
+}

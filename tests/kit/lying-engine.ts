@@ -1,0 +1,64 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { join } from 'node:path'
+import { tempFolder } from './temp-folder.ts'
+
+export type Lie = (request: IncomingMessage, response: ServerResponse) => unknown
+
+export interface LyingEngine extends AsyncDisposable {
+  socket: string
+  /** Paths that were asked for, without their questions. */
+  asked: string[]
+}
+
+const version = { Version: '99.1' }
+
+/** What an engine would say, as far as a server is read. */
+export const honest: Record<string, unknown> = {
+  '/version': version,
+  '/containers/json': [],
+  '/volumes': { Volumes: [] },
+  '/networks': [],
+}
+
+export const says = (value: unknown) => (_: IncomingMessage, response: ServerResponse) => response.end(JSON.stringify(value))
+
+/** Goes on for as long as somebody listens. */
+export const endless: Lie = (_, response) => {
+  const chunk = `[${'1,'.repeat(32_000)}`
+  const more = () => {
+    while (!response.destroyed && response.write(chunk));
+  }
+  response.on('drain', more)
+  more()
+}
+
+/** Always a byte more, never an end. */
+export const dripping: Lie = (_, response) => {
+  const timer = setInterval(() => response.write(' '), 50)
+  response.on('close', () => clearInterval(timer))
+}
+
+/** A server's Docker that says what a test wants at a path, and the plain truth elsewhere: what a machine in bad hands could. */
+export async function startLyingEngine(lies: Record<string, Lie>): Promise<LyingEngine> {
+  const folder = await tempFolder('engine')
+  const socket = join(folder.path, 'docker.sock')
+  const asked: string[] = []
+  const server = createServer((request, response) => {
+    const path = (request.url ?? '').split('?', 1)[0] as string
+    asked.push(path)
+    const lie = lies[path] ?? lies[path.replace(/[0-9a-f]{64}/, ':id')]
+    if (lie) return void lie(request, response)
+    if (path in honest) return void says(honest[path])(request, response)
+    response.writeHead(404).end('{}')
+  })
+  await new Promise<void>((done) => server.listen(socket, done))
+  return {
+    socket,
+    asked,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections()
+      await new Promise((done) => server.close(done))
+      await folder.remove()
+    },
+  }
+}
