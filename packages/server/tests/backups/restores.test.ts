@@ -355,12 +355,11 @@ test('a project that was deleted is brought back: its settings, its variables an
 })
 
 test('a deleted project that was uploaded is brought back with what was uploaded, and stays as it is where it is there', async () => {
-  const { inject } = scene.instance.app
   const opened = await scene.as(owner(), 'POST /projects/folder/session', { body: {} })
   const { sessionId } = opened.body.data
   const tarball = gzipSync(await tarOf({ 'package.json': '{"name":"sent"}', 'server.js': 'run()' }))
   const headers = { authorization: `Bearer ${owner()}`, 'content-type': 'application/gzip' }
-  const sent = await inject.call(scene.instance.app, {
+  const sent = await scene.instance.app.inject({
     method: 'POST',
     url: `/api/projects/folder/upload/${sessionId}`,
     headers,
