@@ -19,8 +19,8 @@ import { migration as adopted } from './021-migration.ts'
 import { migration as beforeDeploy } from './022-before-deploy.ts'
 import { migration as cloudMode } from './024-cloud-mode.ts'
 import { migration as metrics } from './025-metrics.ts'
-import { migration as keptBackups } from './027-kept-backups.ts'
 import { migration as deliverySubjects } from './026-delivery-subjects.ts'
+import { migration as keptBackups } from './027-kept-backups.ts'
 import { migration as adoptedOnce } from './028-adopted-once.ts'
 import { migration as portChosen } from './029-port-chosen.ts'
 
@@ -52,8 +52,8 @@ export const migrations: readonly Migration[] = [
   beforeDeploy,
   cloudMode,
   metrics,
-  keptBackups,
   deliverySubjects,
+  keptBackups,
   adoptedOnce,
   portChosen,
 ]
