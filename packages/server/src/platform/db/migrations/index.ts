@@ -21,6 +21,7 @@ import { migration as transfers } from './023-transfers.ts'
 import { migration as cloudMode } from './024-cloud-mode.ts'
 import { migration as metrics } from './025-metrics.ts'
 import { migration as deliverySubjects } from './026-delivery-subjects.ts'
+import { migration as keptBackups } from './027-kept-backups.ts'
 import { migration as adoptedOnce } from './028-adopted-once.ts'
 import { migration as portChosen } from './029-port-chosen.ts'
 
@@ -54,6 +55,7 @@ export const migrations: readonly Migration[] = [
   cloudMode,
   metrics,
   deliverySubjects,
+  keptBackups,
   adoptedOnce,
   portChosen,
 ]
