@@ -15,6 +15,8 @@ export const limits = {
   streamTokenSeconds: 60,
   oauthStateSeconds: 600,
   cloneTokenSeconds: 55 * 60,
+  metricPoints: 1500,
+  metricDays: 30,
 } as const
 
 /**
@@ -24,6 +26,7 @@ export const limits = {
 export const rateLimits = {
   publicWebhook: 120,
   login: 10,
+  signUp: 5,
   account: 20,
   public: 300,
   signedIn: 3000,

@@ -6,6 +6,7 @@ import { ConnectDomain, Domain } from './domain-shapes.ts'
 import { CreateEnvironment, EnvChanges, Environment, EnvVariable } from './environment-shapes.ts'
 import { Branch, CloneCredential, CommitStatus, GitLink, LinkedRepository, ProjectBranch } from './git-shapes.ts'
 import { LogLine, RequestLine } from './log-shapes.ts'
+import { Metrics, MetricsQuery } from './metric-shapes.ts'
 import { CreateRule, RouteRule, UpdateRule } from './rule-shapes.ts'
 import {
   CreateProject,
@@ -328,6 +329,12 @@ export const projects = {
     stream: { request: RequestLine },
     summary: 'HTTP requests as they come',
   }),
+  metrics: route('GET /projects/:id/metrics', {
+    ...read,
+    query: MetricsQuery,
+    returns: data(Metrics),
+    summary: 'Use of processor and memory, requests, errors, latency and bytes over time; the last hour by default',
+  }),
   listRules: route('GET /projects/:id/route-rules', {
     ...read,
     selfHostedOnly: true,
@@ -391,7 +398,7 @@ export const projects = {
     body: Type.Object({ withData: Type.Optional(Type.Boolean()) }),
     bodyOptional: true,
     returns: data(Type.Object({ projectId: Type.String(), location: Type.String() })),
-    errors: ['already_there', 'cloud_not_linked', 'cloud_unreachable'],
+    errors: ['already_there', 'cloud_not_linked', 'transfer_failed', 'work_in_progress', 'cloud_unreachable'],
     summary: 'Move a local project to the cloud service',
   }),
   transferToSelfHosted: route('POST /projects/:id/transfer/to-self-hosted', {
@@ -401,7 +408,7 @@ export const projects = {
     body: Type.Object({ withData: Type.Optional(Type.Boolean()) }),
     bodyOptional: true,
     returns: data(Type.Object({ projectId: Type.String(), location: Type.String() })),
-    errors: ['already_there', 'cloud_not_linked', 'cloud_unreachable'],
+    errors: ['already_there', 'cloud_not_linked', 'transfer_failed', 'work_in_progress', 'cloud_unreachable'],
     summary: 'Bring a cloud project back to this instance',
   }),
 }

@@ -12,6 +12,7 @@ import { type WorkerEvent, WorkerPool } from './worker-pool.ts'
 
 const flushEveryMs = 50
 const lostEveryMs = 3_000
+const trafficEveryMs = 3_000
 const graceOnSignalMs = 8_000
 const graceInSuccessionMs = 30_000
 const logBytesAtMost = 1_048_576
@@ -67,6 +68,7 @@ export class EdgeProcess {
   #live(): void {
     setInterval(() => this.#tick(), flushEveryMs)
     setInterval(() => void this.#endIfLost(), lostEveryMs)
+    setInterval(() => void this.#tellTraffic(), trafficEveryMs)
     process.on('SIGTERM', () => void this.#stop(graceOnSignalMs))
     process.on('SIGINT', () => void this.#stop(graceOnSignalMs))
     process.on('SIGHUP', () => {})
@@ -141,6 +143,7 @@ export class EdgeProcess {
 
   async #closeAndExit(graceMs: number): Promise<void> {
     await this.#pool.close(graceMs)
+    await this.#tellTraffic()
     this.#tick()
     // A moment for the last records and the answer to whoever asked.
     setTimeout(() => process.exit(0), 100)
@@ -159,6 +162,14 @@ export class EdgeProcess {
 
   async #endIfLost(): Promise<void> {
     if (!this.#stopping && !(await holdsFolder(this.#settings.folder))) await this.#stop(graceOnSignalMs)
+  }
+
+  /** To nobody is nothing told: it stays with the workers. */
+  async #tellTraffic(): Promise<void> {
+    const { line } = this.#control
+    if (!line || line.waitingBytes > unheardBytesAtMost) return
+    const minutes = await this.#pool.takeTraffic()
+    if (minutes.length > 0) line.send({ event: 'traffic', minutes })
   }
 
   #tick(): void {

@@ -305,6 +305,7 @@ export class Exchange implements Held, RequestExchange {
       if (route?.deploymentCounter) countRequest(route.deploymentCounter, failed)
     }
     const durationMs = performance.now() - this.#startedAt
+    if (route?.traffic) serving.counters.traffic.count(route.traffic, serving.now, this, durationMs)
     serving.records.add({
       id: this.id,
       timeMs: Date.now() - durationMs,

@@ -1,4 +1,5 @@
 import type { SwitchCounters } from './protocol/request-record.ts'
+import { TrafficCounters } from './traffic-counters.ts'
 
 /** The running counter of one project or deployment. Routes hold theirs, so that a request costs no look-up. */
 export interface RequestCounter {
@@ -11,6 +12,7 @@ export interface RequestCounter {
 
 /** Numbers the control plane asks for: how requests ended, when a project was last used, which rules struck. */
 export class RequestCounters {
+  readonly traffic = new TrafficCounters()
   readonly #projects = new Map<string, RequestCounter>()
   readonly #deployments = new Map<string, RequestCounter>()
   #hits = new Map<string, number>()
@@ -48,6 +50,7 @@ export class RequestCounters {
 
   /** Forgets what neither the table in force nor the one before it names. */
   keepOnly(ids: ReadonlySet<string>, idsBefore: ReadonlySet<string>): void {
+    this.traffic.keepOnly(ids, idsBefore)
     for (const counters of [this.#projects, this.#deployments])
       for (const [id, counter] of counters) if (!ids.has(id) && !idsBefore.has(id) && counter.underWay === 0) counters.delete(id)
   }

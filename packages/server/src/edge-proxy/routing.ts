@@ -15,6 +15,7 @@ import { putEntries, type TablePiece, type TableRest, unknownBase } from './prot
 import type { RequestCounter, RequestCounters } from './request-counters.ts'
 import { recordTail } from './request-records.ts'
 import { type CompiledRule, compileRule, RuleSet } from './rules.ts'
+import type { TrafficCounter } from './traffic-counters.ts'
 import { Upstream } from './upstream.ts'
 
 /** A host's entry of the table, ready to serve. */
@@ -24,6 +25,7 @@ export interface Route {
   deploymentId: string | null
   projectCounter: RequestCounter | undefined
   deploymentCounter: RequestCounter | undefined
+  traffic: TrafficCounter | undefined
   /** The end of every record of this route, as JSON. */
   recordTail: string
   upstreams: Upstream[]
@@ -139,6 +141,7 @@ export class Routing {
       deploymentId,
       projectCounter: projectId ? this.#counters.project(projectId) : undefined,
       deploymentCounter: deploymentId ? this.#counters.deployment(deploymentId) : undefined,
+      traffic: projectId && host.environment ? this.#counters.traffic.of(projectId, host.environment) : undefined,
       recordTail: recordTail(deploymentId, projectId),
       upstreams: shares.map(({ upstream }) => upstream),
       balance: target.kind === 'upstreams' ? new Balance(shares) : undefined,

@@ -4,6 +4,7 @@ import type { EdgeSettings } from './protocol/edge-settings.ts'
 import type { SwitchCounters } from './protocol/request-record.ts'
 import type { spawnEdge } from './protocol/spawn-edge.ts'
 import type { TablePiece, TableState } from './protocol/table-pieces.ts'
+import type { TrafficMinute } from './protocol/traffic.ts'
 import type { RecordBatch } from './request-records.ts'
 import type { ApplyResult, EdgeWorker, LimitNews } from './worker.ts'
 
@@ -34,6 +35,8 @@ export class WorkerPool {
   readonly #listening: Listening
   readonly #processes = new Set<WorkerProcess>()
   readonly #onEvent: (event: WorkerEvent) => void
+  /** Of workers that have ended. */
+  readonly #lastTraffic: TrafficMinute[] = []
   #closing = false
   #newsTimer: NodeJS.Timeout | undefined
 
@@ -88,6 +91,12 @@ export class WorkerPool {
     return all.reduce((sum, one) => ({ total: sum.total + one.total, failed: sum.failed + one.failed }))
   }
 
+  /** What has grown since the last call, of every worker. */
+  async takeTraffic(): Promise<TrafficMinute[]> {
+    const others = await this.#askSiblings<TrafficMinute[]>('takeTraffic', [], takeMs)
+    return [...this.#own.takeTraffic(), ...others.flat(), ...this.#lastTraffic.splice(0)]
+  }
+
   askAgain(): void {
     this.#own.askAgain()
     this.#askSiblings('askAgain', []).catch(() => {})
@@ -97,12 +106,14 @@ export class WorkerPool {
     this.#closing = true
     clearInterval(this.#newsTimer)
     await Promise.all([this.#own.close(graceMs), this.#askSiblings('close', [graceMs])])
+    this.#lastTraffic.push(...(await this.#askSiblings<TrafficMinute[]>('takeTraffic', [], takeMs)).flat())
     for (const { child } of this.#processes) child.kill('SIGKILL')
   }
 
   /** Who dies while being asked has nothing left to answer for. */
-  async #askSiblings<Value>(call: string, args: unknown[]): Promise<Value[]> {
-    const asked = [...this.#processes].map((worker) => worker.caller.ask<Value>(call, args))
+  async #askSiblings<Value>(call: string, args: unknown[], timeoutMs?: number): Promise<Value[]> {
+    const inTime = timeoutMs === undefined || this.#processes.size === 0 ? undefined : AbortSignal.timeout(timeoutMs)
+    const asked = [...this.#processes].map((worker) => worker.caller.ask<Value>(call, args, inTime))
     const settled = await Promise.allSettled(asked)
     return settled.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
   }

@@ -58,6 +58,7 @@ const callsOf = (worker: EdgeWorker | undefined, tellRecords: () => void) =>
     takeHits: () => worker.takeHits(),
     switchCounters: (id: string) => worker.switchCounters(id),
     askAgain: () => worker.askAgain(),
+    takeTraffic: () => worker.takeTraffic(),
     hear: (news: LimitNews) => worker.hear(news),
     close: async (graceMs: number) => {
       await worker.close(graceMs)

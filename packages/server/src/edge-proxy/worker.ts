@@ -5,6 +5,7 @@ import { ClientConnection } from './client-connection.ts'
 import { ConnectionShares } from './connection-shares.ts'
 import type { SwitchCounters } from './protocol/request-record.ts'
 import type { TablePiece } from './protocol/table-pieces.ts'
+import type { TrafficMinute } from './protocol/traffic.ts'
 import { RequestCounters } from './request-counters.ts'
 import { type RecordBatch, RequestRecords } from './request-records.ts'
 import { Routing } from './routing.ts'
@@ -115,12 +116,17 @@ export class EdgeWorker {
     return this.#serving.counters.switchCounters(id)
   }
 
+  takeTraffic(): TrafficMinute[] {
+    return this.#serving.counters.traffic.take(Date.now())
+  }
+
   takeRecords(): RecordBatch | undefined {
     return this.#serving.records.take()
   }
 
-  /** A control plane has come: who waits says so again. */
+  /** A control plane has come: who waits says so again, and what was counted is told again. */
   askAgain(): void {
+    this.#serving.counters.traffic.tellAgain()
     this.#serving.room.askAgain(Date.now(), true)
   }
 

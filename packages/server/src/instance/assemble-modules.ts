@@ -11,7 +11,7 @@ import { publicNames, type Resolve } from '../drivers/web-request/resolve.ts'
 import { createInstance, type InstanceFacts } from '../http/health.ts'
 import type { RateLimiter } from '../http/rate-limit.ts'
 import { createAccess } from '../modules/access/index.ts'
-import { createCloud } from '../modules/cloud/index.ts'
+import { type CloudDeps, createCloud } from '../modules/cloud/index.ts'
 import { usesOfServer } from '../modules/deployments/index.ts'
 import { createGitHost } from '../modules/git-host/index.ts'
 import { createMigration } from '../modules/migration/index.ts'
@@ -42,7 +42,15 @@ export function assembleModules(parts: Parts, { common, limiter, drivers, isolat
   const { config, version } = parts
   const { db } = common.database
   const owned = (organizationId: string, ids: readonly string[]) => ownedProjects(db, organizationId, ids)
-  const access = createAccess({ ...common, limiter, onlyOnePerson, ownedProjects: owned })
+  const delivery = parts.deliveryDrivers ?? createDeliveryDrivers(config)
+  const access = createAccess({
+    ...common,
+    limiter,
+    onlyOnePerson,
+    ownedProjects: owned,
+    mailer: delivery.mailer,
+    ...(config.mode === 'cloud' ? { signUp: { mode: config.signUp, perHour: config.signUpsPerHour } } : {}),
+  })
   const { streamTokens, roleOf } = access
   const { isOperator } = access.gatekeeper
   const projectPorts: ProjectPorts = { ...parts.projectPorts }
@@ -51,7 +59,10 @@ export function assembleModules(parts: Parts, { common, limiter, drivers, isolat
   const logStore = parts.logStore ?? logStoreOf(config, common.log)
   const projects = createProjects({ ...common, streamTokens, roleOf, git, dns, logStore, settings: config, projectPorts })
   const cloudApi = parts.cloudApi ?? createCloudApi()
-  const cloud = config.mode === 'self-hosted' ? createCloud({ ...common, api: cloudApi, isOperator }) : undefined
+  const transferPorts: CloudDeps['transferPorts'] = {}
+  const patience = parts.patience ?? { patienceMs: 60_000, lookMs: 300 }
+  const cloud =
+    config.mode === 'self-hosted' ? createCloud({ ...common, api: cloudApi, transferPorts, patience, isOperator }) : undefined
   if (cloud) projectPorts.cloud ??= cloud.projects
   const serverPorts: ServerPorts = {}
   const readerOf = parts.serverReader
@@ -82,6 +93,7 @@ export function assembleModules(parts: Parts, { common, limiter, drivers, isolat
       ...{ ...common, projects, git, logStore, config, projectPorts, isOperator, version, gitHost },
       predecessors: migration ? { containers: migration.predecessors } : {},
     })
+  if (running) transferPorts.ends = running.modules.transfers.ends
   serverPorts.usesOf = async (db, serverId) => [
     ...(await projectsOnServer(db, serverId)).map(({ name }) => `the project ${name}`),
     ...(await usesOfServer(db, serverId)),
@@ -106,7 +118,7 @@ export function assembleModules(parts: Parts, { common, limiter, drivers, isolat
     notifications: createNotifications({
       ...common,
       settings: { slackHost: config.slackHost },
-      drivers: parts.deliveryDrivers ?? createDeliveryDrivers(config),
+      drivers: delivery,
       watched,
     }),
   }

@@ -6,6 +6,7 @@ import { createGitEvents, follow as followDeployment } from '../modules/git-even
 import type { createGitHost } from '../modules/git-host/index.ts'
 import type { createProjects, ProjectPorts } from '../modules/projects/index.ts'
 import { createEdge } from '../modules/routing/index.ts'
+import { createTransfers } from '../modules/transfers/index.ts'
 import type { LogStore } from '../platform/log-store/log-store.ts'
 import type { Config } from './config.ts'
 import type { Drivers } from './drivers.ts'
@@ -57,15 +58,24 @@ export function assembleRunning(
   const { data } = deployments
   const backups = createBackups({ ...common, stores, archives, data, projects, version, isOperator, settings: config })
   guards.beforeStart = backups.beforeDeploy
+  const transfers = createTransfers({
+    ...common,
+    settings: config,
+    stores,
+    data,
+    projects: projects.transfers,
+    deployments: { ...deployments, summary: async (id) => (await deployments.reader.summaries([id])).get(id) },
+    syncRoutes: (projectId) => edge.routes.sync(projectId),
+  })
   projectPorts.deployments ??= deployments.reader
   projectPorts.running ??= deployments.running
   projectPorts.power ??= deployments.power
   projectPorts.secrets ??= deployments.secrets
   projectPorts.edge ??= edge.routes
-  projectPorts.parts = [backups.part, deployments.part, ...(projectPorts.parts ?? [])]
+  projectPorts.parts = [transfers.part, backups.part, deployments.part, ...(projectPorts.parts ?? [])]
   edge.onWake((projectId) => void deployments.wake(projectId))
   return {
-    modules: { deployments, gitEvents, backups },
+    modules: { deployments, gitEvents, backups, transfers },
     edgeJobs: edge.jobs,
     certificates: { expiring: edge.expiring },
     ports: () => edge.routes.ports(),

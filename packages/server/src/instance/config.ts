@@ -82,6 +82,12 @@ function refuseWhatDoesNotFit(config: Omit<Config, 'warnings'>): void {
     if (values.clientSecret && !values.clientId)
       togetherWith<'clientId' | 'clientSecret'>(values, 'clientId', 'clientSecret', table)
   refuseOnePortTwice(config)
+  // Whoever signs up by themselves proves their address by mail.
+  if (config.mode === 'cloud' && config.signUp === 'open' && !config.smtpUrl)
+    throw new ConfigError(
+      'BERTH_SMTP_URL',
+      `BERTH_SMTP_URL is missing: with BERTH_SIGN_UP=open it must be ${mainSettings.smtpUrl.kind.accepts}`,
+    )
 }
 
 /** An Enterprise server has its API below its own address: a token of it never goes to github.com because one setting was left out. */

@@ -4,6 +4,7 @@ import type { Dns } from '../drivers/dns/dns.ts'
 import type { Git } from '../drivers/git/git.ts'
 import type { Resolve } from '../drivers/web-request/resolve.ts'
 import type { Loaders } from '../http/handler.ts'
+import type { CloudDeps } from '../modules/cloud/index.ts'
 import type { CloudLinks } from '../modules/git-host/index.ts'
 import type { NotificationsDeps } from '../modules/notifications/index.ts'
 import type { ProjectPorts } from '../modules/projects/index.ts'
@@ -40,6 +41,8 @@ export interface Parts {
   git?: Git
   dns?: Dns
   cloudApi?: CloudApi
+  /** With a cloud that goes away in the middle of a move. */
+  patience?: CloudDeps['patience']
   gitHosts?: GitHostDrivers
   /** Where a cloud signs in at git hosts for this instance. */
   cloudLinks?: CloudLinks

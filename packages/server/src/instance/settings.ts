@@ -137,6 +137,18 @@ export const mainSettings = {
   ),
   adminEmail: setting('BERTH_ADMIN_EMAIL', kinds.emailAddress, null, 'Owner to create at the first start'),
   adminPassword: setting('BERTH_ADMIN_PASSWORD', secretText({ least: 8 }), null, 'Password of that owner'),
+  signUp: setting(
+    'BERTH_SIGN_UP',
+    oneOf('closed', 'invitation', 'open'),
+    'invitation',
+    'Who may sign up on a cloud: nobody, whom an operator invites, or anybody with an e-mail address',
+  ),
+  signUpsPerHour: setting(
+    'BERTH_SIGN_UPS_PER_HOUR',
+    wholeNumber(1, 1_000_000),
+    100,
+    'How many may ask to sign up within an hour, all together',
+  ),
   allowPrivateWebhooks: setting(
     'BERTH_ALLOW_PRIVATE_WEBHOOKS',
     kinds.yesOrNo,

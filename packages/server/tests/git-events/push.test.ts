@@ -79,6 +79,21 @@ describe('a push', () => {
     ])
   })
 
+  test('that somebody has kept and sends again, well signed and under a new id, does not bring an older commit back', async () => {
+    const name = await scene.repository()
+    const project = await scene.project(name)
+    const [hook] = hookOf(name)
+    const options = { secret: hook!.secret, hook: hookId(hook!.url) }
+    const kept = push(name, await scene.host.git.commit(name, files('a')))
+    await scene.deliver('push', kept, options)
+    await scene.settled()
+    await scene.deliver('push', push(name, await scene.host.git.commit(name, files('b'))), options)
+    await scene.settled()
+    expect((await scene.deliver('push', kept, { ...options, id: randomUUID() })).body.data.outcome).toBe('duplicate')
+    await scene.settled()
+    expect(await scene.deployments(project.id)).toHaveLength(2)
+  })
+
   test('with a wrong signature, none, or another hook’s secret is 401 and does nothing', async () => {
     const name = await scene.repository()
     const project = await scene.project(name)

@@ -18,6 +18,7 @@ import {
 import { onlyHere, type Runtimes } from '../../src/drivers/runtime/runtimes.ts'
 import { createServerLinks } from '../../src/drivers/shell/ssh/server-links.ts'
 import { type EdgeTable, emptyTable } from '../../src/edge-proxy/protocol/edge-table.ts'
+import type { TrafficMinute } from '../../src/edge-proxy/protocol/traffic.ts'
 import { openArchives } from '../../src/instance/backup-key.ts'
 import type { Drivers } from '../../src/instance/drivers.ts'
 import { silentLog } from '../../src/platform/log.ts'
@@ -47,7 +48,8 @@ export function memoryDrivers(workFolder: string): MemoryDrivers {
     probe: memoryProbe(() => [runtime, ...servers.values()]),
     aroundStores,
     stores: { ...stores, open: async (config) => aroundStores.wrap(await stores.open(config)) },
-    archives: openArchives(`${workFolder}/backup.key`, silentLog),
+    // Small parts, so that small volumes have several.
+    archives: openArchives(`${workFolder}/backup.key`, silentLog, 64 * 1024),
     workFolder,
   }
 }
@@ -139,6 +141,16 @@ export class InMemoryRuntime implements Runtime {
 
   inspect = async (instanceId: string) => this.running.get(instanceId)?.instance
   list = async () => [...this.running.values()].map(({ instance }) => instance)
+
+  /** What each has used; a test says so. */
+  readonly used = { cpuSeconds: 0, memoryBytes: 0 }
+  usage = async () =>
+    [...this.running.values()].map(({ instance: { instanceId, owner, startedAt } }) => ({
+      instanceId,
+      owner,
+      startedAt,
+      ...this.used,
+    }))
 
   async *logs(instanceId: string, after: string | null, abort: AbortSignal) {
     for (let at = Number(after ?? 0); !abort.aborted; at++) {
@@ -243,6 +255,17 @@ export class InMemoryEdge implements EdgeDriver {
 
   drain = async () => ({ inFlight: 0 })
   onRequests = () => () => {}
+
+  readonly #trafficListeners = new Set<(minutes: TrafficMinute[]) => void>()
+  onTraffic(listener: (minutes: TrafficMinute[]) => void) {
+    this.#trafficListeners.add(listener)
+    return () => this.#trafficListeners.delete(listener)
+  }
+
+  /** Requests were counted. */
+  tellTraffic(...minutes: TrafficMinute[]): void {
+    for (const listener of this.#trafficListeners) listener(minutes)
+  }
 
   onWake(listener: (projectId: string, hostname: string) => void) {
     this.#wakeListeners.add(listener)

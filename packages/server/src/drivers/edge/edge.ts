@@ -1,6 +1,7 @@
 import type { EdgeListening } from '../../edge-proxy/protocol/edge-listening.ts'
 import type { EdgeTable } from '../../edge-proxy/protocol/edge-table.ts'
 import type { RequestRecord, SwitchCounters } from '../../edge-proxy/protocol/request-record.ts'
+import type { TrafficMinute } from '../../edge-proxy/protocol/traffic.ts'
 
 export interface EdgeApplied {
   version: number
@@ -28,6 +29,8 @@ export interface EdgeDriver {
   drain(upstreamId: string, timeoutMs: number, abort?: AbortSignal): Promise<{ inFlight: number }>
   /** Every request once, in batches; under overload or while the control plane is away the oldest are dropped and counted. */
   onRequests(listener: (batch: RequestRecord[], dropped: number) => void): () => void
+  /** What was asked of environments, minute by minute, also while the control plane was away for a while. */
+  onTraffic(listener: (minutes: TrafficMinute[]) => void): () => void
   /** A request is held for a sleeping project. Said again while requests wait, so a listener may ignore repeats. */
   onWake(listener: (projectId: string, hostname: string) => void): () => void
   /** Milliseconds since the epoch of each project's last request; one that has requests under way has `now`. */

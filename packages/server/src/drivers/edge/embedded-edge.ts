@@ -6,6 +6,7 @@ import type { EdgeAddress, EdgeListening } from '../../edge-proxy/protocol/edge-
 import type { EdgeSettings } from '../../edge-proxy/protocol/edge-settings.ts'
 import type { EdgeTable } from '../../edge-proxy/protocol/edge-table.ts'
 import type { RequestRecord, SwitchCounters } from '../../edge-proxy/protocol/request-record.ts'
+import type { TrafficMinute } from '../../edge-proxy/protocol/traffic.ts'
 import type { EdgeApplied, EdgeDriver } from './edge.ts'
 import { defaultGraceMs, EdgeFinder, endEdge, killEdge, pause } from './edge-finder.ts'
 import type { EdgeLink } from './edge-link.ts'
@@ -43,6 +44,7 @@ export class EmbeddedEdge implements EdgeDriver {
   readonly #finder: EdgeFinder
   readonly #onTrouble: (words: string) => void
   readonly #requestListeners = new Set<(batch: RequestRecord[], dropped: number) => void>()
+  readonly #trafficListeners = new Set<(minutes: TrafficMinute[]) => void>()
   readonly #wakeListeners = new Set<(projectId: string, hostname: string) => void>()
   readonly #sender = new TableSender()
   #link: EdgeLink | undefined
@@ -93,6 +95,11 @@ export class EmbeddedEdge implements EdgeDriver {
   onRequests(listener: (batch: RequestRecord[], dropped: number) => void): () => void {
     this.#requestListeners.add(listener)
     return () => this.#requestListeners.delete(listener)
+  }
+
+  onTraffic(listener: (minutes: TrafficMinute[]) => void): () => void {
+    this.#trafficListeners.add(listener)
+    return () => this.#trafficListeners.delete(listener)
   }
 
   onWake(listener: (projectId: string, hostname: string) => void): () => void {
@@ -193,6 +200,7 @@ export class EmbeddedEdge implements EdgeDriver {
     if (event.event === 'requests')
       for (const listener of this.#requestListeners) listener(event.batch as RequestRecord[], event.dropped)
     else if (event.event === 'wake') for (const listener of this.#wakeListeners) listener(event.projectId, event.hostname)
+    else if (event.event === 'traffic') for (const listener of this.#trafficListeners) listener(event.minutes)
   }
 }
 

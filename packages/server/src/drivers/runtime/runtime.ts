@@ -42,6 +42,9 @@ export interface Runtime {
   /** Every instance of ours that exists here, running or not. */
   list(): Promise<Instance[]>
 
+  /** What everything that runs has used, in one look at all of it; what cannot be looked at is left out. */
+  usage(abort: AbortSignal): Promise<InstanceUsage[]>
+
   /**
    * Output of an instance, from the first line that `after` has not covered. Ends when the instance has ended and all was
    * read, or on abort; one that does not follow ends with what was written so far. `after` is the `position` of a line handed out before, also by a control plane that died.
@@ -235,6 +238,15 @@ export interface Instance {
   /** It was ended because it kept more on the disk than it may. */
   diskFull?: boolean
   restarts: number
+}
+
+export interface InstanceUsage {
+  instanceId: string
+  owner: Owner
+  startedAt: string | null
+  /** Processor time; begins anew only where its program was started again. */
+  cpuSeconds: number
+  memoryBytes: number
 }
 
 export interface InstanceAddress {

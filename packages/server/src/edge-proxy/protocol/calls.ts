@@ -1,4 +1,5 @@
 import { errorMessage } from '../../platform/error-message.ts'
+import type { TrafficMinute } from './traffic.ts'
 
 /** Questions and answers between the control plane, the edge and its workers; plain JSON. */
 export interface CallMessage {
@@ -16,6 +17,7 @@ export interface ReplyMessage {
 export type EdgeEvent =
   | { event: 'requests'; batch: unknown[]; dropped: number }
   | { event: 'wake'; projectId: string; hostname: string }
+  | { event: 'traffic'; minutes: TrafficMinute[] }
 
 /** Thrown at everybody who waits when the other side is gone. */
 export class EdgeGone extends Error {

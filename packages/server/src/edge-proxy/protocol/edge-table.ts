@@ -23,6 +23,8 @@ export interface EdgeTable {
 export interface EdgeHost {
   target: EdgeTarget
   rules?: EdgeRule[]
+  /** Of the project: what is asked here is counted for it; without it, for none. */
+  environment?: string
   /** Plain http is sent to https (308), ACME challenges aside. Set it only while a certificate is in the table. */
   redirectToHttps?: boolean
 }

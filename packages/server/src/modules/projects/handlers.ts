@@ -8,6 +8,7 @@ import type { EnvironmentDeletion } from './lifecycle/environment-deletion.ts'
 import { coreHandlers } from './lifecycle/handlers.ts'
 import { localHandlers } from './local/handlers.ts'
 import { logHandlers } from './logs/handlers.ts'
+import { metricHandlers } from './metrics/handlers.ts'
 import { ruleHandlers } from './rules/handlers.ts'
 import { settingsHandlers } from './settings/handlers.ts'
 import { uploadHandlers } from './uploads/handlers.ts'
@@ -25,5 +26,6 @@ export const projectsHandlers = (
   ...localHandlers(deps),
   ...gitHandlers(deps),
   ...logHandlers(deps),
+  ...metricHandlers(deps),
   ...ruleHandlers(deps),
 })

@@ -13,10 +13,13 @@ import { showProject, showProjects } from './lifecycle/records.ts'
 import { bringProjectBack, type SavedProject, saveProjectWhole } from './lifecycle/saved-project.ts'
 import { updateProject } from './lifecycle/update-project.ts'
 import { projectsLoaders } from './loaders.ts'
+import { thinJob, thinSchedule } from './metrics/thin-metrics.ts'
 import { openEnv, openSecrets } from './settings/env.ts'
 import { environmentUrl } from './settings/environments.ts'
 import { ensurePreview, type PreviewOptions } from './settings/previews.ts'
 import { allEnvironments, findAnyProject, listOfRepository, type RepositoryName } from './store.ts'
+import { projectTransfers } from './transfer/transfer-port.ts'
+import { bringUploadBack, isUploadMissing, uploadOf } from './uploads/saved-upload.ts'
 import { storageAddresses } from './uploads/upload-address.ts'
 import { UploadFiles } from './uploads/upload-files.ts'
 import { sweepJob, sweepSchedule } from './uploads/upload-sweep.ts'
@@ -29,12 +32,16 @@ export { changeProject, lockProject, type ProjectSignal, projectsTopic } from '.
 export type { RecordedWith } from './lifecycle/create-project.ts'
 export type * from './lifecycle/project-part.ts'
 export type { SavedProject } from './lifecycle/saved-project.ts'
+export { keepTraffic, keepUsage, type UsageMinute } from './metrics/keep-metrics.ts'
 export type * from './project-ports.ts'
 export * from './public-queries.ts'
 export type { OpenedEnv } from './settings/env.ts'
 export { previewSlug } from './settings/previews.ts'
 export { remoteUrl, sourceKind } from './source.ts'
 export { allEnvironments, findAnyProject, findEnvironment } from './store.ts'
+export type { ArrivingProject } from './transfer/arriving.ts'
+export type { ProjectTransfers } from './transfer/transfer-port.ts'
+export type { SavedUpload } from './uploads/saved-upload.ts'
 
 /**
  * A *project* is what the service builds and runs: a *source*, a config, *environments* with their *variables*, *domains*
@@ -49,8 +56,8 @@ export function createProjects(deps: ProjectsDeps) {
     loaders: projectsLoaders(deps),
     /** Mounted beside the table. */
     addresses: storageAddresses(deps),
-    jobs: [deletion.job, environmentDeletion.job, powerJob(deps), sweepJob(deps), checkJob(deps)],
-    schedules: [sweepSchedule, checkSchedule],
+    jobs: [deletion.job, environmentDeletion.job, powerJob(deps), sweepJob(deps), checkJob(deps), thinJob(deps)],
+    schedules: [sweepSchedule, checkSchedule, thinSchedule],
     create: (body: CreateProject, caller: Caller, recordedWith?: RecordedWith) => createProject(body, caller, deps, recordedWith),
     update: (project: ProjectRow, body: UpdateProject) => updateProject(project, body, deps),
     show: (row: ProjectRow) => showProject(row, deps),
@@ -67,7 +74,14 @@ export function createProjects(deps: ProjectsDeps) {
     openEnv: (projectId: string, environment: string) => openEnv(projectId, environment, deps),
     save: (projectId: string) => saveProjectWhole(projectId, deps),
     bringBack: (saved: SavedProject, organizationId: string) => bringProjectBack(saved, organizationId, deps),
+    /** What it was uploaded from, and bringing that back. */
+    uploadOf: (projectId: string) => uploadOf(projectId, deps),
+    isUploadMissing: (project: SavedProject['project']) => isUploadMissing(project, deps),
+    bringUploadBack: (project: SavedProject['project'], organizationId: string, content: () => AsyncIterable<Uint8Array>) =>
+      bringUploadBack(project, organizationId, content, deps),
     openSecrets: (projectId: string) => openSecrets(projectId, deps),
+    /** What moving a project to another instance asks for. */
+    transfers: projectTransfers(deps, deletion),
     /** Where the tarball of a received upload is. */
     uploadFile: (sessionId: string): string => new UploadFiles(deps).of(sessionId),
     /** Where git asks, with the credential for it. */

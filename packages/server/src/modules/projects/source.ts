@@ -20,7 +20,7 @@ export type SourceFields = Pick<
   UpdateProject,
   'gitProvider' | 'gitOwner' | 'gitRepo' | 'gitBranch' | 'gitUrl' | 'localPath' | 'uploadSessionId' | 'serverId'
 >
-type SourceRow = Pick<
+export type SourceRow = Pick<
   ProjectRow,
   'gitProvider' | 'gitOwner' | 'gitRepo' | 'gitBranch' | 'gitUrl' | 'localPath' | 'uploadSessionId' | 'services'
 >

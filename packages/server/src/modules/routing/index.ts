@@ -8,6 +8,7 @@ import type { EdgeDeps } from './deps.ts'
 import { expiringCertificates } from './expiring.ts'
 import { askAgain, askForNew, renewJob, renewKind, replaceUnusable } from './renewal.ts'
 import { type EdgeState, EdgeSync } from './sync.ts'
+import { TrafficKeeper } from './traffic-keeper.ts'
 
 export type { EdgeDeps } from './deps.ts'
 
@@ -23,6 +24,7 @@ export function createEdge(deps: EdgeDeps) {
       void replaceUnusable(certificates, deps).catch((error: unknown) => log.warn({ err: error }, 'no certificate was replaced')),
   )
   const endings: (() => void)[] = []
+  const traffic = new TrafficKeeper(deps)
   const counting = new Every(2, () => countHits(deps), log)
   let listening: EdgeListening | null = null
   const ports = () => ({
@@ -61,6 +63,7 @@ export function createEdge(deps: EdgeDeps) {
     async start(): Promise<EdgeListening> {
       listening = await driver.start()
       await edge.sync()
+      traffic.start()
       endings.push(driver.onRequests((batch) => keepRequests(batch, deps)))
       endings.push(
         deps.database.signals.subscribe<ProjectSignal>(projectsTopic, () => {
@@ -80,6 +83,7 @@ export function createEdge(deps: EdgeDeps) {
       edge.stop()
       await counting.stop()
       await driver.stop({ keepServing: false })
+      await traffic.stop()
     },
   }
 }

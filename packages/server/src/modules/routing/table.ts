@@ -41,7 +41,8 @@ export function edgeTable(facts: TableFacts): { table: EdgeTable; unreadable: Ma
         const target = targetOf(project, live, instancesOf.get(live.deploymentId ?? '') ?? [])
         for (const hostname of names) {
           const redirectToHttps = facts.servesTls && hostname in facts.certificates
-          hosts[hostname] = { target, rules, ...(redirectToHttps ? { redirectToHttps } : {}) }
+          const { environment } = live
+          hosts[hostname] = { target, rules, environment, ...(redirectToHttps ? { redirectToHttps } : {}) }
         }
       } catch (error) {
         for (const hostname of names) unreadable.set(hostname, (error as Error).message)

@@ -17,6 +17,7 @@ import { foreignContainers } from './run/foreign-containers.ts'
 import { endInstance, inspectInstance, listInstances, removeContainer, startInstance } from './run/instances.ts'
 import { readLogs } from './run/logs.ts'
 import { Networks } from './run/networks.ts'
+import { readUsage } from './run/usage.ts'
 import { Volumes } from './run/volumes.ts'
 import { sweep } from './sweep.ts'
 
@@ -109,6 +110,7 @@ export function createDockerRuntime(settings: DockerRuntimeSettings): Runtime & 
     },
     inspect: (instanceId) => inspectInstance(instanceId, parts),
     list: () => listInstances(parts),
+    usage: (abort) => readUsage(parts, abort),
     async *logs(instanceId, after, abort, { follow } = { follow: true }) {
       const { promise: reading, resolve: finish } = Promise.withResolvers<void>()
       const all = readers.get(instanceId) ?? new Set()

@@ -39,7 +39,7 @@ export function createControlGroup(name: string, limits: GroupLimits): ControlGr
 
 /** Ends what is left in the group of that name, where there is one: a control plane that was killed left it behind. */
 export function endControlGroup(name: string): void {
-  const hierarchies = existsSync(join(root, 'cgroup.controllers')) ? [''] : ['memory', 'cpu', 'pids', 'cpuset']
+  const hierarchies = existsSync(join(root, 'cgroup.controllers')) ? [''] : ['memory', 'cpu', 'pids', 'cpuset', 'cpuacct']
   const folders = hierarchies.map((controller) => join(root, controller, 'berth', name)).filter((folder) => existsSync(folder))
   if (folders.length === 0) return
   const left = group(folders, { outOfMemory: () => false, hitProcessLimit: () => false })
@@ -83,10 +83,22 @@ function separate(name: string, { cpuCores, memoryMb, processes, yields, cores }
   if (yields) writeIfThere(cpu, 'cpu.idle', 1)
   write(pids, 'pids.max', processes)
   const cpuset = cores ? confinedTo(cores, name) : null
-  return group([memory, cpu, pids, ...(cpuset ? [cpuset] : [])], {
+  return group([memory, cpu, pids, ...(cpuset ? [cpuset] : []), ...accountOf(name)], {
     outOfMemory: () => counter(memory, 'memory.oom_control', 'oom_kill') > 0,
     hitProcessLimit: () => counter(pids, 'pids.events', 'max') > 0,
   })
+}
+
+/** Where the processor's account is kept apart from its limits. */
+function accountOf(name: string): string[] {
+  const folder = join(root, 'cpuacct', 'berth', name)
+  try {
+    if (!existsSync(join(root, 'cpuacct'))) return []
+    mkdirSync(folder, { recursive: true })
+    return [folder]
+  } catch {
+    return []
+  }
 }
 
 /** A build that may use every core is still a build: this is best effort. */

@@ -14,6 +14,7 @@ import { Readers, readOutput } from './output-reader.ts'
 import { Places } from './places.ts'
 import { Ports } from './ports.ts'
 import { endAllWithGroup } from './process-table.ts'
+import { usageOf } from './process-use.ts'
 import { baseEnvironment, volumeVariable } from './project-environment.ts'
 import { emptyTrash, removeTree } from './remove-tree.ts'
 import { openSandbox } from './sandbox/open-sandbox.ts'
@@ -96,6 +97,7 @@ export function createProcessRuntime({ folder, environment, ...given }: ProcessR
       return one && show(one, places)
     },
     list: async () => [...supervised.values()].map((one) => show(one, places)),
+    usage: async () => usageOf([...supervised.values()].filter((one) => one.isAlive).map(({ record }) => record)),
     logs: (instanceId, after, abort, { follow } = { follow: true }) =>
       readers.count(
         instanceId,
@@ -158,8 +160,8 @@ export function createProcessRuntime({ folder, environment, ...given }: ProcessR
       const one = supervised.get(instanceId)
       if (!one?.isAlive) throw new StartFailed(`The instance ${instanceId} does not run`)
       const { owner, service, shown = [] } = one.record
-      const home = sandbox.seen(places.home(owner.projectId))
       const artifact = shown[0] ? dirname(shown[0].path) : places.artifact(owner.deploymentId, service)
+      const home = shown[1]?.at ?? sandbox.seen(places.home(owner, artifact))
       const launched = sandbox.launch({
         argv: command.argv,
         cwd: home,
@@ -232,7 +234,7 @@ async function programFor(
   const argv = request.command ?? (artifact.startCommand ? wordsOf(artifact.startCommand) : null)
   if (!argv) throw new StartFailed('Nothing says how to start it: set a start command')
   const app = join(folder, 'app')
-  const home = places.home(owner.projectId)
+  const home = places.home(owner, folder)
   const seenAt = sandbox.kind === 'bubblewrap' ? (note.seenAt ?? sandbox.seen(app)) : sandbox.seen(app)
   const cwd = join(seenAt, note.rootDirectory)
   const volumes = request.volumes.map(({ id, name, readOnly }) => ({ name, readOnly, path: places.volume(id) }))

@@ -17,6 +17,7 @@ export function lazyRuntime(load: () => Promise<Runtime>): Runtime {
     stop: async (...given) => (await loaded()).stop(...given),
     inspect: async (...given) => (await loaded()).inspect(...given),
     list: async () => (await loaded()).list(),
+    usage: async (...given) => (await loaded()).usage(...given),
     async *logs(...given) {
       yield* (await loaded()).logs(...given)
     },

@@ -34,6 +34,21 @@ export function instancesSuite(suite: SuiteBench): void {
       await stop(other.instanceId)
     })
 
+    test('what runs is measured: its processor time grows with its work, and its memory is its own', async () => {
+      const one = await start()
+      const own = async () => (await suite.runtime.usage(never)).find(({ instanceId }) => instanceId === one.instanceId)
+      const before = await own()
+      expect(before).toMatchObject({ owner: owner(), cpuSeconds: expect.any(Number) })
+      expect(before!.memoryBytes).toBeGreaterThan(5_000_000)
+      expect(before!.memoryBytes).toBeLessThan(512 * 1024 * 1024)
+      await until(async () => {
+        await call(one, 'spin')
+        return (await own())!.cpuSeconds >= before!.cpuSeconds + 0.1
+      })
+      await stop(one.instanceId)
+      expect(await own()).toBeUndefined()
+    })
+
     test('what an instance uses is not removed', async () => {
       const one = await start()
       await suite.runtime.removeArtifact(suite.artifact, never)

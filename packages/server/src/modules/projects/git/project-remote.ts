@@ -7,6 +7,7 @@ import type { RepositoryAt } from '../project-ports.ts'
 import { remoteUrl } from '../source.ts'
 import { openCloneToken } from './clone-token.ts'
 import { repositoryOf, sameHost } from './git-remote.ts'
+import { mayOpen } from './hidden-repositories.ts'
 
 /** The host's API is asked for a token, and somebody waits. */
 const credentialMs = 15_000
@@ -39,12 +40,15 @@ async function credentialOf(project: ProjectRow, deps: ProjectsDeps, url: string
   if (!at.url || !sameHost(at.url, url)) return undefined
   const token = openCloneToken(project, deps)
   if (token) return { token }
+  const named = repositoryOf(url)
+  if (!named || !deps.projectPorts.gitHost) return undefined
+  if (!(await mayOpen(named, repositoryOf(at.url), project.organizationId, deps))) return undefined
   const limit = AbortSignal.timeout(credentialMs)
   try {
-    const given = await deps.projectPorts.gitHost?.credentialFor(
+    const given = await deps.projectPorts.gitHost.credentialFor(
       project.organizationId,
       // Another repository of the same host is asked for by its own name.
-      { ...at, ...repositoryOf(url), url },
+      { ...at, ...named, url },
       abort ? AbortSignal.any([abort, limit]) : limit,
     )
     return given && { token: given.token, ...(given.username ? { username: given.username } : {}) }

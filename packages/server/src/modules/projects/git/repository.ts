@@ -3,13 +3,14 @@ import { sameCommit } from '../../../drivers/git/commit-id.ts'
 import { GitError } from '../../../drivers/git/git-errors.ts'
 import type { GitRemote } from '../../../drivers/git/remote.ts'
 import { ProgramMissing } from '../../../drivers/shell/command-errors.ts'
-import type { Handlers } from '../../../http/handler.ts'
+import type { Caller, Handlers } from '../../../http/handler.ts'
 import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
 import { fail } from '../../../platform/failure.ts'
 import type { ProjectsDeps } from '../deps.ts'
 import { changeProject } from '../lifecycle/change-project.ts'
 import { leavesHost, remoteUrl, sourceColumns, sourceKind } from '../source.ts'
 import { forgottenToken } from './clone-token.ts'
+import { hiddenFrom } from './hidden-repositories.ts'
 import { remoteOf, repositoryAt } from './project-remote.ts'
 
 type Rows = Handlers<typeof contract.projects>
@@ -88,10 +89,21 @@ export interface GitLink {
 }
 
 /** Without a branch the remote says which one is its own; while it does not answer, nothing changes. */
-export async function linkRepository(project: ProjectRow, link: GitLink, deps: ProjectsDeps): Promise<ProjectRow> {
-  const linked: ProjectRow = { ...project, ...(linkColumns(project, link, deps) as Partial<ProjectRow>) }
+export async function linkRepository(
+  project: ProjectRow,
+  link: GitLink,
+  caller: Caller,
+  deps: ProjectsDeps,
+): Promise<ProjectRow> {
+  const refuseHidden = await hiddenFrom(caller, deps)
+  const columns = (current: ProjectRow) => {
+    const changes = linkColumns(current, link, deps)
+    refuseHidden(changes, current)
+    return changes
+  }
+  const linked: ProjectRow = { ...project, ...(columns(project) as Partial<ProjectRow>) }
   const branch = link.branch ?? (await defaultBranch(linked, deps))
-  return changeProject(project, deps, (current) => ({ ...linkColumns(current, link, deps), gitBranch: branch }))
+  return changeProject(project, deps, (current) => ({ ...columns(current), gitBranch: branch }))
 }
 
 async function defaultBranch(linked: ProjectRow, deps: ProjectsDeps): Promise<string | null> {

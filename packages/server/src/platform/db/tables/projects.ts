@@ -1,4 +1,4 @@
-import type { HealthCheck, Resources, Service, TlsState, Volume } from '@berth/contract'
+import type { HealthCheck, Presence, Resources, Service, TlsState, Volume } from '@berth/contract'
 import type { ColumnType, Generated, Selectable } from 'kysely'
 import type { Flag, JsonText, Millis } from '../columns.ts'
 
@@ -11,6 +11,8 @@ export interface ProjectsTable {
   enabled: Flag
   /** Set when deletion has begun; from then on only the deletion job touches the project. */
   deletingSince: Millis | null
+  /** Where it is; moved by `projects/transfer` alone. */
+  presence: Generated<Presence>
 
   gitProvider: string | null
   gitOwner: string | null
@@ -131,9 +133,33 @@ export interface UploadSessionsTable {
   createdAt: Millis
 }
 
+/**
+ * What an environment was asked and used in a span of time, as one counter has seen it. A counter replaces what it wrote; what several
+ * wrote of one span adds up.
+ */
+export interface MetricsTable {
+  environmentId: string
+  /** A minute, or half an hour once it is older. */
+  spanSeconds: number
+  at: Millis
+  counter: string
+  requests: number
+  errors4xx: number
+  errors5xx: number
+  bytesOut: number
+  /** From `packLatency`; null where nothing was asked. */
+  latency: JsonText<number[]> | null
+  /** Of everything that ran, within the time that it was looked at. */
+  cpuMs: number
+  observedMs: number
+  /** The most at once. */
+  memoryKb: number
+}
+
 export interface ProjectsTables {
   projects: ProjectsTable
   environments: EnvironmentsTable
+  metrics: MetricsTable
   envVariables: EnvVariablesTable
   domains: DomainsTable
   routeRules: RouteRulesTable

@@ -1,0 +1,36 @@
+import { type Static, Type } from 'typebox'
+import { nullable, Time, text } from '../shape.ts'
+
+/** Of a step that begins at `at`. A number that nobody measured is null: nothing ran, or nothing was asked. */
+const number = (description: string) => nullable(Type.Number({ description }))
+
+export const MetricPoint = Type.Object({
+  at: Time,
+  cpuCores: number('On average, of everything that ran'),
+  memoryMb: number('The most that was seen'),
+  requests: Type.Integer(),
+  errors4xx: Type.Integer(),
+  errors5xx: Type.Integer(),
+  p50Ms: number('Half of the requests were answered within'),
+  p99Ms: number('99 of 100 requests were answered within'),
+  bytesOut: Type.Integer({ description: "Of the answers' bodies" }),
+})
+
+export const Metrics = Type.Object({
+  stepSeconds: Type.Integer({
+    description: 'The one that was used: a whole number of minutes, and of half hours for what is older',
+  }),
+  points: Type.Array(MetricPoint),
+})
+
+const moment = Type.Optional(Type.String({ format: 'date-time' }))
+
+export const MetricsQuery = Type.Object({
+  from: moment,
+  to: moment,
+  stepSeconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 30 * 24 * 3600 })),
+  environment: Type.Optional(text(80, 1)),
+})
+
+export type MetricPoint = Static<typeof MetricPoint>
+export type Metrics = Static<typeof Metrics>

@@ -1,0 +1,56 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { type GroupUse, groupUse } from '../cgroup-use.ts'
+import type { InstanceUsage } from '../runtime.ts'
+import type { InstanceRecord } from './instance-record.ts'
+
+/** What the kernel counts processor time in, for programs: a hundredth of a second on every Linux. */
+const ticksASecond = 100
+const pageBytes = 4096
+
+/** By their control groups; where they have none, by what the process table says of their process groups. */
+export function usageOf(records: readonly InstanceRecord[]): InstanceUsage[] {
+  let table: Map<number, GroupUse> | undefined
+  const inTable = (pid: number) => {
+    table ??= byProcessGroup()
+    return table.get(pid)
+  }
+  return records.flatMap(({ instanceId, owner, process, startedAt }) => {
+    if (!process) return []
+    const used = groupUse([`berth/${instanceId}`]) ?? inTable(process.pid)
+    return used ? [{ instanceId, owner, startedAt, ...used }] : []
+  })
+}
+
+/** One look at every process of the machine. */
+function byProcessGroup(): Map<number, GroupUse> {
+  const groups = new Map<number, GroupUse>()
+  for (const pid of namesIn('/proc')) {
+    const fields = statOf(pid)
+    if (!fields) continue
+    const group = Number(fields[2])
+    const sum = groups.get(group) ?? { cpuSeconds: 0, memoryBytes: 0 }
+    // Its own time and that of its children that have ended, in the program and in the kernel.
+    for (const field of [11, 12, 13, 14]) sum.cpuSeconds += Number(fields[field]) / ticksASecond
+    sum.memoryBytes += Number(fields[21]) * pageBytes
+    groups.set(group, sum)
+  }
+  return groups
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder).filter((name) => /^\d+$/.test(name))
+  } catch {
+    return []
+  }
+}
+
+/** From the state on: the name before it may hold spaces and brackets. */
+function statOf(pid: string): string[] | null {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,84 @@
+import { expect, test } from 'vitest'
+import { TrafficCounters } from './traffic-counters.ts'
+
+const minute = 60_000
+const ok = { status: 200, bytesOut: 100 }
+const ids = (...names: string[]) => new Set(names)
+
+test('a minute is told whole whenever it has grown, and not when it has not', () => {
+  const counters = new TrafficCounters()
+  const shop = counters.of('shop', 'production')
+  counters.count(shop, 5 * minute, ok, 3)
+  counters.count(shop, 5 * minute + 1, { status: 404, bytesOut: 0 }, 3)
+  const [first, ...others] = counters.take(5 * minute)
+  expect(others).toEqual([])
+  expect(first).toMatchObject({
+    projectId: 'shop',
+    environment: 'production',
+    at: 5 * minute,
+    requests: 2,
+    errors4xx: 1,
+    bytesOut: 100,
+  })
+  expect(counters.take(5 * minute)).toEqual([])
+  counters.count(shop, 5 * minute + 2, { status: 502, bytesOut: 0 }, 3)
+  expect(counters.take(5 * minute)).toEqual([expect.objectContaining({ counter: first!.counter, requests: 3, errors5xx: 1 })])
+})
+
+test('a minute that is over is told with its last numbers, beside the one that runs', () => {
+  const counters = new TrafficCounters()
+  const shop = counters.of('shop', 'production')
+  counters.count(shop, 5 * minute, ok, 3)
+  counters.take(5 * minute)
+  counters.count(shop, 5 * minute + 1, ok, 3)
+  counters.count(shop, 6 * minute, ok, 3)
+  expect(counters.take(6 * minute).map(({ at, requests }) => [at / minute, requests])).toEqual([
+    [5, 2],
+    [6, 1],
+  ])
+})
+
+test('a control plane that comes anew is told everything of the last quarter of an hour', () => {
+  const counters = new TrafficCounters()
+  const shop = counters.of('shop', 'production')
+  for (let at = 1; at <= 40; at++) {
+    counters.count(shop, at * minute, ok, 3)
+    counters.take(at * minute)
+  }
+  counters.tellAgain()
+  expect(counters.take(40 * minute).map(({ at }) => at / minute)).toEqual(Array.from({ length: 16 }, (_, at) => 25 + at))
+})
+
+test('while nobody listens it keeps what it counted, up to a bound', () => {
+  const counters = new TrafficCounters()
+  const shop = counters.of('shop', 'production')
+  for (let at = 1; at <= 5000; at++) counters.count(shop, at * minute, ok, 3)
+  const told = counters.take(5000 * minute)
+  expect([told.length, told.at(-1)!.at / minute]).toEqual([4097, 5000])
+})
+
+test('whoever leaves the table is told to the end; who comes back is another counter', () => {
+  const counters = new TrafficCounters()
+  const before = counters.of('shop', 'production')
+  counters.count(before, minute, ok, 3)
+  counters.keepOnly(ids(), ids())
+  const after = counters.of('shop', 'production')
+  counters.count(after, minute, ok, 3)
+  const told = counters.take(minute)
+  expect(told.map(({ requests }) => requests)).toEqual([1, 1])
+  expect(new Set(told.map(({ counter }) => counter)).size).toBe(2)
+})
+
+test('a clock that is put back begins no minute twice', () => {
+  const counters = new TrafficCounters()
+  const shop = counters.of('shop', 'production')
+  for (const at of [7, 6, 7]) counters.count(shop, at * minute, ok, 3)
+  const told = counters.take(7 * minute)
+  expect(new Set(told.map(({ counter, at }) => `${counter} ${at}`)).size).toBe(3)
+})
+
+test('a connection that was upgraded counts as a request and not in the latency', () => {
+  const counters = new TrafficCounters()
+  counters.count(counters.of('shop', 'production'), minute, { status: 101, bytesOut: 9 }, 3_600_000)
+  expect(counters.take(minute)).toEqual([expect.objectContaining({ requests: 1, bytesOut: 9, latency: [] })])
+})

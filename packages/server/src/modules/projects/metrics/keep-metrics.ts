@@ -1,0 +1,55 @@
+import type { TrafficMinute } from '../../../edge-proxy/protocol/traffic.ts'
+import type { Database } from '../../../platform/database.ts'
+import { environmentIds, type MetricRow, minuteSeconds, upsertMetrics } from './metric-rows.ts'
+
+/** What everything that ran of an environment has used in a minute, as far as one control plane has looked. */
+export interface UsageMinute {
+  counter: string
+  projectId: string
+  environment: string
+  /** Milliseconds since 1970 of the minute's beginning. */
+  at: number
+  cpuMs: number
+  observedMs: number
+  memoryKb: number
+}
+
+const nothingAsked = { requests: 0, errors4xx: 0, errors5xx: 0, bytesOut: 0, latency: null }
+const nothingRan = { cpuMs: 0, observedMs: 0, memoryKb: 0 }
+
+export const keepTraffic = (minutes: readonly TrafficMinute[], database: Database): Promise<void> =>
+  keep(
+    minutes,
+    ({ latency, requests, errors4xx, errors5xx, bytesOut }) => ({
+      ...{ requests, errors4xx, errors5xx, bytesOut, latency: JSON.stringify(latency) },
+      ...nothingRan,
+    }),
+    database,
+  )
+
+export const keepUsage = (minutes: readonly UsageMinute[], database: Database): Promise<void> =>
+  keep(minutes, ({ cpuMs, observedMs, memoryKb }) => ({ ...nothingAsked, cpuMs, observedMs, memoryKb }), database)
+
+type Key = Pick<UsageMinute, 'counter' | 'projectId' | 'environment' | 'at'>
+
+/** What is told of an environment that is gone is dropped. */
+async function keep<Minute extends Key>(
+  minutes: readonly Minute[],
+  numbers: (minute: Minute) => Omit<MetricRow, 'environmentId' | 'spanSeconds' | 'at' | 'counter'>,
+  { transaction }: Database,
+): Promise<void> {
+  if (minutes.length === 0) return
+  await transaction(async ({ db }) => {
+    const ids = await environmentIds(db, [...new Set(minutes.map(({ projectId }) => projectId))])
+    const rows = minutes.flatMap((minute) => {
+      const environmentId = ids.get(`${minute.projectId}/${minute.environment}`)
+      if (!environmentId) return []
+      return [{ environmentId, spanSeconds: minuteSeconds, at: minute.at, counter: minute.counter, ...numbers(minute) }]
+    })
+    // In one order for all who write, so that none waits for another that waits for it.
+    rows.sort((one, other) =>
+      one.environmentId < other.environmentId ? -1 : one.environmentId > other.environmentId ? 1 : one.at - other.at,
+    )
+    await upsertMetrics(db, rows)
+  })
+}

@@ -1,0 +1,150 @@
+import type { Selectable } from 'kysely'
+import type { Db } from '../../../platform/db/schema.ts'
+import type { MetricsTable } from '../../../platform/db/tables/projects.ts'
+import { addLatency, latencyBuckets, packLatency } from '../../../platform/latency-histogram.ts'
+
+/** All SQL of metrics. */
+export type MetricRow = Selectable<MetricsTable>
+
+export const minuteSeconds = 60
+export const coarseSeconds = 1800
+
+const rowsAtOnce = 500
+const rowsAPage = 2_000
+
+/** Each replaces what the same counter wrote of the same span. */
+export async function upsertMetrics(db: Db, rows: readonly MetricRow[]): Promise<void> {
+  for (let at = 0; at < rows.length; at += rowsAtOnce)
+    await db
+      .insertInto('metrics')
+      .values(rows.slice(at, at + rowsAtOnce))
+      .onConflict((conflict) =>
+        conflict.columns(['environmentId', 'spanSeconds', 'at', 'counter']).doUpdateSet(({ ref }) => ({
+          requests: ref('excluded.requests'),
+          errors4xx: ref('excluded.errors4xx'),
+          errors5xx: ref('excluded.errors5xx'),
+          bytesOut: ref('excluded.bytesOut'),
+          latency: ref('excluded.latency'),
+          cpuMs: ref('excluded.cpuMs'),
+          observedMs: ref('excluded.observedMs'),
+          memoryKb: ref('excluded.memoryKb'),
+        })),
+      )
+      .execute()
+}
+
+/** By `project/slug`; those that are not there, or are going, are left out. */
+export async function environmentIds(db: Db, projectIds: readonly string[]): Promise<Map<string, string>> {
+  const found = new Map<string, string>()
+  for (let at = 0; at < projectIds.length; at += rowsAtOnce) {
+    const some = projectIds.slice(at, at + rowsAtOnce)
+    const rows = await db
+      .selectFrom('environments')
+      .select(['id', 'projectId', 'slug'])
+      .where('projectId', 'in', some)
+      .where('deletingSince', 'is', null)
+      .execute()
+    for (const { id, projectId, slug } of rows) found.set(`${projectId}/${slug}`, id)
+  }
+  return found
+}
+
+/** In pages, so that a long span does not hold up everybody else. */
+export async function* metricsWithin(db: Db, environmentId: string, from: number, to: number): AsyncGenerator<MetricRow> {
+  for (const spanSeconds of [coarseSeconds, minuteSeconds]) {
+    let [after, counter] = [from, '']
+    for (;;) {
+      const page = await db
+        .selectFrom('metrics')
+        .selectAll()
+        .where('environmentId', '=', environmentId)
+        .where('spanSeconds', '=', spanSeconds)
+        .where(({ eb, or, and }) => or([eb('at', '>', after), and([eb('at', '=', after), eb('counter', '>', counter)])]))
+        .where('at', '<', to)
+        .orderBy('at')
+        .orderBy('counter')
+        .limit(rowsAPage)
+        .execute()
+      yield* page
+      const last = page.at(-1)
+      if (!last || page.length < rowsAPage) break
+      after = last.at
+      counter = last.counter
+    }
+  }
+}
+
+/** Some environments that have minutes from before that time. */
+export const withOldMinutes = async (db: Db, before: number, limit: number): Promise<string[]> =>
+  (
+    await db
+      .selectFrom('metrics')
+      .select('environmentId')
+      .distinct()
+      .where('spanSeconds', '=', minuteSeconds)
+      .where('at', '<', before)
+      .limit(limit)
+      .execute()
+  ).map(({ environmentId }) => environmentId)
+
+/** The oldest minutes from before that time become half hours: a page of them, whole minutes only. */
+export async function joinMinutes(db: Db, environmentId: string, before: number): Promise<void> {
+  const page = await oldestMinutes(db, environmentId, before)
+  const end = page.length < rowsAPage ? before : (page.at(-1)?.at ?? before)
+  const minutes = page.filter(({ at }) => at < end)
+  const coarse = (row: MetricRow) => Math.floor(row.at / (coarseSeconds * 1000)) * coarseSeconds * 1000
+  const spans = Map.groupBy(minutes, coarse)
+  if (spans.size === 0) return
+  const there = await db
+    .selectFrom('metrics')
+    .selectAll()
+    .where('environmentId', '=', environmentId)
+    .where('spanSeconds', '=', coarseSeconds)
+    .where('at', 'in', [...spans.keys()])
+    .execute()
+  const joined = [...spans].map(([at, rows]) => {
+    const known = there.filter((row) => row.at === at)
+    return { ...sumOf([...known, ...rows]), environmentId, at, spanSeconds: coarseSeconds, counter: 'all' }
+  })
+  await upsertMetrics(db, joined)
+  await db
+    .deleteFrom('metrics')
+    .where('environmentId', '=', environmentId)
+    .where('spanSeconds', '=', minuteSeconds)
+    .where('at', '<', end)
+    .execute()
+}
+
+const oldestMinutes = (db: Db, environmentId: string, before: number): Promise<MetricRow[]> =>
+  db
+    .selectFrom('metrics')
+    .selectAll()
+    .where('environmentId', '=', environmentId)
+    .where('spanSeconds', '=', minuteSeconds)
+    .where('at', '<', before)
+    .orderBy('at')
+    .limit(rowsAPage)
+    .execute()
+
+export const deleteMetricsBefore = (db: Db, spanSeconds: number, before: number) =>
+  db.deleteFrom('metrics').where('spanSeconds', '=', spanSeconds).where('at', '<', before).execute()
+
+type Sums = Pick<MetricRow, 'requests' | 'errors4xx' | 'errors5xx' | 'bytesOut' | 'latency' | 'cpuMs' | 'observedMs' | 'memoryKb'>
+
+function sumOf(rows: readonly MetricRow[]): Sums {
+  const latency = new Float64Array(latencyBuckets)
+  for (const row of rows) if (row.latency) addLatency(latency, JSON.parse(row.latency))
+  const packed = packLatency(latency)
+  const sum = (name: 'requests' | 'errors4xx' | 'errors5xx' | 'bytesOut' | 'cpuMs' | 'observedMs') =>
+    rows.reduce((total, row) => total + row[name], 0)
+  return {
+    requests: sum('requests'),
+    errors4xx: sum('errors4xx'),
+    errors5xx: sum('errors5xx'),
+    bytesOut: sum('bytesOut'),
+    latency: packed.length > 0 ? JSON.stringify(packed) : null,
+    cpuMs: sum('cpuMs'),
+    observedMs: sum('observedMs'),
+    memoryKb: Math.max(...rows.map(({ memoryKb }) => memoryKb)),
+  }
+}

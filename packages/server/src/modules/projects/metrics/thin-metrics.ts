@@ -1,0 +1,39 @@
+import { limits } from '@berth/contract'
+import { job } from '../../../platform/jobs/declare.ts'
+import type { Schedule } from '../../../platform/jobs/schedules.ts'
+import { nowOf, type ProjectsDeps } from '../deps.ts'
+import { coarseSeconds, deleteMetricsBefore, joinMinutes, minuteSeconds, withOldMinutes } from './metric-rows.ts'
+
+type Nothing = Record<string, never>
+const kind = 'projects.thin-metrics'
+const dayMs = 24 * 3600_000
+const coarseMs = coarseSeconds * 1000
+const environmentsAtOnce = 100
+
+/** For so long each minute is kept by itself. */
+export const minutesKeptMs = 2 * dayMs
+export const keptMs = limits.metricDays * dayMs
+
+export const thinSchedule: Schedule<unknown> = { key: kind, job: { kind }, payload: {}, rhythm: { everySeconds: 3600 } }
+
+/** Makes half hours of minutes that are older than two days, and forgets what is older than thirty. */
+export const thinJob = (deps: ProjectsDeps) =>
+  job<Nothing, unknown>(kind, { deadlineMs: 30 * 60_000, run: (_payload, _deps, abort) => thinMetrics(deps, abort) })
+
+export async function thinMetrics(deps: Pick<ProjectsDeps, 'database' | 'clock'>, abort?: AbortSignal): Promise<void> {
+  const { database } = deps
+  const now = nowOf(deps)
+  for (const span of [minuteSeconds, coarseSeconds]) await deleteMetricsBefore(database.db, span, now - keptMs - coarseMs)
+  const before = Math.floor((now - minutesKeptMs) / coarseMs) * coarseMs
+  for (;;) {
+    const old = await withOldMinutes(database.db, before, environmentsAtOnce)
+    if (old.length === 0) return
+    for (const environmentId of old) {
+      abort?.throwIfAborted()
+      await database.transaction(async ({ db, lock }) => {
+        await lock(`metrics:${environmentId}`)
+        await joinMinutes(db, environmentId, before)
+      })
+    }
+  }
+}

@@ -1,0 +1,59 @@
+import type { TrafficMinute } from '../../edge-proxy/protocol/traffic.ts'
+import { keepTraffic } from '../projects/index.ts'
+import type { EdgeDeps } from './deps.ts'
+
+/**
+ * Writes down what the edge counted. One write at a time: what comes meanwhile waits, and of a minute that came twice the later one
+ * counts. What could not be written is tried again with the next.
+ */
+export class TrafficKeeper {
+  readonly #deps: EdgeDeps
+  #waiting = new Map<string, TrafficMinute>()
+  #writing: Promise<void> | undefined
+  #end: () => void = () => {}
+
+  constructor(deps: EdgeDeps) {
+    this.#deps = deps
+  }
+
+  start(): void {
+    this.#end = this.#deps.driver.onTraffic((minutes) => {
+      for (const minute of minutes) this.#wait(minute)
+      this.#writing ??= this.#write().finally(() => {
+        this.#writing = undefined
+      })
+    })
+  }
+
+  /** After the edge has told the last. */
+  async stop(): Promise<void> {
+    this.#end()
+    await this.#writing
+  }
+
+  #wait(minute: TrafficMinute): void {
+    const key = `${minute.counter} ${minute.at}`
+    this.#waiting.delete(key)
+    this.#waiting.set(key, minute)
+    if (this.#waiting.size > waitingAtMost) this.#waiting.delete(this.#waiting.keys().next().value as string)
+  }
+
+  async #write(): Promise<void> {
+    while (this.#waiting.size > 0) {
+      const taken = this.#waiting
+      this.#waiting = new Map()
+      try {
+        await keepTraffic([...taken.values()], this.#deps.database)
+      } catch (error) {
+        this.#deps.log.warn({ err: error }, 'what the edge counted could not be written down yet')
+        const newer = this.#waiting
+        this.#waiting = taken
+        for (const minute of newer.values()) this.#wait(minute)
+        return
+      }
+    }
+  }
+}
+
+/** While the database is away; then the oldest go. */
+const waitingAtMost = 10_000

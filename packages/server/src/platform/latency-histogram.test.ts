@@ -1,0 +1,42 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { addLatency, bucketOf, latencyAt, latencyBuckets, packLatency } from './latency-histogram.ts'
+
+const histogramOf = (values: readonly number[]) => {
+  const counts = new Uint32Array(latencyBuckets)
+  for (const value of values) counts[bucketOf(value)]! += 1
+  return counts
+}
+
+test('what part of the requests was answered within is right to a tenth', () => {
+  const durations = fc.array(fc.double({ min: 0.3, max: 600_000, noNaN: true }), { minLength: 1, maxLength: 300 })
+  fc.assert(
+    fc.property(durations, fc.constantFrom(0.5, 0.99), (values, part) => {
+      const sorted = values.toSorted((a, b) => a - b)
+      const exact = sorted[Math.ceil(values.length * part) - 1]!
+      const told = latencyAt(histogramOf(values), part)!
+      expect(told / exact).toBeGreaterThan(0.83)
+      expect(told / exact).toBeLessThan(1.2)
+    }),
+  )
+})
+
+test('packed ones add up to the histogram of everything', () => {
+  fc.assert(
+    fc.property(fc.array(fc.double({ min: 0, max: 1e7, noNaN: true })), fc.array(fc.nat(1e6)), (one, other) => {
+      const sum = new Float64Array(latencyBuckets)
+      for (const part of [one, other]) addLatency(sum, packLatency(histogramOf(part)))
+      expect([...sum]).toEqual([...histogramOf([...one, ...other])])
+    }),
+  )
+})
+
+test('nothing was asked: there is no number', () => {
+  expect(latencyAt(new Uint32Array(latencyBuckets), 0.5)).toBeNull()
+})
+
+test('a bucket that there is none of is left out', () => {
+  const counts = new Float64Array(latencyBuckets)
+  addLatency(counts, [-1, 5, latencyBuckets, 5, 3])
+  expect(packLatency(counts)).toEqual([])
+})

@@ -1,0 +1,49 @@
+/**
+ * How long requests took, in steps of which each is a fifth longer than the one before: any two histograms add up, and what is read
+ * from one is right to a tenth. From a quarter of a millisecond to a quarter of an hour.
+ */
+export const latencyBuckets = 90
+
+const shortestMs = 0.25
+const perDoubling = 4
+
+export const bucketOf = (ms: number): number =>
+  ms < shortestMs ? 0 : Math.min(latencyBuckets - 1, 1 + Math.floor(perDoubling * Math.log2(ms / shortestMs)))
+
+const lowerMs = (bucket: number) => (bucket === 0 ? 0 : shortestMs * 2 ** ((bucket - 1) / perDoubling))
+
+export type LatencyCounts = Uint32Array | Float64Array
+
+/** Only buckets that were struck: bucket, count, bucket, count … */
+export function packLatency(counts: LatencyCounts): number[] {
+  const packed: number[] = []
+  for (let bucket = 0; bucket < counts.length; bucket++) if (counts[bucket]! > 0) packed.push(bucket, counts[bucket]!)
+  return packed
+}
+
+/** Adds what was packed; buckets that there are none of are left out. */
+export function addLatency(to: LatencyCounts, packed: readonly number[]): void {
+  for (let at = 0; at + 1 < packed.length; at += 2) {
+    const bucket = packed[at]!
+    if (bucket >= 0 && bucket < to.length) to[bucket]! += packed[at + 1]!
+  }
+}
+
+/** Within how many milliseconds that part of the requests was answered; null where there were none. */
+export function latencyAt(counts: LatencyCounts, part: number): number | null {
+  let total = 0
+  for (const count of counts) total += count
+  if (total === 0) return null
+  const wanted = Math.max(1, Math.ceil(total * part))
+  let before = 0
+  for (let bucket = 0; bucket < counts.length; bucket++) {
+    const count = counts[bucket]!
+    if (before + count >= wanted) {
+      const lower = lowerMs(bucket)
+      const within = (wanted - before - 0.5) / count
+      return Math.round((lower + (lowerMs(bucket + 1) - lower) * within) * 100) / 100
+    }
+    before += count
+  }
+  return null
+}
