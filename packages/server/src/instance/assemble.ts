@@ -27,7 +27,7 @@ import { createGitEvents, follow as followDeployment } from '../modules/git-even
 import { type CloudLinks, createGitHost } from '../modules/git-host/index.ts'
 import { createMigration } from '../modules/migration/index.ts'
 import { createDeliveryDrivers, createNotifications, type NotificationsDeps } from '../modules/notifications/index.ts'
-import { createProjects, ownedProjects, type ProjectPorts, projectsOnServer } from '../modules/projects/index.ts'
+import { createProjects, hostUrlsOf, ownedProjects, type ProjectPorts, projectsOnServer } from '../modules/projects/index.ts'
 import { createEdge } from '../modules/routing/index.ts'
 import { createServers, type ServerPorts, type ServersDeps } from '../modules/servers/index.ts'
 import { type Clock, systemClock } from '../platform/clock.ts'
@@ -310,7 +310,7 @@ function assembleRunning(
     projects,
     edge: edge.switch,
     follow: followDeployment,
-    settings: { ...config, githubUrl: config.github.webUrl },
+    settings: { ...config, hostUrls: hostUrlsOf(config) },
     predecessors,
   })
   const gitEvents = createGitEvents({ ...common, gitHost, projects, deployments })

@@ -36,6 +36,7 @@ export * from './public-queries.ts'
 export type { OpenedEnv } from './settings/env.ts'
 export { previewSlug } from './settings/previews.ts'
 export { remoteUrl, sourceKind } from './source.ts'
+export { type HostUrls, hostUrlsOf } from './git/git-remote.ts'
 export { allEnvironments, findAnyProject, findEnvironment } from './store.ts'
 
 /**

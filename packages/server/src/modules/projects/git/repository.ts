@@ -10,6 +10,7 @@ import type { ProjectsDeps } from '../deps.ts'
 import { changeProject } from '../lifecycle/change-project.ts'
 import { leavesHost, remoteUrl, sourceColumns, sourceKind } from '../source.ts'
 import { forgottenToken } from './clone-token.ts'
+import { hostUrlsOf } from './git-remote.ts'
 import { hiddenFrom } from './hidden-repositories.ts'
 import { remoteOf, repositoryAt } from './project-remote.ts'
 
@@ -39,7 +40,7 @@ export async function showRepository(project: ProjectRow, deps: ProjectsDeps): P
     owner: gitOwner,
     repo: gitRepo,
     branch: gitBranch,
-    url: remoteUrl(project, deps.settings.github.webUrl),
+    url: remoteUrl(project, hostUrlsOf(deps.settings)),
     autoDeploy: autoDeploy === 1,
     webhook,
     recentCommits,
@@ -118,8 +119,8 @@ function linkColumns(current: ProjectRow, { owner, repo }: GitLink, { settings }
     current.gitOwner?.toLowerCase() === owner.toLowerCase() &&
     current.gitRepo?.toLowerCase() === repo.toLowerCase()
   if (isSame) return {}
-  const columns = sourceColumns({ gitOwner: owner, gitRepo: repo }, current, settings.github.webUrl)
-  return { ...columns, ...(leavesHost(current, columns, settings.github.webUrl) ? forgottenToken : {}) }
+  const columns = sourceColumns({ gitOwner: owner, gitRepo: repo }, current, hostUrlsOf(settings))
+  return { ...columns, ...(leavesHost(current, columns, hostUrlsOf(settings)) ? forgottenToken : {}) }
 }
 
 function refuseUnlinked(project: ProjectRow): void {
