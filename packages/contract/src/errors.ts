@@ -8,6 +8,7 @@ export const errors = {
   delivery_failed: [400, 'The test message did not arrive'],
   unauthorized: [401, 'Sign in, or send a personal access token as "Authorization: Bearer …"'],
   forbidden: [403, 'You may not do this'],
+  quota_exceeded: [403, 'The organisation has used up what it may have here'],
   not_found: [404, 'Not found'],
   conflict: [409, 'This cannot be done in the current state'],
   slug_taken: [409, 'This slug is taken'],

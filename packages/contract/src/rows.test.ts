@@ -43,7 +43,6 @@ const spec: Partial<Record<ModuleName, string>> = {
     POST /projects/:id/connect | project:write
     GET /projects/:id/logs | project:read
     GET /projects/:id/logs/stream | project:read
-    GET /projects/:id/metrics | project:read
     GET /projects/:id/server-logs/recent | project:read
     GET /projects/:id/server-logs/stream-token | project:read
     GET /projects/:id/server-logs/stream | project:read
@@ -133,6 +132,7 @@ const extra: Partial<Record<ModuleName, string>> = {
     GET /audit-log | audit:list
   `,
   projects: `
+    GET /projects/:id/metrics | project:read
     DELETE /projects/:id/environments/:environment | project:admin
     GET /projects/:id/environments/:environment/deletion-preview | project:read
     POST /projects/:id/preview-variables | project:admin

@@ -121,6 +121,7 @@ export function assemble(parts: Parts): Assembled {
   const onlyOnePerson = isolation()?.kind === 'none' && !config.trustEveryone
   const limiter = new RateLimiter(() => clock.now().getTime(), { scale: config.rateLimitScale, ...rateLimits })
   const owned = (organizationId: string, ids: readonly string[]) => ownedProjects(database.db, organizationId, ids)
+  const delivery = parts.deliveryDrivers ?? createDeliveryDrivers(config)
   const access = createAccess({
     database,
     clock,
@@ -130,6 +131,8 @@ export function assemble(parts: Parts): Assembled {
     publicUrl,
     onlyOnePerson,
     ownedProjects: owned,
+    mailer: delivery.mailer,
+    ...(config.mode === 'cloud' ? { signUp: { mode: config.signUp, perHour: config.signUpsPerHour } } : {}),
   })
   const { gatekeeper, streamTokens, roleOf } = access
   const common = { database, clock, log: logger, secretBox, scrubber, publicUrl }
@@ -187,7 +190,7 @@ export function assemble(parts: Parts): Assembled {
     notifications: createNotifications({
       ...common,
       settings: { slackHost: config.slackHost },
-      drivers: parts.deliveryDrivers ?? createDeliveryDrivers(config),
+      drivers: delivery,
       watched: {
         tokens: {
           expiring: async (...span) => [

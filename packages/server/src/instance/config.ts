@@ -140,6 +140,18 @@ const mainSettings = {
   ),
   adminEmail: setting('BERTH_ADMIN_EMAIL', kinds.emailAddress, null, 'Owner to create at the first start'),
   adminPassword: setting('BERTH_ADMIN_PASSWORD', secretText({ least: 8 }), null, 'Password of that owner'),
+  signUp: setting(
+    'BERTH_SIGN_UP',
+    oneOf('closed', 'invitation', 'open'),
+    'invitation',
+    'Who may sign up on a cloud: nobody, whom an operator invites, or anybody with an e-mail address',
+  ),
+  signUpsPerHour: setting(
+    'BERTH_SIGN_UPS_PER_HOUR',
+    wholeNumber(1, 1_000_000),
+    100,
+    'How many may ask to sign up within an hour, all together',
+  ),
   allowPrivateWebhooks: setting(
     'BERTH_ALLOW_PRIVATE_WEBHOOKS',
     kinds.yesOrNo,
@@ -294,6 +306,12 @@ function refuseWhatDoesNotFit(config: Omit<Config, 'warnings'>): void {
     if (values.clientSecret && !values.clientId)
       togetherWith<'clientId' | 'clientSecret'>(values, 'clientId', 'clientSecret', table)
   refuseOnePortTwice(config)
+  // Whoever signs up by themselves proves their address by mail.
+  if (config.mode === 'cloud' && config.signUp === 'open' && !config.smtpUrl)
+    throw new ConfigError(
+      'BERTH_SMTP_URL',
+      `BERTH_SMTP_URL is missing: with BERTH_SIGN_UP=open it must be ${mainSettings.smtpUrl.kind.accepts}`,
+    )
 }
 
 /** An Enterprise server has its API below its own address: a token of it never goes to github.com because one setting was left out. */

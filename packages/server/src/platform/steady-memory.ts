@@ -6,14 +6,21 @@ const collectEveryBytes = 8 * 1024 * 1024
 
 /** The same chunks; the dead ones are collected as they pass, so that a long stream takes no more memory than a short one. */
 export async function* inSteadyMemory<Chunk extends Uint8Array>(chunks: AsyncIterable<Chunk>): AsyncGenerator<Chunk> {
-  let passed = 0
+  const look = collectingYoung()
   for await (const chunk of chunks) {
-    passed += chunk.length
-    if (passed >= collectEveryBytes) {
-      passed = 0
-      collectYoung()
-    }
+    look(chunk)
     yield chunk
+  }
+}
+
+/** The same for one who is shown each chunk as it passes. */
+export function collectingYoung(): (chunk: Uint8Array) => void {
+  let passed = 0
+  return ({ length }) => {
+    passed += length
+    if (passed < collectEveryBytes) return
+    passed = 0
+    collectYoung()
   }
 }
 

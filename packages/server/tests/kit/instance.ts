@@ -37,7 +37,7 @@ export async function startInstance(env: Record<string, string> = {}, parts: Par
     secretBox,
     scrubber,
     logger,
-    rateLimits: { login: 1e6, account: 1e6, public: 1e6, publicWebhook: 1e6, signedIn: 1e6 },
+    rateLimits: { login: 1e6, signUp: 1e6, account: 1e6, public: 1e6, publicWebhook: 1e6, signedIn: 1e6 },
     ...parts,
   })
   const stop = async () => {

@@ -2,6 +2,9 @@
 export const sampleBodies: Record<string, object> = {
   'POST /auth/login': { email: 'nobody@example.test', password: 'wrong password' },
   'POST /auth/setup': { code: 'x', email: 'nobody@example.test', password: 'long enough', organization: 'Home' },
+  'POST /auth/sign-up': { email: 'nobody@example.test' },
+  'POST /auth/sign-up/complete': { code: 'x', email: 'nobody@example.test', password: 'long enough', organization: 'Home' },
+  'POST /auth/sign-up/invitations': { email: 'nobody@example.test' },
   'POST /tokens': { name: 'ci' },
   'POST /organizations': { name: 'Another' },
   'PATCH /organizations/:id': { memberRepositories: ['owner/*'] },
