@@ -1,4 +1,4 @@
-import type { contract } from '@berth/contract'
+import { type contract, tagsOf } from '@berth/contract'
 import { sameCommit } from '../../../drivers/git/commit-id.ts'
 import { GitError } from '../../../drivers/git/git-errors.ts'
 import type { GitRemote } from '../../../drivers/git/remote.ts'
@@ -12,6 +12,7 @@ import { leavesHost, remoteUrl, sourceColumns, sourceKind } from '../source.ts'
 import { forgottenToken } from './clone-token.ts'
 import { hostUrlsOf } from './git-remote.ts'
 import { hiddenFrom } from './hidden-repositories.ts'
+import { hookKind } from './hook-job.ts'
 import { remoteOf, repositoryAt } from './project-remote.ts'
 
 type Rows = Handlers<typeof contract.projects>
@@ -104,8 +105,16 @@ export async function linkRepository(
   }
   const linked: ProjectRow = { ...project, ...(columns(project) as Partial<ProjectRow>) }
   const branch = link.branch ?? (await defaultBranch(linked, deps))
-  return changeProject(project, deps, (current) => ({ ...columns(current), gitBranch: branch }))
+  return changeProject(project, deps, async (current, { enqueue }) => {
+    const changes = columns(current)
+    if (mayHook(caller)) await enqueue(hookKind, { projectId: project.id })
+    return { ...changes, gitBranch: branch }
+  })
 }
+
+/** The hook is put there in the caller's name. */
+const mayHook = ({ role, scopes, projectIds }: Caller): boolean =>
+  tagsOf(role).has('gitprovider:write') && (!scopes || scopes.has('gitprovider:write')) && !projectIds
 
 async function defaultBranch(linked: ProjectRow, deps: ProjectsDeps): Promise<string | null> {
   const { defaultBranch } = await asked(linked, deps, (remote) => deps.git.listRefs(remote, limits)).catch(unreachable)
