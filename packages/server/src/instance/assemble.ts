@@ -21,7 +21,7 @@ import { RateLimiter } from '../http/rate-limit.ts'
 import { createHttpServer } from '../http/server.ts'
 import { createAccess } from '../modules/access/index.ts'
 import { createBackups } from '../modules/backups/index.ts'
-import { createCloud } from '../modules/cloud/index.ts'
+import { type CloudDeps, createCloud } from '../modules/cloud/index.ts'
 import { createDeployments, type DeploymentsDeps, servedState, usesOfServer } from '../modules/deployments/index.ts'
 import { createGitEvents, follow as followDeployment } from '../modules/git-events/index.ts'
 import { type CloudLinks, createGitHost } from '../modules/git-host/index.ts'
@@ -30,6 +30,7 @@ import { createDeliveryDrivers, createNotifications, type NotificationsDeps } fr
 import { createProjects, hostUrlsOf, ownedProjects, type ProjectPorts, projectsOnServer } from '../modules/projects/index.ts'
 import { createEdge } from '../modules/routing/index.ts'
 import { createServers, type ServerPorts, type ServersDeps } from '../modules/servers/index.ts'
+import { createTransfers } from '../modules/transfers/index.ts'
 import { type Clock, systemClock } from '../platform/clock.ts'
 import type { Database } from '../platform/database.ts'
 import { createJobs, type Jobs } from '../platform/jobs/create-jobs.ts'
@@ -64,6 +65,8 @@ export interface Parts {
   git?: Git
   dns?: Dns
   cloudApi?: CloudApi
+  /** With a cloud that goes away in the middle of a move. */
+  patience?: CloudDeps['patience']
   gitHosts?: GitHostDrivers
   /** Where a cloud signs in at git hosts for this instance. */
   cloudLinks?: CloudLinks
@@ -143,7 +146,10 @@ export function assemble(parts: Parts): Assembled {
   const projects = createProjects({ ...common, streamTokens, roleOf, git, dns, logStore, settings: config, projectPorts })
   const { isOperator } = gatekeeper
   const cloudApi = parts.cloudApi ?? createCloudApi()
-  const cloud = config.mode === 'self-hosted' ? createCloud({ ...common, api: cloudApi, isOperator }) : undefined
+  const transferPorts: CloudDeps['transferPorts'] = {}
+  const patience = parts.patience ?? { patienceMs: 60_000, lookMs: 300 }
+  const cloud =
+    config.mode === 'self-hosted' ? createCloud({ ...common, api: cloudApi, transferPorts, patience, isOperator }) : undefined
   if (cloud) projectPorts.cloud ??= cloud.projects
   const serverPorts: ServerPorts = {}
   const readerOf = parts.serverReader
@@ -174,6 +180,7 @@ export function assemble(parts: Parts): Assembled {
       ...{ ...common, projects, git, logStore, config, projectPorts, isOperator, version, gitHost },
       predecessors: migration ? { containers: migration.predecessors } : {},
     })
+  if (running) transferPorts.ends = running.modules.transfers.ends
   serverPorts.usesOf = async (db, serverId) => [
     ...(await projectsOnServer(db, serverId)).map(({ name }) => `the project ${name}`),
     ...(await usesOfServer(db, serverId)),
@@ -321,15 +328,24 @@ function assembleRunning(
   const { data } = deployments
   const backups = createBackups({ ...common, stores, archives, data, projects, version, isOperator, settings: config })
   guards.beforeStart = backups.beforeDeploy
+  const transfers = createTransfers({
+    ...common,
+    settings: config,
+    stores,
+    data,
+    projects: projects.transfers,
+    deployments: { ...deployments, summary: async (id) => (await deployments.reader.summaries([id])).get(id) },
+    syncRoutes: (projectId) => edge.routes.sync(projectId),
+  })
   projectPorts.deployments ??= deployments.reader
   projectPorts.running ??= deployments.running
   projectPorts.power ??= deployments.power
   projectPorts.secrets ??= deployments.secrets
   projectPorts.edge ??= edge.routes
-  projectPorts.parts = [backups.part, deployments.part, ...(projectPorts.parts ?? [])]
+  projectPorts.parts = [transfers.part, backups.part, deployments.part, ...(projectPorts.parts ?? [])]
   edge.onWake((projectId) => void deployments.wake(projectId))
   return {
-    modules: { deployments, gitEvents, backups },
+    modules: { deployments, gitEvents, backups, transfers },
     edgeJobs: edge.jobs,
     certificates: { expiring: edge.expiring },
     ports: () => edge.routes.ports(),

@@ -19,6 +19,8 @@ import { openEnv, openSecrets } from './settings/env.ts'
 import { environmentUrl } from './settings/environments.ts'
 import { ensurePreview, type PreviewOptions } from './settings/previews.ts'
 import { allEnvironments, findAnyProject, listOfRepository, type RepositoryName } from './store.ts'
+import { projectTransfers } from './transfer/transfer-port.ts'
+import { bringUploadBack, isUploadMissing, uploadOf } from './uploads/saved-upload.ts'
 import { storageAddresses } from './uploads/upload-address.ts'
 import { UploadFiles } from './uploads/upload-files.ts'
 import { sweepJob, sweepSchedule } from './uploads/upload-sweep.ts'
@@ -39,6 +41,9 @@ export type { OpenedEnv } from './settings/env.ts'
 export { previewSlug } from './settings/previews.ts'
 export { remoteUrl, sourceKind } from './source.ts'
 export { allEnvironments, findAnyProject, findEnvironment } from './store.ts'
+export type { ArrivingProject } from './transfer/arriving.ts'
+export type { ProjectTransfers } from './transfer/transfer-port.ts'
+export type { SavedUpload } from './uploads/saved-upload.ts'
 
 /**
  * A *project* is what the service builds and runs: a *source*, a config, *environments* with their *variables*, *domains*
@@ -71,7 +76,14 @@ export function createProjects(deps: ProjectsDeps) {
     openEnv: (projectId: string, environment: string) => openEnv(projectId, environment, deps),
     save: (projectId: string) => saveProjectWhole(projectId, deps),
     bringBack: (saved: SavedProject, organizationId: string) => bringProjectBack(saved, organizationId, deps),
+    /** What it was uploaded from, and bringing that back. */
+    uploadOf: (projectId: string) => uploadOf(projectId, deps),
+    isUploadMissing: (project: SavedProject['project']) => isUploadMissing(project, deps),
+    bringUploadBack: (project: SavedProject['project'], organizationId: string, content: () => AsyncIterable<Uint8Array>) =>
+      bringUploadBack(project, organizationId, content, deps),
     openSecrets: (projectId: string) => openSecrets(projectId, deps),
+    /** What moving a project to another instance asks for. */
+    transfers: projectTransfers(deps, deletion),
     /** Where the tarball of a received upload is. */
     uploadFile: (sessionId: string): string => new UploadFiles(deps).of(sessionId),
     /** Where git asks, with the credential for it. */

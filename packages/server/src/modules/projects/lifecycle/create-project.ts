@@ -61,7 +61,7 @@ export async function createProject(
   })
 }
 
-const emptyProject = (organizationId: string, now: number): Omit<NewProject, 'name'> => ({
+export const emptyProject = (organizationId: string, now: number): Omit<NewProject, 'name'> => ({
   id: newId('prj'),
   organizationId,
   slug: '',

@@ -103,6 +103,7 @@ function recordOf(row: ProjectRow, facts: Facts, deps: ProjectsDeps): Project {
     ...statusOf({
       enabled: row.enabled === 1,
       isBeingDeleted: row.deletingSince !== null,
+      isLeaving: row.presence === 'departing',
       deployments,
       running: facts.running.get(id),
     }),
