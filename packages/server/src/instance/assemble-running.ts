@@ -4,7 +4,7 @@ import { createBackups } from '../modules/backups/index.ts'
 import { createDeployments, type DeploymentsDeps, servedState } from '../modules/deployments/index.ts'
 import { createGitEvents, follow as followDeployment } from '../modules/git-events/index.ts'
 import type { createGitHost } from '../modules/git-host/index.ts'
-import type { createProjects, ProjectPorts } from '../modules/projects/index.ts'
+import { type createProjects, hostUrlsOf, type ProjectPorts } from '../modules/projects/index.ts'
 import { createEdge } from '../modules/routing/index.ts'
 import { createTransfers } from '../modules/transfers/index.ts'
 import type { LogStore } from '../platform/log-store/log-store.ts'
@@ -50,7 +50,7 @@ export function assembleRunning(
     projects,
     edge: edge.switch,
     follow: followDeployment,
-    settings: { ...config, githubUrl: config.github.webUrl },
+    settings: { ...config, hostUrls: hostUrlsOf(config) },
     predecessors,
   })
   const gitEvents = createGitEvents({ ...common, gitHost, projects, deployments })
