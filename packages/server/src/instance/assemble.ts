@@ -30,7 +30,7 @@ import { createDeliveryDrivers, createNotifications, type NotificationsDeps } fr
 import { createProjects, ownedProjects, type ProjectPorts, projectsOnServer } from '../modules/projects/index.ts'
 import { createEdge } from '../modules/routing/index.ts'
 import { createServers, type ServerPorts, type ServersDeps } from '../modules/servers/index.ts'
-import { createTransfers } from '../modules/transfers/index.ts'
+import { createTransfers, type TransfersDeps } from '../modules/transfers/index.ts'
 import { type Clock, systemClock } from '../platform/clock.ts'
 import type { Database } from '../platform/database.ts'
 import { createJobs, type Jobs } from '../platform/jobs/create-jobs.ts'
@@ -147,10 +147,12 @@ export function assemble(parts: Parts): Assembled {
   const { isOperator } = gatekeeper
   const cloudApi = parts.cloudApi ?? createCloudApi()
   const transferPorts: CloudDeps['transferPorts'] = {}
+  const transferDrivers: TransfersDeps['drivers'] = {}
   const patience = parts.patience ?? { patienceMs: 60_000, lookMs: 300 }
   const cloud =
     config.mode === 'self-hosted' ? createCloud({ ...common, api: cloudApi, transferPorts, patience, isOperator }) : undefined
   if (cloud) projectPorts.cloud ??= cloud.projects
+  if (cloud) transferDrivers.isDriven = cloud.isDriving
   const serverPorts: ServerPorts = {}
   const readerOf = parts.serverReader
   const servers = drivers && assembleServers(drivers, { ...common, isOperator, settings: config, ports: serverPorts, readerOf })
@@ -179,6 +181,7 @@ export function assemble(parts: Parts): Assembled {
     assembleRunning(drivers, {
       ...{ ...common, projects, git, logStore, config, projectPorts, isOperator, version, gitHost },
       predecessors: migration ? { containers: migration.predecessors } : {},
+      transferDrivers,
     })
   if (running) transferPorts.ends = running.modules.transfers.ends
   serverPorts.usesOf = async (db, serverId) => [
@@ -296,9 +299,11 @@ function assembleRunning(
     version,
     predecessors,
     gitHost,
+    transferDrivers,
     ...common
   }: Common & {
     predecessors: DeploymentsDeps['predecessors']
+    transferDrivers: TransfersDeps['drivers']
     version: string
     gitHost: ReturnType<typeof createGitHost>
     isOperator: Gatekeeper['isOperator']
@@ -335,6 +340,7 @@ function assembleRunning(
     data,
     projects: projects.transfers,
     deployments: { ...deployments, summary: async (id) => (await deployments.reader.summaries([id])).get(id) },
+    drivers: transferDrivers,
     syncRoutes: (projectId) => edge.routes.sync(projectId),
   })
   projectPorts.deployments ??= deployments.reader
