@@ -165,7 +165,7 @@ function sourceOf(
   if (kind === 'upload' && project.uploadSessionId) return { kind, sessionId: project.uploadSessionId }
   if (kind === 'local' && project.localPath) return { kind, path: project.localPath }
   if (kind === 'image') return { kind }
-  const url = kind === 'git' ? remoteUrl(project, deps.settings.githubUrl) : null
+  const url = kind === 'git' ? remoteUrl(project, deps.settings.hostUrls) : null
   if (!url) fail('nothing_to_deploy', { words: 'The project has no source yet: link a repository, or upload a folder' })
   return {
     kind: 'git',

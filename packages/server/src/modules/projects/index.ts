@@ -3,6 +3,7 @@ import type { Caller } from '../../http/handler.ts'
 import type { ProjectRow } from '../../platform/db/tables/projects.ts'
 import type { ProjectsDeps } from './deps.ts'
 import { checkJob, checkSchedule } from './domains/domain-checks.ts'
+import { hookJob } from './git/hook-job.ts'
 import { remoteOf, repositoryAt } from './git/project-remote.ts'
 import { projectsHandlers } from './handlers.ts'
 import { createProject, type RecordedWith } from './lifecycle/create-project.ts'
@@ -28,6 +29,7 @@ export type { ProjectsDeps } from './deps.ts'
 export { explainTls, transitionTls } from './domains/domain-tls.ts'
 export { environmentHostname, freeHostname, notTaken } from './domains/hostnames.ts'
 export { judgeAll, servingAt } from './domains/served-domains.ts'
+export { type HostUrls, hostUrlsOf } from './git/git-remote.ts'
 export { changeProject, lockProject, type ProjectSignal, projectsTopic } from './lifecycle/change-project.ts'
 export type { RecordedWith } from './lifecycle/create-project.ts'
 export type * from './lifecycle/project-part.ts'
@@ -56,7 +58,7 @@ export function createProjects(deps: ProjectsDeps) {
     loaders: projectsLoaders(deps),
     /** Mounted beside the table. */
     addresses: storageAddresses(deps),
-    jobs: [deletion.job, environmentDeletion.job, powerJob(deps), sweepJob(deps), checkJob(deps), thinJob(deps)],
+    jobs: [deletion.job, environmentDeletion.job, powerJob(deps), sweepJob(deps), checkJob(deps), thinJob(deps), hookJob(deps)],
     schedules: [sweepSchedule, checkSchedule, thinSchedule],
     create: (body: CreateProject, caller: Caller, recordedWith?: RecordedWith) => createProject(body, caller, deps, recordedWith),
     update: (project: ProjectRow, body: UpdateProject) => updateProject(project, body, deps),

@@ -7,6 +7,7 @@ import type { Bound } from '../../../platform/transaction.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { isInstanceSlug } from '../domains/hostnames.ts'
 import { cloneTokenColumns, forgottenToken } from '../git/clone-token.ts'
+import { hostUrlsOf } from '../git/git-remote.ts'
 import { lockProject, type ProjectSignal, projectsTopic } from '../lifecycle/change-project.ts'
 import { emptyProject } from '../lifecycle/create-project.ts'
 import { chanceSlug } from '../lifecycle/slug.ts'
@@ -57,7 +58,7 @@ export async function recordArriving(arriving: ArrivingProject, deps: ProjectsDe
     await lockProject(bound, arriving.projectId)
     const before = await refuseTaken(arriving, bound)
     const warnings: string[] = []
-    const columns = { ...columnsOf(bundle), ...sourceColumns(source, null, deps.settings.github.webUrl) }
+    const columns = { ...columnsOf(bundle), ...sourceColumns(source, null, hostUrlsOf(deps.settings)) }
     const project = await putRow(before, columns, arriving, warnings, bound, deps)
     await exchangeUpload(before, arriving, bound, nowOf(deps))
     await putEnvironments(bundle, project, bound, deps)
