@@ -298,6 +298,11 @@ export class BuildFailed extends Error {
   }
 }
 
+/** What is in a volume cannot be read; the words say what to do. */
+export class VolumeUnreadable extends Error {
+  override readonly name = 'VolumeUnreadable'
+}
+
 /** An instance that could not be started. */
 export class StartFailed extends Error {
   override readonly name = 'StartFailed'
