@@ -10,18 +10,13 @@ import { openedFile, sealedFile } from '../drivers/archive/sealed-file.ts'
 import { createRunCommand } from '../drivers/shell/run-command.ts'
 import { openDatabase } from '../platform/database.ts'
 import { backupKeyFile } from './backup-key.ts'
-import { InstanceBackupRefused } from './backup-refused.ts'
 import type { Config } from './config.ts'
 import { openDataFolder } from './data-folder.ts'
-import { dumpPostgres, loadPostgres } from './postgres-copy.ts'
-
-export { InstanceBackupRefused } from './backup-refused.ts'
 
 const longestMs = 24 * 3_600_000
 
 /** What can be made again, belongs to a running process, or is itself a backup. The key is what opens the archive: never in it. */
 const leftOut = [
-  'berth.sql',
   'in-use.lock',
   'in-use.json',
   'berth.db',
@@ -34,11 +29,19 @@ const leftOut = [
   'edge',
 ]
 
+export class InstanceBackupRefused extends Error {
+  override readonly name = 'InstanceBackupRefused'
+}
+
 /**
- * The whole data folder as one encrypted file, also while the instance runs: the database as of one moment (of PostgreSQL by its
- * own tool), the rest as it lies there. With the key file it brings a blank machine back.
+ * The whole data folder as one encrypted file, also while the instance runs: the database as of one moment, the rest as it
+ * lies there. With the key file it brings a blank machine back.
  */
 export async function backupInstance(config: Config, file: string): Promise<{ file: string; keyFile: string }> {
+  if (config.databaseUrl)
+    throw new InstanceBackupRefused(
+      'The database is PostgreSQL, which is not in the data folder: save it with pg_dump, and the folder without it',
+    )
   const target = resolve(file)
   if (existsSync(target)) throw new InstanceBackupRefused(`${target} is there already: name another file`)
   const keyFile = backupKeyFile(config.dataDir)
@@ -46,7 +49,7 @@ export async function backupInstance(config: Config, file: string): Promise<{ fi
   const snapshot = await mkdtemp(join(tmpdir(), 'berth-snapshot-'))
   const draft = `${target}.part`
   try {
-    await snapshotDatabase(config, join(snapshot, databaseFile(config)))
+    await snapshotDatabase(config, join(snapshot, 'berth.db'))
     await pipeline(
       Readable.from(sealedFile(tarOf(config, snapshot), identity)),
       createWriteStream(draft, { mode: 0o600, flush: true }),
@@ -58,13 +61,7 @@ export async function backupInstance(config: Config, file: string): Promise<{ fi
   }
 }
 
-/** In the archive. */
-const sqliteFile = 'berth.db'
-const postgresFile = 'berth.sql'
-const databaseFile = ({ databaseUrl }: Config) => (databaseUrl ? postgresFile : sqliteFile)
-
 async function snapshotDatabase(config: Config, file: string): Promise<void> {
-  if (config.databaseUrl) return dumpPostgres(config.databaseUrl.reveal(), file, config.environment)
   const database = await openDatabase({ folder: config.dataDir })
   try {
     await sql`vacuum into ${file}`.execute(database.db)
@@ -73,12 +70,11 @@ async function snapshotDatabase(config: Config, file: string): Promise<void> {
   }
 }
 
-async function* tarOf(config: Config, snapshot: string): AsyncGenerator<Uint8Array> {
-  const { dataDir, environment } = config
+async function* tarOf({ dataDir, environment }: Config, snapshot: string): AsyncGenerator<Uint8Array> {
   const pipe = new PassThrough({ highWaterMark: 1024 * 1024 })
   const args = ['--create', '--numeric-owner', '--warning=no-file-changed', ...leftOut.map((name) => `--exclude=./${name}`)]
   const made = createRunCommand(environment)(
-    { program: 'tar', args: [...args, `--directory=${dataDir}`, '.', `--directory=${snapshot}`, databaseFile(config)] },
+    { program: 'tar', args: [...args, `--directory=${dataDir}`, '.', `--directory=${snapshot}`, 'berth.db'] },
     {
       timeoutMs: longestMs,
       maxOutputBytes: 16_384,
@@ -110,7 +106,6 @@ export async function restoreInstance(config: Config, file: string, keyFile: str
       { program: 'tar', args: ['--extract', '--numeric-owner', '--preserve-permissions', `--directory=${dataDir}`] },
       { timeoutMs: longestMs, maxOutputBytes: 16_384, input: openedFile(createReadStream(file), identity) },
     )
-    await bringDatabaseBack(config)
     await copyFile(keyFile, backupKeyFile(dataDir))
     // Whole: the folder can be taken.
     const folder = await openDataFolder(dataDir)
@@ -121,17 +116,4 @@ export async function restoreInstance(config: Config, file: string, keyFile: str
     await rm(dataDir, { recursive: true, force: true })
     throw error
   }
-}
-
-/** The archive says which kind it was; an instance does not change it by being restored. */
-async function bringDatabaseBack({ dataDir, databaseUrl, environment }: Config): Promise<void> {
-  const dump = join(dataDir, postgresFile)
-  if (!existsSync(dump)) {
-    if (databaseUrl) throw new InstanceBackupRefused('This instance was on SQLite: restore it without BERTH_DATABASE_URL')
-    return
-  }
-  if (!databaseUrl)
-    throw new InstanceBackupRefused('This instance was on PostgreSQL: set BERTH_DATABASE_URL to a new, empty database')
-  await loadPostgres(databaseUrl.reveal(), dump, environment)
-  await rm(dump)
 }
