@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Acme } from '../../src/drivers/acme/acme.ts'
 import type { ArchiveStore } from '../../src/drivers/archive-store/archive-store.ts'
 import { createArchiveStores } from '../../src/drivers/archive-store/create-archive-stores.ts'
@@ -11,6 +12,7 @@ import {
   type InstanceChange,
   type Isolation,
   type OutputLine,
+  type Reading,
   type Runtime,
   StartFailed,
   type StartRequest,
@@ -56,13 +58,13 @@ export function memoryDrivers(workFolder: string): MemoryDrivers {
 /** Asks what runs in memory. */
 export const memoryProbe =
   (runtimes: () => InMemoryRuntime[]): Probe =>
-  async ({ port }, _timeoutMs, abort) => {
+  async ({ port, healthyBelow = 400 }, _timeoutMs, abort) => {
     if (abort.aborted) return { healthy: false, status: null, reason: 'it was not asked' }
     const status = runtimes()
       .map((runtime) => runtime.statusAt(port))
       .find((found) => found !== null)
     if (status === undefined) return { healthy: false, status: null, reason: 'nothing listens on its port' }
-    return status === 200 ? { healthy: true, status } : { healthy: false, status, reason: `it answered ${status}` }
+    return status < healthyBelow ? { healthy: true, status } : { healthy: false, status, reason: `it answered ${status}` }
   }
 
 function memoryRuntimes(here: InMemoryRuntime, servers: ReadonlyMap<string, InMemoryRuntime>): Runtimes {
@@ -139,6 +141,7 @@ export class InMemoryRuntime implements Runtime {
   }
 
   inspect = async (instanceId: string) => this.running.get(instanceId)?.instance
+  glance = (instanceId: string) => this.inspect(instanceId)
   list = async () => [...this.running.values()].map(({ instance }) => instance)
 
   /** What each has used; a test says so. */
@@ -151,12 +154,13 @@ export class InMemoryRuntime implements Runtime {
       ...this.used,
     }))
 
-  async *logs(instanceId: string, after: string | null, abort: AbortSignal) {
-    for (let at = Number(after ?? 0); !abort.aborted; at++) {
-      const output = this.running.get(instanceId)?.output
-      const line = output?.[at]
-      if (!line) return
-      yield { ...line, position: String(at + 1) }
+  async *logs(instanceId: string, after: string | null, abort: AbortSignal, { follow }: Reading = { follow: true }) {
+    for (let at = Number(after ?? 0); !abort.aborted; ) {
+      const kept = this.running.get(instanceId)
+      const line = kept?.output[at]
+      if (line) yield { ...line, position: String(++at) }
+      else if (!kept || !follow) return
+      else await pause(20, undefined, { signal: abort }).catch(() => undefined)
     }
   }
 
