@@ -220,6 +220,14 @@ export class InMemoryRuntime implements Runtime {
     return this.whileInside(command, instanceId, abort)
   }
 
+  /** Somebody else's containers that were given back. */
+  readonly givenBack: string[] = []
+  readonly foreign: NonNullable<Runtime['foreign']> = {
+    look: async () => ({ isRunning: true, restart: { name: 'always', retries: 0 } }),
+    stop: async () => undefined,
+    giveBack: async (containerId) => void this.givenBack.push(containerId),
+  }
+
   async close(): Promise<void> {}
 
   /** Null: nothing listens there. */
