@@ -26,6 +26,7 @@ export const limits = {
 export const rateLimits = {
   publicWebhook: 120,
   login: 10,
+  signUp: 5,
   account: 20,
   public: 300,
   signedIn: 3000,

@@ -26,6 +26,12 @@ const open = [
   }),
   createRoute({
     getParentRoute: () => root,
+    path: '/sign-up',
+    validateSearch: credentials,
+    component: lazyRouteComponent(() => import('./pages/access/sign-up-page.tsx'), 'SignUpPage'),
+  }),
+  createRoute({
+    getParentRoute: () => root,
     path: '/invitations/$code',
     validateSearch: credentials,
     component: lazyRouteComponent(() => import('./pages/access/invitation-page.tsx'), 'InvitationPage'),

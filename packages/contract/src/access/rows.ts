@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { route } from '../route.ts'
-import { data, filledText, Id, list, nullable, PageQuery, pageQuery, secret, text } from '../shape.ts'
+import { data, filledText, Id, list, nullable, PageQuery, pageQuery, secret, Time, text } from '../shape.ts'
 import {
   AuditEntry,
   Email,
@@ -14,6 +14,7 @@ import {
   Password,
   RoleName,
   Session,
+  SignUpInvitation,
   Token,
   TokenBody,
 } from './shapes.ts'
@@ -44,6 +45,39 @@ export const access = {
     returns: data(Session),
     errors: ['already_set_up', 'not_found'],
     summary: 'First start: make the owner with the one-time code that the instance printed',
+  }),
+  signUp: route('POST /auth/sign-up', {
+    public: true,
+    rateLimit: 'signUp',
+    status: 202,
+    body: Type.Object({ email: Email }),
+    returns: data(Type.Object({ email: Type.String(), expiresAt: Time })),
+    errors: ['not_found', 'forbidden', 'rate_limited'],
+    summary: 'On a cloud with open sign-up: mails a code to the address, the same whether it is known or not',
+  }),
+  completeSignUp: route('POST /auth/sign-up/complete', {
+    public: true,
+    rateLimit: 'login',
+    status: 201,
+    body: Type.Object({
+      code: secret(text(200, 1)),
+      email: Email,
+      password: secret(Password),
+      organization: filledText(100),
+      name: Type.Optional(filledText(100)),
+    }),
+    returns: data(Session),
+    errors: ['not_found', 'email_taken'],
+    summary: 'On a cloud: make your account and your organisation with the code that came by mail or from an operator',
+  }),
+  inviteToSignUp: route('POST /auth/sign-up/invitations', {
+    permission: 'invitation:admin',
+    operator: true,
+    status: 201,
+    body: Type.Object({ email: Email }),
+    returns: data(SignUpInvitation),
+    errors: ['not_found', 'email_taken'],
+    summary: 'On a cloud: let a person sign up with an organisation of their own; the code works once, for that address',
   }),
 
   listTokens: route('GET /tokens', {

@@ -32,6 +32,10 @@ export const Session = Type.Object({
 })
 export type Session = Static<typeof Session>
 
+/** To sign up with an organisation of one's own; the code is shown once, and mailed where the instance can. */
+export const SignUpInvitation = Type.Object({ email: Type.String(), code: Type.String(), url: Type.String(), expiresAt: Time })
+export type SignUpInvitation = Static<typeof SignUpInvitation>
+
 export const Token = Type.Object({
   id: Id,
   name: Type.String(),

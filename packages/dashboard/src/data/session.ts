@@ -50,6 +50,10 @@ export const useSetup = () =>
   useSessionChange((body: { code: string; email: string; password: string; organization: string }) =>
     call(contract.access.setup, { body }),
   )
+export const useCompleteSignUp = () =>
+  useSessionChange((body: { code: string; email: string; password: string; organization: string }) =>
+    call(contract.access.completeSignUp, { body }),
+  )
 export const useAcceptInvitation = () =>
   useSessionChange((body: { code: string; email: string; password: string; name?: string }) =>
     call(contract.access.acceptInvitation, { body }),

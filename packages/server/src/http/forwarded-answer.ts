@@ -87,7 +87,10 @@ function readWhole(body: Readable, withinMs: number): Promise<Buffer | null> {
     body.unshift(Buffer.concat(chunks))
     resolve(null)
   }
-  const onEnd = () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks))
+  const onEnd = () => {
+    stop()
+    resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks))
+  }
   const late = setTimeout(cut, withinMs)
   const stop = () => {
     clearTimeout(late)

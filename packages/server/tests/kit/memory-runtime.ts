@@ -48,7 +48,8 @@ export function memoryDrivers(workFolder: string): MemoryDrivers {
     probe: memoryProbe(() => [runtime, ...servers.values()]),
     aroundStores,
     stores: { ...stores, open: async (config) => aroundStores.wrap(await stores.open(config)) },
-    archives: openArchives(`${workFolder}/backup.key`, silentLog),
+    // Small parts, so that small volumes have several.
+    archives: openArchives(`${workFolder}/backup.key`, silentLog, 64 * 1024),
     workFolder,
   }
 }
@@ -218,6 +219,14 @@ export class InMemoryRuntime implements Runtime {
   async exec(instanceId: string, command: ExecCommand, abort: AbortSignal): Promise<{ exitCode: number; stderrTail: string }> {
     if (!this.running.has(instanceId)) throw new StartFailed(`The instance ${instanceId} does not run`)
     return this.whileInside(command, instanceId, abort)
+  }
+
+  /** Somebody else's containers that were given back. */
+  readonly givenBack: string[] = []
+  readonly foreign: NonNullable<Runtime['foreign']> = {
+    look: async () => ({ isRunning: true, restart: { name: 'always', retries: 0 } }),
+    stop: async () => undefined,
+    giveBack: async (containerId) => void this.givenBack.push(containerId),
   }
 
   async close(): Promise<void> {}

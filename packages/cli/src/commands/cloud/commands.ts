@@ -6,7 +6,7 @@ import { readStandardInput } from '../../standard-input.ts'
 
 /** `berth cloud`: the account in a cloud where other projects of the organisation live. */
 export function addCloud(program: Command): void {
-  const cloud = program.command('cloud').description('the link of this instance to an account in a cloud')
+  const cloud = program.command('cloud').description('the link of this instance to an account in a cloud; whom a cloud lets in')
   cloud
     .command('link <address>')
     .description('link to a cloud; its token is read from standard input: pbpaste | berth cloud link https://cloud.example')
@@ -28,6 +28,13 @@ export function addCloud(program: Command): void {
     .action(async (_options, command: Command) => {
       await connect(command).call(contract.cloud.unlink, {})
       output(command).result({ linked: false }, () => 'Not linked any more. Projects in the cloud stay there.')
+    })
+  cloud
+    .command('invite <email>')
+    .description('for operators of a cloud: let a person sign up there, with an organisation of their own')
+    .action(async (email: string, _options, command: Command) => {
+      const { data } = await connect(command).call(contract.access.inviteToSignUp, { body: { email } })
+      output(command).result(data, () => `${data.email} may sign up until ${data.expiresAt.slice(0, 10)}, once:\n${data.url}`)
     })
 }
 

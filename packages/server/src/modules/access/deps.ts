@@ -1,8 +1,15 @@
+import type { Mailer } from '../../drivers/mail/mailer.ts'
 import type { RateLimiter } from '../../http/rate-limit.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Database } from '../../platform/database.ts'
 import type { Log } from '../../platform/log.ts'
 import type { SecretBox } from '../../platform/secrets/secret-box.ts'
+
+export interface SignUpSettings {
+  mode: 'closed' | 'invitation' | 'open'
+  /** From wherever they come. */
+  perHour: number
+}
 
 export interface AccessDeps {
   database: Database
@@ -14,6 +21,9 @@ export interface AccessDeps {
   publicUrl: () => string
   /** Which of these are projects of the organisation; absent: there are none yet. */
   ownedProjects?(organizationId: string, projectIds: readonly string[]): Promise<ReadonlySet<string>>
+  /** Who may make an account of their own; absent on a self-hosted instance, where nobody does. */
+  signUp?: SignUpSettings
+  mailer?: Pick<Mailer, 'configured' | 'send'>
   /** Nothing keeps projects apart here and nobody said that all are trusted: one person may deploy, in one organisation. */
   onlyOnePerson?: boolean
 }

@@ -1,5 +1,6 @@
 import type { contract } from '@berth/contract'
 import type { Handlers, RequestContext } from '../../http/handler.ts'
+import { clientOf } from '../../platform/address-set.ts'
 import { after } from '../../platform/awaitable.ts'
 import { listed } from '../../platform/db/pages.ts'
 import { isForeignKeyViolation } from '../../platform/db/violations.ts'
@@ -16,6 +17,7 @@ import { randomCode } from './random-code.ts'
 import { deviceCookie, sessionCookie } from './session-cookie.ts'
 import { findSetupOrganization } from './setup-organization.ts'
 import { describeNewSession, describeSession, endSession, type openSession, signIn } from './sign-in.ts'
+import { completeSignUp, inviteToSignUp, requestSignUp } from './sign-up.ts'
 import * as store from './store.ts'
 import { createToken } from './tokens.ts'
 
@@ -44,6 +46,13 @@ export function accessHandlers(deps: AccessDeps): Handlers<typeof contract.acces
     },
     session: (_, { caller }) => describeSession(db, caller),
     setup: async ({ body }, context) => start((await setUp(body, deps)).session, context),
+    signUp: async ({ body }, { ip }) => ({ data: await requestSignUp({ email: body.email, client: clientOf(ip) }, deps) }),
+    completeSignUp: async ({ body }, context) => start(await completeSignUp(body, deps), context),
+    inviteToSignUp: async ({ body }, { caller, audit }) => {
+      const { id, ...data } = await inviteToSignUp(body.email, caller, deps)
+      audit({ objectKind: 'signUp', objectId: id })
+      return { data }
+    },
 
     listTokens: ({ query }, { caller }) =>
       after(store.listTokens(db, caller.userId, caller.organizationId, query), store.showTokens),

@@ -6,6 +6,7 @@ import { accessHandlers } from './handlers.ts'
 import { accessLoaders } from './loaders.ts'
 import { tooManyPeople } from './one-person.ts'
 import { findSetupOrganization } from './setup-organization.ts'
+import { signUpMailJob } from './sign-up-mail.ts'
 import { findOrganization, memberRepositories } from './store.ts'
 import { createStreamTokens, type StreamTokens } from './stream-tokens.ts'
 import { expiringTokens } from './tokens.ts'
@@ -24,6 +25,7 @@ export function createAccess(deps: AccessDeps) {
   return {
     handlers: accessHandlers(deps),
     loaders: accessLoaders(deps),
+    jobs: [signUpMailJob(deps)],
     gatekeeper: createGatekeeper(deps),
     recordAudit: createAuditLog(deps),
     streamTokens: createStreamTokens(deps),

@@ -7,5 +7,16 @@ export const migration = {
       .alterTable('streamTokens')
       .addColumn('elsewhere', 'integer', (column) => column.notNull().defaultTo(0))
       .execute()
+    await schema
+      .createTable('signUps')
+      .addColumn('id', 'text', (column) => column.primaryKey())
+      .addColumn('email', 'text', (column) => column.notNull())
+      .addColumn('client', 'text')
+      .addColumn('invitedBy', 'text')
+      .addColumn('createdAt', 'bigint', (column) => column.notNull())
+      .addColumn('expiresAt', 'bigint', (column) => column.notNull())
+      .addColumn('usedAt', 'bigint')
+      .execute()
+    await schema.createIndex('signUpsByAge').on('signUps').column('createdAt').execute()
   },
 }

@@ -85,6 +85,19 @@ export interface StreamTokensTable {
   elsewhere: Flag
 }
 
+/** A way to an account of one's own on a cloud, bound to an address; the code is made of the row, and stored nowhere. */
+export interface SignUpsTable {
+  id: string
+  /** Lower case. */
+  email: string
+  /** Hash of who asked: an address, or an IPv6 client's network. Null where an operator invited. */
+  client: string | null
+  invitedBy: string | null
+  createdAt: Millis
+  expiresAt: Millis
+  usedAt: Millis | null
+}
+
 export interface AuditLogTable {
   id: string
   /** '' for what happened outside any organisation. */
@@ -119,6 +132,7 @@ export interface AccessTables {
   tokens: TokensTable
   grants: GrantsTable
   streamTokens: StreamTokensTable
+  signUps: SignUpsTable
   auditLog: AuditLogTable
   instance: InstallationTable
 }

@@ -1,0 +1,28 @@
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import { AccessForm } from '../../components/access-form.tsx'
+import { FrontPage } from '../../components/front-page.tsx'
+import { useCompleteSignUp } from '../../data/session.ts'
+
+/** Reached by the link that a cloud mails to whoever signs up. */
+export function SignUpPage() {
+  const { code, email: mailed } = useSearch({ strict: false }) as { code: string; email: string }
+  const complete = useCompleteSignUp()
+  const navigate = useNavigate()
+  return (
+    <FrontPage title="Make your account">
+      <AccessForm
+        fields={[
+          { name: 'email', label: 'E-mail address', kind: 'email', autoComplete: 'username', initial: mailed },
+          { name: 'password', label: 'Password', kind: 'password', autoComplete: 'new-password' },
+          { name: 'organization', label: 'Organisation', autoComplete: 'organization' },
+        ]}
+        submit="Sign up"
+        pending={complete.isPending}
+        error={complete.error}
+        onSubmit={({ email = '', password = '', organization = '' }) =>
+          complete.mutate({ code, email, password, organization }, { onSuccess: () => navigate({ to: '/' }) })
+        }
+      />
+    </FrontPage>
+  )
+}

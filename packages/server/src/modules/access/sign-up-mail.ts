@@ -1,0 +1,51 @@
+import { type JobKind, job } from '../../platform/jobs/declare.ts'
+import type { AccessDeps } from './deps.ts'
+import { linkTo } from './sign-up-code.ts'
+import { findUserByEmail } from './store.ts'
+
+interface SignUpMail {
+  signUpId: string
+}
+
+export const signUpMailKind: JobKind<SignUpMail> = { kind: 'access.sign-up-mail' }
+
+/** Sent by a job: how long the mail server takes tells whoever asks nothing about the address. */
+export const signUpMailJob = (deps: AccessDeps) =>
+  job<SignUpMail, unknown>(signUpMailKind.kind, {
+    deadlineMs: 60_000,
+    maxAttempts: 8,
+    concurrency: 4,
+    run: async ({ signUpId }, _deps, abort) => {
+      const { db } = deps.database
+      const row = await db.selectFrom('signUps').selectAll().where('id', '=', signUpId).executeTakeFirst()
+      if (!row || row.usedAt !== null || !deps.mailer) return
+      const isKnown = (await findUserByEmail(db, row.email)) !== undefined
+      const { subject, lines, link } = isKnown ? known(deps) : unknown(linkTo(row, deps), row.invitedBy !== null)
+      await deps.mailer.send(
+        {
+          to: row.email,
+          subject,
+          text: [...lines, link].join('\n\n'),
+          html: `${lines.map((line) => `<p>${line}</p>`).join('')}<p><a href="${link.replaceAll('&', '&amp;')}">${link.replaceAll('&', '&amp;')}</a></p>`,
+          messageId: row.id,
+        },
+        abort,
+      )
+    },
+  })
+
+const known = ({ publicUrl }: AccessDeps) => ({
+  subject: 'You have an account already',
+  lines: ['Somebody, perhaps you, asked to sign up with this address, which has an account already. Sign in here:'],
+  link: publicUrl(),
+})
+
+const unknown = (link: string, isInvited: boolean) => ({
+  subject: isInvited ? 'You are invited to sign up' : 'Finish signing up',
+  lines: [
+    isInvited
+      ? 'You are invited to make an account and an organisation of your own. The link works once, for a week:'
+      : 'Make your account and your organisation with this link, which works once, for a day. If you did not ask for it, do nothing:',
+  ],
+  link,
+})

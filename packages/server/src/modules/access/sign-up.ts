@@ -1,0 +1,155 @@
+import type { Caller } from '../../http/handler.ts'
+import { iso } from '../../platform/db/columns.ts'
+import { newId } from '../../platform/db/ids.ts'
+import type { Db } from '../../platform/db/schema.ts'
+import { fail } from '../../platform/failure.ts'
+import { hashPassword } from '../../platform/secrets/password.ts'
+import { hashToken } from '../../platform/secrets/token.ts'
+import type { Bound } from '../../platform/transaction.ts'
+import type { AccessDeps, SignUpSettings } from './deps.ts'
+import { refuseSecondOrganization } from './one-person.ts'
+import { insertMember, insertOrganization, insertUser } from './people.ts'
+import { findSetupOrganization } from './setup-organization.ts'
+import { openSession } from './sign-in.ts'
+import { codeOf, isCodeOf, linkTo } from './sign-up-code.ts'
+import { signUpMailKind } from './sign-up-mail.ts'
+import { findUserByEmail } from './store.ts'
+
+const hour = 3_600_000
+const day = 24 * hour
+const goodForMs = day
+const invitationGoodForMs = 7 * day
+/** A person asks once or twice; a household or an office a few times more. */
+const mostOfClient = { count: 20, withinMs: day }
+/** Nobody's mailbox is filled by somebody who types its address. */
+const mostOfEmail = { count: 3, withinMs: hour }
+
+/** The answer is the same whether the address has an account or not: only its mailbox is told. */
+export async function requestSignUp({ email, client }: { email: string; client: string }, deps: AccessDeps) {
+  const settings = await openTo(['open'], deps)
+  const now = deps.clock.now().getTime()
+  // Counted with, never shown: its hash is enough.
+  const row = newRow(email, now, goodForMs, { client: hashToken(client) })
+  await deps.database.transaction(async (bound) => {
+    // One after the other, so that a thousand at once are counted.
+    await bound.lock('sign-ups')
+    await bound.db
+      .deleteFrom('signUps')
+      .where('createdAt', '<', now - 8 * day)
+      .execute()
+    await refuseTooMany(bound.db, row, settings, now)
+    await record(bound, row)
+  })
+  return { email: row.email, expiresAt: iso(row.expiresAt) }
+}
+
+/** By an operator: the code is shown, and mailed where the instance can. */
+export async function inviteToSignUp(email: string, caller: Caller, deps: AccessDeps) {
+  await openTo(['open', 'invitation'], deps)
+  if (await findUserByEmail(deps.database.db, email))
+    fail('email_taken', { field: 'email', words: 'This person has an account here' })
+  const row = newRow(email, deps.clock.now().getTime(), invitationGoodForMs, { invitedBy: caller.userId })
+  await deps.database.transaction((bound) => record(bound, row, deps.mailer?.configured))
+  return { id: row.id, email: row.email, code: codeOf(row, deps), url: linkTo(row, deps), expiresAt: iso(row.expiresAt) }
+}
+
+interface Completion {
+  code: string
+  email: string
+  password: string
+  organization: string
+  name?: string
+}
+
+/** Of two who use one code at once one wins: its row is marked by the transaction that makes the account. */
+export async function completeSignUp({ code, email, password, organization, name }: Completion, deps: AccessDeps) {
+  const { mode } = await openTo(['open', 'invitation'], deps)
+  refuseSecondOrganization(deps)
+  const { database, clock } = deps
+  const now = clock.now().getTime()
+  const row = await goodRows(database.db, email, now)
+    .where('id', '=', code.split('.')[0] as string)
+    .executeTakeFirst()
+  const isGood = row && isCodeOf(row, code, deps) && (mode === 'open' || row.invitedBy !== null)
+  // Hashing is dear: a guess that is wrong anyway must not buy any.
+  if (!isGood) return fail('not_found', { words: notGood })
+  if (await findUserByEmail(database.db, email)) taken()
+  const passwordHash = await hashPassword(password)
+  return database.transaction(async ({ db }) => {
+    const used = await db
+      .updateTable('signUps')
+      .set({ usedAt: now })
+      .where('email', '=', row.email)
+      .where('usedAt', 'is', null)
+      .returning('id')
+      .execute()
+    if (!used.some(({ id }) => id === row.id)) fail('not_found', { words: notGood })
+    if (await findUserByEmail(db, email)) taken()
+    const user = await insertUser(db, { email, passwordHash, name: name ?? null }, now)
+    const { id } = await insertOrganization(db, organization, now)
+    await insertMember(db, id, user.id, 'owner', now)
+    return openSession(db, user.id, deps)
+  })
+}
+
+const notGood = 'This code is not good: it was used, ran out, or is for another address'
+const taken = () => fail('email_taken', { field: 'email', words: 'This address has an account already: sign in' })
+
+/** On a self-hosted instance there is no such thing; before a cloud is set up nobody could run it. */
+async function openTo(modes: readonly SignUpSettings['mode'][], { signUp, database }: AccessDeps): Promise<SignUpSettings> {
+  if (!signUp || signUp.mode === 'closed') return fail('not_found', { words: 'There is no such route' })
+  if (!modes.includes(signUp.mode))
+    fail('forbidden', { words: 'Signing up here takes an invitation: ask whoever runs this cloud for one' })
+  if (!(await findSetupOrganization.first(database.db, {}))) fail('starting')
+  return signUp
+}
+
+interface Asked {
+  client?: string
+  invitedBy?: string
+}
+
+const newRow = (email: string, now: number, lastsMs: number, { client = '', invitedBy = '' }: Asked) => ({
+  id: newId('inv'),
+  email: email.toLowerCase(),
+  client: client || null,
+  invitedBy: invitedBy || null,
+  createdAt: now,
+  expiresAt: now + lastsMs,
+  usedAt: null,
+})
+
+async function record({ db, enqueue }: Bound, row: ReturnType<typeof newRow>, isMailed = true): Promise<void> {
+  await db.insertInto('signUps').values(row).execute()
+  if (isMailed) await enqueue(signUpMailKind, { signUpId: row.id })
+}
+
+const goodRows = (db: Db, email: string, now: number) =>
+  db
+    .selectFrom('signUps')
+    .selectAll()
+    .where('email', '=', email.toLowerCase())
+    .where('usedAt', 'is', null)
+    .where('expiresAt', '>', now)
+
+async function refuseTooMany(
+  db: Db,
+  { email, client }: { email: string; client: string | null },
+  { perHour }: SignUpSettings,
+  now: number,
+): Promise<void> {
+  const since = (withinMs: number) =>
+    db
+      .selectFrom('signUps')
+      .select(({ fn }) => fn.countAll<number>().as('count'))
+      .where('invitedBy', 'is', null)
+      .where('createdAt', '>', now - withinMs)
+  const tooMany = async (query: ReturnType<typeof since>, { count, withinMs }: { count: number; withinMs: number }) => {
+    const { count: found } = await query.executeTakeFirstOrThrow()
+    if (Number(found) >= count)
+      fail('rate_limited', { retryAfterSeconds: withinMs / 1000, words: 'Too many have asked to sign up: try again later' })
+  }
+  await tooMany(since(mostOfEmail.withinMs).where('email', '=', email), mostOfEmail)
+  await tooMany(since(mostOfClient.withinMs).where('client', '=', client), mostOfClient)
+  await tooMany(since(hour), { count: perHour, withinMs: hour })
+}
