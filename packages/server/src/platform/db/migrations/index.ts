@@ -17,6 +17,7 @@ import { migration as servers } from './015-servers.ts'
 import { migration as cloud } from './016-cloud.ts'
 import { migration as adopted } from './021-migration.ts'
 import { migration as beforeDeploy } from './022-before-deploy.ts'
+import { migration as transfers } from './023-transfers.ts'
 import { migration as cloudMode } from './024-cloud-mode.ts'
 import { migration as metrics } from './025-metrics.ts'
 import { migration as deliverySubjects } from './026-delivery-subjects.ts'
@@ -50,6 +51,7 @@ export const migrations: readonly Migration[] = [
   cloud,
   adopted,
   beforeDeploy,
+  transfers,
   cloudMode,
   metrics,
   deliverySubjects,
