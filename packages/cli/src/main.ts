@@ -19,6 +19,7 @@ import { addLogin } from './commands/login.ts'
 import { addLogs } from './commands/logs.ts'
 import { addMigrate } from './commands/migrate/commands.ts'
 import { addOpen } from './commands/open.ts'
+import { addProject } from './commands/project/commands.ts'
 import { addRestore } from './commands/restore.ts'
 import { addRollback } from './commands/rollback.ts'
 import { addSecretsRotate } from './commands/secrets/rotate.ts'
@@ -70,6 +71,7 @@ addAdminCreate(program.command('admin').description('people, on the machine that
 addSecretsRotate(program.command('secrets').description('the keys that secrets are stored under'))
 addMigrate(program)
 addCloud(program)
+addProject(program)
 addAccount(program)
 addCompletion(program)
 addApi(program)

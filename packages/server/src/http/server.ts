@@ -80,7 +80,8 @@ function parseBodies(app: FastifyInstance): void {
     parse(request, text, (error, value) => (error ? done(new Failure('invalid_json', { cause: error })) : done(null, value)))
   })
   // An upload is read by its handler, chunk by chunk.
-  app.addContentTypeParser('application/gzip', (_request, _payload, done) => done(null, undefined))
+  const uploads = ['application/gzip', 'application/octet-stream']
+  app.addContentTypeParser(uploads, (_request, _payload, done) => done(null, undefined))
 }
 
 function serveReference(app: FastifyInstance, version: string, mode: MountDeps['mode']): void {

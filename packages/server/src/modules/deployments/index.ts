@@ -1,6 +1,8 @@
+import type { DeploymentRow } from '../../platform/db/tables/deployments.ts'
 import { Every } from '../../platform/jobs/every.ts'
 import { KeyedMutex } from '../../platform/keyed-mutex.ts'
 import { followAddresses, noteAllAddresses } from './addresses.ts'
+import { cancelDeployment } from './cancel.ts'
 import { cleanUpJob } from './clean-up.ts'
 import { deployJob } from './deploy-job.ts'
 import type { DeploymentsDeps } from './deps.ts'
@@ -11,13 +13,13 @@ import { projectData } from './project-data.ts'
 import { deploymentsPart } from './project-part.ts'
 import { ProjectScrubbers } from './project-scrubbers.ts'
 import { markDownAsWaking, recover, recoverServer, restartWaking, serversInUse, stopWhatEndsWithUs } from './recover.ts'
-import { requestDeployment } from './request-deployment.ts'
+import { goOn, requestDeployment } from './request-deployment.ts'
 import { type DeploymentRequest, requestMany } from './request-many.ts'
 import { putIdleToSleep, wakeJob, wakeKind } from './sleep.ts'
 import { findDeployment, findDeploymentOf, findNewest } from './store.ts'
 import { deploymentReader, runningProjects } from './summary.ts'
 import { UsageSampler } from './usage-sampler.ts'
-import { createWatch } from './watch.ts'
+import { Watch } from './watch.ts'
 
 export type { DeploymentsDeps, EdgeSwitch, PredecessorContainers } from './deps.ts'
 export type { DataUnit, ProjectData } from './project-data.ts'
@@ -34,7 +36,8 @@ export function createDeployments(given: Omit<DeploymentsDeps, 'turns' | 'scrubb
   const follower = new LogFollower(deps)
   let unfollow = () => {}
   let reviving: Promise<unknown> = Promise.resolve()
-  const watching = new Every(5, createWatch(deps), deps.log)
+  const watch = new Watch(deps)
+  const watching = new Every(1, (abort) => watch.tick(abort), deps.log)
   const sampler = new UsageSampler(deps)
   const measuring = new Every(usageLookSeconds, (abort) => sampler.look(abort), deps.log)
   const sleeping = new Every(sleepLookSeconds(deps), (abort) => putIdleToSleep(deps, abort), deps.log)
@@ -56,6 +59,8 @@ export function createDeployments(given: Omit<DeploymentsDeps, 'turns' | 'scrubb
     find: (id: string) => findDeployment(deps.database.db, id),
     newestOf: (projectId: string, environment: string) => findNewest(deps.database.db, projectId, environment),
     deploy: (projectId: string, options: Parameters<typeof requestDeployment>[1]) => requestDeployment(projectId, options, deps),
+    goOn: (deploymentId: string) => goOn(deploymentId, deps),
+    cancel: (deployment: DeploymentRow, words: string) => cancelDeployment(deployment, deps, words),
     deployMany: (requests: readonly DeploymentRequest[]) => requestMany(requests, deps),
     /** A request waits for a sleeping project. */
     wake: (projectId: string) =>
@@ -85,6 +90,7 @@ export function createDeployments(given: Omit<DeploymentsDeps, 'turns' | 'scrubb
     stop: async () => {
       unfollow()
       await Promise.all([reviving, ...parts.map((part) => part.stop())])
+      await watch.end()
       await stopWhatEndsWithUs(deps)
     },
   }

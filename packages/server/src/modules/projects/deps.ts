@@ -39,6 +39,8 @@ export interface ProjectsSettings {
   edgeTlsPort: number | null
   projectRoots: readonly string[]
   github: { webUrl: string }
+  gitlab: { url: string }
+  gitea: { url: string }
 }
 
 export const nowOf = ({ clock }: Pick<ProjectsDeps, 'clock'>): number => clock.now().getTime()

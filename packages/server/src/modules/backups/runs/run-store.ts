@@ -1,8 +1,15 @@
 import { type RunStatus, type RunsQuery, runMoves, runStatuses, sourcesOf, terminalRun } from '@berth/contract'
 import type { Insertable, Updateable } from 'kysely'
+import type { ArchiveIndex, ArchivePart } from '../../../drivers/archive/archive.ts'
 import { page } from '../../../platform/db/pages.ts'
 import type { Db } from '../../../platform/db/schema.ts'
-import type { ArtifactRow, BackupArtifactsTable, BackupRunsTable, RunRow } from '../../../platform/db/tables/backups.ts'
+import type {
+  ArtifactRow,
+  BackupArtifactsTable,
+  BackupRunsTable,
+  PolicyRow,
+  RunRow,
+} from '../../../platform/db/tables/backups.ts'
 
 /** The SQL of runs and of what they store. */
 
@@ -69,7 +76,19 @@ export const updateRun = (db: Db, id: string, changes: Omit<Updateable<BackupRun
 
 /** Without the index, which may be long. */
 export type ArtifactFacts = Omit<ArtifactRow, 'index'>
-const facts = ['id', 'runId', 'destinationId', 'name', 'kind', 'reused', 'sizeBytes', 'sha256', 'details', 'position'] as const
+const facts = [
+  'id',
+  'runId',
+  'destinationId',
+  'name',
+  'kind',
+  'reused',
+  'sizeBytes',
+  'sha256',
+  'details',
+  'position',
+  'damaged',
+] as const
 
 export async function artifactsOfAll(db: Db, runIds: readonly string[]): Promise<Map<string, ArtifactFacts[]>> {
   if (runIds.length === 0) return new Map()
@@ -90,40 +109,102 @@ export const insertArtifact = (db: Db, row: Insertable<BackupArtifactsTable>) =>
 
 export const forgetArtifacts = (db: Db, runId: string) => db.deleteFrom('backupArtifacts').where('runId', '=', runId).execute()
 
-const isKept = (db: Db) =>
+type Place = Pick<RunRow, 'id' | 'projectId' | 'destinationId'>
+
+/** Without the index: that of a large volume has many megabytes, so that they are read one after the other. */
+const keptAt = (db: Db, { projectId, destinationId }: Place) =>
   db
     .selectFrom('backupArtifacts')
     .innerJoin('backupRuns', 'backupRuns.id', 'backupArtifacts.runId')
-    .select('backupArtifacts.index')
+    .select(['backupArtifacts.id', 'backupArtifacts.runId'])
     .where('backupRuns.prunedAt', 'is', null)
-
-type Place = Pick<RunRow, 'id' | 'projectId' | 'destinationId'>
-
-/** Of the newest good runs that are kept at the same destination. */
-export async function earlierIndexes(db: Db, { projectId, destinationId }: Place): Promise<string[]> {
-  const rows = await isKept(db)
     .where('backupRuns.projectId', '=', projectId)
     .where('backupRuns.destinationId', '=', destinationId)
-    .where('backupRuns.status', '=', 'succeeded')
-    .orderBy('backupRuns.createdAt', 'desc')
-    .limit(50)
-    .execute()
-  return rows.map(({ index }) => index)
+
+async function* indexesIn(db: Db, artifacts: readonly { id: string; runId: string }[]) {
+  for (const { id, runId } of artifacts) {
+    const row = await db.selectFrom('backupArtifacts').select('index').where('id', '=', id).executeTakeFirst()
+    if (row) yield { id, runId, parts: (JSON.parse(row.index) as ArchiveIndex).parts }
+  }
 }
 
-/** Of all others that are kept or under way there, which may count on parts of this one. */
-export async function keptIndexes(db: Db, { id, projectId, destinationId }: Place): Promise<string[]> {
-  const rows = await isKept(db)
-    .where('backupRuns.projectId', '=', projectId)
-    .where('backupRuns.destinationId', '=', destinationId)
-    .where('backupRuns.id', '!=', id)
+/** A run names all that it counts on, so that the newest few know nearly all of what is there. */
+const earlierArtifacts = 20
+
+/** Of the newest good runs that are kept at the same destination, and are as whole as they were. */
+export async function* earlierParts(db: Db, place: Place): AsyncGenerator<ArchivePart> {
+  const rows = await keptAt(db, place)
+    .where('backupRuns.status', '=', 'succeeded')
+    .where('backupArtifacts.damaged', '=', 0)
+    .orderBy('backupRuns.createdAt', 'desc')
+    .limit(earlierArtifacts)
+    .execute()
+  for await (const { parts } of indexesIn(db, rows)) yield* parts
+}
+
+/** Names of parts that others, kept or under way there, count on. */
+export async function keptNames(db: Db, place: Place): Promise<Set<string>> {
+  const rows = await keptAt(db, place)
+    .where('backupRuns.id', '!=', place.id)
     .where('backupRuns.status', 'in', ['succeeded', ...runsUnderWay])
     .execute()
-  return rows.map(({ index }) => index)
+  const names = new Set<string>()
+  for await (const { parts } of indexesIn(db, rows)) for (const { name } of parts) names.add(name)
+  return names
+}
+
+/** Nothing of what names that part is counted on again. The runs it is of; empty where all of them were flagged before. */
+export async function flagDamaged(db: Db, place: Place, part: string): Promise<string[]> {
+  const rows = await keptAt(db, place)
+    .where('backupRuns.status', '=', 'succeeded')
+    .where('backupArtifacts.damaged', '=', 0)
+    .execute()
+  const runIds = new Set<string>()
+  for await (const { id, runId, parts } of indexesIn(db, rows)) {
+    if (!parts.some(({ name }) => name === part)) continue
+    runIds.add(runId)
+    await db.updateTable('backupArtifacts').set({ damaged: true }).where('id', '=', id).execute()
+  }
+  if (runIds.size > 0)
+    await db
+      .updateTable('backupRuns')
+      .set({ proven: false })
+      .where('id', 'in', [...runIds])
+      .execute()
+  return [...runIds]
 }
 
 export const indexesOf = async (db: Db, runId: string): Promise<string[]> =>
   (await artifactsOf(db, runId)).map(({ index }) => index)
+
+/** Their policy is about to go. */
+export const keepAsRetired = (db: Db, { id, retainCount, retainDays }: PolicyRow) =>
+  db.updateTable('backupRuns').set({ formerPolicyId: id, retainCount, retainDays }).where('policyId', '=', id).execute()
+
+/** Newest first: good ones whose policy is gone. */
+export const retiredRuns = (db: Db, projectId: string): Promise<RunRow[]> =>
+  db
+    .selectFrom('backupRuns')
+    .selectAll()
+    .where('projectId', '=', projectId)
+    .where('policyId', 'is', null)
+    .where('status', '=', 'succeeded')
+    .where('prunedAt', 'is', null)
+    .orderBy('createdAt', 'desc')
+    .orderBy('id', 'desc')
+    .execute()
+
+/** Projects, deleted ones too, of which anything is kept, or is marked and not yet gone. */
+export async function projectsWithRuns(db: Db): Promise<string[]> {
+  const rows = await db
+    .selectFrom('backupRuns')
+    .select('projectId')
+    .distinct()
+    .where('status', '=', 'succeeded')
+    .where((is) => is.or([is('prunedAt', 'is', null), is('manifestName', 'is not', null)]))
+    .execute()
+  return rows.map(({ projectId }) => projectId)
+}
 
 /** Newest first. */
 export const goodRunsOf = (db: Db, policyId: string): Promise<RunRow[]> =>
@@ -157,15 +238,12 @@ export const markPruned = (db: Db, id: string, now: number) =>
     )
     .execute()
 
-/** Marked, and not all of it is gone: what is recorded of a run goes last. */
-export const prunedWithArtifacts = (db: Db, projectId: string): Promise<RunRow[]> =>
+/** Marked, and not all of it is gone: the name of its manifest goes last. */
+export const prunedNotGone = (db: Db, projectId: string): Promise<RunRow[]> =>
   db
     .selectFrom('backupRuns')
     .selectAll()
     .where('projectId', '=', projectId)
     .where('prunedAt', 'is not', null)
     .where('manifestName', 'is not', null)
-    .where(({ exists, selectFrom }) =>
-      exists(selectFrom('backupArtifacts').select('backupArtifacts.id').whereRef('backupArtifacts.runId', '=', 'backupRuns.id')),
-    )
     .execute()

@@ -2,7 +2,7 @@ import type { Caller } from '../../../http/handler.ts'
 import { fail } from '../../../platform/failure.ts'
 import type { ProjectsDeps } from '../deps.ts'
 import { remoteUrl, type SourceRow, sourceKind } from '../source.ts'
-import { type RepositoryName, repositoryOf } from './git-remote.ts'
+import { hostUrlsOf, type RepositoryName, repositoryOf } from './git-remote.ts'
 
 /** Those whose repositories the organisation's connection opens. */
 const hosts: ReadonlySet<string | null> = new Set(['github', 'gitlab', 'gitea'])
@@ -18,7 +18,7 @@ export async function hiddenFrom(
   { projectPorts: { gitHost }, settings }: Pick<ProjectsDeps, 'projectPorts' | 'settings'>,
 ): Promise<RefuseHidden> {
   const isVisible = await gitHost?.visibleTo(caller)
-  const urlOf = (row: SourceRow) => remoteUrl(row, settings.github.webUrl)
+  const urlOf = (row: SourceRow) => remoteUrl(row, hostUrlsOf(settings))
   return (changes, current) => {
     const wanted: SourceRow = { ...(current ?? noSource), ...changes }
     if (!isVisible || sourceKind(wanted) !== 'git' || !hosts.has(wanted.gitProvider)) return

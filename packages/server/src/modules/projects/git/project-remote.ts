@@ -6,7 +6,7 @@ import type { ProjectsDeps } from '../deps.ts'
 import type { RepositoryAt } from '../project-ports.ts'
 import { remoteUrl } from '../source.ts'
 import { openCloneToken } from './clone-token.ts'
-import { repositoryOf, sameHost } from './git-remote.ts'
+import { hostUrlsOf, repositoryOf, sameHost } from './git-remote.ts'
 import { mayOpen } from './hidden-repositories.ts'
 
 /** The host's API is asked for a token, and somebody waits. */
@@ -17,7 +17,7 @@ export const repositoryAt = (project: ProjectRow, { settings }: Pick<ProjectsDep
   provider: project.gitProvider,
   owner: project.gitOwner,
   repo: project.gitRepo,
-  url: remoteUrl(project, settings.github.webUrl),
+  url: remoteUrl(project, hostUrlsOf(settings)),
 })
 
 /**
@@ -27,7 +27,7 @@ export const repositoryAt = (project: ProjectRow, { settings }: Pick<ProjectsDep
 export async function remoteOf(
   project: ProjectRow,
   deps: ProjectsDeps,
-  url: string | null = remoteUrl(project, deps.settings.github.webUrl),
+  url: string | null = remoteUrl(project, hostUrlsOf(deps.settings)),
   abort?: AbortSignal,
 ): Promise<GitRemote> {
   if (!url) throw new GitError('It is not known where the git host is: set gitUrl')

@@ -1,0 +1,48 @@
+import type { TransferEndRow } from '../../platform/db/tables/transfers.ts'
+import { job } from '../../platform/jobs/declare.ts'
+import type { Schedule } from '../../platform/jobs/schedules.ts'
+import { abortArrival } from './arrivals/arrivals.ts'
+import { keep } from './departures/departures.ts'
+import { nowOf, type TransfersDeps } from './deps.ts'
+import { deleteOverSince, listOpen } from './store.ts'
+
+type Nothing = Record<string, never>
+const kind = 'transfers.sweep'
+export const sweepSchedule: Schedule<unknown> = { key: kind, job: { kind }, payload: {}, rhythm: { everySeconds: 60 } }
+
+const minutes = 60_000
+const urgent: ReadonlySet<TransferEndRow['state']> = new Set(['releasing', 'ready', 'landing', 'landed', 'failed'])
+/** A project that was stopped or started for a move is so no longer when whoever drives the move is silent for that long. */
+const stoppedMs = 15 * minutes
+const openMs = 24 * 60 * minutes
+const keptRowsMs = 60 * openMs
+
+/**
+ * Whoever drives a move may go away for good. Before the move is committed, its ends are taken back here: the driver asks this
+ * side for its word before it makes the other side serve. What is driven from this instance is its own driver's alone: that one may
+ * have been cut off after it asked the other side to serve.
+ */
+export const sweepJob = (deps: TransfersDeps) =>
+  job<Nothing, unknown>(kind, {
+    deadlineMs: 10 * minutes,
+    maxAttempts: 1,
+    async run() {
+      for (const end of await listOpen(deps.database.db))
+        if (isForgotten(end, deps) && !(await deps.drivers.isDriven?.(end.id))) await callOff(end, deps)
+      await deleteOverSince(deps.database.db, nowOf(deps) - keptRowsMs)
+    },
+  })
+
+function isForgotten({ state, touchedAt }: TransferEndRow, deps: TransfersDeps): boolean {
+  return nowOf(deps) - touchedAt > (urgent.has(state) ? stoppedMs : openMs)
+}
+
+async function callOff(end: TransferEndRow, deps: TransfersDeps): Promise<void> {
+  deps.log.warn(
+    { transfer: end.id, projectId: end.projectId, state: end.state },
+    'a move that nobody drives any more is called off',
+  )
+  await (end.side === 'departure' ? keep : abortArrival)(end, deps).catch((error: unknown) =>
+    deps.log.warn({ err: error, transfer: end.id }, 'a move could not be called off yet'),
+  )
+}
