@@ -132,6 +132,8 @@ export function assemble(parts: Parts): Assembled {
     onlyOnePerson,
     ownedProjects: owned,
     mailer: delivery.mailer,
+    organizationsEach: config.quotas.organizations,
+    quotasOf: (organizationId) => projects.quotas.show(organizationId),
     ...(config.mode === 'cloud' ? { signUp: { mode: config.signUp, perHour: config.signUpsPerHour } } : {}),
   })
   const { gatekeeper, streamTokens, roleOf } = access
@@ -322,6 +324,7 @@ function assembleRunning(
   const backups = createBackups({ ...common, stores, archives, data, projects, version, isOperator, settings: config })
   guards.beforeStart = backups.beforeDeploy
   projectPorts.deployments ??= deployments.reader
+  projectPorts.allotted ??= deployments.allotted
   projectPorts.running ??= deployments.running
   projectPorts.power ??= deployments.power
   projectPorts.secrets ??= deployments.secrets

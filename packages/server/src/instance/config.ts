@@ -4,10 +4,11 @@ import { inheritedEnvironment } from '../drivers/shell/inherited-environment.ts'
 import { ConfigError } from '../platform/config-error.ts'
 import * as kinds from './config-values.ts'
 
-/** What defaults are made from: the user's home, and the data folder once it is known. */
+/** What defaults are made from: the user's home, the data folder once it is known, and what the instance is. */
 interface Place {
   home: string
   dataDir: string
+  mode: 'self-hosted' | 'cloud'
 }
 
 interface Setting<T> {
@@ -34,6 +35,8 @@ function computed<T>(
 ): Setting<T> {
   return { variable, kind, help, fallback, fallbackText: text, parse: kind.parse }
 }
+
+const nowhere: Place = { home: '', dataDir: '', mode: 'self-hosted' }
 
 const { oneOf, wholeNumber, port, webAddress, secretUrl, secretText } = kinds
 
@@ -209,6 +212,24 @@ const hostSettings = <const Name extends string>(name: Name, title: string, url:
 const gitlabSettings = hostSettings('GITLAB', 'GitLab', 'https://gitlab.com')
 const giteaSettings = hostSettings('GITEA', 'Gitea or Forgejo', 'https://gitea.com')
 
+/** A customer of a cloud is held to something; an instance of one's own to nothing, unless it says so. */
+const quota = (name: string, inCloud: number, most: number, help: string) =>
+  computed<number | null>(
+    `BERTH_QUOTA_${name}`,
+    wholeNumber(1, most),
+    ({ mode }) => (mode === 'cloud' ? inCloud : null),
+    `${inCloud} in cloud mode, else none`,
+    help,
+  )
+
+const quotaSettings = {
+  projects: quota('PROJECTS', 20, 1_000_000, 'How many projects an organisation may have'),
+  cpuCores: quota('CPU_CORES', 24, 1_000_000, 'How many CPU cores the environments of its projects may have together'),
+  memoryMb: quota('MEMORY_MB', 16_384, 1_000_000_000, 'How much memory they may have together'),
+  builds: quota('BUILDS', 2, 1000, 'How many of its deployments are worked on at once; the others wait'),
+  organizations: quota('ORGANIZATIONS', 3, 1_000_000, 'How many organisations one person may own'),
+} as const
+
 const baseImage = (stack: string, what: string) =>
   setting(`BERTH_BASE_IMAGE_${stack}`, kinds.image, null, `Image that ${what} are built and run in on docker`)
 
@@ -235,6 +256,7 @@ export type Config = Values<typeof mainSettings> & {
   readonly gitlab: Values<typeof gitlabSettings>
   readonly gitea: Values<typeof giteaSettings>
   readonly baseImages: Values<typeof baseImageSettings>
+  readonly quotas: Values<typeof quotaSettings>
   /** What the commands that Berth runs inherit of its environment: none of our own settings. */
   readonly environment: Environment
   /** Lines to log at the start: variables that look like settings and are none. */
@@ -249,12 +271,14 @@ const allSettings: readonly Setting<unknown>[] = [
   ...Object.values(gitlabSettings),
   ...Object.values(giteaSettings),
   ...Object.values(baseImageSettings),
+  ...Object.values(quotaSettings),
 ]
 
 /** The one place that reads settings. A value that is empty counts as absent. */
 export function readConfig(env: Environment): Config {
   const home = env.HOME?.trim() || homedir()
-  const place = { home, dataDir: '' }
+  const place: Place = { home, dataDir: '', mode: 'self-hosted' }
+  place.mode = readSetting(mainSettings.mode, env, place)
   place.dataDir = readSetting(mainSettings.dataDir, env, place)
   const config = {
     ...readTable(mainSettings, env, place),
@@ -262,6 +286,7 @@ export function readConfig(env: Environment): Config {
     gitlab: Object.freeze(readTable(gitlabSettings, env, place)),
     gitea: Object.freeze(readTable(giteaSettings, env, place)),
     baseImages: Object.freeze(readTable(baseImageSettings, env, place)),
+    quotas: Object.freeze(readTable(quotaSettings, env, place)),
     environment: Object.freeze(inheritedEnvironment(env)),
     warnings: Object.freeze(unknownVariables(env)),
   }
@@ -275,7 +300,7 @@ export function describeSettings() {
     variable,
     help,
     accepts: kind.accepts,
-    default: fallbackText ?? String(fallback({ home: '', dataDir: '' }) ?? ''),
+    default: fallbackText ?? String(fallback(nowhere) ?? ''),
     secret: kind.secret ?? false,
   }))
 }
@@ -317,7 +342,7 @@ function refuseWhatDoesNotFit(config: Omit<Config, 'warnings'>): void {
 /** An Enterprise server has its API below its own address: a token of it never goes to github.com because one setting was left out. */
 function withOwnApi(github: Config['github']): Config['github'] {
   const { apiUrl, webUrl } = githubSettings
-  const isDefault = (row: Setting<string>, value: string) => value === row.fallback({ home: '', dataDir: '' })
+  const isDefault = (row: Setting<string>, value: string) => value === row.fallback(nowhere)
   const isElsewhere = isDefault(apiUrl, github.apiUrl) && !isDefault(webUrl, github.webUrl)
   return isElsewhere ? { ...github, apiUrl: `${github.webUrl}/api/v3` } : github
 }

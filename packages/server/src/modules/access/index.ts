@@ -13,7 +13,7 @@ import { expiringTokens } from './tokens.ts'
 
 export { deleteGrants } from './grants.ts'
 export { randomCode } from './random-code.ts'
-export { findOrganizationName, membersOf, organizationNames } from './store.ts'
+export { findOrganizationName, membersOf, organizationNames, quotaOverride } from './store.ts'
 export type { StreamTokens }
 
 /**

@@ -1,6 +1,7 @@
 import { Every } from '../../platform/jobs/every.ts'
 import { KeyedMutex } from '../../platform/keyed-mutex.ts'
 import { followAddresses, noteAllAddresses } from './addresses.ts'
+import { allottedReader } from './allotted.ts'
 import { cleanUpJob } from './clean-up.ts'
 import { deployJob } from './deploy-job.ts'
 import type { DeploymentsDeps } from './deps.ts'
@@ -47,6 +48,7 @@ export function createDeployments(given: Omit<DeploymentsDeps, 'turns' | 'scrubb
     },
     jobs: [deployJob(deps), cleanUpJob(deps), wakeJob(deps)],
     reader: deploymentReader(deps),
+    allotted: allottedReader,
     running: runningProjects(deps),
     power: projectPower(deps),
     part: deploymentsPart(deps),

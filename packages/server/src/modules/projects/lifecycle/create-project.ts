@@ -6,6 +6,7 @@ import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
 import { fail } from '../../../platform/failure.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { isInstanceSlug } from '../domains/hostnames.ts'
+import { refuseOverQuota } from '../quotas/quotas.ts'
 import { checkConfig } from '../settings/config-rules.ts'
 import { insertSecrets } from '../settings/env.ts'
 import { configColumns, defaults, refuseUnstorable } from '../settings/fields.ts'
@@ -52,6 +53,7 @@ export async function createProject(
       await insertSecrets(bound.db, project, recordedWith.secrets, deps)
       await recordedWith.record(project, bound.db)
     }
+    await refuseOverQuota(bound, organizationId, ['projects', 'cpuCores', 'memoryMb'], deps)
     bound.signal(projectsTopic, { projectId: project.id } satisfies ProjectSignal)
     return project
   })
