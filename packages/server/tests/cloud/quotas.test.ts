@@ -44,6 +44,11 @@ describe('what an organisation may have', () => {
     })
   })
 
+  test('the organisation of those who run the instance is held to nothing', async () => {
+    for (let at = 0; at < 4; at += 1) await makeProject(cloud, operators.owner.token)
+    expect((await record(operators)).quotas).toBeNull()
+  })
+
   test('projects: the next one is 403 and says which quota and its value; deleting one makes room', async () => {
     const mine = await makePeople(cloud)
     const made = []
@@ -168,8 +173,11 @@ describe('what is deployed', () => {
   })
 
   test('a Compose file that asks for more than there is fails before anything is built, and says why', async () => {
-    const scene = await setScene({}, { BERTH_QUOTA_CPU_CORES: '4', BERTH_QUOTA_MEMORY_MB: '4096' })
+    const scene = await setScene()
     const { instance, people } = scene
+    const { organizationId } = people
+    const given = { params: { organizationId }, body: { cpuCores: 4 } }
+    expect((await call(instance, people.owner.token, 'PUT /quotas/:organizationId', given)).status).toBe(200)
     // Several services are for containers.
     Object.assign(instance.drivers.runtime, { kind: 'docker' })
     const { token } = people.member
@@ -183,7 +191,7 @@ describe('what is deployed', () => {
     const { status, error } = await scene.settled(await scene.deploy(id))
     expect({ status, code: error?.code }).toEqual({ status: 'failed', code: 'quota_exceeded' })
     expect(error?.message).toContain('may have 4 CPU cores, and this would make 5')
-    const { body } = await call(instance, people.owner.token, 'GET /organizations/:id', { params: { id: people.organizationId } })
+    const { body } = await call(instance, people.owner.token, 'GET /organizations/:id', { params: { id: organizationId } })
     expect(body.data.quotas.cpuCores).toEqual({ limit: 4, used: 1 })
     await scene.end()
   })

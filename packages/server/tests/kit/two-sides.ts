@@ -14,15 +14,12 @@ export interface TwoSides {
   stop(): Promise<void>
 }
 
-/** Tests make a world for each row. */
-const plenty = { BERTH_QUOTA_PROJECTS: '10000', BERTH_QUOTA_CPU_CORES: '10000', BERTH_QUOTA_MEMORY_MB: '10000000' }
-
 /** `cloudEnv`: settings of the cloud. */
 export async function startTwoSides(
   parts: Parameters<typeof startInstance>[1] = {},
   cloudEnv: Record<string, string> = {},
 ): Promise<TwoSides> {
-  const [here, cloud] = [await startInstance({}, parts), await startInstance({ BERTH_MODE: 'cloud', ...plenty, ...cloudEnv })]
+  const [here, cloud] = [await startInstance({}, parts), await startInstance({ BERTH_MODE: 'cloud', ...cloudEnv })]
   const [people, cloudPeople] = [await makePeople(here), await makePeople(cloud)]
   const hereUrl = await here.app.listen({ host: '127.0.0.1', port: 0 })
   const cloudUrl = await cloud.app.listen({ host: '127.0.0.1', port: 0 })

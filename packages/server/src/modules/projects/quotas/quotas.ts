@@ -3,7 +3,7 @@ import type { Db } from '../../../platform/db/schema.ts'
 import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
 import { Failure } from '../../../platform/failure.ts'
 import type { Bound } from '../../../platform/transaction.ts'
-import { quotaOverride } from '../../access/index.ts'
+import { isSetupOrganization, quotaOverride } from '../../access/index.ts'
 import type { ProjectsDeps, QuotaLimits } from '../deps.ts'
 import { configuredClaim } from './claims.ts'
 import { type Usage, usageOf } from './usage.ts'
@@ -17,10 +17,15 @@ const words: Record<Counted, { what: string; less: string }> = {
   memoryMb: { what: 'MB of memory', less: 'give projects less memory, disable one or close a preview' },
 }
 
-/** What an operator has said of the organisation counts before the settings of the instance. */
+/** What an operator has said of the organisation counts before the settings of the instance, which are not for their own. */
 export async function limitsOf(db: Db, organizationId: string, { settings }: Pick<QuotaDeps, 'settings'>): Promise<QuotaLimits> {
-  return { ...settings.quotas, ...(await quotaOverride(db, organizationId)) }
+  const { projects, cpuCores, memoryMb, builds } = settings.quotas
+  const own = { projects, cpuCores, memoryMb, builds }
+  const isNothing = Object.values(own).every((limit) => limit === null) || (await isSetupOrganization(db, organizationId))
+  return { ...(isNothing ? unlimited : own), ...(await quotaOverride(db, organizationId)) }
 }
+
+const unlimited: QuotaLimits = { projects: null, cpuCores: null, memoryMb: null, builds: null }
 
 const hasLimit = (limits: QuotaLimits, names: readonly QuotaName[]) => names.some((name) => limits[name] !== null)
 
