@@ -1,17 +1,21 @@
 import { deployUnderLoad, type Manner, problemsOf } from '../tests/kit/deploy-mix.ts'
 import { startHosting } from '../tests/kit/hosting.ts'
+import { addServerBox, serverImages } from '../tests/kit/server-box.ts'
 import { table } from './kit/table.ts'
 
-/** node bench/deploys.ts [--deployments=50] [--runtime=process|docker]: good and bad deployments of one project under constant load. */
+/** node bench/deploys.ts [--deployments=50] [--runtime=process|docker|server]: good and bad deployments of one project under constant load. */
 const flag = (name: string, fallback: string) =>
   process.argv.find((word) => word.startsWith(`--${name}=`))?.slice(name.length + 3) ?? fallback
 
 const count = Number(flag('deployments', '50'))
 const runtime = flag('runtime', 'process')
-if (runtime !== 'process' && runtime !== 'docker') throw new Error(`--runtime is ${runtime}: it must be process or docker`)
-await using hosting = await startHosting({ runtime })
+if (runtime !== 'process' && runtime !== 'docker' && runtime !== 'server')
+  throw new Error(`--runtime is ${runtime}: it must be process, docker or server`)
+const isOnServer = runtime === 'server'
+await using hosting = await startHosting(isOnServer ? { env: serverImages() } : { runtime })
+await using box = isOnServer ? await addServerBox(hosting) : null
 const begun = performance.now()
-const result = await deployUnderLoad(hosting, count)
+const result = await deployUnderLoad(hosting, count, box ? { serverId: box.serverId } : {})
 const { outcomes, load } = result
 const seconds = (performance.now() - begun) / 1000
 

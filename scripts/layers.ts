@@ -15,6 +15,7 @@ const modules = [
   'git-events',
   'backups',
   'migration',
+  'transfers',
   'cloud',
 ]
 /** Hears of everything through announce() and is imported by nobody. */

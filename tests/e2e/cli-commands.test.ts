@@ -1,10 +1,11 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { parseEnv } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Hosting, ownerSignIn, serving, startHosting, writeApp } from '../kit/hosting.ts'
 
@@ -115,12 +116,17 @@ describe('berth, command by command', () => {
 
   test('berth env sets, lists and removes; a secret is masked', async () => {
     expect(await berth('env', 'set', 'PLAIN=a b=c')).toMatchObject({ code: 0 })
-    expect(await berth('env', 'set', 'HIDDEN=canary', '--secret')).toMatchObject({ code: 0 })
+    expect(await berth('env', 'set', 'HIDDEN=canary', '--secret')).toMatchObject({
+      code: 0,
+      stdout: expect.not.stringContaining('canary'),
+    })
     const { stdout } = await berth('env', 'list')
     expect(stdout).toContain('PLAIN   a b=c')
     expect(stdout).toMatch(/HIDDEN {2}•+\n/)
     expect(stdout).not.toContain('canary')
-    expect(await berth('env', 'unset', 'PLAIN')).toMatchObject({ code: 0, stdout: expect.not.stringContaining('PLAIN') })
+    expect(await berth('env', 'unset', 'PLAIN')).toMatchObject({ code: 0, stdout: expect.stringContaining('removed PLAIN') })
+    expect((await berth('env', 'list')).stdout).not.toContain('PLAIN')
+    expect(await berth('env', 'unset', 'PLAIN')).toMatchObject({ code: 5, stderr: expect.stringContaining('no variable PLAIN') })
     expect(await berth('env', 'set', 'no-pair')).toMatchObject({ code: 2 })
   })
 
@@ -141,6 +147,93 @@ describe('berth, command by command', () => {
     expect(await berth('rollback', '77')).toMatchObject({ code: 5, stderr: expect.stringContaining('There is no deployment 77') })
   })
 
+  test('berth env push sets what a file says; pull writes it back, without secrets, and over nothing', async () => {
+    const value = `it's "quoted" #5 $HOME`
+    await writeFile(join(folder, '.env.in'), `A=1\nB=\`${value}\`\n`)
+    expect(await berth('env', 'push', '.env.in')).toMatchObject({ code: 0, stdout: expect.not.stringContaining('quoted') })
+    expect(await berth('env', 'pull', '.env.out')).toMatchObject({ code: 0, stdout: expect.stringContaining('1 are secret') })
+    const written = await readFile(join(folder, '.env.out'), 'utf8')
+    expect(parseEnv(written)).toEqual({ A: '1', B: value })
+    expect(written).toContain('# HIDDEN=')
+    expect(await berth('env', 'pull', '.env.out')).toMatchObject({ code: 6, stderr: expect.stringContaining('--force') })
+    await Promise.all(['.env.in', '.env.out'].map((name) => rm(join(folder, name))))
+  })
+
+  test('berth list, status, deployments and whoami tell where things stand, also from a folder inside', async () => {
+    const inside = join(folder, 'deep', 'inside')
+    await mkdir(inside, { recursive: true })
+    const from = (...args: string[]) => hosting.cli(args, { cwd: inside })
+    expect(await from('list')).toMatchObject({ code: 0, stdout: expect.stringMatching(/Talker +live +local +http:\/\/talker/) })
+    expect(await from('status')).toMatchObject({ code: 0, stdout: expect.stringMatching(/status +live/) })
+    const { stdout } = await from('deployments', '--json')
+    expect(JSON.parse(stdout)[0]).toMatchObject({ number: 5, status: 'live', trigger: 'rollback' })
+    expect(await from('whoami')).toMatchObject({ code: 0, stdout: expect.stringContaining('owner of') })
+    expect(await from('domains')).toMatchObject({ code: 0, stdout: expect.stringContaining('talker.localhost') })
+    expect(await from('logs', '--build', '--deployment', '1')).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('half way'),
+    })
+    expect(await from('logs', '--since', 'yesterday')).toMatchObject({ code: 2, stderr: expect.stringContaining('--since') })
+  })
+
+  test('berth restart starts what is live anew without building it; redeploy builds it', async () => {
+    expect(await berth('restart')).toMatchObject({ code: 0, stderr: expect.not.stringContaining('half way') })
+    expect(await berth('redeploy', '3')).toMatchObject({ code: 0, stdout: expect.stringContaining('live at') })
+    expect(await berth('cancel')).toMatchObject({ code: 5 })
+  })
+
+  test('berth.json holds settings; options win over it; a key that is not known is an error', async () => {
+    await writeFile(
+      join(folder, 'berth.json'),
+      JSON.stringify({ rollbackWindow: 3, resources: { production: { memoryMb: 300 } } }),
+    )
+    expect(await berth('deploy', '--start-command', 'node server.js')).toMatchObject({ code: 0 })
+    const { stdout } = await berth('status', '--json')
+    expect(JSON.parse(stdout).config).toMatchObject({
+      rollbackWindow: 3,
+      startCommand: 'node server.js',
+      resources: { production: { memoryMb: 300 } },
+    })
+    expect(await berth('deploy', '--port', '99999')).toMatchObject({ code: 2, stderr: expect.stringContaining('--port') })
+    await writeFile(join(folder, 'berth.json'), JSON.stringify({ prot: 3000 }))
+    expect(await berth('deploy')).toMatchObject({ code: 2, stderr: expect.stringContaining('no setting prot') })
+    await rm(join(folder, 'berth.json'))
+    const schema = await (await fetch(`${hosting.berth.url}/api/berth.schema.json`)).json()
+    expect(schema).toMatchObject({ title: 'berth.json', properties: { port: { maximum: 65_535 } }, additionalProperties: false })
+  })
+
+  test('a reader that has read enough ends it quietly; an instance that is away is 7', async () => {
+    const home = join(hosting.folder, '..', 'home')
+    const env = { PATH: process.env.PATH, HOME: home, XDG_CONFIG_HOME: join(home, 'config') }
+    const pipe = `"${process.execPath}" "${launcher}" logs --tail 5000 --json | true; echo "\${PIPESTATUS[0]}"`
+    expect(await bashSays(pipe, { cwd: folder, env })).toBe('0\n')
+    const nobody = { BERTH_URL: 'http://127.0.0.1:9', BERTH_TOKEN: 'brt_nobody' }
+    expect(await bashSays(`"${process.execPath}" "${launcher}" list 2>/dev/null; echo $?`, { env: { ...env, ...nobody } })).toBe(
+      '7\n',
+    )
+  })
+
+  test('completion knows every command', async () => {
+    const bash = (await berth('completion', 'bash')).stdout
+    expect(bash).toContain('deployments')
+    const ask = `${bash}\nCOMP_WORDS=(berth env pu); COMP_CWORD=2; _berth; echo "\${COMPREPLY[@]}"`
+    expect((await bashSays(ask)).trim()).toBe('pull push')
+    expect((await berth('completion', 'fish')).stdout).toContain('complete -c berth')
+    expect((await berth('completion', 'zsh')).stdout).toContain('#compdef berth')
+  })
+
+  test('berth delete shows what goes and needs a yes; afterwards the folder is no project', async () => {
+    expect(await berth('delete')).toMatchObject({ code: 2, stderr: expect.stringContaining('--yes') })
+    expect(await berth('delete', '--yes')).toMatchObject({ code: 0, stderr: expect.stringMatching(/goes +instance/) })
+    expect(await berth('status')).toMatchObject({ code: 2, stderr: expect.stringContaining('not a project yet') })
+    expect(await berth('unlink')).toMatchObject({ code: 5 })
+  })
+
+  test('berth logout forgets the token and ends it', async () => {
+    expect(await berth('logout')).toMatchObject({ code: 0, stdout: expect.stringContaining('signed out of') })
+    expect(await berth('list')).toMatchObject({ code: 3 })
+  })
+
   /** A command whose output is looked at while it runs. */
   function run(args: readonly string[], onText: (text: string) => void) {
     const home = join(hosting.folder, '..', 'home')
@@ -152,3 +245,10 @@ describe('berth, command by command', () => {
     return { ended, stop: () => child.kill() }
   }
 })
+
+/** What a line of bash writes, on either output. */
+async function bashSays(line: string, options: { cwd?: string; env?: NodeJS.ProcessEnv } = {}): Promise<string> {
+  const child = spawn('bash', ['-c', line], { ...options, stdio: ['ignore', 'pipe', 'pipe'] })
+  const parts = await Promise.all([child.stdout, child.stderr].map((stream) => stream.setEncoding('utf8').toArray()))
+  return parts.flat().join('')
+}

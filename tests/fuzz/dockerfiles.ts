@@ -95,7 +95,7 @@ export const kinds: Fuzzed[] = [
     name: 'guarded',
     make,
     check: async (text: string) => {
-      const guard = { buildArguments: { A: 'x' }, projectId: 'p', knowsHeredocs: true, findImage: async (image: string) => image }
+      const guard = { buildArguments: { A: 'x' }, caches: 'p', knowsHeredocs: true, findImage: async (image: string) => image }
       const written = await guardedDockerfile(text, guard).catch((error: unknown) => {
         if (!(error instanceof DockerfileRefused)) throw error
         return null

@@ -20,7 +20,8 @@ export interface MixResult {
 }
 
 /** Deploys one project again and again under constant load, in every manner in turn. */
-export async function deployUnderLoad(hosting: Hosting, count: number, name = 'mix'): Promise<MixResult> {
+export async function deployUnderLoad(hosting: Hosting, count: number, more: object = {}): Promise<MixResult> {
+  const name = 'mix'
   const folder = `${hosting.folder}/${name}`
   await writeApp(folder, serving('version 0'))
   const project = await hosting.makeProject({
@@ -28,6 +29,7 @@ export async function deployUnderLoad(hosting: Hosting, count: number, name = 'm
     localPath: folder,
     startCommand: 'node server.js',
     healthCheck: { path: '/' },
+    ...more,
   })
   const first = await hosting.settled(await hosting.deploy(project.id))
   if (first.status !== 'live') throw new Error(`the first one is not live: ${JSON.stringify(first.error)}`)

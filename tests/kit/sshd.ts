@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { type Daemon, startDaemon } from './daemon.ts'
 import { freePort } from './free-port.ts'
+import { partOf } from './machine.ts'
 import { tempFolder } from './temp-folder.ts'
 
 const run = promisify(execFile)
@@ -32,10 +33,15 @@ export interface SshdOptions {
   config?: readonly string[]
   /** The key opens the door to every user of this machine that has a shell or none; only root can start such a one. */
   forEverybody?: boolean
+  /** This user's password opens the door as well, in a file of passwords that only this sshd sees; needs bubblewrap, and root. */
+  password?: string
 }
 
 /** A real sshd on a high loopback port with keys of its own. `program` is an absolute path, as sshd wants. */
-export async function startSshd(program: string, { config: lines = [], forEverybody = false }: SshdOptions = {}): Promise<Sshd> {
+export async function startSshd(
+  program: string,
+  { config: lines = [], forEverybody = false, password }: SshdOptions = {},
+): Promise<Sshd> {
   const folder = await tempFolder('sshd')
   const port = await freePort()
   const hostKey = join(folder.path, 'host-key')
@@ -47,11 +53,14 @@ export async function startSshd(program: string, { config: lines = [], forEveryb
   await chmod(authorized, forEverybody ? 0o644 : 0o600)
   if (forEverybody) await chmod(folder.path, 0o755)
   const config = join(folder.path, 'config')
-  await writeFile(config, [...lines, configText({ port, hostKey, authorized })].join('\n'))
+  const passwords = password === undefined ? [] : ['PasswordAuthentication yes', 'PermitRootLogin yes']
+  await writeFile(config, [...lines, ...passwords, configText({ port, hostKey, authorized })].join('\n'))
+  const plain = { program, args: ['-D', '-e', '-f', config] }
+  const command = password === undefined ? plain : await withPassword(password, plain, folder.path)
   let daemon: Daemon | undefined
   let earlierLog = ''
   const start = async () => {
-    daemon ??= await startDaemon({ program, args: ['-D', '-e', '-f', config], ready: /Server listening on/ })
+    daemon ??= await startDaemon({ ...command, ready: /Server listening on/ })
   }
   const stop = async () => {
     // Each connection is a process of a session of its own, which does not end with the one that listens.
@@ -81,6 +90,16 @@ export async function startSshd(program: string, { config: lines = [], forEveryb
       await folder.remove()
     },
   }
+}
+
+/** The passwords of the machine are not touched: the program sees another file in their place. */
+async function withPassword(password: string, { program, args }: { program: string; args: string[] }, folder: string) {
+  const { stdout } = await run('openssl', ['passwd', '-6', password])
+  const shadow = join(folder, 'shadow')
+  const lines = [`${userInfo().username}:${stdout.trim()}`, 'sshd:*'].map((line) => `${line}:19000:0:99999:7:::\n`)
+  await writeFile(shadow, lines.join(''), { mode: 0o600 })
+  const around = ['--dev-bind', '/', '/', '--bind', shadow, '/etc/shadow', '--cap-add', 'ALL', '--die-with-parent', '--']
+  return { program: partOf('bwrap'), args: [...around, program, ...args] }
 }
 
 const descendants = (pid: number): number[] =>

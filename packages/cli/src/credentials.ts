@@ -4,6 +4,7 @@ import { createClient } from '@berth/contract/client'
 import type { Command } from 'commander'
 import { environment } from './environment.ts'
 import { Plain } from './exit-codes.ts'
+import { findLink } from './project-link.ts'
 
 /** Which instance was signed in to last, and a token for each; readable by its owner only. */
 interface Credentials {
@@ -24,8 +25,18 @@ function read(): Credentials {
 }
 
 export function saveToken(url: string, token: string): string {
-  const credentials = read()
-  const changed: Credentials = { current: url, tokens: { ...credentials.tokens, [url]: token } }
+  return write({ current: url, tokens: { ...read().tokens, [url]: token } })
+}
+
+/** The token that was kept for the instance, which is forgotten here; `null` where there was none. */
+export function forgetToken(url: string): string | null {
+  const { current, tokens } = read()
+  const { [url]: token, ...others } = tokens
+  if (token) write({ current: current === url ? null : current, tokens: others })
+  return token ?? null
+}
+
+function write(changed: Credentials): string {
   mkdirSync(environment.configFolder(), { recursive: true, mode: 0o700 })
   const draft = `${file()}.${process.pid}`
   writeFileSync(draft, `${JSON.stringify(changed, null, 2)}\n`, { mode: 0o600 })
@@ -33,18 +44,22 @@ export function saveToken(url: string, token: string): string {
   return file()
 }
 
-/** `--url`, then BERTH_URL, then the instance that was signed in to last, then the default of `berth up`. */
-export function instanceUrl(command: Command): string {
-  const given = (command.optsWithGlobals().url as string | undefined) ?? environment.url() ?? read().current ?? defaultUrl
+/** `--url`, then BERTH_URL, then the instance of the folder's project, then the one signed in to last, then that of `berth up`. */
+export function instanceUrl(command: Command, folder = '.'): string {
+  const { url, project } = command.optsWithGlobals() as { url?: string; project?: string }
+  const linked = project ? null : findLink(folder)?.url
+  const given = url ?? environment.url() ?? linked ?? read().current ?? defaultUrl
   if (!URL.canParse(given)) throw new Plain(`${given} is not an address such as ${defaultUrl}`, 2)
   return new URL(given).origin
 }
 
 /** A client of the API with the caller's token. */
-export function connect(command: Command) {
-  const url = instanceUrl(command)
+export function connect(command: Command, folder = '.') {
+  const url = instanceUrl(command, folder)
   const token = environment.token() ?? read().tokens[url]
   if (!token) throw new Plain(`You are not signed in to ${url}: run berth login, or set BERTH_TOKEN`, 3)
   const organizationId = environment.organizationId()
   return { url, token, ...createClient({ baseUrl: url, token, ...(organizationId ? { organizationId } : {}) }) }
 }
+
+export type Connection = ReturnType<typeof connect>

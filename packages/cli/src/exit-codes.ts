@@ -37,5 +37,6 @@ export function explain(error: unknown): { words: string; code?: string; field?:
   return { words: error instanceof Error ? error.message : String(error) }
 }
 
-/** What fetch throws when there is nobody at the address. */
-const isUnreachable = (error: unknown) => error instanceof TypeError && error.message === 'fetch failed'
+/** What fetch throws when there is nobody at the address, or nobody any more in the middle of an answer. */
+const isUnreachable = (error: unknown) =>
+  error instanceof TypeError && (error.message === 'fetch failed' || error.message === 'terminated')

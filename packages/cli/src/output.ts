@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { plainText } from './plain-text.ts'
 
 interface Problem {
   words: string
@@ -20,7 +21,7 @@ export function output(command: Command): Output {
   const json = command.optsWithGlobals().json === true
   return {
     result: (value, text) => process.stdout.write(`${json ? JSON.stringify(value, null, 2) : text()}\n`),
-    note: (words) => void (json || process.stderr.write(`${words}\n`)),
+    note: (words) => void (json || process.stderr.write(`${plainText(words, process.stderr)}\n`)),
     problem: ({ words, ...rest }) =>
       process.stderr.write(`${json ? JSON.stringify({ error: words, ...rest }) : `error: ${words}${trail(rest)}`}\n`),
   }

@@ -1,5 +1,5 @@
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { Plain } from './exit-codes.ts'
 
@@ -27,10 +27,27 @@ export function writeLink(folder: string, link: ProjectLink): void {
   renameSync(draft, file(folder))
 }
 
-/** `--project`, else the project that the folder is linked to. */
+/** The folder itself or the nearest one above it that is linked; `null` where none is. */
+export function linkedFolder(folder: string): string | null {
+  for (let place = resolve(folder); ; place = dirname(place)) {
+    if (existsSync(file(place))) return place
+    if (place === dirname(place)) return null
+  }
+}
+
+export function findLink(folder: string): ProjectLink | null {
+  const place = linkedFolder(folder)
+  return place === null ? null : readLink(place)
+}
+
+export function removeLink(folder: string): void {
+  rmSync(file(folder))
+}
+
+/** `--project`, else the project that the folder, or one above it, is linked to. */
 export function projectIdOf(command: Command, folder = '.'): string {
   const given = command.opts().project as string | undefined
-  const linked = given ?? readLink(resolve(folder))?.projectId
+  const linked = given ?? findLink(folder)?.projectId
   if (!linked) throw new Plain('This folder is not a project yet: run berth deploy first, or name one with --project', 2)
   return linked
 }

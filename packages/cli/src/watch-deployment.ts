@@ -7,6 +7,7 @@ type Client = ReturnType<typeof connect>
 
 /** Shows a deployment as it proceeds. Resolves when it is live; one that is not ends the command with its reason. */
 export async function watchDeployment(client: Client, deploymentId: string, say: Output): Promise<Deployment> {
+  using _leaving = sayOnInterrupt(deploymentId, say)
   let last: Deployment | undefined
   let lastEventId: string | undefined
   const shown = new Set<string>()
@@ -30,9 +31,20 @@ export async function watchDeployment(client: Client, deploymentId: string, say:
       if (event === 'snapshot') show((data as Deployment).steps)
     }
   }
-  if (!last || !isOver(last)) throw new Plain('The stream ended before the deployment did: see berth api GET /deployments')
+  if (!last || !isOver(last))
+    throw new Plain('The stream ended before the deployment did: see how it goes with berth deployments')
   if (last.status !== 'live' && last.status !== 'superseded') throw new Plain(failureOf(last))
   return last
+}
+
+/** Ctrl-C ends the watching, not the work. */
+function sayOnInterrupt(deploymentId: string, say: Output): Disposable {
+  const leave = () => {
+    say.note(`\nthe deployment goes on; stop it with: berth cancel ${deploymentId}`)
+    process.exit(130)
+  }
+  process.once('SIGINT', leave)
+  return { [Symbol.dispose]: () => void process.off('SIGINT', leave) }
 }
 
 const isOver = (deployment: Deployment | undefined) =>

@@ -19,6 +19,7 @@ export const errors = {
   no_app_installation: [409, 'The git host app is not installed for this owner'],
   already_there: [409, 'The project is already there'],
   cloud_not_linked: [409, 'This instance is not linked to a cloud: link it first'],
+  transfer_failed: [409, 'The project could not be moved; nothing was changed'],
   destination_in_use: [409, 'A backup policy uses this destination'],
   already_set_up: [409, 'This instance is already set up'],
   server_in_use: [409, 'A project uses this server'],

@@ -10,6 +10,7 @@ import { notifications } from './notifications/rows.ts'
 import { projects } from './projects/rows.ts'
 import type { AnyRoute } from './route.ts'
 import { servers } from './servers/rows.ts'
+import { transfers } from './transfers/rows.ts'
 
 /** The whole table. */
 export const contract = {
@@ -23,6 +24,7 @@ export const contract = {
   backups,
   servers,
   migration,
+  transfers,
   cloud,
 }
 
@@ -57,6 +59,7 @@ export * from './projects/environment-shapes.ts'
 export * from './projects/git-shapes.ts'
 export * from './projects/log-shapes.ts'
 export * from './projects/metric-shapes.ts'
+export * from './projects/project-file.ts'
 export * from './projects/rule-shapes.ts'
 export * from './projects/shapes.ts'
 export * from './projects/upload-address.ts'
@@ -64,3 +67,6 @@ export * from './projects/upload-shapes.ts'
 export * from './route.ts'
 export * from './servers/shapes.ts'
 export * from './states.ts'
+export * from './transfers/bundle.ts'
+export { bundleFileBytes } from './transfers/rows.ts'
+export * from './transfers/shapes.ts'

@@ -81,6 +81,8 @@ interface Row<B, Q, R, E, O> {
   /** Raw bytes instead of JSON; they reach the handler as a stream. */
   upload?: { contentType: string; limitBytes: number }
   returns?: R
+  /** Answers with bytes as they are instead of JSON. */
+  bytes?: true
   status?: 200 | 201 | 202 | 204
   /** A second success status: `ensure` answers 201 when it created. */
   alsoStatus?: 201

@@ -177,6 +177,17 @@ const extra: Partial<Record<ModuleName, string>> = {
     PUT /cloud/link | cloud:admin | SH
     GET /cloud/link | cloud:read | SH
     DELETE /cloud/link | cloud:admin | SH
+    GET /projects/:id/transfer | project:read | SH
+  `,
+  transfers: `
+    POST /projects/:id/departure | project:admin
+    GET /departures/:id | project:admin
+    PATCH /departures/:id | project:admin
+    GET /departures/:id/files/:file | project:admin
+    PUT /arrivals/:id | project:admin
+    GET /arrivals/:id | project:admin
+    PATCH /arrivals/:id | project:admin
+    PUT /arrivals/:id/files/:file | project:admin
   `,
 }
 
@@ -218,6 +229,7 @@ describe('the table against the spec', () => {
       'backups',
       'servers',
       'migration',
+      'transfers',
       'cloud',
     ] as const)
       expect(declared(module).toSorted()).toEqual([...linesOf(spec[module]), ...linesOf(extra[module])].toSorted())
@@ -236,7 +248,7 @@ describe('every row', () => {
 
   test('answers with a body, a stream or a page, or with 204 and nothing', () => {
     const wrong = table.filter(({ row }) => {
-      const answers = [row.returns, row.stream, row.browser, row.status === 204].filter(Boolean)
+      const answers = [row.returns, row.stream, row.browser, row.bytes, row.status === 204].filter(Boolean)
       return answers.length !== 1
     })
     expect(wrong.map(({ row }) => row.at)).toEqual([])

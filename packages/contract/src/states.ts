@@ -58,6 +58,63 @@ export const environmentMoves = {
   stopped: ['live', 'sleeping'],
 } as const satisfies Moves<EnvironmentState>
 
+export const departureStates = ['packing', 'packed', 'releasing', 'ready', 'departed', 'failed', 'aborted'] as const
+export type DepartureState = (typeof departureStates)[number]
+
+/** A project that is packed goes on serving; from `releasing` on it is stopped, until it departed or was kept after all. */
+export const departureMoves = {
+  packing: ['packed', 'failed', 'aborted'],
+  packed: ['releasing', 'aborted'],
+  releasing: ['ready', 'failed', 'aborted'],
+  ready: ['departed', 'aborted'],
+  failed: ['aborted'],
+  departed: [],
+  aborted: [],
+} as const satisfies Moves<DepartureState>
+
+export const arrivalStates = ['open', 'staging', 'staged', 'landing', 'landed', 'active', 'failed', 'aborted'] as const
+export type ArrivalState = (typeof arrivalStates)[number]
+
+/** `staged` is recorded and built, `landed` has its data and runs; only `active` has a route. */
+export const arrivalMoves = {
+  open: ['staging', 'aborted'],
+  staging: ['staged', 'failed', 'aborted'],
+  staged: ['landing', 'aborted'],
+  landing: ['landed', 'failed', 'aborted'],
+  landed: ['active', 'aborted'],
+  failed: ['aborted'],
+  active: [],
+  aborted: [],
+} as const satisfies Moves<ArrivalState>
+
+/** Where a project is: `arriving` and `landing` are hidden until they are `here`; `departing` is stopped; `departed` is a kept copy. */
+export const presences = ['here', 'arriving', 'landing', 'departing', 'departed'] as const
+export type Presence = (typeof presences)[number]
+
+export const presenceMoves = {
+  here: ['departing'],
+  departing: ['here', 'departed'],
+  departed: ['arriving'],
+  arriving: ['landing', 'departed'],
+  landing: ['here', 'departed'],
+} as const satisfies Moves<Presence>
+
+/** In their order. Until `committing` everything is taken back when something fails; from there on it goes forward. */
+export const transferPhases = [
+  'packing',
+  'sending',
+  'staging',
+  'releasing',
+  'catching_up',
+  'landing',
+  'committing',
+  'settling',
+  'done',
+  'undoing',
+  'failed',
+] as const
+export type TransferPhase = (typeof transferPhases)[number]
+
 export const tlsStates = ['none', 'pending', 'active', 'error'] as const
 export type TlsState = (typeof tlsStates)[number]
 

@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process'
 import { contract } from '@berth/contract'
 import type { Command } from 'commander'
 import { connect } from '../credentials.ts'
@@ -8,13 +9,24 @@ import { projectIdOf } from '../project-link.ts'
 export function addOpen(program: Command): void {
   program
     .command('open')
-    .description('print where the project is')
+    .description('open the project in a browser, or print where it is where there is no terminal')
     .option('--project <id>', 'which project (default: the one this folder is linked to)')
-    .action(async (_options, command: Command) => {
+    .option('--print', 'only print the address')
+    .action(async ({ print }: { print?: boolean }, command: Command) => {
       const { data } = await connect(command).call(contract.projects.get, { params: { id: projectIdOf(command) } })
       const route = data.routes.find(({ primary }) => primary) ?? data.routes[0]
       if (!route) throw new Plain(`${data.name} answers no requests: it is a ${data.type}`)
       output(command).result(route, () => route.url)
+      if (!print && process.stdout.isTTY && command.optsWithGlobals().json !== true) openInBrowser(route.url)
       if (data.status !== 'live') output(command).note(`it is ${data.status}${data.statusReason ? `: ${data.statusReason}` : ''}`)
     })
+}
+
+/** By the desktop's own opener; a machine without one has the address on its terminal all the same. */
+function openInBrowser(url: string): void {
+  if (!/^https?:\/\//.test(url)) return
+  const opener = process.platform === 'darwin' ? 'open' : 'xdg-open'
+  spawn(opener, [url], { stdio: 'ignore', detached: true })
+    .on('error', () => undefined)
+    .unref()
 }

@@ -1,5 +1,6 @@
 import { route } from '../route.ts'
-import { data } from '../shape.ts'
+import { data, nullable } from '../shape.ts'
+import { Transfer } from '../transfers/shapes.ts'
 import { CloudLink, CloudLinkBody } from './shapes.ts'
 
 /** The one link of a self-hosted instance to the cloud service. */
@@ -23,5 +24,13 @@ export const cloud = {
     permission: 'cloud:admin',
     selfHostedOnly: true,
     status: 204,
+  }),
+  transfer: route('GET /projects/:id/transfer', {
+    summary: 'The newest move of a project to the cloud or back: how far it is, or how it ended',
+    permission: 'project:read',
+    on: 'project',
+    here: true,
+    selfHostedOnly: true,
+    returns: data(nullable(Transfer)),
   }),
 }

@@ -398,7 +398,7 @@ export const projects = {
     body: Type.Object({ withData: Type.Optional(Type.Boolean()) }),
     bodyOptional: true,
     returns: data(Type.Object({ projectId: Type.String(), location: Type.String() })),
-    errors: ['already_there', 'cloud_not_linked', 'cloud_unreachable'],
+    errors: ['already_there', 'cloud_not_linked', 'transfer_failed', 'work_in_progress', 'cloud_unreachable'],
     summary: 'Move a local project to the cloud service',
   }),
   transferToSelfHosted: route('POST /projects/:id/transfer/to-self-hosted', {
@@ -408,7 +408,7 @@ export const projects = {
     body: Type.Object({ withData: Type.Optional(Type.Boolean()) }),
     bodyOptional: true,
     returns: data(Type.Object({ projectId: Type.String(), location: Type.String() })),
-    errors: ['already_there', 'cloud_not_linked', 'cloud_unreachable'],
+    errors: ['already_there', 'cloud_not_linked', 'transfer_failed', 'work_in_progress', 'cloud_unreachable'],
     summary: 'Bring a cloud project back to this instance',
   }),
 }

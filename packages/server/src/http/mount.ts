@@ -8,6 +8,7 @@ import { checkBody } from './clean-text.ts'
 import { type Elsewhere, isElsewhere, mayBeElsewhere, readsBody, refuseOthers, wasForwarded } from './elsewhere.ts'
 import { forward } from './forward.ts'
 import type { Caller } from './handler.ts'
+import { LargeBodies } from './large-bodies.ts'
 import type { MountDeps } from './mount-deps.ts'
 import { type AnyHandler, notBuiltYet, run } from './run.ts'
 
@@ -48,6 +49,7 @@ function optionsOf(at: string, row: AnyRoute, handle: AnyHandler, deps: MountDep
 /** What is not here is asked of the cloud: before a byte of the body is read, or after, where the body has to be looked at. */
 function stepsOf(row: AnyRoute, handle: AnyHandler, deps: MountDeps): Pick<RouteOptions, 'onRequest' | 'handler'> {
   const { elsewhere } = deps
+  if (row.public && (row.bodyBytes ?? 0) > limits.bodyBytes) return stepsOfLarge(row, handle, deps)
   if (!elsewhere || !mayBeElsewhere(row))
     return {
       onRequest: (request, _reply, done) => admit(row, request, deps) ?? done(),
@@ -63,6 +65,15 @@ function stepsOf(row: AnyRoute, handle: AnyHandler, deps: MountDeps): Pick<Route
       if (!isPassedWithBody(request)) return answer()
       return after(passOn(request, reply, { withBody: true }), (isPassedOn) => (isPassedOn ? undefined : answer()))
     },
+  }
+}
+
+function stepsOfLarge(row: AnyRoute, handle: AnyHandler, deps: MountDeps): Pick<RouteOptions, 'onRequest' | 'handler'> {
+  const largeBodies = new LargeBodies()
+  return {
+    onRequest: (request, reply, done) =>
+      after(admit(row, request, deps), () => largeBodies.admit(request, reply, limits.bodyBytes)) ?? done(),
+    handler: (request, reply) => run(row, handle, request, reply, deps),
   }
 }
 

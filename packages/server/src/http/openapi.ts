@@ -79,6 +79,7 @@ function success(row: AnyRoute): object {
         'x-events': row.stream,
       },
     }
+  if (row.bytes) return { 200: { description: row.summary, content: { 'application/octet-stream': {} } } }
   const body = row.returns ? { content: { 'application/json': { schema: row.returns } } } : {}
   const statuses = [row.status ?? 200, ...(row.alsoStatus ? [row.alsoStatus] : [])]
   return Object.fromEntries(statuses.map((status) => [status, { description: row.summary, ...body }]))

@@ -69,7 +69,8 @@ async function written(row: AnyRoute, answered: Awaitable<unknown>, request: Fas
 /** Fastify sends what is given back; nothing, where a redirect or a page has gone out already. */
 function send(row: AnyRoute, body: unknown, reply: FastifyReply): unknown {
   if (reply.sent) return undefined
-  if (row.returns) return body
+  if (row.bytes) reply.type('application/octet-stream')
+  if (row.returns || row.bytes) return body
   reply.send()
   return undefined
 }

@@ -1,4 +1,4 @@
-import { type AnyRoute, contract, type ModuleName, type Rows } from '@berth/contract'
+import { type AnyRoute, contract, type ModuleName, ProjectFile, type Rows } from '@berth/contract'
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
 import { Failure, fail, refuse } from '../platform/failure.ts'
 import { mayBeUnclean } from './clean-text.ts'
@@ -80,7 +80,8 @@ function parseBodies(app: FastifyInstance): void {
     parse(request, text, (error, value) => (error ? done(new Failure('invalid_json', { cause: error })) : done(null, value)))
   })
   // An upload is read by its handler, chunk by chunk.
-  app.addContentTypeParser('application/gzip', (_request, _payload, done) => done(null, undefined))
+  const uploads = ['application/gzip', 'application/octet-stream']
+  app.addContentTypeParser(uploads, (_request, _payload, done) => done(null, undefined))
 }
 
 function serveReference(app: FastifyInstance, version: string, mode: MountDeps['mode']): void {
@@ -90,6 +91,11 @@ function serveReference(app: FastifyInstance, version: string, mode: MountDeps['
     description ??= JSON.stringify(describeApi(version, mode))
     return reply.type('application/json; charset=utf-8').send(description)
   })
+  app.get('/api/berth.schema.json', (_request, reply) =>
+    reply
+      .type('application/schema+json; charset=utf-8')
+      .send(JSON.stringify({ $schema: 'https://json-schema.org/draft/2020-12/schema', title: 'berth.json', ...ProjectFile })),
+  )
   app.get('/api/docs', (_request, reply) => {
     page ??= referencePage(version, mode)
     return reply

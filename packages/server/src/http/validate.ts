@@ -2,6 +2,7 @@ import type { FieldProblem } from '@berth/contract'
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import addFormats from 'ajv-formats'
 import type { FastifyInstance, FastifySchemaValidationError } from 'fastify'
+import type { Static, TSchema } from 'typebox'
 import { Failure } from '../platform/failure.ts'
 
 const formats = (ajv: Ajv) => (addFormats as unknown as (ajv: Ajv) => Ajv)(ajv)
@@ -23,6 +24,16 @@ export function validateLazily(app: FastifyInstance): void {
     }
   })
   app.setSchemaErrorFormatter((errors, part) => failureOf(errors, part))
+}
+
+const compiled = new WeakMap<object, ValidateFunction>()
+
+/** What came by another way than a body, judged by the same rules: unknown fields are dropped from it. */
+export function checkShape<T extends TSchema>(schema: T, value: unknown): Static<T> {
+  const check = compiled.get(schema) ?? strict.compile(schema)
+  compiled.set(schema, check)
+  if (!check(value)) throw failureOf(inOrder(check.errors ?? [], schema as SchemaParts), 'body')
+  return value as Static<T>
 }
 
 interface SchemaParts {

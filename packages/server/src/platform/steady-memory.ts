@@ -24,14 +24,22 @@ export function collectingYoung(): (chunk: Uint8Array) => void {
   }
 }
 
-type Collect = (options: { type: 'minor' }) => void
-let collect: Collect | undefined
+interface Collect {
+  (options: { type: 'minor' }): void
+  (options: { type: 'major'; flavor: 'last-resort' }): void
+}
+let known: Collect | undefined
+
+function collector(): Collect {
+  if (!known) {
+    setFlagsFromString('--expose-gc')
+    known = runInNewContext('gc') as Collect
+  }
+  return known
+}
 
 /** Of the young objects alone, which takes about a millisecond. */
-export function collectYoung(): void {
-  if (!collect) {
-    setFlagsFromString('--expose-gc')
-    collect = runInNewContext('gc') as Collect
-  }
-  collect({ type: 'minor' })
-}
+export const collectYoung = (): void => collector()({ type: 'minor' })
+
+/** Of everything, with what is free given back to the system: tens of milliseconds, so once, when nothing much is going on. */
+export const collectAll = (): void => collector()({ type: 'major', flavor: 'last-resort' })

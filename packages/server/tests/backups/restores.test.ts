@@ -1,3 +1,5 @@
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { gzipSync } from 'node:zlib'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { StoreFailure } from '../../src/drivers/archive-store/store-failure.ts'
 import { hashToken } from '../../src/platform/secrets/token.ts'
@@ -20,6 +22,7 @@ afterEach(() => {
 })
 
 const owner = () => scene.people.owner.token
+const db = () => scene.instance.database.db
 const volume = () => Buffer.from(scene.instance.drivers.runtime.volumes.get(scene.volumeId) ?? [])
 const before = { 'a.txt': 'as it was', 'gone.txt': 'still here' }
 const after = { 'a.txt': 'changed since', 'new.txt': 'new' }
@@ -349,4 +352,41 @@ test('a project that was deleted is brought back: its settings, its variables an
     .where('projectId', '=', id)
     .executeTakeFirstOrThrow()
   expect(Buffer.from(scene.instance.drivers.runtime.volumes.get(back.id)!)).toEqual(await tarOf({ 'kept.txt': 'kept' }))
+})
+
+test('a deleted project that was uploaded is brought back with what was uploaded, and stays as it is where it is there', async () => {
+  const opened = await scene.as(owner(), 'POST /projects/folder/session', { body: {} })
+  const { sessionId } = opened.body.data
+  const tarball = gzipSync(await tarOf({ 'package.json': '{"name":"sent"}', 'server.js': 'run()' }))
+  const headers = { authorization: `Bearer ${owner()}`, 'content-type': 'application/gzip' }
+  const sent = await scene.instance.app.inject({
+    method: 'POST',
+    url: `/api/projects/folder/upload/${sessionId}`,
+    headers,
+    payload: tarball,
+  })
+  expect(sent.statusCode, sent.body).toBe(200)
+  const { body } = await scene.as(owner(), 'POST /projects', { body: { name: 'Sent', uploadSessionId: sessionId } })
+  const { id } = body.data
+  const policy = await scene.as(owner(), 'POST /projects/:projectId/backup-policies', {
+    params: { projectId: id },
+    body: { destinationId: scene.destinationId },
+  })
+  const run = await scene.backUp(policy.body.data.id)
+  expect(run.artifacts).toMatchObject([{ name: 'source', kind: 'source' }])
+  await scene.as(owner(), 'DELETE /projects/:id', { params: { id } })
+  const file = scene.instance.projects.uploadFile(sessionId)
+  rmSync(file)
+  await db().deleteFrom('uploadSessions').where('id', '=', sessionId).execute()
+  runId = run.id
+  const restore = await restored()
+  expect([restore.status, restore.error]).toEqual(['succeeded', null])
+  expect(restore.report?.changes).toMatchObject([{ kind: 'source', action: 'create' }])
+  expect(readFileSync(file)).toEqual(tarball)
+  const session = await db().selectFrom('uploadSessions').selectAll().where('id', '=', sessionId).executeTakeFirstOrThrow()
+  expect(session).toMatchObject({ status: 'received', organizationId: scene.people.organizationId })
+  expect(session.expiresAt).toBeGreaterThan(Date.now() + 1e12)
+  writeFileSync(file, 'newer')
+  expect((await restored()).report?.changes).toEqual([])
+  expect(readFileSync(file, 'utf8')).toBe('newer')
 })

@@ -355,6 +355,39 @@ describe('retention', () => {
   })
 })
 
+describe('retention of what nobody backs up any more', () => {
+  const kept = async (ids: string[]) => {
+    const runs = await Promise.all(ids.map((id) => scene.run(id)))
+    return runs.map(({ prunedAt }) => prunedAt === null)
+  }
+  test('runs of a policy that was deleted are kept as long as it said, and the newest stays', async () => {
+    const { id: policyId } = await scene.makePolicy({ retainCount: 5, retainDays: 3 })
+    const ids = [(await scene.backUp(policyId)).id, (await scene.backUp(policyId)).id]
+    const other = await scene.backUp((await scene.makePolicy({ retainCount: 5 })).id)
+    await scene.as(owner(), 'DELETE /backup-policies/:policyId', { params: { policyId } })
+    await scene.instance.jobs.whenIdle()
+    expect(await kept(ids)).toEqual([true, true])
+    const createdAt = Date.now() - 4 * 86_400_000
+    for (const id of [...ids, other.id]) await db().updateTable('backupRuns').set({ createdAt }).where('id', '=', id).execute()
+    await db()
+      .updateTable('backupRuns')
+      .set({ createdAt: createdAt - 1 })
+      .where('id', '=', ids[0] as string)
+      .execute()
+    await scene.instance.database.transaction(({ enqueue }) => enqueue({ kind: 'backups.prune-all' }, {}))
+    await scene.instance.jobs.whenIdle()
+    expect(await kept([...ids, other.id])).toEqual([false, true, true])
+    expect(scene.stored().filter((name) => name.includes(ids[0] as string))).toEqual([])
+  })
+  test('of a run that saved no volume the manifest goes, too', async () => {
+    const { id: policyId } = await scene.makePolicy({ retainCount: 1, payload: { volumes: ['another'] } })
+    const first = await scene.backUp(policyId)
+    await scene.backUp(policyId)
+    expect(await kept([first.id])).toEqual([false])
+    expect(scene.stored().filter((name) => name.includes(first.id))).toEqual([])
+  })
+})
+
 describe('deleting the project', () => {
   test('is refused while a run is under way; forced, it cancels the run and keeps what was saved', async () => {
     const { id } = await scene.makeApp()

@@ -149,6 +149,30 @@ describe('a fork’s pull request', () => {
     expect(await slugs()).toEqual(['production'])
   })
 
+  test('approved in the moment in which it gets another commit, or is closed, never runs what nobody approved and leaves nothing', async () => {
+    const first = await commit('one')
+    await send('opened', first, { fork: true })
+    const second = await commit('two')
+    await Promise.all([approve({ commit: first }), send('synchronize', second, { fork: true })])
+    await scene.settled()
+    expect(await known()).toMatchObject({ state: 'waiting', commit: second })
+    const rows = (await scene.deployments(project.id)) as unknown as { commitSha: string }[]
+    expect(rows.map(({ commitSha }) => commitSha)).not.toContain(second)
+    await Promise.all([approve({ commit: second }), send('closed', second, { fork: true })])
+    await scene.settled()
+    expect([(await known()).state, await slugs(), running()]).toEqual(['closed', ['production'], []])
+  })
+
+  test('of a number that a pull request of our own had gets no variables of production either', async () => {
+    await on('POST', '/preview-variables', { fromProduction: true })
+    await send('opened', await commit('one'))
+    expect(running()[0]!.request.env).toHaveProperty('PRODUCTION_SECRET')
+    await send('synchronize', await commit('two'), { fork: true })
+    expect((await approve()).status).toBe(202)
+    await scene.settled()
+    expect(running()[0]!.request.env).not.toHaveProperty('PRODUCTION_SECRET')
+  })
+
   test('404 for one that was not reported, 409 for one that does not wait', async () => {
     expect((await approve()).status).toBe(404)
     await send('opened', await commit('one'))

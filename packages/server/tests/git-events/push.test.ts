@@ -14,6 +14,12 @@ const on = (project: { id: string }) => callsOn(scene.instance, scene.people.own
 const hookOf = (name: string) => scene.host.hooks.filter(({ repository }) => repository === name)
 const hookId = (url: string) => new URL(url).searchParams.get('hook')!
 
+/** As it is kept until it was acted on. */
+const deliveryOf = (name: string, commit: string) => {
+  const [owner, repo] = name.split('/')
+  return { id: 'x', kind: 'push', repository: { owner, repo }, branch: 'main', commit, message: '', author: null }
+}
+
 describe('a push', () => {
   test('is deployed with no other call, and the host is told: pending, then success with the URL', async () => {
     const name = await scene.repository()
@@ -77,6 +83,46 @@ describe('a push', () => {
       second,
       first,
     ])
+  })
+
+  test('that somebody has kept and sends again, well signed and under a new id, does not bring an older commit back', async () => {
+    const name = await scene.repository()
+    const project = await scene.project(name)
+    const [hook] = hookOf(name)
+    const options = { secret: hook!.secret, hook: hookId(hook!.url) }
+    const kept = push(name, await scene.host.git.commit(name, files('a')))
+    await scene.deliver('push', kept, options)
+    await scene.settled()
+    await scene.deliver('push', push(name, await scene.host.git.commit(name, files('b'))), options)
+    await scene.settled()
+    expect((await scene.deliver('push', kept, { ...options, id: randomUUID() })).body.data.outcome).toBe('duplicate')
+    await scene.settled()
+    expect(await scene.deployments(project.id)).toHaveLength(2)
+  })
+
+  test('whose handling failed and is tried again behind a later push does not undo that one', async () => {
+    const name = await scene.repository()
+    const project = await scene.project(name)
+    const [hook] = hookOf(name)
+    const options = { secret: hook!.secret, hook: hookId(hook!.url) }
+    const { database } = scene.instance
+    const reported = () =>
+      database.db.selectFrom('gitDeliveries').selectAll().where('kind', '=', 'push').orderBy('receivedAt', 'desc').execute()
+    const commits = [await scene.host.git.commit(name, files('a')), await scene.host.git.commit(name, files('b'))]
+    await scene.deliver('push', push(name, commits[0]!), options)
+    const { key, delivery } = (await reported())[0]!
+    await scene.settled()
+    await scene.deliver('push', push(name, commits[1]!), options)
+    await scene.settled()
+    const again = { handledAt: null, delivery: delivery ?? JSON.stringify(deliveryOf(name, commits[0]!)) }
+    await database.transaction(async ({ db, enqueue }) => {
+      await db.updateTable('gitDeliveries').set(again).where('key', '=', key).execute()
+      const { id } = await enqueue({ kind: 'git-events.handle' }, { key } as never)
+      await db.updateTable('jobs').set({ attempts: 1 }).where('id', '=', id).execute()
+    })
+    await scene.settled()
+    expect(await scene.deployments(project.id)).toHaveLength(2)
+    expect((await reported()).find((one) => one.key === key)).toMatchObject({ handledAt: expect.any(Number) })
   })
 
   test('with a wrong signature, none, or another hook’s secret is 401 and does nothing', async () => {
@@ -166,6 +212,29 @@ describe('a push', () => {
     expect(outcomes).toEqual(['ignored', 'ignored', 'ignored', 'pong', 'accepted'])
     await scene.settled()
     expect(await scene.deployments(project.id)).toEqual([])
+  })
+})
+
+describe('POST /projects/:id/git/link', () => {
+  test('puts the hook on the repository by itself, and its pushes are deployed; without auto-deploy it does not', async () => {
+    const names = [await scene.repository(), await scene.repository()]
+    const { token } = scene.people.owner
+    for (const [at, autoDeploy] of [true, false].entries()) {
+      const project = await makeProject(scene.instance, token, { autoDeploy })
+      const [owner, repo] = names[at]!.split('/')
+      const link = callsOn(scene.instance, token)(project)
+      expect((await link('POST', '/git/link', { owner, repo })).status).toBe(200)
+      await scene.settled()
+      const { webhook } = (await link('GET', '/git')).body.data
+      expect([webhook.active, hookOf(names[at]!).length]).toEqual(autoDeploy ? [true, 1] : [false, 0])
+      if (!autoDeploy) continue
+      await scene.deliver('push', push(names[at]!, await scene.host.git.commit(names[at]!, files('second'))), {
+        secret: hookOf(names[at]!)[0]!.secret,
+        hook: hookId(hookOf(names[at]!)[0]!.url),
+      })
+      await scene.settled()
+      expect(await scene.deployments(project.id)).toHaveLength(1)
+    }
   })
 })
 

@@ -130,11 +130,14 @@ export const files = (words: string) => ({
   'server.js': `// ${words}`,
 })
 
+let pushes = 0
+
+/** GitHub says when it was, so that no two are alike. */
 export const push = (name: string, commit: string, branch = 'main') => ({
   ref: `refs/heads/${branch}`,
   after: commit,
   deleted: false,
-  repository: { id: 1, full_name: name, default_branch: 'main' },
+  repository: { id: 1, full_name: name, default_branch: 'main', pushed_at: 1_790_000_000 + pushes++ },
   head_commit: { id: commit, message: 'a change', author: { name: 'Ann' } },
 })
 

@@ -40,6 +40,18 @@ test('registers the push webhook, or reuses the existing one', async () => {
   expect((await scene.ask(webhooks, on(name))).body.data).toMatchObject([{ id: made.body.data.id, ours: true }])
 })
 
+test('asked for several times at once, one hook is put there, and its secret is the one that is known', async () => {
+  const name = 'acme/at-once'
+  await scene.host.createRepository(name)
+  const answers = await Promise.all([1, 2, 3].map(() => scene.ask('POST /gitprovider/repos/:owner/:repo/webhooks', on(name))))
+  expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 201])
+  expect(new Set(answers.map(({ body }) => body.data.id)).size).toBe(1)
+  const hooks = scene.host.hooks.filter(({ repository }) => repository === name)
+  expect(hooks).toHaveLength(1)
+  const secrets = await scene.instance.gitHost.webhookSecretsFor('github', 'acme', 'at-once')
+  expect(secrets.map(({ secret }) => secret.reveal())).toContain(hooks[0]!.secret)
+})
+
 test('a hook that was removed at the host is put there again', async () => {
   const name = await repository()
   const first = await register(name)

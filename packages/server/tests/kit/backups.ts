@@ -43,6 +43,9 @@ export function makeRun(
       postCommandState: 'none',
       manifestName: null,
       manifestSha256: null,
+      formerPolicyId: null,
+      retainCount: null,
+      retainDays: null,
       ...given,
     })
     .returningAll()

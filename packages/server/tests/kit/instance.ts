@@ -16,6 +16,8 @@ export interface TestInstance extends ReturnType<typeof assemble> {
   secretBox: Parts['secretBox']
   /** What builds, runs and serves: in memory. Nothing of it is started until a test does. */
   drivers: MemoryDrivers
+  /** One more control plane on the same database and drivers, as after a restart; whoever makes it stops its jobs. */
+  another(parts?: Partial<Parts>): ReturnType<typeof assemble>
   stop(): Promise<void>
 }
 
@@ -28,7 +30,7 @@ export async function startInstance(env: Record<string, string> = {}, parts: Par
   const logger = await createLogger({ level: 'silent', scrubber, pretty: false })
   const secretBox = createSecretBox(openKeyRing({ folder, fromSettings: null }))
   const drivers = memoryDrivers(join(folder, 'work'))
-  const assembled = assemble({
+  const whole: Parts = {
     drivers,
     dns: new MemoryDns(),
     config,
@@ -39,11 +41,13 @@ export async function startInstance(env: Record<string, string> = {}, parts: Par
     logger,
     rateLimits: { login: 1e6, signUp: 1e6, account: 1e6, public: 1e6, publicWebhook: 1e6, signedIn: 1e6 },
     ...parts,
-  })
+  }
+  const assembled = assemble(whole)
+  const another: TestInstance['another'] = (changes = {}) => assemble({ ...whole, ...changes })
   const stop = async () => {
     await assembled.close()
     await database.close()
     rmSync(folder, { recursive: true, force: true })
   }
-  return { ...assembled, database, secretBox, drivers, stop }
+  return { ...assembled, database, secretBox, drivers, another, stop }
 }

@@ -48,7 +48,8 @@ export function memoryDrivers(workFolder: string): MemoryDrivers {
     probe: memoryProbe(() => [runtime, ...servers.values()]),
     aroundStores,
     stores: { ...stores, open: async (config) => aroundStores.wrap(await stores.open(config)) },
-    archives: openArchives(`${workFolder}/backup.key`, silentLog),
+    // Small parts, so that small volumes have several.
+    archives: openArchives(`${workFolder}/backup.key`, silentLog, 64 * 1024),
     workFolder,
   }
 }

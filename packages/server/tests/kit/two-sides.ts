@@ -14,12 +14,13 @@ export interface TwoSides {
   stop(): Promise<void>
 }
 
-/** `cloudEnv`: settings of the cloud. */
+/** `cloudEnv` and `hereEnv`: settings of the cloud, and of the other. */
 export async function startTwoSides(
   parts: Parameters<typeof startInstance>[1] = {},
   cloudEnv: Record<string, string> = {},
+  hereEnv: Record<string, string> = {},
 ): Promise<TwoSides> {
-  const [here, cloud] = [await startInstance({}, parts), await startInstance({ BERTH_MODE: 'cloud', ...cloudEnv })]
+  const [here, cloud] = [await startInstance(hereEnv, parts), await startInstance({ BERTH_MODE: 'cloud', ...cloudEnv })]
   const [people, cloudPeople] = [await makePeople(here), await makePeople(cloud)]
   const hereUrl = await here.app.listen({ host: '127.0.0.1', port: 0 })
   const cloudUrl = await cloud.app.listen({ host: '127.0.0.1', port: 0 })

@@ -4,6 +4,7 @@ import { connect } from '../../credentials.ts'
 import { Plain } from '../../exit-codes.ts'
 import { columns, output } from '../../output.ts'
 import { projectIdOf } from '../../project-link.ts'
+import { readEnvFile, writeEnvFile } from './env-file.ts'
 
 interface Options {
   environment: string
@@ -36,10 +37,39 @@ export function addEnv(program: Command): void {
       await change(command, { environment, upserts })
     })
 
+  common(env.command('pull [file]').description('write the variables into a file (default: .env); secret values are left empty'))
+    .option('--force', 'write over a file that is there')
+    .action(async (file: string | undefined, options: Options & { force?: boolean }, command: Command) => {
+      await pullEnv(file ?? '.env', options, command)
+    })
+
+  common(env.command('push [file]').description('set what a file (default: .env) says; all others stay as they are'))
+    .option('--secret', 'never show the values again')
+    .action(async (file: string | undefined, { environment, secret }: Options, command: Command) => {
+      const upserts = readEnvFile(file ?? '.env').map((pair) => ({ ...pair, ...(secret ? { isSecret: true } : {}) }))
+      await change(command, { environment, upserts })
+    })
+
   common(env.command('unset <KEY...>').description('remove variables')).action(
     async (deletes: string[], { environment }: Options, command: Command) => {
+      await refuseUnknown(command, environment, deletes)
       await change(command, { environment, deletes })
     },
+  )
+}
+
+async function pullEnv(file: string, { environment, force }: Options & { force?: boolean }, command: Command): Promise<void> {
+  const { data } = await connect(command).call(contract.projects.listEnv, {
+    params: { id: projectIdOf(command) },
+    query: { environment },
+  })
+  writeEnvFile(file, data, force === true)
+  const hidden = data.filter(({ isSecret }) => isSecret).length
+  output(command).result({ file, variables: data.length, hidden }, () =>
+    [
+      `wrote ${data.length} variables to ${file}`,
+      ...(hidden > 0 ? [`${hidden} are secret: their values are left empty`] : []),
+    ].join('\n'),
   )
 }
 
@@ -48,7 +78,19 @@ async function change(
   body: { environment: string; upserts?: { key: string; value: string }[]; deletes?: string[] },
 ) {
   const { data } = await connect(command).call(contract.projects.changeEnv, { params: { id: projectIdOf(command) }, body })
-  output(command).result(data, () => columns(data.map(({ key, value }) => [key, value])))
+  const names = data.map(({ key, isSecret, environment }) => ({ key, isSecret, environment }))
+  const changed = [...(body.upserts ?? []).map(({ key }) => `set ${key}`), ...(body.deletes ?? []).map((key) => `removed ${key}`)]
+  output(command).result(names, () => [...changed, 'it counts from the next deployment on: berth redeploy'].join('\n'))
+}
+
+/** A key that is not there is a typing error, not a wish that is already fulfilled. */
+async function refuseUnknown(command: Command, environment: string, keys: readonly string[]): Promise<void> {
+  const { data } = await connect(command).call(contract.projects.listEnv, {
+    params: { id: projectIdOf(command) },
+    query: { environment },
+  })
+  const unknown = keys.filter((key) => !data.some((variable) => variable.key === key))
+  if (unknown.length > 0) throw new Plain(`There is no variable ${unknown.join(', ')} in ${environment}`, 5)
 }
 
 function keyAndValue(pair: string): { key: string; value: string } {

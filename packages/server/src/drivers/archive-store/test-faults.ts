@@ -1,4 +1,5 @@
 import type { ArchiveStore } from './archive-store.ts'
+import { checkByRoundTrip } from './check-by-round-trip.ts'
 import { StoreFailure } from './store-failure.ts'
 
 /** Test support: a place that goes wrong. It wraps the place itself, below the retries, limits and log that are around every one. */
@@ -35,6 +36,8 @@ export class FaultyPlace {
   #armed: (ArmedFault & { seen: number })[] = []
   /** What went wrong on purpose, in order: `put full runs/1/data.0000.tar.zst.age`. */
   readonly hits: string[] = []
+  /** Every call that came, in order: `put runs/1/data.0000.tar.zst.age`. */
+  readonly calls: string[] = []
 
   arm(fault: ArmedFault): void {
     this.#armed.push({ ...fault, seen: 0 })
@@ -42,11 +45,18 @@ export class FaultyPlace {
 
   disarm(): void {
     this.#armed = []
+    this.hits.length = 0
+    this.calls.length = 0
   }
 
   /** For `createArchiveStores({ around })`. */
-  readonly around = (store: ArchiveStore): ArchiveStore => ({
-    check: (abort) => store.check(abort),
+  readonly around = (store: ArchiveStore): ArchiveStore => {
+    const faulty = this.#around(store)
+    // What a check finds out is what any other call would.
+    return { ...faulty, check: (abort) => checkByRoundTrip(faulty, abort) }
+  }
+
+  readonly #around = (store: ArchiveStore): Omit<ArchiveStore, 'check'> => ({
     put: (name, content, abort) => this.#put(store, name, content, abort),
     get: (name, abort, options) => this.#get(store, name, abort, options),
     size: (name, abort) => this.#before('size', name, () => store.size(name, abort)),
@@ -57,6 +67,7 @@ export class FaultyPlace {
   })
 
   #next(on: Call, name: string): Fault | undefined {
+    this.calls.push(`${on} ${name}`)
     for (const armed of this.#armed) {
       if (armed.on !== on || !(armed.name ?? /^/).test(name)) continue
       const before = armed.seen

@@ -8,7 +8,7 @@ import type { Log } from '../../platform/log.ts'
 import type { Scrubber } from '../../platform/secrets/scrubber.ts'
 import type { SecretBox } from '../../platform/secrets/secret-box.ts'
 import type { ProjectData } from '../deployments/index.ts'
-import type { SavedProject } from '../projects/index.ts'
+import type { SavedProject, SavedUpload } from '../projects/index.ts'
 
 export interface BackupsSettings {
   mode: 'self-hosted' | 'cloud'
@@ -32,6 +32,13 @@ export interface BackupsDeps {
   projects: {
     save(projectId: string): Promise<SavedProject | undefined>
     bringBack(saved: SavedProject, organizationId: string): Promise<void>
+    uploadOf(projectId: string): Promise<SavedUpload | undefined>
+    isUploadMissing(project: SavedProject['project']): Promise<boolean>
+    bringUploadBack(
+      project: SavedProject['project'],
+      organizationId: string,
+      content: () => AsyncIterable<Uint8Array>,
+    ): Promise<void>
   }
   version: string
   /** Whether the caller runs this instance. */

@@ -7,7 +7,7 @@ import { backupsPart } from './project-part.ts'
 import { applyJobs } from './restores/apply-job.ts'
 import { trialJobs } from './restores/trial.ts'
 import { verifyJob } from './restores/verify.ts'
-import { pruneJob } from './runs/prune.ts'
+import { pruneAllJob, pruneJob, pruneSchedule } from './runs/prune.ts'
 import { runBeforeDeploy, type SavedDeployment } from './runs/run-before-deploy.ts'
 import { runJob } from './runs/run-job.ts'
 import { tidyJob } from './runs/tidy.ts'
@@ -27,11 +27,13 @@ export function createBackups(deps: BackupsDeps) {
       runJob(deps),
       tidyJob(deps),
       pruneJob(deps),
+      pruneAllJob(deps),
       scheduledJob(deps),
       verifyJob(deps),
       ...applyJobs(deps),
       ...trialJobs(deps),
     ] as Job<unknown, undefined>[],
+    schedules: [pruneSchedule],
     part: backupsPart(deps),
     /** What a deployment waits for before it starts anything. */
     beforeDeploy: (deployment: SavedDeployment, say: (line: string) => void, abort: AbortSignal) =>

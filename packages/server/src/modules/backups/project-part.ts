@@ -1,7 +1,7 @@
 import type { ProjectPart } from '../projects/index.ts'
 import type { BackupsDeps } from './deps.ts'
-import { unscheduleAll } from './policies/policy-rhythm.ts'
 import { allPolicies } from './policies/policy-store.ts'
+import { retire } from './policies/retire.ts'
 import { cancelRestore } from './restores/apply.ts'
 import * as restores from './restores/restore-store.ts'
 import { cancelRun } from './runs/cancel-run.ts'
@@ -43,7 +43,7 @@ export const backupsPart = (deps: BackupsDeps): ProjectPart => ({
     for (const restore of await restores.listUnderWay(db, id))
       await cancelRestore(restore, deps, 'The project was deleted').catch(() => undefined)
     await deps.database.transaction(async (bound) => {
-      for (const policy of await allPolicies(bound.db, id)) await unscheduleAll(policy.id, bound)
+      for (const policy of await allPolicies(bound.db, id)) await retire(policy, bound)
     })
   },
 })

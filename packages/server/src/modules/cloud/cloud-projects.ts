@@ -1,11 +1,11 @@
 import type { Project } from '@berth/contract'
 import type { CloudApi } from '../../drivers/cloud-api/cloud-api.ts'
 import type { Caller } from '../../http/handler.ts'
-import { fail } from '../../platform/failure.ts'
 import type { CloudProjects } from '../projects/index.ts'
 import { ask } from './ask.ts'
 import type { CloudDeps } from './deps.ts'
 import type { Link, Links } from './links.ts'
+import { transfer } from './transfers/start-transfer.ts'
 
 /** Over all pages together. */
 const limitMs = 4_500
@@ -18,12 +18,16 @@ interface CloudList {
 }
 
 /** What the projects module is told of the cloud. */
-export function cloudProjects({ api }: CloudDeps, links: Links): CloudProjects {
-  const transfer = async (_id: string, project: object | undefined, _options: object, { organizationId }: Caller) => {
-    if (!(await links.of(organizationId))) fail(project ? 'cloud_not_linked' : 'not_found')
-    return fail('not_built_yet')
+export function cloudProjects(deps: CloudDeps, links: Links): CloudProjects {
+  const towards =
+    (direction: 'to_cloud' | 'to_self_hosted'): CloudProjects['transferToCloud'] =>
+    (projectId, project, options, caller) =>
+      transfer({ projectId, project, direction, options, caller }, links, deps)
+  return {
+    list: (caller) => listCloudProjects(caller, links, deps.api),
+    transferToCloud: towards('to_cloud'),
+    transferToSelfHosted: towards('to_self_hosted'),
   }
-  return { list: (caller) => listCloudProjects(caller, links, api), transferToCloud: transfer, transferToSelfHosted: transfer }
 }
 
 /** The projects of the linked account, as far as the caller's token may see them. A cloud that is away has none and says so. */

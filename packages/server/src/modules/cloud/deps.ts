@@ -7,6 +7,9 @@ import type { Log } from '../../platform/log.ts'
 import type { Scrubber } from '../../platform/secrets/scrubber.ts'
 import type { SecretBox } from '../../platform/secrets/secret-box.ts'
 
+import type { TransferEnds } from '../transfers/index.ts'
+import type { Patience } from './transfers/patience.ts'
+
 export interface CloudDeps {
   database: Database
   clock: Clock
@@ -15,5 +18,9 @@ export interface CloudDeps {
   /** The instance's own: no line of its log shows a link's token. */
   scrubber: Scrubber
   api: CloudApi
+  /** Filled in by those who assemble the instance, once the ends of moves exist; empty where no project runs. */
+  transferPorts: { ends?: TransferEnds }
+  /** With a cloud that goes away in the middle of a move. */
+  patience: Patience
   isOperator(caller: Caller): Awaitable<boolean>
 }

@@ -1,3 +1,4 @@
+import type { Job } from '../../platform/jobs/declare.ts'
 import { cloudProjects } from './cloud-projects.ts'
 import type { CloudDeps } from './deps.ts'
 import { createElsewhere } from './elsewhere.ts'
@@ -5,6 +6,7 @@ import { gitHostLinks } from './git-host-links.ts'
 import { cloudHandlers } from './handlers.ts'
 import { Links } from './links.ts'
 import { linksEnding } from './store.ts'
+import { transferJob } from './transfers/transfer-job.ts'
 
 export type { CloudDeps } from './deps.ts'
 
@@ -18,6 +20,7 @@ export function createCloud(deps: CloudDeps) {
     handlers: cloudHandlers(deps, links),
     elsewhere: createElsewhere(links, deps.api),
     projects: cloudProjects(deps, links),
+    jobs: [transferJob(deps, links)] as Job<unknown, undefined>[],
     gitHostLinks: gitHostLinks(deps, links),
     /** Tokens of links that end soon, as the watcher of tokens takes them. */
     async expiringTokens(now: Date, until: Date) {

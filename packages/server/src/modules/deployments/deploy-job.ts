@@ -54,6 +54,7 @@ async function deploy(deploymentId: string, deps: DeploymentsDeps, abort: AbortS
     const env = await envOf(deployment, deps)
     const context: Deploying = { deployment, project, folder: folderOf(deployment, deps), env, log, abort, deps, left: {} }
     await takeSteps(building, context)
+    if (await isHeld(project.id, deps)) return log.line('Built: it starts when its data has arrived')
     if (deployment.status !== 'live' && deployment.status !== 'deploying' && !(await beginDeploying(context)))
       throw new DeployFailed('cancelled', 'It was cancelled')
     deps.database.signals.publish(deploymentTopic(deploymentId), { changed: true })
@@ -68,6 +69,10 @@ async function deploy(deploymentId: string, deps: DeploymentsDeps, abort: AbortS
     deps.database.signals.publish(deploymentTopic(deploymentId), { changed: true })
   }
 }
+
+/** A project that is on its way here runs elsewhere until its arrival says so, and then goes on with this deployment. */
+const isHeld = async (projectId: string, { database: { db } }: DeploymentsDeps): Promise<boolean> =>
+  (await findAnyProject(db, projectId))?.presence === 'arriving'
 
 const isHandedBack = (abort: AbortSignal) =>
   abort.aborted &&

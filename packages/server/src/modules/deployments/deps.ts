@@ -13,7 +13,7 @@ import type { LogStore } from '../../platform/log-store/log-store.ts'
 import type { Scrubber } from '../../platform/secrets/scrubber.ts'
 import type { SecretBox } from '../../platform/secrets/secret-box.ts'
 import type { Bound } from '../../platform/transaction.ts'
-import type { OpenedEnv } from '../projects/index.ts'
+import type { HostUrls, OpenedEnv } from '../projects/index.ts'
 import type { ProjectScrubbers } from './project-scrubbers.ts'
 
 /** What the edge does for a deployment. It computes its table from the database, so that a switch is: write, then sync. */
@@ -34,7 +34,7 @@ export interface DeploymentsSettings {
   sleepAfterSeconds: number
   /** How long a deployment waits for a server that is away. */
   serverWaitSeconds: number
-  githubUrl: string
+  hostUrls: HostUrls
   /** Below these, and outside of the data folder's other parts, a project's source may be a folder. */
   projectRoots: readonly string[]
   dataDir: string

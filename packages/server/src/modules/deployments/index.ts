@@ -1,7 +1,9 @@
+import type { DeploymentRow } from '../../platform/db/tables/deployments.ts'
 import { Every } from '../../platform/jobs/every.ts'
 import { KeyedMutex } from '../../platform/keyed-mutex.ts'
 import { followAddresses, noteAllAddresses } from './addresses.ts'
 import { allottedReader } from './allotted.ts'
+import { cancelDeployment } from './cancel.ts'
 import { cleanUpJob } from './clean-up.ts'
 import { deployJob } from './deploy-job.ts'
 import type { DeploymentsDeps } from './deps.ts'
@@ -12,7 +14,7 @@ import { projectData } from './project-data.ts'
 import { deploymentsPart } from './project-part.ts'
 import { ProjectScrubbers } from './project-scrubbers.ts'
 import { markDownAsWaking, recover, recoverServer, restartWaking, serversInUse, stopWhatEndsWithUs } from './recover.ts'
-import { requestDeployment } from './request-deployment.ts'
+import { goOn, requestDeployment } from './request-deployment.ts'
 import { type DeploymentRequest, requestMany } from './request-many.ts'
 import { putIdleToSleep, wakeJob, wakeKind } from './sleep.ts'
 import { findDeployment, findDeploymentOf, findNewest } from './store.ts'
@@ -58,6 +60,8 @@ export function createDeployments(given: Omit<DeploymentsDeps, 'turns' | 'scrubb
     find: (id: string) => findDeployment(deps.database.db, id),
     newestOf: (projectId: string, environment: string) => findNewest(deps.database.db, projectId, environment),
     deploy: (projectId: string, options: Parameters<typeof requestDeployment>[1]) => requestDeployment(projectId, options, deps),
+    goOn: (deploymentId: string) => goOn(deploymentId, deps),
+    cancel: (deployment: DeploymentRow, words: string) => cancelDeployment(deployment, deps, words),
     deployMany: (requests: readonly DeploymentRequest[]) => requestMany(requests, deps),
     /** A request waits for a sleeping project. */
     wake: (projectId: string) =>

@@ -71,6 +71,7 @@ async function startInTurn(live: LiveEnvironmentRow, from: readonly LiveState[],
   const current = await findLive(db, live.projectId, live.environment)
   const project = await findAnyProject(db, live.projectId)
   if (!current?.deploymentId || !from.includes(current.state) || !project?.enabled || project.deletingSince !== null) return
+  if (project.presence !== 'here' && project.presence !== 'landing') return
   const deployment = await findDeployment(db, current.deploymentId)
   if (deployment?.artifacts) await runAndCheck(deployment, deps, abort)
   const now = nowOf(deps)

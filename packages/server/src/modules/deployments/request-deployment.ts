@@ -50,7 +50,7 @@ export async function requestWithin(
 ): Promise<DeploymentRow> {
   await lockProject(bound, projectId)
   const project = (await findAnyProject(bound.db, projectId)) ?? fail('not_found')
-  if (project.deletingSince !== null) fail('conflict', { words: 'The project is being deleted' })
+  refuseAbsent(project, options)
   if (!project.enabled) fail('project_disabled')
   const environment = await environmentOf(bound, project, options.environment)
   const known = options.requestKey && (await findRequested(bound.db, projectId, environment.slug, options.requestKey))
@@ -74,6 +74,18 @@ export async function requestWithin(
   await deps.follow?.(bound, queued)
   return queued
 }
+
+/** While a project moves, only its arrival deploys it. */
+function refuseAbsent({ deletingSince, presence }: ProjectRow, { trigger }: DeploymentOptions): void {
+  if (deletingSince !== null) fail('conflict', { words: 'The project is being deleted' })
+  const isArriving = presence === 'arriving' || presence === 'landing'
+  if (presence !== 'here' && !(isArriving && trigger === 'transfer'))
+    fail('conflict', { words: 'The project is being moved: wait until that is done' })
+}
+
+/** A deployment that was built and held goes on; one that is at work already is left at it. */
+export const goOn = (deploymentId: string, { database }: DeploymentsDeps): Promise<unknown> =>
+  database.transaction(({ enqueue }) => enqueue(deployKind, { deploymentId }, { uniqueKey: jobKey(deploymentId) }))
 
 async function replace(
   older: DeploymentRow,
@@ -160,7 +172,7 @@ function sourceOf(
   if (kind === 'upload' && project.uploadSessionId) return { kind, sessionId: project.uploadSessionId }
   if (kind === 'local' && project.localPath) return { kind, path: project.localPath }
   if (kind === 'image') return { kind }
-  const url = kind === 'git' ? remoteUrl(project, deps.settings.githubUrl) : null
+  const url = kind === 'git' ? remoteUrl(project, deps.settings.hostUrls) : null
   if (!url) fail('nothing_to_deploy', { words: 'The project has no source yet: link a repository, or upload a folder' })
   return {
     kind: 'git',

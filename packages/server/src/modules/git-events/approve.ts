@@ -2,7 +2,8 @@ import type { PullRequestRow } from '../../platform/db/tables/git-events.ts'
 import { fail } from '../../platform/failure.ts'
 import { type JobKind, job } from '../../platform/jobs/declare.ts'
 import type { GitEventsDeps, ProjectRow } from './deps.ts'
-import { startPreview } from './preview.ts'
+import { lockOf, startPreview } from './preview.ts'
+import { groupOfProject } from './receive.ts'
 import { changePullRequest, findPullRequest } from './store.ts'
 
 const startKind: JobKind<{ projectId: string; number: number }> = { kind: 'git-events.start-preview' }
@@ -15,7 +16,7 @@ export async function approve(
   deps: GitEventsDeps,
 ): Promise<PullRequestRow> {
   return deps.database.transaction(async ({ db, enqueue, lock }) => {
-    await lock(`pull-request:${project.id}:${number}`)
+    await lock(lockOf(project.id, number))
     const row =
       (await findPullRequest(db, project.id, number)) ?? fail('not_found', { words: 'No such pull request was reported' })
     if (row.state !== 'waiting') fail('conflict', { words: `The pull request does not wait for approval: it is ${row.state}` })
@@ -23,7 +24,8 @@ export async function approve(
       fail('conflict', { words: `The pull request has moved on to ${row.commit}: look at that one first` })
     const changes = { state: 'active' as const, reason: null, approvedBy: by, approvedCommit: row.commit }
     await changePullRequest(db, row, changes)
-    await enqueue(startKind, { projectId: project.id, number }, {})
+    // In turn with what the repository reports, or one that closes meanwhile would get a preview behind its end.
+    await enqueue(startKind, { projectId: project.id, number }, { groupKey: groupOfProject(project) })
     return { ...row, ...changes }
   })
 }

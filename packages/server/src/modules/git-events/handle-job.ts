@@ -1,10 +1,11 @@
+import type { GitDeliveryRow } from '../../platform/db/tables/git-events.ts'
 import { job } from '../../platform/jobs/declare.ts'
 import type { Delivery } from '../git-host/index.ts'
 import { type GitEventsDeps, nowOf } from './deps.ts'
 import { followPullRequest } from './pull-requests.ts'
 import { deployPush } from './push.ts'
-import { handleKind } from './receive.ts'
-import { findDelivery, markHandled } from './store.ts'
+import { handleKind } from './record-deliveries.ts'
+import { findDelivery, listNewerHandled, markHandled } from './store.ts'
 
 /** Acts on one delivery. May run twice: what it asks for is asked for by a key, and is there already the second time. */
 export const handleJob = (deps: GitEventsDeps) =>
@@ -12,12 +13,11 @@ export const handleJob = (deps: GitEventsDeps) =>
     deadlineMs: 10 * 60_000,
     concurrency: 4,
     maxAttempts: 8,
-    async run({ key }) {
+    async run({ key }, _deps, _abort, { attempt }) {
       const { db } = deps.database
       const row = await findDelivery(db, key)
       if (!row?.delivery) return
-      const delivery = JSON.parse(row.delivery) as Delivery
-      await act(row.provider, delivery, JSON.parse(row.organizations), deps)
+      await act(row, JSON.parse(row.delivery) as Delivery, attempt, deps)
       await markHandled(db, key, nowOf(deps))
     },
     onFailed: async ({ key }, { message }) => {
@@ -26,10 +26,10 @@ export const handleJob = (deps: GitEventsDeps) =>
     },
   })
 
-type Provider = Parameters<GitEventsDeps['gitHost']['organizationsWith']>[0]
-
-async function act(provider: Provider, delivery: Delivery, organizations: string[] | 'all', deps: GitEventsDeps): Promise<void> {
+async function act(row: GitDeliveryRow, delivery: Delivery, attempt: number, deps: GitEventsDeps): Promise<void> {
   const { gitHost } = deps
+  const { provider } = row
+  const organizations = JSON.parse(row.organizations) as string[] | 'all'
   // Only the app's own webhook speaks of installations: a hook is on one repository.
   if (delivery.kind.startsWith('installation_') && organizations !== 'all') return
   if (delivery.kind === 'installation_deleted') {
@@ -40,8 +40,19 @@ async function act(provider: Provider, delivery: Delivery, organizations: string
   } else if (delivery.kind === 'push' || delivery.kind === 'pull_request') {
     const { repository } = delivery
     const ids = organizations === 'all' ? await gitHost.organizationsWith(provider, repository.owner) : organizations
-    const projects = await deps.projects.listOfRepository({ provider, ...repository }, ids)
+    const haveNewer = attempt > 1 ? await whoHasNewer(row, organizations, deps) : () => false
+    const projects = await deps.projects.listOfRepository(
+      { provider, ...repository },
+      ids.filter((id) => !haveNewer(id)),
+    )
     if (delivery.kind === 'push') await deployPush(projects, delivery, deps)
     else await followPullRequest(projects, delivery, deps)
   }
+}
+
+/** An attempt that comes back after a failure may come behind a later report: it must not undo what that one did. */
+async function whoHasNewer(row: GitDeliveryRow, organizations: string[] | 'all', { database }: GitEventsDeps) {
+  const newer = row.subject === null ? [] : await listNewerHandled(database.db, row)
+  const told = newer.map((one) => JSON.parse(one.organizations) as string[] | 'all')
+  return (id: string) => told.some((ids) => (ids === 'all' ? organizations === 'all' : ids.includes(id)))
 }

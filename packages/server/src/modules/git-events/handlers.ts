@@ -6,15 +6,11 @@ import { fail } from '../../platform/failure.ts'
 import { approve } from './approve.ts'
 import type { GitEventsDeps, ProjectRow } from './deps.ts'
 import { receive } from './receive.ts'
+import { createRecorder } from './record-deliveries.ts'
 import { listPullRequests } from './store.ts'
 
 export const gitEventsHandlers = (deps: GitEventsDeps): Handlers<typeof contract.gitEvents> => ({
-  receiveWebhook: async ({ params, query, rawBody }, { headers }) => ({
-    data: await receive(
-      { provider: params.provider, hook: query.hook ?? null, headers, rawBody: rawBody ?? Buffer.alloc(0) },
-      deps,
-    ),
-  }),
+  receiveWebhook: webhookHandler(deps),
   listPullRequests: async (_, { project }) => {
     const rows = await listPullRequests(deps.database.db, project.id)
     return { data: rows.map((row) => show(row, project, deps)) }
@@ -25,6 +21,15 @@ export const gitEventsHandlers = (deps: GitEventsDeps): Handlers<typeof contract
     return { data: show(row, project, deps) }
   },
 })
+
+function webhookHandler(deps: GitEventsDeps): Handlers<typeof contract.gitEvents>['receiveWebhook'] {
+  const record = createRecorder(deps)
+  return async ({ params, query, rawBody }, { headers }) => {
+    const { provider } = params
+    const received = { provider, hook: query.hook ?? null, headers, rawBody: rawBody ?? Buffer.alloc(0) }
+    return { data: await receive(received, record, deps) }
+  }
+}
 
 function show(row: PullRequestRow, project: ProjectRow, deps: GitEventsDeps): PullRequest {
   const { number, title, author, branch, commit, state, reason, approvedBy, approvedCommit } = row

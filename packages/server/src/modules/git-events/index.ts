@@ -4,7 +4,7 @@ import { handleJob } from './handle-job.ts'
 import { gitEventsHandlers } from './handlers.ts'
 import { reportJob } from './report-job.ts'
 import { tellJob } from './tell-pull-request.ts'
-import { tidyJob, tidySchedule } from './tidy.ts'
+import { expireJob, tidyJob, tidySchedule } from './tidy.ts'
 
 export type { GitEventsDeps, HostSide } from './deps.ts'
 export { follow } from './report-job.ts'
@@ -15,6 +15,6 @@ export { follow } from './report-job.ts'
  */
 export const createGitEvents = (deps: GitEventsDeps) => ({
   handlers: gitEventsHandlers(deps),
-  jobs: [handleJob(deps), startJob(deps), reportJob(deps), tellJob(deps), tidyJob(deps)],
+  jobs: [handleJob(deps), startJob(deps), reportJob(deps), tellJob(deps), tidyJob(deps), expireJob(deps)],
   schedules: [tidySchedule],
 })

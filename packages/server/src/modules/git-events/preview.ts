@@ -1,7 +1,7 @@
 import type { PullRequestRow } from '../../platform/db/tables/git-events.ts'
 import { Failure } from '../../platform/failure.ts'
 import type { GitEventsDeps, ProjectRow } from './deps.ts'
-import { changePullRequest } from './store.ts'
+import { changePullRequest, findPullRequest } from './store.ts'
 import { tellKey, tellKind } from './tell-pull-request.ts'
 
 /** The environment of a pull request, and in it a deployment of the commit that it has now. */
@@ -9,9 +9,9 @@ export async function startPreview(project: ProjectRow, row: PullRequestRow, dep
   const { number, branch, commit, title, author } = row
   const fromFork = row.fromFork === 1
   const environment = await deps.projects.ensurePreview(project, { pullRequest: number, branch, fromFork })
-  if (typeof environment === 'string') return settle(row, { state: 'blocked', reason: environment }, deps)
+  if (typeof environment === 'string') return void (await settle(row, { state: 'blocked', reason: environment }, deps))
   if (environment.deletingSince !== null) throw new Error(`The environment ${environment.slug} is still being removed`)
-  await settle(row, { state: 'active', reason: null }, deps)
+  if (!(await settle(row, { state: 'active', reason: null }, deps))) return
   await deps.deployments.deploy(project.id, {
     trigger: 'pull_request',
     createdBy: null,
@@ -40,8 +40,15 @@ export async function removePreview({ projectId, number, environment }: PullRequ
 const refOf = ({ gitProvider }: ProjectRow, number: number): string =>
   gitProvider === 'gitlab' ? `refs/merge-requests/${number}/head` : `refs/pull/${number}/head`
 
+export const lockOf = (projectId: string, number: number): string => `pull-request:${projectId}:${number}`
+
+/** False: it has another commit by now, and whatever brought that one goes on with it. */
 const settle = (row: PullRequestRow, changes: Pick<PullRequestRow, 'state' | 'reason'>, { database }: GitEventsDeps) =>
-  database.transaction(async ({ db, enqueue }) => {
+  database.transaction(async ({ db, enqueue, lock }) => {
+    await lock(lockOf(row.projectId, row.number))
+    const current = await findPullRequest(db, row.projectId, row.number)
+    if (current?.commit !== row.commit) return false
     await changePullRequest(db, row, changes)
     await enqueue(tellKind, { projectId: row.projectId, number: row.number }, { groupKey: tellKey(row) })
+    return true
   })

@@ -1,8 +1,9 @@
+import type { PullRequestRow } from '../../platform/db/tables/git-events.ts'
 import type { PullRequestDelivery } from '../git-host/index.ts'
 import { previewSlug } from '../projects/index.ts'
 import { type GitEventsDeps, nowOf, type ProjectRow } from './deps.ts'
 import { forEachProject } from './for-each-project.ts'
-import { removePreview, startPreview } from './preview.ts'
+import { lockOf, removePreview, startPreview } from './preview.ts'
 import { changePullRequest, findPullRequest, nextBlocked, putPullRequest } from './store.ts'
 import { tellKey, tellKind } from './tell-pull-request.ts'
 
@@ -16,26 +17,37 @@ export const followPullRequest = (projects: readonly ProjectRow[], delivery: Pul
   })
 
 async function updatePullRequest(project: ProjectRow, delivery: PullRequestDelivery, deps: GitEventsDeps): Promise<void> {
-  const { number, title, author, branch, commit, fromFork } = delivery
-  const known = await findPullRequest(deps.database.db, project.id, number)
+  const { number } = delivery
+  const row = await deps.database.transaction(async ({ db, enqueue, lock }) => {
+    // Whoever approves it at this moment approves what it was, or what it becomes.
+    await lock(lockOf(project.id, number))
+    const row = reported(project, delivery, await findPullRequest(db, project.id, number), deps)
+    await putPullRequest(db, row)
+    if (row.state === 'waiting') await enqueue(tellKind, { projectId: project.id, number }, { groupKey: tellKey(row) })
+    return row
+  })
+  if (row.state === 'active') await startPreview(project, row, deps)
+}
+
+function reported(
+  project: ProjectRow,
+  { number, title, author, branch, commit, fromFork }: PullRequestDelivery,
+  known: PullRequestRow | undefined,
+  deps: GitEventsDeps,
+): PullRequestRow {
   const mayRun = !fromFork || known?.approvedCommit === commit
-  const row = {
+  return {
     ...{ projectId: project.id, number, branch, commit },
     title: title.slice(0, 300),
     author: author ?? '',
-    fromFork: fromFork ? (1 as const) : (0 as const),
-    state: mayRun ? ('active' as const) : ('waiting' as const),
+    fromFork: fromFork ? 1 : 0,
+    state: mayRun ? 'active' : 'waiting',
     reason: mayRun ? null : waitingReason,
     environment: previewSlug(number),
     approvedBy: known?.approvedBy ?? null,
     approvedCommit: known?.approvedCommit ?? null,
     updatedAt: nowOf(deps),
   }
-  await deps.database.transaction(async ({ db, enqueue }) => {
-    await putPullRequest(db, row)
-    if (!mayRun) await enqueue(tellKind, { projectId: project.id, number }, { groupKey: tellKey(row) })
-  })
-  if (mayRun) await startPreview(project, row, deps)
 }
 
 export async function closePullRequest(project: ProjectRow, number: number, deps: GitEventsDeps): Promise<void> {

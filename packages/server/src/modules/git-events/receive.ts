@@ -1,12 +1,10 @@
 import { createHash } from 'node:crypto'
-import type { WebhookReceipt } from '@berth/contract'
+import type { GitHostProvider, WebhookReceipt } from '@berth/contract'
 import { fail } from '../../platform/failure.ts'
-import type { JobKind } from '../../platform/jobs/declare.ts'
-import { type Delivery, type InboundDelivery, isGitHostProvider } from '../git-host/index.ts'
-import { type GitEventsDeps, nowOf } from './deps.ts'
-import { insertDelivery } from './store.ts'
-
-export const handleKind: JobKind<{ key: string }> = { kind: 'git-events.handle' }
+import { type Delivery, type InboundDelivery, isGitHostProvider, type VerifiedDelivery } from '../git-host/index.ts'
+import { type GitEventsDeps, nowOf, type ProjectRow } from './deps.ts'
+import type { Incoming } from './record-deliveries.ts'
+import { pushBodyKind } from './store.ts'
 
 export interface Received {
   provider: string
@@ -16,37 +14,66 @@ export interface Received {
 }
 
 /** The host waits for the answer, and gives up soon: the delivery is recorded with the job that acts on it, no more. */
-export async function receive({ provider, ...inbound }: Received, deps: GitEventsDeps): Promise<WebhookReceipt> {
+export async function receive(
+  { provider, ...inbound }: Received,
+  record: (incoming: Incoming) => Promise<boolean>,
+  deps: GitEventsDeps,
+): Promise<WebhookReceipt> {
   if (!isGitHostProvider(provider))
     fail('not_found', { words: `There is no git host ${provider}: github, gitlab and gitea are known` })
   const verified = await deps.gitHost.verifyDelivery({ provider, ...inbound })
   if (!verified) fail('unauthorized', { words: 'The signature fits no secret that is known here' })
-  const { delivery, organizationIds, webhookIds } = verified
+  const { delivery, webhookIds } = verified
   if (!delivery) fail('invalid_json', { words: 'The signature is good, but this is not what this host sends' })
   await deps.gitHost.noteDelivery(webhookIds)
   if (delivery.kind === 'ping') return { outcome: 'pong', reason: null }
   if (delivery.kind === 'ignored') return { outcome: 'ignored', reason: delivery.reason }
-  const key = keyOf(provider, webhookIds, delivery, inbound.rawBody)
-  const isNew = await deps.database.transaction(async (bound) => {
-    const row = {
-      ...{ key, provider, kind: delivery.kind, delivery: JSON.stringify(delivery) },
-      organizations: JSON.stringify(organizationIds),
-      receivedAt: nowOf(deps),
-      handledAt: null,
-    }
-    if (!(await insertDelivery(bound.db, row))) return false
-    await bound.enqueue(handleKind, { key }, { groupKey: groupOf(provider, delivery), priority: 50 })
-    return true
-  })
+  const isNew = await record(incomingOf(provider, { ...verified, delivery }, inbound.rawBody, nowOf(deps)))
   return isNew ? { outcome: 'accepted', reason: null } : { outcome: 'duplicate', reason: 'It was acted on before' }
 }
 
+function incomingOf(
+  provider: GitHostProvider,
+  { delivery, organizationIds, webhookIds, isBodySigned }: VerifiedDelivery & { delivery: Delivery },
+  rawBody: Buffer,
+  now: number,
+): Incoming {
+  const by = [provider, [...webhookIds].sort()]
+  const common = { provider, organizations: JSON.stringify(organizationIds), receivedAt: now }
+  const remembered = isBodySigned && delivery.kind === 'push'
+  return {
+    groupKey: groupOf(provider, delivery.repository),
+    row: {
+      ...common,
+      key: keyOf([...by, delivery.id], delivery.id === null ? rawBody : null),
+      kind: delivery.kind,
+      subject: subjectOf(provider, delivery),
+      delivery: JSON.stringify(delivery),
+      handledAt: null,
+    },
+    copy: remembered
+      ? { ...common, key: keyOf([...by, 'body'], rawBody), kind: pushBodyKind, subject: null, delivery: null, handledAt: now }
+      : null,
+  }
+}
+
 /** An id counts for the hook that it came by alone, so that nobody can use up another's. */
-function keyOf(provider: string, webhookIds: readonly string[], { id }: Delivery, rawBody: Buffer): string {
-  const hash = createHash('sha256').update(JSON.stringify([provider, [...webhookIds].sort(), id]))
-  return (id === null ? hash.update(rawBody) : hash).digest('hex')
+function keyOf(about: readonly unknown[], rawBody: Buffer | null): string {
+  const hash = createHash('sha256').update(JSON.stringify(about))
+  return (rawBody === null ? hash : hash.update(rawBody)).digest('hex')
 }
 
 /** What one repository reports is acted on in the order in which it came. */
-const groupOf = (provider: string, { repository }: Delivery): string =>
+export const groupOf = (provider: string | null, repository: { owner: string; repo: string } | null): string =>
   `git:${provider}:${repository ? `${repository.owner}/${repository.repo}`.toLowerCase() : ''}`
+
+/** Of the repository that a project is made from. */
+export const groupOfProject = ({ gitProvider, gitOwner, gitRepo }: ProjectRow): string =>
+  groupOf(gitProvider, gitOwner && gitRepo ? { owner: gitOwner, repo: gitRepo } : null)
+
+/** Its hash: what a branch may be called, no database has to bear. */
+function subjectOf(provider: string, delivery: Delivery): string | null {
+  const group = groupOf(provider, delivery.repository)
+  if (delivery.kind === 'push') return keyOf([group, 'branch', delivery.branch], null)
+  return delivery.kind === 'pull_request' ? keyOf([group, 'pull request', delivery.number], null) : null
+}

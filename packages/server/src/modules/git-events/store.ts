@@ -10,14 +10,16 @@ import { previewAges } from '../projects/index.ts'
 
 /** All SQL of this module. */
 
-/** False: it was here before. */
-export async function insertDelivery(db: Db, row: Insertable<GitDeliveriesTable>): Promise<boolean> {
-  const { numInsertedOrUpdatedRows } = await db
+/** Keys of those that were not here before. */
+export async function insertDeliveries(db: Db, rows: readonly Insertable<GitDeliveriesTable>[]): Promise<Set<string>> {
+  if (rows.length === 0) return new Set()
+  const inserted = await db
     .insertInto('gitDeliveries')
-    .values(row)
+    .values(rows)
     .onConflict((conflict) => conflict.column('key').doNothing())
-    .executeTakeFirst()
-  return numInsertedOrUpdatedRows === 1n
+    .returning('key')
+    .execute()
+  return new Set(inserted.map(({ key }) => key))
 }
 
 export const findDelivery = (db: Db, key: string): Promise<GitDeliveryRow | undefined> =>
@@ -27,8 +29,25 @@ export const findDelivery = (db: Db, key: string): Promise<GitDeliveryRow | unde
 export const markHandled = (db: Db, key: string, now: number) =>
   db.updateTable('gitDeliveries').set({ handledAt: now, delivery: null }).where('key', '=', key).execute()
 
-export const forgetDeliveries = (db: Db, before: number) =>
-  db.deleteFrom('gitDeliveries').where('receivedAt', '<', before).execute()
+/** The kind of a row that only remembers the words of a push. */
+export const pushBodyKind = 'push-body'
+
+export async function forgetDeliveries(db: Db, before: number, bodiesBefore: number): Promise<void> {
+  await db.deleteFrom('gitDeliveries').where('receivedAt', '<', before).where('kind', '!=', pushBodyKind).execute()
+  await db.deleteFrom('gitDeliveries').where('receivedAt', '<', bodiesBefore).execute()
+}
+
+/** What was reported of the same after it, and acted on already. */
+export const listNewerHandled = (db: Db, { subject, receivedAt }: GitDeliveryRow): Promise<GitDeliveryRow[]> =>
+  db
+    .selectFrom('gitDeliveries')
+    .selectAll()
+    .where('subject', '=', subject)
+    .where('receivedAt', '>', receivedAt)
+    .where('handledAt', 'is not', null)
+    .orderBy('receivedAt', 'desc')
+    .limit(50)
+    .execute()
 
 export const findPullRequest = (db: Db, projectId: string, number: number): Promise<PullRequestRow | undefined> =>
   db.selectFrom('pullRequests').selectAll().where('projectId', '=', projectId).where('number', '=', number).executeTakeFirst()
@@ -71,12 +90,19 @@ export const nextBlocked = (db: Db, projectId: string): Promise<PullRequestRow |
     .executeTakeFirst()
 
 /** Whose project keeps previews for a shorter time than nobody has pushed to them. */
-export const listExpired = (db: Db, now: number): Promise<PullRequestRow[]> =>
+export const listExpired = (
+  db: Db,
+  now: number,
+  only?: Pick<PullRequestRow, 'projectId' | 'number'>,
+): Promise<PullRequestRow[]> =>
   db
     .selectFrom('pullRequests')
     .innerJoin(previewAges(db).as('project'), 'project.id', 'pullRequests.projectId')
     .selectAll('pullRequests')
     .where('pullRequests.state', '=', 'active')
+    .$if(only !== undefined, (query) =>
+      query.where('pullRequests.projectId', '=', only!.projectId).where('pullRequests.number', '=', only!.number),
+    )
     .where('project.previewsMaxAgeDays', 'is not', null)
     // A day has 86,400,000 ms; thirty of them are more than PostgreSQL's integer holds.
     .where(sql<SqlBool>`"pullRequests"."updatedAt" + cast("project"."previewsMaxAgeDays" as bigint) * 86400000 < ${now}`)

@@ -1,8 +1,9 @@
-import { job } from '../../platform/jobs/declare.ts'
+import { type JobKind, job } from '../../platform/jobs/declare.ts'
 import type { Schedule } from '../../platform/jobs/schedules.ts'
 import { type GitEventsDeps, nowOf } from './deps.ts'
 import { removePreview } from './preview.ts'
 import { useRoom } from './pull-requests.ts'
+import { groupOfProject } from './receive.ts'
 import { changePullRequest, forgetDeliveries, listExpired } from './store.ts'
 import { tellKey, tellKind } from './tell-pull-request.ts'
 
@@ -11,8 +12,9 @@ const kind = 'git-events.tidy'
 
 export const tidySchedule: Schedule<unknown> = { key: kind, job: { kind }, payload: {}, rhythm: { everySeconds: 3600 } }
 
-/** Hosts send a delivery again for a few days at the most. */
+/** Hosts send a delivery again for a few days at the most; who has kept a signed push can send it for ever. */
 const keptDeliveriesMs = 14 * 24 * 60 * 60_000
+const keptBodiesMs = 180 * 24 * 60 * 60_000
 
 /** Removes previews that nobody has pushed to for longer than their project keeps them, and forgets old deliveries. */
 export const tidyJob = (deps: GitEventsDeps) =>
@@ -20,18 +22,34 @@ export const tidyJob = (deps: GitEventsDeps) =>
     deadlineMs: 30 * 60_000,
     async run(_payload, _deps, abort) {
       const { db } = deps.database
-      await forgetDeliveries(db, nowOf(deps) - keptDeliveriesMs)
-      for (const row of await listExpired(db, nowOf(deps))) {
+      const now = nowOf(deps)
+      await forgetDeliveries(db, now - keptDeliveriesMs, now - keptBodiesMs)
+      for (const { projectId, number } of await listExpired(db, now)) {
         abort.throwIfAborted()
-        const project = await deps.projects.find(row.projectId)
-        if (!project) continue
-        await removePreview(row, deps)
-        const reason = `Nobody pushed to it for ${project.previewsMaxAgeDays} days, and its preview was removed: push again, or close and reopen it, to get it back`
-        await deps.database.transaction(async (bound) => {
-          await changePullRequest(bound.db, row, { state: 'expired', reason })
-          await bound.enqueue(tellKind, { projectId: row.projectId, number: row.number }, { groupKey: tellKey(row) })
-        })
-        await useRoom(project, deps)
+        const project = await deps.projects.find(projectId)
+        const options = project && { groupKey: groupOfProject(project), uniqueKey: `${expireKind.kind}:${projectId}:${number}` }
+        if (options) await deps.database.transaction(({ enqueue }) => enqueue(expireKind, { projectId, number }, options))
       }
+    },
+  })
+
+const expireKind: JobKind<{ projectId: string; number: number }> = { kind: 'git-events.expire-preview' }
+
+/** In turn with what the repository reports: a push that comes meanwhile keeps its preview. */
+export const expireJob = (deps: GitEventsDeps) =>
+  job<{ projectId: string; number: number }, unknown>(expireKind.kind, {
+    deadlineMs: 10 * 60_000,
+    async run({ projectId, number }) {
+      const project = await deps.projects.find(projectId)
+      const expired = await listExpired(deps.database.db, nowOf(deps), { projectId, number })
+      if (!project || expired.length === 0) return
+      const row = expired[0]!
+      await removePreview(row, deps)
+      const reason = `Nobody pushed to it for ${project.previewsMaxAgeDays} days, and its preview was removed: push again, or close and reopen it, to get it back`
+      await deps.database.transaction(async (bound) => {
+        await changePullRequest(bound.db, row, { state: 'expired', reason })
+        await bound.enqueue(tellKind, { projectId, number }, { groupKey: tellKey(row) })
+      })
+      await useRoom(project, deps)
     },
   })

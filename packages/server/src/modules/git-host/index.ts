@@ -25,8 +25,8 @@ export function createGitHost(deps: GitHostDeps) {
   return {
     handlers: gitHostHandlers(deps),
     ...createProjectPort(deps),
-    /** Whether a person of that role may use the repository: `memberRepositories` says which are for members. */
-    mayUse: async (viewer: Viewer, owner: string, repo: string) => (await visibilityFor(viewer, deps))(owner, repo),
+    /** Which repositories a person of that role may use: `memberRepositories` says which are for members. */
+    visibleTo: (viewer: Viewer) => visibilityFor(viewer, deps),
     /** Null: signed with no secret that we know for it. */
     verifyDelivery: (inbound: InboundDelivery) => verifyDelivery(inbound, deps),
     webhookSecretsFor: (provider: GitHostProvider, owner: string, repo: string) => webhookSecretsFor(provider, owner, repo, deps),

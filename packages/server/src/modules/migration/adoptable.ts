@@ -35,6 +35,9 @@ const rules: Rule[] = [
   (_, { adoptedBy }) => adoptedBy && `It was adopted already, into the project ${adoptedBy}`,
   (container) => composeMarks(container)?.isOneOff && 'It is a single run of a command (docker compose run), not a service',
   ({ state }) => state === 'removing' && 'It is being removed',
+  ({ removedAtEnd }) =>
+    removedAtEnd &&
+    'It was started with --rm: once stopped it could not be given back, and volumes without a name would go with it. Start it without --rm, then scan again',
   ({ rights }) => rights.privileged && 'It runs privileged, which is as much as being root on the server; Berth runs nothing so',
   ({ networkMode }) =>
     networkMode === 'host' && 'It uses the network of the server itself, and Berth gives each project one of its own',

@@ -20,10 +20,12 @@ export interface AdoptionParts {
   volumes: AdoptedVolumes
   /** Variables of the project. */
   taken: Set<string>
+  /** Networks of the server that lead nowhere else. */
+  closed: ReadonlySet<string>
 }
 
 /** A container as a service of a project: what it was given itself, without what its image brings along. */
-export function adoptService(named: NamedService, { image, dependsOn, volumes, taken }: AdoptionParts): AdoptedService {
+export function adoptService(named: NamedService, { image, dependsOn, volumes, taken, closed }: AdoptionParts): AdoptedService {
   const { container, name, replicas } = named
   const warnings: string[] = []
   const warn = (words: string) => void warnings.push(`${name}: ${words}`)
@@ -47,6 +49,7 @@ export function adoptService(named: NamedService, { image, dependsOn, volumes, t
   if (replicas.length > 0) warn(`it ran ${replicas.length + 1} times; here it runs once`)
   warnOfPorts(container, warn)
   warnOfWhatIsNotFollowed(container, image, warn)
+  warnOfNetworks(named, closed, warn)
   return { service, variables, warnings }
 }
 
@@ -97,11 +100,32 @@ function warnOfPorts({ ports }: ReadContainer, warn: (words: string) => void): v
 }
 
 function warnOfWhatIsNotFollowed(container: ReadContainer, image: ReadImage | undefined, warn: (words: string) => void): void {
-  const { rights, user, networks, workingDir, limits: given } = container
+  const { rights, user, workingDir, stopSignal, stopGraceSeconds, unusual, limits: given } = container
   if (rights.capAdd.length > 0) warn(`the rights ${rights.capAdd.map(plainText).join(', ')} are not given`)
   if (user !== (image?.user ?? '')) warn(`it ran as the user ${plainText(user) || 'root'}; it runs as its image says`)
   if (image && workingDir !== image.workingDir) warn(`it ran in the folder ${plainText(workingDir)}; it runs in its image's`)
   if (rights.readOnly) warn('its file system was read-only; it is not here')
   if (given.memoryBytes === 0) warn('it had no memory limit; it gets the one of the project')
-  if (Object.keys(networks).length > 1) warn('of several networks one is made: all services of the project find each other')
+  if (image && stopSignal !== image.stopSignal) warn(`it was stopped by ${plainText(stopSignal)}; it is by what its image says`)
+  if (stopGraceSeconds !== null) warn(`it had ${stopGraceSeconds} s to stop; it has 10 s`)
+  if (given.pids > 0) warn(`it could have ${given.pids} processes at most; it gets the number of every project`)
+  if (unusual.length > 0) warn(`it is not given: ${unusual.join(', ')}`)
+}
+
+/** Every service is found by its name in the project, and by nothing else. */
+function warnOfNetworks(
+  { container, marks, name }: NamedService,
+  closed: ReadonlySet<string>,
+  warn: (words: string) => void,
+): void {
+  const all = Object.keys(container.networks)
+  if (all.length > 1) warn('of several networks one is made: all services of the project find each other')
+  if (all.length > 0 && all.every((one) => closed.has(one)))
+    warn('its network led nowhere else; from here it reaches the internet')
+  const isByCompose =
+    marks && container.name.replaceAll('_', '-') === `${marks.project}-${marks.service}-${marks.number}`.replaceAll('_', '-')
+  const found = new Set([...(isByCompose ? [] : [container.name]), ...Object.values(container.networks).flat()])
+  const lost = [...found].filter((one) => one !== name && one !== '' && !container.id.startsWith(one))
+  if (lost.length > 0)
+    warn(`others found it as ${lost.slice(0, 5).map(plainText).join(', ')} too; here they find it as ${name} alone`)
 }

@@ -24,6 +24,7 @@ export function adoptionOf(
 ): Adoption {
   const { services, renamed } = nameServices(chooseServices(serviceNames, discovery, adoptedBy))
   const [volumes, taken] = [new AdoptedVolumes(), new Set<string>()]
+  const closed = new Set(discovery.docker.networks.filter(({ internal }) => internal).map(({ name }) => name))
   const parts = services.map((named) => ({
     named,
     adopted: adoptService(named, {
@@ -31,6 +32,7 @@ export function adoptionOf(
       dependsOn: namesOfNeeded(named, services, discovery),
       volumes,
       taken,
+      closed,
     }),
   }))
   exposeOne(parts.map(({ adopted }) => adopted.service))

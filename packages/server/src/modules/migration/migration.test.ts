@@ -93,6 +93,7 @@ describe('a scan', () => {
     ['socket of the engine', { mounts: [{ type: 'bind', source: '/var/run/docker.sock', target: '/s', readOnly: false }] }],
     ['folder of the system', { mounts: [{ type: 'bind', source: '/', target: '/host', readOnly: true }] }],
     ['folder of the system', { mounts: [{ type: 'bind', source: '/var/lib/docker/x', target: '/d', readOnly: true }] }],
+    ['--rm', { removedAtEnd: true }],
     ['devices', { rights: { ...aContainer('a').rights, devices: ['/dev/kmsg'] } }],
     ['single run', { labels: ofStack('shop', 'web', { 'com.docker.compose.oneoff': 'True' }) }],
   ])('says why something is not adoptable: %s', async (words, more) => {
@@ -217,6 +218,21 @@ describe('adopting', () => {
       ['shop-web-1', ['shop-web-2']],
     ])
     expect(warnings.join()).toContain('it ran 2 times')
+  })
+
+  test('what a container will not have is told: limits, names, a network that led nowhere, the way it was stopped', async () => {
+    const odd = aContainer('db_old', {
+      labels: ofStack('shop', 'db'),
+      networks: { inner: ['db', 'id-of-db_old', 'primary'] },
+      unusual: ['256 MB of shared memory'],
+      stopSignal: 'SIGINT',
+      stopGraceSeconds: 60,
+    })
+    const discovery = await found([odd])
+    discovery.docker.networks.push({ name: 'inner', driver: 'bridge', labels: {}, internal: true })
+    const said = adoptionOf(body(['db']), discovery, new Map()).warnings.join('\n')
+    for (const words of ['256 MB of shared memory', 'SIGINT', '60 s to stop', 'led nowhere else', 'as db_old, primary too'])
+      expect(said).toContain(words)
   })
 
   test('a container that stays and uses the same data is told of', async () => {

@@ -26,6 +26,8 @@ export const aContainer = (name: string, more: Partial<ReadContainer> = {}): Rea
   rights: { privileged: false, capAdd: [], devices: [], securityOptions: [], pidMode: '', readOnly: false },
   stopSignal: '',
   stopGraceSeconds: null,
+  removedAtEnd: false,
+  unusual: [],
   ...more,
 })
 
@@ -40,6 +42,7 @@ export const anImage: ReadImage = {
   labels: {},
   exposedPorts: [],
   volumes: [],
+  stopSignal: '',
 }
 
 export const ofStack = (project: string, service: string, more: Record<string, string> = {}): Record<string, string> => ({

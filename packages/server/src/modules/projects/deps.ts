@@ -44,6 +44,8 @@ export interface ProjectsSettings {
   github: { webUrl: string }
   /** Of each organisation, where nothing else was said of it. */
   quotas: QuotaLimits
+  gitlab: { url: string }
+  gitea: { url: string }
 }
 
 export const nowOf = ({ clock }: Pick<ProjectsDeps, 'clock'>): number => clock.now().getTime()

@@ -5,6 +5,7 @@ import type { ProjectRow } from '../../platform/db/tables/projects.ts'
 import type { Bound } from '../../platform/transaction.ts'
 import type { ProjectsDeps } from './deps.ts'
 import { checkJob, checkSchedule } from './domains/domain-checks.ts'
+import { hookJob } from './git/hook-job.ts'
 import { remoteOf, repositoryAt } from './git/project-remote.ts'
 import { projectsHandlers } from './handlers.ts'
 import { createProject, type RecordedWith } from './lifecycle/create-project.ts'
@@ -21,6 +22,8 @@ import { openEnv, openSecrets } from './settings/env.ts'
 import { environmentUrl } from './settings/environments.ts'
 import { ensurePreview, type PreviewOptions } from './settings/previews.ts'
 import { allEnvironments, findAnyProject, listOfRepository, type RepositoryName } from './store.ts'
+import { projectTransfers } from './transfer/transfer-port.ts'
+import { bringUploadBack, isUploadMissing, uploadOf } from './uploads/saved-upload.ts'
 import { storageAddresses } from './uploads/upload-address.ts'
 import { UploadFiles } from './uploads/upload-files.ts'
 import { sweepJob, sweepSchedule } from './uploads/upload-sweep.ts'
@@ -29,6 +32,7 @@ export type { ProjectsDeps } from './deps.ts'
 export { explainTls, transitionTls } from './domains/domain-tls.ts'
 export { environmentHostname, freeHostname, notTaken } from './domains/hostnames.ts'
 export { judgeAll, servingAt } from './domains/served-domains.ts'
+export { type HostUrls, hostUrlsOf } from './git/git-remote.ts'
 export { changeProject, lockProject, type ProjectSignal, projectsTopic } from './lifecycle/change-project.ts'
 export type { RecordedWith } from './lifecycle/create-project.ts'
 export type * from './lifecycle/project-part.ts'
@@ -40,6 +44,9 @@ export type { OpenedEnv } from './settings/env.ts'
 export { previewSlug } from './settings/previews.ts'
 export { remoteUrl, sourceKind } from './source.ts'
 export { allEnvironments, findAnyProject, findEnvironment } from './store.ts'
+export type { ArrivingProject } from './transfer/arriving.ts'
+export type { ProjectTransfers } from './transfer/transfer-port.ts'
+export type { SavedUpload } from './uploads/saved-upload.ts'
 
 /**
  * A *project* is what the service builds and runs: a *source*, a config, *environments* with their *variables*, *domains*
@@ -54,7 +61,7 @@ export function createProjects(deps: ProjectsDeps) {
     loaders: projectsLoaders(deps),
     /** Mounted beside the table. */
     addresses: storageAddresses(deps),
-    jobs: [deletion.job, environmentDeletion.job, powerJob(deps), sweepJob(deps), checkJob(deps), thinJob(deps)],
+    jobs: [deletion.job, environmentDeletion.job, powerJob(deps), sweepJob(deps), checkJob(deps), thinJob(deps), hookJob(deps)],
     schedules: [sweepSchedule, checkSchedule, thinSchedule],
     create: (body: CreateProject, caller: Caller, recordedWith?: RecordedWith) => createProject(body, caller, deps, recordedWith),
     update: (project: ProjectRow, body: UpdateProject) => updateProject(project, body, deps),
@@ -79,7 +86,14 @@ export function createProjects(deps: ProjectsDeps) {
     openEnv: (projectId: string, environment: string) => openEnv(projectId, environment, deps),
     save: (projectId: string) => saveProjectWhole(projectId, deps),
     bringBack: (saved: SavedProject, organizationId: string) => bringProjectBack(saved, organizationId, deps),
+    /** What it was uploaded from, and bringing that back. */
+    uploadOf: (projectId: string) => uploadOf(projectId, deps),
+    isUploadMissing: (project: SavedProject['project']) => isUploadMissing(project, deps),
+    bringUploadBack: (project: SavedProject['project'], organizationId: string, content: () => AsyncIterable<Uint8Array>) =>
+      bringUploadBack(project, organizationId, content, deps),
     openSecrets: (projectId: string) => openSecrets(projectId, deps),
+    /** What moving a project to another instance asks for. */
+    transfers: projectTransfers(deps, deletion),
     /** Where the tarball of a received upload is. */
     uploadFile: (sessionId: string): string => new UploadFiles(deps).of(sessionId),
     /** Where git asks, with the credential for it. */

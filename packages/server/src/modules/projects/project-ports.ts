@@ -1,4 +1,4 @@
-import type { Deployment, DeploymentStatus, Project, ProjectRoute } from '@berth/contract'
+import type { Deployment, DeploymentStatus, Project, ProjectRoute, Role } from '@berth/contract'
 import type { GitRemote } from '../../drivers/git/remote.ts'
 import type { Caller } from '../../http/handler.ts'
 import type { Awaitable } from '../../platform/awaitable.ts'
@@ -163,6 +163,10 @@ export interface GitHostConnection {
   ): Promise<{ active: boolean; url: string | null; lastDeliveryAt: string | null }>
   /** For reading that repository alone; undefined where there is none, and the repository is asked as it is. */
   credentialFor(organizationId: string, at: RepositoryAt, abort?: AbortSignal): Promise<GitRemote['credential'] | undefined>
+  /** Puts the organisation's hook on the repository, or finds it there; rejects with words where it may not. */
+  registerWebhook(organizationId: string, at: RepositoryAt): Promise<unknown>
+  /** Which repositories a person of that role may use: `memberRepositories` says which are for members. */
+  visibleTo(viewer: { organizationId: string; role: Role }): Promise<(owner: string, repo: string) => boolean>
   /** Never fails because the host is away: then it is the empty set. */
   protectedBranches(organizationId: string, at: RepositoryAt): Promise<ReadonlySet<string>>
 }

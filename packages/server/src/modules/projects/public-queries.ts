@@ -1,12 +1,17 @@
 import type { Db } from '../../platform/db/schema.ts'
 import type { ProjectRow } from '../../platform/db/tables/projects.ts'
 import { fail } from '../../platform/failure.ts'
+import { present } from './store.ts'
 
 /** What other modules ask of this one's tables. A query that is given unfinished is joined by theirs into one statement. */
 
 /** The projects of an organisation, to be joined by id. */
 export const projectsOf = (db: Db, organizationId: string) =>
-  db.selectFrom('projects').select('projects.id').where('projects.organizationId', '=', organizationId)
+  db
+    .selectFrom('projects')
+    .select('projects.id')
+    .where('projects.organizationId', '=', organizationId)
+    .where('projects.presence', 'in', present)
 
 /** Names by id, to be joined. */
 export const projectNames = (db: Db) => db.selectFrom('projects').select(['projects.id', 'projects.name'])
@@ -27,7 +32,12 @@ export async function ownedProjects(db: Db, organizationId: string, ids: readonl
 /** What the edge serves is made of these: projects that stay, and the rules that are on. */
 export async function routedProjects(db: Db) {
   const [projects, rules] = await Promise.all([
-    db.selectFrom('projects').select(['id', 'slug', 'enabled', 'type', 'framework']).where('deletingSince', 'is', null).execute(),
+    db
+      .selectFrom('projects')
+      .select(['id', 'slug', 'enabled', 'type', 'framework'])
+      .where('deletingSince', 'is', null)
+      .where('presence', 'in', present)
+      .execute(),
     db.selectFrom('routeRules').selectAll().where('enabled', '=', 1).execute(),
   ])
   return { projects, rules }

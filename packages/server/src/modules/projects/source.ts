@@ -13,14 +13,14 @@ import type { Caller } from '../../http/handler.ts'
 import type { ProjectRow } from '../../platform/db/tables/projects.ts'
 import { fail, refuse } from '../../platform/failure.ts'
 import type { ProjectsDeps } from './deps.ts'
-import { providerOf, repoint, repositoryOf, sameHost } from './git/git-remote.ts'
+import { type HostUrls, providerOf, repoint, repositoryOf, sameHost } from './git/git-remote.ts'
 import type { ProjectChanges } from './store.ts'
 
 export type SourceFields = Pick<
   UpdateProject,
   'gitProvider' | 'gitOwner' | 'gitRepo' | 'gitBranch' | 'gitUrl' | 'localPath' | 'uploadSessionId' | 'serverId'
 >
-type SourceRow = Pick<
+export type SourceRow = Pick<
   ProjectRow,
   'gitProvider' | 'gitOwner' | 'gitRepo' | 'gitBranch' | 'gitUrl' | 'localPath' | 'uploadSessionId' | 'services'
 >
@@ -37,7 +37,7 @@ export function sourceKind(row: SourceRow): ProjectSource['kind'] {
 const hasImages = (services: string): boolean => (JSON.parse(services) as Service[]).some(({ image }) => image)
 
 /** `commit` is the one that serves. */
-export function showSource(row: SourceRow, commit: string | null, githubUrl: string): ProjectSource {
+export function showSource(row: SourceRow, commit: string | null, urls: HostUrls): ProjectSource {
   const kind = sourceKind(row)
   const isGit = kind === 'git'
   return {
@@ -46,17 +46,17 @@ export function showSource(row: SourceRow, commit: string | null, githubUrl: str
     owner: isGit ? row.gitOwner : null,
     repo: isGit ? row.gitRepo : null,
     branch: isGit ? row.gitBranch : null,
-    url: isGit ? remoteUrl(row, githubUrl) : null,
+    url: isGit ? remoteUrl(row, urls) : null,
     path: kind === 'local' ? row.localPath : null,
     commit,
   }
 }
 
 /** Where git fetches from; null where the provider's host is not known. */
-export function remoteUrl({ gitProvider, gitOwner, gitRepo, gitUrl }: SourceRow, githubUrl: string): string | null {
+export function remoteUrl({ gitProvider, gitOwner, gitRepo, gitUrl }: SourceRow, urls: HostUrls): string | null {
   if (gitUrl) return gitUrl
   if (!gitOwner || !gitRepo) return null
-  const host = gitProvider === 'github' ? githubUrl : gitProvider === 'gitlab' ? 'https://gitlab.com' : null
+  const host = gitProvider === 'github' || gitProvider === 'gitlab' || gitProvider === 'gitea' ? urls[gitProvider] : null
   return host && `${host}/${gitOwner}/${gitRepo}.git`
 }
 
@@ -104,15 +104,15 @@ function checkedRemote(gitUrl: string, { settings }: ProjectsDeps): string {
 }
 
 /** Whether the changes lead git to another host than before; a project that had none has nobody to leave. */
-export function leavesHost(current: ProjectRow, changes: ProjectChanges, githubUrl: string): boolean {
-  const before = remoteUrl(current, githubUrl)
-  const after = remoteUrl({ ...current, ...(changes as Partial<ProjectRow>) }, githubUrl)
+export function leavesHost(current: ProjectRow, changes: ProjectChanges, urls: HostUrls): boolean {
+  const before = remoteUrl(current, urls)
+  const after = remoteUrl({ ...current, ...(changes as Partial<ProjectRow>) }, urls)
   return before !== null && after !== null && !sameHost(before, after)
 }
 
 /** The columns of the source fields that are named, which have been checked. */
-export function sourceColumns(fields: SourceFields, current: SourceRow | null, githubUrl: string): ProjectChanges {
-  const provider = chosenProvider(fields, current, githubUrl)
+export function sourceColumns(fields: SourceFields, current: SourceRow | null, urls: HostUrls): ProjectChanges {
+  const provider = chosenProvider(fields, current, urls)
   const columns: ProjectChanges = provider === undefined ? {} : { gitProvider: provider }
   for (const field of ['gitBranch', 'localPath', 'uploadSessionId', 'serverId'] as const)
     if (fields[field] !== undefined) columns[field] = fields[field]
@@ -120,14 +120,14 @@ export function sourceColumns(fields: SourceFields, current: SourceRow | null, g
 }
 
 /** Naming a field of one kind of source chooses that kind. */
-function chosenProvider(fields: SourceFields, current: SourceRow | null, githubUrl: string): string | null | undefined {
+function chosenProvider(fields: SourceFields, current: SourceRow | null, urls: HostUrls): string | null | undefined {
   if (fields.gitProvider !== undefined) return fields.gitProvider
   const git = fields.gitUrl || fields.gitOwner || fields.gitRepo
   const named = [git && 'git', fields.localPath && 'local', fields.uploadSessionId && 'upload'].filter(Boolean)
   if (named.length > 1) refuse('gitProvider', `is required to choose between ${named.join(' and ')}`)
   if (fields.uploadSessionId) return 'upload'
   if (fields.localPath) return 'local'
-  if (fields.gitUrl) return providerOf(fields.gitUrl, githubUrl)
+  if (fields.gitUrl) return providerOf(fields.gitUrl, urls)
   if (!git) return undefined
   const known = current?.gitProvider
   return known && known !== 'local' && known !== 'upload' ? known : 'github'

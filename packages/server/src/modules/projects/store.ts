@@ -1,3 +1,4 @@
+import type { Presence } from '@berth/contract'
 import { type Insertable, type RawBuilder, type SqlBool, sql, type Updateable } from 'kysely'
 import { type Awaitable, after } from '../../platform/awaitable.ts'
 import { memoizeByRows } from '../../platform/db/kept-rows.ts'
@@ -11,6 +12,7 @@ import type {
   EnvVariableRow,
   ProjectRow,
   ProjectsTable,
+  RouteRuleRow,
 } from '../../platform/db/tables/projects.ts'
 import { deleteGrants } from '../access/index.ts'
 
@@ -19,8 +21,16 @@ import { deleteGrants } from '../access/index.ts'
 export type NewProject = Insertable<ProjectsTable>
 export type ProjectChanges = Omit<Updateable<ProjectsTable>, 'id' | 'organizationId'>
 
+/** What is on its way here, or was kept when it left, is no project of this instance. */
+export const present: readonly Presence[] = ['here', 'departing']
+
 const projectById = preparedQuery((db, { organizationId, id }: { organizationId: string; id: string }) =>
-  db.selectFrom('projects').selectAll().where('id', '=', id).where('organizationId', '=', organizationId),
+  db
+    .selectFrom('projects')
+    .selectAll()
+    .where('id', '=', id)
+    .where('organizationId', '=', organizationId)
+    .where('presence', 'in', present),
 )
 
 export const findProject = (db: Db, organizationId: string, id: string): Awaitable<ProjectRow | undefined> =>
@@ -46,6 +56,7 @@ export const listOfRepository = (db: Db, { provider, owner, repo }: RepositoryNa
     .where('gitProvider', '=', provider)
     .where('organizationId', 'in', [...organizationIds, ''])
     .where('deletingSince', 'is', null)
+    .where('presence', '=', 'here')
     .orderBy('createdAt')
     .orderBy('id')
     .execute()
@@ -62,7 +73,7 @@ export interface ProjectsQuery {
 export function listProjects(db: Db, organizationId: string, query: ProjectsQuery): Promise<Page<ProjectRow>> {
   const { limit = 100, cursor, q, onlyIds } = query
   if (onlyIds?.size === 0) return Promise.resolve({ rows: [], nextCursor: null })
-  let found = db.selectFrom('projects').selectAll().where('organizationId', '=', organizationId)
+  let found = db.selectFrom('projects').selectAll().where('organizationId', '=', organizationId).where('presence', 'in', present)
   if (onlyIds) found = found.where('id', 'in', [...onlyIds])
   if (q) found = found.where(({ or }) => or([contains('name', q), contains('slug', q)]))
   return page(found, { limit, cursor, by: ['createdAt', 'id'], direction: 'desc' })
@@ -119,6 +130,9 @@ export const findEnvironment = (db: Db, projectId: string, name: string): Promis
 export const markEnvironmentDeleting = (db: Db, id: string, now: number): Promise<unknown> =>
   db.updateTable('environments').set({ deletingSince: now }).where('id', '=', id).execute()
 
+export const changeEnvironment = (db: Db, id: string, changes: Pick<EnvironmentRow, 'branch' | 'fromFork'>): Promise<unknown> =>
+  db.updateTable('environments').set(changes).where('id', '=', id).execute()
+
 export async function deleteEnvironment(db: Db, { id, projectId, slug }: EnvironmentRow): Promise<void> {
   await db.deleteFrom('envVariables').where('projectId', '=', projectId).where('environment', '=', slug).execute()
   await db.deleteFrom('environments').where('id', '=', id).execute()
@@ -168,6 +182,9 @@ export const upsertVariable = (db: Db, row: EnvVariableRow): Promise<unknown> =>
     )
     .execute()
 
+export const deleteAllVariables = (db: Db, projectId: string): Promise<unknown> =>
+  db.deleteFrom('envVariables').where('projectId', '=', projectId).execute()
+
 export async function deleteVariables(db: Db, projectId: string, environment: string, keys: readonly string[]): Promise<void> {
   if (keys.length === 0) return
   await db
@@ -209,13 +226,14 @@ export const findDomain = (db: Db, organizationId: string, hostname: string): Pr
     .where('hostname', '=', hostname)
     .executeTakeFirst()
 
-/** Of a project that is being deleted nothing is claimed any more. */
+/** Of a project that is being deleted, or is not here, nothing is claimed. */
 const standingClaims = (db: Db) =>
   db
     .selectFrom('domains')
     .selectAll('domains')
     .innerJoin('projects', 'projects.id', 'domains.projectId')
     .where('projects.deletingSince', 'is', null)
+    .where('projects.presence', 'in', present)
 
 export const allClaims = (db: Db): Promise<DomainRow[]> => standingClaims(db).execute()
 
@@ -242,6 +260,8 @@ export async function insertDomain(db: Db, row: DomainRow): Promise<boolean> {
   return numInsertedOrUpdatedRows === 1n
 }
 
+export const deleteDomain = (db: Db, id: string): Promise<unknown> => db.deleteFrom('domains').where('id', '=', id).execute()
+
 /** null: none of them, so that the free route is the primary one. */
 export async function makePrimary(db: Db, projectId: string, domainId: string | null): Promise<void> {
   await db.updateTable('domains').set({ isPrimary: 0 }).where('projectId', '=', projectId).where('isPrimary', '=', 1).execute()
@@ -252,6 +272,12 @@ export async function makePrimary(db: Db, projectId: string, domainId: string | 
 
 export const allRules = (db: Db, projectId: string) =>
   db.selectFrom('routeRules').select(['id', 'kind']).where('projectId', '=', projectId).orderBy('createdAt').execute()
+
+export const rulesOf = (db: Db, projectId: string): Promise<RouteRuleRow[]> =>
+  db.selectFrom('routeRules').selectAll().where('projectId', '=', projectId).orderBy('createdAt').orderBy('id').execute()
+
+export const deleteAllRules = (db: Db, projectId: string): Promise<unknown> =>
+  db.deleteFrom('routeRules').where('projectId', '=', projectId).execute()
 
 export const findUpload = (db: Db, id: string) =>
   db.selectFrom('uploadSessions').select(['id', 'sizeBytes']).where('id', '=', id).executeTakeFirst()

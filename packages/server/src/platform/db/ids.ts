@@ -32,6 +32,7 @@ export type IdPrefix =
   | 'gcn'
   | 'gdl'
   | 'gwh'
+  | 'trf'
 
 /** A prefix that says what it names, and 100 random bits: it is no secret, but nobody guesses one. */
 export function newId(prefix: IdPrefix): string {

@@ -11,6 +11,7 @@ import type { NotificationsTables } from './tables/notifications.ts'
 import type { ProjectsTables } from './tables/projects.ts'
 import type { RoutingTables } from './tables/routing.ts'
 import type { ServersTables } from './tables/servers.ts'
+import type { TransfersTables } from './tables/transfers.ts'
 
 /** Every table of the control plane. A module adds its tables in `tables/<module>.ts` and one word here. */
 export interface Schema
@@ -25,7 +26,8 @@ export interface Schema
     BackupsTables,
     CloudTables,
     ServersTables,
-    MigrationTables {}
+    MigrationTables,
+    TransfersTables {}
 
 export type Db = Kysely<Schema>
 export type Tx = Transaction<Schema>

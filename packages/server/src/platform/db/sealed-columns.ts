@@ -25,6 +25,7 @@ export const sealedFor = {
   destinationSecrets: (destinationId: string) => `backupDestinations:secrets:${destinationId}`,
   gitCredential: (connectionId: string) => `gitConnections:credential:${connectionId}`,
   gitDeviceCode: (loginId: string) => `gitDeviceLogins:deviceCode:${loginId}`,
+  transferSecrets: (transferId: string) => `transferEnds:secrets:${transferId}`,
   gitWebhookSecret: (webhookId: string) => `gitWebhooks:secret:${webhookId}`,
 }
 
@@ -214,6 +215,18 @@ export const sealedColumns: readonly SealedColumn[] = [
         place: sealedFor.gitWebhookSecret(id),
         replace: (resealed) =>
           db.updateTable('gitWebhooks').set({ secret: resealed }).where('id', '=', id).where('secret', '=', secret).execute(),
+      }))
+    },
+  },
+  {
+    name: 'transferEnds.secrets',
+    async read(db) {
+      const rows = await db.selectFrom('transferEnds').select(['id', 'secrets']).where('secrets', 'is not', null).execute()
+      return rows.map(({ id, secrets }) => ({
+        sealed: secrets!,
+        place: sealedFor.transferSecrets(id),
+        replace: (resealed) =>
+          db.updateTable('transferEnds').set({ secrets: resealed }).where('id', '=', id).where('secrets', '=', secrets).execute(),
       }))
     },
   },

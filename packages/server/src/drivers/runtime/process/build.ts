@@ -118,7 +118,7 @@ function launchFor(
   { places, sandbox, baseEnv }: BuildParts,
 ): Launched {
   const { owner, plan, secrets } = request
-  const home = places.home(owner.projectId)
+  const home = places.home(owner, target)
   const app = join(target, 'app')
   const cwd = sandbox.seen(join(app, plan.rootDirectory))
   return sandbox.launch({
@@ -154,7 +154,7 @@ interface Watched {
 /** What its home had from earlier builds is not its own doing. */
 const diskLookOf = ({ owner, allotment }: BuildRequest, target: string, places: Places) =>
   new DiskLook({
-    grows: places.home(owner.projectId),
+    grows: places.home(owner, target),
     written: [join(target, 'app'), join(target, 'tmp')],
     limitMb: allotment.diskMb,
   })

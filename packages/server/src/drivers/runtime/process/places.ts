@@ -1,6 +1,7 @@
 import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync } from 'node:fs'
 import { lchown, readdir } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import type { Owner } from '../runtime.ts'
 import { hashOf, ProjectUsers } from './project-users.ts'
 import type { Who } from './sandbox/sandbox.ts'
 
@@ -59,9 +60,13 @@ export class Places {
     return basename(dirname(folder)) === 'artifacts' ? join(this.of('artifacts'), checked(basename(folder))) : null
   }
 
-  /** Caches of package managers live on between builds of a project. */
-  home(projectId: string): string {
-    return this.own(join(this.of('homes'), checked(projectId)), projectId)
+  /**
+   * Caches of package managers live on between builds of production. Every other deployment has a home of its own, which goes
+   * with it: what a preview leaves there, a fork's perhaps, must not be what production's next build reads.
+   */
+  home({ projectId, environment }: Owner, artifact: string): string {
+    const isKept = environment === 'production'
+    return this.own(isKept ? join(this.of('homes'), checked(projectId)) : join(artifact, 'home'), projectId)
   }
 
   /** A folder for a project alone. */

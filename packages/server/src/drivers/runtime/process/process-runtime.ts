@@ -160,8 +160,8 @@ export function createProcessRuntime({ folder, environment, ...given }: ProcessR
       const one = supervised.get(instanceId)
       if (!one?.isAlive) throw new StartFailed(`The instance ${instanceId} does not run`)
       const { owner, service, shown = [] } = one.record
-      const home = sandbox.seen(places.home(owner.projectId))
       const artifact = shown[0] ? dirname(shown[0].path) : places.artifact(owner.deploymentId, service)
+      const home = shown[1]?.at ?? sandbox.seen(places.home(owner, artifact))
       const launched = sandbox.launch({
         argv: command.argv,
         cwd: home,
@@ -234,7 +234,7 @@ async function programFor(
   const argv = request.command ?? (artifact.startCommand ? wordsOf(artifact.startCommand) : null)
   if (!argv) throw new StartFailed('Nothing says how to start it: set a start command')
   const app = join(folder, 'app')
-  const home = places.home(owner.projectId)
+  const home = places.home(owner, folder)
   const seenAt = sandbox.kind === 'bubblewrap' ? (note.seenAt ?? sandbox.seen(app)) : sandbox.seen(app)
   const cwd = join(seenAt, note.rootDirectory)
   const volumes = request.volumes.map(({ id, name, readOnly }) => ({ name, readOnly, path: places.volume(id) }))

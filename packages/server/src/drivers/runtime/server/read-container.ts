@@ -1,4 +1,5 @@
 import { count, flag, list, names, record, text, textOrNull, texts, textsOrNull, words } from './plain-values.ts'
+import { unusualOf } from './read-unusual.ts'
 import type { ReadContainer, ReadHealthCheck, ReadImage, ReadMount, ReadPort } from './server-reader.ts'
 
 const nano = 1e9
@@ -39,6 +40,8 @@ export function readContainer(answer: unknown): ReadContainer {
     },
     stopSignal: text(config.StopSignal),
     stopGraceSeconds: typeof config.StopTimeout === 'number' ? config.StopTimeout : null,
+    removedAtEnd: flag(host.AutoRemove),
+    unusual: unusualOf(config, host),
   }
 }
 
@@ -103,5 +106,6 @@ export function readImage(answer: unknown): ReadImage {
     labels: words(config.Labels),
     exposedPorts: names(config.ExposedPorts),
     volumes: names(config.Volumes),
+    stopSignal: text(config.StopSignal),
   }
 }

@@ -74,6 +74,10 @@ export interface ReadContainer {
   }
   stopSignal: string
   stopGraceSeconds: number | null
+  /** The engine removes it when it ends, and with it the volumes that have no name of their own. */
+  removedAtEnd: boolean
+  /** What it was given besides, each in a few words. */
+  unusual: string[]
 }
 
 export interface ReadPort {
@@ -126,4 +130,5 @@ export interface ReadImage {
   labels: Record<string, string>
   exposedPorts: string[]
   volumes: string[]
+  stopSignal: string
 }

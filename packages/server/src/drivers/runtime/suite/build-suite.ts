@@ -18,6 +18,15 @@ export function buildSuite(suite: SuiteBench): void {
       expect(lines.map(({ message }) => message)).toContain(JSON.stringify(value))
     })
 
+    test('what a preview leaves in its home is not there when production is built', async () => {
+      const inHome = (code: string) =>
+        `node -e "const [fs, file] = [require('fs'), require('os').homedir() + '/left-behind']; ${code}"`
+      await build('preview', { buildCommand: inHome("fs.writeFileSync(file, 'x')") }, { environment: 'pr-7' })
+      lines.length = 0
+      await build('after', { buildCommand: inHome("console.log('found: ' + fs.existsSync(file))") })
+      expect(lines.map(({ message }) => message)).toContain('found: false')
+    })
+
     test('a command that fails is named, with its exit code and its last lines', async () => {
       const failed = build('bad', { buildCommand: `node -e "console.error('no such page'); process.exit(4)"` })
       await expect(failed).rejects.toThrow('exit code 4')

@@ -54,11 +54,11 @@ export function openSuiteBench(prepare: () => Promise<Bench>) {
   const build = (
     deployment: string,
     changes: Partial<BuildPlan>,
-    more: { timeoutMs?: number; secrets?: Record<string, string>; memoryMb?: number } = {},
+    more: { timeoutMs?: number; secrets?: Record<string, string>; memoryMb?: number; environment?: string } = {},
   ) =>
     runtime.build(
       {
-        owner: owner(deployment),
+        owner: { ...owner(deployment), ...(more.environment ? { environment: more.environment } : {}) },
         service: '',
         sourceFolder: source,
         plan: { ...plan, ...changes },

@@ -38,7 +38,10 @@ export function manifestOf(
 
 /** The names of a run's objects begin with this. */
 export const folderOf = ({ projectId, id }: Pick<RunRow, 'projectId' | 'id'>) => `${projectId}/${id}/`
-export const manifestNameOf = (run: Pick<RunRow, 'projectId' | 'id'>) => `${folderOf(run)}manifest.json.zst.age`
+/** Another one for each attempt after the first: whoever was thought dead and is not must not write over it. */
+export const manifestNameOf = (run: Pick<RunRow, 'projectId' | 'id'>, attempt: string | null) =>
+  `${folderOf(run)}manifest${attempt === null ? '' : `-${attempt}`}.json.zst.age`
+export const isManifest = (name: string) => /\/manifest(-[a-z0-9]+)?\.json\.zst\.age$/.test(name)
 
 /** Refuses one of another run, project or organisation, whoever put it there. */
 export function readManifest(text: string, run: RunRow): Manifest {

@@ -2,6 +2,8 @@ import type { BackupPayload } from '@berth/contract'
 import type { ArtifactKind } from '../../../platform/db/tables/backups.ts'
 import type { VolumeRow } from '../../../platform/db/tables/deployments.ts'
 import type { DataUnit, ProjectData } from '../../deployments/index.ts'
+import type { SavedUpload } from '../../projects/index.ts'
+import type { BackupsDeps } from '../deps.ts'
 import type { DatabaseKind, DumpDetails, RunningUnit } from './database-kind.ts'
 import { databaseIn } from './databases.ts'
 import { outputOf } from './exec-output.ts'
@@ -12,7 +14,7 @@ export interface SavedContent {
   name: string
   kind: ArtifactKind
   extension: string
-  details: DumpDetails | VolumeDetails
+  details: DumpDetails | VolumeDetails | SourceDetails
   /** null: nobody knows before it is read. */
   estimatedBytes: number | null
   read(abort: AbortSignal): AsyncIterable<Uint8Array>
@@ -20,6 +22,10 @@ export interface SavedContent {
 
 export interface VolumeDetails {
   volume: string
+}
+
+export interface SourceDetails {
+  uploadSessionId: string
 }
 
 export interface Wanted {
@@ -35,7 +41,7 @@ export interface Wanted {
  */
 export async function contentOf(
   { projectId, serviceId, payload }: Wanted,
-  data: ProjectData,
+  { data, projects }: Pick<BackupsDeps, 'data' | 'projects'>,
   abort: AbortSignal,
 ): Promise<SavedContent[]> {
   const all = await data.units(projectId)
@@ -51,7 +57,8 @@ export async function contentOf(
   )
   const saved = dumped.flatMap((one) => one.content)
   for (const volume of volumes) saved.push(await volumeContent(volume, payload.exclude, data))
-  return saved
+  const upload = await projects.uploadOf(projectId)
+  return upload ? [...saved, sourceContent(upload)] : saved
 }
 
 const namesIn = (units: readonly DataUnit[]) => new Set(units.flatMap(({ volumes }) => volumes.map(({ name }) => name)))
@@ -80,6 +87,16 @@ async function dumpsOf(unit: RunningUnit, database: DatabaseKind, abort: AbortSi
     read: (stop) => outputOf(unit.runtime, unit.instance.id, command, stop),
   }))
 }
+
+/** What was uploaded is nowhere else: without it a project that was deleted could not be deployed again. */
+const sourceContent = ({ uploadSessionId, sizeBytes, read }: SavedUpload): SavedContent => ({
+  name: 'source',
+  kind: 'source',
+  extension: 'tar.gz',
+  details: { uploadSessionId },
+  estimatedBytes: sizeBytes,
+  read: () => read(),
+})
 
 async function volumeContent(
   { id, name, serverId }: VolumeRow,

@@ -12,8 +12,9 @@ import { lockProject } from '../../projects/index.ts'
 import { checkCommand } from '../content/command.ts'
 import { type BackupsDeps, nowOf } from '../deps.ts'
 import { findDestinationOf } from '../destinations/destination-store.ts'
-import { checkRhythm, nextRunAt, reschedule, unscheduleAll } from './policy-rhythm.ts'
+import { checkRhythm, nextRunAt, reschedule } from './policy-rhythm.ts'
 import * as store from './policy-store.ts'
+import { retire } from './retire.ts'
 
 const mostPolicies = 100
 const defaultRetainCount = 7
@@ -102,12 +103,13 @@ function webhookAfter(
   return { token, columns: { webhookEnabled: 1, webhookTokenHash: hashToken(token) } }
 }
 
-/** Its runs stay, protected ones and all, and can be restored. */
-export const deletePolicy = ({ id, projectId }: PolicyRow, { database }: BackupsDeps): Promise<void> =>
+/** Its runs stay, protected ones and all, and can be restored; they are kept as long as it said. */
+export const deletePolicy = ({ id, organizationId, projectId }: PolicyRow, { database }: BackupsDeps): Promise<void> =>
   database.transaction(async (bound) => {
     await lockProject(bound, projectId)
-    await unscheduleAll(id, bound)
-    await store.removePolicy(bound.db, id)
+    const policy = (await store.findPolicyOf(bound.db, organizationId, id)) ?? fail('not_found')
+    await retire(policy, bound)
+    await store.removePolicy(bound.db, policy.id)
   })
 
 export async function showPolicies(rows: readonly PolicyRow[], deps: BackupsDeps): Promise<BackupPolicy[]> {

@@ -7,7 +7,7 @@ import { runToItsEnd } from '../runs/run-job.ts'
 import { findRun } from '../runs/run-store.ts'
 import { safetyRun } from '../runs/safety-run.ts'
 import { endRestore, moveRestore, RestoreIsOver, tell } from './move-restore.ts'
-import { withArchive } from './opened-archive.ts'
+import { type OpenedArchive, withArchive } from './opened-archive.ts'
 import { applyRestore, type RestorePayload, settleRestore } from './restore-kinds.ts'
 import { findRestore, noteProgress, type ProgressNote, progressOf, updateRestore } from './restore-store.ts'
 import { failVerification, verify } from './verify.ts'
@@ -88,7 +88,7 @@ async function inPlace(
 ): Promise<void> {
   await saveFirst(restore, run, note, deps, abort)
   await withArchive(run, deps, abort, async (opened) => {
-    await deps.projects.bringBack(opened.manifest.project, restore.organizationId)
+    await bringBack(restore, opened, deps, abort)
     const state = await deps.data.state(restore.projectId)
     note.wasOnline ??= state !== null && state !== 'stopped'
     note.touched = true
@@ -97,6 +97,16 @@ async function inPlace(
     await writeBack(restore, opened, deps, abort)
   })
   if (note.wasOnline) await online(restore, deps)
+}
+
+/** A project that was deleted: its settings and variables, and what it was uploaded from. One that is there stays as it is. */
+async function bringBack({ organizationId }: RestoreRow, opened: OpenedArchive, deps: BackupsDeps, abort: AbortSignal) {
+  const { store, archives, manifest } = opened
+  await deps.projects.bringBack(manifest.project, organizationId)
+  const source = manifest.artifacts.find(({ kind }) => kind === 'source')
+  if (!source) return
+  const content = () => archives.read(source.index, { store, abort })
+  await deps.projects.bringUploadBack(manifest.project.project, organizationId, content)
 }
 
 async function online({ projectId }: RestoreRow, deps: BackupsDeps): Promise<void> {

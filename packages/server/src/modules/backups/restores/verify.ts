@@ -2,7 +2,7 @@ import { type RestoreReport, terminalRestore } from '@berth/contract'
 import type { RestoreRow } from '../../../platform/db/tables/backups.ts'
 import type { VolumeRow } from '../../../platform/db/tables/deployments.ts'
 import { job } from '../../../platform/jobs/declare.ts'
-import type { ManifestArtifact } from '../content/manifest.ts'
+import type { Manifest, ManifestArtifact } from '../content/manifest.ts'
 import type { BackupsDeps } from '../deps.ts'
 import { BackupFailed, failureOf } from '../failures.ts'
 import { RowProgress } from '../runs/run-progress.ts'
@@ -62,6 +62,10 @@ export async function verify(restoreId: string, deps: BackupsDeps, abort: AbortS
     throw new RestoreIsOver()
 }
 
+/** Of a project that is there the source stays as it is. */
+const isBroughtBack = async ({ target }: RestoreRow, { project }: Manifest, { projects }: BackupsDeps) =>
+  target === 'in_place' && (await projects.isUploadMissing(project.project))
+
 type Change = RestoreReport['changes'][number]
 
 async function look(restore: RestoreRow, opened: OpenedArchive, deps: BackupsDeps, abort: AbortSignal): Promise<RestoreReport> {
@@ -76,7 +80,8 @@ async function look(restore: RestoreRow, opened: OpenedArchive, deps: BackupsDep
     const before = progress.bytesDone
     const onProgress = (bytes: number) => progress.at(before + bytes)
     const content = archives.read(artifact.index, { store, abort, onProgress })
-    changes.push(await changeOf(artifact, content, { restore, volumes, deps, abort }))
+    const change = await changeOf(artifact, content, { restore, volumes, deps, abort })
+    if (artifact.kind !== 'source' || (await isBroughtBack(restore, manifest, deps))) changes.push(change)
     progress.at(before + artifact.index.sizeBytes)
   }
   await progress.settled()
@@ -99,7 +104,7 @@ async function changeOf(artifact: ManifestArtifact, content: AsyncIterable<Uint8
   const nobodyKnows = { currentBytes: null, filesAdded: null, filesChanged: null, filesRemoved: null }
   if (kind !== 'volume') {
     for await (const _ of content) void _
-    return { ...same, ...nobodyKnows, action: restore.target === 'copy' ? 'create' : 'replace' }
+    return { ...same, ...nobodyKnows, action: restore.target === 'copy' || kind === 'source' ? 'create' : 'replace' }
   }
   const next = await filesIn(content)
   if (restore.target === 'copy' || !known)
@@ -111,7 +116,7 @@ async function changeOf(artifact: ManifestArtifact, content: AsyncIterable<Uint8
 function warningsOf({ target }: RestoreRow, artifacts: readonly ManifestArtifact[], volumes: readonly VolumeRow[]): string[] {
   if (target === 'copy') return []
   const saved = new Set(artifacts.map(({ details }) => (details as { volume?: string }).volume))
-  const databases = artifacts.filter(({ kind }) => kind !== 'volume')
+  const databases = artifacts.filter(({ kind }) => kind !== 'volume' && kind !== 'source')
   const others = volumes.filter(({ name }) => !saved.has(name)).map(({ name }) => name)
   return [
     ...(others.length > 0 && databases.length === 0 ? [`Not in this backup, and left as they are: ${others.join(', ')}`] : []),

@@ -47,7 +47,7 @@ export async function writeCopies(
 ): Promise<void> {
   const writing = await begin(restore, opened, deps, abort)
   const stamp = restore.id.slice(-8)
-  for (const artifact of opened.manifest.artifacts) {
+  for (const artifact of opened.manifest.artifacts.filter(({ kind }) => kind !== 'source')) {
     const name = `${artifact.name.replace(/[^A-Za-z0-9_.-]+/g, '-')}-restored-${stamp}`
     if (artifact.kind === 'volume') await writeVolume(name, artifact, writing)
     else await put(name, asFile(`dump.${artifact.kind}`, artifact, writing), writing)

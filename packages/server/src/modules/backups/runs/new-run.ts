@@ -44,5 +44,8 @@ export function newRun(
     postCommandState: 'none',
     manifestName: null,
     manifestSha256: null,
+    formerPolicyId: null,
+    retainCount: null,
+    retainDays: null,
   }
 }

@@ -1,13 +1,11 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import type { BackupPayload } from '@berth/contract'
 import { terminalRun } from '@berth/contract'
-import type { ArchiveIndex, ArchivePart, Archives } from '../../../drivers/archive/archive.ts'
-import { partsThere } from '../../../drivers/archive/parts-there.ts'
 import type { ArchiveStore } from '../../../drivers/archive-store/archive-store.ts'
-import { newId } from '../../../platform/db/ids.ts'
-import type { PolicyRow, RunRow } from '../../../platform/db/tables/backups.ts'
+import type { RunRow } from '../../../platform/db/tables/backups.ts'
 import { folderOf, type ManifestArtifact, manifestNameOf, manifestOf } from '../content/manifest.ts'
-import { contentOf, type SavedContent } from '../content/saved-content.ts'
+import { removeAll } from '../content/remove-objects.ts'
+import { contentOf } from '../content/saved-content.ts'
 import { type BackupsDeps, nowOf } from '../deps.ts'
 import { findDestination } from '../destinations/destination-store.ts'
 import { openStore } from '../destinations/open-store.ts'
@@ -16,23 +14,12 @@ import { findPolicy } from '../policies/policy-store.ts'
 import { runPostCommand, runPreCommand } from './commands.ts'
 import { advanceRun, moveRun, RunIsOver } from './move-run.ts'
 import { prunePlan } from './prune-kind.ts'
-import { RowProgress } from './run-progress.ts'
-import { earlierIndexes, findRun, forgetArtifacts, insertArtifact, updateRun } from './run-store.ts'
-import { runTopic } from './start-run.ts'
+import { readBack, type WrittenManifest } from './read-back.ts'
+import { findRun, forgetArtifacts } from './run-store.ts'
+import type { RunSettings, Work } from './run-work.ts'
+import { isReused, totalOf, upload } from './upload.ts'
 
 const everything: BackupPayload = { volumes: 'all', databases: 'auto', exclude: [] }
-
-type Settings = Pick<PolicyRow, 'preCommand' | 'postCommand'> & { payload: BackupPayload }
-
-/** What every step works with. */
-interface Work {
-  run: RunRow
-  settings: Settings
-  store: ArchiveStore
-  archives: Archives
-  deps: BackupsDeps
-  abort: AbortSignal
-}
 
 /**
  * From what lies in the project to a run that has succeeded. May be begun again after a crash, at whatever step it was: then
@@ -47,12 +34,14 @@ export async function performRun(runId: string, deps: BackupsDeps, abort: AbortS
   await forgetArtifacts(deps.database.db, run.id)
   const store = await storeOf(run, deps, abort)
   try {
-    const work: Work = { run, settings, store, archives: await deps.archives(), deps, abort }
+    const attempt = run.status === 'queued' ? null : randomBytes(4).toString('hex')
+    const work: Work = { run, attempt, settings, store, archives: await deps.archives(), deps, abort }
     await store.check(abort)
+    if (attempt !== null) await removeAll(store, folderOf(run), abort)
     const artifacts = await saveAll(work)
     const manifest = await writeManifest(work, artifacts)
     await advanceRun(run.id, 'verifying', deps)
-    await verifyAll(work, artifacts, manifest)
+    await readBack(work, artifacts, manifest)
     await succeed(work, artifacts, manifest)
   } finally {
     await store.close()
@@ -60,7 +49,7 @@ export async function performRun(runId: string, deps: BackupsDeps, abort: AbortS
 }
 
 /** A safety run saves all that may be replaced, whether or not anything runs that a command could be run in. */
-async function settingsOf({ policyId, trigger }: RunRow, { database: { db } }: BackupsDeps): Promise<Settings> {
+async function settingsOf({ policyId, trigger }: RunRow, { database: { db } }: BackupsDeps): Promise<RunSettings> {
   const policy = policyId === null ? undefined : await findPolicy(db, policyId)
   if (!policy || trigger === 'pre_restore') return { preCommand: null, postCommand: null, payload: everything }
   const payload = { ...everything, ...JSON.parse(policy.payload) }
@@ -92,76 +81,20 @@ async function readAll(work: Work): Promise<ManifestArtifact[]> {
   await runPreCommand(run, settings, deps, abort)
   await advanceRun(run.id, 'dumping', deps)
   const wanted = { projectId: run.projectId, serviceId: run.serviceId, payload: settings.payload }
-  const content = await contentOf(wanted, deps.data, abort)
+  const content = await contentOf(wanted, deps, abort)
   await advanceRun(run.id, 'uploading', deps, { bytesTotal: totalOf(content), bytesDone: 0 })
   return upload(content, work)
 }
 
-const totalOf = (content: readonly SavedContent[]): number | null =>
-  content.reduce<number | null>(
-    (sum, { estimatedBytes }) => (sum === null || estimatedBytes === null ? null : sum + estimatedBytes),
-    0,
-  )
-
-async function upload(content: readonly SavedContent[], work: Work): Promise<ManifestArtifact[]> {
-  const { run, store, archives, deps, abort } = work
-  const { db } = deps.database
-  const earlier = await reusable(work)
-  const progress = new RowProgress(runTopic(run.id), totalOf(content), (bytesDone) => updateRun(db, run.id, { bytesDone }), deps)
-  const artifacts: ManifestArtifact[] = []
-  for (const [position, { name, kind, extension, details, read }] of content.entries()) {
-    const before = progress.bytesDone
-    const index = await archives.write(read(abort), {
-      store,
-      base: `${folderOf(run)}${String(position).padStart(3, '0')}-${name.replace(/[^A-Za-z0-9_-]+/g, '-')}`,
-      extension,
-      earlier,
-      onProgress: ({ plainBytes }) => progress.at(before + plainBytes),
-      abort,
-    })
-    progress.at(before + index.plainBytes)
-    artifacts.push({ name, kind, details, index })
-    await insertArtifact(db, {
-      id: newId('bkr'),
-      runId: run.id,
-      destinationId: run.destinationId,
-      name,
-      kind,
-      reused: index.parts.length > 0 && index.parts.every(({ reused }) => reused),
-      sizeBytes: index.sizeBytes,
-      sha256: index.sha256,
-      index: JSON.stringify(index),
-      details: JSON.stringify(details),
-      position,
-    })
-  }
-  await progress.settled()
-  await updateRun(db, run.id, { bytesDone: progress.bytesDone, bytesTotal: progress.bytesDone })
-  return artifacts
-}
-
-/** Parts that good runs of the project have stored at this destination and that are there: the same content is not stored twice. */
-async function reusable({ run, store, deps, abort }: Work): Promise<ReadonlyMap<string, ArchivePart>> {
-  const indexes = await earlierIndexes(deps.database.db, run)
-  const parts = indexes.flatMap((text) => (JSON.parse(text) as ArchiveIndex).parts)
-  return parts.length === 0 ? new Map() : partsThere(store, `${run.projectId}/`, parts, abort)
-}
-
-interface WrittenManifest {
-  name: string
-  sha256: string
-  sizeBytes: number
-}
-
 async function writeManifest(
-  { run, store, archives, deps, abort }: Work,
+  { run, attempt, store, archives, deps, abort }: Work,
   artifacts: ManifestArtifact[],
 ): Promise<WrittenManifest> {
   const project = await deps.projects.save(run.projectId)
   if (!project) throw new BackupFailed('project_gone', 'The project was deleted meanwhile')
   const manifest = manifestOf(run, { project, artifacts, version: deps.version, now: deps.clock.now() })
   const sealed = await archives.seal(Buffer.from(JSON.stringify(manifest)))
-  const name = manifestNameOf(run)
+  const name = manifestNameOf(run, attempt)
   await store.put(name, one(sealed), abort)
   return { name, sha256: createHash('sha256').update(sealed).digest('hex'), sizeBytes: sealed.length }
 }
@@ -170,18 +103,9 @@ async function* one(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes
 }
 
-/** Read back from the destination's side and compared: what it says it stored proves nothing. */
-async function verifyAll({ store, archives, abort }: Work, artifacts: readonly ManifestArtifact[], manifest: WrittenManifest) {
-  for (const { index } of artifacts) await archives.verify(index, { store, abort })
-  const hash = createHash('sha256')
-  for await (const chunk of store.get(manifest.name, abort)) hash.update(chunk)
-  if (hash.digest('hex') !== manifest.sha256)
-    throw new BackupFailed('destination_corrupt', 'The destination gave back another manifest than the one that was stored')
-}
-
 async function succeed({ run, deps }: Work, artifacts: readonly ManifestArtifact[], manifest: WrittenManifest): Promise<void> {
   const sizeBytes = artifacts.reduce((sum, { index }) => sum + index.sizeBytes, manifest.sizeBytes)
-  const unchanged = artifacts.filter(({ index }) => index.parts.length > 0 && index.parts.every(({ reused }) => reused))
+  const unchanged = artifacts.filter(({ index }) => isReused(index))
   await deps.database.transaction(async (bound) => {
     const changes = {
       sizeBytes,

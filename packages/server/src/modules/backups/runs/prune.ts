@@ -1,6 +1,7 @@
 import type { ArchiveIndex } from '../../../drivers/archive/archive.ts'
 import type { RunRow } from '../../../platform/db/tables/backups.ts'
-import { job } from '../../../platform/jobs/declare.ts'
+import { type JobKind, job } from '../../../platform/jobs/declare.ts'
+import type { Schedule } from '../../../platform/jobs/schedules.ts'
 import type { Bound } from '../../../platform/transaction.ts'
 import { folderOf } from '../content/manifest.ts'
 import { removeNames } from '../content/remove-objects.ts'
@@ -10,9 +11,19 @@ import { openStore } from '../destinations/open-store.ts'
 import { allPolicies } from '../policies/policy-store.ts'
 import { moveRestore } from '../restores/move-restore.ts'
 import { listUnderWay } from '../restores/restore-store.ts'
-import { type PrunePayload, prune } from './prune-kind.ts'
+import { type PrunePayload, prune, prunePlan } from './prune-kind.ts'
 import { runsToPrune } from './retention.ts'
-import { forgetArtifacts, goodRunsOf, indexesOf, keptIndexes, markPruned, prunedWithArtifacts } from './run-store.ts'
+import {
+  forgetArtifacts,
+  goodRunsOf,
+  indexesOf,
+  keptIndexes,
+  markPruned,
+  projectsWithRuns,
+  prunedNotGone,
+  retiredRuns,
+  updateRun,
+} from './run-store.ts'
 
 const stagedMs = 24 * 3_600_000
 
@@ -31,7 +42,27 @@ export const pruneJob = (deps: BackupsDeps) =>
     async run({ projectId }, _, abort) {
       await deps.database.transaction((bound) => dropOldStaged(projectId, bound, deps))
       for (const run of await due(projectId, deps)) await markPruned(deps.database.db, run.id, nowOf(deps))
-      for (const run of await prunedWithArtifacts(deps.database.db, projectId)) await takeAway(run, deps, abort)
+      for (const run of await prunedNotGone(deps.database.db, projectId)) await takeAway(run, deps, abort)
+    },
+  })
+
+type Nothing = Record<string, never>
+const everyDay: JobKind<Nothing> = { kind: 'backups.prune-all' }
+
+export const pruneSchedule: Schedule<unknown> = {
+  key: everyDay.kind,
+  job: everyDay,
+  payload: {},
+  rhythm: { everySeconds: 86_400 },
+}
+
+/** Time passes also for what nobody backs up any more: days to keep, locks that end, what a destination that was away still holds. */
+export const pruneAllJob = (deps: BackupsDeps) =>
+  job<Nothing, unknown>(everyDay.kind, {
+    deadlineMs: 600_000,
+    async run() {
+      for (const projectId of await projectsWithRuns(deps.database.db))
+        await deps.database.transaction((bound) => prunePlan(projectId, bound))
     },
   })
 
@@ -45,21 +76,24 @@ async function dropOldStaged(projectId: string, bound: Bound, deps: BackupsDeps)
 async function due(projectId: string, deps: BackupsDeps): Promise<RunRow[]> {
   const { db } = deps.database
   const now = nowOf(deps)
-  const found: RunRow[] = []
-  for (const policy of await allPolicies(db, projectId)) {
-    const runs = await goodRunsOf(db, policy.id)
-    const isSafety = ({ trigger }: RunRow) => trigger === 'pre_restore' || trigger === 'pre_deploy'
-    found.push(
-      ...runsToPrune(
-        policy,
-        runs.filter((run) => !isSafety(run)),
-        now,
-      ),
-    )
-    found.push(...runsToPrune(safety, runs.filter(isSafety), now))
+  const groups: [Retention, RunRow[]][] = []
+  for (const policy of await allPolicies(db, projectId)) groups.push([policy, await goodRunsOf(db, policy.id)])
+  for (const [id, runs] of Map.groupBy(await retiredRuns(db, projectId), ({ formerPolicyId }) => formerPolicyId)) {
+    // Of which policy they were is not known of ones that are older than the record of it: all of them stay.
+    groups.push([id === null ? { retainCount: null, retainDays: null } : (runs[0] as RunRow), runs])
   }
-  return found
+  return groups.flatMap(([retention, runs]) => [
+    ...runsToPrune(
+      retention,
+      runs.filter((run) => !isSafety(run)),
+      now,
+    ),
+    ...runsToPrune(safety, runs.filter(isSafety), now),
+  ])
 }
+
+type Retention = Pick<RunRow, 'retainCount' | 'retainDays'>
+const isSafety = ({ trigger }: RunRow) => trigger === 'pre_restore' || trigger === 'pre_deploy'
 
 /** Its own objects, and those of runs before it that nobody else counts on. */
 async function takeAway(run: RunRow, deps: BackupsDeps, abort: AbortSignal): Promise<void> {
@@ -82,6 +116,7 @@ async function takeAway(run: RunRow, deps: BackupsDeps, abort: AbortSignal): Pro
     }
   }
   await forgetArtifacts(db, run.id)
+  await updateRun(db, run.id, { manifestName: null })
 }
 
 const namesIn = (indexes: readonly string[]): Set<string> =>

@@ -1,8 +1,15 @@
 import { type RunStatus, type RunsQuery, runMoves, runStatuses, sourcesOf, terminalRun } from '@berth/contract'
 import type { Insertable, Updateable } from 'kysely'
+import type { ArchiveIndex } from '../../../drivers/archive/archive.ts'
 import { page } from '../../../platform/db/pages.ts'
 import type { Db } from '../../../platform/db/schema.ts'
-import type { ArtifactRow, BackupArtifactsTable, BackupRunsTable, RunRow } from '../../../platform/db/tables/backups.ts'
+import type {
+  ArtifactRow,
+  BackupArtifactsTable,
+  BackupRunsTable,
+  PolicyRow,
+  RunRow,
+} from '../../../platform/db/tables/backups.ts'
 
 /** The SQL of runs and of what they store. */
 
@@ -69,7 +76,19 @@ export const updateRun = (db: Db, id: string, changes: Omit<Updateable<BackupRun
 
 /** Without the index, which may be long. */
 export type ArtifactFacts = Omit<ArtifactRow, 'index'>
-const facts = ['id', 'runId', 'destinationId', 'name', 'kind', 'reused', 'sizeBytes', 'sha256', 'details', 'position'] as const
+const facts = [
+  'id',
+  'runId',
+  'destinationId',
+  'name',
+  'kind',
+  'reused',
+  'sizeBytes',
+  'sha256',
+  'details',
+  'position',
+  'damaged',
+] as const
 
 export async function artifactsOfAll(db: Db, runIds: readonly string[]): Promise<Map<string, ArtifactFacts[]>> {
   if (runIds.length === 0) return new Map()
@@ -99,12 +118,13 @@ const isKept = (db: Db) =>
 
 type Place = Pick<RunRow, 'id' | 'projectId' | 'destinationId'>
 
-/** Of the newest good runs that are kept at the same destination. */
+/** Of the newest good runs that are kept at the same destination, and are as whole as they were. */
 export async function earlierIndexes(db: Db, { projectId, destinationId }: Place): Promise<string[]> {
   const rows = await isKept(db)
     .where('backupRuns.projectId', '=', projectId)
     .where('backupRuns.destinationId', '=', destinationId)
     .where('backupRuns.status', '=', 'succeeded')
+    .where('backupArtifacts.damaged', '=', 0)
     .orderBy('backupRuns.createdAt', 'desc')
     .limit(50)
     .execute()
@@ -122,8 +142,53 @@ export async function keptIndexes(db: Db, { id, projectId, destinationId }: Plac
   return rows.map(({ index }) => index)
 }
 
+/** Nothing of what names that part is counted on again. The runs it is of; empty where all of them were flagged before. */
+export async function flagDamaged(db: Db, { projectId, destinationId }: Place, part: string): Promise<string[]> {
+  const rows = await isKept(db)
+    .select(['backupArtifacts.id', 'backupArtifacts.runId'])
+    .where('backupRuns.projectId', '=', projectId)
+    .where('backupRuns.destinationId', '=', destinationId)
+    .where('backupRuns.status', '=', 'succeeded')
+    .where('backupArtifacts.damaged', '=', 0)
+    .execute()
+  const harmed = rows.filter(({ index }) => (JSON.parse(index) as ArchiveIndex).parts.some(({ name }) => name === part))
+  for (const { id } of harmed) await db.updateTable('backupArtifacts').set({ damaged: true }).where('id', '=', id).execute()
+  const runIds = [...new Set(harmed.map(({ runId }) => runId))]
+  if (runIds.length > 0) await db.updateTable('backupRuns').set({ proven: false }).where('id', 'in', runIds).execute()
+  return runIds
+}
+
 export const indexesOf = async (db: Db, runId: string): Promise<string[]> =>
   (await artifactsOf(db, runId)).map(({ index }) => index)
+
+/** Their policy is about to go. */
+export const keepAsRetired = (db: Db, { id, retainCount, retainDays }: PolicyRow) =>
+  db.updateTable('backupRuns').set({ formerPolicyId: id, retainCount, retainDays }).where('policyId', '=', id).execute()
+
+/** Newest first: good ones whose policy is gone. */
+export const retiredRuns = (db: Db, projectId: string): Promise<RunRow[]> =>
+  db
+    .selectFrom('backupRuns')
+    .selectAll()
+    .where('projectId', '=', projectId)
+    .where('policyId', 'is', null)
+    .where('status', '=', 'succeeded')
+    .where('prunedAt', 'is', null)
+    .orderBy('createdAt', 'desc')
+    .orderBy('id', 'desc')
+    .execute()
+
+/** Projects, deleted ones too, of which anything is kept, or is marked and not yet gone. */
+export async function projectsWithRuns(db: Db): Promise<string[]> {
+  const rows = await db
+    .selectFrom('backupRuns')
+    .select('projectId')
+    .distinct()
+    .where('status', '=', 'succeeded')
+    .where((is) => is.or([is('prunedAt', 'is', null), is('manifestName', 'is not', null)]))
+    .execute()
+  return rows.map(({ projectId }) => projectId)
+}
 
 /** Newest first. */
 export const goodRunsOf = (db: Db, policyId: string): Promise<RunRow[]> =>
@@ -157,15 +222,12 @@ export const markPruned = (db: Db, id: string, now: number) =>
     )
     .execute()
 
-/** Marked, and not all of it is gone: what is recorded of a run goes last. */
-export const prunedWithArtifacts = (db: Db, projectId: string): Promise<RunRow[]> =>
+/** Marked, and not all of it is gone: the name of its manifest goes last. */
+export const prunedNotGone = (db: Db, projectId: string): Promise<RunRow[]> =>
   db
     .selectFrom('backupRuns')
     .selectAll()
     .where('projectId', '=', projectId)
     .where('prunedAt', 'is not', null)
     .where('manifestName', 'is not', null)
-    .where(({ exists, selectFrom }) =>
-      exists(selectFrom('backupArtifacts').select('backupArtifacts.id').whereRef('backupArtifacts.runId', '=', 'backupRuns.id')),
-    )
     .execute()

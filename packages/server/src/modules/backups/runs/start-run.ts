@@ -48,6 +48,7 @@ export async function startOrJoin(
 export async function queueRun(policy: PolicyRow, request: RunRequest, bound: Bound, deps: BackupsDeps): Promise<RunRow> {
   const project = (await findAnyProject(bound.db, policy.projectId)) ?? fail('not_found')
   if (project.deletingSince !== null) fail('conflict', { words: 'The project is being deleted' })
+  if (project.presence !== 'here') fail('conflict', { words: 'The project was moved, or is being moved: it is not saved here' })
   const run = await insertRun(bound.db, newRun({ ...policy, policyId: policy.id, projectName: project.name }, request, deps))
   if (!run) return fail('work_in_progress', { words: 'A run of this policy is under way: wait until it has ended' })
   await bound.enqueue(backUp, { runId: run.id }, { uniqueKey: runJobKey(run.id), groupKey: groupOf(policy.projectId) })

@@ -22,6 +22,8 @@ export interface VerifiedDelivery {
   organizationIds: readonly string[] | 'all'
   /** The hooks that it came from. */
   webhookIds: readonly string[]
+  /** The host has signed every byte of the body; the id of the delivery beside it is signed by nobody. */
+  isBodySigned: boolean
 }
 
 /** More hooks on one repository are not looked at: each costs a hash of the whole body. */
@@ -32,8 +34,10 @@ export async function verifyDelivery(inbound: InboundDelivery, deps: GitHostDeps
   const { provider, headers, rawBody } = inbound
   const host = deps.hosts[provider]
   const own = deps.webhookSecrets[provider]
+  // GitLab sends the secret itself: who has seen one delivery can write any other.
+  const isBodySigned = provider !== 'gitlab'
   if (own && host.isSignedWith(own, headers, rawBody))
-    return { delivery: host.readDelivery(headers, rawBody), organizationIds: 'all', webhookIds: [] }
+    return { delivery: host.readDelivery(headers, rawBody), organizationIds: 'all', webhookIds: [], isBodySigned }
   const hooks = inbound.hook ? await hookNamed(inbound, deps) : await hooksOnNamed(inbound, deps)
   const named = hooks.filter((row) => isSignedFor(row, host, inbound, deps))
   if (named.length === 0) return null
@@ -44,6 +48,7 @@ export async function verifyDelivery(inbound: InboundDelivery, deps: GitHostDeps
     delivery: delivery?.repository && !isOurs ? null : delivery,
     organizationIds: [...new Set(named.map(({ organizationId }) => organizationId))],
     webhookIds: named.map(({ id }) => id),
+    isBodySigned,
   }
 }
 

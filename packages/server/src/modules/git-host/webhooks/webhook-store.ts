@@ -48,5 +48,11 @@ export async function putWebhook(db: Db, row: Insertable<GitWebhooksTable>): Pro
 
 export const deleteWebhookRow = (db: Db, id: string) => db.deleteFrom('gitWebhooks').where('id', '=', id).execute()
 
+/** A write costs more than all the rest of a delivery: of many in one second the first is noted. */
 export const noteDeliveries = (db: Db, ids: readonly string[], now: number) =>
-  db.updateTable('gitWebhooks').set({ lastDeliveryAt: now }).where('id', 'in', ids).execute()
+  db
+    .updateTable('gitWebhooks')
+    .set({ lastDeliveryAt: now })
+    .where('id', 'in', ids)
+    .where(({ or, eb }) => or([eb('lastDeliveryAt', 'is', null), eb('lastDeliveryAt', '<', now - 1000)]))
+    .execute()

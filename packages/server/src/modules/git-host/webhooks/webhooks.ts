@@ -5,6 +5,8 @@ import { GitHostError } from '../../../drivers/git-host/git-host-error.ts'
 import type { RepositoryName } from '../../../drivers/git-host/repository-name.ts'
 import { newId } from '../../../platform/db/ids.ts'
 import { sealedFor } from '../../../platform/db/sealed-columns.ts'
+import type { GitWebhookRow } from '../../../platform/db/tables/git-host.ts'
+import { KeyedMutex } from '../../../platform/keyed-mutex.ts'
 import { Secret } from '../../../platform/secrets/secret.ts'
 import { type GitHostDeps, nowOf } from '../deps.ts'
 import { deleteWebhookRow, findWebhook, findWebhookOf, putWebhook, repositoryKey } from './webhook-store.ts'
@@ -28,10 +30,17 @@ export interface RegisteredWebhook {
  * The hook of this organisation on the repository: the one that is there, or a new one. Each has an address and a secret of its
  * own: hosts refuse two with one address, and no organisation can sign for another.
  */
-export async function registerWebhook(place: HookPlace, deps: GitHostDeps): Promise<RegisteredWebhook> {
+export const registerWebhook = (place: HookPlace, deps: GitHostDeps): Promise<RegisteredWebhook> =>
+  registering.run(`${place.organizationId} ${place.provider} ${keyOf(place)}`, () => register(place, deps))
+
+/** Two at once would each put one there, of which one would never be known. */
+const registering = new KeyedMutex()
+
+const keyOf = ({ name }: HookPlace) => repositoryKey(name.owner, name.repo)
+
+async function register(place: HookPlace, deps: GitHostDeps): Promise<RegisteredWebhook> {
   const { organizationId, provider, name, access, host } = place
-  const { db } = deps.database
-  const known = await findWebhookOf(db, organizationId, provider, repositoryKey(name.owner, name.repo))
+  const known = await findWebhookOf(deps.database.db, organizationId, provider, keyOf(place))
   const hooks = await host.hooks(access, name)
   const there = known && hooks.find(({ id }) => id === known.hookId)
   if (known && there?.active && there.url === addressOf(known.id, place, deps))
@@ -44,15 +53,35 @@ export async function registerWebhook(place: HookPlace, deps: GitHostDeps): Prom
   const hook = reusable
     ? await host.changeHook(access, name, reusable.id, settings)
     : await host.createHook(access, name, settings).catch((error: unknown) => unreachableForThem(error, settings.url))
+  if (await keep({ id, hook, ...settings }, known, place, deps))
+    return { webhook: showWebhook({ ...hook, url: settings.url }), isNew: !reusable }
+  // Another control plane was faster: its hook stands, and ours goes.
+  if (!reusable) await host.deleteHook(access, name, hook.id)
+  return register(place, deps)
+}
+
+/** False: it is not as it was when we looked. */
+function keep(
+  { id, hook, url, secret }: { id: string; hook: HostHook; url: string; secret: Secret },
+  known: GitWebhookRow | undefined,
+  place: HookPlace,
+  { database, secretBox, ...deps }: GitHostDeps,
+): Promise<boolean> {
+  const { organizationId, provider } = place
   const now = nowOf(deps)
-  await putWebhook(db, {
-    ...{ id, organizationId, provider, hookId: hook.id, url: settings.url, createdAt: now, updatedAt: now },
-    repository: repositoryKey(name.owner, name.repo),
-    events: JSON.stringify(hook.events),
-    secret: deps.secretBox.seal(secret, sealedFor.gitWebhookSecret(id)),
-    lastDeliveryAt: null,
+  return database.transaction(async ({ db, lock }) => {
+    await lock(`git-webhook:${organizationId}:${provider}:${keyOf(place)}`)
+    const current = await findWebhookOf(db, organizationId, provider, keyOf(place))
+    if (current?.secret !== known?.secret) return false
+    await putWebhook(db, {
+      ...{ id, organizationId, provider, hookId: hook.id, url, createdAt: now, updatedAt: now },
+      repository: keyOf(place),
+      events: JSON.stringify(hook.events),
+      secret: secretBox.seal(secret, sealedFor.gitWebhookSecret(id)),
+      lastDeliveryAt: null,
+    })
+    return true
   })
-  return { webhook: showWebhook({ ...hook, url: settings.url }), isNew: !reusable }
 }
 
 const pathOf = (provider: GitHostProvider) => `/api/webhooks/git/${provider}`

@@ -6,7 +6,7 @@ import type { Schedule } from '../../../platform/jobs/schedules.ts'
 import type { Bound } from '../../../platform/transaction.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { type ProjectSignal, projectsTopic } from '../lifecycle/change-project.ts'
-import { claimsOf } from '../store.ts'
+import { claimsOf, present } from '../store.ts'
 import { newHolder, proofRecord } from './domain-proofs.ts'
 import { transitionTls } from './domain-tls.ts'
 
@@ -59,7 +59,9 @@ export async function checkProject({ id }: Pick<ProjectRow, 'id'>, deps: Project
 async function dueNames({ database: { db }, ...deps }: ProjectsDeps): Promise<string[]> {
   const due = await db
     .selectFrom('domains')
+    .innerJoin('projects', 'projects.id', 'domains.projectId')
     .select('hostname')
+    .where('projects.presence', 'in', present)
     .where('nextCheckAt', '<=', nowOf(deps))
     .orderBy('nextCheckAt')
     .limit(mostInOneRun)

@@ -63,7 +63,7 @@ async function addDomain(project: ProjectRow, hostname: string, bound: Bound, de
 
 const mostDomains = 100
 
-const newDomain = (project: ProjectRow, hostname: string, deps: ProjectsDeps): DomainRow => ({
+export const newDomain = (project: ProjectRow, hostname: string, deps: ProjectsDeps): DomainRow => ({
   id: newId('dom'),
   projectId: project.id,
   organizationId: project.organizationId,

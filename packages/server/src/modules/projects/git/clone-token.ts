@@ -18,22 +18,30 @@ export const showCloneToken = ({ cloneToken, cloneTokenLastFour, cloneTokenSetAt
 
 /** null drops it; what a read has shown, sent back, leaves it alone. */
 export async function setCloneToken(project: ProjectRow, token: string | null, deps: ProjectsDeps): Promise<CloneCredential> {
-  // Git's credential helpers speak in lines: a line break in a token would be a line of its own.
-  if (token !== null && (/[\u0000-\u001f\u007f]/.test(token) || !token.isWellFormed()))
-    refuse('token', 'holds a character that no token can hold')
+  if (token !== null) refuseUnusable(token)
   const row = await changeProject(project, deps, (current) => {
     if (token === null) return forgottenToken
     if (token === showCloneToken(current).token) return null
     if (token.startsWith(secretMask)) refuse('token', 'is the mask of another token')
-    return {
-      cloneToken: deps.secretBox.seal(token, sealedFor.cloneToken(current.id)),
-      cloneTokenLastFour: lastFour(token),
-      cloneTokenSetAt: nowOf(deps),
-    }
+    return cloneTokenColumns(current.id, token, deps)
   })
   if (token !== null && row.cloneToken !== null) deps.scrubber.register(openCloneToken(row, deps))
   await deps.projectPorts.secrets?.refresh(project.id)
   return showCloneToken(row)
+}
+
+/** Git's credential helpers speak in lines: a line break in a token would be a line of its own. */
+function refuseUnusable(token: string): void {
+  if (/[\u0000-\u001f\u007f]/.test(token) || !token.isWellFormed()) refuse('token', 'holds a character that no token can hold')
+}
+
+export function cloneTokenColumns(projectId: string, token: string, deps: ProjectsDeps) {
+  refuseUnusable(token)
+  return {
+    cloneToken: deps.secretBox.seal(token, sealedFor.cloneToken(projectId)),
+    cloneTokenLastFour: lastFour(token),
+    cloneTokenSetAt: nowOf(deps),
+  }
 }
 
 /** A token is for the host it was given for: whoever may change the address must not have it sent to a host of theirs. */

@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { providerOf, repoint, repositoryOf } from './git-remote.ts'
 
+const urls = { github: 'https://github.com', gitlab: 'https://gitlab.com', gitea: 'https://git.example.com:3000' }
+const enterprise = { ...urls, github: 'https://ghe.example.com' }
+
 describe('owner and repository of a remote', () => {
   test.each([
     ['https://github.com/acme/shop.git', 'acme', 'shop'],
@@ -35,9 +38,12 @@ describe('the provider of a host', () => {
     ['ssh://git@gitlab.com/a/b', 'gitlab'],
     ['https://github.com.evil.test/a/b', 'git'],
     ['https://evil.test/github.com/b', 'git'],
-  ])('%s: %s', (url, provider) => expect(providerOf(url, 'https://github.com')).toBe(provider))
+    ['https://git.example.com:3000/a/b', 'gitea'],
+    ['git@git.example.com:a/b', 'gitea'],
+    ['https://git.example.com/a/b', 'git'],
+  ])('%s: %s', (url, provider) => expect(providerOf(url, urls)).toBe(provider))
   test('GitHub is where the settings say', () => {
-    expect(providerOf('git@ghe.example.com:a/b.git', 'https://ghe.example.com')).toBe('github')
-    expect(providerOf('https://github.com/a/b', 'https://ghe.example.com')).toBe('git')
+    expect(providerOf('git@ghe.example.com:a/b.git', enterprise)).toBe('github')
+    expect(providerOf('https://github.com/a/b', enterprise)).toBe('git')
   })
 })

@@ -26,11 +26,28 @@ export function repoint(url: string, { owner, repo }: RepositoryName): string | 
   return `${url.slice(0, at)}${owner}/${repo}${/\.git\/?$/.test(url) ? '.git' : ''}`
 }
 
-/** The provider that a remote's host is known to be, `githubUrl` being where GitHub is for this instance; any other host is plain `git`. */
-export function providerOf(url: string, githubUrl: string): 'github' | 'gitlab' | 'git' {
-  const host = hostOf(url)
-  return host === hostOf(githubUrl) ? 'github' : host === 'gitlab.com' ? 'gitlab' : 'git'
+/** Where the git hosts are for this instance. */
+export interface HostUrls {
+  github: string
+  gitlab: string
+  gitea: string
 }
+
+export const hostUrlsOf = (settings: {
+  github: { webUrl: string }
+  gitlab: { url: string }
+  gitea: { url: string }
+}): HostUrls => ({ github: settings.github.webUrl, gitlab: settings.gitlab.url, gitea: settings.gitea.url })
+
+/** The provider that a remote's host is known to be; any other host is plain `git`. */
+export function providerOf(url: string, urls: HostUrls): keyof HostUrls | 'git' {
+  const known = (['github', 'gitlab', 'gitea'] as const).find((provider) => isAt(url, urls[provider]))
+  return known ?? 'git'
+}
+
+/** On the web the port belongs to a host; by ssh it is another one anyway. */
+const isAt = (url: string, webUrl: string): boolean =>
+  /^https?:/i.test(url) ? URL.parse(url)?.host === new URL(webUrl).host : hostOf(url) === hostOf(webUrl)
 
 const hostOf = (url: string): string | undefined => /^(?:[a-z]+:\/\/)?(?:[^@/]*@)?([^:/]+)/i.exec(url)?.[1]?.toLowerCase()
 

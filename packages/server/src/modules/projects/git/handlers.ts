@@ -10,8 +10,8 @@ export function gitHandlers(deps: ProjectsDeps) {
   return {
     getGit: async (_, { project }) => ({ data: await showRepository(project, deps) }),
     commitStatus: async (_, { project }) => ({ data: await commitStatus(project, deps) }),
-    linkGit: async ({ body }, { project }) => ({
-      data: await showRepository(await linkRepository(project, body, deps), deps),
+    linkGit: async ({ body }, { project, caller }) => ({
+      data: await showRepository(await linkRepository(project, body, caller, deps), deps),
     }),
     listBranches: async (_, { project }) => ({ data: await listBranches(project, deps) }),
   } satisfies Rows

@@ -6,7 +6,8 @@ import type { ProjectsDeps } from '../deps.ts'
 import type { RepositoryAt } from '../project-ports.ts'
 import { remoteUrl } from '../source.ts'
 import { openCloneToken } from './clone-token.ts'
-import { repositoryOf, sameHost } from './git-remote.ts'
+import { hostUrlsOf, repositoryOf, sameHost } from './git-remote.ts'
+import { mayOpen } from './hidden-repositories.ts'
 
 /** The host's API is asked for a token, and somebody waits. */
 const credentialMs = 15_000
@@ -16,7 +17,7 @@ export const repositoryAt = (project: ProjectRow, { settings }: Pick<ProjectsDep
   provider: project.gitProvider,
   owner: project.gitOwner,
   repo: project.gitRepo,
-  url: remoteUrl(project, settings.github.webUrl),
+  url: remoteUrl(project, hostUrlsOf(settings)),
 })
 
 /**
@@ -26,7 +27,7 @@ export const repositoryAt = (project: ProjectRow, { settings }: Pick<ProjectsDep
 export async function remoteOf(
   project: ProjectRow,
   deps: ProjectsDeps,
-  url: string | null = remoteUrl(project, deps.settings.github.webUrl),
+  url: string | null = remoteUrl(project, hostUrlsOf(deps.settings)),
   abort?: AbortSignal,
 ): Promise<GitRemote> {
   if (!url) throw new GitError('It is not known where the git host is: set gitUrl')
@@ -39,12 +40,15 @@ async function credentialOf(project: ProjectRow, deps: ProjectsDeps, url: string
   if (!at.url || !sameHost(at.url, url)) return undefined
   const token = openCloneToken(project, deps)
   if (token) return { token }
+  const named = repositoryOf(url)
+  if (!named || !deps.projectPorts.gitHost) return undefined
+  if (!(await mayOpen(named, repositoryOf(at.url), project.organizationId, deps))) return undefined
   const limit = AbortSignal.timeout(credentialMs)
   try {
-    const given = await deps.projectPorts.gitHost?.credentialFor(
+    const given = await deps.projectPorts.gitHost.credentialFor(
       project.organizationId,
       // Another repository of the same host is asked for by its own name.
-      { ...at, ...repositoryOf(url), url },
+      { ...at, ...named, url },
       abort ? AbortSignal.any([abort, limit]) : limit,
     )
     return given && { token: given.token, ...(given.username ? { username: given.username } : {}) }

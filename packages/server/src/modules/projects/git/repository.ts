@@ -1,15 +1,18 @@
-import type { contract } from '@berth/contract'
+import { type contract, tagsOf } from '@berth/contract'
 import { sameCommit } from '../../../drivers/git/commit-id.ts'
 import { GitError } from '../../../drivers/git/git-errors.ts'
 import type { GitRemote } from '../../../drivers/git/remote.ts'
 import { ProgramMissing } from '../../../drivers/shell/command-errors.ts'
-import type { Handlers } from '../../../http/handler.ts'
+import type { Caller, Handlers } from '../../../http/handler.ts'
 import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
 import { fail } from '../../../platform/failure.ts'
 import type { ProjectsDeps } from '../deps.ts'
 import { changeProject } from '../lifecycle/change-project.ts'
 import { leavesHost, remoteUrl, sourceColumns, sourceKind } from '../source.ts'
 import { forgottenToken } from './clone-token.ts'
+import { hostUrlsOf } from './git-remote.ts'
+import { hiddenFrom } from './hidden-repositories.ts'
+import { hookKind } from './hook-job.ts'
 import { remoteOf, repositoryAt } from './project-remote.ts'
 
 type Rows = Handlers<typeof contract.projects>
@@ -38,7 +41,7 @@ export async function showRepository(project: ProjectRow, deps: ProjectsDeps): P
     owner: gitOwner,
     repo: gitRepo,
     branch: gitBranch,
-    url: remoteUrl(project, deps.settings.github.webUrl),
+    url: remoteUrl(project, hostUrlsOf(deps.settings)),
     autoDeploy: autoDeploy === 1,
     webhook,
     recentCommits,
@@ -88,11 +91,30 @@ export interface GitLink {
 }
 
 /** Without a branch the remote says which one is its own; while it does not answer, nothing changes. */
-export async function linkRepository(project: ProjectRow, link: GitLink, deps: ProjectsDeps): Promise<ProjectRow> {
-  const linked: ProjectRow = { ...project, ...(linkColumns(project, link, deps) as Partial<ProjectRow>) }
+export async function linkRepository(
+  project: ProjectRow,
+  link: GitLink,
+  caller: Caller,
+  deps: ProjectsDeps,
+): Promise<ProjectRow> {
+  const refuseHidden = await hiddenFrom(caller, deps)
+  const columns = (current: ProjectRow) => {
+    const changes = linkColumns(current, link, deps)
+    refuseHidden(changes, current)
+    return changes
+  }
+  const linked: ProjectRow = { ...project, ...(columns(project) as Partial<ProjectRow>) }
   const branch = link.branch ?? (await defaultBranch(linked, deps))
-  return changeProject(project, deps, (current) => ({ ...linkColumns(current, link, deps), gitBranch: branch }))
+  return changeProject(project, deps, async (current, { enqueue }) => {
+    const changes = columns(current)
+    if (mayHook(caller)) await enqueue(hookKind, { projectId: project.id })
+    return { ...changes, gitBranch: branch }
+  })
 }
+
+/** The hook is put there in the caller's name. */
+const mayHook = ({ role, scopes, projectIds }: Caller): boolean =>
+  tagsOf(role).has('gitprovider:write') && (!scopes || scopes.has('gitprovider:write')) && !projectIds
 
 async function defaultBranch(linked: ProjectRow, deps: ProjectsDeps): Promise<string | null> {
   const { defaultBranch } = await asked(linked, deps, (remote) => deps.git.listRefs(remote, limits)).catch(unreachable)
@@ -106,8 +128,8 @@ function linkColumns(current: ProjectRow, { owner, repo }: GitLink, { settings }
     current.gitOwner?.toLowerCase() === owner.toLowerCase() &&
     current.gitRepo?.toLowerCase() === repo.toLowerCase()
   if (isSame) return {}
-  const columns = sourceColumns({ gitOwner: owner, gitRepo: repo }, current, settings.github.webUrl)
-  return { ...columns, ...(leavesHost(current, columns, settings.github.webUrl) ? forgottenToken : {}) }
+  const columns = sourceColumns({ gitOwner: owner, gitRepo: repo }, current, hostUrlsOf(settings))
+  return { ...columns, ...(leavesHost(current, columns, hostUrlsOf(settings)) ? forgottenToken : {}) }
 }
 
 function refuseUnlinked(project: ProjectRow): void {

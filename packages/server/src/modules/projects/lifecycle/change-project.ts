@@ -16,9 +16,15 @@ export interface ProjectSignal {
 /** Until the transaction ends nothing else changes the project, deletes it or starts work on it. */
 export const lockProject = ({ lock }: Pick<Bound, 'lock'>, projectId: string): Promise<void> => lock(`project:${projectId}`)
 
+/** A project that is being deleted, or moved to another instance, changes no more. */
+export function refuseLeaving({ deletingSince, presence }: Pick<ProjectRow, 'deletingSince' | 'presence'>): void {
+  if (deletingSince !== null) fail('conflict', { words: 'The project is being deleted' })
+  if (presence !== 'here') fail('conflict', { words: 'The project is being moved: wait until that is done' })
+}
+
 /**
  * The one way to change a project: `decide` sees it as it is now, under its lock, and says what becomes of it; null leaves
- * it as it is. A project that is being deleted changes no more.
+ * it as it is. One that is being deleted or moved changes no more.
  */
 export async function changeProject(
   { id, organizationId }: Pick<ProjectRow, 'id' | 'organizationId'>,
@@ -29,7 +35,7 @@ export async function changeProject(
     return await deps.database.transaction(async (bound) => {
       await lockProject(bound, id)
       const current = (await findProject(bound.db, organizationId, id)) ?? fail('not_found')
-      if (current.deletingSince !== null) fail('conflict', { words: 'The project is being deleted' })
+      refuseLeaving(current)
       const changes = await decide(current, bound)
       if (!changes) return current
       bound.signal(projectsTopic, { projectId: id } satisfies ProjectSignal)

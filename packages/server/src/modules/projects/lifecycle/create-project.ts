@@ -6,6 +6,8 @@ import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
 import { fail } from '../../../platform/failure.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { isInstanceSlug } from '../domains/hostnames.ts'
+import { hostUrlsOf } from '../git/git-remote.ts'
+import { hiddenFrom } from '../git/hidden-repositories.ts'
 import { refuseOverQuota } from '../quotas/quotas.ts'
 import { checkConfig } from '../settings/config-rules.ts'
 import { insertSecrets } from '../settings/env.ts'
@@ -36,8 +38,10 @@ export async function createProject(
   const source = sourceColumns(
     await checkSource(body, organizationId, deps, { current: null, caller }),
     null,
-    deps.settings.github.webUrl,
+    hostUrlsOf(deps.settings),
   )
+  const refuseHidden = await hiddenFrom(caller, deps)
+  refuseHidden(source, null)
   const row: NewProject = {
     ...emptyProject(organizationId, nowOf(deps)),
     ...configColumns(body),
@@ -59,7 +63,7 @@ export async function createProject(
   })
 }
 
-const emptyProject = (organizationId: string, now: number): Omit<NewProject, 'name'> => ({
+export const emptyProject = (organizationId: string, now: number): Omit<NewProject, 'name'> => ({
   id: newId('prj'),
   organizationId,
   slug: '',

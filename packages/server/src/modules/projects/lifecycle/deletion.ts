@@ -2,6 +2,7 @@ import type { DeletionItem } from '@berth/contract'
 import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
 import { fail } from '../../../platform/failure.ts'
 import { type JobKind, job } from '../../../platform/jobs/declare.ts'
+import type { Bound } from '../../../platform/transaction.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { logsPart } from '../logs/logs.ts'
 import { deleteProject, findAnyProject, findProject, saveProject } from '../store.ts'
@@ -24,6 +25,8 @@ const netAfterMs = 60_000
 export interface Deletion {
   preview(project: ProjectRow): Promise<{ items: DeletionItem[]; blockedBy: WorkUnderWay[] }>
   remove(project: ProjectRow, options: DeletionOptions & { force: boolean }): Promise<DeletionItem[]>
+  /** A copy that was kept when the project left, with its volumes. */
+  removeKept(project: ProjectRow): Promise<void>
   job: ReturnType<typeof removalJob>
 }
 
@@ -46,6 +49,7 @@ export function createDeletion(deps: ProjectsDeps): Deletion {
         return fail('unavailable', { words: 'Not everything could be removed yet: Berth goes on trying', cause: error })
       }
     },
+    removeKept: (project) => removeOnce(project, { deleteVolumes: true }),
     job: removalJob(deps, removeOnce),
   }
 }
@@ -58,12 +62,20 @@ async function mark(project: ProjectRow, options: DeletionOptions & { force: boo
     const current = (await findProject(bound.db, project.organizationId, project.id)) ?? fail('not_found')
     if (current.deletingSince !== null) fail('conflict', { words: 'The project is being deleted already' })
     if (!force) refuseWork('project', await workOn(project.id, bound.db, deps))
-    const now = nowOf(deps)
-    await saveProject(bound.db, project.id, { deletingSince: now, updatedAt: now })
-    const payload = { projectId: project.id, deleteVolumes }
-    await bound.enqueue(removal, payload, { uniqueKey: uniqueKey(project.id), runAt: new Date(now + netAfterMs) })
-    bound.signal(projectsTopic, { projectId: project.id } satisfies ProjectSignal)
+    await removeSoon(project.id, { deleteVolumes }, nowOf(deps), bound, netAfterMs)
   })
+}
+
+export async function removeSoon(
+  projectId: string,
+  options: DeletionOptions,
+  now: number,
+  bound: Bound,
+  afterMs = 0,
+): Promise<void> {
+  await saveProject(bound.db, projectId, { deletingSince: now, updatedAt: now })
+  await bound.enqueue(removal, { projectId, ...options }, { uniqueKey: uniqueKey(projectId), runAt: new Date(now + afterMs) })
+  bound.signal(projectsTopic, { projectId } satisfies ProjectSignal)
 }
 
 /** The parts in their order, the project's own rows last: a project that is still there is not removed whole. */
@@ -97,7 +109,7 @@ async function itemsOf(project: ProjectRow, options: DeletionOptions, deps: Proj
   return [...ofParts.flat(), ...(await ownItems(project, deps))]
 }
 
-async function workOn(projectId: string, db: ProjectsDeps['database']['db'], deps: ProjectsDeps) {
+export async function workOn(projectId: string, db: ProjectsDeps['database']['db'], deps: ProjectsDeps) {
   const found: WorkUnderWay[] = []
   for (const part of partsOf(deps)) found.push(...(await part.workUnderWay(db, projectId)))
   return found

@@ -47,13 +47,15 @@ export const powerJob = (deps: ProjectsDeps) =>
     deadlineMs: 10 * 60_000,
     async run({ projectId }) {
       const { power } = deps.projectPorts
-      let done: ProjectRow['enabled'] | undefined
+      let done: boolean | undefined
       // What is recorded may change while it is being done.
       for (;;) {
         const project = await findAnyProject(deps.database.db, projectId)
-        if (!project || project.deletingSince !== null || project.enabled === done) return
-        await (project.enabled ? power?.bringOnline(projectId) : power?.takeOffline(projectId))
-        done = project.enabled
+        if (!project || project.deletingSince !== null || isArriving(project)) return
+        const wanted = shouldRun(project)
+        if (wanted === done) return
+        await (wanted ? power?.bringOnline(projectId) : power?.takeOffline(projectId))
+        done = wanted
       }
     },
   })
@@ -82,6 +84,14 @@ async function settled(projectId: string, enabled: boolean, deps: ProjectsDeps):
     else await bound.cancelJob({ uniqueKey: uniqueKey(projectId) })
   })
 }
+
+/** One that is on its way here is started by its arrival, once its data is there. */
+const isArriving = ({ presence }: ProjectRow): boolean => presence === 'arriving' || presence === 'landing'
+const shouldRun = ({ enabled, presence }: ProjectRow): boolean => enabled === 1 && presence === 'here'
+
+/** What runs is made to match where the project is, at once, whatever else waits to be settled; one after the other. */
+export const settlePresence = (projectId: string, presence: ProjectRow['presence'], { enqueue }: Bound) =>
+  enqueue(settlePower, { projectId }, { uniqueKey: `${uniqueKey(projectId)}:${presence}`, groupKey: uniqueKey(projectId) })
 
 const scheduleReconcile = (projectId: string, { enqueue }: Bound, runAt: Date) =>
   enqueue(settlePower, { projectId }, { uniqueKey: uniqueKey(projectId), runAt })

@@ -5,6 +5,7 @@ import { memoizeByRows } from '../../../platform/db/kept-rows.ts'
 import type { DomainRow, ProjectRow } from '../../../platform/db/tables/projects.ts'
 import type { ProjectsDeps } from '../deps.ts'
 import { routesOf, urlSettings } from '../domains/hostnames.ts'
+import { hostUrlsOf } from '../git/git-remote.ts'
 import type { DeploymentSummary, RunningState } from '../project-ports.ts'
 import { showSource } from '../source.ts'
 import { domainsOf } from '../store.ts'
@@ -97,11 +98,12 @@ function recordOf(row: ProjectRow, facts: Facts, deps: ProjectsDeps): Project {
     ...{ id, organizationId, name, slug, type },
     location: deps.settings.mode === 'cloud' ? 'cloud' : 'local',
     config: configOf(row),
-    source: showSource(row, deployments?.live?.commit ?? null, deps.settings.github.webUrl),
+    source: showSource(row, deployments?.live?.commit ?? null, hostUrlsOf(deps.settings)),
     routes: routesIn(row, facts, deps),
     ...statusOf({
       enabled: row.enabled === 1,
       isBeingDeleted: row.deletingSince !== null,
+      isLeaving: row.presence === 'departing',
       deployments,
       running: facts.running.get(id),
     }),

@@ -11,7 +11,7 @@ import { chanceSlug } from './slug.ts'
 
 /** Enough of a project to bring it back after it was deleted. Holds secrets in the clear: whoever keeps it encrypts it. */
 export interface SavedProject {
-  project: Omit<ProjectRow, 'cloneToken' | 'deletingSince'>
+  project: Omit<ProjectRow, 'cloneToken' | 'deletingSince' | 'presence'>
   cloneToken: string | null
   environments: (Omit<EnvironmentRow, 'projectId'> & { variables: { key: string; value: string; isSecret: boolean }[] })[]
 }
@@ -20,7 +20,7 @@ export interface SavedProject {
 export async function saveProjectWhole(projectId: string, deps: ProjectsDeps): Promise<SavedProject | undefined> {
   const row = await findAnyProject(deps.database.db, projectId)
   if (!row) return undefined
-  const { cloneToken: _sealed, deletingSince: _mark, ...project } = row
+  const { cloneToken: _sealed, deletingSince: _mark, presence: _here, ...project } = row
   const environments = []
   for (const { projectId: _, ...environment } of await allEnvironments(deps.database.db, projectId)) {
     const { values, secretKeys } = await openEnv(projectId, environment.slug, deps)
@@ -46,6 +46,7 @@ export async function bringProjectBack(saved: SavedProject, organizationId: stri
       slug: isTaken ? chanceSlug(project.slug) : project.slug,
       cloneToken: cloneToken === null ? null : deps.secretBox.seal(cloneToken, sealedFor.cloneToken(id)),
       deletingSince: null,
+      presence: 'here',
       updatedAt: now,
     })
     for (const { variables, ...environment } of environments) {

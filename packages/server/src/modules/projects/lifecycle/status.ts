@@ -4,6 +4,7 @@ import type { DeploymentSummary, RunningState } from '../project-ports.ts'
 export interface StatusFacts {
   enabled: boolean
   isBeingDeleted: boolean
+  isLeaving: boolean
   /** Of production; undefined: never deployed. */
   deployments: DeploymentSummary | undefined
   running: RunningState | undefined
@@ -15,8 +16,9 @@ export interface StatusWords {
 }
 
 /** The one place that says how a project is, from what is true. */
-export function statusOf({ enabled, isBeingDeleted, deployments, running }: StatusFacts): StatusWords {
+export function statusOf({ enabled, isBeingDeleted, isLeaving, deployments, running }: StatusFacts): StatusWords {
   if (isBeingDeleted) return say('deleting', 'The project is being deleted')
+  if (isLeaving) return say('stopped', 'The project is being moved: it serves again in a moment, here or there')
   if (!enabled) return say('disabled', 'The project is disabled: deploys are paused and it is offline')
   if (!deployments) return say('created', 'Nothing was deployed yet')
   const { newest, live } = deployments

@@ -5,6 +5,8 @@ import type { Bound } from '../../../platform/transaction.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { freeHostname } from '../domains/hostnames.ts'
 import { forgottenToken } from '../git/clone-token.ts'
+import { hostUrlsOf } from '../git/git-remote.ts'
+import { hiddenFrom } from '../git/hidden-repositories.ts'
 import { checkConfig } from '../settings/config-rules.ts'
 import { configColumns, nameColumns, refuseUnstorable } from '../settings/fields.ts'
 import { checkSource, leavesHost, sourceColumns } from '../source.ts'
@@ -24,14 +26,16 @@ export async function updateProject(
   checkConfig(body, JSON.parse(project.services))
   if (body.slug && body.slug !== project.slug) refuseInstanceSlug(body.slug, deps)
   const source = await checkSource(body, project.organizationId, deps, caller && { current: project, caller })
+  const refuseHidden = caller && (await hiddenFrom(caller, deps))
   return changeProject(project, deps, async (current, bound) => {
     const changes: ProjectChanges = {
       ...nameColumns(body),
       ...configColumns(body),
-      ...sourceColumns(source, current, deps.settings.github.webUrl),
+      ...sourceColumns(source, current, hostUrlsOf(deps.settings)),
       ...webhookDomainColumns(body, current, deps),
     }
-    if (leavesHost(current, changes, deps.settings.github.webUrl)) Object.assign(changes, forgottenToken)
+    refuseHidden?.(changes, current)
+    if (leavesHost(current, changes, hostUrlsOf(deps.settings))) Object.assign(changes, forgottenToken)
     await exchangeUploads(current, changes.uploadSessionId, bound, nowOf(deps))
     return Object.keys(changes).length > 0 ? changes : null
   })

@@ -13,6 +13,7 @@ import { RootDirectoryError } from '../../../source/detection/root-directory-err
 import type { ProjectsDeps } from '../deps.ts'
 import { createProject } from '../lifecycle/create-project.ts'
 import { allowedFolder, localRoots } from '../source.ts'
+import { present } from '../store.ts'
 
 /** Looks into a folder below the roots. */
 export async function scanFolder(path: string, { organizationId }: Caller, deps: ProjectsDeps): Promise<Detection> {
@@ -81,6 +82,7 @@ export function listLocal(
     .selectAll()
     .where('organizationId', '=', organizationId)
     .where('localPath', 'is not', null)
+    .where('presence', 'in', present)
     .where((is) =>
       is.or([is('gitProvider', '=', 'local'), is.and([is('gitProvider', 'is', null), is('uploadSessionId', 'is', null)])]),
     )

@@ -7,7 +7,7 @@ import type { ProjectRow, RouteRuleRow } from '../../../platform/db/tables/proje
 import { fail, refuse } from '../../../platform/failure.ts'
 import type { Bound } from '../../../platform/transaction.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
-import { lockProject, type ProjectSignal, projectsTopic } from '../lifecycle/change-project.ts'
+import { lockProject, type ProjectSignal, projectsTopic, refuseLeaving } from '../lifecycle/change-project.ts'
 import { refuseUnstorable } from '../settings/fields.ts'
 import { findProject } from '../store.ts'
 import { checkRuleConfig, type RuleConfig } from './rule-config.ts'
@@ -38,25 +38,37 @@ export const findRule = (db: Db, organizationId: string, projectId: string, id: 
     .executeTakeFirst()
 
 export async function createRule(project: ProjectKey, body: CreateRule, deps: ProjectsDeps): Promise<RouteRuleRow> {
-  refuseUnstorable(body)
   const now = nowOf(deps)
   const row: RouteRuleRow = {
+    ...ruleColumns(body, now),
     id: newId('rul'),
     projectId: project.id,
-    kind: body.kind,
-    enabled: 1,
-    pathPrefix: null,
-    hostname: null,
-    dryRun: 0,
-    expiresAt: null,
-    ...scopeColumns(body, now),
-    config: JSON.stringify(checkRuleConfig(body.kind, body.config)),
     hits: 0,
     createdAt: now,
     updatedAt: now,
   }
   await changeRules(project, deps, ({ db }) => db.insertInto('routeRules').values(row).execute())
   return row
+}
+
+type RuleColumns = Omit<RouteRuleRow, 'id' | 'projectId' | 'hits' | 'createdAt' | 'updatedAt'>
+
+function ruleColumns(body: CreateRule, now: number): RuleColumns {
+  refuseUnstorable(body)
+  const standing = { kind: body.kind, enabled: 1, pathPrefix: null, hostname: null, dryRun: 0, expiresAt: null } as const
+  return { ...standing, ...scopeColumns(body, now), config: JSON.stringify(checkRuleConfig(body.kind, body.config)) }
+}
+
+/** Rules that arrive with a project, judged as if each had been sent by itself. */
+export const checkedRules = (bodies: readonly CreateRule[], now: number): RuleColumns[] =>
+  bodies.map((body) => ruleColumns(body, now))
+
+/** In their order, which is the order of their making. */
+export async function insertRules(db: Db, projectId: string, rules: readonly RuleColumns[], now: number): Promise<void> {
+  for (const [at, rule] of rules.entries()) {
+    const row = { ...rule, id: newId('rul'), projectId, hits: 0, createdAt: now + at, updatedAt: now + at }
+    await db.insertInto('routeRules').values(row).execute()
+  }
 }
 
 /** Each field, and each field of the config, is left as it is when not named. */
@@ -129,7 +141,7 @@ function changeRules<Result>(
   return deps.database.transaction(async (bound) => {
     await lockProject(bound, project.id)
     const current = (await findProject(bound.db, project.organizationId, project.id)) ?? fail('not_found')
-    if (current.deletingSince !== null) fail('conflict', { words: 'The project is being deleted' })
+    refuseLeaving(current)
     const result = await change(bound)
     bound.signal(projectsTopic, { projectId: project.id } satisfies ProjectSignal)
     return result

@@ -109,7 +109,7 @@ export async function openSecrets(projectId: string, deps: ProjectsDeps): Promis
 
 type Upsert = NonNullable<EnvChanges['upserts']>[number]
 
-function refuseMisuse(upserts: readonly Upsert[], deletes: readonly string[]): void {
+export function refuseMisuse(upserts: readonly Upsert[], deletes: readonly string[]): void {
   const seen = new Set<string>()
   const once = (key: string, field: string) => {
     if (seen.has(key)) refuse(field, `${key} is named twice`)
@@ -148,6 +148,12 @@ async function refuseUnknown(db: Db, projectId: string, environment: string): Pr
   if (!known || known.slug !== environment) refuse('environment', `there is no environment ${JSON.stringify(environment)}`)
   return known
 }
+
+export const openVariable = (row: EnvVariableRow, deps: ProjectsDeps) => ({
+  key: row.key,
+  value: openValue(row, deps),
+  isSecret: row.isSecret === 1,
+})
 
 const openValue = ({ projectId, environment, key, value }: EnvVariableRow, { secretBox }: ProjectsDeps): string =>
   secretBox.open(value, sealedFor.envVariable(projectId, environment, key)).reveal()

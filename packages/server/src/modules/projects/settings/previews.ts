@@ -4,7 +4,7 @@ import { Failure } from '../../../platform/failure.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { changeProject } from '../lifecycle/change-project.ts'
 import { refuseOverQuota } from '../quotas/quotas.ts'
-import { allEnvironments, insertEnvironment } from '../store.ts'
+import { allEnvironments, changeEnvironment, insertEnvironment } from '../store.ts'
 
 export interface PreviewOptions {
   pullRequest: number
@@ -27,6 +27,13 @@ export async function ensurePreview(
     const all = await allEnvironments(db, project.id)
     const known = all.find((row) => row.slug === slug)
     answer = known ? usable(known) : (roomFor(all, current) ?? '')
+    if (known && typeof answer !== 'string') {
+      // The project may have moved to another repository: its pull request of that number is another's.
+      answer = { ...known, branch, fromFork: fromFork ? 1 : 0 }
+      if (known.branch === branch && known.fromFork === answer.fromFork) return null
+      await changeEnvironment(db, known.id, { branch, fromFork: answer.fromFork })
+      return {}
+    }
     if (answer) return null
     const newest = Math.max(...all.map(({ createdAt }) => createdAt))
     const row: EnvironmentRow = {

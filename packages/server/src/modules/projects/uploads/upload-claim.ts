@@ -2,7 +2,7 @@ import { refuse } from '../../../platform/failure.ts'
 import type { Bound } from '../../../platform/transaction.ts'
 
 /** A session that a project is made of does not run out; the largest time that a Date can hold. */
-const never = 8_640_000_000_000_000
+export const never = 8_640_000_000_000_000
 
 /** The project that wants it; one that is being made has no id that an upload could be for. */
 interface Claimant {

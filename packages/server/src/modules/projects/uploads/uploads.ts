@@ -41,7 +41,7 @@ export const findSession = (db: Db, id: string, now: number) =>
 
 export async function openUpload(
   { projectId, ...hints }: UploadHints,
-  caller: Caller,
+  caller: Pick<Caller, 'organizationId' | 'userId'>,
   deps: ProjectsDeps,
 ): Promise<UploadSessionRow> {
   refuseUnstorable(hints)

@@ -17,8 +17,11 @@ import { migration as servers } from './015-servers.ts'
 import { migration as cloud } from './016-cloud.ts'
 import { migration as adopted } from './021-migration.ts'
 import { migration as beforeDeploy } from './022-before-deploy.ts'
+import { migration as transfers } from './023-transfers.ts'
 import { migration as cloudMode } from './024-cloud-mode.ts'
 import { migration as metrics } from './025-metrics.ts'
+import { migration as deliverySubjects } from './026-delivery-subjects.ts'
+import { migration as keptBackups } from './027-kept-backups.ts'
 import { migration as adoptedOnce } from './028-adopted-once.ts'
 import { migration as portChosen } from './029-port-chosen.ts'
 
@@ -48,8 +51,11 @@ export const migrations: readonly Migration[] = [
   cloud,
   adopted,
   beforeDeploy,
+  transfers,
   cloudMode,
   metrics,
+  deliverySubjects,
+  keptBackups,
   adoptedOnce,
   portChosen,
 ]

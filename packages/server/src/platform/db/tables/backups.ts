@@ -81,6 +81,10 @@ export interface BackupRunsTable {
   /** Set with the last byte: a run without one cannot be restored. */
   manifestName: string | null
   manifestSha256: string | null
+  /** The policy that it was of, once that is deleted, with what it said about keeping. */
+  formerPolicyId: string | null
+  retainCount: number | null
+  retainDays: number | null
 }
 
 /** What a run saved of one volume, database or other thing; made when all of it is at the destination. */
@@ -99,6 +103,8 @@ export interface BackupArtifactsTable {
   /** What a restore must know of it, such as the service that a database is in. */
   details: JsonText
   position: number
+  /** A part of it was found to be not what was stored. */
+  damaged: Flag
 }
 
 export type ArtifactKind = 'volume' | 'postgres' | 'mysql' | 'mongodb' | 'redis' | 'source'

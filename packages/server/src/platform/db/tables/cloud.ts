@@ -1,5 +1,6 @@
+import type { TransferPhase } from '@berth/contract'
 import type { Selectable } from 'kysely'
-import type { Flag, Millis } from '../columns.ts'
+import type { Flag, JsonText, Millis } from '../columns.ts'
 
 /** One an organisation at most: the account in the cloud where its other projects live. */
 export interface CloudLinksTable {
@@ -18,8 +19,32 @@ export interface CloudLinksTable {
   linkedAt: Millis
 }
 
+/** A move of a project to the cloud or back, as the instance that is linked drives it. */
+export interface CloudTransfersTable {
+  id: string
+  organizationId: string
+  projectId: string
+  projectName: string
+  direction: 'to_cloud' | 'to_self_hosted'
+  /** Which account in which cloud: a link that leads elsewhere by now says nothing about this move. */
+  cloud: string
+  withData: Flag
+  phase: TransferPhase
+  bytesDone: number
+  bytesTotal: number | null
+  warnings: JsonText<string[]>
+  /** Why everything was, or is being, taken back. */
+  errorCode: string | null
+  errorMessage: string | null
+  createdBy: string | null
+  createdAt: Millis
+  finishedAt: Millis | null
+}
+
 export interface CloudTables {
   cloudLinks: CloudLinksTable
+  cloudTransfers: CloudTransfersTable
 }
 
 export type CloudLinkRow = Selectable<CloudLinksTable>
+export type CloudTransferRow = Selectable<CloudTransfersTable>

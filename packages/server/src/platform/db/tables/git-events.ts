@@ -8,6 +8,8 @@ export interface GitDeliveriesTable {
   key: string
   provider: GitHostProvider
   kind: string
+  /** The branch or pull request that it is about: of two, the newer one counts. */
+  subject: string | null
   /** What it says, until it was acted on. */
   delivery: JsonText | null
   /** Whose projects it is about: ids, or `all`. */

@@ -1,4 +1,4 @@
-import type { HealthCheck, Resources, Service, TlsState, Volume } from '@berth/contract'
+import type { HealthCheck, Presence, Resources, Service, TlsState, Volume } from '@berth/contract'
 import type { ColumnType, Generated, Selectable } from 'kysely'
 import type { Flag, JsonText, Millis } from '../columns.ts'
 
@@ -11,6 +11,8 @@ export interface ProjectsTable {
   enabled: Flag
   /** Set when deletion has begun; from then on only the deletion job touches the project. */
   deletingSince: Millis | null
+  /** Where it is; moved by `projects/transfer` alone. */
+  presence: Generated<Presence>
 
   gitProvider: string | null
   gitOwner: string | null

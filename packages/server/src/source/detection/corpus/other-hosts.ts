@@ -104,4 +104,18 @@ export const otherHosts: readonly CorpusCase[] = [
     files: { ...app, Procfile: 'release: node migrate.js\nweb: node web.js\n' },
     is: { startCommand: 'node web.js' },
   },
+  {
+    name: 'our own file before theirs',
+    files: {
+      ...app,
+      'berth.json': { startCommand: 'node own.js', port: 4321 },
+      'railway.json': { deploy: { startCommand: 'node theirs.js' } },
+    },
+    is: { startCommand: 'node own.js', port: 4321 },
+  },
+  {
+    name: 'railway.json before vercel.json',
+    files: { ...app, 'railway.json': { build: { buildCommand: 'npm run a' } }, 'vercel.json': { buildCommand: 'npm run b' } },
+    is: { buildCommand: 'npm run a' },
+  },
 ]

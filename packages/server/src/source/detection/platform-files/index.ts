@@ -1,5 +1,6 @@
 import { clip } from '../signs.ts'
 import type { App, Plan } from '../stack.ts'
+import { readBerth } from './berth.ts'
 import { readFly } from './fly.ts'
 import { readHeroku } from './heroku.ts'
 import type { HintReader, Hints } from './hints.ts'
@@ -10,13 +11,23 @@ import { readRender } from './render.ts'
 import { readVercel } from './vercel.ts'
 
 /** Whose word counts first where several are there: files that start programs before files that publish pages. */
-const readers: readonly HintReader[] = [readRailway, readRender, readNixpacks, readFly, readHeroku, readVercel, readNetlify]
+const readers: readonly HintReader[] = [
+  readBerth,
+  readRailway,
+  readRender,
+  readNixpacks,
+  readFly,
+  readHeroku,
+  readVercel,
+  readNetlify,
+]
 
 /** The plan as files for other hosts have it: people who come from there have said already how it is built. */
 export async function followPlatformFiles({ folder }: App, plan: Plan): Promise<Plan> {
   if (plan.type === 'services' || plan.apps?.length) return plan
   let followed = plan
-  for (const read of readers) {
+  // The first word counts, so it is written over the others last.
+  for (const read of readers.toReversed()) {
     const hints = await read(folder)
     if (hints) followed = follow(followed, hints, folder.full(hints.file))
   }

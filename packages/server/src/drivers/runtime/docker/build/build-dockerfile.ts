@@ -65,7 +65,7 @@ export async function buildDockerfile(
 /** The Dockerfile as it may be built, with its images under the names that they have here. */
 async function judged(
   written: string,
-  { owner: { projectId }, plan: { buildArguments } }: BuildRequest,
+  { owner: { projectId, environment }, plan: { buildArguments } }: BuildRequest,
   parts: BuildParts,
   say: (line: string) => void,
   abort: AbortSignal,
@@ -79,7 +79,9 @@ async function judged(
   try {
     const { Version } = await ask(() => parts.engine.version(), { abort })
     const knowsHeredocs = Number.parseInt(Version, 10) >= 23
-    const guarded = await guardedDockerfile(written, { projectId, buildArguments, knowsHeredocs, findImage })
+    // What a preview leaves in a cache, a fork's perhaps, must not be what production's next build reads.
+    const caches = environment === 'production' ? projectId : `${projectId}@${environment}`
+    const guarded = await guardedDockerfile(written, { caches, buildArguments, knowsHeredocs, findImage })
     return { ...guarded, text: await withBasesHere(guarded.text, buildArguments, findImage) }
   } catch (error) {
     if (error instanceof DockerfileRefused) throw new BuildFailed('bad_plan', `The Dockerfile is not built: ${error.message}`)

@@ -4,7 +4,7 @@ import { type DockerfileGuard, guardedDockerfile, refuseTrigger } from './guarde
 const asked: string[] = []
 const guard: DockerfileGuard = {
   buildArguments: {},
-  projectId: 'prj_own',
+  caches: 'prj_own',
   knowsHeredocs: true,
   findImage: async (image) => {
     asked.push(image)

@@ -10,7 +10,8 @@ import {
 
 export interface DockerfileGuard {
   buildArguments: Readonly<Record<string, string>>
-  projectId: string
+  /** Caches that are kept between builds are those of this owner alone. */
+  caches: string
   /** The builder reads here-documents without being told by `# syntax=`. */
   knowsHeredocs: boolean
   /** The name that an image goes by here; rejects for one that the project may not use. */
@@ -166,7 +167,7 @@ class Reading {
     return kept.join() === flags.join() ? null : ['RUN', ...kept, rest].join(' ')
   }
 
-  /** Caches are shared by their id between all builds of an engine: each project gets its own. */
+  /** Caches are shared by their id between all builds of an engine: each owner gets its own. */
   async #mount(written: string, line: number): Promise<string> {
     const fields = written.split(',').map((field) => {
       const sign = field.indexOf('=')
@@ -181,7 +182,7 @@ class Reading {
     if (!['bind', 'cache', 'tmpfs', 'secret', 'ssh'].includes(type.toLowerCase()))
       throw new DockerfileRefused(`line ${line + 1}: a mount of the type "${type.slice(0, 40)}" is not known`)
     const others = fields.filter(({ key }) => type.toLowerCase() !== 'cache' || key !== 'id')
-    const id = `${this.#guard.projectId}/${named('id') ?? named('target', 'dst', 'destination') ?? ''}`
+    const id = `${this.#guard.caches}/${named('id') ?? named('target', 'dst', 'destination') ?? ''}`
     const all = type.toLowerCase() === 'cache' ? [...others, { key: 'id', value: id }] : others
     return `--mount=${all.map(({ key, value }) => (value === undefined ? key : `${key}=${value}`)).join(',')}`
   }

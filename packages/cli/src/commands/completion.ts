@@ -1,0 +1,81 @@
+import { Argument, type Command } from 'commander'
+
+/** What a shell needs to complete commands and options; made from the commands themselves. */
+export function addCompletion(program: Command): void {
+  program
+    .command('completion')
+    .description('print completion for a shell, such as: berth completion bash > /etc/bash_completion.d/berth')
+    .addArgument(new Argument('<shell>').choices(['bash', 'zsh', 'fish']))
+    .action((shell: keyof typeof scripts) => void process.stdout.write(scripts[shell](wordsOf(program))))
+}
+
+interface Words {
+  /** The commands before it, joined by spaces; '' at the top. */
+  after: string
+  commands: { name: string; description: string }[]
+  options: string[]
+}
+
+function wordsOf(command: Command, after = ''): Words[] {
+  const own = {
+    after,
+    commands: command.commands.map((one) => ({ name: one.name(), description: one.description() })),
+    options: [...command.options.map(({ long }) => long).filter((long) => long != null), '--help'],
+  }
+  return [own, ...command.commands.flatMap((one) => wordsOf(one, [after, one.name()].filter(Boolean).join(' ')))]
+}
+
+const candidates = ({ commands, options }: Words) => [...commands.map(({ name }) => name), ...options].join(' ')
+
+/** The words before the cursor that are commands choose the list. */
+const cases = (all: Words[]) => all.map((words) => `    '${words.after}') words='${candidates(words)}' ;;`).join('\n')
+
+const choose = (all: Words[]) => `  local path='' word words=''
+  for word in "\${before[@]}"; do
+    case "$path $word" in
+${all
+  .filter(({ after }) => after !== '')
+  .map(({ after }) => `      '${after.includes(' ') ? after : ` ${after}`}') path='${after}' ;;`)
+  .join('\n')}
+    esac
+  done
+  case "$path" in
+${cases(all)}
+  esac`
+
+const scripts = {
+  bash: (all: Words[]) => `# completion of berth for bash
+_berth() {
+  local before=("\${COMP_WORDS[@]:1:COMP_CWORD-1}")
+${choose(all)}
+  COMPREPLY=($(compgen -W "$words" -- "\${COMP_WORDS[COMP_CWORD]}"))
+}
+complete -o default -F _berth berth
+`,
+  zsh: (all: Words[]) => `#compdef berth
+_berth() {
+  local before=("\${words[@]:1:CURRENT-2}") line
+  _berth_words
+  compadd -- \${=line}
+}
+_berth_words() {
+${choose(all)}
+  line="$words"
+}
+compdef _berth berth
+`,
+  fish: (all: Words[]) =>
+    `# completion of berth for fish\ncomplete -c berth -f\n${all.flatMap((words) => fishLines(words)).join('\n')}\n`,
+}
+
+function fishLines({ after, commands, options }: Words): string[] {
+  const path = after === '' ? [] : after.split(' ')
+  const seen = path.map((word) => `__fish_seen_subcommand_from ${word}`)
+  const condition = path.length === 0 ? '__fish_use_subcommand' : seen.join('; and ')
+  return [
+    ...commands.map(
+      ({ name, description }) => `complete -c berth -n '${condition}' -a ${name} -d '${description.replaceAll("'", '’')}'`,
+    ),
+    ...options.map((option) => `complete -c berth -n '${condition}' -l ${option.slice(2)}`),
+  ]
+}

@@ -1,0 +1,55 @@
+import { contract } from '@berth/contract'
+import { isCancel, text } from '@clack/prompts'
+import type { Command } from 'commander'
+import { connect } from '../credentials.ts'
+import { Plain } from '../exit-codes.ts'
+import { columns, output } from '../output.ts'
+import { linkedFolder, projectIdOf, removeLink } from '../project-link.ts'
+
+interface Options {
+  project?: string
+  yes?: boolean
+  force?: boolean
+  volumes?: boolean
+}
+
+export function addDelete(program: Command): void {
+  program
+    .command('delete')
+    .description('delete the project; shows what goes and what stays, and asks')
+    .option('--project <id>', 'which project (default: the one this folder is linked to)')
+    .option('--yes', 'do not ask')
+    .option('--force', 'cancel what is under way first')
+    .option('--volumes', 'delete its volumes with their data too')
+    .action(async (options: Options, command: Command) => {
+      const client = connect(command)
+      const params = { id: projectIdOf(command) }
+      const [{ data: project }, { data: preview }] = await Promise.all([
+        client.call(contract.projects.get, { params }),
+        client.call(contract.projects.deletionPreview, { params }),
+      ])
+      output(command).note(
+        columns(
+          preview.items.map(({ kind, name, kept }) => [
+            kept && !(options.volumes && kind === 'volume') ? 'stays' : 'goes',
+            kind,
+            name,
+          ]),
+        ),
+      )
+      if (!options.yes) await confirm(project.name)
+      const { data } = await client.call(contract.projects.remove, {
+        params,
+        query: { ...(options.force ? { force: true } : {}), ...(options.volumes ? { deleteVolumes: true } : {}) },
+      })
+      const folder = options.project ? null : linkedFolder('.')
+      if (folder) removeLink(folder)
+      output(command).result(data, () => `${project.name} is deleted`)
+    })
+}
+
+async function confirm(name: string): Promise<void> {
+  if (!process.stdin.isTTY) throw new Plain('There is no terminal to ask at: use --yes', 2)
+  const answer = await text({ message: `Type ${name} to delete it` })
+  if (isCancel(answer) || answer !== name) throw new Plain('nothing was deleted')
+}

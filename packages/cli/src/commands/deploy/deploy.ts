@@ -1,0 +1,150 @@
+import { statSync } from 'node:fs'
+import { basename, resolve } from 'node:path'
+import { ReadableStream } from 'node:stream/web'
+import { contract } from '@berth/contract'
+import { limits } from '@berth/contract/limits'
+import { packFolder } from '@berth/server/pack-folder'
+import type { Command } from 'commander'
+import { type Connection, connect } from '../../credentials.ts'
+import { Plain } from '../../exit-codes.ts'
+import { type Output, output } from '../../output.ts'
+import { uploadProgress } from '../../progress.ts'
+import { linkedFolder, readLink, writeLink } from '../../project-link.ts'
+import { sendUpload } from '../../send-upload.ts'
+import { watchDeployment } from '../../watch-deployment.ts'
+import { offerLink } from '../git/offer-link.ts'
+import { addSettingOptions, applySettings, settingsOf } from './project-settings.ts'
+
+interface Options {
+  project?: string
+  name?: string
+  environment?: string
+  git?: boolean
+  branch?: string
+  commit?: string
+}
+
+export function addDeploy(program: Command): void {
+  const deploy = program
+    .command('deploy [folder]')
+    .description(
+      'upload a folder, build it and run it; the first time makes a project of it. berth.json in the folder holds settings',
+    )
+    .option('--project <id>', 'deploy to this project (default: the one the folder is linked to)')
+    .option('--name <name>', 'name of a new project (default: the folder’s)')
+    .option('--environment <slug>', 'which environment (default: production)')
+    .option('--git', 'deploy what the linked repository holds instead of the folder')
+    .option('--branch <name>', 'with --git: this branch')
+    .option('--commit <sha>', 'with --git: this commit')
+  addSettingOptions(deploy).action(async (folder: string | undefined, options: Options, command: Command) => {
+    const say = output(command)
+    const asked = existingFolder(folder ?? '.')
+    const client = connect(command, asked)
+    // A project's own folder is uploaded, also from a folder inside it.
+    const place = folder === undefined && !options.project ? (linkedFolder(asked) ?? asked) : asked
+    const linked = options.project ?? readLink(place)?.projectId
+    const settings = settingsOf(place, command)
+    const { projectId, source } = options.git
+      ? fromGit(linked, options)
+      : await fromFolder(client, place, linked, { ...options, ...settings }, say, command)
+    await applySettings(client, projectId, settings)
+    const { data } = await client.call(contract.deployments.build, {
+      body: { projectId, ...source, ...(options.environment ? { environment: options.environment } : {}) },
+    })
+    const deployment = await watchDeployment(client, data.deploymentId, say)
+    say.result(deployment, () => `live at ${deployment.url}`)
+    if (!linked && isAtTerminal(command)) await offerLink(client, place, projectId, say)
+  })
+}
+
+function fromGit(linked: string | undefined, { branch, commit }: Options) {
+  if (!linked) throw new Plain('This folder is not a project yet: run berth git link first, or name one with --project', 2)
+  return { projectId: linked, source: { ...(branch ? { branch } : {}), ...(commit ? { commit } : {}) } }
+}
+
+async function fromFolder(
+  client: Connection,
+  place: string,
+  linked: string | undefined,
+  options: Options,
+  say: Output,
+  command: Command,
+) {
+  if (options.branch || options.commit) throw new Plain('--branch and --commit need --git: a folder has neither', 2)
+  const uploadSessionId = await upload(client, place, linked, say, command)
+  const projectId = linked ?? (await makeProject(client, place, uploadSessionId, options, say))
+  return { projectId, source: { uploadSessionId } }
+}
+
+/** Whoever reads JSON, or sits behind a pipe, is asked nothing. */
+const isAtTerminal = (command: Command): boolean =>
+  process.stdin.isTTY === true && process.stderr.isTTY === true && command.optsWithGlobals().json !== true
+
+function existingFolder(folder: string): string {
+  const place = resolve(folder)
+  if (!statSync(place, { throwIfNoEntry: false })?.isDirectory()) throw new Plain(`${place} is not a folder`, 2)
+  return place
+}
+
+/** For the project where there is one: a token that is limited to projects may upload for them alone. */
+async function upload(
+  client: Connection,
+  folder: string,
+  projectId: string | undefined,
+  say: Output,
+  command: Command,
+): Promise<string> {
+  const { data } = await client.call(contract.projects.openUpload, {
+    body: { name: basename(folder), ...(projectId ? { projectId } : {}) },
+  })
+  const progress = uploadProgress(command.optsWithGlobals().json === true)
+  const skipped = (path: string, reason: string) => say.note(`left out: ${path} (${reason})`)
+  try {
+    const bytes = counted(packFolder(folder, { onSkipped: skipped, ignore: ['/.berth'] }), progress.add)
+    await sendUpload(client, data, ReadableStream.from(bytes) as never)
+    progress.end('uploaded')
+  } catch (error) {
+    progress.end('the upload stopped')
+    throw error
+  }
+  return data.sessionId
+}
+
+/** More than an instance takes is told as soon as it is known, without waiting for its answer. */
+async function* counted(chunks: AsyncIterable<Uint8Array>, count: (bytes: number) => void): AsyncGenerator<Uint8Array> {
+  let sent = 0
+  for await (const chunk of chunks) {
+    sent += chunk.length
+    if (sent > limits.tarballBytes)
+      throw new Plain(
+        `The folder is larger than ${limits.tarballBytes / 1e6} MB packed: leave out what is not needed with .gitignore`,
+      )
+    count(chunk.length)
+    yield chunk
+  }
+}
+
+/** What detection found fills it. */
+async function makeProject(
+  client: Connection,
+  folder: string,
+  sessionId: string,
+  options: Options,
+  say: Output,
+): Promise<string> {
+  const { data: found } = await client.call(contract.projects.scanUpload, { params: { sessionId } })
+  for (const warning of found.warnings) say.note(`warning: ${warning}`)
+  const { data } = await client.call(contract.projects.ensure, {
+    body: {
+      name: options.name ?? found.name ?? basename(folder),
+      gitProvider: 'upload',
+      uploadSessionId: sessionId,
+      type: found.type,
+      framework: found.framework,
+      ...(found.port ? { port: found.port } : {}),
+    },
+  })
+  writeLink(folder, { projectId: data.id, url: client.url })
+  say.note(`made the project ${data.name} (${data.id}); .berth/project.json remembers it`)
+  return data.id
+}

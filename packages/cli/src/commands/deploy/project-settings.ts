@@ -1,0 +1,80 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { contract, ProjectFile } from '@berth/contract'
+import type { Command } from 'commander'
+import type { Connection } from '../../credentials.ts'
+import { Plain } from '../../exit-codes.ts'
+
+/** Options of `berth deploy` that are settings of the project, by the field's own name. */
+const options: readonly [flags: string, description: string][] = [
+  ['--type <type>', 'app, static, worker or services'],
+  ['--framework <name>', 'what it is made with'],
+  ['--package-manager <name>', 'npm, pnpm, yarn, bun, pip …'],
+  ['--install-command <line>', 'how its dependencies are installed'],
+  ['--build-command <line>', 'how it is built'],
+  ['--start-command <line>', 'how it is started'],
+  ['--output-directory <folder>', 'where the build puts a static site'],
+  ['--root-directory <folder>', "the app's folder in the project"],
+  ['--dockerfile-path <file>', 'its Dockerfile'],
+  ['--compose-path <file>', 'its Compose file'],
+  ['--port <number>', 'where it listens'],
+  ['--health-path <path>', 'a path that answers 200 when it is healthy'],
+]
+
+export function addSettingOptions(command: Command): Command {
+  for (const [flags, description] of options) command.option(flags, description)
+  return command
+}
+
+/** What `berth.json` in the folder says, and over it what the command line does. */
+export function settingsOf(folder: string, command: Command): ProjectFile {
+  return { ...readProjectFile(folder), ...ofCommandLine(command.opts()) }
+}
+
+export function readProjectFile(folder: string): ProjectFile {
+  const file = join(folder, 'berth.json')
+  if (!existsSync(file)) return {}
+  const content = parsed(file)
+  const unknown = Object.keys(content).filter((key) => !Object.hasOwn(ProjectFile.properties, key))
+  if (unknown.length > 0)
+    throw new Plain(`berth.json: there is no setting ${unknown.join(', ')}; GET /api/berth.schema.json lists them`, 2)
+  return content as ProjectFile
+}
+
+function parsed(file: string): object {
+  let content: unknown
+  try {
+    content = JSON.parse(readFileSync(file, 'utf8'))
+  } catch (error) {
+    throw new Plain(`berth.json is not valid JSON: ${(error as Error).message}`, 2)
+  }
+  if (typeof content !== 'object' || content === null || Array.isArray(content))
+    throw new Plain('berth.json has to hold an object', 2)
+  return content
+}
+
+function ofCommandLine(given: Record<string, string | undefined>): ProjectFile {
+  const names = options.map(([flags]) => nameOf(flags)).filter((name) => given[name] !== undefined)
+  const fields = Object.fromEntries(names.map((name) => [name, given[name] === '' ? null : given[name]]))
+  const { port, healthPath, ...texts } = fields
+  return {
+    ...texts,
+    ...(port ? { port: Number(port) } : {}),
+    ...(healthPath ? { healthCheck: { path: healthPath } } : {}),
+  } as ProjectFile
+}
+
+/** `--build-command <line>` sets `buildCommand`. */
+const nameOf = (flags: string) =>
+  flags
+    .split(' ')[0]!
+    .slice(2)
+    .replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
+
+/** Sets what is said and nothing else; a setting that is said no more keeps its last value. */
+export async function applySettings(client: Connection, id: string, settings: ProjectFile): Promise<void> {
+  const { $schema: _schema, sleepMode, resources, ...fields } = settings
+  if (Object.keys(fields).length > 0) await client.call(contract.projects.update, { params: { id }, body: fields })
+  if (sleepMode) await client.call(contract.projects.setSleepMode, { params: { id }, body: { sleepMode } })
+  if (resources) await client.call(contract.projects.setResources, { params: { id }, body: resources })
+}

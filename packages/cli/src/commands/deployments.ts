@@ -1,0 +1,84 @@
+import { contract, type Deployment } from '@berth/contract'
+import type { Command } from 'commander'
+import { connect } from '../credentials.ts'
+import { findDeployment } from '../find-deployment.ts'
+import { columns, output } from '../output.ts'
+import { projectIdOf } from '../project-link.ts'
+import { watchDeployment } from '../watch-deployment.ts'
+
+/** `berth deployments`, `redeploy`, `restart` and `cancel`. */
+export function addDeployments(program: Command): void {
+  addList(program)
+  addRedeploy(program)
+  addRestart(program)
+  addCancel(program)
+}
+
+const projectOption = ['--project <id>', 'which project (default: the one this folder is linked to)'] as const
+
+function addList(program: Command): void {
+  program
+    .command('deployments')
+    .description('what was deployed, newest first')
+    .option(...projectOption)
+    .option('--environment <slug>', 'of one environment')
+    .option('-n, --limit <count>', 'how many', '20')
+    .action(async ({ environment, limit }: { environment?: string; limit: string }, command: Command) => {
+      const { data } = await connect(command).call(contract.projects.listDeployments, {
+        params: { id: projectIdOf(command) },
+        query: { limit: Number(limit), ...(environment ? { environment } : {}) },
+      })
+      const rows = data.map((one) => [
+        String(one.number),
+        one.status,
+        one.environment,
+        one.trigger,
+        one.commit?.sha?.slice(0, 7) ?? '-',
+        one.createdAt.slice(0, 16).replace('T', ' '),
+        one.error?.message ?? '',
+      ])
+      output(command).result(data, () => columns([['NUMBER', 'STATUS', 'ENVIRONMENT', 'BY', 'COMMIT', 'WHEN', ''], ...rows]))
+    })
+}
+
+function addRedeploy(program: Command): void {
+  program
+    .command('redeploy [deployment]')
+    .description('build and deploy the same source again, with the variables of now (default: the newest deployment)')
+    .option(...projectOption)
+    .action(async (wanted: string | undefined, _options, command: Command) => {
+      const client = connect(command)
+      const target = await findDeployment(client, command, wanted)
+      const { data } = await client.call(contract.deployments.redeploy, { params: { id: target.id } })
+      const deployment = await watchDeployment(client, data.deploymentId, output(command))
+      output(command).result(deployment, () => `live at ${deployment.url}`)
+    })
+}
+
+function addRestart(program: Command): void {
+  program
+    .command('restart')
+    .description('start what is live anew, without building it; requests are answered meanwhile')
+    .option(...projectOption)
+    .action(async (_options, command: Command) => {
+      const client = connect(command)
+      const target = await findDeployment(client, command, undefined, ({ status }) => status === 'live')
+      const { data } = await client.call(contract.deployments.rollback, { params: { id: target.id } })
+      const deployment = await watchDeployment(client, data.deploymentId, output(command))
+      output(command).result(deployment, () => `started again, live at ${deployment.url}`)
+    })
+}
+
+function addCancel(program: Command): void {
+  program
+    .command('cancel [deployment]')
+    .description('stop a deployment that is under way (default: the newest one)')
+    .option(...projectOption)
+    .action(async (wanted: string | undefined, _options, command: Command) => {
+      const client = connect(command)
+      const isUnderWay = ({ status }: Deployment) => ['queued', 'building', 'deploying'].includes(status)
+      const id = wanted?.startsWith('dep_') ? wanted : (await findDeployment(client, command, wanted, isUnderWay)).id
+      const { data } = await client.call(contract.deployments.cancel, { params: { id } })
+      output(command).result(data, () => `deployment ${data.number} is ${data.status}`)
+    })
+}

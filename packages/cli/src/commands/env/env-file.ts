@@ -1,0 +1,32 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { parseEnv } from 'node:util'
+import { Plain } from '../../exit-codes.ts'
+
+interface Variable {
+  key: string
+  value: string
+  isSecret: boolean
+}
+
+/** The lines of a `.env` file, as Node reads them. */
+export function readEnvFile(file: string): { key: string; value: string }[] {
+  if (!existsSync(file)) throw new Plain(`There is no file ${file}`, 2)
+  const pairs = Object.entries(parseEnv(readFileSync(file, 'utf8'))).map(([key, value]) => ({ key, value: value ?? '' }))
+  if (pairs.length === 0) throw new Plain(`${file} holds no variables of the form KEY=value`, 2)
+  return pairs
+}
+
+/** Only its owner may read it; a secret's value is known to nobody here, so its line is a remark. */
+export function writeEnvFile(file: string, variables: readonly Variable[], force: boolean): void {
+  if (existsSync(file) && !force) throw new Plain(`${file} is there already: use --force to write over it`, 6)
+  const lines = variables.map(({ key, value, isSecret }) => (isSecret ? `# ${key}= (secret)` : `${key}=${quoted(value)}`))
+  writeFileSync(file, `${lines.join('\n')}\n`, { mode: 0o600 })
+}
+
+/** In the quotes that give back what is inside. Where no kind does, the file could not hold it. */
+function quoted(value: string): string {
+  if (/^[\w./:@%+,-]*$/.test(value)) return value
+  const quote = ["'", '"', '`'].find((one) => !value.includes(one) && !(one === '"' && /\\n/.test(value)))
+  if (!quote) throw new Plain('A value holds every kind of quote; a .env file cannot hold it', 1)
+  return quote + value + quote
+}

@@ -1,0 +1,78 @@
+import { contract, type Transfer } from '@berth/contract'
+import { spinner } from '@clack/prompts'
+import { type Command, Option } from 'commander'
+import { connect } from '../../credentials.ts'
+import { output } from '../../output.ts'
+import { megabytes } from '../../watch-backup.ts'
+import { namedProject } from './named-project.ts'
+
+/** `berth project transfer`: to the cloud that this instance is linked to, or back. */
+export function addTransfer(project: Command): void {
+  project
+    .command('transfer [project]')
+    .description('move a project to the cloud that this instance is linked to, or back here; its id stays')
+    .addOption(new Option('--to <place>', 'where it is to live').choices(['cloud', 'here']).makeOptionMandatory())
+    .option('--with-data', 'its volumes move too', false)
+    .addHelpText('after', helpText)
+    .action(
+      async (given: string | undefined, { to, withData }: { to: 'cloud' | 'here'; withData: boolean }, command: Command) => {
+        const client = connect(command)
+        const id = namedProject(given)
+        const row = to === 'cloud' ? contract.projects.transferToCloud : contract.projects.transferToSelfHosted
+        const moving = client.call(row, { params: { id }, body: { withData } })
+        await watched(moving, async () => (await client.call(contract.cloud.transfer, { params: { id } })).data, command)
+        const { data } = await moving
+        const { data: transfer } = await client.call(contract.cloud.transfer, { params: { id } })
+        for (const warning of transfer?.warnings ?? []) output(command).note(`warning: ${warning}`)
+        const place = data.location === 'cloud' ? 'the cloud' : 'this instance'
+        output(command).result(data, () => `${id} lives in ${place} now. The copy left behind is kept, stopped, for 7 days.`)
+      },
+    )
+}
+
+const helpText = `
+It goes on serving until the other side has everything, has checked it and has built it; then it stops for as long as it
+takes to send what changed, to start and to get healthy. A failure changes nothing: it serves where it was.
+Stopping this command does not stop the move: run it again to watch it.`
+
+const words: Record<Transfer['phase'], string> = {
+  packing: 'packing',
+  sending: 'sending',
+  staging: 'building there',
+  releasing: 'stopping here',
+  catching_up: 'sending what changed',
+  landing: 'starting there',
+  committing: 'switching over',
+  settling: 'switching over',
+  done: 'done',
+  undoing: 'taking it back',
+  failed: 'failed',
+}
+
+const lookMs = 500
+
+/** Says what is being done until it is over, on a terminal in one line. What cannot be asked for is no failure of the move. */
+async function watched(moving: Promise<unknown>, look: () => Promise<Transfer | null>, command: Command): Promise<void> {
+  const shown = process.stderr.isTTY && !command.optsWithGlobals().json ? spinner({ output: process.stderr }) : undefined
+  let isOver = false
+  const end = () => {
+    isOver = true
+  }
+  const over = moving.then(end, end)
+  let said = ''
+  shown?.start('asking')
+  while (!isOver) {
+    const transfer = await look().catch(() => null)
+    const text = transfer ? describe(transfer) : said
+    if (text !== said && shown) shown.message(text)
+    else if (text.split(',')[0] !== said.split(',')[0]) output(command).note(`▸ ${text.split(',')[0]}`)
+    said = text
+    await Promise.race([over, new Promise((resolve) => setTimeout(resolve, lookMs))])
+  }
+  shown?.stop(said || 'over')
+}
+
+function describe({ phase, bytesDone, bytesTotal }: Transfer): string {
+  const isSending = phase === 'sending' || phase === 'catching_up'
+  return isSending && bytesTotal ? `${words[phase]}, ${megabytes(bytesDone)} of ${megabytes(bytesTotal)}` : words[phase]
+}

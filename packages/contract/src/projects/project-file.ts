@@ -1,0 +1,21 @@
+import { type Static, Type } from 'typebox'
+import { text } from '../shape.ts'
+import { ProjectOptions, ResourcesBody, Slug } from './shapes.ts'
+
+/** `berth.json`: what a project's settings are, kept beside its source. A key that is not known is an error. */
+export const ProjectFile = Type.Object(
+  {
+    $schema: Type.Optional(Type.String()),
+    name: Type.Optional(text(100, 1)),
+    slug: Type.Optional(Slug),
+    ...ProjectOptions.properties,
+    resources: Type.Optional(
+      Type.Object(
+        { production: ResourcesBody.properties.production, build: ResourcesBody.properties.build },
+        { additionalProperties: false },
+      ),
+    ),
+  },
+  { additionalProperties: false },
+)
+export type ProjectFile = Static<typeof ProjectFile>

@@ -1,0 +1,44 @@
+import { type Static, Type } from 'typebox'
+import { limits } from '../limits.ts'
+import { CreateEnvironment, EnvKey } from '../projects/environment-shapes.ts'
+import { CreateRule } from '../projects/rule-shapes.ts'
+import { CreateProject, ProjectOptions, Resources, Slug } from '../projects/shapes.ts'
+import { DomainName, filledText, nullable, oneOf, text } from '../shape.ts'
+
+const { gitProvider, gitOwner, gitRepo, gitBranch, gitUrl } = CreateProject.properties
+
+/**
+ * A project as it travels: in the words of the API, so that what arrives goes through the same schema and the same rules as what a
+ * person sends. Holds secrets in the clear and is never stored or sent unencrypted.
+ */
+export const ProjectBundle = Type.Object({
+  name: filledText(100),
+  slug: Slug,
+  enabled: Type.Boolean(),
+  options: ProjectOptions,
+  resources: Type.Pick(Resources, ['production', 'build']),
+  previewsUseProduction: Type.Boolean(),
+  /** `upload`: its files are in the bundle. */
+  source: Type.Object({ kind: oneOf('git', 'upload', 'image', 'none'), gitProvider, gitOwner, gitRepo, gitBranch, gitUrl }),
+  cloneToken: nullable(text(10_000, 1)),
+  environments: Type.Array(
+    Type.Object({
+      ...CreateEnvironment.properties,
+      slug: Slug,
+      variables: Type.Array(
+        Type.Object({
+          key: EnvKey,
+          value: Type.String({ maxLength: limits.envValueBytes }),
+          isSecret: Type.Boolean(),
+        }),
+        { maxItems: 5000 },
+      ),
+    }),
+    { minItems: 1, maxItems: 100 },
+  ),
+  domains: Type.Array(Type.Object({ hostname: DomainName, primary: Type.Boolean() }), { maxItems: 100 }),
+  rules: Type.Array(CreateRule, { maxItems: 1000 }),
+  /** Whether a version of it was live, and which commit that was. */
+  deployed: nullable(Type.Object({ commit: nullable(Type.String({ pattern: '^[0-9a-f]{40,64}$' })) })),
+})
+export type ProjectBundle = Static<typeof ProjectBundle>

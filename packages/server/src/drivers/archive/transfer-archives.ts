@@ -1,0 +1,49 @@
+import { StoreFailure } from '../archive-store/store-failure.ts'
+import { NotAge } from './age-header.ts'
+import { type ArchiveIndex, type ArchiveReading, type ArchiveWriting, type Compression, usualPartBytes } from './archive.ts'
+import type { PartWorkers } from './part-workers.ts'
+import { readArchive } from './read-archive.ts'
+import { compressionHere } from './seal-part.ts'
+import { writeArchive } from './write-archive.ts'
+
+/** Archives that one instance writes and another reads. Equal content is recognised under a key that both know, and nobody else. */
+export interface TransferWriter {
+  write(content: AsyncIterable<Uint8Array>, writing: ArchiveWriting): Promise<ArchiveIndex>
+  seal(content: Uint8Array): Promise<{ sealed: Uint8Array; sha256: string; compression: Compression }>
+}
+
+export interface TransferReader {
+  read(index: ArchiveIndex, contentKey: Uint8Array, reading: ArchiveReading): AsyncIterable<Uint8Array>
+  /** Rejects with `StoreFailure` `corrupt` when it was sealed to somebody else, was changed, or is more than that. */
+  unseal(sealed: Uint8Array, compression: Compression, maxBytes: number): Promise<Uint8Array>
+}
+
+/** `workers` are the caller's: several archives may share them. */
+export function createTransferWriter(
+  { recipient, contentKey }: { recipient: string; contentKey: Uint8Array },
+  workers: PartWorkers,
+): TransferWriter {
+  const recipients = [recipient]
+  return {
+    write: (content, writing) => writeArchive(content, writing, { recipients, contentKey, partBytes: usualPartBytes }, workers),
+    async seal(content) {
+      // A copy, as the thread is given the memory itself.
+      const sealed = await workers.run({ do: 'seal', plain: Uint8Array.from(content), recipients })
+      return { ...sealed, compression: compressionHere }
+    },
+  }
+}
+
+export function createTransferReader(identity: string, workers: PartWorkers): TransferReader {
+  const identities = [identity]
+  return {
+    read: (index, contentKey, reading) => readArchive(index, reading, { identities, contentKeys: [contentKey] }, workers),
+    async unseal(given, compression, maxBytes) {
+      try {
+        return await workers.run({ do: 'open', sealed: Uint8Array.from(given), compression, identities, maxBytes })
+      } catch (error) {
+        throw error instanceof NotAge ? new StoreFailure('corrupt', `The bundle ${error.message}`, { cause: error }) : error
+      }
+    },
+  }
+}

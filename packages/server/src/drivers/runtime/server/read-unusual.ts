@@ -1,0 +1,34 @@
+import { count, flag, list, names, record, text, texts } from './plain-values.ts'
+
+const usualShmBytes = 64 * 1024 ** 2
+
+/**
+ * What a container was given beyond what is read of it otherwise, each in a few words that hold nothing of the server's own but
+ * numbers: whoever runs it elsewhere can say what it will not have.
+ */
+export function unusualOf(config: Record<string, unknown>, host: Record<string, unknown>): string[] {
+  const shmBytes = count(host.ShmSize)
+  const given: [string, boolean][] = [
+    [`${Math.round(shmBytes / 1024 ** 2)} MB of shared memory`, shmBytes > 0 && shmBytes !== usualShmBytes],
+    ['limits of the system (ulimits)', list(host.Ulimits).length > 0],
+    ['an init process', flag(host.Init)],
+    ['further host names (extra_hosts)', texts(host.ExtraHosts).length > 0],
+    ['name servers of its own', texts(host.Dns).length > 0],
+    ['settings of the kernel (sysctls)', names(host.Sysctls).length > 0],
+    ['rights taken away (cap_drop)', texts(host.CapDrop).length > 0],
+    ['security options', texts(host.SecurityOpt).length > 0],
+    ['further groups', texts(host.GroupAdd).length > 0],
+    ['links to other containers', texts(host.Links).length > 0],
+    ['mounts in memory (tmpfs)', names(host.Tmpfs).length > 0],
+    ['the memory segments of the server or of another container', /^(host|container:)/.test(text(host.IpcMode))],
+    ['the host name of the server', text(host.UTSMode) === 'host'],
+    ['a domain name', text(config.Domainname) !== ''],
+    ['a runtime of its own', !['', 'runc', 'io.containerd.runc.v2'].includes(text(host.Runtime))],
+    ['a terminal', flag(config.Tty)],
+    ['cores of its own (cpuset)', text(host.CpusetCpus) !== ''],
+    ['a share of the processor (cpu_shares)', count(host.CpuShares) > 0],
+    ['reserved memory', count(host.MemoryReservation) > 0],
+    ['logs that go elsewhere', !['', 'json-file', 'local', 'journald'].includes(text(record(host.LogConfig).Type))],
+  ]
+  return given.filter(([, isGiven]) => isGiven).map(([words]) => words)
+}

@@ -1,0 +1,149 @@
+import { join } from 'node:path'
+import type { ModuleName } from '@berth/contract'
+import { createCloudApi } from '../drivers/cloud-api/http-cloud-api.ts'
+import { createNameServers } from '../drivers/dns/name-servers.ts'
+import { createGit, type Git } from '../drivers/git/git.ts'
+import { publicAddresses } from '../drivers/git/public-addresses.ts'
+import { folderReader } from '../drivers/reader/folder-reader.ts'
+import { createServerReader } from '../drivers/runtime/server/read-server.ts'
+import { createRunCommand } from '../drivers/shell/run-command.ts'
+import { publicNames, type Resolve } from '../drivers/web-request/resolve.ts'
+import { createInstance, type InstanceFacts } from '../http/health.ts'
+import type { RateLimiter } from '../http/rate-limit.ts'
+import { createAccess } from '../modules/access/index.ts'
+import { type CloudDeps, createCloud } from '../modules/cloud/index.ts'
+import { usesOfServer } from '../modules/deployments/index.ts'
+import { createGitHost } from '../modules/git-host/index.ts'
+import { createMigration } from '../modules/migration/index.ts'
+import { createDeliveryDrivers, createNotifications, type NotificationsDeps } from '../modules/notifications/index.ts'
+import { createProjects, ownedProjects, type ProjectPorts, projectsOnServer } from '../modules/projects/index.ts'
+import { createServers, type ServerPorts, type ServersDeps } from '../modules/servers/index.ts'
+import { createLogStore, type LogStore } from '../platform/log-store/log-store.ts'
+import { assembleRunning } from './assemble-running.ts'
+import type { Config } from './config.ts'
+import { limitReader } from './driver-limits.ts'
+import type { Drivers } from './drivers.ts'
+import { createGitHosts } from './git-hosts.ts'
+import type { Logger } from './logger.ts'
+import type { Common, Module, Parts } from './parts.ts'
+
+export interface Basis {
+  common: Common
+  limiter: RateLimiter
+  /** With their time limits; absent where nothing is deployed or served. */
+  drivers: Drivers | undefined
+  isolation: InstanceFacts['isolation']
+  /** See `AccessDeps`. */
+  onlyOnePerson: boolean
+}
+
+/** The modules from the lowest to the highest, each with what it needs of those below and with the ports it declares filled in. */
+export function assembleModules(parts: Parts, { common, limiter, drivers, isolation, onlyOnePerson }: Basis) {
+  const { config, version } = parts
+  const { db } = common.database
+  const owned = (organizationId: string, ids: readonly string[]) => ownedProjects(db, organizationId, ids)
+  const delivery = parts.deliveryDrivers ?? createDeliveryDrivers(config)
+  const access = createAccess({
+    ...common,
+    limiter,
+    onlyOnePerson,
+    ownedProjects: owned,
+    mailer: delivery.mailer,
+    organizationsEach: config.quotas.organizations,
+    quotasOf: (organizationId) => projects.quotas.show(organizationId),
+    ...(config.mode === 'cloud' ? { signUp: { mode: config.signUp, perHour: config.signUpsPerHour } } : {}),
+  })
+  const { streamTokens, roleOf } = access
+  const { isOperator } = access.gatekeeper
+  const projectPorts: ProjectPorts = { ...parts.projectPorts }
+  const git = parts.git ?? gitOf(config, parts.resolve)
+  const dns = parts.dns ?? createNameServers({ servers: config.dnsServers })
+  const logStore = parts.logStore ?? logStoreOf(config, common.log)
+  const projects = createProjects({ ...common, streamTokens, roleOf, git, dns, logStore, settings: config, projectPorts })
+  const cloudApi = parts.cloudApi ?? createCloudApi()
+  const transferPorts: CloudDeps['transferPorts'] = {}
+  const patience = parts.patience ?? { patienceMs: 60_000, lookMs: 300 }
+  const cloud =
+    config.mode === 'self-hosted' ? createCloud({ ...common, api: cloudApi, transferPorts, patience, isOperator }) : undefined
+  if (cloud) projectPorts.cloud ??= cloud.projects
+  const serverPorts: ServerPorts = {}
+  const readerOf = parts.serverReader
+  const servers = drivers && assembleServers(drivers, { ...common, isOperator, settings: config, ports: serverPorts, readerOf })
+  if (servers) projectPorts.servers ??= servers.directory
+  const migration =
+    drivers && servers && config.mode === 'self-hosted'
+      ? createMigration({
+          ...common,
+          projects,
+          runtimes: drivers.runtimes,
+          readerOf: servers.reader,
+          readStack: (files, readFor) => folderReader.readStack(files, readFor),
+        })
+      : undefined
+  if (migration) projectPorts.parts = [...(projectPorts.parts ?? []), migration.part]
+  const gitHost = createGitHost({
+    ...common,
+    ...(parts.gitHosts ?? createGitHosts(config)),
+    mode: config.mode,
+    people: { ...access, isOperator },
+    cloudLinks: parts.cloudLinks ?? cloud?.gitHostLinks,
+  })
+  projectPorts.gitHost ??= gitHost
+  const running =
+    drivers &&
+    assembleRunning(drivers, {
+      ...{ ...common, projects, git, logStore, config, projectPorts, isOperator, version, gitHost },
+      predecessors: migration ? { containers: migration.predecessors } : {},
+    })
+  if (running) transferPorts.ends = running.modules.transfers.ends
+  serverPorts.usesOf = async (db, serverId) => [
+    ...(await projectsOnServer(db, serverId)).map(({ name }) => `the project ${name}`),
+    ...(await usesOfServer(db, serverId)),
+  ]
+  const watched: NotificationsDeps['watched'] = {
+    tokens: {
+      expiring: async (...span) => [...(await access.expiringTokens(...span)), ...((await cloud?.expiringTokens(...span)) ?? [])],
+    },
+    ...(running ? { certificates: running.certificates } : {}),
+    ...(servers ? { servers: servers.watched } : {}),
+    ...parts.watched,
+  }
+  const modules: Partial<Record<ModuleName, Module>> = {
+    instance: createInstance({ version, mode: config.mode, isolation, isReady: access.isReady }),
+    access,
+    gitHost,
+    projects,
+    ...running?.modules,
+    ...(servers ? { servers } : {}),
+    ...(migration ? { migration } : {}),
+    ...(cloud ? { cloud } : {}),
+    notifications: createNotifications({
+      ...common,
+      settings: { slackHost: config.slackHost },
+      drivers: delivery,
+      watched,
+    }),
+  }
+  const close = async () => {
+    cloudApi.close()
+    await servers?.close()
+    if (!parts.logStore) await logStore.close()
+  }
+  return { modules, access, gitHost, projects, git, logStore, cloud, running, close }
+}
+
+const assembleServers = (
+  { links }: Drivers,
+  { readerOf, ...deps }: Omit<ServersDeps, 'links' | 'readerOf'> & { readerOf: ServersDeps['readerOf'] | undefined },
+) => createServers({ ...deps, links, readerOf: readerOf ?? ((serverId) => limitReader(createServerReader(links.for(serverId)))) })
+
+/** On the cloud service an address of a repository opens no way into the service's own networks. */
+const gitOf = ({ dataDir, environment, mode }: Config, resolve: Resolve = publicNames()): Git =>
+  createGit({
+    shell: createRunCommand(environment),
+    workFolder: join(dataDir, 'git'),
+    ...(mode === 'cloud' ? { permittedAddresses: publicAddresses(resolve) } : {}),
+  })
+
+const logStoreOf = ({ dataDir }: Config, logger: Logger): LogStore =>
+  createLogStore({ folder: join(dataDir, 'logs'), onError: (err, what) => logger.error({ err }, `log store: ${what}`) })

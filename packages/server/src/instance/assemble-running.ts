@@ -1,0 +1,94 @@
+import type { Git } from '../drivers/git/git.ts'
+import type { Gatekeeper } from '../http/guard.ts'
+import { createBackups } from '../modules/backups/index.ts'
+import { createDeployments, type DeploymentsDeps, servedState } from '../modules/deployments/index.ts'
+import { createGitEvents, follow as followDeployment } from '../modules/git-events/index.ts'
+import type { createGitHost } from '../modules/git-host/index.ts'
+import { type createProjects, hostUrlsOf, type ProjectPorts } from '../modules/projects/index.ts'
+import { createEdge } from '../modules/routing/index.ts'
+import { createTransfers } from '../modules/transfers/index.ts'
+import type { LogStore } from '../platform/log-store/log-store.ts'
+import type { Config } from './config.ts'
+import type { Drivers } from './drivers.ts'
+import type { Common } from './parts.ts'
+
+/** The part that builds, runs and serves. It fills in the ports that the projects module declares. */
+export function assembleRunning(
+  drivers: Drivers,
+  {
+    config,
+    projectPorts,
+    projects,
+    git,
+    logStore,
+    isOperator,
+    version,
+    predecessors,
+    gitHost,
+    ...common
+  }: Common & {
+    config: Config
+    predecessors: DeploymentsDeps['predecessors']
+    version: string
+    gitHost: ReturnType<typeof createGitHost>
+    isOperator: Gatekeeper['isOperator']
+    projectPorts: ProjectPorts
+    git: Git
+    logStore: LogStore
+    projects: ReturnType<typeof createProjects>
+  },
+) {
+  const served = () => servedState(common.database.db)
+  const edge = createEdge({ ...common, driver: drivers.edge, acme: drivers.acme, logStore, served, settings: config })
+  const guards: DeploymentsDeps['guards'] = {}
+  const deployments = createDeployments({
+    guards,
+    ...common,
+    ...drivers,
+    git,
+    logStore,
+    projects,
+    edge: edge.switch,
+    follow: followDeployment,
+    settings: { ...config, hostUrls: hostUrlsOf(config) },
+    predecessors,
+  })
+  const gitEvents = createGitEvents({ ...common, gitHost, projects, deployments })
+  const { stores, archives } = drivers
+  const { data } = deployments
+  const backups = createBackups({ ...common, stores, archives, data, projects, version, isOperator, settings: config })
+  guards.beforeStart = backups.beforeDeploy
+  const transfers = createTransfers({
+    ...common,
+    settings: config,
+    stores,
+    data,
+    projects: projects.transfers,
+    deployments: { ...deployments, summary: async (id) => (await deployments.reader.summaries([id])).get(id) },
+    syncRoutes: (projectId) => edge.routes.sync(projectId),
+  })
+  projectPorts.deployments ??= deployments.reader
+  projectPorts.allotted ??= deployments.allotted
+  projectPorts.running ??= deployments.running
+  projectPorts.power ??= deployments.power
+  projectPorts.secrets ??= deployments.secrets
+  projectPorts.edge ??= edge.routes
+  projectPorts.parts = [transfers.part, backups.part, deployments.part, ...(projectPorts.parts ?? [])]
+  edge.onWake((projectId) => void deployments.wake(projectId))
+  return {
+    modules: { deployments, gitEvents, backups, transfers },
+    edgeJobs: edge.jobs,
+    certificates: { expiring: edge.expiring },
+    ports: () => edge.routes.ports(),
+    async start(abort: AbortSignal): Promise<void> {
+      await deployments.prepare()
+      await edge.start()
+      await deployments.start(abort)
+    },
+    async stop(): Promise<void> {
+      await edge.stop()
+      await deployments.stop()
+      await drivers.runtimes.close()
+    },
+  }
+}

@@ -1,0 +1,75 @@
+import type { ArchiveIndex, ArchivePart } from '../../../drivers/archive/archive.ts'
+import { partsThere } from '../../../drivers/archive/parts-there.ts'
+import { newId } from '../../../platform/db/ids.ts'
+import { folderOf, type ManifestArtifact } from '../content/manifest.ts'
+import type { SavedContent } from '../content/saved-content.ts'
+import { RowProgress } from './run-progress.ts'
+import { earlierIndexes, insertArtifact, updateRun } from './run-store.ts'
+import type { Work } from './run-work.ts'
+import { runTopic } from './start-run.ts'
+
+export const totalOf = (content: readonly SavedContent[]): number | null =>
+  content.reduce<number | null>(
+    (sum, { estimatedBytes }) => (sum === null || estimatedBytes === null ? null : sum + estimatedBytes),
+    0,
+  )
+
+/** Stores all of it, one after the other; what earlier runs stored and is the same is only named. */
+export async function upload(content: readonly SavedContent[], work: Work): Promise<ManifestArtifact[]> {
+  const { run, deps } = work
+  const { db } = deps.database
+  const earlier = await reusable(work)
+  const progress = new RowProgress(runTopic(run.id), totalOf(content), (bytesDone) => updateRun(db, run.id, { bytesDone }), deps)
+  const artifacts: ManifestArtifact[] = []
+  for (const [position, one] of content.entries()) {
+    const index = await store(one, position, earlier, progress, work)
+    artifacts.push({ name: one.name, kind: one.kind, details: one.details, index })
+    await insertArtifact(db, {
+      id: newId('bkr'),
+      runId: run.id,
+      destinationId: run.destinationId,
+      name: one.name,
+      kind: one.kind,
+      reused: isReused(index),
+      sizeBytes: index.sizeBytes,
+      sha256: index.sha256,
+      index: JSON.stringify(index),
+      details: JSON.stringify(one.details),
+      position,
+      damaged: false,
+    })
+  }
+  await progress.settled()
+  await updateRun(db, run.id, { bytesDone: progress.bytesDone, bytesTotal: progress.bytesDone })
+  return artifacts
+}
+
+export const isReused = ({ parts }: ArchiveIndex) => parts.length > 0 && parts.every(({ reused }) => reused)
+
+async function store(
+  { name, extension, read }: SavedContent,
+  position: number,
+  earlier: ReadonlyMap<string, ArchivePart>,
+  progress: RowProgress,
+  { run, attempt, store: place, archives, abort }: Work,
+): Promise<ArchiveIndex> {
+  const before = progress.bytesDone
+  const words = [String(position).padStart(3, '0'), ...(attempt === null ? [] : [attempt]), name.replace(/[^A-Za-z0-9_-]+/g, '-')]
+  const index = await archives.write(read(abort), {
+    store: place,
+    base: `${folderOf(run)}${words.join('-')}`,
+    extension,
+    earlier,
+    onProgress: ({ plainBytes }) => progress.at(before + plainBytes),
+    abort,
+  })
+  progress.at(before + index.plainBytes)
+  return index
+}
+
+/** Parts that good runs of the project have stored at this destination and that are there: the same content is not stored twice. */
+async function reusable({ run, store, deps, abort }: Work): Promise<ReadonlyMap<string, ArchivePart>> {
+  const indexes = await earlierIndexes(deps.database.db, run)
+  const parts = indexes.flatMap((text) => (JSON.parse(text) as ArchiveIndex).parts)
+  return parts.length === 0 ? new Map() : partsThere(store, `${run.projectId}/`, parts, abort)
+}

@@ -1,0 +1,42 @@
+import type { BundleFile } from '@berth/contract'
+import { type Patience, patiently } from './patience.ts'
+import type { Sides } from './sides.ts'
+
+/** Each is some MiB of memory at most, and mostly far less: they are streamed. */
+const atOnce = 3
+const fileLimitMs = 5 * 60_000
+
+/** What the other side does not have yet goes over, a file at a time; one that was cut off is sent again. */
+export async function carryFiles(
+  files: readonly BundleFile[],
+  has: readonly string[],
+  { departure, arrival }: Sides,
+  patience: Patience,
+  abort: AbortSignal,
+  onFile: (sizeBytes: number) => void,
+): Promise<void> {
+  const there = new Set(has)
+  for (const { name, sizeBytes } of files) if (there.has(name)) onFile(sizeBytes)
+  const missing = files.filter(({ name }) => !there.has(name)).values()
+  const stop = new AbortController()
+  const carry = async () => {
+    for (const file of missing) {
+      await patiently(() => carryOne(file, { departure, arrival }, AbortSignal.any([abort, stop.signal])), patience, abort)
+      onFile(file.sizeBytes)
+    }
+  }
+  const lanes = Array.from({ length: atOnce }, () =>
+    carry().catch((error: unknown) => {
+      stop.abort(error)
+      throw error
+    }),
+  )
+  const results = await Promise.allSettled(lanes)
+  abort.throwIfAborted()
+  for (const result of results) if (result.status === 'rejected') throw stop.signal.reason
+}
+
+async function carryOne(file: BundleFile, { departure, arrival }: Sides, given: AbortSignal): Promise<void> {
+  const abort = AbortSignal.any([given, AbortSignal.timeout(fileLimitMs)])
+  await arrival.write(file, await departure.read(file.name, abort), abort)
+}

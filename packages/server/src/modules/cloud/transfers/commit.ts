@@ -1,0 +1,49 @@
+import { Failure } from '../../../platform/failure.ts'
+import { isUnreachable } from './cloud-answer.ts'
+import { type Driving, enter, SideFailed } from './drive.ts'
+
+/**
+ * The cloud's word decides, in both directions: its arrival becomes active, or its departure is given away. Until it has said so
+ * nothing here may serve; once it has, the rest is this instance's own and happens for sure. While it cannot be asked nobody knows,
+ * so this rejects and is tried again.
+ */
+export async function commit(driving: Driving): Promise<void> {
+  const { transfer, sides } = driving
+  await enter('committing', driving)
+  if (transfer.direction === 'to_cloud')
+    await decided(
+      () => sides.arrival.change({ state: 'active' }),
+      () => sides.arrival.look(),
+      'active',
+    )
+  else
+    await decided(
+      () => sides.departure.change('departed'),
+      () => sides.departure.look(),
+      'departed',
+    )
+}
+
+/** This side's part, after the cloud's. */
+export async function settle(driving: Driving): Promise<void> {
+  const { transfer, sides } = driving
+  await enter('settling', driving)
+  if (transfer.direction === 'to_cloud') await sides.departure.change('departed')
+  else await sides.arrival.change({ state: 'active' })
+}
+
+async function decided(
+  change: () => Promise<{ state: string }>,
+  look: () => Promise<{ state: string }>,
+  wanted: string,
+): Promise<void> {
+  try {
+    if ((await change()).state === wanted) return
+  } catch (error) {
+    if (isUnreachable(error) || !(error instanceof Failure)) throw error
+  }
+  const { state } = await look()
+  if (state === wanted) return
+  if (state === 'aborted' || state === 'failed') throw new SideFailed('conflict', 'The cloud called the move off meanwhile')
+  throw new Error(`the cloud did not decide: it is ${state}`)
+}

@@ -1,0 +1,98 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Arrival, Departure, TransferPhase } from '@berth/contract'
+import type { CloudTransferRow } from '../../../platform/db/tables/cloud.ts'
+import { Failure } from '../../../platform/failure.ts'
+import type { CloudDeps } from '../deps.ts'
+import { carryFiles } from './carry-files.ts'
+import { type Patience, patiently } from './patience.ts'
+import type { Sides } from './sides.ts'
+import { updateTransfer } from './transfer-store.ts'
+
+/** What every step of a move works with. */
+export interface Driving {
+  transfer: CloudTransferRow
+  sides: Sides
+  patience: Patience
+  deps: CloudDeps
+  abort: AbortSignal
+}
+
+/** A side has failed, in its own words; everything is taken back. */
+export class SideFailed extends Error {
+  override readonly name = 'SideFailed'
+  readonly code: string
+
+  constructor(code: string, message: string) {
+    super(message)
+    this.code = code
+  }
+}
+
+/**
+ * Up to the point where the other side has everything, has checked it, and runs it without a route, while this side has stopped. May
+ * be begun again at any line: what a side has done already is seen by its state.
+ */
+export async function prepare(driving: Driving): Promise<void> {
+  const { sides, abort, patience } = driving
+  const { departure, arrival } = sides
+  await enter('packing', driving)
+  // The first call has no patience: who asks while the cloud is away is told so at once.
+  let there = await arrival.open()
+  if (there.state === 'open') {
+    await patiently(() => departure.start(there.recipient), patience, abort)
+    const packed = await until(() => departure.look(), ['packed', 'releasing', 'ready'], driving)
+    await enter('sending', driving)
+    await carry(packed, there, driving)
+    await enter('staging', driving)
+    there = await patiently(() => arrival.change({ state: 'staged', signer: packed.signer }), patience, abort)
+  }
+  there = await until(() => arrival.look(), ['staged', 'landing', 'landed'], driving)
+  if (there.state === 'staged') {
+    await enter('releasing', driving)
+    await patiently(() => departure.change('ready'), patience, abort)
+    const ready = await until(() => departure.look(), ['ready'], driving)
+    await enter('catching_up', driving)
+    await carry(ready, there, driving)
+    await enter('landing', driving)
+    await patiently(() => arrival.change({ state: 'landed' }), patience, abort)
+  }
+  const { warnings } = await until(() => arrival.look(), ['landed'], driving)
+  await updateTransfer(driving.deps.database.db, driving.transfer.id, { warnings: JSON.stringify(warnings) })
+}
+
+export async function enter(phase: TransferPhase, { transfer, deps }: Pick<Driving, 'transfer' | 'deps'>): Promise<void> {
+  if (transfer.phase === phase) return
+  transfer.phase = phase
+  await updateTransfer(deps.database.db, transfer.id, { phase })
+}
+
+async function carry({ files }: Departure, there: Arrival, { transfer, sides, patience, deps, abort }: Driving): Promise<void> {
+  const bytesTotal = files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
+  let bytesDone = 0
+  let saidAt = 0
+  const { db } = deps.database
+  await updateTransfer(db, transfer.id, { bytesDone, bytesTotal })
+  const current = await patiently(() => sides.arrival.look(), patience, abort)
+  await carryFiles(files, current.files.length > 0 ? current.files : there.files, sides, patience, abort, (sizeBytes) => {
+    bytesDone += sizeBytes
+    if (Date.now() - saidAt < 500) return
+    saidAt = Date.now()
+    void updateTransfer(db, transfer.id, { bytesDone }).catch(() => undefined)
+  })
+  await updateTransfer(db, transfer.id, { bytesDone })
+}
+
+/** Looks until the side is where it is to be; rejects when it has failed or was called off. */
+async function until<Side extends Departure | Arrival>(
+  look: () => Promise<Side>,
+  wanted: readonly Side['state'][],
+  { patience, abort }: Driving,
+): Promise<Side> {
+  for (;;) {
+    const side = await patiently(look, patience, abort)
+    if (wanted.includes(side.state)) return side
+    if (side.state === 'failed') throw new SideFailed(side.error?.code ?? 'conflict', side.error?.message ?? 'It failed')
+    if (side.state === 'aborted') throw new Failure('conflict', { words: 'The move was called off on the other side' })
+    await pause(patience.lookMs, undefined, { signal: abort })
+  }
+}

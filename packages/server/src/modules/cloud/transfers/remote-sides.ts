@@ -1,0 +1,70 @@
+import { Readable } from 'node:stream'
+import type { Arrival, Departure } from '@berth/contract'
+import type { CloudAddress, CloudApi, CloudRequest } from '../../../drivers/cloud-api/cloud-api.ts'
+import type { CloudTransferRow } from '../../../platform/db/tables/cloud.ts'
+import { ask, cloudUnreachable } from '../ask.ts'
+import { answered } from './cloud-answer.ts'
+import type { ArrivingSide, DepartingSide } from './sides.ts'
+
+interface Remote {
+  api: CloudApi
+  address: CloudAddress
+}
+
+const json = { 'content-type': 'application/json' }
+const withBody = (method: string, path: string, body: object): CloudRequest => ({
+  method,
+  path,
+  headers: json,
+  body: JSON.stringify(body),
+})
+
+export function remoteDeparture({ id, projectId, withData }: CloudTransferRow, { api, address }: Remote): DepartingSide {
+  const say = async (request: CloudRequest) => answered(await ask(api, address, request)) as Departure
+  const path = `/api/departures/${id}`
+  return {
+    start: (recipient) =>
+      say(
+        withBody('POST', `/api/projects/${encodeURIComponent(projectId)}/departure`, {
+          transfer: id,
+          recipient,
+          withData: withData === 1,
+        }),
+      ),
+    look: () => say({ method: 'GET', path }),
+    change: (state) => say(withBody('PATCH', path, { state })),
+    read: (file, abort) => download(`${path}/files/${encodeURIComponent(file)}`, { api, address }, abort),
+  }
+}
+
+export function remoteArrival({ id, projectId }: CloudTransferRow, { api, address }: Remote): ArrivingSide {
+  const say = async (request: CloudRequest) => answered(await ask(api, address, request)) as Arrival
+  const path = `/api/arrivals/${id}`
+  return {
+    open: () => say(withBody('PUT', path, { project: projectId })),
+    look: () => say({ method: 'GET', path }),
+    change: (change) => say(withBody('PATCH', path, change)),
+    async write({ name, sizeBytes, sha256 }, bytes, abort) {
+      answered(
+        await ask(api, address, {
+          method: 'PUT',
+          path: `${path}/files/${encodeURIComponent(name)}?sha256=${sha256}`,
+          headers: { 'content-type': 'application/octet-stream', 'content-length': String(sizeBytes) },
+          body: Readable.from(bytes, { objectMode: false }),
+          abort,
+        }),
+      )
+    },
+  }
+}
+
+async function download(path: string, { api, address }: Remote, abort: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
+  try {
+    const { status, body } = await api.send(address, { method: 'GET', path, abort })
+    if (status === 200) return body
+    body.destroy()
+    return answered({ status, body: null })
+  } catch (error) {
+    throw cloudUnreachable(error)
+  }
+}

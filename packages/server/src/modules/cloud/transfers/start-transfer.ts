@@ -1,0 +1,119 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { type ErrorCode, errors, type Project, type Transfer } from '@berth/contract'
+import type { Caller } from '../../../http/handler.ts'
+import { iso, isoOrNull } from '../../../platform/db/columns.ts'
+import { newId } from '../../../platform/db/ids.ts'
+import type { CloudTransferRow } from '../../../platform/db/tables/cloud.ts'
+import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
+import { Failure, fail } from '../../../platform/failure.ts'
+import type { TransferOptions, Transferred } from '../../projects/index.ts'
+import { ask } from '../ask.ts'
+import type { CloudDeps } from '../deps.ts'
+import type { Link, Links } from '../links.ts'
+import { answered } from './cloud-answer.ts'
+import { cloudOf, transferKind } from './transfer-job.ts'
+import { findTransfer, insertTransfer, underWay } from './transfer-store.ts'
+
+type Direction = CloudTransferRow['direction']
+
+export interface Wanted {
+  projectId: string
+  /** Undefined where it is not here. */
+  project: ProjectRow | undefined
+  direction: Direction
+  options: TransferOptions
+  caller: Caller
+}
+
+/** Begins a move, or joins the one that is under way, and answers when it has ended. */
+export async function transfer(
+  { projectId, project, direction, options, caller }: Wanted,
+  links: Links,
+  deps: CloudDeps,
+): Promise<Transferred> {
+  const link = (await links.of(caller.organizationId)) ?? fail(project ? 'cloud_not_linked' : 'not_found')
+  const known = await underWay(deps.database.db, caller.organizationId, projectId)
+  if (known?.direction === direction) return ended(known.id, deps)
+  if (known)
+    fail('work_in_progress', { words: `The project is being moved the other way (${known.id}): wait until that is done` })
+  const name = await nameOf(projectId, project, direction, link, deps)
+  const id = await begin({ projectId, name, direction, withData: options.withData }, link, caller, deps)
+  return ended(id, deps)
+}
+
+async function nameOf(
+  projectId: string,
+  project: ProjectRow | undefined,
+  direction: Direction,
+  { address }: Link,
+  { api }: CloudDeps,
+): Promise<string> {
+  if (project && direction === 'to_self_hosted') fail('already_there', { words: 'The project lives on this instance already' })
+  if (project) return project.name
+  const there = await ask(api, address, { method: 'GET', path: `/api/projects/${encodeURIComponent(projectId)}` })
+  if (there.status === 404) fail('not_found')
+  const { name } = answered(there) as Project
+  if (direction === 'to_cloud') fail('already_there', { words: 'The project lives in the cloud already' })
+  return String(name)
+}
+
+interface Beginning {
+  projectId: string
+  name: string
+  direction: Direction
+  withData: boolean
+}
+
+const begin = (
+  { projectId, name, direction, withData }: Beginning,
+  link: Link,
+  caller: Caller,
+  deps: CloudDeps,
+): Promise<string> =>
+  deps.database.transaction(async (bound) => {
+    const { organizationId, userId } = caller
+    await bound.lock(`transfer:${projectId}`)
+    const known = await underWay(bound.db, organizationId, projectId)
+    if (known) return known.direction === direction ? known.id : fail('work_in_progress')
+    const id = newId('trf')
+    await insertTransfer(bound.db, {
+      ...{ id, organizationId, projectId, projectName: name, direction, cloud: cloudOf(link.row), withData, phase: 'packing' },
+      ...{ bytesDone: 0, warnings: '[]', createdBy: userId, createdAt: deps.clock.now().getTime() },
+    })
+    await bound.enqueue(transferKind, { id }, { uniqueKey: `${transferKind.kind}:${id}` })
+    return id
+  })
+
+/** Taking everything back may have to wait for a cloud that is away; who asked is told by then why it failed. */
+const undoingMs = 10_000
+
+async function ended(id: string, { database, patience }: CloudDeps): Promise<Transferred> {
+  let undoingSince: number | undefined
+  for (;;) {
+    const row = (await findTransfer(database.db, id)) ?? fail('not_found')
+    if (row.phase === 'done') return { projectId: row.projectId, location: row.direction === 'to_cloud' ? 'cloud' : 'local' }
+    if (row.phase === 'undoing') undoingSince ??= Date.now()
+    if (row.phase === 'failed' || (undoingSince !== undefined && Date.now() - undoingSince > undoingMs)) throw failureOf(row)
+    await pause(patience.lookMs)
+  }
+}
+
+function failureOf({ errorCode, errorMessage }: CloudTransferRow): Failure {
+  const code: ErrorCode = errorCode !== null && errorCode in errors ? (errorCode as ErrorCode) : 'transfer_failed'
+  return new Failure(code === 'internal' ? 'transfer_failed' : code, { words: `${errorMessage} (nothing was changed)` })
+}
+
+export const showTransfer = (row: CloudTransferRow): Transfer => ({
+  id: row.id,
+  projectId: row.projectId,
+  direction: row.direction,
+  withData: row.withData === 1,
+  phase: row.phase,
+  bytesDone: Number(row.bytesDone),
+  bytesTotal: row.bytesTotal === null ? null : Number(row.bytesTotal),
+  error: row.errorCode === null ? null : { code: row.errorCode, message: row.errorMessage ?? '' },
+  warnings: JSON.parse(row.warnings),
+  createdBy: row.createdBy,
+  createdAt: iso(row.createdAt),
+  finishedAt: isoOrNull(row.finishedAt),
+})

@@ -1,0 +1,124 @@
+import type { CloudTransferRow } from '../../../platform/db/tables/cloud.ts'
+import { errorMessage } from '../../../platform/error-message.ts'
+import { Failure } from '../../../platform/failure.ts'
+import { type JobKind, job } from '../../../platform/jobs/declare.ts'
+import type { CloudDeps } from '../deps.ts'
+import type { Links } from '../links.ts'
+import { commit, settle } from './commit.ts'
+import { type Driving, prepare, SideFailed } from './drive.ts'
+import { localArrival, localDeparture } from './local-sides.ts'
+import { remoteArrival, remoteDeparture } from './remote-sides.ts'
+import type { Sides } from './sides.ts'
+import { findTransfer, isOver, updateTransfer } from './transfer-store.ts'
+import { undo } from './undo.ts'
+
+export const transferKind: JobKind<{ id: string }> = { kind: 'cloud.transfer' }
+
+const hours = 3_600_000
+const undoAttempts = 20
+
+/** Drives a move to its end, or back to where it began. May be killed at any line and run again. */
+export const transferJob = (deps: CloudDeps, links: Links) =>
+  job<{ id: string }, unknown>(transferKind.kind, {
+    deadlineMs: 24 * hours,
+    concurrency: 4,
+    // What the cloud has decided is not forgotten, however long it is away.
+    maxAttempts: Number.MAX_SAFE_INTEGER,
+    backoff: (attempt) => Math.min(250 * 2 ** Math.min(attempt, 7), 15_000),
+    async run({ id }, _, abort, { attempt }) {
+      const transfer = await findTransfer(deps.database.db, id)
+      if (!transfer || isOver(transfer)) return
+      await drive(transfer, deps, links, abort, attempt)
+    },
+  })
+
+async function drive(
+  transfer: CloudTransferRow,
+  deps: CloudDeps,
+  links: Links,
+  abort: AbortSignal,
+  attempt: number,
+): Promise<void> {
+  const isDecided = transfer.phase === 'committing' || transfer.phase === 'settling'
+  const sides = await sidesOf(transfer, deps, links)
+  if (!sides) {
+    if (isDecided) throw new Error('the link to the cloud is not the one that the move began with: link it again to end the move')
+    return end(transfer, 'failed', { code: 'cloud_not_linked', message: 'The link to the cloud was taken away meanwhile' }, deps)
+  }
+  const driving: Driving = { transfer, sides, patience: deps.patience, deps, abort }
+  try {
+    if (transfer.phase === 'undoing') return await takeBack(driving, attempt)
+    if (!isDecided) await prepare(driving)
+    if (transfer.phase !== 'settling') await commit(driving)
+  } catch (error) {
+    abort.throwIfAborted()
+    // Once the cloud was asked to decide, only its own word turns the move around.
+    const mayTurn = transfer.phase !== 'committing' && transfer.phase !== 'settling'
+    if (!mayTurn && !(error instanceof SideFailed)) throw error
+    await turnAround(transfer, error, deps)
+    return takeBack(driving, 1)
+  }
+  await settle(driving)
+  await complete(transfer, deps)
+}
+
+/** Undefined: the link is gone, or leads to another account. */
+async function sidesOf(transfer: CloudTransferRow, deps: CloudDeps, links: Links): Promise<Sides | undefined> {
+  const link = await links.of(transfer.organizationId)
+  if (!link || cloudOf(link.row) !== transfer.cloud) return undefined
+  const { ends } = deps.transferPorts
+  if (!ends) throw new Error('nothing can be moved on an instance that runs no projects')
+  const remote = { api: deps.api, address: link.address }
+  return transfer.direction === 'to_cloud'
+    ? { departure: localDeparture(transfer, ends, deps), arrival: remoteArrival(transfer, remote) }
+    : { departure: remoteDeparture(transfer, remote), arrival: localArrival(transfer, ends) }
+}
+
+/** Which account in which cloud. */
+export const cloudOf = ({ url, remoteOrganizationId }: { url: string; remoteOrganizationId: string }) =>
+  `${url} ${remoteOrganizationId}`
+
+async function turnAround(transfer: CloudTransferRow, error: unknown, deps: CloudDeps): Promise<void> {
+  const isSaid = error instanceof Failure || error instanceof SideFailed
+  if (!isSaid) deps.log.error({ err: error, transfer: transfer.id }, 'a move failed for a reason that it has no words for')
+  const errorCode = isSaid ? error.code : 'internal'
+  const message = isSaid ? error.message : 'Something went wrong on our side; the log of the instance says what'
+  deps.log.warn({ transfer: transfer.id, phase: transfer.phase, why: errorMessage(error) }, 'a move is taken back')
+  Object.assign(transfer, { phase: 'undoing', errorCode, errorMessage: message })
+  await updateTransfer(deps.database.db, transfer.id, { phase: 'undoing', errorCode, errorMessage: message })
+}
+
+async function takeBack(driving: Driving, attempt: number): Promise<void> {
+  const { transfer, deps } = driving
+  if (!(await undo(driving)) && attempt < undoAttempts)
+    throw new Error('the cloud could not be told yet that a move was called off')
+  await end(transfer, 'failed', { code: transfer.errorCode ?? 'internal', message: transfer.errorMessage ?? '' }, deps)
+}
+
+const end = (
+  { id }: CloudTransferRow,
+  phase: 'failed',
+  { code, message }: { code: string; message: string },
+  { database, clock }: CloudDeps,
+): Promise<void> =>
+  database.transaction(async ({ db }) => {
+    await updateTransfer(db, id, { phase, errorCode: code, errorMessage: message, finishedAt: clock.now().getTime() })
+  })
+
+async function complete(transfer: CloudTransferRow, { database, clock }: CloudDeps): Promise<void> {
+  const { id, organizationId, projectId, projectName, direction } = transfer
+  const warnings = JSON.parse((await findTransfer(database.db, id))?.warnings ?? '[]') as string[]
+  const place = direction === 'to_cloud' ? 'the cloud' : 'this instance'
+  await database.transaction(async ({ db, announce }) => {
+    await updateTransfer(db, id, { phase: 'done', finishedAt: clock.now().getTime() })
+    await announce('transfer.completed', {
+      organizationId,
+      projectId,
+      subject: `${projectName} lives in ${direction === 'to_cloud' ? 'the cloud' : 'its own instance'} now`,
+      text: [`${projectName} was moved to ${place}. The copy it leaves behind is kept, stopped, for 7 days.`, ...warnings].join(
+        '\n',
+      ),
+      data: { transfer: id, direction, warnings },
+    })
+  })
+}

@@ -1,0 +1,29 @@
+import type { TransferPhase } from '@berth/contract'
+import type { Insertable, Updateable } from 'kysely'
+import type { Db } from '../../../platform/db/schema.ts'
+import type { CloudTransferRow, CloudTransfersTable } from '../../../platform/db/tables/cloud.ts'
+
+/** All SQL of moves to the cloud and back. */
+
+const over: readonly TransferPhase[] = ['done', 'failed']
+
+export const findTransfer = (db: Db, id: string): Promise<CloudTransferRow | undefined> =>
+  db.selectFrom('cloudTransfers').selectAll().where('id', '=', id).executeTakeFirst()
+
+const ofProject = (db: Db, organizationId: string, projectId: string) =>
+  db.selectFrom('cloudTransfers').selectAll().where('organizationId', '=', organizationId).where('projectId', '=', projectId)
+
+export const newestTransfer = (db: Db, organizationId: string, projectId: string): Promise<CloudTransferRow | undefined> =>
+  ofProject(db, organizationId, projectId).orderBy('createdAt', 'desc').limit(1).executeTakeFirst()
+
+export const underWay = (db: Db, organizationId: string, projectId: string): Promise<CloudTransferRow | undefined> =>
+  ofProject(db, organizationId, projectId).where('phase', 'not in', over).executeTakeFirst()
+
+export const insertTransfer = (db: Db, row: Insertable<CloudTransfersTable>): Promise<unknown> =>
+  db.insertInto('cloudTransfers').values(row).execute()
+
+/** One that is over stays as it is. */
+export const updateTransfer = (db: Db, id: string, changes: Omit<Updateable<CloudTransfersTable>, 'id'>): Promise<unknown> =>
+  db.updateTable('cloudTransfers').set(changes).where('id', '=', id).where('phase', 'not in', over).execute()
+
+export const isOver = ({ phase }: Pick<CloudTransferRow, 'phase'>): boolean => over.includes(phase)

@@ -1,0 +1,87 @@
+import type { Insertable } from 'kysely'
+import type { Db } from '../../platform/db/schema.ts'
+import type { GitDeliveriesTable } from '../../platform/db/tables/git-events.ts'
+import type { JobKind } from '../../platform/jobs/declare.ts'
+import { enqueueAll } from '../../platform/jobs/enqueue.ts'
+import type { GitEventsDeps } from './deps.ts'
+import { insertDeliveries, markHandled } from './store.ts'
+
+export const handleKind: JobKind<{ key: string }> = { kind: 'git-events.handle' }
+
+type Row = Insertable<GitDeliveriesTable>
+
+/** A delivery that was judged: its row, the row that remembers its words, and in whose order it is acted on. */
+export interface Incoming {
+  row: Row
+  copy: Row | null
+  groupKey: string
+}
+
+const mostTogether = 50
+
+/**
+ * Records each once, with the job that acts on it. A commit waits for the disk, and hosts send in bursts: those that come while
+ * one transaction is under way go into the next one together.
+ */
+export function createRecorder(deps: Pick<GitEventsDeps, 'database' | 'clock'>): (incoming: Incoming) => Promise<boolean> {
+  const waiting: { incoming: Incoming; told: PromiseWithResolvers<boolean> }[] = []
+  let isUnderWay = false
+  const recordSome = async (some: typeof waiting) => {
+    try {
+      const areNew = await recordAll(
+        some.map(({ incoming }) => incoming),
+        deps,
+      )
+      for (const [at, { told }] of some.entries()) told.resolve(areNew[at]!)
+    } catch (error) {
+      // One that cannot be recorded is in no other one's way.
+      if (some.length === 1) some[0]!.told.reject(error)
+      else for (const one of some) await recordSome([one])
+    }
+  }
+  const work = async () => {
+    isUnderWay = true
+    while (waiting.length > 0) await recordSome(waiting.splice(0, mostTogether))
+    isUnderWay = false
+  }
+  return (incoming) => {
+    const told = Promise.withResolvers<boolean>()
+    waiting.push({ incoming, told })
+    if (!isUnderWay) void work()
+    return told.promise
+  }
+}
+
+/** False: it was here before, under its id or, as a push that somebody sends once more under another id, word for word. */
+const recordAll = (
+  all: readonly Incoming[],
+  { database, clock }: Pick<GitEventsDeps, 'database' | 'clock'>,
+): Promise<boolean[]> =>
+  database.transaction(async (bound) => {
+    const { db } = bound
+    const areNew = await insertOnce(
+      db,
+      all.map(({ row }) => row),
+    )
+    const copied = await insertOnce(
+      db,
+      all.map(({ copy }, at) => (areNew[at] ? copy : null)),
+    )
+    const taken = all.map(({ copy }, at) => areNew[at]! && (copy === null || copied[at]!))
+    for (const [at, { row }] of all.entries())
+      if (areNew[at] && !taken[at]) await markHandled(db, row.key, row.receivedAt as number)
+    const jobs = all.flatMap(({ row, groupKey }, at) =>
+      taken[at] ? [{ payload: { key: row.key }, groupKey, priority: 50 }] : [],
+    )
+    await enqueueAll(bound, clock.now(), handleKind, jobs)
+    return taken
+  })
+
+/** Of two with one key the first is the one that is new. */
+async function insertOnce(db: Db, rows: readonly (Row | null)[]): Promise<boolean[]> {
+  const fresh = await insertDeliveries(
+    db,
+    rows.filter((row) => row !== null),
+  )
+  return rows.map((row) => row !== null && fresh.delete(row.key))
+}

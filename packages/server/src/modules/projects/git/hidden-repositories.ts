@@ -1,0 +1,54 @@
+import type { Caller } from '../../../http/handler.ts'
+import { fail } from '../../../platform/failure.ts'
+import type { ProjectsDeps } from '../deps.ts'
+import { remoteUrl, type SourceRow, sourceKind } from '../source.ts'
+import { hostUrlsOf, type RepositoryName, repositoryOf } from './git-remote.ts'
+
+/** Those whose repositories the organisation's connection opens. */
+const hosts: ReadonlySet<string | null> = new Set(['github', 'gitlab', 'gitea'])
+
+export type RefuseHidden = (wanted: Partial<SourceRow>, current: SourceRow | null) => void
+
+/**
+ * Members lead a project only to repositories that are for members: the organisation's connection would read any other one for
+ * them. A project that is there already stays as it is, whoever changes the rest of it.
+ */
+export async function hiddenFrom(
+  caller: Pick<Caller, 'role' | 'organizationId'>,
+  { projectPorts: { gitHost }, settings }: Pick<ProjectsDeps, 'projectPorts' | 'settings'>,
+): Promise<RefuseHidden> {
+  const isVisible = await gitHost?.visibleTo(caller)
+  const urlOf = (row: SourceRow) => remoteUrl(row, hostUrlsOf(settings))
+  return (changes, current) => {
+    const wanted: SourceRow = { ...(current ?? noSource), ...changes }
+    if (!isVisible || sourceKind(wanted) !== 'git' || !hosts.has(wanted.gitProvider)) return
+    const url = urlOf(wanted)
+    if (current?.gitProvider === wanted.gitProvider && urlOf(current) === url) return
+    const { gitOwner: owner, gitRepo: repo } = wanted
+    const names = [url ? repositoryOf(url) : null, owner && repo ? { owner, repo } : null]
+    for (const one of names)
+      if (one && !isVisible(one.owner, one.repo))
+        fail('not_found', { words: `No connected source reaches ${one.owner}/${one.repo}`, field: 'gitRepo' })
+  }
+}
+
+const noSource: SourceRow = {
+  ...{ gitProvider: null, gitOwner: null, gitRepo: null, gitBranch: null, gitUrl: null },
+  ...{ localPath: null, uploadSessionId: null, services: '[]' },
+}
+
+/**
+ * What a repository names (a submodule) was written by whoever may push to it. Out of a repository that is for members, only
+ * what is for members is opened with the organisation's credential.
+ */
+export async function mayOpen(
+  named: RepositoryName,
+  own: RepositoryName | null,
+  organizationId: string,
+  { projectPorts: { gitHost } }: Pick<ProjectsDeps, 'projectPorts'>,
+): Promise<boolean> {
+  const key = ({ owner, repo }: RepositoryName) => `${owner}/${repo}`.toLowerCase()
+  if (!gitHost || !own || key(own) === key(named)) return true
+  const isForMembers = await gitHost.visibleTo({ role: 'member', organizationId })
+  return isForMembers(named.owner, named.repo) || !isForMembers(own.owner, own.repo)
+}

@@ -1,0 +1,50 @@
+import type { ProjectBundle } from '@berth/contract'
+import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
+import { Failure } from '../../../platform/failure.ts'
+import type { Bound } from '../../../platform/transaction.ts'
+import type { ProjectsDeps } from '../deps.ts'
+import { lockName } from '../domains/domain-checks.ts'
+import { newDomain } from '../domains/domains.ts'
+import { hostnameOf, refuseReserved } from '../domains/wanted-hostname.ts'
+import { deleteDomain, domainsOf, findDomain, insertDomain, makePrimary } from '../store.ts'
+
+/**
+ * The domains of a bundle become claims that are not proven, each with a token of its own: one that the bundle chose could be a
+ * record that somebody else has published. A name that cannot be claimed is left out, with a warning.
+ */
+export async function replaceDomains(
+  domains: ProjectBundle['domains'],
+  project: ProjectRow,
+  warnings: string[],
+  bound: Bound,
+  deps: ProjectsDeps,
+): Promise<void> {
+  const wanted = new Map<string, boolean>()
+  for (const { hostname, primary } of domains) {
+    const name = usable(hostname, warnings, deps)
+    if (name) wanted.set(name, primary)
+  }
+  for (const row of (await domainsOf(bound.db, [project.id])).get(project.id) ?? [])
+    if (!wanted.has(row.hostname)) await deleteDomain(bound.db, row.id)
+  let primaryId: string | null = null
+  for (const [hostname, primary] of wanted) {
+    await lockName(bound, hostname)
+    await insertDomain(bound.db, newDomain(project, hostname, deps))
+    const row = await findDomain(bound.db, project.organizationId, hostname)
+    if (row?.projectId !== project.id) warnings.push(`${hostname} is connected to another project there, so it was left out`)
+    else if (primary) primaryId = row.id
+  }
+  await makePrimary(bound.db, project.id, primaryId)
+}
+
+function usable(written: string, warnings: string[], deps: ProjectsDeps): string | undefined {
+  try {
+    const hostname = hostnameOf(written)
+    refuseReserved(hostname, deps)
+    return hostname
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    warnings.push(`${written} was left out: ${error.message}`)
+    return undefined
+  }
+}

@@ -1,0 +1,161 @@
+import type { ProjectBundle } from '@berth/contract'
+import { newId } from '../../../platform/db/ids.ts'
+import { sealedFor } from '../../../platform/db/sealed-columns.ts'
+import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
+import { fail } from '../../../platform/failure.ts'
+import type { Bound } from '../../../platform/transaction.ts'
+import { nowOf, type ProjectsDeps } from '../deps.ts'
+import { isInstanceSlug } from '../domains/hostnames.ts'
+import { cloneTokenColumns, forgottenToken } from '../git/clone-token.ts'
+import { hostUrlsOf } from '../git/git-remote.ts'
+import { lockProject, type ProjectSignal, projectsTopic } from '../lifecycle/change-project.ts'
+import { emptyProject } from '../lifecycle/create-project.ts'
+import { chanceSlug } from '../lifecycle/slug.ts'
+import { checkedRules, insertRules } from '../rules/rules.ts'
+import { checkConfig } from '../settings/config-rules.ts'
+import { refuseMisuse } from '../settings/env.ts'
+import { configColumns, refuseUnstorable } from '../settings/fields.ts'
+import { checkSource, sourceColumns } from '../source.ts'
+import {
+  deleteAllRules,
+  deleteAllVariables,
+  findAnyProject,
+  insertEnvironment,
+  insertProject,
+  type NewProject,
+  saveProject,
+  takenSlugs,
+  upsertVariable,
+} from '../store.ts'
+import { claimUpload, releaseUpload } from '../uploads/upload-claim.ts'
+import { replaceDomains } from './arriving-domains.ts'
+
+export interface ArrivingProject {
+  projectId: string
+  organizationId: string
+  bundle: ProjectBundle
+  /** Its files, where the bundle brought some. */
+  uploadSessionId: string | null
+}
+
+export interface RecordedArrival {
+  /** What came otherwise than it left. */
+  warnings: string[]
+}
+
+/**
+ * What a bundle says of a project is recorded, hidden until it is `here`. Judged as if a person had sent it to this instance: a
+ * bundle that was made elsewhere is nobody's word. May be repeated, also with a newer bundle.
+ */
+export async function recordArriving(arriving: ArrivingProject, deps: ProjectsDeps): Promise<RecordedArrival> {
+  const { bundle, organizationId } = arriving
+  refuseUnstorable({ ...bundle, environments: bundle.environments.map(({ variables: _, ...rest }) => rest) })
+  checkConfig(bundle.options)
+  for (const { variables } of bundle.environments) refuseMisuse(variables, [])
+  const source = await checkSource(sourceFields(arriving), organizationId, deps)
+  const rules = checkedRules(bundle.rules, nowOf(deps))
+  const recorded = await deps.database.transaction(async (bound) => {
+    await lockProject(bound, arriving.projectId)
+    const before = await refuseTaken(arriving, bound)
+    const warnings: string[] = []
+    const columns = { ...columnsOf(bundle), ...sourceColumns(source, null, hostUrlsOf(deps.settings)) }
+    const project = await putRow(before, columns, arriving, warnings, bound, deps)
+    await exchangeUpload(before, arriving, bound, nowOf(deps))
+    await putEnvironments(bundle, project, bound, deps)
+    await replaceDomains(bundle.domains, project, warnings, bound, deps)
+    await deleteAllRules(bound.db, project.id)
+    await insertRules(bound.db, project.id, rules, nowOf(deps))
+    bound.signal(projectsTopic, { projectId: project.id } satisfies ProjectSignal)
+    return { warnings }
+  })
+  deps.scrubber.register(
+    ...bundle.environments.flatMap(({ variables }) => variables.filter((one) => one.isSecret).map((one) => one.value)),
+  )
+  await deps.projectPorts.secrets?.refresh(arriving.projectId)
+  return recorded
+}
+
+/** Somebody else's project of that id, or one that lives here, is not touched. */
+async function refuseTaken({ projectId, organizationId }: ArrivingProject, { db }: Bound): Promise<ProjectRow | undefined> {
+  const row = await findAnyProject(db, projectId)
+  if (!row) return undefined
+  const isOurs = row.organizationId === organizationId && (row.presence === 'departed' || row.presence === 'arriving')
+  if (!isOurs) fail('already_there')
+  if (row.deletingSince !== null) fail('conflict', { words: 'What an earlier arrival left is still being removed: try again' })
+  return row
+}
+
+function sourceFields({ bundle, uploadSessionId }: ArrivingProject) {
+  const { kind, ...git } = bundle.source
+  if (kind === 'upload') return { gitProvider: 'upload' as const, uploadSessionId }
+  return kind === 'git' ? git : {}
+}
+
+const columnsOf = (bundle: ProjectBundle) => ({
+  ...configColumns(bundle.options),
+  name: bundle.name.trim(),
+  enabled: bundle.enabled ? (1 as const) : (0 as const),
+  resources: JSON.stringify(bundle.resources),
+  previewsUseProduction: bundle.previewsUseProduction ? (1 as const) : (0 as const),
+  webhookDomain: null,
+})
+
+async function putRow(
+  before: ProjectRow | undefined,
+  columns: Partial<NewProject>,
+  { projectId, organizationId, bundle }: ArrivingProject,
+  warnings: string[],
+  { db }: Bound,
+  deps: ProjectsDeps,
+): Promise<ProjectRow> {
+  const now = nowOf(deps)
+  const token = bundle.cloneToken === null ? forgottenToken : cloneTokenColumns(projectId, bundle.cloneToken, deps)
+  const row = { ...columns, ...token, presence: 'arriving' as const, updatedAt: now }
+  if (before) return saveProject(db, projectId, row)
+  const isTaken = (await takenSlugs(db, [bundle.slug])).has(bundle.slug) || isInstanceSlug(bundle.slug, deps)
+  const slug = isTaken ? chanceSlug(bundle.slug.slice(0, 50).replace(/-+$/, '')) : bundle.slug
+  if (isTaken) warnings.push(`The slug ${bundle.slug} is taken there, so that it is ${slug}`)
+  const inserted = await insertProject(db, {
+    ...emptyProject(organizationId, now),
+    ...row,
+    name: bundle.name,
+    id: projectId,
+    slug,
+  })
+  return inserted ?? fail('slug_taken')
+}
+
+async function exchangeUpload(
+  before: ProjectRow | undefined,
+  { uploadSessionId, projectId, organizationId }: ArrivingProject,
+  bound: Bound,
+  now: number,
+): Promise<void> {
+  if (before?.uploadSessionId && before.uploadSessionId !== uploadSessionId)
+    await releaseUpload(bound, before.uploadSessionId, projectId, now)
+  if (uploadSessionId && uploadSessionId !== before?.uploadSessionId)
+    await claimUpload(bound, uploadSessionId, { organizationId, id: projectId }, now)
+}
+
+async function putEnvironments(bundle: ProjectBundle, { id }: ProjectRow, { db }: Bound, deps: ProjectsDeps): Promise<void> {
+  const now = nowOf(deps)
+  await deleteAllVariables(db, id)
+  // Production is always the first, whatever the bundle says.
+  const sorted = bundle.environments.toSorted(
+    (left, right) => Number(right.slug === 'production') - Number(left.slug === 'production'),
+  )
+  if (sorted[0]?.slug !== 'production') fail('validation_failed', { words: 'The bundle has no production environment' })
+  for (const [at, { name, slug, type = 'preview', branch = null, variables }] of sorted.entries()) {
+    const common = { pullRequest: null, fromFork: 0 as const, deletingSince: null, createdAt: now + at }
+    await insertEnvironment(db, { id: newId('env'), projectId: id, name, slug, type, branch, ...common })
+    for (const { key, value, isSecret } of variables)
+      await upsertVariable(db, {
+        projectId: id,
+        environment: slug,
+        key,
+        value: deps.secretBox.seal(value, sealedFor.envVariable(id, slug, key)),
+        isSecret: isSecret ? 1 : 0,
+        updatedAt: now,
+      })
+  }
+}

@@ -1,0 +1,88 @@
+import type { CreateRule, ProjectBundle, ProjectOptions } from '@berth/contract'
+import { isoOrNull } from '../../../platform/db/columns.ts'
+import type { ProjectRow, RouteRuleRow } from '../../../platform/db/tables/projects.ts'
+import { nowOf, type ProjectsDeps } from '../deps.ts'
+import { openCloneToken } from '../git/clone-token.ts'
+import { openVariable } from '../settings/env.ts'
+import { sourceKind } from '../source.ts'
+import { allEnvironments, domainsOf, findAnyProject, listVariables, rulesOf } from '../store.ts'
+
+/** The files that a project is made of, where no repository or image has them. */
+export type SourceFiles = { kind: 'folder'; path: string } | { kind: 'upload'; sessionId: string } | null
+
+export interface DescribedProject {
+  organizationId: string
+  bundle: Omit<ProjectBundle, 'deployed'>
+  files: SourceFiles
+}
+
+/** Everything of a project that travels. What was made for a pull request does not: the next push makes it again. */
+export async function describeProject(projectId: string, deps: ProjectsDeps): Promise<DescribedProject | undefined> {
+  const { db } = deps.database
+  const row = await findAnyProject(db, projectId)
+  if (!row) return undefined
+  const environments = []
+  for (const { name, slug, type, branch, pullRequest, deletingSince } of await allEnvironments(db, projectId)) {
+    if (pullRequest !== null || deletingSince !== null) continue
+    const variables = (await listVariables(db, projectId, slug)).map((variable) => openVariable(variable, deps))
+    environments.push({ name, slug, type, branch, variables })
+  }
+  const domains = (await domainsOf(db, [projectId])).get(projectId) ?? []
+  const rules = (await rulesOf(db, projectId)).filter(({ expiresAt }) => expiresAt === null || expiresAt > nowOf(deps))
+  return {
+    organizationId: row.organizationId,
+    files: filesOf(row),
+    bundle: {
+      ...{ name: row.name, slug: row.slug, enabled: row.enabled === 1 },
+      options: optionsOf(row),
+      resources: JSON.parse(row.resources),
+      previewsUseProduction: row.previewsUseProduction === 1,
+      source: sourceOf(row),
+      cloneToken: openCloneToken(row, deps)?.reveal() ?? null,
+      environments,
+      domains: domains.map(({ hostname, isPrimary }) => ({ hostname, primary: isPrimary === 1 })),
+      rules: rules.map(ruleOf),
+    },
+  }
+}
+
+function filesOf(row: ProjectRow): SourceFiles {
+  const kind = sourceKind(row)
+  if (kind === 'local' && row.localPath) return { kind: 'folder', path: row.localPath }
+  return kind === 'upload' && row.uploadSessionId ? { kind: 'upload', sessionId: row.uploadSessionId } : null
+}
+
+/** A folder of this machine travels as an upload: the other side has no such folder. */
+function sourceOf(row: ProjectRow): ProjectBundle['source'] {
+  const kind = sourceKind(row)
+  if (kind === 'local' || kind === 'upload') return { kind: 'upload' }
+  if (kind !== 'git') return { kind }
+  const { gitOwner, gitRepo, gitBranch, gitUrl } = row
+  const gitProvider = row.gitProvider as ProjectBundle['source']['gitProvider']
+  return { kind, gitProvider, gitOwner, gitRepo, gitBranch, gitUrl }
+}
+
+function optionsOf(row: ProjectRow): ProjectOptions {
+  const { framework, packageManager, installCommand, buildCommand, startCommand, outputDirectory, rootDirectory } = row
+  const { dockerfilePath, composePath, buildImage, type, port, previewsMaximum, previewsMaxAgeDays, rollbackWindow } = row
+  return {
+    ...{ framework, packageManager, installCommand, buildCommand, startCommand, outputDirectory, rootDirectory },
+    ...{ dockerfilePath, composePath, buildImage, type, port, previewsMaximum, previewsMaxAgeDays, rollbackWindow },
+    healthCheck: row.healthCheck && JSON.parse(row.healthCheck),
+    volumes: JSON.parse(row.volumes),
+    services: JSON.parse(row.services),
+    sleepMode: row.sleepMode,
+    autoDeploy: row.autoDeploy === 1,
+    previews: row.previews === 1,
+  }
+}
+
+const ruleOf = (row: RouteRuleRow): CreateRule => ({
+  kind: row.kind,
+  enabled: row.enabled === 1,
+  pathPrefix: row.pathPrefix,
+  hostname: row.hostname,
+  dryRun: row.dryRun === 1,
+  expiresAt: isoOrNull(row.expiresAt),
+  config: JSON.parse(row.config),
+})

@@ -1,0 +1,30 @@
+import { type Presence, presenceMoves, sourcesOf } from '@berth/contract'
+import type { Bound } from '../../../platform/transaction.ts'
+import { nowOf, type ProjectsDeps } from '../deps.ts'
+import { lockProject, type ProjectSignal, projectsTopic } from '../lifecycle/change-project.ts'
+import { settlePresence } from '../lifecycle/power.ts'
+
+/**
+ * The one way a project's presence changes; false when it was not to be moved. What runs is made to match it by a job that
+ * commits with it, whoever dies in between.
+ */
+export async function movePresence(
+  projectId: string,
+  to: Presence,
+  bound: Bound,
+  deps: Pick<ProjectsDeps, 'clock'>,
+): Promise<boolean> {
+  await lockProject(bound, projectId)
+  const moved = await bound.db
+    .updateTable('projects')
+    .set({ presence: to, updatedAt: nowOf(deps) })
+    .where('id', '=', projectId)
+    .where('presence', 'in', sourcesOf<Presence>(presenceMoves, to))
+    .where('deletingSince', 'is', null)
+    .returning('id')
+    .execute()
+  if (moved.length === 0) return false
+  if (to !== 'arriving' && to !== 'landing') await settlePresence(projectId, to, bound)
+  bound.signal(projectsTopic, { projectId } satisfies ProjectSignal)
+  return true
+}

@@ -1,0 +1,65 @@
+import { createReadStream } from 'node:fs'
+import type { Readable } from 'node:stream'
+import { packFolder } from '../../../drivers/tarball/pack-folder.ts'
+import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
+import { fail } from '../../../platform/failure.ts'
+import type { Bound } from '../../../platform/transaction.ts'
+import { nowOf, type ProjectsDeps } from '../deps.ts'
+import { type Deletion, removeSoon, workOn } from '../lifecycle/deletion.ts'
+import { refuseWork } from '../lifecycle/work-under-way.ts'
+import { allowedFolder } from '../source.ts'
+import { findAnyProject } from '../store.ts'
+import { UploadFiles } from '../uploads/upload-files.ts'
+import { openUpload, receiveUpload } from '../uploads/uploads.ts'
+import { type ArrivingProject, type RecordedArrival, recordArriving } from './arriving.ts'
+import { type DescribedProject, describeProject, type SourceFiles } from './bundle.ts'
+import { movePresence } from './presence.ts'
+
+/** What moving a project asks of this module. */
+export interface ProjectTransfers {
+  find(projectId: string): Promise<ProjectRow | undefined>
+  describe(projectId: string): Promise<DescribedProject | undefined>
+  /** As a gzip-compressed tar. */
+  readFiles(files: NonNullable<SourceFiles>, abort: AbortSignal): Promise<AsyncIterable<Uint8Array>>
+  /** Through the same door as an upload: what is wrong with it is refused. Gives the session. */
+  storeFiles(tarball: AsyncIterable<Uint8Array>, owner: { organizationId: string; userId: string }): Promise<string>
+  record(arriving: ArrivingProject): Promise<RecordedArrival>
+  move(projectId: string, to: ProjectRow['presence'], bound: Bound): Promise<boolean>
+  /** Refuses, naming it, what a move would cut short. */
+  refuseWork(projectId: string, bound: Bound): Promise<void>
+  /** Of a project that never came to live here, everything goes. */
+  discard(projectId: string, bound: Bound): Promise<void>
+  /** A kept copy whose time is over, with its volumes. */
+  forget(projectId: string): Promise<void>
+}
+
+export function projectTransfers(deps: ProjectsDeps, deletion: Pick<Deletion, 'removeKept'>): ProjectTransfers {
+  const { db } = deps.database
+  return {
+    find: (projectId) => findAnyProject(db, projectId),
+    describe: (projectId) => describeProject(projectId, deps),
+    async readFiles(files, abort) {
+      if (files.kind === 'upload')
+        return createReadStream(new UploadFiles(deps).of(files.sessionId), { signal: abort }) as Readable
+      return packFolder(await allowedFolder(files.path, 'localPath', deps), { abort })
+    },
+    async storeFiles(tarball, owner) {
+      const session = await openUpload({}, owner, deps)
+      await receiveUpload(session, tarball, deps)
+      return session.id
+    },
+    record: (arriving) => recordArriving(arriving, deps),
+    move: (projectId, to, bound) => movePresence(projectId, to, bound, deps),
+    refuseWork: async (projectId, { db: within }) => refuseWork('project', await workOn(projectId, within, deps)),
+    discard: async (projectId, bound) => {
+      const project = await findAnyProject(bound.db, projectId)
+      if (!project || project.deletingSince !== null) return
+      if (project.presence !== 'arriving' && project.presence !== 'landing') fail('conflict')
+      await removeSoon(projectId, { deleteVolumes: true }, nowOf(deps), bound)
+    },
+    async forget(projectId) {
+      const project = await findAnyProject(db, projectId)
+      if (project?.presence === 'departed') await deletion.removeKept(project)
+    },
+  }
+}

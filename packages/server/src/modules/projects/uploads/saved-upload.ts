@@ -1,0 +1,71 @@
+import { createReadStream } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import type { ProjectRow, UploadSessionRow } from '../../../platform/db/tables/projects.ts'
+import { nowOf, type ProjectsDeps } from '../deps.ts'
+import { findAnyProject } from '../store.ts'
+import { never } from './upload-claim.ts'
+import { UploadFiles } from './upload-files.ts'
+import { receiveUpload } from './uploads.ts'
+
+/** The tarball that a project is made of, for whoever saves the project. */
+export interface SavedUpload {
+  uploadSessionId: string
+  sizeBytes: number
+  read(): AsyncIterable<Uint8Array>
+}
+
+/** Undefined for a project that is made of something else. */
+export async function uploadOf(projectId: string, deps: ProjectsDeps): Promise<SavedUpload | undefined> {
+  const { uploadSessionId } = (await findAnyProject(deps.database.db, projectId)) ?? {}
+  if (!uploadSessionId) return undefined
+  const file = new UploadFiles(deps).of(uploadSessionId)
+  const size = await sizeOf(file)
+  if (size === undefined) return undefined
+  return { uploadSessionId, sizeBytes: size, read: () => createReadStream(file, { highWaterMark: 64 * 1024 }) }
+}
+
+/** Whether the project's upload is gone, as after the project was deleted. */
+export async function isUploadMissing({ uploadSessionId }: Pick<ProjectRow, 'uploadSessionId'>, deps: ProjectsDeps) {
+  return uploadSessionId !== null && (await sizeOf(new UploadFiles(deps).of(uploadSessionId))) === undefined
+}
+
+/** For a project that was brought back. Checked as any upload is; one that is there stays, and does not run out any more. */
+export async function bringUploadBack(
+  { id, uploadSessionId }: Pick<ProjectRow, 'id' | 'uploadSessionId'>,
+  organizationId: string,
+  content: () => AsyncIterable<Uint8Array>,
+  deps: ProjectsDeps,
+): Promise<void> {
+  if (uploadSessionId === null) return
+  const isMissing = await isUploadMissing({ uploadSessionId }, deps)
+  const session = await deps.database.transaction(async ({ db, lock }) => {
+    await lock(`upload:${uploadSessionId}`)
+    const now = nowOf(deps)
+    const fresh: UploadSessionRow = {
+      id: uploadSessionId,
+      organizationId,
+      // Nobody may send anything to it any more.
+      createdBy: '',
+      projectId: id,
+      hints: '{}',
+      status: 'open',
+      sizeBytes: null,
+      files: null,
+      expiresAt: never,
+      createdAt: now,
+    }
+    const known = await db.selectFrom('uploadSessions').selectAll().where('id', '=', uploadSessionId).executeTakeFirst()
+    if (known && known.organizationId !== organizationId) return undefined
+    const changes = { expiresAt: never, ...(isMissing ? { status: 'open' as const } : {}) }
+    if (known) await db.updateTable('uploadSessions').set(changes).where('id', '=', uploadSessionId).execute()
+    else await db.insertInto('uploadSessions').values(fresh).execute()
+    return { ...fresh, ...known, ...changes }
+  })
+  if (session && isMissing) await receiveUpload(session, content(), deps)
+}
+
+const sizeOf = (file: string): Promise<number | undefined> =>
+  stat(file).then(
+    ({ size }) => size,
+    () => undefined,
+  )

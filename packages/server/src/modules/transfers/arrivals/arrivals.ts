@@ -1,0 +1,105 @@
+import type { ArrivalBody, ArrivalChange } from '@berth/contract'
+import type { TransferEndRow } from '../../../platform/db/tables/transfers.ts'
+import { fail, refuse } from '../../../platform/failure.ts'
+import { findAnyProject } from '../../projects/index.ts'
+import { nowOf, type TransfersDeps } from '../deps.ts'
+import { removeFiles } from '../end-files.ts'
+import { newArrivalSecrets, sealSecrets } from '../end-secrets.ts'
+import { moveEnd } from '../move-end.ts'
+import { countOpenArrivals, findEnd, insertEnd, openOfProject } from '../store.ts'
+import { arriveKey, arriveKind } from './arrive-kind.ts'
+import { clearAway } from './clear-away.ts'
+
+const mostOpen = 5
+
+/** Opens an arrival; the same again is the one that is there. */
+export async function openArrival(
+  id: string,
+  { project, identity }: ArrivalBody,
+  caller: { organizationId: string; userId: string },
+  deps: TransfersDeps,
+): Promise<TransferEndRow> {
+  const { organizationId, userId } = caller
+  const { secrets, recipient } = await newArrivalSecrets(identity).catch(() => refuse('identity', 'is no age identity'))
+  const now = nowOf(deps)
+  return deps.database.transaction(async (bound) => {
+    await bound.lock(`arrivals:${organizationId}`)
+    const known = await findEnd(bound.db, id)
+    if (known) return isSame(known, project, caller) ? known : fail('conflict')
+    const there = await findAnyProject(bound.db, project)
+    const isKept = there?.organizationId === organizationId && there.presence === 'departed'
+    if (there && !isKept) fail('already_there')
+    if ((await openOfProject(bound.db, project)).length > 0)
+      fail('work_in_progress', { words: 'Another move of this project is under way' })
+    if ((await countOpenArrivals(bound.db, organizationId)) >= mostOpen)
+      fail('work_in_progress', {
+        words: `At most ${mostOpen} projects of an organisation arrive at a time: wait for one of them`,
+      })
+    await insertEnd(bound.db, {
+      ...{ id, side: 'arrival', organizationId, projectId: project, state: 'open', withData: 1, recipient, signer: '' },
+      ...{ secrets: sealSecrets(id, secrets, deps), files: '[]', tookOver: isKept, warnings: '[]' },
+      ...{ createdBy: userId, createdAt: now, touchedAt: now },
+    })
+    return (await findEnd(bound.db, id)) as TransferEndRow
+  })
+}
+
+const isSame = (end: TransferEndRow, project: string, caller: { organizationId: string; userId: string }) =>
+  end.side === 'arrival' &&
+  end.projectId === project &&
+  end.organizationId === caller.organizationId &&
+  end.createdBy === caller.userId
+
+export async function changeArrival(
+  end: TransferEndRow,
+  { state: to, signer }: ArrivalChange,
+  deps: TransfersDeps,
+): Promise<TransferEndRow> {
+  if (to === 'staged') await ask(end, 'staging', to, deps, { signer: signer ?? refuse('signer', 'is required') })
+  else if (to === 'landed') await ask(end, 'landing', to, deps)
+  else if (to === 'active') await activate(end, deps)
+  else await abortArrival(end, deps)
+  return (await findEnd(deps.database.db, end.id)) ?? end
+}
+
+async function ask(
+  end: TransferEndRow,
+  doing: 'staging' | 'landing',
+  done: TransferEndRow['state'],
+  deps: TransfersDeps,
+  changes: { signer?: string } = {},
+): Promise<void> {
+  if (end.state === doing || end.state === done) return
+  await deps.database.transaction(async (bound) => {
+    if (!(await moveEnd(end, doing, bound, deps, changes))) fail('conflict', { words: `The arrival is ${end.state}` })
+    await bound.enqueue(arriveKind, { id: end.id }, { uniqueKey: arriveKey(end.id, doing) })
+  })
+}
+
+/** From this commit on the project lives here; its routes follow. */
+async function activate(end: TransferEndRow, deps: TransfersDeps): Promise<void> {
+  if (end.state !== 'active')
+    await deps.database.transaction(async (bound) => {
+      if (!(await moveEnd(end, 'active', bound, deps, { secrets: null })))
+        fail('conflict', { words: `The arrival is ${end.state}` })
+      if (!(await deps.projects.move(end.projectId, 'here', bound)))
+        fail('conflict', { words: 'The project was removed meanwhile' })
+    })
+  await deps
+    .syncRoutes(end.projectId)
+    .catch((error: unknown) => deps.log.warn({ err: error }, 'the routes of an arrival are not in force yet'))
+  await removeFiles(end.id, deps)
+}
+
+/** Nothing of it is left, but for a copy that had been kept here before, which is kept again. */
+export async function abortArrival(end: TransferEndRow, deps: TransfersDeps): Promise<void> {
+  if (end.state !== 'aborted') {
+    const aborted = await deps.database.transaction(async (bound) => {
+      await bound.cancelJob({ uniqueKey: arriveKey(end.id, 'staging') })
+      await bound.cancelJob({ uniqueKey: arriveKey(end.id, 'landing') })
+      return moveEnd(end, 'aborted', bound, deps, { secrets: null })
+    })
+    if (!aborted) fail('conflict', { words: `The arrival is ${end.state}` })
+  }
+  await clearAway(end, deps)
+}

@@ -1,0 +1,56 @@
+import type { TransferEndRow } from '../../../platform/db/tables/transfers.ts'
+import { job } from '../../../platform/jobs/declare.ts'
+import type { TransfersDeps } from '../deps.ts'
+import { removeFiles } from '../end-files.ts'
+import { failureOf } from '../failures.ts'
+import { moveEnd } from '../move-end.ts'
+import { findEnd } from '../store.ts'
+import { arriveKind, type EndPayload } from './arrive-kind.ts'
+import { clearAway } from './clear-away.ts'
+import { land } from './land.ts'
+import { openBundle } from './open-bundle.ts'
+import { stage } from './stage.ts'
+
+const hours = 3_600_000
+
+/** The slow part of an arrival; may run twice. */
+export const arriveJob = (deps: TransfersDeps) =>
+  job<EndPayload, unknown>(arriveKind.kind, {
+    deadlineMs: 12 * hours,
+    concurrency: 4,
+    async run({ id }, _, abort) {
+      const end = await findEnd(deps.database.db, id)
+      try {
+        if (end?.state === 'staging') await step(end, 'staged', deps, abort)
+        if (end?.state === 'landing') await step(end, 'landed', deps, abort)
+      } catch (error) {
+        abort.throwIfAborted()
+        const failure = failureOf(error)
+        if (!end || !failure) throw error
+        await moveEnd(end, 'failed', deps.database, deps, { errorCode: failure.code, errorMessage: failure.message })
+      }
+      const now = await findEnd(deps.database.db, id)
+      // It was called off while this was at work, which may have recorded something since.
+      if (now?.state === 'aborted') await clearAway(now, deps)
+      if (now?.state === 'active') await removeFiles(id, deps)
+    },
+    async onFailed({ id }, { message }) {
+      const end = await findEnd(deps.database.db, id)
+      deps.log.error({ transfer: id, message }, 'a project could not be taken in')
+      if (end)
+        await moveEnd(end, 'failed', deps.database, deps, {
+          errorCode: 'internal',
+          errorMessage: 'The project could not be taken in',
+        })
+    },
+  })
+
+async function step(end: TransferEndRow, to: 'staged' | 'landed', deps: TransfersDeps, abort: AbortSignal): Promise<void> {
+  const bundle = await openBundle(end, to === 'staged' ? 1 : 2, deps, abort)
+  try {
+    await (to === 'staged' ? stage : land)(end, bundle, deps, abort)
+  } finally {
+    await bundle.close()
+  }
+  await moveEnd(end, to, deps.database, deps)
+}

@@ -1,0 +1,52 @@
+import { createHash } from 'node:crypto'
+import { bundleFileBytes } from '@berth/contract'
+import type { TransferEndRow } from '../../../platform/db/tables/transfers.ts'
+import { fail, refuse } from '../../../platform/failure.ts'
+import type { TransfersDeps } from '../deps.ts'
+import { openFiles, refuseFull } from '../end-files.ts'
+
+/** Whole and with that hash, or not at all; one that is there is not replaced by another. */
+export async function storeFile(
+  end: TransferEndRow,
+  name: string,
+  sha256: string,
+  bytes: AsyncIterable<Uint8Array>,
+  deps: TransfersDeps,
+): Promise<void> {
+  if (end.state !== 'open' && end.state !== 'staged')
+    fail('conflict', { words: `The arrival is ${end.state}: nothing is taken now` })
+  await refuseFull(bundleFileBytes, deps)
+  const store = await openFiles(end.id, deps)
+  try {
+    const abort = AbortSignal.timeout(10 * 60_000)
+    if ((await store.size(name, abort)) !== undefined) return
+    await store.put(name, checked(bytes, sha256), abort)
+  } finally {
+    await store.close()
+  }
+}
+
+async function* checked(bytes: AsyncIterable<Uint8Array>, sha256: string): AsyncGenerator<Uint8Array> {
+  const hash = createHash('sha256')
+  let size = 0
+  for await (const chunk of bytes) {
+    size += chunk.length
+    if (size > bundleFileBytes) fail('payload_too_large')
+    hash.update(chunk)
+    yield chunk
+  }
+  if (hash.digest('hex') !== sha256) refuse('sha256', 'is not that of the bytes that arrived: send the file again')
+}
+
+/** What has arrived whole. */
+export async function filesOf(end: TransferEndRow, deps: TransfersDeps): Promise<string[]> {
+  if (end.state !== 'open' && end.state !== 'staged') return []
+  const store = await openFiles(end.id, deps)
+  try {
+    const names: string[] = []
+    for await (const { name } of store.list('', AbortSignal.timeout(60_000))) names.push(name)
+    return names
+  } finally {
+    await store.close()
+  }
+}

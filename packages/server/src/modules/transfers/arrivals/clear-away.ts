@@ -1,0 +1,21 @@
+import type { TransferEndRow } from '../../../platform/db/tables/transfers.ts'
+import { findAnyProject } from '../../projects/index.ts'
+import type { TransfersDeps } from '../deps.ts'
+import { removeFiles } from '../end-files.ts'
+import { findEnd } from '../store.ts'
+
+/** Nothing is left of an arrival that was called off, but for a copy that had been kept here before: that is kept again. */
+export async function clearAway(end: TransferEndRow, deps: TransfersDeps): Promise<void> {
+  const current = (await findEnd(deps.database.db, end.id)) ?? end
+  const deployment = current.deploymentId ? await deps.deployments.find(current.deploymentId) : undefined
+  if (deployment) await deps.deployments.cancel(deployment, 'The transfer was called off').catch(() => undefined)
+  await deps.database.transaction(async (bound) => {
+    const project = await findAnyProject(bound.db, current.projectId)
+    const isOurs =
+      project?.organizationId === current.organizationId && (project.presence === 'arriving' || project.presence === 'landing')
+    if (!isOurs) return
+    if (current.tookOver) await deps.projects.move(current.projectId, 'departed', bound)
+    else await deps.projects.discard(current.projectId, bound)
+  })
+  await removeFiles(end.id, deps)
+}

@@ -1,0 +1,38 @@
+import type { TransferEndRow } from '../../../platform/db/tables/transfers.ts'
+import { fail } from '../../../platform/failure.ts'
+import type { TransfersDeps } from '../deps.ts'
+import { failureOf, TransferFailed } from '../failures.ts'
+import type { OpenedBundle } from './open-bundle.ts'
+import { stage, start } from './stage.ts'
+
+/**
+ * The sender has stopped: what changed since the first pass is recorded, the data is written, and the project is started and
+ * found healthy. Its presence says how far this came, so that it may be begun again at any line.
+ */
+export async function land(end: TransferEndRow, bundle: OpenedBundle, deps: TransfersDeps, abort: AbortSignal): Promise<void> {
+  const project = await deps.projects.find(end.projectId)
+  if (project?.presence !== 'landing') {
+    await stage(end, bundle, deps, abort)
+    await writeVolumes(end, bundle, deps, abort)
+    await deps.database.transaction(async (bound) => {
+      if (!(await deps.projects.move(end.projectId, 'landing', bound)))
+        fail('conflict', { words: 'The project was removed meanwhile' })
+    })
+  }
+  if (end.deploymentId) await start(end.deploymentId, deps, abort)
+}
+
+async function writeVolumes(end: TransferEndRow, bundle: OpenedBundle, deps: TransfersDeps, abort: AbortSignal): Promise<void> {
+  const serverId = (await deps.projects.find(end.projectId))?.serverId ?? null
+  for (const { name, index } of bundle.body.volumes) {
+    const volume = await deps.data.volume(end.projectId, name, serverId)
+    try {
+      await deps.data.runtimeFor(volume.serverId).writeVolume(volume.id, bundle.read(index, abort), abort)
+    } catch (cause) {
+      abort.throwIfAborted()
+      if (failureOf(cause)) throw cause
+      const words = cause instanceof Error ? cause.message : 'the runtime refused it'
+      throw new TransferFailed('volume_refused', `The volume ${name} could not be written: ${words}`, { cause })
+    }
+  }
+}

@@ -1,0 +1,108 @@
+import { createHash } from 'node:crypto'
+import type { BundleFile } from '@berth/contract'
+import { createTransferReader, type TransferReader } from '../../../drivers/archive/transfer-archives.ts'
+import type { ArchiveStore } from '../../../drivers/archive-store/archive-store.ts'
+import { isMissing } from '../../../drivers/archive-store/store-failure.ts'
+import { isTooDeep } from '../../../http/json-depth.ts'
+import { checkShape } from '../../../http/validate.ts'
+import type { TransferEndRow } from '../../../platform/db/tables/transfers.ts'
+import { Failure } from '../../../platform/failure.ts'
+import { BundleBody, partsOf } from '../bundle-body.ts'
+import type { TransfersDeps } from '../deps.ts'
+import { openFiles, readWhole, refuseFull } from '../end-files.ts'
+import { type ArrivalSecrets, openSecrets } from '../end-secrets.ts'
+import { TransferFailed } from '../failures.ts'
+import { type Manifest, manifestName, readManifest } from '../manifest.ts'
+
+/** A bundle whose every byte is what its sender signed, and whose words have the shape of the API's own. */
+export interface OpenedBundle {
+  body: BundleBody
+  /** A hash of what the project is apart from its volumes. */
+  digest: string
+  read(index: BundleBody['volumes'][number]['index'], abort: AbortSignal): AsyncIterable<Uint8Array>
+  close(): Promise<void>
+}
+
+const longestManifestBytes = 64 * 1024 * 1024
+const longestBodyBytes = 64 * 1024 * 1024
+
+export async function openBundle(
+  end: TransferEndRow,
+  pass: 1 | 2,
+  deps: TransfersDeps,
+  abort: AbortSignal,
+): Promise<OpenedBundle> {
+  const { identity } = openSecrets<ArrivalSecrets>(end, deps)
+  const store = await openFiles(end.id, deps)
+  const reader = createTransferReader(identity, deps.workers)
+  const close = () => store.close()
+  try {
+    const body = await verifiedBody(end, pass, store, reader, deps, abort)
+    const contentKey = Buffer.from(body.contentKey, 'base64')
+    return { body, digest: digestOf(body), read: (index, stop) => reader.read(index, contentKey, { store, abort: stop }), close }
+  } catch (error) {
+    await close()
+    throw explained(error)
+  }
+}
+
+async function verifiedBody(
+  end: TransferEndRow,
+  pass: 1 | 2,
+  store: ArchiveStore,
+  reader: TransferReader,
+  deps: TransfersDeps,
+  abort: AbortSignal,
+): Promise<BundleBody> {
+  const text = await readWhole(store, manifestName(pass), longestManifestBytes, abort)
+  const manifest = readManifest(text, { signer: end.signer, transfer: end.id, project: end.projectId, pass })
+  for (const file of [...manifest.files, manifest.body]) await checkFile(file, store, abort)
+  const sealed = await readWhole(store, manifest.body.name, longestBodyBytes, abort)
+  const plain = await reader.unseal(sealed, manifest.compression, longestBodyBytes)
+  if (isTooDeep(plain)) throw new TransferFailed('bundle_refused', 'What is in the bundle is nested too deep')
+  const body = checkShape(BundleBody, JSON.parse(Buffer.from(plain).toString('utf8')))
+  refuseUnlisted(body, manifest)
+  await refuseFull(
+    body.volumes.reduce((sum, { index }) => sum + index.plainBytes, 0),
+    deps,
+  )
+  return body
+}
+
+/** As it lies here, byte for byte. */
+async function checkFile({ name, sizeBytes, sha256 }: BundleFile, store: ArchiveStore, abort: AbortSignal): Promise<void> {
+  const hash = createHash('sha256')
+  let bytes = 0
+  for await (const chunk of store.get(name, abort)) {
+    bytes += chunk.length
+    hash.update(chunk)
+  }
+  if (bytes !== sizeBytes || hash.digest('hex') !== sha256)
+    throw new TransferFailed('bundle_damaged', `${name} is not what was sent: start the transfer again`)
+}
+
+/** What the body names is what the manifest was signed for, and sizes that are said twice are said alike. */
+function refuseUnlisted(body: BundleBody, { files }: Manifest): void {
+  const listed = new Map(files.map((file) => [file.name, file]))
+  for (const { name, sizeBytes, sha256 } of partsOf(body)) {
+    const file = listed.get(name)
+    if (file?.sizeBytes !== sizeBytes || file.sha256 !== sha256)
+      throw new TransferFailed('bundle_damaged', `The bundle names ${name}, which its manifest does not`)
+  }
+}
+
+function digestOf({ project, source }: BundleBody): string {
+  const content = source?.parts.map((part) => part.content) ?? []
+  return createHash('sha256')
+    .update(JSON.stringify([project, content]))
+    .digest('hex')
+}
+
+/** A shape that is wrong is the sender's; it is told in the words of the API. */
+function explained(error: unknown): unknown {
+  if (isMissing(error)) return new TransferFailed('bundle_incomplete', `The bundle is not whole: ${(error as Error).message}`)
+  if (error instanceof SyntaxError) return new TransferFailed('bundle_damaged', 'What is in the bundle cannot be read')
+  if (error instanceof Failure && error.code === 'validation_failed')
+    return new TransferFailed('bundle_refused', `The bundle says something that this instance does not take: ${error.message}`)
+  return error
+}

@@ -1,0 +1,70 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { DeploymentRow } from '../../../platform/db/tables/deployments.ts'
+import type { TransferEndRow } from '../../../platform/db/tables/transfers.ts'
+import { hasFailed, type TransfersDeps } from '../deps.ts'
+import { TransferFailed } from '../failures.ts'
+import { updateEnd } from '../store.ts'
+import type { OpenedBundle } from './open-bundle.ts'
+
+const lookMs = 250
+
+/** Recorded and built, and nothing more: it runs elsewhere. What was recorded of it before, and did not change, stays as it is. */
+export async function stage(end: TransferEndRow, bundle: OpenedBundle, deps: TransfersDeps, abort: AbortSignal): Promise<void> {
+  if (end.staged !== bundle.digest) await record(end, bundle, deps, abort)
+  const { deployed, enabled } = bundle.body.project
+  if (!deployed || !enabled) return
+  const { id } = await deps.deployments.deploy(end.projectId, {
+    trigger: 'transfer',
+    environment: 'production',
+    createdBy: null,
+    requestKey: `${end.id}:${bundle.digest}`,
+    ...(deployed.commit && bundle.body.project.source.kind === 'git' ? { commit: deployed.commit } : {}),
+  })
+  Object.assign(end, { deploymentId: id })
+  await updateEnd(deps.database.db, end.id, { deploymentId: id })
+  await until(id, (row) => row.artifacts !== null, deps, abort)
+}
+
+async function record(end: TransferEndRow, bundle: OpenedBundle, deps: TransfersDeps, abort: AbortSignal): Promise<void> {
+  const { organizationId, projectId, createdBy: userId } = end
+  const { source, project } = bundle.body
+  if (project.source.kind === 'upload' && !source)
+    throw new TransferFailed('bundle_refused', 'The bundle has no files of the project')
+  const uploadSessionId = source && (await deps.projects.storeFiles(bundle.read(source, abort), { organizationId, userId }))
+  const { warnings } = await deps.projects.record({ projectId, organizationId, bundle: project, uploadSessionId })
+  const changes = { staged: bundle.digest, warnings: JSON.stringify(warnings) }
+  Object.assign(end, changes)
+  await updateEnd(deps.database.db, end.id, changes)
+}
+
+/** Started where it was held, and live before this resolves; nothing is routed to it. */
+export async function start(deploymentId: string, deps: TransfersDeps, abort: AbortSignal): Promise<void> {
+  // Asked for again and again: the job that built it may not have ended yet, and would swallow the call.
+  await until(
+    deploymentId,
+    (row) => row.status === 'live',
+    deps,
+    abort,
+    () => deps.deployments.goOn(deploymentId),
+  )
+}
+
+async function until(
+  deploymentId: string,
+  isReached: (row: DeploymentRow) => boolean,
+  deps: TransfersDeps,
+  abort: AbortSignal,
+  push?: () => Promise<unknown>,
+): Promise<void> {
+  for (;;) {
+    const row = await deps.deployments.find(deploymentId)
+    if (!row || hasFailed(row.status))
+      throw new TransferFailed(
+        'deploy_failed',
+        `The project could not be ${push ? 'started' : 'built'} there: ${row?.errorMessage ?? 'its deployment is gone'}`,
+      )
+    if (row.status === 'superseded' || isReached(row)) return
+    if (row.status === 'building') await push?.()
+    await pause(lookMs, undefined, { signal: abort })
+  }
+}

@@ -1,0 +1,94 @@
+import type { DepartureBody } from '@berth/contract'
+import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
+import type { TransferEndRow } from '../../../platform/db/tables/transfers.ts'
+import { fail } from '../../../platform/failure.ts'
+import type { Bound } from '../../../platform/transaction.ts'
+import { findAnyProject, lockProject } from '../../projects/index.ts'
+import { nowOf, type TransfersDeps } from '../deps.ts'
+import { removeFiles } from '../end-files.ts'
+import { newDepartureSecrets, sealSecrets } from '../end-secrets.ts'
+import { forgetKind, keptDays } from '../forget.ts'
+import { moveEnd } from '../move-end.ts'
+import { findEnd, insertEnd, openOfProject } from '../store.ts'
+import { departKey, departKind } from './depart-job.ts'
+
+/** Begins to pack; the project goes on serving. The same transfer again is the one that is there. */
+export async function startDeparture(
+  project: Pick<ProjectRow, 'id' | 'organizationId'>,
+  { transfer, recipient, withData = false }: DepartureBody,
+  userId: string,
+  deps: TransfersDeps,
+): Promise<TransferEndRow> {
+  const { secrets, signer } = newDepartureSecrets()
+  const now = nowOf(deps)
+  return deps.database.transaction(async (bound) => {
+    await lockProject(bound, project.id)
+    const known = await findEnd(bound.db, transfer)
+    if (known)
+      return known.projectId === project.id && known.createdBy === userId && known.side === 'departure' ? known : fail('conflict')
+    await refuseBusy(project.id, bound, deps)
+    await insertEnd(bound.db, {
+      ...{ id: transfer, side: 'departure', organizationId: project.organizationId, projectId: project.id, state: 'packing' },
+      ...{ withData, recipient, signer, secrets: sealSecrets(transfer, secrets, deps), files: '[]', tookOver: 0, warnings: '[]' },
+      ...{ createdBy: userId, createdAt: now, touchedAt: now },
+    })
+    await bound.enqueue(departKind, { id: transfer }, { uniqueKey: departKey(transfer, 'packing') })
+    return (await findEnd(bound.db, transfer)) as TransferEndRow
+  })
+}
+
+async function refuseBusy(projectId: string, bound: Bound, deps: TransfersDeps): Promise<void> {
+  const row = await findAnyProject(bound.db, projectId)
+  if (row?.presence !== 'here' || row.deletingSince !== null) fail('conflict', { words: 'The project is being moved or deleted' })
+  const [other] = await openOfProject(bound.db, projectId)
+  if (other) fail('work_in_progress', { words: `Another move of this project is under way (${other.id}, ${other.state})` })
+  await deps.projects.refuseWork(projectId, bound)
+}
+
+export async function changeDeparture(
+  end: TransferEndRow,
+  to: 'ready' | 'departed' | 'aborted',
+  deps: TransfersDeps,
+): Promise<TransferEndRow> {
+  if (to === 'ready') await askForRelease(end, deps)
+  else if (to === 'departed') await finish(end, deps)
+  else await keep(end, deps)
+  return (await findEnd(deps.database.db, end.id)) ?? end
+}
+
+/** The mark that the project leaves commits with the work that stops it. */
+async function askForRelease(end: TransferEndRow, deps: TransfersDeps): Promise<void> {
+  if (end.state === 'releasing' || end.state === 'ready') return
+  await deps.database.transaction(async (bound) => {
+    if (!(await moveEnd(end, 'releasing', bound, deps))) fail('conflict', { words: `The departure is ${end.state}` })
+    if (!(await deps.projects.move(end.projectId, 'departing', bound)))
+      fail('conflict', { words: 'The project was deleted or moved meanwhile' })
+    await bound.enqueue(departKind, { id: end.id }, { uniqueKey: departKey(end.id, 'releasing') })
+  })
+}
+
+/** It lives elsewhere from here on. The copy is kept, stopped, in case that the other side loses it. */
+async function finish(end: TransferEndRow, deps: TransfersDeps): Promise<void> {
+  if (end.state === 'departed') return
+  await deps.database.transaction(async (bound) => {
+    if (!(await moveEnd(end, 'departed', bound, deps, { secrets: null, files: '[]' })))
+      fail('conflict', { words: `The departure is ${end.state}` })
+    await deps.projects.move(end.projectId, 'departed', bound)
+    const runAt = new Date(nowOf(deps) + keptDays * 86_400_000)
+    await bound.enqueue(forgetKind, { id: end.id }, { uniqueKey: `${forgetKind.kind}:${end.id}`, runAt })
+  })
+  await removeFiles(end.id, deps)
+}
+
+/** The project stays; one that was stopped for this is started again, by the job that commits with the mark. */
+export async function keep(end: TransferEndRow, deps: TransfersDeps): Promise<void> {
+  if (end.state === 'aborted') return
+  await deps.database.transaction(async (bound) => {
+    if (!(await moveEnd(end, 'aborted', bound, deps, { secrets: null, files: '[]' })))
+      fail('conflict', { words: `The departure is ${end.state}` })
+    await bound.cancelJob({ uniqueKey: departKey(end.id, 'packing') })
+    await bound.cancelJob({ uniqueKey: departKey(end.id, 'releasing') })
+    await deps.projects.move(end.projectId, 'here', bound)
+  })
+  await removeFiles(end.id, deps)
+}

@@ -1,0 +1,112 @@
+import { createHash } from 'node:crypto'
+import type { BundleFile } from '@berth/contract'
+import type { ArchiveIndex, ArchivePart } from '../../../drivers/archive/archive.ts'
+import { partsThere } from '../../../drivers/archive/parts-there.ts'
+import { createTransferWriter, type TransferWriter } from '../../../drivers/archive/transfer-archives.ts'
+import type { ArchiveStore } from '../../../drivers/archive-store/archive-store.ts'
+import { isMissing } from '../../../drivers/archive-store/store-failure.ts'
+import type { TransferEndRow } from '../../../platform/db/tables/transfers.ts'
+import { type BundleBody, partsOf } from '../bundle-body.ts'
+import type { TransfersDeps } from '../deps.ts'
+import { openFiles, readWhole } from '../end-files.ts'
+import { type DepartureSecrets, openSecrets } from '../end-secrets.ts'
+import { TransferFailed } from '../failures.ts'
+import { manifestName, signManifest } from '../manifest.ts'
+
+interface Packing {
+  end: TransferEndRow
+  pass: 1 | 2
+  store: ArchiveStore
+  writer: TransferWriter
+  /** Parts of the pass before, by their content: what did not change is not packed again. */
+  earlier: ReadonlyMap<string, ArchivePart>
+  deps: TransfersDeps
+  abort: AbortSignal
+}
+
+/** Indexes of a pass, for the next one: names, sizes and keyed hashes. Not part of the bundle. */
+const indexName = (pass: number) => `index.${pass}.json`
+const longestIndexBytes = 256 * 1024 * 1024
+
+/** Everything of the project into encrypted files beside it. Gives all files there are to fetch; begun again it starts anew. */
+export async function pack(end: TransferEndRow, pass: 1 | 2, deps: TransfersDeps, abort: AbortSignal): Promise<BundleFile[]> {
+  const { contentKey, signingKey } = openSecrets<DepartureSecrets>(end, deps)
+  const store = await openFiles(end.id, deps)
+  const writer = createTransferWriter({ recipient: end.recipient, contentKey: Buffer.from(contentKey, 'base64') }, deps.workers)
+  try {
+    const packing: Packing = { end, pass, store, writer, earlier: await earlierParts(store, pass, abort), deps, abort }
+    const content = await packAll(packing)
+    await put(store, indexName(pass), Buffer.from(JSON.stringify(partsOf(content))), abort)
+    const { sealed, sha256, compression } = await writer.seal(Buffer.from(JSON.stringify({ ...content, contentKey })))
+    const body = { name: `body.${pass}.json.${compression === 'zstd' ? 'zst' : 'gz'}.age`, sizeBytes: sealed.length, sha256 }
+    await put(store, body.name, sealed, abort)
+    const files = filesOf(partsOf(content))
+    const named = { transfer: end.id, project: end.projectId, pass, compression, body, files }
+    const manifest = await put(store, manifestName(pass), signManifest(named, signingKey), abort)
+    return [...files, body, manifest]
+  } finally {
+    await store.close()
+  }
+}
+
+async function packAll(packing: Packing): Promise<Omit<BundleBody, 'contentKey'>> {
+  const { end, deps, abort } = packing
+  const described = await deps.projects.describe(end.projectId)
+  if (!described) throw new TransferFailed('not_found', 'The project was deleted meanwhile')
+  const live = (await deps.deployments.summary(end.projectId))?.live
+  const project = { ...described.bundle, deployed: live ? { commit: live.commit } : null }
+  const { files } = described
+  const source = files && (await write('source', 'tgz', await readFiles(files, packing), packing))
+  const volumes: BundleBody['volumes'] = []
+  if (end.withData)
+    for (const [at, { id, name, serverId }] of (await deps.data.volumes(end.projectId)).entries()) {
+      const tar = deps.data.runtimeFor(serverId).readVolume(id, abort)
+      volumes.push({ name, index: await write(`v${at}`, 'tar', tar, packing) })
+    }
+  return { project, source, volumes }
+}
+
+async function readFiles(files: Parameters<TransfersDeps['projects']['readFiles']>[0], { deps, abort }: Packing) {
+  try {
+    return await deps.projects.readFiles(files, abort)
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== 'ENOENT') throw cause
+    throw new TransferFailed('source_failed', 'The upload that the project was made of is not kept any more: upload it again', {
+      cause,
+    })
+  }
+}
+
+const write = (base: string, extension: string, content: AsyncIterable<Uint8Array>, packing: Packing): Promise<ArchiveIndex> =>
+  packing.writer.write(content, {
+    store: packing.store,
+    base: `p${packing.pass}-${base}`,
+    extension,
+    earlier: packing.earlier,
+    abort: packing.abort,
+  })
+
+async function earlierParts(store: ArchiveStore, pass: number, abort: AbortSignal): Promise<ReadonlyMap<string, ArchivePart>> {
+  if (pass === 1) return new Map()
+  try {
+    const parts = JSON.parse((await readWhole(store, indexName(pass - 1), longestIndexBytes, abort)).toString('utf8'))
+    return await partsThere(store, '', parts as ArchivePart[], abort)
+  } catch (error) {
+    if (isMissing(error)) return new Map()
+    throw error
+  }
+}
+
+/** Each file once, however often its content is in the project. */
+const filesOf = (parts: readonly ArchivePart[]): BundleFile[] => [
+  ...new Map(parts.map(({ name, sizeBytes, sha256 }) => [name, { name, sizeBytes, sha256 }])).values(),
+]
+
+async function put(store: ArchiveStore, name: string, bytes: Uint8Array, abort: AbortSignal): Promise<BundleFile> {
+  await store.put(name, one(bytes), abort)
+  return { name, sizeBytes: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') }
+}
+
+async function* one(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes
+}

@@ -1,0 +1,21 @@
+import type { BundleFile } from '@berth/contract'
+import type { TransferEndRow } from '../../../platform/db/tables/transfers.ts'
+import { fail } from '../../../platform/failure.ts'
+import type { TransfersDeps } from '../deps.ts'
+import { openFiles } from '../end-files.ts'
+
+/** One of the files that a departure has named; no other file of its folder. */
+export async function readPacked(end: TransferEndRow, name: string, deps: TransfersDeps): Promise<AsyncIterable<Uint8Array>> {
+  const files = JSON.parse(end.files) as BundleFile[]
+  if (!files.some((file) => file.name === name)) fail('not_found')
+  const store = await openFiles(end.id, deps)
+  return closing(store.get(name, AbortSignal.timeout(10 * 60_000)), () => store.close())
+}
+
+async function* closing(bytes: AsyncIterable<Uint8Array>, close: () => Promise<void>): AsyncGenerator<Uint8Array> {
+  try {
+    yield* bytes
+  } finally {
+    await close()
+  }
+}

@@ -1,0 +1,42 @@
+import { mkdir, rm, statfs } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { ArchiveStore } from '../../drivers/archive-store/archive-store.ts'
+import { fail } from '../../platform/failure.ts'
+import type { TransfersDeps } from './deps.ts'
+
+const rootOf = ({ settings }: Pick<TransfersDeps, 'settings'>) => join(settings.dataDir, 'transfers')
+const folderOf = (id: string, deps: Pick<TransfersDeps, 'settings'>) => join(rootOf(deps), id)
+
+/** The files of a bundle while it is on its way; gone when the end is over. */
+export async function openFiles(id: string, deps: TransfersDeps): Promise<ArchiveStore> {
+  const root = rootOf(deps)
+  await mkdir(root, { recursive: true, mode: 0o700 })
+  return deps.stores.open({ kind: 'local', path: folderOf(id, deps), root })
+}
+
+export const removeFiles = (id: string, deps: Pick<TransfersDeps, 'settings'>): Promise<void> =>
+  rm(folderOf(id, deps), { recursive: true, force: true, maxRetries: 3 })
+
+/** What a machine needs for itself, whoever sends it how much. */
+const keptFreeBytes = 1024 ** 3
+
+/** Refuses what would fill the disk. */
+export async function refuseFull(bytes: number, deps: TransfersDeps): Promise<void> {
+  const root = rootOf(deps)
+  await mkdir(root, { recursive: true, mode: 0o700 })
+  const { bavail, bsize, blocks } = await statfs(root)
+  const kept = Math.min(keptFreeBytes, (blocks * bsize) / 20)
+  if (bavail * bsize - bytes < kept)
+    fail('unavailable', { words: 'There is not enough room on the disk for this project: free some, then try again' })
+}
+
+export async function readWhole(store: ArchiveStore, name: string, maxBytes: number, abort: AbortSignal): Promise<Buffer> {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of store.get(name, abort)) {
+    bytes += chunk.length
+    if (bytes > maxBytes) throw new Error(`${name} is larger than it may be`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}

@@ -1,0 +1,48 @@
+import type { Arrival, Departure } from '@berth/contract'
+import type { TransferEndRow } from '../../platform/db/tables/transfers.ts'
+import { fail } from '../../platform/failure.ts'
+import { filesOf } from './arrivals/arrived-files.ts'
+import { nowOf, type TransfersDeps } from './deps.ts'
+import { findEnd, updateEnd } from './store.ts'
+
+interface Driver {
+  organizationId: string
+  userId: string
+}
+
+/** Found by whoever started it, and by nobody else. That it was asked for is noted: one that nobody asks for is called off. */
+export async function endOf(
+  id: string,
+  side: TransferEndRow['side'],
+  { organizationId, userId }: Driver,
+  deps: TransfersDeps,
+): Promise<TransferEndRow> {
+  const end = id.includes('\0') ? undefined : await findEnd(deps.database.db, id)
+  const isTheirs = end?.side === side && end.organizationId === organizationId && end.createdBy === userId
+  if (!isTheirs) return fail('not_found')
+  const now = nowOf(deps)
+  if (now - end.touchedAt > 5_000) await updateEnd(deps.database.db, id, { touchedAt: now })
+  return end
+}
+
+const errorOf = ({ errorCode, errorMessage }: TransferEndRow) =>
+  errorCode === null ? null : { code: errorCode, message: errorMessage ?? errorCode }
+
+export const showDeparture = (end: TransferEndRow): Departure => ({
+  transfer: end.id,
+  projectId: end.projectId,
+  state: end.state as Departure['state'],
+  signer: end.signer,
+  files: JSON.parse(end.files),
+  error: errorOf(end),
+})
+
+export const showArrival = async (end: TransferEndRow, deps: TransfersDeps): Promise<Arrival> => ({
+  transfer: end.id,
+  projectId: end.projectId,
+  state: end.state as Arrival['state'],
+  recipient: end.recipient,
+  files: await filesOf(end, deps),
+  warnings: JSON.parse(end.warnings),
+  error: errorOf(end),
+})

@@ -1,0 +1,21 @@
+import { StoreFailure } from '../../drivers/archive-store/store-failure.ts'
+import { Failure } from '../../platform/failure.ts'
+
+/** A move that does not work, for a reason that its owner can act on. */
+export class TransferFailed extends Error {
+  override readonly name = 'TransferFailed'
+  readonly code: string
+
+  constructor(code: string, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.code = code
+  }
+}
+
+/** Undefined: nobody has words for it, and it may be tried again. */
+export function failureOf(error: unknown): { code: string; message: string } | undefined {
+  if (error instanceof TransferFailed) return { code: error.code, message: error.message }
+  if (error instanceof Failure) return { code: error.code, message: error.message }
+  if (error instanceof StoreFailure && error.reason === 'corrupt') return { code: 'bundle_damaged', message: error.message }
+  return undefined
+}

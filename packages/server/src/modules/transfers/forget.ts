@@ -1,0 +1,21 @@
+import { type JobKind, job } from '../../platform/jobs/declare.ts'
+import type { TransfersDeps } from './deps.ts'
+import { findEnd, newestDeparture, openOfProject } from './store.ts'
+
+export const forgetKind: JobKind<{ id: string }> = { kind: 'transfers.forget' }
+/** How long a project that left is kept here, stopped. */
+export const keptDays = 7
+
+/** Removes the kept copy of a project, unless it came back meanwhile, or left once more since. */
+export const forgetJob = (deps: TransfersDeps) =>
+  job<{ id: string }, unknown>(forgetKind.kind, {
+    deadlineMs: 3_600_000,
+    maxAttempts: Number.MAX_SAFE_INTEGER,
+    async run({ id }) {
+      const end = await findEnd(deps.database.db, id)
+      const isNewest = end?.state === 'departed' && (await newestDeparture(deps.database.db, end.projectId)) === id
+      const isComing = end && (await openOfProject(deps.database.db, end.projectId)).length > 0
+      if (isComing) throw new Error('the project is on its way back: it is looked at again')
+      if (end && isNewest) await deps.projects.forget(end.projectId)
+    },
+  })

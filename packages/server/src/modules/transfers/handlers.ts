@@ -1,0 +1,43 @@
+import { Readable } from 'node:stream'
+import type { contract } from '@berth/contract'
+import type { Caller, Handlers } from '../../http/handler.ts'
+import { fail } from '../../platform/failure.ts'
+import { changeArrival, openArrival } from './arrivals/arrivals.ts'
+import { storeFile } from './arrivals/arrived-files.ts'
+import { changeDeparture, startDeparture } from './departures/departures.ts'
+import { readPacked } from './departures/packed-files.ts'
+import type { TransfersDeps } from './deps.ts'
+import { endOf, showArrival, showDeparture } from './ends.ts'
+
+const idPattern = /^trf_[a-z2-7]{20}$/
+const filePattern = /^[a-z0-9][a-z0-9_.-]{0,120}$/
+
+export function transfersHandlers(deps: TransfersDeps): Handlers<typeof contract.transfers> {
+  const departure = (id: string, caller: Caller) => endOf(id, 'departure', caller, deps)
+  const arrival = (id: string, caller: Caller) => endOf(id, 'arrival', caller, deps)
+  const file = (name: string) => (filePattern.test(name) ? name : fail('not_found'))
+  return {
+    depart: async ({ body }, { project, caller }) => ({
+      data: showDeparture(await startDeparture(project, body, caller.userId, deps)),
+    }),
+    getDeparture: async ({ params }, { caller }) => ({ data: showDeparture(await departure(params.id, caller)) }),
+    changeDeparture: async ({ params, body }, { caller }) => ({
+      data: showDeparture(await changeDeparture(await departure(params.id, caller), body.state, deps)),
+    }),
+    readFile: async ({ params }, { caller }) =>
+      Readable.from(await readPacked(await departure(params.id, caller), file(params.file), deps), {
+        objectMode: false,
+      }) as never,
+    arrive: async ({ params, body }, { caller }) => {
+      if (!idPattern.test(params.id)) fail('not_found')
+      return { data: await showArrival(await openArrival(params.id, body, caller, deps), deps) }
+    },
+    getArrival: async ({ params }, { caller }) => ({ data: await showArrival(await arrival(params.id, caller), deps) }),
+    changeArrival: async ({ params, body }, { caller }) => ({
+      data: await showArrival(await changeArrival(await arrival(params.id, caller), body, deps), deps),
+    }),
+    writeFile: async ({ params, query, upload }, { caller }) => {
+      await storeFile(await arrival(params.id, caller), file(params.file), query.sha256, upload, deps)
+    },
+  }
+}

@@ -1,0 +1,56 @@
+import type { ArrivalBody, ArrivalChange, DepartureBody } from '@berth/contract'
+import { PartWorkers } from '../../drivers/archive/part-workers.ts'
+import type { ProjectRow } from '../../platform/db/tables/projects.ts'
+import type { Job } from '../../platform/jobs/declare.ts'
+import { changeArrival, openArrival } from './arrivals/arrivals.ts'
+import { arriveJob } from './arrivals/arrive-job.ts'
+import { storeFile } from './arrivals/arrived-files.ts'
+import { departJob } from './departures/depart-job.ts'
+import { changeDeparture, startDeparture } from './departures/departures.ts'
+import { readPacked } from './departures/packed-files.ts'
+import type { TransfersDeps } from './deps.ts'
+import { endOf, showArrival, showDeparture } from './ends.ts'
+import { forgetJob } from './forget.ts'
+import { transfersHandlers } from './handlers.ts'
+import { transfersPart } from './project-part.ts'
+import { sweepJob, sweepSchedule } from './sweep.ts'
+
+export type { TransfersDeps } from './deps.ts'
+export { keptDays } from './forget.ts'
+export type TransferEnds = ReturnType<typeof createTransfers>['ends']
+
+interface Driver {
+  organizationId: string
+  userId: string
+}
+
+/**
+ * The two *ends* of a move. A *departure* packs a project into a *bundle* of encrypted files, then stops it; an *arrival* takes a
+ * bundle in, builds it, starts it and gives it its route. Neither knows the other: whoever drives them carries the files over.
+ */
+export function createTransfers(given: Omit<TransfersDeps, 'workers'>) {
+  const deps: TransfersDeps = { ...given, workers: new PartWorkers() }
+  return {
+    handlers: transfersHandlers(deps),
+    jobs: [departJob(deps), arriveJob(deps), forgetJob(deps), sweepJob(deps)] as Job<unknown, undefined>[],
+    schedules: [sweepSchedule],
+    part: transfersPart(deps),
+    /** The ends of this instance, for whoever drives a move from here. */
+    ends: {
+      depart: async (project: ProjectRow, body: DepartureBody, userId: string) =>
+        showDeparture(await startDeparture(project, body, userId, deps)),
+      getDeparture: async (id: string, driver: Driver) => showDeparture(await endOf(id, 'departure', driver, deps)),
+      changeDeparture: async (id: string, driver: Driver, state: Parameters<typeof changeDeparture>[1]) =>
+        showDeparture(await changeDeparture(await endOf(id, 'departure', driver, deps), state, deps)),
+      readFile: async (id: string, driver: Driver, name: string) =>
+        readPacked(await endOf(id, 'departure', driver, deps), name, deps),
+      arrive: async (id: string, body: ArrivalBody, driver: Driver) =>
+        showArrival(await openArrival(id, body, driver, deps), deps),
+      getArrival: async (id: string, driver: Driver) => showArrival(await endOf(id, 'arrival', driver, deps), deps),
+      changeArrival: async (id: string, driver: Driver, change: ArrivalChange) =>
+        showArrival(await changeArrival(await endOf(id, 'arrival', driver, deps), change, deps), deps),
+      writeFile: async (id: string, driver: Driver, name: string, sha256: string, bytes: AsyncIterable<Uint8Array>) =>
+        storeFile(await endOf(id, 'arrival', driver, deps), name, sha256, bytes, deps),
+    },
+  }
+}

@@ -1,0 +1,22 @@
+import type { ProjectPart } from '../projects/index.ts'
+import type { TransfersDeps } from './deps.ts'
+import { removeFiles } from './end-files.ts'
+import { moveEnd } from './move-end.ts'
+import { openOfProject } from './store.ts'
+
+/** A move that is under way keeps a project from being deleted; one that is deleted all the same is called off. */
+export const transfersPart = (deps: TransfersDeps): ProjectPart => ({
+  describe: 'transfers',
+  previewDeletion: async () => [],
+  workUnderWay: async (db, projectId) =>
+    (await openOfProject(db, projectId))
+      .filter(({ side }) => side === 'departure')
+      .map(({ id, state }) => ({ kind: 'transfer', id, status: state })),
+  async remove({ id }) {
+    for (const end of await openOfProject(deps.database.db, id)) {
+      if (end.side !== 'departure') continue
+      await moveEnd(end, 'aborted', deps.database, deps, { secrets: null, files: '[]' })
+      await removeFiles(end.id, deps)
+    }
+  },
+})

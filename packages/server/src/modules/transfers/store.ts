@@ -1,0 +1,60 @@
+import type { Insertable, Updateable } from 'kysely'
+import type { Db } from '../../platform/db/schema.ts'
+import type { TransferEndRow, TransferEndsTable } from '../../platform/db/tables/transfers.ts'
+
+/** All SQL of the ends of moves. */
+
+export type EndChanges = Omit<Updateable<TransferEndsTable>, 'id' | 'side' | 'state' | 'organizationId'>
+
+export const findEnd = (db: Db, id: string): Promise<TransferEndRow | undefined> =>
+  db.selectFrom('transferEnds').selectAll().where('id', '=', id).executeTakeFirst()
+
+/** False when there is one of that id. */
+export async function insertEnd(db: Db, row: Insertable<TransferEndsTable>): Promise<boolean> {
+  const inserted = await db
+    .insertInto('transferEnds')
+    .values(row)
+    .onConflict((conflict) => conflict.column('id').doNothing())
+    .returning('id')
+    .executeTakeFirst()
+  return inserted !== undefined
+}
+
+export const updateEnd = (db: Db, id: string, changes: EndChanges): Promise<unknown> =>
+  db.updateTable('transferEnds').set(changes).where('id', '=', id).execute()
+
+const over: readonly TransferEndRow['state'][] = ['departed', 'active', 'aborted']
+
+export const listOpen = (db: Db): Promise<TransferEndRow[]> =>
+  db.selectFrom('transferEnds').selectAll().where('state', 'not in', over).execute()
+
+export const openOfProject = (db: Db, projectId: string): Promise<TransferEndRow[]> =>
+  db.selectFrom('transferEnds').selectAll().where('projectId', '=', projectId).where('state', 'not in', over).execute()
+
+export async function countOpenArrivals(db: Db, organizationId: string): Promise<number> {
+  const rows = await db
+    .selectFrom('transferEnds')
+    .select('id')
+    .where('organizationId', '=', organizationId)
+    .where('side', '=', 'arrival')
+    .where('state', 'not in', over)
+    .execute()
+  return rows.length
+}
+
+export async function newestDeparture(db: Db, projectId: string): Promise<string | undefined> {
+  const newest = await db
+    .selectFrom('transferEnds')
+    .select('id')
+    .where('projectId', '=', projectId)
+    .where('side', '=', 'departure')
+    .where('state', '=', 'departed')
+    .orderBy('createdAt', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return newest?.id
+}
+
+/** Those that are over for that long: nobody asks for them any more. */
+export const deleteOverSince = (db: Db, before: number): Promise<unknown> =>
+  db.deleteFrom('transferEnds').where('state', 'in', ['active', 'aborted', 'departed']).where('touchedAt', '<', before).execute()

@@ -1,0 +1,60 @@
+import { createHash } from 'node:crypto'
+import { FaultyPlace } from '../../src/drivers/archive-store/test-faults.ts'
+import { withRetries } from '../../src/drivers/archive-store/with-retries.ts'
+import { withTimeLimit } from '../../src/drivers/archive-store/with-time-limit.ts'
+import { readTar } from '../../src/drivers/tar/read-tar.ts'
+import type { Parts } from '../../src/instance/assemble.ts'
+import type { Manifest } from '../../src/modules/backups/content/manifest.ts'
+import { type Scene, setScene } from './scene.ts'
+
+/** A scene whose destination goes wrong when it is told to, with the care of every destination around it, and a clock to move. */
+export interface FaultyScene extends Scene {
+  place: FaultyPlace
+  /** Moves the clock, and waits until all that is due then is done. */
+  pass(ms: number, jobs?: { whenIdle(): Promise<void> }): Promise<void>
+  /** The files of the first volume of a run, read from the destination by its manifest alone; by the hash of their content. */
+  savedFiles(runId: string): Promise<Record<string, string>>
+}
+
+const never = new AbortController().signal
+
+export async function setFaultyScene(parts: Partial<Parts> = {}, silentMs = 250): Promise<FaultyScene> {
+  let moved = 0
+  const scene = await setScene({ clock: { now: () => new Date(Date.now() + moved) }, ...parts })
+  const place = new FaultyPlace()
+  const { drivers, database, jobs } = scene.instance
+  drivers.aroundStores.wrap = (store) =>
+    withRetries(withTimeLimit(place.around(store), silentMs), { attempts: 2, firstPauseMs: 1 })
+  return {
+    ...scene,
+    place,
+    async pass(ms, of = jobs) {
+      moved += ms
+      database.signals.publish('jobs', { due: true })
+      await of.whenIdle()
+    },
+    async savedFiles(runId) {
+      const { config } = (
+        await scene.as(scene.people.owner.token, 'GET /backup-destinations/:id', { params: { id: scene.destinationId } })
+      ).body.data
+      const store = await drivers.stores.open({ kind: 'local', path: config.path, root: config.path })
+      const archives = await drivers.archives()
+      const sealed: Uint8Array[] = []
+      const name = scene.stored().find((one) => one.includes(`${runId}/manifest`)) as string
+      for await (const chunk of store.get(name, never)) sealed.push(chunk)
+      const manifest: Manifest = JSON.parse(Buffer.from(await archives.unseal(Buffer.concat(sealed), 1e8)).toString('utf8'))
+      const [artifact] = manifest.artifacts
+      return artifact ? hashed(archives.read(artifact.index, { store, abort: never })) : {}
+    },
+  }
+}
+
+async function hashed(tar: AsyncIterable<Uint8Array>): Promise<Record<string, string>> {
+  const found: Record<string, string> = {}
+  for await (const { header, content } of readTar(tar)) {
+    const hash = createHash('sha256')
+    for await (const chunk of content) hash.update(chunk)
+    found[header.name] = hash.digest('hex')
+  }
+  return found
+}

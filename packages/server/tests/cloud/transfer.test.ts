@@ -1,0 +1,109 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { call } from '../kit/call.ts'
+import { callsOn } from '../kit/projects.ts'
+import { setTransferScene, type TransferScene } from './transfer-scene.ts'
+
+let scene: TransferScene
+beforeAll(async () => {
+  scene = await setTransferScene()
+})
+afterEach(() => {
+  for (const { drivers } of [scene.here, scene.cloud]) {
+    drivers.runtime.isHealthy = true
+    drivers.runtime.whileBuilding = async () => {}
+  }
+})
+afterAll(() => scene?.end())
+
+const on = (project: { id: string }) => callsOn(scene.here, scene.people.owner.token)(project)
+const inCloud = (project: { id: string }) => callsOn(scene.cloud, scene.cloudPeople.owner.token)(project)
+const envOf = async (calls: ReturnType<typeof on>) => (await calls('GET', '/env')).body.data
+const open = async (side: 'here' | 'cloud', id: string) => (await scene[side].projects.openEnv(id, 'production')).values
+const rulesAt = async (side: 'here' | 'cloud', id: string) => {
+  const rows = await scene[side].database.db.selectFrom('routeRules').selectAll().where('projectId', '=', id).execute()
+  return rows.map(({ kind, config }) => ({ kind, config }))
+}
+const running = (side: 'here' | 'cloud', id: string) =>
+  [...scene[side].drivers.runtime.running.values()].filter(({ request }) => request.owner.projectId === id).length
+
+describe('POST /projects/:id/transfer/to-cloud, and back', () => {
+  test('moves config, variables, rules, source and, withData, volumes; the id stays, and one side serves at each time', async () => {
+    const project = await scene.makeLive({ name: 'Traveller' })
+    await scene.setVolume('here', project.id, 'from home')
+    const [env, rules] = [await envOf(on(project)), await rulesAt('here', project.id)]
+    expect((await scene.move(project.id, 'to-cloud', { withData: true })).body).toEqual({
+      data: { projectId: project.id, location: 'cloud' },
+    })
+    expect(await open('cloud', project.id)).toEqual({ SECRET: 'of "many"\n$lines', PLAIN: 'yes' })
+    expect(await rulesAt('cloud', project.id)).toEqual(rules)
+    expect(await scene.volume('cloud', project.id)).toBe('from home')
+    expect([scene.serves('here', project.slug), scene.serves('cloud', project.slug)]).toEqual([undefined, 'upstreams'])
+    expect([running('here', project.id), running('cloud', project.id)]).toEqual([0, 1])
+    const shown = (await on(project)('GET', '')).body.data
+    expect(shown).toMatchObject({ id: project.id, location: 'cloud', status: 'live' })
+    expect((await inCloud(project)('GET', '/deployments')).body.data[0]).toMatchObject({ trigger: 'transfer', status: 'live' })
+    expect((await on(project)('GET', '/transfer')).body.data).toMatchObject({ phase: 'done', direction: 'to_cloud', error: null })
+
+    await scene.setVolume('cloud', project.id, 'from the cloud')
+    expect((await scene.move(project.id, 'to-self-hosted', { withData: true })).body).toEqual({
+      data: { projectId: project.id, location: 'local' },
+    })
+    expect(await scene.volume('here', project.id)).toBe('from the cloud')
+    const plain = (list: { updatedAt: string }[]) => list.map(({ updatedAt: _, ...rest }) => rest)
+    expect(plain(await envOf(on(project)))).toEqual(plain(env))
+    expect(await rulesAt('here', project.id)).toEqual(rules)
+    expect([scene.serves('here', project.slug), scene.serves('cloud', project.slug)]).toEqual(['upstreams', undefined])
+    expect([running('here', project.id), running('cloud', project.id)]).toEqual([1, 0])
+    expect((await on(project)('GET', '')).body.data).toMatchObject({ location: 'local', status: 'live', slug: project.slug })
+    expect((await inCloud(project)('GET', '')).status).toBe(404)
+  })
+
+  test('409 already_there, 404 for a project that is nowhere', async () => {
+    const project = await scene.makeLive()
+    const seen = async (id: string, to: 'to-cloud' | 'to-self-hosted') => {
+      const { status, body } = await scene.move(id, to)
+      return [status, body.code]
+    }
+    expect(await seen(project.id, 'to-self-hosted')).toEqual([409, 'already_there'])
+    expect((await scene.move(project.id, 'to-cloud')).status).toBe(200)
+    expect(await seen(project.id, 'to-cloud')).toEqual([409, 'already_there'])
+    expect(await seen('prj_aaaaaaaaaaaaaaaaaaaa', 'to-cloud')).toEqual([404, 'not_found'])
+    expect(await seen('prj_aaaaaaaaaaaaaaaaaaaa', 'to-self-hosted')).toEqual([404, 'not_found'])
+  })
+})
+
+describe('a failure changes nothing on either side', () => {
+  const unchanged = async (project: { id: string; slug: string }) => {
+    await expect.poll(() => running('here', project.id)).toBe(1)
+    await expect.poll(() => scene.serves('here', project.slug)).toBe('upstreams')
+    expect((await on(project)('GET', '')).body.data).toMatchObject({ location: 'local', status: 'live' })
+    expect(running('cloud', project.id)).toBe(0)
+    const left = () => scene.cloud.database.db.selectFrom('projects').select('id').where('id', '=', project.id).execute()
+    await expect.poll(left).toEqual([])
+  }
+
+  test('when it does not build there', async () => {
+    const project = await scene.makeLive({ name: 'Unbuilt' })
+    scene.cloud.drivers.runtime.whileBuilding = () => Promise.reject(new Error('no'))
+    const { status, body } = await scene.move(project.id, 'to-cloud', { withData: true })
+    expect([status, body.code]).toEqual([409, 'transfer_failed'])
+    await unchanged(project)
+  })
+
+  test('when it does not get healthy there', async () => {
+    const project = await scene.makeLive({ name: 'Ill', healthCheck: { timeoutSeconds: 1 } })
+    scene.cloud.drivers.runtime.isHealthy = false
+    const { status, body } = await scene.move(project.id, 'to-cloud', { withData: true })
+    expect([status, body.code]).toEqual([409, 'transfer_failed'])
+    expect(body.error).toContain('could not be started there')
+    await unchanged(project)
+  })
+})
+
+test('who may not delete a project may not move it', async () => {
+  const project = await scene.makeLive()
+  const { status, body } = await call(scene.here, scene.people.member.token, 'POST /projects/:id/transfer/to-cloud', {
+    params: { id: project.id },
+  })
+  expect([status, body.permission]).toEqual([403, 'project:admin'])
+})

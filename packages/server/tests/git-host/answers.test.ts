@@ -1,0 +1,192 @@
+import { contract, tagsOf } from '@berth/contract'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { type CallInput, call } from '../kit/call.ts'
+import { startInstance } from '../kit/instance.ts'
+import { makePeople, makeToken } from '../kit/people.ts'
+import { makeProject } from '../kit/projects.ts'
+import { connectAccount, connectApp, type Scene, startScene } from './scene.ts'
+
+type At = Parameters<typeof call>[2]
+const rows = Object.values(contract.gitHost)
+const repo = '/gitprovider/repos/:owner/:repo'
+const shop = { params: { owner: 'acme', repo: 'shop' } }
+
+/** Every route of the section, as it is asked in this file. One that is missing here makes the first test fail. */
+const inputs: Record<string, CallInput> = {
+  'GET /gitprovider/status': {},
+  'GET /gitprovider/home': {},
+  'GET /gitprovider/local-status': {},
+  'GET /gitprovider/connect/poll': {},
+  'POST /gitprovider/connect': {},
+  'GET /gitprovider/connect/redirect': {},
+  'POST /gitprovider/disconnect': {},
+  'GET /gitprovider/repos': {},
+  'POST /gitprovider/repos': { body: { name: 'shop', private: true, owner: 'acme' } },
+  'GET /gitprovider/orgs/:org/repos': { params: { org: 'acme' } },
+  [`GET ${repo}`]: shop,
+  [`DELETE ${repo}`]: shop,
+  [`GET ${repo}/branches`]: shop,
+  [`GET ${repo}/clone-token`]: shop,
+  [`GET ${repo}/files`]: shop,
+  [`GET ${repo}/file`]: { ...shop, query: { file: 'README.md' } },
+  [`GET ${repo}/webhooks`]: shop,
+  [`POST ${repo}/webhooks`]: shop,
+  [`DELETE ${repo}/webhooks`]: { ...shop, body: { hookId: 1 } },
+}
+const inputOf = (at: string): CallInput => inputs[at]!
+/** Those that ask the host about something that may not be there. */
+const ofRepository = Object.keys(inputs).filter((at) => at.includes(repo))
+const ofHost = [...ofRepository, 'GET /gitprovider/repos', 'POST /gitprovider/repos', 'GET /gitprovider/orgs/:org/repos']
+const signedIn = rows.filter((row) => !('public' in row && row.public))
+
+let scene: Scene
+beforeAll(async () => {
+  scene = await startScene(['app', 'oauth'])
+  await scene.host.createRepository('acme/shop')
+})
+afterAll(() => scene?.stop())
+afterEach(async () => {
+  scene.host.intercept = null
+  await scene.ask('POST /gitprovider/disconnect')
+})
+const answers = async (
+  ats: readonly string[],
+  ask: (at: At, input: CallInput) => Promise<{ status: number; body: { code?: string } }>,
+) => {
+  const all: Record<string, string> = {}
+  for (const at of ats) {
+    const { status, body } = await ask(at as At, inputOf(at))
+    all[at] = `${status} ${body?.code ?? ''}`.trim()
+  }
+  return all
+}
+const each = (ats: readonly string[], answer: string) => Object.fromEntries(ats.map((at) => [at, answer]))
+const asWith = (token: string | null) => (at: At, input: CallInput) => call(scene.instance, token, at, input)
+
+test('this file asks each of the 19 routes', () => {
+  expect(rows.map(({ at }) => at).sort()).toEqual(Object.keys(inputs).sort())
+  expect(rows).toHaveLength(19)
+})
+
+describe('who may', () => {
+  const ats = signedIn.map(({ at }) => at)
+
+  test('401: nobody is signed in', async () => {
+    expect(await answers(ats, asWith(null))).toEqual(each(ats, '401 unauthorized'))
+  })
+
+  test('403: the token lacks the tag, or is limited to a project; the role lacks it', async () => {
+    const { id } = await makeProject(scene.instance, scene.people.owner.token)
+    const lacking = await makeToken(scene.instance, scene.people.owner, { scopes: ['project:read'] })
+    expect(await answers(ats, asWith(lacking))).toEqual(each(ats, '403 forbidden'))
+    const limited = await makeToken(scene.instance, scene.people.owner, { projectIds: [id] })
+    expect(await answers(ats, asWith(limited))).toEqual(each(ats, '403 forbidden'))
+    for (const role of ['member', 'viewer'] as const) {
+      const closed = signedIn.filter(({ permission }) => !tagsOf(role).has(permission!)).map(({ at }) => at)
+      expect(closed.length).toBeGreaterThan(2)
+      expect(await answers(closed, scene.as(role))).toEqual(each(closed, '403 forbidden'))
+    }
+  })
+})
+
+describe('400', () => {
+  test('no usable source; for a clone token that is 409', async () => {
+    const expected = { ...each(ofHost, '400 no_source'), [`GET ${repo}/clone-token`]: '409 no_app_installation' }
+    expect(await answers(ofHost, scene.ask)).toEqual(expected)
+  })
+
+  test('a host that nobody knows, by the field’s name', async () => {
+    const asked = signedIn.filter(({ query }) => query && 'provider' in query.properties).map(({ at }) => at)
+    expect(asked).toHaveLength(17)
+    for (const at of asked) {
+      const input = inputOf(at)
+      const { status, body } = await scene.ask(at as At, { ...input, query: { ...input.query, provider: 'sourceforge' } })
+      expect([at, status, body.field]).toEqual([at, 400, 'provider'])
+    }
+  })
+
+  test.each([
+    ['POST /gitprovider/connect', { source: 'app' }, 'source'],
+    ['POST /gitprovider/disconnect', { source: 'none' }, 'source'],
+    ['POST /gitprovider/repos', { private: true }, 'name'],
+    ['POST /gitprovider/repos', { name: '../x' }, 'name'],
+    ['POST /gitprovider/repos', { name: 'x', owner: '-x' }, 'owner'],
+    ['POST /gitprovider/repos', { name: 'x', private: 'yes' }, 'private'],
+    [`DELETE ${repo}/webhooks`, {}, 'hookId'],
+    [`DELETE ${repo}/webhooks`, { hookId: '1' }, 'hookId'],
+  ])('%s %j names %s', async (at, body, field) => {
+    const answer = await scene.ask(at as At, { ...inputOf(at), body })
+    expect([answer.status, answer.body.field]).toEqual([400, field])
+  })
+
+  test('a callback without a state, and with one that is not ours', async () => {
+    for (const query of [{}, { state: 'x' }, { state: 'a.b', code: 'c' }] as Record<string, string>[])
+      expect((await call(scene.instance, null, 'GET /gitprovider/connect/redirect', { query })).status).toBe(400)
+  })
+})
+
+test('404: the repository is not visible to the source, by account and by app', async () => {
+  const nowhere = { params: { owner: 'acme', repo: 'no-such' } }
+  for (const connect of [connectAccount, connectApp]) {
+    await connect(scene)
+    for (const at of ofRepository.filter((one) => connect === connectApp || !one.endsWith('clone-token'))) {
+      const { status, body } = await scene.ask(at as At, { ...inputOf(at), ...nowhere })
+      expect([at, status, body.code]).toEqual([at, 404, 'not_found'])
+    }
+    const org = await scene.ask('GET /gitprovider/orgs/:org/repos', { params: { org: 'no-such-org' } })
+    expect([org.status, org.body.code]).toEqual([404, 'not_found'])
+    await scene.ask('POST /gitprovider/disconnect')
+  }
+})
+
+test('404: what is for self-hosted instances alone, on the cloud service', async () => {
+  const cloud = await startInstance({ BERTH_MODE: 'cloud' })
+  try {
+    const { owner } = await makePeople(cloud)
+    for (const at of ['GET /gitprovider/local-status', 'GET /gitprovider/connect/poll'] as const)
+      expect([at, (await call(cloud, owner.token, at)).status]).toEqual([at, 404])
+    expect((await call(cloud, owner.token, 'GET /gitprovider/status')).status).toBe(200)
+  } finally {
+    await cloud.stop()
+  }
+})
+
+test('409: a repository of that name is there; a clone token without an installation for the owner', async () => {
+  await connectAccount(scene)
+  const made = await scene.ask('POST /gitprovider/repos', inputOf('POST /gitprovider/repos'))
+  expect([made.status, made.body.code]).toEqual([409, 'conflict'])
+  const token = await scene.ask(`GET ${repo}/clone-token`, shop)
+  expect([token.status, token.body.code]).toEqual([409, 'no_app_installation'])
+})
+
+test('503: the host’s limit is used up, on every route that asks it; status and home answer', async () => {
+  await connectApp(scene)
+  const headers = { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': String(Math.ceil(Date.now() / 1000) + 1800) }
+  scene.host.intercept = () => ({ status: 403, json: { message: 'API rate limit exceeded' }, headers })
+  expect(await answers(ofHost, scene.ask)).toEqual(each(ofHost, '503 git_host_limited'))
+  expect((await scene.ask('GET /gitprovider/status')).status).toBe(200)
+  expect((await scene.ask('GET /gitprovider/home')).body).toMatchObject({ state: 'error', repos: [] })
+})
+
+test('success: each of them, in the order of a day', async () => {
+  await connectApp(scene)
+  const quiet = ofHost.filter((at) => at.startsWith('GET'))
+  expect(await answers(quiet, scene.ask)).toEqual(each(quiet, '200'))
+  const general = [
+    'GET /gitprovider/status',
+    'GET /gitprovider/home',
+    'GET /gitprovider/local-status',
+    'POST /gitprovider/connect',
+  ]
+  expect(await answers([...general, 'GET /gitprovider/connect/poll'], scene.ask)).toEqual(
+    each([...general, 'GET /gitprovider/connect/poll'], '200'),
+  )
+  const made = await scene.ask('POST /gitprovider/repos', { body: { name: 'made', private: true, owner: 'acme' } })
+  expect(made.status).toBe(201)
+  const at = { params: { owner: 'acme', repo: 'made' } }
+  const hook = await scene.ask(`POST ${repo}/webhooks`, at)
+  expect([hook.status, (await scene.ask(`POST ${repo}/webhooks`, at)).status]).toEqual([201, 200])
+  expect((await scene.ask(`DELETE ${repo}/webhooks`, { ...at, body: { hookId: hook.body.data.id } })).status).toBe(204)
+  expect((await scene.ask(`DELETE ${repo}`, at)).status).toBe(204)
+  expect((await scene.ask('POST /gitprovider/disconnect')).body.data).toMatchObject({ state: 'disconnected' })
+})

@@ -1,0 +1,105 @@
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type GitHubHost, startGitHubHost } from '../kit/git-hosts/github-host.ts'
+import { type Hosting, runtimeFolder, startHosting } from '../kit/hosting.ts'
+import { describeOnRuntimes, listOnDocker } from '../kit/runtimes.ts'
+
+const repository = 'acme/shop'
+/** Says what it was built of, which secret it sees, and that it can write to its volume. */
+const app = (words: string) => ({
+  'package.json': JSON.stringify({ name: 'app', type: 'module', scripts: { start: 'node server.js' } }),
+  'server.js': `
+import { appendFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+appendFileSync(process.env.BERTH_VOLUME_DATA + '/starts', 'x')
+const text = ${JSON.stringify(words)} + ' ' + (process.env.SECRET ?? 'without a secret')
+createServer((_, response) => response.end(text)).listen(process.env.PORT, process.env.HOST)
+process.on('SIGTERM', () => process.exit(0))
+`,
+})
+
+describeOnRuntimes('the life of a pull request', (runtime) => {
+  let host: GitHubHost
+  let hosting: Hosting
+  let project: { id: string; slug: string }
+
+  beforeAll(async () => {
+    host = await startGitHubHost()
+    await host.createRepository(repository, app('main'))
+    // The emulator knows no pull requests of our git.
+    host.intercept = ({ method, path }) =>
+      path.includes('/issues/') ? { status: method === 'GET' ? 200 : 201, json: method === 'GET' ? [] : { id: 1 } } : undefined
+    hosting = await startHosting({ runtime, env: host.settings('oauth') })
+    const { body } = await hosting.api('POST', '/gitprovider/connect', { source: 'oauth' })
+    await fetch(await host.authorize(body.url, 'ann'), { redirect: 'manual' })
+    const git = { gitProvider: 'github', gitOwner: 'acme', gitRepo: 'shop', gitBranch: 'main' }
+    const volumes = [{ name: 'data', mountPath: '/data' }]
+    project = await hosting.makeProject({ name: 'Shop', ...git, volumes, healthCheck: { path: '/' } })
+    const upserts = [{ key: 'SECRET', value: 'of production', isSecret: true }]
+    expect((await on('PATCH', '/env', { upserts })).status).toBe(200)
+    expect((await on('POST', '/options', { previews: true })).status).toBe(200)
+    expect((await hosting.api('POST', `/gitprovider/repos/${repository}/webhooks`)).status).toBe(201)
+  })
+  afterAll(async () => {
+    await hosting?.[Symbol.asyncDispose]()
+    await host?.close()
+  })
+
+  const on = (method: string, path: string, body?: unknown) => hosting.api(method, `/projects/${project.id}${path}`, body)
+  const tell = async (action: string, commit: string) => {
+    const repo = { id: 1, full_name: repository }
+    const head = { ref: 'feature', sha: commit, repo }
+    const pull_request = { number: 7, title: 'Better', user: { login: 'bob' }, head, base: { ref: 'main', repo } }
+    const answers = await host.deliver(repository, 'pull_request', { action, number: 7, repository: repo, pull_request })
+    expect(answers).toMatchObject([{ status: 202, body: { data: { outcome: 'accepted' } } }])
+  }
+  /** The power goes off as soon as the host has its answer. */
+  const tellAndKill = async (action: string, commit: string) => {
+    await tell(action, commit)
+    await hosting.berth.kill9()
+    await hosting.berth.restart()
+  }
+  const commit = (words: string) => host.git.commit(repository, app(words), { branch: 'feature' })
+  const page = () => hosting.get(`pr-7.${project.slug}.localhost`)
+  const text = async () => (await page().catch(() => null))?.text
+  const slow = { timeout: 120_000, interval: 200 }
+  /** What the runtime keeps on the machine. */
+  const kept = async () =>
+    runtime === 'docker'
+      ? (await listOnDocker(hosting.berth.dataFolder)).filter((one) => /^(container|volume)/.test(one))
+      : Promise.all(['volumes', 'instances'].map((kind) => readdir(join(runtimeFolder(hosting.berth.dataFolder), kind)))).then(
+          (lists) => lists.flat(),
+        )
+  let second: string
+
+  test('opened, it has a preview at a URL of its own, with a volume, and without the variables of production', async () => {
+    await tell('opened', await commit('one'))
+    await expect.poll(text, slow).toBe('one without a secret')
+    const [known] = (await on('GET', '/pull-requests')).body.data
+    expect(known).toMatchObject({ number: 7, state: 'active', environment: 'pr-7' })
+    expect(new URL(known.url).hostname).toBe(`pr-7.${project.slug}.localhost`)
+    expect(await kept()).toHaveLength(2)
+  })
+
+  test('a new commit updates it, also where the power fails before anything came of the report', async () => {
+    second = await commit('two')
+    await tellAndKill('synchronize', second)
+    await expect.poll(text, slow).toBe('two without a secret')
+    const deployments = async () =>
+      (await on('GET', '/deployments?environment=pr-7')).body.data.map(
+        ({ number, status }: { number: number; status: string }) => `${number} ${status}`,
+      )
+    await expect.poll(deployments, slow).toEqual(['2 live', '1 superseded'])
+  })
+
+  test('closed, nothing of it is left', async () => {
+    await tell('closed', second)
+    const environments = async () => (await on('GET', '/environments')).body.data.map(({ slug }: { slug: string }) => slug)
+    await expect.poll(environments, slow).toEqual(['production'])
+    await expect.poll(kept, slow).toEqual([])
+    expect((await page()).status).toBe(404)
+    expect((await on('GET', '/pull-requests')).body.data).toMatchObject([{ number: 7, state: 'closed', url: null }])
+    expect((await on('GET', '/env?environment=pr-7')).body.data ?? []).toEqual([])
+  })
+})

@@ -1,0 +1,58 @@
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+
+/** The way to a server, which can be cut. */
+export interface WeakLink extends AsyncDisposable {
+  readonly port: number
+  /** `reset`: connections end at once, new ones are refused. `silent`: nothing passes and nobody is told, as when a cable is pulled. */
+  cut(manner: 'reset' | 'silent'): void
+  mend(): void
+}
+
+/** A port of loopback that leads to another one. */
+export async function startWeakLink(port: number): Promise<WeakLink> {
+  let manner: 'reset' | 'silent' | null = null
+  const pairs = new Set<[Socket, Socket]>()
+  const server = createServer({ allowHalfOpen: true }, (near) => {
+    near.on('error', () => undefined)
+    if (manner === 'reset') return void near.resetAndDestroy()
+    const far = connect({ port, host: '127.0.0.1', allowHalfOpen: true }).on('error', () => undefined)
+    const pair: [Socket, Socket] = [near, far]
+    pairs.add(pair)
+    near.once('close', () => far.destroy())
+    far.once('close', () => near.destroy())
+    far.once('close', () => pairs.delete(pair))
+    join(pair)
+    if (manner === 'silent') part(pair)
+  })
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+  return {
+    port: (server.address() as AddressInfo).port,
+    cut(how) {
+      manner = how
+      for (const pair of pairs) {
+        if (how === 'silent') part(pair)
+        else for (const socket of pair) socket.resetAndDestroy()
+      }
+    },
+    mend() {
+      if (manner === 'silent') for (const pair of pairs) join(pair)
+      manner = null
+    },
+    async [Symbol.asyncDispose]() {
+      for (const [near, far] of pairs) {
+        near.destroy()
+        far.destroy()
+      }
+      await new Promise((done) => server.close(done))
+    },
+  }
+}
+
+const join = ([near, far]: [Socket, Socket]) => {
+  near.pipe(far)
+  far.pipe(near)
+}
+
+const part = (pair: [Socket, Socket]) => {
+  for (const socket of pair) socket.unpipe().pause()
+}
