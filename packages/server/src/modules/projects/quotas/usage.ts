@@ -1,5 +1,6 @@
 import type { Db } from '../../../platform/db/schema.ts'
 import type { ProjectPorts } from '../project-ports.ts'
+import { present } from '../store.ts'
 import { add, type Claim, configuredClaim, larger, noClaim } from './claims.ts'
 
 export interface Usage extends Claim {
@@ -13,6 +14,7 @@ export async function usageOf(db: Db, organizationId: string, { allotted }: Proj
     .select(['id', 'type', 'resources', 'services', 'enabled'])
     .where('organizationId', '=', organizationId)
     .where('deletingSince', 'is', null)
+    .where('presence', 'in', present)
     .execute()
   const environments = await db
     .selectFrom('environments')
