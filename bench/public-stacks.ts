@@ -54,10 +54,14 @@ async function tell(stack: ForeignCompose, { api, settled, deploy }: Hosting): P
   const adopted = await api('POST', '/migration/adopt', { serverId: box.serverId, projectName: stack.name, serviceNames })
   if (adopted.status !== 201) throw new Error(`not adopted: ${JSON.stringify(adopted.body)}`)
   for (const warning of adopted.body.warnings as string[]) console.log(`- ${warning}`)
-  if (JSON.stringify(await seen(stack.name)) !== JSON.stringify(before)) problems.push(`${stack.name}: a container has changed`)
+  for (const [at, line] of (await seen(stack.name)).entries())
+    if (line !== before[at]) problems.push(`${stack.name}: changed from ${before[at]} to ${line}`)
   const { id } = adopted.body.project
   if (isDeploying) {
-    const { status, error } = await settled(await deploy(id))
+    const deployment = await deploy(id)
+    // Longer than the kit waits by itself: a stand-in that never becomes healthy takes its time for every service.
+    const ended = () => settled(deployment)
+    const { status, error } = await ended().catch(ended)
     console.log(`- deployed: ${status}${error ? ` (${error.code}: ${error.message})` : ''}`)
     if (status !== 'live') problems.push(`${stack.name}: ${status}: ${error?.message}`)
   }
@@ -69,10 +73,13 @@ function line({ name, image, adoptable, reason, drift }: DiscoveredService): str
   return `${name} (${image}): ${fate}${drift.length > 0 ? `; drift: ${drift.join(', ')}` : ''}`
 }
 
-/** What moves by itself aside. */
-async function seen(project: string): Promise<unknown[]> {
+/** A line for each field of each container; what moves by itself aside, and what Docker lists in any order sorted. */
+async function seen(project: string): Promise<string[]> {
   const filters = { label: [`com.docker.compose.project=${project}`] }
-  const all = await engine.listContainers({ all: true, filters })
+  const all = (await engine.listContainers({ all: true, filters })).sort((one, other) => one.Id.localeCompare(other.Id))
   const inspected = await Promise.all(all.map(({ Id }) => engine.getContainer(Id).inspect()))
-  return inspected.map(({ State: _moves, RestartCount: _grows, ExecIDs: _change, NetworkSettings: _follows, ...rest }) => rest)
+  return inspected.flatMap(({ State: _moves, RestartCount: _grows, ExecIDs: _change, NetworkSettings: _follows, ...rest }) => {
+    const mounts = rest.Mounts.map((mount) => JSON.stringify(mount)).sort()
+    return Object.entries({ ...rest, Mounts: mounts }).map(([field, value]) => `${rest.Name} ${field} ${JSON.stringify(value)}`)
+  })
 }

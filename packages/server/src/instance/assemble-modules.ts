@@ -99,6 +99,7 @@ export function assembleModules(parts: Parts, { common, limiter, drivers, isolat
   serverPorts.usesOf = async (db, serverId) => [
     ...(await projectsOnServer(db, serverId)).map(({ name }) => `the project ${name}`),
     ...(await usesOfServer(db, serverId)),
+    ...((await migration?.usesOf(db, serverId)) ?? []),
   ]
   const watched: NotificationsDeps['watched'] = {
     tokens: {

@@ -6,6 +6,7 @@ import { FileUnreadable } from '../../src/drivers/shell/ssh/server-files.ts'
 import { aContainer, dockerWith, ofStack } from '../../src/modules/migration/test-container.ts'
 import { type CallInput, call } from '../kit/call.ts'
 import { startInstance, type TestInstance } from '../kit/instance.ts'
+import { InMemoryRuntime } from '../kit/memory-runtime.ts'
 import { makePeople, makeToken, type People } from '../kit/people.ts'
 
 /** What the server tells; each test says it. */
@@ -200,6 +201,24 @@ describe('POST /migration/adopt', () => {
     expect((await admin().scan(twin)).body.stack.summary.adoptable).toBe(0)
     const again = await admin().adopt(adoption(twin))
     expect([again.status, again.body.field]).toEqual([400, 'serviceNames.0'])
+  })
+
+  test('a project that is deleted before it ever served gives back what was stopped for it, and the preview names all of it', async () => {
+    const runtime = new InMemoryRuntime()
+    instance.drivers.servers.set(serverId, runtime)
+    const { body } = await admin().adopt(adoption())
+    const before = JSON.stringify({ isRunning: true, restart: { name: 'always', retries: 0 } })
+    const stopped = containers.find(({ name }) => name === 'shop-db-1')?.id as string
+    const rows = instance.database.db.updateTable('adoptedContainers').where('containerId', '=', stopped)
+    await rows.set({ state: 'stopped', before }).execute()
+    const params = { id: body.project.id }
+    const preview = await call(instance, people.owner.token, 'GET /projects/:id/deletion-preview', { params })
+    expect(preview.body.data.items.filter(({ kind }: { kind: string }) => kind === 'container')).toMatchObject([
+      { name: 'shop-db-1', kept: true },
+      { name: 'shop-web-1', kept: true },
+    ])
+    expect((await call(instance, people.owner.token, 'DELETE /projects/:id', { params })).status).toBe(200)
+    expect(runtime.givenBack).toEqual([stopped])
   })
 
   test('plan=true records nothing and says what a deployment would do', async () => {

@@ -1,5 +1,6 @@
 import type { Service } from '@berth/contract'
 import { limits } from '@berth/contract/limits'
+import { familiarName } from '../../drivers/runtime/image-name.ts'
 import type { ReadContainer, ReadHealthCheck, ReadImage } from '../../drivers/runtime/server/server-reader.ts'
 import { type AdoptedVolumes, adoptMounts } from './adopted-mounts.ts'
 import { type AdoptedVariables, adoptVariables } from './adopted-variables.ts'
@@ -58,12 +59,12 @@ const isWebPort = ({ hostPort, protocol }: Port) => protocol === 'tcp' && (hostP
 
 /** The name that it was asked for by; where that means another image by now, the very image that runs. */
 function imageOf({ image, imageId }: ReadContainer, found: ReadImage | undefined, warn: (words: string) => void): string {
-  if (!found || found.tags.includes(withTag(image)) || image === imageId || image.includes('@')) return image
+  if (!found || found.tags.map(familiarName).includes(familiarName(image)) || image === imageId || image.includes('@'))
+    return image
   warn(`the name ${plainText(image)} means another image on the server by now; the one that runs is kept by its id`)
   return imageId
 }
 
-const withTag = (image: string) => (/:[^/]*$/.test(image) ? image : `${image}:latest`)
 const sameAs = (one: string[] | null, other: string[] | null | undefined) =>
   JSON.stringify(one ?? []) === JSON.stringify(other ?? [])
 const bounded = (value: number, least: number, most: number) => (value > 0 ? Math.min(Math.max(value, least), most) : null)

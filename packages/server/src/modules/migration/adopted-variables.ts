@@ -11,7 +11,8 @@ export interface AdoptedVariables {
   variables: { key: string; value: string }[]
 }
 
-const variableName = /^[A-Za-z_][A-Za-z0-9_]*$/
+/** As Docker takes one: Elasticsearch has a `discovery.type`. The project's own variable that holds the value is named more strictly. */
+const variableName = /^[A-Za-z_][A-Za-z0-9_./-]*$/
 const longestKey = 255
 
 /**
@@ -33,7 +34,7 @@ export function adoptVariables(
       warn(`the variable ${plainText(key).slice(0, 80)} cannot be kept: its name or its value is out of bounds`)
       continue
     }
-    const stored = unusedName(`${prefix}_${key}`, taken, '_')
+    const stored = unusedName(`${prefix}_${key.replace(/[^A-Za-z0-9_]/g, '_')}`, taken, '_')
     found.environment[key] = `\${${stored}}`
     found.variables.push({ key: stored, value })
   }
@@ -42,6 +43,7 @@ export function adoptVariables(
 
 const isStorable = (key: string, value: string, prefix: string): boolean =>
   variableName.test(key) &&
+  key !== '__proto__' &&
   key.length + prefix.length < longestKey - 10 &&
   Buffer.byteLength(value) <= limits.envValueBytes &&
   !value.includes('\0') &&

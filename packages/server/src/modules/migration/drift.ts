@@ -1,3 +1,4 @@
+import { familiarName } from '../../drivers/runtime/image-name.ts'
 import type { ReadContainer, ReadImage } from '../../drivers/runtime/server/server-reader.ts'
 import { splitWords } from '../../source/compose/command-words.ts'
 import type { ComposeCommand, ComposeService } from '../../source/compose/index.ts'
@@ -14,7 +15,7 @@ type Differs = (service: ComposeService, container: ReadContainer, image: ReadIm
 
 /** Only what the file says is compared: what it leaves open is not drift. */
 const comparisons: Record<string, Differs> = {
-  image: (service, container) => service.image !== null && withTag(service.image) !== withTag(container.image),
+  image: (service, container) => service.image !== null && familiarName(service.image) !== familiarName(container.image),
   command: (service, container) => isOther(wordsOf(service.command), container.command),
   entrypoint: (service, container) => isOther(wordsOf(service.entrypoint), container.entrypoint),
   environment: ({ environment }, { env }) => {
@@ -42,8 +43,6 @@ const comparisons: Record<string, Differs> = {
   cpus: ({ cpuCores }, { limits }) => cpuCores !== null && Math.abs(limits.nanoCpus / 1e9 - cpuCores) > 0.001,
   user: ({ user }, container) => user !== null && user !== container.user,
 }
-
-const withTag = (image: string) => (/[:@][^/]*$/.test(image) ? image : `${image}:latest`)
 
 function wordsOf(command: ComposeCommand | null): string[] | null {
   if (command === null) return null

@@ -1,8 +1,10 @@
+import type { Db } from '../../platform/db/schema.ts'
 import { KeyedMutex } from '../../platform/keyed-mutex.ts'
 import type { MigrationDeps } from './deps.ts'
 import { migrationHandlers } from './handlers.ts'
 import { predecessorContainers } from './predecessors.ts'
 import { migrationPart } from './project-part.ts'
+import { listUnsettled } from './store.ts'
 
 export type { MigrationDeps } from './deps.ts'
 
@@ -13,5 +15,14 @@ export type { MigrationDeps } from './deps.ts'
 export function createMigration(given: Omit<MigrationDeps, 'turns'>) {
   const deps: MigrationDeps = { ...given, turns: new KeyedMutex() }
   const predecessors = predecessorContainers(deps)
-  return { handlers: migrationHandlers(deps), predecessors, part: migrationPart(predecessors, deps) }
+  return {
+    handlers: migrationHandlers(deps),
+    predecessors,
+    part: migrationPart(predecessors, deps),
+    /** What still needs a server, in words. */
+    usesOf: async (db: Db, serverId: string) =>
+      (await listUnsettled(db))
+        .filter((one) => one.serverId === serverId)
+        .map(({ projectId }) => `containers there that ${projectId} was adopted from and has not replaced`),
+  }
 }

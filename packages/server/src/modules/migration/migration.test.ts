@@ -74,6 +74,13 @@ describe('a scan', () => {
     expect(composeProjects).toMatchObject([{ fileState, services: [{ name: 'web', adoptable: true, drift: [] }] }])
   })
 
+  test('a label that names what is no file on a disk is not followed', async () => {
+    const labels = ofStack('shop', 'web', { 'com.docker.compose.project.config_files': '/srv/../proc/kmsg' })
+    const stack = await scanned([aContainer('shop-web-1', { labels })], { '/srv/../proc/kmsg': 'services: {}' })
+    expect(stack.composeProjects).toMatchObject([{ fileState: 'unreadable', services: [{ adoptable: true }] }])
+    expect(stack.warnings.join()).toContain('not a file on a disk')
+  })
+
   test('masks every value of a variable, and leaves out those of the image', async () => {
     const { containers } = await scanned([aContainer('a', { env: ['PATH=/bin', 'MODE=image', 'PASSWORD=canary'] })])
     expect(containers[0]?.env).toEqual({ PASSWORD: '••••••••' })
@@ -233,6 +240,20 @@ describe('adopting', () => {
     const said = adoptionOf(body(['db']), discovery, new Map()).warnings.join('\n')
     for (const words of ['256 MB of shared memory', 'SIGINT', '60 s to stop', 'led nowhere else', 'as db_old, primary too'])
       expect(said).toContain(words)
+  })
+
+  test('variables that only Docker takes by their name are kept under it; the name of an image is the same with and without the hub', async () => {
+    const odd = aContainer('es', {
+      env: ['discovery.type=single', 'discovery-type=other', '__proto__=x'],
+      image: 'docker.io/library/web:1',
+    })
+    const { parts, warnings } = adoptionOf(body(['es']), await found([odd]), new Map())
+    expect(parts[0]?.adopted.service.environment).toEqual({
+      'discovery.type': '${ES_discovery_type}',
+      'discovery-type': '${ES_discovery_type_2}',
+    })
+    expect(parts[0]?.adopted.service.image).toBe('docker.io/library/web:1')
+    expect(warnings.join()).toContain('the variable __proto__ cannot be kept')
   })
 
   test('a container that stays and uses the same data is told of', async () => {

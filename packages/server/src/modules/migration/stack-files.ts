@@ -17,6 +17,7 @@ export interface ReadFor extends Pick<MigrationDeps, 'readStack'> {
 }
 
 const longestFile = 128 * 1024
+const fileMs = 10_000
 /** Of all files that a stack names besides. */
 const mostOthers = 20
 const rounds = 4
@@ -39,7 +40,7 @@ export async function readFilesOf(
       dotEnv,
       others: {},
     }
-    return await readWithOthers(stack, files, readFor)
+    return await readWithOthers(stack, project, files, readFor)
   } catch (error) {
     if (error instanceof FileUnreadable)
       return {
@@ -54,25 +55,37 @@ export async function readFilesOf(
 }
 
 /** Files that the files name are read, then what those name, a few times. */
-async function readWithOthers(stack: StackFiles, files: ServerFiles, { readStack, ...readFor }: ReadFor) {
+async function readWithOthers(stack: StackFiles, project: string, files: ServerFiles, { readStack, ...readFor }: ReadFor) {
   for (let round = 0; ; round += 1) {
     const { file, wanted } = await readStack(stack, readFor)
     const room = mostOthers - Object.keys(stack.others).length
-    if (wanted.length === 0 || round === rounds || room <= 0) return found(file)
+    if (wanted.length === 0 || round === rounds || room <= 0) return found(file, project)
     for (const path of wanted.slice(0, room)) stack.others[path] = await textOrNull(files, path, readFor.abort)
   }
 }
 
-function found(file: ComposeFile): FilesOfStack {
+function found(file: ComposeFile, project: string): FilesOfStack {
   const isUnreadable = file.services.length === 0 && file.refused.length > 0
   const words = [...file.refused, ...file.warnings]
     .slice(0, 20)
-    .map(({ path, message }) => [path, message].filter(Boolean).join(': '))
+    .map(({ path, message }) => [project, path, message].filter(Boolean).join(': '))
   return { state: isUnreadable ? 'unreadable' : 'read', file: isUnreadable ? null : file, warnings: words }
 }
 
-const textOf = async (files: ServerFiles, path: string, abort: AbortSignal): Promise<string> =>
-  (await files.read(path, longestFile, abort)).toString('utf8')
+/** Where reading may wait for ever; a label of any image can name such a path. */
+const notOnDisk = /^\/(proc|sys|dev)(\/|$)/
+
+/** One file that does not come must not hide the rest of the server. */
+async function textOf(files: ServerFiles, path: string, abort: AbortSignal): Promise<string> {
+  if (notOnDisk.test(posix.normalize(path))) throw new FileUnreadable('not_a_file', `${path} is not a file on a disk`)
+  const own = AbortSignal.timeout(fileMs)
+  try {
+    return (await files.read(path, longestFile, AbortSignal.any([abort, own]))).toString('utf8')
+  } catch (error) {
+    if (!own.aborted || abort.aborted) throw error
+    throw new FileUnreadable('not_a_file', `${path} could not be read within ${fileMs / 1000} s`)
+  }
+}
 
 async function textOrNull(files: ServerFiles, path: string, abort: AbortSignal): Promise<string | null> {
   try {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { ImageInspectInfo } from 'dockerode'
+import { familiarName } from '../image-name.ts'
 import { type Artifact, BuildFailed } from '../runtime.ts'
 import { ask, askFor, type Engine, statusOf, wordsOfEngine } from './engine.ts'
 import { type Labels, labelIn } from './labels.ts'
@@ -87,12 +88,6 @@ function isCalled(name: string, { RepoTags, RepoDigests }: ImageInspectInfo): bo
   const [repository = '', digest] = familiar.split('@')
   if (digest === undefined) return (RepoTags ?? []).includes(familiar)
   return (RepoDigests ?? []).includes(`${repository.replace(/:[^/:]*$/, '')}@${digest}`)
-}
-
-/** As the engine itself writes it: without the hub's own prefixes, with the tag. */
-function familiarName(image: string): string {
-  const short = image.replace(/^(index\.)?docker\.io\//, '').replace(/^library\/(?=[^/]*$)/, '')
-  return /[:@][^/]*$/.test(short) ? short : `${short}:latest`
 }
 
 /** The host in the name, or the hub. */

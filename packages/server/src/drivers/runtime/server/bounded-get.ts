@@ -11,6 +11,11 @@ export class AnswerTooLong extends Error {
   }
 }
 
+/** What was said in all is more than may be held: nothing further is worth asking. */
+export class SaidTooMuch extends Error {
+  override readonly name = 'SaidTooMuch'
+}
+
 /** The engine refused a question. */
 export class AskRefused extends Error {
   override readonly name = 'AskRefused'
@@ -26,14 +31,42 @@ const askMs = 20_000
 const headBytes = 256
 const wordsBytes = 300
 
+/** What one reading may take in all: of what is kept, and of what is received at all. */
+export class Allowance {
+  #kept: number
+  #received: number
+
+  constructor({ kept, received }: { kept: number; received: number }) {
+    this.#kept = kept
+    this.#received = received
+  }
+
+  /** False: it was one byte too many. */
+  take(bytes: number): boolean {
+    this.#kept -= bytes
+    this.#received -= bytes
+    return this.#kept >= 0 && this.#received >= 0
+  }
+
+  /** What was thrown away is not kept; it was received all the same. */
+  drop(bytes: number): void {
+    this.#kept += bytes
+  }
+}
+
 export interface AnswerBounds {
   maxBytes: number
-  /** Is told of every byte that was received; false: that was one too many, of this answer and those beside it. */
-  count(bytes: number): boolean
+  /** Of this answer and all beside it. */
+  allowance: Allowance
 }
 
 /** A JSON answer of an engine, of which no more is ever kept than `maxBytes`, within a time of its own. */
-export function boundedGet(path: string, agent: Agent, { maxBytes, count }: AnswerBounds, abort: AbortSignal): Promise<unknown> {
+export function boundedGet(
+  path: string,
+  agent: Agent,
+  { maxBytes, allowance }: AnswerBounds,
+  abort: AbortSignal,
+): Promise<unknown> {
   const clock = AbortSignal.timeout(askMs)
   return new Promise((resolve, reject) => {
     const asking = request({ agent, path, host: 'docker', signal: AbortSignal.any([abort, clock]) })
@@ -54,8 +87,10 @@ export function boundedGet(path: string, agent: Agent, { maxBytes, count }: Answ
       response.on('data', (chunk: Buffer) => {
         chunks.push(chunk)
         length += chunk.length
-        if (!count(chunk.length) || length > maxBytes)
-          fail(new AnswerTooLong(path, maxBytes, Buffer.concat(chunks).toString('latin1', 0, headBytes)))
+        if (!allowance.take(chunk.length)) return fail(new SaidTooMuch('the server says more than may be held'))
+        if (length <= maxBytes) return
+        allowance.drop(length)
+        fail(new AnswerTooLong(path, maxBytes, Buffer.concat(chunks).toString('latin1', 0, headBytes)))
       })
       response.once('error', fail)
       response.once('end', () => {

@@ -57,9 +57,8 @@ describeNeeding(['sshd'], 'a server in bad hands', () => {
       '/containers/json': listed(40),
       '/containers/:id/json': says({ Id: idOf(1), Config: { Labels: { huge: 'x'.repeat(3 * 1024 ** 2) } } }),
     })
-    expect(containers.length).toBeGreaterThan(10)
-    expect(containers.length).toBeLessThan(25)
-    expect(warnings).toHaveLength(40 - containers.length)
+    expect(containers.length).toBeLessThan(11)
+    expect(warnings).toContainEqual(expect.stringContaining(`${40 - containers.length} of 40 containers are left out`))
   })
 
   test('an id that is more than an id is never asked for', async () => {

@@ -1,6 +1,6 @@
 import { ServerAway } from '../../shell/ssh/server-away.ts'
 import type { ServerLink } from '../../shell/ssh/server-link.ts'
-import { AnswerTooLong, AskRefused, boundedGet } from './bounded-get.ts'
+import { Allowance, AnswerTooLong, AskRefused, boundedGet, SaidTooMuch } from './bounded-get.ts'
 import { linkAgent } from './link-agent.ts'
 import { flag, list, record, text, words } from './plain-values.ts'
 import { readContainer, readImage } from './read-container.ts'
@@ -8,7 +8,9 @@ import type { ReadDocker, ServerReader } from './server-reader.ts'
 
 const answerBytes = 4 * 1024 * 1024
 /** Of all answers of one reading: a server with a thousand large containers must not fill our memory. */
-const wholeBytes = 64 * 1024 * 1024
+const wholeBytes = 32 * 1024 * 1024
+/** With what is thrown away because it is too long. */
+const receivedBytes = 256 * 1024 * 1024
 const wholeMs = 60_000
 const atOnce = 16
 const containersAtMost = 2_000
@@ -25,13 +27,9 @@ export function createServerReader(link: ServerLink): ServerReader {
 
   async function within<T>(abort: AbortSignal, read: (get: Get) => Promise<T>): Promise<T> {
     const limit = AbortSignal.any([abort, AbortSignal.timeout(wholeMs)])
-    let left = wholeBytes
-    const count = (bytes: number) => {
-      left -= bytes
-      return left >= 0
-    }
+    const allowance = new Allowance({ kept: wholeBytes, received: receivedBytes })
     try {
-      return await read((path) => boundedGet(path, agent, { maxBytes: answerBytes, count }, limit))
+      return await read((path) => boundedGet(path, agent, { maxBytes: answerBytes, allowance }, limit))
     } catch (error) {
       abort.throwIfAborted()
       if (error instanceof ServerAway) throw error
@@ -121,8 +119,8 @@ async function unlessTooLong(what: string, read: () => Promise<unknown>, warning
   try {
     return await read()
   } catch (error) {
-    if (!(error instanceof AnswerTooLong)) throw error
-    warnings.push(`The ${what} are left out: what the server says of them is larger than ${answerBytes / 1024 ** 2} MB`)
+    if (!(error instanceof AnswerTooLong) && !(error instanceof SaidTooMuch)) throw error
+    warnings.push(`The ${what} are left out: what the server says is too long to be read`)
     return undefined
   }
 }
@@ -133,12 +131,18 @@ const isId = (id: string) => /^[0-9a-f]{64}$/.test(id)
 async function each(ids: readonly string[], read: Get, kind: string, warnings: string[]): Promise<unknown[]> {
   const found = new Map<string, unknown>()
   const waiting = [...ids]
+  let isCut = false
   const readOne = async () => {
     for (let id = waiting.shift(); id !== undefined; id = waiting.shift())
       try {
         found.set(id, await read(id))
       } catch (error) {
         if (error instanceof AskRefused && error.status === 404) continue
+        if (error instanceof SaidTooMuch) {
+          waiting.length = 0
+          isCut = true
+          continue
+        }
         if (!(error instanceof AskRefused) && !(error instanceof AnswerTooLong)) {
           // The others need not go on.
           waiting.length = 0
@@ -148,5 +152,9 @@ async function each(ids: readonly string[], read: Get, kind: string, warnings: s
       }
   }
   await Promise.all(Array.from({ length: atOnce }, readOne))
+  if (isCut)
+    warnings.push(
+      `${ids.length - found.size} of ${ids.length} ${kind}s are left out: the server says more of all of them than is read`,
+    )
   return ids.flatMap((id) => (found.has(id) ? [found.get(id)] : []))
 }

@@ -7,6 +7,8 @@ import type { InstanceAddress } from '../runtime.ts'
 const [lowest, highest] = [10_240, 19_999]
 const triesAtMost = 200
 const openMs = 15_000
+/** Of one server: one that tells of instances without number must not take the ports of all others. */
+export const tunnelsAtMost = 1_024
 
 interface Tunnel {
   port: number
@@ -54,6 +56,7 @@ export class Tunnels {
   }
 
   async #listen(instanceId: string, remotePort: number): Promise<Tunnel> {
+    if (this.#open.size >= tunnelsAtMost) throw new Error(`the server tells of more than ${tunnelsAtMost} instances with a port`)
     for (let tries = 0; tries < triesAtMost; tries++) {
       const digest = createHash('sha256').update(`${instanceId}/${tries}`).digest()
       const port = lowest + (digest.readUInt32BE(0) % (highest - lowest))
