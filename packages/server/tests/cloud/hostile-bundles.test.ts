@@ -210,3 +210,21 @@ describe('what belongs to others', () => {
     await callOff(scene.cloud, token, mine.transfer)
   })
 })
+
+test('a project that the organisation’s quota has no room for does not arrive', async () => {
+  const { organizationId } = scene.cloudPeople
+  const { db } = scene.cloud.database
+  const { count } = await db
+    .selectFrom('projects')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('organizationId', '=', organizationId)
+    .executeTakeFirstOrThrow()
+  const setQuota = (projects: number | null) =>
+    call(scene.cloud, token, 'PUT /quotas/:organizationId', { params: { organizationId }, body: { projects } })
+  expect(await setQuota(Number(count))).toMatchObject({ status: 200 })
+  try {
+    await refused(await forged(bundle, () => {}), 'quota_exceeded', 'projects')
+  } finally {
+    await setQuota(null)
+  }
+})

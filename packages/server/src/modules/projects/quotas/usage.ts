@@ -1,6 +1,5 @@
 import type { Db } from '../../../platform/db/schema.ts'
 import type { ProjectPorts } from '../project-ports.ts'
-import { present } from '../store.ts'
 import { add, type Claim, configuredClaim, larger, noClaim } from './claims.ts'
 
 export interface Usage extends Claim {
@@ -14,7 +13,8 @@ export async function usageOf(db: Db, organizationId: string, { allotted }: Proj
     .select(['id', 'type', 'resources', 'services', 'enabled'])
     .where('organizationId', '=', organizationId)
     .where('deletingSince', 'is', null)
-    .where('presence', 'in', present)
+    // What is on its way here counts as well: else many moves at once would each find room.
+    .where('presence', '!=', 'departed')
     .execute()
   const environments = await db
     .selectFrom('environments')

@@ -11,6 +11,7 @@ import { hostUrlsOf } from '../git/git-remote.ts'
 import { lockProject, type ProjectSignal, projectsTopic } from '../lifecycle/change-project.ts'
 import { emptyProject } from '../lifecycle/create-project.ts'
 import { chanceSlug } from '../lifecycle/slug.ts'
+import { refuseOverQuota } from '../quotas/quotas.ts'
 import { checkedRules, insertRules } from '../rules/rules.ts'
 import { checkConfig } from '../settings/config-rules.ts'
 import { refuseMisuse } from '../settings/env.ts'
@@ -65,6 +66,7 @@ export async function recordArriving(arriving: ArrivingProject, deps: ProjectsDe
     await replaceDomains(bundle.domains, project, warnings, bound, deps)
     await deleteAllRules(bound.db, project.id)
     await insertRules(bound.db, project.id, rules, nowOf(deps))
+    await refuseOverQuota(bound, organizationId, ['projects', 'cpuCores', 'memoryMb'], deps)
     bound.signal(projectsTopic, { projectId: project.id } satisfies ProjectSignal)
     return { warnings }
   })
