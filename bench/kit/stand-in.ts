@@ -12,9 +12,9 @@ setInterval(()=>{},1e6)`
 const tools = ['curl', 'wget', 'clickhouse-client', 'mongosh', 'dig']
 
 const real: [RegExp, Parameters<typeof partOf>[0]][] = [
-  [/postgres/, 'postgresImage'],
-  [/mariadb|mysql/, 'mariadbImage'],
-  [/redis|valkey/, 'redisImage'],
+  [/(^|\/)postgres/, 'postgresImage'],
+  [/(^|\/)(mariadb|mysql)/, 'mariadbImage'],
+  [/(^|\/)(redis|valkey)/, 'redisImage'],
 ]
 
 /** Images under the names that somebody's files ask for: the real database where we have it, else a program that answers. */
