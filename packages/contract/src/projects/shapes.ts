@@ -18,6 +18,7 @@ export const HealthCheck = Type.Object({
   path: Type.Optional(Type.String({ maxLength: 500, pattern: '^/' })),
   timeoutSeconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 600 })),
   intervalSeconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 600 })),
+  acceptErrors: Type.Optional(Type.Boolean({ description: 'An answer of 4xx or 5xx is healthy, too' })),
 })
 export type HealthCheck = Static<typeof HealthCheck>
 

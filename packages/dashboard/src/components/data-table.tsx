@@ -1,4 +1,4 @@
-import { Text } from '@mantine/core'
+import { Text, VisuallyHidden } from '@mantine/core'
 import type { ReactNode } from 'react'
 import classes from './data-table.module.css'
 
@@ -35,7 +35,7 @@ export function DataTable<Row>({ label, columns, rows, keyOf }: Props<Row>) {
               style={width ? { width } : undefined}
             >
               <Text size="xs" c="dimmed" fw={600} component="span">
-                {title}
+                {title || <VisuallyHidden>Actions</VisuallyHidden>}
               </Text>
             </th>
           ))}

@@ -11,10 +11,10 @@ export function FrontPage({ title, children }: { title: string; children: ReactN
   }, [title])
   return (
     <div className={classes.front}>
-      <div className={classes.brand}>
+      <header className={classes.brand}>
         <img src="/berth.svg" width={36} height={36} alt="" />
         <span>Berth</span>
-      </div>
+      </header>
       <main className={classes.card}>
         <Title order={1} size="h4" mb="md">
           {title}

@@ -1,4 +1,4 @@
-import { Anchor, type AnchorProps, Button, type ButtonProps, createPolymorphicComponent } from '@mantine/core'
+import { Anchor, type AnchorProps, Button, type ButtonProps } from '@mantine/core'
 import { createLink } from '@tanstack/react-router'
 import { forwardRef } from 'react'
 
@@ -8,4 +8,4 @@ const LinkShapedButton = forwardRef<HTMLAnchorElement, ButtonProps>((props, ref)
 /** A link inside the dashboard, in Mantine's look. */
 export const RouterLink = createLink(LinkAnchor)
 /** A link that looks like a button. */
-export const ButtonLink = createLink(createPolymorphicComponent<'a', ButtonProps>(LinkShapedButton))
+export const ButtonLink = createLink(LinkShapedButton)

@@ -1,20 +1,7 @@
-import type { AnyRoute } from '@berth/contract'
+import { contract, type MetricPoint } from '@berth/contract'
 import { useRead } from './read.ts'
 
-/** Of a step that begins at `at`; null is what nobody measured. */
-export interface MetricPoint {
-  at: string
-  cpuCores: number | null
-  memoryMb: number | null
-  requests: number
-  errors4xx: number
-  errors5xx: number
-  p50Ms: number | null
-  p99Ms: number | null
-  bytesOut: number
-}
-
-const metrics = { at: 'GET /projects/:id/metrics', method: 'GET', path: '/projects/:id/metrics', summary: '' } as AnyRoute
+export type { MetricPoint }
 
 export const spans = { hour: 3600, day: 86_400, week: 604_800, month: 2_592_000 } as const
 export type Span = keyof typeof spans
@@ -29,6 +16,5 @@ export function useMetrics(projectId: string, span: Span) {
   // Steps of the clock, so that one key holds for a while.
   const to = Math.ceil(Date.now() / refreshMs) * refreshMs
   const query = { from: new Date(to - seconds * 1000).toISOString(), to: new Date(to).toISOString(), stepSeconds }
-  const read = useRead(metrics, { params: { id: projectId }, query }, { keepsLast: true, everyMs: refreshMs })
-  return { ...read, data: read.data as { stepSeconds: number; points: MetricPoint[] } | undefined }
+  return useRead(contract.projects.metrics, { params: { id: projectId }, query }, { keepsLast: true, everyMs: refreshMs })
 }

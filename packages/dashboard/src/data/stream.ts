@@ -1,8 +1,10 @@
-import type { AnyRoute } from '@berth/contract'
+import { type AnyRoute, contract } from '@berth/contract'
 import { ApiError, type StreamEventOf, type StreamInput } from '@berth/contract/client'
 import { useEffect, useRef, useState } from 'react'
 import { stream } from '../client.ts'
 import { lostConnections } from './lost-connections.ts'
+import { queries } from './query-client.ts'
+import { keyOf } from './read.ts'
 
 export type StreamState = 'connecting' | 'open' | 'lost' | 'ended' | 'refused'
 
@@ -16,6 +18,7 @@ interface Options<T extends AnyRoute> {
 }
 
 const longestPauseMs = 15_000
+const quietMs = 1500
 
 /** Server-sent events of one row, connected again by itself from where it broke off. */
 export function useStream<T extends AnyRoute>(row: T, input: StreamInput<T>, options: Options<T>): StreamState {
@@ -52,23 +55,33 @@ async function follow<T extends AnyRoute>(
 ): Promise<void> {
   let lastEventId: string | undefined
   for (let failures = 0; !abort.aborted; failures++) {
+    // A stream may have nothing to say: who was not refused by then is connected.
+    const connected = setTimeout(() => move('open'), quietMs)
     try {
       for await (const event of stream(row as AnyRoute, { ...input, abort, lastEventId })) {
-        if (failures >= 0) move('open')
+        move('open')
         failures = 0
         lastEventId = event.id ?? lastEventId
         if (abort.aborted) return
         latest.current.onEvent(event as StreamEventOf<T>)
-        if (event.event === 'closed') return move('refused')
+        if (event.event === 'closed') return refused(move)
         if (event.event === latest.current.endsWith) return move('ended')
       }
     } catch (error) {
       if (abort.aborted) return
-      if (error instanceof ApiError && error.status < 500 && error.status !== 429) return move('refused')
+      if (error instanceof ApiError && error.status < 500 && error.status !== 429) return refused(move)
       move('lost')
+    } finally {
+      clearTimeout(connected)
     }
     await pause(Math.min(longestPauseMs, 500 * 2 ** failures), abort)
   }
+}
+
+/** Access has changed while looking on: whether there is still a session is asked anew. */
+function refused(move: (state: StreamState) => void) {
+  move('refused')
+  void queries.invalidateQueries({ queryKey: keyOf(contract.access.session) })
 }
 
 const pause = (ms: number, abort: AbortSignal) =>

@@ -2,7 +2,7 @@ import { canMove, type Deployment, deploymentMoves, settledDeployment } from '@b
 
 /** Why a deployment cannot be cancelled, redeployed or rolled back to, in words; undefined when it can. */
 type Refusal = string | undefined
-type State = Pick<Deployment, 'status' | 'image'>
+type State = Pick<Deployment, 'status'>
 
 export const cancelRefusal = ({ status }: State): Refusal =>
   canMove(deploymentMoves, status, 'cancelled') ? undefined : `It is ${status}: there is nothing left to cancel.`
@@ -10,10 +10,10 @@ export const cancelRefusal = ({ status }: State): Refusal =>
 export const redeployRefusal = ({ status }: State): Refusal =>
   settledDeployment.has(status) ? undefined : `It is still ${status}: wait until it is over, or cancel it.`
 
-export function rollbackRefusal({ status, image }: State): Refusal {
+/** Whether what it built is still kept the record does not say for folders; the server refuses in words where it is not. */
+export function rollbackRefusal({ status }: State): Refusal {
   if (status === 'live') return 'This is the version that serves now.'
-  if (status !== 'superseded') return `Only a version that was live can be rolled back to; this one is ${status}.`
-  return image ? undefined : 'Its image is no longer kept: it is outside the rollback window. Redeploy it instead.'
+  return status === 'superseded' ? undefined : `Only a version that was live can be rolled back to; this one is ${status}.`
 }
 
 /** What a rollback would change, said before it is done. */

@@ -1,5 +1,4 @@
 import { useRouterState } from '@tanstack/react-router'
-import { pages } from '../pages/pages.ts'
 import { organisationLinks } from './links.ts'
 import classes from './navigation.module.css'
 import { NavigationLink } from './navigation-link.tsx'
@@ -26,11 +25,9 @@ function OrganisationNavigation() {
       {organisationLinks.map(({ title, links }) => (
         <div key={title} className={classes.group}>
           <div className={classes.groupTitle}>{title}</div>
-          {links
-            .filter(({ to }) => to in pages)
-            .map((link) => (
-              <NavigationLink key={link.to} {...link} />
-            ))}
+          {links.map((link) => (
+            <NavigationLink key={link.to} {...link} />
+          ))}
         </div>
       ))}
     </>

@@ -1,7 +1,6 @@
 import { contract } from '@berth/contract'
 import { IconArrowLeft } from '@tabler/icons-react'
 import { useRead } from '../data/read.ts'
-import { pages } from '../pages/pages.ts'
 import { projectLinks } from './links.ts'
 import classes from './navigation.module.css'
 import { NavigationLink } from './navigation-link.tsx'
@@ -15,11 +14,9 @@ export function ProjectNavigation({ projectId }: { projectId: string }) {
       </div>
       <div className={classes.group}>
         <div className={classes.groupTitle}>{project.data?.name ?? 'Project'}</div>
-        {projectLinks(projectId)
-          .filter(({ to }) => to.replace(projectId, '$id') in pages)
-          .map((link) => (
-            <NavigationLink key={link.to} {...link} />
-          ))}
+        {projectLinks(projectId).map((link) => (
+          <NavigationLink key={link.to} {...link} />
+        ))}
       </div>
     </>
   )

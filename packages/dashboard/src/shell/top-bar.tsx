@@ -18,12 +18,7 @@ export function TopBar({ onMenu }: { onMenu(): void }) {
       >
         <IconMenu2 size={20} />
       </ActionIcon>
-      <UnstyledButton
-        className={classes.search}
-        onClick={openCommands}
-        aria-label="Search and commands"
-        aria-keyshortcuts="/ Control+K"
-      >
+      <UnstyledButton className={classes.search} onClick={openCommands} aria-keyshortcuts="/ Control+K">
         <IconSearch size={16} aria-hidden />
         <span>Search or go to…</span>
         <kbd aria-hidden>/</kbd>

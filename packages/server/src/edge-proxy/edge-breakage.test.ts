@@ -4,6 +4,7 @@ import {
   eventually,
   rawAsk,
   serve,
+  startEchoUpstream,
   startEdge,
   startRawUpstream,
   startUpstream,
@@ -21,17 +22,7 @@ const keep = (upstream: TestUpstream) => {
 
 beforeAll(async () => {
   edge = await startEdge()
-  echo = keep(
-    await startUpstream((request, response) => {
-      let bytes = 0
-      request.on('data', (part: Buffer) => {
-        bytes += part.length
-      })
-      request.on('end', () =>
-        response.end(JSON.stringify({ method: request.method, url: request.url, headers: request.headers, bytes })),
-      )
-    }),
-  )
+  echo = keep(await startEchoUpstream())
   await edge.route({ 'echo.test': serve(echo) })
 })
 afterAll(async () => {

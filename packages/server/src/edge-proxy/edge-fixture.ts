@@ -81,6 +81,19 @@ export interface TestUpstream extends EdgeUpstream {
 
 let lastUpstream = 0
 
+/** Answers with what it was asked. */
+export const startEchoUpstream = (): Promise<TestUpstream> =>
+  startUpstream((request, response) => {
+    let bytes = 0
+    request.on('data', (part: Buffer) => {
+      bytes += part.length
+    })
+    response.setHeader('x-app', 'yes')
+    request.on('end', () =>
+      response.end(JSON.stringify({ method: request.method, url: request.url, headers: request.headers, bytes })),
+    )
+  })
+
 /** A real HTTP server on a port of its own. */
 export async function startUpstream(
   handler: http.RequestListener,

@@ -1,6 +1,6 @@
 import http from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { rawAsk, serve, startEdge, startUpstream, type TestEdge, type TestUpstream } from './edge-fixture.ts'
+import { rawAsk, serve, startEchoUpstream, startEdge, startUpstream, type TestEdge, type TestUpstream } from './edge-fixture.ts'
 
 let edge: TestEdge
 let echo: TestUpstream
@@ -12,18 +12,7 @@ const keep = (upstream: TestUpstream) => {
 
 beforeAll(async () => {
   edge = await startEdge()
-  echo = keep(
-    await startUpstream((request, response) => {
-      let bytes = 0
-      request.on('data', (part: Buffer) => {
-        bytes += part.length
-      })
-      response.setHeader('x-app', 'yes')
-      request.on('end', () =>
-        response.end(JSON.stringify({ method: request.method, url: request.url, headers: request.headers, bytes })),
-      )
-    }),
-  )
+  echo = keep(await startEchoUpstream())
   await edge.route({ 'echo.test': serve(echo) })
 })
 afterAll(async () => {

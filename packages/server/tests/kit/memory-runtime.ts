@@ -57,13 +57,13 @@ export function memoryDrivers(workFolder: string): MemoryDrivers {
 /** Asks what runs in memory. */
 export const memoryProbe =
   (runtimes: () => InMemoryRuntime[]): Probe =>
-  async ({ port }, _timeoutMs, abort) => {
+  async ({ port, healthyBelow = 400 }, _timeoutMs, abort) => {
     if (abort.aborted) return { healthy: false, status: null, reason: 'it was not asked' }
     const status = runtimes()
       .map((runtime) => runtime.statusAt(port))
       .find((found) => found !== null)
     if (status === undefined) return { healthy: false, status: null, reason: 'nothing listens on its port' }
-    return status === 200 ? { healthy: true, status } : { healthy: false, status, reason: `it answered ${status}` }
+    return status < healthyBelow ? { healthy: true, status } : { healthy: false, status, reason: `it answered ${status}` }
   }
 
 function memoryRuntimes(here: InMemoryRuntime, servers: ReadonlyMap<string, InMemoryRuntime>): Runtimes {
@@ -140,6 +140,7 @@ export class InMemoryRuntime implements Runtime {
   }
 
   inspect = async (instanceId: string) => this.running.get(instanceId)?.instance
+  glance = (instanceId: string) => this.inspect(instanceId)
   list = async () => [...this.running.values()].map(({ instance }) => instance)
 
   /** What each has used; a test says so. */

@@ -1,4 +1,4 @@
-import { contract, type Repository } from '@berth/contract'
+import { contract, type GitHostProvider, type Repository } from '@berth/contract'
 import { Button, Code, Group, NativeSelect, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
 import { useRead } from '../../data/read.ts'
@@ -7,17 +7,18 @@ import type { ChooserProps } from './chooser.ts'
 
 interface Props extends Pick<ChooserProps, 'onChosen'> {
   repository: Repository
+  provider: GitHostProvider
   onBack(): void
 }
 
 /** Which branch, and what its root says about how it is built. */
-export function BranchChoice({ repository, onBack, onChosen }: Props) {
+export function BranchChoice({ repository, provider, onBack, onChosen }: Props) {
   const { owner, name: repo, fullName, defaultBranch } = repository
   const params = { owner, repo }
-  const branches = useRead(contract.gitHost.listBranches, { params, query: {} })
+  const branches = useRead(contract.gitHost.listBranches, { params, query: { provider } })
   const [chosen, setBranch] = useState<string>()
   const branch = chosen ?? defaultBranch ?? branches.data?.[0]?.name ?? 'main'
-  const files = useRead(contract.gitHost.listFiles, { params, query: { branch } })
+  const files = useRead(contract.gitHost.listFiles, { params, query: { branch, provider } })
   const found = knownFiles((files.data ?? []).map(({ name }) => name))
   return (
     <Stack>
@@ -51,7 +52,8 @@ export function BranchChoice({ repository, onBack, onChosen }: Props) {
         <Button
           onClick={() =>
             onChosen({
-              fields: { gitOwner: owner, gitRepo: repo, gitBranch: branch },
+              fields: { gitProvider: provider, gitOwner: owner, gitRepo: repo, gitBranch: branch },
+              repository: { provider, owner, repo },
               name: repo,
               words: `${fullName}, branch ${branch}`,
               detection: null,

@@ -9,6 +9,7 @@ import { BuildFields, type BuildValues, buildBody } from '../../components/build
 import { ErrorState } from '../../components/error-state.tsx'
 import { Section } from '../../components/section.tsx'
 import { submitting } from '../../components/submitting.ts'
+import { show } from '../../data/notices.tsx'
 import { parseDotenv } from '../../rules/dotenv.ts'
 import { plural } from '../../words/sizes.ts'
 import { DetectionReport } from './detection-report.tsx'
@@ -29,6 +30,7 @@ export function ConfigureProject({ source, onBack }: Props) {
   const deploy = useMutation({
     mutationFn: async () => {
       const { data: project } = await call(contract.projects.ensure, { body: { name, ...source.fields, ...buildBody(build) } })
+      if (source.repository) await askForPushes(source.repository)
       const upserts = variables.map((one) => ({ ...one, isSecret: true }))
       if (upserts.length > 0) await call(contract.projects.changeEnv, { params: { id: project.id }, body: { upserts } })
       return (await call(contract.deployments.build, { body: { projectId: project.id } })).data
@@ -92,4 +94,14 @@ export function ConfigureProject({ source, onBack }: Props) {
       </Stack>
     </form>
   )
+}
+
+/** Without the webhook the project works all the same, only pushes do not deploy it: that is said, and stops nothing. */
+async function askForPushes({ provider, owner, repo }: NonNullable<ChosenSource['repository']>): Promise<void> {
+  try {
+    await call(contract.gitHost.registerWebhook, { params: { owner, repo }, query: { provider } })
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error)
+    show({ title: 'Pushes will not deploy by themselves', message, tone: 'bad', forMs: 12_000 })
+  }
 }

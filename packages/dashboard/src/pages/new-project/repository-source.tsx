@@ -1,5 +1,5 @@
-import { contract, type Repository } from '@berth/contract'
-import { Loader, Text, TextInput } from '@mantine/core'
+import { contract, type GitHostProvider, type Repository } from '@berth/contract'
+import { Loader, NativeSelect, Text, TextInput } from '@mantine/core'
 import { IconSearch } from '@tabler/icons-react'
 import { useState } from 'react'
 import { RouterLink } from '../../components/router-link.tsx'
@@ -11,12 +11,28 @@ import { RepositoryList } from './repository-list.tsx'
 
 /** One of the connected host's repositories, or any by its address. */
 export function RepositorySource({ onChosen }: ChooserProps) {
-  const home = useRead(contract.gitHost.home, { query: {} })
+  const [provider, setProvider] = useState<GitHostProvider>('github')
+  const home = useRead(contract.gitHost.home, { query: { provider } })
   const [search, setSearch] = useState('')
   const [repository, setRepository] = useState<Repository>()
-  if (repository) return <BranchChoice repository={repository} onBack={() => setRepository(undefined)} onChosen={onChosen} />
+  if (repository)
+    return (
+      <BranchChoice repository={repository} provider={provider} onBack={() => setRepository(undefined)} onChosen={onChosen} />
+    )
   return (
     <>
+      <NativeSelect
+        label="Git host"
+        maw={220}
+        mb="md"
+        value={provider}
+        data={[
+          { value: 'github', label: 'GitHub' },
+          { value: 'gitlab', label: 'GitLab' },
+          { value: 'gitea', label: 'Gitea' },
+        ]}
+        onChange={(event) => setProvider(event.currentTarget.value as GitHostProvider)}
+      />
       {home.isPending && <Loader size="sm" aria-label="Asking the git host" />}
       {home.data?.state === 'connected' ? (
         <>

@@ -1,4 +1,4 @@
-import type { CreateProject } from '@berth/contract'
+import type { CreateProject, GitHostProvider } from '@berth/contract'
 import type { Detection } from '../../upload/send-folder.ts'
 
 /** Where a new project comes from, and what was found there. */
@@ -8,4 +8,6 @@ export interface ChosenSource {
   name: string
   words: string
   detection: Detection | null
+  /** Of the connected git host: pushes to it are asked for. */
+  repository?: { provider: GitHostProvider; owner: string; repo: string }
 }

@@ -10,6 +10,10 @@ export interface ProbeTarget {
   listener?: ListenerOwner
   /** Absent: a TCP connection is enough. */
   path?: string
+  /** Statuses below it are healthy; 400 unless said otherwise. */
+  healthyBelow?: number
+  /** An answer that is not HTTP is one, too: somebody is there. */
+  anyProtocol?: boolean
 }
 
 export type ProbeAnswer = { healthy: true; status: number | null } | { healthy: false; status: number | null; reason: string }
@@ -24,6 +28,7 @@ export const probe: Probe = async (target, timeoutMs, abort) => {
     if (!socket) return { healthy: false, status: null, reason: 'another program listens on its port' }
     return target.path === undefined ? await knock(socket) : await get(socket, { ...target, path: target.path }, limit)
   } catch (error) {
+    if (target.anyProtocol && isOtherProtocol(error)) return { healthy: true, status: null }
     return { healthy: false, status: null, reason: wordsFor(error, limit, timeoutMs) }
   }
 }
@@ -65,24 +70,29 @@ function knock(socket: Socket): Promise<ProbeAnswer> {
   })
 }
 
-/** Any status below 400 is healthy; redirects are an answer too. */
-function get(socket: Socket, { host, port, path }: { host: string; port: number; path: string }, limit: AbortSignal) {
+/** Redirects are an answer too. */
+function get(socket: Socket, target: ProbeTarget & { path: string }, limit: AbortSignal) {
+  const { host, port, path, healthyBelow = 400 } = target
   return new Promise<ProbeAnswer>((resolve, reject) => {
     const headers = { 'user-agent': 'berth-health-check' }
     const asked = request({ host, port, path, signal: limit, createConnection: () => socket, headers }, (answer) => {
       const status = answer.statusCode ?? 0
       answer.destroy()
-      resolve(status < 400 ? { healthy: true, status } : { healthy: false, status, reason: `it answered ${status}` })
+      resolve(status < healthyBelow ? { healthy: true, status } : { healthy: false, status, reason: `it answered ${status}` })
     })
     asked.once('error', reject)
     asked.end()
   })
 }
 
+/** What came could not be read as HTTP. */
+const isOtherProtocol = (error: unknown) => String((error as NodeJS.ErrnoException).code).startsWith('HPE_')
+
 function wordsFor(error: unknown, limit: AbortSignal, timeoutMs: number): string {
   if (limit.aborted) return `it did not answer within ${Math.round(timeoutMs / 1000)} s`
   const { code } = error as NodeJS.ErrnoException
   if (code === 'ECONNREFUSED') return 'nothing listens on its port'
+  if (isOtherProtocol(error)) return 'it answered something that is not HTTP'
   if (code === 'ECONNRESET') return 'it closed the connection'
   return code ?? 'it cannot be reached'
 }

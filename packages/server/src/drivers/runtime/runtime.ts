@@ -39,6 +39,9 @@ export interface Runtime {
   /** Undefined when there is no such instance. */
   inspect(instanceId: string): Promise<Instance | undefined>
 
+  /** As `inspect`, by what was told of it: costs next to nothing while nothing happens, and may be a moment behind. */
+  glance(instanceId: string): Promise<Instance | undefined>
+
   /** Every instance of ours that exists here, running or not. */
   list(): Promise<Instance[]>
 

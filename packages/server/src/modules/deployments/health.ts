@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { HealthCheck } from '@berth/contract'
+import type { ProbeTarget } from '../../drivers/probe/probe.ts'
 import type { Instance } from '../../drivers/runtime/runtime.ts'
 import type { InstanceRow } from '../../platform/db/tables/deployments.ts'
 import { DeployFailed } from './deploy-steps/step.ts'
@@ -35,6 +36,8 @@ export async function waitUntilHealthy(
   // One that is not to be restarted has work to end, which others may wait for.
   const settlesMs = unit.restart ? workerSettlesMs : timeoutMs - pauseMs * 2
   let lastReason = 'it did not answer'
+  let lastStatus: number | null = null
+  let answerMs = probeMs
   const began = performance.now()
   for (;;) {
     abort.throwIfAborted()
@@ -48,17 +51,34 @@ export async function waitUntilHealthy(
     } else if (unit.port === null || !instance.address) {
       if (unit.port === null && performance.now() - began >= settlesMs) return
     } else {
-      const target = { ...instance.address, ...(check?.path ? { path: check.path } : {}) }
-      const answer = await deps.probe(target, Math.min(probeMs, Math.max(250, Math.round(deadline - performance.now()))), abort)
+      const asked = performance.now()
+      const limitMs = Math.min(answerMs, Math.max(250, Math.round(deadline - asked)))
+      const answer = await deps.probe({ ...instance.address, ...questionFor(unit, check) }, limitMs, abort)
       if (answer.healthy) return
+      lastStatus = answer.status
       lastReason = answer.reason
+      // Some take their time for the first answer, and would begin anew with every question.
+      if (performance.now() - asked >= limitMs) answerMs *= 2
     }
     if (performance.now() >= deadline) break
     await pause(pauseMs, undefined, { signal: abort })
   }
-  const where = own ? own.argv.join(' ') : check?.path ? `GET ${check.path}` : `its port ${unit.port}`
-  const message = `${named(row)} was not healthy within ${timeoutMs / 1000} s: ${where}: ${lastReason}`
+  const path = check?.path ?? (lastStatus === null ? undefined : '/')
+  const where = own ? own.argv.join(' ') : path ? `GET ${path}` : `its port ${unit.port}`
+  const hint =
+    lastStatus !== null && !check?.path ? '. Set healthCheck.path to a page that answers, or healthCheck.acceptErrors' : ''
+  const message = `${named(row)} was not healthy within ${timeoutMs / 1000} s: ${where}: ${lastReason}${hint}`
   throw new DeployFailed('unhealthy', message, await lastLines(row, deps))
+}
+
+/**
+ * What requests go to is asked over HTTP: that a connection stays open says little, for Docker's proxy takes everybody's. Without a path of
+ * the project's own any answer but a 5xx will do.
+ */
+export function questionFor(unit: Pick<Unit, 'exposed'>, check: HealthCheck | null): Omit<ProbeTarget, 'host' | 'port'> {
+  const below = check?.acceptErrors ? { healthyBelow: 600 } : {}
+  if (check?.path) return { path: check.path, ...below }
+  return unit.exposed ? { path: '/', healthyBelow: 500, anyProtocol: true, ...below } : {}
 }
 
 /** A service that is not to be restarted, such as a migration, is well when it has ended well. */

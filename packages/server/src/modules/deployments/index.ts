@@ -19,7 +19,7 @@ import { putIdleToSleep, wakeJob, wakeKind } from './sleep.ts'
 import { findDeployment, findDeploymentOf, findNewest } from './store.ts'
 import { deploymentReader, runningProjects } from './summary.ts'
 import { UsageSampler } from './usage-sampler.ts'
-import { createWatch } from './watch.ts'
+import { Watch } from './watch.ts'
 
 export type { DeploymentsDeps, EdgeSwitch, PredecessorContainers } from './deps.ts'
 export type { DataUnit, ProjectData } from './project-data.ts'
@@ -36,7 +36,8 @@ export function createDeployments(given: Omit<DeploymentsDeps, 'turns' | 'scrubb
   const follower = new LogFollower(deps)
   let unfollow = () => {}
   let reviving: Promise<unknown> = Promise.resolve()
-  const watching = new Every(5, createWatch(deps), deps.log)
+  const watch = new Watch(deps)
+  const watching = new Every(1, (abort) => watch.tick(abort), deps.log)
   const sampler = new UsageSampler(deps)
   const measuring = new Every(usageLookSeconds, (abort) => sampler.look(abort), deps.log)
   const sleeping = new Every(sleepLookSeconds(deps), (abort) => putIdleToSleep(deps, abort), deps.log)
@@ -89,6 +90,7 @@ export function createDeployments(given: Omit<DeploymentsDeps, 'turns' | 'scrubb
     stop: async () => {
       unfollow()
       await Promise.all([reviving, ...parts.map((part) => part.stop())])
+      await watch.end()
       await stopWhatEndsWithUs(deps)
     },
   }

@@ -3,62 +3,124 @@ import { ServerAway } from '../../drivers/shell/ssh/server-away.ts'
 import type { DeploymentRow, LiveEnvironmentRow } from '../../platform/db/tables/deployments.ts'
 import { noteAddress } from './addresses.ts'
 import type { DeploymentsDeps } from './deps.ts'
-import { hasDoneItsWork } from './health.ts'
-import { listLive, updateLive } from './live-environments.ts'
-import type { Unit } from './plan.ts'
+import { hasDoneItsWork, questionFor } from './health.ts'
+import { HealthRounds } from './health-rounds.ts'
+import { findLive, listLive, updateLive } from './live-environments.ts'
+import type { DeployedConfig, Unit } from './plan.ts'
 import { startAgain } from './power.ts'
 import { healthOf, runningUnits } from './run-units.ts'
 import { tell } from './sleep.ts'
-import { findDeployment, listInstances, placesOf } from './store.ts'
+import { findDeployment, listInstances } from './store.ts'
 
 const failuresBeforeAlarm = 3
 
+const listMs = 5_000
+const pauses = { firstMs: 5_000, longestMs: 30_000 }
+
 /** What earlier looks have seen. */
 interface Memory {
-  /** How often in a row an environment was not well. */
-  failures: Map<string, number>
-  /** How often an instance had been restarted, by the last look at it and by this one. */
-  restartsBefore: ReadonlyMap<string, number>
+  /** How often in a row an environment was not well, and when it was last counted. */
+  failures: Map<string, { count: number; at: number }>
+  /** How often an instance had been restarted, by the last look at it. */
   restarts: Map<string, number>
 }
 
-/** Looks at everything that is live: not healthy three times in a row is an alarm, healthy again is told as well. */
-export function createWatch(deps: DeploymentsDeps) {
-  const memory: Memory = { failures: new Map(), restartsBefore: new Map(), restarts: new Map() }
-  return async (abort: AbortSignal): Promise<void> => {
-    Object.assign(memory, { restartsBefore: memory.restarts, restarts: new Map() })
-    const all = (await listLive(deps.database.db)).filter(({ state }) => state === 'live')
-    const places = await placesOf(deps.database.db, all)
-    // A server that is slow to answer keeps nobody else waiting.
-    await Promise.all(
-      Map.groupBy(all, ({ deploymentId }) => places.get(deploymentId ?? '') ?? null)
-        .values()
-        .map((there) => lookAtAll(there, memory, deps, abort)),
-    )
+/**
+ * Looks at everything that is live, each in its own rhythm: not healthy three times in a row is an alarm, healthy again is told as well.
+ * What the runtime tells of an instance is a reason to look at once.
+ */
+export class Watch {
+  readonly #deps: DeploymentsDeps
+  readonly #rounds = new HealthRounds(pauses)
+  readonly #memory: Memory = { failures: new Map(), restarts: new Map() }
+  readonly #looks = new Set<Promise<void>>()
+  #live = new Map<string, LiveEnvironmentRow>()
+  #listedAt = Number.NEGATIVE_INFINITY
+  #unlisten: (() => void) | undefined
+
+  constructor(deps: DeploymentsDeps) {
+    this.#deps = deps
+  }
+
+  /** Begins the looks that are due and waits for none: one that hangs holds up nobody else. */
+  async tick(abort: AbortSignal): Promise<void> {
+    const now = performance.now()
+    this.#unlisten ??= this.#deps.runtimes.onChange(({ instance: { owner } }) => {
+      this.#rounds.hurry(keyOf(owner), performance.now())
+    })
+    if (now - this.#listedAt >= listMs) await this.#list(now)
+    for (const key of this.#rounds.due(now)) {
+      const look = this.#look(key, abort).finally(() => this.#looks.delete(look))
+      this.#looks.add(look)
+    }
+  }
+
+  /** After the last tick. */
+  async end(): Promise<void> {
+    this.#unlisten?.()
+    await Promise.all(this.#looks)
+  }
+
+  async #list(now: number): Promise<void> {
+    const live = (await listLive(this.#deps.database.db)).filter(({ state }) => state === 'live')
+    this.#live = new Map(live.map((one) => [keyOf(one), one]))
+    for (const key of this.#memory.failures.keys()) if (!this.#live.has(key)) this.#memory.failures.delete(key)
+    // Of instances that are gone nobody asks; without a number the next look is the first.
+    if (this.#memory.restarts.size > live.length * 8 + 64) this.#memory.restarts.clear()
+    this.#rounds.keep(new Map(live.map((one) => [keyOf(one), one.deploymentId ?? ''])), now)
+    this.#listedAt = now
+  }
+
+  async #look(key: string, abort: AbortSignal): Promise<void> {
+    const end = this.#rounds.begin(key)
+    const found = await this.#lookAt(key, abort).catch((error: unknown): Found => {
+      if (!abort.aborted) this.#deps.log.warn({ err: error, environment: key }, 'the health of a project could not be looked at')
+      return { isWell: false }
+    })
+    end(found.isWell, performance.now(), found.everyMs)
+  }
+
+  /** By its row of this moment: it may sleep by now, or be another version. */
+  async #lookAt(key: string, abort: AbortSignal): Promise<Found> {
+    const listed = this.#live.get(key)
+    const live = listed && (await findLive(this.#deps.database.db, listed.projectId, listed.environment))
+    return live?.state === 'live' ? await look(live, this.#memory, this.#deps, abort) : { isWell: true }
   }
 }
 
-async function lookAtAll(all: readonly LiveEnvironmentRow[], memory: Memory, deps: DeploymentsDeps, abort: AbortSignal) {
-  for (const live of all) {
-    abort.throwIfAborted()
-    await look(live, memory, deps, abort).catch((error: unknown) =>
-      deps.log.warn({ err: error, projectId: live.projectId }, 'the health of a project could not be looked at'),
-    )
-  }
+interface Found {
+  isWell: boolean
+  /** The project's own rhythm. */
+  everyMs?: number
 }
 
-async function look(live: LiveEnvironmentRow, memory: Memory, deps: DeploymentsDeps, abort: AbortSignal): Promise<void> {
-  const key = `${live.projectId}:${live.environment}`
-  const problem = await problemOf(live, memory, deps, abort).catch((error: unknown): Problem => {
+const keyOf = ({ projectId, environment }: { projectId: string; environment: string }) => `${projectId}:${environment}`
+
+async function look(live: LiveEnvironmentRow, memory: Memory, deps: DeploymentsDeps, abort: AbortSignal): Promise<Found> {
+  const key = keyOf(live)
+  const deployment = live.deploymentId ? await findDeployment(deps.database.db, live.deploymentId) : undefined
+  if (!deployment?.artifacts) return { isWell: true }
+  const problem = await problemOf(deployment, memory, deps, abort).catch((error: unknown): Problem => {
     if (error instanceof ServerAway) return { reason: error.message }
     throw error
   })
-  const count = problem ? (memory.failures.get(key) ?? 0) + 1 : 0
-  if (problem) memory.failures.set(key, count)
-  else memory.failures.delete(key)
+  const count = problem ? countFailure(key, memory) : 0
+  if (!problem) memory.failures.delete(key)
   const verdict = verdictOn(problem, count, live.health)
   if (verdict === 'start again') await startAgain(live, ['live'], deps, abort)
   else if (verdict) await record(live, verdict, problem?.reason ?? null, deps)
+  const { intervalSeconds } = (JSON.parse(deployment.config) as DeployedConfig).healthCheck ?? {}
+  return { isWell: problem === null, ...(intervalSeconds ? { everyMs: intervalSeconds * 1000 } : {}) }
+}
+
+/** Looks that news brought about in quick succession are one: what restarts gets the time that it needs. */
+function countFailure(key: string, { failures }: Memory): number {
+  const now = performance.now()
+  const before = failures.get(key)
+  if (before && now - before.at < pauses.firstMs * 0.8) return before.count
+  const count = (before?.count ?? 0) + 1
+  failures.set(key, { count, at: now })
+  return count
 }
 
 /** What a look leads to; null where nothing is new. `count` is how often in a row there was a problem, this one included. */
@@ -79,20 +141,18 @@ export interface Problem {
 }
 
 async function problemOf(
-  live: LiveEnvironmentRow,
+  deployment: DeploymentRow,
   memory: Memory,
   deps: DeploymentsDeps,
   abort: AbortSignal,
 ): Promise<Problem | null> {
-  const deployment = live.deploymentId ? await findDeployment(deps.database.db, live.deploymentId) : undefined
-  if (!deployment?.artifacts) return null
   const rows = await listInstances(deps.database.db, { deploymentId: deployment.id, state: 'running' })
   for (const unit of runningUnits(deployment)) {
     const row = rows.find(({ service }) => service === unit.service)
-    const instance = row && (await deps.runtimes.for(row.serverId).inspect(row.id))
+    const instance = row && (await deps.runtimes.for(row.serverId).glance(row.id))
     // News of a move that was lost is made up for here.
     if (row && (await noteAddress(row, instance, deps))) await deps.edge.sync()
-    const problem = problemIn(instance, unit, memory.restartsBefore.get(row?.id ?? '')) ?? (await silence(instance, unit))
+    const problem = problemIn(instance, unit, memory.restarts.get(row?.id ?? '')) ?? (await silence(instance, unit))
     if (instance) memory.restarts.set(instance.instanceId, instance.restarts)
     if (problem) return { ...problem, reason: unit.service ? `${unit.service}: ${problem.reason}` : problem.reason }
   }
@@ -100,8 +160,10 @@ async function problemOf(
 
   async function silence(instance: Instance | undefined, unit: Unit): Promise<Problem | null> {
     if (!instance?.address || instance.state === 'exited') return null
-    const path = healthOf(deployment as DeploymentRow, unit)?.path
-    const answer = await deps.probe({ ...instance.address, ...(path ? { path } : {}) }, 5_000, abort)
+    // Without a path of its own it is not asked for its first page again and again: a connection is enough.
+    const check = healthOf(deployment, unit)
+    const question = check?.path ? questionFor(unit, check) : {}
+    const answer = await deps.probe({ ...instance.address, ...question }, 5_000, abort)
     return answer.healthy ? null : { reason: answer.reason }
   }
 }

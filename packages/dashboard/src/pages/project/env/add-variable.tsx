@@ -6,7 +6,6 @@ import { Section } from '../../../components/section.tsx'
 import { submitting } from '../../../components/submitting.ts'
 import { useChange } from '../../../data/change.ts'
 import { parseDotenv } from '../../../rules/dotenv.ts'
-import { plural } from '../../../words/sizes.ts'
 
 interface Props {
   projectId: string
@@ -39,10 +38,7 @@ export function AddVariable({ projectId, environment, refusal, onSaved }: Props)
     put(variables)
   }
   return (
-    <Section
-      title="Add a variable"
-      description={`Several lines of a .env file pasted into the name are ${plural(2, 'variable')} or more at once.`}
-    >
+    <Section title="Add a variable" description="Several lines of a .env file pasted into the name are added all at once.">
       <form onSubmit={submitting(() => put([{ key, value }]))}>
         <Group align="flex-end" gap="sm">
           <TextInput

@@ -1,4 +1,3 @@
-import { ApiError } from '@berth/contract/client'
 import { SegmentedControl, SimpleGrid, Skeleton, Text } from '@mantine/core'
 import { useState } from 'react'
 import { LineChart } from '../../../charts/line-chart.tsx'
@@ -23,8 +22,6 @@ export function MetricsSection({ projectId }: { projectId: string }) {
   const [span, setSpan] = useState<Span>('hour')
   const metrics = useMetrics(projectId, span)
   const { error } = metrics
-  // A server of an earlier version keeps no figures.
-  if (!metrics.data && error instanceof ApiError && (error.status === 404 || error.status === 501)) return null
   return (
     <Section
       title="How it fares"

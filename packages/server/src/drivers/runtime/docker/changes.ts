@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Instance, InstanceChange } from '../runtime.ts'
 import { type Engine, eventsOf, wordsOfEngine } from './engine.ts'
+import { KnownInstances } from './known-instances.ts'
 import { type Labels, labelIn } from './labels.ts'
 import { inspectInstance, listInstances } from './run/instances.ts'
 import { lastLines } from './run/logs.ts'
@@ -8,6 +9,8 @@ import { lastLines } from './run/logs.ts'
 const restartsOfALoop = 5
 const againMs = 1_000
 const quotedLines = 5
+/** Events after which an instance is not what it was. */
+const changing = ['die', 'start', 'oom', 'pause', 'unpause', 'destroy', 'update']
 
 interface Seen {
   restarts: number
@@ -20,6 +23,7 @@ interface Seen {
  */
 export class Changes {
   readonly #parts: { engine: Engine; labels: Labels }
+  readonly known = new KnownInstances()
   readonly #listeners = new Set<(change: InstanceChange) => void>()
   readonly #seen = new Map<string, Seen>()
   readonly #expected = new Set<string>()
@@ -37,15 +41,18 @@ export class Changes {
   }
 
   started({ instanceId, restarts }: Instance): void {
+    this.known.forget(instanceId)
     this.#seen.set(instanceId, { restarts, hasEnded: false })
   }
 
   /** Its end is ours and no news. */
   expectEnd(instanceId: string): void {
+    this.known.forget(instanceId)
     this.#expected.add(instanceId)
   }
 
   forget(instanceId: string): void {
+    this.known.forget(instanceId)
     this.#seen.delete(instanceId)
     this.#expected.delete(instanceId)
   }
@@ -60,19 +67,24 @@ export class Changes {
     const { signal } = this.#stop
     while (!signal.aborted) {
       await this.#follow(signal).catch(() => undefined)
+      this.known.isFollowing = false
       await pause(againMs, undefined, { signal, ref: false }).catch(() => undefined)
     }
   }
 
   async #follow(signal: AbortSignal): Promise<void> {
     const { engine, labels } = this.#parts
-    const filters = { ...labels.filter('instance'), type: ['container'], event: ['die'] }
+    const filters = { ...labels.filter('instance'), type: ['container'], event: [...changing] }
     const { promise: opened, resolve: onOpen } = Promise.withResolvers<void>()
     // Compared only once events come, so that nothing falls between.
     void opened.then(async () => {
+      this.known.isFollowing = true
       for (const instance of await listInstances(this.#parts).catch(() => [])) this.#compare(instance)
     })
-    for await (const event of eventsOf(filters, engine, { abort: signal, onOpen })) await this.#died(event.Actor?.Attributes)
+    for await (const event of eventsOf(filters, engine, { abort: signal, onOpen })) {
+      this.known.forget(labelIn(event.Actor?.Attributes, 'id'))
+      if (event.Action === 'die') await this.#died(event.Actor?.Attributes)
+    }
   }
 
   async #died(attributes: Record<string, string> | undefined): Promise<void> {

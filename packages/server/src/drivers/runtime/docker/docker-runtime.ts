@@ -109,6 +109,7 @@ export function createDockerRuntime(settings: DockerRuntimeSettings): Runtime & 
       if (network) await networks.removeUnused(network)
     },
     inspect: (instanceId) => inspectInstance(instanceId, parts),
+    glance: (instanceId) => changes.known.find(instanceId, () => inspectInstance(instanceId, parts)),
     list: () => listInstances(parts),
     usage: (abort) => readUsage(parts, abort),
     async *logs(instanceId, after, abort, { follow } = { follow: true }) {

@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs'
 import { Agent } from 'node:http'
+import { inspect } from 'node:util'
 import Docker from 'dockerode'
 import { errorMessage } from '../../../platform/error-message.ts'
 import type { ListenerOwner } from '../../../platform/listener/listener-owner.ts'
@@ -10,14 +11,30 @@ export type Engine = Docker
 export function openEngine(socketPath: string): Engine {
   const nowhereElse = { host: undefined, port: undefined, protocol: 'http' as const }
   // A connection kept from before a restart of the engine would fail the first call after it.
-  return new Docker({ socketPath, agent: new Agent({ keepAlive: false }), ...nowhereElse } as Docker.DockerOptions)
+  return quiet(new Docker({ socketPath, agent: new Agent({ keepAlive: false }), ...nowhereElse } as Docker.DockerOptions))
+}
+
+/**
+ * The client writes each request out in full, agent and open sockets included, for a debug line that nobody reads: most of what a call
+ * costs. What it is given says so little of itself.
+ */
+function quiet(engine: Docker): Engine {
+  const modem = engine.modem as unknown as { buildRequest(options: object, ...others: unknown[]): void }
+  const build = modem.buildRequest.bind(modem)
+  modem.buildRequest = (options, ...others) => {
+    Object.defineProperty(options, inspect.custom, { value: () => 'a request' })
+    build(options, ...others)
+  }
+  return engine
 }
 
 const elsewhere = new WeakSet<Engine>()
 
 /** The engine that an agent's connections lead to, on another machine. */
 export function openEngineThrough(agent: Agent): Engine {
-  const engine = new Docker({ host: 'docker', port: 80, protocol: 'http', agent, socketPath: undefined } as Docker.DockerOptions)
+  const engine = quiet(
+    new Docker({ host: 'docker', port: 80, protocol: 'http', agent, socketPath: undefined } as Docker.DockerOptions),
+  )
   elsewhere.add(engine)
   return engine
 }
@@ -90,7 +107,7 @@ export async function* eventsOf(
   filters: Record<string, string[]>,
   engine: Engine,
   { abort, onOpen }: { abort: AbortSignal; onOpen?: () => void },
-): AsyncGenerator<{ id?: string; Actor?: { Attributes?: Record<string, string> } }> {
+): AsyncGenerator<{ id?: string; Action?: string; Actor?: { Attributes?: Record<string, string> } }> {
   // The client's types know no signal here, the client does.
   const options = { filters, abortSignal: abort } as { filters: Record<string, string[]> }
   const stream = (await engine.getEvents(options)) as unknown as AsyncIterable<Uint8Array>

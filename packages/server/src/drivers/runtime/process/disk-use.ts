@@ -8,7 +8,9 @@ const bytesOfAName = 1024
 const megabyte = 1024 * 1024
 /** The disk has filled up by so much since the last look: it is time for another. */
 const worthALookBytes = 64 * megabyte
-const longestPauseMs = 60_000
+/** Between two looks that nothing gives cause for; twice as long after each that found nothing. */
+const firstPauseMs = 60_000
+const longestPauseMs = 30 * 60_000
 
 export interface DiskLimit {
   /** What was there before counts for nothing; what it grows by does. */
@@ -22,13 +24,14 @@ export interface DiskLimit {
 
 /**
  * Says whether a program keeps more on the disk than it may. To look is dear, and so it is done when the disk as a whole has
- * filled up noticeably, and once a minute.
+ * filled up noticeably, and now and then: a minute after the start, later more seldom.
  */
 export class DiskLook {
   readonly #limit: DiskLimit
   #before: number | null = null
   #free = Number.POSITIVE_INFINITY
   #lookedAt = 0
+  #pauseMs = firstPauseMs
 
   constructor(limit: DiskLimit) {
     this.#limit = limit
@@ -42,16 +45,23 @@ export class DiskLook {
   /** Whatever it was at the last look, the next one is at once. */
   lookAgain(): void {
     this.#lookedAt = 0
+    this.#pauseMs = firstPauseMs
+  }
+
+  /** With so much room left on the disk: is it time to look? */
+  isDue(freeBytes: number): boolean {
+    const noticed = Math.min(worthALookBytes, (this.#limit.limitMb * megabyte) / 4)
+    return this.#free - freeBytes > noticed || Date.now() - this.#lookedAt > this.#pauseMs
   }
 
   /** `pids`: of the program, for files that it holds open and that have no name any more. */
   async isOver(pids: readonly number[] = []): Promise<boolean> {
     const { grows, written, limitMb } = this.#limit
     const limit = limitMb * megabyte
-    const { bavail, bsize } = await statfs(grows)
-    const free = bavail * bsize
-    const isDue = this.#free - free > Math.min(worthALookBytes, limit / 4) || Date.now() - this.#lookedAt > longestPauseMs
-    if (!isDue) return false
+    const free = await freeBytesAt(grows)
+    if (!this.isDue(free)) return false
+    const isForNoCause = this.#lookedAt > 0 && Date.now() - this.#lookedAt > this.#pauseMs
+    this.#pauseMs = isForNoCause ? Math.min(longestPauseMs, this.#pauseMs * 2) : firstPauseMs
     this.#free = free
     this.#lookedAt = Date.now()
     const use = new DiskUse((this.#before ?? Number.POSITIVE_INFINITY) + limit)
@@ -61,6 +71,12 @@ export class DiskLook {
     for (const pid of pids) await use.addNameless(pid, (await stat(grows)).dev)
     return use.bytes - this.#before > limit
   }
+}
+
+/** Room that is left on the disk of that folder. */
+export async function freeBytesAt(folder: string): Promise<number> {
+  const { bavail, bsize } = await statfs(folder)
+  return bavail * bsize
 }
 
 export async function diskUseOf(path: string): Promise<number> {

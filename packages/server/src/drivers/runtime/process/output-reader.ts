@@ -1,4 +1,5 @@
-import { closeSync, fstatSync, ftruncateSync, openSync, readSync } from 'node:fs'
+import { closeSync, type FSWatcher, fstatSync, ftruncateSync, openSync, readSync, watch } from 'node:fs'
+import { dirname } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { OutputLine } from '../runtime.ts'
 import type { InstanceRecord, InstanceRecords } from './instance-record.ts'
@@ -7,6 +8,8 @@ type Stream = 'stdout' | 'stderr'
 const streams = ['stdout', 'stderr'] as const
 const chunkBytes = 64 * 1024
 const lookMs = 100
+/** Where the machine tells of changes, what it may have missed is found after this. */
+const missedMs = 5_000
 const longestReadMs = 3_000
 /** What was read and is longer than this is cut off, so that a chatty program does not fill the disk. */
 const cutAboveBytes = 4 * 1024 * 1024
@@ -19,12 +22,19 @@ const burstBytes = 1024 * 1024
 export async function* readOutput(
   id: string,
   after: string | null,
-  parts: { records: InstanceRecords; recordOf(): InstanceRecord | undefined; hasEnded(): boolean },
+  parts: {
+    records: InstanceRecords
+    recordOf(): InstanceRecord | undefined
+    hasEnded(): boolean
+    /** Aborted when it has been ended: nothing in its folder changes with that. */
+    ending?: AbortSignal
+  },
   abort: AbortSignal,
 ): AsyncGenerator<OutputLine & { position: string }> {
   const offsets = parsePosition(after)
   const lines = { stdout: new LinesByOffset(offsets.stdout), stderr: new LinesByOffset(offsets.stderr) }
   let burst = 0
+  using news = new FolderNews(dirname(parts.records.outputFile(id, 'stdout')))
   while (!abort.aborted) {
     const ended = parts.hasEnded()
     let found = 0
@@ -40,8 +50,48 @@ export async function* readOutput(
     burst = found > 0 ? burst + found : 0
     if (found > 0 && burst < burstBytes) continue
     if (found === 0 && ended) return
+    if (found === 0 && !parts.ending?.aborted) await news.next(abort, parts.ending)
+    else await pause(lookMs, undefined, { signal: abort }).catch(() => undefined)
     burst = 0
-    await pause(lookMs, undefined, { signal: abort }).catch(() => undefined)
+  }
+}
+
+/** Wakes a reader when something in a folder has changed; where the machine does not tell, after a short while. */
+class FolderNews {
+  readonly #watcher: FSWatcher | null
+  #isNews = false
+  #wake: (() => void) | null = null
+
+  constructor(folder: string) {
+    this.#watcher = watched(folder, () => {
+      this.#isNews = true
+      this.#wake?.()
+    })
+  }
+
+  /** What came since the last call counts: nothing is written unseen between a look and the wait. */
+  async next(...aborts: (AbortSignal | undefined)[]): Promise<void> {
+    if (!this.#isNews) {
+      const woken = new AbortController()
+      this.#wake = () => woken.abort()
+      const signal = AbortSignal.any([woken.signal, ...aborts.filter((one) => one !== undefined)])
+      await pause(this.#watcher ? missedMs : lookMs, undefined, { signal }).catch(() => undefined)
+      this.#wake = null
+    }
+    this.#isNews = false
+  }
+
+  [Symbol.dispose](): void {
+    this.#watcher?.close()
+  }
+}
+
+function watched(folder: string, onChange: () => void): FSWatcher | null {
+  try {
+    return watch(folder, { persistent: false }, onChange).on('error', onChange)
+  } catch {
+    // No folder yet, or the machine has no more to give.
+    return null
   }
 }
 
@@ -88,6 +138,7 @@ class LinesByOffset {
 /** Who reads which output now: the files of an instance go only when they have been read to the end. */
 export class Readers {
   readonly #open = new Map<string, Set<Promise<void>>>()
+  readonly #endings = new Map<string, AbortController>()
 
   async *count<Line>(id: string, lines: AsyncIterable<Line>): AsyncGenerator<Line> {
     const { promise, resolve } = Promise.withResolvers<void>()
@@ -102,8 +153,16 @@ export class Readers {
     }
   }
 
-  /** Bounded: a reader that hangs keeps nothing alive. */
+  endingOf(id: string): AbortSignal {
+    const known = this.#endings.get(id) ?? new AbortController()
+    this.#endings.set(id, known)
+    return known.signal
+  }
+
+  /** It has been ended: who reads it reads to the end. Bounded: a reader that hangs keeps nothing alive. */
   async done(id: string): Promise<void> {
+    this.#endings.get(id)?.abort()
+    this.#endings.delete(id)
     await Promise.race([Promise.all(this.#open.get(id) ?? []), pause(longestReadMs, undefined, { ref: false })])
   }
 }

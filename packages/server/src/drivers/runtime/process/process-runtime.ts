@@ -7,6 +7,7 @@ import { StartFailed } from '../runtime.ts'
 import { readArtifactNote } from './artifact.ts'
 import { buildHere, endUnfinishedBuilds, searchPath } from './build.ts'
 import { wordsOf } from './command-words.ts'
+import { freeBytesAt } from './disk-use.ts'
 import { execBeside } from './exec.ts'
 import { folderSizeBytes } from './folder-size.ts'
 import { type InstanceRecord, InstanceRecords } from './instance-record.ts'
@@ -29,6 +30,8 @@ export interface ProcessRuntimeSettings {
   /** Left out: the best that works here. */
   sandbox?: Sandbox
 }
+
+const diskLookMs = 500
 
 /** Runs projects as plain processes: no container engine is needed. The sandbox says what keeps them apart. */
 export function createProcessRuntime({ folder, environment, ...given }: ProcessRuntimeSettings): Runtime {
@@ -56,6 +59,16 @@ export function createProcessRuntime({ folder, environment, ...given }: ProcessR
     one.takeUp()
   }
 
+  const watchingDisk = setInterval(() => {
+    if (supervised.size > 0)
+      freeBytesAt(folder).then(
+        (free) => {
+          for (const one of supervised.values()) one.lookAtDisk(free)
+        },
+        () => undefined,
+      )
+  }, diskLookMs).unref()
+
   const turns = new KeyedMutex()
   const startInTurn = async (request: StartRequest): Promise<Instance> => {
     const known = supervised.get(request.instanceId)
@@ -75,6 +88,12 @@ export function createProcessRuntime({ folder, environment, ...given }: ProcessR
     cleaned = cleaned.then(sweep)
   }
 
+  const inspect = async (instanceId: string) => {
+    const one = supervised.get(instanceId)
+    await one?.settled()
+    return one && show(one, places)
+  }
+
   return {
     kind: 'process',
     // They are part of the process tree of `berth up`, which leaves nothing behind.
@@ -91,11 +110,8 @@ export function createProcessRuntime({ folder, environment, ...given }: ProcessR
       return turns.run(request.instanceId, () => startInTurn(request), abort)
     },
     stop: (instanceId, { graceSeconds }) => turns.run(instanceId, () => stopInTurn(instanceId, graceSeconds)),
-    inspect: async (instanceId) => {
-      const one = supervised.get(instanceId)
-      await one?.settled()
-      return one && show(one, places)
-    },
+    inspect,
+    glance: inspect,
     list: async () => [...supervised.values()].map((one) => show(one, places)),
     usage: async () => usageOf([...supervised.values()].filter((one) => one.isAlive).map(({ record }) => record)),
     logs: (instanceId, after, abort, { follow } = { follow: true }) =>
@@ -107,6 +123,7 @@ export function createProcessRuntime({ folder, environment, ...given }: ProcessR
           {
             records,
             recordOf: () => supervised.get(instanceId)?.record,
+            ending: readers.endingOf(instanceId),
             hasEnded: () => {
               const one = supervised.get(instanceId)
               return !follow || !one || one.hasEnded
@@ -175,6 +192,7 @@ export function createProcessRuntime({ folder, environment, ...given }: ProcessR
       return execBeside(launched, command, abort)
     },
     async close() {
+      clearInterval(watchingDisk)
       listeners.clear()
       await cleaned
     },

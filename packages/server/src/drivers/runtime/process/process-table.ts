@@ -57,6 +57,14 @@ function isProgramInside(pid: number): boolean {
   return deeper.length > 0 && deeper.at(-1) !== '1'
 }
 
+/** Whether anything of a process group still runs, be its leader gone or not. `among`: where to look, if not everywhere. */
+export function hasMembers({ pid }: ProcessIdentity, among: readonly number[] = processes()): boolean {
+  return among.some((one) => {
+    const fields = statOf(one)
+    return fields !== null && Number(fields[2]) === pid && fields[0] !== 'Z'
+  })
+}
+
 /** What a dead leader left in its group. The number is not given out again while one of them lives. */
 export function endLeftInGroup({ pid, startTime }: ProcessIdentity): void {
   const now = statOf(pid)

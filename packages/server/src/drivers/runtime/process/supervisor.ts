@@ -10,6 +10,7 @@ import type { InstanceRecord, InstanceRecords } from './instance-record.ts'
 import type { Ports } from './ports.ts'
 import {
   endLeftInGroup,
+  hasMembers,
   identityOf,
   isAlive,
   type ProcessIdentity,
@@ -21,7 +22,9 @@ import type { Launch, Sandbox } from './sandbox/sandbox.ts'
 
 export type Program = Pick<Launch, 'argv' | 'cwd' | 'env' | 'who' | 'shown'> & { builtBytes: number | undefined }
 
-const lookMs = 500
+/** How soon after a start of ours the end of what ran before is told, and how often one that is not our child is looked at. */
+const takeUpMs = 500
+const lookMs = 1_000
 const exitMs = 1_000
 const longestPauseMs = 30_000
 /** Up for this long, and earlier endings are forgiven. */
@@ -43,10 +46,13 @@ export class Supervised {
   readonly #note: string
   /** Resolves with the exit of a process that is our own child. */
   #exit: Promise<void> = Promise.resolve()
+  #isOwnChild = false
   #program: Program | null = null
   #request: StartRequest | null = null
   #group: ControlGroup | null = null
   #stopping = false
+  /** It was asked to end, and something of it may still be at it. */
+  #isEnding = false
   #watching: Promise<void> | null = null
   #disk: DiskLook | null = null
   #looking: Promise<void> | null = null
@@ -79,7 +85,7 @@ export class Supervised {
   }
 
   get hasEnded(): boolean {
-    return !this.isAlive && (!this.isRestarting || this.#stopping)
+    return !this.isAlive && !this.#isEnding && (!this.isRestarting || this.#stopping)
   }
 
   /** A process that has just ended is seen before its exit code is: this waits the moment between. */
@@ -138,6 +144,7 @@ export class Supervised {
   }
 
   #begin(child: ChildProcess, port: number | null): void {
+    this.#isOwnChild = true
     this.#exit = new Promise((resolve) => {
       child.once('exit', (code, signal) => {
         this.record.exitCode = code ?? (signal ? 128 + signalNumber(signal) : null)
@@ -161,16 +168,9 @@ export class Supervised {
   }
 
   async #watch(): Promise<void> {
+    if (!this.#isOwnChild) await pause(takeUpMs, undefined, { ref: false })
     while (!this.#stopping) {
-      await pause(lookMs, undefined, { ref: false })
-      if (this.#stopping) continue
-      if (this.isAlive) {
-        this.#looking ??= this.#lookAtDisk().finally(() => {
-          this.#looking = null
-        })
-        continue
-      }
-      await this.settled()
+      await this.#untilEnded()
       if (this.#stopping) break
       await this.#endLeft()
       this.record.outOfMemory = this.#group?.outOfMemory ?? false
@@ -185,12 +185,27 @@ export class Supervised {
     this.#watching = null
   }
 
+  /** A child of ours says so itself; of another's the process table is asked. */
+  async #untilEnded(): Promise<void> {
+    while (!this.#isOwnChild && this.isAlive && !this.#stopping) await pause(lookMs, undefined, { ref: false })
+    await this.#exit
+  }
+
+  /** Told now and then how much room the disk has: costs nothing while that gives no cause to look closer. */
+  lookAtDisk(freeBytes: number): void {
+    if (this.#looking || (this.#disk && !this.#disk.isDue(freeBytes))) return
+    this.#looking = this.#lookAtDisk().finally(() => {
+      this.#looking = null
+    })
+  }
+
   /** Files are not in the group's limits: what has too much is ended, and stays so until somebody starts it. */
   async #lookAtDisk(): Promise<void> {
     const { shown = [], diskMb, builtBytes, process: identity } = this.record
     const [app, ...written] = shown.filter(({ readOnly }) => !readOnly).map(({ path }) => path)
     if (!app || !diskMb || !identity) return
     this.#disk ??= new DiskLook({ grows: app, before: builtBytes, written, limitMb: diskMb })
+    if (!isAlive(identity)) return
     const isOver = await this.#disk.isOver(this.#group?.pids()).catch(() => false)
     if (!isOver || this.#stopping || !isAlive(identity)) return
     this.record.diskFull = true
@@ -228,11 +243,13 @@ export class Supervised {
     this.#stopping = true
     const { process: identity } = this.record
     if (identity) {
+      this.#isEnding = true
       await this.#askToEnd(identity, Date.now() + graceSeconds * 1000)
       signalGroup(identity, 'SIGKILL')
       for (let round = 0; round < 100 && isAlive(identity); round++) await pause(20)
     }
     await this.#endLeft()
+    this.#isEnding = false
     this.#group ??= createControlGroup(this.record.instanceId, { cpuCores: 4, memoryMb: 65_536, processes })
     this.#group?.kill()
     this.#group?.remove()
@@ -240,7 +257,8 @@ export class Supervised {
 
   async #askToEnd(identity: ProcessIdentity, deadline: number): Promise<void> {
     const { isInside } = this.record
-    for (let isAsked = false; isAlive(identity); await pause(50)) {
+    let isAsked = false
+    for (; isAlive(identity); await pause(50)) {
       if (!isAsked && isInside) isAsked = signalInside(identity, 'SIGTERM')
       else if (!isAsked) {
         signalGroup(identity, 'SIGTERM')
@@ -248,6 +266,8 @@ export class Supervised {
       }
       if (Date.now() >= deadline) return
     }
+    // The first to end is often only who started the program (npm, a shell): the others have the rest of the time.
+    while (isAsked && Date.now() < deadline && hasMembers(identity, this.#group?.pids())) await pause(50)
   }
 
   /** When the program has ended, so has everything that it started. */

@@ -16,6 +16,7 @@ export function lazyRuntime(load: () => Promise<Runtime>): Runtime {
     start: async (...given) => (await loaded()).start(...given),
     stop: async (...given) => (await loaded()).stop(...given),
     inspect: async (...given) => (await loaded()).inspect(...given),
+    glance: async (...given) => (await loaded()).glance(...given),
     list: async () => (await loaded()).list(),
     usage: async (...given) => (await loaded()).usage(...given),
     async *logs(...given) {

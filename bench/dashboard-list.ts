@@ -1,0 +1,46 @@
+import { openPage, signIn } from '../tests/kit/browser-page.ts'
+import { launchChromium } from '../tests/kit/chromium.ts'
+import { ownerSignIn, startHosting } from '../tests/kit/hosting.ts'
+import { partOf } from '../tests/kit/machine.ts'
+
+/**
+ * The list of a thousand projects in a real browser: how long until it can be read, and how many frames come late while it scrolls from
+ * top to bottom, beside an empty page that scrolls in the same browser. `node bench/dashboard-list.ts [projects]`
+ */
+const count = Number(process.argv[2] ?? 1000)
+await using hosting = await startHosting()
+for (let at = 0; at < count; at++) await hosting.makeProject({ name: `Project ${at}` })
+await using browser = await launchChromium(partOf('chromium'))
+await using opened = await openPage(browser, { url: hosting.berth.url, viewport: { width: 1280, height: 900 } })
+const { page, problems } = opened
+await signIn(page, ownerSignIn)
+
+const begun = performance.now()
+await page.goto('/')
+await page.getByRole('article').first().waitFor()
+console.log(
+  `${count} projects: the first card after ${Math.round(performance.now() - begun)} ms, ${await page.getByRole('article').count()} cards drawn`,
+)
+const list = await page.evaluate(scroll)
+await page.setContent('<div style="height: 60000px"></div>')
+const bare = await page.evaluate(scroll)
+const share = ({ late, frames }: Awaited<ReturnType<typeof scroll>>) => `${late} of ${frames} frames later than 25 ms`
+console.log(`scrolling the list: ${share(list)}; a page with nothing on it: ${share(bare)}`)
+for (const problem of problems) console.log(problem)
+
+/** Three seconds of scrolling, a step a frame. */
+async function scroll(): Promise<{ frames: number; late: number }> {
+  const end = performance.now() + 3000
+  let last = performance.now()
+  let frames = 0
+  let late = 0
+  const step = (document.documentElement.scrollHeight - window.innerHeight) / 180
+  while (performance.now() < end) {
+    const now = await new Promise<number>((resolve) => requestAnimationFrame(resolve))
+    frames++
+    if (now - last > 25) late++
+    last = now
+    window.scrollBy(0, step)
+  }
+  return { frames, late }
+}

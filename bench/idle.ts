@@ -1,0 +1,99 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { type Hosting, serving, startHosting, writeApp } from '../tests/kit/hosting.ts'
+import { cpuMsOf } from './kit/process-cpu.ts'
+import { memoryOf } from './kit/process-memory.ts'
+import { megabytes, table } from './kit/table.ts'
+
+/**
+ * node bench/idle.ts [--runtime=process|docker] [--projects=0,20,100] [--seconds=60] [--profile=<folder>]: what the control plane and the
+ * edge cost while projects run and nobody asks. Each number is measured after a fresh start, and once more right after the deployments.
+ * Fails above 1 % of a core or 0.5 MB a project at the largest number.
+ */
+const flag = (name: string, fallback: string) =>
+  process.argv.find((word) => word.startsWith(`--${name}=`))?.slice(name.length + 3) ?? fallback
+
+const runtime = flag('runtime', 'process')
+if (runtime !== 'process' && runtime !== 'docker') throw new Error(`--runtime is ${runtime}: it must be process or docker`)
+const steps = flag('projects', '0,20,100').split(',').map(Number)
+const seconds = Number(flag('seconds', '60'))
+const profile = flag('profile', '')
+const atOnce = 6
+const settleMs = 20_000
+
+interface Cost {
+  projects: number
+  when: string
+  controlPlane: { percent: number; bytes: number }
+  edge: { percent: number; bytes: number }
+}
+
+await using hosting = await startHosting({
+  runtime,
+  env: { BERTH_MAX_BUILDS: String(atOnce), BERTH_SLEEP_AFTER_SECONDS: '86400' },
+})
+await writeApp(join(hosting.folder, 'idle'), serving('idle'))
+const costs: Cost[] = []
+let made = 0
+for (const projects of steps) {
+  const isMore = projects > made
+  await grow(hosting, projects)
+  if (isMore) costs.push(await measure(projects, 'after the deployments'))
+  const profiled = profile && projects === steps.at(-1)
+  await hosting.berth.restart(profiled ? { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${profile}` } : {})
+  costs.push(await measure(projects, 'after a start'))
+}
+
+const rows = costs.map(({ projects, when, controlPlane, edge }) => [
+  `${projects} ${when}`,
+  controlPlane.percent,
+  megabytes(controlPlane.bytes),
+  edge.percent,
+  megabytes(edge.bytes),
+])
+console.log(`projects as ${runtime}, ${seconds} s each`)
+console.log(table(['projects', 'control plane, % of a core', 'memory', 'edge, % of a core', 'memory'], rows))
+const started = costs.filter(({ when }) => when === 'after a start')
+const [least, most] = [started[0]!, started.at(-1)!]
+const percent = most.controlPlane.percent
+const megabytesEach = (most.controlPlane.bytes - least.controlPlane.bytes) / 1e6 / Math.max(1, most.projects - least.projects)
+console.log(
+  `\nat ${most.projects}: ${percent.toFixed(2)} % of a core, ${megabytesEach.toFixed(2)} MB a project (limits: 1 %, 0.5 MB)`,
+)
+process.exitCode = percent <= 1 && megabytesEach <= 0.5 ? 0 : 1
+
+async function grow({ folder, makeProject, deploy, settled }: Hosting, wanted: number): Promise<void> {
+  const localPath = join(folder, 'idle')
+  const numbers = Array.from({ length: Math.max(0, wanted - made) }, (_, at) => made + at).values()
+  const worker = async () => {
+    for (const number of numbers) {
+      const { id } = await makeProject({ name: `idle ${number}`, localPath, healthCheck: { path: '/' } })
+      const { status, error } = await settled(await deploy(id))
+      if (status !== 'live') throw new Error(`project ${number} is ${status}: ${error?.message}`)
+      if (number % 10 === 9) console.error(`${number + 1} run`)
+    }
+  }
+  await Promise.all(Array.from({ length: atOnce }, worker))
+  made = wanted
+}
+
+async function measure(projects: number, when: string): Promise<Cost> {
+  const { pid, dataFolder } = hosting.berth
+  await pause(settleMs)
+  const edgePid = Number(await readFile(join(dataFolder, 'edge', 'edge.lock'), 'utf8'))
+  const pids = [pid, edgePid]
+  const before = await Promise.all(pids.map(cpuMsOf))
+  const begun = performance.now()
+  await pause(seconds * 1000)
+  const after = await Promise.all(pids.map(cpuMsOf))
+  const spentMs = performance.now() - begun
+  const [controlPlane, edge] = await Promise.all(
+    pids.map(async (one, at) => ({
+      percent: ((after[at]! - before[at]!) / spentMs) * 100,
+      bytes: (await memoryOf(one))?.pssBytes ?? 0,
+    })),
+  )
+  console.error(`${projects} ${when}: ${controlPlane!.percent.toFixed(2)} % ${megabytes(controlPlane!.bytes)}`)
+  return { projects, when, controlPlane: controlPlane!, edge: edge! }
+}

@@ -1,0 +1,41 @@
+import { Button, Code, Group, Modal, Stack, Text } from '@mantine/core'
+import { CopyText } from './copy-text.tsx'
+
+interface Props {
+  title: string
+  secret: string | undefined
+  /** A line that shows how it is used. */
+  use?(secret: string): string
+  onClose(): void
+}
+
+/** A secret that is shown this once. */
+export function SecretOnce({ title, secret, use, onClose }: Props) {
+  return (
+    <Modal
+      opened={secret !== undefined}
+      onClose={onClose}
+      title={title}
+      closeButtonProps={{ 'aria-label': 'Close' }}
+      closeOnClickOutside={false}
+    >
+      {secret !== undefined && (
+        <Stack>
+          <Text size="sm">Copy it now: only its hash is stored, and it is not shown again.</Text>
+          <Group wrap="nowrap" gap="xs">
+            <Code className="wrap-anywhere">{secret}</Code>
+            <CopyText value={secret} label="Copy" />
+          </Group>
+          {use && (
+            <Code block className="wrap-anywhere">
+              {use(secret)}
+            </Code>
+          )}
+          <Group justify="flex-end">
+            <Button onClick={onClose}>I have it</Button>
+          </Group>
+        </Stack>
+      )}
+    </Modal>
+  )
+}

@@ -1,0 +1,57 @@
+import { type BackupRestore, type BackupRun, contract, type Progress, terminalRestore } from '@berth/contract'
+import { useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { isUnderWay } from '../rules/backup-actions.ts'
+import { keyOf, useRead } from './read.ts'
+import { useStream } from './stream.ts'
+
+/** A run as it proceeds; one that is over is as it was read. */
+export function useLiveRun(read: BackupRun) {
+  const [live, setLive] = useState<BackupRun>()
+  const [progress, setProgress] = useState<Progress>()
+  const queries = useQueryClient()
+  const run = live && isUnderWay(read) ? live : read
+  useStream(
+    contract.backups.streamRun,
+    { params: { runId: read.id } },
+    {
+      isWanted: isUnderWay(read),
+      endsWith: 'complete',
+      onEvent({ event, data }) {
+        if (event === 'progress') return setProgress(data)
+        if (event === 'transition') return setLive((now) => now && { ...now, status: data.status })
+        setLive(data)
+        if (event === 'complete')
+          for (const row of [contract.backups.listRuns, contract.backups.listPolicies])
+            void queries.invalidateQueries({ queryKey: keyOf(row) })
+      },
+    },
+  )
+  return { run, progress }
+}
+
+const checkMs = 700
+
+/** A restore as it is checked and applied; how far the check has come is in the row alone, so it is asked for. */
+export function useLiveRestore(restoreId: string | undefined) {
+  const [progress, setProgress] = useState<Progress>()
+  const queries = useQueryClient()
+  const isWanted = restoreId !== undefined
+  const params = { restoreId: restoreId ?? 'none' }
+  const isOver = (restore: BackupRestore | undefined) => restore !== undefined && terminalRestore.has(restore.status)
+  const read = useRead(contract.backups.getRestore, { params }, { isWanted, everyMs: (now) => (isOver(now) ? false : checkMs) })
+  useStream(
+    contract.backups.streamRestore,
+    { params },
+    {
+      isWanted,
+      endsWith: 'complete',
+      onEvent({ event, data }) {
+        if (event === 'progress') return setProgress(data)
+        void queries.invalidateQueries({ queryKey: keyOf(contract.backups.getRestore) })
+        if (event === 'complete') void queries.invalidateQueries({ queryKey: keyOf(contract.backups.listRuns) })
+      },
+    },
+  )
+  return { restore: read.data, progress }
+}

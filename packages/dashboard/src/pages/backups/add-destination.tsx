@@ -1,0 +1,77 @@
+import { contract, type DestinationKind } from '@berth/contract'
+import { ApiError } from '@berth/contract/client'
+import { Group, NativeSelect, SimpleGrid, Stack, TextInput } from '@mantine/core'
+import { useState } from 'react'
+import { ActionButton } from '../../components/action-button.tsx'
+import { ErrorState } from '../../components/error-state.tsx'
+import { NamedFields } from '../../components/named-fields.tsx'
+import { Section } from '../../components/section.tsx'
+import { submitting } from '../../components/submitting.ts'
+import { useChange } from '../../data/change.ts'
+import { useRefusal } from '../../data/may.ts'
+import { destinationConfig, destinationFields } from '../../rules/destination-form.ts'
+
+const kinds = [
+  { value: 's3', label: 'S3 bucket' },
+  { value: 'sftp', label: 'SFTP server' },
+  { value: 'local', label: 'Folder of this machine' },
+]
+
+export function AddDestination() {
+  const [kind, setKind] = useState<DestinationKind>('s3')
+  const [name, setName] = useState('')
+  const [values, setValues] = useState<Record<string, string>>({})
+  const refusal = useRefusal('backup_destination:write')
+  const check = useChange(contract.backups.checkDestination, { refreshes: [contract.backups.listDestinations] })
+  const create = useChange(contract.backups.createDestination, {
+    refreshes: [contract.backups.listDestinations],
+    isQuiet: true,
+    says: 'Added; it is being checked.',
+  })
+  const add = () =>
+    create.mutate(
+      { body: { name, kind, config: destinationConfig(kind, values) } },
+      {
+        onSuccess: ({ data }) => {
+          setName('')
+          setValues({})
+          check.mutate({ params: { id: data.id } })
+        },
+      },
+    )
+  const { error } = create
+  const refused = error instanceof ApiError ? { field: error.field, message: error.message } : undefined
+  return (
+    <Section
+      title="Add a destination"
+      description="It is checked at once: a small object is written, read back and removed. Secrets are never shown again."
+    >
+      <form onSubmit={submitting(add)}>
+        <Stack>
+          <SimpleGrid cols={{ base: 1, sm: 2 }}>
+            <NativeSelect
+              label="Kind"
+              data={kinds}
+              value={kind}
+              onChange={(event) => setKind(event.currentTarget.value as DestinationKind)}
+            />
+            <TextInput
+              label="Name"
+              required
+              maxLength={100}
+              value={name}
+              onChange={(event) => setName(event.currentTarget.value)}
+            />
+          </SimpleGrid>
+          <NamedFields fields={destinationFields[kind]} values={values} onChange={setValues} refused={refused} />
+          {error && <ErrorState error={error} />}
+          <Group justify="flex-end">
+            <ActionButton type="submit" refusal={refusal} loading={create.isPending}>
+              Add
+            </ActionButton>
+          </Group>
+        </Stack>
+      </form>
+    </Section>
+  )
+}

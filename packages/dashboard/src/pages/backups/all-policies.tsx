@@ -1,0 +1,70 @@
+import { type BackupPolicy, contract, type Project } from '@berth/contract'
+import { Text } from '@mantine/core'
+import { useQueries } from '@tanstack/react-query'
+import { DataTable } from '../../components/data-table.tsx'
+import { RouterLink } from '../../components/router-link.tsx'
+import { Section } from '../../components/section.tsx'
+import { StatusBadge } from '../../components/status-badge.tsx'
+import { TimeAgo } from '../../components/time-ago.tsx'
+import { useRefusal } from '../../data/may.ts'
+import { readOptions, useRead } from '../../data/read.ts'
+import { scheduleWords } from '../../rules/cron-words.ts'
+
+const askedAtMost = 100
+
+interface Row {
+  project: Project
+  policy: BackupPolicy
+}
+
+/** Of every project that is asked; the API keeps policies below their projects. */
+export function AllPolicies() {
+  const refusal = useRefusal('project:write')
+  const projects = useRead(contract.projects.home, {})
+  const asked = refusal ? [] : (projects.data ?? []).slice(0, askedAtMost)
+  const rows = useQueries({
+    queries: asked.map(({ id }) => readOptions(contract.backups.listPolicies, { params: { projectId: id }, query: {} })),
+    combine: (results) =>
+      results.flatMap(({ data }, at): Row[] => (data?.data ?? []).map((policy) => ({ project: asked[at]!, policy }))),
+  })
+  return (
+    <Section
+      title="Every policy"
+      isFlush
+      description={projects.data && projects.data.length > askedAtMost ? `Of the newest ${askedAtMost} projects.` : undefined}
+    >
+      {rows.length === 0 ? (
+        <Text c="dimmed" size="sm" px="lg" pb="lg">
+          {refusal ?? 'No project is backed up yet. Open a project and choose Backups.'}
+        </Text>
+      ) : (
+        <DataTable
+          label="Policies"
+          rows={rows}
+          keyOf={({ policy }) => policy.id}
+          columns={[
+            {
+              title: 'Project',
+              isHeading: true,
+              cell: ({ project }) => (
+                <RouterLink to={`/projects/${project.id}/backups`} size="sm">
+                  {project.name}
+                </RouterLink>
+              ),
+            },
+            { title: 'How often', cell: ({ policy }) => (policy.enabled ? scheduleWords(policy.cronExpression) : 'off') },
+            {
+              title: 'Last run',
+              cell: ({ policy }) => (policy.lastRun ? <StatusBadge status={policy.lastRun.status} /> : 'none yet'),
+            },
+            { title: 'Next', isWide: true, cell: ({ policy }) => (policy.nextRunAt ? <TimeAgo time={policy.nextRunAt} /> : '–') },
+            {
+              title: 'Last proven',
+              cell: ({ policy }) => (policy.lastProvenAt ? <TimeAgo time={policy.lastProvenAt} /> : 'not yet'),
+            },
+          ]}
+        />
+      )}
+    </Section>
+  )
+}

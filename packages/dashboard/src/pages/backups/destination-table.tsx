@@ -1,0 +1,103 @@
+import { type BackupDestination, contract } from '@berth/contract'
+import { Group, Text } from '@mantine/core'
+import { IconDatabase } from '@tabler/icons-react'
+import { useState } from 'react'
+import { ActionButton } from '../../components/action-button.tsx'
+import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
+import { type Column, DataTable } from '../../components/data-table.tsx'
+import { EmptyState } from '../../components/empty-state.tsx'
+import { StatusBadge } from '../../components/status-badge.tsx'
+import { TimeAgo } from '../../components/time-ago.tsx'
+import { useChange } from '../../data/change.ts'
+import { useRefusal } from '../../data/may.ts'
+import { destinationWords } from '../../words/destination-words.ts'
+
+export function DestinationTable({ destinations }: { destinations: readonly BackupDestination[] }) {
+  const [asked, setAsked] = useState<BackupDestination>()
+  const noWrite = useRefusal('backup_destination:write')
+  const noAdmin = useRefusal('backup_destination:admin')
+  const refreshes = [contract.backups.listDestinations]
+  const check = useChange(contract.backups.checkDestination, {
+    refreshes,
+    says: ({ data }) => (data.ok ? 'Written, read back and removed: it works.' : `It does not work: ${data.reason}`),
+  })
+  const remove = useChange(contract.backups.deleteDestination, { refreshes, says: 'Deleted.' })
+  if (destinations.length === 0)
+    return (
+      <EmptyState icon={IconDatabase} title="No destination yet">
+        A folder of this machine, an S3 bucket or an SFTP server. Best is one that does not burn down with this machine.
+      </EmptyState>
+    )
+  const columns: Column<BackupDestination>[] = [
+    {
+      title: 'Destination',
+      isHeading: true,
+      cell: (one) => (
+        <div>
+          <Text size="sm" fw={500}>
+            {one.name}
+          </Text>
+          <Text size="xs" c="dimmed" className="wrap-anywhere">
+            {destinationWords(one)}
+          </Text>
+        </div>
+      ),
+    },
+    {
+      title: 'Last check',
+      cell: ({ lastCheck }) =>
+        lastCheck ? (
+          <div>
+            <StatusBadge status={lastCheck.ok ? 'passed' : 'failed'} />
+            <Text size="xs" c="dimmed">
+              {lastCheck.reason} <TimeAgo time={lastCheck.checkedAt} />
+            </Text>
+          </div>
+        ) : (
+          'not checked yet'
+        ),
+    },
+    {
+      title: '',
+      isNumber: true,
+      cell: (one) => (
+        <Group gap={4} justify="flex-end">
+          <ActionButton
+            size="compact-sm"
+            variant="default"
+            refusal={noWrite}
+            loading={check.isPending && check.variables?.params.id === one.id}
+            aria-label={`Check ${one.name}`}
+            onClick={() => check.mutate({ params: { id: one.id } })}
+          >
+            Check
+          </ActionButton>
+          <ActionButton
+            size="compact-sm"
+            variant="default"
+            refusal={noAdmin}
+            aria-label={`Delete ${one.name}`}
+            onClick={() => setAsked(one)}
+          >
+            Delete
+          </ActionButton>
+        </Group>
+      ),
+    },
+  ]
+  return (
+    <>
+      <DataTable label="Destinations" columns={columns} rows={destinations} keyOf={({ id }) => id} />
+      <ConfirmDialog
+        isOpen={!!asked}
+        title={`Delete ${asked?.name ?? ''}?`}
+        action="Delete"
+        isPending={remove.isPending}
+        onConfirm={() => asked && remove.mutate({ params: { id: asked.id } }, { onSettled: () => setAsked(undefined) })}
+        onClose={() => setAsked(undefined)}
+      >
+        Berth forgets it and its credentials. What is stored there stays there.
+      </ConfirmDialog>
+    </>
+  )
+}

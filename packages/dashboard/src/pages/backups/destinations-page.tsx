@@ -1,0 +1,22 @@
+import { contract } from '@berth/contract'
+import { Loaded } from '../../components/loaded.tsx'
+import { Page } from '../../components/page.tsx'
+import { Section } from '../../components/section.tsx'
+import { useRead } from '../../data/read.ts'
+import { AddDestination } from './add-destination.tsx'
+import { AllPolicies } from './all-policies.tsx'
+import { DestinationTable } from './destination-table.tsx'
+
+/** Where backups go, and every policy with when it was last proven. */
+export function DestinationsPage() {
+  const destinations = useRead(contract.backups.listDestinations, { query: {} })
+  return (
+    <Page title="Backups" description="Where backups are kept. What is backed up, and how often, is said on each project's page.">
+      <Section title="Destinations" isFlush>
+        <Loaded query={destinations}>{(rows) => <DestinationTable destinations={rows} />}</Loaded>
+      </Section>
+      <AddDestination />
+      <AllPolicies />
+    </Page>
+  )
+}

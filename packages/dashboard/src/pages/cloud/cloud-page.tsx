@@ -1,0 +1,27 @@
+import { contract } from '@berth/contract'
+import { Loaded } from '../../components/loaded.tsx'
+import { Page } from '../../components/page.tsx'
+import { useRead } from '../../data/read.ts'
+import { CloudProjects } from './cloud-projects.tsx'
+import { LinkForm } from './link-form.tsx'
+import { LinkState } from './link-state.tsx'
+
+/** The link to the hosted service, and what lives where. */
+export function CloudPage() {
+  const link = useRead(contract.cloud.getLink, {}, { everyMs: 15_000 })
+  return (
+    <Page
+      title="Cloud"
+      description="Linked, projects move between this instance and the cloud, with their data, and are managed here wherever they live."
+    >
+      <Loaded query={link}>
+        {(now) => (
+          <>
+            {now.linked ? <LinkState link={now} /> : <LinkForm />}
+            <CloudProjects isLinked={now.linked} />
+          </>
+        )}
+      </Loaded>
+    </Page>
+  )
+}

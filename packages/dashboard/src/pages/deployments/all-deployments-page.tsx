@@ -1,0 +1,39 @@
+import { contract, type DeploymentStatus, deploymentStatuses } from '@berth/contract'
+import { NativeSelect } from '@mantine/core'
+import { useState } from 'react'
+import { Loaded } from '../../components/loaded.tsx'
+import { MoreButton } from '../../components/more-button.tsx'
+import { Page } from '../../components/page.tsx'
+import { Section } from '../../components/section.tsx'
+import { useRead } from '../../data/read.ts'
+import { useList } from '../../data/read-list.ts'
+import { DeploymentTable } from '../project/deployments/deployment-table.tsx'
+
+/** Everything that was deployed in the organisation. */
+export function AllDeploymentsPage() {
+  const [status, setStatus] = useState<DeploymentStatus | ''>('')
+  const list = useList(contract.deployments.list, { query: { limit: 50, ...(status ? { status } : {}) } }, { everyMs: 5000 })
+  const projects = useRead(contract.projects.home, {})
+  const names = new Map((projects.data ?? []).map(({ id, name }) => [id, name]))
+  return (
+    <Page title="Deployments" description="Of every project, newest first.">
+      <Section
+        isFlush
+        actions={
+          <NativeSelect
+            size="xs"
+            aria-label="Status"
+            value={status}
+            data={[{ value: '', label: 'Any status' }, ...deploymentStatuses]}
+            onChange={(event) => setStatus(event.currentTarget.value as DeploymentStatus | '')}
+          />
+        }
+      >
+        <Loaded query={list}>
+          {(rows) => <DeploymentTable deployments={rows} nameOf={(id) => names.get(id) ?? 'Deleted project'} />}
+        </Loaded>
+        <MoreButton list={list} />
+      </Section>
+    </Page>
+  )
+}

@@ -1,0 +1,102 @@
+import { type ConnectReply, contract, type GitHostProvider, type GitHostStatus } from '@berth/contract'
+import { Alert, Code, Group, Text, Title } from '@mantine/core'
+import { useQueryClient } from '@tanstack/react-query'
+import { useEffect, useState } from 'react'
+import { ActionButton } from '../../components/action-button.tsx'
+import { CopyText } from '../../components/copy-text.tsx'
+import { ErrorState } from '../../components/error-state.tsx'
+import { ExternalLink } from '../../components/external-link.tsx'
+import { Section } from '../../components/section.tsx'
+import { useChange } from '../../data/change.ts'
+import { useRefusal } from '../../data/may.ts'
+import { keyOf, useRead } from '../../data/read.ts'
+
+interface Props {
+  status: GitHostStatus
+  provider: GitHostProvider
+}
+
+/** An account of the host, or the login that this machine already has. */
+export function ConnectSection({ status, provider }: Props) {
+  const [reply, setReply] = useState<ConnectReply>()
+  const refusal = useRefusal('gitprovider:write')
+  const local = useRead(contract.gitHost.localStatus, {}, { isWanted: provider === 'github' })
+  const connect = useChange(contract.gitHost.connect, {
+    isQuiet: true,
+    refreshes: [contract.gitHost.status, contract.gitHost.home],
+  })
+  const start = (source?: 'oauth' | 'cli') =>
+    connect.mutate(
+      { query: { provider }, body: source ? { source } : {} },
+      {
+        onSuccess: (answer) => {
+          if (!answer.connected && answer.flow === 'redirect') window.location.assign(answer.url)
+          else setReply(answer)
+        },
+      },
+    )
+  const cliRefusal =
+    refusal ?? (local.data && !local.data.available ? (local.data.reason ?? 'This machine has no login.') : undefined)
+  return (
+    <Section
+      title={status.state === 'connected' ? 'Connect another way' : 'Not connected yet'}
+      description="You are sent to the git host to allow it, or get a code to enter there. Berth asks for no password."
+    >
+      <Group>
+        <ActionButton refusal={refusal} loading={connect.isPending} onClick={() => start()}>
+          Connect an account
+        </ActionButton>
+        {provider === 'github' && (
+          <ActionButton variant="default" refusal={cliRefusal} onClick={() => start('cli')}>
+            Use this machine's login{local.data?.login ? ` (${local.data.login})` : ''}
+          </ActionButton>
+        )}
+      </Group>
+      {connect.error && <ErrorState error={connect.error} />}
+      {reply && !reply.connected && reply.flow === 'device_code' && (
+        <DeviceCode reply={reply} provider={provider} onOver={() => setReply(undefined)} />
+      )}
+      {reply && !reply.connected && reply.flow === 'terminal' && (
+        <Alert mt="md" title={reply.message}>
+          <Code>{reply.command}</Code> <CopyText value={reply.command} label="Copy the command" />
+        </Alert>
+      )}
+    </Section>
+  )
+}
+
+interface DeviceProps {
+  reply: Extract<ConnectReply, { flow: 'device_code' }>
+  provider: GitHostProvider
+  onOver(): void
+}
+
+/** A code to type at the git host; the page notices by itself when that was done. */
+function DeviceCode({ reply, provider, onOver }: DeviceProps) {
+  const queries = useQueryClient()
+  const poll = useRead(
+    contract.gitHost.pollConnect,
+    { query: { provider } },
+    { everyMs: Math.max(1, reply.intervalSeconds) * 1000 },
+  )
+  const { data } = poll
+  useEffect(() => {
+    if (!data?.connected) return
+    onOver()
+    for (const row of [contract.gitHost.status, contract.gitHost.home]) void queries.invalidateQueries({ queryKey: keyOf(row) })
+  }, [data, onOver, queries])
+  return (
+    <Alert mt="md" title="Enter this code at the git host">
+      <Group gap="xs" align="center">
+        <Title order={3} className="mono">
+          {reply.userCode}
+        </Title>
+        <CopyText value={reply.userCode} label="Copy the code" />
+      </Group>
+      <ExternalLink url={reply.verificationUri} />
+      <Text size="sm" mt="xs" role="status">
+        {data?.message ?? (data && data.status !== 'pending' ? data.status : 'Waiting until you have done so…')}
+      </Text>
+    </Alert>
+  )
+}

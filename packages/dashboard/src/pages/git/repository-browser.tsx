@@ -1,0 +1,83 @@
+import { contract, type GitHostProvider, type Repository } from '@berth/contract'
+import { Badge, Text, TextInput } from '@mantine/core'
+import { IconSearch } from '@tabler/icons-react'
+import { useState } from 'react'
+import { type Column, DataTable } from '../../components/data-table.tsx'
+import { ExternalLink } from '../../components/external-link.tsx'
+import { Loaded } from '../../components/loaded.tsx'
+import { ButtonLink } from '../../components/router-link.tsx'
+import { Section } from '../../components/section.tsx'
+import { TimeAgo } from '../../components/time-ago.tsx'
+import { useRead } from '../../data/read.ts'
+
+const shownAtMost = 100
+
+const columns: Column<Repository>[] = [
+  {
+    title: 'Repository',
+    isHeading: true,
+    cell: ({ fullName, htmlUrl, private: isPrivate, description }) => (
+      <div>
+        <ExternalLink url={htmlUrl}>{fullName}</ExternalLink>{' '}
+        {isPrivate && (
+          <Badge size="xs" variant="default">
+            private
+          </Badge>
+        )}
+        {description && (
+          <Text size="xs" c="dimmed">
+            {description}
+          </Text>
+        )}
+      </div>
+    ),
+  },
+  { title: 'Language', isWide: true, cell: ({ language }) => language ?? '–' },
+  { title: 'Changed', cell: ({ updatedAt }) => (updatedAt ? <TimeAgo time={updatedAt} /> : '–') },
+  {
+    title: '',
+    isNumber: true,
+    cell: () => (
+      <ButtonLink to="/new" search={{ from: 'repository' } as never} size="compact-sm" variant="default">
+        Deploy
+      </ButtonLink>
+    ),
+  },
+]
+
+export function RepositoryBrowser({ provider }: { provider: GitHostProvider }) {
+  const [search, setSearch] = useState('')
+  const home = useRead(contract.gitHost.home, { query: { provider } })
+  return (
+    <Section
+      title="Repositories"
+      isFlush
+      actions={
+        <TextInput
+          size="xs"
+          aria-label="Search repositories"
+          placeholder="Search"
+          leftSection={<IconSearch size={14} />}
+          value={search}
+          onChange={(event) => setSearch(event.currentTarget.value)}
+        />
+      }
+    >
+      <Loaded query={home}>
+        {({ repos }) => {
+          const found = repos.filter(({ fullName }) => fullName.toLowerCase().includes(search.toLowerCase()))
+          return (
+            <>
+              <DataTable label="Repositories" columns={columns} rows={found.slice(0, shownAtMost)} keyOf={({ id }) => id} />
+              {found.length > shownAtMost && (
+                <Text size="sm" c="dimmed" p="md">
+                  and {found.length - shownAtMost} more: search for yours
+                </Text>
+              )}
+            </>
+          )
+        }}
+      </Loaded>
+    </Section>
+  )
+}

@@ -1,0 +1,88 @@
+import { type ChannelKind, contract } from '@berth/contract'
+import { Group, NativeSelect, TextInput } from '@mantine/core'
+import { useState } from 'react'
+import { ActionButton } from '../../components/action-button.tsx'
+import { SecretOnce } from '../../components/secret-once.tsx'
+import { Section } from '../../components/section.tsx'
+import { submitting } from '../../components/submitting.ts'
+import { useChange } from '../../data/change.ts'
+
+const places = {
+  email: { label: 'E-mail address', field: 'address', type: 'email', placeholder: 'you@example.com' },
+  webhook: { label: 'Address', field: 'url', type: 'url', placeholder: 'https://example.com/hook' },
+  slack: {
+    label: 'Incoming-webhook address',
+    field: 'webhookUrl',
+    type: 'url',
+    placeholder: 'https://hooks.slack.com/services/…',
+  },
+  in_app: null,
+} as const
+
+const kinds = [
+  { value: 'email', label: 'E-mail' },
+  { value: 'webhook', label: 'Webhook' },
+  { value: 'slack', label: 'Slack' },
+  { value: 'in_app', label: 'The bell of this dashboard' },
+]
+
+export function AddChannel() {
+  const [kind, setKind] = useState<ChannelKind>('email')
+  const [label, setLabel] = useState('')
+  const [place, setPlace] = useState('')
+  const [secret, setSecret] = useState<string>()
+  const create = useChange(contract.notifications.createChannel, {
+    refreshes: [contract.notifications.listChannels],
+    says: ({ data }) => (data.verified ? 'Added.' : 'Added. Test it, so that it is used.'),
+  })
+  const asked = places[kind]
+  const add = () =>
+    create.mutate(
+      { body: { kind, label, config: asked ? { [asked.field]: place } : {} } },
+      {
+        onSuccess: ({ data }) => {
+          setLabel('')
+          setPlace('')
+          setSecret(data.secret)
+        },
+      },
+    )
+  return (
+    <Section title="Add a channel">
+      <form onSubmit={submitting(add)}>
+        <Group align="flex-end" gap="sm">
+          <NativeSelect
+            flex="1 1 9rem"
+            label="Kind"
+            data={kinds}
+            value={kind}
+            onChange={(event) => setKind(event.currentTarget.value as ChannelKind)}
+          />
+          <TextInput
+            flex="1 1 9rem"
+            label="Label"
+            required
+            maxLength={100}
+            value={label}
+            onChange={(event) => setLabel(event.currentTarget.value)}
+          />
+          {asked && (
+            <TextInput
+              flex="2 1 14rem"
+              label={asked.label}
+              type={asked.type}
+              placeholder={asked.placeholder}
+              required
+              value={place}
+              onChange={(event) => setPlace(event.currentTarget.value)}
+            />
+          )}
+          <ActionButton type="submit" loading={create.isPending}>
+            Add
+          </ActionButton>
+        </Group>
+      </form>
+      <SecretOnce title="The signing secret of the webhook" secret={secret} onClose={() => setSecret(undefined)} />
+    </Section>
+  )
+}

@@ -1,0 +1,86 @@
+import { type Channel, contract } from '@berth/contract'
+import { Group, Switch, Text } from '@mantine/core'
+import { useState } from 'react'
+import { ActionButton } from '../../components/action-button.tsx'
+import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
+import { type Column, DataTable } from '../../components/data-table.tsx'
+import { StatusBadge } from '../../components/status-badge.tsx'
+import { useChange } from '../../data/change.ts'
+import { channelPlace, kindWords } from '../../words/channel-words.ts'
+
+export function ChannelTable({ channels }: { channels: readonly Channel[] }) {
+  const [asked, setAsked] = useState<Channel>()
+  const refreshes = [contract.notifications.listChannels]
+  const update = useChange(contract.notifications.updateChannel, { refreshes })
+  const test = useChange(contract.notifications.testChannel, { refreshes, says: 'It arrived; the channel is verified.' })
+  const remove = useChange(contract.notifications.deleteChannel, { refreshes, says: 'Deleted.' })
+  if (channels.length === 0)
+    return (
+      <Text c="dimmed" size="sm" px="lg" pb="lg">
+        None yet: add one below.
+      </Text>
+    )
+  const columns: Column<Channel>[] = [
+    {
+      title: 'Channel',
+      isHeading: true,
+      cell: (one) => (
+        <div>
+          <Text size="sm" fw={500}>
+            {one.label}
+          </Text>
+          <Text size="xs" c="dimmed" className="wrap-anywhere">
+            {kindWords[one.kind]}: {channelPlace(one)}
+          </Text>
+        </div>
+      ),
+    },
+    { title: 'State', cell: ({ verified }) => <StatusBadge status={verified ? 'verified' : 'unverified'} /> },
+    {
+      title: 'On',
+      cell: ({ id, label, enabled }) => (
+        <Switch
+          size="xs"
+          aria-label={`${label} on`}
+          checked={enabled}
+          onChange={() => update.mutate({ params: { id }, body: { enabled: !enabled } })}
+        />
+      ),
+    },
+    {
+      title: '',
+      isNumber: true,
+      cell: (one) => (
+        <Group gap={4} justify="flex-end">
+          <ActionButton
+            size="compact-sm"
+            variant="default"
+            aria-label={`Test ${one.label}`}
+            loading={test.isPending && test.variables?.params.id === one.id}
+            onClick={() => test.mutate({ params: { id: one.id } })}
+          >
+            Test
+          </ActionButton>
+          <ActionButton size="compact-sm" variant="default" aria-label={`Delete ${one.label}`} onClick={() => setAsked(one)}>
+            Delete
+          </ActionButton>
+        </Group>
+      ),
+    },
+  ]
+  return (
+    <>
+      <DataTable label="Channels" columns={columns} rows={channels} keyOf={({ id }) => id} />
+      <ConfirmDialog
+        isOpen={!!asked}
+        title={`Delete ${asked?.label ?? ''}?`}
+        action="Delete"
+        isPending={remove.isPending}
+        onConfirm={() => asked && remove.mutate({ params: { id: asked.id } }, { onSettled: () => setAsked(undefined) })}
+        onClose={() => setAsked(undefined)}
+      >
+        Its choices go with it, and its secret cannot be read back.
+      </ConfirmDialog>
+    </>
+  )
+}

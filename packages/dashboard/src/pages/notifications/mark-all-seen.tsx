@@ -1,0 +1,30 @@
+import { contract, type Delivery } from '@berth/contract'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { call } from '../../client.ts'
+import { ActionButton } from '../../components/action-button.tsx'
+import { sayError } from '../../data/notices.tsx'
+import { keyOf } from '../../data/read.ts'
+
+/** One after the other: the API marks single ones. */
+export function MarkAllSeen({ deliveries }: { deliveries: readonly Delivery[] }) {
+  const unseen = deliveries.filter(({ seenAt }) => seenAt === null)
+  const queries = useQueryClient()
+  const mark = useMutation({
+    mutationFn: async () => {
+      for (const { id } of unseen) await call(contract.notifications.markSeen, { params: { id } })
+    },
+    onError: sayError,
+    onSettled: () => queries.invalidateQueries({ queryKey: keyOf(contract.notifications.listDeliveries) }),
+  })
+  return (
+    <ActionButton
+      size="xs"
+      variant="default"
+      loading={mark.isPending}
+      refusal={unseen.length === 0 ? 'All of them are seen.' : undefined}
+      onClick={() => mark.mutate()}
+    >
+      Mark all as seen
+    </ActionButton>
+  )
+}

@@ -1,0 +1,107 @@
+import { contract, type Permission } from '@berth/contract'
+import { Checkbox, Group, NativeSelect, SimpleGrid, Stack, Text, TextInput } from '@mantine/core'
+import { useState } from 'react'
+import { ActionButton } from '../../components/action-button.tsx'
+import { SecretOnce } from '../../components/secret-once.tsx'
+import { Section } from '../../components/section.tsx'
+import { submitting } from '../../components/submitting.ts'
+import { useChange } from '../../data/change.ts'
+import { useRead } from '../../data/read.ts'
+import { useSession } from '../../data/session.ts'
+
+const spans = [
+  { value: '30', label: '30 days' },
+  { value: '90', label: '90 days' },
+  { value: '365', label: 'a year' },
+  { value: '', label: 'without an end' },
+]
+
+/** Scopes are picked from the tags that the person has. */
+export function AddToken() {
+  const session = useSession().data
+  const projects = useRead(contract.projects.home, {})
+  const [name, setName] = useState('')
+  const [days, setDays] = useState('90')
+  const [projectId, setProjectId] = useState('')
+  const [isNarrow, setNarrow] = useState(false)
+  const [scopes, setScopes] = useState<string[]>([])
+  const [secret, setSecret] = useState<string>()
+  const create = useChange(contract.access.createToken, { refreshes: [contract.access.listTokens] })
+  const add = () =>
+    create.mutate(
+      {
+        body: {
+          name,
+          ...(isNarrow ? { scopes: scopes as Permission[] } : {}),
+          ...(projectId ? { projectIds: [projectId] } : {}),
+          ...(days ? { expiresInDays: Number(days) } : {}),
+        },
+      },
+      {
+        onSuccess: ({ data }) => {
+          setName('')
+          setSecret(data.token)
+        },
+      },
+    )
+  return (
+    <Section title="Make a token">
+      <form onSubmit={submitting(add)}>
+        <Stack>
+          <SimpleGrid cols={{ base: 1, sm: 3 }}>
+            <TextInput
+              label="Name"
+              placeholder="build machine"
+              required
+              maxLength={100}
+              value={name}
+              onChange={(event) => setName(event.currentTarget.value)}
+            />
+            <NativeSelect label="Works for" data={spans} value={days} onChange={(event) => setDays(event.currentTarget.value)} />
+            <NativeSelect
+              label="Reaches"
+              value={projectId}
+              data={[
+                { value: '', label: 'Every project' },
+                ...(projects.data ?? []).map((one) => ({ value: one.id, label: one.name })),
+              ]}
+              onChange={(event) => setProjectId(event.currentTarget.value)}
+            />
+          </SimpleGrid>
+          <Checkbox
+            label="Only some of what I may do"
+            checked={isNarrow}
+            onChange={(event) => setNarrow(event.currentTarget.checked)}
+          />
+          {isNarrow && (
+            <Checkbox.Group label="It may" value={scopes} onChange={setScopes}>
+              <SimpleGrid cols={{ base: 1, xs: 2, md: 3 }} spacing={6} mt="xs">
+                {(session?.permissions ?? []).map((tag) => (
+                  <Checkbox key={tag} value={tag} label={<span className="mono wrap-anywhere">{tag}</span>} />
+                ))}
+              </SimpleGrid>
+            </Checkbox.Group>
+          )}
+          <Group justify="flex-end">
+            <ActionButton
+              type="submit"
+              loading={create.isPending}
+              refusal={isNarrow && scopes.length === 0 ? 'Pick at least one tag.' : undefined}
+            >
+              Make the token
+            </ActionButton>
+          </Group>
+        </Stack>
+      </form>
+      <Text size="xs" c="dimmed">
+        A token never does more than you may do at the time it is used.
+      </Text>
+      <SecretOnce
+        title="Your access token"
+        secret={secret}
+        onClose={() => setSecret(undefined)}
+        use={() => `npx berth login --url ${window.location.origin}`}
+      />
+    </Section>
+  )
+}

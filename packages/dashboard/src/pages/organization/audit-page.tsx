@@ -1,0 +1,68 @@
+import { type AuditEntry, contract } from '@berth/contract'
+import { Code, TextInput } from '@mantine/core'
+import { useDebouncedValue } from '@mantine/hooks'
+import { useState } from 'react'
+import { type Column, DataTable } from '../../components/data-table.tsx'
+import { Loaded } from '../../components/loaded.tsx'
+import { MoreButton } from '../../components/more-button.tsx'
+import { Page } from '../../components/page.tsx'
+import { Section } from '../../components/section.tsx'
+import { TimeAgo } from '../../components/time-ago.tsx'
+import { useList } from '../../data/read-list.ts'
+import { ChainCheck } from './chain-check.tsx'
+
+const columns: Column<AuditEntry>[] = [
+  { title: 'When', width: '9rem', cell: ({ at }) => <TimeAgo time={at} /> },
+  {
+    title: 'Who',
+    width: '13rem',
+    cell: ({ userEmail, tokenId }) => `${userEmail ?? 'nobody signed in'}${tokenId ? ' (by token)' : ''}`,
+  },
+  { title: 'What', isHeading: true, width: '14rem', cell: ({ action }) => <Code>{action}</Code> },
+  {
+    title: 'On',
+    isWide: true,
+    cell: ({ objectKind, objectId }) => <span title={objectId ?? undefined}>{objectKind ?? '–'}</span>,
+  },
+  {
+    title: 'Changes',
+    isWide: true,
+    cell: ({ changes }) => {
+      const text = JSON.stringify(changes)
+      return text === '{}' ? '–' : <Code className="wrap-anywhere">{text.length > 160 ? `${text.slice(0, 160)}…` : text}</Code>
+    },
+  },
+  { title: 'From', isWide: true, isNumber: true, cell: ({ ip }) => ip ?? '–' },
+]
+
+/** Every write, who, from where; each entry carries the hash of the one before it. */
+export function AuditPage() {
+  const [action, setAction] = useState('')
+  const [settled] = useDebouncedValue(action.trim(), 300)
+  const list = useList(contract.access.auditLog, { query: { limit: 100, ...(settled ? { action: settled } : {}) } })
+  return (
+    <Page
+      title="Audit log"
+      description="Every write, by whom and from where. Nothing in it can be changed unnoticed: each entry carries the hash of the one before."
+    >
+      <ChainCheck />
+      <Section
+        isFlush
+        actions={
+          <TextInput
+            size="xs"
+            aria-label="Action"
+            placeholder="POST /projects"
+            value={action}
+            onChange={(event) => setAction(event.currentTarget.value)}
+          />
+        }
+      >
+        <Loaded query={list}>
+          {(rows) => <DataTable label="Audit log" columns={columns} rows={rows} keyOf={({ id }) => id} />}
+        </Loaded>
+        <MoreButton list={list} />
+      </Section>
+    </Page>
+  )
+}

@@ -1,0 +1,62 @@
+import { type AuditEntry, contract } from '@berth/contract'
+import { Alert } from '@mantine/core'
+import { useMutation } from '@tanstack/react-query'
+import { call } from '../../client.ts'
+import { ActionButton } from '../../components/action-button.tsx'
+import { ErrorState } from '../../components/error-state.tsx'
+import { Section } from '../../components/section.tsx'
+import { useSession } from '../../data/session.ts'
+import { type ChainReport, checkChain } from '../../rules/audit-chain.ts'
+import { plural } from '../../words/sizes.ts'
+
+const pagesAtMost = 100
+
+/** Fetches the log and computes its hashes in this browser: nobody has to be believed. */
+export function ChainCheck() {
+  const organizationId = useSession().data?.organization.id ?? ''
+  const check = useMutation({
+    mutationFn: async () => {
+      if (!crypto.subtle)
+        throw new Error('A browser computes hashes only over https or on this machine. Open the dashboard that way.')
+      return checkChain(await wholeLog(), organizationId)
+    },
+  })
+  return (
+    <Section
+      title="Is it whole?"
+      description="This page fetches the log and computes every hash itself."
+      actions={
+        <ActionButton variant="default" loading={check.isPending} onClick={() => check.mutate()}>
+          Check the chain
+        </ActionButton>
+      }
+    >
+      {check.data && <Outcome report={check.data} />}
+      {check.error && <ErrorState error={check.error} />}
+    </Section>
+  )
+}
+
+async function wholeLog(): Promise<AuditEntry[]> {
+  const entries: AuditEntry[] = []
+  let cursor: string | undefined
+  for (let page = 0; page < pagesAtMost; page++) {
+    const { data, nextCursor } = await call(contract.access.auditLog, { query: { limit: 500, ...(cursor ? { cursor } : {}) } })
+    entries.push(...data)
+    if (!nextCursor) break
+    cursor = nextCursor
+  }
+  return entries
+}
+
+const Outcome = ({ report }: { report: ChainReport }) =>
+  report.state === 'whole' ? (
+    <Alert color="teal" title="The chain is whole">
+      {plural(report.entries, 'entry', 'entries')},{' '}
+      {report.isFromTheStart ? 'from the very first one: every hash was computed anew and fits.' : 'compared by their links.'}
+    </Alert>
+  ) : (
+    <Alert color="red" title="The chain is broken" role="alert">
+      At {report.at.action} of {report.at.at}: {report.why}.
+    </Alert>
+  )

@@ -1,0 +1,99 @@
+import { contract, type Invitation, type Role, roles } from '@berth/contract'
+import { Group, NativeSelect, TextInput } from '@mantine/core'
+import { IconMail } from '@tabler/icons-react'
+import { useState } from 'react'
+import { ActionButton } from '../../components/action-button.tsx'
+import { type Column, DataTable } from '../../components/data-table.tsx'
+import { EmptyState } from '../../components/empty-state.tsx'
+import { Loaded } from '../../components/loaded.tsx'
+import { Page } from '../../components/page.tsx'
+import { SecretOnce } from '../../components/secret-once.tsx'
+import { Section } from '../../components/section.tsx'
+import { submitting } from '../../components/submitting.ts'
+import { TimeAgo } from '../../components/time-ago.tsx'
+import { useChange } from '../../data/change.ts'
+import { useRefusal } from '../../data/may.ts'
+import { useRead } from '../../data/read.ts'
+
+/** People who were asked to join and have not yet. */
+export function InvitationsPage() {
+  const invitations = useRead(contract.access.listInvitations, { query: {} })
+  const [email, setEmail] = useState('')
+  const [role, setRole] = useState<Role>('member')
+  const [link, setLink] = useState<string>()
+  const refusal = useRefusal('invitation:admin')
+  const refreshes = [contract.access.listInvitations]
+  const invite = useChange(contract.access.createInvitation, { refreshes })
+  const revoke = useChange(contract.access.revokeInvitation, { refreshes, says: 'Withdrawn; its link no longer works.' })
+  const send = () =>
+    invite.mutate(
+      { body: { email, role } },
+      {
+        onSuccess: ({ data }) => {
+          setEmail('')
+          setLink(data.url)
+        },
+      },
+    )
+  const columns: Column<Invitation>[] = [
+    { title: 'Person', isHeading: true, cell: (one) => one.email },
+    { title: 'Role', cell: (one) => one.role },
+    { title: 'Invited', cell: ({ createdAt }) => <TimeAgo time={createdAt} /> },
+    { title: 'Ends', isWide: true, cell: ({ expiresAt }) => <TimeAgo time={expiresAt} /> },
+    {
+      title: '',
+      isNumber: true,
+      cell: (one) => (
+        <ActionButton
+          size="compact-sm"
+          variant="default"
+          refusal={refusal}
+          aria-label={`Withdraw the invitation of ${one.email}`}
+          onClick={() => revoke.mutate({ params: { id: one.id } })}
+        >
+          Withdraw
+        </ActionButton>
+      ),
+    },
+  ]
+  return (
+    <Page title="Invitations" description="A link works once, for the address that it was made for.">
+      <Section title="Invite somebody">
+        <form onSubmit={submitting(send)}>
+          <Group align="flex-end" gap="sm">
+            <TextInput
+              flex="2 1 14rem"
+              label="E-mail address"
+              type="email"
+              required
+              value={email}
+              onChange={(event) => setEmail(event.currentTarget.value)}
+            />
+            <NativeSelect
+              flex="1 1 8rem"
+              label="Role"
+              value={role}
+              data={[...roles]}
+              onChange={(event) => setRole(event.currentTarget.value as Role)}
+            />
+            <ActionButton type="submit" refusal={refusal} loading={invite.isPending}>
+              Invite
+            </ActionButton>
+          </Group>
+        </form>
+      </Section>
+      <Section title="Open invitations" isFlush>
+        <Loaded query={invitations}>
+          {(rows) =>
+            rows.length === 0 ? (
+              <EmptyState icon={IconMail} title="None is open" />
+            ) : (
+              <DataTable label="Invitations" columns={columns} rows={rows} keyOf={({ id }) => id} />
+            )
+          }
+        </Loaded>
+      </Section>
+      <SecretOnce title="The link to join" secret={link} onClose={() => setLink(undefined)} />
+    </Page>
+  )
+}

@@ -1,0 +1,113 @@
+import { contract, type Member, type Role, roles } from '@berth/contract'
+import { NativeSelect, Text } from '@mantine/core'
+import { IconUserPlus } from '@tabler/icons-react'
+import { useState } from 'react'
+import { ActionButton } from '../../components/action-button.tsx'
+import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
+import { type Column, DataTable } from '../../components/data-table.tsx'
+import { Loaded } from '../../components/loaded.tsx'
+import { Page } from '../../components/page.tsx'
+import { RefusableLink } from '../../components/refusable-link.tsx'
+import { Section } from '../../components/section.tsx'
+import { TimeAgo } from '../../components/time-ago.tsx'
+import { useChange } from '../../data/change.ts'
+import { useRefusal } from '../../data/may.ts'
+import { useRead } from '../../data/read.ts'
+import { roleWords } from '../../words/role-words.ts'
+
+/** Who belongs to the organisation, and what they may do. */
+export function MembersPage() {
+  const members = useRead(contract.access.listMembers, { query: {} })
+  const [asked, setAsked] = useState<Member>()
+  const refusal = useRefusal('member:admin')
+  const noInvite = useRefusal('invitation:admin')
+  const refreshes = [contract.access.listMembers]
+  const update = useChange(contract.access.updateMember, { refreshes, says: 'Saved.' })
+  const remove = useChange(contract.access.removeMember, {
+    refreshes,
+    says: 'Removed; their sessions and tokens here have ended.',
+  })
+  const columns: Column<Member>[] = [
+    {
+      title: 'Person',
+      isHeading: true,
+      cell: ({ email, name }) => (
+        <div>
+          <Text size="sm" fw={500}>
+            {name ?? email}
+          </Text>
+          {name && (
+            <Text size="xs" c="dimmed">
+              {email}
+            </Text>
+          )}
+        </div>
+      ),
+    },
+    {
+      title: 'Role',
+      cell: ({ userId, email, role }) =>
+        refusal ? (
+          <span title={refusal}>{role}</span>
+        ) : (
+          <NativeSelect
+            size="xs"
+            aria-label={`Role of ${email}`}
+            value={role}
+            data={[...roles]}
+            onChange={(event) => update.mutate({ params: { userId }, body: { role: event.currentTarget.value as Role } })}
+          />
+        ),
+    },
+    { title: 'Joined', isWide: true, cell: ({ joinedAt }) => <TimeAgo time={joinedAt} /> },
+    {
+      title: '',
+      isNumber: true,
+      cell: (one) => (
+        <ActionButton
+          size="compact-sm"
+          variant="default"
+          refusal={refusal}
+          aria-label={`Remove ${one.email}`}
+          onClick={() => setAsked(one)}
+        >
+          Remove
+        </ActionButton>
+      ),
+    },
+  ]
+  return (
+    <Page
+      title="Members"
+      description="A role says what a person may do everywhere; a project's settings can raise or lower it for that project."
+      actions={
+        <RefusableLink to="/organization/invitations" refusal={noInvite} leftSection={<IconUserPlus size={16} />}>
+          Invite
+        </RefusableLink>
+      }
+    >
+      <Section isFlush>
+        <Loaded query={members}>
+          {(rows) => <DataTable label="Members" columns={columns} rows={rows} keyOf={({ userId }) => userId} />}
+        </Loaded>
+      </Section>
+      <Section title="Roles">
+        {roles.map((role) => (
+          <Text key={role} size="sm">
+            <b>{role}</b> {roleWords[role]}
+          </Text>
+        ))}
+      </Section>
+      <ConfirmDialog
+        isOpen={!!asked}
+        title={`Remove ${asked?.email ?? ''}?`}
+        action="Remove"
+        isPending={remove.isPending}
+        onConfirm={() => asked && remove.mutate({ params: { userId: asked.userId } }, { onSettled: () => setAsked(undefined) })}
+        onClose={() => setAsked(undefined)}
+      >
+        Their sessions and access tokens for this organisation end at once. What they made stays.
+      </ConfirmDialog>
+    </Page>
+  )
+}

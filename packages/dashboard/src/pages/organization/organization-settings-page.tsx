@@ -1,0 +1,184 @@
+import { contract } from '@berth/contract'
+import { Text, Textarea, TextInput } from '@mantine/core'
+import { useQueryClient } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import { ActionButton } from '../../components/action-button.tsx'
+import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
+import { Loaded } from '../../components/loaded.tsx'
+import { Page } from '../../components/page.tsx'
+import { Section } from '../../components/section.tsx'
+import { submitting } from '../../components/submitting.ts'
+import { activeOrganization } from '../../data/active-organization.ts'
+import { useChange } from '../../data/change.ts'
+import { useRefusal } from '../../data/may.ts'
+import { useSession } from '../../data/session.ts'
+
+export function OrganizationSettingsPage() {
+  const session = useSession()
+  return (
+    <Page title="Organisation">
+      <Loaded query={session}>
+        {({ organization }) => (
+          <>
+            <NameForm key={organization.name} id={organization.id} name={organization.name} />
+            <RepositoryForm
+              key={String(organization.memberRepositories)}
+              id={organization.id}
+              patterns={organization.memberRepositories}
+            />
+            <AnotherOrganization />
+            <DeleteOrganization id={organization.id} name={organization.name} />
+          </>
+        )}
+      </Loaded>
+    </Page>
+  )
+}
+
+const refreshes = [contract.access.session, contract.access.listOrganizations]
+
+function NameForm({ id, name: stored }: { id: string; name: string }) {
+  const [name, setName] = useState(stored)
+  const refusal = useRefusal('organization:admin')
+  const save = useChange(contract.access.updateOrganization, { refreshes, says: 'Renamed.' })
+  return (
+    <form onSubmit={submitting(() => save.mutate({ params: { id }, body: { name } }))}>
+      <Section
+        title="Name"
+        footer={<Footer words="Seen by its members and in mails." refusal={refusal} isPending={save.isPending} />}
+      >
+        <TextInput
+          aria-label="Name"
+          required
+          maxLength={100}
+          value={name}
+          onChange={(event) => setName(event.currentTarget.value)}
+        />
+      </Section>
+    </form>
+  )
+}
+
+function RepositoryForm({ id, patterns }: { id: string; patterns: readonly string[] | null }) {
+  const [text, setText] = useState((patterns ?? []).join('\n'))
+  const refusal = useRefusal('organization:admin')
+  const save = useChange(contract.access.updateOrganization, { refreshes, says: 'Saved.' })
+  const lines = text.split(/[\s,]+/).filter(Boolean)
+  return (
+    <form
+      onSubmit={submitting(() => save.mutate({ params: { id }, body: { memberRepositories: lines.length > 0 ? lines : null } }))}
+    >
+      <Section
+        title="Repositories that members see"
+        description="One a line: owner/* or owner/repository. Left empty, members see all that the connection can see."
+        footer={<Footer words="Owners and admins always see all." refusal={refusal} isPending={save.isPending} />}
+      >
+        <Textarea
+          aria-label="Repositories"
+          placeholder="all"
+          autosize
+          minRows={2}
+          classNames={{ input: 'mono' }}
+          value={text}
+          onChange={(event) => setText(event.currentTarget.value)}
+        />
+      </Section>
+    </form>
+  )
+}
+
+function AnotherOrganization() {
+  const [name, setName] = useState('')
+  const queries = useQueryClient()
+  const navigate = useNavigate()
+  const refusal = useRefusal('organization:write')
+  const create = useChange(contract.access.createOrganization, { refreshes, says: 'Created; you are its owner.' })
+  const add = () =>
+    create.mutate(
+      { body: { name } },
+      {
+        onSuccess: async ({ data }) => {
+          activeOrganization.set(data.id)
+          await navigate({ to: '/' })
+          await queries.resetQueries()
+        },
+      },
+    )
+  return (
+    <form onSubmit={submitting(add)}>
+      <Section
+        title="Another organisation"
+        description="With its own projects, people and audit log. You switch between them in the account menu."
+        footer={<Footer words="" refusal={refusal} isPending={create.isPending} label="Create" />}
+      >
+        <TextInput
+          aria-label="Name of the new organisation"
+          required
+          maxLength={100}
+          value={name}
+          onChange={(event) => setName(event.currentTarget.value)}
+        />
+      </Section>
+    </form>
+  )
+}
+
+function DeleteOrganization({ id, name }: { id: string; name: string }) {
+  const [isAsking, setAsking] = useState(false)
+  const refusal = useRefusal('organization:delete')
+  const remove = useChange(contract.access.deleteOrganization, { says: 'Deleted.' })
+  return (
+    <Section
+      isDanger
+      title="Delete"
+      description="Only one without projects can be deleted."
+      actions={
+        <ActionButton color="red" variant="outline" refusal={refusal} onClick={() => setAsking(true)}>
+          Delete this organisation
+        </ActionButton>
+      }
+    >
+      <ConfirmDialog
+        isOpen={isAsking}
+        title={`Delete ${name}?`}
+        typed={name}
+        action="Delete for good"
+        isPending={remove.isPending}
+        onConfirm={() =>
+          remove.mutate(
+            { params: { id } },
+            {
+              onSuccess: () => {
+                activeOrganization.set(null)
+                window.location.assign('/')
+              },
+              onError: () => setAsking(false),
+            },
+          )
+        }
+        onClose={() => setAsking(false)}
+      >
+        Its members, invitations, tokens and channels go with it.
+      </ConfirmDialog>
+    </Section>
+  )
+}
+
+interface FooterProps {
+  words: string
+  refusal: string | undefined
+  isPending: boolean
+  label?: string
+}
+
+const Footer = ({ words, refusal, isPending, label = 'Save' }: FooterProps) => (
+  <>
+    <Text size="sm" c="dimmed">
+      {words}
+    </Text>
+    <ActionButton size="xs" type="submit" refusal={refusal} loading={isPending}>
+      {label}
+    </ActionButton>
+  </>
+)

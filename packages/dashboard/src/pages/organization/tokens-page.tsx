@@ -1,0 +1,81 @@
+import { contract, type Token } from '@berth/contract'
+import { Text } from '@mantine/core'
+import { IconKey } from '@tabler/icons-react'
+import { useState } from 'react'
+import { ActionButton } from '../../components/action-button.tsx'
+import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
+import { type Column, DataTable } from '../../components/data-table.tsx'
+import { EmptyState } from '../../components/empty-state.tsx'
+import { Loaded } from '../../components/loaded.tsx'
+import { Page } from '../../components/page.tsx'
+import { Section } from '../../components/section.tsx'
+import { TimeAgo } from '../../components/time-ago.tsx'
+import { useChange } from '../../data/change.ts'
+import { useRead } from '../../data/read.ts'
+import { plural } from '../../words/sizes.ts'
+import { AddToken } from './add-token.tsx'
+
+/** What programs sign in with; each can do no more than its owner can at the time. */
+export function TokensPage() {
+  const tokens = useRead(contract.access.listTokens, { query: {} })
+  const [asked, setAsked] = useState<Token>()
+  const revoke = useChange(contract.access.revokeToken, { refreshes: [contract.access.listTokens], says: 'Revoked.' })
+  const columns: Column<Token>[] = [
+    {
+      title: 'Token',
+      isHeading: true,
+      cell: ({ name, lastFour }) => (
+        <div>
+          <Text size="sm" fw={500}>
+            {name}
+          </Text>
+          <Text size="xs" c="dimmed" className="mono">
+            brt_…{lastFour}
+          </Text>
+        </div>
+      ),
+    },
+    {
+      title: 'May',
+      cell: ({ scopes }) => (scopes ? <span title={scopes.join(', ')}>{plural(scopes.length, 'tag')}</span> : 'all that you may'),
+    },
+    { title: 'Projects', isWide: true, cell: ({ projectIds }) => (projectIds ? plural(projectIds.length, 'project') : 'all') },
+    { title: 'Last used', cell: ({ lastUsedAt }) => (lastUsedAt ? <TimeAgo time={lastUsedAt} /> : 'never') },
+    { title: 'Ends', cell: ({ expiresAt }) => (expiresAt ? <TimeAgo time={expiresAt} /> : 'never') },
+    {
+      title: '',
+      isNumber: true,
+      cell: (one) => (
+        <ActionButton size="compact-sm" variant="default" aria-label={`Revoke ${one.name}`} onClick={() => setAsked(one)}>
+          Revoke
+        </ActionButton>
+      ),
+    },
+  ]
+  return (
+    <Page title="Access tokens" description="For the command line and for programs. Yours, in this organisation.">
+      <Section title="Your tokens" isFlush>
+        <Loaded query={tokens}>
+          {(rows) =>
+            rows.length === 0 ? (
+              <EmptyState icon={IconKey} title="No token yet" />
+            ) : (
+              <DataTable label="Access tokens" columns={columns} rows={rows} keyOf={({ id }) => id} />
+            )
+          }
+        </Loaded>
+      </Section>
+      <AddToken />
+      <ConfirmDialog
+        isOpen={!!asked}
+        title={`Revoke ${asked?.name ?? ''}?`}
+        action="Revoke"
+        isPending={revoke.isPending}
+        onConfirm={() => asked && revoke.mutate({ params: { id: asked.id } }, { onSettled: () => setAsked(undefined) })}
+        onClose={() => setAsked(undefined)}
+      >
+        What uses it is refused from now on, and so are the tokens that were made with it.
+      </ConfirmDialog>
+    </Page>
+  )
+}

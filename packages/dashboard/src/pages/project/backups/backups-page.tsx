@@ -1,0 +1,49 @@
+import { contract } from '@berth/contract'
+import { Alert } from '@mantine/core'
+import { Loaded } from '../../../components/loaded.tsx'
+import { MoreButton } from '../../../components/more-button.tsx'
+import { Section } from '../../../components/section.tsx'
+import { useProjectRefusal } from '../../../data/may.ts'
+import { useProjectId } from '../../../data/project.ts'
+import { useRead } from '../../../data/read.ts'
+import { useList } from '../../../data/read-list.ts'
+import { ProjectPage } from '../project-page.tsx'
+import { AddPolicy } from './add-policy.tsx'
+import { PolicyList } from './policy-list.tsx'
+import { RunTable } from './run-table.tsx'
+
+/** What is kept of the project's data, how often, and the way back to it. */
+export function BackupsPage() {
+  const id = useProjectId()
+  const params = { projectId: id }
+  // The spec shows policies and runs only to those who may write.
+  const refusal = useProjectRefusal(id, 'write')
+  const isWanted = !refusal
+  const policies = useRead(contract.backups.listPolicies, { params, query: {} }, { isWanted, everyMs: 10_000 })
+  const runs = useList(contract.backups.listRuns, { params, query: { limit: 50 } }, { isWanted, everyMs: 5000 })
+  return (
+    <ProjectPage
+      title="Backups"
+      description="Read back and compared before they count as done; restored on trial to prove that they work."
+    >
+      {(project) =>
+        refusal ? (
+          <Alert color="yellow" title="You cannot see the backups">
+            {refusal}
+          </Alert>
+        ) : (
+          <>
+            <Section title="Policies" isFlush>
+              <Loaded query={policies}>{(rows) => <PolicyList project={project} policies={rows} />}</Loaded>
+            </Section>
+            <AddPolicy project={project} />
+            <Section title="Runs" isFlush>
+              <Loaded query={runs}>{(rows) => <RunTable project={project} runs={rows} />}</Loaded>
+              <MoreButton list={runs} />
+            </Section>
+          </>
+        )
+      }
+    </ProjectPage>
+  )
+}

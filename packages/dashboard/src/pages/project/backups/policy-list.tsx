@@ -1,0 +1,117 @@
+import { type BackupPolicy, contract, type Project } from '@berth/contract'
+import { Group, Switch, Text } from '@mantine/core'
+import { IconArchive } from '@tabler/icons-react'
+import { useState } from 'react'
+import { ActionButton } from '../../../components/action-button.tsx'
+import { ConfirmDialog } from '../../../components/confirm-dialog.tsx'
+import { type Column, DataTable } from '../../../components/data-table.tsx'
+import { EmptyState } from '../../../components/empty-state.tsx'
+import { SecretOnce } from '../../../components/secret-once.tsx'
+import { TimeAgo } from '../../../components/time-ago.tsx'
+import { useChange } from '../../../data/change.ts'
+import { useProjectRefusal } from '../../../data/may.ts'
+import { useRead } from '../../../data/read.ts'
+import { scheduleWords } from '../../../rules/cron-words.ts'
+import { retentionWords } from '../../../words/retention-words.ts'
+
+interface Props {
+  project: Project
+  policies: readonly BackupPolicy[]
+}
+
+export function PolicyList({ project, policies }: Props) {
+  const [asked, setAsked] = useState<BackupPolicy>()
+  const [secret, setSecret] = useState<string>()
+  const noWrite = useProjectRefusal(project.id, 'write')
+  const noAdmin = useProjectRefusal(project.id, 'admin')
+  const refreshes = [contract.backups.listPolicies, contract.backups.listRuns]
+  const destinations = useRead(contract.backups.listDestinations, { query: {} })
+  const start = useChange(contract.backups.startRun, { refreshes, says: 'The backup has begun.' })
+  const update = useChange(contract.backups.updatePolicy, { refreshes })
+  const remove = useChange(contract.backups.deletePolicy, { refreshes, says: 'The policy is deleted; its runs stay.' })
+  if (policies.length === 0)
+    return (
+      <EmptyState icon={IconArchive} title="Nothing is backed up">
+        A policy says where to, how often and how long to keep. Add the first one below.
+      </EmptyState>
+    )
+  const nameOf = (id: string) => destinations.data?.find((one) => one.id === id)?.name ?? 'a destination'
+  const webhook = ({ id: policyId, webhookEnabled }: BackupPolicy) =>
+    update.mutate(
+      { params: { policyId }, body: webhookEnabled ? { enableWebhook: false } : { enableWebhook: true } },
+      { onSuccess: ({ data }) => setSecret(data.webhookToken) },
+    )
+  const columns: Column<BackupPolicy>[] = [
+    {
+      title: 'Policy',
+      isHeading: true,
+      cell: (one) => (
+        <div>
+          <Text size="sm" fw={500}>
+            To {nameOf(one.destinationId)}, {scheduleWords(one.cronExpression)}
+          </Text>
+          <Text size="xs" c="dimmed">
+            {retentionWords(one)}
+          </Text>
+        </div>
+      ),
+    },
+    { title: 'Next', cell: ({ nextRunAt, enabled }) => (enabled && nextRunAt ? <TimeAgo time={nextRunAt} /> : '–') },
+    { title: 'Last proven', cell: ({ lastProvenAt }) => (lastProvenAt ? <TimeAgo time={lastProvenAt} /> : 'not yet') },
+    {
+      title: 'On',
+      cell: ({ id: policyId, enabled }) => (
+        <Switch
+          size="xs"
+          aria-label="On"
+          checked={enabled}
+          disabled={!!noWrite}
+          onChange={() => update.mutate({ params: { policyId }, body: { enabled: !enabled } })}
+        />
+      ),
+    },
+    {
+      title: '',
+      isNumber: true,
+      cell: (one) => (
+        <Group gap={4} justify="flex-end">
+          <ActionButton
+            size="compact-sm"
+            refusal={noWrite}
+            loading={start.isPending}
+            onClick={() => start.mutate({ params: { policyId: one.id } })}
+          >
+            Back up now
+          </ActionButton>
+          <ActionButton size="compact-sm" variant="default" refusal={noWrite} onClick={() => webhook(one)}>
+            {one.webhookEnabled ? 'Webhook off' : 'Webhook on'}
+          </ActionButton>
+          <ActionButton size="compact-sm" variant="default" refusal={noAdmin} onClick={() => setAsked(one)}>
+            Delete
+          </ActionButton>
+        </Group>
+      ),
+    },
+  ]
+  return (
+    <>
+      <DataTable label="Policies" columns={columns} rows={policies} keyOf={({ id }) => id} />
+      <SecretOnce
+        title="The webhook's token"
+        secret={secret}
+        onClose={() => setSecret(undefined)}
+        use={(token) => `curl -X POST ${window.location.origin}/api/webhooks/backup -H 'Authorization: Bearer ${token}'`}
+      />
+      <ConfirmDialog
+        isOpen={!!asked}
+        title="Delete this policy?"
+        action="Delete"
+        isPending={remove.isPending}
+        onConfirm={() => asked && remove.mutate({ params: { policyId: asked.id } }, { onSuccess: () => setAsked(undefined) })}
+        onClose={() => setAsked(undefined)}
+      >
+        No further backup is taken by it. Its runs stay and can be restored.
+      </ConfirmDialog>
+    </>
+  )
+}

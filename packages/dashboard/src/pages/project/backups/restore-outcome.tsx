@@ -1,0 +1,32 @@
+import type { BackupRestore } from '@berth/contract'
+import { Alert, Button, Group, Stack } from '@mantine/core'
+import { dataStateWords } from '../../../words/restore-words.ts'
+import { statusWord } from '../../../words/status-words.ts'
+
+interface Props {
+  restore: BackupRestore
+  onUndo(preRestoreRunId: string): void
+  isUndoing: boolean
+  onClose(): void
+}
+
+export function RestoreOutcome({ restore, onUndo, isUndoing, onClose }: Props) {
+  const { status, error, dataState, preRestoreRunId, target } = restore
+  const isGood = status === 'succeeded'
+  const canUndo = preRestoreRunId !== null && target === 'in_place' && dataState !== 'untouched'
+  return (
+    <Stack>
+      <Alert color={isGood ? 'teal' : 'red'} title={isGood ? 'Restored' : `The restore is ${statusWord(status)}`}>
+        {error?.message} {dataStateWords[dataState]}
+      </Alert>
+      <Group justify="flex-end">
+        {canUndo && (
+          <Button variant="default" loading={isUndoing} onClick={() => onUndo(preRestoreRunId)}>
+            Undo: bring back what was there before
+          </Button>
+        )}
+        <Button onClick={onClose}>Done</Button>
+      </Group>
+    </Stack>
+  )
+}

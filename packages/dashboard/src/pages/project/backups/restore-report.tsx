@@ -1,0 +1,26 @@
+import type { RestoreReport } from '@berth/contract'
+import { Alert, Text } from '@mantine/core'
+import { Section } from '../../../components/section.tsx'
+import { changeWords } from '../../../words/restore-words.ts'
+
+/** What applying would change, item by item. */
+export function RestoreReportView({ report }: { report: RestoreReport }) {
+  return (
+    <Section title="What would change">
+      {report.changes.map((change) => (
+        <Text key={`${change.kind} ${change.name}`} size="sm" className="wrap-anywhere">
+          <b>
+            {change.kind} {change.name}
+          </b>{' '}
+          {changeWords(change)}
+        </Text>
+      ))}
+      {report.changes.length === 0 && <Text size="sm">Nothing: the data is as it was.</Text>}
+      {report.warnings.length > 0 && (
+        <Alert color="yellow" mt="sm">
+          {report.warnings.join(' · ')}
+        </Alert>
+      )}
+    </Section>
+  )
+}

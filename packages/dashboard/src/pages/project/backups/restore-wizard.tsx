@@ -1,0 +1,157 @@
+import { type BackupRestore, type BackupRun, contract, type Project, terminalRestore } from '@berth/contract'
+import { Alert, Button, Group, Modal, Radio, Stack, Text, TextInput } from '@mantine/core'
+import { useState } from 'react'
+import { ActionButton } from '../../../components/action-button.tsx'
+import { ByteBar } from '../../../components/byte-bar.tsx'
+import { StatusBadge } from '../../../components/status-badge.tsx'
+import { useLiveRestore } from '../../../data/backup-streams.ts'
+import { useChange } from '../../../data/change.ts'
+import { applyRefusal } from '../../../rules/backup-actions.ts'
+import { RestoreOutcome } from './restore-outcome.tsx'
+import { RestoreReportView } from './restore-report.tsx'
+
+interface Props {
+  run: BackupRun
+  project: Project
+  onClose(): void
+}
+
+/** Staged, shown, confirmed, applied, and undone if it was the wrong one. */
+export function RestoreWizard({ run, project, onClose }: Props) {
+  const [target, setTarget] = useState<BackupRestore['target']>('in_place')
+  const [prepared, setPrepared] = useState<{ restoreId: string; confirmationToken: string }>()
+  const prepare = useChange(contract.backups.prepareRestore)
+  const apply = useChange(contract.backups.applyRestore)
+  const cancel = useChange(contract.backups.cancelRestore)
+  const { restore, progress } = useLiveRestore(prepared?.restoreId)
+  const params = { restoreId: prepared?.restoreId ?? '' }
+  const begin = (runId: string, isUndo = false) =>
+    prepare.mutate(
+      { params: { runId }, body: { target: isUndo ? 'in_place' : target } },
+      {
+        onSuccess: ({ data }) => {
+          setPrepared(data)
+          // What is undone was there a moment ago: it is not asked for again.
+          if (isUndo) apply.mutate({ params: { restoreId: data.restoreId }, body: { confirmationToken: data.confirmationToken } })
+        },
+      },
+    )
+  const leave = () => {
+    if (restore?.status === 'staged' && !apply.isPending) cancel.mutate({ params })
+    onClose()
+  }
+  return (
+    <Modal
+      opened
+      onClose={leave}
+      title={`Restore ${project.name}`}
+      size="lg"
+      closeButtonProps={{ 'aria-label': 'Close' }}
+      closeOnClickOutside={false}
+    >
+      {!prepared && (
+        <TargetChoice target={target} onTarget={setTarget} isPending={prepare.isPending} onNext={() => begin(run.id)} />
+      )}
+      {prepared && !restore && <Text role="status">Staging…</Text>}
+      {restore?.status === 'staged' && (
+        <Staged
+          restore={restore}
+          word={project.slug}
+          isPending={apply.isPending}
+          onApply={() => prepared && apply.mutate({ params, body: { confirmationToken: prepared.confirmationToken } })}
+          onCancel={leave}
+        />
+      )}
+      {restore?.status === 'applying' && (
+        <Stack>
+          <StatusBadge status="applying" />
+          <ByteBar
+            label="Restore"
+            done={progress?.bytesDone ?? restore.bytesDone}
+            total={progress?.bytesTotal ?? restore.bytesTotal}
+          />
+        </Stack>
+      )}
+      {restore && terminalRestore.has(restore.status) && (
+        <RestoreOutcome
+          restore={restore}
+          onUndo={(runId) => begin(runId, true)}
+          isUndoing={prepare.isPending}
+          onClose={onClose}
+        />
+      )}
+    </Modal>
+  )
+}
+
+interface TargetProps {
+  target: BackupRestore['target']
+  onTarget(target: BackupRestore['target']): void
+  isPending: boolean
+  onNext(): void
+}
+
+const TargetChoice = ({ target, onTarget, isPending, onNext }: TargetProps) => (
+  <Stack>
+    <Radio.Group label="Where to" value={target} onChange={(value) => onTarget(value as BackupRestore['target'])}>
+      <Stack gap="xs" mt="xs">
+        <Radio
+          value="in_place"
+          label="In place: the data of today is replaced"
+          description="A backup of today's data is taken first, so that it can be undone."
+        />
+        <Radio value="copy" label="As a copy beside it" description="Nothing of today's data is touched." />
+      </Stack>
+    </Radio.Group>
+    <Text size="sm" c="dimmed">
+      Next, the backup is fetched and checked, and you see what would change. Nothing happens before you confirm.
+    </Text>
+    <Group justify="flex-end">
+      <Button onClick={onNext} loading={isPending}>
+        Check it
+      </Button>
+    </Group>
+  </Stack>
+)
+
+interface StagedProps {
+  restore: BackupRestore
+  word: string
+  isPending: boolean
+  onApply(): void
+  onCancel(): void
+}
+
+function Staged({ restore, word, isPending, onApply, onCancel }: StagedProps) {
+  const [typed, setTyped] = useState('')
+  const refusal = applyRefusal(restore) ?? (typed === word ? undefined : `Type ${word} first.`)
+  const { verification, report } = restore
+  return (
+    <Stack>
+      {verification.status !== 'passed' && (
+        <div>
+          <Text size="sm" mb={4}>
+            Checking the backup…
+          </Text>
+          <ByteBar label="Check" done={verification.bytesDone} total={verification.bytesTotal} />
+        </div>
+      )}
+      {verification.status === 'passed' && <Alert color="teal">The backup is whole: every byte was read and matched.</Alert>}
+      {report && <RestoreReportView report={report} />}
+      <TextInput
+        label={`Type ${word} to confirm`}
+        autoComplete="off"
+        value={typed}
+        onChange={(event) => setTyped(event.currentTarget.value)}
+      />
+      <Group justify="flex-end">
+        <Button variant="default" onClick={onCancel}>
+          Cancel
+        </Button>
+        <ActionButton color="red" refusal={refusal} loading={isPending} onClick={onApply}>
+          Restore now
+        </ActionButton>
+      </Group>
+    </Stack>
+  )
+}

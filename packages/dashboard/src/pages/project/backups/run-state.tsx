@@ -1,0 +1,29 @@
+import type { BackupRun } from '@berth/contract'
+import { Text } from '@mantine/core'
+import { ByteBar } from '../../../components/byte-bar.tsx'
+import { StatusBadge } from '../../../components/status-badge.tsx'
+import { useLiveRun } from '../../../data/backup-streams.ts'
+import { isUnderWay } from '../../../rules/backup-actions.ts'
+
+/** A run's status, live while it goes on. */
+export function RunState({ run: read }: { run: BackupRun }) {
+  const { run, progress } = useLiveRun(read)
+  return (
+    <div>
+      <StatusBadge status={run.status} />
+      {isUnderWay(run) && (
+        <ByteBar
+          label="Backup"
+          done={progress?.bytesDone ?? run.bytesDone}
+          total={progress?.bytesTotal ?? run.bytesTotal}
+          perSecond={progress?.bytesPerSecond}
+        />
+      )}
+      {run.error && (
+        <Text size="xs" c="dimmed">
+          {run.error.message}
+        </Text>
+      )}
+    </div>
+  )
+}

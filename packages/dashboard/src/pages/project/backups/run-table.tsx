@@ -1,0 +1,114 @@
+import { type BackupRun, contract, type Project } from '@berth/contract'
+import { Badge, Group, Text } from '@mantine/core'
+import { IconHistory } from '@tabler/icons-react'
+import { useState } from 'react'
+import { ActionButton } from '../../../components/action-button.tsx'
+import { type Column, DataTable } from '../../../components/data-table.tsx'
+import { EmptyState } from '../../../components/empty-state.tsx'
+import { TimeAgo } from '../../../components/time-ago.tsx'
+import { useChange } from '../../../data/change.ts'
+import { useProjectRefusal } from '../../../data/may.ts'
+import { isUnderWay, restoreRefusal, runCancelRefusal } from '../../../rules/backup-actions.ts'
+import { sizeWords } from '../../../words/sizes.ts'
+import { statusWord } from '../../../words/status-words.ts'
+import { RestoreWizard } from './restore-wizard.tsx'
+import { RunState } from './run-state.tsx'
+
+interface Props {
+  project: Project
+  runs: readonly BackupRun[]
+}
+
+export function RunTable({ project, runs }: Props) {
+  const [restored, setRestored] = useState<BackupRun>()
+  const noWrite = useProjectRefusal(project.id, 'write')
+  const noAdmin = useProjectRefusal(project.id, 'admin')
+  const refreshes = [contract.backups.listRuns]
+  const cancel = useChange(contract.backups.cancelRun, { refreshes, says: 'Cancelled.' })
+  const protect = useChange(contract.backups.protectRun, { refreshes })
+  if (runs.length === 0)
+    return (
+      <EmptyState icon={IconHistory} title="No backup was taken yet">
+        Runs show here, with their progress, once a policy starts one.
+      </EmptyState>
+    )
+  const columns: Column<BackupRun>[] = [
+    {
+      title: 'When',
+      isHeading: true,
+      cell: ({ createdAt, trigger }) => (
+        <div>
+          <TimeAgo time={createdAt} />
+          <Text size="xs" c="dimmed">
+            {statusWord(trigger)}
+          </Text>
+        </div>
+      ),
+    },
+    { title: 'Status', cell: (run) => <RunState run={run} /> },
+    { title: 'Size', isNumber: true, cell: ({ sizeBytes }) => sizeWords(sizeBytes) },
+    {
+      title: 'Marks',
+      isWide: true,
+      cell: ({ proven, protected: isProtected, prunedAt }) => (
+        <Group gap={4}>
+          {proven && (
+            <Badge size="sm" variant="default">
+              proven
+            </Badge>
+          )}
+          {isProtected && (
+            <Badge size="sm" variant="default">
+              protected
+            </Badge>
+          )}
+          {prunedAt && (
+            <Badge size="sm" variant="default">
+              pruned
+            </Badge>
+          )}
+        </Group>
+      ),
+    },
+    {
+      title: '',
+      isNumber: true,
+      cell: (run) =>
+        isUnderWay(run) ? (
+          <ActionButton
+            size="compact-sm"
+            variant="default"
+            refusal={noWrite ?? runCancelRefusal(run)}
+            onClick={() => cancel.mutate({ params: { runId: run.id } })}
+          >
+            Cancel
+          </ActionButton>
+        ) : (
+          <Group gap={4} justify="flex-end">
+            <ActionButton
+              size="compact-sm"
+              variant="default"
+              refusal={noWrite ?? restoreRefusal(run)}
+              onClick={() => protect.mutate({ params: { runId: run.id }, body: { protected: !run.protected } })}
+            >
+              {run.protected ? 'Release' : 'Protect'}
+            </ActionButton>
+            <ActionButton
+              size="compact-sm"
+              variant="default"
+              refusal={noAdmin ?? restoreRefusal(run)}
+              onClick={() => setRestored(run)}
+            >
+              Restore…
+            </ActionButton>
+          </Group>
+        ),
+    },
+  ]
+  return (
+    <>
+      <DataTable label="Runs" columns={columns} rows={runs} keyOf={({ id }) => id} />
+      {restored && <RestoreWizard run={restored} project={project} onClose={() => setRestored(undefined)} />}
+    </>
+  )
+}

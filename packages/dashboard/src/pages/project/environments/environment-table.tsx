@@ -1,0 +1,89 @@
+import { contract, type Environment, type Project } from '@berth/contract'
+import { Group, Text } from '@mantine/core'
+import { useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import { ActionButton } from '../../../components/action-button.tsx'
+import { type Column, DataTable } from '../../../components/data-table.tsx'
+import { ExternalLink } from '../../../components/external-link.tsx'
+import { TimeAgo } from '../../../components/time-ago.tsx'
+import { useChange } from '../../../data/change.ts'
+import { useProjectRefusal } from '../../../data/may.ts'
+import { environmentRemovalRefusal } from '../../../rules/environment-actions.ts'
+import { deployRefusal } from '../../../rules/project-actions.ts'
+import { RemoveEnvironment } from './remove-environment.tsx'
+
+interface Props {
+  project: Project
+  environments: readonly Environment[]
+}
+
+export function EnvironmentTable({ project, environments }: Props) {
+  const { id } = project
+  const navigate = useNavigate()
+  const [asked, setAsked] = useState<Environment>()
+  const noWrite = useProjectRefusal(id, 'write')
+  const noAdmin = useProjectRefusal(id, 'admin')
+  const deploy = useChange(contract.deployments.build, { refreshes: [contract.projects.listDeployments] })
+  const start = (environment: string) =>
+    deploy.mutate(
+      { body: { projectId: id, environment } },
+      {
+        onSuccess: ({ data }) =>
+          navigate({ to: '/projects/$id/deployments/$deploymentId', params: { id, deploymentId: data.deploymentId } }),
+      },
+    )
+  const columns: Column<Environment>[] = [
+    {
+      title: 'Environment',
+      isHeading: true,
+      cell: ({ name, pullRequest }) => (
+        <div>
+          <Text size="sm" fw={500}>
+            {name}
+          </Text>
+          {pullRequest !== null && (
+            <Text size="xs" c="dimmed">
+              of pull request {pullRequest}
+            </Text>
+          )}
+        </div>
+      ),
+    },
+    { title: 'Kind', cell: ({ type, deletingSince }) => (deletingSince ? 'being removed' : type) },
+    { title: 'Branch', isWide: true, cell: ({ branch }) => branch ?? '–' },
+    { title: 'Address', cell: ({ url }) => (url ? <ExternalLink url={url} /> : '–') },
+    { title: 'Since', isWide: true, cell: ({ createdAt }) => <TimeAgo time={createdAt} /> },
+    {
+      title: '',
+      isNumber: true,
+      cell: (one) => (
+        <Group gap={4} justify="flex-end">
+          <ActionButton
+            size="compact-sm"
+            variant="default"
+            refusal={noWrite ?? deployRefusal(project)}
+            aria-label={`Deploy ${one.name}`}
+            onClick={() => start(one.slug)}
+          >
+            Deploy
+          </ActionButton>
+          <ActionButton
+            size="compact-sm"
+            variant="default"
+            refusal={noAdmin ?? environmentRemovalRefusal(one)}
+            aria-label={`Remove ${one.name}`}
+            onClick={() => setAsked(one)}
+          >
+            Remove
+          </ActionButton>
+        </Group>
+      ),
+    },
+  ]
+  return (
+    <>
+      <DataTable label="Environments" columns={columns} rows={environments} keyOf={(one) => one.id} />
+      {asked && <RemoveEnvironment projectId={id} environment={asked} onClose={() => setAsked(undefined)} />}
+    </>
+  )
+}

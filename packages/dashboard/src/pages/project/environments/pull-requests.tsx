@@ -1,0 +1,68 @@
+import { contract, type Project, type PullRequest } from '@berth/contract'
+import { Text } from '@mantine/core'
+import { ActionButton } from '../../../components/action-button.tsx'
+import { type Column, DataTable } from '../../../components/data-table.tsx'
+import { ExternalLink } from '../../../components/external-link.tsx'
+import { Section } from '../../../components/section.tsx'
+import { StatusBadge } from '../../../components/status-badge.tsx'
+import { useChange } from '../../../data/change.ts'
+import { useProjectRefusal } from '../../../data/may.ts'
+import { useRead } from '../../../data/read.ts'
+
+/** Pull requests and their previews; code of a fork runs only when somebody says so. */
+export function PullRequests({ project }: { project: Project }) {
+  const params = { id: project.id }
+  const refusal = useProjectRefusal(project.id, 'admin')
+  const requests = useRead(contract.gitEvents.listPullRequests, { params }, { everyMs: 10_000 })
+  const approve = useChange(contract.gitEvents.approvePullRequest, {
+    refreshes: [contract.gitEvents.listPullRequests],
+    says: 'Its preview is being built.',
+  })
+  const columns: Column<PullRequest>[] = [
+    { title: 'Pull request', isHeading: true, cell: ({ number, title, author }) => `#${number} ${title} (${author})` },
+    {
+      title: 'Preview',
+      cell: ({ state, reason, url }) => (
+        <div>
+          <StatusBadge status={state} />
+          {reason && (
+            <Text size="xs" c="dimmed">
+              {reason}
+            </Text>
+          )}
+          {url && <ExternalLink url={url} />}
+        </div>
+      ),
+    },
+    {
+      title: '',
+      isNumber: true,
+      cell: ({ state, number, commit }) =>
+        state === 'waiting' && (
+          <ActionButton
+            size="compact-sm"
+            variant="default"
+            refusal={refusal}
+            onClick={() => approve.mutate({ params: { ...params, number: String(number) }, body: { commit } })}
+          >
+            Let it run
+          </ActionButton>
+        ),
+    },
+  ]
+  return (
+    <Section
+      title="Pull requests"
+      description={project.config.previews ? undefined : 'Previews are off: turn them on under Git.'}
+      isFlush
+    >
+      {requests.data && requests.data.length > 0 ? (
+        <DataTable label="Pull requests" columns={columns} rows={requests.data} keyOf={({ number }) => String(number)} />
+      ) : (
+        <Text c="dimmed" size="sm" px="lg" pb="lg">
+          The git host has told of none.
+        </Text>
+      )}
+    </Section>
+  )
+}

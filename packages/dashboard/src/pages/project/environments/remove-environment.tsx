@@ -1,0 +1,42 @@
+import { contract, type Environment } from '@berth/contract'
+import { Checkbox } from '@mantine/core'
+import { useState } from 'react'
+import { ConfirmDialog } from '../../../components/confirm-dialog.tsx'
+import { Loaded } from '../../../components/loaded.tsx'
+import { useChange } from '../../../data/change.ts'
+import { useRead } from '../../../data/read.ts'
+import { DeletionItems } from '../settings/deletion-items.tsx'
+
+interface Props {
+  projectId: string
+  environment: Environment
+  onClose(): void
+}
+
+export function RemoveEnvironment({ projectId, environment, onClose }: Props) {
+  const [deleteVolumes, setDeleteVolumes] = useState(false)
+  const params = { id: projectId, environment: environment.slug }
+  const preview = useRead(contract.projects.environmentDeletionPreview, { params })
+  const remove = useChange(contract.projects.removeEnvironment, {
+    refreshes: [contract.projects.listEnvironments],
+    says: 'Removed.',
+  })
+  const force = (preview.data?.blockedBy.length ?? 0) > 0
+  return (
+    <ConfirmDialog
+      isOpen
+      title={`Remove ${environment.name}?`}
+      action="Remove"
+      isPending={remove.isPending}
+      onConfirm={() => remove.mutate({ params, query: { deleteVolumes, ...(force ? { force } : {}) } }, { onSuccess: onClose })}
+      onClose={onClose}
+    >
+      <Loaded query={preview}>{({ items }) => <DeletionItems items={items} deletesVolumes={deleteVolumes} />}</Loaded>
+      <Checkbox
+        label="Also delete its volumes and the data in them"
+        checked={deleteVolumes}
+        onChange={(event) => setDeleteVolumes(event.currentTarget.checked)}
+      />
+    </ConfirmDialog>
+  )
+}

@@ -1,0 +1,24 @@
+import { ProjectPage } from '../project-page.tsx'
+import { CloneCredentialSection } from './clone-credential-section.tsx'
+import { LinkSection } from './link-section.tsx'
+import { RepositorySection } from './repository-section.tsx'
+import { WebhookSection } from './webhook-section.tsx'
+
+/** Where the code comes from, and what a push does. */
+export function GitPage() {
+  return (
+    <ProjectPage title="Git" description="The repository that is deployed, and what happens when somebody pushes to it.">
+      {(project) => {
+        const isLinked = project.source.kind === 'git'
+        return (
+          <>
+            {isLinked && <RepositorySection project={project} />}
+            {isLinked && <WebhookSection project={project} />}
+            <LinkSection key={project.updatedAt} project={project} />
+            {isLinked && <CloneCredentialSection project={project} />}
+          </>
+        )
+      }}
+    </ProjectPage>
+  )
+}

@@ -1,0 +1,72 @@
+import { contract, type Project } from '@berth/contract'
+import { ApiError } from '@berth/contract/client'
+import { NativeSelect, Stack, Switch, Text } from '@mantine/core'
+import { Section } from '../../../components/section.tsx'
+import { TimeAgo } from '../../../components/time-ago.tsx'
+import { useChange } from '../../../data/change.ts'
+import { useProjectRefusal } from '../../../data/may.ts'
+import { projectReads } from '../../../data/project.ts'
+import { useRead } from '../../../data/read.ts'
+
+/** Whether pushes arrive, and what they do. */
+export function WebhookSection({ project }: { project: Project }) {
+  const params = { id: project.id }
+  const refusal = useProjectRefusal(project.id, 'write')
+  const git = useRead(contract.projects.getGit, { params })
+  const autoDeploy = useChange(contract.projects.setAutoDeploy, { refreshes: [...projectReads, contract.projects.getGit] })
+  const options = useChange(contract.projects.setOptions, { refreshes: projectReads })
+  const domain = useChange(contract.projects.setWebhookDomain, {
+    refreshes: [...projectReads, contract.projects.getGit],
+    says: 'Saved.',
+  })
+  const custom = project.routes.filter(({ kind }) => kind === 'custom').map(({ hostname }) => hostname)
+  const webhook = git.data?.webhook
+  return (
+    <Section title="Pushes">
+      <Stack>
+        <Text size="sm" component="div">
+          {webhook?.active ? (
+            <>
+              The git host tells of pushes.{' '}
+              {webhook.lastDeliveryAt ? (
+                <>
+                  The last word came <TimeAgo time={webhook.lastDeliveryAt} />.
+                </>
+              ) : (
+                'None came so far.'
+              )}
+            </>
+          ) : git.error instanceof ApiError ? (
+            git.error.message
+          ) : (
+            'No webhook is registered, so pushes do not arrive. Connect the git host, then link the repository again.'
+          )}
+          {webhook?.url && <div className="mono wrap-anywhere">{webhook.url}</div>}
+        </Text>
+        <Switch
+          label="Deploy every push to the branch"
+          description={refusal}
+          disabled={!!refusal}
+          checked={project.config.autoDeploy}
+          onChange={(event) => autoDeploy.mutate({ params, body: { enabled: event.currentTarget.checked } })}
+        />
+        <Switch
+          label="Give every pull request an environment of its own"
+          disabled={!!refusal}
+          checked={project.config.previews}
+          onChange={(event) => options.mutate({ params, body: { previews: event.currentTarget.checked } })}
+        />
+        {custom.length > 0 && (
+          <NativeSelect
+            label="Domain at which webhooks arrive"
+            maw={360}
+            disabled={!!refusal}
+            value={project.config.webhookDomain ?? ''}
+            data={[{ value: '', label: 'The address of this instance' }, ...custom]}
+            onChange={(event) => domain.mutate({ params, body: { domain: event.currentTarget.value || null } })}
+          />
+        )}
+      </Stack>
+    </Section>
+  )
+}

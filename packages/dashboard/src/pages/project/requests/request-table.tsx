@@ -1,0 +1,48 @@
+import { IconListDetails } from '@tabler/icons-react'
+import { type Column, DataTable } from '../../../components/data-table.tsx'
+import { EmptyState } from '../../../components/empty-state.tsx'
+import type { RequestLine } from '../../../data/project-requests.ts'
+import { sizeWords } from '../../../words/sizes.ts'
+import { clockTime, durationWords, exactTime } from '../../../words/times.ts'
+import classes from './request-table.module.css'
+
+const columns: Column<RequestLine>[] = [
+  {
+    title: 'Time',
+    cell: ({ time }) => (
+      <time dateTime={time} title={exactTime(time)}>
+        {clockTime(time)}
+      </time>
+    ),
+  },
+  {
+    title: 'Status',
+    cell: ({ status }) => (
+      <span className={classes.status} data-class={Math.floor(status / 100)}>
+        {status}
+      </span>
+    ),
+  },
+  {
+    title: 'Request',
+    isHeading: true,
+    cell: ({ method, path }) => (
+      <span className="mono">
+        <b>{method}</b> {path}
+      </span>
+    ),
+  },
+  { title: 'Took', isNumber: true, cell: ({ durationMs }) => durationWords(durationMs) },
+  { title: 'Sent', isNumber: true, isWide: true, cell: ({ bytesOut }) => sizeWords(bytesOut) },
+  { title: 'From', isWide: true, cell: ({ ip, userAgent }) => <span title={userAgent ?? undefined}>{ip}</span> },
+]
+
+export function RequestTable({ requests }: { requests: readonly RequestLine[] }) {
+  if (requests.length === 0)
+    return (
+      <EmptyState icon={IconListDetails} title="No request yet">
+        None matches, or nobody asked. Requests show here as they come.
+      </EmptyState>
+    )
+  return <DataTable label="Requests" columns={columns} rows={requests} keyOf={({ id }) => id} />
+}

@@ -1,0 +1,30 @@
+import { contract, type Project } from '@berth/contract'
+import { Switch } from '@mantine/core'
+import { Section } from '../../../components/section.tsx'
+import { useChange } from '../../../data/change.ts'
+import { useProjectRefusal } from '../../../data/may.ts'
+import { projectReads } from '../../../data/project.ts'
+
+export function SleepSection({ project }: { project: Project }) {
+  const refusal = useProjectRefusal(project.id, 'write')
+  const set = useChange(contract.projects.setSleepMode, { refreshes: [...projectReads, contract.projects.getResources] })
+  return (
+    <Section
+      title="Sleep"
+      description="A project that nobody asks for frees its memory. The next request is held while it wakes; none is lost."
+    >
+      <Switch
+        label="Sleep when idle"
+        description={refusal}
+        disabled={!!refusal}
+        checked={project.config.sleepMode === 'auto_sleep'}
+        onChange={(event) =>
+          set.mutate({
+            params: { id: project.id },
+            body: { sleepMode: event.currentTarget.checked ? 'auto_sleep' : 'always_on' },
+          })
+        }
+      />
+    </Section>
+  )
+}

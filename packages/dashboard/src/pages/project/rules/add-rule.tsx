@@ -1,0 +1,101 @@
+import { contract } from '@berth/contract'
+import { Group, NativeSelect, NumberInput, Stack, Switch, Textarea, TextInput } from '@mantine/core'
+import { useState } from 'react'
+import { ActionButton } from '../../../components/action-button.tsx'
+import { Section } from '../../../components/section.tsx'
+import { submitting } from '../../../components/submitting.ts'
+import { useChange } from '../../../data/change.ts'
+import { useProjectRefusal } from '../../../data/may.ts'
+import { type RuleForm, ruleBody } from '../../../rules/route-rules.ts'
+
+const empty: RuleForm = {
+  kind: 'rate-limit',
+  pathPrefix: '',
+  requests: 60,
+  windowSeconds: 60,
+  addresses: '',
+  allow: '',
+  deny: '',
+  dryRun: true,
+}
+
+const kinds = [
+  { value: 'rate-limit', label: 'Limit how often one address may ask' },
+  { value: 'ban', label: 'Shut addresses out' },
+  { value: 'allow-deny', label: 'Let in only some addresses' },
+]
+
+export function AddRule({ projectId }: { projectId: string }) {
+  const [form, setForm] = useState(empty)
+  const refusal = useProjectRefusal(projectId, 'write')
+  const create = useChange(contract.projects.createRule, { refreshes: [contract.projects.listRules], says: 'In force.' })
+  const set = (change: Partial<RuleForm>) => setForm({ ...form, ...change })
+  const add = () => create.mutate({ params: { id: projectId }, body: ruleBody(form) }, { onSuccess: () => setForm(empty) })
+  const addresses = (label: string, name: 'addresses' | 'allow' | 'deny', required = false) => (
+    <Textarea
+      label={label}
+      description="Addresses or networks (203.0.113.0/24), separated by commas or lines"
+      required={required}
+      autosize
+      minRows={1}
+      classNames={{ input: 'mono' }}
+      value={form[name]}
+      onChange={(event) => set({ [name]: event.currentTarget.value })}
+    />
+  )
+  return (
+    <Section title="Add a rule">
+      <form onSubmit={submitting(add)}>
+        <Stack>
+          <NativeSelect
+            label="What it does"
+            data={kinds}
+            value={form.kind}
+            onChange={(event) => set({ kind: event.currentTarget.value as RuleForm['kind'] })}
+          />
+          {form.kind === 'rate-limit' && (
+            <Group grow>
+              <NumberInput
+                label="Requests"
+                min={1}
+                value={form.requests}
+                onChange={(value) => set({ requests: Number(value) })}
+              />
+              <NumberInput
+                label="In seconds"
+                min={1}
+                value={form.windowSeconds}
+                onChange={(value) => set({ windowSeconds: Number(value) })}
+              />
+            </Group>
+          )}
+          {form.kind === 'ban' && addresses('Whom', 'addresses', true)}
+          {form.kind === 'allow-deny' && (
+            <>
+              {addresses('Let in only', 'allow')}
+              {addresses('Refuse', 'deny')}
+            </>
+          )}
+          <TextInput
+            label="Only below a path"
+            placeholder="everywhere"
+            pattern="/.*"
+            title="Begins with /"
+            value={form.pathPrefix}
+            onChange={(event) => set({ pathPrefix: event.currentTarget.value })}
+          />
+          <Switch
+            label="Only watch at first: count whom it would have blocked"
+            checked={form.dryRun}
+            onChange={(event) => set({ dryRun: event.currentTarget.checked })}
+          />
+          <Group justify="flex-end">
+            <ActionButton type="submit" refusal={refusal} loading={create.isPending}>
+              Add the rule
+            </ActionButton>
+          </Group>
+        </Stack>
+      </form>
+    </Section>
+  )
+}

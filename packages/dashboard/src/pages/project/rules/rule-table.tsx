@@ -1,0 +1,82 @@
+import { contract, type RouteRule } from '@berth/contract'
+import { ActionIcon, Group, Switch, Text } from '@mantine/core'
+import { IconShield, IconTrash } from '@tabler/icons-react'
+import { type Column, DataTable } from '../../../components/data-table.tsx'
+import { EmptyState } from '../../../components/empty-state.tsx'
+import { useChange } from '../../../data/change.ts'
+import { useProjectRefusal } from '../../../data/may.ts'
+import { offerUndo } from '../../../data/notices.tsx'
+import { hitWords, ruleWords } from '../../../rules/route-rules.ts'
+
+interface Props {
+  projectId: string
+  rules: readonly RouteRule[]
+}
+
+export function RuleTable({ projectId, rules }: Props) {
+  const refusal = useProjectRefusal(projectId, 'write')
+  const refreshes = [contract.projects.listRules]
+  const update = useChange(contract.projects.updateRule, { refreshes })
+  const remove = useChange(contract.projects.removeRule, { refreshes })
+  const create = useChange(contract.projects.createRule, { refreshes })
+  if (rules.length === 0)
+    return (
+      <EmptyState icon={IconShield} title="Everybody is let in">
+        A rule limits how often one address may ask, shuts some out, or lets only some in.
+      </EmptyState>
+    )
+  const removeRule = ({ id: ruleId, kind, config, dryRun, enabled, pathPrefix, hostname, expiresAt }: RouteRule) => {
+    const same = { kind, config, dryRun, enabled, pathPrefix, hostname, expiresAt }
+    remove.mutate(
+      { params: { id: projectId, ruleId } },
+      { onSuccess: () => offerUndo('The rule is removed.', () => create.mutate({ params: { id: projectId }, body: same })) },
+    )
+  }
+  const columns: Column<RouteRule>[] = [
+    { title: 'Rule', isHeading: true, cell: (rule) => <Text size="sm">{ruleWords(rule)}</Text> },
+    { title: 'So far', cell: hitWords },
+    {
+      title: 'Only watches',
+      cell: ({ id: ruleId, dryRun, ...rule }) => (
+        <Switch
+          size="xs"
+          aria-label={`Only watch: ${ruleWords(rule)}`}
+          checked={dryRun}
+          disabled={!!refusal}
+          onChange={() => update.mutate({ params: { id: projectId, ruleId }, body: { dryRun: !dryRun } })}
+        />
+      ),
+    },
+    {
+      title: 'On',
+      cell: ({ id: ruleId, enabled, ...rule }) => (
+        <Switch
+          size="xs"
+          aria-label={`On: ${ruleWords(rule)}`}
+          checked={enabled}
+          disabled={!!refusal}
+          onChange={() => update.mutate({ params: { id: projectId, ruleId }, body: { enabled: !enabled } })}
+        />
+      ),
+    },
+    {
+      title: '',
+      isNumber: true,
+      cell: (rule) => (
+        <Group justify="flex-end">
+          <ActionIcon
+            variant="subtle"
+            color="gray"
+            disabled={!!refusal}
+            title={refusal ?? 'Remove'}
+            aria-label={`Remove: ${ruleWords(rule)}`}
+            onClick={() => removeRule(rule)}
+          >
+            <IconTrash size={16} />
+          </ActionIcon>
+        </Group>
+      ),
+    },
+  ]
+  return <DataTable label="Rules" columns={columns} rows={rules} keyOf={({ id }) => id} />
+}

@@ -1,0 +1,49 @@
+import { contract } from '@berth/contract'
+import { ApiError } from '@berth/contract/client'
+import { Group, Stack } from '@mantine/core'
+import { useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import { ActionButton } from '../../components/action-button.tsx'
+import { ErrorState } from '../../components/error-state.tsx'
+import { NamedFields } from '../../components/named-fields.tsx'
+import { Section } from '../../components/section.tsx'
+import { submitting } from '../../components/submitting.ts'
+import { useChange } from '../../data/change.ts'
+import { useRefusal } from '../../data/may.ts'
+import { serverBody, serverFields } from '../../rules/server-form.ts'
+
+export function AddServer() {
+  const navigate = useNavigate()
+  const [values, setValues] = useState<Record<string, string>>({})
+  const refusal = useRefusal('server:write')
+  const create = useChange(contract.servers.create, { refreshes: [contract.servers.list], isQuiet: true })
+  const { error } = create
+  const add = () =>
+    create.mutate(
+      { body: serverBody(values) },
+      { onSuccess: ({ data }) => void navigate({ to: '/servers/$id', params: { id: data.id } }) },
+    )
+  return (
+    <Section
+      title="Add a server"
+      description="Its key or password is stored sealed and never shown again. The host key is pinned at the first contact."
+    >
+      <form onSubmit={submitting(add)}>
+        <Stack>
+          <NamedFields
+            fields={serverFields}
+            values={values}
+            onChange={setValues}
+            refused={error instanceof ApiError ? { field: error.field, message: error.message } : undefined}
+          />
+          {error && <ErrorState error={error} />}
+          <Group justify="flex-end">
+            <ActionButton type="submit" refusal={refusal} loading={create.isPending}>
+              Add
+            </ActionButton>
+          </Group>
+        </Stack>
+      </form>
+    </Section>
+  )
+}

@@ -1,0 +1,75 @@
+import { contract } from '@berth/contract'
+import { Alert, Group, List, Stack, TextInput } from '@mantine/core'
+import { useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import { ActionButton } from '../../components/action-button.tsx'
+import { Section } from '../../components/section.tsx'
+import { submitting } from '../../components/submitting.ts'
+import { useChange } from '../../data/change.ts'
+import { useRefusal } from '../../data/may.ts'
+import { plural } from '../../words/sizes.ts'
+
+interface Props {
+  serverId: string
+  serviceNames: string[]
+}
+
+/** The plan first; then the services become a project. Nothing on the server changes until it is deployed. */
+export function AdoptForm({ serverId, serviceNames }: Props) {
+  const navigate = useNavigate()
+  const [projectName, setProjectName] = useState('')
+  const refusal = useRefusal('server:write')
+  const plan = useChange(contract.migration.adopt)
+  const adopt = useChange(contract.migration.adopt, {
+    refreshes: [contract.projects.home],
+    says: 'Adopted. Deploy it when you are ready.',
+  })
+  const body = { serverId, projectName, serviceNames }
+  const take = () =>
+    adopt.mutate(
+      { body },
+      { onSuccess: ({ project }) => project && void navigate({ to: '/projects/$id', params: { id: project.id } }) },
+    )
+  return (
+    <Section
+      title={`Adopt ${plural(serviceNames.length, 'service')}`}
+      description="Records a project with these services, their variables and their volumes. Nothing on the server changes."
+    >
+      <form onSubmit={submitting(take)}>
+        <Stack>
+          <Group align="flex-end" gap="sm">
+            <TextInput
+              flex="1 1 14rem"
+              label="Name of the project"
+              required
+              maxLength={100}
+              value={projectName}
+              onChange={(event) => setProjectName(event.currentTarget.value)}
+            />
+            <ActionButton
+              variant="default"
+              refusal={refusal ?? (projectName ? undefined : 'Give it a name first.')}
+              loading={plan.isPending}
+              onClick={() => plan.mutate({ query: { plan: true }, body })}
+            >
+              What would a deployment do?
+            </ActionButton>
+            <ActionButton type="submit" refusal={refusal} loading={adopt.isPending}>
+              Adopt
+            </ActionButton>
+          </Group>
+          {plan.data && (
+            <Alert title="The plan">
+              <List size="sm" type="ordered">
+                {plan.data.plan.map((step) => (
+                  <List.Item key={step}>{step}</List.Item>
+                ))}
+              </List>
+              {plan.data.warnings.join(' · ')}
+            </Alert>
+          )}
+        </Stack>
+      </form>
+    </Section>
+  )
+}

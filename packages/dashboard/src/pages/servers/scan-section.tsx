@@ -1,0 +1,65 @@
+import { contract, type Stack as ScannedStack } from '@berth/contract'
+import { Alert, Text } from '@mantine/core'
+import { useState } from 'react'
+import { ActionButton } from '../../components/action-button.tsx'
+import { ErrorState } from '../../components/error-state.tsx'
+import { Section } from '../../components/section.tsx'
+import { useChange } from '../../data/change.ts'
+import { useRefusal } from '../../data/may.ts'
+import { plural } from '../../words/sizes.ts'
+import { AdoptForm } from './adopt-form.tsx'
+import { StackPicture } from './stack-picture.tsx'
+
+/** What runs in the server's Docker, as a picture; pick what to take over. */
+export function ScanSection({ serverId }: { serverId: string }) {
+  const [stack, setStack] = useState<ScannedStack>()
+  const [picked, setPicked] = useState<ReadonlySet<string>>(new Set())
+  const refusal = useRefusal('server:write')
+  const scan = useChange(contract.migration.scan, { isQuiet: true })
+  const look = () =>
+    scan.mutate(
+      { body: { serverId } },
+      {
+        onSuccess: (reply) => {
+          setStack(reply.stack)
+          setPicked(new Set())
+        },
+      },
+    )
+  const toggle = (names: readonly string[], isPicked: boolean) => {
+    const next = new Set(picked)
+    for (const name of names) isPicked ? next.add(name) : next.delete(name)
+    setPicked(next)
+  }
+  return (
+    <>
+      <Section
+        title="What runs there"
+        description="Looks at Compose stacks and containers over SSH, and sets them against the Compose files on disk. Changes nothing."
+        actions={
+          <ActionButton refusal={refusal} loading={scan.isPending} onClick={look}>
+            {stack ? 'Scan again' : 'Scan'}
+          </ActionButton>
+        }
+      >
+        {scan.error && <ErrorState error={scan.error} onRetry={look} />}
+        {stack && (
+          <>
+            <Text size="sm" c="dimmed" mb="md">
+              Docker {stack.docker.version}: {plural(stack.summary.composeProjects, 'stack')},{' '}
+              {plural(stack.summary.services, 'service')}, {plural(stack.summary.containers, 'single container')},{' '}
+              {plural(stack.summary.volumes, 'volume')}; {plural(stack.summary.adoptable, 'service')} can be adopted
+            </Text>
+            {stack.warnings.length > 0 && (
+              <Alert color="yellow" mb="md">
+                {stack.warnings.join(' · ')}
+              </Alert>
+            )}
+            <StackPicture stack={stack} picked={picked} onPick={toggle} />
+          </>
+        )}
+      </Section>
+      {picked.size > 0 && <AdoptForm serverId={serverId} serviceNames={[...picked]} />}
+    </>
+  )
+}

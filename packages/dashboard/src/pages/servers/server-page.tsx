@@ -1,0 +1,101 @@
+import { contract } from '@berth/contract'
+import { Alert, Code, Text } from '@mantine/core'
+import { useNavigate, useParams } from '@tanstack/react-router'
+import { useState } from 'react'
+import { ActionButton } from '../../components/action-button.tsx'
+import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
+import { Facts } from '../../components/facts.tsx'
+import { Loaded } from '../../components/loaded.tsx'
+import { Page } from '../../components/page.tsx'
+import { PageSkeleton } from '../../components/page-skeleton.tsx'
+import { Section } from '../../components/section.tsx'
+import { StatusBadge } from '../../components/status-badge.tsx'
+import { TimeAgo } from '../../components/time-ago.tsx'
+import { useChange } from '../../data/change.ts'
+import { useRefusal } from '../../data/may.ts'
+import { useRead } from '../../data/read.ts'
+import { ScanSection } from './scan-section.tsx'
+
+/** One server: how it is reached, what runs there, and what of it to adopt. */
+export function ServerPage() {
+  const { id } = useParams({ strict: false }) as { id: string }
+  const navigate = useNavigate()
+  const [isAsking, setAsking] = useState(false)
+  const server = useRead(contract.servers.get, { params: { id } })
+  const noWrite = useRefusal('server:write')
+  const noAdmin = useRefusal('server:admin')
+  const refreshes = [contract.servers.get, contract.servers.list]
+  const check = useChange(contract.servers.check, {
+    refreshes,
+    says: ({ data }) =>
+      `It answers in ${data.latencyMs} ms${data.docker ? `, Docker ${data.docker.version}` : ', but has no Docker'}.`,
+  })
+  const update = useChange(contract.servers.update, { refreshes, says: 'The next contact pins the new key.' })
+  const remove = useChange(contract.servers.remove, { refreshes, says: 'Forgotten; nothing on it changed.' })
+  return (
+    <Loaded query={server} skeleton={<PageSkeleton />}>
+      {(one) => (
+        <Page
+          title={one.name}
+          description={<StatusBadge status={one.status} />}
+          actions={
+            <>
+              <ActionButton variant="default" refusal={noAdmin} onClick={() => setAsking(true)}>
+                Forget
+              </ActionButton>
+              <ActionButton refusal={noWrite} loading={check.isPending} onClick={() => check.mutate({ params: { id } })}>
+                Check
+              </ActionButton>
+            </>
+          }
+        >
+          {one.statusReason && (
+            <Alert color="yellow" title="The last contact failed">
+              {one.statusReason}
+            </Alert>
+          )}
+          <Section>
+            <Facts
+              facts={[
+                ['Reached as', `${one.user}@${one.host}:${one.port}`],
+                ['With', { privateKey: 'a private key', password: 'a password', none: 'nothing yet' }[one.authentication]],
+                ['Docker socket', <Code key="socket">{one.dockerSocket}</Code>],
+                ['Checked', one.checkedAt && <TimeAgo time={one.checkedAt} />],
+                ['Host key', one.hostKey && <Code className="wrap-anywhere">{one.hostKey}</Code>],
+              ]}
+            />
+            {one.hostKey && (
+              <Text size="sm" mt="md" component="div">
+                A server that was installed anew has another key and is refused.{' '}
+                <ActionButton
+                  size="compact-sm"
+                  variant="default"
+                  refusal={noWrite}
+                  onClick={() => update.mutate({ params: { id }, body: { hostKey: null } })}
+                >
+                  Forget the pinned key
+                </ActionButton>
+              </Text>
+            )}
+          </Section>
+          <ScanSection serverId={id} />
+          <ConfirmDialog
+            isOpen={isAsking}
+            title={`Forget ${one.name}?`}
+            action="Forget"
+            isPending={remove.isPending}
+            onConfirm={() =>
+              remove.mutate(
+                { params: { id } },
+                { onSuccess: () => void navigate({ to: '/servers' }), onError: () => setAsking(false) },
+              )
+            }
+            onClose={() => setAsking(false)}
+          >
+            Berth forgets the server and its credentials. Nothing on the server changes.
+          </ConfirmDialog>
+        </Page>
+      )}
+    </Loaded>
+  )
+}

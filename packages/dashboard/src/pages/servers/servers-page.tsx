@@ -1,0 +1,23 @@
+import { contract } from '@berth/contract'
+import { Loaded } from '../../components/loaded.tsx'
+import { Page } from '../../components/page.tsx'
+import { Section } from '../../components/section.tsx'
+import { useRead } from '../../data/read.ts'
+import { AddServer } from './add-server.tsx'
+import { ServerTable } from './server-table.tsx'
+
+/** Machines that are reached over SSH. */
+export function ServersPage() {
+  const servers = useRead(contract.servers.list, { query: {} }, { everyMs: 15_000 })
+  return (
+    <Page
+      title="Servers"
+      description="Machines with Docker that Berth reaches over SSH, to run projects on or to adopt what runs there."
+    >
+      <Section isFlush>
+        <Loaded query={servers}>{(rows) => <ServerTable servers={rows} />}</Loaded>
+      </Section>
+      <AddServer />
+    </Page>
+  )
+}

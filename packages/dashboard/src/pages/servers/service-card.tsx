@@ -1,0 +1,45 @@
+import type { DiscoveredService } from '@berth/contract'
+import { Badge, Checkbox, Text } from '@mantine/core'
+import { StatusBadge } from '../../components/status-badge.tsx'
+import classes from './stack-picture.module.css'
+
+interface Props {
+  service: DiscoveredService
+  isPicked: boolean
+  onPick(isPicked: boolean): void
+}
+
+export function ServiceCard({ service, isPicked, onPick }: Props) {
+  const { name, image, state, ports, volumes, adoptable, reason, drift } = service
+  return (
+    <div className={classes.service} data-picked={isPicked || undefined}>
+      <Checkbox
+        label={name}
+        description={adoptable ? undefined : (reason ?? 'cannot be adopted')}
+        disabled={!adoptable}
+        checked={isPicked}
+        onChange={(event) => onPick(event.currentTarget.checked)}
+      />
+      <Text size="xs" c="dimmed" className="wrap-anywhere">
+        {image}
+      </Text>
+      <StatusBadge status={state} />
+      {drift.length > 0 && (
+        <Badge size="sm" variant="light" color="yellow">
+          differs in {drift.join(', ')}
+        </Badge>
+      )}
+      {ports.length > 0 && (
+        <Text size="xs">
+          ports{' '}
+          {ports.map(({ hostPort, containerPort }) => (hostPort ? `${hostPort}→${containerPort}` : containerPort)).join(', ')}
+        </Text>
+      )}
+      {volumes.map(({ source, target }) => (
+        <Text key={target} size="xs" className={`${classes.volume} wrap-anywhere`}>
+          {source ?? 'a volume'} → {target}
+        </Text>
+      ))}
+    </div>
+  )
+}

@@ -1,0 +1,77 @@
+import type { DiscoveredService, Stack } from '@berth/contract'
+import { Badge, Button, Text, Title } from '@mantine/core'
+import { adoptableNames, pickName } from '../../rules/adoption.ts'
+import { ServiceCard } from './service-card.tsx'
+import classes from './stack-picture.module.css'
+
+interface Props {
+  stack: Stack
+  picked: ReadonlySet<string>
+  onPick(names: readonly string[], isPicked: boolean): void
+}
+
+const fileWords = {
+  read: 'its file matches',
+  missing: 'its file is gone',
+  unreadable: 'its file cannot be read',
+  drifted: 'its file says otherwise',
+}
+
+/** Stacks as boxes, services as cards in them, volumes below their services; drift is marked. */
+export function StackPicture({ stack, picked, onPick }: Props) {
+  const group = (title: string, services: readonly DiscoveredService[], note?: string, isDrifted = false) => {
+    const names = adoptableNames(services)
+    return (
+      <section key={title} className={classes.stack} aria-label={title}>
+        <header>
+          <Title order={3} size="h6" className="wrap-anywhere">
+            {title}
+          </Title>
+          {note && (
+            <Badge size="sm" variant={isDrifted ? 'light' : 'default'} color={isDrifted ? 'yellow' : undefined}>
+              {note}
+            </Badge>
+          )}
+          {names.length > 0 && (
+            <Button
+              size="compact-xs"
+              variant="default"
+              onClick={() =>
+                onPick(
+                  names,
+                  names.some((name) => !picked.has(name)),
+                )
+              }
+            >
+              {names.every((name) => picked.has(name)) ? 'Pick none' : 'Pick all'}
+            </Button>
+          )}
+        </header>
+        <div className={classes.services}>
+          {services.map((service) => (
+            <ServiceCard
+              key={service.containerId ?? service.name}
+              service={service}
+              isPicked={picked.has(pickName(service))}
+              onPick={(isPicked) => onPick([pickName(service)], isPicked)}
+            />
+          ))}
+        </div>
+      </section>
+    )
+  }
+  const unused = stack.volumes.filter(({ usedBy }) => usedBy.length === 0)
+  return (
+    <div className={classes.picture}>
+      {stack.composeProjects.map(({ name, services, fileState }) =>
+        group(name, services, fileWords[fileState], fileState !== 'read'),
+      )}
+      {stack.containers.length > 0 && group('Single containers', stack.containers)}
+      {unused.length > 0 && (
+        <Text size="sm" c="dimmed" className="wrap-anywhere">
+          Volumes that nothing uses: {unused.map(({ name }) => name).join(', ')}
+        </Text>
+      )}
+    </div>
+  )
+}

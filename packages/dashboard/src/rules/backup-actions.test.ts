@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest'
+import { applyRefusal, restoreRefusal, runCancelRefusal, share } from './backup-actions.ts'
+
+test('only a run that succeeded and still has its bytes can be restored', () => {
+  expect(restoreRefusal({ status: 'succeeded', prunedAt: null })).toBeUndefined()
+  expect(restoreRefusal({ status: 'succeeded', prunedAt: '2026-01-01T00:00:00Z' })).toContain('pruned')
+  expect(restoreRefusal({ status: 'uploading', prunedAt: null })).toContain('under way')
+  expect(restoreRefusal({ status: 'failed', prunedAt: null })).toContain('did not succeed')
+  expect(runCancelRefusal({ status: 'uploading' })).toBeUndefined()
+  expect(runCancelRefusal({ status: 'succeeded' })).toBeTruthy()
+})
+
+test('a restore is applied once it is staged and its check has passed', () => {
+  const passed = { status: 'passed', bytesDone: 1, bytesTotal: 1 } as const
+  expect(applyRefusal({ status: 'staged', verification: passed })).toBeUndefined()
+  expect(applyRefusal({ status: 'staged', verification: { ...passed, status: 'running' } })).toContain('being checked')
+  expect(applyRefusal({ status: 'failed', verification: passed })).toContain('failed')
+  expect(share(5, 10)).toBe(50)
+  expect(share(5, null)).toBeNull()
+})

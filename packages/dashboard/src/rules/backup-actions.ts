@@ -1,0 +1,22 @@
+import { type BackupRestore, type BackupRun, canMove, restoreMoves, runMoves, terminalRun } from '@berth/contract'
+
+type Refusal = string | undefined
+
+export const runCancelRefusal = ({ status }: Pick<BackupRun, 'status'>): Refusal =>
+  canMove(runMoves, status, 'cancelled') ? undefined : `It is ${status}: there is nothing left to cancel.`
+
+export function restoreRefusal({ status, prunedAt }: Pick<BackupRun, 'status' | 'prunedAt'>): Refusal {
+  if (!terminalRun.has(status)) return 'It is still under way.'
+  if (status !== 'succeeded') return 'It did not succeed, so there is nothing to restore.'
+  return prunedAt ? 'Its bytes were pruned by the retention rule.' : undefined
+}
+
+/** Applying is asked for at any time while staged, but the data is written only after the check has passed. */
+export function applyRefusal({ status, verification }: Pick<BackupRestore, 'status' | 'verification'>): Refusal {
+  if (!canMove(restoreMoves, status, 'applying')) return `It is ${status}.`
+  return verification.status === 'passed' ? undefined : 'The backup is still being checked.'
+}
+
+export const isUnderWay = ({ status }: Pick<BackupRun, 'status'>): boolean => !terminalRun.has(status)
+
+export const share = (done: number, total: number | null): number | null => (total ? Math.min(100, (100 * done) / total) : null)

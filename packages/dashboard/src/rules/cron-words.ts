@@ -1,0 +1,42 @@
+import { Cron } from 'croner'
+
+export interface CronReading {
+  next: Date[]
+  problem: string | null
+}
+
+/** The next times of a schedule, or what is wrong with it. */
+export function readCron(expression: string, timezone: string, from: Date, count = 5): CronReading {
+  if (expression.trim() === '') return { next: [], problem: null }
+  const words = expression.trim().split(/\s+/)
+  if (!expression.startsWith('@') && words.length !== 5)
+    return { next: [], problem: 'Five fields: minute, hour, day of the month, month, day of the week' }
+  try {
+    return { next: new Cron(expression, { timezone, paused: true }).nextRuns(count, from), problem: null }
+  } catch (error) {
+    return { next: [], problem: error instanceof Error ? error.message : String(error) }
+  }
+}
+
+export const timeInZone = (date: Date, timezone: string): string =>
+  date.toLocaleString('en-GB', {
+    timeZone: timezone,
+    weekday: 'long',
+    day: 'numeric',
+    month: 'long',
+    hour: '2-digit',
+    minute: '2-digit',
+    hour12: false,
+  })
+
+export const schedules = [
+  { value: '0 * * * *', label: 'Every hour' },
+  { value: '0 */6 * * *', label: 'Every six hours' },
+  { value: '0 3 * * *', label: 'Every night at 03:00' },
+  { value: '0 3 * * 0', label: 'Every Sunday at 03:00' },
+  { value: '0 3 1 * *', label: 'On the first of each month' },
+] as const
+
+/** A schedule in words where it is one of the usual ones. */
+export const scheduleWords = (expression: string | null): string =>
+  expression === null ? 'by hand only' : (schedules.find(({ value }) => value === expression)?.label.toLowerCase() ?? expression)

@@ -1,0 +1,41 @@
+import type { DestinationKind } from '@berth/contract'
+
+export interface DestinationField {
+  name: string
+  label: string
+  isSecret?: true
+  isOptional?: true
+  isNumber?: true
+  isLong?: true
+  placeholder?: string
+}
+
+/** What each kind of destination asks for. */
+export const destinationFields: Record<DestinationKind, readonly DestinationField[]> = {
+  local: [{ name: 'path', label: 'Folder, below the backup roots of this instance', placeholder: 'nightly' }],
+  s3: [
+    { name: 'bucket', label: 'Bucket' },
+    { name: 'prefix', label: 'Prefix', isOptional: true },
+    { name: 'endpoint', label: 'Endpoint', isOptional: true, placeholder: 'https://s3.example.com' },
+    { name: 'region', label: 'Region', isOptional: true },
+    { name: 'accessKeyId', label: 'Access key id' },
+    { name: 'secretAccessKey', label: 'Secret access key', isSecret: true },
+  ],
+  sftp: [
+    { name: 'host', label: 'Host' },
+    { name: 'port', label: 'Port', isOptional: true, isNumber: true, placeholder: '22' },
+    { name: 'user', label: 'User' },
+    { name: 'path', label: 'Folder' },
+    { name: 'password', label: 'Password', isSecret: true, isOptional: true },
+    { name: 'privateKey', label: 'or a private key', isOptional: true, isLong: true },
+  ],
+}
+
+/** The config of what was filled in. Servers that speak S3 at an address of their own want the bucket in the path. */
+export function destinationConfig(kind: DestinationKind, values: Readonly<Record<string, string>>): Record<string, unknown> {
+  const filled = destinationFields[kind].flatMap(({ name, isNumber }) => {
+    const value = values[name]
+    return value ? [[name, isNumber ? Number(value) : value] as const] : []
+  })
+  return { ...Object.fromEntries(filled), ...(kind === 's3' && values.endpoint ? { forcePathStyle: true } : {}) }
+}

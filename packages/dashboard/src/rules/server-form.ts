@@ -1,0 +1,28 @@
+import type { ServerBody } from '@berth/contract'
+import type { DestinationField } from './destination-form.ts'
+
+export const serverFields: readonly DestinationField[] = [
+  { name: 'name', label: 'Name', placeholder: 'harbour-1' },
+  { name: 'host', label: 'Host or address', placeholder: 'server.example.com' },
+  { name: 'port', label: 'SSH port', isOptional: true, isNumber: true, placeholder: '22' },
+  { name: 'user', label: 'User', isOptional: true, placeholder: 'root' },
+  {
+    name: 'privateKey',
+    label: 'Private key',
+    isOptional: true,
+    isLong: true,
+    placeholder: '-----BEGIN OPENSSH PRIVATE KEY-----',
+  },
+  { name: 'password', label: 'or a password', isOptional: true, isSecret: true },
+  { name: 'dockerSocket', label: 'Docker socket', isOptional: true, placeholder: '/var/run/docker.sock' },
+]
+
+/** What was filled in; an empty field is left to the server's default. */
+export function serverBody(values: Readonly<Record<string, string>>): ServerBody {
+  const filled = serverFields.flatMap(({ name, isNumber, isLong }) => {
+    const value = values[name]
+    // A key without its last line end is none to some readers.
+    return value ? [[name, isNumber ? Number(value) : isLong ? `${value.trimEnd()}\n` : value] as const] : []
+  })
+  return Object.fromEntries(filled) as ServerBody
+}

@@ -1,0 +1,77 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { emptyPlan, type Runtime } from '../runtime.ts'
+import { createProcessRuntime } from './process-runtime.ts'
+import { openSandbox } from './sandbox/open-sandbox.ts'
+import type { IsolationKind } from './sandbox/sandbox.ts'
+import { systemProgram } from './sandbox/system-programs.ts'
+
+const owner = { projectId: 'prj_grace', deploymentId: 'dep_grace', environment: 'production' }
+const allotment = { cpuCores: 1, memoryMb: 512, diskMb: 512 }
+const never = new AbortController().signal
+const isRoot = process.getuid?.() === 0
+const ways: { kind: IsolationKind; skip: boolean }[] = [
+  { kind: 'bubblewrap', skip: systemProgram('bwrap') === null },
+  { kind: 'own-users', skip: !isRoot },
+  { kind: 'none', skip: isRoot },
+]
+
+/** Ends a second after it was asked to, and says so; with an argument, never. */
+const program = `
+process.on('SIGTERM', () => {
+  console.log('asked')
+  if (!process.argv[2]) setTimeout(() => { console.log('ended'); process.exit(0) }, 1000)
+})
+console.log('ready')
+setInterval(() => {}, 1000)
+`
+/** As npm does it: who started the program ends at once when it is asked to. */
+const started = (args: string) => ['/bin/sh', '-c', `trap 'exit 0' TERM; node program.cjs ${args} & wait`]
+
+describe.each(ways)('a graceful stop, isolation $kind', ({ kind, skip }) => {
+  let folder: string
+  let runtime: Runtime
+  beforeEach(async (context) => {
+    if (skip) context.skip()
+    folder = await mkdtemp(join('/tmp', 'berth-grace-'))
+    await mkdir(join(folder, 'source'))
+    await writeFile(join(folder, 'source', 'program.cjs'), program)
+    const { env: environment } = process
+    const place = join(folder, 'processes')
+    const sandbox = openSandbox({ folder: place, dataDir: place, environment, kinds: [kind] })
+    runtime = createProcessRuntime({ folder: place, environment, sandbox })
+  })
+  afterEach(async () => {
+    for (const { instanceId } of (await runtime?.list()) ?? []) await runtime.stop(instanceId, { graceSeconds: 0 }, never)
+    await runtime?.close()
+    if (folder) await rm(folder, { recursive: true, force: true })
+  })
+
+  /** Starts it, stops it when it is ready, and gives all that it said. */
+  async function stopped(command: string[], graceSeconds: number): Promise<string[]> {
+    const plan = { ...emptyPlan, language: 'node', port: 3000 }
+    const more = { owner, service: '', allotment }
+    const source = { sourceFolder: join(folder, 'source'), secrets: {}, timeoutMs: 60_000, plan }
+    const artifact = await runtime.build({ ...more, ...source }, () => {}, never)
+    const run = { instanceId: 'ins_grace', artifact, command, entrypoint: null, env: {}, port: null, volumes: [], network: null }
+    await runtime.start({ ...more, ...run, restart: true }, never)
+    const said: string[] = []
+    let stopping: Promise<void> | undefined
+    for await (const { message } of runtime.logs('ins_grace', null, AbortSignal.timeout(60_000))) {
+      said.push(message)
+      if (message === 'ready') stopping = runtime.stop('ins_grace', { graceSeconds }, never)
+    }
+    await stopping
+    return said
+  }
+
+  test('lasts until the program has ended, not only who started it', async () => {
+    expect(await stopped(started(''), 30)).toEqual(['ready', 'asked', 'ended'])
+  }, 90_000)
+
+  test('is over when its time is up', async () => {
+    expect(await stopped(started('never'), 1)).toEqual(['ready', 'asked'])
+    expect(await runtime.inspect('ins_grace')).toBeUndefined()
+  }, 90_000)
+})

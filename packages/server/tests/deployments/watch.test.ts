@@ -1,0 +1,48 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Probe } from '../../src/drivers/probe/probe.ts'
+import { memoryDrivers } from '../kit/memory-runtime.ts'
+import { type Scene, setScene } from './scene.ts'
+
+let folder: string
+let scene: Scene
+/** The port of what takes a question and never answers, once it is known. */
+let hung = 0
+let asked = 0
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'berth-watch-'))
+  const drivers = memoryDrivers(folder)
+  const { probe } = drivers
+  const hanging: Probe = (target, timeoutMs, abort) => {
+    if (target.port !== hung) return probe(target, timeoutMs, abort)
+    asked += 1
+    return new Promise((resolve) => {
+      abort.addEventListener('abort', () => resolve({ healthy: false, status: null, reason: 'it hung' }), { once: true })
+    })
+  }
+  scene = await setScene({ drivers: { ...drivers, probe: hanging } })
+  Object.assign(scene.instance, { drivers })
+})
+afterAll(async () => {
+  await scene?.end()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+test('a hung project delays no other’s check: what is gone is started again all the same', async () => {
+  const { runtime } = scene.instance.drivers
+  const live = async () => {
+    const { id } = await scene.makeApp()
+    expect(await scene.settled(await scene.deploy(id))).toMatchObject({ status: 'live' })
+    return [...runtime.running.values()].find(({ instance }) => instance.owner.projectId === id)!.instance
+  }
+  const [first, second] = [await live(), await live()]
+  hung = first.address!.port
+  await expect.poll(() => asked, { timeout: 20_000 }).toBe(1)
+  runtime.crash(second.instanceId)
+  await runtime.stop(second.instanceId)
+  const isBack = () => [...runtime.running.values()].some(({ instance }) => instance.owner.projectId === second.owner.projectId)
+  await expect.poll(isBack, { timeout: 20_000 }).toBe(true)
+  expect(asked).toBe(1)
+}, 60_000)

@@ -1,0 +1,162 @@
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openPage, signIn } from '../kit/browser-page.ts'
+import { launchChromium } from '../kit/chromium.ts'
+import { fillInstance, viewerSignIn } from '../kit/filled-instance.ts'
+import { getPage, ownerSignIn, startHosting, writeApp } from '../kit/hosting.ts'
+import { describeNeeding, partOf } from '../kit/machine.ts'
+import { type Berth, startBerth } from '../kit/start-berth.ts'
+import { tempFolder } from '../kit/temp-folder.ts'
+
+const app = `
+import { createServer } from 'node:http'
+createServer((_, response) => response.end(\`\${process.env.GREETING ?? 'hello'} from version 1\`)).listen(process.env.PORT, process.env.HOST)
+process.on('SIGTERM', () => process.exit(0))
+`
+
+describeNeeding(['chromium'], 'journeys in a browser', () => {
+  let browser: Browser
+  beforeAll(async () => {
+    browser = await launchChromium(partOf('chromium'))
+  })
+  afterAll(() => browser?.close())
+
+  test('set-up, a folder dropped, its live address opened, a variable changed, redeployed, rolled back', async () => {
+    await using berth = await startBerth({ env: { BERTH_RUNTIME: 'process', BERTH_LOG_LEVEL: 'warn' } })
+    await using place = await tempFolder('dropped')
+    const folder = join(place.path, 'greeter')
+    await writeApp(folder, app)
+    await using opened = await openPage(browser, { url: berth.url })
+    const { page, problems } = opened
+
+    await page.goto(setUpPath(berth))
+    await page.getByLabel('Organisation').fill('Harbour')
+    await page.getByLabel('Your e-mail address').fill(ownerSignIn.email)
+    await page.getByRole('textbox', { name: 'Password' }).fill(ownerSignIn.password)
+    await page.getByRole('button', { name: 'Create the owner' }).click()
+    await page.getByRole('link', { name: /Drop a folder/ }).click()
+
+    await page.getByLabel('Folder to upload').setInputFiles(folder)
+    await page.getByText('What was found').waitFor()
+    await page.getByLabel('Variables as .env text').fill('GREETING=ahoy\n')
+    await page.getByRole('button', { name: 'Deploy', exact: true }).click()
+    await isLive(page, 1)
+    const address = new URL((await page.getByRole('link', { name: /localhost/ }).getAttribute('href')) ?? '')
+    const answer = async () => (await getPage(berth.edgeUrl, address.host, '/')).text
+    expect(await answer()).toBe('ahoy from version 1')
+
+    await page.getByRole('link', { name: 'Variables' }).click()
+    await page.getByRole('button', { name: 'Edit all as text' }).click()
+    await page.getByLabel('All variables').fill('GREETING=welcome\nMOTD="a\\nb"\n')
+    await page.getByText('Adds', { exact: true }).waitFor()
+    await page.getByText('Changes', { exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Save these changes' }).click()
+    await page.getByRole('button', { name: 'Deploy', exact: true }).click()
+    await isLive(page, 2)
+    expect(await answer()).toBe('welcome from version 1')
+
+    await page.getByRole('link', { name: 'Deployments' }).click()
+    await page.getByRole('link', { name: '#1', exact: true }).click()
+    await page.getByRole('heading', { name: 'Deployment #1' }).waitFor()
+    await page.getByRole('button', { name: 'Roll back to this' }).click()
+    await page.getByText('It runs with the variables and settings of its own time').waitFor()
+    await page.getByRole('button', { name: 'Roll back', exact: true }).click()
+    await isLive(page, 3)
+    expect(await answer()).toBe('ahoy from version 1')
+    expect(problems).toEqual([])
+  }, 240_000)
+
+  test('back up, restore, undo; a viewer who can change nothing is told why; a notification in the bell without reload', async () => {
+    await using hosting = await startHosting()
+    const { projectId } = await fillInstance(hosting)
+    await using opened = await openPage(browser, { url: hosting.berth.url, viewport: { width: 1280, height: 900 } })
+    const { page, problems } = opened
+    await signIn(page, ownerSignIn)
+
+    await page.goto(`/projects/${projectId}/backups`)
+    await page.getByRole('button', { name: 'Back up now' }).click()
+    await expect.poll(() => page.getByRole('row').filter({ hasText: 'manual' }).filter({ hasText: 'succeeded' }).count()).toBe(2)
+    const orders = await ordersFile(hosting.berth)
+    const before = await readFile(orders, 'utf8')
+    await writeFile(orders, 'spoilt')
+    await page.getByRole('button', { name: 'Restore…' }).first().click()
+    await page.getByRole('button', { name: 'Check it' }).click()
+    await page.getByText('every byte was read and matched').waitFor()
+    await page.getByText('What would change').waitFor()
+    await page.getByLabel('Type harbour-shop to confirm').fill('harbour-shop')
+    await page.getByRole('button', { name: 'Restore now' }).click()
+    await page.getByText('The data is as it was in the backup.').waitFor()
+    expect(await readFile(await ordersFile(hosting.berth), 'utf8')).toBe(before)
+    await page.getByRole('button', { name: /^Undo/ }).click()
+    await expect.poll(async () => readFile(await ordersFile(hosting.berth), 'utf8')).not.toBe(before)
+    await page.getByRole('button', { name: 'Done' }).click()
+
+    await page.goto('/')
+    await page.getByRole('link', { name: /^Notifications, \d+ unseen/ }).waitFor()
+    const unseen = await unseenOn(page)
+    await writeApp(join(hosting.folder, 'quiet'), 'process.exit(1)\n')
+    const other = await hosting.makeProject({
+      name: 'Late',
+      localPath: join(hosting.folder, 'quiet'),
+      healthCheck: { path: '/', timeoutSeconds: 5 },
+    })
+    await hosting.settled(await hosting.deploy(other.id))
+    // It comes over the page's one open connection: as a notice, and as one more on the bell.
+    await page.getByLabel('Notices').getByText(/Late/).first().waitFor()
+    await expect.poll(() => unseenOn(page)).toBeGreaterThan(unseen)
+    expect(problems).toEqual([])
+
+    await using looking = await openPage(browser, { url: hosting.berth.url, viewport: { width: 1280, height: 900 } })
+    await signIn(looking.page, viewerSignIn)
+    await cannotChange(looking.page, projectId)
+    expect(looking.problems).toEqual([])
+
+    const members = await hosting.api('GET', '/members')
+    const viewer = members.body.data.find(({ email }: { email: string }) => email === viewerSignIn.email)
+    await hosting.api('DELETE', `/members/${viewer.userId}`)
+    await looking.page.getByRole('button', { name: 'Sign in' }).waitFor()
+  }, 300_000)
+})
+
+async function cannotChange(page: Page, projectId: string): Promise<void> {
+  await page.goto(`/projects/${projectId}`)
+  const deploy = page.getByRole('button', { name: 'Deploy', exact: true })
+  await deploy.waitFor()
+  await expect.poll(() => deploy.getAttribute('aria-disabled')).toBe('true')
+  await deploy.hover()
+  await page.getByRole('tooltip', { name: /As viewer you can look but not change/ }).waitFor()
+  await deploy.click({ force: true })
+  await page.goto(`/projects/${projectId}/backups`)
+  await page.getByText('You cannot see the backups').waitFor()
+  await page.goto(`/projects/${projectId}/settings`)
+  const remove = page.getByRole('button', { name: 'Delete this project' })
+  expect(await remove.getAttribute('aria-disabled')).toBe('true')
+  expect(await page.locator('#content button[type=submit]').count()).toBe(0)
+}
+
+async function unseenOn(page: Page): Promise<number> {
+  const label = await page.getByRole('link', { name: /^Notifications, / }).getAttribute('aria-label')
+  return Number(/\d+/.exec(label ?? '')?.[0])
+}
+
+async function isLive(page: Page, number: number): Promise<void> {
+  await page.getByRole('heading', { name: `Deployment #${number}` }).waitFor()
+  await page.locator('header').getByText('live', { exact: true }).waitFor({ timeout: 60_000 })
+  await page.getByRole('log').getByText('Live').waitFor()
+}
+
+/** The link that a new instance prints. */
+function setUpPath({ output }: Berth): string {
+  const link = /http\S+(\/setup\?code=\S+)/.exec(output())
+  if (!link) throw new Error(`no set-up link in ${output()}`)
+  return link[1]!
+}
+
+async function ordersFile({ dataFolder }: Berth): Promise<string> {
+  const files = await readdir(dataFolder, { recursive: true })
+  const found = files.find((name) => name.endsWith('/orders.json') && !name.includes('restore'))
+  if (!found) throw new Error('the volume holds no orders')
+  return join(dataFolder, found)
+}

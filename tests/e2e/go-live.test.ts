@@ -1,0 +1,47 @@
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Hosting, serving, startHosting, writeApp } from '../kit/hosting.ts'
+import { describeOnRuntimes } from '../kit/runtimes.ts'
+
+/** Takes every connection and says nothing. */
+const dead = `
+import { createServer } from 'node:net'
+createServer(() => {}).listen(process.env.PORT, process.env.HOST)
+`
+/** Talks, but not HTTP. */
+const other = `
+import { createServer } from 'node:net'
+createServer((socket) => socket.on('error', () => {}).on('data', () => socket.end('+PONG\\r\\n'))).listen(process.env.PORT, process.env.HOST)
+`
+
+describeOnRuntimes('what goes live answers', (runtime) => {
+  let hosting: Hosting
+  beforeAll(async () => {
+    hosting = await startHosting({ runtime })
+  })
+  afterAll(() => hosting?.[Symbol.asyncDispose]())
+
+  async function deployed(name: string, source: string, healthCheck: object = {}) {
+    const localPath = join(hosting.folder, name)
+    await writeApp(localPath, source)
+    const { id } = await hosting.makeProject({ name, localPath, healthCheck: { timeoutSeconds: 6, ...healthCheck } })
+    return hosting.settled(await hosting.deploy(id))
+  }
+
+  test('one that takes connections and never answers does not', async () => {
+    const { status, error } = await deployed('dead', dead)
+    expect([status, error?.code, error?.message]).toEqual(['failed', 'unhealthy', expect.stringContaining('did not answer')])
+  })
+
+  test('one that answers 5xx does not, unless its settings say so', async () => {
+    const source = serving('broken', { status: 503 })
+    const { status, error } = await deployed('broken', source)
+    expect([status, error?.message]).toEqual(['failed', expect.stringMatching(/GET \/: it answered 503.*healthCheck\.path/)])
+    expect(await deployed('accepted', source, { acceptErrors: true })).toMatchObject({ status: 'live', error: null })
+  })
+
+  test('one that has no first page does, and one that speaks something else', async () => {
+    expect(await deployed('pageless', serving('nothing here', { status: 404 }))).toMatchObject({ status: 'live' })
+    expect(await deployed('other', other)).toMatchObject({ status: 'live' })
+  })
+})
