@@ -1,13 +1,16 @@
-import { join } from 'node:path'
 import type { Service } from '@berth/contract'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openEngine } from '../../packages/server/src/drivers/runtime/docker/engine.ts'
 import { execIn } from '../../packages/server/src/drivers/runtime/docker/run/exec.ts'
+import type { Runtime } from '../../packages/server/src/drivers/runtime/runtime.ts'
+import type { RunningUnit } from '../../packages/server/src/modules/backups/content/database-kind.ts'
+import { databaseIn } from '../../packages/server/src/modules/backups/content/databases.ts'
+import { outputOf } from '../../packages/server/src/modules/backups/content/exec-output.ts'
+import { type BackupPlaces, backupPlaces } from '../kit/backup-places.ts'
 import { type Backups, backupsOf } from '../kit/backups.ts'
 import { type Hosting, startHosting } from '../kit/hosting.ts'
 import { describeNeeding, partOf } from '../kit/machine.ts'
 import { describeOnDocker } from '../kit/runtimes.ts'
-import { type Sshd, startSshd } from '../kit/sshd.ts'
 
 interface Database {
   name: string
@@ -18,6 +21,8 @@ interface Database {
   fill: string
   change: string
   read: string
+  /** What a trial of its dump counts; null: it has none. */
+  tables: number | null
 }
 
 const databases: Database[] = [
@@ -35,6 +40,7 @@ const databases: Database[] = [
     fill: `create table things (id int primary key, name text); insert into things select n, 'thing ''' || n from generate_series(1, 500) n; create view few as select * from things where id < 3`,
     change: 'delete from things where id > 10; create table extra (id int)',
     read: `select md5(string_agg(id || name, ',' order by id)) || ' ' || count(*) || ' ' || (select count(*) from few) || ' ' || (select count(*) from pg_tables where schemaname = 'public') from things`,
+    tables: 1,
   },
   {
     name: 'mariadb',
@@ -50,6 +56,7 @@ const databases: Database[] = [
     fill: `create table things (id int primary key, name varchar(50)); insert into things select seq, concat('thing ', seq) from seq_1_to_500`,
     change: 'delete from things where id > 10; create table extra (id int)',
     read: `select concat(count(*), ' ', sum(crc32(concat(id, name))), ' ', (select count(*) from information_schema.tables where table_schema = 'shop')) from things`,
+    tables: 1,
   },
   {
     name: 'redis',
@@ -64,6 +71,7 @@ const databases: Database[] = [
     fill: 'MSET one 1 two 2 three 3',
     change: 'MSET one changed four 4',
     read: 'MGET one two three four',
+    tables: null,
   },
 ]
 
@@ -71,35 +79,39 @@ describeOnDocker('databases in services', () =>
   describeNeeding(['postgresImage', 'mariadbImage', 'redisImage', 's3', 'sshd'], 'by their own tools', () => {
     let hosting: Hosting
     let backups: Backups
-    let sshd: Sshd
-    const destinations: Record<string, () => Promise<string>> = {
-      local: () => backups.destination('local', { path: 'databases' }),
-      s3: async () => {
-        const { username, password, origin } = new URL(partOf('s3'))
-        const config = { endpoint: origin, bucket: 'berth-backups', prefix: `e2e-${Date.now()}`, accessKeyId: username }
-        await makeBucket(origin, username, password)
-        return backups.destination('s3', { ...config, secretAccessKey: password })
-      },
-      sftp: async () => {
-        const { host, port, user, privateKey } = sshd
-        return backups.destination('sftp', { host, port, user, privateKey, path: join(hosting.folder, 'by-sftp') })
-      },
-    }
+    let places: BackupPlaces
     beforeAll(async () => {
       hosting = await startHosting({ runtime: 'docker', env: { BERTH_JOB_LEASE_SECONDS: '1' } })
       backups = backupsOf(hosting)
-      sshd = await startSshd(partOf('sshd'))
+      places = backupPlaces(hosting, backups)
     })
     afterAll(async () => {
       await hosting?.[Symbol.asyncDispose]()
-      await sshd?.[Symbol.asyncDispose]()
+      await places?.[Symbol.asyncDispose]()
     })
 
-    async function inside(projectId: string, argv: string[]): Promise<string> {
-      const engine = openEngine(partOf('docker'))
+    const engine = openEngine(partOf('docker'))
+    async function instanceOf(projectId: string): Promise<string> {
       const filters = JSON.stringify({ label: [`berth.project=${projectId}`, 'berth.kind=instance'], status: ['running'] })
       const [container] = await engine.listContainers({ filters } as object)
-      const name = (container?.Names[0] ?? '').replace(/^\/berth-|^\//, '')
+      return (container?.Names[0] ?? '').replace(/^\/berth-|^\//, '')
+    }
+
+    /** Dumps it as a run does, and loads it as a trial does. */
+    async function provenTables(projectId: string, { service }: Database): Promise<number | null> {
+      const { name, image = null, environment = {} } = service()
+      const exec: Runtime['exec'] = (instanceId, command, abort) => execIn(instanceId, command, engine, abort)
+      const instance = { id: await instanceOf(projectId), serverId: null }
+      const unit = { service: name, image, env: environment, volumes: [], instance, runtime: { exec } } as unknown as RunningUnit
+      const abort = AbortSignal.timeout(30_000)
+      const kind = databaseIn(unit)
+      if (!kind?.prove) return null
+      const dump = (await kind.dumps(unit, abort))?.find(({ details }) => details.database === 'shop')
+      return dump ? kind.prove(unit, dump.details, outputOf(unit.runtime, instance.id, dump.command, abort), abort) : -1
+    }
+
+    async function inside(projectId: string, argv: string[]): Promise<string> {
+      const name = await instanceOf(projectId)
       let said = ''
       const onStdout = (chunk: Uint8Array) => {
         said += Buffer.from(chunk).toString()
@@ -112,7 +124,7 @@ describeOnDocker('databases in services', () =>
     /** Every database once, and every place once; `BERTH_TEST_BACKUP_MATRIX=all` tries each with each. */
     const lean = new Set(['postgres local', 'mariadb sftp', 'redis s3'])
     const cases = databases.flatMap((database) =>
-      Object.keys(destinations).map((place) => [database.name, place, database] as const),
+      (['local', 's3', 'sftp'] as const).map((place) => [database.name, place, database] as const),
     )
     const tried = cases.filter(([name, place]) => process.env.BERTH_TEST_BACKUP_MATRIX === 'all' || lean.has(`${name} ${place}`))
     test.each(tried)('%s to %s and back, row for row', async (_name, place, database) => {
@@ -129,11 +141,12 @@ describeOnDocker('databases in services', () =>
         .toMatch(/1|PONG/)
       await ask(database.fill)
       const before = await ask(database.read)
-      const destinationId = await (destinations[place] as () => Promise<string>)()
+      const destinationId = await places[place]()
       const policyId = await backups.policy(id, { destinationId })
       const run = await backups.backUp(policyId)
       expect([run.status, run.error]).toEqual(['succeeded', null])
       expect(run.artifacts.map(({ name }) => name)).toEqual(database.artifacts)
+      expect(await provenTables(id, database)).toBe(database.tables)
       await ask(database.change)
       const changed = await ask(database.read)
       expect(changed).not.toBe(before)
@@ -145,15 +158,3 @@ describeOnDocker('databases in services', () =>
     })
   }),
 )
-
-async function makeBucket(endpoint: string, accessKeyId: string, secretAccessKey: string): Promise<void> {
-  const { S3Client, CreateBucketCommand } = await import('@aws-sdk/client-s3')
-  const client = new S3Client({
-    endpoint,
-    region: 'us-east-1',
-    forcePathStyle: true,
-    credentials: { accessKeyId, secretAccessKey },
-  })
-  await client.send(new CreateBucketCommand({ Bucket: 'berth-backups' })).catch(() => undefined)
-  client.destroy()
-}

@@ -3,6 +3,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { backupPlaces } from '../kit/backup-places.ts'
 import { type Backups, backupsOf } from '../kit/backups.ts'
 import { type Hosting, startHosting, writeApp } from '../kit/hosting.ts'
 import { need } from '../kit/machine.ts'
@@ -11,14 +12,25 @@ import { tempFolder } from '../kit/temp-folder.ts'
 
 /** Keeps one file in its volume: `/?text` writes it, `/` reads it; `big` makes the volume take a while. */
 const app = `
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import { randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 const folder = process.env.BERTH_VOLUME_DATA
+/** Of every name and byte. */
+function digest(folder) {
+  const hash = createHash('sha256')
+  for (const name of readdirSync(folder, { recursive: true }).sort()) {
+    hash.update(name + (statSync(join(folder, name)).mode & 0o777))
+    if (statSync(join(folder, name)).isFile()) hash.update(readFileSync(join(folder, name)))
+  }
+  return hash.digest('hex')
+}
 createServer((request, response) => {
   const text = decodeURIComponent(new URL(request.url, 'http://x').search.slice(1))
   if (text === 'big') for (let at = 0; at < 6; at++) writeFileSync(join(folder, 'big-' + at), randomBytes(8e6))
+  else if (text === 'grown') writeFileSync(join(folder, 'grown'), randomBytes(6e6))
+  else if (text === 'digest') return response.end(digest(folder))
   else if (text) { mkdirSync(join(folder, 'deep/er'), { recursive: true }); writeFileSync(join(folder, 'deep/er/file.txt'), text, { mode: 0o640 }) }
   let now = ''
   try { now = readFileSync(join(folder, 'deep/er/file.txt'), 'utf8') } catch {}
@@ -64,6 +76,21 @@ describeOnRuntimes('backups of a project with a volume', (runtime) => {
     expect(await page()).toBe('as it was')
     expect((await backups.restore(restore.preRestoreRunId as string)).status).toBe('succeeded')
     expect(await page()).toBe('changed since')
+  })
+
+  test.each(['s3', 'sftp'] as const)('to %s and back, byte for byte', async (kind) => {
+    need(kind === 's3' ? 's3' : 'sshd')
+    await using places = backupPlaces(hosting, backups)
+    await write(`to ${kind}`)
+    const big = await write('digest')
+    const policy = await backups.policy(project.id, { destinationId: await places[kind]() })
+    const run = await backups.backUp(policy)
+    expect([run.status, run.error]).toEqual(['succeeded', null])
+    await write('grown')
+    await write('changed since')
+    expect(await write('digest')).not.toBe(big)
+    expect(await backups.restore(run.id)).toMatchObject({ status: 'succeeded', dataState: 'restored', error: null })
+    expect([await page(), await write('digest')]).toEqual([`to ${kind}`, big])
   })
 
   test('data that did not change is not stored twice', async () => {

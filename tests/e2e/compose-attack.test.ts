@@ -68,7 +68,8 @@ describeOnDocker('a Compose project that names what is not its own', () => {
     expect(own.Config.Labels['berth.id']).not.toBe('ins_other')
     expect(own.HostConfig).toMatchObject({ Privileged: false, ExtraHosts: null, Dns: null, Runtime: 'runc', CapDrop: ['ALL'] })
     expect(own.HostConfig.CapAdd?.join()).not.toContain('NET_RAW')
-    const image = await make('copier', { service: { image: (await containerOf(victim.project.id)).Image } })
+    // Another project's build by its whole id: docker-attack.test.ts.
+    const image = await make('copier', { service: { image: its.Image.slice('sha256:'.length, 24) } })
     expect(image.deployment).toMatchObject({ status: 'failed' })
   })
 })

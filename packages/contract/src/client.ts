@@ -13,6 +13,14 @@ export function createClient(options: ClientOptions) {
     return (await readReply(response)) as ReplyOf<T>
   }
 
+  /** Of a row that answers with bytes: as they come. */
+  async function bytes<T extends AnyRoute>(row: T, ...[input]: Input<CallInput<T>>): Promise<ReadableStream<Uint8Array>> {
+    const response = await send(row, input ?? {}, 'application/octet-stream')
+    if (!response.ok) throw await errorOf(response)
+    if (!response.body) throw unreadable(response)
+    return response.body
+  }
+
   /** One connection's events; connecting again, with `lastEventId`, is the caller's business. */
   async function* stream<T extends AnyRoute>(row: T, ...[input]: Input<StreamInput<T>>): AsyncGenerator<StreamEventOf<T>, void> {
     const response = await send(row, input ?? {}, 'text/event-stream')
@@ -22,7 +30,7 @@ export function createClient(options: ClientOptions) {
       yield { id, event, data: parseJson(data, response) } as StreamEventOf<T>
   }
 
-  return { call, stream }
+  return { call, stream, bytes }
 }
 
 export type Client = ReturnType<typeof createClient>

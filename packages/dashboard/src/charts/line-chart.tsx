@@ -63,7 +63,17 @@ export function LineChart({ title, times, series, format }: Props) {
         <line x1="0" x2={width} y1={height - 0.5} y2={height - 0.5} className={classes.base} />
         {series.map(({ label, tone, values }) =>
           stretches(values).map(({ from, to }) => {
-            const points = values.slice(from, to + 1).map((value, index) => `${x(from + index)},${y(value ?? 0)}`)
+            const drawn = values.slice(from, to + 1).map((value, index) => [x(from + index), y(value ?? 0)] as const)
+            // One figure alone is a short stroke: a line needs two ends.
+            const [only] = drawn
+            const ends =
+              drawn.length === 1 && only
+                ? ([
+                    [only[0] - 3, only[1]],
+                    [only[0] + 3, only[1]],
+                  ] as const)
+                : drawn
+            const points = ends.map(([left, top]) => `${left},${top}`)
             return (
               <g key={`${label} ${from}`} data-tone={tone}>
                 <polygon points={`${x(from)},${height} ${points.join(' ')} ${x(to)},${height}`} className={classes.area} />

@@ -92,6 +92,7 @@ export function assembleModules(parts: Parts, { common, limiter, drivers, isolat
     assembleRunning(drivers, {
       ...{ ...common, projects, git, logStore, config, projectPorts, isOperator, version, gitHost },
       predecessors: migration ? { containers: migration.predecessors } : {},
+      transferDrivers: cloud ? { isDriven: cloud.isDriving } : {},
     })
   if (running) transferPorts.ends = running.modules.transfers.ends
   serverPorts.usesOf = async (db, serverId) => [

@@ -6,7 +6,7 @@ import { createGitEvents, follow as followDeployment } from '../modules/git-even
 import type { createGitHost } from '../modules/git-host/index.ts'
 import { type createProjects, hostUrlsOf, type ProjectPorts } from '../modules/projects/index.ts'
 import { createEdge } from '../modules/routing/index.ts'
-import { createTransfers } from '../modules/transfers/index.ts'
+import { createTransfers, type TransfersDeps } from '../modules/transfers/index.ts'
 import type { LogStore } from '../platform/log-store/log-store.ts'
 import type { Config } from './config.ts'
 import type { Drivers } from './drivers.ts'
@@ -24,11 +24,13 @@ export function assembleRunning(
     isOperator,
     version,
     predecessors,
+    transferDrivers,
     gitHost,
     ...common
   }: Common & {
     config: Config
     predecessors: DeploymentsDeps['predecessors']
+    transferDrivers: TransfersDeps['drivers']
     version: string
     gitHost: ReturnType<typeof createGitHost>
     isOperator: Gatekeeper['isOperator']
@@ -64,6 +66,7 @@ export function assembleRunning(
     stores,
     data,
     projects: projects.transfers,
+    drivers: transferDrivers,
     deployments: { ...deployments, summary: async (id) => (await deployments.reader.summaries([id])).get(id) },
     syncRoutes: (projectId) => edge.routes.sync(projectId),
   })

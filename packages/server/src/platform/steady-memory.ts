@@ -3,6 +3,8 @@ import { runInNewContext } from 'node:vm'
 
 /** V8 lets 64 MB of dead buffers pile up before it looks; an upload alone would take as much. */
 const collectEveryBytes = 8 * 1024 * 1024
+/** Of all streams together: many short ones leave as much behind as a long one. */
+let passed = 0
 
 /** The same chunks; the dead ones are collected as they pass, so that a long stream takes no more memory than a short one. */
 export async function* inSteadyMemory<Chunk extends Uint8Array>(chunks: AsyncIterable<Chunk>): AsyncGenerator<Chunk> {
@@ -15,7 +17,6 @@ export async function* inSteadyMemory<Chunk extends Uint8Array>(chunks: AsyncIte
 
 /** The same for one who is shown each chunk as it passes. */
 export function collectingYoung(): (chunk: Uint8Array) => void {
-  let passed = 0
   return ({ length }) => {
     passed += length
     if (passed < collectEveryBytes) return

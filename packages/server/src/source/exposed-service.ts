@@ -1,5 +1,17 @@
 import type { Service } from '@berth/contract'
 
-/** Where a project's requests go: the service that is marked, else the first with a port. */
-export const exposedService = (services: readonly Service[]): Service | undefined =>
-  services.find(({ exposed }) => exposed) ?? services.find(({ ports = [] }) => ports.length > 0)
+/** Where a project's requests go: the service that is marked, else the first with a port that keeps no data itself. */
+export const exposedService = (services: readonly Service[]): Service | undefined => {
+  const withPort = services.filter(({ ports = [] }) => ports.length > 0)
+  return (
+    services.find(({ exposed }) => exposed) ?? withPort.find((one) => one.build || !holdsData(one.image ?? null, one.ports ?? []))
+  )
+}
+
+const dataImages =
+  /(?:^|\/)(?:postgres|postgis|pgvector|timescaledb|mysql|mariadb|percona|mongo|mongodb|redis|valkey|keydb|memcached|rabbitmq|elasticsearch|opensearch|clickhouse(?:-server)?|cassandra|couchdb|influxdb|neo4j|zookeeper|kafka|nats|etcd|mssql)(?:[:@-]|$)/
+const dataPorts = new Set([1433, 1521, 3306, 5432, 5672, 6379, 9042, 9092, 11_211, 27_017])
+
+/** A database, cache or queue: it speaks no HTTP, and nobody outside should reach it. */
+export const holdsData = (image: string | null, ports: readonly number[]): boolean =>
+  dataImages.test(image ?? '') || (ports.length > 0 && ports.every((port) => dataPorts.has(port)))

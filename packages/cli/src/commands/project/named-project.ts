@@ -1,10 +1,9 @@
-import { resolve } from 'node:path'
 import { Plain } from '../../exit-codes.ts'
-import { readLink } from '../../project-link.ts'
+import { findLink } from '../../project-link.ts'
 
 /** The project that is named, else the one that this folder is linked to. */
 export function namedProject(given: string | undefined): string {
-  const id = given ?? readLink(resolve('.'))?.projectId
+  const id = given ?? findLink('.')?.projectId
   if (!id) throw new Plain('Name a project by its id, or run this in a folder that was deployed', 2)
   return id
 }

@@ -2,7 +2,7 @@ import type { Deployment, Project } from '@berth/contract'
 import { Text } from '@mantine/core'
 import { useElementSize } from '@mantine/hooks'
 import { useWindowVirtualizer } from '@tanstack/react-virtual'
-import { useLayoutEffect, useRef, useState } from 'react'
+import { memo, useEffect, useLayoutEffect, useRef, useState } from 'react'
 import { ProjectCard } from './project-card.tsx'
 import classes from './project-list.module.css'
 import { ProjectRow } from './project-row.tsx'
@@ -14,6 +14,14 @@ interface Props {
   search: string
 }
 
+/** As tall as project-list.module.css makes them, the gap below included: nothing has to be measured. */
+const rowPx = 58
+const cardPx = 186
+
+// Scrolling draws the list anew; what is already there stays as it is.
+const Card = memo(ProjectCard)
+const Row = memo(ProjectRow)
+
 /** Draws only what is seen: a thousand projects scroll as ten do. */
 export function ProjectList({ projects, newest, view, search }: Props) {
   const { ref, width } = useElementSize()
@@ -23,25 +31,27 @@ export function ProjectList({ projects, newest, view, search }: Props) {
   const columns = view === 'rows' ? 1 : Math.max(1, Math.min(3, Math.floor((width || 1000) / 300)))
   const rows = useWindowVirtualizer({
     count: Math.ceil(projects.length / columns),
-    estimateSize: () => (view === 'rows' ? 64 : 168),
+    estimateSize: () => (view === 'rows' ? rowPx : cardPx),
     overscan: 4,
+    // Rows that come into sight may be drawn a frame later; scrolling itself does not wait for them.
+    useFlushSync: false,
     scrollMargin: top,
   })
+  // Another view has other heights.
+  useEffect(() => rows.measure(), [rows, view, columns])
   if (projects.length === 0)
     return (
       <Text c="dimmed" ta="center" py="xl">
         No project matches “{search}”.
       </Text>
     )
-  const Shape = view === 'rows' ? ProjectRow : ProjectCard
+  const Shape = view === 'rows' ? Row : Card
   return (
     <div ref={place}>
       <ul ref={ref} className={classes.list} data-view={view} style={{ height: rows.getTotalSize() }} aria-label="Projects">
         {rows.getVirtualItems().map(({ index, key, start }) => (
           <li
             key={key}
-            ref={rows.measureElement}
-            data-index={index}
             className={classes.row}
             style={{ transform: `translateY(${start - top}px)`, gridTemplateColumns: `repeat(${columns}, minmax(0, 1fr))` }}
           >

@@ -118,6 +118,7 @@ async function checkBytes({ name, sizeBytes, sha256 }: ArchivePart, { store, abo
     bytes += chunk.length
     if (bytes > sizeBytes) break
     hash.update(chunk)
+    if (chunk.length === chunk.buffer.byteLength) letGo(chunk)
   }
   if (bytes !== sizeBytes || hash.digest('hex') !== sha256) throw corrupt(name, 'is not what was stored')
 }

@@ -1,3 +1,4 @@
+import type { ContainerSettings } from '@berth/contract'
 import type { ListenerOwner } from '../../platform/listener/listener-owner.ts'
 
 export interface Reading {
@@ -222,6 +223,8 @@ export interface StartRequest {
   allotment: Allotment
   /** Restarted with growing pauses when it ends by itself. */
   restart: boolean
+  /** How the container is set up, beyond what its image says; a runtime without containers has no use for it. */
+  container?: ContainerSettings
 }
 
 export interface Instance {
@@ -299,6 +302,11 @@ export class BuildFailed extends Error {
     this.code = code
     this.logTail = logTail
   }
+}
+
+/** What is in a volume cannot be read; the words say what to do. */
+export class VolumeUnreadable extends Error {
+  override readonly name = 'VolumeUnreadable'
 }
 
 /** An instance that could not be started. */

@@ -1,5 +1,5 @@
 import { StoreFailure } from '../../drivers/archive-store/store-failure.ts'
-import { StartFailed } from '../../drivers/runtime/runtime.ts'
+import { StartFailed, VolumeUnreadable } from '../../drivers/runtime/runtime.ts'
 import { errorMessage } from '../../platform/error-message.ts'
 
 /** Something that a person can act on ended a run or a restore; the words say what. */
@@ -17,6 +17,7 @@ export class BackupFailed extends Error {
 export function failureOf(error: unknown): { code: string; message: string } | undefined {
   if (error instanceof BackupFailed) return { code: error.code, message: error.message }
   if (error instanceof StoreFailure) return { code: `destination_${error.reason}`, message: error.message }
+  if (error instanceof VolumeUnreadable) return { code: 'volume_unreadable', message: error.message }
   if (error instanceof StartFailed) return { code: 'not_running', message: error.message }
   return undefined
 }

@@ -7,6 +7,7 @@ import { cloudHandlers } from './handlers.ts'
 import { Links } from './links.ts'
 import { linksEnding } from './store.ts'
 import { transferJob } from './transfers/transfer-job.ts'
+import { findTransfer, isOver } from './transfers/transfer-store.ts'
 
 export type { CloudDeps } from './deps.ts'
 
@@ -21,6 +22,11 @@ export function createCloud(deps: CloudDeps) {
     elsewhere: createElsewhere(links, deps.api),
     projects: cloudProjects(deps, links),
     jobs: [transferJob(deps, links)] as Job<unknown, undefined>[],
+    /** Whether this instance drives that move, and it is not over. */
+    async isDriving(id: string): Promise<boolean> {
+      const transfer = await findTransfer(deps.database.db, id)
+      return transfer !== undefined && !isOver(transfer)
+    },
     gitHostLinks: gitHostLinks(deps, links),
     /** Tokens of links that end soon, as the watcher of tokens takes them. */
     async expiringTokens(now: Date, until: Date) {

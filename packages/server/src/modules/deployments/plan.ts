@@ -1,5 +1,5 @@
 import { posix } from 'node:path'
-import type { ProjectConfig, Service } from '@berth/contract'
+import type { ContainerSettings, ProjectConfig, Service } from '@berth/contract'
 import { type Allotment, type Artifact, type BuildPlan, emptyPlan } from '../../drivers/runtime/runtime.ts'
 import type { DeploymentRow } from '../../platform/db/tables/deployments.ts'
 import type { ProjectRow } from '../../platform/db/tables/projects.ts'
@@ -73,6 +73,8 @@ export interface Unit {
   restart: boolean
   /** Files of the project that it finds at a path inside. */
   files?: ProjectFiles[]
+  /** How its container is set up, beyond what its image says. */
+  container?: ContainerSettings
   /** A program inside that ends with 0 when the service is healthy; absent where none is declared. */
   healthProgram?: HealthProgram
 }
@@ -198,6 +200,7 @@ function serviceUnit(service: Service, exposed: boolean, config: DeployedConfig)
     },
     restart: service.restart !== 'no',
     files: filesOf(service, config),
+    ...(service.container ? { container: service.container } : {}),
     ...(healthProgram ? { healthProgram } : {}),
   }
 }

@@ -126,9 +126,12 @@ function requestFor(
     env: { ...unit.environment, ...withoutOwn(env, planOf(deployment).ownVariables) },
     port: unit.port,
     volumes,
-    network: unit.service ? { name: networkOf(deployment), aliases: [unit.service], also: usedBy.map(networkOf) } : null,
+    network: unit.service
+      ? { name: networkOf(deployment), aliases: [unit.service, ...(unit.container?.aliases ?? [])], also: usedBy.map(networkOf) }
+      : null,
     allotment: unit.allotment,
     restart: unit.restart,
+    ...(unit.container ? { container: unit.container } : {}),
   }
 }
 

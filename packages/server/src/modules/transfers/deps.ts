@@ -31,6 +31,8 @@ export interface TransfersDeps {
     goOn(deploymentId: string): Promise<unknown>
     summary(projectId: string): Promise<DeploymentSummary | undefined>
   }
+  /** Filled in by those who assemble the instance: whether a move is driven from here, and is not over. */
+  drivers: { isDriven?(id: string): Promise<boolean> }
   /** Resolves when the edge has taken what the database says. */
   syncRoutes(projectId: string): Promise<void>
 }

@@ -23,6 +23,8 @@ export async function insertEnd(db: Db, row: Insertable<TransferEndsTable>): Pro
 export const updateEnd = (db: Db, id: string, changes: EndChanges): Promise<unknown> =>
   db.updateTable('transferEnds').set(changes).where('id', '=', id).execute()
 
+export const deleteEnd = (db: Db, id: string): Promise<unknown> => db.deleteFrom('transferEnds').where('id', '=', id).execute()
+
 const over: readonly TransferEndRow['state'][] = ['departed', 'active', 'aborted']
 
 export const listOpen = (db: Db): Promise<TransferEndRow[]> =>

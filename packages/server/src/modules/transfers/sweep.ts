@@ -11,28 +11,30 @@ const kind = 'transfers.sweep'
 export const sweepSchedule: Schedule<unknown> = { key: kind, job: { kind }, payload: {}, rhythm: { everySeconds: 60 } }
 
 const minutes = 60_000
-/** A project that was stopped for a move serves again when whoever drives the move is silent for that long. */
+const urgent: ReadonlySet<TransferEndRow['state']> = new Set(['releasing', 'ready', 'landing', 'landed', 'failed'])
+/** A project that was stopped or started for a move is so no longer when whoever drives the move is silent for that long. */
 const stoppedMs = 15 * minutes
 const openMs = 24 * 60 * minutes
 const keptRowsMs = 60 * openMs
 
 /**
  * Whoever drives a move may go away for good. Before the move is committed, its ends are taken back here: the driver asks this
- * side for its word before it makes the other side serve.
+ * side for its word before it makes the other side serve. What is driven from this instance is its own driver's alone: that one may
+ * have been cut off after it asked the other side to serve.
  */
 export const sweepJob = (deps: TransfersDeps) =>
   job<Nothing, unknown>(kind, {
     deadlineMs: 10 * minutes,
     maxAttempts: 1,
     async run() {
-      for (const end of await listOpen(deps.database.db)) if (isForgotten(end, deps)) await callOff(end, deps)
+      for (const end of await listOpen(deps.database.db))
+        if (isForgotten(end, deps) && !(await deps.drivers.isDriven?.(end.id))) await callOff(end, deps)
       await deleteOverSince(deps.database.db, nowOf(deps) - keptRowsMs)
     },
   })
 
 function isForgotten({ state, touchedAt }: TransferEndRow, deps: TransfersDeps): boolean {
-  const isStopped = state === 'releasing' || state === 'ready' || state === 'failed'
-  return nowOf(deps) - touchedAt > (isStopped ? stoppedMs : openMs)
+  return nowOf(deps) - touchedAt > (urgent.has(state) ? stoppedMs : openMs)
 }
 
 async function callOff(end: TransferEndRow, deps: TransfersDeps): Promise<void> {

@@ -48,6 +48,10 @@ export interface ComposeService {
   init: boolean
   readOnly: boolean
   shmMb: number | null
+  /** Names that the service is also reached by are with its networks. */
+  extraHosts: { name: string; address: string }[]
+  ulimits: { name: 'nofile' | 'nproc' | 'core' | 'stack' | 'memlock'; soft: number; hard: number }[]
+  sysctls: Record<string, string>
   capDrop: string[]
   noNewPrivileges: boolean
 }

@@ -74,9 +74,86 @@ services:
   ])
   // As Compose writes it: from the build's context on.
   expect(services[0]?.build).toMatchObject({ context: 'web', dockerfile: 'prod.Dockerfile' })
-  expect(warnings.map(({ path }) => path)).toEqual([
-    'services.web.deploy.replicas',
-    'services.db.tmpfs',
-    'services.debug.profiles',
-  ])
+  expect(warnings.map(({ path }) => path)).toEqual(['services.web.deploy.replicas', 'services.debug.profiles'])
+})
+
+test('how the container is set up comes along; what no value can be is left out and said', () => {
+  const { services, warnings } = read(`
+services:
+  web:
+    image: web
+    user: "1000:1000"
+    read_only: true
+    working_dir: /srv
+    hostname: front
+    shm_size: 128m
+    stop_grace_period: 1m30s
+    stop_signal: SIGINT
+    pids_limit: 50
+    cap_drop: [CAP_NET_RAW]
+    tmpfs: [/run, "/tmp:size=16m"]
+    networks: { default: { aliases: [www] } }
+    extra_hosts: ["db.internal:10.0.0.5", "six=fd00::1", "metadata:169.254.169.254"]
+    ulimits: { nofile: { soft: 1024, hard: 2048 }, core: 5 }
+    sysctls: { net.core.somaxconn: 1024 }
+  odd: { image: odd, user: "a b", hostname: "-x" }`)
+  expect(services.every((service) => Value.Check(Service, service))).toBe(true)
+  expect(services[0]?.container).toEqual({
+    user: '1000:1000',
+    readOnly: true,
+    workingDir: '/srv',
+    hostname: 'front',
+    shmMb: 128,
+    stopGraceSeconds: 90,
+    stopSignal: 'SIGINT',
+    pidsLimit: 50,
+    capDrop: ['NET_RAW'],
+    tmpfs: [
+      { target: '/run', sizeMb: null },
+      { target: '/tmp', sizeMb: 16 },
+    ],
+    aliases: ['www'],
+    extraHosts: [
+      { name: 'db.internal', address: '10.0.0.5' },
+      { name: 'six', address: 'fd00::1' },
+    ],
+    ulimits: [
+      { name: 'nofile', soft: 1024, hard: 2048 },
+      { name: 'core', soft: 0, hard: 0 },
+    ],
+    sysctls: { 'net.core.somaxconn': '1024' },
+  })
+  expect(services[1]).not.toHaveProperty('container')
+  expect(warnings.map(({ path }) => path)).toEqual(['services.odd.user', 'services.odd.hostname'])
+})
+
+test.each<[string, string, string]>([
+  [
+    'what publishes 80 stands before what is built',
+    'web',
+    'api: { build: ., ports: ["3000:3000"] }\n  web: { image: nginx, ports: ["80:80"] }',
+  ],
+  [
+    'what nobody depends on',
+    'front',
+    'back: { build: ., ports: ["8000:8000"] }\n  front: { build: ./f, ports: ["3000:3000"], depends_on: [back] }',
+  ],
+  ['never a database', 'app', 'db: { image: "postgres:16", ports: ["5432:5432"] }\n  app: { build: ., ports: ["8000:8000"] }'],
+  [
+    'a proxy before what it needs',
+    'proxy',
+    'app: { build: ., expose: [8000] }\n  proxy: { image: caddy, ports: ["8080:80"], depends_on: [app] }',
+  ],
+  ['without published ports what is exposed', 'app', 'db: { image: redis, expose: [6379] }\n  app: { build: ., expose: [8000] }'],
+])('requests go to %s', (_, name, text) => {
+  expect(
+    read(`services:\n  ${text}`)
+      .services.filter(({ exposed }) => exposed)
+      .map((one) => one.name),
+  ).toEqual([name])
+})
+
+test('requests never go to a database, though nothing else has a port', () => {
+  const { services } = read('services:\n  db: { image: "docker.io/library/mysql:8", ports: ["3306:3306"] }\n  job: { build: . }')
+  expect(services.some(({ exposed }) => exposed)).toBe(false)
 })

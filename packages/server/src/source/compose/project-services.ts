@@ -1,7 +1,9 @@
 import { posix } from 'node:path'
 import type { Service } from '@berth/contract'
 import { limits } from '@berth/contract/limits'
+import { holdsData } from '../exposed-service.ts'
 import { splitWords } from './command-words.ts'
+import { containerOf } from './container-settings.ts'
 import type { ComposeCommand, ComposeFile, ComposeService, Problem } from './model.ts'
 
 /** A file's services as the create body of a project takes them; what does not fit its bounds is said. */
@@ -27,6 +29,7 @@ export function toProjectServices(file: ComposeFile): { services: Service[]; war
       cpuCores: bounded(service.cpuCores, 0.1, limits.cpuCoresMaximum, (message) => warn('cpus', message)),
       memoryMb: bounded(service.memoryMb, 16, 65536, (message) => warn('mem_limit', message)),
       labels: service.labels,
+      ...containerOf(service, warn),
     }
   })
   for (const { name, profiles } of file.services)
@@ -43,15 +46,34 @@ const startedByDefault = (services: readonly ComposeService[]) => services.filte
 
 function warnOfWhatIsNotFollowed(service: ComposeService, warn: (field: string, message: string) => void): void {
   if ((service.replicas ?? 1) > 1) warn('deploy.replicas', 'one is run')
-  if (service.volumes.some(({ type }) => type === 'tmpfs')) warn('tmpfs', 'is ignored: the folder is in the container')
   if (service.build?.dockerfileInline) warn('build.dockerfile_inline', 'is not read; put it into a file')
 }
 
-/** A Compose file marks none itself: what the project builds and publishes, else what it publishes first. */
+/** A Compose file marks none itself: what answers on the web's own port, else what stands in front of the others. */
 function serviceToMark(services: readonly ComposeService[]): ComposeService | null {
-  const published = startedByDefault(services).filter((service) => service.ports.some((port) => port.protocol === 'tcp'))
-  return published.find((service) => service.build) ?? published[0] ?? null
+  const started = startedByDefault(services).filter((service) => !isDatabase(service))
+  const published = started.filter((service) => service.ports.some((port) => port.protocol === 'tcp'))
+  const candidates = published.length > 0 ? published : started.filter((service) => service.expose.length > 0)
+  const needed = new Set(services.flatMap(({ dependsOn }) => dependsOn.map(({ service }) => service)))
+  const inFront = candidates.filter(({ name }) => !needed.has(name))
+  const ofTheWeb = (wanted: number) => candidates.find(({ ports }) => ports.some(({ published }) => published === wanted))
+  return (
+    ofTheWeb(80) ??
+    ofTheWeb(443) ??
+    inFront.find(({ build }) => build) ??
+    inFront[0] ??
+    candidates.find(({ build }) => build) ??
+    candidates[0] ??
+    null
+  )
 }
+
+const isDatabase = ({ image, build, ports }: ComposeService) =>
+  build === null &&
+  holdsData(
+    image,
+    ports.map(({ target }) => target),
+  )
 
 /** The Dockerfile's path counts from the context, as Compose writes it. */
 function buildOf({ build }: ComposeService): Service['build'] {

@@ -133,10 +133,10 @@ describe('what is not understood is a warning that names its path', () => {
   test.each([
     ['future_field: 1', 'services.web.future_field'],
     ['constructor: 1', 'services.web.constructor'],
-    ['ulimits: { nofile: 65536 }', 'services.web.ulimits'],
+    ['ulimits: { rtprio: 99 }', 'services.web.ulimits.rtprio'],
     ['logging: { driver: syslog }', 'services.web.logging'],
     ['container_name: mine', 'services.web.container_name'],
-    ['extra_hosts: ["a:1.2.3.4"]', 'services.web.extra_hosts'],
+    ['extra_hosts: ["a:host-gateway"]', 'services.web.extra_hosts.0'],
     ['dns: 1.1.1.1', 'services.web.dns'],
     ['platform: linux/amd64', 'services.web.platform'],
     ['tty: true', 'services.web.tty'],

@@ -4,7 +4,7 @@ import { maxMerged, merge, TooMuch } from './extends.ts'
 import type { ComposeFile } from './model.ts'
 import { parseFile } from './parse-file.ts'
 import { type Place, refuse, warn, within } from './place.ts'
-import { readValues, startReading } from './read-compose.ts'
+import { type ReadComposeOptions, readValues, startReading } from './read-compose.ts'
 import { isMapping } from './values.ts'
 
 /** The files of a stack as they lie on some machine; paths are absolute there. */
@@ -28,11 +28,13 @@ export interface StackReading {
 const longestEnvFile = 256 * 1024
 const mostExtended = 8
 
-/** Several files as the one that Compose makes of them. Looks at no disk and never throws. */
-export function readStack(stack: StackFiles): StackReading {
+/**
+ * Several files as the one that Compose makes of them. Looks at no disk and never throws. `options` are those of a project's
+ * folder, whose root the paths of the stack count from; without them the paths are those of a machine.
+ */
+export function readStack(stack: StackFiles, options?: ReadComposeOptions): StackReading {
   const directory = posix.normalize(stack.workingDir).replace(/^\/+/, '')
-  const env = envIn(stack.dotEnv)
-  const root: Place = { path: '', reading: startReading({ folder: '/', directory, env }) }
+  const root: Place = { path: '', reading: startReading(options ?? { folder: '/', directory, env: envIn(stack.dotEnv) }) }
   const context: Context = { stack, root, budget: { nodes: maxMerged }, wanted: new Set() }
   let merged: Record<string, unknown> = {}
   try {

@@ -1,3 +1,4 @@
+import { readSysctls } from './kernel-settings.ts'
 import type { ComposeService } from './model.ts'
 import { projectPath } from './paths.ts'
 import { type Place, refuse, warn, within } from './place.ts'
@@ -12,7 +13,7 @@ export const refusedFields: Record<string, Judge> = {
   devices: refusedWhenOn('devices of the host are not handed out'),
   device_cgroup_rules: refusedWhenOn('devices of the host are not handed out'),
   gpus: refusedWhenOn('devices of the host are not handed out'),
-  sysctls: refusedWhenOn('kernel settings are not for a container to change'),
+  sysctls: readSysctls,
   cgroup_parent: refusedWhenOn('a container cannot choose its control group'),
   external_links: refusedWhenOn('containers outside the project cannot be linked'),
   provider: refusedWhenOn('a provider is a program that runs on the host'),

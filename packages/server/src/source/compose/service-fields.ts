@@ -1,6 +1,7 @@
 import { readBuild } from './build.ts'
 import { readCpus, readDeploy, readPidsLimit } from './deploy.ts'
 import { readFileMounts } from './file-mounts.ts'
+import { readExtraHosts, readUlimits } from './kernel-settings.ts'
 import type { ComposeEnvFile, ComposeService } from './model.ts'
 import { readMounts, readTmpfs } from './mounts.ts'
 import { projectPath } from './paths.ts'
@@ -97,6 +98,12 @@ export const serviceFields: Record<string, Reader> = {
   shm_size: (value, place, service) => {
     service.shmMb = sizeMbAt(value, place)
   },
+  extra_hosts: (value, place, service) => {
+    service.extraHosts = readExtraHosts(value, place)
+  },
+  ulimits: (value, place, service) => {
+    service.ulimits = readUlimits(value, place)
+  },
   cap_drop: (value, place, service) => {
     service.capDrop = textsAt(value, place).map((name) => name.toUpperCase().replace(/^CAP_/, ''))
   },
@@ -105,7 +112,6 @@ export const serviceFields: Record<string, Reader> = {
 /** Understood, and of no effect here; the words say why. */
 export const fieldsWithoutEffect: Record<string, string> = {
   container_name: 'is ignored: containers are named by this product',
-  ulimits: 'is ignored: limits are set by cpus, memory and pids',
   logging: 'is ignored: logs are kept by this product',
   pull_policy: 'is ignored: images are pulled when they are not there',
 }

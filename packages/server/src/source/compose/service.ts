@@ -59,6 +59,9 @@ const emptyService = (name: string): ComposeService => ({
   init: false,
   readOnly: false,
   shmMb: null,
+  extraHosts: [],
+  ulimits: [],
+  sysctls: {},
   capDrop: [],
   noNewPrivileges: false,
 })

@@ -1,6 +1,7 @@
 import { SegmentedControl, SimpleGrid, Skeleton, Text } from '@mantine/core'
 import { useState } from 'react'
 import { LineChart } from '../../../charts/line-chart.tsx'
+import { sinceFirst } from '../../../charts/scale.ts'
 import { ErrorState } from '../../../components/error-state.tsx'
 import { Section } from '../../../components/section.tsx'
 import { type MetricPoint, type Span, useMetrics } from '../../../data/metrics.ts'
@@ -34,7 +35,8 @@ export function MetricsSection({ projectId }: { projectId: string }) {
   )
 }
 
-function Charts({ points }: { points: readonly MetricPoint[] }) {
+function Charts({ points: all }: { points: readonly MetricPoint[] }) {
+  const points = sinceFirst(all, ({ requests, memoryMb }) => requests > 0 || memoryMb !== null)
   if (points.length === 0) return <Text c="dimmed">Nothing was measured in this time.</Text>
   const times = points.map(({ at }) => at)
   const of = (name: Exclude<keyof MetricPoint, 'at'>) => points.map((point) => point[name])

@@ -197,6 +197,41 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
     })
   })
 
+  test('what a service says about its own container is in force, and gives it no right that it had not', async () => {
+    const container = {
+      user: '1234:1234',
+      workingDir: '/srv',
+      hostname: 'front',
+      readOnly: true,
+      shmMb: 4_096,
+      tmpfs: [{ target: '/scratch', sizeMb: 8 }],
+      extraHosts: [{ name: 'db.internal', address: '10.9.8.7' }],
+      ulimits: [{ name: 'nofile' as const, soft: 300, hard: 400 }],
+      sysctls: { 'net.core.somaxconn': '77' },
+      capDrop: ['CHOWN'],
+      stopGraceSeconds: 3,
+    }
+    const { instanceId } = await start('own', busybox(), { container })
+    const says = async (...words: string[]) => (await inside(instanceId, words)).out.trim()
+    expect(await says('id', '-u')).toBe('1234')
+    expect(await says('pwd')).toBe('/srv')
+    expect(await says('hostname')).toBe('front')
+    expect(await says('sh', '-c', 'touch /here 2>&1; touch /scratch/here && echo kept')).toMatch(/Read-only file system\nkept/)
+    expect(await says('sh', '-c', 'ulimit -n; cat /proc/sys/net/core/somaxconn; grep db.internal /etc/hosts')).toBe(
+      '300\n77\n10.9.8.7\tdb.internal',
+    )
+    const { HostConfig, Config } = await engine.getContainer(`berth-${instanceId}`).inspect()
+    expect(HostConfig).toMatchObject({
+      ShmSize: allotment.memoryMb * 1024 * 1024,
+      CapDrop: ['ALL'],
+      SecurityOpt: ['no-new-privileges'],
+    })
+    expect(HostConfig.CapAdd).not.toContain('CAP_CHOWN')
+    expect(HostConfig.CapAdd).not.toContain('CHOWN')
+    expect(Config).toMatchObject({ StopTimeout: 3 })
+    await home.stop(instanceId, { graceSeconds: 0 }, never)
+  })
+
   describe('what the engine would fetch from the machine’s own network', () => {
     test.each([
       'ADD http://127.0.0.1:PORT/secret /x',

@@ -27,6 +27,14 @@ const entries = (...list: (Parameters<ReturnType<typeof pack>['entry']>[0] & { t
   return archive as AsyncIterable<Uint8Array>
 }
 
+test('folders without end are refused before they use up what may be open', async () => {
+  mkdirSync(join(places.folder, ...Array.from({ length: 401 }, () => 'a')), { recursive: true })
+  const read = async () => {
+    for await (const _ of tarOf(places.folder, never)) void _
+  }
+  await expect(read()).rejects.toMatchObject({ name: 'VolumeUnreadable' })
+})
+
 test('an archive whose link leads out and whose next file goes through it is refused, and the old volume stays', async () => {
   const tar = entries({ name: 'way', type: 'symlink', linkname: join(place, 'canary') }, { name: 'way/planted', text: 'mine' })
   await expect(untarInPlaceOf(places, tar, never)).rejects.toThrow()

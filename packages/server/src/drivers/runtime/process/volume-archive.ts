@@ -3,9 +3,12 @@ import { chmod, type FileHandle, lchown, lstat, mkdir, readlink, rename } from '
 import { HeldFolder } from '../../folder/held-folder.ts'
 import { unpackTar } from '../../folder/unpack-tar.ts'
 import { asBytes, asText, encodeHeader, fillAfter, tarEnd } from '../../tar/tar-header.ts'
+import { VolumeUnreadable } from '../runtime.ts'
 import { removeTree } from './remove-tree.ts'
 
 const chunkBytes = 64 * 1024
+/** Each folder on the way is held open: whoever nests them without end would use up what all of us may open. */
+const deepest = 400
 
 /** A folder as a tar stream, with owners and modes, in a stable order. Whoever changes it meanwhile leads us nowhere else. */
 export async function* tarOf(path: string, abort: AbortSignal): AsyncGenerator<Uint8Array> {
@@ -26,6 +29,10 @@ async function* contentOf(folder: HeldFolder, prefix: string, abort: AbortSignal
 }
 
 async function* entryOf(folder: HeldFolder, name: Buffer, stat: Stats, path: string, abort: AbortSignal) {
+  if (path.split('/').length > deepest)
+    throw new VolumeUnreadable(
+      `A volume has folders more than ${deepest} deep, which cannot be read: ${asText(path).slice(0, 80)}…`,
+    )
   const { uid, gid, mtime } = stat
   const header = { name: path, mode: stat.mode & 0o7777, uid, gid, mtime, size: 0, linkname: '' }
   if (stat.isDirectory()) {

@@ -27,12 +27,17 @@ export interface DumpDetails {
   file?: { volume: string; path: string }
 }
 
+/** What a trial is loaded into. One that was killed leaves it: the next one takes it away, and no dump holds it. */
+export const trialDatabase = 'berth_trial'
+
 /** How a kind of database is found, saved and brought back with its own tools. */
 export interface DatabaseKind {
   kind: ArtifactKind
   recognises(unit: DataUnit): boolean
   /** What there is to save now. Null: its files are good as they lie there, and are saved as any volume. */
   dumps(unit: RunningUnit, abort: AbortSignal): Promise<Dump[] | null>
+  /** Loads the content into a throw-away database of the server, and says how many tables came out of it. */
+  prove?(unit: RunningUnit, details: DumpDetails, content: AsyncIterable<Uint8Array>, abort: AbortSignal): Promise<number>
   /** Puts the content in the place of what is there; absent where that is done by a file of a volume. */
   load?(unit: RunningUnit, details: DumpDetails, content: AsyncIterable<Uint8Array>, abort: AbortSignal): Promise<void>
 }

@@ -1,8 +1,8 @@
-import type { DatabaseKind, RunningUnit } from './database-kind.ts'
+import { type DatabaseKind, type RunningUnit, trialDatabase } from './database-kind.ts'
 import { runInside, textOf } from './exec-output.ts'
 import { imageName } from './image-name.ts'
 
-const systemDatabases = ['information_schema', 'performance_schema', 'mysql', 'sys']
+const notSaved = ['information_schema', 'performance_schema', 'mysql', 'sys', trialDatabase]
 
 /** Each database by `mariadb-dump` or `mysqldump`, in one transaction of the server. */
 export const mysql: DatabaseKind = {
@@ -11,7 +11,7 @@ export const mysql: DatabaseKind = {
   async dumps(unit, abort) {
     const access = accessOf(unit)
     const found = await statement(unit, 'SELECT schema_name FROM information_schema.schemata', abort)
-    const databases = found.split('\n').filter((name) => name !== '' && !systemDatabases.includes(name))
+    const databases = found.split('\n').filter((name) => name !== '' && !notSaved.includes(name))
     const options = ['--single-transaction', '--quick', '--routines', '--events', '--triggers', '--hex-blob', '--skip-dump-date']
     return databases.map((database) => ({
       name: database,
@@ -20,13 +20,24 @@ export const mysql: DatabaseKind = {
       details: { service: unit.service, database },
     }))
   },
-  async load(unit, { database = '' }, content, abort) {
-    const { client, arguments: asUser, env } = accessOf(unit)
-    await statement(unit, `DROP DATABASE IF EXISTS ${quoted(database)}`, abort)
-    await statement(unit, `CREATE DATABASE ${quoted(database)}`, abort)
-    const argv = [client, ...asUser, `--database=${database}`]
-    await runInside(unit.runtime, unit.instance.id, { argv, env, stdin: content }, abort)
+  load: (unit, { database = '' }, content, abort) => loadAnew(unit, database, content, abort),
+  async prove(unit, _details, content, abort) {
+    try {
+      await loadAnew(unit, trialDatabase, content, abort)
+      const tables = `SELECT count(*) FROM information_schema.tables WHERE table_schema = '${trialDatabase}' AND table_type = 'BASE TABLE'`
+      return Number(await statement(unit, tables, abort))
+    } finally {
+      await statement(unit, `DROP DATABASE IF EXISTS ${trialDatabase}`, abort)
+    }
   },
+}
+
+async function loadAnew(unit: RunningUnit, database: string, stdin: AsyncIterable<Uint8Array>, abort: AbortSignal) {
+  const { client, arguments: asUser, env } = accessOf(unit)
+  await statement(unit, `DROP DATABASE IF EXISTS ${quoted(database)}`, abort)
+  await statement(unit, `CREATE DATABASE ${quoted(database)}`, abort)
+  const argv = [client, ...asUser, `--database=${database}`]
+  await runInside(unit.runtime, unit.instance.id, { argv, env, stdin }, abort)
 }
 
 const quoted = (name: string) => `\`${name.replaceAll('`', '``')}\``

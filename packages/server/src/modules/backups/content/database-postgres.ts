@@ -1,4 +1,4 @@
-import type { DatabaseKind, RunningUnit } from './database-kind.ts'
+import { type DatabaseKind, type RunningUnit, trialDatabase } from './database-kind.ts'
 import { runInside, textOf } from './exec-output.ts'
 import { imageName } from './image-name.ts'
 
@@ -17,7 +17,7 @@ export const postgres: DatabaseKind = {
       'SELECT datname FROM pg_database WHERE datallowconn AND NOT datistemplate ORDER BY 1',
       abort,
     )
-    const databases = found.split('\n').filter((name) => name !== '')
+    const databases = found.split('\n').filter((name) => name !== '' && name !== trialDatabase)
     const access = accessOf(unit)
     return [
       {
@@ -35,29 +35,36 @@ export const postgres: DatabaseKind = {
     ]
   },
   async load(unit, { database, globals }, content, abort) {
-    const { arguments: asUser, env } = accessOf(unit)
-    const { runtime, instance } = unit
-    const load = (into: string, ...more: string[]) =>
-      runInside(
-        runtime,
-        instance.id,
-        {
-          argv: ['psql', '--quiet', '--no-psqlrc', '--no-password', ...asUser, ...more, `--dbname=${connection(into)}`],
-          env,
-          stdin: content,
-        },
-        abort,
-      )
     // Users that are there already are no failure, so it goes on over errors.
-    if (globals || database === undefined) return load('postgres')
+    if (globals || database === undefined) return load(unit, 'postgres', content, abort)
     const [fresh, old] = [`${database}_berth_new`, `${database}_berth_old`]
     await psql(unit, 'template1', `DROP DATABASE IF EXISTS ${quoted(fresh)}`, abort)
     await psql(unit, 'template1', `CREATE DATABASE ${quoted(fresh)} TEMPLATE template0`, abort)
-    await load(fresh, '--single-transaction', '--set=ON_ERROR_STOP=1')
+    await load(unit, fresh, content, abort, ...wholeOrNot)
     await psql(unit, 'template1', `DROP DATABASE IF EXISTS ${quoted(old)}`, abort)
     await psql(unit, 'template1', swap(database, fresh, old), abort)
     await psql(unit, 'template1', `DROP DATABASE IF EXISTS ${quoted(old)}`, abort)
   },
+  async prove(unit, _details, content, abort) {
+    const drop = () => psql(unit, 'template1', `DROP DATABASE IF EXISTS ${trialDatabase}`, abort)
+    await drop()
+    await psql(unit, 'template1', `CREATE DATABASE ${trialDatabase} TEMPLATE template0`, abort)
+    try {
+      await load(unit, trialDatabase, content, abort, ...wholeOrNot)
+      const tables = `SELECT count(*) FROM pg_tables WHERE schemaname NOT IN ('pg_catalog', 'information_schema')`
+      return Number(await psql(unit, trialDatabase, tables, abort))
+    } finally {
+      await drop()
+    }
+  },
+}
+
+const wholeOrNot = ['--single-transaction', '--set=ON_ERROR_STOP=1']
+
+function load(unit: RunningUnit, into: string, stdin: AsyncIterable<Uint8Array>, abort: AbortSignal, ...more: string[]) {
+  const { arguments: asUser, env } = accessOf(unit)
+  const argv = ['psql', '--quiet', '--no-psqlrc', '--no-password', ...asUser, ...more, `--dbname=${connection(into)}`]
+  return runInside(unit.runtime, unit.instance.id, { argv, env, stdin }, abort)
 }
 
 /** Both names change in one transaction: whoever connects finds the old one or the new one. */

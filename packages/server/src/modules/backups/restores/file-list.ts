@@ -1,9 +1,11 @@
+import { hash } from 'node:crypto'
 import { readTar } from '../../../drivers/tar/read-tar.ts'
 
-/** What is in a tar, by name; null: more entries than are kept track of. */
+/** What is in a tar, by a short hash of its name, as names may be long; null: more entries than are kept track of. */
 export type FileList = Map<string, string> | null
 
-const mostEntries = 500_000
+const mostEntries = 200_000
+const short = (text: string) => hash('sha1', text, 'base64').slice(0, 16)
 
 /** Reads the tar to its end. Two entries with the same facts are taken for the same: what is in them is not compared. */
 export async function filesIn(tar: AsyncIterable<Uint8Array>): Promise<{ files: FileList; bytes: number; entries: number }> {
@@ -14,7 +16,7 @@ export async function filesIn(tar: AsyncIterable<Uint8Array>): Promise<{ files: 
     entries += 1
     bytes += size
     if (type !== 'directory' && files.size < mostEntries)
-      files.set(name.replace(/^\.?\/+/, ''), [type, size, mode, mtime.getTime(), linkname].join(' '))
+      files.set(short(name.replace(/^\.?\/+/, '')), short([type, size, mode, mtime.getTime(), linkname].join(' ')))
   }
   return { files: files.size >= mostEntries ? null : files, bytes, entries }
 }

@@ -1,6 +1,8 @@
 import type { PolicyRow, RunRow } from '../../../platform/db/tables/backups.ts'
 import { type Job, type JobKind, job } from '../../../platform/jobs/declare.ts'
 import { findAnyProject } from '../../projects/index.ts'
+import type { DumpDetails } from '../content/database-kind.ts'
+import { databaseKind } from '../content/databases.ts'
 import type { ManifestArtifact } from '../content/manifest.ts'
 import { type BackupsDeps, nowOf } from '../deps.ts'
 import { BackupFailed, failureOf, wordsOfError } from '../failures.ts'
@@ -58,7 +60,10 @@ async function prove(policy: PolicyRow, run: RunRow, deps: BackupsDeps, abort: A
   })
 }
 
-/** Files are written to a volume of their own and counted there; a dump is read to its end and must be whole. */
+/**
+ * Files are written to a volume of their own and counted there. A dump is loaded into a throw-away database where its service
+ * runs; else it is read to its end and must be whole.
+ */
 async function tryOut(
   artifact: ManifestArtifact,
   opened: OpenedArchive,
@@ -67,7 +72,12 @@ async function tryOut(
   abort: AbortSignal,
 ) {
   const content = () => opened.archives.read(artifact.index, { store: opened.store, abort })
-  if (artifact.kind !== 'volume') return wholeDump(artifact, content())
+  if (artifact.kind !== 'volume') {
+    const tables = await loaded(artifact, content, policy.projectId, deps, abort)
+    if (tables === undefined) await wholeDump(artifact, content())
+    deps.log.info({ policyId: policy.id, artifact: artifact.name, tables: tables ?? 'not loaded' }, 'a dump was tried out')
+    return
+  }
   const runtime = deps.data.runtimeFor(null)
   // One place a policy: what a trial that was killed left is the next one's.
   const place = { id: `vol_${policy.id.slice(4)}`, projectId: policy.projectId, name: 'trial' }
@@ -83,6 +93,22 @@ async function tryOut(
   } finally {
     await runtime.removeVolume(place.id)
   }
+}
+
+/** How many tables came out of it; undefined: there is no server that it could be loaded into. */
+async function loaded(
+  { kind, details }: ManifestArtifact,
+  content: () => AsyncIterable<Uint8Array>,
+  projectId: string,
+  deps: BackupsDeps,
+  abort: AbortSignal,
+): Promise<number | undefined> {
+  const [database, dump] = [databaseKind(kind), details as DumpDetails]
+  if (!database?.prove || dump.database === undefined) return undefined
+  const unit = (await deps.data.units(projectId)).find(({ service }) => service === dump.service)
+  if (!unit?.instance || !database.recognises(unit)) return undefined
+  const running = { ...unit, instance: unit.instance, runtime: deps.data.runtimeFor(unit.instance.serverId) }
+  return database.prove(running, dump, content(), abort)
 }
 
 const endings: Partial<Record<string, RegExp>> = { postgres: /dump complete/, mysql: /Dump completed/ }

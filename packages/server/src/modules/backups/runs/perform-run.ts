@@ -103,7 +103,11 @@ async function* one(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes
 }
 
-async function succeed({ run, deps }: Work, artifacts: readonly ManifestArtifact[], manifest: WrittenManifest): Promise<void> {
+async function succeed(
+  { run, archives, deps }: Work,
+  artifacts: readonly ManifestArtifact[],
+  manifest: WrittenManifest,
+): Promise<void> {
   const sizeBytes = artifacts.reduce((sum, { index }) => sum + index.sizeBytes, manifest.sizeBytes)
   const unchanged = artifacts.filter(({ index }) => isReused(index))
   await deps.database.transaction(async (bound) => {
@@ -121,7 +125,7 @@ async function succeed({ run, deps }: Work, artifacts: readonly ManifestArtifact
       organizationId: run.organizationId,
       projectId: run.projectId,
       subject: `${run.projectName} was backed up`,
-      text: `Stored and read back: ${artifacts.length} ${artifacts.length === 1 ? 'item' : 'items'}, ${unchanged.length} of them unchanged. The run is ${run.id}.`,
+      text: `Stored and read back: ${artifacts.length} ${artifacts.length === 1 ? 'item' : 'items'}, ${unchanged.length} of them unchanged. The run is ${run.id}. Only the key of this instance opens it (backup.key in the data folder, ${archives.recipient}): keep a copy of that file elsewhere.`,
       data: { runId: run.id, policyId: run.policyId, trigger: run.trigger, sizeBytes },
     })
   })

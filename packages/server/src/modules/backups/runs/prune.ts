@@ -17,7 +17,7 @@ import {
   forgetArtifacts,
   goodRunsOf,
   indexesOf,
-  keptIndexes,
+  keptNames,
   markPruned,
   projectsWithRuns,
   prunedNotGone,
@@ -100,7 +100,7 @@ async function takeAway(run: RunRow, deps: BackupsDeps, abort: AbortSignal): Pro
   const { db } = deps.database
   const destination = run.destinationId === null ? undefined : await findDestination(db, run.destinationId)
   if (destination) {
-    const used = namesIn(await keptIndexes(db, run))
+    const used = await keptNames(db, run)
     const store = await openStore(destination, deps, abort)
     try {
       const own: string[] = []

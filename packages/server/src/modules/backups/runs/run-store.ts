@@ -1,6 +1,6 @@
 import { type RunStatus, type RunsQuery, runMoves, runStatuses, sourcesOf, terminalRun } from '@berth/contract'
 import type { Insertable, Updateable } from 'kysely'
-import type { ArchiveIndex } from '../../../drivers/archive/archive.ts'
+import type { ArchiveIndex, ArchivePart } from '../../../drivers/archive/archive.ts'
 import { page } from '../../../platform/db/pages.ts'
 import type { Db } from '../../../platform/db/schema.ts'
 import type {
@@ -109,53 +109,69 @@ export const insertArtifact = (db: Db, row: Insertable<BackupArtifactsTable>) =>
 
 export const forgetArtifacts = (db: Db, runId: string) => db.deleteFrom('backupArtifacts').where('runId', '=', runId).execute()
 
-const isKept = (db: Db) =>
+type Place = Pick<RunRow, 'id' | 'projectId' | 'destinationId'>
+
+/** Without the index: that of a large volume has many megabytes, so that they are read one after the other. */
+const keptAt = (db: Db, { projectId, destinationId }: Place) =>
   db
     .selectFrom('backupArtifacts')
     .innerJoin('backupRuns', 'backupRuns.id', 'backupArtifacts.runId')
-    .select('backupArtifacts.index')
+    .select(['backupArtifacts.id', 'backupArtifacts.runId'])
     .where('backupRuns.prunedAt', 'is', null)
-
-type Place = Pick<RunRow, 'id' | 'projectId' | 'destinationId'>
-
-/** Of the newest good runs that are kept at the same destination, and are as whole as they were. */
-export async function earlierIndexes(db: Db, { projectId, destinationId }: Place): Promise<string[]> {
-  const rows = await isKept(db)
     .where('backupRuns.projectId', '=', projectId)
     .where('backupRuns.destinationId', '=', destinationId)
+
+async function* indexesIn(db: Db, artifacts: readonly { id: string; runId: string }[]) {
+  for (const { id, runId } of artifacts) {
+    const row = await db.selectFrom('backupArtifacts').select('index').where('id', '=', id).executeTakeFirst()
+    if (row) yield { id, runId, parts: (JSON.parse(row.index) as ArchiveIndex).parts }
+  }
+}
+
+/** A run names all that it counts on, so that the newest few know nearly all of what is there. */
+const earlierArtifacts = 20
+
+/** Of the newest good runs that are kept at the same destination, and are as whole as they were. */
+export async function* earlierParts(db: Db, place: Place): AsyncGenerator<ArchivePart> {
+  const rows = await keptAt(db, place)
     .where('backupRuns.status', '=', 'succeeded')
     .where('backupArtifacts.damaged', '=', 0)
     .orderBy('backupRuns.createdAt', 'desc')
-    .limit(50)
+    .limit(earlierArtifacts)
     .execute()
-  return rows.map(({ index }) => index)
+  for await (const { parts } of indexesIn(db, rows)) yield* parts
 }
 
-/** Of all others that are kept or under way there, which may count on parts of this one. */
-export async function keptIndexes(db: Db, { id, projectId, destinationId }: Place): Promise<string[]> {
-  const rows = await isKept(db)
-    .where('backupRuns.projectId', '=', projectId)
-    .where('backupRuns.destinationId', '=', destinationId)
-    .where('backupRuns.id', '!=', id)
+/** Names of parts that others, kept or under way there, count on. */
+export async function keptNames(db: Db, place: Place): Promise<Set<string>> {
+  const rows = await keptAt(db, place)
+    .where('backupRuns.id', '!=', place.id)
     .where('backupRuns.status', 'in', ['succeeded', ...runsUnderWay])
     .execute()
-  return rows.map(({ index }) => index)
+  const names = new Set<string>()
+  for await (const { parts } of indexesIn(db, rows)) for (const { name } of parts) names.add(name)
+  return names
 }
 
 /** Nothing of what names that part is counted on again. The runs it is of; empty where all of them were flagged before. */
-export async function flagDamaged(db: Db, { projectId, destinationId }: Place, part: string): Promise<string[]> {
-  const rows = await isKept(db)
-    .select(['backupArtifacts.id', 'backupArtifacts.runId'])
-    .where('backupRuns.projectId', '=', projectId)
-    .where('backupRuns.destinationId', '=', destinationId)
+export async function flagDamaged(db: Db, place: Place, part: string): Promise<string[]> {
+  const rows = await keptAt(db, place)
     .where('backupRuns.status', '=', 'succeeded')
     .where('backupArtifacts.damaged', '=', 0)
     .execute()
-  const harmed = rows.filter(({ index }) => (JSON.parse(index) as ArchiveIndex).parts.some(({ name }) => name === part))
-  for (const { id } of harmed) await db.updateTable('backupArtifacts').set({ damaged: true }).where('id', '=', id).execute()
-  const runIds = [...new Set(harmed.map(({ runId }) => runId))]
-  if (runIds.length > 0) await db.updateTable('backupRuns').set({ proven: false }).where('id', 'in', runIds).execute()
-  return runIds
+  const runIds = new Set<string>()
+  for await (const { id, runId, parts } of indexesIn(db, rows)) {
+    if (!parts.some(({ name }) => name === part)) continue
+    runIds.add(runId)
+    await db.updateTable('backupArtifacts').set({ damaged: true }).where('id', '=', id).execute()
+  }
+  if (runIds.size > 0)
+    await db
+      .updateTable('backupRuns')
+      .set({ proven: false })
+      .where('id', 'in', [...runIds])
+      .execute()
+  return [...runIds]
 }
 
 export const indexesOf = async (db: Db, runId: string): Promise<string[]> =>

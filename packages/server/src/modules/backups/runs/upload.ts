@@ -4,7 +4,7 @@ import { newId } from '../../../platform/db/ids.ts'
 import { folderOf, type ManifestArtifact } from '../content/manifest.ts'
 import type { SavedContent } from '../content/saved-content.ts'
 import { RowProgress } from './run-progress.ts'
-import { earlierIndexes, insertArtifact, updateRun } from './run-store.ts'
+import { earlierParts, insertArtifact, updateRun } from './run-store.ts'
 import type { Work } from './run-work.ts'
 import { runTopic } from './start-run.ts'
 
@@ -69,7 +69,7 @@ async function store(
 
 /** Parts that good runs of the project have stored at this destination and that are there: the same content is not stored twice. */
 async function reusable({ run, store, deps, abort }: Work): Promise<ReadonlyMap<string, ArchivePart>> {
-  const indexes = await earlierIndexes(deps.database.db, run)
-  const parts = indexes.flatMap((text) => (JSON.parse(text) as ArchiveIndex).parts)
-  return parts.length === 0 ? new Map() : partsThere(store, `${run.projectId}/`, parts, abort)
+  const parts = new Map<string, ArchivePart>()
+  for await (const part of earlierParts(deps.database.db, run)) if (!parts.has(part.name)) parts.set(part.name, part)
+  return parts.size === 0 ? new Map() : partsThere(store, `${run.projectId}/`, parts.values(), abort)
 }

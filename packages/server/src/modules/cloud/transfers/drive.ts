@@ -13,6 +13,8 @@ export interface Driving {
   transfer: CloudTransferRow
   sides: Sides
   patience: Patience
+  /** Nothing was done for it yet. */
+  isNew: boolean
   deps: CloudDeps
   abort: AbortSignal
 }
@@ -36,8 +38,8 @@ export async function prepare(driving: Driving): Promise<void> {
   const { sides, abort, patience } = driving
   const { departure, arrival } = sides
   await enter('packing', driving)
-  // The first call has no patience: who asks while the cloud is away is told so at once.
-  let there = await arrival.open()
+  // Who asks while the cloud is away is told so at once; a move that has begun waits for it.
+  let there = await (driving.isNew ? arrival.open() : patiently(() => arrival.open(), patience, abort))
   if (there.state === 'open') {
     await patiently(() => departure.start(there.recipient), patience, abort)
     const packed = await until(() => departure.look(), ['packed', 'releasing', 'ready'], driving)
@@ -56,7 +58,12 @@ export async function prepare(driving: Driving): Promise<void> {
     await enter('landing', driving)
     await patiently(() => arrival.change({ state: 'landed' }), patience, abort)
   }
-  const { warnings } = await until(() => arrival.look(), ['landed'], driving)
+  const { warnings } = await until(
+    () => arrival.look(),
+    ['landed'],
+    driving,
+    () => departure.look(),
+  )
   await updateTransfer(driving.deps.database.db, driving.transfer.id, { warnings: JSON.stringify(warnings) })
 }
 
@@ -87,8 +94,11 @@ async function until<Side extends Departure | Arrival>(
   look: () => Promise<Side>,
   wanted: readonly Side['state'][],
   { patience, abort }: Driving,
+  alsoLook?: () => Promise<unknown>,
 ): Promise<Side> {
-  for (;;) {
+  for (let looks = 1; ; looks += 1) {
+    // An end that nobody asks for calls itself off.
+    if (alsoLook && looks % 50 === 0) await patiently(alsoLook, patience, abort)
     const side = await patiently(look, patience, abort)
     if (wanted.includes(side.state)) return side
     if (side.state === 'failed') throw new SideFailed(side.error?.code ?? 'conflict', side.error?.message ?? 'It failed')

@@ -45,7 +45,8 @@ async function drive(
     if (isDecided) throw new Error('the link to the cloud is not the one that the move began with: link it again to end the move')
     return end(transfer, 'failed', { code: 'cloud_not_linked', message: 'The link to the cloud was taken away meanwhile' }, deps)
   }
-  const driving: Driving = { transfer, sides, patience: deps.patience, deps, abort }
+  const isNew = attempt === 1 && transfer.phase === 'packing'
+  const driving: Driving = { transfer, sides, patience: deps.patience, isNew, deps, abort }
   try {
     if (transfer.phase === 'undoing') return await takeBack(driving, attempt)
     if (!isDecided) await prepare(driving)

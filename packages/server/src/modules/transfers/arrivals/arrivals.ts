@@ -6,7 +6,7 @@ import { nowOf, type TransfersDeps } from '../deps.ts'
 import { removeFiles } from '../end-files.ts'
 import { newArrivalSecrets, sealSecrets } from '../end-secrets.ts'
 import { moveEnd } from '../move-end.ts'
-import { countOpenArrivals, findEnd, insertEnd, openOfProject } from '../store.ts'
+import { countOpenArrivals, deleteEnd, findEnd, insertEnd, openOfProject } from '../store.ts'
 import { arriveKey, arriveKind } from './arrive-kind.ts'
 import { clearAway } from './clear-away.ts'
 
@@ -25,7 +25,9 @@ export async function openArrival(
   return deps.database.transaction(async (bound) => {
     await bound.lock(`arrivals:${organizationId}`)
     const known = await findEnd(bound.db, id)
-    if (known) return isSame(known, project, caller) ? known : fail('conflict')
+    // A bundle in a file may come again, after its project was deleted or an import of it failed.
+    if (known && (known.state === 'aborted' || known.state === 'active')) await deleteEnd(bound.db, id)
+    else if (known) return isSame(known, project, caller) ? known : fail('conflict')
     const there = await findAnyProject(bound.db, project)
     const isKept = there?.organizationId === organizationId && there.presence === 'departed'
     if (there && !isKept) fail('already_there')

@@ -8,7 +8,7 @@ import { findEnd } from '../store.ts'
 import { arriveKind, type EndPayload } from './arrive-kind.ts'
 import { clearAway } from './clear-away.ts'
 import { land } from './land.ts'
-import { openBundle } from './open-bundle.ts'
+import { lastPass, openBundle } from './open-bundle.ts'
 import { stage } from './stage.ts'
 
 const hours = 3_600_000
@@ -46,7 +46,7 @@ export const arriveJob = (deps: TransfersDeps) =>
   })
 
 async function step(end: TransferEndRow, to: 'staged' | 'landed', deps: TransfersDeps, abort: AbortSignal): Promise<void> {
-  const bundle = await openBundle(end, to === 'staged' ? 1 : 2, deps, abort)
+  const bundle = await openBundle(end, to === 'staged' ? 1 : await lastPass(end, deps, abort), deps, abort)
   try {
     await (to === 'staged' ? stage : land)(end, bundle, deps, abort)
   } finally {

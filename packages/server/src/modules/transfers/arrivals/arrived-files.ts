@@ -20,22 +20,48 @@ export async function storeFile(
   try {
     const abort = AbortSignal.timeout(10 * 60_000)
     if ((await store.size(name, abort)) !== undefined) return
-    await store.put(name, checked(bytes, sha256), abort)
+    // The store has words of its own for whatever goes wrong while it writes; what is wrong with the bytes is the sender's.
+    const judged = new Judged(bytes, sha256)
+    await store.put(name, judged.read(), abort).catch((error: unknown) => {
+      throw judged.refusal ?? error
+    })
   } finally {
     await store.close()
   }
 }
 
-async function* checked(bytes: AsyncIterable<Uint8Array>, sha256: string): AsyncGenerator<Uint8Array> {
-  const hash = createHash('sha256')
-  let size = 0
-  for await (const chunk of bytes) {
-    size += chunk.length
-    if (size > bundleFileBytes) fail('payload_too_large')
-    hash.update(chunk)
-    yield chunk
+/** Bytes that are judged as they go by. */
+class Judged {
+  refusal: unknown
+  readonly #bytes: AsyncIterable<Uint8Array>
+  readonly #sha256: string
+
+  constructor(bytes: AsyncIterable<Uint8Array>, sha256: string) {
+    this.#bytes = bytes
+    this.#sha256 = sha256
   }
-  if (hash.digest('hex') !== sha256) refuse('sha256', 'is not that of the bytes that arrived: send the file again')
+
+  async *read(): AsyncGenerator<Uint8Array> {
+    const hash = createHash('sha256')
+    let size = 0
+    for await (const chunk of this.#bytes) {
+      size += chunk.length
+      if (size > bundleFileBytes) this.#refuse(() => fail('payload_too_large'))
+      hash.update(chunk)
+      yield chunk
+    }
+    if (hash.digest('hex') !== this.#sha256)
+      this.#refuse(() => refuse('sha256', 'is not that of the bytes that arrived: send the file again'))
+  }
+
+  #refuse(say: () => never): void {
+    try {
+      say()
+    } catch (refusal) {
+      this.refusal = refusal
+      throw refusal
+    }
+  }
 }
 
 /** What has arrived whole. */

@@ -69,6 +69,16 @@ async function verifiedBody(
   return body
 }
 
+/** A bundle in a file was packed once; one of a project that was stopped, twice. */
+export async function lastPass(end: TransferEndRow, deps: TransfersDeps, abort: AbortSignal): Promise<1 | 2> {
+  const store = await openFiles(end.id, deps)
+  try {
+    return (await store.size(manifestName(2), abort)) === undefined ? 1 : 2
+  } finally {
+    await store.close()
+  }
+}
+
 /** As it lies here, byte for byte. */
 async function checkFile({ name, sizeBytes, sha256 }: BundleFile, store: ArchiveStore, abort: AbortSignal): Promise<void> {
   const hash = createHash('sha256')

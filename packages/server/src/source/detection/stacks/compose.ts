@@ -1,6 +1,13 @@
 import { posix } from 'node:path'
 import { parseEnv } from 'node:util'
-import { type ComposeFile, findLinksOutside, type Problem, readCompose, toProjectServices } from '../../compose/index.ts'
+import {
+  type ComposeFile,
+  findLinksOutside,
+  type Problem,
+  readStack,
+  type StackFiles,
+  toProjectServices,
+} from '../../compose/index.ts'
 import { exposedService } from '../../exposed-service.ts'
 import type { Evidence } from '../detection.ts'
 import type { Folder } from '../folder.ts'
@@ -34,7 +41,7 @@ export async function composeBeside(app: App): Promise<string | null> {
     : null
 }
 
-type Found = { name: string; file: ComposeFile }
+type Found = { name: string; override: string | null; file: ComposeFile }
 
 const composeOf = (app: App): Promise<Found | null> => app.folder.once('compose', () => readComposeOf(app))
 
@@ -44,7 +51,25 @@ async function readComposeOf({ folder, variables }: App): Promise<Found | null> 
   if (name === undefined || text === null) return null
   // Beside the file, as Compose itself looks for it; what the project says counts for more.
   const env = variables ? { ...(await variablesIn(folder, '.env')), ...variables } : {}
-  return { name, file: readCompose(text, { folder: folder.absolutePath, env }) }
+  const override = overrides.find((one) => folder.has(one))
+  const laidOver = override ? await folder.text(override) : null
+  const files = [{ path: `/${name}`, text }, ...(laidOver === null ? [] : [{ path: `/${override}`, text: laidOver }])]
+  return { name, override: laidOver === null ? null : override!, file: await readWithExtended(folder, files, env) }
+}
+
+/** How many times a file that is extended may itself name another one. */
+const mostRounds = 4
+const mostExtended = 20
+
+/** With the files of the project that these extend; variables of `env_file` are filled in elsewhere. */
+async function readWithExtended(folder: Folder, files: StackFiles['files'], env: Record<string, string>): Promise<ComposeFile> {
+  const others: Record<string, string | null> = {}
+  for (let round = 0; ; round++) {
+    const { file, wanted } = readStack({ workingDir: '/', files, dotEnv: null, others }, { folder: folder.absolutePath, env })
+    const missing = wanted.filter((path) => /\.ya?ml$/.test(path)).slice(0, mostExtended)
+    if (missing.length === 0 || round === mostRounds) return file
+    for (const path of missing) others[path] = await folder.text(path.slice(1))
+  }
 }
 
 /** Null where there is no such file. */
@@ -118,14 +143,17 @@ async function composePlan(app: App): Promise<Plan> {
     name: file.name,
     port,
     services,
-    evidence: exposed ? [{ file: app.folder.full(name), says: `${exposed.name} is reached at ${port}` }] : [],
+    evidence: [
+      ...(found.override ? [{ file: app.folder.full(found.override), says: `is laid over ${name}` }] : []),
+      ...(exposed ? [{ file: app.folder.full(name), says: `${exposed.name} is reached at ${port}` }] : []),
+    ],
     refused: [...refused, ...unset],
     warnings: [
       ...refused.map((words) => `refused: ${words}`),
       ...unset,
       ...[...file.warnings, ...warnings, ...withoutFile].map(said),
       ...[...names, ...overrides]
-        .filter((other) => other !== name && app.folder.has(other))
+        .filter((other) => other !== name && other !== found.override && app.folder.has(other))
         .map((other) => `${other} is there too; only ${name} is read`),
     ],
   }

@@ -1,3 +1,4 @@
+import type { ContainerSettings } from '@berth/contract'
 import type { ContainerCreateOptions } from 'dockerode'
 import { buildCores } from '../../build-cores.ts'
 import { wordsOf } from '../../process/command-words.ts'
@@ -34,10 +35,12 @@ export function containerSettings(request: StartRequest, place: Place): Containe
     ...(command ? { Cmd: command } : {}),
     ...(request.entrypoint ? { Entrypoint: request.entrypoint } : {}),
     ...(port ? { ExposedPorts: { [port]: {} } } : {}),
+    ...insideOf(request.container ?? {}),
     NetworkingConfig: { EndpointsConfig: { [network]: { Aliases: request.network?.aliases ?? [] } } },
     HostConfig: {
-      ...limitsOf(request.allotment, processes),
-      ...safety(place.isUnprivileged),
+      ...limitsOf(request.allotment, Math.min(request.container?.pidsLimit ?? processes, processes)),
+      ...safety(place.isUnprivileged, request.container?.capDrop ?? []),
+      ...hostSideOf(request),
       NetworkMode: network,
       RestartPolicy: { Name: request.restart ? 'unless-stopped' : 'no' },
       LogConfig: { Type: 'json-file', Config: { 'max-size': '10m', 'max-file': '3' } },
@@ -48,6 +51,34 @@ export function containerSettings(request: StartRequest, place: Place): Containe
         ReadOnly: readOnly,
       })),
     },
+  }
+}
+
+const insideOf = ({ user, workingDir, hostname, stopSignal, stopGraceSeconds }: ContainerSettings) => ({
+  ...(user ? { User: user } : {}),
+  ...(workingDir ? { WorkingDir: workingDir } : {}),
+  ...(hostname ? { Hostname: hostname } : {}),
+  ...(stopSignal ? { StopSignal: stopSignal } : {}),
+  ...(stopGraceSeconds == null ? {} : { StopTimeout: stopGraceSeconds }),
+})
+
+/** What is kept in memory counts as the container's own memory, so none of it may be more than that. */
+function hostSideOf({ container = {}, allotment }: StartRequest) {
+  const { readOnly, shmMb, tmpfs, extraHosts, ulimits, sysctls } = container
+  const inMemory = (wanted: number) => Math.min(Math.max(1, Math.ceil(wanted)), allotment.memoryMb)
+  return {
+    ...(readOnly ? { ReadonlyRootfs: true } : {}),
+    ...(shmMb ? { ShmSize: inMemory(shmMb) * mb } : {}),
+    ...(tmpfs
+      ? {
+          Tmpfs: Object.fromEntries(
+            tmpfs.map(({ target, sizeMb }) => [target, `size=${inMemory(sizeMb ?? allotment.memoryMb)}m`]),
+          ),
+        }
+      : {}),
+    ...(extraHosts ? { ExtraHosts: extraHosts.map(({ name, address }) => `${name}:${address}`) } : {}),
+    ...(ulimits ? { Ulimits: ulimits.map(({ name, soft, hard }) => ({ Name: name, Soft: soft, Hard: hard })) } : {}),
+    ...(sysctls ? { Sysctls: sysctls } : {}),
   }
 }
 
@@ -73,10 +104,11 @@ export const wayGiving = (engine: Engine) => {
 /** Images made elsewhere often start as root, take their folders and then become a plain user. */
 const rightsOfImages = ['CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'FSETID', 'KILL', 'NET_BIND_SERVICE', 'SETGID', 'SETUID']
 
-export const safety = (isUnprivileged: boolean) => ({
+/** What a service drops itself is not given back to it. */
+export const safety = (isUnprivileged: boolean, dropped: readonly string[] = []) => ({
   Init: true,
   CapDrop: ['ALL'],
-  CapAdd: isUnprivileged ? [] : rightsOfImages,
+  CapAdd: isUnprivileged || dropped.includes('ALL') ? [] : rightsOfImages.filter((name) => !dropped.includes(name)),
   SecurityOpt: ['no-new-privileges'],
 })
 

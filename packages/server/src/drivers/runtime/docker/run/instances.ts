@@ -130,8 +130,10 @@ export async function endInstance(
   const container = engine.getContainer(containerName(instanceId))
   const found = await askFor((abortSignal) => container.inspect({ abortSignal }), { abort })
   if (!found || !labels.isOurs(found.Config.Labels)) return undefined
-  const timeoutMs = graceSeconds * 1000 + killMs
-  await askFor((abortSignal) => container.stop({ t: graceSeconds, abortSignal }), { abort, timeoutMs }).catch(async (error) => {
+  // A service that asked for its own time gets it, unless it is to end at once.
+  const grace = graceSeconds === 0 ? 0 : ((found.Config as { StopTimeout?: number }).StopTimeout ?? graceSeconds)
+  const timeoutMs = grace * 1000 + killMs
+  await askFor((abortSignal) => container.stop({ t: grace, abortSignal }), { abort, timeoutMs }).catch(async (error) => {
     // Not running any more.
     if (statusOf(error) === 304) return
     abort.throwIfAborted()

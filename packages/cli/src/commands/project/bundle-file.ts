@@ -1,0 +1,31 @@
+import type { BundleFile } from '@berth/contract'
+import { Plain } from '../../exit-codes.ts'
+
+/** What the first entry of a bundle file says, in the clear: nothing of it is secret. The next is the key; the rest are the files. */
+export interface BundleHead {
+  format: 'berth-bundle/1'
+  transfer: string
+  project: string
+  signer: string
+  files: BundleFile[]
+}
+
+export const headName = 'bundle.json'
+export const keyName = 'key.age'
+export const longestHeadBytes = 64 * 1024 * 1024
+
+export function readHead(text: string): BundleHead {
+  try {
+    const head = JSON.parse(text) as BundleHead
+    if (head.format === 'berth-bundle/1' && Array.isArray(head.files)) return head
+  } catch {
+    // Said below.
+  }
+  throw new Plain('This is no bundle of a project, or one of a version that this berth does not know')
+}
+
+/** As ids of transfers are written. */
+export function newTransferId(): string {
+  const alphabet = 'abcdefghijklmnopqrstuvwxyz234567'
+  return `trf_${Array.from(crypto.getRandomValues(new Uint8Array(20)), (byte) => alphabet[byte & 31]).join('')}`
+}

@@ -1,0 +1,44 @@
+import { readFile } from 'node:fs/promises'
+import { password as askPassword, isCancel } from '@clack/prompts'
+import { Plain } from '../../exit-codes.ts'
+import { readStandardInput } from '../../standard-input.ts'
+
+export interface LockOptions {
+  recipient?: string
+  passphraseStdin?: boolean
+}
+
+export async function lockOf({
+  recipient,
+  passphraseStdin,
+}: LockOptions): Promise<{ recipient: string } | { passphrase: string }> {
+  if (recipient && !/^age1[a-z0-9]{58}$/.test(recipient))
+    throw new Plain(`${recipient} is no age recipient: it begins with age1`, 2)
+  if (recipient) return { recipient }
+  const passphrase = passphraseStdin ? await readStandardInput() : await asked('Passphrase for the bundle')
+  if (passphrase.length < 8)
+    throw new Plain('Choose a passphrase of at least 8 characters: the bundle holds the secrets of the project', 2)
+  return { passphrase }
+}
+
+export interface UnlockOptions {
+  key?: string
+  passphraseStdin?: boolean
+}
+
+export async function unlockOf({ key, passphraseStdin }: UnlockOptions): Promise<{ identity: string } | { passphrase: string }> {
+  if (!key) return { passphrase: passphraseStdin ? await readStandardInput() : await asked('Passphrase of the bundle') }
+  const lines = (await readFile(key, 'utf8')).split('\n').map((line) => line.trim())
+  const identity = lines.find((line) => line.startsWith('AGE-SECRET-KEY-1'))
+  return identity ? { identity } : failed(`${key} holds no age key`)
+}
+
+async function asked(message: string): Promise<string> {
+  if (!process.stdin.isTTY) throw new Plain('Give a passphrase with --passphrase-stdin: there is no terminal to ask at', 2)
+  const answer = await askPassword({ message })
+  return isCancel(answer) ? failed('Nothing was done') : answer
+}
+
+function failed(words: string): never {
+  throw new Plain(words, 2)
+}

@@ -1,0 +1,99 @@
+import { createWriteStream } from 'node:fs'
+import { rename, rm } from 'node:fs/promises'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { setTimeout as pause } from 'node:timers/promises'
+import { contract, type Departure } from '@berth/contract'
+import { lockBundleKey, newBundleKey } from '@berth/server/bundle-key'
+import type { Command } from 'commander'
+import { pack } from 'tar-stream'
+import { type Connection, connect } from '../../credentials.ts'
+import { Plain } from '../../exit-codes.ts'
+import { output } from '../../output.ts'
+import { megabytes } from '../../watch-backup.ts'
+import { type BundleHead, headName, keyName, newTransferId } from './bundle-file.ts'
+import { type LockOptions, lockOf } from './bundle-lock.ts'
+import { namedProject } from './named-project.ts'
+
+interface Options extends LockOptions {
+  output: string
+  withData: boolean
+}
+
+/** `berth project export`: a project as one encrypted file. */
+export function addExport(project: Command): void {
+  project
+    .command('export [project]')
+    .description('write a project into one encrypted file: config, variables, domains, rules and source')
+    .requiredOption('-o, --output <file>', 'where to')
+    .option('--with-data', 'its volumes, too, as they are while it runs', false)
+    .option('--recipient <age1…>', 'encrypt it to this age key instead of a passphrase')
+    .option('--passphrase-stdin', 'read the passphrase from standard input')
+    .addHelpText('after', helpText)
+    .action(async (given: string | undefined, options: Options, command: Command) => {
+      const client = connect(command)
+      const id = namedProject(given)
+      const lock = await lockOf(options)
+      const key = await newBundleKey()
+      const transfer = newTransferId()
+      const body = { transfer, recipient: key.recipient, withData: options.withData }
+      await client.call(contract.transfers.depart, { params: { id }, body })
+      try {
+        const packed = await untilPacked(client, transfer)
+        const sizeBytes = packed.files.reduce((sum, file) => sum + file.sizeBytes, 0)
+        await write(options.output, packed, await lockBundleKey(key.identity, lock), client)
+        output(command).result(
+          { project: id, file: options.output, sizeBytes },
+          () => `${id} is in ${options.output} (${megabytes(sizeBytes)})`,
+        )
+      } finally {
+        await client
+          .call(contract.transfers.changeDeparture, { params: { id: transfer }, body: { state: 'aborted' } })
+          .catch(() => undefined)
+      }
+    })
+}
+
+const helpText = `
+The project goes on serving and nothing of it changes. The file is encrypted in the age format, with a passphrase unless
+--recipient names a key; whoever has that and the file has all secrets of the project. Stop the project first
+(berth project … disable) where its volumes must not be read while it writes to them, or use backups.
+Bring it back with: berth project import <file>`
+
+async function untilPacked(client: Connection, id: string): Promise<Departure> {
+  for (;;) {
+    const { data } = await client.call(contract.transfers.getDeparture, { params: { id } })
+    if (data.state === 'packed') return data
+    if (data.state !== 'packing') throw new Plain(`The project could not be packed: ${data.error?.message ?? data.state}`)
+    await pause(200)
+  }
+}
+
+/** Whole or not at all. */
+async function write(
+  file: string,
+  { transfer, projectId, signer, files }: Departure,
+  key: Uint8Array,
+  client: Connection,
+): Promise<void> {
+  const draft = `${file}.${process.pid}.draft`
+  const head: BundleHead = { format: 'berth-bundle/1', transfer, project: projectId, signer, files }
+  const tar = pack()
+  const filling = (async () => {
+    tar.entry({ name: headName }, JSON.stringify(head))
+    tar.entry({ name: keyName }, Buffer.from(key))
+    for (const { name, sizeBytes } of files) {
+      const bytes = await client.bytes(contract.transfers.readFile, { params: { id: transfer, file: name } })
+      await pipeline(Readable.fromWeb(bytes as never), tar.entry({ name: `files/${name}`, size: sizeBytes }))
+    }
+    tar.finalize()
+  })()
+  filling.catch((error: Error) => tar.destroy(error))
+  try {
+    await Promise.all([filling, pipeline(tar, createWriteStream(draft, { mode: 0o600 }))])
+    await rename(draft, file)
+  } catch (error) {
+    await rm(draft, { force: true })
+    throw error
+  }
+}

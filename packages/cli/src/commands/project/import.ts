@@ -1,0 +1,107 @@
+import { createReadStream } from 'node:fs'
+import { Readable } from 'node:stream'
+import { setTimeout as pause } from 'node:timers/promises'
+import { type Arrival, contract } from '@berth/contract'
+import { openBundleKey } from '@berth/server/bundle-key'
+import type { Command } from 'commander'
+import { extract } from 'tar-stream'
+import { type Connection, connect } from '../../credentials.ts'
+import { Plain } from '../../exit-codes.ts'
+import { output } from '../../output.ts'
+import { type BundleHead, headName, keyName, longestHeadBytes, readHead } from './bundle-file.ts'
+import { type UnlockOptions, unlockOf } from './bundle-lock.ts'
+
+/** `berth project import`: a project out of a file that `berth project export` wrote. */
+export function addImport(project: Command): void {
+  project
+    .command('import <file>')
+    .description('make a project of a file that berth project export wrote, under its own id, and start it')
+    .option('--key <file>', 'the age key that it was encrypted to, instead of a passphrase')
+    .option('--passphrase-stdin', 'read the passphrase from standard input')
+    .addHelpText(
+      'after',
+      '\nIts domains arrive as claims and are proven anew. A project that is there already is not touched (409).',
+    )
+    .action(async (file: string, options: UnlockOptions, command: Command) => {
+      const client = connect(command)
+      const head = await sendBundle(file, await unlockOf(options), client)
+      const id = head.transfer
+      try {
+        const change = (state: 'staged' | 'landed' | 'active') =>
+          client.call(contract.transfers.changeArrival, { params: { id }, body: { state, signer: head.signer } })
+        for (const state of ['staged', 'landed'] as const) {
+          output(command).note(state === 'staged' ? '▸ building' : '▸ starting')
+          await change(state)
+          await until(state, id, client)
+        }
+        const { data } = await change('active')
+        for (const warning of data.warnings) output(command).note(`warning: ${warning}`)
+        output(command).result({ project: head.project, warnings: data.warnings }, () => `${head.project} lives here now`)
+      } catch (error) {
+        await callOff(id, client)
+        throw error
+      }
+    })
+}
+
+const callOff = (id: string, client: Connection) =>
+  client.call(contract.transfers.changeArrival, { params: { id }, body: { state: 'aborted' } }).catch(() => undefined)
+
+async function until(wanted: Arrival['state'], id: string, client: Connection): Promise<void> {
+  for (;;) {
+    const { data } = await client.call(contract.transfers.getArrival, { params: { id } })
+    if (data.state === wanted) return
+    if (data.state === 'failed' || data.state === 'aborted')
+      throw new Plain(`The project could not be taken in: ${data.error?.message ?? data.state}. Nothing of it is left.`)
+    await pause(200)
+  }
+}
+
+/** Reads the file once, from its beginning to its end, and sends each part as it comes. */
+async function sendBundle(file: string, unlock: Parameters<typeof openBundleKey>[1], client: Connection): Promise<BundleHead> {
+  let head: BundleHead | undefined
+  let isOpen = false
+  const entries = createReadStream(file).pipe(extract())
+  try {
+    for await (const entry of entries) {
+      const { name } = entry.header
+      if (name === headName) head = readHead((await whole(entry)).toString('utf8'))
+      else if (!head) throw new Plain(`${file} is no bundle of a project`)
+      else if (name === keyName) {
+        const identity = await openBundleKey(await whole(entry), unlock).catch(() => wrongKey())
+        await client.call(contract.transfers.arrive, { params: { id: head.transfer }, body: { project: head.project, identity } })
+        isOpen = true
+      } else await sendFile(name.replace(/^files\//, ''), entry, head, client)
+    }
+  } catch (error) {
+    if (head && isOpen) await callOff(head.transfer, client)
+    throw error
+  }
+  return head ?? notABundle(file)
+}
+
+async function sendFile(name: string, entry: AsyncIterable<unknown>, { transfer, files }: BundleHead, client: Connection) {
+  const listed = files.find((one) => one.name === name)
+  if (!listed) throw new Plain(`The bundle holds ${name}, which it does not list`)
+  const upload = Readable.toWeb(Readable.from(entry, { objectMode: false })) as unknown as ReadableStream
+  const input = { params: { id: transfer, file: name }, query: { sha256: listed.sha256 }, upload }
+  await client.call(contract.transfers.writeFile, input)
+}
+
+async function whole(entry: AsyncIterable<unknown>): Promise<Buffer> {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of entry as AsyncIterable<Uint8Array>) {
+    bytes += chunk.length
+    if (bytes > longestHeadBytes) throw new Plain('The bundle says more of itself than any can')
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+const wrongKey = (): never => {
+  throw new Plain('The bundle does not open: the passphrase or the key is another one, or the file was changed', 2)
+}
+const notABundle = (file: string): never => {
+  throw new Plain(`${file} is no bundle of a project`)
+}
