@@ -22,6 +22,25 @@ export const Organization = Type.Object({
 })
 export type Organization = Static<typeof Organization>
 
+const Quota = Type.Object({ limit: nullable(Type.Number()), used: Type.Number() })
+/** What an organisation may have here, and has; a limit that is null is none. More builds than that at once wait for their turn. */
+export const Quotas = Type.Object({ projects: Quota, cpuCores: Quota, memoryMb: Quota, builds: Quota })
+export type Quotas = Static<typeof Quotas>
+export type QuotaName = keyof Quotas
+
+/** A limit that is not named stays; null goes back to the instance's own. */
+export const QuotaLimitsBody = Type.Object({
+  projects: Type.Optional(nullable(Type.Integer({ minimum: 0, maximum: 1_000_000 }))),
+  cpuCores: Type.Optional(nullable(Type.Number({ minimum: 0, maximum: 1_000_000 }))),
+  memoryMb: Type.Optional(nullable(Type.Integer({ minimum: 0, maximum: 1_000_000_000 }))),
+  builds: Type.Optional(nullable(Type.Integer({ minimum: 1, maximum: 1000 }))),
+})
+export type QuotaLimitsBody = Static<typeof QuotaLimitsBody>
+
+/** The record of one organisation; `quotas` is null where it is held to nothing. */
+export const OrganizationRecord = Type.Object({ ...Organization.properties, quotas: nullable(Quotas) })
+export type OrganizationRecord = Static<typeof OrganizationRecord>
+
 export const Session = Type.Object({
   user: User,
   organization: Organization,

@@ -8,7 +8,7 @@ import type { ForwardedAnswer } from './elsewhere.ts'
 const wholeBytes = 64 * 1024
 /** From the question to the end of a short answer, so that a cloud that dawdles is found out as soon as one that is silent. */
 const wholeWithinMs = 4_500
-const leastMs = 500
+const leastMs = 2_000
 /** Of an answer that is no stream: more than any route of this product says, and longer than it pauses. */
 const mostBytes = 512 * 1024 * 1024
 const longestPauseMs = 30_000

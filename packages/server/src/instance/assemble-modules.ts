@@ -49,6 +49,8 @@ export function assembleModules(parts: Parts, { common, limiter, drivers, isolat
     onlyOnePerson,
     ownedProjects: owned,
     mailer: delivery.mailer,
+    organizationsEach: config.quotas.organizations,
+    quotasOf: (organizationId) => projects.quotas.show(organizationId),
     ...(config.mode === 'cloud' ? { signUp: { mode: config.signUp, perHour: config.signUpsPerHour } } : {}),
   })
   const { streamTokens, roleOf } = access

@@ -71,6 +71,7 @@ export function assembleRunning(
     syncRoutes: (projectId) => edge.routes.sync(projectId),
   })
   projectPorts.deployments ??= deployments.reader
+  projectPorts.allotted ??= deployments.allotted
   projectPorts.running ??= deployments.running
   projectPorts.power ??= deployments.power
   projectPorts.secrets ??= deployments.secrets

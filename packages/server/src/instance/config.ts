@@ -8,7 +8,9 @@ import {
   githubSettings,
   gitlabSettings,
   mainSettings,
+  nowhere,
   type Place,
+  quotaSettings,
   type Setting,
   type Values,
 } from './settings.ts'
@@ -19,6 +21,7 @@ export type Config = Values<typeof mainSettings> & {
   readonly gitlab: Values<typeof gitlabSettings>
   readonly gitea: Values<typeof giteaSettings>
   readonly baseImages: Values<typeof baseImageSettings>
+  readonly quotas: Values<typeof quotaSettings>
   /** What the commands that Berth runs inherit of its environment: none of our own settings. */
   readonly environment: Environment
   /** Lines to log at the start: variables that look like settings and are none. */
@@ -30,7 +33,8 @@ export type Environment = Readonly<Record<string, string | undefined>>
 /** The one place that reads settings. A value that is empty counts as absent. */
 export function readConfig(env: Environment): Config {
   const home = env.HOME?.trim() || homedir()
-  const place = { home, dataDir: '' }
+  const place: Place = { home, dataDir: '', mode: 'self-hosted' }
+  place.mode = readSetting(mainSettings.mode, env, place)
   place.dataDir = readSetting(mainSettings.dataDir, env, place)
   const config = {
     ...readTable(mainSettings, env, place),
@@ -38,6 +42,7 @@ export function readConfig(env: Environment): Config {
     gitlab: Object.freeze(readTable(gitlabSettings, env, place)),
     gitea: Object.freeze(readTable(giteaSettings, env, place)),
     baseImages: Object.freeze(readTable(baseImageSettings, env, place)),
+    quotas: Object.freeze(readTable(quotaSettings, env, place)),
     environment: Object.freeze(inheritedEnvironment(env)),
     warnings: Object.freeze(unknownVariables(env)),
   }
@@ -51,7 +56,7 @@ export function describeSettings() {
     variable,
     help,
     accepts: kind.accepts,
-    default: fallbackText ?? String(fallback({ home: '', dataDir: '' }) ?? ''),
+    default: fallbackText ?? String(fallback(nowhere) ?? ''),
     secret: kind.secret ?? false,
   }))
 }
@@ -93,7 +98,7 @@ function refuseWhatDoesNotFit(config: Omit<Config, 'warnings'>): void {
 /** An Enterprise server has its API below its own address: a token of it never goes to github.com because one setting was left out. */
 function withOwnApi(github: Config['github']): Config['github'] {
   const { apiUrl, webUrl } = githubSettings
-  const isDefault = (row: Setting<string>, value: string) => value === row.fallback({ home: '', dataDir: '' })
+  const isDefault = (row: Setting<string>, value: string) => value === row.fallback(nowhere)
   const isElsewhere = isDefault(apiUrl, github.apiUrl) && !isDefault(webUrl, github.webUrl)
   return isElsewhere ? { ...github, apiUrl: `${github.webUrl}/api/v3` } : github
 }

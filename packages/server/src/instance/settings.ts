@@ -1,10 +1,11 @@
 import { join } from 'node:path'
 import * as kinds from './config-values.ts'
 
-/** What defaults are made from: the user's home, and the data folder once it is known. */
+/** What defaults are made from: the user's home, the data folder once it is known, and what the instance is. */
 export interface Place {
   home: string
   dataDir: string
+  mode: 'self-hosted' | 'cloud'
 }
 
 export interface Setting<T> {
@@ -31,6 +32,9 @@ function computed<T>(
 ): Setting<T> {
   return { variable, kind, help, fallback, fallbackText: text, parse: kind.parse }
 }
+
+/** For defaults that are plain values. */
+export const nowhere: Place = { home: '', dataDir: '', mode: 'self-hosted' }
 
 const { oneOf, wholeNumber, port, webAddress, secretUrl, secretText } = kinds
 
@@ -206,6 +210,24 @@ const hostSettings = <const Name extends string>(name: Name, title: string, url:
 export const gitlabSettings = hostSettings('GITLAB', 'GitLab', 'https://gitlab.com')
 export const giteaSettings = hostSettings('GITEA', 'Gitea or Forgejo', 'https://gitea.com')
 
+/** A customer of a cloud is held to something; an instance of one's own to nothing, unless it says so. */
+const quota = (name: string, inCloud: number, most: number, help: string) =>
+  computed<number | null>(
+    `BERTH_QUOTA_${name}`,
+    wholeNumber(1, most),
+    ({ mode }) => (mode === 'cloud' ? inCloud : null),
+    `${inCloud} in cloud mode, else none`,
+    help,
+  )
+
+export const quotaSettings = {
+  projects: quota('PROJECTS', 20, 1_000_000, 'How many projects an organisation may have'),
+  cpuCores: quota('CPU_CORES', 24, 1_000_000, 'How many CPU cores the environments of its projects may have together'),
+  memoryMb: quota('MEMORY_MB', 16_384, 1_000_000_000, 'How much memory they may have together'),
+  builds: quota('BUILDS', 2, 1000, 'How many of its deployments are worked on at once; the others wait'),
+  organizations: quota('ORGANIZATIONS', 3, 1_000_000, 'How many organisations one person may own'),
+} as const
+
 const baseImage = (stack: string, what: string) =>
   setting(`BERTH_BASE_IMAGE_${stack}`, kinds.image, null, `Image that ${what} are built and run in on docker`)
 
@@ -233,4 +255,5 @@ export const allSettings: readonly Setting<unknown>[] = [
   ...Object.values(gitlabSettings),
   ...Object.values(giteaSettings),
   ...Object.values(baseImageSettings),
+  ...Object.values(quotaSettings),
 ]

@@ -8,6 +8,7 @@ export const sampleBodies: Record<string, object> = {
   'POST /tokens': { name: 'ci' },
   'POST /organizations': { name: 'Another' },
   'PATCH /organizations/:id': { memberRepositories: ['owner/*'] },
+  'PUT /quotas/:organizationId': { projects: 5 },
   'PATCH /members/:userId': { role: 'viewer' },
   'POST /invitations': { email: 'guest@example.test', role: 'viewer' },
   'POST /invitations/accept': { code: 'x', email: 'guest@example.test', password: 'long enough', name: 'Guest' },

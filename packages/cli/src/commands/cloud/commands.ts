@@ -1,4 +1,4 @@
-import { type CloudLink, contract } from '@berth/contract'
+import { type CloudLink, contract, type Quotas } from '@berth/contract'
 import type { Command } from 'commander'
 import { connect } from '../../credentials.ts'
 import { output } from '../../output.ts'
@@ -36,6 +36,30 @@ export function addCloud(program: Command): void {
       const { data } = await connect(command).call(contract.access.inviteToSignUp, { body: { email } })
       output(command).result(data, () => `${data.email} may sign up until ${data.expiresAt.slice(0, 10)}, once:\n${data.url}`)
     })
+  cloud
+    .command('quotas <organisation>')
+    .description(
+      'for operators: what an organisation may have and has; with an option, give it another limit ("default": the instance’s own)',
+    )
+    .option('--projects <number>', 'projects')
+    .option('--cpu-cores <number>', 'CPU cores of all its environments together')
+    .option('--memory-mb <number>', 'memory of all its environments together')
+    .option('--builds <number>', 'deployments that are worked on at once')
+    .action(async (organizationId: string, options: Record<string, string>, command: Command) => {
+      const params = { organizationId }
+      const given = Object.entries(options).map(([name, value]) => [name, value === 'default' ? null : Number(value)])
+      const { data } =
+        given.length > 0
+          ? await connect(command).call(contract.access.setQuotas, { params, body: Object.fromEntries(given) })
+          : await connect(command).call(contract.access.getQuotas, { params })
+      output(command).result(data ?? {}, () => describedQuotas(data))
+    })
+}
+
+function describedQuotas(quotas: Quotas | null): string {
+  if (!quotas) return 'This instance sets no quotas, and nobody gave this organisation any.'
+  const lines = Object.entries(quotas).map(([name, { limit, used }]) => `${name}: ${used} of ${limit ?? 'any number'}`)
+  return lines.join('\n')
 }
 
 function described({ linked, url, reachable, organizationId, tokenExpiresAt }: CloudLink): string {

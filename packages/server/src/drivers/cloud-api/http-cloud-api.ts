@@ -6,15 +6,23 @@ import { exchangeFailed, WebRequestFailed, WebRequestRefused } from '../web-requ
 import { checkedUrl } from '../web-request/web-request.ts'
 import { type CloudAddress, type CloudAnswer, type CloudApi, type CloudRequest, CloudUnreachable } from './cloud-api.ts'
 import { type AgentOptions, KeepAliveAgents } from './keep-alive-agents.ts'
+import { waitPatiently } from './patience.ts'
 
 export interface CloudApiOptions extends AgentOptions {
-  /** How long the cloud may let us wait for the head of its answer, or for room to send on. */
+  /** How long the cloud may let us wait for the head of its answer, or for room to send on, before it is asked whether it is there. */
   patienceMs?: number
+  /** How long one that is there may work on an answer. */
+  longestMs?: number
 }
 
-export function createCloudApi({ patienceMs = 4_500, ...options }: CloudApiOptions = {}): CloudApi {
+interface Waiting {
+  patienceMs: number
+  longestMs: number
+}
+
+export function createCloudApi({ patienceMs = 3_500, longestMs = 120_000, ...options }: CloudApiOptions = {}): CloudApi {
   const agents = new KeepAliveAgents(options)
-  const once = (address: CloudAddress, request: CloudRequest) => exchange(agents, patienceMs, address, request)
+  const once = (address: CloudAddress, request: CloudRequest) => exchange(agents, { patienceMs, longestMs }, address, request)
   return {
     async send(address, request) {
       try {
@@ -33,7 +41,7 @@ class ConnectionWasStale extends CloudUnreachable {}
 
 async function exchange(
   agents: KeepAliveAgents,
-  patienceMs: number,
+  waiting: Waiting,
   { url, token, mayBeInside }: CloudAddress,
   { method, path, headers, body, isStream = false, abort }: CloudRequest,
 ): Promise<CloudAnswer> {
@@ -43,19 +51,17 @@ async function exchange(
     agents.refuseLiteral(address, mayBeInside)
     return address
   })
-  const outgoing = (base.protocol === 'https:' ? https : http).request({
-    agent: agents.of(base, { mayBeInside, isStream }),
-    hostname: base.hostname.replace(/^\[|\]$/g, ''),
-    port: base.port || null,
-    path: `${base.pathname.replace(/\/$/, '')}${path}`,
+  const outgoing = requestTo(base, agents.of(base, { mayBeInside, isStream }), {
     method,
+    path,
     headers: { 'user-agent': 'Berth', ...headers, authorization: `Bearer ${token}`, host: base.host },
   })
+  const isAlive = () => answersHealth(base, agents.of(base, { mayBeInside, isStream: false }))
   // Without the reason: a connection that is back among the kept ones has nobody who would take it.
   const giveUp = () => outgoing.destroy()
   abort?.addEventListener('abort', giveUp, { once: true })
   try {
-    const answer = await headOf(outgoing, body, base, patienceMs)
+    const answer = await headOf(outgoing, body, base, { ...waiting, isAlive })
     answer.body.once('close', () => abort?.removeEventListener('abort', giveUp))
     return answer
   } catch (error) {
@@ -70,11 +76,12 @@ async function headOf(
   outgoing: http.ClientRequest,
   body: CloudRequest['body'],
   { hostname }: URL,
-  patienceMs: number,
+  waiting: Waiting & { isAlive(): Promise<boolean> },
 ): Promise<CloudAnswer> {
   const { promise, resolve, reject } = Promise.withResolvers<http.IncomingMessage>()
   const giveUp = () => outgoing.destroy(new CloudUnreachable(`${hostname} did not answer in time`))
-  const clock = typeof body === 'object' ? patienceWith(outgoing, patienceMs, giveUp) : setTimeout(giveUp, patienceMs)
+  const waitsForCaller = () => outgoing.socket?.connecting === false && !outgoing.writableEnded && !outgoing.writableNeedDrain
+  const stopWaiting = waitPatiently({ ...waiting, waitsForCaller, giveUp })
   outgoing.on('error', reject)
   outgoing.once('response', resolve)
   send(outgoing, body)
@@ -85,19 +92,38 @@ async function headOf(
     const stale = outgoing.reusedSocket && (error as NodeJS.ErrnoException).code === 'ECONNRESET'
     throw stale ? new ConnectionWasStale(`${hostname} closed the connection`) : unreachable(error, hostname)
   } finally {
-    clearInterval(clock)
+    stopWaiting()
   }
 }
 
-/** While a body is on its way, what counts is how long the cloud lets us wait, not the caller. */
-function patienceWith(outgoing: http.ClientRequest, patienceMs: number, giveUp: () => void): NodeJS.Timeout {
-  let waited = 0
-  const step = Math.max(20, patienceMs / 20)
-  return setInterval(() => {
-    const waitsForCaller = outgoing.socket?.connecting === false && !outgoing.writableEnded && !outgoing.writableNeedDrain
-    waited = waitsForCaller ? 0 : waited + step
-    if (waited >= patienceMs) giveUp()
-  }, step)
+function requestTo(
+  base: URL,
+  agent: http.Agent,
+  options: Pick<http.RequestOptions, 'method' | 'headers' | 'timeout'> & { path: string },
+) {
+  return (base.protocol === 'https:' ? https : http).request({
+    ...options,
+    agent,
+    hostname: base.hostname.replace(/^\[|\]$/g, ''),
+    port: base.port || null,
+    path: `${base.pathname.replace(/\/$/, '')}${options.path}`,
+  })
+}
+
+const healthWithinMs = 1_000
+
+/** Whether this product answers there at all; nothing of anybody's is sent. */
+function answersHealth(base: URL, agent: http.Agent): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>()
+  const asked = requestTo(base, agent, { method: 'GET', path: '/api/health', headers: { host: base.host } })
+  const late = setTimeout(() => asked.destroy(), healthWithinMs)
+  asked.once('response', (answer) => {
+    answer.on('error', () => {}).resume()
+    resolve(answer.statusCode === 200 && answer.headers['x-request-id'] !== undefined)
+  })
+  asked.once('error', () => resolve(false)).once('close', () => resolve(false))
+  asked.end()
+  return promise.finally(() => clearTimeout(late))
 }
 
 function send(outgoing: http.ClientRequest, body: Readable | string | undefined): void {

@@ -1,3 +1,4 @@
+import type { Quotas } from '@berth/contract'
 import type { Mailer } from '../../drivers/mail/mailer.ts'
 import type { RateLimiter } from '../../http/rate-limit.ts'
 import type { Clock } from '../../platform/clock.ts'
@@ -23,6 +24,10 @@ export interface AccessDeps {
   ownedProjects?(organizationId: string, projectIds: readonly string[]): Promise<ReadonlySet<string>>
   /** Who may make an account of their own; absent on a self-hosted instance, where nobody does. */
   signUp?: SignUpSettings
+  /** How many organisations one person may own; null: any number. */
+  organizationsEach?: number | null
+  /** What an organisation may have, and has; absent: nobody counts. */
+  quotasOf?(organizationId: string): Promise<Quotas | null>
   mailer?: Pick<Mailer, 'configured' | 'send'>
   /** Nothing keeps projects apart here and nobody said that all are trusted: one person may deploy, in one organisation. */
   onlyOnePerson?: boolean

@@ -13,6 +13,7 @@ import { changeRole, removeMember } from './members.ts'
 import { refuseSecondOrganization } from './one-person.ts'
 import { insertMember, insertOrganization } from './people.ts'
 import { knownDevice } from './prove-password.ts'
+import { quotasOf, refuseTooManyOrganizations, setQuotas } from './quotas.ts'
 import { randomCode } from './random-code.ts'
 import { deviceCookie, sessionCookie } from './session-cookie.ts'
 import { findSetupOrganization } from './setup-organization.ts'
@@ -71,7 +72,8 @@ export function accessHandlers(deps: AccessDeps): Handlers<typeof contract.acces
     createOrganization: async ({ body }, context) => {
       refuseSecondOrganization(deps)
       const now = deps.clock.now().getTime()
-      const made = await deps.database.transaction(async ({ db }) => {
+      const made = await deps.database.transaction(async ({ db, lock }) => {
+        await refuseTooManyOrganizations({ db, lock }, context.caller, deps)
         const row = await insertOrganization(db, body.name, now)
         await insertMember(db, row.id, context.caller.userId, 'owner', now)
         return row
@@ -79,7 +81,15 @@ export function accessHandlers(deps: AccessDeps): Handlers<typeof contract.acces
       context.audit({ objectKind: 'organization', objectId: made.id })
       return { data: store.showOrganization(made, 'owner') }
     },
-    getOrganization: (_, { organization, caller }) => ({ data: store.showOrganization(organization, caller.role) }),
+    getOrganization: async (_, { organization, caller }) => ({
+      data: { ...store.showOrganization(organization, caller.role), quotas: await quotasOf(organization.id, deps) },
+    }),
+    getQuotas: async ({ params }) => ({ data: await quotasOf(params.organizationId, deps) }),
+    setQuotas: async ({ params, body }, { audit }) => {
+      await setQuotas(params.organizationId, body, deps)
+      audit({ objectKind: 'organization', objectId: params.organizationId })
+      return { data: await quotasOf(params.organizationId, deps) }
+    },
     updateOrganization: async ({ body }, { organization, caller }) => {
       const changes = {
         ...(body.name === undefined ? {} : { name: body.name.trim() }),

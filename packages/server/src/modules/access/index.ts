@@ -5,7 +5,7 @@ import { createAdmin, createReadiness, prepareFirstStart } from './first-start.t
 import { accessHandlers } from './handlers.ts'
 import { accessLoaders } from './loaders.ts'
 import { tooManyPeople } from './one-person.ts'
-import { findSetupOrganization } from './setup-organization.ts'
+import { isSetupOrganization } from './setup-organization.ts'
 import { signUpMailJob } from './sign-up-mail.ts'
 import { findOrganization, memberRepositories } from './store.ts'
 import { createStreamTokens, type StreamTokens } from './stream-tokens.ts'
@@ -13,7 +13,8 @@ import { expiringTokens } from './tokens.ts'
 
 export { deleteGrants } from './grants.ts'
 export { randomCode } from './random-code.ts'
-export { findOrganizationName, membersOf, organizationNames } from './store.ts'
+export { isSetupOrganization } from './setup-organization.ts'
+export { findOrganizationName, membersOf, organizationNames, quotaOverride } from './store.ts'
 export type { StreamTokens }
 
 /**
@@ -32,8 +33,7 @@ export function createAccess(deps: AccessDeps) {
     /** What a person is in an organisation now; undefined when they have left it. */
     roleOf: (userId: string, organizationId: string) => roleOf(deps.database.db, userId, organizationId),
     /** The organisation made at set-up, whose owners and admins run the instance. */
-    isOperatorsOrganization: async (organizationId: string) =>
-      (await findSetupOrganization.first(deps.database.db, {}))?.id === organizationId,
+    isOperatorsOrganization: (organizationId: string) => isSetupOrganization(deps.database.db, organizationId),
     /** `owner/*` and `owner/repo` that members may see; null: every one. */
     memberRepositories: (organizationId: string) => memberRepositories(deps.database.db, organizationId),
     nameOf: async (organizationId: string) => (await findOrganization(deps.database.db, organizationId))?.name,

@@ -20,7 +20,7 @@ export async function insertUser(
 /** Of two that want the same slug at once, one gets it and the other the next. */
 export async function insertOrganization(db: Db, name: string, now: number): Promise<OrganizationRow> {
   const wanted = slugOf(name)
-  const organization = { id: newId('org'), name: name.trim(), memberRepositories: null, createdAt: now }
+  const organization = { id: newId('org'), name: name.trim(), memberRepositories: null, quotas: null, createdAt: now }
   for (const slug of [wanted, `${wanted}-${randomCode(6)}`]) {
     const row = { ...organization, slug }
     const inserted = await db

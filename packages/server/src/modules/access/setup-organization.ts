@@ -8,6 +8,9 @@ export const findSetupOrganization = preparedQuery<Record<never, never>, { id: s
   db.selectFrom('instance').where('key', '=', key).select('value as id'),
 )
 
+export const isSetupOrganization = async (db: Db, organizationId: string): Promise<boolean> =>
+  (await findSetupOrganization.first(db, {}))?.id === organizationId
+
 /** The first one stays. */
 export const noteSetupOrganization = (db: Db, organizationId: string): Promise<unknown> =>
   db

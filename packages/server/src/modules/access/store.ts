@@ -1,4 +1,4 @@
-import type { AuditEntry, Grant, Invitation, Member, Organization, Role, Token, User } from '@berth/contract'
+import type { AuditEntry, Grant, Invitation, Member, Organization, QuotaName, Role, Token, User } from '@berth/contract'
 import { iso, isoOrNull } from '../../platform/db/columns.ts'
 import { memoizeByRows } from '../../platform/db/kept-rows.ts'
 import { listed, type Page, page, preparedPage } from '../../platform/db/pages.ts'
@@ -39,6 +39,23 @@ export const findOrganization = (db: Db, id: string): Promise<OrganizationRow | 
 export async function memberRepositories(db: Db, organizationId: string): Promise<string[] | null> {
   const row = await findOrganization(db, organizationId)
   return row?.memberRepositories ? (JSON.parse(row.memberRepositories) as string[]) : null
+}
+
+/** Limits by name that an operator gave the organisation. */
+export async function quotaOverride(db: Db, organizationId: string): Promise<Partial<Record<QuotaName, number>> | null> {
+  const row = await db.selectFrom('organizations').select('quotas').where('id', '=', organizationId).executeTakeFirst()
+  return row?.quotas ? JSON.parse(row.quotas) : null
+}
+
+/** Organisations that a person owns. */
+export async function countOwned(db: Db, userId: string): Promise<number> {
+  const { count } = await db
+    .selectFrom('members')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('userId', '=', userId)
+    .where('role', '=', 'owner')
+    .executeTakeFirstOrThrow()
+  return Number(count)
 }
 
 export function listOrganizations(db: Db, userId: string, request: ListRequest) {

@@ -4,6 +4,7 @@ import type { Probe } from '../../drivers/probe/probe.ts'
 import type { Runtimes } from '../../drivers/runtime/runtimes.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Database } from '../../platform/database.ts'
+import type { Db } from '../../platform/db/schema.ts'
 import type { DeploymentRow } from '../../platform/db/tables/deployments.ts'
 import type { ProjectRow } from '../../platform/db/tables/projects.ts'
 import type { KeyedMutex } from '../../platform/keyed-mutex.ts'
@@ -75,6 +76,11 @@ export interface DeploymentsDeps {
   /** Folders of deployments that are under way; may be emptied at any time that none is. */
   workFolder: string
   projects: {
+    quotas: {
+      limitsOf(db: Db, organizationId: string): Promise<{ builds: number | null }>
+      /** `quota_exceeded` where the organisation has more than it may. */
+      refuseOver(bound: Pick<Bound, 'db' | 'lock'>, organizationId: string): Promise<void>
+    }
     openEnv(projectId: string, environment: string): Promise<OpenedEnv>
     openSecrets(projectId: string): Promise<string[]>
     /** Where git asks, with the credential for it. */

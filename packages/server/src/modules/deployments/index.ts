@@ -2,6 +2,7 @@ import type { DeploymentRow } from '../../platform/db/tables/deployments.ts'
 import { Every } from '../../platform/jobs/every.ts'
 import { KeyedMutex } from '../../platform/keyed-mutex.ts'
 import { followAddresses, noteAllAddresses } from './addresses.ts'
+import { allottedReader } from './allotted.ts'
 import { cancelDeployment } from './cancel.ts'
 import { cleanUpJob } from './clean-up.ts'
 import { deployJob } from './deploy-job.ts'
@@ -50,6 +51,7 @@ export function createDeployments(given: Omit<DeploymentsDeps, 'turns' | 'scrubb
     },
     jobs: [deployJob(deps), cleanUpJob(deps), wakeJob(deps)],
     reader: deploymentReader(deps),
+    allotted: allottedReader,
     running: runningProjects(deps),
     power: projectPower(deps),
     part: deploymentsPart(deps),

@@ -55,13 +55,20 @@ export async function requestWithin(
   const environment = await environmentOf(bound, project, options.environment)
   const known = options.requestKey && (await findRequested(bound.db, projectId, environment.slug, options.requestKey))
   if (known) return known
+  // What served once may serve again, whatever the organisation has by now.
+  if (options.trigger !== 'rollback') await deps.projects.quotas.refuseOver(bound, project.organizationId)
+  const { builds } = await deps.projects.quotas.limitsOf(bound.db, project.organizationId)
   const row = newRow(project, environment, options, await nextNumber(bound.db, projectId), deps)
   for (const older of await listQueued(bound.db, projectId, environment.slug)) await replace(older, row, bound, deps)
   await insertDeployment(bound.db, row)
   await bound.enqueue(
     deployKind,
     { deploymentId: row.id },
-    { uniqueKey: jobKey(row.id), groupKey: `deploy:${projectId}:${environment.slug}` },
+    {
+      uniqueKey: jobKey(row.id),
+      groupKey: `deploy:${projectId}:${environment.slug}`,
+      ...(builds === null ? {} : { pool: { key: `builds:${project.organizationId}`, limit: builds } }),
+    },
   )
   const queued = (await findDeployment(bound.db, row.id)) as DeploymentRow
   await deps.follow?.(bound, queued)

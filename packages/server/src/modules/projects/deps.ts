@@ -1,4 +1,4 @@
-import type { Role } from '@berth/contract'
+import type { QuotaName, Role } from '@berth/contract'
 import type { Dns } from '../../drivers/dns/dns.ts'
 import type { Git } from '../../drivers/git/git.ts'
 import type { Clock } from '../../platform/clock.ts'
@@ -29,6 +29,9 @@ export interface ProjectsDeps {
   projectPorts: ProjectPorts
 }
 
+/** null: as many as there are. */
+export type QuotaLimits = Record<QuotaName, number | null>
+
 /** What of the instance's settings projects depend on. */
 export interface ProjectsSettings {
   mode: 'self-hosted' | 'cloud'
@@ -39,6 +42,8 @@ export interface ProjectsSettings {
   edgeTlsPort: number | null
   projectRoots: readonly string[]
   github: { webUrl: string }
+  /** Of each organisation, where nothing else was said of it. */
+  quotas: QuotaLimits
   gitlab: { url: string }
   gitea: { url: string }
 }

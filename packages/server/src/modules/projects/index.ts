@@ -1,6 +1,8 @@
 import type { CreateProject, UpdateProject } from '@berth/contract'
 import type { Caller } from '../../http/handler.ts'
+import type { Db } from '../../platform/db/schema.ts'
 import type { ProjectRow } from '../../platform/db/tables/projects.ts'
+import type { Bound } from '../../platform/transaction.ts'
 import type { ProjectsDeps } from './deps.ts'
 import { checkJob, checkSchedule } from './domains/domain-checks.ts'
 import { hookJob } from './git/hook-job.ts'
@@ -15,6 +17,7 @@ import { bringProjectBack, type SavedProject, saveProjectWhole } from './lifecyc
 import { updateProject } from './lifecycle/update-project.ts'
 import { projectsLoaders } from './loaders.ts'
 import { thinJob, thinSchedule } from './metrics/thin-metrics.ts'
+import { limitsOf, refuseOverQuota, showQuotas } from './quotas/quotas.ts'
 import { openEnv, openSecrets } from './settings/env.ts'
 import { environmentUrl } from './settings/environments.ts'
 import { ensurePreview, type PreviewOptions } from './settings/previews.ts'
@@ -63,6 +66,13 @@ export function createProjects(deps: ProjectsDeps) {
     create: (body: CreateProject, caller: Caller, recordedWith?: RecordedWith) => createProject(body, caller, deps, recordedWith),
     update: (project: ProjectRow, body: UpdateProject) => updateProject(project, body, deps),
     show: (row: ProjectRow) => showProject(row, deps),
+    quotas: {
+      limitsOf: (db: Db, organizationId: string) => limitsOf(db, organizationId, deps),
+      show: (organizationId: string) => showQuotas(deps.database.db, organizationId, deps),
+      /** Before something that runs is started: refuses where the organisation has more than it may already. */
+      refuseOver: (bound: Pick<Bound, 'db' | 'lock'>, organizationId: string) =>
+        refuseOverQuota(bound, organizationId, ['cpuCores', 'memoryMb'], deps),
+    },
     showAll: (rows: readonly ProjectRow[]) => showProjects(rows, deps),
     /** Of these organisations, in whatever case their repository is written. */
     listOfRepository: (at: RepositoryName, organizationIds: readonly string[]) =>

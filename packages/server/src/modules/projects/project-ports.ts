@@ -2,6 +2,7 @@ import type { Deployment, DeploymentStatus, Project, ProjectRoute, Role } from '
 import type { GitRemote } from '../../drivers/git/remote.ts'
 import type { Caller } from '../../http/handler.ts'
 import type { Awaitable } from '../../platform/awaitable.ts'
+import type { Db } from '../../platform/db/schema.ts'
 import type { DomainRow, ProjectRow } from '../../platform/db/tables/projects.ts'
 import type { ProjectPart } from './lifecycle/project-part.ts'
 
@@ -18,6 +19,7 @@ export interface ProjectPorts {
   servers?: ServerDirectory
   gitHost?: GitHostConnection
   secrets?: SecretKeeper
+  allotted?: AllottedReader
   /** What hangs on a project, in the order in which it is to be removed. */
   parts?: readonly ProjectPart[]
 }
@@ -74,6 +76,16 @@ export interface RunningProjects {
   driverFor(serverId: string | null): string
   /** What of production runs; a project of which nothing was ever started is left out. */
   states(projectIds: readonly string[]): Awaitable<ReadonlyMap<string, RunningState>>
+}
+
+/** What is deployed or about to be takes this much at once; `deployments/allotted.ts`. Both read with the connection they are given. */
+export interface AllottedReader {
+  planned(
+    db: Db,
+    organizationId: string,
+  ): Promise<readonly { projectId: string; environment: string; cpuCores: number; memoryMb: number }[]>
+  /** Deployments that are being built or switched to. */
+  building(db: Db, organizationId: string): Promise<number>
 }
 
 /** Turns a project off and on; `deployments/power.ts`. */

@@ -11,6 +11,8 @@ export interface EnqueueOptions {
   uniqueKey?: string
   /** At most one job of a group runs at a time, over all control planes. */
   groupKey?: string
+  /** At most so many jobs of a pool run at a time; the others wait and are in no other job's way. */
+  pool?: { key: string; limit: number }
   /** Higher goes first. Default 0. */
   priority?: number
   scheduledFor?: Date
@@ -99,6 +101,8 @@ function newRow(id: string, now: Date, kind: string, payload: unknown, options: 
     attempts: 0,
     uniqueKey: options.uniqueKey ?? null,
     groupKey: options.groupKey ?? null,
+    poolKey: options.pool?.key ?? null,
+    poolLimit: options.pool?.limit ?? null,
     leaseToken: null,
     leaseUntil: null,
     cancelRequested: 0 as const,

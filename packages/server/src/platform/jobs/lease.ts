@@ -49,6 +49,13 @@ function mostUrgent(db: Db, { kinds, now }: Claim) {
     .where(({ or, eb, not, exists, ref }) =>
       or([eb('next.groupKey', 'is', null), not(exists(running.where('other.groupKey', '=', ref('next.groupKey'))))]),
     )
+    .where(({ or, eb, ref, selectFrom }) => {
+      const inPool = selectFrom('jobs as same')
+        .select(({ fn }) => fn.countAll<number>().as('count'))
+        .where('same.status', '=', isRunning)
+        .where('same.poolKey', '=', ref('next.poolKey'))
+      return or([eb('next.poolKey', 'is', null), eb(inPool, '<', ref('next.poolLimit'))])
+    })
     .orderBy('next.priority', 'desc')
     .orderBy('next.runAt')
     .orderBy('next.sequence')

@@ -1,5 +1,6 @@
 import { FolderTooMuch, folderReader } from '../../../drivers/reader/folder-reader.ts'
 import { TooManyWaiting } from '../../../drivers/reader/reader-turns.ts'
+import { Failure } from '../../../platform/failure.ts'
 import { RootDirectoryError } from '../../../source/detection/root-directory-error.ts'
 import { type DeployedConfig, type DeployPlan, PlanRefused, planDeployment } from '../plan.ts'
 import { secretKeysOf } from '../project-scrubbers.ts'
@@ -37,6 +38,8 @@ export const makePlan: DeployStep = {
         throw new PlanRefused('Several services need the docker runtime; this instance runs projects as plain processes')
       deployment.plan = JSON.stringify(plan)
       await updateDeployment(deps.database.db, deployment.id, { plan: deployment.plan })
+      // A Compose file may ask for more than the settings said.
+      await deps.database.transaction((bound) => deps.projects.quotas.refuseOver(bound, project.organizationId))
     } catch (error) {
       if (
         error instanceof PlanRefused ||
@@ -45,6 +48,7 @@ export const makePlan: DeployStep = {
         error instanceof TooManyWaiting
       )
         throw new DeployFailed('plan_failed', error.message)
+      if (error instanceof Failure && error.code === 'quota_exceeded') throw new DeployFailed('quota_exceeded', error.message)
       throw error
     }
   },

@@ -3,6 +3,7 @@ import { isUniqueViolation } from '../../../platform/db/violations.ts'
 import { fail } from '../../../platform/failure.ts'
 import type { Bound } from '../../../platform/transaction.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
+import { raisedBy, refuseOverQuota } from '../quotas/quotas.ts'
 import { findProject, type ProjectChanges, saveProject } from '../store.ts'
 
 /** Signal of every change to a project, its domains included; `gone` when it was deleted. */
@@ -38,7 +39,10 @@ export async function changeProject(
       const changes = await decide(current, bound)
       if (!changes) return current
       bound.signal(projectsTopic, { projectId: id } satisfies ProjectSignal)
-      return saveProject(bound.db, id, { ...changes, updatedAt: nowOf(deps) })
+      const saved = await saveProject(bound.db, id, { ...changes, updatedAt: nowOf(deps) })
+      const more = raisedBy(current, saved)
+      if (more.length > 0) await refuseOverQuota(bound, organizationId, more, deps)
+      return saved
     })
   } catch (error) {
     if (isUniqueViolation(error)) fail('slug_taken', { field: 'slug', cause: error })

@@ -8,6 +8,7 @@ import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { isInstanceSlug } from '../domains/hostnames.ts'
 import { hostUrlsOf } from '../git/git-remote.ts'
 import { hiddenFrom } from '../git/hidden-repositories.ts'
+import { refuseOverQuota } from '../quotas/quotas.ts'
 import { checkConfig } from '../settings/config-rules.ts'
 import { insertSecrets } from '../settings/env.ts'
 import { configColumns, defaults, refuseUnstorable } from '../settings/fields.ts'
@@ -56,6 +57,7 @@ export async function createProject(
       await insertSecrets(bound.db, project, recordedWith.secrets, deps)
       await recordedWith.record(project, bound.db)
     }
+    await refuseOverQuota(bound, organizationId, ['projects', 'cpuCores', 'memoryMb'], deps)
     bound.signal(projectsTopic, { projectId: project.id } satisfies ProjectSignal)
     return project
   })

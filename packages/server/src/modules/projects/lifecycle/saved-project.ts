@@ -3,6 +3,7 @@ import { sealedFor } from '../../../platform/db/sealed-columns.ts'
 import type { EnvironmentRow, ProjectRow } from '../../../platform/db/tables/projects.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { openCloneToken } from '../git/clone-token.ts'
+import { refuseOverQuota } from '../quotas/quotas.ts'
 import { openEnv } from '../settings/env.ts'
 import { allEnvironments, findAnyProject, insertEnvironment, insertProject, takenSlugs, upsertVariable } from '../store.ts'
 import { type ProjectSignal, projectsTopic } from './change-project.ts'
@@ -36,7 +37,7 @@ export async function saveProjectWhole(projectId: string, deps: ProjectsDeps): P
 export async function bringProjectBack(saved: SavedProject, organizationId: string, deps: ProjectsDeps): Promise<void> {
   const { project, cloneToken, environments } = saved
   const [id, now] = [project.id, nowOf(deps)]
-  await deps.database.transaction(async ({ db, signal }) => {
+  await deps.database.transaction(async ({ db, lock, signal }) => {
     if (await findAnyProject(db, id)) return
     const isTaken = (await takenSlugs(db, [project.slug])).has(project.slug)
     await insertProject(db, {
@@ -63,6 +64,7 @@ export async function bringProjectBack(saved: SavedProject, organizationId: stri
         })
       }
     }
+    await refuseOverQuota({ db, lock }, organizationId, ['projects', 'cpuCores', 'memoryMb'], deps)
     signal(projectsTopic, { projectId: id } satisfies ProjectSignal)
   })
 }

@@ -8,6 +8,7 @@ import { environmentHostname, urlOf, urlSettings } from '../domains/hostnames.ts
 import { changeProject } from '../lifecycle/change-project.ts'
 import { showRoutes } from '../lifecycle/records.ts'
 import { chanceSlug, slugFrom } from '../lifecycle/slug.ts'
+import { refuseOverQuota } from '../quotas/quotas.ts'
 import { insertEnvironment, newestEnvironmentAt } from '../store.ts'
 import { refuseUnstorable } from './fields.ts'
 
@@ -37,10 +38,12 @@ export async function createEnvironment(
     deletingSince: null,
     createdAt: nowOf(deps),
   }
-  await changeProject(project, deps, async (_, { db }) => {
+  await changeProject(project, deps, async (_, bound) => {
+    const { db } = bound
     // Later than all before it, whatever the clock says: the order of the list is the order of making.
     row.createdAt = Math.max(row.createdAt, (await newestEnvironmentAt(db, project.id)) + 1)
     if (!(await insertEnvironment(db, row))) fail('slug_taken', { field: 'slug' })
+    await refuseOverQuota(bound, project.organizationId, ['cpuCores', 'memoryMb'], deps)
     return {}
   })
   return row

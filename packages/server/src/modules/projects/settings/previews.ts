@@ -1,7 +1,9 @@
 import { newId } from '../../../platform/db/ids.ts'
 import type { EnvironmentRow, ProjectRow } from '../../../platform/db/tables/projects.ts'
+import { Failure } from '../../../platform/failure.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { changeProject } from '../lifecycle/change-project.ts'
+import { refuseOverQuota } from '../quotas/quotas.ts'
 import { allEnvironments, changeEnvironment, insertEnvironment } from '../store.ts'
 
 export interface PreviewOptions {
@@ -20,7 +22,8 @@ export async function ensurePreview(
 ): Promise<EnvironmentRow | string> {
   const slug = previewSlug(pullRequest)
   let answer: EnvironmentRow | string = ''
-  await changeProject(project, deps, async (current, { db }) => {
+  const make = changeProject(project, deps, async (current, bound) => {
+    const { db } = bound
     const all = await allEnvironments(db, project.id)
     const known = all.find((row) => row.slug === slug)
     answer = known ? usable(known) : (roomFor(all, current) ?? '')
@@ -46,9 +49,16 @@ export async function ensurePreview(
       createdAt: Math.max(nowOf(deps), newest + 1),
     }
     await insertEnvironment(db, row)
+    await refuseOverQuota(bound, project.organizationId, ['cpuCores', 'memoryMb'], deps)
     answer = row
     return {}
   })
+  try {
+    await make
+  } catch (error) {
+    if (error instanceof Failure && error.code === 'quota_exceeded') return error.message
+    throw error
+  }
   return answer
 }
 

@@ -17,6 +17,10 @@ export const migration = {
       .addColumn('expiresAt', 'bigint', (column) => column.notNull())
       .addColumn('usedAt', 'bigint')
       .execute()
+    await schema.alterTable('organizations').addColumn('quotas', 'text').execute()
+    await schema.alterTable('jobs').addColumn('poolKey', 'text').execute()
+    await schema.alterTable('jobs').addColumn('poolLimit', 'integer').execute()
+    await schema.createIndex('jobsOfPool').on('jobs').columns(['poolKey', 'status']).execute()
     await schema.createIndex('signUpsByAge').on('signUps').column('createdAt').execute()
   },
 }

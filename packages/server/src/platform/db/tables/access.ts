@@ -18,6 +18,8 @@ export interface OrganizationsTable {
   slug: string
   /** null: members see every repository. */
   memberRepositories: JsonText<string[]> | null
+  /** Limits by name that an operator gave it instead of the instance's own. */
+  quotas: JsonText<Record<string, number>> | null
   createdAt: Millis
 }
 

@@ -15,6 +15,9 @@ export interface JobsTable {
   attempts: number
   uniqueKey: string | null
   groupKey: string | null
+  /** At most `poolLimit` of a pool run at once. */
+  poolKey: string | null
+  poolLimit: number | null
   /** Set while running: who holds the job, and until when (by the database's clock) without another heartbeat. */
   leaseToken: string | null
   leaseUntil: Millis | null

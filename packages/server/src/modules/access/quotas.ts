@@ -1,0 +1,38 @@
+import type { QuotaLimitsBody } from '@berth/contract'
+import type { Caller } from '../../http/handler.ts'
+import { fail } from '../../platform/failure.ts'
+import type { Bound } from '../../platform/transaction.ts'
+import type { AccessDeps } from './deps.ts'
+import { countOwned, findOrganization, quotaOverride } from './store.ts'
+
+/** Of whichever organisation. */
+export async function quotasOf(organizationId: string, { database, quotasOf }: AccessDeps) {
+  if (!(await findOrganization(database.db, organizationId))) fail('not_found')
+  return (await quotasOf?.(organizationId)) ?? null
+}
+
+export const setQuotas = (organizationId: string, body: QuotaLimitsBody, { database }: AccessDeps): Promise<void> =>
+  database.transaction(async ({ db, lock }) => {
+    await lock(`quota:${organizationId}`)
+    if (!(await findOrganization(db, organizationId))) fail('not_found')
+    const merged = { ...(await quotaOverride(db, organizationId)), ...body }
+    const given = Object.entries(merged).filter(([, limit]) => limit !== null && limit !== undefined)
+    const quotas = given.length > 0 ? JSON.stringify(Object.fromEntries(given)) : null
+    await db.updateTable('organizations').set({ quotas }).where('id', '=', organizationId).execute()
+  })
+
+/** Each organisation has quotas of its own: whoever could make any number of them would have none. */
+export async function refuseTooManyOrganizations(
+  { db, lock }: Pick<Bound, 'db' | 'lock'>,
+  { userId }: Caller,
+  { organizationsEach = null }: AccessDeps,
+): Promise<void> {
+  if (organizationsEach === null) return
+  await lock(`organizations:${userId}`)
+  const owned = await countOwned(db, userId)
+  if (owned >= organizationsEach)
+    fail('quota_exceeded', {
+      field: 'organizations',
+      words: `Quota organizations: a person may own ${organizationsEach}, and you own ${owned}: delete one, or ask whoever runs this service for more`,
+    })
+}

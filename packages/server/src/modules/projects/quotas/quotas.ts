@@ -1,0 +1,81 @@
+import type { QuotaName, Quotas } from '@berth/contract'
+import type { Db } from '../../../platform/db/schema.ts'
+import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
+import { Failure } from '../../../platform/failure.ts'
+import type { Bound } from '../../../platform/transaction.ts'
+import { isSetupOrganization, quotaOverride } from '../../access/index.ts'
+import type { ProjectsDeps, QuotaLimits } from '../deps.ts'
+import { configuredClaim } from './claims.ts'
+import { type Usage, usageOf } from './usage.ts'
+
+type QuotaDeps = Pick<ProjectsDeps, 'settings' | 'projectPorts'>
+type Counted = keyof Usage
+
+const words: Record<Counted, { what: string; less: string }> = {
+  projects: { what: 'projects', less: 'delete one' },
+  cpuCores: { what: 'CPU cores', less: 'give projects fewer cores, disable one or close a preview' },
+  memoryMb: { what: 'MB of memory', less: 'give projects less memory, disable one or close a preview' },
+}
+
+/** What an operator has said of the organisation counts before the settings of the instance, which are not for their own. */
+export async function limitsOf(db: Db, organizationId: string, { settings }: Pick<QuotaDeps, 'settings'>): Promise<QuotaLimits> {
+  const { projects, cpuCores, memoryMb, builds } = settings.quotas
+  const own = { projects, cpuCores, memoryMb, builds }
+  const isNothing = Object.values(own).every((limit) => limit === null) || (await isSetupOrganization(db, organizationId))
+  return { ...(isNothing ? unlimited : own), ...(await quotaOverride(db, organizationId)) }
+}
+
+const unlimited: QuotaLimits = { projects: null, cpuCores: null, memoryMb: null, builds: null }
+
+const hasLimit = (limits: QuotaLimits, names: readonly QuotaName[]) => names.some((name) => limits[name] !== null)
+
+/**
+ * To be called in the transaction that made more of something, after it did: two at once that would both fit alone are
+ * counted one after the other. What was too much before is in nobody's way who makes more of something else.
+ */
+export async function refuseOverQuota(
+  { db, lock }: Pick<Bound, 'db' | 'lock'>,
+  organizationId: string,
+  more: readonly Counted[],
+  deps: QuotaDeps,
+): Promise<void> {
+  const limits = await limitsOf(db, organizationId, deps)
+  if (!hasLimit(limits, more)) return
+  await lock(`quota:${organizationId}`)
+  const usage = await usageOf(db, organizationId, deps.projectPorts)
+  const details = more.flatMap((name) => {
+    const limit = limits[name]
+    if (limit === null || usage[name] <= limit) return []
+    const { what, less } = words[name]
+    return [{ field: name, message: `the organisation may have ${limit} ${what}, and this would make ${usage[name]}: ${less}` }]
+  })
+  const [first] = details
+  if (first)
+    throw new Failure('quota_exceeded', {
+      words: `Quota ${first.field}: ${first.message}, or ask whoever runs this service for more`,
+      field: first.field,
+      details,
+    })
+}
+
+/** What a change of a project's settings takes more of. */
+export function raisedBy(before: ProjectRow, after: ProjectRow): Counted[] {
+  const [had, has] = [configuredClaim(before), configuredClaim(after)]
+  // What stopped comes back as it was, which may be more than the settings say.
+  const isBack = before.enabled === 0 && after.enabled === 1
+  return (['cpuCores', 'memoryMb'] as const).filter((name) => isBack || has[name] > had[name])
+}
+
+/** For the organisation's record; null where it is held to nothing. */
+export async function showQuotas(db: Db, organizationId: string, deps: QuotaDeps): Promise<Quotas | null> {
+  const limits = await limitsOf(db, organizationId, deps)
+  if (!hasLimit(limits, ['projects', 'cpuCores', 'memoryMb', 'builds'])) return null
+  const usage = await usageOf(db, organizationId, deps.projectPorts)
+  const building = (await deps.projectPorts.allotted?.building(db, organizationId)) ?? 0
+  return {
+    projects: { limit: limits.projects, used: usage.projects },
+    cpuCores: { limit: limits.cpuCores, used: usage.cpuCores },
+    memoryMb: { limit: limits.memoryMb, used: usage.memoryMb },
+    builds: { limit: limits.builds, used: building },
+  }
+}

@@ -1,0 +1,38 @@
+import type { Db } from '../../../platform/db/schema.ts'
+import type { ProjectPorts } from '../project-ports.ts'
+import { present } from '../store.ts'
+import { add, type Claim, configuredClaim, larger, noClaim } from './claims.ts'
+
+export interface Usage extends Claim {
+  projects: number
+}
+
+/** What an organisation has: its projects, and what each environment of them may use at once. */
+export async function usageOf(db: Db, organizationId: string, { allotted }: ProjectPorts): Promise<Usage> {
+  const projects = await db
+    .selectFrom('projects')
+    .select(['id', 'type', 'resources', 'services', 'enabled'])
+    .where('organizationId', '=', organizationId)
+    .where('deletingSince', 'is', null)
+    .where('presence', 'in', present)
+    .execute()
+  const environments = await db
+    .selectFrom('environments')
+    .innerJoin('projects', 'projects.id', 'environments.projectId')
+    .select(['environments.projectId', 'environments.slug'])
+    .where('projects.organizationId', '=', organizationId)
+    .where('environments.deletingSince', 'is', null)
+    .execute()
+  const planned = new Map<string, Claim>()
+  for (const { projectId, environment, ...claim } of (await allotted?.planned(db, organizationId)) ?? []) {
+    const key = `${projectId} ${environment}`
+    planned.set(key, larger(claim, planned.get(key) ?? noClaim))
+  }
+  const byId = new Map(projects.map((project) => [project.id, project]))
+  const claims = environments.flatMap(({ projectId, slug }) => {
+    const project = byId.get(projectId)
+    if (!project?.enabled) return []
+    return [larger(configuredClaim(project), planned.get(`${projectId} ${slug}`) ?? noClaim)]
+  })
+  return { projects: projects.length, ...claims.reduce(add, noClaim) }
+}
