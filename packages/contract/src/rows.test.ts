@@ -323,6 +323,7 @@ describe('an operator of the instance', () => {
       )
     })
     expect(asking).toEqual([
+      'POST /auth/sign-up/invitations always',
       'POST /projects localPath',
       'POST /projects/ensure localPath',
       'POST /projects/scan always',

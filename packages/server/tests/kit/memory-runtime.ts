@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Acme } from '../../src/drivers/acme/acme.ts'
 import type { ArchiveStore } from '../../src/drivers/archive-store/archive-store.ts'
 import { createArchiveStores } from '../../src/drivers/archive-store/create-archive-stores.ts'
@@ -11,6 +12,7 @@ import {
   type InstanceChange,
   type Isolation,
   type OutputLine,
+  type Reading,
   type Runtime,
   StartFailed,
   type StartRequest,
@@ -153,12 +155,13 @@ export class InMemoryRuntime implements Runtime {
       ...this.used,
     }))
 
-  async *logs(instanceId: string, after: string | null, abort: AbortSignal) {
-    for (let at = Number(after ?? 0); !abort.aborted; at++) {
-      const output = this.running.get(instanceId)?.output
-      const line = output?.[at]
-      if (!line) return
-      yield { ...line, position: String(at + 1) }
+  async *logs(instanceId: string, after: string | null, abort: AbortSignal, { follow }: Reading = { follow: true }) {
+    for (let at = Number(after ?? 0); !abort.aborted; ) {
+      const kept = this.running.get(instanceId)
+      const line = kept?.output[at]
+      if (line) yield { ...line, position: String(++at) }
+      else if (!kept || !follow) return
+      else await pause(20, undefined, { signal: abort }).catch(() => undefined)
     }
   }
 
