@@ -4,7 +4,9 @@ import { openEngine } from '../../packages/server/src/drivers/runtime/docker/eng
 import { partOf } from '../../tests/kit/machine.ts'
 
 /** Ports that well-known programs listen on: whoever asks one of them is answered. */
-const ports = [80, 443, 1111, 2283, 3000, 4000, 5000, 5601, 5678, 5679, 6060, 8000, 8080, 8123, 9000, 9090, 9200, 9998, 51820]
+const ports = [
+  80, 443, 1111, 2283, 3000, 4000, 5000, 5054, 5601, 5678, 5679, 6060, 8000, 8080, 8123, 9000, 9090, 9200, 9998, 51820,
+]
 const program = `process.on('SIGTERM',()=>process.exit());process.on('SIGINT',()=>process.exit())
 for(const port of ${JSON.stringify(ports)})require('http').createServer((q,r)=>r.end('OK')).listen(port).on('error',()=>{})
 setInterval(()=>{},1e6)`
@@ -12,9 +14,9 @@ setInterval(()=>{},1e6)`
 const tools = ['curl', 'wget', 'clickhouse-client', 'mongosh', 'dig']
 
 const real: [RegExp, Parameters<typeof partOf>[0]][] = [
-  [/postgres/, 'postgresImage'],
-  [/mariadb|mysql/, 'mariadbImage'],
-  [/redis|valkey/, 'redisImage'],
+  [/(^|\/)postgres/, 'postgresImage'],
+  [/(^|\/)(mariadb|mysql)/, 'mariadbImage'],
+  [/(^|\/)(redis|valkey)/, 'redisImage'],
 ]
 
 /** Images under the names that somebody's files ask for: the real database where we have it, else a program that answers. */
