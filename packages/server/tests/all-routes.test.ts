@@ -73,7 +73,10 @@ describe('the owner of another organisation than the one made at set-up', () => 
   test.each(asking)('403 where an operator is asked for: $at', async ({ at, row }) => {
     const { owner } = await makePeople(instance)
     const project = await makeProject(instance, owner.token)
-    const { status, body } = await call(instance, owner.token, at, { params: { id: project.id }, body: askingBody(row) })
+    const { status, body } = await call(instance, owner.token, at, {
+      params: { ...inputFor(row).params, id: project.id },
+      body: askingBody(row),
+    })
     expect({ status, code: body.code, permission: body.permission }).toEqual({ status: 403, code: 'forbidden' })
   })
 })

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { ArchiveIndex } from '../../src/drivers/archive/archive.ts'
+import { stepLength } from '../kit/before-sql.ts'
 import { type FaultyScene, setFaultyScene } from './faulty-scene.ts'
 import { Killable } from './killable.ts'
 import { tarOf } from './scene.ts'
@@ -72,7 +73,7 @@ async function expectNothingLeft(what: string): Promise<void> {
 }
 
 test('kill -9 at every step of a run: it succeeds whole when it is taken up again, the post-command ran, nothing half is left', async () => {
-  for (let at = 0, end = ''; end !== 'idle'; at += 1) {
+  for (let at = 0, end = ''; end !== 'idle'; at += stepLength) {
     await change()
     const life = await killable.start(at)
     const runId = await scene.start(policyId)
@@ -89,7 +90,7 @@ test('kill -9 at every step of a run: it succeeds whole when it is taken up agai
 })
 
 test('kill -9 at every step of a run that fails: it stays failed, the post-command ran, nothing half is left', async () => {
-  for (let at = 0, end = ''; end !== 'idle'; at += 1) {
+  for (let at = 0, end = ''; end !== 'idle'; at += stepLength) {
     await change()
     scene.place.arm({ fault: 'full', on: 'put', name: /manifest/ })
     const life = await killable.start(at)
@@ -105,7 +106,7 @@ test('kill -9 at every step of a run that fails: it stays failed, the post-comma
 })
 
 test('a run that is cancelled at any step ends as cancelled, leaves nothing, and the post-command ran', async () => {
-  for (let at = 0, end = ''; end !== 'over'; at += 1) {
+  for (let at = 0, end = ''; end !== 'over'; at += stepLength) {
     await change()
     end = 'over'
     const started = Promise.withResolvers<string>()
@@ -155,7 +156,7 @@ describe('a restore', () => {
   }
 
   test('that is killed at any step is applied in the end', async () => {
-    for (let at = 0, end = ''; end !== 'idle'; at += 1) {
+    for (let at = 0, end = ''; end !== 'idle'; at += stepLength) {
       await scene.fill(now)
       const life = await killable.start(at)
       const restoreId = await apply()
@@ -168,7 +169,7 @@ describe('a restore', () => {
   })
 
   test('that is cancelled at any step tells the truth about the data', async () => {
-    for (let at = 0, end = ''; end !== 'over'; at += 1) {
+    for (let at = 0, end = ''; end !== 'over'; at += stepLength) {
       await scene.fill(now)
       end = 'over'
       const applied = Promise.withResolvers<string>()
