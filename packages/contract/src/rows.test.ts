@@ -324,6 +324,8 @@ describe('an operator of the instance', () => {
     })
     expect(asking).toEqual([
       'POST /auth/sign-up/invitations always',
+      'GET /quotas/:organizationId always',
+      'PUT /quotas/:organizationId always',
       'POST /projects localPath',
       'POST /projects/ensure localPath',
       'POST /projects/scan always',
