@@ -27,7 +27,7 @@ export function collectingYoung(): (chunk: Uint8Array) => void {
 
 interface Collect {
   (options: { type: 'minor' }): void
-  (options: { type: 'major'; flavor: 'last-resort' }): void
+  (options: { type: 'major' }): void
 }
 let known: Collect | undefined
 
@@ -42,5 +42,5 @@ function collector(): Collect {
 /** Of the young objects alone, which takes about a millisecond. */
 export const collectYoung = (): void => collector()({ type: 'minor' })
 
-/** Of everything, with what is free given back to the system: tens of milliseconds, so once, when nothing much is going on. */
-export const collectAll = (): void => collector()({ type: 'major', flavor: 'last-resort' })
+/** Of everything but compiled code, which the next requests need: tens of milliseconds, so once, when nothing much is going on. */
+export const collectAll = (): void => collector()({ type: 'major' })
