@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox'
 import { limits } from '../limits.ts'
 import { AnyObject, filledText, Id, maybe, nullable, oneOf, Port, Time, text } from '../shape.ts'
 import { projectStatuses, tlsStates } from '../states.ts'
+import { ContainerSettings } from './container-shapes.ts'
 import { Branch, GitName, GitOwner } from './git-shapes.ts'
 
 export const GitProvider = oneOf('github', 'gitlab', 'gitea', 'git', 'local', 'upload')
@@ -27,58 +28,6 @@ export const Volume = Type.Object({
   mountPath: Type.String({ minLength: 2, maxLength: 300, pattern: '^/(?!(.*/)?\\.\\.(/|$))[^\\u0000-\\u001f:]*$' }),
 })
 export type Volume = Static<typeof Volume>
-
-/** How a service's container is set up, beyond what its image says. */
-export const ContainerSettings = Type.Partial(
-  Type.Object({
-    user: nullable(Type.String({ maxLength: 127, pattern: '^[a-zA-Z0-9_][\\w.-]{0,62}(:[a-zA-Z0-9_][\\w.-]{0,62})?$' })),
-    workingDir: nullable(Type.String({ maxLength: 300, pattern: '^/' })),
-    hostname: nullable(Type.String({ maxLength: 63, pattern: '^[a-zA-Z0-9]([a-zA-Z0-9.-]*[a-zA-Z0-9])?$' })),
-    stopSignal: nullable(Type.String({ maxLength: 15, pattern: '^((SIG)?[A-Z0-9+]{1,12}|\\d{1,2})$' })),
-    stopGraceSeconds: nullable(Type.Integer({ minimum: 0, maximum: 300 })),
-    shmMb: nullable(Type.Integer({ minimum: 1, maximum: 65536 })),
-    pidsLimit: nullable(Type.Integer({ minimum: 1, maximum: 4_194_304 })),
-    readOnly: nullable(Type.Boolean()),
-    capDrop: nullable(Type.Array(Type.String({ pattern: '^[A-Z_]{1,40}$' }), { maxItems: 100 })),
-    aliases: nullable(
-      Type.Array(Type.String({ maxLength: 63, pattern: '^[a-zA-Z0-9]([a-zA-Z0-9.-]*[a-zA-Z0-9])?$' }), { maxItems: 100 }),
-    ),
-    tmpfs: nullable(
-      Type.Array(Type.Object({ target: text(300, 1), sizeMb: Type.Optional(nullable(Type.Number({ minimum: 0 }))) }), {
-        maxItems: 100,
-      }),
-    ),
-    extraHosts: nullable(
-      Type.Array(
-        Type.Object({
-          name: Type.String({ maxLength: 253, pattern: '^[a-zA-Z0-9]([a-zA-Z0-9.-]*[a-zA-Z0-9])?$' }),
-          address: Type.String({ maxLength: 45, pattern: '^[0-9a-fA-F:.]{2,45}$' }),
-        }),
-        { maxItems: 100 },
-      ),
-    ),
-    ulimits: nullable(
-      Type.Array(
-        Type.Object({
-          name: oneOf('nofile', 'nproc', 'core', 'stack', 'memlock'),
-          soft: Type.Integer({ minimum: 0, maximum: 67_108_864 }),
-          hard: Type.Integer({ minimum: 0, maximum: 67_108_864 }),
-        }),
-        { maxItems: 10 },
-      ),
-    ),
-    sysctls: nullable(
-      Type.Record(
-        Type.String({
-          pattern:
-            '^net\\.(core\\.somaxconn|ipv4\\.(ip_unprivileged_port_start|ip_local_port_range|tcp_\\w+)|ipv6\\.conf\\.(all|default)\\.disable_ipv6)$',
-        }),
-        Type.String({ pattern: '^[\\d ]{1,40}$' }),
-      ),
-    ),
-  }),
-)
-export type ContainerSettings = Static<typeof ContainerSettings>
 
 /** One service of a `services` project, in Compose's words. */
 export const Service = Type.Object({

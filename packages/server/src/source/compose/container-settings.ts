@@ -1,8 +1,7 @@
-import type { ContainerSettings } from '@berth/contract'
+import { type ContainerSettings, containerPatterns, longestStopSeconds } from '@berth/contract'
 import type { ComposeService } from './model.ts'
 
-const userName = /^[a-zA-Z0-9_][\w.-]{0,62}(:[a-zA-Z0-9_][\w.-]{0,62})?$/
-const hostName = /^[a-zA-Z0-9]([a-zA-Z0-9.-]{0,61}[a-zA-Z0-9])?$/
+const is = (pattern: keyof typeof containerPatterns) => (value: string) => new RegExp(containerPatterns[pattern]).test(value)
 
 /** How the container itself is set up, where the file says more than an image does; nothing where it does not. */
 export function containerOf(
@@ -23,22 +22,22 @@ export function containerOf(
     ulimits,
     sysctls,
   } = service
-  const fits = (field: string, value: string | null, pattern: RegExp) => {
-    if (value === null || pattern.test(value)) return value
+  const fits = (field: string, value: string | null, pattern: keyof typeof containerPatterns) => {
+    if (value === null || is(pattern)(value)) return value
     warn(field, `"${value.slice(0, 80)}" is left out: it is not a valid value`)
     return null
   }
   const said: ContainerSettings = {
-    user: fits('user', user, userName),
-    workingDir: fits('working_dir', workingDir, /^\/[^\0-\x1f]{0,299}$/),
-    hostname: fits('hostname', hostname, hostName),
-    stopSignal: fits('stop_signal', stopSignal, /^(SIG)?[A-Z0-9+]{1,12}$|^\d{1,2}$/),
-    stopGraceSeconds: stopGraceSeconds === null ? null : Math.min(Math.ceil(stopGraceSeconds), longestGraceSeconds),
+    user: fits('user', user, 'user'),
+    workingDir: fits('working_dir', workingDir, 'path'),
+    hostname: fits('hostname', hostname, 'hostname'),
+    stopSignal: fits('stop_signal', stopSignal, 'stopSignal'),
+    stopGraceSeconds: stopGraceSeconds === null ? null : Math.min(Math.ceil(stopGraceSeconds), longestStopSeconds),
     shmMb: shmMb === null ? null : Math.max(1, Math.min(Math.ceil(shmMb), 65_536)),
     pidsLimit: pidsLimit !== null && pidsLimit > 0 ? pidsLimit : null,
     readOnly: readOnly || null,
-    capDrop: some(capDrop.filter((name) => /^[A-Z_]{1,40}$/.test(name))),
-    aliases: some([...new Set(service.networks.flatMap(({ aliases }) => aliases))].filter((name) => hostName.test(name))),
+    capDrop: some(capDrop.filter(is('capability'))),
+    aliases: some([...new Set(service.networks.flatMap(({ aliases }) => aliases))].filter(is('hostname'))),
     tmpfs: some(
       service.volumes.filter(({ type }) => type === 'tmpfs').map(({ target, sizeMb }) => ({ target, sizeMb: sizeMb ?? null })),
     ),
@@ -49,8 +48,5 @@ export function containerOf(
   const entries = Object.entries(said).filter(([, value]) => value !== null)
   return entries.length > 0 ? { container: Object.fromEntries(entries) as ContainerSettings } : {}
 }
-
-/** Nobody waits longer for a project to end. */
-const longestGraceSeconds = 300
 
 const some = <Item>(items: Item[]): Item[] | null => (items.length > 0 ? items.slice(0, 100) : null)

@@ -1,3 +1,5 @@
+import type { UlimitName } from '@berth/contract'
+
 /** Something said about one place of a Compose file; `path` is dotted: `services.web.volumes.0`. */
 export interface Problem {
   path: string
@@ -50,7 +52,7 @@ export interface ComposeService {
   shmMb: number | null
   /** Names that the service is also reached by are with its networks. */
   extraHosts: { name: string; address: string }[]
-  ulimits: { name: 'nofile' | 'nproc' | 'core' | 'stack' | 'memlock'; soft: number; hard: number }[]
+  ulimits: { name: UlimitName; soft: number; hard: number }[]
   sysctls: Record<string, string>
   capDrop: string[]
   noNewPrivileges: boolean
