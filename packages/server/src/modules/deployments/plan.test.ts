@@ -67,6 +67,11 @@ describe('an app', () => {
     expect(portFrom({ portChosen: false, dockerfilePath: 'ops/Dockerfile' }, { framework: 'express', port: 9000 })).toBe(3000)
   })
 
+  test('is asked at the path that its source names', () => {
+    expect(planDeployment(config(), detected({ healthPath: '/up' })).units).toMatchObject([{ healthPath: '/up' }])
+    expect(planDeployment(config(), detected()).units[0]).not.toHaveProperty('healthPath')
+  })
+
   test('of a monorepo with one app is built in that app’s folder, unless the settings name another', () => {
     const only = detected({ rootDirectory: 'apps/web' })
     expect(planDeployment(config(), only).units[0]?.build?.rootDirectory).toBe('apps/web')

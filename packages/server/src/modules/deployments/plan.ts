@@ -75,6 +75,8 @@ export interface Unit {
   files?: ProjectFiles[]
   /** How its container is set up, beyond what its image says. */
   container?: ContainerSettings
+  /** The path that the source names for health checks, where the settings name none. */
+  healthPath?: string
   /** A program inside that ends with 0 when the service is healthy; absent where none is declared. */
   healthProgram?: HealthProgram
 }
@@ -91,8 +93,6 @@ export interface DeployPlan {
   units: Unit[]
   /** Variables of the project that services name as `${NAME}`: each reaches those services alone. */
   ownVariables?: string[]
-  /** The path that the source names for health checks, where the settings name none. */
-  healthPath?: string
 }
 
 export const planOf = (deployment: Pick<DeploymentRow, 'plan'>) => JSON.parse(deployment.plan as string) as DeployPlan
@@ -120,7 +120,6 @@ export function planDeployment(
     throw new PlanRefused('Nothing says how to start it: set a start command, or add one to the project')
   return {
     type,
-    ...(detected.healthPath ? { healthPath: detected.healthPath } : {}),
     units: [
       {
         service: '',
@@ -135,6 +134,7 @@ export function planDeployment(
         dependsOn: [],
         allotment: config.resources.production,
         restart: true,
+        ...(type === 'app' && detected.healthPath ? { healthPath: detected.healthPath } : {}),
       },
     ],
   }

@@ -45,8 +45,7 @@ export async function startUnits(parts: RunParts, only?: ReadonlySet<string>): P
 /** The project's own health check is about what is exposed; other services only have to answer on their port. */
 export function healthOf(deployment: DeploymentRow, unit: Unit) {
   const { healthCheck } = JSON.parse(deployment.config) as DeployedConfig
-  const { healthPath } = planOf(deployment)
-  if (unit.exposed && healthPath && !healthCheck?.path) return { ...healthCheck, path: healthPath }
+  if (unit.healthPath && !healthCheck?.path) return { ...healthCheck, path: unit.healthPath }
   return unit.exposed ? healthCheck : { timeoutSeconds: healthCheck?.timeoutSeconds }
 }
 

@@ -43,7 +43,8 @@ async function drive(
   const sides = await sidesOf(transfer, deps, links)
   if (!sides) {
     if (isDecided) throw new Error('the link to the cloud is not the one that the move began with: link it again to end the move')
-    return end(transfer, 'failed', { code: 'cloud_not_linked', message: 'The link to the cloud was taken away meanwhile' }, deps)
+    await recordFailure(transfer, { code: 'cloud_not_linked', message: 'The link to the cloud was taken away meanwhile' }, deps)
+    return
   }
   const isNew = attempt === 1 && transfer.phase === 'packing'
   const driving: Driving = { transfer, sides, patience: deps.patience, isNew, deps, abort }
@@ -93,18 +94,15 @@ async function takeBack(driving: Driving, attempt: number): Promise<void> {
   const { transfer, deps } = driving
   if (!(await undo(driving)) && attempt < undoAttempts)
     throw new Error('the cloud could not be told yet that a move was called off')
-  await end(transfer, 'failed', { code: transfer.errorCode ?? 'internal', message: transfer.errorMessage ?? '' }, deps)
+  await recordFailure(transfer, { code: transfer.errorCode ?? 'internal', message: transfer.errorMessage ?? '' }, deps)
 }
 
-const end = (
+const recordFailure = (
   { id }: CloudTransferRow,
-  phase: 'failed',
   { code, message }: { code: string; message: string },
   { database, clock }: CloudDeps,
-): Promise<void> =>
-  database.transaction(async ({ db }) => {
-    await updateTransfer(db, id, { phase, errorCode: code, errorMessage: message, finishedAt: clock.now().getTime() })
-  })
+): Promise<unknown> =>
+  updateTransfer(database.db, id, { phase: 'failed', errorCode: code, errorMessage: message, finishedAt: clock.now().getTime() })
 
 async function complete(transfer: CloudTransferRow, { database, clock }: CloudDeps): Promise<void> {
   const { id, organizationId, projectId, projectName, direction } = transfer

@@ -95,9 +95,8 @@ export const removeRule = (rule: RouteRuleRow, organizationId: string, deps: Pro
     if (numDeletedRows === 0n) fail('not_found')
   })
 
-export const showRule = (row: RouteRuleRow): RouteRule => ({
-  id: row.id,
-  projectId: row.projectId,
+/** What somebody has said of it, as they would say it again. */
+export const ruleFields = (row: RouteRuleRow) => ({
   kind: row.kind,
   enabled: row.enabled === 1,
   pathPrefix: row.pathPrefix,
@@ -105,6 +104,12 @@ export const showRule = (row: RouteRuleRow): RouteRule => ({
   dryRun: row.dryRun === 1,
   expiresAt: isoOrNull(row.expiresAt),
   config: JSON.parse(row.config),
+})
+
+export const showRule = (row: RouteRuleRow): RouteRule => ({
+  id: row.id,
+  projectId: row.projectId,
+  ...ruleFields(row),
   hits: Number(row.hits),
   createdAt: iso(row.createdAt),
   updatedAt: iso(row.updatedAt),

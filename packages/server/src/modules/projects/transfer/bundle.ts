@@ -1,8 +1,8 @@
-import type { CreateRule, ProjectBundle, ProjectOptions } from '@berth/contract'
-import { isoOrNull } from '../../../platform/db/columns.ts'
-import type { ProjectRow, RouteRuleRow } from '../../../platform/db/tables/projects.ts'
+import type { ProjectBundle, ProjectOptions } from '@berth/contract'
+import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { openCloneToken } from '../git/clone-token.ts'
+import { ruleFields } from '../rules/rules.ts'
 import { openVariable } from '../settings/env.ts'
 import { sourceKind } from '../source.ts'
 import { allEnvironments, domainsOf, findAnyProject, listVariables, rulesOf } from '../store.ts'
@@ -41,7 +41,7 @@ export async function describeProject(projectId: string, deps: ProjectsDeps): Pr
       cloneToken: openCloneToken(row, deps)?.reveal() ?? null,
       environments,
       domains: domains.map(({ hostname, isPrimary }) => ({ hostname, primary: isPrimary === 1 })),
-      rules: rules.map(ruleOf),
+      rules: rules.map(ruleFields),
     },
   }
 }
@@ -76,13 +76,3 @@ function optionsOf(row: ProjectRow): ProjectOptions {
     previews: row.previews === 1,
   }
 }
-
-const ruleOf = (row: RouteRuleRow): CreateRule => ({
-  kind: row.kind,
-  enabled: row.enabled === 1,
-  pathPrefix: row.pathPrefix,
-  hostname: row.hostname,
-  dryRun: row.dryRun === 1,
-  expiresAt: isoOrNull(row.expiresAt),
-  config: JSON.parse(row.config),
-})

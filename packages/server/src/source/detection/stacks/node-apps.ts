@@ -7,7 +7,7 @@ const uses = (...names: string[]) => dependency('npm', ...names)
 const webServers = ['express', 'fastify', 'hono', '@hono/node-server', 'koa', '@hapi/hapi', 'restify', 'polka', 'h3']
 
 /** A builder of pages that only serves a server's own front end is not the app. */
-const startsServer = script('start', /(?:^|\s)(?:node|tsx|ts-node|bun|pm2(?:-runtime)?)(?:\s|$)/)
+export const startsServer = script('start', /(?:^|\s)(?:node|tsx|ts-node|bun|pm2(?:-runtime)?)(?:\s|$)/)
 const serverBeside = allOf(startsServer, anyOf(uses(...webServers), not(file('index.html', 'the first page'))))
 const vitePages = anyOf(
   file('index.html', 'the first page'),

@@ -1,5 +1,6 @@
 import { allOf, dependency, file, not, script } from '../signs.ts'
 import type { App, Plan, Stack } from '../stack.ts'
+import { startsServer } from './node-apps.ts'
 import { settingIn } from './node-frameworks.ts'
 import { server, site } from './node-plans.ts'
 
@@ -90,25 +91,20 @@ const sourcePages = file('src/index.html', 'the first page')
 export const browserBundlers: readonly Stack[] = [
   ...[pages, sourcePages].map((page) => ({
     framework: 'parcel',
-    when: allOf(uses('parcel', 'parcel-bundler'), page, not(startsOwnServer)),
+    when: allOf(uses('parcel', 'parcel-bundler'), page, not(startsServer)),
     plan: (app: App) => parcelPlan(app),
   })),
   {
     framework: 'rsbuild',
-    when: allOf(uses('@rsbuild/core'), not(startsOwnServer)),
+    when: allOf(uses('@rsbuild/core'), not(startsServer)),
     plan: site({ build: 'rsbuild build', output: 'dist' }),
   },
   {
     framework: 'webpack',
-    when: allOf(uses('webpack-dev-server'), not(startsOwnServer)),
+    when: allOf(uses('webpack-dev-server'), not(startsServer)),
     plan: site({ build: 'webpack --mode production', output: 'dist' }),
   },
 ]
-
-/** A script that runs a program of the project's own: then the bundler only makes its front end. */
-function startsOwnServer(app: App) {
-  return script('start', /(?:^|\s)(?:node|tsx|ts-node|bun|pm2(?:-runtime)?)(?:\s|$)/)(app)
-}
 
 function parcelPlan(app: App): Promise<Plan> {
   const page = app.folder.has('index.html') ? 'index.html' : 'src/index.html'
