@@ -4,6 +4,15 @@ import type { Connection } from './credentials.ts'
 import { Plain } from './exit-codes.ts'
 import { projectIdOf } from './project-link.ts'
 
+/** The newest of the project. */
+export async function listDeployments(client: Connection, command: Command): Promise<Deployment[]> {
+  const { data } = await client.call(contract.projects.listDeployments, {
+    params: { id: projectIdOf(command) },
+    query: { limit: 100 },
+  })
+  return data
+}
+
 /** By its number or id; without one the newest that fits. */
 export async function findDeployment(
   client: Connection,
@@ -11,11 +20,10 @@ export async function findDeployment(
   wanted: string | undefined,
   holds: (deployment: Deployment) => boolean = () => true,
 ): Promise<Deployment> {
-  const { data } = await client.call(contract.projects.listDeployments, {
-    params: { id: projectIdOf(command) },
-    query: { limit: 100 },
-  })
-  const found = wanted ? data.find(({ id, number }) => id === wanted || String(number) === wanted) : data.find(holds)
+  const deployments = await listDeployments(client, command)
+  const found = wanted
+    ? deployments.find(({ id, number }) => id === wanted || String(number) === wanted)
+    : deployments.find(holds)
   if (!found)
     throw new Plain(
       wanted ? `There is no deployment ${wanted}: see berth deployments` : 'There is no such deployment: see berth deployments',

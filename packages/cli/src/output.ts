@@ -42,3 +42,6 @@ export function columns(rows: readonly (readonly string[])[]): string {
     )
     .join('\n')
 }
+
+/** A time to the minute, as tables show it. */
+export const minute = (time: string): string => time.slice(0, 16).replace('T', ' ')

@@ -44,6 +44,9 @@ export function removeLink(folder: string): void {
   rmSync(file(folder))
 }
 
+/** The option of every command that is about one project. */
+export const projectOption = ['--project <id>', 'which project (default: the one this folder is linked to)'] as const
+
 /** `--project`, else the project that the folder, or one above it, is linked to. */
 export function projectIdOf(command: Command, folder = '.'): string {
   const given = command.opts().project as string | undefined

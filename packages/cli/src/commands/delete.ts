@@ -1,10 +1,11 @@
 import { contract } from '@berth/contract'
-import { isCancel, text } from '@clack/prompts'
+import { text } from '@clack/prompts'
 import type { Command } from 'commander'
+import { ask } from '../ask.ts'
 import { connect } from '../credentials.ts'
 import { Plain } from '../exit-codes.ts'
 import { columns, output } from '../output.ts'
-import { linkedFolder, projectIdOf, removeLink } from '../project-link.ts'
+import { linkedFolder, projectIdOf, projectOption, removeLink } from '../project-link.ts'
 
 interface Options {
   project?: string
@@ -17,7 +18,7 @@ export function addDelete(program: Command): void {
   program
     .command('delete')
     .description('delete the project; shows what goes and what stays, and asks')
-    .option('--project <id>', 'which project (default: the one this folder is linked to)')
+    .option(...projectOption)
     .option('--yes', 'do not ask')
     .option('--force', 'cancel what is under way first')
     .option('--volumes', 'delete its volumes with their data too')
@@ -49,7 +50,6 @@ export function addDelete(program: Command): void {
 }
 
 async function confirm(name: string): Promise<void> {
-  if (!process.stdin.isTTY) throw new Plain('There is no terminal to ask at: use --yes', 2)
-  const answer = await text({ message: `Type ${name} to delete it` })
-  if (isCancel(answer) || answer !== name) throw new Plain('nothing was deleted')
+  const answer = await ask(() => text({ message: `Type ${name} to delete it` }), '--yes')
+  if (answer !== name) throw new Plain('nothing was deleted')
 }

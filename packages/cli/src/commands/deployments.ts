@@ -2,8 +2,8 @@ import { contract, type Deployment } from '@berth/contract'
 import type { Command } from 'commander'
 import { connect } from '../credentials.ts'
 import { findDeployment } from '../find-deployment.ts'
-import { columns, output } from '../output.ts'
-import { projectIdOf } from '../project-link.ts'
+import { columns, minute, output } from '../output.ts'
+import { projectIdOf, projectOption } from '../project-link.ts'
 import { watchDeployment } from '../watch-deployment.ts'
 
 /** `berth deployments`, `redeploy`, `restart` and `cancel`. */
@@ -13,8 +13,6 @@ export function addDeployments(program: Command): void {
   addRestart(program)
   addCancel(program)
 }
-
-const projectOption = ['--project <id>', 'which project (default: the one this folder is linked to)'] as const
 
 function addList(program: Command): void {
   program
@@ -34,7 +32,7 @@ function addList(program: Command): void {
         one.environment,
         one.trigger,
         one.commit?.sha?.slice(0, 7) ?? '-',
-        one.createdAt.slice(0, 16).replace('T', ' '),
+        minute(one.createdAt),
         one.error?.message ?? '',
       ])
       output(command).result(data, () => columns([['NUMBER', 'STATUS', 'ENVIRONMENT', 'BY', 'COMMIT', 'WHEN', ''], ...rows]))

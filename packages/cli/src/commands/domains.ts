@@ -2,12 +2,11 @@ import { contract } from '@berth/contract'
 import type { Command } from 'commander'
 import { connect } from '../credentials.ts'
 import { columns, output } from '../output.ts'
-import { projectIdOf } from '../project-link.ts'
+import { projectIdOf, projectOption } from '../project-link.ts'
 
 export function addDomains(program: Command): void {
   const domains = program.command('domains').description('where the project answers')
-  const common = (command: Command) =>
-    command.option('--project <id>', 'which project (default: the one this folder is linked to)')
+  const common = (command: Command) => command.option(...projectOption)
 
   common(domains.command('list', { isDefault: true }).description('its addresses and their certificates')).action(
     async (_options, command: Command) => {

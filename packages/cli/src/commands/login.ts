@@ -1,8 +1,9 @@
 import { hostname } from 'node:os'
 import { contract } from '@berth/contract'
 import { createClient, errorOf } from '@berth/contract/client'
-import { password as askPassword, text as askText, isCancel } from '@clack/prompts'
+import { password as askPassword, text as askText } from '@clack/prompts'
 import type { Command } from 'commander'
+import { askFor } from '../ask.ts'
 import { instanceUrl, saveToken } from '../credentials.ts'
 import { Plain } from '../exit-codes.ts'
 import { output } from '../output.ts'
@@ -39,10 +40,10 @@ export function addLogin(program: Command): void {
 }
 
 async function tokenBySigningIn(url: string, options: Options): Promise<string> {
-  const email = options.email ?? (await ask(() => askText({ message: `E-mail address at ${url}` }), '--email'))
+  const email = options.email ?? (await askFor(() => askText({ message: `E-mail address at ${url}` }), '--email'))
   const password = options.passwordStdin
     ? await readStandardInput()
-    : await ask(() => askPassword({ message: 'Password' }), '--password-stdin')
+    : await askFor(() => askPassword({ message: 'Password' }), '--password-stdin')
   const cookie = options.setup
     ? await openSession(url, 'setup', { code: setupOf(options.setup).code, email, password, organization: options.organization })
     : await openSession(url, 'login', { email, password })
@@ -71,11 +72,4 @@ async function openSession(url: string, how: 'login' | 'setup', body: object): P
   const cookie = answer.headers.getSetCookie()[0]?.split(';')[0]
   if (!cookie) throw new Plain(`${url} did not answer as an instance of Berth does`)
   return cookie
-}
-
-async function ask(prompt: () => Promise<string | symbol>, flag: string): Promise<string> {
-  if (!process.stdin.isTTY) throw new Plain(`There is no terminal to ask at: use ${flag}`, 2)
-  const answer = await prompt()
-  if (isCancel(answer)) throw new Plain('cancelled')
-  return answer as string
 }

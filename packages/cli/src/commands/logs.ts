@@ -4,7 +4,7 @@ import { type Connection, connect } from '../credentials.ts'
 import { Plain } from '../exit-codes.ts'
 import { findDeployment } from '../find-deployment.ts'
 import { plainText } from '../plain-text.ts'
-import { projectIdOf } from '../project-link.ts'
+import { projectIdOf, projectOption } from '../project-link.ts'
 
 interface Options {
   follow?: boolean
@@ -27,7 +27,7 @@ export function addLogs(program: Command): void {
   program
     .command('logs')
     .description('what the project wrote')
-    .option('--project <id>', 'which project (default: the one this folder is linked to)')
+    .option(...projectOption)
     .option('-f, --follow', 'go on as more comes')
     .option('-n, --tail <lines>', 'how many lines from the end', '200')
     .option('--service <name>', 'of one service')

@@ -4,13 +4,13 @@ import type { Command } from 'commander'
 import { connect } from '../credentials.ts'
 import { Plain } from '../exit-codes.ts'
 import { output } from '../output.ts'
-import { projectIdOf } from '../project-link.ts'
+import { projectIdOf, projectOption } from '../project-link.ts'
 
 export function addOpen(program: Command): void {
   program
     .command('open')
     .description('open the project in a browser, or print where it is where there is no terminal')
-    .option('--project <id>', 'which project (default: the one this folder is linked to)')
+    .option(...projectOption)
     .option('--print', 'only print the address')
     .action(async ({ print }: { print?: boolean }, command: Command) => {
       const { data } = await connect(command).call(contract.projects.get, { params: { id: projectIdOf(command) } })

@@ -1,28 +1,20 @@
-import { contract } from '@berth/contract'
+import { contract, type Deployment } from '@berth/contract'
 import type { Command } from 'commander'
-import { connect } from '../credentials.ts'
+import { type Connection, connect } from '../credentials.ts'
 import { Plain } from '../exit-codes.ts'
+import { findDeployment, listDeployments } from '../find-deployment.ts'
 import { output } from '../output.ts'
-import { projectIdOf } from '../project-link.ts'
+import { projectOption } from '../project-link.ts'
 import { watchDeployment } from '../watch-deployment.ts'
 
 export function addRollback(program: Command): void {
   program
     .command('rollback [deployment]')
     .description('go back to a deployment by its number or id (default: the one before the live one)')
-    .option('--project <id>', 'which project (default: the one this folder is linked to)')
+    .option(...projectOption)
     .action(async (wanted: string | undefined, _options, command: Command) => {
       const client = connect(command)
-      const { data } = await client.call(contract.projects.listDeployments, {
-        params: { id: projectIdOf(command) },
-        query: { limit: 100 },
-      })
-      const live = data.find(({ status }) => status === 'live')
-      const target = wanted
-        ? data.find(({ id, number }) => id === wanted || String(number) === wanted)
-        : data.find(({ status, environment }) => status === 'superseded' && environment === (live?.environment ?? 'production'))
-      if (!target)
-        throw new Plain(wanted ? `There is no deployment ${wanted}` : 'There is no earlier deployment to go back to', 5)
+      const target = wanted ? await findDeployment(client, command, wanted) : await deployedBefore(client, command)
       const started = await client.call(contract.deployments.rollback, { params: { id: target.id } })
       const deployment = await watchDeployment(client, started.data.deploymentId, output(command))
       output(command).result(
@@ -30,4 +22,13 @@ export function addRollback(program: Command): void {
         () => `deployment ${target.number} is live again as ${deployment.number} at ${deployment.url}`,
       )
     })
+}
+
+/** The one before the live one, in its environment. */
+async function deployedBefore(client: Connection, command: Command): Promise<Deployment> {
+  const deployments = await listDeployments(client, command)
+  const environment = deployments.find(({ status }) => status === 'live')?.environment ?? 'production'
+  const before = deployments.find((one) => one.status === 'superseded' && one.environment === environment)
+  if (!before) throw new Plain('There is no earlier deployment to go back to', 5)
+  return before
 }

@@ -1,15 +1,15 @@
 import { contract } from '@berth/contract'
 import type { Command } from 'commander'
 import { connect } from '../credentials.ts'
-import { columns, output } from '../output.ts'
-import { projectIdOf } from '../project-link.ts'
+import { columns, minute, output } from '../output.ts'
+import { projectIdOf, projectOption } from '../project-link.ts'
 import { primaryUrl } from './list.ts'
 
 export function addStatus(program: Command): void {
   program
     .command('status')
     .description('how the project is, where it is and what was deployed last')
-    .option('--project <id>', 'which project (default: the one this folder is linked to)')
+    .option(...projectOption)
     .action(async (_options, command: Command) => {
       const client = connect(command)
       const params = { id: projectIdOf(command) }
@@ -23,7 +23,7 @@ export function addStatus(program: Command): void {
         ['status', project.status + (project.statusReason ? `: ${project.statusReason}` : '')],
         ['address', primaryUrl(project.routes)],
         ['source', sourceOf(project.source)],
-        ['deployed', last ? `number ${last.number}, ${last.status}, ${last.createdAt.slice(0, 16).replace('T', ' ')}` : 'never'],
+        ['deployed', last ? `number ${last.number}, ${last.status}, ${minute(last.createdAt)}` : 'never'],
       ]
       output(command).result({ ...project, lastDeployment: last ?? null }, () => columns(lines))
     })

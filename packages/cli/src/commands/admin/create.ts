@@ -1,5 +1,6 @@
-import { password as askPassword, isCancel } from '@clack/prompts'
+import { password as askPassword } from '@clack/prompts'
 import type { Command } from 'commander'
+import { askFor } from '../../ask.ts'
 import { environment } from '../../environment.ts'
 import { Plain } from '../../exit-codes.ts'
 import { output } from '../../output.ts'
@@ -23,16 +24,11 @@ export function addAdminCreate(admin: Command): void {
       const server = await loadServer()
       const config = readSettings(server, { BERTH_LOG_LEVEL: 'warn', ...environment.all() })
       if (!/^[^\s@]+@[^\s@]+$/.test(options.email)) throw new Plain(`${options.email} is not an e-mail address`, 2)
-      const password = options.passwordStdin ? await readStandardInput() : await askForPassword()
+      const password = options.passwordStdin
+        ? await readStandardInput()
+        : await askFor(() => askPassword({ message: 'Password' }), '--password-stdin')
       if (password.length < 8) throw new Plain('The password needs at least 8 characters', 2)
       const made = await server.createAdminHere(config, { email: options.email, organization: options.organization, password })
       output(command).result(made, () => `${options.email} is an owner and can sign in`)
     })
-}
-
-async function askForPassword(): Promise<string> {
-  if (!process.stdin.isTTY) throw new Plain('There is no terminal to ask at: use --password-stdin', 2)
-  const answer = await askPassword({ message: 'Password' })
-  if (isCancel(answer)) throw new Plain('cancelled')
-  return answer
 }

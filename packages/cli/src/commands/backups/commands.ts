@@ -3,8 +3,8 @@ import { confirm, isCancel } from '@clack/prompts'
 import type { Command } from 'commander'
 import { connect } from '../../credentials.ts'
 import { Plain } from '../../exit-codes.ts'
-import { columns, output } from '../../output.ts'
-import { projectIdOf } from '../../project-link.ts'
+import { columns, minute, output } from '../../output.ts'
+import { projectIdOf, projectOption } from '../../project-link.ts'
 import { megabytes, watchRestore, watchRun } from '../../watch-backup.ts'
 
 /** `berth backups …`: what was saved, saving now, and bringing back. */
@@ -24,7 +24,7 @@ function addList(backups: Command): void {
   backups
     .command('list')
     .description('the runs of a project, newest first')
-    .option('--project <id>', 'which project (default: the one this folder is linked to)')
+    .option(...projectOption)
     .option('--policies', 'the policies instead')
     .action(async ({ policies }: { policies?: boolean }, command: Command) => {
       const client = connect(command)
@@ -34,8 +34,8 @@ function addList(backups: Command): void {
         const rows = data.map(({ id, cronExpression, timezone, nextRunAt, lastRun }) => [
           id,
           cronExpression ? `${cronExpression} (${timezone})` : 'no schedule',
-          minute(nextRunAt) ?? '-',
-          lastRun ? `${lastRun.status} ${minute(lastRun.finishedAt) ?? ''}` : 'never run',
+          nextRunAt ? minute(nextRunAt) : '-',
+          lastRun ? `${lastRun.status} ${lastRun.finishedAt ? minute(lastRun.finishedAt) : ''}` : 'never run',
         ])
         return output(command).result(data, () => columns([['ID', 'SCHEDULE', 'NEXT', 'LAST'], ...rows]))
       }
@@ -44,7 +44,7 @@ function addList(backups: Command): void {
         run.id,
         run.prunedAt ? 'pruned' : run.status,
         run.trigger,
-        minute(run.finishedAt ?? run.createdAt) ?? '',
+        minute(run.finishedAt ?? run.createdAt),
         run.sizeBytes === null ? '-' : megabytes(run.sizeBytes),
         [run.protected ? 'protected' : '', run.proven ? 'proven' : ''].filter(Boolean).join(', '),
       ])
@@ -52,13 +52,11 @@ function addList(backups: Command): void {
     })
 }
 
-const minute = (time: string | null) => time?.slice(0, 16).replace('T', ' ')
-
 function addRun(backups: Command): void {
   backups
     .command('run [policy]')
     .description('back up now, by this policy (default: the only one of the project)')
-    .option('--project <id>', 'which project (default: the one this folder is linked to)')
+    .option(...projectOption)
     .action(async (given: string | undefined, _options, command: Command) => {
       const client = connect(command)
       const policyId = given ?? (await onlyPolicy(command))

@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { connect } from '../../credentials.ts'
 import { Plain } from '../../exit-codes.ts'
 import { columns, output } from '../../output.ts'
-import { projectIdOf } from '../../project-link.ts'
+import { projectIdOf, projectOption } from '../../project-link.ts'
 import { readEnvFile, writeEnvFile } from './env-file.ts'
 
 interface Options {
@@ -16,9 +16,7 @@ export function addEnv(program: Command): void {
     .command('env')
     .description('environment variables of a project; a change counts from the next deployment on')
   const common = (command: Command) =>
-    command
-      .option('--project <id>', 'which project (default: the one this folder is linked to)')
-      .option('--environment <slug>', 'which environment', 'production')
+    command.option(...projectOption).option('--environment <slug>', 'which environment', 'production')
 
   common(env.command('list').description('variables; secret values are masked')).action(
     async ({ environment }: Options, command: Command) => {

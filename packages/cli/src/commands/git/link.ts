@@ -4,7 +4,7 @@ import type { Command } from 'commander'
 import { connect } from '../../credentials.ts'
 import { Plain } from '../../exit-codes.ts'
 import { output } from '../../output.ts'
-import { projectIdOf } from '../../project-link.ts'
+import { projectIdOf, projectOption } from '../../project-link.ts'
 import { providerOf } from './provider.ts'
 import { originOf } from './remote.ts'
 
@@ -22,7 +22,7 @@ export function addGitLink(git: Command): void {
   git
     .command('link [repository]')
     .description('deploy the project from a repository, and again on every push to it')
-    .option('--project <id>', 'which project (default: the one this folder is linked to)')
+    .option(...projectOption)
     .option('--branch <name>', 'which branch (default: the repository’s own)')
     .option('--provider <host>', 'github, gitlab or gitea (default: the one that was connected first)')
     .addHelpText('after', '\nrepository is owner/name; left out, it is where origin of this folder is.')

@@ -23,9 +23,3 @@ export function readHead(text: string): BundleHead {
   }
   throw new Plain('This is no bundle of a project, or one of a version that this berth does not know')
 }
-
-/** As ids of transfers are written. */
-export function newTransferId(): string {
-  const alphabet = 'abcdefghijklmnopqrstuvwxyz234567'
-  return `trf_${Array.from(crypto.getRandomValues(new Uint8Array(20)), (byte) => alphabet[byte & 31]).join('')}`
-}

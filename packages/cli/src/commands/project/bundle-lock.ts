@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
-import { password as askPassword, isCancel } from '@clack/prompts'
+import { password as askPassword } from '@clack/prompts'
+import { ask } from '../../ask.ts'
 import { Plain } from '../../exit-codes.ts'
 import { readStandardInput } from '../../standard-input.ts'
 
@@ -33,11 +34,8 @@ export async function unlockOf({ key, passphraseStdin }: UnlockOptions): Promise
   return identity ? { identity } : failed(`${key} holds no age key`)
 }
 
-async function asked(message: string): Promise<string> {
-  if (!process.stdin.isTTY) throw new Plain('Give a passphrase with --passphrase-stdin: there is no terminal to ask at', 2)
-  const answer = await askPassword({ message })
-  return isCancel(answer) ? failed('Nothing was done') : answer
-}
+const asked = async (message: string): Promise<string> =>
+  (await ask(() => askPassword({ message }), '--passphrase-stdin')) ?? failed('Nothing was done')
 
 function failed(words: string): never {
   throw new Plain(words, 2)

@@ -5,13 +5,14 @@ import { pipeline } from 'node:stream/promises'
 import { setTimeout as pause } from 'node:timers/promises'
 import { contract, type Departure } from '@berth/contract'
 import { lockBundleKey, newBundleKey } from '@berth/server/bundle-key'
+import { newId } from '@berth/server/ids'
 import type { Command } from 'commander'
 import { pack } from 'tar-stream'
 import { type Connection, connect } from '../../credentials.ts'
 import { Plain } from '../../exit-codes.ts'
 import { output } from '../../output.ts'
 import { megabytes } from '../../watch-backup.ts'
-import { type BundleHead, headName, keyName, newTransferId } from './bundle-file.ts'
+import { type BundleHead, headName, keyName } from './bundle-file.ts'
 import { type LockOptions, lockOf } from './bundle-lock.ts'
 import { namedProject } from './named-project.ts'
 
@@ -35,7 +36,7 @@ export function addExport(project: Command): void {
       const id = namedProject(given)
       const lock = await lockOf(options)
       const key = await newBundleKey()
-      const transfer = newTransferId()
+      const transfer = newId('trf')
       const body = { transfer, recipient: key.recipient, withData: options.withData }
       await client.call(contract.transfers.depart, { params: { id }, body })
       try {

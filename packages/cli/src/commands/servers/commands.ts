@@ -3,7 +3,7 @@ import { contract, type Server } from '@berth/contract'
 import { type Command, InvalidArgumentError } from 'commander'
 import { connect } from '../../credentials.ts'
 import { Plain } from '../../exit-codes.ts'
-import { columns, output } from '../../output.ts'
+import { columns, minute, output } from '../../output.ts'
 import { readStandardInput } from '../../standard-input.ts'
 
 interface AddOptions {
@@ -121,7 +121,7 @@ const rows = (all: readonly Server[]) =>
       `${user}@${host}:${port}`,
       authentication === 'privateKey' ? 'key' : authentication,
       status,
-      checkedAt?.slice(0, 16).replace('T', ' ') ?? 'never',
+      checkedAt ? minute(checkedAt) : 'never',
       hostKey ?? 'not pinned',
     ]),
   ])

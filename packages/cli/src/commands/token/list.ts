@@ -1,7 +1,7 @@
 import { contract } from '@berth/contract'
 import type { Command } from 'commander'
 import { connect } from '../../credentials.ts'
-import { columns, output } from '../../output.ts'
+import { columns, minute, output } from '../../output.ts'
 
 export function addTokenList(token: Command): void {
   token
@@ -14,7 +14,7 @@ export function addTokenList(token: Command): void {
         name,
         `…${lastFour}`,
         expiresAt?.slice(0, 10) ?? 'never',
-        lastUsedAt?.slice(0, 16).replace('T', ' ') ?? 'never',
+        lastUsedAt ? minute(lastUsedAt) : 'never',
       ])
       output(command).result(data, () => columns([['ID', 'NAME', 'ENDS', 'EXPIRES', 'LAST USED'], ...rows]))
     })
