@@ -25,6 +25,7 @@ import { Watch } from './watch.ts'
 export type { DeploymentsDeps, EdgeSwitch, PredecessorContainers } from './deps.ts'
 export type { DataUnit, ProjectData } from './project-data.ts'
 export type { DeploymentRequest } from './request-many.ts'
+export { heldByEngine } from './held-by-engine.ts'
 export { adoptVolume, movePaths, servedState, usesOfServer } from './store.ts'
 
 /**

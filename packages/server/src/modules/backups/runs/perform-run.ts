@@ -115,6 +115,7 @@ async function succeed(
       sizeBytes,
       manifestName: manifest.name,
       manifestSha256: manifest.sha256,
+      recipient: archives.recipient,
       errorCode: null,
       errorMessage: null,
     }
