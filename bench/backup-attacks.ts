@@ -2,8 +2,8 @@
 // program, a destination and the power cut do. Run as root on a built product: npx node bench/backup-attacks.ts [minutes, default 20].
 // Fails when anything was learnt, lost or written that should not have been.
 import { setTimeout as pause } from 'node:timers/promises'
-import { attacks } from './kit/backup-attacks.ts'
 import { setAttackScene } from './kit/backup-attack-scene.ts'
+import { attacks } from './kit/backup-attacks.ts'
 import { table } from './kit/table.ts'
 
 const minutes = Number(process.argv[2] ?? 20)

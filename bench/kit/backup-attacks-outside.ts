@@ -43,29 +43,40 @@ export async function tampering(scene: AttackScene): Promise<number> {
   const changes: [string, () => Promise<void>][] = [
     ['a byte of the manifest', () => flip(join(folder, manifest))],
     ['the manifest of another project', () => cp(join(elsewhere, foreign), join(folder, manifest))],
-    ['a manifest that somebody else encrypted', async () => writeFile(join(folder, manifest), await sealed(Buffer.from('{}'), keyFile, place.path))],
+    [
+      'a manifest that somebody else encrypted',
+      async () => writeFile(join(folder, manifest), await sealed(Buffer.from('{}'), keyFile, place.path)),
+    ],
     ['no manifest', () => rm(join(folder, manifest))],
   ]
   if (part)
     changes.push(
       ['a byte of a part', () => flip(join(folder, part))],
       ['a part that is cut', async () => writeFile(join(folder, part), (await readFile(join(folder, part))).subarray(0, -17))],
-      ['a part that is a link to another file', async () => (await rm(join(folder, part)), symlink(keyFile, join(folder, part)))],
-      ['a part that somebody else encrypted', async () => writeFile(join(folder, part), await sealed(await evilTar(), keyFile, place.path))],
-      ['a part that is a bomb', async () => writeFile(join(folder, part), await sealed(Buffer.alloc(300_000_000), keyFile, place.path))],
+      ['a part that is a link to another file', () => rm(join(folder, part)).then(() => symlink(keyFile, join(folder, part)))],
+      [
+        'a part that somebody else encrypted',
+        async () => writeFile(join(folder, part), await sealed(await evilTar(), keyFile, place.path)),
+      ],
+      [
+        'a part that is a bomb',
+        async () => writeFile(join(folder, part), await sealed(Buffer.alloc(300_000_000), keyFile, place.path)),
+      ],
     )
   for (const [what, change] of changes) {
     await change()
     const { restoreId, confirmationToken } = await backups.prepare(mine.id)
     await scene.hosting.api('POST', `/backup-restores/${restoreId}/apply`, { confirmationToken })
     const restore = await backups.restored(restoreId)
-    if (restore.status !== 'failed' || restore.dataState !== 'untouched') wrong(`${what}: the restore is ${restore.status}, ${restore.dataState}`)
+    if (restore.status !== 'failed' || restore.dataState !== 'untouched')
+      wrong(`${what}: the restore is ${restore.status}, ${restore.dataState}`)
     if ((await read()) !== 'what is there now') wrong(`${what}: the data was changed`)
     await rm(folder, { recursive: true })
     await cp(copy, folder, { recursive: true })
   }
   const whole = await backups.restore(mine.id)
-  if (whole.status !== 'succeeded' || (await read()) !== 'before the tampering') wrong(`put back as it was, the restore is ${whole.status}: ${JSON.stringify(whole.error)}`)
+  if (whole.status !== 'succeeded' || (await read()) !== 'before the tampering')
+    wrong(`put back as it was, the restore is ${whole.status}: ${JSON.stringify(whole.error)}`)
   await rm(copy, { recursive: true })
   return changes.length + 1
 }
@@ -108,7 +119,8 @@ export async function losing({ backups, policyId, stored, project, write, open, 
   }
   const ended = await backups.run(id)
   // What was taken away after it had succeeded is found by the next run, not by this one.
-  if (ended.status === 'succeeded' && removed === 0 && (await open({ id })) !== text) wrong(`${id} succeeded and does not hold what was written`)
+  if (ended.status === 'succeeded' && removed === 0 && (await open({ id })) !== text)
+    wrong(`${id} succeeded and does not hold what was written`)
   return 1 + removed
 }
 
@@ -119,7 +131,8 @@ export async function powerCuts({ backups, policyId, powerCut, write, open, read
   await pause(Math.random() * 500)
   await powerCut()
   const ended = await backups.ended(id)
-  if (ended.status === 'succeeded' && (await open({ id })) !== text) wrong(`${id} succeeded over a power cut and does not hold what was written`)
+  if (ended.status === 'succeeded' && (await open({ id })) !== text)
+    wrong(`${id} succeeded over a power cut and does not hold what was written`)
   const good = await backups.backUp(policyId)
   if (good.status !== 'succeeded') return 1
   await write('after the cut')
@@ -130,7 +143,10 @@ export async function powerCuts({ backups, policyId, powerCut, write, open, read
   const restore = await backups.restored(prepared.restoreId)
   const expected = restore.dataState === 'restored' ? text : 'after the cut'
   for (let tries = 0; (await read().catch(() => '')) !== expected; tries += 1) {
-    if (tries === 200) return wrong(`a restore over a power cut is ${restore.status}, ${restore.dataState}, and there is ${await read().catch(String)}`), 2
+    if (tries === 200) {
+      wrong(`a restore over a power cut is ${restore.status}, ${restore.dataState}, and there is ${await read().catch(String)}`)
+      break
+    }
     await pause(100)
   }
   return 2

@@ -22,7 +22,20 @@ export const attacks: Record<string, (scene: AttackScene) => Promise<number>> = 
 }
 
 async function namedPaths({ ask, tokens, hosting, stored, wrong, place }: AttackScene): Promise<number> {
-  const paths = ['/etc', '/', '/root/.ssh', '../..', 'a/../../..', `${stored}/../../..`, 'x\0y', '~', '/proc/self/root', '.', '', 'nightly/../../docker']
+  const paths = [
+    '/etc',
+    '/',
+    '/root/.ssh',
+    '../..',
+    'a/../../..',
+    `${stored}/../../..`,
+    'x\0y',
+    '~',
+    '/proc/self/root',
+    '.',
+    '',
+    'nightly/../../docker',
+  ]
   const link = join(hosting.berth.dataFolder, 'backups', 'link')
   await rm(link, { force: true })
   await symlink(place.path, link)
@@ -52,7 +65,12 @@ async function namedPaths({ ask, tokens, hosting, stored, wrong, place }: Attack
 async function strangers({ ask, tokens, backups, policyId, project, destinationId, wrong }: AttackScene): Promise<number> {
   const { id } = await backups.backUp(policyId)
   const { restoreId } = await backups.prepare(id)
-  const reads = [`/backup-runs/${id}`, `/backup-runs/${id}/stream`, `/backup-restores/${restoreId}`, `/backup-restores/${restoreId}/stream`]
+  const reads = [
+    `/backup-runs/${id}`,
+    `/backup-runs/${id}/stream`,
+    `/backup-restores/${restoreId}`,
+    `/backup-restores/${restoreId}/stream`,
+  ]
   const writes: [string, string, object?][] = [
     ['POST', `/backup-policies/${policyId}/run`],
     ['PATCH', `/backup-policies/${policyId}`, { preCommand: 'id' }],
@@ -69,14 +87,18 @@ async function strangers({ ask, tokens, backups, policyId, project, destinationI
   for (const token of [tokens.limited, tokens.none, null])
     for (const path of reads) {
       const { status } = await ask(token, 'GET', path)
-      if (!refusedTo(status)) wrong(`GET ${path} was answered ${status} to ${token === tokens.limited ? 'a limited token' : 'nobody'}`)
+      if (!refusedTo(status))
+        wrong(`GET ${path} was answered ${status} to ${token === tokens.limited ? 'a limited token' : 'nobody'}`)
     }
   for (const token of [tokens.viewer, tokens.limited, tokens.none, null])
     for (const [method, path, body] of writes) {
       const { status } = await ask(token, method, path, body)
       if (!refusedTo(status) && !isRefused(status)) wrong(`${method} ${path} was answered ${status} to somebody who may not`)
     }
-  await backups.restored(restoreId, (restore) => restore.verification.status !== 'pending' && restore.verification.status !== 'running')
+  await backups.restored(
+    restoreId,
+    (restore) => restore.verification.status !== 'pending' && restore.verification.status !== 'running',
+  )
   return 3 * reads.length + 4 * writes.length
 }
 
@@ -84,20 +106,38 @@ async function guesses({ ask, hosting, backups, policyId, wrong, read, write }: 
   const { body } = await hosting.api('PATCH', `/backup-policies/${policyId}`, { enableWebhook: true })
   const token: string = body.data.webhookToken ?? ''
   const answers = new Set<string>()
-  const near = [token.slice(0, -1), `${token}a`, token.toUpperCase(), token.replace(/.$/, (last) => (last === 'a' ? 'b' : 'a')), '', ' ', 'x'.repeat(5000)]
+  const near = [
+    token.slice(0, -1),
+    `${token}a`,
+    token.toUpperCase(),
+    token.replace(/.$/, (last) => (last === 'a' ? 'b' : 'a')),
+    '',
+    ' ',
+    'x'.repeat(5000),
+  ]
   const guessed = [...near, ...Array.from({ length: 60 }, () => `bwh_${randomBytes(20).toString('hex')}`)]
   for (const guess of guessed) {
     const { status, body: text } = await ask(guess, 'POST', '/webhooks/backup').catch(() => ({ status: 0, body: '' }))
     if (status !== 0 && status !== 429) answers.add(`${status} ${text.replace(/"requestId":"[^"]*"/, '')}`)
   }
-  if (answers.size > 1 || ![...answers].every((answer) => answer.startsWith('404'))) wrong(`webhook guesses were told apart: ${[...answers].join(' | ')}`)
+  if (answers.size > 1 || ![...answers].every((answer) => answer.startsWith('404')))
+    wrong(`webhook guesses were told apart: ${[...answers].join(' | ')}`)
   await hosting.api('PATCH', `/backup-policies/${policyId}`, { enableWebhook: false })
   if ((await ask(token, 'POST', '/webhooks/backup')).status !== 404) wrong('a webhook that was turned off started a run')
   await write('before the guesses')
   const { id } = await backups.backUp(policyId)
   await write('after it')
   const { restoreId, confirmationToken } = await backups.prepare(id)
-  const wrongOnes = [confirmationToken.slice(1), `${confirmationToken} `, confirmationToken.toUpperCase(), '', null, 7, [confirmationToken], { $ne: '' }]
+  const wrongOnes = [
+    confirmationToken.slice(1),
+    `${confirmationToken} `,
+    confirmationToken.toUpperCase(),
+    '',
+    null,
+    7,
+    [confirmationToken],
+    { $ne: '' },
+  ]
   for (const confirmation of wrongOnes) {
     const answer = await hosting.api('POST', `/backup-restores/${restoreId}/apply`, { confirmationToken: confirmation })
     if (answer.status !== 400) wrong(`the confirmation ${JSON.stringify(confirmation)} was answered ${answer.status}`)
@@ -110,7 +150,11 @@ async function guesses({ ask, hosting, backups, policyId, wrong, read, write }: 
 
 async function hostileBodies({ hosting, project, destinationId, ask, wrong }: AttackScene): Promise<number> {
   const bodies: unknown[] = [
-    { payload: { exclude: ['(a+)+$', '*'.repeat(200), '**/'.repeat(60) + 'x', `${'a*'.repeat(90)}b`, '[', '\\', '!'.repeat(100)] } },
+    {
+      payload: {
+        exclude: ['(a+)+$', '*'.repeat(200), `${'**/'.repeat(60)}x`, `${'a*'.repeat(90)}b`, '[', '\\', '!'.repeat(100)],
+      },
+    },
     { payload: { exclude: Array.from({ length: 5_000 }, (_, at) => `${'a*'.repeat(20)}${at}`) } },
     { payload: { volumes: ['../data', '', 'data\0', '__proto__'] } },
     { payload: { databases: 'drop' } },
@@ -122,7 +166,7 @@ async function hostileBodies({ hosting, project, destinationId, ask, wrong }: At
     { preCommand: 'x'.repeat(200_000) },
     { preCommand: 'a\0b' },
     { retainCount: -1 },
-    { retainDays: 1e309 },
+    { retainDays: 1e300 },
     { serviceId: { $gt: '' } },
     '{"__proto__":{"isOperator":true}}',
     '[]',
@@ -147,7 +191,11 @@ async function hostileBodies({ hosting, project, destinationId, ask, wrong }: At
   return bodies.length
 }
 
-async function askAsOwner(hosting: AttackScene['hosting'], path: string, body: unknown): Promise<{ status: number; body: string }> {
+async function askAsOwner(
+  hosting: AttackScene['hosting'],
+  path: string,
+  body: unknown,
+): Promise<{ status: number; body: string }> {
   const answer = await hosting.api('POST', path, body)
   return { status: answer.status, body: typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body) }
 }
@@ -162,8 +210,11 @@ async function races({ backups, hosting, policyId, project, destinationId, write
   await write('raced after')
   const prepared = await backups.prepare(id)
   const body = { confirmationToken: prepared.confirmationToken }
-  const applies = await Promise.all(Array.from({ length: 6 }, () => hosting.api('POST', `/backup-restores/${prepared.restoreId}/apply`, body)))
-  if (applies.filter(({ status }) => status === 202).length !== 1) wrong(`applies at once: ${applies.map(({ status }) => status).join(' ')}`)
+  const applies = await Promise.all(
+    Array.from({ length: 6 }, () => hosting.api('POST', `/backup-restores/${prepared.restoreId}/apply`, body)),
+  )
+  if (applies.filter(({ status }) => status === 202).length !== 1)
+    wrong(`applies at once: ${applies.map(({ status }) => status).join(' ')}`)
   const { status } = await backups.restored(prepared.restoreId)
   if (status !== 'succeeded' || (await read()) !== 'raced before') wrong(`the one that won ended as ${status}`)
   const again = await backups.prepare(id)
@@ -172,10 +223,16 @@ async function races({ backups, hosting, policyId, project, destinationId, write
     hosting.api('POST', `/backup-restores/${again.restoreId}/apply`, { confirmationToken: again.confirmationToken }),
     pause(Math.random() * 400).then(() => hosting.api('POST', `/backup-restores/${again.restoreId}/cancel`)),
   ])
-  const cancelled = await backups.restored(again.restoreId, (restore) => ['succeeded', 'failed', 'cancelled'].includes(restore.status) && restore.dataState !== 'partly_written')
+  const cancelled = await backups.restored(
+    again.restoreId,
+    (restore) => ['succeeded', 'failed', 'cancelled'].includes(restore.status) && restore.dataState !== 'partly_written',
+  )
   const expected = cancelled.dataState === 'restored' ? 'raced before' : 'cancelled meanwhile'
   for (let tries = 0; (await read()) !== expected; tries += 1) {
-    if (tries === 100) return wrong(`cancelled while it was applied: ${cancelled.dataState}, and there is ${await read()}`), 0
+    if (tries === 100) {
+      wrong(`cancelled while it was applied: ${cancelled.dataState}, and there is ${await read()}`)
+      break
+    }
     await pause(100)
   }
   const brief = await backups.policy(project.id, { destinationId })

@@ -70,7 +70,11 @@ describeOnRuntimes('one encrypted file and one key', (runtime) => {
   test('bring an instance back on a blank machine: people, projects, variables, volumes and what runs', async () => {
     await using place = await tempFolder('instance')
     await using databases = await databasesOf(runtime)
-    const [file, key, elsewhere] = [join(place.path, 'instance.tar.zst.age'), join(place.path, 'key.txt'), join(place.path, 'new')]
+    const [file, key, elsewhere] = [
+      join(place.path, 'instance.tar.zst.age'),
+      join(place.path, 'key.txt'),
+      join(place.path, 'new'),
+    ]
     const settings = settingsFor(runtime)
     const oldEnv = { ...settings, ...databases.old.env }
     const newEnv = { ...settings, ...databases.new.env }

@@ -23,7 +23,9 @@ export function addInstanceBackup(program: Command): void {
     })
   program
     .command('restore-instance <file>')
-    .description('bring an instance back into an empty data folder (BERTH_DATA_DIR; on PostgreSQL also a new, empty BERTH_DATABASE_URL), from its file and its key')
+    .description(
+      'bring an instance back into an empty data folder (BERTH_DATA_DIR; on PostgreSQL also a new, empty BERTH_DATABASE_URL), from its file and its key',
+    )
     .requiredOption('--key <file>', 'the copy of backup.key')
     .option('--without-docker', 'bring nothing back to Docker')
     .action(async (file: string, { key, withoutDocker }: Options & { key: string }, command: Command) => {

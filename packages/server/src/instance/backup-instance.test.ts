@@ -72,7 +72,7 @@ describeNeeding(['postgres'], 'an instance on PostgreSQL', () => {
   }
 })
 
-const kept = { id: 'org_kept', name: 'Kept ’n’ \\safe', slug: 'kept', createdAt: 1, updatedAt: 1 } as never
+const kept = { id: 'org_kept', name: 'Kept ’n’ \\safe', slug: 'kept', memberRepositories: null, quotas: null, createdAt: 1 }
 const databaseUrl = (name: string) => Object.assign(new URL(partOf('postgres')), { pathname: `/${name}` }).href
 const nameIn = (url: string) => new URL(url).pathname.slice(1)
 
@@ -87,7 +87,10 @@ async function onServer(statement: string): Promise<void> {
 }
 
 test.each([
-  ['postgres://me:p%40ss@[::1]:5433/my%20db', { PGHOST: '::1', PGPORT: '5433', PGUSER: 'me', PGPASSWORD: 'p@ss', PGDATABASE: 'my db' }],
+  [
+    'postgres://me:p%40ss@[::1]:5433/my%20db',
+    { PGHOST: '::1', PGPORT: '5433', PGUSER: 'me', PGPASSWORD: 'p@ss', PGDATABASE: 'my db' },
+  ],
   ['postgres:///db?host=/run/pg&sslmode=no-verify', { PGHOST: '/run/pg', PGDATABASE: 'db', PGSSLMODE: 'require' }],
 ])('PostgreSQL’s own programs are told of %s by variables, which no list of processes shows', (url, variables) => {
   expect(accessTo(url)).toEqual(variables)

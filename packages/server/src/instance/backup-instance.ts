@@ -12,7 +12,15 @@ import { InstanceBackupRefused } from './backup-refused.ts'
 import type { Config } from './config.ts'
 import { openDataFolder } from './data-folder.ts'
 import { checkDatabase, databaseFileOf, databaseFiles, loadDatabase, snapshotDatabase } from './database-copy.ts'
-import { type Brought, bringToEngine, contentOnEngine, type EngineContent, engineEntries, engineTop, openEngineOf } from './engine-archive.ts'
+import {
+  type Brought,
+  bringToEngine,
+  contentOnEngine,
+  type EngineContent,
+  engineEntries,
+  engineTop,
+  openEngineOf,
+} from './engine-archive.ts'
 
 export { InstanceBackupRefused } from './backup-refused.ts'
 

@@ -1,10 +1,10 @@
 import { join } from 'node:path'
 import type { EngineCopy } from '../drivers/runtime/docker/engine-copy.ts'
-import { type TarEntry, readTar } from '../drivers/tar/read-tar.ts'
+import { readTar, type TarEntry } from '../drivers/tar/read-tar.ts'
 import { rewriteEntries } from '../drivers/tar/rewrite-tar.ts'
 import { encodeHeader, fillAfter, type TarHeader, tarEnd } from '../drivers/tar/tar-header.ts'
-import type { Db } from '../platform/db/schema.ts'
 import { heldByEngine } from '../modules/deployments/index.ts'
+import type { Db } from '../platform/db/schema.ts'
 import type { Config } from './config.ts'
 
 /** Names of entries that are for the engine; those of the data folder begin with `./`, or are the database. */

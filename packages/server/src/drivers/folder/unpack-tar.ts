@@ -73,12 +73,7 @@ class Work implements AsyncDisposable {
     this.#held = undefined
   }
 
-  async #make(
-    header: TarHeader,
-    content: TarEntry['content'],
-    folder: HeldFolder,
-    name: Buffer,
-  ): Promise<void> {
+  async #make(header: TarHeader, content: TarEntry['content'], folder: HeldFolder, name: Buffer): Promise<void> {
     const { type, mode, linkname } = header
     if (type === 'link') return this.#hardLink(folder, name, linkname)
     if (type === 'directory') await (await folder.make(name))[Symbol.asyncDispose]()

@@ -6,7 +6,12 @@ import { findDeployment } from './store.ts'
 
 /** What the engine of this machine holds and the data folder does not: volumes, and the images of what is to run. */
 export async function heldByEngine(db: Db): Promise<{ volumes: VolumeRow[]; images: string[] }> {
-  const volumes = await db.selectFrom('volumes').selectAll().where('runtime', '=', 'docker').where('serverId', 'is', null).execute()
+  const volumes = await db
+    .selectFrom('volumes')
+    .selectAll()
+    .where('runtime', '=', 'docker')
+    .where('serverId', 'is', null)
+    .execute()
   const images = new Set<string>()
   for (const { deploymentId } of await listLive(db)) {
     const deployment = deploymentId ? await findDeployment(db, deploymentId) : undefined

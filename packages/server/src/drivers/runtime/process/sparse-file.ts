@@ -18,7 +18,15 @@ export const isSparse = ({ size, blocks }: { size: number; blocks: number }) => 
 export async function* sparseEntry(fd: number, abort: AbortSignal): AsyncGenerator<TarEntry> {
   const pipe = new PassThrough({ highWaterMark: 256 * 1024 })
   const stop = new AbortController()
-  const args = ['--create', '--file=-', '--format=posix', '--sparse', '--hole-detection=seek', '--dereference', '--absolute-names']
+  const args = [
+    '--create',
+    '--file=-',
+    '--format=posix',
+    '--sparse',
+    '--hole-detection=seek',
+    '--dereference',
+    '--absolute-names',
+  ]
   const running = createRunCommand(process.env)(
     { program: 'tar', args: [...args, '--', `/proc/${process.pid}/fd/${fd}`] },
     {

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import type { ExecCommand } from '../../../drivers/runtime/runtime.ts'
 import type { DataUnit } from '../../deployments/index.ts'
 import type { RunningUnit } from './database-kind.ts'
-import { databaseIn } from './databases.ts'
 import { mongodb } from './database-mongodb.ts'
+import { databaseIn } from './databases.ts'
 
 // No MongoDB can be had where these tests run: what is tested is what its tools are asked for, after their documents.
 

@@ -34,7 +34,10 @@ async function told(deps: BackupsDeps): Promise<void> {
   const lost = await lostRuns(deps)
   if (lost.length === 0) return
   const runs = lost.reduce((sum, { count }) => sum + count, 0)
-  deps.log.error({ runs, recipients: [...new Set(lost.map(({ recipient }) => recipient))] }, `${wordsFor(runs)} ${howToBringBack}`)
+  deps.log.error(
+    { runs, recipients: [...new Set(lost.map(({ recipient }) => recipient))] },
+    `${wordsFor(runs)} ${howToBringBack}`,
+  )
   if ((await deps.archives()).isNewKey) await announceLost(lost, deps)
 }
 

@@ -3,12 +3,7 @@ import type { Insertable, Updateable } from 'kysely'
 import type { ArchiveIndex, ArchivePart } from '../../../drivers/archive/archive.ts'
 import { page } from '../../../platform/db/pages.ts'
 import type { Db } from '../../../platform/db/schema.ts'
-import type {
-  ArtifactRow,
-  BackupArtifactsTable,
-  BackupRunsTable,
-  RunRow,
-} from '../../../platform/db/tables/backups.ts'
+import type { ArtifactRow, BackupArtifactsTable, BackupRunsTable, RunRow } from '../../../platform/db/tables/backups.ts'
 
 /** The SQL of runs and of what they store. */
 

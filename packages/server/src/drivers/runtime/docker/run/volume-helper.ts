@@ -60,7 +60,7 @@ export const topEntry = ({ uid = 0, gid = 0, mode = 0o755, mtime = new Date(0) }
   encodeHeader({ name: './', type: 'directory', size: 0, mode, uid, gid, mtime, linkname: '' })
 
 /** The engine hands a mounted folder over when it is named from above, not as `./` from inside. */
-export function folderEntry(path: string, { uid, gid, mode = 0o755 }: Partial<Header>): Readable {
+export function folderEntry(path: string, { uid, gid, mode = 0o755 }: Pick<Partial<Header>, 'uid' | 'gid' | 'mode'>): Readable {
   const archive = pack()
   const name = `${path.replace(/^\/+|\/+$/g, '')}/`
   archive.entry({ name, type: 'directory', uid: uid ?? 0, gid: gid ?? 0, mode: mode & 0o7777 })
