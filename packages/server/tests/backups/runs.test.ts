@@ -138,7 +138,7 @@ describe('a run', () => {
 
   test('is announced when it succeeded and when it failed', async () => {
     const { id: policyId } = await scene.makePolicy()
-    scene.withStore(() => ({ put: () => Promise.reject(new StoreFailure('denied', 'You may not write there')) }))
+    scene.withStore(() => ({ check: () => Promise.reject(new StoreFailure('denied', 'You may not write there')) }))
     const failed = await scene.backUp(policyId)
     expect(failed).toMatchObject({ status: 'failed', error: { code: 'destination_denied', message: 'You may not write there' } })
     const told = await db()

@@ -38,12 +38,12 @@ export async function openEngineCopy({ socketPath, folder }: { socketPath: strin
       return own
     },
     async *saveImages(references, abort) {
-      const path = `/images/get?${references.map((name) => `names=${encodeURIComponent(name)}`).join('&')}`
+      const asked = { path: '/images/get?', method: 'GET', options: { names: [...references] }, isStream: true }
       const stream = await ask(
         (abortSignal) =>
           new Promise<AsyncIterable<Uint8Array>>((resolve, reject) =>
             engine.modem.dial(
-              { path, method: 'GET', isStream: true, abortSignal, statusCodes: { 200: true, 500: 'the engine failed' } },
+              { ...asked, abortSignal, statusCodes: { 200: true, 404: 'no such image', 500: 'the engine failed' } },
               (error: unknown, data: unknown) => (error ? reject(error) : resolve(data as AsyncIterable<Uint8Array>)),
             ),
           ),

@@ -13,7 +13,8 @@ export const runJob = (deps: BackupsDeps) =>
     deadlineMs: 12 * hours,
     maxAttempts: 3,
     concurrency: deps.settings.maxBackups,
-    run: ({ runId }, _, abort) => unhurried(() => runToItsEnd(runId, deps, abort), abort),
+    run: ({ runId, isScheduled }, _, abort) =>
+      isScheduled ? unhurried(() => runToItsEnd(runId, deps, abort), abort) : runToItsEnd(runId, deps, abort),
     async onFailed({ runId }, { message }) {
       const ending = {
         status: 'server_error',

@@ -8,15 +8,15 @@ const goodForMs = 60_000
 const lastGood = new WeakMap<BackupsDeps, Map<string, number>>()
 
 /**
- * Says early what is wrong with a destination, before anything is dumped. A thousand runs in one minute ask it once: each of them
- * reads back all that it stores, so that nothing is proven by asking more often.
+ * Says early what is wrong with a destination, before anything is dumped. A thousand runs that are due in one minute ask it once: each of
+ * them reads back all that it stores, so that nothing is proven by asking more often. One that somebody asked for always asks.
  */
 export async function tryDestination(run: RunRow, store: ArchiveStore, deps: BackupsDeps, abort: AbortSignal): Promise<void> {
   const known = lastGood.get(deps) ?? new Map<string, number>()
   lastGood.set(deps, known)
   const id = run.destinationId as string
   const age = nowOf(deps) - (known.get(id) ?? 0)
-  if (age >= 0 && age < goodForMs) return
+  if (run.trigger === 'schedule' && age >= 0 && age < goodForMs) return
   await store.check(abort)
   known.set(id, nowOf(deps))
 }

@@ -10,7 +10,7 @@ const ended: number[] = []
 
 /**
  * A thousand short runs one after the other would leave little of the one loop that answers requests. So where there were many of
- * late, each is followed by a rest, twice as long as the loop was busy meanwhile; a run that is alone, or long, is not held up.
+ * late, each that nobody waits for is followed by a rest, twice as long as the loop was busy meanwhile, and never long.
  */
 export async function unhurried<Result>(work: () => Promise<Result>, abort: AbortSignal): Promise<Result> {
   const before = performance.eventLoopUtilization()
