@@ -232,22 +232,12 @@ export const quotaSettings = {
 
 /** Where a cloud has folders uploaded to, straight from whoever sends them. */
 export const uploadSettings = {
-  bucket: setting(
-    'BERTH_UPLOADS_S3_BUCKET',
-    kinds.word,
-    null,
-    'Bucket that a cloud takes uploads in; absent: they come to itself',
-  ),
-  endpoint: setting(
-    'BERTH_UPLOADS_S3_ENDPOINT',
-    webAddress(),
-    null,
-    'S3 server of that bucket, as senders reach it; absent: AWS',
-  ),
-  region: setting('BERTH_UPLOADS_S3_REGION', kinds.word, 'us-east-1', 'Region of that bucket'),
-  prefix: setting('BERTH_UPLOADS_S3_PREFIX', kinds.word, 'berth-uploads', 'Folder in that bucket for uploads alone'),
-  accessKeyId: setting('BERTH_UPLOADS_S3_ACCESS_KEY_ID', kinds.word, null, 'Key that may put, get, list and delete there'),
-  secretAccessKey: setting('BERTH_UPLOADS_S3_SECRET_ACCESS_KEY', secretText(), null, 'Secret of that key'),
+  bucket: setting('BERTH_UPLOADS_BUCKET', kinds.word, null, 'Bucket that a cloud takes uploads in; absent: they come to itself'),
+  endpoint: setting('BERTH_UPLOADS_ENDPOINT', webAddress(), null, 'S3 server of that bucket, as senders reach it; absent: AWS'),
+  region: setting('BERTH_UPLOADS_REGION', kinds.word, 'us-east-1', 'Region of that bucket'),
+  prefix: setting('BERTH_UPLOADS_PREFIX', kinds.word, 'berth-uploads', 'Folder in that bucket for uploads alone'),
+  accessKeyId: setting('BERTH_UPLOADS_ACCESS_KEY_ID', kinds.word, null, 'Key that may put, get, list and delete there'),
+  secretAccessKey: setting('BERTH_UPLOADS_SECRET_ACCESS_KEY', secretText(), null, 'Secret of that key'),
 } as const
 
 const baseImage = (stack: string, what: string) =>

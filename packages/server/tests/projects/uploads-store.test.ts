@@ -38,10 +38,10 @@ describeNeeding(['s3'], 'a cloud whose uploads go to an object store', () => {
     await client.send(new CreateBucketCommand({ Bucket: bucket }))
     settings = {
       BERTH_MODE: 'cloud',
-      BERTH_UPLOADS_S3_ENDPOINT: origin,
-      BERTH_UPLOADS_S3_BUCKET: bucket,
-      BERTH_UPLOADS_S3_ACCESS_KEY_ID: username,
-      BERTH_UPLOADS_S3_SECRET_ACCESS_KEY: password,
+      BERTH_UPLOADS_ENDPOINT: origin,
+      BERTH_UPLOADS_BUCKET: bucket,
+      BERTH_UPLOADS_ACCESS_KEY_ID: username,
+      BERTH_UPLOADS_SECRET_ACCESS_KEY: password,
     }
     const place = { endpoint: origin, bucket, prefix: 'berth-uploads', accessKeyId: username }
     store = s3UploadStore({ kind: 's3', ...place, secretAccessKey: new Secret(password) }, silentLog)
@@ -52,7 +52,7 @@ describeNeeding(['s3'], 'a cloud whose uploads go to an object store', () => {
     for await (const { name } of store.list('', never)) await store.remove(name, never)
     await store.close()
     await cloud.stop()
-    await client.send(new DeleteBucketCommand({ Bucket: settings.BERTH_UPLOADS_S3_BUCKET }))
+    await client.send(new DeleteBucketCommand({ Bucket: settings.BERTH_UPLOADS_BUCKET }))
     client.destroy()
   })
 
@@ -83,8 +83,8 @@ describeNeeding(['s3'], 'a cloud whose uploads go to an object store', () => {
       'PUT',
       { 'content-type': 'application/gzip', 'content-length': String(good.length) },
     ])
-    expect(origin).toBe(settings.BERTH_UPLOADS_S3_ENDPOINT)
-    expect(pathname).toBe(`/${settings.BERTH_UPLOADS_S3_BUCKET}/berth-uploads/${sessionId}.tar.gz`)
+    expect(origin).toBe(settings.BERTH_UPLOADS_ENDPOINT)
+    expect(pathname).toBe(`/${settings.BERTH_UPLOADS_BUCKET}/berth-uploads/${sessionId}.tar.gz`)
     expect(searchParams.get('X-Amz-Expires')).toBe('3600')
     expect(searchParams.get('X-Amz-SignedHeaders')).toBe('content-length;content-type;host')
   })
