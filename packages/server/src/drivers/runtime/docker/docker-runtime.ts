@@ -11,6 +11,7 @@ import { ask, type Engine, EngineAway, isElsewhere, openEngine, whyAway } from '
 import { readIdentity } from './identity.ts'
 import { listImageArtifacts, removeImageArtifact } from './images.ts'
 import { Labels } from './labels.ts'
+import { AddressRoom, type AddressRoomSettings } from './run/address-room.ts'
 import { execIn } from './run/exec.ts'
 import { Fence, type FenceSettings, type FenceState } from './run/fence.ts'
 import { foreignContainers } from './run/foreign-containers.ts'
@@ -34,6 +35,8 @@ export interface DockerRuntimeSettings {
   download?: Download
   /** What keeps projects from the machine's own network; null: nothing does. */
   fence?: Omit<FenceSettings, 'instance'> | null
+  /** Where networks get their addresses from. */
+  addresses?: AddressRoomSettings
 }
 
 const checkMs = 5_000
@@ -48,7 +51,7 @@ export function createDockerRuntime(settings: DockerRuntimeSettings): Runtime & 
   const engine = settings.engine ?? openEngine(socketPath)
   const labels = new Labels(instance)
   const fence = settings.fence ? new Fence({ ...settings.fence, instance }) : null
-  const networks = new Networks(engine, labels, fence)
+  const networks = new Networks(engine, labels, fence, new AddressRoom(engine, settings.addresses))
   const volumes = new Volumes(engine, labels, folder)
   const changes = new Changes({ engine, labels })
   const readers = new Map<string, Set<Promise<void>>>()
