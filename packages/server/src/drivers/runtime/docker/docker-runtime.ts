@@ -57,7 +57,9 @@ export function createDockerRuntime(settings: DockerRuntimeSettings): Runtime & 
   const readers = new Map<string, Set<Promise<void>>>()
   const artifactsFolder = join(folder, 'artifacts')
   mkdirSync(artifactsFolder, { recursive: true })
-  const parts = { engine, labels, networks, volumes, imageMirror, baseImages, registries, download, cacheKey, artifactsFolder }
+  const isStrict = settings.fence?.isStrict ?? false
+  const images = { imageMirror, baseImages, registries, download, cacheKey, artifactsFolder, isStrict }
+  const parts = { engine, labels, networks, volumes, ...images }
   // What a build that died with its control plane has left; elsewhere nobody is asked before there is a need.
   let swept = isElsewhere(engine) ? undefined : sweep(parts).catch(() => undefined)
 
@@ -66,7 +68,7 @@ export function createDockerRuntime(settings: DockerRuntimeSettings): Runtime & 
   const raised = async () => {
     if (!fence || (fence.state.inForce && performance.now() - raisedAt < fenceLooksMs)) return
     raisedAt = performance.now()
-    await fence.raise(await networks.unnamedBridges(settings.fence?.isStrict ?? false))
+    await fence.raise(await networks.unnamedBridges(isStrict))
   }
 
   return {
