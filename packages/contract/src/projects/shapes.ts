@@ -48,9 +48,7 @@ export const Service = Type.Object({
   environment: Type.Optional(Type.Record(Type.String(), Type.String())),
   ports: Type.Optional(Type.Array(Type.Integer({ minimum: 1, maximum: 65535 }), { maxItems: 50 })),
   exposed: Type.Optional(Type.Boolean()),
-  route: Type.Optional(
-    Type.Boolean({ description: 'It is reached at <service>.<slug>.<base domain>, beside the exposed one' }),
-  ),
+  route: Type.Optional(Type.Boolean({ description: 'It is reached at <service>.<slug>.<base domain>, beside the exposed one' })),
   volumes: Type.Optional(
     Type.Array(
       Type.Object({
@@ -73,11 +71,9 @@ export const Service = Type.Object({
 export type Service = Static<typeof Service>
 
 /** By the names of services: whether each has an address of its own, whatever the Compose file publishes. */
-export const ServiceRoutes = Type.Record(
-  Type.String({ pattern: '^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,62}$' }),
-  Type.Boolean(),
-  { maxProperties: 100 },
-)
+export const ServiceRoutes = Type.Record(Type.String({ pattern: '^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,62}$' }), Type.Boolean(), {
+  maxProperties: 100,
+})
 export type ServiceRoutes = Static<typeof ServiceRoutes>
 
 /** Every field a user may set with a config route; `null` goes back to the default. */

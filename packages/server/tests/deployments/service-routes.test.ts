@@ -40,9 +40,9 @@ const routesOf = async (id: string): Promise<ProjectRoute[]> => (await scene.ask
 const servicesAt = async (id: string) => (await routesOf(id)).map(({ service, state }) => [service, state])
 /** What the edge sends requests of that host to, by the service and version that run there. */
 const behind = (hostname: string) => {
-  const { upstreams } = hosts()[hostname]?.target as UpstreamsTarget
+  const target = hosts()[hostname]?.target as UpstreamsTarget | undefined
   const { running } = scene.instance.drivers.runtime
-  return upstreams.map(({ id }) => [running.get(id)?.instance.service, running.get(id)?.instance.owner.deploymentId])
+  return target?.upstreams.map(({ id }) => [running.get(id)?.instance.service, running.get(id)?.instance.owner.deploymentId])
 }
 const makeShop = async () => {
   const shop = await makeProject(scene.instance, scene.people.admin.token, { localPath: folder, type: 'services' })
@@ -70,7 +70,9 @@ test('rules hold there too, and what is asleep, off or deleted is so at every na
   const asAdmin = (path: `${string} /${string}`, input = {}) => scene.ask(path, id, input, scene.people.admin.token)
   const rule = { kind: 'ban', config: { ips: ['203.0.113.7'] } }
   expect((await asAdmin('POST /projects/:id/route-rules', { body: rule })).status).toBe(201)
-  await expect.poll(() => both.map((name) => hosts()[name]?.rules.map(({ kind }) => kind)), { timeout: 20_000 }).toEqual([['ban'], ['ban']])
+  await expect
+    .poll(() => both.map((name) => hosts()[name]?.rules?.map(({ kind }) => kind)), { timeout: 20_000 })
+    .toEqual([['ban'], ['ban']])
   const { db } = scene.instance.database
   await db.updateTable('liveEnvironments').set({ state: 'sleeping' }).where('projectId', '=', id).execute()
   expect((await asAdmin('PATCH /projects/:id', { body: { name: 'Another' } })).status).toBe(200)

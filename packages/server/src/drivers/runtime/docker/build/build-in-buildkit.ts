@@ -39,7 +39,11 @@ export async function buildInBuildKit(
   const steps = whyNot === null ? await BuildKitSteps.watch(engine, { mark, limits, onBreach }) : null
   try {
     // As a number: told so by a text, the client would open a session of its own.
-    const more = { version: 2, ...(session ? { session: session.id } : {}), ...(steps ? { extrahosts: `${mark}:127.0.0.1` } : {}) }
+    const more = {
+      version: 2,
+      ...(session ? { session: session.id } : {}),
+      ...(steps ? { extrahosts: `${mark}:127.0.0.1` } : {}),
+    }
     await builder.run(tar, { ...options, ...more }, () => steps?.hasSeenKills ?? false)
   } finally {
     steps?.end()

@@ -8,11 +8,7 @@ const directive = /^(\s*#\s*syntax\s*=\s*)(\S+)\s*$/i
  */
 export async function withSyntaxHere(
   text: string,
-  {
-    findImage,
-    isNeeded,
-    say,
-  }: { findImage: (image: string) => Promise<string>; isNeeded: boolean; say: (line: string) => void },
+  { findImage, isNeeded, say }: { findImage: (image: string) => Promise<string>; isNeeded: boolean; say: (line: string) => void },
 ): Promise<string> {
   const lines = text.split('\n')
   const at = lines.findIndex((line) => directive.test(line))

@@ -53,9 +53,14 @@ describeNeeding(['docker'], 'Networks of projects on Docker', () => {
 
   test('leave alone what the machine has routes for, also one that comes at the same time', async () => {
     const range = newRange()
-    const [first = '', last = ''] = [0, 32].map((more) => range.replace(/\d+\/26$/, (end) => String(Number.parseInt(end, 10) + more)))
+    const [first = '', last = ''] = [0, 32].map((more) =>
+      range.replace(/\d+\/26$/, (end) => String(Number.parseInt(end, 10) + more)),
+    )
     const tables = [route('vpn0', first), route('other0', last)]
-    const networks = networksIn({ ranges: [range], readRoutes: async () => (tables.length > 1 ? tables.shift() : tables[0]) ?? '' })
+    const networks = networksIn({
+      ranges: [range],
+      readRoutes: async () => (tables.length > 1 ? tables.shift() : tables[0]) ?? '',
+    })
     // The upper half is free at the first look and another engine's at the second, when the network was made.
     const found = subnet(await make(networks, 'only'))
     expect(isOverlapping(found, subnet(`${first}/27`))).toBe(true)
