@@ -153,7 +153,7 @@ describe('addresses', () => {
 
 test('here-documents are left alone where the builder surely knows them, and read as instructions where it may not', async () => {
   const text = 'FROM a\nRUN <<EOF\nADD http://127.0.0.1/x /\nEOF\nCOPY <<"A" <<-B /x/\nFROM q\nA\n\tB\nUSER 1'
-  expect(await judge(text)).toEqual({ text, added: [], hasHeredocs: true })
+  expect(await judge(text)).toMatchObject({ text, added: [], hasHeredocs: true })
   await expect(judge(text, { knowsHeredocs: false })).rejects.toThrow(/syntax=docker\/dockerfile/)
   const hidden = 'FROM a\nRUN echo "x <<EOF"\nADD http://127.0.0.1/x /\nEOF'
   await expect(judge(hidden)).rejects.toThrow(/not an instruction/)
