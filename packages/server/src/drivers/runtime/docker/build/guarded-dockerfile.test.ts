@@ -46,7 +46,7 @@ describe('platforms', () => {
     const judged = await judge(text)
     expect(judged.text).toBe('FROM a AS b\nARG TARGETARCH\nARG TARGETOS=other\nFROM c\n')
     expect(judged.platformArguments).toEqual({ TARGETARCH: 'amd64' })
-    expect((await judge('FROM --platform=${TARGETPLATFORM} a', { platform: 'linux/arm64' })).text).toBe('FROM a')
+    expect((await judge(`FROM --platform=\${TARGETPLATFORM} a`, { platform: 'linux/arm64' })).text).toBe('FROM a')
     expect((await judge('FROM --platform=linux/arm64/v8 a', { platform: 'linux/arm64' })).text).toBe('FROM a')
   })
 
