@@ -44,7 +44,7 @@ export async function buildDockerfile(
       buildargs: { ...guarded.platformArguments, ...plan.buildArguments },
       ...(plan.dockerTarget ? { target: plan.dockerTarget } : {}),
     }
-    if (usesBuildKit) await buildInBuildKit(builder, tar, options, { request, parts, guarded, say, abort })
+    if (usesBuildKit) await buildInBuildKit(builder, tar, options, { request, parts, say, abort })
     else await parts.networks.forBuild((networkmode) => builder.run(tar, { ...options, networkmode }))
   } finally {
     await fetched.remove()

@@ -4,14 +4,12 @@ import { BuildFailed, type BuildRequest } from '../../runtime.ts'
 import { buildProcesses } from './build-container.ts'
 import type { BuildParts } from './build-parts.ts'
 import { openBuildSession } from './build-session.ts'
-import { BuildKitSteps } from './buildkit-steps.ts'
+import { type Breach, BuildKitSteps } from './buildkit-steps.ts'
 import type { DockerfileBuild } from './dockerfile-build.ts'
-import type { GuardedDockerfile } from './guarded-dockerfile.ts'
 
 interface Building {
   request: BuildRequest
   parts: BuildParts
-  guarded: GuardedDockerfile
   say: (line: string) => void
   abort: AbortSignal
 }
@@ -21,7 +19,7 @@ export async function buildInBuildKit(
   builder: DockerfileBuild,
   tar: NodeJS.ReadableStream,
   options: Record<string, unknown>,
-  { request, parts, guarded, say, abort }: Building,
+  { request, parts, say, abort }: Building,
 ): Promise<void> {
   const { engine } = parts
   const whyNot = await BuildKitSteps.whyNot(engine)
@@ -34,20 +32,17 @@ export async function buildInBuildKit(
   const { cpuCores, memoryMb } = request.allotment
   const limits = { cpuCores, memoryMb, processes: buildProcesses, cores: buildCores() }
   const mark = markOf(request, parts)
-  const session = guarded.usesSecrets ? await openBuildSession(engine, secretsOf(request, say), abort) : null
-  const onBreach = (breach: 'out_of_memory' | 'too_many_processes') => builder.breach(breach)
-  const steps = whyNot === null ? await BuildKitSteps.watch(engine, { mark, limits, onBreach }) : null
+  const onBreach = (breach: Breach) => builder.breach(breach)
+  const session = await openBuildSession(engine, secretsOf(request, say), abort)
+  let steps: BuildKitSteps | null = null
   try {
+    if (whyNot === null) steps = await BuildKitSteps.watch(engine, { mark, limits, onBreach })
     // As a number: told so by a text, the client would open a session of its own.
-    const more = {
-      version: 2,
-      ...(session ? { session: session.id } : {}),
-      ...(steps ? { extrahosts: `${mark}:127.0.0.1` } : {}),
-    }
+    const more = { version: 2, session: session.id, ...(steps ? { extrahosts: `${mark}:127.0.0.1` } : {}) }
     await builder.run(tar, { ...options, ...more }, () => steps?.hasSeenKills ?? false)
   } finally {
     steps?.end()
-    session?.close()
+    session.close()
   }
 }
 

@@ -6,6 +6,8 @@ import { ask, type Engine } from '../engine.ts'
 /** What BuildKit calls its clients back for; the rest of what it may ask is not answered. */
 const secretMethod = '/moby.buildkit.secrets.v1.Secrets/GetSecret'
 const healthMethod = '/grpc.health.v1.Health/Check'
+/** How it signs in at a registry: as nobody. */
+const signInMethod = '/moby.filesync.v1.Auth/Credentials'
 const requestAtMost = 64 * 1024
 const [ok, notFound, tooLarge, unimplemented] = [0, 5, 8, 12]
 
@@ -17,7 +19,7 @@ export interface BuildSession {
 
 /**
  * A connection over which BuildKit asks for what a build needs while it runs, in gRPC: the values of `RUN --mount=type=secret`. They go
- * into the memory of that step alone, and are in no layer and no setting.
+ * into the memory of that step alone, and are in no layer and no setting. A build without such a connection cannot ask a registry.
  */
 export async function openBuildSession(
   engine: Engine,
@@ -47,7 +49,7 @@ function upgraded({ modem }: Engine, id: string): Promise<Duplex> {
     Upgrade: 'h2c',
     'X-Docker-Expose-Session-Uuid': id,
     'X-Docker-Expose-Session-Name': 'berth',
-    'X-Docker-Expose-Session-Grpc-Method': [secretMethod, healthMethod],
+    'X-Docker-Expose-Session-Grpc-Method': [secretMethod, signInMethod, healthMethod],
   }
   const options = { method: 'POST', path: '/session', hijack: true, headers, statusCodes: { 200: true, 101: true } }
   return new Promise((resolve, reject) =>
@@ -61,6 +63,7 @@ async function answer(
   findSecret: (id: string) => string | undefined,
 ): Promise<void> {
   if (path === healthMethod) return reply(stream, Buffer.from([8, 1]))
+  if (path === signInMethod) return reply(stream, Buffer.alloc(0))
   if (path !== secretMethod) return refuse(stream, unimplemented)
   const message = await messageOf(stream)
   if (!message) return refuse(stream, tooLarge)

@@ -32,8 +32,6 @@ export interface GuardedDockerfile {
   text: string
   added: AddedFile[]
   hasHeredocs: boolean
-  /** A step asks for the value of a secret. */
-  usesSecrets: boolean
   /** What it asks for of Docker's own arguments about platforms: the classic builder does not know them. */
   platformArguments: Record<string, string>
 }
@@ -60,14 +58,13 @@ export async function guardedDockerfile(text: string, guard: DockerfileGuard): P
     out[instruction.first] = written
     for (let at = instruction.first + 1; at <= instruction.last; at += 1) out[at] = ''
   }
-  const { added, usesSecrets, platformArguments } = reading
-  return { text: out.join('\n'), added, hasHeredocs, usesSecrets, platformArguments }
+  const { added, platformArguments } = reading
+  return { text: out.join('\n'), added, hasHeredocs, platformArguments }
 }
 
 class Reading {
   readonly added: AddedFile[] = []
   readonly platformArguments: Record<string, string> = {}
-  usesSecrets = false
   readonly #guard: DockerfileGuard
   readonly #escape: string
   readonly #stages = new Set(['scratch'])
@@ -190,7 +187,6 @@ class Reading {
       throw new DockerfileRefused(`line ${line + 1}: a mount of the type "${type.slice(0, 40)}" is not known`)
     if (type.toLowerCase() === 'ssh')
       throw new DockerfileRefused(`line ${line + 1}: there is no SSH agent in a build; use --mount=type=secret with a variable`)
-    if (type.toLowerCase() === 'secret') this.usesSecrets = true
     const others = fields.filter(({ key }) => type.toLowerCase() !== 'cache' || key !== 'id')
     const id = `${this.#guard.caches}/${named('id') ?? named('target', 'dst', 'destination') ?? ''}`
     const all = type.toLowerCase() === 'cache' ? [...others, { key: 'id', value: id }] : others

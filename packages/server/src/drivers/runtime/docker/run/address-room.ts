@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
+import type { NetworkInspectInfo } from 'dockerode'
 import { ask, type Engine, isElsewhere, wordsOfEngine } from '../engine.ts'
 import { freeSubnets, isOverlapping, readSubnet, routesIn, type Subnet, showSubnet } from './subnets.ts'
 
@@ -97,20 +98,28 @@ export class AddressRoom {
 
   /** What whoever runs the engine has set apart for its networks. */
   async #enginePools(): Promise<Subnet[]> {
-    const info = (await ask(() => this.#engine.info())) as { DefaultAddressPools?: { Base?: string }[] | null }
-    return (info.DefaultAddressPools ?? []).flatMap(({ Base }) => readSubnet(String(Base)) ?? [])
+    const { DefaultAddressPools: pools } = (await ask(() => this.#engine.info())) as { DefaultAddressPools?: unknown }
+    return listed(pools).flatMap((pool) => readSubnet(String((pool as { Base?: unknown })?.Base)) ?? [])
   }
 
   async #networks(): Promise<Subnet[]> {
     const networks = await ask((abortSignal) => this.#engine.listNetworks({ abortSignal }))
-    return networks.flatMap(({ IPAM }) => (IPAM?.Config ?? []).flatMap(({ Subnet: text }) => readSubnet(text ?? '') ?? []))
+    return listed(networks).flatMap((network) =>
+      listed((network as Partial<NetworkInspectInfo>)?.IPAM?.Config).flatMap(
+        (config) => readSubnet(String((config as { Subnet?: unknown })?.Subnet)) ?? [],
+      ),
+    )
   }
 
   /** What cannot be read is not held against a place: the engine still refuses what is its own. */
   async #routes() {
     const { readRoutes = isElsewhere(this.#engine) ? async () => '' : readOwnRoutes } = this.#settings
-    return routesIn(await readRoutes().catch(() => ''))
+    return routesIn(await readRoutes().catch(() => '')).slice(0, mostListed)
   }
 }
+
+/** Many times what any machine has: a server may say anything, and what it lists is compared with every place. */
+const mostListed = 4_000
+const listed = (list: unknown): unknown[] => (Array.isArray(list) ? list.slice(0, mostListed) : [])
 
 const readOwnRoutes = () => readFile('/proc/net/route', 'utf8')
