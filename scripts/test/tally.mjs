@@ -18,7 +18,8 @@ function count(module, tally) {
   for (const test of module.children.allTests()) {
     const { state, note, errors } = test.result()
     if (state === 'passed') tally.passed++
-    else if (state === 'failed') tally.failed.push({ place, name: test.fullName, reason: (errors?.[0]?.message ?? '').slice(0, 500) })
+    else if (state === 'failed')
+      tally.failed.push({ place, name: test.fullName, reason: (errors?.[0]?.message ?? '').slice(0, 500) })
     else tally.skipped.push({ place, name: test.fullName, reason: note ?? suiteReason(test) })
   }
 }
