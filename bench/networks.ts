@@ -29,6 +29,7 @@ try {
   const made = await engine.listNetworks({ filters: labels.filter('network') })
   const middle = (some: number[]) => some.toSorted((left, right) => left - right)[Math.floor(some.length / 2)]?.toFixed(0)
   console.log(`${made.length} networks at once on one engine`)
+  if (!isStopped && made.length !== times.length) process.exitCode = 1
   console.log(`median of the first 30: ${middle(times.slice(0, 30))} ms, of the last 30: ${middle(times.slice(-30))} ms`)
 } finally {
   await removeEverythingOf(labels.instance, socketPath)

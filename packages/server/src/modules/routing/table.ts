@@ -37,22 +37,14 @@ export function edgeTable(facts: TableFacts): { table: EdgeTable; unreadable: Ma
     const ownNames = new Set(environments.map(({ environment }) => environmentHostname(project, environment, facts.baseDomain)))
     for (const live of environments) {
       const { environment } = live
-      const name = environmentHostname(project, environment, facts.baseDomain)
-      const names = [name]
+      const names = [environmentHostname(project, environment, facts.baseDomain)]
       if (environment === 'production') names.push(...(domainsOf.get(project.id) ?? []).map(({ hostname }) => hostname))
       try {
         const rules = (rulesOf.get(project.id) ?? []).map(edgeRule)
         const instances = instancesOf.get(`${project.id}/${environment}`) ?? []
-        const serve = (hostname: string, target: EdgeTarget) => {
+        for (const [hostname, target] of targetsOf(project, live, { names, ownNames, instances })) {
           const redirectToHttps = facts.servesTls && hostname in facts.certificates
           hosts[hostname] = { target, rules, environment, ...(redirectToHttps ? { redirectToHttps } : {}) }
-        }
-        const target = targetOf(project, live, exposedIn(live, instances))
-        for (const hostname of names) serve(hostname, target)
-        for (const { label, service } of routesLeft(routesOf(live), project)) {
-          const hostname = serviceHostname(label, name)
-          // An environment that was made later has the name.
-          if (!ownNames.has(hostname)) serve(hostname, targetOf(project, live, serviceIn(live, service, instances)))
         }
       } catch (error) {
         for (const hostname of names) unreadable.set(hostname, (error as Error).message)
@@ -61,6 +53,22 @@ export function edgeTable(facts: TableFacts): { table: EdgeTable; unreadable: Ma
   }
   const { version, certificates, challenges, trustedProxies } = facts
   return { table: { version, hosts, certificates, challenges, trustedProxies: [...trustedProxies] }, unreadable }
+}
+
+/** What is behind each host name of an environment, of which the first is its own. */
+function targetsOf(
+  project: TableFacts['projects'][number],
+  live: LiveEnvironmentRow,
+  { names, ownNames, instances }: { names: string[]; ownNames: ReadonlySet<string>; instances: readonly InstanceRow[] },
+): [hostname: string, target: EdgeTarget][] {
+  const target = targetOf(project, live, exposedIn(live, instances))
+  const services = routesLeft(routesOf(live), project).map(({ label, service }): [string, EdgeTarget] => [
+    serviceHostname(label, names[0] as string),
+    targetOf(project, live, serviceIn(live, service, instances)),
+  ])
+  // An environment that was made later has the name.
+  const left = services.filter(([hostname]) => !ownNames.has(hostname))
+  return [...names.map((hostname): [string, EdgeTarget] => [hostname, target]), ...left]
 }
 
 const routesOf = ({ serviceRoutes }: LiveEnvironmentRow): ServiceRoute[] =>
