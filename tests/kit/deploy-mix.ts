@@ -20,7 +20,7 @@ export interface MixResult {
 }
 
 /** Deploys one project again and again under constant load, in every manner in turn. */
-export async function deployUnderLoad(hosting: Hosting, count: number, more: object = {}): Promise<MixResult> {
+export async function deployUnderLoad(hosting: Hosting, count: number, { everyMs = 5, ...more } = {}): Promise<MixResult> {
   const name = 'mix'
   const folder = `${hosting.folder}/${name}`
   await writeApp(folder, serving('version 0'))
@@ -34,7 +34,7 @@ export async function deployUnderLoad(hosting: Hosting, count: number, more: obj
   const first = await hosting.settled(await hosting.deploy(project.id))
   if (first.status !== 'live') throw new Error(`the first one is not live: ${JSON.stringify(first.error)}`)
   const host = `${project.slug}.localhost`
-  const asking = keepAsking(hosting.berth.edgeUrl, host)
+  const asking = keepAsking(hosting.berth.edgeUrl, host, { everyMs })
   const outcomes: MixResult['outcomes'] = []
   try {
     for (let at = 1; at <= count; at++) {
