@@ -36,8 +36,7 @@ const programs = [
 /** Files that take many seconds each, most of them by trying every step: not in a quick run. */
 const slow = process.env.BERTH_TEST_QUICK
   ? [
-      ...['sftp', 's3'].map((kind) => `**/archive-store/suite-${kind}.test.ts`),
-      '**/archive-store/care.test.ts',
+      '**/archive-store/{care,suite-sftp,suite-s3}.test.ts',
       '**/platform/jobs/*.test.ts',
       '**/platform/log-store/*.test.ts',
       '**/platform/{database,secrets/secret-box}.test.ts',
