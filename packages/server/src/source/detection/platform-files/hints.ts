@@ -1,4 +1,5 @@
 import type { Evidence } from '../detection.ts'
+import type { RulesCollector } from '../../site-rules/collect-rules.ts'
 import type { Folder } from '../folder.ts'
 
 /** What a file that was written for another host says about building and running the project. */
@@ -14,6 +15,8 @@ export interface Hints {
   /** What of it does not come along. */
   warnings?: string[]
   evidence?: Evidence[]
+  /** What it says of the addresses of a static site, and what of that is not followed. */
+  site?: Pick<RulesCollector, 'rules' | 'warnings'>
 }
 
 /** Reads one host's file; `null` where there is none, or none that is meant for that host. */
