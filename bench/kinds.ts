@@ -54,7 +54,8 @@ async function tried(kind: Kind, hosting: Hosting): Promise<string> {
   const project = await hosting.makeProject({ name: kind.name, localPath: folder, ...kind.settings })
   const deployment = await over(await hosting.deploy(project.id), hosting)
   const host = `${project.slug}.localhost`
-  const answered = deployment.status === 'live' ? await asked(kind, host, hosting) : `${deployment.status}: ${reasonOf(deployment)}`
+  const answered =
+    deployment.status === 'live' ? await asked(kind, host, hosting) : `${deployment.status}: ${reasonOf(deployment)}`
   await hosting.api('DELETE', `/projects/${project.id}?force=true`)
   return answered
 }
@@ -73,7 +74,9 @@ async function asked({ path = '/', says, also }: Kind, host: string, hosting: Ho
   if (page.status !== 200 || !page.text.includes(says)) return `${path} answered ${page.status}: ${page.text.slice(0, 120)}`
   if (!also) return 'right'
   const other = await hosting.get(`${also.service}.${host}`)
-  return other.text.includes(also.says) ? 'right' : `${also.service}.${host} answered ${other.status}: ${other.text.slice(0, 120)}`
+  return other.text.includes(also.says)
+    ? 'right'
+    : `${also.service}.${host} answered ${other.status}: ${other.text.slice(0, 120)}`
 }
 
 const reasonOf = ({ error }: Awaited<ReturnType<typeof over>>) =>

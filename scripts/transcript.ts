@@ -22,7 +22,11 @@ try {
   const app = join(place.path, 'hello')
   await mkdir(home)
   await cp(join(root, 'examples', 'node'), app, { recursive: true })
-  const tidy = neutral({ url: berth.url, edgeUrl: berth.edgeUrl, folders: { [app]: '~/hello', [home]: '~', [berth.dataFolder]: '~/.berth' } })
+  const tidy = neutral({
+    url: berth.url,
+    edgeUrl: berth.edgeUrl,
+    folders: { [app]: '~/hello', [home]: '~', [berth.dataFolder]: '~/.berth' },
+  })
   const env = {
     ...{ PATH: process.env.PATH, HOME: home, XDG_CONFIG_HOME: join(home, '.config'), BERTH_URL: berth.url },
     ...{ NODE_EXTRA_CA_CERTS: process.env.NODE_EXTRA_CA_CERTS },
@@ -33,7 +37,7 @@ try {
     const { code, said } = step.command ? await run(step, app, env) : { code: 0, said: berth.output() }
     const wanted = step.fails ? code !== 0 : code === 0
     if (!wanted) throw new Error(`${step.shown} ended with ${code}:\n${said}`)
-    parts.push(`${step.words}\n\n\`\`\`console\n$ ${step.shown}\n${tidy(said).trimEnd()}\n\`\`\``)
+    parts.push(`${step.words}\n\n\`\`\`console\n$ ${tidy(step.shown)}\n${tidy(said).trimEnd()}\n\`\`\``)
   }
   await write(parts.join('\n\n'))
   console.log(`${parts.length} commands, written into docs/cli.md`)
@@ -41,10 +45,16 @@ try {
   await place.remove()
 }
 
-const setUpLink = (output: string) => /http\S+\?code=\S+/.exec(output)?.[0] ?? ''
+function setUpLink(output: string): string {
+  return /set up \(once\)\s+(\S+)/.exec(output)?.[1] ?? ''
+}
 
 /** Both outputs as a terminal would show them. */
-function run({ command = [], input = '' }: Step, cwd: string, env: NodeJS.ProcessEnv): Promise<{ code: number | null; said: string }> {
+function run(
+  { command = [], input = '' }: Step,
+  cwd: string,
+  env: NodeJS.ProcessEnv,
+): Promise<{ code: number | null; said: string }> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [launcher, ...command], { cwd, env })
     let said = ''

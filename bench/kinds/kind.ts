@@ -27,4 +27,5 @@ export const manifest = (
   ...more,
 })
 
-export const htmlPage = (says: string, script = '') => `<!doctype html><html><head><title>x</title></head><body><h1>${says}</h1>${script}</body></html>\n`
+export const htmlPage = (says: string, script = '') =>
+  `<!doctype html><html><head><title>x</title></head><body><h1>${says}</h1>${script}</body></html>\n`

@@ -1,11 +1,18 @@
 import { htmlPage, type Kind, manifest } from './kind.ts'
 
 /** A Vite project whose script writes a word that the build has to have joined. */
-const vite = (name: string, { needs = {}, tools = {}, files = {} }: { needs?: object; tools?: object; files?: Kind['files'] } = {}): Kind => ({
+const vite = (
+  name: string,
+  { needs = {}, tools = {}, files = {} }: { needs?: object; tools?: object; files?: Kind['files'] } = {},
+): Kind => ({
   name,
   says: `kind ${name}`,
   files: {
-    'package.json': manifest(name, { scripts: { dev: 'vite', build: 'vite build', preview: 'vite preview' }, needs, tools: { vite: '^6.0.0', ...tools } }),
+    'package.json': manifest(name, {
+      scripts: { dev: 'vite', build: 'vite build', preview: 'vite preview' },
+      needs,
+      tools: { vite: '^6.0.0', ...tools },
+    }),
     'index.html': htmlPage(`kind ${name}`, '<div id="app"></div><script type="module" src="/src/main.js"></script>'),
     'src/main.js': `document.querySelector('#app').textContent = 'here'`,
     ...files,
@@ -77,7 +84,10 @@ export const pages: readonly Kind[] = [
     name: 'vitepress',
     says: 'kind vitepress',
     files: {
-      'package.json': manifest('vitepress', { scripts: { 'docs:build': 'vitepress build docs' }, tools: { vitepress: '^1.5.0' } }),
+      'package.json': manifest('vitepress', {
+        scripts: { 'docs:build': 'vitepress build docs' },
+        tools: { vitepress: '^1.5.0' },
+      }),
       'docs/index.md': '# kind vitepress\n',
     },
   },

@@ -22,7 +22,7 @@ export const firstHour = (setUpLink: string): Step[] => [
   { words: 'Start it. On its first start it says how to become its owner.', shown: 'npx berth up' },
   {
     words: 'In a second terminal, use that link once. The token that you get is kept for the next commands.',
-    shown: `echo "$PASSWORD" | berth login --setup '${setUpLink.replace(/^.*\?code=.*$/, 'http://127.0.0.1:4000/set-up?code=5up…')}' --email you@example.com --password-stdin`,
+    shown: `echo "$PASSWORD" | berth login --setup '${setUpLink}' --email you@example.com --password-stdin`,
     command: ['login', '--setup', setUpLink, '--email', 'you@example.com', '--password-stdin'],
     input: 'correct horse battery\n',
   },
@@ -31,8 +31,8 @@ export const firstHour = (setUpLink: string): Step[] => [
   berth('What it wrote:', 'logs', '--tail', '3'),
   berth('Its variables count from the next deployment on. Values are never printed.', 'env', 'set', 'GREETING=Ahoy'),
   berth('A secret can be set, and not be read again.', 'env', 'set', 'API_KEY=s3cr3t-value', '--secret'),
-  berth('', 'env', 'list'),
-  berth('Restarting is enough for a change that needs no build; what serves is replaced without a lost request.', 'redeploy'),
+  berth('What is set:', 'env', 'list'),
+  berth('Build the same source again, now with them; what serves is replaced without a lost request.', 'redeploy'),
   {
     ...berth('Now a mistake. The old version goes on serving, and the reason is told.', 'deploy'),
     fails: true,
@@ -50,6 +50,16 @@ export const firstHour = (setUpLink: string): Step[] => [
   },
   berth('An address of your own: which records to create is told.', 'domains', 'add', 'hello.example.com'),
   berth('Let it sleep while nobody asks for it; the first request wakes it.', 'sleep', 'auto'),
-  berth('A token for a machine that deploys, for this and nothing else:', 'token', 'create', 'ci', '--scope', 'project:read', 'project:write', '--days', '90'),
+  berth(
+    'A token for a machine that deploys, for this and nothing else:',
+    'token',
+    'create',
+    'ci',
+    '--scope',
+    'project:read',
+    'project:write',
+    '--days',
+    '90',
+  ),
   berth('And away with it. What goes and what stays is listed; --yes because nobody is asked here.', 'delete', '--yes'),
 ]

@@ -16,7 +16,9 @@ export function neutral({ url, edgeUrl, folders }: Own): (said: string) => strin
       .replace(/code=[\w-]+/g, 'code=5up…')
       .replace(/brt_[\w-]+/g, 'brt_…')
       .replace(/\b([a-z]{3})_[a-z2-7]{20}\b/g, '$1_…')
-      .replace(/\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?Z)?/g, (time) => (time.endsWith('Z') ? '2026-01-31T08:00:00.000Z' : '2026-01-31 08:00'))
+      .replace(/\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?Z)?/g, (time) =>
+        time.endsWith('Z') ? '2026-01-31T08:00:00.000Z' : '2026-01-31 08:00',
+      )
       .replace(/^\d\d:\d\d:\d\d /gm, '08:00:00 ')
       .replace(/listening on \d+/g, 'listening on 40123')
       .replace(/ +$/gm, '')

@@ -70,7 +70,8 @@ export class FileAnswer implements ResponseHandler {
     const found = await this.#led()
     if (this.#gone) return
     if (!found) this.#exchange.refuse(notices.notFound)
-    else if ('to' in found) this.#exchange.answer(found.rule.status, `location: ${this.#location(found)}\r\n${linesOf(this.#own)}`, '')
+    else if ('to' in found)
+      this.#exchange.answer(found.rule.status, `location: ${this.#location(found)}\r\n${linesOf(this.#own)}`, '')
     else await this.#send(found, await this.#encoded(found))
   }
 

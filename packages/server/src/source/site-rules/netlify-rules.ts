@@ -1,6 +1,6 @@
 import { dig, recordOf, textOf } from '../detection/manifests/values.ts'
-import { clip } from './rule-parts.ts'
 import { RulesCollector } from './collect-rules.ts'
+import { clip } from './rule-parts.ts'
 
 const linesAtMost = 5_000
 
@@ -21,7 +21,10 @@ export function netlifyRules(toml: unknown): RulesCollector {
   }
   for (const entry of listOf(dig(toml, 'headers'))) {
     const { for: path, values } = recordOf(entry)
-    collector.headers(textOf(path) ?? '', Object.entries(recordOf(values)).map(([name, value]) => [name, valueOf(value)] as const))
+    collector.headers(
+      textOf(path) ?? '',
+      Object.entries(recordOf(values)).map(([name, value]) => [name, valueOf(value)] as const),
+    )
   }
   return collector
 }

@@ -59,10 +59,14 @@ export function redirectOf({ from, to, status, force }: WrittenRedirect): SiteRe
 }
 
 /** The rule, and what of it is left out. */
-export function headersOf(path: string, values: readonly (readonly [string, string])[]): { rule: SiteHeaders | null; left: string[] } {
+export function headersOf(
+  path: string,
+  values: readonly (readonly [string, string])[],
+): { rule: SiteHeaders | null; left: string[] } {
   const pattern = patternOf(path)
   if (!pattern) return { rule: null, left: [`${clip(path)} is no path that Berth can follow`] }
-  const isGood = ([name, value]: readonly [string, string]) => headerName.test(name) && !ownHeaders.test(name) && headerValue.test(value)
+  const isGood = ([name, value]: readonly [string, string]) =>
+    headerName.test(name) && !ownHeaders.test(name) && headerValue.test(value)
   const bad = values.filter((pair) => !isGood(pair)).map(([name]) => `the header ${clip(name)} is not the site's to set`)
   const good = values.filter(isGood).map(([name, value]): [string, string] => [name, value])
   return { rule: good.length > 0 ? { for: pattern, values: good } : null, left: bad }

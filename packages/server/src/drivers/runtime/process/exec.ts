@@ -69,6 +69,7 @@ export class ProgramsBeside {
         ...baseEnv,
         PATH: searchPath(cwd, sandbox, baseEnv),
         HOME: home,
+        NODE_ENV: 'production',
         ...Object.fromEntries(volumes),
         ...command.env,
       },

@@ -1,5 +1,5 @@
-import type { Evidence } from '../detection.ts'
 import type { RulesCollector } from '../../site-rules/collect-rules.ts'
+import type { Evidence } from '../detection.ts'
 import type { Folder } from '../folder.ts'
 
 /** What a file that was written for another host says about building and running the project. */

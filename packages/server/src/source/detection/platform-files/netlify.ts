@@ -1,5 +1,5 @@
-import { dig, textOf } from '../manifests/values.ts'
 import { netlifyRules } from '../../site-rules/netlify-rules.ts'
+import { dig, textOf } from '../manifests/values.ts'
 import { type HintReader, leftOut } from './hints.ts'
 
 const file = 'netlify.toml'

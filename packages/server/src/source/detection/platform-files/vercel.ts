@@ -1,5 +1,5 @@
-import { dig, recordOf, textOf } from '../manifests/values.ts'
 import { vercelRules } from '../../site-rules/vercel-rules.ts'
+import { dig, recordOf, textOf } from '../manifests/values.ts'
 import { type HintReader, leftOut } from './hints.ts'
 
 const file = 'vercel.json'
