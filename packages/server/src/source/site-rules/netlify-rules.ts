@@ -23,7 +23,7 @@ export function netlifyRules(toml: unknown): RulesCollector {
     const { for: path, values } = recordOf(entry)
     collector.headers(
       textOf(path) ?? '',
-      Object.entries(recordOf(values)).map(([name, value]) => [name, valueOf(value)] as const),
+      Object.entries(recordOf(values)).map(([name, value]) => [name, joined(value)] as const),
     )
   }
   return collector
@@ -78,4 +78,4 @@ function wordLines(text: string): [line: string, words: string[]][] {
 }
 
 const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
-const valueOf = (value: unknown): string => (Array.isArray(value) ? value.join(', ') : String(value))
+const joined = (value: unknown): string => (Array.isArray(value) ? value.join(', ') : String(value))
