@@ -79,5 +79,7 @@ async function asked({ path = '/', says, also }: Kind, host: string, hosting: Ho
     : `${also.service}.${host} answered ${other.status}: ${other.text.slice(0, 120)}`
 }
 
-const reasonOf = ({ error }: Awaited<ReturnType<typeof over>>) =>
-  `${error?.code}: ${error?.message} ${(error?.logTail ?? []).slice(-3).join(' | ')}`.replace(/\s+/g, ' ').slice(0, 400)
+function reasonOf({ error }: Awaited<ReturnType<typeof over>>): string {
+  const words = `${error?.code}: ${error?.message} ${(error?.logTail ?? []).slice(-3).join(' | ')}`
+  return words.replace(/\s+/g, ' ').slice(0, 400)
+}

@@ -17,7 +17,7 @@ const marks = ['<!-- first hour: made by npm run transcript -->', '<!-- end of t
 
 const place = await tempFolder('transcript')
 try {
-  await using berth = await startBerth({ env: { BERTH_RUNTIME: 'process' } })
+  await using berth = await startBerth({ env: { BERTH_RUNTIME: 'process', BERTH_LOG_LEVEL: 'warn' } })
   const home = join(place.path, 'home')
   const app = join(place.path, 'hello')
   await mkdir(home)

@@ -14,6 +14,7 @@ export function neutral({ url, edgeUrl, folders }: Own): (said: string) => strin
       .replaceAll(`:${edgePort}`, ':4080')
       .replaceAll(`:${port}`, ':4000')
       .replace(/code=[\w-]+/g, 'code=5up…')
+      .replace(/berth-verify=[\w-]+/g, 'berth-verify=…')
       .replace(/brt_[\w-]+/g, 'brt_…')
       .replace(/\b([a-z]{3})_[a-z2-7]{20}\b/g, '$1_…')
       .replace(/\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?Z)?/g, (time) =>

@@ -48,7 +48,7 @@ describeOnRuntimes('berth from a second terminal', (runtime) => {
     const ran = await hosting.cli(['run', '--', 'node', '-e', script], { cwd: folder, input: 'one\ntwo' })
     expect(ran).toEqual({ code: 17, stdout: 'ONE\nTWO', stderr: 'undefined\n' })
     const missing = await hosting.cli(['exec', '--', 'no-such-program'], { cwd: folder })
-    expect(missing).toMatchObject({ code: expect.toSatisfy((code) => code === 126 || code === 127), stdout: '' })
+    expect(missing).toMatchObject({ code: expect.toSatisfy((code) => code === 126 || code === 127) })
   })
 
   test('a deployment that fails ends the command with its reason and the last lines', async () => {

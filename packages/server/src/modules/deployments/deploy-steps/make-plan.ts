@@ -5,6 +5,7 @@ import { RootDirectoryError } from '../../../source/detection/root-directory-err
 import { type DeployedConfig, type DeployPlan, planDeployment } from '../plan.ts'
 import { needsDocker, PlanRefused } from '../plan-refused.ts'
 import { secretKeysOf } from '../project-scrubbers.ts'
+import { routeWarnings } from '../service-routes.ts'
 import { type DeployedSource, withMarks } from '../snapshot.ts'
 import { updateDeployment } from '../store.ts'
 import { sourceFolder } from './fetch-source.ts'
@@ -36,6 +37,7 @@ export const makePlan: DeployStep = {
       for (const warning of detected?.warnings ?? []) log.line(`Warning: ${warning}`)
       const plan: DeployPlan = planDeployment(config, detected, Object.keys(deploying.env))
       if (kind === 'process') refuseWithoutDocker(plan)
+      for (const warning of routeWarnings(config.serviceRoutes ?? {}, plan.units)) log.line(`Warning: ${warning}`)
       deployment.plan = JSON.stringify(plan)
       await updateDeployment(deps.database.db, deployment.id, { plan: deployment.plan })
       // A Compose file may ask for more than the settings said.
