@@ -22,7 +22,10 @@ export function deploymentsHandlers(deps: DeploymentsDeps): Handlers<typeof cont
     ...execHandlers(deps),
     build: async ({ body }, context) => {
       const { projectId, ...options } = body
-      if (options.uploadSessionId) await checkUpload(db, context.project, options.uploadSessionId)
+      if (options.uploadSessionId) {
+        await deps.projects.fetchUpload(options.uploadSessionId, context.project.organizationId)
+        await checkUpload(db, context.project, options.uploadSessionId)
+      }
       const row = await requestDeployment(projectId, { ...options, trigger: 'manual', createdBy: context.caller.userId }, deps)
       context.audit({ objectKind: 'deployment', objectId: row.id })
       return started(row)
