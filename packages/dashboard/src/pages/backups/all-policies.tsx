@@ -1,6 +1,8 @@
 import { type BackupPolicy, contract, type Project } from '@berth/contract'
 import { Text } from '@mantine/core'
 import { useQueries } from '@tanstack/react-query'
+import { useState } from 'react'
+import { ActionButton } from '../../components/action-button.tsx'
 import { DataTable } from '../../components/data-table.tsx'
 import { RouterLink } from '../../components/router-link.tsx'
 import { Section } from '../../components/section.tsx'
@@ -9,6 +11,7 @@ import { TimeAgo } from '../../components/time-ago.tsx'
 import { useRefusal } from '../../data/may.ts'
 import { readOptions, useRead } from '../../data/read.ts'
 import { scheduleWords } from '../../rules/cron-words.ts'
+import { EditPolicy } from '../project/backups/edit-policy.tsx'
 
 const askedAtMost = 100
 
@@ -19,6 +22,7 @@ interface Row {
 
 /** Of every project that is asked; the API keeps policies below their projects. */
 export function AllPolicies() {
+  const [edited, setEdited] = useState<Row>()
   const refusal = useRefusal('project:write')
   const projects = useRead(contract.projects.home, {})
   const asked = refusal ? [] : (projects.data ?? []).slice(0, askedAtMost)
@@ -62,9 +66,24 @@ export function AllPolicies() {
               title: 'Last proven',
               cell: ({ policy }) => (policy.lastProvenAt ? <TimeAgo time={policy.lastProvenAt} /> : 'not yet'),
             },
+            {
+              title: '',
+              isNumber: true,
+              cell: (row) => (
+                <ActionButton
+                  size="compact-sm"
+                  variant="default"
+                  aria-label={`Change the policy of ${row.project.name}`}
+                  onClick={() => setEdited(row)}
+                >
+                  Change
+                </ActionButton>
+              ),
+            },
           ]}
         />
       )}
+      {edited && <EditPolicy {...edited} onClose={() => setEdited(undefined)} />}
     </Section>
   )
 }

@@ -7,6 +7,7 @@ import { useChange } from '../../../data/change.ts'
 import { useProjectRefusal } from '../../../data/may.ts'
 import { projectReads } from '../../../data/project.ts'
 import { useRead } from '../../../data/read.ts'
+import { RegisterWebhook } from './register-webhook.tsx'
 
 /** Whether pushes arrive, and what they do. */
 export function WebhookSection({ project }: { project: Project }) {
@@ -39,10 +40,11 @@ export function WebhookSection({ project }: { project: Project }) {
           ) : git.error instanceof ApiError ? (
             git.error.message
           ) : (
-            'No webhook is registered, so pushes do not arrive. Connect the git host, then link the repository again.'
+            'No webhook is registered, so pushes do not arrive.'
           )}
           {webhook?.url && <div className="mono wrap-anywhere">{webhook.url}</div>}
         </Text>
+        {git.data && !webhook?.active && <RegisterWebhook project={project} />}
         <Switch
           label="Deploy every push to the branch"
           description={refusal}
