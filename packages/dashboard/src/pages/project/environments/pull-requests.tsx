@@ -53,7 +53,7 @@ export function PullRequests({ project }: { project: Project }) {
   return (
     <Section
       title="Pull requests"
-      description={project.config.previews ? undefined : 'Previews are off: turn them on under Git.'}
+      description={project.config.previews ? undefined : 'Previews are off: turn them on below.'}
       isFlush
     >
       {requests.data && requests.data.length > 0 ? (

@@ -15,7 +15,6 @@ export function WebhookSection({ project }: { project: Project }) {
   const refusal = useProjectRefusal(project.id, 'write')
   const git = useRead(contract.projects.getGit, { params })
   const autoDeploy = useChange(contract.projects.setAutoDeploy, { refreshes: [...projectReads, contract.projects.getGit] })
-  const options = useChange(contract.projects.setOptions, { refreshes: projectReads })
   const domain = useChange(contract.projects.setWebhookDomain, {
     refreshes: [...projectReads, contract.projects.getGit],
     says: 'Saved.',
@@ -51,12 +50,6 @@ export function WebhookSection({ project }: { project: Project }) {
           disabled={!!refusal}
           checked={project.config.autoDeploy}
           onChange={(event) => autoDeploy.mutate({ params, body: { enabled: event.currentTarget.checked } })}
-        />
-        <Switch
-          label="Give every pull request an environment of its own"
-          disabled={!!refusal}
-          checked={project.config.previews}
-          onChange={(event) => options.mutate({ params, body: { previews: event.currentTarget.checked } })}
         />
         {custom.length > 0 && (
           <NativeSelect
