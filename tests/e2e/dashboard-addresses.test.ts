@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openPage, signIn } from '../kit/browser-page.ts'
 import { readBundleSizes } from '../kit/bundle-sizes.ts'
 import { launchChromium } from '../kit/chromium.ts'
-import { addressesOf, type Filled, fillInstance, viewerSignIn } from '../kit/filled-instance.ts'
+import { addressesOf, type Filled, fillInstance, frontAddressesOf, viewerSignIn } from '../kit/filled-instance.ts'
 import { type Hosting, ownerSignIn, startHosting } from '../kit/hosting.ts'
 import { describeNeeding, partOf } from '../kit/machine.ts'
 
@@ -46,9 +46,7 @@ describeNeeding(['chromium'], 'every address of the dashboard', () => {
         await show(page, address)
         found.push(...(await violations(page)).map((one) => `${address}: ${one}`))
       }
-      await look('/sign-in')
-      await look(new URL(filled.invitationUrl).pathname)
-      await look('/setup?code=none')
+      for (const address of Object.values(frontAddressesOf(filled))) await look(address)
       await signIn(page, ownerSignIn)
       for (const address of Object.values(addressesOf(filled))) await look(address)
       expect(found).toEqual([])

@@ -110,6 +110,13 @@ async function upload({ api, berth }: Hosting, token: string, folder: string): P
 const viewerPassword = 'look but do not touch'
 export const viewerSignIn = { email: 'viewer@example.test', password: viewerPassword }
 
+/** Those that are seen without signing in. */
+export const frontAddressesOf = ({ invitationUrl }: Filled): Record<string, string> => ({
+  'sign-in': '/sign-in',
+  setup: '/setup?code=none',
+  invitation: new URL(invitationUrl).pathname,
+})
+
 /** Every address of the dashboard, with the instance's own ids in it. */
 export const addressesOf = ({ projectId, deploymentId, serverId }: Filled): Record<string, string> => ({
   projects: '/',
