@@ -139,7 +139,7 @@ async function addPolicy(page: Page): Promise<void> {
   await policy.getByRole('button', { name: 'Change' }).click()
   const dialog = page.getByRole('dialog')
   await dialog.getByLabel('How often').selectOption('Every Sunday at 03:00')
-  await dialog.getByText(/Next: Sunday .*( · Sunday .*){4}/).waitFor()
+  await dialog.getByText(/Next: Sunday.*( · Sunday.*){4}/).waitFor()
   await dialog.getByRole('button', { name: 'Save' }).click()
   await policy.getByText('every sunday at 03:00').waitFor()
 }
@@ -157,8 +157,8 @@ async function restoreAndUndo(page: Page, berth: Berth, slug: string): Promise<v
   await page.getByText('The data is as it was in the backup.').waitFor({ timeout: 60_000 })
   expect(await readFile(await ordersFile(berth), 'utf8')).toBe('twelve orders')
   await page.getByRole('button', { name: /^Undo/ }).click()
-  const stored = async () => readFile(await ordersFile(berth), 'utf8').catch(() => 'being swapped')
-  await expect.poll(stored, { timeout: 60_000 }).toBe('spoilt')
+  const stored = async () => readFile(await ordersFile(berth), 'utf8')
+  await expect.poll(() => stored().catch(() => 'being swapped'), { timeout: 60_000 }).toBe('spoilt')
   await page.getByRole('button', { name: 'Done' }).click()
 }
 
