@@ -19,9 +19,7 @@ const largestBytes = 150_000
 const screens = { desk: { width: 1280, height: 900 }, phone: { width: 360, height: 740 } }
 const shots = isForDocs
   ? [{ screen: 'desk', colorScheme: 'light' } as const]
-  : (['desk', 'phone'] as const).flatMap((screen) =>
-      (['light', 'dark'] as const).map((colorScheme) => ({ screen, colorScheme })),
-    )
+  : (['desk', 'phone'] as const).flatMap((screen) => (['light', 'dark'] as const).map((colorScheme) => ({ screen, colorScheme })))
 /** Addresses that differ only in what is chosen on them. */
 const otherWays = { 'new-path': '/new?from=path', 'new-server': '/new?from=server', 'new-example': '/new?from=example' }
 const isAsked = (name: string) => (isForDocs ? documented.includes(name) : names.length === 0 || names.includes(name))
@@ -41,7 +39,8 @@ for (const { screen, colorScheme } of shots) {
       const excess = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)
       if (excess > 0) console.log(`${address} scrolls ${excess} px sideways on ${screen}`)
       const { size } = await stat(path)
-      if (isForDocs && size > largestBytes) console.log(`${path} has ${size} bytes: more than a page of documentation should carry`)
+      if (isForDocs && size > largestBytes)
+        console.log(`${path} has ${size} bytes: more than a page of documentation should carry`)
     }
   }
   await shoot(frontAddressesOf(filled))

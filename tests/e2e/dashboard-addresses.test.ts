@@ -159,10 +159,13 @@ const focused = (page: Page) => page.evaluate(() => document.activeElement?.text
 
 /** As when another tab is in front; a browser without a window shows every page. */
 const hide = (page: Page, isHidden: boolean) =>
-  page.evaluate((state) => {
-    Object.defineProperty(document, 'visibilityState', { configurable: true, get: () => state })
-    document.dispatchEvent(new Event('visibilitychange', { bubbles: true }))
-  }, isHidden ? 'hidden' : 'visible')
+  page.evaluate(
+    (state) => {
+      Object.defineProperty(document, 'visibilityState', { configurable: true, get: () => state })
+      document.dispatchEvent(new Event('visibilitychange', { bubbles: true }))
+    },
+    isHidden ? 'hidden' : 'visible',
+  )
 
 async function show(page: Page, address: string): Promise<void> {
   await page.goto(address)

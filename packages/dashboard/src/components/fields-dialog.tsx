@@ -24,7 +24,14 @@ export function FieldsDialog({ title, fields, stored, isPending, error, onSave, 
   const changed = changedFields(stored, values)
   const refused = error instanceof ApiError ? { field: error.field, message: error.message } : undefined
   return (
-    <Modal opened size="lg" onClose={onClose} title={title} closeButtonProps={{ 'aria-label': 'Close' }} closeOnClickOutside={false}>
+    <Modal
+      opened
+      size="lg"
+      onClose={onClose}
+      title={title}
+      closeButtonProps={{ 'aria-label': 'Close' }}
+      closeOnClickOutside={false}
+    >
       <form onSubmit={submitting(() => onSave(changed))}>
         <Stack>
           <NamedFields fields={asOptional(fields)} values={values} onChange={setValues} refused={refused} />

@@ -3,9 +3,9 @@ import { expect, test } from 'vitest'
 import { transferShare, transferWords } from './transfer-words.ts'
 
 test('a move never seems to go back, and its bytes count within the step that sends them', () => {
-  const shares = (['packing', 'sending', 'staging', 'releasing', 'catching_up', 'landing', 'committing', 'settling'] as const).map(
-    (phase) => transferShare({ phase, bytesDone: 5, bytesTotal: 10 }),
-  )
+  const shares = (
+    ['packing', 'sending', 'staging', 'releasing', 'catching_up', 'landing', 'committing', 'settling'] as const
+  ).map((phase) => transferShare({ phase, bytesDone: 5, bytesTotal: 10 }))
   expect(shares).toEqual([...shares].sort((a, b) => a - b))
   expect(transferShare({ phase: 'sending', bytesDone: 10, bytesTotal: 10 })).toBe(
     transferShare({ phase: 'staging', bytesDone: 10, bytesTotal: 10 }),

@@ -74,7 +74,12 @@ export function RepositoryBrowser({ provider }: { provider: GitHostProvider }) {
           const found = repos.filter(({ fullName }) => fullName.toLowerCase().includes(search.toLowerCase()))
           return (
             <>
-              <DataTable label="Repositories" columns={columnsOf(provider)} rows={found.slice(0, shownAtMost)} keyOf={({ id }) => id} />
+              <DataTable
+                label="Repositories"
+                columns={columnsOf(provider)}
+                rows={found.slice(0, shownAtMost)}
+                keyOf={({ id }) => id}
+              />
               {found.length > shownAtMost && (
                 <Text size="sm" c="dimmed" p="md">
                   and {found.length - shownAtMost} more: search for yours

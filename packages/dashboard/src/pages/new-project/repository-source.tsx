@@ -24,8 +24,7 @@ export function RepositorySource({ onChosen }: ChooserProps) {
     setPicked(undefined)
     void navigate({ to: '/new', search: { from: 'repository' } as never, replace: true })
   }
-  if (repository)
-    return <BranchChoice repository={repository} provider={provider} onBack={back} onChosen={onChosen} />
+  if (repository) return <BranchChoice repository={repository} provider={provider} onBack={back} onChosen={onChosen} />
   return (
     <>
       <NativeSelect

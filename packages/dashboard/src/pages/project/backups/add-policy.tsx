@@ -49,7 +49,10 @@ export function AddPolicy({ project }: { project: Project }) {
             mb="md"
             label="Of what"
             value={serviceId}
-            data={[{ value: '', label: 'The whole project' }, ...services.map(({ name }) => ({ value: name, label: `Only ${name}` }))]}
+            data={[
+              { value: '', label: 'The whole project' },
+              ...services.map(({ name }) => ({ value: name, label: `Only ${name}` })),
+            ]}
             onChange={(event) => setService(event.currentTarget.value)}
           />
         )}

@@ -12,9 +12,7 @@ interface Props {
 /** What is saved and what runs around it; folded away, since the usual answer is all and nothing. */
 export function PayloadFields({ form, set, volumes }: Props) {
   // As it was when the form was opened: what is emptied meanwhile is not folded away under the hand.
-  const [isOpen] = useState(
-    !!form.volumes || !!form.exclude || !form.dumpsDatabases || !!form.preCommand || !!form.postCommand,
-  )
+  const [isOpen] = useState(!!form.volumes || !!form.exclude || !form.dumpsDatabases || !!form.preCommand || !!form.postCommand)
   const text = (name: 'volumes' | 'exclude' | 'preCommand' | 'postCommand') => ({
     classNames: { input: 'mono' },
     spellCheck: false,
@@ -50,7 +48,12 @@ export function PayloadFields({ form, set, volumes }: Props) {
         />
         <SimpleGrid cols={{ base: 1, xs: 2 }}>
           <TextInput label="Command before" description="Runs inside the service" maxLength={500} {...text('preCommand')} />
-          <TextInput label="Command after" description="Runs always, also after a failure" maxLength={500} {...text('postCommand')} />
+          <TextInput
+            label="Command after"
+            description="Runs always, also after a failure"
+            maxLength={500}
+            {...text('postCommand')}
+          />
         </SimpleGrid>
       </Stack>
     </details>

@@ -30,11 +30,7 @@ export function AllotmentSection({ projectId, side, title, description, allotmen
   })
   return (
     <form onSubmit={submitting(() => save.mutate({ params: { id: projectId }, body: { [side]: values } }))}>
-      <Section
-        title={title}
-        description={description}
-        footer={<SaveFooter refusal={refusal} isPending={save.isPending} />}
-      >
+      <Section title={title} description={description} footer={<SaveFooter refusal={refusal} isPending={save.isPending} />}>
         <SimpleGrid cols={{ base: 1, sm: 3 }}>
           <NumberInput
             label="Processor (cores)"
