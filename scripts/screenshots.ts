@@ -1,16 +1,18 @@
 import { mkdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
 import { openPage, signIn } from '../tests/kit/browser-page.ts'
 import { launchChromium } from '../tests/kit/chromium.ts'
 import { addressesOf, fillInstance, frontAddressesOf } from '../tests/kit/filled-instance.ts'
-import { ownerSignIn, startHosting } from '../tests/kit/hosting.ts'
+import { getPage, ownerSignIn, startHosting } from '../tests/kit/hosting.ts'
 import { partOf } from '../tests/kit/machine.ts'
 
 /**
  * npm run screenshots [folder] [name…]: the built product on real data, every address in both themes, at a desk and on a phone.
  * With names (as in `addressesOf`) only those.
- * npm run pictures: those of the README and the documentation, into docs/pictures.
+ * npm run pictures: those of the README and the documentation, into docs/pictures; the project has visitors for some minutes first, so
+ * that its charts have something to show.
  */
 const isForDocs = process.argv.includes('--docs')
 const [folder = isForDocs ? 'docs/pictures' : 'screenshots', ...names] = process.argv.slice(2).filter((word) => word !== '--docs')
@@ -27,6 +29,7 @@ const isAsked = (name: string) => (isForDocs ? documented.includes(name) : names
 await mkdir(folder, { recursive: true })
 await using hosting = await startHosting()
 const filled = await fillInstance(hosting)
+if (isForDocs) await visitors(8)
 await using browser = await launchChromium(partOf('chromium'))
 for (const { screen, colorScheme } of shots) {
   await using opened = await openPage(browser, { url: hosting.berth.url, viewport: screens[screen], colorScheme })
@@ -56,4 +59,14 @@ async function show(page: Page, address: string): Promise<void> {
   await heading.waitFor({ timeout: 15_000 }).catch(() => console.log(`${address} shows no heading`))
   const loading = page.locator('[role=status][aria-label=Loading]').first()
   await loading.waitFor({ state: 'detached', timeout: 10_000 }).catch(() => console.log(`${address} is still loading`))
+}
+
+/** People who come and go: more of them every third minute, now and then at an address that is not there. */
+async function visitors(minutes: number): Promise<void> {
+  const end = performance.now() + minutes * 60_000
+  for (let visit = 0; performance.now() < end; visit++) {
+    const minute = Math.floor((end - performance.now()) / 60_000)
+    await getPage(hosting.berth.edgeUrl, 'harbour-shop.localhost', visit % 40 === 39 ? '/missing' : '/')
+    await pause([60, 220, 400][minute % 3])
+  }
 }

@@ -1,5 +1,4 @@
 import type { Deployment, Project } from '@berth/contract'
-import { Badge } from '@mantine/core'
 import { ExternalLink } from '../../components/external-link.tsx'
 import { PlainLink } from '../../components/plain-link.tsx'
 import { StatusBadge } from '../../components/status-badge.tsx'
@@ -21,11 +20,7 @@ export function ProjectCard({ project, deployment }: Props) {
         <PlainLink to={`/projects/${project.id}`} className={classes.name} title={project.name}>
           {project.name}
         </PlainLink>
-        {project.location === 'cloud' && (
-          <Badge variant="default" size="sm">
-            cloud
-          </Badge>
-        )}
+        {project.location === 'cloud' && <span className={classes.cloud}>cloud</span>}
       </div>
       <StatusBadge status={project.status} title={project.statusReason} />
       {address && (
