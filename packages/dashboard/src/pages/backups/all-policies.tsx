@@ -6,6 +6,7 @@ import { ActionButton } from '../../components/action-button.tsx'
 import { DataTable } from '../../components/data-table.tsx'
 import { RouterLink } from '../../components/router-link.tsx'
 import { Section } from '../../components/section.tsx'
+import { SkeletonRows } from '../../components/skeleton-rows.tsx'
 import { StatusBadge } from '../../components/status-badge.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { useRefusal } from '../../data/may.ts'
@@ -26,10 +27,12 @@ export function AllPolicies() {
   const refusal = useRefusal('project:write')
   const projects = useRead(contract.projects.home, {})
   const asked = refusal ? [] : (projects.data ?? []).slice(0, askedAtMost)
-  const rows = useQueries({
+  const { rows, isPending } = useQueries({
     queries: asked.map(({ id }) => readOptions(contract.backups.listPolicies, { params: { projectId: id }, query: {} })),
-    combine: (results) =>
-      results.flatMap(({ data }, at): Row[] => (data?.data ?? []).map((policy) => ({ project: asked[at]!, policy }))),
+    combine: (results) => ({
+      rows: results.flatMap(({ data }, at): Row[] => (data?.data ?? []).map((policy) => ({ project: asked[at]!, policy }))),
+      isPending: results.some((one) => one.isPending),
+    }),
   })
   return (
     <Section
@@ -37,7 +40,9 @@ export function AllPolicies() {
       isFlush
       description={projects.data && projects.data.length > askedAtMost ? `Of the newest ${askedAtMost} projects.` : undefined}
     >
-      {rows.length === 0 ? (
+      {!refusal && (projects.isPending || (isPending && rows.length === 0)) ? (
+        <SkeletonRows rows={2} />
+      ) : rows.length === 0 ? (
         <Text c="dimmed" size="sm" px="lg" pb="lg">
           {refusal ?? 'No project is backed up yet. Open a project and choose Backups.'}
         </Text>
