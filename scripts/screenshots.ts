@@ -29,7 +29,7 @@ const isAsked = (name: string) => (isForDocs ? documented.includes(name) : names
 await mkdir(folder, { recursive: true })
 await using hosting = await startHosting()
 const filled = await fillInstance(hosting)
-if (isForDocs) await visitors(8)
+if (isForDocs) await visitors(3)
 await using browser = await launchChromium(partOf('chromium'))
 for (const { screen, colorScheme } of shots) {
   await using opened = await openPage(browser, { url: hosting.berth.url, viewport: screens[screen], colorScheme })

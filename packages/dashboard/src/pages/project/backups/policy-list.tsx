@@ -73,10 +73,23 @@ export function PolicyList({ project, policies }: Props) {
       ),
     },
     {
+      title: 'Webhook',
+      cell: (one) => (
+        <Switch
+          size="xs"
+          aria-label="Webhook"
+          title="A program elsewhere starts it, with a token that is shown once"
+          checked={one.webhookEnabled}
+          disabled={!!noWrite}
+          onChange={() => webhook(one)}
+        />
+      ),
+    },
+    {
       title: '',
       isNumber: true,
       cell: (one) => (
-        <Group gap={4} justify="flex-end">
+        <Group gap={4} justify="flex-end" wrap="nowrap">
           <ActionButton
             size="compact-sm"
             refusal={noWrite}
@@ -87,9 +100,6 @@ export function PolicyList({ project, policies }: Props) {
           </ActionButton>
           <ActionButton size="compact-sm" variant="default" refusal={noWrite} onClick={() => setEdited(one)}>
             Change
-          </ActionButton>
-          <ActionButton size="compact-sm" variant="default" refusal={noWrite} onClick={() => webhook(one)}>
-            {one.webhookEnabled ? 'Webhook off' : 'Webhook on'}
           </ActionButton>
           <ActionButton size="compact-sm" variant="default" refusal={noAdmin} onClick={() => setAsked(one)}>
             Delete

@@ -40,7 +40,7 @@ export function VolumeSection({ project }: { project: Project }) {
         }
         footer={
           <SaveFooter refusal={refusal} isPending={save.isPending}>
-            One that is taken out is no longer mounted; its data stays until the project is deleted.
+            One that is taken out is no longer mounted; its data stays where it is.
           </SaveFooter>
         }
       >
