@@ -21,6 +21,7 @@ import { addOpen } from './open.ts'
 import { addProject } from './project/commands.ts'
 import { addRestore } from './restore.ts'
 import { addRollback } from './rollback.ts'
+import { addRun } from './run.ts'
 import { addSecretsRotate } from './secrets/rotate.ts'
 import { addServers } from './servers/commands.ts'
 import { addSettings } from './settings.ts'
@@ -40,6 +41,7 @@ export function addCommands(program: Command): void {
   addDeployments(program)
   addRollback(program)
   addLogs(program)
+  addRun(program)
   addOpen(program)
   addDomains(program)
   addSleep(program)

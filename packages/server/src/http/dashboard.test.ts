@@ -16,7 +16,7 @@ beforeAll(async () => {
   await writeFile(join(folder.path, 'berth.svg'), '<svg/>')
   await writeFile(join(folder.path, 'assets', 'page-CRn5Iivi.js'), 'export default 42')
   await writeFile(join(folder.path, '.vite', 'manifest.json'), '{}')
-  await serveDashboard(app, folder.path)
+  await serveDashboard(app, folder.path, null)
 })
 
 afterAll(async () => {
