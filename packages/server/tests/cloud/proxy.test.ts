@@ -14,8 +14,9 @@ const places = table
   .filter(({ row }) => row.on && projectScoped.has(row.on) && !row.here && !row.inCloud)
   .flatMap(({ row }) => [row.at, ...(row.alsoAt ?? [])].map((at) => ({ at: at as At, row })))
 const isRead = ({ row }: (typeof places)[number]) => row.method === 'GET' && !row.mints
-const calls = places.filter(({ row }) => !row.stream)
-const streams = places.filter(({ row }) => row.stream)
+/** A write that streams has an ordinary answer as long as nothing of the project is live. */
+const streams = places.filter(({ row }) => row.stream && row.method === 'GET')
+const calls = places.filter((place) => !streams.includes(place))
 
 let sides: TwoSides
 let world: World

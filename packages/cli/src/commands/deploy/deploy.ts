@@ -82,7 +82,7 @@ function existingFolder(folder: string): string {
   return place
 }
 
-/** What detection found fills it. */
+/** What detection found fills it; what it warns of is told by the deployment. */
 async function makeProject(
   client: Connection,
   folder: string,
@@ -91,7 +91,6 @@ async function makeProject(
   say: Output,
 ): Promise<string> {
   const { data: found } = await client.call(contract.projects.scanUpload, { params: { sessionId } })
-  for (const warning of found.warnings) say.note(`warning: ${warning}`)
   const { data } = await client.call(contract.projects.ensure, {
     body: {
       name: options.name ?? found.name ?? basename(folder),
