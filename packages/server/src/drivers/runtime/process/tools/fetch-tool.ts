@@ -55,7 +55,16 @@ export async function fetchTool(
 
 const install = [
   ...['npm', 'install', '--no-save', '--no-package-lock', '--ignore-scripts', '--omit=optional', '--omit=peer', '--omit=dev'],
-  ...['--no-audit', '--no-fund', '--no-update-notifier', '--engine-strict=false', '--loglevel=error', '--fetch-retries=2'],
+  ...[
+    '--no-audit',
+    '--no-fund',
+    '--no-update-notifier',
+    '--engine-strict=false',
+    '--loglevel=error',
+    '--fetch-retries=1',
+    '--fetch-retry-mintimeout=1000',
+    '--fetch-timeout=60000',
+  ],
 ]
 
 async function runAs(task: string, argv: string[], folder: string, timeoutMs: number, parts: FetchParts, abort: AbortSignal) {
