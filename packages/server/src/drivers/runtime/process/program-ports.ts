@@ -45,10 +45,11 @@ export class ProgramPorts {
 
   /** After it has ended: the port that it did not get; null when it ended for another reason. */
   taken(): number | null {
-    const port = takenPortIn(streams.map((stream) => writtenSince(this.#file(stream), this.#before[stream])).join('\n'))
+    const { exitCode, hintedPort = null, listensAt } = this.#record
+    const said = streams.map((stream) => writtenSince(this.#file(stream), this.#before[stream])).join('\n')
+    const port = takenPortIn(said, hintedPort)
     if (port !== null) return port
     // Some say nothing and have nothing left to do.
-    const { exitCode, hintedPort, listensAt } = this.#record
     const isSilent = exitCode === 0 && listensAt === undefined
     return isSilent && hintedPort && somebodyListens()(hintedPort) ? hintedPort : null
   }

@@ -17,14 +17,21 @@ describe('the port that a program did not get, by its last words', () => {
     ['Address already in use - bind(2) for "127.0.0.1" port 9292 (Errno::EADDRINUSE)', 9292],
     ['Web server failed to start. Port 8080 was already in use.', 8080],
   ])('%j', (output, port) => {
-    expect(takenPortIn(output, isTaken)).toBe(port)
+    expect(takenPortIn(output, null, isTaken)).toBe(port)
+  })
+
+  test('is the one that the source names, or one of the lines before, where they name none', () => {
+    const trace =
+      "  server = HTTPServer(('127.0.0.1', 8000), Handler)\n    at\n    one\n    two\n    three\nOSError: [Errno 98] Address already in use"
+    expect(takenPortIn(trace, 5000, isTaken)).toBe(5000)
+    expect(takenPortIn(trace, 4321, isTaken)).toBe(8000)
+    expect(takenPortIn('listen EADDRINUSE: address already in use :::4321', 4322, isTaken)).toBeNull()
   })
 
   test.each([
     ['it ended for another reason', 'Error: connect ECONNREFUSED 127.0.0.1:5432'],
-    ['nobody listens at any number of it', 'listen EADDRINUSE: address already in use :::4321'],
     ['a port that is taken has nothing to do with it', 'connected to 10.0.0.8:8080\n'.repeat(5)],
   ])('none where %s', (_, output) => {
-    expect(takenPortIn(output, isTaken)).toBeNull()
+    expect(takenPortIn(output, 3000, isTaken)).toBeNull()
   })
 })

@@ -3,25 +3,23 @@ import { ListeningSockets } from '../../../platform/listener/listening-sockets.t
 /** How programs say that somebody else listens where they want to. */
 const words =
   /EADDRINUSE|address already in use|connection in use|\bport \d+ (?:is|was) (?:already )?(?:in use|taken)|is port \d+ in use/i
-const linesAround = 2
+const linesBack = 60
+const firstFreeToAll = 1024
 
 /**
  * The port that a program wanted and did not get, by its last words; null when it ended for another reason. A number counts
- * only when somebody does listen there.
+ * only when somebody does listen there. Some say no number: then it is the one that the source names, or one of the lines before.
  */
-export function takenPortIn(output: string, isTaken = somebodyListens()): number | null {
+export function takenPortIn(output: string, hinted: number | null, isTaken = somebodyListens()): number | null {
   const lines = output.split('\n')
-  for (let at = lines.length - 1; at >= 0; at--) {
-    if (!words.test(lines[at] as string)) continue
-    const near = [
-      lines[at] as string,
-      ...lines.slice(at + 1, at + 1 + linesAround),
-      ...lines.slice(Math.max(0, at - linesAround), at),
-    ]
-    const found = near.flatMap(portsIn).find(isTaken)
-    if (found !== undefined) return found
-  }
-  return null
+  const at = lines.findLastIndex((line) => words.test(line))
+  if (at === -1) return null
+  const near = [at, at + 1, at + 2, at - 1, at - 2].flatMap((place) => portsIn(lines[place] ?? ''))
+  const before = lines
+    .slice(-linesBack)
+    .flatMap(portsIn)
+    .filter((port) => port >= firstFreeToAll)
+  return [...near, ...(hinted === null ? [] : [hinted]), ...before].find(isTaken) ?? null
 }
 
 const portsIn = (line: string): number[] =>

@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises'
+import { chmod, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { CommandFailed } from '../../../shell/command-errors.ts'
 import { createControlGroup } from '../cgroup.ts'
@@ -45,6 +45,7 @@ export async function fetchTool(
   const task = `fetch-${basename(folder)}`
   for (const inner of ['', 'home', 'tmp']) parts.places.own(join(folder, inner), fetcher)
   await writeFile(join(folder, 'package.json'), '{"private":true}')
+  await chmod(join(folder, 'package.json'), 0o644)
   await runAs(task, [...install, `${name}@${range}`], folder, fetchMs, parts, abort)
   const version = await arrangePrograms({ tool, name, programs: programs ?? {} }, folder)
   // What does not run here, for another C library perhaps, is of no use to anybody.

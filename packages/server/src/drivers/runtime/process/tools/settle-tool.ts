@@ -1,4 +1,4 @@
-import { chmod, lchown, lstat, mkdir, readdir, readFile, rm, symlink, utimes, writeFile } from 'node:fs/promises'
+import { chmod, lchown, lstat, mkdir, readdir, readFile, realpath, rm, symlink, utimes, writeFile } from 'node:fs/promises'
 import { join, posix } from 'node:path'
 import { folderSizeBytes } from '../folder-size.ts'
 import type { Tool } from './tool-packages.ts'
@@ -27,13 +27,15 @@ export async function arrangePrograms({ tool, name, programs }: Fetched, folder:
   if (manifest.name !== name || !version) throw new ToolUnavailable(`the package ${name} is not what it is called`)
   await mkdir(join(folder, 'bin'))
   await chmod(join(folder, 'bin'), 0o755)
-  for (const [program, file] of Object.entries({ ...binOf(manifest.bin, tool), ...programs })) {
-    const inside = posix.normalize(file)
+  for (const [program, named] of Object.entries({ ...binOf(manifest.bin, tool), ...programs })) {
+    const inside = posix.normalize(named)
     if (!/^[\w.-]{1,40}$/.test(program) || inside.startsWith('..') || inside.startsWith('/'))
       throw new ToolUnavailable(`the package ${name} names a program outside of itself`)
-    const found = await lstat(join(home, inside)).catch(() => null)
-    if (!found?.isFile()) throw new ToolUnavailable(`the package ${name} has no ${inside}`)
-    await chmod(join(home, inside), 0o755)
+    const file = join(home, inside)
+    // Nothing on the way to it may lead elsewhere.
+    const isItself = (await realpath(file).catch(() => null)) === join(await realpath(home), inside)
+    if (!isItself || !(await lstat(file)).isFile()) throw new ToolUnavailable(`the package ${name} has no ${inside}`)
+    await chmod(file, 0o755)
     await symlink(posix.join('..', 'node_modules', name, inside), join(folder, 'bin', program))
   }
   return textOf(version)
