@@ -173,10 +173,12 @@ describe.each(ways)('tools that a project asks for, isolation $kind', ({ kind, s
     'that the machine does not have are called by their names',
     async () => {
       const missing = (command: string) => build('one', { buildCommand: command }).catch((error: Error) => error.message)
-      expect(await missing('dotnet build')).toMatch(
-        /^This project needs \.NET \(`dotnet`\), which this machine does not have: install/,
-      )
-      expect(await missing('dotnet build && true')).toMatch(/^This project needs \.NET/)
+      const [program, name] = Object.entries({ dotnet: '.NET', zola: 'Zola', mix: 'Elixir' }).find(
+        ([one]) => !systemProgram(one),
+      )!
+      const words = `This project needs ${name} (\`${program}\`), which this machine does not have: install it, or use Docker`
+      expect(await missing(`${program} build`)).toBe(words)
+      expect(await missing(`${program} build && true`)).toBe(words)
       expect(await missing('no-such-tool-of-mine --all')).toContain('`no-such-tool-of-mine` is not there')
     },
     120_000,
