@@ -87,7 +87,10 @@ export interface Runtime {
     giveBack(containerId: string, before: ForeignState, abort: AbortSignal): Promise<void>
   }
 
-  /** Runs a program inside a running instance, such as a database's dump tool. */
+  /**
+   * Runs a program inside a running instance, such as a database's dump tool: with its rights, files, limits and working folder. On
+   * abort, or when what takes its output rejects, it is ended with all that it started; when the instance ends, so does it.
+   */
   exec(instanceId: string, command: ExecCommand, abort: AbortSignal): Promise<{ exitCode: number; stderrTail: string }>
 
   /** Stops watching; what runs goes on running. */
@@ -217,9 +220,10 @@ export interface StartRequest {
   volumes: { id: string; name: string; mountPath: string; readOnly: boolean }[]
   /**
    * The services of one network reach each other by name. `also` names networks of others that shall reach it by the same
-   * names. Starting one that already runs lets it join the networks that are named.
+   * names. Starting one that already runs lets it join the networks that are named. `services` is how many are made on it,
+   * which is what it is given addresses for.
    */
-  network: { name: string; aliases: string[]; also?: string[] } | null
+  network: { name: string; aliases: string[]; also?: string[]; services?: number } | null
   allotment: Allotment
   /** Restarted with growing pauses when it ends by itself. */
   restart: boolean
@@ -285,7 +289,9 @@ export interface ExecCommand {
   env?: Record<string, string>
   user?: string
   stdin?: AsyncIterable<Uint8Array>
+  /** A promise is waited for before more is read. */
   onStdout?: (chunk: Uint8Array) => void | Promise<void>
+  onStderr?: (chunk: Uint8Array) => void | Promise<void>
 }
 
 /** A build that did not work, with what the user needs to see. */

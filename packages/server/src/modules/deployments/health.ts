@@ -7,8 +7,10 @@ import type { InstanceRow } from '../../platform/db/tables/deployments.ts'
 import { noteAddress } from './addresses.ts'
 import { DeployFailed, PortTaken } from './deploy-steps/step.ts'
 import type { DeploymentsDeps } from './deps.ts'
+import { adviceFor } from './health-advice.ts'
 import type { HealthProgram } from './health-program.ts'
 import { whereAsked } from './health-words.ts'
+import { listeningInside } from './listening-inside.ts'
 import type { Unit } from './plan.ts'
 
 const defaultTimeoutSeconds = 60
@@ -76,9 +78,31 @@ export async function waitUntilHealthy(
     if (performance.now() >= deadline) break
     await pause(pauseMs, undefined, { signal: abort })
   }
-  const { where, hint } = own ? { where: own.argv.join(' '), hint: '' } : whereAsked(seen, unit, check, lastStatus)
-  const message = `${named(row)} was not healthy within ${timeoutMs / 1000} s: ${where}: ${lastReason}${hint}`
-  throw new DeployFailed('unhealthy', message, await lastLines(row, deps))
+  const reason = { status: lastStatus, words: lastReason, withinSeconds: timeoutMs / 1000 }
+  throw await notHealthy({ row, unit, check, seen }, reason, deps)
+}
+
+interface Asked {
+  row: InstanceRow
+  unit: Unit
+  check: HealthCheck | null
+  /** As it was at the last look. */
+  seen: Instance | undefined
+}
+
+/** What was asked, what came, and what to do about it. */
+async function notHealthy(
+  { row, unit, check, seen }: Asked,
+  { status, words, withinSeconds }: { status: number | null; words: string; withinSeconds: number },
+  deps: DeploymentsDeps,
+): Promise<DeployFailed> {
+  const own = unit.exposed ? undefined : unit.healthProgram
+  const { where, found } = own ? { where: own.argv.join(' '), found: '' } : whereAsked(seen, unit, check, status)
+  const port = own ? null : unit.port
+  const listening = status === null && port !== null ? await listeningInside(deps.runtimes.for(row.serverId), row.id) : null
+  const advice = adviceFor({ port, status, check, listening })
+  const asked = `${named(row)} was not healthy within ${withinSeconds} s: ${where}: ${words}`
+  return new DeployFailed('unhealthy', [asked, found || advice].filter(Boolean).join('. '), await lastLines(row, deps))
 }
 
 /**

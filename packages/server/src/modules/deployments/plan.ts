@@ -3,9 +3,12 @@ import type { ContainerSettings, ProjectConfig, Service } from '@berth/contract'
 import { type Allotment, type Artifact, type BuildPlan, emptyPlan } from '../../drivers/runtime/runtime.ts'
 import type { DeploymentRow } from '../../platform/db/tables/deployments.ts'
 import type { ProjectRow } from '../../platform/db/tables/projects.ts'
+import type { SiteRules } from '../../platform/site-rules/site-rules.ts'
 import type { Detection } from '../../source/detection/index.ts'
 import { exposedService } from '../../source/exposed-service.ts'
 import { type HealthProgram, healthProgramOf } from './health-program.ts'
+import { needsDocker, nothingStartsIt, PlanRefused } from './plan-refused.ts'
+import { routeLabels } from './service-routes.ts'
 import { withVariables } from './service-variables.ts'
 
 /** The project's settings as a deployment keeps them, so that a rollback runs with those of its time. */
@@ -25,6 +28,7 @@ export type DeployedConfig = Pick<
   | 'healthCheck'
   | 'volumes'
   | 'services'
+  | 'serviceRoutes'
   | 'resources'
 > & {
   type: ProjectRow['type']
@@ -50,6 +54,7 @@ export function configOf(project: ProjectRow): DeployedConfig {
     healthCheck: project.healthCheck === null ? null : JSON.parse(project.healthCheck),
     volumes: JSON.parse(project.volumes),
     services: JSON.parse(project.services),
+    serviceRoutes: project.serviceRoutes === null ? null : JSON.parse(project.serviceRoutes),
     resources: JSON.parse(project.resources),
   }
 }
@@ -67,6 +72,8 @@ export interface Unit {
   port: number | null
   /** Requests go to this one. */
   exposed: boolean
+  /** It has an address of its own besides: the label in front of the environment's host name. */
+  route?: string
   volumes: { name: string; mountPath: string; readOnly: boolean }[]
   dependsOn: string[]
   allotment: Allotment
@@ -93,15 +100,13 @@ export interface DeployPlan {
   units: Unit[]
   /** Variables of the project that services name as `${NAME}`: each reaches those services alone. */
   ownVariables?: string[]
+  /** Of a static site: where its addresses lead and what is said with them, as far as its source says. */
+  siteRules?: SiteRules
 }
 
 export const planOf = (deployment: Pick<DeploymentRow, 'plan'>) => JSON.parse(deployment.plan as string) as DeployPlan
 export const artifactsOf = (deployment: Pick<DeploymentRow, 'artifacts'>) =>
   JSON.parse(deployment.artifacts as string) as Record<string, Artifact>
-
-export class PlanRefused extends Error {
-  override readonly name = 'PlanRefused'
-}
 
 /** What the settings leave open is what detection found. */
 export function planDeployment(
@@ -117,9 +122,10 @@ export function planDeployment(
   if (!detected) throw new PlanRefused('There is no source to build')
   const build = buildPlan(config, detected, type)
   if (type !== 'static' && build.kind === 'stack' && !build.startCommand)
-    throw new PlanRefused('Nothing says how to start it: set a start command, or add one to the project')
+    throw new PlanRefused(detected.leftOut ? needsDocker.dockerfile : nothingStartsIt)
   return {
     type,
+    ...(type === 'static' && detected.siteRules ? { siteRules: detected.siteRules } : {}),
     units: [
       {
         service: '',
@@ -173,7 +179,11 @@ function serviceUnits(config: DeployedConfig, detected: Detection | null): Unit[
   if (refused.length > 0) throw new PlanRefused(`It is not run as it is: ${refused.slice(0, 5).join('; ')}`)
   if (services.length === 0) throw new PlanRefused('The project has no services')
   const exposed = exposedService(services)
-  const units = services.map((service) => serviceUnit(service, service === exposed, config))
+  const labels = routeLabels(services, exposed, config.serviceRoutes ?? {})
+  const units = services.map((service) => {
+    const route = labels.get(service.name)
+    return { ...serviceUnit(service, service === exposed, config), ...(route ? { route } : {}) }
+  })
   return inStartOrder(units)
 }
 

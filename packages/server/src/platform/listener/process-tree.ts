@@ -26,17 +26,11 @@ export function treeHolds({ pid, startTime }: { pid: number; startTime: string }
   return everybody().some((one) => comesFrom(one, pid, seen) && isOurs(one))
 }
 
-/**
- * The sockets that a process and everything that descends from it have open, by inode. `more` are others that are known to be
- * its own, such as those of its control group.
- */
-export function socketsOf(
-  { pid, startTime }: { pid: number; startTime: string | null },
-  more: readonly number[] = [],
-): Set<string> {
+/** The sockets that a process and everything that descends from it have open, by inode. */
+export function socketsOf({ pid, startTime }: { pid: number; startTime: string | null }): Set<string> {
   const found = new Set<string>()
   if (startTime === null || statOf(pid)?.startTime !== startTime) return found
-  for (const one of new Set([...descendants(pid), ...more]))
+  for (const one of descendants(pid))
     for (const descriptor of namesIn(`/proc/${one}/fd`)) {
       const inode = socketAt(`/proc/${one}/fd/${descriptor}`)
       if (inode) found.add(inode)

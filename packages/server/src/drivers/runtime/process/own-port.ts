@@ -14,8 +14,6 @@ export interface PortFinding {
 
 export interface PortQuestion {
   process: ProcessIdentity
-  /** Of its control group, where it has one. */
-  pids: readonly number[]
   /** What PORT says. */
   given: number
   /** Where its source says that it listens. */
@@ -43,9 +41,9 @@ export class OwnPort {
     this.#since = null
   }
 
-  look({ process, pids, given, hinted }: PortQuestion, now: number): PortFinding {
+  look({ process, given, hinted }: PortQuestion, now: number): PortFinding {
     const sockets = new ListeningSockets()
-    const inodes = socketsOf(process, pids)
+    const inodes = socketsOf(process)
     const own = sockets.all().filter(({ inode }) => inodes.has(inode))
     const listensOn = own.map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`)
     const ports = [...new Set(own.filter(({ host }) => reachable.has(host)).map(({ port }) => port))]

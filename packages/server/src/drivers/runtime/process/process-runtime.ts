@@ -5,9 +5,9 @@ import type { ListenerOwner } from '../../../platform/listener/listener-owner.ts
 import type { Instance, InstanceAddress, InstanceChange, Runtime, StartRequest } from '../runtime.ts'
 import { StartFailed } from '../runtime.ts'
 import { readArtifactNote } from './artifact.ts'
-import { buildHere, endUnfinishedBuilds, searchPath } from './build.ts'
+import { buildHere, endUnfinishedBuilds } from './build.ts'
 import { freeBytesAt } from './disk-use.ts'
-import { execBeside } from './exec.ts'
+import { ProgramsBeside } from './exec.ts'
 import { folderSizeBytes } from './folder-size.ts'
 import { type InstanceRecord, InstanceRecords } from './instance-record.ts'
 import { Readers, readOutput } from './output-reader.ts'
@@ -18,7 +18,6 @@ import { usageOf } from './process-use.ts'
 import { programFor } from './program.ts'
 import { baseEnvironment } from './project-environment.ts'
 import { emptyTrash, removeTree } from './remove-tree.ts'
-import type { Shown } from './sandbox/bubblewrap.ts'
 import { openSandbox } from './sandbox/open-sandbox.ts'
 import type { Sandbox } from './sandbox/sandbox.ts'
 import { Supervised } from './supervisor.ts'
@@ -65,6 +64,7 @@ export function createProcessRuntime({
   const ports = new Ports(known.map(({ port }) => port))
   const parts = { records, sandbox, ports, tell, endWhatItLeft, noteOf: places.instanceNote, otherPortMs }
   const readers = new Readers()
+  const programs = new ProgramsBeside(making)
   const sweep = () => emptyTrash(places.of('trash')).catch(() => undefined)
   let cleaned = endUnfinishedBuilds(places).then(sweep, sweep)
   for (const record of known) {
@@ -97,6 +97,7 @@ export function createProcessRuntime({
   }
   const stopInTurn = async (instanceId: string, graceSeconds: number): Promise<void> => {
     await supervised.get(instanceId)?.stop(graceSeconds)
+    await programs.end(instanceId)
     await readers.done(instanceId)
     supervised.delete(instanceId)
     records.remove(instanceId)
@@ -191,20 +192,7 @@ export function createProcessRuntime({
     async exec(instanceId, command, abort) {
       const one = supervised.get(instanceId)
       if (!one?.isAlive) throw new StartFailed(`The instance ${instanceId} does not run`)
-      const { owner, service, shown = [] } = one.record
-      const artifact = shown[0] ? dirname(shown[0].path) : places.artifact(owner.deploymentId, service)
-      const home = shown[1]?.at ?? sandbox.seen(places.home(owner, artifact))
-      const launched = sandbox.launch({
-        argv: command.argv,
-        cwd: home,
-        env: { ...baseEnv, PATH: searchPath(home, sandbox, baseEnv, toolsIn(shown, places)), HOME: home, ...command.env },
-        who: places.who(owner.projectId, instanceId, artifact),
-        groupFolders: [],
-        note: null,
-        shown,
-        endsWithUs: true,
-      })
-      return execBeside(launched, command, abort)
+      return programs.run(one.record, command, abort)
     },
     async close() {
       clearInterval(watchingDisk)
@@ -214,10 +202,6 @@ export function createProcessRuntime({
     },
   }
 }
-
-/** The programs of the toolbox that an instance sees. */
-const toolsIn = (shown: readonly Shown[], places: Places) =>
-  shown.flatMap(({ path, at }) => (dirname(path) === places.of('tools') ? [`${at}/bin`] : []))
 
 /** Whose listener at its port is its own: the project's user, or where projects have none the process that was launched. */
 function ownerOf({ owner, process: launched }: InstanceRecord, places: Places): { listener?: ListenerOwner } {

@@ -29,13 +29,10 @@ export class ProgramPorts {
   }
 
   /** Where it listens, by what the kernel says of its own processes; once that is PORT, nothing is asked any more. */
-  look(pids: readonly number[]): void {
+  look(): void {
     const { process: identity, port, listensAt, hintedPort = null } = this.#record
     if (port === null || !identity || listensAt === port) return
-    const { at, listensOn, shared } = this.#own.look(
-      { process: identity, pids, given: port, hinted: hintedPort },
-      performance.now(),
-    )
+    const { at, listensOn, shared } = this.#own.look({ process: identity, given: port, hinted: hintedPort }, performance.now())
     this.listensOn = listensOn
     this.#record.portTaken = shared
     if (at === null || at === listensAt) return

@@ -46,7 +46,7 @@ export async function programFor(
     { path: app, at: seenAt },
     { path: home, at: sandbox.seen(home) },
     { path: places.own(join(places.instance(instanceId), 'tmp'), owner.projectId), at: '/tmp' },
-    ...volumes.map(({ path, readOnly }) => ({ path, at: sandbox.seen(path), readOnly })),
+    ...volumes.map(({ name, path, readOnly }) => ({ path, at: sandbox.seen(path), readOnly, variable: volumeVariable(name) })),
     ...tools.shown,
   ]
   const who = places.who(owner.projectId, instanceId, folder)

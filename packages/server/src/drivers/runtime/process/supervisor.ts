@@ -105,7 +105,7 @@ export class Supervised {
   }
 
   lookForPort(): readonly string[] {
-    if (this.isAlive) this.#programPorts.look(this.#group?.pids() ?? [])
+    if (this.isAlive) this.#programPorts.look()
     return this.#programPorts.listensOn
   }
 

@@ -1,4 +1,4 @@
-import type { HealthCheck, Presence, Resources, Service, TlsState, Volume } from '@berth/contract'
+import type { HealthCheck, Presence, Resources, Service, ServiceRoutes, TlsState, Volume } from '@berth/contract'
 import type { ColumnType, Generated, Selectable } from 'kysely'
 import type { Flag, JsonText, Millis } from '../columns.ts'
 
@@ -41,6 +41,8 @@ export interface ProjectsTable {
   healthCheck: JsonText<HealthCheck> | null
   volumes: JsonText<Volume[]>
   services: JsonText<Service[]>
+  /** Which of them have an address of their own, where somebody said so. */
+  serviceRoutes: JsonText<ServiceRoutes> | null
   resources: JsonText<Pick<Resources, 'production' | 'build'>>
   sleepMode: 'auto_sleep' | 'always_on'
   autoDeploy: Flag
@@ -127,6 +129,11 @@ export interface UploadSessionsTable {
   hints: JsonText
   /** `open` until a good tarball has arrived whole. */
   status: 'open' | 'received'
+  /** Said when it was opened; what arrives must be that. */
+  declaredBytes: number | null
+  declaredSha256: string | null
+  /** It is sent to the object store, and fetched from there when it is first asked for. */
+  inStore: ColumnType<0 | 1, boolean | 0 | 1 | undefined, boolean | 0 | 1>
   sizeBytes: number | null
   files: number | null
   expiresAt: Millis
