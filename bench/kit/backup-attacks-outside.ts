@@ -65,7 +65,13 @@ export async function tampering(scene: AttackScene): Promise<number> {
     )
   for (const [what, change] of changes) {
     await change()
-    const { restoreId, confirmationToken } = await backups.prepare(mine.id)
+    const prepared = await backups.prepare(mine.id).catch(() => undefined)
+    if (!prepared) {
+      // Refused at once, as the manifest is not there.
+      await cp(copy, folder, { recursive: true, force: true })
+      continue
+    }
+    const { restoreId, confirmationToken } = prepared
     await scene.hosting.api('POST', `/backup-restores/${restoreId}/apply`, { confirmationToken })
     const restore = await backups.restored(restoreId)
     if (restore.status !== 'failed' || restore.dataState !== 'untouched')

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { rm, symlink } from 'node:fs/promises'
-import { join } from 'node:path'
+import { mkdir, rm, symlink } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { AttackScene } from './backup-attack-scene.ts'
 import { changingVolume, losing, powerCuts, tampering } from './backup-attacks-outside.ts'
@@ -37,6 +37,7 @@ async function namedPaths({ ask, tokens, hosting, stored, wrong, place }: Attack
     'nightly/../../docker',
   ]
   const link = join(hosting.berth.dataFolder, 'backups', 'link')
+  await mkdir(dirname(link), { recursive: true })
   await rm(link, { force: true })
   await symlink(place.path, link)
   let tries = 0

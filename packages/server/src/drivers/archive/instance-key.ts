@@ -50,10 +50,8 @@ export async function readIdentities(file: string): Promise<[Secret, ...Secret[]
   return text === undefined ? undefined : identitiesIn(text, file)
 }
 
-/** The first identity in the text of a key file, as `age-keygen` writes it. */
-export const identityIn = (text: string, file: string): Secret => identitiesIn(text, file)[0]
-
-function identitiesIn(text: string, file: string): [Secret, ...Secret[]] {
+/** The identities in the text of a key file, as `age-keygen` writes them. */
+export function identitiesIn(text: string, file: string): [Secret, ...Secret[]] {
   const lines = text.split('\n').map((line) => line.trim())
   const [first, ...others] = lines.filter((line) => identityLine.test(line)).map((line) => new Secret(line))
   if (first) return [first, ...others]

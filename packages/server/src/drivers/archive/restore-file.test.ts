@@ -83,6 +83,9 @@ test('a run is restored from its manifest, with parts of earlier runs and dumps;
   await store.put('prj/two/manifest.json.zst.age', inMemoryContent(manifest), never)
 
   await expect(restore(join(destination, 'prj/two/data.0000.tar.zst.age'))).rejects.toThrow('name the manifest.json.zst.age')
+  // As a run has it that was begun again after a crash.
+  await store.put('prj/two/manifest-1f2e3d4c.json.zst.age', inMemoryContent(manifest), never)
+  expect((await restore(join(destination, 'prj/two/manifest-1f2e3d4c.json.zst.age'))).made).toContain('volume-data')
   const to = place()
   const done = await restore(join(destination, 'prj/two/manifest.json.zst.age'), to)
   expect(done.made).toEqual(['volume-data', '-db.sql', 'manifest.json'])

@@ -9,7 +9,7 @@ import { type Unpacked, unpackTar } from '../folder/unpack-tar.ts'
 import { openAgeStream } from './age-stream.ts'
 import type { ArchiveIndex, Archives } from './archive.ts'
 import { createArchives } from './create-archives.ts'
-import { identityIn } from './instance-key.ts'
+import { identitiesIn } from './instance-key.ts'
 
 export interface FileRestore {
   /** A manifest, the first part of an archive, or any `age` file of a tar that is compressed with zstd, gzip or not at all. */
@@ -34,16 +34,18 @@ const longestManifest = 256 * 1024 * 1024
 
 /** Opens a backup with its key alone: neither an instance nor a database is needed. */
 export async function restoreFile({ file, keyFile, to, onProgress, abort }: FileRestore): Promise<RestoredFile> {
-  const identity = identityIn(await readFile(keyFile, 'utf8'), keyFile)
+  const identities = identitiesIn(await readFile(keyFile, 'utf8'), keyFile)
   await mkdir(to, { recursive: true })
   if ((await readdir(to)).length > 0) throw new Error(`${to} is not empty: name a new folder`)
   const { bavail, bsize } = await statfs(to)
   const bounds = { maxBytes: Math.floor(bavail * bsize * shareOfDisk), maxEntries: mostEntries, owner: null, abort }
-  if (!/^manifest\.json\.(zst|gz)\.age$/.test(basename(file))) {
-    const unpacked = await unpackInto(to, joined(await partsFrom(file), identity.reveal(), onProgress), bounds)
+  // One of a run that was begun again has a word more.
+  if (!/^manifest(-[a-z0-9]+)?\.json\.(zst|gz)\.age$/.test(basename(file))) {
+    const keys = identities.map((identity) => identity.reveal())
+    const unpacked = await unpackInto(to, joined(await partsFrom(file), keys, onProgress), bounds)
     return { ...unpacked, made: await readdir(to) }
   }
-  const archives = await createArchives({ identities: [identity] })
+  const archives = await createArchives({ identities })
   try {
     return await restoreManifest({ file, to, onProgress, bounds }, archives)
   } finally {
@@ -114,7 +116,7 @@ async function partsFrom(file: string): Promise<string[]> {
   return numbers.map((number) => join(dirname(file), `${start}${String(number).padStart(4, '0')}${end}`))
 }
 
-async function* joined(files: string[], identity: string, onProgress: FileRestore['onProgress']): AsyncGenerator<Uint8Array> {
+async function* joined(files: string[], keys: string[], onProgress: FileRestore['onProgress']): AsyncGenerator<Uint8Array> {
   const sizes = await Promise.all(files.map(async (file) => (await stat(file)).size))
   const total = sizes.reduce((sum, size) => sum + size, 0)
   let bytes = 0
@@ -125,7 +127,7 @@ async function* joined(files: string[], identity: string, onProgress: FileRestor
       yield chunk as Buffer
     }
   }
-  for (const file of files) yield* decompressed(openAgeStream(counted(file), [identity]))
+  for (const file of files) yield* decompressed(openAgeStream(counted(file), keys))
 }
 
 /** By the first bytes: what it says in its name is nobody's promise. */
