@@ -6,7 +6,11 @@ import type { Attack, AttackScene } from './scene.ts'
 export function quotaAttacks({ ask, attacker, random, wrong }: AttackScene): Attack[] {
   const by = (method: string, path: string, body?: unknown) =>
     ask('cloud', attacker.token, method, path, body === undefined ? {} : { body })
-  const projects = async () => ((await by('GET', '/projects')).body?.data ?? []) as { id: string; name: string }[]
+  /** One that is being deleted is still shown, and counts no more. */
+  const projects = async () => {
+    const { body } = await by('GET', '/projects')
+    return ((body?.data ?? []) as { id: string; name: string; status: string }[]).filter(({ status }) => status !== 'deleting')
+  }
   return [
     {
       name: 'projects, ten at once',
