@@ -244,6 +244,28 @@ export const mutations = [
     '',
     'build/recipe-for.test.ts',
   ),
+  api('anybody feeds a program of others', 'open-execs.ts', ' && one.userId === userId', '', 'deployments/exec.test.ts'),
+  api(
+    'a program inside a project is not on record',
+    'run.ts',
+    "if (row.method !== 'GET') await deps.recordAudit(auditEventOf(row, request))",
+    '',
+    'deployments/exec.test.ts',
+  ),
+  api(
+    'a program inside goes on when nobody listens',
+    'run-exec.ts',
+    'AbortSignal.any([stream.abort, clock, tooMuch.signal])',
+    'AbortSignal.any([clock, tooMuch.signal])',
+    'deployments/exec.test.ts',
+  ),
+  unit(
+    'a visitor’s words become more than a part of a path',
+    'match-rules.ts',
+    "steps.map(encodeURIComponent).join('/')",
+    "steps.join('/')",
+    'site-rules/site-rules.test.ts',
+  ),
   // The proxy.
   unit(
     'the edge takes a length beside an encoding',
