@@ -3,6 +3,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { cliAtTerminal } from '../kit/cli-at-terminal.ts'
 import { type GitHubHost, startGitHubHost, tokens } from '../kit/git-hosts/github-host.ts'
 import { type Hosting, ownerSignIn, startHosting, writeApp } from '../kit/hosting.ts'
 
@@ -71,6 +72,29 @@ describe('berth git: from the code that a person types to a repository that is l
       { repository: 'acme/shop', url: expect.stringContaining(`${hosting.berth.url}/api/webhooks/git/github?hook=`) },
     ])
     expect(await berth('git', 'link', 'acme/none')).toMatchObject({ code: 5 })
+  })
+
+  test('berth deploy at a terminal, in a folder that comes from the connected host, offers to deploy every push', async () => {
+    await host.createRepository('acme/blog', { 'package.json': '{ "name": "blog" }' })
+    const blog = join(hosting.folder, 'blog')
+    const app = "import { createServer } from 'node:http'\ncreateServer((_, r) => r.end('blog')).listen(process.env.PORT)"
+    await writeApp(blog, app)
+    await run('git', ['-C', blog, 'init', '--quiet'])
+    await run('git', ['-C', blog, 'remote', 'add', 'origin', `${host.url}/acme/blog.git`])
+    const question = 'This folder comes from acme/blog. Deploy every push to it by itself?'
+    const { code, screen } = await cliAtTerminal(hosting, ['deploy', '--name', 'Blog'], {
+      cwd: blog,
+      answers: [{ to: question, type: 'y' }],
+    })
+    said.push(screen)
+    expect([code, screen]).toEqual([0, expect.stringContaining('every push to main of acme/blog is deployed from now on')])
+    const { projectId } = JSON.parse(await readFile(join(blog, '.berth', 'project.json'), 'utf8'))
+    const { source, config } = (await hosting.api('GET', `/projects/${projectId}`)).body.data
+    expect([source, config.autoDeploy]).toMatchObject([{ kind: 'git', owner: 'acme', repo: 'blog', branch: 'main' }, true])
+    expect(host.hooks.map(({ repository }) => repository)).toContain('acme/blog')
+    // Once it has a project the folder is asked about no more, and behind a pipe it never was.
+    const again = await berth('deploy', blog)
+    expect([again.code, again.stderr]).toEqual([0, expect.not.stringContaining('Deploy every push')])
   })
 
   test('the token is in no log, no file and nothing that was said', async () => {

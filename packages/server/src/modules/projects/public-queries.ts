@@ -34,7 +34,7 @@ export async function routedProjects(db: Db) {
   const [projects, rules] = await Promise.all([
     db
       .selectFrom('projects')
-      .select(['id', 'slug', 'enabled', 'type', 'framework'])
+      .select(['id', 'slug', 'enabled', 'type', 'framework', 'webhookDomain'])
       .where('deletingSince', 'is', null)
       .where('presence', 'in', present)
       .execute(),

@@ -1,0 +1,149 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { GitHost } from '../../src/drivers/git-host/git-host.ts'
+import { readConfig } from '../../src/instance/config.ts'
+import { createGitHosts, type GitHostDrivers } from '../../src/instance/git-hosts.ts'
+import { stepLength } from '../kit/before-sql.ts'
+import { type Life, Lives } from '../kit/lives.ts'
+import { callsOn } from '../kit/projects.ts'
+import { files, pullRequest, push, type Scene, startScene } from './scene.ts'
+
+/** No step is left out: each test goes on until the work ends before its step comes. A step is a transaction, or a call of the host. */
+
+let scene: Scene
+let lives: Lives
+let name: string
+let project: { id: string; slug: string }
+let on: ReturnType<ReturnType<typeof callsOn>>
+beforeAll(async () => {
+  scene = await startScene()
+  name = await scene.repository()
+  project = await scene.project(name, scene.people, { previews: true })
+  on = callsOn(scene.instance, scene.people.owner.token)(project)
+  await scene.instance.jobs.stop({ graceMs: 1_000 })
+  const config = readConfig({ HOME: '/nowhere', BERTH_DATA_DIR: '/nowhere', ...scene.host.settings('app', 'oauth') })
+  lives = new Lives(scene.instance, (life) => ({ gitHosts: mortal(createGitHosts(config), life) }))
+  // What is built is tested elsewhere: here every build ends soon, and badly.
+  scene.host.onGit = () => Promise.reject(new Error('not here'))
+})
+afterAll(async () => {
+  await lives?.end()
+  await scene?.stop()
+})
+
+/** Every call of the host is a step, before it and after it. */
+function mortal(drivers: GitHostDrivers, life: Life): GitHostDrivers {
+  const { github } = drivers.hosts
+  const calls = Object.entries(github).map(([key, value]) => {
+    if (typeof value !== 'function' || key === 'isSignedWith' || key === 'readDelivery') return [key, value]
+    return [key, (...given: unknown[]) => lives.step(life, () => value.apply(github, given))]
+  })
+  return { ...drivers, hosts: { ...drivers.hosts, github: Object.fromEntries(calls) as GitHost } }
+}
+
+/** Another process takes over until there is nothing left to do. */
+async function takeOver(): Promise<void> {
+  const life = await lives.start()
+  await life.plane.jobs.whenIdle()
+  await lives.end()
+}
+
+/** Kills whoever acts on it at each step in turn; the next one finishes it. What was there `before` was done in peace. */
+async function killedAtEach(round: {
+  before?(): Promise<void>
+  reported(at: number): Promise<void>
+  check(what: string): Promise<void>
+}): Promise<void> {
+  for (let at = 0, end = ''; end !== 'idle'; at += stepLength) {
+    await round.before?.()
+    const life = await lives.start(at)
+    await round.reported(at)
+    end = await lives.idle(life)
+    await takeOver()
+    await round.check(`killed at step ${at}`)
+  }
+}
+
+const sendOf = async (event: string, payload: object) => {
+  const hook = scene.host.hooks.find(({ repository }) => repository === name)!
+  const options = { secret: hook.secret, hook: new URL(hook.url).searchParams.get('hook')! }
+  expect((await scene.deliver(event, payload, options)).status).toBe(202)
+}
+const statusesOf = (sha: string) => scene.host.statuses.filter((one) => one.sha === sha).map(({ state }) => state)
+const unhandled = async () =>
+  (await scene.instance.database.db.selectFrom('gitDeliveries').select('key').where('handledAt', 'is', null).execute()).length
+
+test('kill -9 at every step from a push to what the host is told: one deployment, and its end is told', async () => {
+  let sha = ''
+  await killedAtEach({
+    async reported(at) {
+      sha = await scene.host.git.commit(name, files(`push ${at}`))
+      await sendOf('push', push(name, sha))
+    },
+    async check(what) {
+      const rows = (await scene.deployments(project.id)) as unknown as { commitSha: string; status: string; errorCode: string }[]
+      const own = rows.filter(({ commitSha }) => commitSha === sha).map(({ status, errorCode }) => [status, errorCode])
+      expect(own, what).toEqual([['failed', 'source_failed']])
+      expect([statusesOf(sha).at(-1), await unhandled()], what).toEqual(['failure', 0])
+    },
+  })
+})
+
+test('kill -9 at every step of a pull request that opens and closes: one comment, and nothing of its preview is left', async () => {
+  let number = 100
+  const sha = await scene.host.git.commit(name, files('a feature'), { branch: 'feature' })
+  const comments = () => scene.comments.filter(({ at }) => at === `${name}#${number}`).map(({ body }) => body)
+  const environments = async () => (await on('GET', '/environments')).body.data.map(({ slug }: { slug: string }) => slug)
+  const send = (action: string) => sendOf('pull_request', pullRequest(name, action, sha, { number }))
+  await killedAtEach({
+    async reported() {
+      number += 1
+      await send('opened')
+    },
+    async check(what) {
+      expect(await environments(), what).toEqual(['production', `pr-${number}`])
+      expect(comments(), what).toEqual([expect.stringContaining(`pr-${number}.${project.slug}`)])
+      await send('closed')
+      await takeOver()
+    },
+  })
+  await killedAtEach({
+    async before() {
+      number += 1
+      await send('opened')
+      await takeOver()
+    },
+    reported: () => send('closed'),
+    async check(what) {
+      expect(await environments(), what).toEqual(['production'])
+      expect(comments(), what).toEqual([expect.stringContaining('was removed')])
+      expect(await unhandled(), what).toBe(0)
+    },
+  })
+})
+
+test('kill -9 at every step of an app that is uninstalled: its connection is gone, and the organisation was told once', async () => {
+  const { db } = scene.instance.database
+  const told = async () => {
+    const jobs = await db.selectFrom('jobs').select('payload').where('kind', '=', 'notifications.announce').execute()
+    return jobs.map(({ payload }) => JSON.parse(payload)).filter(({ category }) => category === 'git.disconnected').length
+  }
+  let before = 0
+  await killedAtEach({
+    async before() {
+      const now = Date.now()
+      const account = { accountId: '9', accountType: 'user' as const, accountLogin: 'cleo' }
+      const app = { id: 'gcn_app', provider: 'github' as const, source: 'app' as const, externalId: '77', ...account }
+      const { organizationId } = scene.people
+      await db.insertInto('gitConnections').values({ ...app, organizationId, createdAt: now, updatedAt: now }).execute()
+      before = await told()
+    },
+    async reported() {
+      const payload = { action: 'deleted', installation: { id: 77, account: { login: 'cleo' } } }
+      expect((await scene.deliver('installation', payload)).status).toBe(202)
+    },
+    async check(what) {
+      const rows = await db.selectFrom('gitConnections').select('source').execute()
+      expect([rows.map(({ source }) => source), (await told()) - before], what).toEqual([['oauth'], 1])
+    },
+  })
+})
