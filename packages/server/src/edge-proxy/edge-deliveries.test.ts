@@ -37,10 +37,13 @@ const ask = async (host: string, at = path, method = 'POST', headers: Record<str
 }
 
 describe('a delivery', () => {
-  test.each(['hooks.test', 'new.test', 'guarded.test', 'asleep.test'])('to %s goes to the control plane, with who sent it', async (host) => {
-    const { status, heard } = await ask(host)
-    expect([status, heard['berth-edge'], heard.host.split(':')[0]]).toEqual([200, 'k1 127.0.0.1', host])
-  })
+  test.each(['hooks.test', 'new.test', 'guarded.test', 'asleep.test'])(
+    'to %s goes to the control plane, with who sent it',
+    async (host) => {
+      const { status, heard } = await ask(host)
+      expect([status, heard['berth-edge'], heard.host.split(':')[0]]).toEqual([200, 'k1 127.0.0.1', host])
+    },
+  )
 
   test('that names a client itself is not believed: the edge speaks first', async () => {
     const { heard } = await ask('hooks.test', path, 'POST', { 'berth-edge': 'k1 203.0.113.9', 'x-forwarded-for': '203.0.113.9' })

@@ -80,7 +80,10 @@ export class Exchange implements Held, RequestExchange {
     const { head, serving } = this
     if (head.target.startsWith(challengePath) && this.#answerChallenge()) return
     const { deliveries } = serving.routing
-    if (deliveries?.isOne(head)) return this.#deliver(deliveries)
+    if (deliveries?.isOne(head)) {
+      this.#deliver(deliveries)
+      return
+    }
     const route = serving.routing.find(head.host)
     if (!route) {
       this.refuse(notices.unknownHost)

@@ -149,7 +149,14 @@ describe('attacks', () => {
     const body = { provider: 'gitlab', state: 'x', challenge: 'c'.repeat(43) }
     const at = (returnTo: string) =>
       call(sides.cloud, sides.cloudPeople.owner.token, 'POST /gitprovider/handoffs', { body: { ...body, returnTo } })
-    for (const returnTo of ['https://a.test/path', 'https://u@a.test', 'javascript:x', 'https://a.test?x', '//a.test', 'https://'])
+    for (const returnTo of [
+      'https://a.test/path',
+      'https://u@a.test',
+      'javascript:x',
+      'https://a.test?x',
+      '//a.test',
+      'https://',
+    ])
       expect([returnTo, (await at(returnTo)).body.field]).toEqual([returnTo, 'returnTo'])
     expect((await at('https://a.test')).status).toBe(200)
     const own = { body: { ...body, returnTo: 'https://a.test' } }

@@ -134,7 +134,10 @@ test('kill -9 at every step of an app that is uninstalled: its connection is gon
       const account = { accountId: '9', accountType: 'user' as const, accountLogin: 'cleo' }
       const app = { id: 'gcn_app', provider: 'github' as const, source: 'app' as const, externalId: '77', ...account }
       const { organizationId } = scene.people
-      await db.insertInto('gitConnections').values({ ...app, organizationId, createdAt: now, updatedAt: now }).execute()
+      await db
+        .insertInto('gitConnections')
+        .values({ ...app, organizationId, createdAt: now, updatedAt: now })
+        .execute()
       before = await told()
     },
     async reported() {

@@ -50,7 +50,12 @@ export const sampleBodies: Record<string, object> = {
   'POST /projects/folder/session': { name: 'Shop', stack: 'node', packageManager: 'npm' },
   'POST /deployments/build/access': { projectId: 'prj_x' },
   'POST /gitprovider/repos': { name: 'shop', private: true },
-  'POST /gitprovider/handoffs': { provider: 'github', returnTo: 'https://berth.example.test', state: 'x', challenge: 'c'.repeat(43) },
+  'POST /gitprovider/handoffs': {
+    provider: 'github',
+    returnTo: 'https://berth.example.test',
+    state: 'x',
+    challenge: 'c'.repeat(43),
+  },
   'POST /gitprovider/handoffs/collect': { code: 'x', verifier: 'v'.repeat(43) },
   'POST /gitprovider/handoffs/refresh': { provider: 'github', refreshToken: 'x' },
   'DELETE /gitprovider/repos/:owner/:repo/webhooks': { hookId: 7 },

@@ -32,9 +32,7 @@ const wantedOf = ({ params, query }: { params: Wanted['params']; query: { provid
   provider: query.provider,
 })
 
-function handoffHandlers(
-  deps: GitHostDeps,
-): Pick<GitHostHandlers, 'startHandoff' | 'collectHandoff' | 'refreshHandoff'> {
+function handoffHandlers(deps: GitHostDeps): Pick<GitHostHandlers, 'startHandoff' | 'collectHandoff' | 'refreshHandoff'> {
   return {
     startHandoff: ({ body }, { caller, audit }) => {
       refuseOutsideCloud(deps)

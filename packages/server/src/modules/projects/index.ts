@@ -19,6 +19,7 @@ import { bringProjectBack, type SavedProject, saveProjectWhole } from './lifecyc
 import { updateProject } from './lifecycle/update-project.ts'
 import { projectsLoaders } from './loaders.ts'
 import { thinJob, thinSchedule } from './metrics/thin-metrics.ts'
+import { isFollowed } from './public-queries.ts'
 import { limitsOf, refuseOverQuota, showQuotas } from './quotas/quotas.ts'
 import { openEnv, openSecrets } from './settings/env.ts'
 import { environmentUrl } from './settings/environments.ts'
@@ -82,6 +83,9 @@ export function createProjects(deps: ProjectsDeps) {
     /** Of these organisations, in whatever case their repository is written. */
     listOfRepository: (at: RepositoryName, organizationIds: readonly string[]) =>
       listOfRepository(deps.database.db, at, organizationIds),
+    /** Whether a push to that branch is deployed by any of them. */
+    isFollowed: (at: RepositoryName, organizationIds: readonly string[], push: Parameters<typeof isFollowed>[3]) =>
+      isFollowed(deps.database.db, at, organizationIds, push),
     environmentsOf: (projectId: string) => allEnvironments(deps.database.db, projectId),
     find: (projectId: string) => findAnyProject(deps.database.db, projectId),
     ensurePreview: (project: ProjectRow, options: PreviewOptions) => ensurePreview(project, options, deps),
@@ -106,7 +110,10 @@ export function createProjects(deps: ProjectsDeps) {
     /** Where git asks, with the credential for it. */
     remoteOf: (project: ProjectRow, url?: string, abort?: AbortSignal) => remoteOf(project, deps, url, abort),
     /** As `remoteOf`; where git is refused with what the connection gave, once more with another. */
-    askRemote: <Result>(project: ProjectRow, ask: (remote: GitRemote) => Promise<Result>, at: { url: string; abort: AbortSignal }) =>
-      askRemote(project, deps, ask, at),
+    askRemote: <Result>(
+      project: ProjectRow,
+      ask: (remote: GitRemote) => Promise<Result>,
+      at: { url: string; abort: AbortSignal },
+    ) => askRemote(project, deps, ask, at),
   }
 }

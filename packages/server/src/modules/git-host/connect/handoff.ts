@@ -35,7 +35,8 @@ export const refuseOutsideCloud = ({ mode }: GitHostDeps): void => {
 export function startHandoff({ provider, ...handoff }: HandoffBody, caller: Caller, deps: GitHostDeps): { url: string } {
   const { code } = deps.hosts[provider].signIn
   if (!code) fail('no_source', { words: `This cloud has no login at ${hostTitles[provider]}` })
-  if (URL.parse(handoff.returnTo)?.origin !== handoff.returnTo.toLowerCase()) refuse('returnTo', 'is not the origin of an address')
+  if (URL.parse(handoff.returnTo)?.origin !== handoff.returnTo.toLowerCase())
+    refuse('returnTo', 'is not the origin of an address')
   // The instance asks, not a browser of this machine.
   const state = newState({ caller, browser: { isThisMachine: false }, provider, source: 'oauth', handoff }, deps)
   return { url: code.url(state, redirectUri(deps)) }

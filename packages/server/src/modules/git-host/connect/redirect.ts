@@ -100,7 +100,9 @@ async function collected({ organizationId, byCloud }: Journey, code: string, dep
     throw new JourneyFailed('Not connected', 'The link to the cloud has changed since: connect again from Berth')
   const verifier = verifierOf(byCloud!.nonce, deps)
   const handed = await deps.cloudLinks!.collectHandoff(organizationId, { code, verifier }).catch((error: unknown) => {
-    throw error instanceof Failure && error.code === 'no_source' ? new JourneyFailed('Not connected', error.message, 'code') : error
+    throw error instanceof Failure && error.code === 'no_source'
+      ? new JourneyFailed('Not connected', error.message, 'code')
+      : error
   })
   return tokensFrom(handed)
 }

@@ -56,7 +56,10 @@ export const newState = (
 /** Random, signed by this instance, good for ten minutes and once. Nothing is stored until it is used, and then its hash. */
 export function stateOf(journey: Journey, deps: GitHostDeps): string {
   const { organizationId, userId, provider, source, sessionId, fromThisMachine, installationId, isConfirmed } = journey
-  const more = { ...(journey.byCloud ? { byCloud: journey.byCloud } : {}), ...(journey.handoff ? { handoff: journey.handoff } : {}) }
+  const more = {
+    ...(journey.byCloud ? { byCloud: journey.byCloud } : {}),
+    ...(journey.handoff ? { handoff: journey.handoff } : {}),
+  }
   const expiresAt = nowOf(deps) + limits.oauthStateSeconds * 1000
   const facts = [organizationId, userId, provider, source, sessionId, +fromThisMachine, installationId, +isConfirmed, expiresAt]
   const text = Buffer.from(JSON.stringify([...facts, randomBytes(16).toString('base64url'), more])).toString('base64url')
@@ -64,7 +67,19 @@ export function stateOf(journey: Journey, deps: GitHostDeps): string {
 }
 
 type More = Partial<Pick<Journey, 'byCloud' | 'handoff'>>
-type Facts = [string, string, GitHostProvider, Journey['source'], string | null, 0 | 1, number | null, 0 | 1, number, string, More]
+type Facts = [
+  string,
+  string,
+  GitHostProvider,
+  Journey['source'],
+  string | null,
+  0 | 1,
+  number | null,
+  0 | 1,
+  number,
+  string,
+  More,
+]
 
 /** Null: not ours, expired, or used before. Of two that come with the same state, one gets it. */
 export async function spendState(state: string, deps: GitHostDeps): Promise<Journey | null> {

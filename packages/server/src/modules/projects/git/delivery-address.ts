@@ -45,7 +45,10 @@ export async function moveHookOf(project: ProjectRow, { enqueue }: Pick<Bound, '
 }
 
 /** A host name is served, or is not any more: where it was some project's webhook domain, the hook follows. */
-export async function moveHookAt({ projectId, hostname }: Pick<DomainRow, 'projectId' | 'hostname'>, bound: Bound): Promise<void> {
+export async function moveHookAt(
+  { projectId, hostname }: Pick<DomainRow, 'projectId' | 'hostname'>,
+  bound: Bound,
+): Promise<void> {
   const project = await bound.db
     .selectFrom('projects')
     .selectAll()
