@@ -1,4 +1,7 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { GitHost } from '../../src/drivers/git-host/git-host.ts'
 import { readConfig } from '../../src/instance/config.ts'
 import { createGitHosts, type GitHostDrivers } from '../../src/instance/git-hosts.ts'
@@ -9,6 +12,7 @@ import { files, pullRequest, push, type Scene, startScene } from './scene.ts'
 
 /** No step is left out: each test goes on until the work ends before its step comes. A step is a transaction, or a call of the host. */
 
+const folder = mkdtempSync(join(tmpdir(), 'berth-killed-'))
 let scene: Scene
 let lives: Lives
 let name: string
@@ -17,17 +21,18 @@ let on: ReturnType<ReturnType<typeof callsOn>>
 beforeAll(async () => {
   scene = await startScene()
   name = await scene.repository()
-  project = await scene.project(name, scene.people, { previews: true })
+  project = await scene.project(name, scene.people, { previews: true, previewsMaximum: 100 })
   on = callsOn(scene.instance, scene.people.owner.token)(project)
   await scene.instance.jobs.stop({ graceMs: 1_000 })
-  const config = readConfig({ HOME: '/nowhere', BERTH_DATA_DIR: '/nowhere', ...scene.host.settings('app', 'oauth') })
-  lives = new Lives(scene.instance, (life) => ({ gitHosts: mortal(createGitHosts(config), life) }))
-  // What is built is tested elsewhere: here every build ends soon, and badly.
-  scene.host.onGit = () => Promise.reject(new Error('not here'))
+  const config = readConfig({ HOME: folder, BERTH_DATA_DIR: folder, ...scene.settings })
+  // Nothing is built: killing a build is tested elsewhere.
+  const parts = { config: { ...config, maxBuilds: 0 } }
+  lives = new Lives(scene.instance, (life) => ({ ...parts, gitHosts: mortal(createGitHosts(config), life) }))
 })
 afterAll(async () => {
   await lives?.end()
   await scene?.stop()
+  rmSync(folder, { recursive: true, force: true })
 })
 
 /** Every call of the host is a step, before it and after it. */
@@ -80,44 +85,50 @@ test('kill -9 at every step from a push to what the host is told: one deployment
       await sendOf('push', push(name, sha))
     },
     async check(what) {
-      const rows = (await scene.deployments(project.id)) as unknown as { commitSha: string; status: string; errorCode: string }[]
-      const own = rows.filter(({ commitSha }) => commitSha === sha).map(({ status, errorCode }) => [status, errorCode])
-      expect(own, what).toEqual([['failed', 'source_failed']])
-      expect([statusesOf(sha).at(-1), await unhandled()], what).toEqual(['failure', 0])
+      const rows = (await scene.deployments(project.id)) as unknown as { commitSha: string; status: string }[]
+      const own = rows.filter(({ commitSha }) => commitSha === sha).map(({ status }) => status)
+      expect([own, statusesOf(sha).at(-1), await unhandled()], what).toEqual([['queued'], 'pending', 0])
     },
   })
 })
 
-test('kill -9 at every step of a pull request that opens and closes: one comment, and nothing of its preview is left', async () => {
+describe('a pull request', () => {
   let number = 100
-  const sha = await scene.host.git.commit(name, files('a feature'), { branch: 'feature' })
+  let sha: string
+  beforeAll(async () => {
+    sha = await scene.host.git.commit(name, files('a feature'), { branch: 'feature' })
+  })
+  const send = (action: string) => sendOf('pull_request', pullRequest(name, action, sha, { number }))
   const comments = () => scene.comments.filter(({ at }) => at === `${name}#${number}`).map(({ body }) => body)
   const environments = async () => (await on('GET', '/environments')).body.data.map(({ slug }: { slug: string }) => slug)
-  const send = (action: string) => sendOf('pull_request', pullRequest(name, action, sha, { number }))
-  await killedAtEach({
-    async reported() {
-      number += 1
-      await send('opened')
-    },
-    async check(what) {
-      expect(await environments(), what).toEqual(['production', `pr-${number}`])
-      expect(comments(), what).toEqual([expect.stringContaining(`pr-${number}.${project.slug}`)])
-      await send('closed')
-      await takeOver()
-    },
+
+  test('that opens, kill -9 at every step: one preview, and one comment that says where it is', async () => {
+    await killedAtEach({
+      async reported() {
+        number += 1
+        await send('opened')
+      },
+      async check(what) {
+        expect(await environments(), what).toContain(`pr-${number}`)
+        expect(comments(), what).toEqual([expect.stringContaining(`pr-${number}.${project.slug}`)])
+      },
+    })
   })
-  await killedAtEach({
-    async before() {
-      number += 1
-      await send('opened')
-      await takeOver()
-    },
-    reported: () => send('closed'),
-    async check(what) {
-      expect(await environments(), what).toEqual(['production'])
-      expect(comments(), what).toEqual([expect.stringContaining('was removed')])
-      expect(await unhandled(), what).toBe(0)
-    },
+
+  test('that closes, kill -9 at every step: nothing of its preview is left, and the comment says so', async () => {
+    await killedAtEach({
+      async before() {
+        number += 1
+        await send('opened')
+        await takeOver()
+      },
+      reported: () => send('closed'),
+      async check(what) {
+        expect(await environments(), what).not.toContain(`pr-${number}`)
+        expect(comments(), what).toEqual([expect.stringContaining('was removed')])
+        expect(await unhandled(), what).toBe(0)
+      },
+    })
   })
 })
 

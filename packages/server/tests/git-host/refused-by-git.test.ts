@@ -13,34 +13,34 @@ beforeAll(async () => {
 })
 afterAll(() => scene?.stop())
 
-async function branchesOf(gitOwner: string, gitRepo: string) {
+async function projectOf(gitOwner: string, gitRepo: string) {
   const { token } = scene.people.owner
   const project = await makeProject(scene.instance, token, { gitProvider: 'github', gitOwner, gitRepo })
-  const branches = () => callsOn(scene.instance, token)(project)('GET', '/branches')
-  expect((await branches()).status).toBe(200)
-  return { branches, token: given.at(-1)! }
+  // Git alone is asked for it, not the host's API.
+  const head = async () => (await callsOn(scene.instance, token)(project)('GET', '/commit-status')).body.data.remoteCommit
+  expect(await head()).toMatch(/^[0-9a-f]{40}$/)
+  return { head, token: given.at(-1)! }
 }
 
 test('a kept token of the app that git is refused with is dropped, and another is fetched at once', async () => {
   await connectApp(scene)
-  const { branches, token } = await branchesOf('acme', 'shop')
+  const { head, token } = await projectOf('acme', 'shop')
   expect(token).toMatch(/^ghs_/)
   scene.host.revoke(token)
-  expect((await branches()).status).toBe(200)
-  expect((await branches()).status).toBe(200)
+  expect([await head(), await head()]).toEqual([expect.any(String), expect.any(String)])
   expect(scene.host.refusedGit).toEqual([token])
   expect(given.at(-1)).toMatch(/^ghs_/)
 })
 
 test('an account that git is refused with is asked about once, and not used again until it is connected anew', async () => {
   await connectAccount(scene)
-  const { branches, token } = await branchesOf('ann', 'blog')
+  const { head, token } = await projectOf('ann', 'blog')
   expect(token).toMatch(/^gho_/)
   scene.host.revoke(token)
-  expect((await branches()).body.code).toBe('remote_unreachable')
+  expect(await head()).toBeNull()
   expect((await scene.ask('GET /gitprovider/status')).body).toMatchObject({ sources: { oauth: false, app: true } })
-  expect((await branches()).body.code).toBe('remote_unreachable')
+  expect(await head()).toBeNull()
   expect(scene.host.refusedGit.filter((one) => one === token)).toHaveLength(1)
   await connectAccount(scene)
-  expect((await branches()).status).toBe(200)
+  expect(await head()).toMatch(/^[0-9a-f]{40}$/)
 })

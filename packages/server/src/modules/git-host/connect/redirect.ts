@@ -66,8 +66,8 @@ function answerOf(query: RedirectQuery, journey: Journey, { headers }: Context, 
 function isStarter(journey: Journey, context: Context, deps: GitHostDeps): boolean {
   const { sessionId, userId, fromThisMachine } = journey
   const caller = context.isSignedIn ? context.caller : null
-  // A person of another instance need not be known here: they are asked, unless it is who has linked it.
-  if (journey.handoff) return caller?.userId === userId
+  // The login leaves for another instance: whoever it is, they are asked.
+  if (journey.handoff) return false
   if (caller ? caller.userId !== userId : sessionId !== null)
     throw new JourneyFailed('Not connected', 'This was started by somebody else, or in another browser: connect again from Berth')
   return caller !== null || (fromThisMachine && isThisMachine(context, deps.publicUrl()))
