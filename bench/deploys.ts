@@ -15,7 +15,7 @@ const isOnServer = runtime === 'server'
 await using hosting = await startHosting(isOnServer ? { env: serverImages() } : { runtime })
 await using box = isOnServer ? await addServerBox(hosting) : null
 const begun = performance.now()
-const result = await deployUnderLoad(hosting, count, box ? { serverId: box.serverId } : {})
+const result = await deployUnderLoad(hosting, count, { everyMs: 2, ...(box && { serverId: box.serverId }) })
 const { outcomes, load } = result
 const seconds = (performance.now() - begun) / 1000
 

@@ -13,6 +13,7 @@ state=${BERTH_TEST_MACHINE_DIR:-$root/.test-machine}
 # Sockets need short paths and the database's own user must reach its files, whatever the clone's place allows.
 key=$(printf %s "$state" | cksum | cut -d' ' -f1)
 run=/tmp/berth-test-$key
+memory=/dev/shm/berth-test-$key
 PATH=$PATH:/usr/sbin:/sbin
 
 # shellcheck source=scripts/test-machine/settings.sh
@@ -74,7 +75,7 @@ stop() {
   stop_docker
   stop_s3
   stop_postgres
-  rm -rf "$state/users" "$state/env" "$run"
+  rm -rf "$state/users" "$state/env" "$run" "$memory"
 }
 
 # Two starts at once would each take the other's half-started daemon for its own.

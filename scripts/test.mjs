@@ -82,11 +82,13 @@ async function runVitest(settings) {
 }
 
 function summary() {
-  const { passed, failed, skipped, brokenFiles } = tally ?? { passed: 0, failed: 0, skipped: [], brokenFiles: [] }
+  const { passed, failed, skipped, brokenFiles } = tally ?? { passed: 0, failed: [], skipped: [], brokenFiles: [] }
   console.log(`\n== summary after ${secondsSince(start)}`)
   for (const { place, name, reason } of skipped) console.log(`skipped: ${place} > ${name}: ${reason}`)
+  // Last, so that whoever sees only the end of the output knows what to look at.
+  for (const { place, name, reason } of failed) console.log(`failed: ${place} > ${name}: ${reason}`)
   for (const place of brokenFiles) console.log(`could not be loaded: ${place}`)
   for (const name of new Set(troubles)) console.log(`failed: ${name}`)
-  console.log(`${passed} passed, ${failed + brokenFiles.length} failed, ${skipped.length} skipped`)
-  process.exitCode = troubles.length > 0 || failed + brokenFiles.length > 0 ? 1 : 0
+  console.log(`${passed} passed, ${failed.length + brokenFiles.length} failed, ${skipped.length} skipped`)
+  process.exitCode = troubles.length > 0 || failed.length + brokenFiles.length > 0 ? 1 : 0
 }

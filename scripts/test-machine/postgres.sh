@@ -8,11 +8,10 @@ start_postgres() {
   if postgres_pid >/dev/null; then return 0; fi
   bin=$(postgres_folder)
   [ -n "$bin" ] || { set_missing POSTGRES_URL 'PostgreSQL is not installed'; return 0; }
-  rm -rf "$run/postgres"
-  mkdir -p "$run/postgres"
+  make_postgres_home
   password=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
   (umask 077 && printf '%s\n' "$password" >"$run/postgres/password")
-  is_root && chown -R "$(postgres_user)" "$run/postgres"
+  is_root && chown -R "$(postgres_user)" "$run/postgres/"
   if ! as_postgres "$bin/initdb" -D "$run/postgres/data" -U berth --pwfile="$run/postgres/password" \
     --auth=scram-sha-256 --encoding=UTF8 --locale=C.UTF-8 --no-sync >"$state/postgres.log" 2>&1; then
     set_missing POSTGRES_URL "initdb failed: $(tail -n 1 "$state/postgres.log")"
@@ -32,6 +31,20 @@ CONF
     set_found POSTGRES_URL "postgres://berth:$password@127.0.0.1:$port/postgres"
   else
     set_missing POSTGRES_URL "PostgreSQL did not start: $(tail -n 1 "$run/postgres/log" 2>/dev/null)"
+  fi
+}
+
+# In memory where there is room: hundreds of databases are copied file by file, and nobody needs one after the run.
+make_postgres_home() {
+  local free
+  rm -rf "$run/postgres" "$memory"
+  mkdir -p "$run"
+  free=$(df --output=avail -k /dev/shm 2>/dev/null | tail -n 1)
+  if [ "${BERTH_TEST_POSTGRES_FSYNC:-off}" = off ] && [ -w /dev/shm ] && [ "${free:-0}" -gt 4000000 ]; then
+    mkdir -m 755 "$memory"
+    ln -s "$memory" "$run/postgres"
+  else
+    mkdir "$run/postgres"
   fi
 }
 

@@ -1,11 +1,11 @@
 import { writeFileSync } from 'node:fs'
 import { relative } from 'node:path'
 
-/** A Vitest reporter that leaves the figures of a run, and the reason of every skip, in the file BERTH_TEST_TALLY. */
+/** A Vitest reporter that leaves the figures of a run, every failure and the reason of every skip in the file BERTH_TEST_TALLY. */
 // biome-ignore lint/style/noDefaultExport: Vitest loads a reporter by its default export
 export default class Tally {
   onTestRunEnd(modules, unhandledErrors) {
-    const tally = { passed: 0, failed: 0, skipped: [], brokenFiles: [], unhandledErrors: unhandledErrors.length }
+    const tally = { passed: 0, failed: [], skipped: [], brokenFiles: [], unhandledErrors: unhandledErrors.length }
     for (const module of modules) count(module, tally)
     writeFileSync(process.env.BERTH_TEST_TALLY, JSON.stringify(tally))
   }
@@ -16,9 +16,10 @@ function count(module, tally) {
   // A file that cannot be loaded has no tests to fail, and must not vanish from the figures.
   if (module.errors().length > 0) tally.brokenFiles.push(place)
   for (const test of module.children.allTests()) {
-    const { state, note } = test.result()
+    const { state, note, errors } = test.result()
     if (state === 'passed') tally.passed++
-    else if (state === 'failed') tally.failed++
+    else if (state === 'failed')
+      tally.failed.push({ place, name: test.fullName, reason: (errors?.[0]?.message ?? '').slice(0, 500) })
     else tally.skipped.push({ place, name: test.fullName, reason: note ?? suiteReason(test) })
   }
 }

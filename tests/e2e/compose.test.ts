@@ -80,7 +80,7 @@ describeOnDocker('a Compose project', () => {
     await edit('compose.yaml', (text) =>
       text
         .replace('      COUNTER_URL', '      WHO: the web\n      COUNTER_URL')
-        .replace("    expose: ['4000']", "    environment: ['WHO=the counter']\n    expose: ['4000']"),
+        .replace("    expose: ['4000']", "    environment: ['WHO=the counter']\n    ports: ['4000']"),
     )
     const upserts = [{ key: 'KEY', value: 'a "$key" # of all' }]
     expect((await hosting.api('PATCH', `/projects/${project.id}/env`, { upserts })).status).toBe(200)
@@ -95,6 +95,14 @@ describeOnDocker('a Compose project', () => {
       )
     await expect.poll(() => linesOf('web'), { timeout: 20_000 }).toContain('web: web is the web a "$key" # of all')
     await expect.poll(() => linesOf('counter')).toContain('counter: counter is the counter a "$key" # of all')
+  })
+
+  test('a second service that publishes a port is reached at its own name, through every switch', async () => {
+    const counted = await visits()
+    const { data } = (await hosting.api('GET', `/projects/${project.id}`)).body
+    const hostname = `counter.${project.slug}.localhost`
+    expect(data.routes).toMatchObject([{ primary: true }, { hostname, service: 'counter', primary: false, state: 'synced' }])
+    expect(Number((await hosting.get(hostname)).text)).toBeGreaterThanOrEqual(counted)
   })
 
   test('a bad second version leaves the old one serving, also where it had taken the data over', async () => {
@@ -247,5 +255,6 @@ require('node:http').createServer((_, response) => response.end(done)).listen(30
     expect((await hosting.api('DELETE', `/projects/${project.id}`)).status).toBe(200)
     const left = async () => (await listOnDocker(hosting.berth.dataFolder)).map((line) => line.split(' ')[0])
     await expect.poll(left, { timeout: 30_000 }).toEqual(['volume'])
+    expect((await hosting.get(`counter.${project.slug}.localhost`)).status).toBe(404)
   })
 })

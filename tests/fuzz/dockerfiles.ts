@@ -95,7 +95,8 @@ export const kinds: Fuzzed[] = [
     name: 'guarded',
     make,
     check: async (text: string) => {
-      const guard = { buildArguments: { A: 'x' }, caches: 'p', knowsHeredocs: true, findImage: async (image: string) => image }
+      const findImage = async (image: string) => image
+      const guard = { buildArguments: { A: 'x' }, caches: 'p', knowsHeredocs: true, platform: 'linux/amd64', findImage }
       const written = await guardedDockerfile(text, guard).catch((error: unknown) => {
         if (!(error instanceof DockerfileRefused)) throw error
         return null

@@ -20,7 +20,7 @@ export interface MixResult {
 }
 
 /** Deploys one project again and again under constant load, in every manner in turn. */
-export async function deployUnderLoad(hosting: Hosting, count: number, more: object = {}): Promise<MixResult> {
+export async function deployUnderLoad(hosting: Hosting, count: number, { everyMs = 5, ...more } = {}): Promise<MixResult> {
   const name = 'mix'
   const folder = `${hosting.folder}/${name}`
   await writeApp(folder, serving('version 0'))
@@ -34,7 +34,7 @@ export async function deployUnderLoad(hosting: Hosting, count: number, more: obj
   const first = await hosting.settled(await hosting.deploy(project.id))
   if (first.status !== 'live') throw new Error(`the first one is not live: ${JSON.stringify(first.error)}`)
   const host = `${project.slug}.localhost`
-  const asking = keepAsking(hosting.berth.edgeUrl, host)
+  const asking = keepAsking(hosting.berth.edgeUrl, host, { everyMs })
   const outcomes: MixResult['outcomes'] = []
   try {
     for (let at = 1; at <= count; at++) {
@@ -79,10 +79,12 @@ export function problemsOf({ outcomes, load }: MixResult): string[] {
     if (status !== expected[manner]) say(`it is ${status}: ${JSON.stringify(error)}`)
     if (expected[manner] === 'live') {
       serving = `version ${at + 1}`
-      if (!during || during.failed > 0 || during.total === 0) say(`requests during the switch: ${JSON.stringify(during)}`)
+      if (!during || during.failed > 0) say(`requests during the switch: ${JSON.stringify(during)}`)
     } else if (during) say(`it recorded a switch: ${JSON.stringify(during)}`)
     if (servedAfter !== serving) say(`${servedAfter} was served after it and not ${serving}`)
   }
+  // A switch lasts some milliseconds: whoever asks may be held up by a busy machine for one of them, not for all.
+  if (!outcomes.some(({ deployment }) => deployment.requestsDuringSwitch?.total)) problems.push('no switch counted a request')
   return problems
 }
 

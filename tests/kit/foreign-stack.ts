@@ -109,8 +109,12 @@ export async function startForeignStack(name: string): Promise<ForeignStack> {
     byHand: start,
     async inspectAll() {
       const all = await Promise.all(made.map(inspect))
-      // A health check is a program that is run inside from time to time: both move by themselves.
-      return all.map(({ State: { Health: _moves, ...state }, ExecIDs: _move, ...rest }) => ({ ...rest, State: state }))
+      // A health check is a program that is run inside from time to time: both move by themselves. Mounts come in any order.
+      return all.map(({ State: { Health: _moves, ...state }, ExecIDs: _move, Mounts, ...rest }) => ({
+        ...rest,
+        State: state,
+        Mounts: Mounts.sort((one, other) => one.Destination.localeCompare(other.Destination)),
+      }))
     },
     async [Symbol.asyncDispose]() {
       for (const id of made) await engine.getContainer(id).remove({ force: true })

@@ -191,7 +191,7 @@ export interface Load {
 }
 
 /** Requests without a break on kept connections until `stop`; anything that is not a 200 is a failure. */
-export function keepAsking(edgeUrl: string, host: string, { connections = 4, path = '/', everyMs = 2 } = {}) {
+export function keepAsking(edgeUrl: string, host: string, { connections = 4, path = '/', everyMs = 20 } = {}) {
   const agent = new Agent({ connections, pipelining: 1, keepAliveTimeout: 60_000, headersTimeout: 90_000 })
   const load: Load = { requests: 0, failures: [], bodies: new Map() }
   let isStopped = false

@@ -53,7 +53,8 @@ test('every skipped test is counted with its reason, and a file that cannot be l
   )
   expect(code).toBe(1)
   const { passed, failed, skipped, brokenFiles } = JSON.parse(await readFile(file, 'utf8'))
-  expect({ passed, failed, brokenFiles: brokenFiles.length }).toEqual({ passed: 1, failed: 1, brokenFiles: 1 })
+  expect({ passed, failed: failed.length, brokenFiles: brokenFiles.length }).toEqual({ passed: 1, failed: 1, brokenFiles: 1 })
+  expect(failed[0]).toMatchObject({ name: expect.any(String), reason: expect.stringMatching(/\S/) })
   const reasons = Object.fromEntries(
     skipped.map((skip: { name: string; reason: string }) => [skip.name.split(' > ').at(-1), skip.reason]),
   )

@@ -11,7 +11,13 @@ export function addDomains(program: Command): void {
   common(domains.command('list', { isDefault: true }).description('its addresses and their certificates')).action(
     async (_options, command: Command) => {
       const { data } = await connect(command).call(contract.projects.get, { params: { id: projectIdOf(command) } })
-      const rows = data.routes.map(({ url, kind, tls, state, reason }) => [url, kind, tls, state, reason ?? ''])
+      const rows = data.routes.map(({ url, kind, service, tls, state, reason }) => [
+        url,
+        service ?? kind,
+        tls,
+        state,
+        reason ?? '',
+      ])
       output(command).result(data.routes, () => columns([['ADDRESS', 'KIND', 'CERTIFICATE', 'ROUTE', ''], ...rows]))
     },
   )

@@ -48,6 +48,7 @@ export const Service = Type.Object({
   environment: Type.Optional(Type.Record(Type.String(), Type.String())),
   ports: Type.Optional(Type.Array(Type.Integer({ minimum: 1, maximum: 65535 }), { maxItems: 50 })),
   exposed: Type.Optional(Type.Boolean()),
+  route: Type.Optional(Type.Boolean({ description: 'It is reached at <service>.<slug>.<base domain>, beside the exposed one' })),
   volumes: Type.Optional(
     Type.Array(
       Type.Object({
@@ -69,6 +70,12 @@ export const Service = Type.Object({
 })
 export type Service = Static<typeof Service>
 
+/** By the names of services: whether each has an address of its own, whatever the Compose file publishes. */
+export const ServiceRoutes = Type.Record(Type.String({ pattern: '^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,62}$' }), Type.Boolean(), {
+  maxProperties: 100,
+})
+export type ServiceRoutes = Static<typeof ServiceRoutes>
+
 /** Every field a user may set with a config route; `null` goes back to the default. */
 const configFields = {
   framework: Type.Optional(nullable(text(100))),
@@ -86,6 +93,7 @@ const configFields = {
   healthCheck: Type.Optional(nullable(HealthCheck)),
   volumes: Type.Optional(Type.Array(Volume, { maxItems: 50 })),
   services: Type.Optional(Type.Array(Service, { maxItems: 100 })),
+  serviceRoutes: Type.Optional(nullable(ServiceRoutes)),
   autoDeploy: Type.Optional(Type.Boolean()),
   previews: Type.Optional(Type.Boolean()),
   previewsMaximum: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
@@ -142,6 +150,7 @@ export const ProjectRoute = Type.Object({
   url: Type.String(),
   kind: oneOf('free', 'custom'),
   primary: Type.Boolean(),
+  service: Type.Optional(Type.String({ description: 'The service that has this address for itself' })),
   tls: oneOf(...tlsStates),
   state: oneOf('synced', 'pending', 'error'),
   reason: Type.Optional(Type.String()),
@@ -175,6 +184,7 @@ export const ProjectConfig = Type.Object({
   healthCheck: nullable(HealthCheck),
   volumes: Type.Array(Volume),
   services: Type.Array(Service),
+  serviceRoutes: Type.Optional(nullable(ServiceRoutes)),
   resources: Type.Object({ production: FullAllotment, build: FullAllotment }),
   sleepMode: SleepMode,
   autoDeploy: Type.Boolean(),

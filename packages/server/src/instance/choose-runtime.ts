@@ -67,6 +67,7 @@ async function containers(config: Config, logger: Logger) {
   const isCloud = mode === 'cloud'
   return createDockerRuntime({
     ...(await imageSettings(config)),
+    addresses: { ranges: config.networkRanges },
     socketPath: dockerSocket,
     folder: join(dataDir, 'docker'),
     fence: {
@@ -91,6 +92,7 @@ export function serverRuntimes(config: Config, links: ServerLinks): (serverId: s
     lazyRuntime(async () => {
       const { createServerRuntime } = await import('../drivers/runtime/server/server-runtime.ts')
       const folder = join(config.dataDir, 'servers', serverId)
-      return createServerRuntime({ ...(await imageSettings(config)), link: links.for(serverId), folder })
+      const addresses = { ranges: config.networkRanges }
+      return createServerRuntime({ ...(await imageSettings(config)), addresses, link: links.for(serverId), folder })
     })
 }

@@ -1,4 +1,4 @@
-import { isIP } from 'node:net'
+import { BlockList, isIP } from 'node:net'
 import { delimiter, resolve } from 'node:path'
 import { Secret } from '../platform/secrets/secret.ts'
 
@@ -158,6 +158,28 @@ export const addressRanges: ValueKind<readonly string[]> = {
     const parts = text.split(',').map((part) => part.trim())
     return parts.every(isAddressRange) ? Object.freeze(parts) : undefined
   },
+}
+
+const privateBlocks = ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '100.64.0.0/10', '198.18.0.0/15']
+
+/** Networks are cut out of them: one with less than a few of the smallest is of no use. */
+export const privateRanges: ValueKind<readonly string[]> = {
+  accepts: 'private IPv4 ranges of /8 to /26 such as 10.213.0.0/16, with commas between them',
+  parse: (text) => {
+    const parts = text.split(',').map((part) => part.trim())
+    return parts.every(isPrivateRange) ? Object.freeze(parts) : undefined
+  },
+}
+
+function isPrivateRange(text: string): boolean {
+  const [address = '', bits = ''] = text.split('/')
+  if (isIP(address) !== 4 || !isAddressRange(text) || !/^\d+$/.test(bits) || Number(bits) > 26) return false
+  return privateBlocks.some((block) => {
+    const [start = '', length = ''] = block.split('/')
+    const list = new BlockList()
+    list.addSubnet(start, Number(length))
+    return Number(bits) >= Number(length) && list.check(address)
+  })
 }
 
 function isAddressRange(text: string): boolean {

@@ -100,6 +100,12 @@ export const mainSettings = {
     'What projects run in; auto: docker if it answers',
   ),
   dockerSocket: setting('BERTH_DOCKER_SOCKET', kinds.absoluteFile, '/var/run/docker.sock', 'Socket of the Docker engine'),
+  networkRanges: setting(
+    'BERTH_NETWORK_RANGE',
+    kinds.privateRanges,
+    null,
+    "Addresses that projects' networks are taken from on docker; absent: the engine's own pools, else a range that is seldom used",
+  ),
   imageMirror: setting('BERTH_IMAGE_MIRROR', kinds.imageMirror, null, 'Registry that base images come from instead of their own'),
   isolation: setting(
     'BERTH_ISOLATION',

@@ -63,7 +63,7 @@ async function createPostgresDatabase(): Promise<{ url: string; drop(): Promise<
     throw new Error('BERTH_TEST_DATABASE is postgres, but BERTH_TEST_POSTGRES_URL names no server to create databases on')
   const template = await ensureTemplate(server)
   const name = `berth_test_${randomBytes(8).toString('hex')}`
-  await onServer(server, (client) => client.query(`create database ${name} template ${template}`))
+  await onServer(server, (client) => client.query(`create database ${name} template ${template} strategy file_copy`))
   return {
     url: withDatabase(server, name),
     drop: () => onServer(server, async (client) => void (await client.query(`drop database if exists ${name} with (force)`))),

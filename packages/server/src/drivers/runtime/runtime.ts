@@ -217,9 +217,10 @@ export interface StartRequest {
   volumes: { id: string; name: string; mountPath: string; readOnly: boolean }[]
   /**
    * The services of one network reach each other by name. `also` names networks of others that shall reach it by the same
-   * names. Starting one that already runs lets it join the networks that are named.
+   * names. Starting one that already runs lets it join the networks that are named. `services` is how many are made on it,
+   * which is what it is given addresses for.
    */
-  network: { name: string; aliases: string[]; also?: string[] } | null
+  network: { name: string; aliases: string[]; also?: string[]; services?: number } | null
   allotment: Allotment
   /** Restarted with growing pauses when it ends by itself. */
   restart: boolean

@@ -81,6 +81,8 @@ export interface DeploymentsDeps {
       /** `quota_exceeded` where the organisation has more than it may. */
       refuseOver(bound: Pick<Bound, 'db' | 'lock'>, organizationId: string): Promise<void>
     }
+    /** All that it has, deployed or not. */
+    environmentsOf(projectId: string): Promise<readonly { slug: string }[]>
     openEnv(projectId: string, environment: string): Promise<OpenedEnv>
     openSecrets(projectId: string): Promise<string[]>
     /** Where git asks, with the credential for it. */

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { Detection } from '../../source/detection/index.ts'
 import { copyLine } from './deploy-steps/add-files.ts'
 import { type DeployedConfig, PlanRefused, planDeployment } from './plan.ts'
+import { routeWarnings } from './service-routes.ts'
 
 const allotment = { cpuCores: 1, memoryMb: 512, diskMb: 2000 }
 const config = (changes: Partial<DeployedConfig> = {}): DeployedConfig => ({
@@ -150,6 +151,33 @@ describe('services', () => {
       restart: false,
       volumes: [{ name: 'data', mountPath: '/data', readOnly: false }],
     })
+  })
+
+  test('others are reached at names of their own where they ask for it, or the settings say so', () => {
+    const services = [
+      { name: 'web', image: 'w', ports: [80], exposed: true },
+      { name: 'Admin_Panel', image: 'a', ports: [81], route: true },
+      { name: 'admin.panel', image: 'b', ports: [82], route: true },
+      { name: 'inner', image: 'i', ports: [83] },
+      { name: 'worker', image: 'k', route: true },
+      { name: 'db', image: 'postgres', ports: [5432] },
+    ]
+    const routes = (serviceRoutes: Record<string, boolean> | null) =>
+      planDeployment(config({ type: 'services', services, serviceRoutes }), null).units.flatMap(({ service, route }) =>
+        route ? [[service, route]] : [],
+      )
+    expect(routes(null)).toEqual([['Admin_Panel', 'admin-panel']])
+    expect(routes({ Admin_Panel: false, db: true, web: true })).toEqual([
+      ['admin.panel', 'admin-panel'],
+      ['db', 'db'],
+    ])
+    const chosen = { worker: true, gone: true, 'admin.panel': true, inner: false }
+    const { units } = planDeployment(config({ type: 'services', services, serviceRoutes: chosen }), null)
+    expect(routeWarnings(chosen, units)).toEqual([
+      expect.stringContaining('worker has no port'),
+      expect.stringContaining('no service gone'),
+      expect.stringContaining('another service has the host name of admin.panel'),
+    ])
   })
 
   test('a build counts from the project’s root directory, its Dockerfile from the build’s context', () => {

@@ -6,6 +6,7 @@ import type { ProjectRow } from '../../platform/db/tables/projects.ts'
 import type { Detection } from '../../source/detection/index.ts'
 import { exposedService } from '../../source/exposed-service.ts'
 import { type HealthProgram, healthProgramOf } from './health-program.ts'
+import { routeLabels } from './service-routes.ts'
 import { withVariables } from './service-variables.ts'
 
 /** The project's settings as a deployment keeps them, so that a rollback runs with those of its time. */
@@ -25,6 +26,7 @@ export type DeployedConfig = Pick<
   | 'healthCheck'
   | 'volumes'
   | 'services'
+  | 'serviceRoutes'
   | 'resources'
 > & {
   type: ProjectRow['type']
@@ -50,6 +52,7 @@ export function configOf(project: ProjectRow): DeployedConfig {
     healthCheck: project.healthCheck === null ? null : JSON.parse(project.healthCheck),
     volumes: JSON.parse(project.volumes),
     services: JSON.parse(project.services),
+    serviceRoutes: project.serviceRoutes === null ? null : JSON.parse(project.serviceRoutes),
     resources: JSON.parse(project.resources),
   }
 }
@@ -67,6 +70,8 @@ export interface Unit {
   port: number | null
   /** Requests go to this one. */
   exposed: boolean
+  /** It has an address of its own besides: the label in front of the environment's host name. */
+  route?: string
   volumes: { name: string; mountPath: string; readOnly: boolean }[]
   dependsOn: string[]
   allotment: Allotment
@@ -173,7 +178,11 @@ function serviceUnits(config: DeployedConfig, detected: Detection | null): Unit[
   if (refused.length > 0) throw new PlanRefused(`It is not run as it is: ${refused.slice(0, 5).join('; ')}`)
   if (services.length === 0) throw new PlanRefused('The project has no services')
   const exposed = exposedService(services)
-  const units = services.map((service) => serviceUnit(service, service === exposed, config))
+  const labels = routeLabels(services, exposed, config.serviceRoutes ?? {})
+  const units = services.map((service) => {
+    const route = labels.get(service.name)
+    return { ...serviceUnit(service, service === exposed, config), ...(route ? { route } : {}) }
+  })
   return inStartOrder(units)
 }
 

@@ -115,6 +115,7 @@ function requestFor(
   usedBy: DeploymentRow[] = [],
 ): StartRequest {
   const { projectId, environment } = deployment
+  const { units, ownVariables } = planOf(deployment)
   return {
     instanceId: row.id,
     owner: { projectId, environment, deploymentId: deployment.id },
@@ -122,11 +123,16 @@ function requestFor(
     artifact: artifactsOf(deployment)[unit.service] as Artifact,
     command: unit.command,
     entrypoint: unit.entrypoint,
-    env: { ...unit.environment, ...withoutOwn(env, planOf(deployment).ownVariables) },
+    env: { ...unit.environment, ...withoutOwn(env, ownVariables) },
     port: unit.port,
     volumes,
     network: unit.service
-      ? { name: networkOf(deployment), aliases: [unit.service, ...(unit.container?.aliases ?? [])], also: usedBy.map(networkOf) }
+      ? {
+          name: networkOf(deployment),
+          aliases: [unit.service, ...(unit.container?.aliases ?? [])],
+          also: usedBy.map(networkOf),
+          services: units.length,
+        }
       : null,
     allotment: unit.allotment,
     restart: unit.restart,

@@ -240,9 +240,14 @@ export const adoptedBytes = ({ adopted }: Pick<VolumeRow, 'adopted'>): AdoptedVo
 /** Bytes of a server become a volume of the project. */
 export const adoptVolume = (db: Db, row: VolumeRow): Promise<unknown> => db.insertInto('volumes').values(row).execute()
 
-/** What there is to serve: what each environment is doing, and the instances that requests go to. */
+/** What there is to serve: what each environment is doing, and the instances that requests may go to. */
 export async function servedState(db: Db): Promise<{ live: LiveEnvironmentRow[]; instances: InstanceRow[] }> {
-  const exposed = db.selectFrom('instances').selectAll().where('state', '=', 'running').where('exposed', '=', 1)
+  const routed = db.selectFrom('liveEnvironments').select('projectId').where('serviceRoutes', 'is not', null)
+  const exposed = db
+    .selectFrom('instances')
+    .selectAll()
+    .where('state', '=', 'running')
+    .where((eb) => eb.or([eb('exposed', '=', 1), eb('projectId', 'in', routed)]))
   const [live, instances] = await Promise.all([listLive(db), exposed.execute()])
   return { live, instances }
 }

@@ -106,6 +106,7 @@ const stateRows = (db: Db) =>
       'health',
       'healthReason',
       'changedAt',
+      'serviceRoutes',
       eb
         .selectFrom('instances')
         .select(({ fn }) => fn.countAll<number>().as('count'))
@@ -128,14 +129,20 @@ function statesOf(db: Db, projectIds: readonly string[]): Awaitable<readonly Sta
     .execute()
 }
 
-type StateRow = Pick<LiveEnvironmentRow, 'projectId' | 'state' | 'health' | 'healthReason' | 'changedAt'> & {
+type StateRow = Pick<LiveEnvironmentRow, 'projectId' | 'state' | 'health' | 'healthReason' | 'changedAt' | 'serviceRoutes'> & {
   instances: number | null
 }
 
 const statesIn = memoizeByRows((rows: readonly StateRow[]) => new Map(rows.map((row) => [row.projectId, runningState(row)])))
 
-function runningState({ state, health, healthReason, changedAt, instances }: StateRow): RunningState {
+function runningState({ state, health, healthReason, changedAt, instances, serviceRoutes }: StateRow): RunningState {
   const shown =
     state === 'live' ? (health === 'unhealthy' ? 'unhealthy' : 'running') : state === 'stopped' ? 'stopped' : 'sleeping'
-  return { state: shown, reason: healthReason, startedAt: new Date(changedAt).toISOString(), instances: Number(instances ?? 0) }
+  return {
+    state: shown,
+    reason: healthReason,
+    startedAt: new Date(changedAt).toISOString(),
+    instances: Number(instances ?? 0),
+    ...(serviceRoutes === null ? {} : { serviceRoutes: JSON.parse(serviceRoutes) }),
+  }
 }

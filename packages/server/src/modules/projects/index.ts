@@ -33,7 +33,7 @@ import { sweepJob, sweepSchedule } from './uploads/upload-sweep.ts'
 
 export type { ProjectsDeps } from './deps.ts'
 export { explainTls, transitionTls } from './domains/domain-tls.ts'
-export { environmentHostname, freeHostname, notTaken } from './domains/hostnames.ts'
+export { environmentHostname, freeHostname, notTaken, routesLeft, serviceHostname } from './domains/hostnames.ts'
 export { judgeAll, servingAt } from './domains/served-domains.ts'
 export { type HostUrls, hostUrlsOf } from './git/git-remote.ts'
 export { changeProject, lockProject, type ProjectSignal, projectsTopic } from './lifecycle/change-project.ts'

@@ -3,6 +3,7 @@ import type { GitRemote } from '../../drivers/git/remote.ts'
 import type { Caller } from '../../http/handler.ts'
 import type { Awaitable } from '../../platform/awaitable.ts'
 import type { Db } from '../../platform/db/schema.ts'
+import type { ServiceRoute } from '../../platform/db/tables/deployments.ts'
 import type { DomainRow, ProjectRow } from '../../platform/db/tables/projects.ts'
 import type { Secret } from '../../platform/secrets/secret.ts'
 import type { ProjectPart } from './lifecycle/project-part.ts'
@@ -69,6 +70,8 @@ export interface RunningState {
   /** ISO 8601. */
   startedAt: string | null
   instances: number
+  /** Services that have an address of their own, with what stands in front of the project's. */
+  serviceRoutes?: readonly ServiceRoute[]
 }
 
 /** What runs; `deployments/summary.ts`. */

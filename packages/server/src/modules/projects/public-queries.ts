@@ -69,7 +69,7 @@ export async function routedProjects(db: Db) {
   const [projects, rules] = await Promise.all([
     db
       .selectFrom('projects')
-      .select(['id', 'slug', 'enabled', 'type', 'framework', 'webhookDomain'])
+      .select(['id', 'slug', 'enabled', 'type', 'framework', 'serviceRoutes', 'webhookDomain'])
       .where('deletingSince', 'is', null)
       .where('presence', 'in', present)
       .execute(),

@@ -1,16 +1,16 @@
 import type { EdgeHost, EdgeRule, EdgeTable, EdgeTarget } from '../../edge-proxy/protocol/edge-table.ts'
-import type { InstanceRow, LiveEnvironmentRow } from '../../platform/db/tables/deployments.ts'
+import type { InstanceRow, LiveEnvironmentRow, ServiceRoute } from '../../platform/db/tables/deployments.ts'
 import type { DomainRow, ProjectRow, RouteRuleRow } from '../../platform/db/tables/projects.ts'
 import type { ListenerOwner } from '../../platform/listener/listener-owner.ts'
-import { environmentHostname } from '../projects/index.ts'
+import { environmentHostname, routesLeft, serviceHostname } from '../projects/index.ts'
 
 /** Everything that decides what the edge serves. */
 export interface TableFacts {
   version: number
   baseDomain: string
-  projects: readonly Pick<ProjectRow, 'id' | 'slug' | 'enabled' | 'type' | 'framework' | 'webhookDomain'>[]
+  projects: readonly Pick<ProjectRow, 'id' | 'slug' | 'enabled' | 'type' | 'framework' | 'serviceRoutes' | 'webhookDomain'>[]
   live: readonly LiveEnvironmentRow[]
-  /** Running and exposed. */
+  /** Running, and exposed or with an address of their own. */
   instances: readonly InstanceRow[]
   /** Those that are served. */
   domains: readonly DomainRow[]
@@ -32,17 +32,19 @@ export function edgeTable(facts: TableFacts): { table: EdgeTable; unreadable: Ma
   const rulesOf = Map.groupBy(facts.rules, ({ projectId }) => projectId)
   const domainsOf = Map.groupBy(facts.domains, ({ projectId }) => projectId)
   const liveOf = Map.groupBy(facts.live, ({ projectId }) => projectId)
-  const instancesOf = Map.groupBy(facts.instances, ({ deploymentId }) => deploymentId)
+  const instancesOf = Map.groupBy(facts.instances, ({ projectId, environment }) => `${projectId}/${environment}`)
   for (const project of facts.projects) {
-    for (const live of liveOf.get(project.id) ?? []) {
-      const names = [environmentHostname(project, live.environment, facts.baseDomain)]
-      if (live.environment === 'production') names.push(...(domainsOf.get(project.id) ?? []).map(({ hostname }) => hostname))
+    const environments = liveOf.get(project.id) ?? []
+    const ownNames = new Set(environments.map(({ environment }) => environmentHostname(project, environment, facts.baseDomain)))
+    for (const live of environments) {
+      const { environment } = live
+      const names = [environmentHostname(project, environment, facts.baseDomain)]
+      if (environment === 'production') names.push(...(domainsOf.get(project.id) ?? []).map(({ hostname }) => hostname))
       try {
         const rules = (rulesOf.get(project.id) ?? []).map(edgeRule)
-        const target = targetOf(project, live, instancesOf.get(live.deploymentId ?? '') ?? [])
-        for (const hostname of names) {
+        const instances = instancesOf.get(`${project.id}/${environment}`) ?? []
+        for (const [hostname, target] of targetsOf(project, live, { names, ownNames, instances })) {
           const redirectToHttps = facts.servesTls && hostname in facts.certificates
-          const { environment } = live
           hosts[hostname] = { target, rules, environment, ...(redirectToHttps ? { redirectToHttps } : {}) }
         }
       } catch (error) {
@@ -69,6 +71,35 @@ function deliveriesOf(
   if (hostnames.length === 0 || !control) return {}
   const { key, ...to } = control
   return { deliveries: { hostnames, to, key } }
+}
+
+/** What is behind each host name of an environment, of which the first is its own. */
+function targetsOf(
+  project: TableFacts['projects'][number],
+  live: LiveEnvironmentRow,
+  { names, ownNames, instances }: { names: string[]; ownNames: ReadonlySet<string>; instances: readonly InstanceRow[] },
+): [hostname: string, target: EdgeTarget][] {
+  const target = targetOf(project, live, exposedIn(live, instances))
+  const services = routesLeft(routesOf(live), project).map(({ label, service }): [string, EdgeTarget] => [
+    serviceHostname(label, names[0] as string),
+    targetOf(project, live, serviceIn(live, service, instances)),
+  ])
+  // An environment that was made later has the name.
+  const left = services.filter(([hostname]) => !ownNames.has(hostname))
+  return [...names.map((hostname): [string, EdgeTarget] => [hostname, target]), ...left]
+}
+
+const routesOf = ({ serviceRoutes }: LiveEnvironmentRow): ServiceRoute[] =>
+  serviceRoutes === null ? [] : JSON.parse(serviceRoutes)
+
+const exposedIn = ({ deploymentId }: LiveEnvironmentRow, instances: readonly InstanceRow[]) =>
+  instances.filter((one) => one.exposed === 1 && one.deploymentId === deploymentId)
+
+/** A service that stays from one version to the next is the older one's until that has gone. */
+function serviceIn({ deploymentId }: LiveEnvironmentRow, service: string, instances: readonly InstanceRow[]): InstanceRow[] {
+  const all = instances.filter((one) => one.service === service)
+  const own = all.filter((one) => one.deploymentId === deploymentId)
+  return own.length > 0 ? own : all
 }
 
 function targetOf(

@@ -49,6 +49,18 @@ volumes: { data: }`)
   })
 })
 
+test('what is published for everybody has an address of its own; a database and what is for the machine alone have none', () => {
+  const { services } = read(`
+services:
+  web: { image: nginx, ports: ["80:80"] }
+  admin: { image: admin, ports: ["8081:80"] }
+  debug: { image: debug, ports: ["127.0.0.1:9229:9229"] }
+  inner: { image: inner, expose: [3000] }
+  games: { image: games, ports: ["27015:27015/udp"] }
+  db: { image: "postgres:16", ports: ["5432:5432"] }`)
+  expect(services.flatMap(({ name, route }) => (route ? [name] : []))).toEqual(['admin'])
+})
+
 test('what is out of the bounds is brought inside and said', () => {
   const { services, warnings } = read('services: { a: { image: x, cpus: 16, mem_limit: 4m, command: "echo \'" } }')
   expect(services[0]).toMatchObject({ cpuCores: 4, memoryMb: 16, command: null })

@@ -22,6 +22,7 @@ export function toProjectServices(file: ComposeFile): { services: Service[]; war
       environment: service.environment,
       ports: portsOf(service),
       exposed: service === marked,
+      ...(service !== marked && isPublished(service) ? { route: true } : {}),
       volumes: service.volumes.map(({ type, source, target, readOnly }) => ({ type, source, target, readOnly })),
       dependsOn: service.dependsOn.map((dependency) => dependency.service),
       healthcheck: service.healthcheck && { ...service.healthcheck },
@@ -67,6 +68,10 @@ function serviceToMark(services: readonly ComposeService[]): ComposeService | nu
     null
   )
 }
+
+/** For everybody: what is bound to the machine itself is not meant for others, and a database is for nobody outside. */
+const isPublished = (service: ComposeService) =>
+  !isDatabase(service) && service.ports.some(({ protocol, hostIp }) => protocol === 'tcp' && !/^(127\.|::1$)/.test(hostIp ?? ''))
 
 const isDatabase = ({ image, build, ports }: ComposeService) =>
   build === null &&

@@ -20,11 +20,16 @@ export function RouteTable({ project, onShown }: Props) {
   const refusal = useProjectRefusal(project.id, 'write')
   const connect = useChange(contract.projects.connectDomain, { refreshes: projectReads })
   const retry = useChange(contract.projects.retryRouting, { refreshes: projectReads, says: 'The edge was told again.' })
+  const update = useChange(contract.projects.update, { refreshes: projectReads })
+  const chosen = project.config.serviceRoutes ?? {}
+  const serve = (service: string, isServed: boolean) =>
+    update.mutate({ params, body: { serviceRoutes: { ...chosen, [service]: isServed } } })
+  const off = Object.keys(chosen).filter((service) => !chosen[service])
   const columns: Column<ProjectRoute>[] = [
     {
       title: 'Address',
       isHeading: true,
-      cell: ({ url, primary, kind }) => (
+      cell: ({ url, primary, kind, service }) => (
         <Group gap="xs">
           <ExternalLink url={url} />
           {primary && (
@@ -34,7 +39,7 @@ export function RouteTable({ project, onShown }: Props) {
           )}
           {kind === 'free' && (
             <Badge size="sm" variant="default">
-              free
+              {service ?? 'free'}
             </Badge>
           )}
         </Group>
@@ -57,16 +62,22 @@ export function RouteTable({ project, onShown }: Props) {
     {
       title: '',
       isNumber: true,
-      cell: ({ kind, hostname, primary }) =>
-        kind === 'custom' && (
-          <ActionButton
-            size="compact-sm"
-            variant="default"
-            refusal={refusal}
-            onClick={() => connect.mutate({ params, body: { domain: hostname } }, { onSuccess: ({ data }) => onShown(data) })}
-          >
-            {primary ? 'Show DNS records' : 'Make primary'}
+      cell: ({ kind, hostname, primary, service }) =>
+        service !== undefined ? (
+          <ActionButton size="compact-sm" variant="default" refusal={refusal} onClick={() => serve(service, false)}>
+            Stop serving
           </ActionButton>
+        ) : (
+          kind === 'custom' && (
+            <ActionButton
+              size="compact-sm"
+              variant="default"
+              refusal={refusal}
+              onClick={() => connect.mutate({ params, body: { domain: hostname } }, { onSuccess: ({ data }) => onShown(data) })}
+            >
+              {primary ? 'Show DNS records' : 'Make primary'}
+            </ActionButton>
+          )
         ),
     },
   ]
@@ -87,6 +98,14 @@ export function RouteTable({ project, onShown }: Props) {
       }
     >
       <DataTable label="Addresses" columns={columns} rows={project.routes} keyOf={({ hostname }) => hostname} />
+      {off.map((service) => (
+        <Group key={service} gap="xs" p="sm">
+          <Text size="sm">{service} is not served at an address of its own.</Text>
+          <ActionButton size="compact-sm" variant="default" refusal={refusal} onClick={() => serve(service, true)}>
+            Serve from the next deployment on
+          </ActionButton>
+        </Group>
+      ))}
     </Section>
   )
 }

@@ -32,7 +32,7 @@ export class GitHubClient {
   readonly pages = new PageCache()
   readonly settings: GitHubSettings
   readonly #clients = new Map<string, Promise<Octokit>>()
-  #parts: Promise<{ Octokit: typeof Octokit; app: OctokitApp | null }> | undefined
+  #parts: Promise<{ Octokit: typeof Octokit; app: OctokitApp | null; throttle: object }> | undefined
 
   constructor(settings: GitHubSettings) {
     this.settings = settings
@@ -77,7 +77,7 @@ export class GitHubClient {
   }
 
   async #make(access: Access): Promise<Octokit> {
-    const { Octokit, app } = await this.#load()
+    const { Octokit, app, throttle } = await this.#load()
     if (access.kind === 'token') return new Octokit({ auth: access.token.reveal(), throttle: { ...throttle, id: access.id } })
     if (!app) throw new GitHostError('unauthorized', `This instance has no app at ${this.title}`)
     return (await app.getInstallationOctokit(access.installationId)) as Octokit
@@ -91,6 +91,7 @@ export class GitHubClient {
   async #compose() {
     const { App, Octokit: Plain } = await import('octokit')
     const { appId, privateKey, apiUrl } = this.settings
+    const throttle = { ...limitHandlers, ...(new URL(apiUrl).host === 'api.github.com' ? {} : await withoutPauses()) }
     const Composed = Plain.defaults({
       baseUrl: apiUrl,
       userAgent: 'berth',
@@ -100,7 +101,7 @@ export class GitHubClient {
       throttle,
     })
     const app = appId && privateKey ? new App({ appId, privateKey: privateKey.reveal(), Octokit: Composed, log: silent }) : null
-    return { Octokit: Composed as typeof Octokit, app: app as OctokitApp | null }
+    return { Octokit: Composed as typeof Octokit, app: app as OctokitApp | null, throttle }
   }
 }
 
@@ -109,4 +110,11 @@ const nothing = () => undefined
 const silent = { debug: nothing, info: nothing, warn: nothing, error: nothing }
 const mayWait = (seconds: number, _options: unknown, _octokit: unknown, retryCount: number) =>
   seconds <= longestWaitSeconds && retryCount === 0
-const throttle = { onRateLimit: mayWait, onSecondaryRateLimit: mayWait }
+const limitHandlers = { onRateLimit: mayWait, onSecondaryRateLimit: mayWait }
+
+/** GitHub.com asks for a second between two writes, and for three where people are notified; an Enterprise Server does not. */
+async function withoutPauses() {
+  const { default: Bottleneck } = await import('bottleneck')
+  const oneByOne = (id: string) => new Bottleneck.Group({ id, maxConcurrent: 1, timeout: 120_000 })
+  return { write: oneByOne('write'), notifications: oneByOne('notifications') }
+}

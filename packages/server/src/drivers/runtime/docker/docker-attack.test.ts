@@ -217,12 +217,14 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
     expect(await says('pwd')).toBe('/srv')
     expect(await says('hostname')).toBe('front')
     expect(await says('sh', '-c', 'touch /here 2>&1; touch /scratch/here && echo kept')).toMatch(/Read-only file system\nkept/)
-    expect(await says('sh', '-c', 'ulimit -n; cat /proc/sys/net/core/somaxconn; grep db.internal /etc/hosts')).toBe(
-      '300\n77\n10.9.8.7\tdb.internal',
+    // What starts a program there raises the lower limit to the higher one now and then, and lowers it again too late.
+    expect(await says('sh', '-c', 'ulimit -Hn; cat /proc/sys/net/core/somaxconn; grep db.internal /etc/hosts')).toBe(
+      '400\n77\n10.9.8.7\tdb.internal',
     )
     const { HostConfig, Config } = await engine.getContainer(`berth-${instanceId}`).inspect()
     expect(HostConfig).toMatchObject({
       ShmSize: allotment.memoryMb * 1024 * 1024,
+      Ulimits: [{ Name: 'nofile', Soft: 300, Hard: 400 }],
       CapDrop: ['ALL'],
       SecurityOpt: ['no-new-privileges'],
     })

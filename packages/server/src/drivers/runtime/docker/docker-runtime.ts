@@ -11,6 +11,7 @@ import { ask, type Engine, EngineAway, isElsewhere, openEngine, whyAway } from '
 import { readIdentity } from './identity.ts'
 import { listImageArtifacts, removeImageArtifact } from './images.ts'
 import { Labels } from './labels.ts'
+import { AddressRoom, type AddressRoomSettings } from './run/address-room.ts'
 import { execIn } from './run/exec.ts'
 import { Fence, type FenceSettings, type FenceState } from './run/fence.ts'
 import { foreignContainers } from './run/foreign-containers.ts'
@@ -34,6 +35,8 @@ export interface DockerRuntimeSettings {
   download?: Download
   /** What keeps projects from the machine's own network; null: nothing does. */
   fence?: Omit<FenceSettings, 'instance'> | null
+  /** Where networks get their addresses from. */
+  addresses?: AddressRoomSettings
 }
 
 const checkMs = 5_000
@@ -48,13 +51,15 @@ export function createDockerRuntime(settings: DockerRuntimeSettings): Runtime & 
   const engine = settings.engine ?? openEngine(socketPath)
   const labels = new Labels(instance)
   const fence = settings.fence ? new Fence({ ...settings.fence, instance }) : null
-  const networks = new Networks(engine, labels, fence)
+  const networks = new Networks(engine, labels, fence, new AddressRoom(engine, settings.addresses))
   const volumes = new Volumes(engine, labels, folder)
   const changes = new Changes({ engine, labels })
   const readers = new Map<string, Set<Promise<void>>>()
   const artifactsFolder = join(folder, 'artifacts')
   mkdirSync(artifactsFolder, { recursive: true })
-  const parts = { engine, labels, networks, volumes, imageMirror, baseImages, registries, download, cacheKey, artifactsFolder }
+  const isStrict = settings.fence?.isStrict ?? false
+  const images = { imageMirror, baseImages, registries, download, cacheKey, artifactsFolder, isStrict }
+  const parts = { engine, labels, networks, volumes, ...images }
   // What a build that died with its control plane has left; elsewhere nobody is asked before there is a need.
   let swept = isElsewhere(engine) ? undefined : sweep(parts).catch(() => undefined)
 
@@ -63,7 +68,7 @@ export function createDockerRuntime(settings: DockerRuntimeSettings): Runtime & 
   const raised = async () => {
     if (!fence || (fence.state.inForce && performance.now() - raisedAt < fenceLooksMs)) return
     raisedAt = performance.now()
-    await fence.raise(await networks.unnamedBridges(settings.fence?.isStrict ?? false))
+    await fence.raise(await networks.unnamedBridges(isStrict))
   }
 
   return {

@@ -4,6 +4,7 @@ import { familiarName } from '../image-name.ts'
 import { type Artifact, BuildFailed } from '../runtime.ts'
 import { ask, askFor, type Engine, statusOf, wordsOfEngine } from './engine.ts'
 import { type Labels, labelIn } from './labels.ts'
+import { NoAddresses } from './run/address-room.ts'
 
 export interface ImageParts {
   engine: Engine
@@ -156,9 +157,9 @@ export function contentOf({ RootFS, Config }: ImageInspectInfo): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex')
 }
 
-/** A build cannot begin without its base image. */
+/** A build cannot begin without its base image, nor without a network. */
 export const asBuildFailure = (error: unknown): unknown =>
-  error instanceof ImageMissing ? new BuildFailed('missing_tool', error.message) : error
+  error instanceof ImageMissing || error instanceof NoAddresses ? new BuildFailed('missing_tool', error.message) : error
 
 export async function listImageArtifacts({ engine, labels }: ImageParts) {
   const images = await ask((abortSignal) => engine.listImages({ filters: labels.filter('artifact'), abortSignal }))

@@ -7,9 +7,15 @@ import { Tunnels } from './tunnels.ts'
 
 export type ServerRuntimeSettings = Omit<DockerRuntimeSettings, 'engine' | 'fence'> & { link: ServerLink }
 
+const routesAtMost = 1024 ** 2
+const routesMs = 10_000
+
 /** Runs projects in the Docker engine of a server: the docker runtime over SSH, with instances reached through tunnels. */
 export function createServerRuntime({ link, ...settings }: ServerRuntimeSettings): Runtime {
-  const docker = createDockerRuntime({ ...settings, engine: openEngineThrough(linkAgent(link)), fence: null })
+  const readRoutes = async () =>
+    (await link.files.read('/proc/net/route', routesAtMost, AbortSignal.timeout(routesMs))).toString('latin1')
+  const addresses = { ...settings.addresses, readRoutes }
+  const docker = createDockerRuntime({ ...settings, addresses, engine: openEngineThrough(linkAgent(link)), fence: null })
   const tunnels = new Tunnels(link)
   const near = async (instance: Instance): Promise<Instance> => {
     const { instanceId, address } = instance

@@ -4,6 +4,7 @@ import { Failure } from '../../../platform/failure.ts'
 import { RootDirectoryError } from '../../../source/detection/root-directory-error.ts'
 import { type DeployedConfig, type DeployPlan, PlanRefused, planDeployment } from '../plan.ts'
 import { secretKeysOf } from '../project-scrubbers.ts'
+import { routeWarnings } from '../service-routes.ts'
 import { type DeployedSource, withMarks } from '../snapshot.ts'
 import { updateDeployment } from '../store.ts'
 import { sourceFolder } from './fetch-source.ts'
@@ -34,6 +35,7 @@ export const makePlan: DeployStep = {
       for (const { file, says } of detected?.evidence ?? []) log.line(`${file}: ${says}`)
       for (const warning of detected?.warnings ?? []) log.line(`Warning: ${warning}`)
       const plan: DeployPlan = planDeployment(config, detected, Object.keys(deploying.env))
+      for (const warning of routeWarnings(config.serviceRoutes ?? {}, plan.units)) log.line(`Warning: ${warning}`)
       if (plan.type === 'services' && kind === 'process')
         throw new PlanRefused('Several services need the docker runtime; this instance runs projects as plain processes')
       deployment.plan = JSON.stringify(plan)

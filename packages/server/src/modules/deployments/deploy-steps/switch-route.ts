@@ -7,6 +7,7 @@ import { nowOf } from '../deps.ts'
 import { deleteLive, findLive, pointLive } from '../live-environments.ts'
 import { artifactsOf, planOf } from '../plan.ts'
 import { runningUnits } from '../run-units.ts'
+import { servedRoutes } from '../service-routes.ts'
 import { listInstances, listLiveDeployments, transitionDeployment, updateInstance } from '../store.ts'
 import { rowsThatStay } from '../volume-holders.ts'
 import { DeployFailed, type Deploying, type DeployStep } from './step.ts'
@@ -60,11 +61,21 @@ async function point(
     deploymentId: deployment.id,
     state,
     staticFolder: staticFolderOf(deployment),
+    serviceRoutes: await routesText(deployment, deps),
     health: 'healthy',
     healthReason: null,
     lastRequestAt: nowOf(deps),
     changedAt: nowOf(deps),
   })
+}
+
+async function routesText(deployment: DeploymentRow, { projects }: Deploying['deps']): Promise<string | null> {
+  const environments = deployment.environment === 'production' ? await projects.environmentsOf(deployment.projectId) : []
+  const routes = servedRoutes(
+    planOf(deployment).units,
+    environments.map(({ slug }) => slug),
+  )
+  return routes && JSON.stringify(routes)
 }
 
 const staticFolderOf = (deployment: DeploymentRow) =>

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
-import type { ProjectRoute } from '@berth/contract'
+import type { ProjectRoute, ServiceRoutes } from '@berth/contract'
+import type { ServiceRoute } from '../../../platform/db/tables/deployments.ts'
 import type { DomainRow, ProjectRow } from '../../../platform/db/tables/projects.ts'
 import type { ProjectsDeps } from '../deps.ts'
 import type { EdgeRoutes, RouteStatus } from '../project-ports.ts'
@@ -12,6 +13,18 @@ export const freeHostname = ({ slug }: Pick<ProjectRow, 'slug'>, baseDomain: str
 /** A label in front of the project's own name, so that no other project's slug can ever be the same host. */
 export const environmentHostname = (project: Pick<ProjectRow, 'slug'>, environment: string, baseDomain: string): string =>
   environment === 'production' ? freeHostname(project, baseDomain) : `${environment}.${freeHostname(project, baseDomain)}`
+
+/** One more label in front, which is the service's. */
+export const serviceHostname = (label: string, environmentHost: string): string => `${label}.${environmentHost}`
+
+/** What the settings switched off is not served from that moment on, whatever the deployment had. */
+export const routesLeft = (
+  routes: readonly ServiceRoute[],
+  { serviceRoutes }: Pick<ProjectRow, 'serviceRoutes'>,
+): readonly ServiceRoute[] => {
+  const chosen: ServiceRoutes = serviceRoutes === null ? {} : JSON.parse(serviceRoutes)
+  return routes.filter(({ service }) => !Object.hasOwn(chosen, service) || chosen[service])
+}
 
 export const isBelow = (hostname: string, domain: string): boolean => hostname === domain || hostname.endsWith(`.${domain}`)
 
@@ -41,6 +54,8 @@ export function urlOf(hostname: string, tls: RouteStatus['tls'], { ports }: UrlS
 
 export interface RouteFacts {
   domains: readonly DomainRow[]
+  /** Of production. */
+  services?: readonly ServiceRoute[]
   edge: Pick<EdgeRoutes, 'routeStatus'> | undefined
   baseDomain: string
   urls: UrlSettings
@@ -52,9 +67,9 @@ export const notTaken = {
   reason: 'The edge has not taken this route yet',
 } as const satisfies RouteStatus
 
-/** The free route first, then the project's own domains. A worker answers no requests, so it has no free route. */
-export function routesOf(project: Pick<ProjectRow, 'slug' | 'type'>, facts: RouteFacts): ProjectRoute[] {
-  const { domains, edge, baseDomain, urls } = facts
+/** The free route first, then those of services, then the project's own domains. A worker answers no requests, so it has no free route. */
+export function routesOf(project: Pick<ProjectRow, 'slug' | 'type' | 'serviceRoutes'>, facts: RouteFacts): ProjectRoute[] {
+  const { domains, services = [], edge, baseDomain, urls } = facts
   const hostname = freeHostname(project, baseDomain)
   const free = edge?.routeStatus(hostname) ?? notTaken
   const hasPrimary = domains.some(({ isPrimary }) => isPrimary)
@@ -62,6 +77,11 @@ export function routesOf(project: Pick<ProjectRow, 'slug' | 'type'>, facts: Rout
     project.type === 'worker'
       ? []
       : [{ hostname, url: urlOf(hostname, free.tls, urls), kind: 'free', primary: !hasPrimary, ...free }]
+  for (const { service, label } of routesLeft(services, project)) {
+    const own = serviceHostname(label, hostname)
+    const standing = edge?.routeStatus(own) ?? notTaken
+    routes.push({ hostname: own, url: urlOf(own, standing.tls, urls), kind: 'free', primary: false, service, ...standing })
+  }
   for (const domain of domains) {
     const standing = edge?.routeStatus(domain.hostname, domain) ?? domainStatus(domain)
     const url = urlOf(domain.hostname, standing.tls, urls)

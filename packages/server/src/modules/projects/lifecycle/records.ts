@@ -116,6 +116,7 @@ function recordOf(row: ProjectRow, facts: Facts, deps: ProjectsDeps): Project {
 const routesIn = (row: ProjectRow, facts: Facts, deps: ProjectsDeps): ProjectRoute[] =>
   routesOf(row, {
     domains: facts.domains.get(row.id) ?? [],
+    services: facts.running.get(row.id)?.serviceRoutes ?? [],
     edge: deps.projectPorts.edge,
     baseDomain: deps.settings.baseDomain,
     urls: urlSettings(deps),
@@ -131,6 +132,7 @@ function configOf(row: ProjectRow): ProjectConfig {
     healthCheck: row.healthCheck && JSON.parse(row.healthCheck),
     volumes: JSON.parse(row.volumes),
     services: JSON.parse(row.services),
+    serviceRoutes: row.serviceRoutes && JSON.parse(row.serviceRoutes),
     resources: JSON.parse(row.resources),
     autoDeploy: row.autoDeploy === 1,
     previews: row.previews === 1,

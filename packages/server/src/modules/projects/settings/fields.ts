@@ -47,6 +47,7 @@ export function configColumns(body: ProjectOptions): ProjectChanges {
   if (body.healthCheck !== undefined) columns.healthCheck = body.healthCheck && JSON.stringify(body.healthCheck)
   if (body.volumes) columns.volumes = JSON.stringify(body.volumes)
   if (body.services) columns.services = JSON.stringify(body.services)
+  if (body.serviceRoutes !== undefined) columns.serviceRoutes = body.serviceRoutes && JSON.stringify(body.serviceRoutes)
   return columns
 }
 

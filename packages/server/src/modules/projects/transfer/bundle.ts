@@ -71,6 +71,7 @@ function optionsOf(row: ProjectRow): ProjectOptions {
     healthCheck: row.healthCheck && JSON.parse(row.healthCheck),
     volumes: JSON.parse(row.volumes),
     services: JSON.parse(row.services),
+    serviceRoutes: row.serviceRoutes && JSON.parse(row.serviceRoutes),
     sleepMode: row.sleepMode,
     autoDeploy: row.autoDeploy === 1,
     previews: row.previews === 1,

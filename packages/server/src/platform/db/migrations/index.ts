@@ -24,7 +24,8 @@ import { migration as deliverySubjects } from './026-delivery-subjects.ts'
 import { migration as keptBackups } from './027-kept-backups.ts'
 import { migration as adoptedOnce } from './028-adopted-once.ts'
 import { migration as portChosen } from './029-port-chosen.ts'
-import { migration as repositoryNames } from './030-repository-names.ts'
+import { migration as repositoryNames } from './031-repository-names.ts'
+import { migration as serviceRoutes } from './030-service-routes.ts'
 
 export interface Migration {
   /** `NNN-what`: the number orders it, the whole is recorded. Never changed once released. */
@@ -60,4 +61,5 @@ export const migrations: readonly Migration[] = [
   adoptedOnce,
   portChosen,
   repositoryNames,
+  serviceRoutes,
 ]

@@ -48,6 +48,12 @@ export interface DeploymentsTable {
   finishedAt: Millis | null
 }
 
+export interface ServiceRoute {
+  service: string
+  /** The first part of its host name. */
+  label: string
+}
+
 /** What an environment is doing now; one row an environment that was ever deployed. */
 export interface LiveEnvironmentsTable {
   projectId: string
@@ -58,6 +64,8 @@ export interface LiveEnvironmentsTable {
   state: EnvironmentState
   /** Of a static project: what the edge serves from disk. */
   staticFolder: string | null
+  /** Services that have an address of their own, with what stands in front of the environment's; null: none. */
+  serviceRoutes: JsonText<ServiceRoute[]> | null
   health: 'healthy' | 'unhealthy' | 'unknown'
   healthReason: string | null
   lastRequestAt: Millis | null

@@ -1,4 +1,4 @@
-import type { HealthCheck, Presence, Resources, Service, TlsState, Volume } from '@berth/contract'
+import type { HealthCheck, Presence, Resources, Service, ServiceRoutes, TlsState, Volume } from '@berth/contract'
 import type { ColumnType, Generated, Selectable } from 'kysely'
 import type { Flag, JsonText, Millis } from '../columns.ts'
 
@@ -41,6 +41,8 @@ export interface ProjectsTable {
   healthCheck: JsonText<HealthCheck> | null
   volumes: JsonText<Volume[]>
   services: JsonText<Service[]>
+  /** Which of them have an address of their own, where somebody said so. */
+  serviceRoutes: JsonText<ServiceRoutes> | null
   resources: JsonText<Pick<Resources, 'production' | 'build'>>
   sleepMode: 'auto_sleep' | 'always_on'
   autoDeploy: Flag

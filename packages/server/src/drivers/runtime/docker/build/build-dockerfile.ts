@@ -1,23 +1,19 @@
 import { mkdtemp, realpath, rm } from 'node:fs/promises'
 import { dirname, join, posix, relative, sep } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
 import { errorMessage } from '../../../../platform/error-message.ts'
 import { instructionsOf, wordsOf } from '../../../../source/dockerfile/instructions.ts'
 import { readInside } from '../../../../source/read-inside.ts'
 import { type Artifact, BuildFailed, type BuildRequest, type OutputLine } from '../../runtime.ts'
-import { ask, type Engine, eventsOf, wordsOfEngine } from '../engine.ts'
+import { ask } from '../engine.ts'
 import { asBuildFailure, contentOf, ensureImage } from '../images.ts'
-import { limitsOf, wayGiving } from '../run/container-settings.ts'
-import { buildProcesses, killedSettleMs, lookMs, processesIn } from './build-container.ts'
+import { buildInBuildKit } from './build-in-buildkit.ts'
 import type { BuildParts } from './build-parts.ts'
-import { type BuildEvent, followBuild } from './build-progress.ts'
 import { withBasesHere } from './dockerfile-bases.ts'
+import { DockerfileBuild } from './dockerfile-build.ts'
 import { type AddedFile, type GuardedDockerfile, guardedDockerfile, refuseTrigger } from './guarded-dockerfile.ts'
 import { listSource, packSource, readFor } from './source-tar.ts'
 import { DockerfileRefused, dockerfileAtMost } from './strict-dockerfile.ts'
-
-const tailLines = 30
-const period = 100_000
+import { withSyntaxHere } from './syntax-line.ts'
 
 /** Builds the project's own Dockerfile. Its variables are in no build argument: those stay readable in the image's history. */
 export async function buildDockerfile(
@@ -32,29 +28,24 @@ export async function buildDockerfile(
   const say = (message: string) => onLine({ time: new Date().toISOString(), stream: 'stdout', message })
   const root = await realpath(request.sourceFolder)
   const written = plan.dockerfileText ?? (await readDockerfile(context, file, root))
-  const { text, added, hasHeredocs } = await judged(written, request, parts, say, abort)
+  const guarded = await judged(written, request, parts, say, abort)
+  const { text, added, usesBuildKit } = guarded
   const reference = `berth-${parts.labels.instance}/${owner.projectId}:${[owner.deploymentId, service].filter(Boolean).join('.')}`
-  const usesBuildKit = hasHeredocs || needsBuildKit(text)
-  const note = usesBuildKit ? 'Building with BuildKit: time is limited, memory and cores are not' : 'Building the Dockerfile'
-  say(note)
+  if (!usesBuildKit) say('Building the Dockerfile')
   const builder = new DockerfileBuild(request, onLine, abort, parts)
   const ignore = plan.dockerfileText === undefined ? await readIgnore(context, file, root) : ''
   const fetched = await fetchAdded(added, request, parts, say, abort)
   try {
     const tar = await packContext(context, ignore, text, fetched.files, request, abort)
-    const build = (network: object) =>
-      builder.run(tar, {
-        t: reference,
-        dockerfile: tar.dockerfile,
-        labels: parts.labels.ofOwner('artifact', owner, service),
-        buildargs: plan.buildArguments,
-        ...(plan.dockerTarget ? { target: plan.dockerTarget } : {}),
-        ...(usesBuildKit ? { version: '2' as const } : {}),
-        ...network,
-      })
-    // BuildKit knows the engine's own bridge alone.
-    if (usesBuildKit) await build({})
-    else await parts.networks.forBuild((networkmode) => build({ networkmode }))
+    const options = {
+      t: reference,
+      dockerfile: tar.dockerfile,
+      labels: parts.labels.ofOwner('artifact', owner, service),
+      buildargs: { ...guarded.platformArguments, ...plan.buildArguments },
+      ...(plan.dockerTarget ? { target: plan.dockerTarget } : {}),
+    }
+    if (usesBuildKit) await buildInBuildKit(builder, tar, options, { request, parts, say, abort })
+    else await parts.networks.forBuild((networkmode) => builder.run(tar, { ...options, networkmode }))
   } finally {
     await fetched.remove()
   }
@@ -69,7 +60,7 @@ async function judged(
   parts: BuildParts,
   say: (line: string) => void,
   abort: AbortSignal,
-): Promise<GuardedDockerfile> {
+): Promise<GuardedDockerfile & { usesBuildKit: boolean }> {
   const findImage = async (image: string) => {
     const name = await ensureImage(image, parts, projectId, say, abort)
     const { Config } = await ask(() => parts.engine.getImage(name).inspect(), { abort })
@@ -77,12 +68,17 @@ async function judged(
     return name
   }
   try {
-    const { Version } = await ask(() => parts.engine.version(), { abort })
+    const { Version, Os, Arch } = await ask(() => parts.engine.version(), { abort })
     const knowsHeredocs = Number.parseInt(Version, 10) >= 23
     // What a preview leaves in a cache, a fork's perhaps, must not be what production's next build reads.
     const caches = environment === 'production' ? projectId : `${projectId}@${environment}`
-    const guarded = await guardedDockerfile(written, { caches, buildArguments, knowsHeredocs, findImage })
-    return { ...guarded, text: await withBasesHere(guarded.text, buildArguments, findImage) }
+    const platform = `${Os}/${Arch}`
+    const guarded = await guardedDockerfile(written, { caches, buildArguments, knowsHeredocs, platform, findImage })
+    const text = await withBasesHere(guarded.text, buildArguments, findImage)
+    const usesBuildKit = guarded.hasHeredocs || needsBuildKit(text)
+    if (!usesBuildKit) return { ...guarded, text, usesBuildKit }
+    const isNeeded = guarded.hasHeredocs && !knowsHeredocs
+    return { ...guarded, text: await withSyntaxHere(text, { findImage, isNeeded, say }), usesBuildKit }
   } catch (error) {
     if (error instanceof DockerfileRefused) throw new BuildFailed('bad_plan', `The Dockerfile is not built: ${error.message}`)
     throw asBuildFailure(error)
@@ -181,113 +177,11 @@ async function packContext(
 
 const ofBuildKit = /^--(mount|link|chmod|parents|exclude|network|security)(=|$)/
 
-/** Only BuildKit knows these; only the other builder can be held to limits. */
+/** Only BuildKit knows these; the other builder is held to limits by the engine itself, wherever that is. */
 export function needsBuildKit(dockerfile: string): boolean {
   for (const { keyword, rest, hasHereDocuments } of instructionsOf(dockerfile)) {
     if (hasHereDocuments) return true
     if (['RUN', 'COPY', 'ADD'].includes(keyword) && wordsOf(rest).options.some((option) => ofBuildKit.test(option))) return true
   }
   return false
-}
-
-class DockerfileBuild {
-  readonly #request: BuildRequest
-  readonly #onLine: (line: OutputLine) => void
-  readonly #abort: AbortSignal
-  readonly #engine: Engine
-  readonly #tail: string[] = []
-  readonly #end = new AbortController()
-  /** By the first letters of their ids, which is what the builder tells; the last one runs. */
-  readonly #containers = new Set<string>()
-  #failure: BuildFailed | undefined
-
-  constructor(request: BuildRequest, onLine: (line: OutputLine) => void, abort: AbortSignal, { engine }: BuildParts) {
-    this.#request = request
-    this.#onLine = onLine
-    this.#abort = abort
-    this.#engine = engine
-  }
-
-  async run(tar: NodeJS.ReadableStream, options: { version?: '2' } & Record<string, unknown>): Promise<void> {
-    const { timeoutMs, allotment } = this.#request
-    const minutes = Math.max(1, Math.round(timeoutMs / 60_000))
-    const clock = setTimeout(() => this.#stopFor('timed_out', `The build took longer than ${minutes} min`), timeoutMs)
-    const { Memory, MemorySwap, NanoCpus } = limitsOf(allotment, buildProcesses)
-    const cpuquota = Math.round((NanoCpus / 1e9) * period)
-    const { CpuShares: cpushares, CpusetCpus: cpusetcpus } = wayGiving(this.#engine)
-    const limits = {
-      memory: Memory,
-      memswap: MemorySwap,
-      cpuperiod: period,
-      cpuquota,
-      cpushares,
-      ...(cpusetcpus ? { cpusetcpus } : {}),
-    }
-    void this.#watchMemory()
-    const looking = setInterval(() => void this.#lookAtProcesses(), lookMs)
-    try {
-      const abortSignal = AbortSignal.any([this.#abort, this.#end.signal])
-      const stream = await this.#engine.buildImage(tar, { ...limits, rm: true, forcerm: true, ...options, abortSignal } as object)
-      // A closed connection ends the build on the other side as well.
-      abortSignal.addEventListener('abort', () => (stream as unknown as { destroy(): void }).destroy(), { once: true })
-      await followBuild(stream as unknown as AsyncIterable<Uint8Array>, (event) => this.#say(event))
-      abortSignal.throwIfAborted()
-    } catch (error) {
-      this.#abort.throwIfAborted()
-      const words = wordsOfEngine(error)
-      if (/non-zero code: 137\b/.test(words))
-        await pause(killedSettleMs, undefined, { signal: this.#end.signal }).catch(() => undefined)
-      throw this.#failure ?? new BuildFailed('command_failed', words, [...this.#tail])
-    } finally {
-      clearTimeout(clock)
-      clearInterval(looking)
-      this.#end.abort()
-    }
-  }
-
-  #say({ stream, text }: BuildEvent): void {
-    for (const line of text.split('\n')) {
-      const message = line.trimEnd()
-      if (message === '') continue
-      const running = /^ ---> Running in ([0-9a-f]{12})/.exec(message)?.[1]
-      if (running) void this.#limit(running)
-      this.#tail.push(message)
-      if (this.#tail.length > tailLines) this.#tail.shift()
-      this.#onLine({ time: new Date().toISOString(), stream, message })
-    }
-  }
-
-  /** The builder takes limits of memory and cores; the one on processes is set on each of its containers as it starts. */
-  async #limit(container: string): Promise<void> {
-    this.#containers.add(container)
-    await this.#engine
-      .getContainer(container)
-      .update({ PidsLimit: buildProcesses })
-      .catch(() => undefined)
-  }
-
-  async #lookAtProcesses(): Promise<void> {
-    const running = [...this.#containers].at(-1)
-    if (!running || (await processesIn(this.#engine.getContainer(running))) < buildProcesses) return
-    this.#stopFor('too_many_processes', `The build started more than ${buildProcesses} processes`)
-  }
-
-  async #watchMemory(): Promise<void> {
-    try {
-      const filters = { type: ['container'], event: ['oom'] }
-      for await (const { id = '' } of eventsOf(filters, this.#engine, { abort: this.#end.signal })) {
-        const { memoryMb } = this.#request.allotment
-        if (this.#containers.has(id.slice(0, 12)))
-          this.#stopFor('out_of_memory', `The build used more than the ${memoryMb} MB that a build may use`)
-      }
-    } catch {
-      // The build has ended.
-    }
-  }
-
-  #stopFor(code: BuildFailed['code'], message: string): void {
-    if (this.#failure || this.#end.signal.aborted) return
-    this.#failure = new BuildFailed(code, message, [...this.#tail])
-    this.#end.abort()
-  }
 }

@@ -12,4 +12,6 @@ export interface BuildParts extends ImageParts {
   /** Makes names of kept installs that tell nothing of the variables in them. */
   cacheKey: Uint8Array
   download: Download
+  /** For strangers: nothing is built that cannot be held to limits. */
+  isStrict: boolean
 }

@@ -1,4 +1,5 @@
 import { type Artifact, BuildFailed, type BuildRequest, type OutputLine } from '../../runtime.ts'
+import { asBuildFailure } from '../images.ts'
 import { buildDockerfile } from './build-dockerfile.ts'
 import type { BuildParts } from './build-parts.ts'
 import { buildStack } from './build-stack.ts'
@@ -12,6 +13,8 @@ export async function buildHere(
 ): Promise<Artifact> {
   const { kind, rootDirectory } = request.plan
   if (rootDirectory.split('/').includes('..')) throw new BuildFailed('bad_plan', 'The root directory leads out of the project')
-  if (kind === 'static' || kind === 'none') return buildStatic(request, onLine, abort, parts)
-  return kind === 'dockerfile' ? buildDockerfile(request, onLine, abort, parts) : buildStack(request, onLine, abort, parts)
+  const build = kind === 'static' || kind === 'none' ? buildStatic : kind === 'dockerfile' ? buildDockerfile : buildStack
+  return build(request, onLine, abort, parts).catch((error: unknown) => {
+    throw asBuildFailure(error)
+  })
 }

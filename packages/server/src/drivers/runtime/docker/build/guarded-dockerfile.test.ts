@@ -6,6 +6,7 @@ const guard: DockerfileGuard = {
   buildArguments: {},
   caches: 'prj_own',
   knowsHeredocs: true,
+  platform: 'linux/amd64',
   findImage: async (image) => {
     asked.push(image)
     if (image.startsWith('berth-')) throw new Error(`${image} is not for this project`)
@@ -34,9 +35,33 @@ test('an honest Dockerfile stays as it is, but for its image filled in', async (
     'COPY --from=0 /app/x /x',
     'CMD ["nginx", "-g", "daemon off;"]',
   ].join('\n')
-  expect(await judge(text)).toEqual({ text, added: [], hasHeredocs: false })
+  expect(await judge(text)).toEqual({ text, added: [], hasHeredocs: false, platformArguments: {} })
   expect((await judge(`ARG V=24\nFROM "node:\${V}"-slim as Build\n`)).text).toBe('ARG V=24\nFROM node:24-slim AS Build\n')
   expect((await judge('ARG V=24\nFROM node:$V', { buildArguments: { V: '22' } })).text).toBe('ARG V=24\nFROM node:22')
+})
+
+describe('platforms', () => {
+  test('the one that is built on need not be said, and its parts are there for who asks', async () => {
+    const text = 'FROM --platform=$BUILDPLATFORM a AS b\nARG TARGETARCH\nARG TARGETOS=other\nFROM --platform=linux/amd64 c\n'
+    const judged = await judge(text)
+    expect(judged.text).toBe('FROM a AS b\nARG TARGETARCH\nARG TARGETOS=other\nFROM c\n')
+    expect(judged.platformArguments).toEqual({ TARGETARCH: 'amd64' })
+    expect((await judge(`FROM --platform=\${TARGETPLATFORM} a`, { platform: 'linux/arm64' })).text).toBe('FROM a')
+    expect((await judge('FROM --platform=linux/arm64/v8 a', { platform: 'linux/arm64' })).text).toBe('FROM a')
+  })
+
+  test('another one is said as it is, and one that is not known is refused', async () => {
+    expect((await judge('ARG P=linux/s390x\nFROM --platform=$P a')).text).toBe('ARG P=linux/s390x\nFROM --platform=linux/s390x a')
+    await expect(judge('FROM --platform=$NOTHING a')).rejects.toThrow('is not known before the build')
+  })
+})
+
+test('a step that asks for an SSH agent is told what to do', async () => {
+  await expect(judge('FROM a\nRUN --mount=type=ssh x')).rejects.toThrow('--mount=type=secret')
+})
+
+test('no build argument names another program to read the file with', async () => {
+  await expect(judge('FROM a', { buildArguments: { BUILDKIT_SYNTAX: 'evil/reader' } })).rejects.toThrow('BUILDKIT_SYNTAX')
 })
 
 describe('images', () => {
@@ -127,7 +152,7 @@ describe('addresses', () => {
 
 test('here-documents are left alone where the builder surely knows them, and read as instructions where it may not', async () => {
   const text = 'FROM a\nRUN <<EOF\nADD http://127.0.0.1/x /\nEOF\nCOPY <<"A" <<-B /x/\nFROM q\nA\n\tB\nUSER 1'
-  expect(await judge(text)).toEqual({ text, added: [], hasHeredocs: true })
+  expect(await judge(text)).toMatchObject({ text, added: [], hasHeredocs: true })
   await expect(judge(text, { knowsHeredocs: false })).rejects.toThrow(/syntax=docker\/dockerfile/)
   const hidden = 'FROM a\nRUN echo "x <<EOF"\nADD http://127.0.0.1/x /\nEOF'
   await expect(judge(hidden)).rejects.toThrow(/not an instruction/)

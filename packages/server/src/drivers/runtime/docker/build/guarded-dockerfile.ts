@@ -1,4 +1,5 @@
 import { setImmediate as letOthers } from 'node:timers/promises'
+import { argumentsOf, withoutOwnPlatform } from './platform-flags.ts'
 import {
   DockerfileRefused,
   expandWord,
@@ -14,6 +15,8 @@ export interface DockerfileGuard {
   caches: string
   /** The builder reads here-documents without being told by `# syntax=`. */
   knowsHeredocs: boolean
+  /** What the engine builds for, and on: `linux/amd64`. */
+  platform: string
   /** The name that an image goes by here; rejects for one that the project may not use. */
   findImage(image: string): Promise<string>
 }
@@ -29,6 +32,8 @@ export interface GuardedDockerfile {
   text: string
   added: AddedFile[]
   hasHeredocs: boolean
+  /** What it asks for of Docker's own arguments about platforms: the classic builder does not know them. */
+  platformArguments: Record<string, string>
 }
 
 /**
@@ -37,6 +42,8 @@ export interface GuardedDockerfile {
  * is found and judged first, and written so that nothing is left to be filled in.
  */
 export async function guardedDockerfile(text: string, guard: DockerfileGuard): Promise<GuardedDockerfile> {
+  if (Object.hasOwn(guard.buildArguments, 'BUILDKIT_SYNTAX'))
+    throw new DockerfileRefused('the build argument BUILDKIT_SYNTAX names another program to read it with: leave it out')
   const { lines, instructions, escapeSign } = readStrictly(text)
   const hasHeredocs = instructions.some((one) => one.hasHeredoc)
   if (hasHeredocs && !guard.knowsHeredocs && !lines.some((line) => /^\s*#\s*syntax\s*=/i.test(line)))
@@ -51,31 +58,27 @@ export async function guardedDockerfile(text: string, guard: DockerfileGuard): P
     out[instruction.first] = written
     for (let at = instruction.first + 1; at <= instruction.last; at += 1) out[at] = ''
   }
-  return { text: out.join('\n'), added: reading.added, hasHeredocs }
-}
-
-/** Docker's own, of the machine that builds. */
-function platformArguments(): [string, string][] {
-  const arch = process.arch === 'x64' ? 'amd64' : process.arch
-  return ['TARGET', 'BUILD'].flatMap((kind): [string, string][] => [
-    [`${kind}PLATFORM`, `linux/${arch}`],
-    [`${kind}OS`, 'linux'],
-    [`${kind}ARCH`, arch],
-  ])
+  const { added, platformArguments } = reading
+  return { text: out.join('\n'), added, hasHeredocs, platformArguments }
 }
 
 class Reading {
   readonly added: AddedFile[] = []
+  readonly platformArguments: Record<string, string> = {}
   readonly #guard: DockerfileGuard
   readonly #escape: string
   readonly #stages = new Set(['scratch'])
-  readonly #before = new Map(platformArguments())
-  #values: Map<string, string> = this.#before
+  readonly #ofPlatform: ReadonlyMap<string, string>
+  readonly #before: Map<string, string>
+  #values: Map<string, string>
   #count = 0
 
   constructor(guard: DockerfileGuard, escapeSign: string) {
     this.#guard = guard
     this.#escape = escapeSign
+    this.#ofPlatform = new Map(argumentsOf(guard.platform))
+    this.#before = new Map(this.#ofPlatform)
+    this.#values = this.#before
   }
 
   /** The instruction as it is to be written, or null where it stays as it is. */
@@ -100,7 +103,8 @@ class Reading {
     this.#values = new Map()
     this.#count += 1
     if (stage) this.#stages.add(stage.toLowerCase())
-    return ['FROM', ...flags, image, ...(stage ? ['AS', stage] : [])].join(' ')
+    const known = { platform: this.#guard.platform, values: this.#before, escapeSign: this.#escape, line: first + 1 }
+    return ['FROM', ...withoutOwnPlatform(flags, known), image, ...(stage ? ['AS', stage] : [])].join(' ')
   }
 
   async #copy({ flags, rest, first }: StrictInstruction): Promise<string | null> {
@@ -181,6 +185,8 @@ class Reading {
     const type = named('type') ?? 'bind'
     if (!['bind', 'cache', 'tmpfs', 'secret', 'ssh'].includes(type.toLowerCase()))
       throw new DockerfileRefused(`line ${line + 1}: a mount of the type "${type.slice(0, 40)}" is not known`)
+    if (type.toLowerCase() === 'ssh')
+      throw new DockerfileRefused(`line ${line + 1}: there is no SSH agent in a build; use --mount=type=secret with a variable`)
     const others = fields.filter(({ key }) => type.toLowerCase() !== 'cache' || key !== 'id')
     const id = `${this.#guard.caches}/${named('id') ?? named('target', 'dst', 'destination') ?? ''}`
     const all = type.toLowerCase() === 'cache' ? [...others, { key: 'id', value: id }] : others
@@ -191,6 +197,8 @@ class Reading {
     for (const word of wordsIn(rest).words) {
       const [, name = word, written] = /^(\w+)=([\s\S]*)$/.exec(word) ?? []
       const given = Object.hasOwn(this.#guard.buildArguments, name) ? this.#guard.buildArguments[name] : undefined
+      const isOfPlatform = given === undefined && written === undefined && this.#ofPlatform.has(name)
+      if (isOfPlatform && this.#count > 0) this.platformArguments[name] = this.#ofPlatform.get(name) as string
       const value = given ?? (written === undefined ? this.#before.get(name) : expandWord(written, this.#values, this.#escape))
       if (value === undefined || value === null) this.#values.delete(name)
       else this.#values.set(name, value)

@@ -3,6 +3,7 @@ import { type Instance, StartFailed, type StartRequest } from '../../runtime.ts'
 import { ask, askFor, type Engine, isElsewhere, listenerOf, statusOf, wordsOfEngine } from '../engine.ts'
 import { ensureImage, ImageMissing, type ImageParts } from '../images.ts'
 import { Labels, labelIn, ownerIn } from '../labels.ts'
+import { NoAddresses } from './address-room.ts'
 import { containerName, containerSettings } from './container-settings.ts'
 import { freeHostPort } from './free-port.ts'
 import type { Networks } from './networks.ts'
@@ -30,7 +31,7 @@ export async function startInstance(request: StartRequest, parts: InstanceParts,
     return await startNew(request, parts, abort)
   } catch (error) {
     abort.throwIfAborted()
-    if (error instanceof ImageMissing) throw new StartFailed(error.message)
+    if (error instanceof ImageMissing || error instanceof NoAddresses) throw new StartFailed(error.message)
     if (statusOf(error) !== undefined) throw new StartFailed(`It could not be started: ${wordsOfEngine(error)}`)
     throw error
   }
@@ -40,7 +41,7 @@ export async function startInstance(request: StartRequest, parts: InstanceParts,
 async function joinNetworks({ instanceId, network, owner }: StartRequest, { networks }: InstanceParts): Promise<void> {
   if (!network) return
   const container = containerName(instanceId)
-  await networks.join(container, { ...owner, name: network.name }, network.aliases)
+  await networks.join(container, { ...owner, name: network.name, containers: network.services }, network.aliases)
   for (const other of network.also ?? []) await networks.visit(container, other, network.aliases)
 }
 
@@ -61,7 +62,7 @@ async function startNew(request: StartRequest, parts: InstanceParts, abort: Abor
     const port = hostPort === null ? {} : { port: String(hostPort) }
     const labels = parts.labels.ofOwner('instance', owner, service, { ...more, ...port })
     try {
-      await parts.networks.use(network && { ...owner, name: network.name }, async (networkName) => {
+      await parts.networks.use(network && { ...owner, name: network.name, containers: network.services }, async (networkName) => {
         await createAndStart(request, { ...place, labels, hostPort, network: networkName }, user, parts, abort)
       })
       break

@@ -2,16 +2,26 @@ import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { ask, askFor, type Engine, statusOf, wordsOfEngine } from '../engine.ts'
 import { type LabelMap, type Labels, labelIn } from '../labels.ts'
+import { AddressRoom, type NetworkSize, SubnetTaken } from './address-room.ts'
 import { bridgePrefix, type Fence } from './fence.ts'
+import { bitsFor } from './subnets.ts'
 
 /** Whose network it is; nobody's for projects that stand alone, which share one. */
 export interface NetworkOwner {
   name: string
   projectId: string
   environment: string
+  /** How many containers are made on it; as many again may be its guests. */
+  containers?: number | undefined
 }
 
 const idleMs = 5_000
+/** Where nobody says how many there will be. */
+const usualContainers = 6
+/** A bridge of Linux has a thousand ports; where there is no room for as many addresses, fewer projects stand alone. */
+const shared: NetworkSize = { bits: [22, 23, 24, 25, 26], from: 'start' }
+const smallest = 28
+const small = (containers: number): NetworkSize => ({ bits: [Math.min(smallest, bitsFor(containers))], from: 'end' })
 const bridgeName = 'com.docker.network.bridge.name'
 
 /**
@@ -23,13 +33,15 @@ export class Networks {
   readonly #engine: Engine
   readonly #labels: Labels
   readonly #fence: Fence | null
+  readonly #room: AddressRoom
   readonly #building = new Set<number>()
   #turn: Promise<unknown> = Promise.resolve()
 
-  constructor(engine: Engine, labels: Labels, fence: Fence | null = null) {
+  constructor(engine: Engine, labels: Labels, fence: Fence | null = null, room = new AddressRoom(engine)) {
     this.#engine = engine
     this.#labels = labels
     this.#fence = fence
+    this.#room = room
   }
 
   /** Bridges that were made before they had a name of ours, and on request the engine's own, where BuildKit builds. */
@@ -53,7 +65,7 @@ export class Networks {
     try {
       await this.#inTurn(async () => {
         if (await askFor(() => this.#engine.getNetwork(network).inspect())) return
-        await this.#create(network, {}, this.#labels.of('build', { network: `build/${slot}` }))
+        await this.#create(network, {}, this.#labels.of('build', { network: `build/${slot}` }), small(1))
       })
       return await use(network)
     } finally {
@@ -133,26 +145,34 @@ export class Networks {
     // Projects that stand alone share a bridge on which they cannot reach each other.
     const options: Record<string, string> = owner ? {} : { 'com.docker.network.bridge.enable_icc': 'false' }
     const whose = owner ? { project: owner.projectId, environment: owner.environment } : {}
-    await this.#create(network, options, this.#labels.of('network', { network: owner?.name ?? '', ...whose }))
+    const size = owner ? small(2 * (owner.containers ?? usualContainers)) : shared
+    await this.#create(network, options, this.#labels.of('network', { network: owner?.name ?? '', ...whose }), size)
   }
 
-  async #create(network: string, options: Record<string, string>, marks: LabelMap): Promise<void> {
+  async #create(network: string, options: Record<string, string>, marks: LabelMap, size: NetworkSize): Promise<void> {
     const bridge = `${bridgePrefix(this.#labels.instance)}${createHash('sha256').update(network).digest('hex').slice(0, 7)}`
-    try {
-      await ask((abortSignal) =>
-        this.#engine.createNetwork({
-          Name: network,
-          Driver: 'bridge',
-          CheckDuplicate: true,
-          EnableIPv6: false,
-          Options: { ...options, [bridgeName]: bridge },
-          Labels: marks,
-          abortSignal,
-        }),
-      )
-    } catch (error) {
-      if (statusOf(error) !== 409) throw error
-    }
+    await this.#room.place(size, async (subnet) => {
+      try {
+        await ask((abortSignal) =>
+          this.#engine.createNetwork({
+            Name: network,
+            Driver: 'bridge',
+            CheckDuplicate: true,
+            EnableIPv6: false,
+            Options: { ...options, [bridgeName]: bridge },
+            Labels: marks,
+            ...(subnet === null ? {} : { IPAM: { Config: [{ Subnet: subnet }] } }),
+            abortSignal,
+          }),
+        )
+      } catch (error) {
+        if (statusOf(error) !== 409) throw error
+        return
+      }
+      if (subnet === null || !(await this.#room.isDisputed(subnet, bridge))) return
+      await askFor(() => this.#engine.getNetwork(network).remove())
+      throw new SubnetTaken(`${subnet} was taken meanwhile`)
+    })
     if (this.#fence?.state.inForce && !existsSync(`/sys/class/net/${bridge}`))
       this.#fence.deny('The Docker engine has its networks on another machine: projects reach what that machine reaches')
   }

@@ -1,0 +1,37 @@
+// 300 networks on one engine, as 300 projects of several services have them: how long each takes, and that all are there at once.
+//   BERTH_TEST_DOCKER_SOCKET=… node bench/networks.ts [count] [range]
+// Everything that it makes is removed at the end, also after a failure or Ctrl-C.
+import { randomBytes } from 'node:crypto'
+import { openEngine } from '../packages/server/src/drivers/runtime/docker/engine.ts'
+import { Labels } from '../packages/server/src/drivers/runtime/docker/labels.ts'
+import { removeEverythingOf } from '../packages/server/src/drivers/runtime/docker/remove-everything.ts'
+import { AddressRoom } from '../packages/server/src/drivers/runtime/docker/run/address-room.ts'
+import { Networks } from '../packages/server/src/drivers/runtime/docker/run/networks.ts'
+
+const socketPath = process.env.BERTH_TEST_DOCKER_SOCKET ?? '/var/run/docker.sock'
+const [count = '300', range] = process.argv.slice(2)
+const engine = openEngine(socketPath)
+const labels = new Labels(randomBytes(8).toString('hex'))
+const networks = new Networks(engine, labels, null, new AddressRoom(engine, { ranges: range ? [range] : null }))
+let isStopped = false
+process.once('SIGINT', () => {
+  isStopped = true
+})
+
+const times: number[] = []
+try {
+  for (let at = 0; at < Math.min(Number(count), 1000) && !isStopped; at++) {
+    const began = performance.now()
+    const name = `bench-${at}`
+    await networks.use({ name, projectId: name, environment: 'production', containers: 4 }, async () => undefined)
+    times.push(performance.now() - began)
+  }
+  const made = await engine.listNetworks({ filters: labels.filter('network') })
+  const middle = (some: number[]) => some.toSorted((left, right) => left - right)[Math.floor(some.length / 2)]?.toFixed(0)
+  console.log(`${made.length} networks at once on one engine`)
+  if (!isStopped && made.length !== times.length) process.exitCode = 1
+  console.log(`median of the first 30: ${middle(times.slice(0, 30))} ms, of the last 30: ${middle(times.slice(-30))} ms`)
+} finally {
+  await removeEverythingOf(labels.instance, socketPath)
+  console.log(`left: ${(await engine.listNetworks({ filters: labels.filter('network') })).length}`)
+}

@@ -1,0 +1,117 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { ask, type Engine, isElsewhere } from '../engine.ts'
+import { StepGroup, type StepLimits } from './step-group.ts'
+
+/** Between two looks; a step that begins is without limits for at most so long. */
+const lookMs = 100
+/** A process that is none of ours by then never will be. */
+const youngLooks = 50
+
+export type Breach = 'out_of_memory' | 'too_many_processes'
+
+/**
+ * The steps of one build in BuildKit, which takes no limits itself. Each step is a container of its own, known by a name in the
+ * `/etc/hosts` that the engine gave it at our asking; its control group is limited as soon as it is there. Only on the engine's
+ * own machine, and only as root.
+ */
+export class BuildKitSteps {
+  readonly #hosts: string
+  readonly #mark: string
+  readonly #limits: StepLimits
+  readonly #onBreach: (breach: Breach) => void
+  readonly #groups = new Map<string, StepGroup>()
+  readonly #old: Set<string>
+  readonly #young = new Map<string, number>()
+  readonly #marked = new Map<string, boolean>()
+  readonly #timer: NodeJS.Timeout
+
+  /** Whether steps can be held to limits here; else in words why not. */
+  static async whyNot(engine: Engine): Promise<string | null> {
+    if (isElsewhere(engine)) return 'the engine is on another machine'
+    if (process.getuid?.() !== 0) return 'Berth is not root here'
+    return existsSync(await folderOf(engine)) ? null : "the engine's folder is not on this machine"
+  }
+
+  /** Before the build is asked for: what runs already is none of its steps. */
+  static async watch(
+    engine: Engine,
+    options: { mark: string; limits: StepLimits; onBreach: (breach: Breach) => void },
+  ): Promise<BuildKitSteps> {
+    return new BuildKitSteps(join(await folderOf(engine), 'executor'), options)
+  }
+
+  private constructor(hosts: string, { mark, limits, onBreach }: Parameters<typeof BuildKitSteps.watch>[1]) {
+    this.#hosts = hosts
+    this.#mark = mark
+    this.#limits = limits
+    this.#onBreach = onBreach
+    this.#old = new Set(processes())
+    this.#timer = setInterval(() => this.#look(), lookMs)
+  }
+
+  /** Ends what still runs, should the engine not have done so yet. */
+  end(): void {
+    clearInterval(this.#timer)
+    for (const group of this.#groups.values()) group.kill()
+  }
+
+  /** After a step was killed: whether it was for its memory. */
+  get hasSeenKills(): boolean {
+    return [...this.#groups.values()].some((group) => group.hasSeenKills)
+  }
+
+  #look(): void {
+    const now = new Set(processes())
+    for (const pid of this.#old) if (!now.has(pid)) this.#old.delete(pid)
+    for (const pid of this.#young.keys()) if (!now.has(pid)) this.#young.delete(pid)
+    for (const pid of now) if (!this.#old.has(pid)) this.#judge(pid)
+    for (const group of this.#groups.values()) {
+      if (!group.isThere) continue
+      if (group.isOutOfMemory(this.#limits)) this.#breach('out_of_memory', group)
+      else if (group.processes >= this.#limits.processes) this.#breach('too_many_processes', group)
+    }
+  }
+
+  #breach(breach: Breach, group: StepGroup): void {
+    this.#onBreach(breach)
+    group.kill()
+  }
+
+  /** It gets its group and its files one after the other, so one that is not ours yet is looked at again. */
+  #judge(pid: string): void {
+    const looks = (this.#young.get(pid) ?? 0) + 1
+    this.#young.set(pid, looks)
+    const group = StepGroup.of(Number(pid))
+    const isKnown = group !== undefined && this.#groups.has(group.key)
+    if (group && !isKnown && this.#isMarked(pid)) {
+      group.limit(this.#limits)
+      this.#groups.set(group.key, group)
+    } else if (!isKnown && looks < youngLooks) return
+    this.#young.delete(pid)
+    this.#old.add(pid)
+  }
+
+  #isMarked(pid: string): boolean {
+    const name = /\/executor\/(hosts\.\w+) /.exec(read(`/proc/${pid}/mountinfo`))?.[1]
+    if (name === undefined) return false
+    const known = this.#marked.get(name) ?? read(join(this.#hosts, name)).split(/\s+/).includes(this.#mark)
+    this.#marked.set(name, known)
+    return known
+  }
+}
+
+const folderOf = async (engine: Engine) => {
+  const { DockerRootDir } = (await ask(() => engine.info())) as { DockerRootDir?: string }
+  return join(DockerRootDir ?? '/nowhere', 'buildkit')
+}
+
+const processes = () => readdirSync('/proc').filter((name) => /^\d+$/.test(name))
+
+function read(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return ''
+  }
+}

@@ -1,0 +1,124 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { BuildFailed, type BuildRequest, type OutputLine } from '../../runtime.ts'
+import { type Engine, eventsOf, wordsOfEngine } from '../engine.ts'
+import { limitsOf, wayGiving } from '../run/container-settings.ts'
+import { buildProcesses, killedSettleMs, lookMs, processesIn } from './build-container.ts'
+import type { BuildParts } from './build-parts.ts'
+import { type BuildEvent, followBuild } from './build-progress.ts'
+
+const tailLines = 30
+const period = 100_000
+
+/** One build of a Dockerfile by a builder of the engine, followed to its end and ended at its limits. */
+export class DockerfileBuild {
+  readonly #request: BuildRequest
+  readonly #onLine: (line: OutputLine) => void
+  readonly #abort: AbortSignal
+  readonly #engine: Engine
+  readonly #tail: string[] = []
+  readonly #end = new AbortController()
+  /** By the first letters of their ids, which is what the builder tells; the last one runs. */
+  readonly #containers = new Set<string>()
+  #failure: BuildFailed | undefined
+
+  constructor(request: BuildRequest, onLine: (line: OutputLine) => void, abort: AbortSignal, { engine }: BuildParts) {
+    this.#request = request
+    this.#onLine = onLine
+    this.#abort = abort
+    this.#engine = engine
+  }
+
+  /** `wasKilledForMemory` is asked where a step was killed and nobody has said yet why. */
+  async run(tar: NodeJS.ReadableStream, options: Record<string, unknown>, wasKilledForMemory = () => false): Promise<void> {
+    const { timeoutMs, allotment } = this.#request
+    const minutes = Math.max(1, Math.round(timeoutMs / 60_000))
+    const clock = setTimeout(() => this.#stopFor('timed_out', `The build took longer than ${minutes} min`), timeoutMs)
+    const { Memory, MemorySwap, NanoCpus } = limitsOf(allotment, buildProcesses)
+    const cpuquota = Math.round((NanoCpus / 1e9) * period)
+    const { CpuShares: cpushares, CpusetCpus: cpusetcpus } = wayGiving(this.#engine)
+    const limits = {
+      memory: Memory,
+      memswap: MemorySwap,
+      cpuperiod: period,
+      cpuquota,
+      cpushares,
+      ...(cpusetcpus ? { cpusetcpus } : {}),
+    }
+    void this.#watchMemory()
+    const looking = setInterval(() => void this.#lookAtProcesses(), lookMs)
+    try {
+      const abortSignal = AbortSignal.any([this.#abort, this.#end.signal])
+      const stream = await this.#engine.buildImage(tar, { ...limits, rm: true, forcerm: true, ...options, abortSignal } as object)
+      // A closed connection ends the build on the other side as well.
+      abortSignal.addEventListener('abort', () => (stream as unknown as { destroy(): void }).destroy(), { once: true })
+      await followBuild(stream as unknown as AsyncIterable<Uint8Array>, (event) => this.#say(event))
+      abortSignal.throwIfAborted()
+    } catch (error) {
+      this.#abort.throwIfAborted()
+      const words = wordsOfEngine(error)
+      if (/(non-zero|exit) code: 137\b/.test(words)) {
+        await pause(killedSettleMs, undefined, { signal: this.#end.signal }).catch(() => undefined)
+        if (wasKilledForMemory()) this.breach('out_of_memory')
+      }
+      throw this.#failure ?? new BuildFailed('command_failed', words, [...this.#tail])
+    } finally {
+      clearTimeout(clock)
+      clearInterval(looking)
+      this.#end.abort()
+    }
+  }
+
+  #say({ stream, text }: BuildEvent): void {
+    for (const line of text.split('\n')) {
+      const message = line.trimEnd()
+      if (message === '') continue
+      const running = /^ ---> Running in ([0-9a-f]{12})/.exec(message)?.[1]
+      if (running) void this.#limit(running)
+      this.#tail.push(message)
+      if (this.#tail.length > tailLines) this.#tail.shift()
+      this.#onLine({ time: new Date().toISOString(), stream, message })
+    }
+  }
+
+  /** The builder takes limits of memory and cores; the one on processes is set on each of its containers as it starts. */
+  async #limit(container: string): Promise<void> {
+    this.#containers.add(container)
+    await this.#engine
+      .getContainer(container)
+      .update({ PidsLimit: buildProcesses })
+      .catch(() => undefined)
+  }
+
+  async #lookAtProcesses(): Promise<void> {
+    const running = [...this.#containers].at(-1)
+    if (!running || (await processesIn(this.#engine.getContainer(running))) < buildProcesses) return
+    this.breach('too_many_processes')
+  }
+
+  /** It wanted more than it may. */
+  breach(code: 'out_of_memory' | 'too_many_processes'): void {
+    const { memoryMb } = this.#request.allotment
+    const words =
+      code === 'out_of_memory'
+        ? `The build used more than the ${memoryMb} MB that a build may use`
+        : `The build started more than ${buildProcesses} processes`
+    this.#stopFor(code, words)
+  }
+
+  async #watchMemory(): Promise<void> {
+    try {
+      const filters = { type: ['container'], event: ['oom'] }
+      for await (const { id = '' } of eventsOf(filters, this.#engine, { abort: this.#end.signal })) {
+        if (this.#containers.has(id.slice(0, 12))) this.breach('out_of_memory')
+      }
+    } catch {
+      // The build has ended.
+    }
+  }
+
+  #stopFor(code: BuildFailed['code'], message: string): void {
+    if (this.#failure || this.#end.signal.aborted) return
+    this.#failure = new BuildFailed(code, message, [...this.#tail])
+    this.#end.abort()
+  }
+}

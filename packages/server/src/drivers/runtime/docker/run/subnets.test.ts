@@ -1,0 +1,52 @@
+import { describe, expect, test } from 'vitest'
+import { bitsFor, freeSubnets, readSubnet, routesIn, type Subnet, showSubnet } from './subnets.ts'
+
+const subnet = (text: string) => readSubnet(text) as Subnet
+const free = (range: string, bits: number, taken: string[], from: 'start' | 'end' = 'end') =>
+  freeSubnets(subnet(range), bits, taken.map(subnet), from).take(3).map(showSubnet).toArray()
+
+describe('a small network', () => {
+  test('is taken from the end of a range, a large one from its start', () => {
+    expect(free('10.1.0.0/16', 28, [])).toEqual(['10.1.255.240/28', '10.1.255.224/28', '10.1.255.208/28'])
+    expect(free('10.1.0.0/16', 22, [], 'start')).toEqual(['10.1.0.0/22', '10.1.4.0/22', '10.1.8.0/22'])
+  })
+
+  test('never lies in what is taken, whether that is larger or smaller', () => {
+    expect(free('10.1.0.0/24', 26, ['10.1.0.128/25', '10.1.0.3/32'])).toEqual(['10.1.0.64/26'])
+    expect(free('10.1.0.0/24', 26, ['10.1.0.0/26', '10.1.0.70/32'], 'start')).toEqual(['10.1.0.128/26', '10.1.0.192/26'])
+  })
+
+  test('is not looked for one by one where a whole private network is in the way', () => {
+    expect(free('10.0.0.0/8', 28, ['10.0.0.0/8'])).toEqual([])
+    expect(free('10.0.0.0/8', 28, ['10.0.0.0/8'], 'start')).toEqual([])
+    expect(free('10.0.0.0/8', 28, ['10.128.0.0/9']).at(0)).toBe('10.127.255.240/28')
+  })
+
+  test('cannot be larger than the range', () => {
+    expect(free('10.1.0.0/28', 24, [])).toEqual([])
+  })
+
+  test.each([
+    [1, 30],
+    [5, 29],
+    [13, 28],
+    [14, 27],
+    [200, 24],
+  ])('has room for %i containers with %i bits', (containers, bits) => {
+    expect(bitsFor(containers)).toBe(bits)
+  })
+})
+
+test.each(['10.0.0.0', '10.0.0.256/8', '10.0.0.0/33', 'fd00::/8', '', '10.0.0.0/8/8'])('%j is no range of addresses', (text) => {
+  expect(readSubnet(text)).toBeUndefined()
+})
+
+test('what the kernel sends by itself is read from its table, without the way for all others', () => {
+  const table = [
+    'Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT',
+    'eth0\t00000000\t0101A8C0\t0003\t0\t0\t0\t00000000\t0\t0\t0',
+    'docker0\t000011AC\t00000000\t0001\t0\t0\t0\t0000FFFF\t0\t0\t0',
+    'nonsense',
+  ].join('\n')
+  expect(routesIn(table).map(({ device, subnet: found }) => [device, showSubnet(found)])).toEqual([['docker0', '172.17.0.0/16']])
+})

@@ -1,0 +1,60 @@
+/** A range of IPv4 addresses: where it begins, as a number, and how many bits of an address it fixes. */
+export interface Subnet {
+  start: number
+  bits: number
+}
+
+const sizeOf = ({ bits }: Pick<Subnet, 'bits'>) => 2 ** (32 - bits)
+const endOf = (subnet: Subnet) => subnet.start + sizeOf(subnet)
+
+/** As it is written, `10.0.0.0/8`; what lies beyond its bits does not count. Undefined where it is no such range. */
+export function readSubnet(text: string): Subnet | undefined {
+  const [, address = '', length = ''] = /^(\d{1,3}(?:\.\d{1,3}){3})\/(\d{1,2})$/.exec(text.trim()) ?? []
+  const parts = address.split('.').map(Number)
+  const bits = Number(length)
+  if (parts.length !== 4 || parts.some((part) => part > 255) || bits > 32) return undefined
+  const start = parts.reduce((sum, part) => sum * 256 + part, 0)
+  return { start: start - (start % sizeOf({ bits })), bits }
+}
+
+export const showSubnet = ({ start, bits }: Subnet): string =>
+  `${[24, 16, 8, 0].map((shift) => Math.floor(start / 2 ** shift) % 256).join('.')}/${bits}`
+
+export const isOverlapping = (one: Subnet, other: Subnet): boolean => one.start < endOf(other) && other.start < endOf(one)
+
+/** The smallest network that has room for so many containers, beside the gateway and the two addresses that nobody has. */
+export const bitsFor = (containers: number): number => 32 - Math.ceil(Math.log2(containers + 3))
+
+/**
+ * What is free in a range, one after the other. Small ones are taken from its end and large ones from its start, so that they do
+ * not cut up each other's room.
+ */
+export function* freeSubnets(range: Subnet, bits: number, taken: readonly Subnet[], from: 'start' | 'end'): Generator<Subnet> {
+  if (bits < range.bits) return
+  const size = sizeOf({ bits })
+  const last = endOf(range) - size
+  let start = from === 'start' ? range.start : last
+  while (start >= range.start && start <= last) {
+    const subnet = { start, bits }
+    const inTheWay = taken.find((one) => isOverlapping(one, subnet))
+    if (!inTheWay) yield subnet
+    // Past all of what is in the way, which may be the whole of a private network.
+    if (from === 'start') start = inTheWay ? Math.max(start + size, alignedUp(endOf(inTheWay), size)) : start + size
+    else start = inTheWay ? Math.min(start - size, inTheWay.start - (inTheWay.start % size) - size) : start - size
+  }
+}
+
+const alignedUp = (address: number, size: number) => Math.ceil(address / size) * size
+
+/** Where the kernel sends packets by itself, as it lists it in `/proc/net/route`: not the way that all others go. */
+export function routesIn(table: string): { device: string; subnet: Subnet }[] {
+  return table.split('\n').flatMap((line) => {
+    const [device = '', destination = '', , , , , , mask = ''] = line.trim().split(/\s+/)
+    if (!/^[0-9A-F]{8}$/i.test(destination) || !/^[0-9A-F]{8}$/i.test(mask)) return []
+    const bits = [...Number.parseInt(mask, 16).toString(2)].filter((bit) => bit === '1').length
+    return bits === 0 ? [] : [{ device, subnet: { start: turned(destination), bits } }]
+  })
+}
+
+/** The kernel writes addresses as its processor has them in memory, the last byte first. */
+const turned = (hex: string) => Buffer.from(hex, 'hex').readUInt32LE()
