@@ -24,8 +24,8 @@ import { migration as deliverySubjects } from './026-delivery-subjects.ts'
 import { migration as keptBackups } from './027-kept-backups.ts'
 import { migration as adoptedOnce } from './028-adopted-once.ts'
 import { migration as portChosen } from './029-port-chosen.ts'
-import { migration as repositoryNames } from './031-repository-names.ts'
 import { migration as serviceRoutes } from './030-service-routes.ts'
+import { migration as repositoryNames } from './031-repository-names.ts'
 
 export interface Migration {
   /** `NNN-what`: the number orders it, the whole is recorded. Never changed once released. */
@@ -60,6 +60,6 @@ export const migrations: readonly Migration[] = [
   keptBackups,
   adoptedOnce,
   portChosen,
-  repositoryNames,
   serviceRoutes,
+  repositoryNames,
 ]
