@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { GitHost } from '../../src/drivers/git-host/git-host.ts'
 import { readConfig } from '../../src/instance/config.ts'
@@ -77,7 +78,7 @@ const statusesOf = (sha: string) => scene.host.statuses.filter((one) => one.sha 
 const unhandled = async () =>
   (await scene.instance.database.db.selectFrom('gitDeliveries').select('key').where('handledAt', 'is', null).execute()).length
 
-test('kill -9 at every step from a push to what the host is told: one deployment, and its end is told', async () => {
+test('kill -9 at every step from a push to what the host is told: one deployment, and it is told of it', async () => {
   let sha = ''
   await killedAtEach({
     async reported(at) {
@@ -90,6 +91,26 @@ test('kill -9 at every step from a push to what the host is told: one deployment
       expect([own, statusesOf(sha).at(-1), await unhandled()], what).toEqual([['queued'], 'pending', 0])
     },
   })
+})
+
+test('of many pushes to one branch that wait, the last ten are acted on; one to a branch that nobody deploys takes no job', async () => {
+  const { db } = scene.instance.database
+  const shas = Array.from({ length: 14 }, (_, at) => (at + 1).toString(16).padStart(40, 'c'))
+  for (const sha of shas) {
+    await sendOf('push', push(name, sha))
+    // Two of one moment are not one after the other.
+    for (const now = Date.now(); Date.now() === now; ) await pause(1)
+  }
+  const waiting = () =>
+    db.selectFrom('jobs').select('id').where('kind', '=', 'git-events.handle').where('status', '=', 'queued').execute()
+  const before = (await waiting()).length
+  await sendOf('push', push(name, 'd'.repeat(40), 'a-branch-of-nobody'))
+  expect((await waiting()).length).toBe(before)
+  await takeOver()
+  const rows = (await scene.deployments(project.id)) as unknown as { commitSha: string; status: string }[]
+  const made = rows.filter(({ commitSha }) => shas.includes(commitSha))
+  expect(made.map(({ commitSha }) => commitSha)).toEqual(shas.slice(-10))
+  expect([made.at(-1)?.status, await unhandled()]).toEqual(['queued', 0])
 })
 
 describe('a pull request', () => {
