@@ -93,6 +93,8 @@ export interface DeploymentsDeps {
       ask: (remote: GitRemote) => Promise<Result>,
       at: { url: string; abort: AbortSignal },
     ): Promise<Result>
+    /** Has an upload here that was sent to the object store. */
+    fetchUpload(sessionId: string, organizationId: string): Promise<void>
     /** The tarball that a session received. */
     uploadFile(sessionId: string): string
   }

@@ -25,6 +25,7 @@ import { migration as keptBackups } from './027-kept-backups.ts'
 import { migration as adoptedOnce } from './028-adopted-once.ts'
 import { migration as portChosen } from './029-port-chosen.ts'
 import { migration as serviceRoutes } from './030-service-routes.ts'
+import { migration as uploadPlaces } from './030-upload-places.ts'
 import { migration as repositoryNames } from './031-repository-names.ts'
 
 export interface Migration {
@@ -61,5 +62,6 @@ export const migrations: readonly Migration[] = [
   adoptedOnce,
   portChosen,
   serviceRoutes,
+  uploadPlaces,
   repositoryNames,
 ]
