@@ -30,6 +30,8 @@ export interface Hosting extends AsyncDisposable {
   berth: Berth
   /** Folder for sources; below a project root. */
   folder: string
+  /** Of the CLI's person. */
+  home: string
   api(method: string, path: string, body?: unknown): Promise<ApiAnswer>
   /** A command of the real CLI in a process of its own, with a home of its own. */
   cli(args: readonly string[], options?: { cwd?: string; input?: string }): Promise<CommandResult>
@@ -114,6 +116,7 @@ function hostingOn(berth: Berth, folder: string, home: string, token: string): O
   return {
     berth,
     folder,
+    home,
     api,
     cli: (args, options) => runCli(args, { url: berth.url, home, ...options }),
     async copyExample(name) {

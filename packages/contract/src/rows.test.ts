@@ -149,6 +149,11 @@ const extra: Partial<Record<ModuleName, string>> = {
     POST /projects/:id/exec | project:admin
     POST /projects/:id/exec/:execId/input | project:admin
   `,
+  gitHost: `
+    POST /gitprovider/handoffs | gitprovider:write
+    POST /gitprovider/handoffs/collect | gitprovider:write
+    POST /gitprovider/handoffs/refresh | gitprovider:write
+  `,
   gitEvents: `
     POST /webhooks/git/:provider | public
     GET /projects/:id/pull-requests | project:read

@@ -27,6 +27,8 @@ export interface DoorOptions {
   good: ReadonlySet<string>
   /** Waited for before git gets its answer. */
   onVisit(visit: GitVisit): Promise<void>
+  /** A token that is not good, or none: ''. */
+  onRefused(token: string): void
   /** Once the answer of a push is out. */
   onMoved(moved: Moved): void
 }
@@ -35,10 +37,11 @@ export const isForGit = (pathname: string) => /\.git\/(info\/refs|git-(upload|re
 
 /** Git sends a token as a password; the real git behind it takes everybody. */
 export async function passGit(request: IncomingMessage, response: ServerResponse, options: DoorOptions): Promise<void> {
-  const { git, good, onVisit, onMoved } = options
+  const { git, good, onVisit, onRefused, onMoved } = options
   const [, encoded = ''] = (request.headers.authorization ?? '').split(' ')
   const token = Buffer.from(encoded, 'base64').toString().split(':')[1] ?? ''
   if (!good.has(token)) {
+    onRefused(token)
     response.writeHead(401, { 'www-authenticate': 'Basic realm="GitHub"' }).end()
     return
   }

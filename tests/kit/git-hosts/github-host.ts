@@ -23,6 +23,8 @@ export interface GitHubHost extends GitHubState, AsyncDisposable {
   push(name: string, files: Record<string, string | null>, options?: CommitOptions): Promise<string>
   /** Waited for before git gets an answer of the host; null: git goes on at once. */
   onGit: ((visit: GitVisit) => Promise<void>) | null
+  /** Tokens that git came with and was refused with. */
+  readonly refusedGit: string[]
   /** Those that a `git push` over HTTP has caused; with what each hook answered. */
   readonly pushed: PushDelivery[]
   /** A signed delivery to every hook of the repository, and what each answered. */
@@ -73,6 +75,7 @@ export async function startGitHubHost(): Promise<GitHubHost> {
     calls: [],
     intercept: null,
     onGit: null,
+    refusedGit: [],
     pushed: [],
     revoke: (token) => void good.delete(token),
     async createRepository(name, files = { 'README.md': `# ${name}\n` }, options = {}) {
@@ -132,7 +135,11 @@ export async function startGitHubHost(): Promise<GitHubHost> {
 
   answer = async (request, response) => {
     if (isForGit(new URL(request.url!, server.url).pathname))
-      return passGit(request, response, { git, good, onVisit: async (visit) => host.onGit?.(visit), onMoved: tellOf })
+      return passGit(request, response, {
+        ...{ git, good, onMoved: tellOf },
+        onVisit: async (visit) => host.onGit?.(visit),
+        onRefused: (token) => token && host.refusedGit.push(token),
+      })
     const call = await readCall(request)
     const intercepted = host.intercept?.(call, response)
     if (intercepted === 'handled') return

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { Branch, GitName, GitOwner } from '../projects/git-shapes.ts'
-import { nullable, oneOf, Time, text } from '../shape.ts'
+import { nullable, oneOf, secret, Time, text } from '../shape.ts'
 
 /** The git hosts that an organisation can be connected to. */
 export const GitHostProvider = oneOf('github', 'gitlab', 'gitea')
@@ -115,13 +115,39 @@ export type ConnectReply =
 /** What the git host adds to the callback's address; the module judges which of it belong together. */
 export const RedirectQuery = Type.Object({
   code: Type.Optional(text(2000)),
-  state: Type.Optional(text(500)),
+  state: Type.Optional(text(2000)),
   installation_id: Type.Optional(text(100)),
   setup_action: Type.Optional(text(100)),
   error: Type.Optional(text(500)),
   error_description: Type.Optional(text(2000)),
 })
 export type RedirectQuery = Static<typeof RedirectQuery>
+
+/** An instance that is linked to this cloud, and where the browser of its person goes on once it comes back from the git host. */
+export const HandoffBody = Type.Object({
+  provider: GitHostProvider,
+  returnTo: Type.String({ minLength: 1, maxLength: 200, pattern: '^https?://[A-Za-z0-9.:[\\]-]+$' }),
+  state: Type.String({ minLength: 1, maxLength: 600, pattern: '^[A-Za-z0-9._-]+$' }),
+  /** SHA-256, in base64url, of the verifier that what came of it is collected with. */
+  challenge: Type.String({ pattern: '^[A-Za-z0-9_-]{43}$' }),
+})
+export type HandoffBody = Static<typeof HandoffBody>
+export const Handoff = Type.Object({ url: Type.String() })
+
+const verifier = secret(Type.String({ minLength: 32, maxLength: 200 }))
+export const HandoffCollection = Type.Object({ code: secret(Type.String({ minLength: 1, maxLength: 2000 })), verifier })
+export type HandoffCollection = Static<typeof HandoffCollection>
+export const HandoffRefresh = Type.Object({
+  provider: GitHostProvider,
+  refreshToken: secret(Type.String({ minLength: 1, maxLength: 4000, pattern: '^[\\x21-\\x7e]+$' })),
+})
+export type HandoffRefresh = Static<typeof HandoffRefresh>
+export const HandedTokens = Type.Object({
+  accessToken: Type.String(),
+  refreshToken: nullable(Type.String()),
+  lifetimeSeconds: nullable(Type.Integer()),
+})
+export type HandedTokens = Static<typeof HandedTokens>
 
 export const DisconnectSource = oneOf('oauth', 'cli', 'all')
 export type DisconnectSource = Static<typeof DisconnectSource>

@@ -2,6 +2,7 @@ import { clientKey } from '../platform/address-set.ts'
 import type { ClientAddress } from './client-address.ts'
 import { clientAddress } from './client-address.ts'
 import { shareOf } from './connection-shares.ts'
+import type { Deliveries } from './deliveries.ts'
 import { Forwarding } from './forwarding.ts'
 import { faultNotice, limitedNotice, type Notice, notices, reasons, renderNotice } from './pages.ts'
 import { beginRequest, countRequest, endRequest, type RequestCounter } from './request-counters.ts'
@@ -33,6 +34,7 @@ export class Exchange implements Held, RequestExchange {
   bytesOut = 0
   deadline = Number.POSITIVE_INFINITY
   ended = false
+  ownHeaders = ''
   #handler: ResponseHandler | undefined
   #heldFor: string | undefined
   #holdUntil = 0
@@ -77,6 +79,11 @@ export class Exchange implements Held, RequestExchange {
     this.#heldFor = undefined
     const { head, serving } = this
     if (head.target.startsWith(challengePath) && this.#answerChallenge()) return
+    const { deliveries } = serving.routing
+    if (deliveries?.isOne(head)) {
+      this.#deliver(deliveries)
+      return
+    }
     const route = serving.routing.find(head.host)
     if (!route) {
       this.refuse(notices.unknownHost)
@@ -207,6 +214,13 @@ export class Exchange implements Held, RequestExchange {
     if (this.ended) return
     this.#close(failed)
     this.client.abort()
+  }
+
+  /** It is for the control plane, which judges it: no rule of the project, no redirect and no sleep stands before it. */
+  #deliver(deliveries: Deliveries): void {
+    this.ownHeaders = deliveries.headersFor(this.address.text)
+    if (deliveries.isFull) this.refuse(notices.crowded)
+    else this.delegate(new Forwarding(this, deliveries.balance))
   }
 
   #follow(route: Route): void {

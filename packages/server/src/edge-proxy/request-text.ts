@@ -13,5 +13,5 @@ export function requestText(exchange: RequestExchange): string {
         ? `content-length: ${head.contentLength}\r\n`
         : ''
   const upgrade = head.upgrade ? `connection: Upgrade\r\nupgrade: ${head.upgrade}\r\n` : ''
-  return `${head.method} ${head.target} HTTP/1.1\r\nhost: ${head.hostHeader}\r\n${head.kept}${trusted ? head.keptIfTrusted : ''}x-forwarded-for: ${forwardedFor}\r\nx-forwarded-proto: ${exchange.protocol}\r\nx-forwarded-host: ${forwardedHost}\r\nx-request-id: ${exchange.requestId}\r\n${framing}${upgrade}\r\n`
+  return `${head.method} ${head.target} HTTP/1.1\r\nhost: ${head.hostHeader}\r\n${exchange.ownHeaders}${head.kept}${trusted ? head.keptIfTrusted : ''}x-forwarded-for: ${forwardedFor}\r\nx-forwarded-proto: ${exchange.protocol}\r\nx-forwarded-host: ${forwardedHost}\r\nx-request-id: ${exchange.requestId}\r\n${framing}${upgrade}\r\n`
 }

@@ -40,6 +40,8 @@ export interface RequestExchange {
   readonly protocol: string
   readonly fromTrustedProxy: boolean
   readonly ended: boolean
+  /** Lines that the edge itself adds to what goes on. */
+  readonly ownHeaders: string
   status: number
   bytesOut: number
   deadline: number

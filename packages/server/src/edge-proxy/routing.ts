@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { AddressSet } from '../platform/address-set.ts'
 import { errorMessage } from '../platform/error-message.ts'
 import { Balance } from './balance.ts'
+import { Deliveries } from './deliveries.ts'
 import {
   defaultLimits,
   type EdgeCertificate,
@@ -48,6 +49,7 @@ export class Routing {
   publicHttpsPort = 0
   trusted = new AddressSet()
   challenges: ReadonlyMap<string, string> = new Map()
+  deliveries: Deliveries | undefined
   readonly certificates: Map<string, EdgeCertificate>
   readonly upstreams = new Map<string, Upstream>()
   readonly rules = new Map<string, CompiledRule>()
@@ -116,6 +118,8 @@ export class Routing {
     this.upstreams.clear()
     this.rules.clear()
     for (const route of this.#routes.values()) this.#register(route)
+    this.deliveries = rest.deliveries && new Deliveries(rest.deliveries, this.#previous?.deliveries)
+    if (this.deliveries) this.upstreams.set(this.deliveries.upstream.id, this.deliveries.upstream)
     // Holding on to the table before would hold on to all before it.
     this.#previous = undefined
   }

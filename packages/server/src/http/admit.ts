@@ -4,6 +4,7 @@ import { clientOf } from '../platform/address-set.ts'
 import { type Awaitable, after } from '../platform/awaitable.ts'
 import { fail } from '../platform/failure.ts'
 import { checkAddress } from './clean-text.ts'
+import { addressOf } from './client-address.ts'
 import { checkTag } from './guard.ts'
 import type { Caller } from './handler.ts'
 import type { MountDeps, RequestState } from './mount-deps.ts'
@@ -13,7 +14,7 @@ export function admit(row: AnyRoute, request: FastifyRequest, deps: MountDeps): 
   const state: RequestState = { caller: null, audit: {} }
   request.state = state
   if (row.public) {
-    deps.limiter.take(row.rateLimit ?? 'public', clientOf(request.ip))
+    deps.limiter.take(row.rateLimit ?? 'public', clientOf(addressOf(request)))
     if (!row.knowsCaller) return checkHead(row, request)
     return after(deps.gatekeeper.authenticate(request), (caller) => {
       state.caller = caller
@@ -23,7 +24,7 @@ export function admit(row: AnyRoute, request: FastifyRequest, deps: MountDeps): 
   return after(callerOf(row, request, deps), (caller) => {
     // Guessing credentials is counted like any other public call.
     if (caller) deps.limiter.take('signedIn', caller.userId)
-    else deps.limiter.take('public', clientOf(request.ip))
+    else deps.limiter.take('public', clientOf(addressOf(request)))
     state.caller = caller ?? fail('unauthorized')
     return after(checkTag(row, state.caller, deps.gatekeeper), () => checkHead(row, request))
   })

@@ -1,6 +1,7 @@
 import type { AnyRoute } from '@berth/contract'
 import type { FastifyRequest } from 'fastify'
 import { bareAddress, plainAddress } from '../platform/address-set.ts'
+import { addressOf } from './client-address.ts'
 import { redact } from './redact.ts'
 
 /** A write that happened, for the audit log. */
@@ -25,7 +26,7 @@ export function auditEventOf(row: AnyRoute, request: FastifyRequest): AuditEvent
     organizationId: caller?.organizationId ?? null,
     userId: caller?.userId ?? null,
     tokenId: caller?.tokenId ?? null,
-    ip: plainAddress(bareAddress(request.ip)),
+    ip: plainAddress(bareAddress(addressOf(request))),
     requestId: request.id,
     objectKind: row.on ?? null,
     objectId: Object.values(params).at(-1) ?? (state.object as { id?: string } | undefined)?.id ?? null,

@@ -1,6 +1,7 @@
 import type { AnyRoute } from '@berth/contract'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { bareAddress, plainAddress } from '../platform/address-set.ts'
+import { addressOf } from './client-address.ts'
 import type { Caller, RequestContext } from './handler.ts'
 import { isFromElsewhere } from './origin.ts'
 
@@ -30,7 +31,7 @@ export class ContextOfRequest implements RequestContext {
   }
 
   get ip(): string {
-    return plainAddress(bareAddress(this.#request.ip))
+    return plainAddress(bareAddress(addressOf(this.#request)))
   }
 
   get secure(): boolean {

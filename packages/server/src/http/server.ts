@@ -2,6 +2,7 @@ import { type AnyRoute, contract, type ModuleName, ProjectFile, type Rows } from
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
 import { Failure, fail, refuse } from '../platform/failure.ts'
 import { mayBeUnclean } from './clean-text.ts'
+import { believeTheEdge } from './client-address.ts'
 import { answerErrors, answerMalformed, answerUnrouted, refuseExpectations } from './errors.ts'
 import { deepestJson, isTooDeep } from './json-depth.ts'
 import { mountRows } from './mount.ts'
@@ -16,6 +17,8 @@ export interface HttpSettings {
   version: string
   logger: FastifyBaseLogger
   trustedProxies: readonly string[]
+  /** What our edge shows with a delivery that it passes on. */
+  edgeKey: string
 }
 
 /** What each module hands to the server: its handlers by the names of its rows. */
@@ -48,6 +51,7 @@ export function createHttpServer(settings: HttpSettings, handlers: ModuleHandler
     if (request.headers.host === undefined && request.raw.httpVersion !== '1.0') refuse('host', 'the header is missing')
     done()
   })
+  believeTheEdge(app, settings.edgeKey)
   parseBodies(app)
   validateLazily(app)
   serializeLazily(app)

@@ -19,6 +19,7 @@ import { createGitHost } from '../modules/git-host/index.ts'
 import { createMigration } from '../modules/migration/index.ts'
 import { createDeliveryDrivers, createNotifications, type NotificationsDeps } from '../modules/notifications/index.ts'
 import { createProjects, ownedProjects, type ProjectPorts, projectsOnServer } from '../modules/projects/index.ts'
+import type { EdgeDeps } from '../modules/routing/index.ts'
 import { createServers, type ServerPorts, type ServersDeps } from '../modules/servers/index.ts'
 import { createLogStore, type LogStore } from '../platform/log-store/log-store.ts'
 import { assembleRunning } from './assemble-running.ts'
@@ -37,10 +38,12 @@ export interface Basis {
   isolation: InstanceFacts['isolation']
   /** See `AccessDeps`. */
   onlyOnePerson: boolean
+  /** Where the edge finds this control plane. */
+  control: EdgeDeps['control']
 }
 
 /** The modules from the lowest to the highest, each with what it needs of those below and with the ports it declares filled in. */
-export function assembleModules(parts: Parts, { common, limiter, drivers, isolation, onlyOnePerson }: Basis) {
+export function assembleModules(parts: Parts, { common, limiter, drivers, isolation, onlyOnePerson, control }: Basis) {
   const { config, version } = parts
   const { db } = common.database
   const owned = (organizationId: string, ids: readonly string[]) => ownedProjects(db, organizationId, ids)
@@ -93,12 +96,13 @@ export function assembleModules(parts: Parts, { common, limiter, drivers, isolat
     mode: config.mode,
     people: { ...access, isOperator },
     cloudLinks: parts.cloudLinks ?? cloud?.gitHostLinks,
+    hookAddress: projects.deliveryAddress,
   })
   projectPorts.gitHost ??= gitHost
   const running =
     drivers &&
     assembleRunning(drivers, {
-      ...{ ...common, projects, git, logStore, config, projectPorts, isOperator, version, gitHost },
+      ...{ ...common, projects, git, logStore, config, projectPorts, isOperator, version, gitHost, control },
       predecessors: migration ? { containers: migration.predecessors } : {},
       transferDrivers: cloud ? { isDriven: cloud.isDriving } : {},
     })

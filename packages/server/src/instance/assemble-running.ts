@@ -5,7 +5,7 @@ import { createDeployments, type DeploymentsDeps, servedState } from '../modules
 import { createGitEvents, follow as followDeployment } from '../modules/git-events/index.ts'
 import type { createGitHost } from '../modules/git-host/index.ts'
 import { type createProjects, hostUrlsOf, type ProjectPorts } from '../modules/projects/index.ts'
-import { createEdge } from '../modules/routing/index.ts'
+import { createEdge, type EdgeDeps } from '../modules/routing/index.ts'
 import { createTransfers, type TransfersDeps } from '../modules/transfers/index.ts'
 import type { LogStore } from '../platform/log-store/log-store.ts'
 import type { Config } from './config.ts'
@@ -26,6 +26,7 @@ export function assembleRunning(
     predecessors,
     transferDrivers,
     gitHost,
+    control,
     ...common
   }: Common & {
     config: Config
@@ -33,6 +34,7 @@ export function assembleRunning(
     transferDrivers: TransfersDeps['drivers']
     version: string
     gitHost: ReturnType<typeof createGitHost>
+    control: EdgeDeps['control']
     isOperator: Gatekeeper['isOperator']
     projectPorts: ProjectPorts
     git: Git
@@ -41,7 +43,7 @@ export function assembleRunning(
   },
 ) {
   const served = () => servedState(common.database.db)
-  const edge = createEdge({ ...common, driver: drivers.edge, acme: drivers.acme, logStore, served, settings: config })
+  const edge = createEdge({ ...common, driver: drivers.edge, acme: drivers.acme, logStore, served, control, settings: config })
   const guards: DeploymentsDeps['guards'] = {}
   const deployments = createDeployments({
     guards,

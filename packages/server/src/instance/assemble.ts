@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import type { ModuleName } from '@berth/contract'
 import type { FastifyInstance } from 'fastify'
 import type { Git } from '../drivers/git/git.ts'
@@ -52,8 +53,13 @@ export function assemble(parts: Parts): Assembled {
   const isolation = () => drivers?.runtimes.for(null).isolation
   const onlyOnePerson = isolation()?.kind === 'none' && !config.trustEveryone
   const limiter = new RateLimiter(() => clock.now().getTime(), { scale: config.rateLimitScale, ...parts.rateLimits })
+  const edgeKey = randomBytes(24).toString('base64url')
+  const control = () => {
+    const port = portOf(app) ?? config.port
+    return port === 0 ? null : { host: reachable(config.host), port, key: edgeKey }
+  }
   const common: Common = { database, clock, log: logger, secretBox, scrubber, publicUrl }
-  const made = assembleModules(parts, { common, limiter, drivers, isolation, onlyOnePerson })
+  const made = assembleModules(parts, { common, limiter, drivers, isolation, onlyOnePerson, control })
   const { modules, access, gitHost, projects, git, logStore, cloud, running } = made
 
   const loaders: Loaders = Object.assign({}, ...Object.values(modules).map(({ loaders }) => loaders))
@@ -73,7 +79,7 @@ export function assemble(parts: Parts): Assembled {
     ...(cloud ? { elsewhere: cloud.elsewhere } : {}),
   }
   const app = createHttpServer(
-    { version, logger, trustedProxies: config.trustedProxies },
+    { version, logger, trustedProxies: config.trustedProxies, edgeKey },
     mapValues(modules, ({ handlers }) => handlers),
     mounting,
   )
@@ -96,6 +102,9 @@ export function assemble(parts: Parts): Assembled {
     },
   }
 }
+
+/** Listening on every address, it is found at the machine's own. */
+const reachable = (host: string): string => (host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host)
 
 function jobsOf(modules: Modules, running: Assembled['running'], { config }: Parts, { database, clock, log }: Common): Jobs {
   const all = Object.values(modules)

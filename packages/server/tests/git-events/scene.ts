@@ -11,6 +11,8 @@ export const appSecret = 'the secret of the app, given by the operator'
 /** An instance that is running on drivers in memory, connected to a GitHub on loopback with real git behind it. */
 export interface Scene {
   host: GitHubHost
+  /** Of the instance. */
+  settings: Record<string, string>
   instance: TestInstance
   people: People
   /** A repository with an app in it. */
@@ -38,12 +40,13 @@ export interface DeliverOptions {
 
 export async function startScene(): Promise<Scene> {
   const host = await startGitHubHost()
-  const instance = await startInstance({
+  const settings = {
     ...host.settings('app', 'oauth'),
     BERTH_GITHUB_WEBHOOK_SECRET: appSecret,
     BERTH_PUBLIC_URL: 'http://berth.localhost',
     BERTH_MAX_BUILDS: '8',
-  })
+  }
+  const instance = await startInstance(settings)
   const stopping = new AbortController()
   await instance.running?.start(stopping.signal)
   await instance.jobs.start()
@@ -70,6 +73,7 @@ export async function startScene(): Promise<Scene> {
   let count = 0
   return {
     host,
+    settings,
     instance,
     people,
     connect,

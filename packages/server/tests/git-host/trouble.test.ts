@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { createGitHub } from '../../src/drivers/git-host/github/github.ts'
+import type { CloudLinks } from '../../src/modules/git-host/index.ts'
 import { Secret } from '../../src/platform/secrets/secret.ts'
 import { connectAccount, connectApp, on, type Scene, startScene } from './scene.ts'
 
@@ -185,9 +186,19 @@ test('a list is read once for all who ask at the same time, and kept for a momen
   expect(scene.host.calls.slice(before).map(({ what }) => what)).toEqual(['GET /user/repos'])
 })
 
+/** One that signs in for nobody: `tests/cloud/git-host-handoff.test.ts` has one that does. */
+const cloud = (ways: Pick<CloudLinks, 'connectUrl' | 'installUrl'>): CloudLinks => ({
+  isLinked: async () => true,
+  linkOf: async () => 'link',
+  startHandoff: async () => null,
+  collectHandoff: () => Promise.reject(new Error('not here')),
+  refreshHandoff: () => Promise.reject(new Error('not here')),
+  ...ways,
+})
+
 test('linked to a cloud that is away: connect is 503 cloud_unreachable, status says so and answers', async () => {
   const away = () => Promise.reject(new Error('away'))
-  const linked = await startScene([], {}, { cloudLinks: { isLinked: async () => true, connectUrl: away, installUrl: away } })
+  const linked = await startScene([], {}, { cloudLinks: cloud({ connectUrl: away, installUrl: away }) })
   try {
     const { status, body } = await linked.ask('POST /gitprovider/connect')
     expect([status, body.code]).toEqual([503, 'cloud_unreachable'])
@@ -198,11 +209,10 @@ test('linked to a cloud that is away: connect is 503 cloud_unreachable, status s
 })
 
 test('linked to a cloud, the links come from there', async () => {
-  const cloudLinks = {
-    isLinked: async () => true,
-    connectUrl: async ({ source }: { source: string }) => `https://cloud.test/${source}`,
+  const cloudLinks = cloud({
+    connectUrl: async ({ source }) => `https://cloud.test/${source}`,
     installUrl: async () => 'https://cloud.test/install',
-  }
+  })
   const linked = await startScene([], {}, { cloudLinks })
   try {
     const { body } = await linked.ask('POST /gitprovider/connect')

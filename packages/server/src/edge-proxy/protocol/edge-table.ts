@@ -16,8 +16,17 @@ export interface EdgeTable {
   /** Addresses or CIDRs whose `X-Forwarded-*` count. Empty: nobody's. */
   trustedProxies?: string[]
   limits?: Partial<EdgeLimits>
+  deliveries?: EdgeDeliveries
   /** Where redirects to https lead, when clients reach it on another port than the edge listens on. */
   publicHttpsPort?: number
+}
+
+/** What git hosts deliver to these host names goes to the control plane, whatever else is served there. */
+export interface EdgeDeliveries {
+  hostnames: string[]
+  to: { host: string; port: number }
+  /** By it the control plane knows that it is the edge who names the client. */
+  key: string
 }
 
 export interface EdgeHost {

@@ -20,7 +20,7 @@ export interface TablePiece {
   last: boolean
 }
 
-export type TableRest = Pick<EdgeTable, 'challenges' | 'trustedProxies' | 'limits' | 'publicHttpsPort'>
+export type TableRest = Pick<EdgeTable, 'challenges' | 'trustedProxies' | 'limits' | 'publicHttpsPort' | 'deliveries'>
 
 /** What an edge answers to a piece whose base it does not have: it has to be sent everything. */
 export const unknownBase = 'unknown base'
@@ -38,7 +38,7 @@ export function* changePieces(
 ): Generator<TablePiece> {
   const hosts = changedEntries(previous?.hosts, next.hosts)
   const certificates = changedEntries(previous?.certificates, next.certificates)
-  const { version, challenges, trustedProxies, limits, publicHttpsPort } = next
+  const { version, challenges, trustedProxies, limits, publicHttpsPort, deliveries } = next
   let at = 0
   const total = hosts.length + certificates.length
   do {
@@ -50,7 +50,7 @@ export function* changePieces(
       version,
       hosts: hosts.slice(at, to),
       certificates: certificates.slice(Math.max(0, at - hosts.length), Math.max(0, to - hosts.length)),
-      ...(last ? { rest: { challenges, trustedProxies, limits, publicHttpsPort } } : {}),
+      ...(last ? { rest: { challenges, trustedProxies, limits, publicHttpsPort, deliveries } } : {}),
       last,
     }
     at = to

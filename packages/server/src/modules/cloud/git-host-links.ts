@@ -1,4 +1,6 @@
+import type { HandedTokens } from '@berth/contract'
 import { fail } from '../../platform/failure.ts'
+import { hashToken } from '../../platform/secrets/token.ts'
 import type { CloudLinks } from '../git-host/index.ts'
 import { ask } from './ask.ts'
 import type { CloudDeps } from './deps.ts'
@@ -11,7 +13,32 @@ export function gitHostLinks({ api }: Pick<CloudDeps, 'api'>, links: Links): Clo
     const { status, body } = await ask(api, await addressOf(organizationId), { method: 'GET', path: '/api/gitprovider/status' })
     return status === 200 ? (body.installUrl as string | null) : null
   }
+  const post = async (organizationId: string, path: string, body: object) =>
+    ask(api, await addressOf(organizationId), {
+      method: 'POST',
+      path: `/api/gitprovider/handoffs${path}`,
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+  const given = async (organizationId: string, path: string, sent: object): Promise<HandedTokens> => {
+    const { status, body } = await post(organizationId, path, sent)
+    if (status === 200 && body?.data) return body.data
+    // Of the login itself; else it is the link that is not as it should be.
+    const code = status === 400 ? 'no_source' : 'cloud_unreachable'
+    return fail(code, { words: `The cloud gives no login: ${body?.error ?? `it answered ${status}`}` })
+  }
   return {
+    async linkOf(organizationId) {
+      const link = await links.of(organizationId)
+      return link && hashToken(`${link.row.url} ${link.row.remoteOrganizationId} ${link.row.linkedAt}`).slice(0, 16)
+    },
+    async startHandoff({ organizationId, ...wanted }) {
+      const { status, body } = await post(organizationId, '', wanted)
+      const url: unknown = body?.data?.url
+      return status === 200 && typeof url === 'string' && /^https?:\/\//.test(url) ? url : null
+    },
+    collectHandoff: (organizationId, collection) => given(organizationId, '/collect', collection),
+    refreshHandoff: (organizationId, refresh) => given(organizationId, '/refresh', refresh),
     isLinked: async (organizationId) => links.has(organizationId),
     installUrl,
     async connectUrl({ organizationId, provider, source }) {

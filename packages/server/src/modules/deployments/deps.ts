@@ -87,6 +87,12 @@ export interface DeploymentsDeps {
     openSecrets(projectId: string): Promise<string[]>
     /** Where git asks, with the credential for it. */
     remoteOf(project: ProjectRow, url: string, abort?: AbortSignal): Promise<GitRemote>
+    /** As `remoteOf`; where git is refused with what the connection gave, once more with another. */
+    askRemote<Result>(
+      project: ProjectRow,
+      ask: (remote: GitRemote) => Promise<Result>,
+      at: { url: string; abort: AbortSignal },
+    ): Promise<Result>
     /** Has an upload here that was sent to the object store. */
     fetchUpload(sessionId: string, organizationId: string): Promise<void>
     /** The tarball that a session received. */

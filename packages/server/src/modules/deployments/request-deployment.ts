@@ -37,9 +37,38 @@ export interface DeploymentOptions extends Omit<BuildBody, 'projectId'> {
   basedOn?: { deployment: DeploymentRow; keepArtifacts: boolean }
 }
 
+/** What was queued, or was there already. */
+export interface Requested {
+  deployment: DeploymentRow
+  isNew: boolean
+}
+
 /** Queues a deployment. A newer one takes the place of an older one that still waits. */
-export const requestDeployment = (projectId: string, options: DeploymentOptions, deps: DeploymentsDeps): Promise<DeploymentRow> =>
-  deps.database.transaction((bound) => requestWithin(bound, projectId, options, deps))
+export async function requestDeployment(
+  projectId: string,
+  options: DeploymentOptions,
+  deps: DeploymentsDeps,
+): Promise<DeploymentRow> {
+  const requested = await deps.database.transaction((bound) => requestWithin(bound, projectId, options, deps))
+  sayQueued([requested], deps)
+  return requested.deployment
+}
+
+/** The first line of its log: whoever looks sees at once that it was heard, however many builds are before it. */
+export function sayQueued(requested: readonly Requested[], { logStore, log }: DeploymentsDeps): void {
+  for (const { deployment, isNew } of requested) {
+    if (!isNew) continue
+    const line = { deploymentId: deployment.id, step: null, stream: 'system' as const, message: queuedWords(deployment) }
+    logStore
+      .append(deployment.projectId, 'deployments', [line])
+      .catch((error: unknown) => log.warn({ err: error, deploymentId: deployment.id }, 'a line of a deployment was not kept'))
+  }
+}
+
+function queuedWords({ number, trigger, commitSha, branch }: DeploymentRow): string {
+  const what = commitSha ? ` of ${commitSha.slice(0, 12)}${branch ? ` on ${branch}` : ''}` : ''
+  return `Queued as deployment ${number}: ${trigger.replace('_', ' ')}${what}`
+}
 
 /** Within a transaction. Refuses before it writes anything, so that the transaction may go on without it. */
 export async function requestWithin(
@@ -47,14 +76,14 @@ export async function requestWithin(
   projectId: string,
   options: DeploymentOptions,
   deps: DeploymentsDeps,
-): Promise<DeploymentRow> {
+): Promise<Requested> {
   await lockProject(bound, projectId)
   const project = (await findAnyProject(bound.db, projectId)) ?? fail('not_found')
   refuseAbsent(project, options)
   if (!project.enabled) fail('project_disabled')
   const environment = await environmentOf(bound, project, options.environment)
   const known = options.requestKey && (await findRequested(bound.db, projectId, environment.slug, options.requestKey))
-  if (known) return known
+  if (known) return { deployment: known, isNew: false }
   // What served once may serve again, whatever the organisation has by now.
   if (options.trigger !== 'rollback') await deps.projects.quotas.refuseOver(bound, project.organizationId)
   const { builds } = await deps.projects.quotas.limitsOf(bound.db, project.organizationId)
@@ -70,9 +99,9 @@ export async function requestWithin(
       ...(builds === null ? {} : { pool: { key: `builds:${project.organizationId}`, limit: builds } }),
     },
   )
-  const queued = (await findDeployment(bound.db, row.id)) as DeploymentRow
-  await deps.follow?.(bound, queued)
-  return queued
+  const deployment = (await findDeployment(bound.db, row.id)) as DeploymentRow
+  await deps.follow?.(bound, deployment)
+  return { deployment, isNew: true }
 }
 
 /** While a project moves, only its arrival deploys it. */

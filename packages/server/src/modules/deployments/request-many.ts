@@ -1,6 +1,6 @@
 import { Failure } from '../../platform/failure.ts'
 import type { DeploymentsDeps } from './deps.ts'
-import { type DeploymentOptions, requestDeployment, requestWithin } from './request-deployment.ts'
+import { type DeploymentOptions, type Requested, requestDeployment, requestWithin, sayQueued } from './request-deployment.ts'
 
 export interface DeploymentRequest {
   projectId: string
@@ -23,19 +23,23 @@ export async function requestMany(requests: readonly DeploymentRequest[], deps: 
   return unqueued
 }
 
-const requestTogether = (requests: readonly DeploymentRequest[], deps: DeploymentsDeps): Promise<Unqueued[]> =>
-  deps.database.transaction(async (bound) => {
+async function requestTogether(requests: readonly DeploymentRequest[], deps: DeploymentsDeps): Promise<Unqueued[]> {
+  const { refused, queued } = await deps.database.transaction(async (bound) => {
     const refused: Unqueued[] = []
+    const queued: Requested[] = []
     for (const request of requests) {
       try {
-        await requestWithin(bound, request.projectId, request.options, deps)
+        queued.push(await requestWithin(bound, request.projectId, request.options, deps))
       } catch (error) {
         if (!(error instanceof Failure)) throw error
         refused.push({ ...request, error })
       }
     }
-    return refused
+    return { refused, queued }
   })
+  sayQueued(queued, deps)
+  return refused
+}
 
 /** One of them has made all fail. */
 async function requestEach(requests: readonly DeploymentRequest[], deps: DeploymentsDeps): Promise<Unqueued[]> {

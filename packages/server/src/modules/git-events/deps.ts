@@ -39,7 +39,14 @@ export interface GitEventsDeps {
   gitHost: HostSide
   projects: Pick<
     Projects,
-    'listOfRepository' | 'environmentsOf' | 'find' | 'ensurePreview' | 'removeEnvironment' | 'repositoryAt' | 'environmentUrl'
+    | 'isFollowed'
+    | 'listOfRepository'
+    | 'environmentsOf'
+    | 'find'
+    | 'ensurePreview'
+    | 'removeEnvironment'
+    | 'repositoryAt'
+    | 'environmentUrl'
   >
   deployments: Pick<Deployments, 'deploy' | 'deployMany' | 'find' | 'newestOf'>
   /** Where browsers reach this instance, without a slash at the end. */

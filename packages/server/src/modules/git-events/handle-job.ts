@@ -5,7 +5,10 @@ import { type GitEventsDeps, nowOf } from './deps.ts'
 import { followPullRequest } from './pull-requests.ts'
 import { deployPush } from './push.ts'
 import { handleKind } from './record-deliveries.ts'
-import { findDelivery, listNewerHandled, markHandled } from './store.ts'
+import { findDelivery, hasNewerWaiting, listNewerHandled, markHandled } from './store.ts'
+
+/** Of one branch or pull request: where more wait, somebody sends faster than can be built, and the last ones are what counts. */
+const mostWaiting = 10
 
 /** Acts on one delivery. May run twice: what it asks for is asked for by a key, and is there already the second time. */
 export const handleJob = (deps: GitEventsDeps) =>
@@ -17,7 +20,8 @@ export const handleJob = (deps: GitEventsDeps) =>
       const { db } = deps.database
       const row = await findDelivery(db, key)
       if (!row?.delivery) return
-      await act(row, JSON.parse(row.delivery) as Delivery, attempt, deps)
+      if (row.subject === null || !(await hasNewerWaiting(db, row, mostWaiting)))
+        await act(row, JSON.parse(row.delivery) as Delivery, attempt, deps)
       await markHandled(db, key, nowOf(deps))
     },
     onFailed: async ({ key }, { message }) => {

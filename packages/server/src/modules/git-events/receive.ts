@@ -28,9 +28,28 @@ export async function receive(
   await deps.gitHost.noteDelivery(webhookIds)
   if (delivery.kind === 'ping') return { outcome: 'pong', reason: null }
   if (delivery.kind === 'ignored') return { outcome: 'ignored', reason: delivery.reason }
-  const isNew = await record(incomingOf(provider, { ...verified, delivery }, inbound.rawBody, nowOf(deps)))
+  const incoming = incomingOf(provider, { ...verified, delivery }, inbound.rawBody, nowOf(deps))
+  const isNew = await record((await concernsAnybody(provider, { ...verified, delivery }, deps)) ? incoming : atRest(incoming))
   return isNew ? { outcome: 'accepted', reason: null } : { outcome: 'duplicate', reason: 'It was acted on before' }
 }
+
+/** Most pushes are to branches that nobody deploys: a job for each would be most of the work. */
+async function concernsAnybody(
+  provider: GitHostProvider,
+  { delivery, organizationIds }: VerifiedDelivery & { delivery: Delivery },
+  { projects, gitHost }: GitEventsDeps,
+): Promise<boolean> {
+  if (delivery.kind !== 'push') return true
+  const { repository } = delivery
+  const ids = organizationIds === 'all' ? await gitHost.organizationsWith(provider, repository.owner) : organizationIds
+  return projects.isFollowed({ provider, ...repository }, ids, delivery)
+}
+
+/** Remembered, so that it is known when it comes again, and acted on already. */
+const atRest = ({ row, ...rest }: Incoming): Incoming => ({
+  ...rest,
+  row: { ...row, delivery: null, handledAt: row.receivedAt as number },
+})
 
 function incomingOf(
   provider: GitHostProvider,

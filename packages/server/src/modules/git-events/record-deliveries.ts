@@ -71,7 +71,7 @@ const recordAll = (
     for (const [at, { row }] of all.entries())
       if (areNew[at] && !taken[at]) await markHandled(db, row.key, row.receivedAt as number)
     const jobs = all.flatMap(({ row, groupKey }, at) =>
-      taken[at] ? [{ payload: { key: row.key }, groupKey, priority: 50 }] : [],
+      taken[at] && row.handledAt === null ? [{ payload: { key: row.key }, groupKey, priority: 50 }] : [],
     )
     await enqueueAll(bound, clock.now(), handleKind, jobs)
     return taken

@@ -49,6 +49,20 @@ export const listNewerHandled = (db: Db, { subject, receivedAt }: GitDeliveryRow
     .limit(50)
     .execute()
 
+/** Whether so many were reported of the same after it, for the same ones, that wait as well. */
+export async function hasNewerWaiting(db: Db, { subject, receivedAt, organizations }: GitDeliveryRow, count: number) {
+  const newer = await db
+    .selectFrom('gitDeliveries')
+    .select('key')
+    .where('subject', '=', subject)
+    .where('receivedAt', '>', receivedAt)
+    .where('organizations', '=', organizations)
+    .where('handledAt', 'is', null)
+    .limit(count)
+    .execute()
+  return newer.length === count
+}
+
 export const findPullRequest = (db: Db, projectId: string, number: number): Promise<PullRequestRow | undefined> =>
   db.selectFrom('pullRequests').selectAll().where('projectId', '=', projectId).where('number', '=', number).executeTakeFirst()
 

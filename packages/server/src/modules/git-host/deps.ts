@@ -1,6 +1,7 @@
-import type { GitHostProvider, Role } from '@berth/contract'
+import type { GitHostProvider, HandedTokens, HandoffBody, HandoffCollection, HandoffRefresh, Role } from '@berth/contract'
 import type { LocalLogin } from '../../drivers/git-host/gh-login.ts'
 import type { GitHost } from '../../drivers/git-host/git-host.ts'
+import type { RepositoryName } from '../../drivers/git-host/repository-name.ts'
 import type { Caller } from '../../http/handler.ts'
 import type { Awaitable } from '../../platform/awaitable.ts'
 import type { Clock } from '../../platform/clock.ts'
@@ -26,6 +27,8 @@ export interface GitHostDeps {
   /** What deliveries of the instance's own app are signed with. */
   webhookSecrets: Readonly<Partial<Record<GitHostProvider, Secret>>>
   people: People
+  /** Where a host is to deliver what happens to a repository, where that is not the instance's own address. */
+  hookAddress?(organizationId: string, repository: RepositoryName & { provider: string }): Promise<string | null>
   /** Filled in by the module of the cloud, once an instance can be linked to one. */
   cloudLinks?: CloudLinks | undefined
 }
@@ -46,6 +49,14 @@ export interface CloudLinks {
   /** The page that a browser is sent to, as the cloud names it. Fails with `cloud_unreachable` or `no_source`. */
   connectUrl(wanted: { organizationId: string; provider: GitHostProvider; source: 'app' | 'oauth' }): Promise<string>
   installUrl(organizationId: string): Promise<string | null>
+  /** Names the link as it is now: linked anew, or elsewhere, it has another. Null: there is none. */
+  linkOf(organizationId: string): Promise<string | null>
+  /** The page of the git host at which a person gives their login to this instance. Null: the cloud cannot do that. */
+  startHandoff(wanted: { organizationId: string } & HandoffBody): Promise<string | null>
+  /** What came of it, once. Fails with words where the cloud gives nothing. */
+  collectHandoff(organizationId: string, collection: HandoffCollection): Promise<HandedTokens>
+  /** Only the cloud can renew what was given to its client. */
+  refreshHandoff(organizationId: string, refresh: HandoffRefresh): Promise<HandedTokens>
 }
 
 export const nowOf = ({ clock }: Pick<GitHostDeps, 'clock'>): number => clock.now().getTime()

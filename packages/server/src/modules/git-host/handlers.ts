@@ -3,6 +3,7 @@ import { levelOfRole, reaches } from '@berth/contract'
 import type { Caller, Handlers, RequestContext } from '../../http/handler.ts'
 import { connect, defaultProvider } from './connect/connect.ts'
 import { pollDeviceLogin } from './connect/device-login.ts'
+import { collectHandoff, refreshHandoff, refuseOutsideCloud, startHandoff } from './connect/handoff.ts'
 import { finishJourney } from './connect/redirect.ts'
 import { isThisMachine } from './connect/this-machine.ts'
 import type { GitHostDeps } from './deps.ts'
@@ -31,6 +32,24 @@ const wantedOf = ({ params, query }: { params: Wanted['params']; query: { provid
   provider: query.provider,
 })
 
+function handoffHandlers(deps: GitHostDeps): Pick<GitHostHandlers, 'startHandoff' | 'collectHandoff' | 'refreshHandoff'> {
+  return {
+    startHandoff: ({ body }, { caller, audit }) => {
+      refuseOutsideCloud(deps)
+      audit({ objectKind: 'gitConnection', objectId: body.provider })
+      return { data: startHandoff(body, caller, deps) }
+    },
+    collectHandoff: async ({ body }, { caller }) => {
+      refuseOutsideCloud(deps)
+      return { data: await collectHandoff(body, caller, deps) }
+    },
+    refreshHandoff: async ({ body }) => {
+      refuseOutsideCloud(deps)
+      return { data: await refreshHandoff(body, deps) }
+    },
+  }
+}
+
 export function gitHostHandlers(deps: GitHostDeps): GitHostHandlers {
   const browserOf = (context: RequestContext) => ({ isThisMachine: isThisMachine(context, deps.publicUrl()) })
   return {
@@ -49,6 +68,7 @@ export function gitHostHandlers(deps: GitHostDeps): GitHostHandlers {
       await finishJourney(query, context, deps)
       return undefined
     },
+    ...handoffHandlers(deps),
     disconnect: async ({ body, query }, context) => {
       const source = body.source ?? query.source ?? 'all'
       context.audit({ objectKind: 'gitConnection', objectId: source })

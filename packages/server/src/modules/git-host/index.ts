@@ -22,6 +22,7 @@ export type { InboundDelivery, VerifiedDelivery } from './webhooks/verify-delive
  * above get the *credential* of one repository and tell the host what became of a commit.
  */
 export function createGitHost(deps: GitHostDeps) {
+  const noted = new Map<string, number>()
   return {
     handlers: gitHostHandlers(deps),
     ...createProjectPort(deps),
@@ -33,7 +34,12 @@ export function createGitHost(deps: GitHostDeps) {
     /** Whose app is installed on that owner's account, and not suspended there. */
     organizationsWith: (provider: GitHostProvider, owner: string) => organizationsWith(deps.database.db, provider, owner),
     noteDelivery: async (webhookIds: readonly string[]) => {
-      if (webhookIds.length > 0) await noteDeliveries(deps.database.db, webhookIds, nowOf(deps))
+      const now = nowOf(deps)
+      const due = webhookIds.filter((id) => now - (noted.get(id) ?? 0) >= 1000)
+      if (due.length === 0) return
+      if (noted.size > mostNoted) noted.clear()
+      for (const id of due) noted.set(id, now)
+      await noteDeliveries(deps.database.db, due, now)
     },
     /** Removes what is stored of it and tells the organisations whose connection it was. */
     dropInstallation: (provider: GitHostProvider, installationId: number) => dropInstallation(provider, installationId, deps),
@@ -41,5 +47,8 @@ export function createGitHost(deps: GitHostDeps) {
       markInstallation(provider, installationId, state, deps),
   }
 }
+
+/** Beyond this many hooks that deliver, what was noted is forgotten: noting again costs a write. */
+const mostNoted = 10_000
 
 export type GitHostModule = ReturnType<typeof createGitHost>

@@ -4,9 +4,10 @@ import { GitHostError } from '../../drivers/git-host/git-host-error.ts'
 import type { RepositoryName } from '../../drivers/git-host/repository-name.ts'
 import { isoOrNull } from '../../platform/db/columns.ts'
 import type { GitConnectionRow } from '../../platform/db/tables/git-host.ts'
+import type { Secret } from '../../platform/secrets/secret.ts'
 import { organizationsWith } from './connections/connection-store.ts'
 import { isGitHostProvider } from './connections/host-titles.ts'
-import { sourcesFor, type ThroughSource, throughSources, usableSources } from './connections/through-sources.ts'
+import { sourcesFor, type ThroughSource, throughSource, throughSources, usableSources } from './connections/through-sources.ts'
 import type { GitHostDeps } from './deps.ts'
 import { explaining } from './explain.ts'
 import { findWebhookOf, repositoryKey } from './webhooks/webhook-store.ts'
@@ -75,6 +76,11 @@ export function createProjectPort(deps: GitHostDeps) {
         throw error
       })
     },
+    async credentialRefused(organizationId: string, at: RepositoryAt, token: Secret): Promise<void> {
+      for (const [key, kept] of tokens) if (isSame(kept.token, token)) tokens.delete(key)
+      const found = await known(organizationId, at, deps)
+      for (const row of found?.rows ?? []) if (row.source !== 'app') await askWhetherGood(row, token, deps)
+    },
     async protectedBranches(organizationId: string, at: RepositoryAt): Promise<ReadonlySet<string>> {
       const names = new Set<string>()
       await through(organizationId, at, deps, async (name, access, host) => {
@@ -96,10 +102,10 @@ export function createProjectPort(deps: GitHostDeps) {
         lastDeliveryAt: isoOrNull(row?.lastDeliveryAt ?? null),
       }
     },
-    async registerWebhook(organizationId: string, at: RepositoryAt, { domain = null }: { domain?: string | null } = {}) {
+    async registerWebhook(organizationId: string, at: RepositoryAt) {
       const found = await known(organizationId, at, deps)
       const registered = throughSources(found?.rows ?? [], deps, (access, host, { provider }) =>
-        registerWebhook({ organizationId, provider, name: found!.name, access, host, domain }, deps),
+        registerWebhook({ organizationId, provider, name: found!.name, access, host }, deps),
       )
       const { webhook, isNew } = await explaining(registered)
       return { ...webhook, created: isNew }
@@ -110,6 +116,16 @@ export function createProjectPort(deps: GitHostDeps) {
       through(organizationId, at, deps, (name, access, host) => host.comment(access, name, pullRequest, comment)),
   }
 }
+
+const isSame = (one: Secret, other: Secret): boolean => one.reveal() === other.reveal()
+
+/** Git says only that it was refused. The host itself says whether the login is gone, and then it is marked so. */
+const askWhetherGood = (row: GitConnectionRow, token: Secret, deps: GitHostDeps): Promise<void> =>
+  throughSource(row, deps, async (access, host) => {
+    if (access.kind === 'token' && isSame(access.token, token)) await host.account(access, { timeoutMs: 5_000 })
+  }).catch((error: unknown) => {
+    if (!(error instanceof GitHostError)) throw error
+  })
 
 const givesNone: ReadonlySet<string> = new Set(['not_found', 'forbidden', 'unauthorized'])
 

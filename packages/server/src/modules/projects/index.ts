@@ -1,12 +1,14 @@
 import type { CreateProject, UpdateProject } from '@berth/contract'
+import type { GitRemote } from '../../drivers/git/remote.ts'
 import type { Caller } from '../../http/handler.ts'
 import type { Db } from '../../platform/db/schema.ts'
 import type { ProjectRow } from '../../platform/db/tables/projects.ts'
 import type { Bound } from '../../platform/transaction.ts'
 import type { ProjectsDeps } from './deps.ts'
 import { checkJob, checkSchedule } from './domains/domain-checks.ts'
-import { hookJob } from './git/hook-job.ts'
-import { remoteOf, repositoryAt } from './git/project-remote.ts'
+import { deliveryAddress } from './git/delivery-address.ts'
+import { hookJob, moveJob } from './git/hook-job.ts'
+import { askRemote, remoteOf, repositoryAt } from './git/project-remote.ts'
 import { projectsHandlers } from './handlers.ts'
 import { createProject, type RecordedWith } from './lifecycle/create-project.ts'
 import { createDeletion } from './lifecycle/deletion.ts'
@@ -17,6 +19,7 @@ import { bringProjectBack, type SavedProject, saveProjectWhole } from './lifecyc
 import { updateProject } from './lifecycle/update-project.ts'
 import { projectsLoaders } from './loaders.ts'
 import { thinJob, thinSchedule } from './metrics/thin-metrics.ts'
+import { isFollowed } from './public-queries.ts'
 import { limitsOf, refuseOverQuota, showQuotas } from './quotas/quotas.ts'
 import { openEnv, openSecrets } from './settings/env.ts'
 import { environmentUrl } from './settings/environments.ts'
@@ -62,7 +65,10 @@ export function createProjects(deps: ProjectsDeps) {
     loaders: projectsLoaders(deps),
     /** Mounted beside the table. */
     addresses: storageAddresses(deps),
-    jobs: [deletion.job, environmentDeletion.job, powerJob(deps), sweepJob(deps), checkJob(deps), thinJob(deps), hookJob(deps)],
+    jobs: [
+      ...[deletion.job, environmentDeletion.job, powerJob(deps), sweepJob(deps), checkJob(deps), thinJob(deps)],
+      ...[hookJob(deps), moveJob(deps)],
+    ],
     schedules: [sweepSchedule, checkSchedule, thinSchedule],
     create: (body: CreateProject, caller: Caller, recordedWith?: RecordedWith) => createProject(body, caller, deps, recordedWith),
     update: (project: ProjectRow, body: UpdateProject) => updateProject(project, body, deps),
@@ -78,6 +84,9 @@ export function createProjects(deps: ProjectsDeps) {
     /** Of these organisations, in whatever case their repository is written. */
     listOfRepository: (at: RepositoryName, organizationIds: readonly string[]) =>
       listOfRepository(deps.database.db, at, organizationIds),
+    /** Whether a push to that branch is deployed by any of them. */
+    isFollowed: (at: RepositoryName, organizationIds: readonly string[], push: Parameters<typeof isFollowed>[3]) =>
+      isFollowed(deps.database.db, at, organizationIds, push),
     environmentsOf: (projectId: string) => allEnvironments(deps.database.db, projectId),
     find: (projectId: string) => findAnyProject(deps.database.db, projectId),
     ensurePreview: (project: ProjectRow, options: PreviewOptions) => ensurePreview(project, options, deps),
@@ -99,7 +108,15 @@ export function createProjects(deps: ProjectsDeps) {
     fetchUpload: (sessionId: string, organizationId: string) => fetchNamed(sessionId, organizationId, deps),
     /** Where the tarball of a received upload is. */
     uploadFile: (sessionId: string): string => new UploadFiles(deps).of(sessionId),
+    /** Where a git host is to deliver what happens to a repository; null: at the instance's own address. */
+    deliveryAddress: (organizationId: string, repository: RepositoryName) => deliveryAddress(organizationId, repository, deps),
     /** Where git asks, with the credential for it. */
     remoteOf: (project: ProjectRow, url?: string, abort?: AbortSignal) => remoteOf(project, deps, url, abort),
+    /** As `remoteOf`; where git is refused with what the connection gave, once more with another. */
+    askRemote: <Result>(
+      project: ProjectRow,
+      ask: (remote: GitRemote) => Promise<Result>,
+      at: { url: string; abort: AbortSignal },
+    ) => askRemote(project, deps, ask, at),
   }
 }

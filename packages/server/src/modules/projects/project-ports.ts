@@ -5,6 +5,7 @@ import type { Awaitable } from '../../platform/awaitable.ts'
 import type { Db } from '../../platform/db/schema.ts'
 import type { ServiceRoute } from '../../platform/db/tables/deployments.ts'
 import type { DomainRow, ProjectRow } from '../../platform/db/tables/projects.ts'
+import type { Secret } from '../../platform/secrets/secret.ts'
 import type { ProjectPart } from './lifecycle/project-part.ts'
 
 /**
@@ -166,6 +167,8 @@ export interface GitHostConnection {
   ): Promise<{ active: boolean; url: string | null; lastDeliveryAt: string | null }>
   /** For reading that repository alone; undefined where there is none, and the repository is asked as it is. */
   credentialFor(organizationId: string, at: RepositoryAt, abort?: AbortSignal): Promise<GitRemote['credential'] | undefined>
+  /** Git was refused with a token that was given: it is not given again, and a login that the host has revoked is not used any more. */
+  credentialRefused(organizationId: string, at: RepositoryAt, token: Secret): Promise<void>
   /** Puts the organisation's hook on the repository, or finds it there; rejects with words where it may not. */
   registerWebhook(organizationId: string, at: RepositoryAt): Promise<unknown>
   /** Which repositories a person of that role may use: `memberRepositories` says which are for members. */

@@ -1,7 +1,8 @@
+import { sql } from 'kysely'
 import type { Db } from '../../platform/db/schema.ts'
 import type { ProjectRow } from '../../platform/db/tables/projects.ts'
 import { fail } from '../../platform/failure.ts'
-import { present } from './store.ts'
+import { present, type RepositoryName } from './store.ts'
 
 /** What other modules ask of this one's tables. A query that is given unfinished is joined by theirs into one statement. */
 
@@ -29,12 +30,46 @@ export async function ownedProjects(db: Db, organizationId: string, ids: readonl
   return new Set(rows.map(({ id }) => id))
 }
 
+/** Whether a push to that branch is deployed by anybody: most are to branches that nobody deploys. */
+export async function isFollowed(
+  db: Db,
+  { provider, owner, repo }: RepositoryName,
+  organizationIds: readonly string[],
+  { branch, defaultBranch }: { branch: string; defaultBranch?: string | null | undefined },
+): Promise<boolean> {
+  const ofProject = sql`coalesce("projects"."gitBranch", ${defaultBranch ?? null})`
+  const found = await db
+    .selectFrom('projects')
+    .innerJoin('environments', 'environments.projectId', 'projects.id')
+    .select('projects.id')
+    .where(sql`lower("gitOwner")`, '=', owner.toLowerCase())
+    .where(sql`lower("gitRepo")`, '=', repo.toLowerCase())
+    .where('gitProvider', '=', provider)
+    .where('organizationId', 'in', [...organizationIds, ''])
+    .where('enabled', '=', 1)
+    .where('autoDeploy', '=', 1)
+    .where('environments.pullRequest', 'is', null)
+    .where(({ or, and, eb }) =>
+      or([
+        eb('environments.branch', '=', branch),
+        and([
+          eb('environments.branch', 'is', null),
+          eb('environments.slug', '=', 'production'),
+          sql<boolean>`${ofProject} = ${branch}`,
+        ]),
+      ]),
+    )
+    .limit(1)
+    .executeTakeFirst()
+  return found !== undefined
+}
+
 /** What the edge serves is made of these: projects that stay, and the rules that are on. */
 export async function routedProjects(db: Db) {
   const [projects, rules] = await Promise.all([
     db
       .selectFrom('projects')
-      .select(['id', 'slug', 'enabled', 'type', 'framework', 'serviceRoutes'])
+      .select(['id', 'slug', 'enabled', 'type', 'framework', 'serviceRoutes', 'webhookDomain'])
       .where('deletingSince', 'is', null)
       .where('presence', 'in', present)
       .execute(),

@@ -17,6 +17,8 @@ export interface EdgeDeps {
   logStore: LogStore
   /** What deployments have to serve: what each environment is doing, and the instances that requests go to. */
   served(): Promise<{ live: LiveEnvironmentRow[]; instances: InstanceRow[] }>
+  /** Where deliveries of git hosts that come to a project's host name go; null while nothing listens there. */
+  control(): { host: string; port: number; key: string } | null
   settings: {
     mode: 'self-hosted' | 'cloud'
     baseDomain: string

@@ -129,6 +129,7 @@ async function readFacts({ database, settings, served, ...deps }: EdgeDeps, cert
     challenges: await readChallenges(db),
     trustedProxies: settings.trustedProxies,
     servesTls: settings.edgeTlsPort !== null,
+    control: deps.control(),
   }
   return { ...facts, waiting, uncertified: problems }
 }

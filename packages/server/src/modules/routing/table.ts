@@ -8,7 +8,7 @@ import { environmentHostname, routesLeft, serviceHostname } from '../projects/in
 export interface TableFacts {
   version: number
   baseDomain: string
-  projects: readonly Pick<ProjectRow, 'id' | 'slug' | 'enabled' | 'type' | 'framework' | 'serviceRoutes'>[]
+  projects: readonly Pick<ProjectRow, 'id' | 'slug' | 'enabled' | 'type' | 'framework' | 'serviceRoutes' | 'webhookDomain'>[]
   live: readonly LiveEnvironmentRow[]
   /** Running, and exposed or with an address of their own. */
   instances: readonly InstanceRow[]
@@ -19,6 +19,7 @@ export interface TableFacts {
   challenges: Record<string, string>
   trustedProxies: readonly string[]
   servesTls: boolean
+  control: { host: string; port: number; key: string } | null
 }
 
 /**
@@ -52,7 +53,24 @@ export function edgeTable(facts: TableFacts): { table: EdgeTable; unreadable: Ma
     }
   }
   const { version, certificates, challenges, trustedProxies } = facts
-  return { table: { version, hosts, certificates, challenges, trustedProxies: [...trustedProxies] }, unreadable }
+  const rest = { certificates, challenges, trustedProxies: [...trustedProxies], ...deliveriesOf(facts, domainsOf) }
+  return { table: { version, hosts, ...rest }, unreadable }
+}
+
+/** Also where nothing was deployed yet: the first push is to arrive, too. A name that is another's by now takes nothing. */
+function deliveriesOf(
+  { projects, baseDomain, control }: TableFacts,
+  domainsOf: ReadonlyMap<string, readonly DomainRow[]>,
+): Pick<EdgeTable, 'deliveries'> {
+  const hostnames = projects.flatMap((project) => {
+    const { webhookDomain, id } = project
+    if (webhookDomain === null) return []
+    const isServed = domainsOf.get(id)?.some(({ hostname }) => hostname === webhookDomain)
+    return isServed || webhookDomain === environmentHostname(project, 'production', baseDomain) ? [webhookDomain] : []
+  })
+  if (hostnames.length === 0 || !control) return {}
+  const { key, ...to } = control
+  return { deliveries: { hostnames, to, key } }
 }
 
 /** What is behind each host name of an environment, of which the first is its own. */

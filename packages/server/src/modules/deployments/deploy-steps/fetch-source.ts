@@ -36,16 +36,19 @@ async function checkOut(source: Extract<DeployedSource, { kind: 'git' }>, into: 
   const wanted = { ...(source.branch ? { branch: source.branch } : {}), ...(source.commit ? { commit: source.commit } : {}) }
   log.line(`Fetching ${source.url}${source.branch ? ` (${source.branch})` : ''}`)
   try {
-    const remote = await deps.projects.remoteOf(project, source.url, abort)
-    const { commit, warnings } = await deps.git.checkout(remote, wanted, into, {
-      abort,
-      onProgress: (line) => log.line(line),
-      ...(source.ref ? { ref: source.ref } : {}),
-      // What a stranger names is asked as it is: our credential would open it for them.
-      ...(source.fromFork
-        ? {}
-        : { credentialFor: async (url) => (await deps.projects.remoteOf(project, url, abort)).credential }),
-    })
+    const ask = (remote: GitRemote) =>
+      deps.git
+        .checkout(remote, wanted, into, {
+          abort,
+          onProgress: (line) => log.line(line),
+          ...(source.ref ? { ref: source.ref } : {}),
+          // What a stranger names is asked as it is: our credential would open it for them.
+          ...(source.fromFork
+            ? {}
+            : { credentialFor: async (url) => (await deps.projects.remoteOf(project, url, abort)).credential }),
+        })
+        .then((fetched) => ({ ...fetched, remote }))
+    const { commit, warnings, remote } = await deps.projects.askRemote(project, ask, { url: source.url, abort })
     for (const warning of warnings) log.line(warning)
     const facts = { commitSha: commit, ...(await factsOf(commit, remote, source, deploying)) }
     Object.assign(deployment, facts)

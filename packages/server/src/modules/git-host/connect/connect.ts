@@ -6,7 +6,9 @@ import { listConnections, putConnection } from '../connections/connection-store.
 import { hostTitles } from '../connections/host-titles.ts'
 import { type GitHostDeps, nowOf } from '../deps.ts'
 import { explaining } from '../explain.ts'
+import { challengeOf, newNonce, verifierOf } from './by-cloud.ts'
 import { startDeviceLogin } from './device-login.ts'
+import { redirectUri } from './redirect-uri.ts'
 import { type Browser, newState } from './state.ts'
 import { accountColumns } from './store-account.ts'
 
@@ -15,8 +17,6 @@ export interface Asking {
   browser: Browser
   provider: GitHostProvider
 }
-
-export const redirectUri = ({ publicUrl }: GitHostDeps): string => `${publicUrl()}/api/gitprovider/connect/redirect`
 
 /** The next step of the way to a connection; which way is the instance's to say where the caller does not. */
 export async function connect(asking: Asking, { source }: ConnectBody, deps: GitHostDeps): Promise<ConnectReply> {
@@ -58,11 +58,25 @@ function redirectFlow(asking: Asking, deps: GitHostDeps): ConnectReply {
 
 async function cloudFlow(asking: Asking, source: 'app' | 'oauth', deps: GitHostDeps): Promise<ConnectReply> {
   const { provider, caller } = asking
-  const wanted = { organizationId: caller.organizationId, provider, source }
-  const url = await deps.cloudLinks!.connectUrl(wanted).catch((cause: unknown) => {
-    throw cause instanceof Failure ? cause : new Failure('cloud_unreachable', { cause })
-  })
+  const { organizationId } = caller
+  const url = await handoffUrl(asking, deps)
+    .then((found) => found ?? deps.cloudLinks!.connectUrl({ organizationId, provider, source }))
+    .catch((cause: unknown) => {
+      throw cause instanceof Failure ? cause : new Failure('cloud_unreachable', { cause })
+    })
   return { connected: false, flow: 'redirect', url }
+}
+
+/** The person signs in at the cloud's client, and the login comes back here. Null: the cloud has none for this host. */
+async function handoffUrl(asking: Asking, deps: GitHostDeps): Promise<string | null> {
+  const { organizationId } = asking.caller
+  const link = await deps.cloudLinks!.linkOf(organizationId)
+  if (link === null) return null
+  const nonce = newNonce()
+  const state = newState({ ...asking, source: 'oauth', byCloud: { link, nonce } }, deps)
+  const challenge = challengeOf(verifierOf(nonce, deps))
+  const returnTo = new URL(deps.publicUrl()).origin
+  return deps.cloudLinks!.startHandoff({ organizationId, provider: asking.provider, returnTo, state, challenge })
 }
 
 async function mayUseLocalLogin({ caller, provider }: Asking, { people, localLogin }: GitHostDeps): Promise<boolean> {

@@ -28,14 +28,21 @@ export class JourneyFailed extends Failure {
 export interface Consent {
   host: string
   organization: string
+  /** Another instance, which is to have the login; null: this one. */
+  instance: string | null
   state: string
 }
 
 /** Asked of a browser that nobody knows: the link may have come from anybody. */
-export const consentPage = ({ host, organization, state }: Consent): string =>
+export const consentPage = ({ host, organization, instance, state }: Consent): string =>
   page(
     `Connect ${host}?`,
-    `<p>The organisation <b>${escapeHtml(organization)}</b> on this Berth asks to use your account at ${escapeHtml(host)}: to read and
+    `<p>${whoAsks(organization, instance)} asks to use your account at ${escapeHtml(host)}: to read and
 write its repositories. Go on only if you have started this yourself a moment ago. If somebody sent you here, close this page.</p>
-<a class="go" rel="nofollow noreferrer" href="/api/gitprovider/connect/redirect?state=${encodeURIComponent(state)}">Connect it to ${escapeHtml(organization)}</a>`,
+<a class="go" rel="nofollow noreferrer" href="/api/gitprovider/connect/redirect?state=${encodeURIComponent(state)}">Connect it to ${escapeHtml(instance ?? organization)}</a>`,
   )
+
+const whoAsks = (organization: string, instance: string | null): string =>
+  instance === null
+    ? `The organisation <b>${escapeHtml(organization)}</b> on this Berth`
+    : `The Berth at <b>${escapeHtml(instance)}</b>, which the organisation <b>${escapeHtml(organization)}</b> has linked to this cloud,`

@@ -1,11 +1,15 @@
 import { type RedirectQuery, tagsOf } from '@berth/contract'
+import type { AccountTokens } from '../../../drivers/git-host/git-host.ts'
 import type { RequestContext } from '../../../http/handler.ts'
+import { Failure } from '../../../platform/failure.ts'
 import { hostTitles } from '../connections/host-titles.ts'
 import type { GitHostDeps } from '../deps.ts'
 import { explaining } from '../explain.ts'
-import { redirectUri } from './connect.ts'
+import { tokensFrom, verifierOf } from './by-cloud.ts'
 import { type HeldAnswer, heldAnswer, holdAnswer } from './consent-cookie.ts'
+import { handOver } from './handoff.ts'
 import { consentPage, JourneyFailed } from './pages.ts'
+import { redirectUri } from './redirect-uri.ts'
 import { type Journey, spendState, stateOf } from './state.ts'
 import { storeAccount, storeInstallation } from './store-account.ts'
 import { isThisMachine } from './this-machine.ts'
@@ -37,6 +41,7 @@ async function finish(query: RedirectQuery, context: Context, deps: GitHostDeps)
   const role = await deps.people.roleOf(journey.userId, journey.organizationId)
   if (!role || !tagsOf(role).has('gitprovider:write'))
     throw new JourneyFailed('Not connected', 'Who has started this may no longer connect a git host for the organisation')
+  if (journey.handoff) return context.redirect(handOver(journey, codeOf(answer), deps))
   const onward =
     journey.source === 'app' ? await connectApp(journey, answer, query, deps) : await connectAccount(journey, answer, deps)
   context.redirect(onward ?? `/settings/git?connected=${journey.provider}`)
@@ -61,6 +66,8 @@ function answerOf(query: RedirectQuery, journey: Journey, { headers }: Context, 
 function isStarter(journey: Journey, context: Context, deps: GitHostDeps): boolean {
   const { sessionId, userId, fromThisMachine } = journey
   const caller = context.isSignedIn ? context.caller : null
+  // The login leaves for another instance: whoever it is, they are asked.
+  if (journey.handoff) return false
   if (caller ? caller.userId !== userId : sessionId !== null)
     throw new JourneyFailed('Not connected', 'This was started by somebody else, or in another browser: connect again from Berth')
   return caller !== null || (fromThisMachine && isThisMachine(context, deps.publicUrl()))
@@ -70,15 +77,38 @@ async function askFirst(journey: Journey, answer: HeldAnswer, context: Context, 
   const state = stateOf({ ...journey, isConfirmed: true }, deps)
   context.setHeader('set-cookie', holdAnswer(answer, state, context.secure, deps))
   const organization = (await deps.people.nameOf(journey.organizationId)) ?? ''
-  context.page(consentPage({ host: hostTitles[journey.provider], organization, state }))
+  const instance = journey.handoff?.returnTo ?? null
+  context.page(consentPage({ host: hostTitles[journey.provider], organization, instance, state }))
 }
 
-async function connectAccount(journey: Journey, { code }: HeldAnswer, deps: GitHostDeps): Promise<undefined> {
+const codeOf = ({ code }: HeldAnswer): string =>
+  code ?? fault(new JourneyFailed('Not connected', 'The git host sent no code', 'code'))
+
+async function connectAccount(journey: Journey, answer: HeldAnswer, deps: GitHostDeps): Promise<undefined> {
   const host = deps.hosts[journey.provider]
-  if (!code || !host.signIn.code) throw new JourneyFailed('Not connected', 'The git host sent no code', 'code')
-  const tokens = await explaining(host.signIn.code.exchange(code, redirectUri(deps)))
+  const code = codeOf(answer)
+  const exchanged = journey.byCloud ? collected(journey, code, deps) : host.signIn.code?.exchange(code, redirectUri(deps))
+  const tokens = await explaining(exchanged ?? fault(new JourneyFailed('Not connected', 'The git host sent no code', 'code')))
+  deps.scrubber.register(tokens.accessToken, tokens.refreshToken)
   const account = await explaining(host.account({ kind: 'token', id: `new ${journey.userId}`, token: tokens.accessToken }))
-  await storeAccount(journey, tokens, account, deps)
+  await storeAccount(journey, { ...tokens, byCloud: journey.byCloud !== null }, account, deps)
+}
+
+/** The login waits in the cloud for the link that it was begun with. */
+async function collected({ organizationId, byCloud }: Journey, code: string, deps: GitHostDeps): Promise<AccountTokens> {
+  if ((await deps.cloudLinks?.linkOf(organizationId)) !== byCloud!.link)
+    throw new JourneyFailed('Not connected', 'The link to the cloud has changed since: connect again from Berth')
+  const verifier = verifierOf(byCloud!.nonce, deps)
+  const handed = await deps.cloudLinks!.collectHandoff(organizationId, { code, verifier }).catch((error: unknown) => {
+    throw error instanceof Failure && error.code === 'no_source'
+      ? new JourneyFailed('Not connected', error.message, 'code')
+      : error
+  })
+  return tokensFrom(handed)
+}
+
+function fault(error: Error): never {
+  throw error
 }
 
 /**

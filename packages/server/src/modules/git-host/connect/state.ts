@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { type GitHostProvider, limits } from '@berth/contract'
+import { type GitHostProvider, type HandoffBody, limits } from '@berth/contract'
 import type { Caller } from '../../../http/handler.ts'
 import { hashToken } from '../../../platform/secrets/token.ts'
 import { type GitHostDeps, nowOf } from '../deps.ts'
@@ -23,12 +23,18 @@ export interface Journey {
   installationId: number | null
   /** Set when the person was asked and said yes. */
   isConfirmed: boolean
+  /** Of one that goes by a cloud: by which link, and what its verifier is made of. */
+  byCloud: { link: string; nonce: string } | null
+  /** In a cloud: of which linked instance it is, and how that one goes on. */
+  handoff: Pick<HandoffBody, 'returnTo' | 'state' | 'challenge'> | null
 }
 
 const purpose = 'git-host-state'
 
 export const newState = (
-  started: { caller: Caller; browser: Browser; provider: GitHostProvider; source: 'app' | 'oauth' },
+  started: { caller: Caller; browser: Browser; provider: GitHostProvider; source: 'app' | 'oauth' } & Partial<
+    Pick<Journey, 'byCloud' | 'handoff'>
+  >,
   deps: GitHostDeps,
 ): string =>
   stateOf(
@@ -41,6 +47,8 @@ export const newState = (
       fromThisMachine: started.browser.isThisMachine,
       installationId: null,
       isConfirmed: false,
+      byCloud: started.byCloud ?? null,
+      handoff: started.handoff ?? null,
     },
     deps,
   )
@@ -48,13 +56,30 @@ export const newState = (
 /** Random, signed by this instance, good for ten minutes and once. Nothing is stored until it is used, and then its hash. */
 export function stateOf(journey: Journey, deps: GitHostDeps): string {
   const { organizationId, userId, provider, source, sessionId, fromThisMachine, installationId, isConfirmed } = journey
+  const more = {
+    ...(journey.byCloud ? { byCloud: journey.byCloud } : {}),
+    ...(journey.handoff ? { handoff: journey.handoff } : {}),
+  }
   const expiresAt = nowOf(deps) + limits.oauthStateSeconds * 1000
   const facts = [organizationId, userId, provider, source, sessionId, +fromThisMachine, installationId, +isConfirmed, expiresAt]
-  const text = Buffer.from(JSON.stringify([...facts, randomBytes(16).toString('base64url')])).toString('base64url')
+  const text = Buffer.from(JSON.stringify([...facts, randomBytes(16).toString('base64url'), more])).toString('base64url')
   return `${text}.${deps.secretBox.sign(text, purpose)}`
 }
 
-type Facts = [string, string, GitHostProvider, Journey['source'], string | null, 0 | 1, number | null, 0 | 1, number, string]
+type More = Partial<Pick<Journey, 'byCloud' | 'handoff'>>
+type Facts = [
+  string,
+  string,
+  GitHostProvider,
+  Journey['source'],
+  string | null,
+  0 | 1,
+  number | null,
+  0 | 1,
+  number,
+  string,
+  More,
+]
 
 /** Null: not ours, expired, or used before. Of two that come with the same state, one gets it. */
 export async function spendState(state: string, deps: GitHostDeps): Promise<Journey | null> {
@@ -63,20 +88,28 @@ export async function spendState(state: string, deps: GitHostDeps): Promise<Jour
   if (cut < 1 || !deps.secretBox.isSigned(signature, text, purpose)) return null
   const facts = JSON.parse(Buffer.from(text, 'base64url').toString()) as Facts
   const [organizationId, userId, provider, source, sessionId, fromThisMachine, installationId, isConfirmed, expiresAt] = facts
-  const now = nowOf(deps)
-  if (expiresAt <= now) return null
-  const { db } = deps.database
-  const spent = await db
-    .insertInto('gitOauthStates')
-    .values({ stateHash: hashToken(state), expiresAt })
-    .onConflict((conflict) => conflict.doNothing())
-    .returning('stateHash')
-    .executeTakeFirst()
-  if (!spent) return null
-  await db.deleteFrom('gitOauthStates').where('expiresAt', '<', now).execute()
+  if (!(await spend(state, expiresAt, deps))) return null
   return {
     ...{ organizationId, userId, provider, source, sessionId, installationId },
     fromThisMachine: fromThisMachine === 1,
     isConfirmed: isConfirmed === 1,
+    byCloud: facts[10].byCloud ?? null,
+    handoff: facts[10].handoff ?? null,
   }
+}
+
+/** False: too late, or not for the first time. Only its hash is kept, and only as long as it could come again. */
+export async function spend(word: string, expiresAt: number, deps: GitHostDeps): Promise<boolean> {
+  const now = nowOf(deps)
+  if (expiresAt <= now) return false
+  const { db } = deps.database
+  const spent = await db
+    .insertInto('gitOauthStates')
+    .values({ stateHash: hashToken(word), expiresAt })
+    .onConflict((conflict) => conflict.doNothing())
+    .returning('stateHash')
+    .executeTakeFirst()
+  if (!spent) return false
+  await db.deleteFrom('gitOauthStates').where('expiresAt', '<', now).execute()
+  return true
 }

@@ -22,7 +22,7 @@ export const accountColumns = ({ id, login, type, avatarUrl }: HostAccount) => (
 /** An organisation has one account a host: another takes its place. */
 export async function storeAccount(
   { organizationId, userId, provider }: Owner,
-  tokens: AccountTokens,
+  tokens: AccountTokens & { byCloud?: boolean },
   account: HostAccount,
   deps: GitHostDeps,
 ): Promise<void> {

@@ -3,8 +3,10 @@ import type { Access, AccountTokens } from '../../../drivers/git-host/git-host.t
 import { GitHostError } from '../../../drivers/git-host/git-host-error.ts'
 import { sealedFor } from '../../../platform/db/sealed-columns.ts'
 import type { GitConnectionRow } from '../../../platform/db/tables/git-host.ts'
+import { Failure } from '../../../platform/failure.ts'
 import { Secret } from '../../../platform/secrets/secret.ts'
 import { hashToken } from '../../../platform/secrets/token.ts'
+import { tokensFrom } from '../connect/by-cloud.ts'
 import { type GitHostDeps, nowOf } from '../deps.ts'
 import { changeConnection, claimRefresh, findConnection } from './connection-store.ts'
 
@@ -12,6 +14,8 @@ import { changeConnection, claimRefresh, findConnection } from './connection-sto
 interface StoredTokens {
   accessToken: string
   refreshToken: string | null
+  /** Given to the client of a cloud, which alone can renew it. */
+  byCloud?: true
 }
 
 const earlyMs = 120_000
@@ -27,8 +31,16 @@ export async function accessOf(row: GitConnectionRow, deps: GitHostDeps): Promis
   return tokenAccess(row, accessToken)
 }
 
-export const sealTokens = (connectionId: string, { accessToken, refreshToken }: AccountTokens, { secretBox }: GitHostDeps) => {
-  const stored: StoredTokens = { accessToken: accessToken.reveal(), refreshToken: refreshToken?.reveal() ?? null }
+export const sealTokens = (
+  connectionId: string,
+  { accessToken, refreshToken, byCloud }: AccountTokens & { byCloud?: boolean },
+  { secretBox }: GitHostDeps,
+) => {
+  const stored: StoredTokens = {
+    accessToken: accessToken.reveal(),
+    refreshToken: refreshToken?.reveal() ?? null,
+    ...(byCloud ? { byCloud } : {}),
+  }
   return secretBox.seal(JSON.stringify(stored), sealedFor.gitCredential(connectionId))
 }
 
@@ -42,6 +54,7 @@ function openTokens({ id, credential }: GitConnectionRow, { secretBox, scrubber 
   return {
     accessToken: new Secret(stored.accessToken),
     refreshToken: stored.refreshToken === null ? null : new Secret(stored.refreshToken),
+    byCloud: stored.byCloud ?? false,
   }
 }
 
@@ -78,13 +91,15 @@ async function refreshed(row: GitConnectionRow, deps: GitHostDeps): Promise<GitC
 
 async function exchange(row: GitConnectionRow, deps: GitHostDeps): Promise<GitConnectionRow> {
   const { db } = deps.database
-  const { refreshToken } = openTokens(row, deps)
+  const { refreshToken, byCloud } = openTokens(row, deps)
   try {
     if (!refreshToken) throw new GitHostError('unauthorized', 'The stored login has expired')
-    const tokens = await deps.hosts[row.provider].signIn.refresh(refreshToken, { timeoutMs: refreshMs / 2 })
+    const tokens = byCloud
+      ? await renewedByCloud(row, refreshToken, deps)
+      : await deps.hosts[row.provider].signIn.refresh(refreshToken, { timeoutMs: refreshMs / 2 })
     const changes = {
       // A host that gives no new one lets the old one be used again.
-      credential: sealTokens(row.id, { ...tokens, refreshToken: tokens.refreshToken ?? refreshToken }, deps),
+      credential: sealTokens(row.id, { ...tokens, byCloud, refreshToken: tokens.refreshToken ?? refreshToken }, deps),
       credentialExpiresAt: expiryOf(tokens, deps),
       refreshingUntil: null,
       updatedAt: nowOf(deps),
@@ -95,4 +110,21 @@ async function exchange(row: GitConnectionRow, deps: GitHostDeps): Promise<GitCo
     await changeConnection(db, row.id, { refreshingUntil: null })
     throw error
   }
+}
+
+/** In the words of a git host: to whoever waits for the login, it is the host that is away or refuses. */
+async function renewedByCloud(
+  { organizationId, provider }: GitConnectionRow,
+  refreshToken: Secret,
+  { cloudLinks }: GitHostDeps,
+): Promise<AccountTokens> {
+  if (!(await cloudLinks?.isLinked(organizationId)))
+    throw new GitHostError('unauthorized', 'The login was made by a cloud that is not linked any more')
+  return cloudLinks!
+    .refreshHandoff(organizationId, { provider, refreshToken: refreshToken.reveal() })
+    .then(tokensFrom)
+    .catch((error: unknown) => {
+      if (!(error instanceof Failure)) throw error
+      throw new GitHostError(error.code === 'no_source' ? 'unauthorized' : 'away', error.message)
+    })
 }

@@ -87,5 +87,5 @@ function isSignedFor(row: GitWebhookRow, host: GitHost, { headers, rawBody }: In
   return host.isSignedWith(secretOf(row, deps), headers, rawBody)
 }
 
-const secretOf = ({ id, secret }: GitWebhookRow, { secretBox }: GitHostDeps): Secret =>
+export const secretOf = ({ id, secret }: GitWebhookRow, { secretBox }: GitHostDeps): Secret =>
   secretBox.open(secret, sealedFor.gitWebhookSecret(id))

@@ -9,6 +9,7 @@ import type { GitWebhookRow } from '../../../platform/db/tables/git-host.ts'
 import { KeyedMutex } from '../../../platform/keyed-mutex.ts'
 import { Secret } from '../../../platform/secrets/secret.ts'
 import { type GitHostDeps, nowOf } from '../deps.ts'
+import { secretOf } from './verify-delivery.ts'
 import { deleteWebhookRow, findWebhook, findWebhookOf, putWebhook, repositoryKey } from './webhook-store.ts'
 
 export interface HookPlace {
@@ -17,8 +18,6 @@ export interface HookPlace {
   name: RepositoryName
   access: Access
   host: GitHost
-  /** Where deliveries go instead of the instance's own address. */
-  domain?: string | null
 }
 
 export interface RegisteredWebhook {
@@ -40,16 +39,18 @@ const keyOf = ({ name }: HookPlace) => repositoryKey(name.owner, name.repo)
 
 async function register(place: HookPlace, deps: GitHostDeps): Promise<RegisteredWebhook> {
   const { organizationId, provider, name, access, host } = place
+  const base = (await deps.hookAddress?.(organizationId, { provider, ...name })) ?? deps.publicUrl()
   const known = await findWebhookOf(deps.database.db, organizationId, provider, keyOf(place))
   const hooks = await host.hooks(access, name)
   const there = known && hooks.find(({ id }) => id === known.hookId)
-  if (known && there?.active && there.url === addressOf(known.id, place, deps))
+  if (known && there?.active && there.url === addressOf(known.id, base, provider))
     return { webhook: showWebhook(there), isNew: false }
-  const reusable = there ?? (await ofNobody(hooks, place, deps))
+  const reusable = there ?? (await ofNobody(hooks, place, base, deps))
   const id = known?.id ?? newId('gwh')
-  const secret = new Secret(randomBytes(32).toString('base64url'))
+  // Moved, it keeps its secret: what is under way was signed with it.
+  const secret = known ? secretOf(known, deps) : new Secret(randomBytes(32).toString('base64url'))
   deps.scrubber.register(secret)
-  const settings = { url: addressOf(id, place, deps), secret }
+  const settings = { url: addressOf(id, base, provider), secret }
   const hook = reusable
     ? await host.changeHook(access, name, reusable.id, settings)
     : await host.createHook(access, name, settings).catch((error: unknown) => unreachableForThem(error, settings.url))
@@ -86,21 +87,24 @@ function keep(
 
 const pathOf = (provider: GitHostProvider) => `/api/webhooks/git/${provider}`
 
-function addressOf(id: string, { provider, domain }: Pick<HookPlace, 'provider' | 'domain'>, { publicUrl }: GitHostDeps): string {
-  return `${domain ? `https://${domain}` : publicUrl()}${pathOf(provider)}?hook=${id}`
-}
+const addressOf = (id: string, base: string, provider: GitHostProvider): string => `${base}${pathOf(provider)}?hook=${id}`
 
 /** One of ours that no row knows: the registering was cut short between the host and the database. */
-async function ofNobody(hooks: readonly HostHook[], { provider }: HookPlace, deps: GitHostDeps): Promise<HostHook | undefined> {
+async function ofNobody(
+  hooks: readonly HostHook[],
+  { provider }: HookPlace,
+  base: string,
+  deps: GitHostDeps,
+): Promise<HostHook | undefined> {
   for (const hook of hooks) {
-    const id = ourId(hook.url, provider, deps)
+    const id = ourId(hook.url, provider, deps) ?? ourId(hook.url, provider, { publicUrl: () => base })
     if (id !== null && !(await findWebhook(deps.database.db, id))) return hook
   }
   return undefined
 }
 
 /** The id in an address of this instance; '' where it has none; null: not ours. */
-function ourId(address: string, provider: GitHostProvider, { publicUrl }: GitHostDeps): string | null {
+function ourId(address: string, provider: GitHostProvider, { publicUrl }: Pick<GitHostDeps, 'publicUrl'>): string | null {
   const url = URL.parse(address)
   return url?.origin === new URL(publicUrl()).origin && url.pathname === pathOf(provider)
     ? (url.searchParams.get('hook') ?? '')

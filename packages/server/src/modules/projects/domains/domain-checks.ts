@@ -5,6 +5,7 @@ import { type JobKind, job } from '../../../platform/jobs/declare.ts'
 import type { Schedule } from '../../../platform/jobs/schedules.ts'
 import type { Bound } from '../../../platform/transaction.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
+import { moveHookAt } from '../git/delivery-address.ts'
 import { type ProjectSignal, projectsTopic } from '../lifecycle/change-project.ts'
 import { claimsOf, present } from '../store.ts'
 import { newHolder, proofRecord } from './domain-proofs.ts'
@@ -119,12 +120,15 @@ async function handOver(claims: readonly DomainRow[], next: DomainRow, bound: Bo
     signal(projectsTopic, { projectId: holder.projectId } satisfies ProjectSignal)
   }
   await db.updateTable('domains').set({ provenAt: now, nextCheckAt: null }).where('id', '=', next.id).execute()
+  await moveHookAt(next, bound)
   signal(projectsTopic, { projectId: next.projectId } satisfies ProjectSignal)
 }
 
-export async function tellLost(claim: DomainRow, subject: string, words: string, { db, announce }: Bound): Promise<void> {
+export async function tellLost(claim: DomainRow, subject: string, words: string, bound: Bound): Promise<void> {
+  const { db, announce } = bound
   const { organizationId, projectId, hostname } = claim
   const project = await db.selectFrom('projects').select('name').where('id', '=', projectId).executeTakeFirst()
   const text = `${project?.name ?? projectId}: ${words}`
   await announce('domain.failed', { organizationId, projectId, subject, text, data: { hostname } })
+  await moveHookAt(claim, bound)
 }

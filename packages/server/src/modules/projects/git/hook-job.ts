@@ -2,6 +2,7 @@ import { Failure } from '../../../platform/failure.ts'
 import { type JobKind, job } from '../../../platform/jobs/declare.ts'
 import type { ProjectsDeps } from '../deps.ts'
 import { findAnyProject } from '../store.ts'
+import { deliveryAddress, type HookedRepository, moveKind } from './delivery-address.ts'
 import { repositoryAt } from './project-remote.ts'
 
 export const hookKind: JobKind<{ projectId: string }> = { kind: 'projects.register-webhook' }
@@ -17,10 +18,28 @@ export const hookJob = (deps: ProjectsDeps) =>
       const at = repositoryAt(project, deps)
       const { gitHost } = deps.projectPorts
       if (!gitHost || (await gitHost.webhookOf(project.organizationId, at)).active) return
-      await gitHost.registerWebhook(project.organizationId, at).catch((error: unknown) => {
-        // What may pass comes back; what is refused now will be refused again, and `GET /projects/:id/git` says that there is no hook.
-        if (!(error instanceof Failure) || error.code === 'remote_unreachable' || error.code === 'git_host_limited') throw error
-        deps.log.info({ projectId, words: error.message }, 'no webhook was put on the repository that was linked')
-      })
+      await gitHost.registerWebhook(project.organizationId, at).catch(notNow({ projectId }, deps))
     },
   })
+
+/** A hook that is there delivers to where it is to be delivered now; none is put where none was. */
+export const moveJob = (deps: ProjectsDeps) =>
+  job<HookedRepository, unknown>(moveKind.kind, {
+    deadlineMs: 60_000,
+    maxAttempts: 6,
+    async run({ organizationId, ...at }) {
+      const { gitHost } = deps.projectPorts
+      const url = (await gitHost?.webhookOf(organizationId, at))?.url
+      const wanted = (await deliveryAddress(organizationId, at, deps)) ?? deps.publicUrl()
+      if (!gitHost || !url || new URL(url).origin === new URL(wanted).origin) return
+      await gitHost.registerWebhook(organizationId, at).catch(notNow({ organizationId, ...at }, deps))
+    },
+  })
+
+/** What may pass comes back; what is refused now will be refused again, and `GET /projects/:id/git` says what there is. */
+const notNow =
+  (about: object, { log }: ProjectsDeps) =>
+  (error: unknown): void => {
+    if (!(error instanceof Failure) || error.code === 'remote_unreachable' || error.code === 'git_host_limited') throw error
+    log.info({ ...about, words: error.message }, 'the webhook of a repository was not put where it is to be')
+  }

@@ -1,4 +1,4 @@
-import { GitError } from '../../../drivers/git/git-errors.ts'
+import { GitAuthFailed, GitError } from '../../../drivers/git/git-errors.ts'
 import type { GitRemote } from '../../../drivers/git/remote.ts'
 import { GitHostError } from '../../../drivers/git-host/git-host-error.ts'
 import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
@@ -33,6 +33,31 @@ export async function remoteOf(
   if (!url) throw new GitError('It is not known where the git host is: set gitUrl')
   const credential = await credentialOf(project, deps, url, abort)
   return { url, ...(credential ? { credential } : {}) }
+}
+
+/**
+ * Asks git at the remote. A credential of the connection that git is refused with may have been revoked since it was given: the
+ * connection is told, and asked for another, once.
+ */
+export async function askRemote<Result>(
+  project: ProjectRow,
+  deps: ProjectsDeps,
+  ask: (remote: GitRemote) => Promise<Result>,
+  { url, abort }: { url?: string; abort?: AbortSignal } = {},
+): Promise<Result> {
+  const remote = await remoteOf(project, deps, url, abort)
+  try {
+    return await ask(remote)
+  } catch (error) {
+    const { gitHost } = deps.projectPorts
+    const refused = project.cloneToken === null ? remote.credential?.token : undefined
+    const named = repositoryOf(remote.url)
+    if (!(error instanceof GitAuthFailed) || !refused || !gitHost || !named) throw error
+    await gitHost.credentialRefused(project.organizationId, { ...repositoryAt(project, deps), ...named }, refused)
+    const again = await remoteOf(project, deps, url, abort)
+    if (!again.credential || again.credential.token.reveal() === refused.reveal()) throw error
+    return ask(again)
+  }
 }
 
 async function credentialOf(project: ProjectRow, deps: ProjectsDeps, url: string, abort?: AbortSignal) {

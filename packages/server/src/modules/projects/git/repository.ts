@@ -10,10 +10,11 @@ import type { ProjectsDeps } from '../deps.ts'
 import { changeProject } from '../lifecycle/change-project.ts'
 import { leavesHost, remoteUrl, sourceColumns, sourceKind } from '../source.ts'
 import { forgottenToken } from './clone-token.ts'
+import { moveHookOf } from './delivery-address.ts'
 import { hostUrlsOf } from './git-remote.ts'
 import { hiddenFrom } from './hidden-repositories.ts'
 import { hookKind } from './hook-job.ts'
-import { remoteOf, repositoryAt } from './project-remote.ts'
+import { askRemote, repositoryAt } from './project-remote.ts'
 
 type Rows = Handlers<typeof contract.projects>
 type Answer<Row extends keyof Rows> = Awaited<ReturnType<Rows[Row]>> extends { data: infer Data } ? Data : never
@@ -108,6 +109,7 @@ export async function linkRepository(
   return changeProject(project, deps, async (current, { enqueue }) => {
     const changes = columns(current)
     if (mayHook(caller)) await enqueue(hookKind, { projectId: project.id })
+    if (current.webhookDomain !== null) for (const one of [current, linked]) await moveHookOf(one, { enqueue })
     return { ...changes, gitBranch: branch }
   })
 }
@@ -141,7 +143,7 @@ async function asked<Result>(
   deps: ProjectsDeps,
   ask: (remote: GitRemote) => Promise<Result>,
 ): Promise<Result> {
-  return ask(await remoteOf(project, deps))
+  return askRemote(project, deps, ask)
 }
 
 const isAway = (error: unknown): error is Error => error instanceof GitError || error instanceof ProgramMissing

@@ -4,6 +4,7 @@ import { fail } from '../../../platform/failure.ts'
 import { type JobKind, job } from '../../../platform/jobs/declare.ts'
 import type { Bound } from '../../../platform/transaction.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
+import { moveHookOf } from '../git/delivery-address.ts'
 import { logsPart } from '../logs/logs.ts'
 import { deleteProject, findAnyProject, findProject, saveProject } from '../store.ts'
 import { releaseUpload } from '../uploads/upload-claim.ts'
@@ -87,6 +88,7 @@ async function removeAll(project: ProjectRow, options: DeletionOptions, deps: Pr
   }
   await deps.database.transaction(async (bound) => {
     if (project.uploadSessionId) await releaseUpload(bound, project.uploadSessionId, project.id, nowOf(deps))
+    if (project.webhookDomain !== null) await moveHookOf(project, bound)
     await deleteProject(bound.db, project.id)
     await bound.cancelJob({ uniqueKey: uniqueKey(project.id) })
     bound.signal(projectsTopic, { projectId: project.id, gone: true } satisfies ProjectSignal)

@@ -7,6 +7,7 @@ import type { ProjectsDeps } from '../deps.ts'
 import { checkProject } from '../domains/domain-checks.ts'
 import { freeHostname } from '../domains/hostnames.ts'
 import { hostnameOf } from '../domains/wanted-hostname.ts'
+import { moveHookOf } from '../git/delivery-address.ts'
 import { refuseUnstorable } from '../settings/fields.ts'
 import { domainsOf, listProjects, type ProjectChanges } from '../store.ts'
 import { changeProject } from './change-project.ts'
@@ -77,7 +78,12 @@ export function coreHandlers(deps: ProjectsDeps, deletion: Deletion) {
     },
     setWebhookDomain: async ({ body }, { project }) => {
       const webhookDomain = body.domain && (await ownHostname(project, body.domain, deps))
-      return change(project, { webhookDomain })
+      return shown(
+        changeProject(project, deps, async (current, bound) => {
+          if (current.webhookDomain !== webhookDomain) await moveHookOf(current, bound)
+          return { webhookDomain }
+        }),
+      )
     },
     setSleepMode: ({ body }, { project }) => change(project, { sleepMode: body.sleepMode }),
     setOptions: ({ body }, context) => update(context.project, body, context),

@@ -5,6 +5,7 @@ import type { Bound } from '../../../platform/transaction.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { freeHostname } from '../domains/hostnames.ts'
 import { forgottenToken } from '../git/clone-token.ts'
+import { moveHookOf } from '../git/delivery-address.ts'
 import { hostUrlsOf } from '../git/git-remote.ts'
 import { hiddenFrom } from '../git/hidden-repositories.ts'
 import { checkConfig } from '../settings/config-rules.ts'
@@ -37,6 +38,7 @@ export async function updateProject(
       ...webhookDomainColumns(body, current, deps),
     }
     refuseHidden?.(changes, current)
+    if (current.webhookDomain !== null) await followHook(current, changes, bound)
     if (leavesHost(current, changes, hostUrlsOf(deps.settings))) Object.assign(changes, forgottenToken)
     await exchangeUploads(current, changes.uploadSessionId, bound, nowOf(deps))
     return Object.keys(changes).length > 0 ? changes : null
@@ -48,6 +50,16 @@ async function exchangeUploads(current: ProjectRow, wanted: string | null | unde
   if (wanted === undefined || wanted === current.uploadSessionId) return
   if (wanted) await claimUpload(bound, wanted, current, now)
   if (current.uploadSessionId) await releaseUpload(bound, current.uploadSessionId, current.id, now)
+}
+
+/** The hook of the repository that it had, and of the one that it gets. */
+async function followHook(current: ProjectRow, changes: ProjectChanges, bound: Bound): Promise<void> {
+  const next = { ...current, ...(changes as Partial<ProjectRow>) }
+  const said = ({ gitProvider, gitOwner, gitRepo, webhookDomain }: ProjectRow) =>
+    [gitProvider, gitOwner, gitRepo, webhookDomain].join(' ')
+  if (said(next) === said(current)) return
+  await moveHookOf(current, bound)
+  await moveHookOf(next, bound)
 }
 
 /** Where hooks came in at the free host name, they follow it to its new name. */

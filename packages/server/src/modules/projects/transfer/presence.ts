@@ -1,6 +1,7 @@
 import { type Presence, presenceMoves, sourcesOf } from '@berth/contract'
 import type { Bound } from '../../../platform/transaction.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
+import { moveHookOf } from '../git/delivery-address.ts'
 import { lockProject, type ProjectSignal, projectsTopic } from '../lifecycle/change-project.ts'
 import { settlePresence } from '../lifecycle/power.ts'
 
@@ -21,9 +22,10 @@ export async function movePresence(
     .where('id', '=', projectId)
     .where('presence', 'in', sourcesOf<Presence>(presenceMoves, to))
     .where('deletingSince', 'is', null)
-    .returning('id')
-    .execute()
-  if (moved.length === 0) return false
+    .returningAll()
+    .executeTakeFirst()
+  if (!moved) return false
+  if (moved.webhookDomain !== null) await moveHookOf(moved, bound)
   if (to !== 'arriving' && to !== 'landing') await settlePresence(projectId, to, bound)
   bound.signal(projectsTopic, { projectId } satisfies ProjectSignal)
   return true

@@ -1,0 +1,24 @@
+import { createHash, randomBytes } from 'node:crypto'
+import type { HandedTokens } from '@berth/contract'
+import type { AccountTokens } from '../../../drivers/git-host/git-host.ts'
+import { GitHostError } from '../../../drivers/git-host/git-host-error.ts'
+import { Secret } from '../../../platform/secrets/secret.ts'
+import type { GitHostDeps } from '../deps.ts'
+
+export const handoffPlace = 'git-host-handoff'
+
+/** The side of an instance that signs in by a cloud. Nothing is kept: who knows the nonce, which the browser does, cannot sign it. */
+export const newNonce = (): string => randomBytes(16).toString('base64url')
+export const challengeOf = (verifier: string): string => createHash('sha256').update(verifier).digest('base64url')
+export const verifierOf = (nonce: string, { secretBox }: GitHostDeps): string => secretBox.sign(nonce, handoffPlace)
+
+/** Tokens as the cloud gives them; it is another machine, and may say anything. */
+export function tokensFrom({ accessToken, refreshToken, lifetimeSeconds }: HandedTokens): AccountTokens {
+  const isToken = (text: unknown): text is string => typeof text === 'string' && /^[\x21-\x7e]{1,4000}$/.test(text)
+  if (!isToken(accessToken)) throw new GitHostError('nonsense', 'The cloud answers a login without a token')
+  return {
+    accessToken: new Secret(accessToken),
+    refreshToken: isToken(refreshToken) ? new Secret(refreshToken) : null,
+    lifetimeSeconds: Number.isSafeInteger(lifetimeSeconds) && lifetimeSeconds! > 0 ? lifetimeSeconds : null,
+  }
+}

@@ -1,0 +1,90 @@
+import { timingSafeEqual } from 'node:crypto'
+import type { HandedTokens, HandoffBody, HandoffCollection, HandoffRefresh } from '@berth/contract'
+import type { AccountTokens } from '../../../drivers/git-host/git-host.ts'
+import type { Caller } from '../../../http/handler.ts'
+import { fail, refuse } from '../../../platform/failure.ts'
+import { Secret } from '../../../platform/secrets/secret.ts'
+import { SecretBoxError } from '../../../platform/secrets/secret-box.ts'
+import { hostTitles } from '../connections/host-titles.ts'
+import { type GitHostDeps, nowOf } from '../deps.ts'
+import { explaining } from '../explain.ts'
+import { challengeOf, handoffPlace } from './by-cloud.ts'
+import { redirectUri } from './redirect-uri.ts'
+import { type Journey, newState, spend } from './state.ts'
+
+/**
+ * The cloud's side of a login for a linked instance. The browser goes from the git host to the cloud and on to the instance with
+ * a code, which the instance collects the login with, by its link. Nothing is kept here: what the host gave waits in that code,
+ * sealed, for those who began it, and is exchanged when it is collected.
+ */
+interface Waiting {
+  code: string
+  provider: Journey['provider']
+  organizationId: string
+  userId: string
+  challenge: string
+  expiresAt: number
+}
+
+const collectMs = 5 * 60_000
+
+export const refuseOutsideCloud = ({ mode }: GitHostDeps): void => {
+  if (mode !== 'cloud') fail('not_found', { words: 'Only a cloud signs in for other instances' })
+}
+
+export function startHandoff({ provider, ...handoff }: HandoffBody, caller: Caller, deps: GitHostDeps): { url: string } {
+  const { code } = deps.hosts[provider].signIn
+  if (!code) fail('no_source', { words: `This cloud has no login at ${hostTitles[provider]}` })
+  if (URL.parse(handoff.returnTo)?.origin !== handoff.returnTo.toLowerCase())
+    refuse('returnTo', 'is not the origin of an address')
+  // The instance asks, not a browser of this machine.
+  const state = newState({ caller, browser: { isThisMachine: false }, provider, source: 'oauth', handoff }, deps)
+  return { url: code.url(state, redirectUri(deps)) }
+}
+
+/** Where the browser goes on to. */
+export function handOver(journey: Journey, code: string, deps: GitHostDeps): string {
+  const { provider, organizationId, userId } = journey
+  const { returnTo, state, challenge } = journey.handoff!
+  const waiting: Waiting = { code, provider, organizationId, userId, challenge, expiresAt: nowOf(deps) + collectMs }
+  const url = new URL('/api/gitprovider/connect/redirect', returnTo)
+  url.searchParams.set('state', state)
+  url.searchParams.set('code', deps.secretBox.seal(JSON.stringify(waiting), handoffPlace))
+  return url.href
+}
+
+export async function collectHandoff(
+  { code, verifier }: HandoffCollection,
+  { organizationId, userId }: Caller,
+  deps: GitHostDeps,
+): Promise<HandedTokens> {
+  const waiting = opened(code, deps)
+  const isTheirs =
+    waiting?.organizationId === organizationId && waiting.userId === userId && isSame(challengeOf(verifier), waiting.challenge)
+  const host = waiting && deps.hosts[waiting.provider].signIn.code
+  if (!isTheirs || !host || !(await spend(code, waiting.expiresAt, deps)))
+    refuse('code', 'was used before, is older than five minutes, or was not made for this link: connect again')
+  return handed(await explaining(host.exchange(waiting.code, redirectUri(deps))), deps)
+}
+
+export async function refreshHandoff({ provider, refreshToken }: HandoffRefresh, deps: GitHostDeps): Promise<HandedTokens> {
+  deps.scrubber.register(refreshToken)
+  return handed(await explaining(deps.hosts[provider].signIn.refresh(new Secret(refreshToken), { timeoutMs: 12_000 })), deps)
+}
+
+function handed({ accessToken, refreshToken, lifetimeSeconds }: AccountTokens, { scrubber }: GitHostDeps): HandedTokens {
+  scrubber.register(accessToken, refreshToken)
+  return { accessToken: accessToken.reveal(), refreshToken: refreshToken?.reveal() ?? null, lifetimeSeconds }
+}
+
+function opened(code: string, { secretBox }: GitHostDeps): Waiting | null {
+  try {
+    return JSON.parse(secretBox.open(code, handoffPlace).reveal()) as Waiting
+  } catch (error) {
+    if (error instanceof SecretBoxError) return null
+    throw error
+  }
+}
+
+const isSame = (one: string, other: string): boolean =>
+  one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other))

@@ -1,0 +1,59 @@
+import type { DomainRow, ProjectRow } from '../../../platform/db/tables/projects.ts'
+import type { JobKind } from '../../../platform/jobs/declare.ts'
+import type { Bound } from '../../../platform/transaction.ts'
+import type { ProjectsDeps } from '../deps.ts'
+import { freeHostname, urlOf, urlSettings } from '../domains/hostnames.ts'
+import { servingAt } from '../domains/served-domains.ts'
+import { listOfRepository, type RepositoryName } from '../store.ts'
+
+export interface HookedRepository extends RepositoryName {
+  organizationId: string
+}
+
+export const moveKind: JobKind<HookedRepository> = { kind: 'projects.move-webhook' }
+
+/**
+ * Where a git host is to deliver what happens to a repository: at the webhook domain of a project that is made from it, of the
+ * oldest one where several have one. Null: at the instance's own address.
+ */
+export async function deliveryAddress(
+  organizationId: string,
+  repository: RepositoryName,
+  deps: ProjectsDeps,
+): Promise<string | null> {
+  for (const project of await listOfRepository(deps.database.db, repository, [organizationId])) {
+    const address = project.webhookDomain === null ? null : await addressAt(project, project.webhookDomain, deps)
+    if (address !== null) return address
+  }
+  return null
+}
+
+/** Null: the name is not this project's at the edge, now. */
+async function addressAt(project: ProjectRow, hostname: string, deps: ProjectsDeps): Promise<string | null> {
+  const { database, settings, projectPorts } = deps
+  if (hostname === freeHostname(project, settings.baseDomain))
+    return urlOf(hostname, projectPorts.edge?.routeStatus(hostname)?.tls ?? 'none', urlSettings(deps))
+  const domain = await servingAt(database.db, hostname, settings)
+  if (domain?.projectId !== project.id) return null
+  return urlOf(hostname, projectPorts.edge?.routeStatus(hostname, domain)?.tls ?? domain.tls, urlSettings(deps))
+}
+
+/** A project gets, changes or loses its webhook domain, or goes with it: the hook of its repository follows. */
+export async function moveHookOf(project: ProjectRow, { enqueue }: Pick<Bound, 'enqueue'>): Promise<void> {
+  const { organizationId, gitProvider: provider, gitOwner: owner, gitRepo: repo } = project
+  if (provider && owner && repo) await enqueue(moveKind, { organizationId, provider, owner, repo })
+}
+
+/** A host name is served, or is not any more: where it was some project's webhook domain, the hook follows. */
+export async function moveHookAt(
+  { projectId, hostname }: Pick<DomainRow, 'projectId' | 'hostname'>,
+  bound: Bound,
+): Promise<void> {
+  const project = await bound.db
+    .selectFrom('projects')
+    .selectAll()
+    .where('id', '=', projectId)
+    .where('webhookDomain', '=', hostname)
+    .executeTakeFirst()
+  if (project) await moveHookOf(project, bound)
+}

@@ -1,0 +1,154 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { GitHost } from '../../src/drivers/git-host/git-host.ts'
+import { readConfig } from '../../src/instance/config.ts'
+import { createGitHosts, type GitHostDrivers } from '../../src/instance/git-hosts.ts'
+import { stepLength } from '../kit/before-sql.ts'
+import { type Life, Lives } from '../kit/lives.ts'
+import { files, push, type Scene, startScene } from './scene.ts'
+
+/** No step is left out: each test goes on until the work ends before its step comes. A step is a transaction, or a call of the host. */
+
+const folder = mkdtempSync(join(tmpdir(), 'berth-killed-'))
+let scene: Scene
+let lives: Lives
+let name: string
+let project: { id: string; slug: string }
+beforeAll(async () => {
+  scene = await startScene()
+  name = await scene.repository()
+  project = await scene.project(name, scene.people, { previews: true, previewsMaximum: 100 })
+  await scene.instance.jobs.stop({ graceMs: 1_000 })
+  const config = readConfig({ HOME: folder, BERTH_DATA_DIR: folder, ...scene.settings })
+  // Nothing is built: killing a build is tested elsewhere.
+  const parts = { config: { ...config, maxBuilds: 0 } }
+  lives = new Lives(scene.instance, (life) => ({ ...parts, gitHosts: mortal(createGitHosts(config), life) }))
+})
+afterAll(async () => {
+  await lives?.end()
+  await scene?.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+/** Every call of the host is a step, before it and after it. */
+function mortal(drivers: GitHostDrivers, life: Life): GitHostDrivers {
+  const { github } = drivers.hosts
+  const calls = Object.entries(github).map(([key, value]) => {
+    if (typeof value !== 'function' || key === 'isSignedWith' || key === 'readDelivery') return [key, value]
+    return [key, (...given: unknown[]) => lives.step(life, () => sent(value.apply(github, given)))]
+  })
+  return { ...drivers, hosts: { ...drivers.hosts, github: Object.fromEntries(calls) as GitHost } }
+}
+
+const underWay = new Set<Promise<unknown>>()
+
+/** What was sent arrives, whoever is dead by then. */
+function sent<Result>(call: Promise<Result>): Promise<Result> {
+  underWay.add(call)
+  call.then(
+    () => underWay.delete(call),
+    () => underWay.delete(call),
+  )
+  return call
+}
+
+/** Another process takes over until there is nothing left to do. */
+async function takeOver(): Promise<void> {
+  const life = await lives.start()
+  await life.plane.jobs.whenIdle()
+  await lives.end()
+}
+
+/** Kills whoever acts on it at each step in turn; the next one finishes it. What was there `before` was done in peace. */
+async function killedAtEach(round: {
+  before?(): Promise<void>
+  reported(at: number): Promise<void>
+  check(what: string): Promise<void>
+}): Promise<void> {
+  for (let at = 0, end = ''; end !== 'idle'; at += stepLength) {
+    await round.before?.()
+    const life = await lives.start(at)
+    await round.reported(at)
+    end = await lives.idle(life)
+    await Promise.allSettled(underWay)
+    await takeOver()
+    await round.check(`killed at step ${at}`)
+  }
+}
+
+const sendOf = async (event: string, payload: object) => {
+  const hook = scene.host.hooks.find(({ repository }) => repository === name)!
+  const options = { secret: hook.secret, hook: new URL(hook.url).searchParams.get('hook')! }
+  expect((await scene.deliver(event, payload, options)).status).toBe(202)
+}
+const statusesOf = (sha: string) => scene.host.statuses.filter((one) => one.sha === sha).map(({ state }) => state)
+const unhandled = async () =>
+  (await scene.instance.database.db.selectFrom('gitDeliveries').select('key').where('handledAt', 'is', null).execute()).length
+
+test('kill -9 at every step from a push to what the host is told: one deployment, and it is told of it', async () => {
+  let sha = ''
+  await killedAtEach({
+    async reported(at) {
+      sha = await scene.host.git.commit(name, files(`push ${at}`))
+      await sendOf('push', push(name, sha))
+    },
+    async check(what) {
+      const rows = (await scene.deployments(project.id)) as unknown as { commitSha: string; status: string }[]
+      const own = rows.filter(({ commitSha }) => commitSha === sha).map(({ status }) => status)
+      expect([own, statusesOf(sha).at(-1), await unhandled()], what).toEqual([['queued'], 'pending', 0])
+    },
+  })
+})
+
+test('of many pushes to one branch that wait, the last ten are acted on; one to a branch that nobody deploys takes no job', async () => {
+  const { db } = scene.instance.database
+  const shas = Array.from({ length: 14 }, (_, at) => (at + 1).toString(16).padStart(40, 'c'))
+  for (const sha of shas) {
+    await sendOf('push', push(name, sha))
+    // Two of one moment are not one after the other.
+    for (const now = Date.now(); Date.now() === now; ) await pause(1)
+  }
+  const waiting = () =>
+    db.selectFrom('jobs').select('id').where('kind', '=', 'git-events.handle').where('status', '=', 'queued').execute()
+  const before = (await waiting()).length
+  await sendOf('push', push(name, 'd'.repeat(40), 'a-branch-of-nobody'))
+  expect((await waiting()).length).toBe(before)
+  await takeOver()
+  const rows = (await scene.deployments(project.id)) as unknown as { commitSha: string; status: string }[]
+  const made = rows.filter(({ commitSha }) => shas.includes(commitSha))
+  expect(made.map(({ commitSha }) => commitSha)).toEqual(shas.slice(-10))
+  expect([made.at(-1)?.status, await unhandled()]).toEqual(['queued', 0])
+})
+
+test('kill -9 at every step of an app that is uninstalled: its connection is gone, and the organisation was told once', async () => {
+  const { db } = scene.instance.database
+  const told = async () => {
+    const jobs = await db.selectFrom('jobs').select('payload').where('kind', '=', 'notifications.announce').execute()
+    return jobs.map(({ payload }) => JSON.parse(payload)).filter(({ category }) => category === 'git.disconnected').length
+  }
+  let before = 0
+  await killedAtEach({
+    async before() {
+      const now = Date.now()
+      const account = { accountId: '9', accountType: 'user' as const, accountLogin: 'cleo' }
+      const app = { id: 'gcn_app', provider: 'github' as const, source: 'app' as const, externalId: '77', ...account }
+      const { organizationId } = scene.people
+      await db
+        .insertInto('gitConnections')
+        .values({ ...app, organizationId, createdAt: now, updatedAt: now })
+        .execute()
+      before = await told()
+    },
+    async reported() {
+      const payload = { action: 'deleted', installation: { id: 77, account: { login: 'cleo' } } }
+      expect((await scene.deliver('installation', payload)).status).toBe(202)
+    },
+    async check(what) {
+      const rows = await db.selectFrom('gitConnections').select('source').execute()
+      expect([rows.map(({ source }) => source), (await told()) - before], what).toEqual([['oauth'], 1])
+    },
+  })
+})

@@ -1,0 +1,46 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { callsOn, makeProject } from '../kit/projects.ts'
+import { connectAccount, connectApp, type Scene, startScene } from './scene.ts'
+
+/** A token that was given stays with us for a while; the host may revoke it in that time, and git is the first to hear of it. */
+let scene: Scene
+const given: string[] = []
+beforeAll(async () => {
+  scene = await startScene(['app', 'oauth'])
+  await scene.host.createRepository('acme/shop')
+  await scene.host.createRepository('ann/blog')
+  scene.host.onGit = async ({ token }) => void given.push(token)
+})
+afterAll(() => scene?.stop())
+
+async function projectOf(gitOwner: string, gitRepo: string) {
+  const { token } = scene.people.owner
+  const project = await makeProject(scene.instance, token, { gitProvider: 'github', gitOwner, gitRepo })
+  // Git alone is asked for it, not the host's API.
+  const head = async () => (await callsOn(scene.instance, token)(project)('GET', '/commit-status')).body.data.remoteCommit
+  expect(await head()).toMatch(/^[0-9a-f]{40}$/)
+  return { head, token: given.at(-1)! }
+}
+
+test('a kept token of the app that git is refused with is dropped, and another is fetched at once', async () => {
+  await connectApp(scene)
+  const { head, token } = await projectOf('acme', 'shop')
+  expect(token).toMatch(/^ghs_/)
+  scene.host.revoke(token)
+  expect([await head(), await head()]).toEqual([expect.any(String), expect.any(String)])
+  expect(scene.host.refusedGit).toEqual([token])
+  expect(given.at(-1)).toMatch(/^ghs_/)
+})
+
+test('an account that git is refused with is asked about once, and not used again until it is connected anew', async () => {
+  await connectAccount(scene)
+  const { head, token } = await projectOf('ann', 'blog')
+  expect(token).toMatch(/^gho_/)
+  scene.host.revoke(token)
+  expect(await head()).toBeNull()
+  expect((await scene.ask('GET /gitprovider/status')).body).toMatchObject({ sources: { oauth: false, app: true } })
+  expect(await head()).toBeNull()
+  expect(scene.host.refusedGit.filter((one) => one === token)).toHaveLength(1)
+  await connectAccount(scene)
+  expect(await head()).toMatch(/^[0-9a-f]{40}$/)
+})

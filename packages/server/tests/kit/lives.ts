@@ -1,0 +1,91 @@
+import type { Parts } from '../../src/instance/assemble.ts'
+import type { TestInstance } from './instance.ts'
+
+/** One control plane, from its start to its end. */
+export interface Life {
+  steps: number
+  at: number
+  instead: (() => Promise<void>) | undefined
+  isDead: boolean
+  died: PromiseWithResolvers<void>
+  plane: ReturnType<TestInstance['another']>
+}
+
+/**
+ * Control planes that can be killed between any two steps that are seen from outside: a transaction, and whatever calls go through
+ * `step`. Whatever a killed one waits for never comes, and nothing that it asks for later happens; its rows stay as
+ * they were, leases and all.
+ */
+export class Lives {
+  protected readonly instance: TestInstance
+  protected current: Life | undefined
+  readonly #lives: Life[] = []
+  readonly #partsOf: (life: Life) => Partial<Parts>
+
+  /** `partsOf`: what of a new control plane goes through its steps, besides its transactions. */
+  constructor(instance: TestInstance, partsOf: (life: Life) => Partial<Parts> = () => ({})) {
+    this.instance = instance
+    this.#partsOf = partsOf
+  }
+
+  /** A new control plane, which takes up what is there. At that step it dies, or that is done while it waits; never, where none is given. */
+  async start(at = Number.POSITIVE_INFINITY, instead?: () => Promise<void>): Promise<Life> {
+    const life: Life = {
+      steps: 0,
+      at: Number.POSITIVE_INFINITY,
+      instead,
+      isDead: false,
+      died: Promise.withResolvers(),
+      plane: undefined as never,
+    }
+    const { database } = this.instance
+    const transaction: Parts['database']['transaction'] = (work) => this.step(life, () => database.transaction(work))
+    life.plane = this.instance.another({ database: { ...database, transaction }, ...this.#partsOf(life) })
+    await this.#expireLeases()
+    // What is dead claims nothing.
+    await this.end()
+    this.#lives.push(life)
+    this.current = life
+    await life.plane.jobs.start()
+    await life.plane.jobs.whenIdle()
+    Object.assign(life, { steps: 0, at })
+    return life
+  }
+
+  /** Until it has nothing to do, or is dead. */
+  async idle(life: Life): Promise<'idle' | 'dead'> {
+    return Promise.race([life.plane.jobs.whenIdle().then(() => 'idle' as const), life.died.promise.then(() => 'dead' as const)])
+  }
+
+  async end(): Promise<void> {
+    for (const { plane } of this.#lives.splice(0)) await plane.jobs.stop({ graceMs: 0 })
+  }
+
+  async step<Result>(life: Life | undefined, work: () => Promise<Result>): Promise<Result> {
+    if (!life) return work()
+    await this.mayDie(life)
+    const result = await work()
+    await this.mayDie(life)
+    return result
+  }
+
+  async mayDie(life: Life): Promise<void> {
+    const isNow = life.steps === life.at
+    life.steps += 1
+    if (isNow && life.instead) await life.instead()
+    else if (isNow) {
+      life.isDead = true
+      life.died.resolve()
+    }
+    if (life.isDead) await new Promise(() => undefined)
+  }
+
+  /** A process that is gone renews no lease. On PostgreSQL the next one waits for that. */
+  async #expireLeases(): Promise<void> {
+    await this.instance.database.db
+      .updateTable('jobs')
+      .set({ leaseToken: 'of a dead process', leaseUntil: 1 })
+      .where('status', '=', 'running')
+      .execute()
+  }
+}
