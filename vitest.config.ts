@@ -33,6 +33,25 @@ const programs = [
   'packages/server/src/drivers/{acme,edge}/suite.test.ts',
 ]
 
+/** Files that take many seconds each, most of them by trying every step: not in a quick run. */
+const slow = process.env.BERTH_TEST_QUICK
+  ? [
+      '**/archive-store/{care,suite-sftp,suite-s3}.test.ts',
+      '**/platform/jobs/*.test.ts',
+      '**/platform/log-store/*.test.ts',
+      '**/platform/{database,secrets/secret-box}.test.ts',
+      '**/drivers/{reader,tarball}/*.test.ts',
+      '**/drivers/git/named-sources.test.ts',
+      '**/backups/{faults,killed,restores,runs}.test.ts',
+      '**/git-events/{pull-requests,push}.test.ts',
+      '**/git-host/{answers,repositories,trouble,webhooks}.test.ts',
+      '**/cloud/{hostile-bundles,transfer}.test.ts',
+      '**/access/{login-limits,sign-in}.test.ts',
+      '**/projects/upload{s,-memory}.test.ts',
+      '**/edge/certificates.test.ts',
+    ]
+  : []
+
 /** The API suite is one set of files, run once on each database. */
 const api = (database: 'sqlite' | 'postgres') => ({
   test: {
@@ -40,7 +59,7 @@ const api = (database: 'sqlite' | 'postgres') => ({
     name: `api-${database}`,
     include: ['packages/server/tests/**/*.test.ts'],
     // Bytes on their way into a file: 600 MB of them say the same on either database.
-    exclude: database === 'postgres' ? ['**/upload-memory.test.ts'] : [],
+    exclude: [...configDefaults.exclude, ...slow, ...(database === 'postgres' ? ['**/upload-memory.test.ts'] : [])],
     env: { BERTH_TEST_DATABASE: database },
   },
 })
@@ -72,7 +91,7 @@ export default defineConfig({
           ...computing,
           name: 'unit',
           include: ['packages/*/src/**/*.test.{ts,tsx}'],
-          exclude: [...configDefaults.exclude, ...programs],
+          exclude: [...configDefaults.exclude, ...programs, ...slow],
         },
       },
       { test: { ...computing, ...waiting, name: 'unit-programs', include: programs } },

@@ -1,17 +1,26 @@
 // A project with a volume of so many MB to the cloud and back, both instances on this machine. Run on a built product:
-// npx node bench/transfer.ts [MB, default 1024]. Fails when a byte is another one, or when either instance grows by more than 250 MB.
+// npx node bench/transfer.ts [--megabytes 1024] [--runtime process|docker]. Fails when a byte, a variable, a rule or the id is another one, when
+// both sides serve or none does, or when either instance grows by more than 250 MB.
 import { readFile, writeFile } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import type { RuntimeKind } from '../tests/kit/runtimes.ts'
 import { type Side, startTwoHostings, type TwoHostings } from '../tests/kit/two-hostings.ts'
 import { table } from './kit/table.ts'
 
-const megabytes = Number(process.argv[2] ?? 1024)
+const { values } = parseArgs({
+  options: { megabytes: { type: 'string', default: '1024' }, runtime: { type: 'string', default: 'process' } },
+})
+const megabytes = Number(values.megabytes)
 const mostGrownMb = 250
 
-await using sides = await startTwoHostings()
+await using sides = await startTwoHostings({}, { runtime: values.runtime as RuntimeKind })
 const { id, slug } = await sides.makeKeeper('large')
 const hash = await sides.fill('here', slug, megabytes * 1_000_000)
+const settings = await settingsOf(sides)
 const rows = [await moved(sides, 'here', 'cloud'), await moved(sides, 'cloud', 'here')]
+if ((await settingsOf(sides)) !== settings)
+  throw new Error(`rules or settings are not the same: ${await settingsOf(sides)} was ${settings}`)
 console.log(table(['way', 's', 'MB/s', 'down s', 'here grew MB', 'cloud grew MB'], rows))
 if (rows.some((row) => Number(row[4]) > mostGrownMb || Number(row[5]) > mostGrownMb))
   throw new Error('a side held too much in memory')
@@ -28,6 +37,9 @@ async function moved(two: TwoHostings, from: Side, to: Side): Promise<(string | 
   const down = await watching
   const kept = await two.kept(to, slug)
   if (JSON.stringify(Object.values(kept?.files ?? {})) !== JSON.stringify([hash])) throw new Error('the bytes are not the same')
+  if (kept?.secret !== 'of large') throw new Error('the variable is not the same')
+  const { status: known, body: project } = await two[to].api('GET', `/projects/${id}`)
+  if (known !== 200 || project.data.status !== 'live') throw new Error(`the project is not live under its id: ${known}`)
   if (await two.kept(from, slug)) throw new Error('both sides serve')
   const grown = (await Promise.all(pids.map(peakMb))).map((peak, at) => Math.round(peak - (before[at] ?? 0)))
   return [`${from} → ${to}`, seconds, megabytes / seconds, down, ...grown]
@@ -41,6 +53,18 @@ async function downtime(two: TwoHostings, from: Side, to: Side): Promise<number>
   const begun = performance.now()
   while (!(await answers(to))) await pause(50)
   return (performance.now() - begun) / 1000
+}
+
+/** What is read where the project began and ended, as text to be compared. */
+async function settingsOf({ here }: TwoHostings): Promise<string> {
+  const rules = (await here.api('GET', `/projects/${id}/route-rules`)).body.data
+  const env = (await here.api('GET', `/projects/${id}/env`)).body.data
+  const { data } = (await here.api('GET', `/projects/${id}`)).body
+  return JSON.stringify([
+    rules.map(({ kind, config }: { kind: string; config: object }) => ({ kind, config })),
+    env.map(({ key, isSecret, environment }: Record<string, unknown>) => ({ key, isSecret, environment })),
+    [data.id, data.slug, data.name, data.resources, data.volumes, data.healthCheck],
+  ])
 }
 
 async function peakMb(pid: number): Promise<number> {

@@ -4,11 +4,14 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { DiscoveredService, Stack } from '@berth/contract'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openPage, signIn } from '../kit/browser-page.ts'
+import { launchChromium } from '../kit/chromium.ts'
 import { type ForeignStack, startForeignStack } from '../kit/foreign-stack.ts'
 import { type Hosting, ownerSignIn, startHosting } from '../kit/hosting.ts'
-import { partOf } from '../kit/machine.ts'
+import { need, partOf } from '../kit/machine.ts'
 import { describeOnDocker, serverRemover } from '../kit/runtimes.ts'
 import { type Sshd, startSshd } from '../kit/sshd.ts'
+import { addServerInBrowser, adoptInBrowser, deployInBrowser, kiosk } from './adopt-in-browser.ts'
 
 const stackName = `old${randomBytes(3).toString('hex')}`
 const idle = "process.on('SIGTERM',()=>process.exit());setInterval(()=>{},1e3)"
@@ -23,6 +26,7 @@ describeOnDocker('adopting what runs on a server', () => {
   let stack: ForeignStack
   let server: Record<string, unknown>
   let serverId: string
+  let browsedServerId: string | undefined
   beforeAll(async () => {
     sshd = await startSshd(partOf('sshd'))
     hosting = await startHosting({ env: { BERTH_SERVER_WAIT_SECONDS: '15', BERTH_JOB_LEASE_SECONDS: '1' } })
@@ -39,10 +43,12 @@ describeOnDocker('adopting what runs on a server', () => {
     })
   })
   afterAll(async () => {
-    const remove = hosting && serverRemover(hosting.berth.dataFolder, serverId)
+    const removers = hosting
+      ? [serverId, browsedServerId].flatMap((id) => (id ? [serverRemover(hosting.berth.dataFolder, id)] : []))
+      : []
     await sshd?.start()
     await hosting?.[Symbol.asyncDispose]()
-    await remove?.()
+    for (const remove of removers) await remove()
     await stack?.[Symbol.asyncDispose]()
     await sshd?.[Symbol.asyncDispose]()
   })
@@ -124,6 +130,24 @@ describeOnDocker('adopting what runs on a server', () => {
     const after = await stack.inspect(handNames.sick)
     expect(after.HostConfig).toEqual(before.HostConfig)
     expect(after.State.StartedAt).not.toBe(before.State.StartedAt)
+  })
+
+  test('in the dashboard: a server is added, checked and scanned, a service picked, adopted and deployed', async () => {
+    const name = `${stackName}-kiosk`
+    await stack.byHand(name, kiosk(stack.folder))
+    await using browser = await launchChromium(need('chromium'))
+    await using opened = await openPage(browser, { url: hosting.berth.url, viewport: { width: 1280, height: 900 } })
+    const { page, problems } = opened
+    await signIn(page, ownerSignIn)
+    browsedServerId = await addServerInBrowser(page, sshd)
+    await page.getByRole('button', { name: 'Scan' }).click()
+    await page.getByRole('region', { name: stackName, exact: true }).getByText('differs in restart').waitFor()
+    const projectId = await adoptInBrowser(page, { service: name, projectName: 'Kiosk', isUntouched: () => isRunning(name) })
+    await deployInBrowser(page)
+    expect((await hosting.get('kiosk.localhost')).text).toBe('the site')
+    await expect.poll(() => isRunning(name), { timeout: 60_000 }).toBe(false)
+    expect(problems).toEqual([])
+    expect((await hosting.api('DELETE', `/projects/${projectId}`)).status).toBe(200)
   })
 
   const reason = async (more: object) => {

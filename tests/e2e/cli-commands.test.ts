@@ -130,6 +130,15 @@ describe('berth, command by command', () => {
     expect(await berth('env', 'set', 'no-pair')).toMatchObject({ code: 2 })
   })
 
+  test('what a deployment warns of is said once', async () => {
+    const site = join(hosting.folder, 'warned')
+    await mkdir(site)
+    await writeFile(join(site, 'index.html'), 'a site')
+    await writeFile(join(site, 'vercel.json'), JSON.stringify({ crons: [{ path: '/', schedule: '0 0 * * *' }] }))
+    const { code, stderr } = await hosting.cli(['deploy', site])
+    expect({ code, said: stderr.match(/^.*cron.*$/gm) }).toEqual({ code: 0, said: [expect.stringMatching(/^ *Warning: /)] })
+  })
+
   test('berth rollback goes to the one before, or to the number that is named', async () => {
     const url = (await berth('open')).stdout.trim()
     for (const text of ['second', 'third']) {

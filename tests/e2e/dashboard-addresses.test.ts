@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openPage, signIn } from '../kit/browser-page.ts'
 import { readBundleSizes } from '../kit/bundle-sizes.ts'
 import { launchChromium } from '../kit/chromium.ts'
-import { addressesOf, type Filled, fillInstance } from '../kit/filled-instance.ts'
+import { addressesOf, type Filled, fillInstance, frontAddressesOf, viewerSignIn } from '../kit/filled-instance.ts'
 import { type Hosting, ownerSignIn, startHosting } from '../kit/hosting.ts'
 import { describeNeeding, partOf } from '../kit/machine.ts'
 
@@ -46,9 +46,7 @@ describeNeeding(['chromium'], 'every address of the dashboard', () => {
         await show(page, address)
         found.push(...(await violations(page)).map((one) => `${address}: ${one}`))
       }
-      await look('/sign-in')
-      await look(new URL(filled.invitationUrl).pathname)
-      await look('/setup?code=none')
+      for (const address of Object.values(frontAddressesOf(filled))) await look(address)
       await signIn(page, ownerSignIn)
       for (const address of Object.values(addressesOf(filled))) await look(address)
       expect(found).toEqual([])
@@ -71,6 +69,80 @@ describeNeeding(['chromium'], 'every address of the dashboard', () => {
     expect(problems).toEqual([])
   }, 300_000)
 
+  test('by keyboard alone: past the navigation, to a project by a few letters, and to why a button is grey', async () => {
+    await using opened = await openPage(browser, { url: hosting.berth.url, viewport: { width: 1280, height: 900 } })
+    const { page, problems } = opened
+    await signIn(page, viewerSignIn)
+    await page.goto('/')
+    await page.getByRole('article').first().waitFor()
+    const { keyboard } = page
+    await keyboard.press('Tab')
+    expect(await focused(page)).toBe('Skip to the content')
+    await keyboard.press('/')
+    await page.getByPlaceholder('Search projects and pages').waitFor()
+    await keyboard.press('Escape')
+    await page.getByPlaceholder('Search projects and pages').waitFor({ state: 'detached' })
+    await keyboard.press('Control+k')
+    await page.getByPlaceholder('Search projects and pages').waitFor()
+    await keyboard.type('harbour')
+    await page.getByRole('button', { name: /^Harbour shop/ }).waitFor()
+    await keyboard.press('ArrowDown')
+    await keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Harbour shop', level: 1 }).waitFor()
+    await page.locator('#content').focus()
+    await keyboard.press('Tab')
+    for (let presses = 0; (await focused(page)) !== 'Deploy'; presses++) {
+      expect(presses).toBeLessThan(10)
+      await keyboard.press('Tab')
+    }
+    await page.getByRole('tooltip', { name: /As viewer you can look but not change/ }).waitFor()
+    expect(problems).toEqual([])
+  })
+
+  test('a hidden tab asks for nothing, and asks again as soon as it is seen', async () => {
+    await using opened = await openPage(browser, { url: hosting.berth.url })
+    const { page, problems } = opened
+    await signIn(page, ownerSignIn)
+    // The page's own clock: minutes pass in no time, and nothing is left to chance.
+    await page.clock.install()
+    await page.goto(`/projects/${filled.projectId}`)
+    await page.getByText('Latest deployments').waitFor()
+    const asked: string[] = []
+    page.on('request', (request) => asked.push(request.url()))
+    await page.clock.fastForward(60_000)
+    await expect.poll(() => asked.length).toBeGreaterThan(0)
+    await hide(page, true)
+    // What this asks for comes after all that the page has asked for by then.
+    const mark = () => page.evaluate(async () => void (await fetch('/api/health')))
+    await mark()
+    const before = asked.length
+    for (let minute = 0; minute < 5; minute++) await page.clock.fastForward(60_000)
+    await mark()
+    expect(asked.slice(before).map((url) => new URL(url).pathname)).toEqual(['/api/health'])
+    await hide(page, false)
+    await page.clock.fastForward(60_000)
+    await expect.poll(() => asked.length).toBeGreaterThan(before + 1)
+    expect(problems).toEqual([])
+  })
+
+  test('a lost connection says so and comes back by itself', async () => {
+    await using opened = await openPage(browser, {
+      url: hosting.berth.url,
+      isExpected: (problem) => /^failed: |ERR_CONNECTION_REFUSED|^50\d /.test(problem),
+    })
+    const { page, problems } = opened
+    await signIn(page, ownerSignIn)
+    await page.getByRole('article').first().waitFor()
+    await hosting.berth.kill9()
+    const note = page.getByText('The connection to the server is lost')
+    await note.waitFor()
+    await hosting.berth.restart()
+    await note.waitFor({ state: 'detached', timeout: 60_000 })
+    await hosting.makeProject({ name: 'Made after the storm' })
+    await page.getByRole('link', { name: 'Made after the storm' }).waitFor()
+    expect(problems).toEqual([])
+  })
+
   test('the page lets in no script and no style but its own', async () => {
     const { headers } = await fetch(`${hosting.berth.url}/projects/anything`)
     const policy = headers.get('content-security-policy') ?? ''
@@ -82,6 +154,18 @@ describeNeeding(['chromium'], 'every address of the dashboard', () => {
     expect(again.headers.get('content-security-policy')).not.toBe(policy)
   })
 })
+
+const focused = (page: Page) => page.evaluate(() => document.activeElement?.textContent)
+
+/** As when another tab is in front; a browser without a window shows every page. */
+const hide = (page: Page, isHidden: boolean) =>
+  page.evaluate(
+    (state) => {
+      Object.defineProperty(document, 'visibilityState', { configurable: true, get: () => state })
+      document.dispatchEvent(new Event('visibilitychange', { bubbles: true }))
+    },
+    isHidden ? 'hidden' : 'visible',
+  )
 
 async function show(page: Page, address: string): Promise<void> {
   await page.goto(address)

@@ -12,6 +12,9 @@ import { tempFolder } from '../kit/temp-folder.ts'
 
 const app = `
 import { createServer } from 'node:http'
+import { existsSync, writeFileSync } from 'node:fs'
+const orders = process.env.BERTH_VOLUME_DATA && process.env.BERTH_VOLUME_DATA + '/orders.json'
+if (orders && !existsSync(orders)) writeFileSync(orders, 'twelve orders')
 createServer((_, response) => response.end(\`\${process.env.GREETING ?? 'hello'} from version 1\`)).listen(process.env.PORT, process.env.HOST)
 process.on('SIGTERM', () => process.exit(0))
 `
@@ -23,7 +26,7 @@ describeNeeding(['chromium'], 'journeys in a browser', () => {
   })
   afterAll(() => browser?.close())
 
-  test('set-up, a folder dropped, its live address opened, a variable changed, redeployed, rolled back', async () => {
+  test('set-up, a folder dropped, its live address opened, a variable changed, redeployed, rolled back, backed up, restored, undone', async () => {
     await using berth = await startBerth({ env: { BERTH_RUNTIME: 'process', BERTH_LOG_LEVEL: 'warn' } })
     await using place = await tempFolder('dropped')
     const folder = join(place.path, 'greeter')
@@ -65,33 +68,20 @@ describeNeeding(['chromium'], 'journeys in a browser', () => {
     await page.getByRole('button', { name: 'Roll back', exact: true }).click()
     await isLive(page, 3)
     expect(await answer()).toBe('ahoy from version 1')
-    expect(problems).toEqual([])
-  }, 240_000)
 
-  test('back up, restore, undo; a viewer who can change nothing is told why; a notification in the bell without reload', async () => {
+    await giveVolume(page)
+    await isLive(page, 4)
+    await addPolicy(page)
+    await restoreAndUndo(page, berth, address.host.split('.')[0]!)
+    expect(problems).toEqual([])
+  }, 300_000)
+
+  test('a notification in the bell without reload; a viewer who can change nothing is told why; a member removed while looking', async () => {
     await using hosting = await startHosting()
     const { projectId } = await fillInstance(hosting)
     await using opened = await openPage(browser, { url: hosting.berth.url, viewport: { width: 1280, height: 900 } })
     const { page, problems } = opened
     await signIn(page, ownerSignIn)
-
-    await page.goto(`/projects/${projectId}/backups`)
-    await page.getByRole('button', { name: 'Back up now' }).click()
-    await expect.poll(() => page.getByRole('row').filter({ hasText: 'manual' }).filter({ hasText: 'succeeded' }).count()).toBe(2)
-    const orders = await ordersFile(hosting.berth)
-    const before = await readFile(orders, 'utf8')
-    await writeFile(orders, 'spoilt')
-    await page.getByRole('button', { name: 'Restore…' }).first().click()
-    await page.getByRole('button', { name: 'Check it' }).click()
-    await page.getByText('every byte was read and matched').waitFor()
-    await page.getByText('What would change').waitFor()
-    await page.getByLabel('Type harbour-shop to confirm').fill('harbour-shop')
-    await page.getByRole('button', { name: 'Restore now' }).click()
-    await page.getByText('The data is as it was in the backup.').waitFor()
-    expect(await readFile(await ordersFile(hosting.berth), 'utf8')).toBe(before)
-    await page.getByRole('button', { name: /^Undo/ }).click()
-    await expect.poll(async () => readFile(await ordersFile(hosting.berth), 'utf8')).not.toBe(before)
-    await page.getByRole('button', { name: 'Done' }).click()
 
     await page.goto('/')
     await page.getByRole('link', { name: /^Notifications, \d+ unseen/ }).waitFor()
@@ -119,6 +109,58 @@ describeNeeding(['chromium'], 'journeys in a browser', () => {
     await looking.page.getByRole('button', { name: 'Sign in' }).waitFor()
   }, 300_000)
 })
+
+async function giveVolume(page: Page): Promise<void> {
+  await page.getByRole('link', { name: 'Settings' }).click()
+  const volumes = page.getByRole('region', { name: 'Volumes' })
+  await volumes.getByRole('button', { name: 'Add a volume' }).click()
+  await volumes.getByLabel('Name of volume 1').fill('data')
+  await volumes.getByLabel('Folder of volume 1').fill('/data')
+  await volumes.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('Saved; in force with the next deployment.').waitFor()
+  await page.getByRole('link', { name: 'Overview' }).click()
+  await page.getByRole('button', { name: 'Deploy', exact: true }).click()
+}
+
+/** A folder of the machine as destination, a policy that goes there, and its schedule changed afterwards. */
+async function addPolicy(page: Page): Promise<void> {
+  const projectPath = new URL(page.url()).pathname.split('/').slice(0, 3).join('/')
+  await page.goto('/backups')
+  const form = page.getByRole('region', { name: 'Add a destination' })
+  await form.getByLabel('Kind').selectOption('local')
+  await form.getByLabel('Name').fill('Shed')
+  await form.getByLabel('Folder, below the backup roots').fill('nightly')
+  await form.getByRole('button', { name: 'Add' }).click()
+  await page.getByRole('row').filter({ hasText: 'Shed' }).getByText('passed').waitFor()
+  await page.goto(`${projectPath}/backups`)
+  await page.getByRole('button', { name: 'Add the policy' }).click()
+  const policy = page.getByRole('table', { name: 'Policies' })
+  await policy.getByText('every night at 03:00').waitFor()
+  await policy.getByRole('button', { name: 'Change' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('How often').selectOption('Every Sunday at 03:00')
+  await dialog.getByText(/Next: Sunday.*( · Sunday.*){4}/).waitFor()
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await policy.getByText('every sunday at 03:00').waitFor()
+}
+
+async function restoreAndUndo(page: Page, berth: Berth, slug: string): Promise<void> {
+  await page.getByRole('button', { name: 'Back up now' }).click()
+  await page.getByRole('row').filter({ hasText: 'manual' }).filter({ hasText: 'succeeded' }).waitFor({ timeout: 60_000 })
+  await writeFile(await ordersFile(berth), 'spoilt')
+  await page.getByRole('button', { name: 'Restore…' }).first().click()
+  await page.getByRole('button', { name: 'Check it' }).click()
+  await page.getByText('every byte was read and matched').waitFor()
+  await page.getByText('What would change').waitFor()
+  await page.getByLabel(`Type ${slug} to confirm`).fill(slug)
+  await page.getByRole('button', { name: 'Restore now' }).click()
+  await page.getByText('The data is as it was in the backup.').waitFor({ timeout: 60_000 })
+  expect(await readFile(await ordersFile(berth), 'utf8')).toBe('twelve orders')
+  await page.getByRole('button', { name: /^Undo/ }).click()
+  const stored = async () => readFile(await ordersFile(berth), 'utf8')
+  await expect.poll(() => stored().catch(() => 'being swapped'), { timeout: 60_000 }).toBe('spoilt')
+  await page.getByRole('button', { name: 'Done' }).click()
+}
 
 async function cannotChange(page: Page, projectId: string): Promise<void> {
   await page.goto(`/projects/${projectId}`)

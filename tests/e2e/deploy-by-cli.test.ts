@@ -42,6 +42,15 @@ describeOnRuntimes('berth from a second terminal', (runtime) => {
     expect(await page(url)).toBe('Hello from Berth\n')
   })
 
+  test('berth run: a program inside, with the project’s variables, piped input, output byte for byte and its exit code', async () => {
+    const script = `process.stdin.on('data', (chunk) => process.stdout.write(String(chunk).toUpperCase()))
+      .on('end', () => { console.error(process.cwd() !== '/' && process.env.GREETING); process.exitCode = 17 })`
+    const ran = await hosting.cli(['run', '--', 'node', '-e', script], { cwd: folder, input: 'one\ntwo' })
+    expect(ran).toEqual({ code: 17, stdout: 'ONE\nTWO', stderr: 'undefined\n' })
+    const missing = await hosting.cli(['exec', '--', 'no-such-program'], { cwd: folder })
+    expect(missing).toMatchObject({ code: expect.toSatisfy((code) => code === 126 || code === 127) })
+  })
+
   test('a deployment that fails ends the command with its reason and the last lines', async () => {
     const { code, stdout, stderr } = await hosting.cli(['env', 'set', 'NODE_OPTIONS=--require=/nowhere.js'], { cwd: folder })
     expect({ code, stdout, stderr }).toMatchObject({ code: 0 })

@@ -33,6 +33,12 @@ describeOnRuntimes('what goes live answers', (runtime) => {
     expect([status, error?.code, error?.message]).toEqual(['failed', 'unhealthy', expect.stringContaining('did not answer')])
   })
 
+  const isContained = runtime === 'docker'
+  test.runIf(isContained)('in a container, one that listens on 127.0.0.1 alone is told to listen on 0.0.0.0', async () => {
+    const { status, error } = await deployed('inward', serving('hidden').replace('process.env.HOST', "'127.0.0.1'"))
+    expect([status, error?.message]).toEqual(['failed', expect.stringMatching(/127\.0\.0\.1:\d+ inside .*0\.0\.0\.0/)])
+  })
+
   test('one that answers 5xx does not, unless its settings say so', async () => {
     const source = serving('broken', { status: 503 })
     const { status, error } = await deployed('broken', source)

@@ -1,8 +1,12 @@
 import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { copyFile, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import pg from 'pg'
 import { expect, test } from 'vitest'
 import { getPage, ownerSignIn, startHosting, writeApp } from '../kit/hosting.ts'
+import { lookUp, partOf } from '../kit/machine.ts'
+import { describeOnRuntimes, dockerRemover, type RuntimeKind, settingsFor } from '../kit/runtimes.ts'
 import { startBerth } from '../kit/start-berth.ts'
 import { tempFolder } from '../kit/temp-folder.ts'
 
@@ -21,58 +25,115 @@ createServer((request, response) => {
 process.on('SIGTERM', () => process.exit(0))
 `
 
-const command = (args: string[], dataFolder: string) =>
+const command = (args: string[], dataFolder: string, env: NodeJS.ProcessEnv) =>
   new Promise<{ code: number; stdout: string; stderr: string }>((resolve) =>
     execFile(
       process.execPath,
       [launcher, ...args],
-      { env: { PATH: process.env.PATH, HOME: dataFolder, BERTH_DATA_DIR: dataFolder } },
+      { env: { PATH: process.env.PATH, HOME: dataFolder, BERTH_DATA_DIR: dataFolder, ...env } },
       (error, stdout, stderr) => resolve({ code: error ? Number(error.code ?? 1) : 0, stdout, stderr }),
     ),
   )
 
-test('one encrypted file and one key bring an instance back on a blank machine: people, projects, variables and volumes', async () => {
-  await using place = await tempFolder('instance')
-  const [file, key, elsewhere] = [join(place.path, 'instance.tar.zst.age'), join(place.path, 'key.txt'), join(place.path, 'new')]
-  let slug: string
-  {
-    await using hosting = await startHosting()
-    const folder = join(hosting.folder, 'kept')
-    await writeApp(folder, app)
-    const project = await hosting.makeProject({
-      name: 'kept',
-      localPath: folder,
-      volumes: [{ name: 'data', mountPath: '/data' }],
-    })
-    slug = project.slug
-    const upserts = [{ key: 'SECRET', value: ' and the secret', isSecret: true }]
-    await hosting.api('PATCH', `/projects/${project.id}/env`, { upserts })
-    expect((await hosting.settled(await hosting.deploy(project.id))).error).toBeNull()
-    await hosting.get(`${slug}.localhost`, '/?precious')
-    // While it runs.
-    expect(await command(['backup-instance', file], hosting.berth.dataFolder)).toMatchObject({
-      code: 0,
-      stdout: expect.stringContaining('backup.key'),
-    })
-    await copyFile(join(hosting.berth.dataFolder, 'backup.key'), key)
-    const again = await command(['backup-instance', file], hosting.berth.dataFolder)
-    expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('there already')])
+/** Processes with SQLite; containers with PostgreSQL, where there is one: then nothing that counts is in the folder alone. */
+const databasesOf = async (runtime: RuntimeKind): Promise<{ old: Place; new: Place } & AsyncDisposable> => {
+  const none = { env: {}, drop: async () => undefined }
+  if (runtime === 'process' || 'reason' in lookUp('postgres')) return { old: none, new: none, [Symbol.asyncDispose]: none.drop }
+  const [old, fresh] = [await newDatabase(), await newDatabase()]
+  const end = async () => void (await Promise.all([old.drop(), fresh.drop()]))
+  return { old, new: fresh, [Symbol.asyncDispose]: end }
+}
+
+interface Place {
+  env: NodeJS.ProcessEnv
+  drop(): Promise<void>
+}
+
+async function newDatabase(): Promise<Place> {
+  const name = `berth_instance_${randomBytes(6).toString('hex')}`
+  await onPostgres(`create database ${name}`)
+  const { href } = Object.assign(new URL(partOf('postgres')), { pathname: `/${name}` })
+  return { env: { BERTH_DATABASE_URL: href }, drop: () => onPostgres(`drop database if exists ${name} with (force)`) }
+}
+
+async function onPostgres(statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString: partOf('postgres') })
+  await client.connect()
+  try {
+    await client.query(statement)
+  } finally {
+    await client.end()
   }
-  expect((await stat(file)).mode & 0o777).toBe(0o600)
-  expect((await readFile(file)).includes('precious')).toBe(false)
-  const wrong = join(place.path, 'wrong.txt')
-  await writeFile(wrong, `AGE-SECRET-KEY-1${'Q'.repeat(58)}\n`)
-  expect((await command(['restore-instance', file, '--key', wrong], elsewhere)).code).toBe(1)
-  expect(await command(['restore-instance', file, '--key', key], elsewhere)).toMatchObject({ code: 0 })
-  expect((await command(['restore-instance', file, '--key', key], elsewhere)).stderr).toContain('not empty')
-  await using berth = await startBerth({ dataFolder: elsewhere, env: { BERTH_RUNTIME: 'process' } })
-  const session = await fetch(`${berth.url}/api/auth/login`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', origin: berth.url },
-    body: JSON.stringify(ownerSignIn),
-  })
-  expect(session.status).toBe(200)
-  await expect
-    .poll(async () => (await getPage(berth.edgeUrl, `${slug}.localhost`, '/')).text, { timeout: 60_000 })
-    .toBe('precious and the secret')
+}
+
+describeOnRuntimes('one encrypted file and one key', (runtime) => {
+  const isTried = runtime === 'process' || process.env.BERTH_TEST_INSTANCE_DOCKER === '1'
+  test.runIf(isTried)(
+    'bring an instance back on a blank machine: people, projects, variables, volumes and what runs',
+    async () => {
+      await using place = await tempFolder('instance')
+      await using databases = await databasesOf(runtime)
+      const [file, key, elsewhere] = [
+        join(place.path, 'instance.tar.zst.age'),
+        join(place.path, 'key.txt'),
+        join(place.path, 'new'),
+      ]
+      const settings = settingsFor(runtime)
+      const oldEnv = { ...settings, ...databases.old.env }
+      const newEnv = { ...settings, ...databases.new.env }
+      let slug: string
+      {
+        await using hosting = await startHosting({ runtime, env: databases.old.env })
+        const folder = join(hosting.folder, 'kept')
+        await writeApp(folder, app)
+        const project = await hosting.makeProject({
+          name: 'kept',
+          localPath: folder,
+          volumes: [{ name: 'data', mountPath: '/data' }],
+        })
+        slug = project.slug
+        const upserts = [{ key: 'SECRET', value: ' and the secret', isSecret: true }]
+        await hosting.api('PATCH', `/projects/${project.id}/env`, { upserts })
+        expect((await hosting.settled(await hosting.deploy(project.id))).error).toBeNull()
+        await hosting.get(`${slug}.localhost`, '/?precious')
+        // While it runs.
+        expect(await command(['backup-instance', file], hosting.berth.dataFolder, oldEnv)).toEqual({
+          code: 0,
+          stdout: expect.stringContaining('backup.key'),
+          stderr: '',
+        })
+        await copyFile(join(hosting.berth.dataFolder, 'backup.key'), key)
+        const again = await command(['backup-instance', file], hosting.berth.dataFolder, oldEnv)
+        expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('there already')])
+      }
+      // Nothing is left: no folder, no container, no image, no volume.
+      await databases.old.drop()
+      expect((await stat(file)).mode & 0o777).toBe(0o600)
+      expect((await readFile(file)).includes('precious')).toBe(false)
+      const wrong = join(place.path, 'wrong.txt')
+      await writeFile(wrong, `AGE-SECRET-KEY-1${'Q'.repeat(58)}\n`)
+      expect((await command(['restore-instance', file, '--key', wrong], elsewhere, newEnv)).code).toBe(1)
+      expect(await command(['restore-instance', file, '--key', key], elsewhere, newEnv)).toMatchObject({ code: 0, stderr: '' })
+      const remove = runtime === 'docker' ? dockerRemover(elsewhere) : async () => undefined
+      try {
+        expect((await command(['restore-instance', file, '--key', key], elsewhere, newEnv)).stderr).toContain('not empty')
+        await using berth = await startBerth({ dataFolder: elsewhere, env: newEnv })
+        const session = await fetch(`${berth.url}/api/auth/login`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', origin: berth.url },
+          body: JSON.stringify(ownerSignIn),
+        })
+        expect(session.status).toBe(200)
+        await expect
+          .poll(async () => (await getPage(berth.edgeUrl, `${slug}.localhost`, '/')).text, { timeout: 60_000 })
+          .toBe('precious and the secret')
+        // Whoever runs writes there as before.
+        await expect
+          .poll(async () => (await getPage(berth.edgeUrl, `${slug}.localhost`, '/?written')).text, { timeout: 60_000 })
+          .toBe('written and the secret')
+      } finally {
+        await remove()
+      }
+    },
+  )
 })

@@ -1,4 +1,6 @@
+import { execFile } from 'node:child_process'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { backupsOf } from './backups.ts'
 import { getPage, type Hosting, serving, writeApp } from './hosting.ts'
 
@@ -32,10 +34,13 @@ export async function fillInstance(hosting: Hosting): Promise<Filled> {
     if (status >= 300) throw new Error(`${method} ${path}: ${status} ${JSON.stringify(answer)}`)
     return answer.data
   }
+  const scopes = ['project:read', 'project:write']
+  const { token } = await make('/tokens', { name: 'build machine', scopes, expiresInDays: 90 })
   await writeApp(join(folder, 'shop'), keeper)
   const shop = await makeProject({
     name: 'Harbour shop',
-    localPath: join(folder, 'shop'),
+    gitProvider: 'upload',
+    uploadSessionId: await upload(hosting, token, join(folder, 'shop')),
     volumes: [{ name: 'data', mountPath: '/data' }],
     healthCheck: { path: '/' },
   })
@@ -87,14 +92,30 @@ export async function fillInstance(hosting: Hosting): Promise<Filled> {
     password: viewerPassword,
     name: 'Vera Viewer',
   })
-  await make('/tokens', { name: 'build machine', scopes: ['project:read', 'project:write'], expiresInDays: 90 })
   await make('/notifications/channels', { kind: 'email', label: 'My mailbox', config: { address: 'owner@example.test' } })
   const server = await make('/servers', { name: 'harbour-1', host: '192.0.2.10', user: 'deploy', password: 'secret' })
   return { projectId: id, deploymentId, serverId: server.id, invitationUrl: invitation.url }
 }
 
+/** As the command line and the page do it: packed, sent, and named by its session. */
+async function upload({ api, berth }: Hosting, token: string, folder: string): Promise<string> {
+  const packed = await promisify(execFile)('tar', ['-cz', '-C', folder, '.'], { encoding: 'buffer' })
+  const { sessionId, upload: to } = (await api('POST', '/projects/folder/session', { name: 'shop' })).body.data
+  const headers = { ...to.headers, authorization: `Bearer ${token}` }
+  const sent = await fetch(new URL(to.url, berth.url), { method: to.method, headers, body: new Uint8Array(packed.stdout) })
+  if (!sent.ok) throw new Error(`the upload was answered ${sent.status}: ${await sent.text()}`)
+  return sessionId
+}
+
 const viewerPassword = 'look but do not touch'
 export const viewerSignIn = { email: 'viewer@example.test', password: viewerPassword }
+
+/** Those that are seen without signing in. */
+export const frontAddressesOf = ({ invitationUrl }: Filled): Record<string, string> => ({
+  'sign-in': '/sign-in',
+  setup: '/setup?code=none',
+  invitation: new URL(invitationUrl).pathname,
+})
 
 /** Every address of the dashboard, with the instance's own ids in it. */
 export const addressesOf = ({ projectId, deploymentId, serverId }: Filled): Record<string, string> => ({

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Transfer } from '@berth/contract'
-import { type Hosting, startHosting, writeApp } from './hosting.ts'
+import { type Hosting, type HostingOptions, startHosting, writeApp } from './hosting.ts'
 
 export type Side = 'here' | 'cloud'
 
@@ -32,7 +32,7 @@ import { createReadStream, createWriteStream, readdirSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
-const folder = process.env.BERTH_VOLUME_DATA
+const folder = process.env.BERTH_VOLUME_DATA ?? '/data'
 const hashOf = async (name) => {
   const hash = createHash('sha256')
   for await (const chunk of createReadStream(join(folder, name))) hash.update(chunk)
@@ -55,8 +55,12 @@ server.listen(process.env.PORT, process.env.HOST)
 process.on('SIGTERM', () => { server.close(() => process.exit(0)); server.closeIdleConnections() })
 `
 
-export async function startTwoHostings(env: NodeJS.ProcessEnv = {}): Promise<TwoHostings> {
-  const [here, cloud] = await Promise.all([startHosting({ env }), startHosting({ env: { ...env, BERTH_MODE: 'cloud' } })])
+export async function startTwoHostings(env: NodeJS.ProcessEnv = {}, { runtime }: HostingOptions = {}): Promise<TwoHostings> {
+  const on = { ...(runtime ? { runtime } : {}) }
+  const [here, cloud] = await Promise.all([
+    startHosting({ ...on, env }),
+    startHosting({ ...on, env: { ...env, BERTH_MODE: 'cloud' } }),
+  ])
   const sides = { here, cloud }
   const end = async () => {
     await here[Symbol.asyncDispose]()

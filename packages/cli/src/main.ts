@@ -22,6 +22,7 @@ import { addOpen } from './commands/open.ts'
 import { addProject } from './commands/project/commands.ts'
 import { addRestore } from './commands/restore.ts'
 import { addRollback } from './commands/rollback.ts'
+import { addRun } from './commands/run.ts'
 import { addSecretsRotate } from './commands/secrets/rotate.ts'
 import { addServers } from './commands/servers/commands.ts'
 import { addSettings } from './commands/settings.ts'
@@ -53,6 +54,7 @@ addStatus(program)
 addDeployments(program)
 addRollback(program)
 addLogs(program)
+addRun(program)
 addOpen(program)
 addDomains(program)
 addSleep(program)

@@ -1,5 +1,6 @@
 import { contract, type ReplyOf } from '@berth/contract'
 import { type Client, errorOf, pathOf } from '@berth/contract/client'
+import { Plain } from './exit-codes.ts'
 
 type Session = Pick<ReplyOf<typeof contract.projects.openUpload>['data'], 'sessionId' | 'upload'>
 
@@ -7,17 +8,31 @@ type Session = Pick<ReplyOf<typeof contract.projects.openUpload>['data'], 'sessi
  * Sends a tarball where its session says. The relay of a self-hosted instance is a route like others and takes our token;
  * any other address brings its own credential and must never see ours.
  */
-export async function sendUpload(client: Pick<Client, 'call'>, session: Session, bytes: ReadableStream): Promise<void> {
+export async function sendUpload(
+  client: Pick<Client, 'call'>,
+  session: Session,
+  bytes: ReadableStream,
+  sizeBytes?: number,
+): Promise<void> {
   const { sessionId, upload } = session
   if (isRelay(session)) {
     await client.call(contract.projects.relayUpload, { params: { sessionId }, upload: bytes })
     return
   }
-  const { method, headers } = upload
+  const { method } = upload
+  const headers = { ...upload.headers }
+  if (sizeBytes !== undefined) headers['content-length'] = String(sizeBytes)
   const init: RequestInit & { duplex: 'half' } = { method, headers, body: bytes, duplex: 'half' }
   const response = await fetch(upload.url, init)
-  if (!response.ok) throw await errorOf(response)
+  if (!response.ok) throw await refusalOf(response, upload.url)
   await response.body?.cancel()
+}
+
+/** An object store answers in words of its own. */
+async function refusalOf(response: Response, url: string): Promise<Error> {
+  const error = await errorOf(response)
+  if (error.code !== 'unreadable_reply') return error
+  return new Plain(`${new URL(url).host} did not take the upload (${response.status}): try again`)
 }
 
 function isRelay({ sessionId, upload: { url, method } }: Session): boolean {

@@ -47,9 +47,9 @@ export interface ClientOptions {
 type Needed<K extends string, V> = Record<never, never> extends V ? { [P in K]?: V } : { [P in K]: V }
 
 type Common<T extends AnyRoute> = Needed<'params', ParamsOf<T>> & Needed<'query', QueryOf<T>> & { abort?: AbortSignal }
-export type CallInput<T extends AnyRoute> = Common<T> &
-  ([BodyOf<T>] extends [undefined] ? { body?: undefined } : Needed<'body', BodyOf<T>>) & { upload?: BodyInit }
-export type StreamInput<T extends AnyRoute> = Common<T> & { lastEventId?: string }
+type WithBody<T extends AnyRoute> = [BodyOf<T>] extends [undefined] ? { body?: undefined } : Needed<'body', BodyOf<T>>
+export type CallInput<T extends AnyRoute> = Common<T> & WithBody<T> & { upload?: BodyInit }
+export type StreamInput<T extends AnyRoute> = Common<T> & WithBody<T> & { lastEventId?: string }
 /** Input may be left out where nothing in it is needed. */
 type Input<I> = Record<never, never> extends I ? [input?: I] : [input: I]
 

@@ -44,6 +44,7 @@ export const table: readonly TableEntry[] = Object.entries(contract).flatMap(([m
 export * from './access/shapes.ts'
 export * from './backups/shapes.ts'
 export * from './cloud/shapes.ts'
+export * from './deployments/exec-shapes.ts'
 export * from './deployments/shapes.ts'
 export * from './errors.ts'
 export * from './events.ts'

@@ -15,6 +15,12 @@ export const limits = {
   streamTokenSeconds: 60,
   oauthStateSeconds: 600,
   cloneTokenSeconds: 55 * 60,
+  /** Of a program that is run inside a project: how long, how much it writes and reads, and how many at once. */
+  execSeconds: 60 * 60,
+  execOutputBytes: 1024 * 1024 * 1024,
+  execInputBytes: 1024 * 1024 * 1024,
+  execsOfProject: 5,
+  execsOfInstance: 50,
   metricPoints: 1500,
   metricDays: 30,
 } as const

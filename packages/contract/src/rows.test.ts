@@ -146,6 +146,8 @@ const extra: Partial<Record<ModuleName, string>> = {
     POST /deployments/:id/cancel | project:write
     POST /deployments/:id/redeploy | project:write
     POST /deployments/:id/rollback | project:write
+    POST /projects/:id/exec | project:admin
+    POST /projects/:id/exec/:execId/input | project:admin
   `,
   gitEvents: `
     POST /webhooks/git/:provider | public

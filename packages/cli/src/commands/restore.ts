@@ -14,7 +14,7 @@ export function addRestore(program: Command): void {
     .command('restore')
     .description('open a backup with its key alone, without an instance')
     .requiredOption('--file <archive>', "a run's manifest.json.zst.age, or one archive such as data.0000.tar.zst.age")
-    .requiredOption('--key <file>', 'the key of the instance that made it (backup-key.txt in its data folder)')
+    .requiredOption('--key <file>', 'the key of the instance that made it (backup.key in its data folder)')
     .requiredOption('--to <folder>', 'a new or empty folder for what is in it')
     .action(async ({ file, key, to }: Options, command: Command) => {
       const say = output(command)

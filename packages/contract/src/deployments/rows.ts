@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { route } from '../route.ts'
 import { data, list, PageQuery, text } from '../shape.ts'
+import { ExecBody, execEvents, execInput } from './exec-shapes.ts'
 import { BuildBody, Deployment, DeploymentLogLine, DeploymentStep, DeploymentsQuery, StartedDeployment } from './shapes.ts'
 
 /** The deployments API that the spec sets apart from projects. */
@@ -67,5 +68,21 @@ export const deployments = {
     returns: data(StartedDeployment),
     status: 202,
     errors: ['project_disabled', 'nothing_to_roll_back_to'],
+  }),
+  exec: route('POST /projects/:id/exec', {
+    summary: 'Run a program inside what is live, as words that no shell reads; its output comes as it is written',
+    permission: 'project:admin',
+    on: 'project',
+    body: ExecBody,
+    stream: execEvents,
+    errors: ['conflict', 'rate_limited'],
+  }),
+  execInput: route('POST /projects/:id/exec/:execId/input', {
+    summary: 'What a program that was run inside reads, as raw bytes; the end of them is the end of its input',
+    permission: 'project:admin',
+    on: 'project',
+    upload: execInput,
+    status: 204,
+    errors: ['not_found', 'conflict', 'payload_too_large'],
   }),
 }

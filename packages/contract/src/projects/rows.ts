@@ -372,6 +372,7 @@ export const projects = {
     body: UploadHints,
     bodyOptional: true,
     returns: data(UploadSession),
+    errors: ['payload_too_large', 'quota_exceeded'],
     summary: 'Folder upload, step 1: where to send the gzipped tarball',
   }),
   relayUpload: route('POST /projects/folder/upload/:sessionId', {

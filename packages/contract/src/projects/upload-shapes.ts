@@ -12,6 +12,9 @@ export const UploadHints = Type.Object({
   packageManager: Type.Optional(text(40)),
   /** The upload is for this project alone; a token that is limited to projects must say so. */
   projectId: Type.Optional(Id),
+  /** Of the tarball, where it is known: what arrives must be that. A cloud with an object store takes such an upload there. */
+  sizeBytes: Type.Optional(Type.Integer({ minimum: 1 })),
+  sha256: Type.Optional(Type.String({ pattern: '^[0-9a-f]{64}$' })),
 })
 export const UploadSession = Type.Object({
   sessionId: Id,

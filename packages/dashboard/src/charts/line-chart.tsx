@@ -69,8 +69,8 @@ export function LineChart({ title, times, series, format }: Props) {
             const ends =
               drawn.length === 1 && only
                 ? ([
-                    [only[0] - 3, only[1]],
-                    [only[0] + 3, only[1]],
+                    [Math.min(Math.max(0, only[0] - 4), width - 8), only[1]],
+                    [Math.max(8, Math.min(width, only[0] + 4)), only[1]],
                   ] as const)
                 : drawn
             const points = ends.map(([left, top]) => `${left},${top}`)

@@ -1,4 +1,3 @@
-import { Anchor } from '@mantine/core'
 import { IconExternalLink } from '@tabler/icons-react'
 import classes from './external-link.module.css'
 
@@ -6,9 +5,9 @@ import classes from './external-link.module.css'
 export function ExternalLink({ url, children }: { url: string; children?: string }) {
   if (!/^https?:\/\//.test(url)) return <span className="wrap-anywhere">{children ?? url}</span>
   return (
-    <Anchor inherit href={url} target="_blank" rel="noreferrer" className={classes.link}>
+    <a href={url} target="_blank" rel="noreferrer" className={classes.link}>
       <span className="wrap-anywhere">{children ?? url.replace(/^https?:\/\//, '').replace(/\/$/, '')}</span>
       <IconExternalLink size={14} aria-hidden />
-    </Anchor>
+    </a>
   )
 }

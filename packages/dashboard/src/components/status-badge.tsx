@@ -1,10 +1,17 @@
-import { statusWord, toneOf } from '../words/status-words.ts'
+import { statusWord, type Tone, toneOf } from '../words/status-words.ts'
 import classes from './status-badge.module.css'
 
+interface Props {
+  status: string
+  title?: string | null
+  /** Where the same word means something else: a step that runs is under way, a container that runs is well. */
+  tone?: Tone
+}
+
 /** A dot and a word; the dot moves while something is under way. */
-export function StatusBadge({ status, title }: { status: string; title?: string | null }) {
+export function StatusBadge({ status, title, tone = toneOf(status) }: Props) {
   return (
-    <span className={classes.badge} data-tone={toneOf(status)} title={title ?? undefined}>
+    <span className={classes.badge} data-tone={tone} title={title ?? undefined}>
       <span className={classes.dot} aria-hidden />
       {statusWord(status)}
     </span>

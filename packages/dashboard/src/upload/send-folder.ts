@@ -38,7 +38,7 @@ export async function sendFolder(
       `Packed it is ${sizeWords(tarball.size)}; the limit is ${sizeWords(limits.tarballBytes)}. Leave out what the build does not need.`,
     )
   const { data: session } = await call(contract.projects.openUpload, {
-    body: { name: folder.name.slice(0, 100), ...(projectId ? { projectId } : {}) },
+    body: { name: folder.name.slice(0, 100), sizeBytes: tarball.size, ...(projectId ? { projectId } : {}) },
   })
   await put(session.upload, tarball, (sent) => onProgress({ step: 'sending', done: sent, total: tarball.size }))
   onProgress({ step: 'looking', done: 1, total: 1 })
@@ -53,10 +53,11 @@ function put({ url, method, headers }: Target, body: Blob, onSent: (bytes: numbe
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest()
     const target = new URL(url, window.location.href)
-    const isHere = target.pathname.startsWith('/api/')
+    const isHere = /^\/api\/(uploads|projects\/folder\/upload)\//.test(target.pathname)
     // The relay may name the address by which the instance knows itself; the page's own origin is where the cookie works.
     request.open(method, isHere ? `${window.location.origin}${target.pathname}${target.search}` : url)
-    for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value)
+    // The browser says the length by itself, and lets nobody else say it.
+    for (const [name, value] of Object.entries(headers)) if (name !== 'content-length') request.setRequestHeader(name, value)
     const organization = activeOrganization.get()
     if (isHere && organization) request.setRequestHeader('x-organization-id', organization)
     request.upload.onprogress = ({ loaded }) => onSent(loaded)

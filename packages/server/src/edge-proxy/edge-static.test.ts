@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { SiteRules } from '../platform/site-rules/site-rules.ts'
 import { startEdge, type TestEdge } from './edge-fixture.ts'
 import type { StaticTarget } from './protocol/edge-table.ts'
 
@@ -11,6 +12,27 @@ let edge: TestEdge
 let folder: string
 const script = `console.log(${JSON.stringify('x'.repeat(5_000))})`
 const big = randomBytes(3_000_000)
+
+/** As a deployment writes them beside the pages. */
+const rules: SiteRules = {
+  redirects: [
+    { from: ['=old', '*splat'], to: '/new/:splat', status: 301, force: true },
+    { from: ['=away'], to: 'https://elsewhere.test/x?y=1', status: 302, force: false },
+    { from: ['=there'], to: '/nowhere', status: 301, force: false },
+    { from: ['=gone'], to: '/lost.html', status: 404, force: false },
+    { from: ['=app', '*splat'], to: '/index.html', status: 200, force: false },
+  ],
+  headers: [
+    { for: ['*splat'], values: [['X-Frame-Options', 'DENY']] },
+    {
+      for: ['=there'],
+      values: [
+        ['Cache-Control', 'max-age=60'],
+        ['Content-Type', 'text/plain'],
+      ],
+    },
+  ],
+}
 
 const site = (rest: Partial<StaticTarget> = {}) => ({
   target: { kind: 'static' as const, projectId: 'site', deploymentId: 'dep', folder: join(folder, 'site'), ...rest },
@@ -43,8 +65,16 @@ beforeAll(async () => {
   await symlink('about.html', join(folder, 'site/alias.html'))
   await mkdir(join(folder, 'bare'), { recursive: true })
   await writeFile(join(folder, 'bare/index.html'), 'bare')
+  await put('ruled/static/index.html', 'ruled home')
+  await put('ruled/static/there.html', 'a file')
+  await put('ruled/static/lost.html', 'lost')
+  await put('ruled/site-rules.json', JSON.stringify(rules))
+  await put('broken/static/index.html', 'still here')
+  await put('broken/site-rules.json', '{"redirects":')
   edge = await startEdge()
   await edge.route({
+    'ruled.test': site({ folder: join(folder, 'ruled/static') }),
+    'broken.test': site({ folder: join(folder, 'broken/static') }),
     'site.test': site(),
     'spa.test': site({ spa: true }),
     'bare.test': site({ folder: join(folder, 'bare') }),
@@ -197,5 +227,37 @@ describe('a static site', () => {
     const page = await edge.ask('site.test', '/', { headers: { 'if-none-match': before.page! } })
     expect([page.status, page.body]).toEqual([200, '<h1>next</h1>'])
     expect((await edge.ask('site.test', '/plain.txt', { headers: { 'if-none-match': before.text! } })).status).toBe(304)
+  })
+})
+
+describe('what its owner says of a site’s addresses', () => {
+  test.each([
+    ['/old/a/b?x=1', 301, '/new/a/b?x=1'],
+    ['/old/', 301, '/new/'],
+    ['/away?z=2', 302, 'https://elsewhere.test/x?y=1'],
+  ])('%s leads on: %i %s', async (path, status, location) => {
+    const answer = await edge.ask('ruled.test', path)
+    expect([answer.status, answer.headers.location, answer.headers['x-frame-options']]).toEqual([status, location, 'DENY'])
+  })
+
+  test.each([
+    ['/app/deep/link', 200, 'ruled home'],
+    ['/gone', 404, 'lost'],
+    ['/there', 200, 'a file'],
+  ])('%s answers with a page of the site: %i', async (path, status, body) => {
+    const answer = await edge.ask('ruled.test', path)
+    expect([answer.status, answer.body]).toEqual([status, body])
+  })
+
+  test('what is said with a path takes the place of what the edge would say, once', async () => {
+    const { headers } = await edge.ask('ruled.test', '/there')
+    expect(headers).toMatchObject({ 'cache-control': 'max-age=60', 'content-type': 'text/plain', 'x-frame-options': 'DENY' })
+    const unchanged = await edge.ask('ruled.test', '/there', { headers: { 'if-none-match': String(headers.etag) } })
+    expect([unchanged.status, unchanged.headers['cache-control']]).toEqual([304, 'max-age=60'])
+  })
+
+  test('the rules themselves are served to nobody, and broken ones break nothing', async () => {
+    expect((await edge.ask('ruled.test', '/../site-rules.json')).body).not.toContain('redirects')
+    expect((await edge.ask('broken.test', '/')).body).toBe('still here')
   })
 })

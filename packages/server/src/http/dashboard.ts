@@ -5,7 +5,7 @@ import fastifyStatic from '@fastify/static'
 import type { FastifyInstance } from 'fastify'
 
 /** The built dashboard at `/`; its own paths (`/projects/…`) all get the one page. */
-export async function serveDashboard(app: FastifyInstance, folder: string): Promise<void> {
+export async function serveDashboard(app: FastifyInstance, folder: string, uploadOrigin: string | null): Promise<void> {
   if (!existsSync(folder)) {
     app.get('/', (_request, reply) =>
       reply.type('text/plain').send('Berth is running; its dashboard is not built: npm run build\n'),
@@ -29,7 +29,7 @@ export async function serveDashboard(app: FastifyInstance, folder: string): Prom
     if (request.url.startsWith('/api/') || request.url === '/api') return reply.callNotFound()
     const nonce = randomBytes(16).toString('base64url')
     return reply
-      .header('content-security-policy', policy(nonce))
+      .header('content-security-policy', policy(nonce, uploadOrigin))
       .header('cache-control', 'no-store')
       .header('referrer-policy', 'same-origin')
       .header('x-content-type-options', 'nosniff')
@@ -41,15 +41,18 @@ export async function serveDashboard(app: FastifyInstance, folder: string): Prom
 /** The word that the build leaves in the page where the nonce belongs; packages/dashboard/vite.config.ts says the same. */
 const noncePlace = 'berth-style-nonce'
 
-/** Scripts only from the instance's own files; a style tag only with this page's nonce; nothing from any other host. */
-const policy = (nonce: string) =>
+/**
+ * Scripts only from the instance's own files; a style tag only with this page's nonce; nothing from any other host. An upload
+ * may go to the object store that the operator named.
+ */
+const policy = (nonce: string, uploadOrigin: string | null) =>
   [
     "default-src 'none'",
     "script-src 'self'",
     `style-src 'self' 'nonce-${nonce}'`,
     "img-src 'self' data:",
     "font-src 'self'",
-    "connect-src 'self'",
+    `connect-src 'self'${uploadOrigin ? ` ${uploadOrigin}` : ''}`,
     "frame-ancestors 'none'",
     "base-uri 'none'",
     "form-action 'self'",

@@ -75,6 +75,8 @@ export interface RequestContext {
 
 export type ContextOf<T extends AnyRoute> = RequestContext & { [K in ObjectOf<T>]: LoadedObjects[K] } & {
   stream: EventStream<EventsOf<T>>
+  /** Of a write that streams, instead of `stream`: puts it on record and opens it. What fails before is an ordinary answer. */
+  begin(): Promise<EventStream<EventsOf<T>>>
 }
 
 export type Handler<T extends AnyRoute> = (input: Input<T>, context: ContextOf<T>) => Promise<ReplyOf<T>> | ReplyOf<T>

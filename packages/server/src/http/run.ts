@@ -9,7 +9,7 @@ import type { MountDeps } from './mount-deps.ts'
 import { mayChangeAccess } from './open-streams.ts'
 import { readRest } from './read-rest.ts'
 import { ContextOfRequest } from './request-context.ts'
-import { openStream } from './sse.ts'
+import { type OpenStream, openStream } from './sse.ts'
 
 export type AnyHandler = Handler<AnyRoute>
 
@@ -86,18 +86,34 @@ async function runStream(
   deps: MountDeps,
 ): Promise<FastifyReply> {
   if (handle === notBuiltYet) fail('not_built_yet')
-  const stream = openStream(request, reply, deps.stopping)
-  const { caller } = request.state
-  const forget = caller
-    ? deps.streams.add({ row, params: request.params as Record<string, string>, caller, end: stream.close })
-    : undefined
+  let open: Opened | undefined
+  const begin = async () => {
+    if (row.method !== 'GET') await deps.recordAudit(auditEventOf(row, request))
+    open = openJudged(row, request, reply, deps)
+    return open.stream
+  }
   try {
-    await handle(input, Object.assign(context, { stream }) as never)
+    const given = row.method === 'GET' ? { stream: await begin() } : { begin }
+    await handle(input, Object.assign(context, given) as never)
   } catch (error) {
-    if (!stream.abort.aborted) request.log.error({ err: error, reqId: request.id }, 'stream failed')
+    if (!open) throw error
+    if (!open.stream.abort.aborted) request.log.error({ err: error, reqId: request.id }, 'stream failed')
   } finally {
-    forget?.()
-    stream.end()
+    open?.forget?.()
+    open?.stream.end()
   }
   return reply
+}
+
+interface Opened {
+  stream: OpenStream
+  forget: (() => void) | undefined
+}
+
+/** From its first byte on it is judged again and again whether its reader may still read. */
+function openJudged(row: AnyRoute, request: FastifyRequest, reply: FastifyReply, deps: MountDeps): Opened {
+  const stream = openStream(request, reply, deps.stopping)
+  const { caller } = request.state
+  const params = request.params as Record<string, string>
+  return { stream, forget: caller ? deps.streams.add({ row, params, caller, end: stream.close }) : undefined }
 }

@@ -7,6 +7,8 @@ import { publicAddresses } from '../drivers/git/public-addresses.ts'
 import { folderReader } from '../drivers/reader/folder-reader.ts'
 import { createServerReader } from '../drivers/runtime/server/read-server.ts'
 import { createRunCommand } from '../drivers/shell/run-command.ts'
+import { s3UploadStore } from '../drivers/upload-store/s3-upload-store.ts'
+import type { UploadStore } from '../drivers/upload-store/upload-store.ts'
 import { publicNames, type Resolve } from '../drivers/web-request/resolve.ts'
 import { createInstance, type InstanceFacts } from '../http/health.ts'
 import type { RateLimiter } from '../http/rate-limit.ts'
@@ -59,7 +61,11 @@ export function assembleModules(parts: Parts, { common, limiter, drivers, isolat
   const git = parts.git ?? gitOf(config, parts.resolve)
   const dns = parts.dns ?? createNameServers({ servers: config.dnsServers })
   const logStore = parts.logStore ?? logStoreOf(config, common.log)
-  const projects = createProjects({ ...common, streamTokens, roleOf, git, dns, logStore, settings: config, projectPorts })
+  const uploadStore = parts.uploadStore ?? uploadStoreOf(config, common.log)
+  const projects = createProjects({
+    ...{ ...common, streamTokens, roleOf, git, dns, logStore, uploadStore, projectPorts },
+    settings: config,
+  })
   const cloudApi = parts.cloudApi ?? createCloudApi()
   const transferPorts: CloudDeps['transferPorts'] = {}
   const patience = parts.patience ?? { patienceMs: 60_000, lookMs: 300 }
@@ -129,6 +135,7 @@ export function assembleModules(parts: Parts, { common, limiter, drivers, isolat
   const close = async () => {
     cloudApi.close()
     await servers?.close()
+    await uploadStore?.close()
     if (!parts.logStore) await logStore.close()
   }
   return { modules, access, gitHost, projects, git, logStore, cloud, running, close }
@@ -146,6 +153,14 @@ const gitOf = ({ dataDir, environment, mode }: Config, resolve: Resolve = public
     workFolder: join(dataDir, 'git'),
     ...(mode === 'cloud' ? { permittedAddresses: publicAddresses(resolve) } : {}),
   })
+
+/** Only a cloud has senders who cannot be told to come to the instance itself. */
+const uploadStoreOf = ({ mode, uploads }: Config, log: Logger): UploadStore | undefined => {
+  const { bucket, accessKeyId, secretAccessKey, endpoint, region, prefix } = uploads
+  if (mode !== 'cloud' || bucket === null || accessKeyId === null || secretAccessKey === null) return undefined
+  const place = { bucket, region, prefix, ...(endpoint === null ? {} : { endpoint }) }
+  return s3UploadStore({ kind: 's3', ...place, accessKeyId, secretAccessKey }, log)
+}
 
 const logStoreOf = ({ dataDir }: Config, logger: Logger): LogStore =>
   createLogStore({ folder: join(dataDir, 'logs'), onError: (err, what) => logger.error({ err }, `log store: ${what}`) })

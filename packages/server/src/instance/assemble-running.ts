@@ -87,6 +87,7 @@ export function assembleRunning(
       await deployments.prepare()
       await edge.start()
       await deployments.start(abort)
+      await backups.start()
     },
     async stop(): Promise<void> {
       await edge.stop()

@@ -1,8 +1,9 @@
 import { join } from 'node:path'
 import type { Archives } from '../drivers/archive/archive.ts'
 import { createArchives } from '../drivers/archive/create-archives.ts'
-import { readOrMakeIdentity } from '../drivers/archive/instance-key.ts'
+import { readIdentities, readOrMakeIdentity, writeIdentities } from '../drivers/archive/instance-key.ts'
 import type { Log } from '../platform/log.ts'
+import type { Secret } from '../platform/secrets/secret.ts'
 
 /** What the `age` command takes as `-i`. */
 export const backupKeyFile = (dataDir: string) => join(dataDir, 'backup.key')
@@ -10,19 +11,35 @@ export const backupKeyFile = (dataDir: string) => join(dataDir, 'backup.key')
 export const keyAdvice = (file: string) =>
   `Backups are encrypted to the key in ${file}: keep a copy of that file elsewhere, because without it no backup can be opened by anybody`
 
-/** The same one for all; a first failure is not the last word. */
+type Identities = readonly [Secret, ...Secret[]]
+
+/** The same ones for all, as long as the file says the same. A first failure is not the last word. */
 export function openArchives(file: string, log: Log, partBytes?: number): () => Promise<Archives> {
-  let opening: Promise<Archives> | undefined
-  const open = async () => {
-    const { identity, isNew } = await readOrMakeIdentity(file)
-    if (isNew) log.warn({ file }, keyAdvice(file))
-    return createArchives({ identities: [identity], ...(partBytes ? { partBytes } : {}) })
+  let known: { identities: Identities; archives: Archives } | undefined
+  let turn: Promise<unknown> = Promise.resolve()
+  const look = async (): Promise<Archives> => {
+    const found = await readIdentities(file)
+    if (known && !found) {
+      // What is stored from now on would be lost with this process.
+      await writeIdentities(file, known.identities)
+      log.error({ file }, `${file} was gone and is written again from memory. ${keyAdvice(file)}`)
+      return known.archives
+    }
+    if (known && found && isSame(known.identities, found)) return known.archives
+    const made = found ? undefined : await readOrMakeIdentity(file)
+    if (made?.isNew) log.warn({ file }, keyAdvice(file))
+    const identities: Identities = found ?? [made!.identity]
+    const archives = await createArchives({ identities, isNewKey: made?.isNew ?? false, ...(partBytes ? { partBytes } : {}) })
+    if (known) log.warn({ file, recipient: archives.recipient }, 'the key of backups was changed; it counts from now on')
+    known = { identities, archives }
+    return archives
   }
   return () => {
-    opening ??= open().catch((error: unknown) => {
-      opening = undefined
-      throw error
-    })
-    return opening
+    const next = turn.then(look)
+    turn = next.catch(() => undefined)
+    return next
   }
 }
+
+const isSame = (one: Identities, other: Identities) =>
+  one.length === other.length && one.every((identity, at) => identity.reveal() === other[at]?.reveal())

@@ -12,6 +12,7 @@ import {
   type Place,
   quotaSettings,
   type Setting,
+  uploadSettings,
   type Values,
 } from './settings.ts'
 import { unknownVariables } from './unknown-variables.ts'
@@ -22,6 +23,7 @@ export type Config = Values<typeof mainSettings> & {
   readonly gitea: Values<typeof giteaSettings>
   readonly baseImages: Values<typeof baseImageSettings>
   readonly quotas: Values<typeof quotaSettings>
+  readonly uploads: Values<typeof uploadSettings>
   /** What the commands that Berth runs inherit of its environment: none of our own settings. */
   readonly environment: Environment
   /** Lines to log at the start: variables that look like settings and are none. */
@@ -43,6 +45,7 @@ export function readConfig(env: Environment): Config {
     gitea: Object.freeze(readTable(giteaSettings, env, place)),
     baseImages: Object.freeze(readTable(baseImageSettings, env, place)),
     quotas: Object.freeze(readTable(quotaSettings, env, place)),
+    uploads: Object.freeze(readTable(uploadSettings, env, place)),
     environment: Object.freeze(inheritedEnvironment(env)),
     warnings: Object.freeze(unknownVariables(env)),
   }
@@ -79,6 +82,8 @@ function readSetting<T>({ variable, kind, fallback, parse }: Setting<T>, env: En
 function refuseWhatDoesNotFit(config: Omit<Config, 'warnings'>): void {
   togetherWith(config, 'adminEmail', 'adminPassword', mainSettings)
   togetherWith(config.github, 'appId', 'privateKey', githubSettings)
+  togetherWith<'bucket' | 'accessKeyId'>(config.uploads, 'bucket', 'accessKeyId', uploadSettings)
+  togetherWith<'bucket' | 'secretAccessKey'>(config.uploads, 'bucket', 'secretAccessKey', uploadSettings)
   for (const [values, table] of [
     [config.github, githubSettings],
     [config.gitlab, gitlabSettings],

@@ -2,6 +2,7 @@ import type { RateLimitName } from '@berth/contract'
 import type { CloudApi } from '../drivers/cloud-api/cloud-api.ts'
 import type { Dns } from '../drivers/dns/dns.ts'
 import type { Git } from '../drivers/git/git.ts'
+import type { UploadStore } from '../drivers/upload-store/upload-store.ts'
 import type { Resolve } from '../drivers/web-request/resolve.ts'
 import type { Loaders } from '../http/handler.ts'
 import type { CloudDeps } from '../modules/cloud/index.ts'
@@ -40,6 +41,8 @@ export interface Parts {
   projectPorts?: ProjectPorts
   git?: Git
   dns?: Dns
+  /** Where uploads are sent to instead of what the settings say. */
+  uploadStore?: UploadStore
   cloudApi?: CloudApi
   /** With a cloud that goes away in the middle of a move. */
   patience?: CloudDeps['patience']

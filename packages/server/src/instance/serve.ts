@@ -43,7 +43,7 @@ export async function serve(config: Config): Promise<Serving> {
     const assembled = assemble({ ...context, drivers, version: manifest.version })
     closers.push(assembled.close)
     await refuseTooManyPeople(assembled)
-    await serveDashboard(assembled.app, dashboardFolder())
+    await serveDashboard(assembled.app, dashboardFolder(), uploadOrigin(config))
     const stopping = new AbortController()
     await assembled.running?.start(stopping.signal)
     closers.push(async () => {
@@ -84,6 +84,14 @@ async function listen({ app, access }: ReturnType<typeof assemble>, config: Conf
   const first = await access.prepareFirstStart(config)
   await app.listen({ host: config.host, port: config.port })
   return first
+}
+
+/** Where browsers send uploads to, where that is not the instance itself. */
+function uploadOrigin({ mode, uploads: { bucket, endpoint, region } }: Config): string | null {
+  if (mode !== 'cloud' || bucket === null) return null
+  if (endpoint !== null) return new URL(endpoint).origin
+  // A name with dots has no certificate as a host.
+  return bucket.includes('.') ? `https://s3.${region}.amazonaws.com` : `https://${bucket}.s3.${region}.amazonaws.com`
 }
 
 /** Beside the built server in an installed package, beside the sources in a checkout. */

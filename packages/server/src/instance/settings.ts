@@ -232,6 +232,18 @@ export const quotaSettings = {
   memoryMb: quota('MEMORY_MB', 16_384, 1_000_000_000, 'How much memory they may have together'),
   builds: quota('BUILDS', 2, 1000, 'How many of its deployments are worked on at once; the others wait'),
   organizations: quota('ORGANIZATIONS', 3, 1_000_000, 'How many organisations one person may own'),
+  arrivingMb: quota('ARRIVING_MB', 20_480, 1_000_000_000, 'How much disk projects may take while they are moved here'),
+  uploads: quota('UPLOADS', 50, 1_000_000, 'How many uploads it may have that no project is made of; they go after an hour'),
+} as const
+
+/** Where a cloud has folders uploaded to, straight from whoever sends them. */
+export const uploadSettings = {
+  bucket: setting('BERTH_UPLOADS_BUCKET', kinds.word, null, 'Bucket that a cloud takes uploads in; absent: they come to itself'),
+  endpoint: setting('BERTH_UPLOADS_ENDPOINT', webAddress(), null, 'S3 server of that bucket, as senders reach it; absent: AWS'),
+  region: setting('BERTH_UPLOADS_REGION', kinds.word, 'us-east-1', 'Region of that bucket'),
+  prefix: setting('BERTH_UPLOADS_PREFIX', kinds.word, 'berth-uploads', 'Folder in that bucket for uploads alone'),
+  accessKeyId: setting('BERTH_UPLOADS_ACCESS_KEY_ID', kinds.word, null, 'Key that may put, get, list and delete there'),
+  secretAccessKey: setting('BERTH_UPLOADS_SECRET_ACCESS_KEY', secretText(), null, 'Secret of that key'),
 } as const
 
 const baseImage = (stack: string, what: string) =>
@@ -262,4 +274,5 @@ export const allSettings: readonly Setting<unknown>[] = [
   ...Object.values(giteaSettings),
   ...Object.values(baseImageSettings),
   ...Object.values(quotaSettings),
+  ...Object.values(uploadSettings),
 ]

@@ -1,10 +1,13 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { ArchiveIndex } from '../../src/drivers/archive/archive.ts'
 import { stepLength } from '../kit/before-sql.ts'
 import { type FaultyScene, setFaultyScene } from './faulty-scene.ts'
 import { Killable } from './killable.ts'
 import { tarOf } from './scene.ts'
+
+// Some hundred lives each: a machine that is busy with other things takes its time.
+vi.setConfig({ testTimeout: 240_000 })
 
 /** No step is left out, and none is tried twice: each test goes on until the work ends before its step comes. */
 

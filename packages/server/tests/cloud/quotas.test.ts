@@ -1,11 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { tarball } from '../../src/drivers/tarball/hostile-corpus.ts'
 import { readConfig } from '../../src/instance/config.ts'
+import { newId } from '../../src/platform/db/ids.ts'
 import { setScene } from '../deployments/scene.ts'
 import { call } from '../kit/call.ts'
 import { startInstance, type TestInstance } from '../kit/instance.ts'
 import { makePeople, type People } from '../kit/people.ts'
 import { callsOn, makeProject } from '../kit/projects.ts'
+import { callOff, sendFile } from './bundle-kit.ts'
 
 const limits = {
   BERTH_QUOTA_PROJECTS: '3',
@@ -13,6 +15,8 @@ const limits = {
   BERTH_QUOTA_MEMORY_MB: '2048',
   BERTH_QUOTA_BUILDS: '1',
   BERTH_QUOTA_ORGANIZATIONS: '2',
+  BERTH_QUOTA_UPLOADS: '3',
+  BERTH_QUOTA_ARRIVING_MB: '1',
 }
 let cloud: TestInstance
 let operators: People
@@ -68,6 +72,46 @@ describe('what an organisation may have', () => {
     const answers = await Promise.all(Array.from({ length: 20 }, () => create(mine.owner.token)))
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(3)
     expect((await record(mine)).quotas.projects.used).toBe(3)
+  })
+
+  test('uploads: ten sessions at once are as many as there is room for; one that a project is made of counts no more', async () => {
+    const mine = await makePeople(cloud)
+    const { token } = mine.owner
+    const open = (by = token) => call(cloud, by, 'POST /projects/folder/session', { body: {} })
+    const answers = await Promise.all(Array.from({ length: 10 }, () => open()))
+    const opened = answers.filter(({ status }) => status === 201)
+    expect(opened).toHaveLength(3)
+    expect(answers.find(({ status }) => status !== 201)).toMatchObject(refused('uploads'))
+    const { sessionId, upload } = opened[0]!.body.data
+    const { pathname, search } = new URL(upload.url)
+    const payload = tarball({ name: 'package.json', content: '{}' })
+    const sent = { method: 'PUT', url: pathname + search, headers: { 'content-type': 'application/gzip' }, payload } as const
+    expect((await cloud.app.inject(sent)).statusCode).toBe(200)
+    expect(await open()).toMatchObject(refused('uploads'))
+    expect((await create(token, { gitProvider: 'upload', uploadSessionId: sessionId })).status).toBe(201)
+    expect([(await open()).status, (await open()).status]).toEqual([201, 403])
+    expect((await open((await makePeople(cloud)).owner.token)).status).toBe(201)
+    for (let at = 0; at < 5; at += 1) expect((await open(operators.owner.token)).status).toBe(201)
+  })
+
+  test('arrivals: files of a move beyond the quota are not taken, whatever their number; calling one off makes room', async () => {
+    const [{ owner }, other] = [await makePeople(cloud), await makePeople(cloud)]
+    const open = async ({ token }: { token: string }) => {
+      const id = newId('trf')
+      const opened = await call(cloud, token, 'PUT /arrivals/:id', { params: { id }, body: { project: newId('prj') } })
+      expect(opened.status).toBe(200)
+      return id
+    }
+    const [one, two] = [await open(owner), await open(owner)]
+    const send = (id: string, name: string, bytes = 500_000, { token } = owner) =>
+      sendFile(cloud, token, id, name, Buffer.alloc(bytes, name))
+    expect([(await send(one, 'a')).status, (await send(two, 'b')).status]).toEqual([204, 204])
+    const tooMuch = { status: 403, code: 'quota_exceeded' }
+    expect([await send(one, 'c'), await send(two, 'd', 1)]).toEqual([tooMuch, tooMuch])
+    expect((await send(await open(other.owner), 'a', 500_000, other.owner)).status).toBe(204)
+    await callOff(cloud, owner.token, one)
+    expect((await send(two, 'd')).status).toBe(204)
+    expect(await send(two, 'e')).toEqual(tooMuch)
   })
 
   test('cores and memory: resources, services, environments and enabling are held to them together', async () => {

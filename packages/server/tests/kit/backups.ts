@@ -46,6 +46,7 @@ export function makeRun(
       formerPolicyId: null,
       retainCount: null,
       retainDays: null,
+      recipient: null,
       ...given,
     })
     .returningAll()

@@ -1,4 +1,4 @@
-import { get, type IncomingMessage } from 'node:http'
+import { type IncomingMessage, request } from 'node:http'
 
 export interface SentEvent {
   id: string | null
@@ -16,10 +16,13 @@ export interface EventReader {
   close(): void
 }
 
-/** Reads a stream of server-sent events over real HTTP. */
-export async function readEvents(url: string, headers: Record<string, string> = {}): Promise<EventReader> {
+/** Reads a stream of server-sent events over real HTTP; with a body, of a row that takes one. */
+export async function readEvents(url: string, headers: Record<string, string> = {}, body?: object): Promise<EventReader> {
+  const sent = body && { method: 'POST', headers: { ...headers, 'content-type': 'application/json' } }
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
-    get(url, { headers }, resolve).on('error', reject)
+    request(url, sent ?? { headers }, resolve)
+      .on('error', reject)
+      .end(body && JSON.stringify(body))
   })
   const events: SentEvent[] = []
   let text = ''

@@ -99,6 +99,8 @@ export class InMemoryRuntime implements Runtime {
   /** What a build does; a test makes it wait, say something or fail. */
   whileBuilding: (request: BuildRequest, say: (message: string) => void, abort: AbortSignal) => Promise<void> = async () => {}
   isHealthy = true
+  /** Whether anything answers at all. */
+  isListening = true
   #nextPort: number
 
   constructor(firstPort = 20_000) {
@@ -236,7 +238,7 @@ export class InMemoryRuntime implements Runtime {
 
   /** Null: nothing listens there. */
   statusAt(port: number): number | null {
-    const isThere = [...this.running.values()].some(({ instance }) => instance.address?.port === port)
+    const isThere = this.isListening && [...this.running.values()].some(({ instance }) => instance.address?.port === port)
     return isThere ? (this.isHealthy ? 200 : 500) : null
   }
 }

@@ -49,6 +49,7 @@ export const sampleBodies: Record<string, object> = {
   'PATCH /projects/:id/route-rules/:ruleId': { enabled: false },
   'POST /projects/folder/session': { name: 'Shop', stack: 'node', packageManager: 'npm' },
   'POST /deployments/build/access': { projectId: 'prj_x' },
+  'POST /projects/:id/exec': { argv: ['true'] },
   'POST /gitprovider/repos': { name: 'shop', private: true },
   'DELETE /gitprovider/repos/:owner/:repo/webhooks': { hookId: 7 },
   'POST /notifications/channels': { kind: 'email', label: 'Mine', config: { address: 'me@example.test' } },

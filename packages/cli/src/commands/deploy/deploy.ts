@@ -1,19 +1,15 @@
 import { statSync } from 'node:fs'
 import { basename, resolve } from 'node:path'
-import { ReadableStream } from 'node:stream/web'
 import { contract } from '@berth/contract'
-import { limits } from '@berth/contract/limits'
-import { packFolder } from '@berth/server/pack-folder'
 import type { Command } from 'commander'
 import { type Connection, connect } from '../../credentials.ts'
 import { Plain } from '../../exit-codes.ts'
 import { type Output, output } from '../../output.ts'
-import { uploadProgress } from '../../progress.ts'
 import { linkedFolder, readLink, writeLink } from '../../project-link.ts'
-import { sendUpload } from '../../send-upload.ts'
 import { watchDeployment } from '../../watch-deployment.ts'
 import { offerLink } from '../git/offer-link.ts'
 import { addSettingOptions, applySettings, settingsOf } from './project-settings.ts'
+import { uploadFolder } from './upload-folder.ts'
 
 interface Options {
   project?: string
@@ -71,7 +67,7 @@ async function fromFolder(
   command: Command,
 ) {
   if (options.branch || options.commit) throw new Plain('--branch and --commit need --git: a folder has neither', 2)
-  const uploadSessionId = await upload(client, place, linked, say, command)
+  const uploadSessionId = await uploadFolder(client, place, linked, say, command)
   const projectId = linked ?? (await makeProject(client, place, uploadSessionId, options, say))
   return { projectId, source: { uploadSessionId } }
 }
@@ -86,45 +82,7 @@ function existingFolder(folder: string): string {
   return place
 }
 
-/** For the project where there is one: a token that is limited to projects may upload for them alone. */
-async function upload(
-  client: Connection,
-  folder: string,
-  projectId: string | undefined,
-  say: Output,
-  command: Command,
-): Promise<string> {
-  const { data } = await client.call(contract.projects.openUpload, {
-    body: { name: basename(folder), ...(projectId ? { projectId } : {}) },
-  })
-  const progress = uploadProgress(command.optsWithGlobals().json === true)
-  const skipped = (path: string, reason: string) => say.note(`left out: ${path} (${reason})`)
-  try {
-    const bytes = counted(packFolder(folder, { onSkipped: skipped, ignore: ['/.berth'] }), progress.add)
-    await sendUpload(client, data, ReadableStream.from(bytes) as never)
-    progress.end('uploaded')
-  } catch (error) {
-    progress.end('the upload stopped')
-    throw error
-  }
-  return data.sessionId
-}
-
-/** More than an instance takes is told as soon as it is known, without waiting for its answer. */
-async function* counted(chunks: AsyncIterable<Uint8Array>, count: (bytes: number) => void): AsyncGenerator<Uint8Array> {
-  let sent = 0
-  for await (const chunk of chunks) {
-    sent += chunk.length
-    if (sent > limits.tarballBytes)
-      throw new Plain(
-        `The folder is larger than ${limits.tarballBytes / 1e6} MB packed: leave out what is not needed with .gitignore`,
-      )
-    count(chunk.length)
-    yield chunk
-  }
-}
-
-/** What detection found fills it. */
+/** What detection found fills it; what it warns of is told by the deployment. */
 async function makeProject(
   client: Connection,
   folder: string,
@@ -133,7 +91,6 @@ async function makeProject(
   say: Output,
 ): Promise<string> {
   const { data: found } = await client.call(contract.projects.scanUpload, { params: { sessionId } })
-  for (const warning of found.warnings) say.note(`warning: ${warning}`)
   const { data } = await client.call(contract.projects.ensure, {
     body: {
       name: options.name ?? found.name ?? basename(folder),

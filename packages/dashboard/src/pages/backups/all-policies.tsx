@@ -1,14 +1,18 @@
 import { type BackupPolicy, contract, type Project } from '@berth/contract'
 import { Text } from '@mantine/core'
 import { useQueries } from '@tanstack/react-query'
+import { useState } from 'react'
+import { ActionButton } from '../../components/action-button.tsx'
 import { DataTable } from '../../components/data-table.tsx'
 import { RouterLink } from '../../components/router-link.tsx'
 import { Section } from '../../components/section.tsx'
+import { SkeletonRows } from '../../components/skeleton-rows.tsx'
 import { StatusBadge } from '../../components/status-badge.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { useRefusal } from '../../data/may.ts'
 import { readOptions, useRead } from '../../data/read.ts'
 import { scheduleWords } from '../../rules/cron-words.ts'
+import { EditPolicy } from '../project/backups/edit-policy.tsx'
 
 const askedAtMost = 100
 
@@ -19,13 +23,16 @@ interface Row {
 
 /** Of every project that is asked; the API keeps policies below their projects. */
 export function AllPolicies() {
+  const [edited, setEdited] = useState<Row>()
   const refusal = useRefusal('project:write')
   const projects = useRead(contract.projects.home, {})
   const asked = refusal ? [] : (projects.data ?? []).slice(0, askedAtMost)
-  const rows = useQueries({
+  const { rows, isPending } = useQueries({
     queries: asked.map(({ id }) => readOptions(contract.backups.listPolicies, { params: { projectId: id }, query: {} })),
-    combine: (results) =>
-      results.flatMap(({ data }, at): Row[] => (data?.data ?? []).map((policy) => ({ project: asked[at]!, policy }))),
+    combine: (results) => ({
+      rows: results.flatMap(({ data }, at): Row[] => (data?.data ?? []).map((policy) => ({ project: asked[at]!, policy }))),
+      isPending: results.some((one) => one.isPending),
+    }),
   })
   return (
     <Section
@@ -33,7 +40,9 @@ export function AllPolicies() {
       isFlush
       description={projects.data && projects.data.length > askedAtMost ? `Of the newest ${askedAtMost} projects.` : undefined}
     >
-      {rows.length === 0 ? (
+      {!refusal && (projects.isPending || (isPending && rows.length === 0)) ? (
+        <SkeletonRows rows={2} />
+      ) : rows.length === 0 ? (
         <Text c="dimmed" size="sm" px="lg" pb="lg">
           {refusal ?? 'No project is backed up yet. Open a project and choose Backups.'}
         </Text>
@@ -62,9 +71,24 @@ export function AllPolicies() {
               title: 'Last proven',
               cell: ({ policy }) => (policy.lastProvenAt ? <TimeAgo time={policy.lastProvenAt} /> : 'not yet'),
             },
+            {
+              title: '',
+              isNumber: true,
+              cell: (row) => (
+                <ActionButton
+                  size="compact-sm"
+                  variant="default"
+                  aria-label={`Change the policy of ${row.project.name}`}
+                  onClick={() => setEdited(row)}
+                >
+                  Change
+                </ActionButton>
+              ),
+            },
           ]}
         />
       )}
+      {edited && <EditPolicy {...edited} onClose={() => setEdited(undefined)} />}
     </Section>
   )
 }

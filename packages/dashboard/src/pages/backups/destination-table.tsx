@@ -11,9 +11,11 @@ import { TimeAgo } from '../../components/time-ago.tsx'
 import { useChange } from '../../data/change.ts'
 import { useRefusal } from '../../data/may.ts'
 import { destinationWords } from '../../words/destination-words.ts'
+import { EditDestination } from './edit-destination.tsx'
 
 export function DestinationTable({ destinations }: { destinations: readonly BackupDestination[] }) {
   const [asked, setAsked] = useState<BackupDestination>()
+  const [edited, setEdited] = useState<BackupDestination>()
   const noWrite = useRefusal('backup_destination:write')
   const noAdmin = useRefusal('backup_destination:admin')
   const refreshes = [contract.backups.listDestinations]
@@ -75,6 +77,15 @@ export function DestinationTable({ destinations }: { destinations: readonly Back
           <ActionButton
             size="compact-sm"
             variant="default"
+            refusal={noWrite}
+            aria-label={`Change ${one.name}`}
+            onClick={() => setEdited(one)}
+          >
+            Change
+          </ActionButton>
+          <ActionButton
+            size="compact-sm"
+            variant="default"
             refusal={noAdmin}
             aria-label={`Delete ${one.name}`}
             onClick={() => setAsked(one)}
@@ -88,6 +99,7 @@ export function DestinationTable({ destinations }: { destinations: readonly Back
   return (
     <>
       <DataTable label="Destinations" columns={columns} rows={destinations} keyOf={({ id }) => id} />
+      {edited && <EditDestination destination={edited} onClose={() => setEdited(undefined)} />}
       <ConfirmDialog
         isOpen={!!asked}
         title={`Delete ${asked?.name ?? ''}?`}

@@ -1,49 +1,85 @@
 import { contract, type Project } from '@berth/contract'
-import { Text } from '@mantine/core'
+import { Modal, Text } from '@mantine/core'
+import { useState } from 'react'
+import { ActionButton } from '../../components/action-button.tsx'
 import { type Column, DataTable } from '../../components/data-table.tsx'
 import { Loaded } from '../../components/loaded.tsx'
-import { ButtonLink, RouterLink } from '../../components/router-link.tsx'
+import { RouterLink } from '../../components/router-link.tsx'
 import { Section } from '../../components/section.tsx'
 import { StatusBadge } from '../../components/status-badge.tsx'
 import { useRead } from '../../data/read.ts'
+import { MoveProject } from './move-project.tsx'
 
-const columns: Column<Project>[] = [
-  {
-    title: 'Project',
-    isHeading: true,
-    cell: ({ id, name }) => (
-      <RouterLink to={`/projects/${id}`} size="sm">
-        {name}
-      </RouterLink>
-    ),
-  },
-  { title: 'Lives', cell: ({ location }) => (location === 'cloud' ? 'in the cloud' : 'here') },
-  { title: 'Status', cell: ({ status }) => <StatusBadge status={status} /> },
-  {
-    title: '',
-    isNumber: true,
-    cell: ({ id, location }) => (
-      <ButtonLink to={`/projects/${id}/settings`} size="compact-sm" variant="default">
-        {location === 'cloud' ? 'Bring back…' : 'Move…'}
-      </ButtonLink>
-    ),
-  },
-]
+const shownAtMost = 200
 
-/** What lives where; a move is started, with its progress, in the project's settings. */
+/** What lives where, and the way to the other side. */
 export function CloudProjects({ isLinked }: { isLinked: boolean }) {
   const projects = useRead(contract.projects.home, {})
+  const [movedId, setMoved] = useState<string>()
+  const moved = projects.data?.find(({ id }) => id === movedId)
   if (!isLinked)
     return (
       <Text size="sm" c="dimmed">
         Without a link everything lives here, and nothing leaves this instance.
       </Text>
     )
+  const columns: Column<Project>[] = [
+    {
+      title: 'Project',
+      isHeading: true,
+      cell: ({ id, name }) => (
+        <RouterLink to={`/projects/${id}`} size="sm">
+          {name}
+        </RouterLink>
+      ),
+    },
+    { title: 'Lives', cell: ({ location }) => (location === 'cloud' ? 'in the cloud' : 'here') },
+    { title: 'Status', cell: ({ status }) => <StatusBadge status={status} /> },
+    {
+      title: '',
+      isNumber: true,
+      cell: ({ id, name, location }) => (
+        <ActionButton
+          size="compact-sm"
+          variant="default"
+          aria-label={location === 'cloud' ? `Bring ${name} back` : `Move ${name}`}
+          onClick={() => setMoved(id)}
+        >
+          {location === 'cloud' ? 'Bring back…' : 'Move…'}
+        </ActionButton>
+      ),
+    },
+  ]
   return (
     <Section title="What lives where" isFlush>
       <Loaded query={projects}>
-        {(rows) => <DataTable label="Projects" columns={columns} rows={rows.slice(0, 200)} keyOf={({ id }) => id} />}
+        {(rows) => (
+          <>
+            <DataTable label="Projects" columns={columns} rows={rows.slice(0, shownAtMost)} keyOf={({ id }) => id} />
+            {rows.length > shownAtMost && (
+              <Text size="sm" c="dimmed" p="md">
+                and {rows.length - shownAtMost} more: each moves by its own settings
+              </Text>
+            )}
+          </>
+        )}
       </Loaded>
+      <Modal
+        opened={!!moved}
+        onClose={() => setMoved(undefined)}
+        title={moved ? `Where ${moved.name} lives` : ''}
+        closeButtonProps={{ 'aria-label': 'Close' }}
+      >
+        {moved && (
+          <>
+            <Text size="sm" mb="md">
+              It lives {moved.location === 'cloud' ? 'in the cloud' : 'here'}, and stays live there until the other side has
+              everything and has checked it.
+            </Text>
+            <MoveProject project={moved} />
+          </>
+        )}
+      </Modal>
     </Section>
   )
 }

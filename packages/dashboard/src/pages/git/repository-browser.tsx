@@ -12,7 +12,7 @@ import { useRead } from '../../data/read.ts'
 
 const shownAtMost = 100
 
-const columns: Column<Repository>[] = [
+const columnsOf = (provider: GitHostProvider): Column<Repository>[] => [
   {
     title: 'Repository',
     isHeading: true,
@@ -37,8 +37,14 @@ const columns: Column<Repository>[] = [
   {
     title: '',
     isNumber: true,
-    cell: () => (
-      <ButtonLink to="/new" search={{ from: 'repository' } as never} size="compact-sm" variant="default">
+    cell: ({ fullName }) => (
+      <ButtonLink
+        to="/new"
+        search={{ from: 'repository', provider, repository: fullName } as never}
+        size="compact-sm"
+        variant="default"
+        aria-label={`Deploy ${fullName}`}
+      >
         Deploy
       </ButtonLink>
     ),
@@ -68,7 +74,12 @@ export function RepositoryBrowser({ provider }: { provider: GitHostProvider }) {
           const found = repos.filter(({ fullName }) => fullName.toLowerCase().includes(search.toLowerCase()))
           return (
             <>
-              <DataTable label="Repositories" columns={columns} rows={found.slice(0, shownAtMost)} keyOf={({ id }) => id} />
+              <DataTable
+                label="Repositories"
+                columns={columnsOf(provider)}
+                rows={found.slice(0, shownAtMost)}
+                keyOf={({ id }) => id}
+              />
               {found.length > shownAtMost && (
                 <Text size="sm" c="dimmed" p="md">
                   and {found.length - shownAtMost} more: search for yours

@@ -13,6 +13,7 @@ import { show } from '../../data/notices.tsx'
 import { parseDotenv } from '../../rules/dotenv.ts'
 import { plural } from '../../words/sizes.ts'
 import { DetectionReport } from './detection-report.tsx'
+import { PlaceChoice } from './place-choice.tsx'
 import type { ChosenSource } from './source.ts'
 
 interface Props {
@@ -26,10 +27,13 @@ export function ConfigureProject({ source, onBack }: Props) {
   const [name, setName] = useState(source.name)
   const [build, setBuild] = useState<BuildValues>({})
   const [env, setEnv] = useState('')
+  const [serverId, setServerId] = useState('')
   const { variables, problems } = parseDotenv(env)
   const deploy = useMutation({
     mutationFn: async () => {
-      const { data: project } = await call(contract.projects.ensure, { body: { name, ...source.fields, ...buildBody(build) } })
+      const place = serverId ? { serverId } : {}
+      const body = { name, ...source.fields, ...buildBody(build), ...place }
+      const { data: project } = await call(contract.projects.ensure, { body })
       if (source.repository) await askForPushes(source.repository)
       const upserts = variables.map((one) => ({ ...one, isSecret: true }))
       if (upserts.length > 0) await call(contract.projects.changeEnv, { params: { id: project.id }, body: { upserts } })
@@ -63,6 +67,7 @@ export function ConfigureProject({ source, onBack }: Props) {
               onChange={(event) => setName(event.currentTarget.value)}
               error={refused === 'name' ? deploy.error?.message : undefined}
             />
+            <PlaceChoice value={serverId} onChange={setServerId} />
             <BuildFields values={build} onChange={setBuild} detected={source.detection} />
           </Stack>
         </Section>

@@ -1,6 +1,7 @@
 import { contract, type GitHostProvider, type Repository } from '@berth/contract'
 import { Loader, NativeSelect, Text, TextInput } from '@mantine/core'
 import { IconSearch } from '@tabler/icons-react'
+import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import { RouterLink } from '../../components/router-link.tsx'
 import { useRead } from '../../data/read.ts'
@@ -11,14 +12,19 @@ import { RepositoryList } from './repository-list.tsx'
 
 /** One of the connected host's repositories, or any by its address. */
 export function RepositorySource({ onChosen }: ChooserProps) {
-  const [provider, setProvider] = useState<GitHostProvider>('github')
+  const navigate = useNavigate()
+  // Whoever comes from the list of repositories has chosen already.
+  const asked = useSearch({ strict: false }) as { provider?: GitHostProvider; repository?: string }
+  const [provider, setProvider] = useState<GitHostProvider>(asked.provider ?? 'github')
   const home = useRead(contract.gitHost.home, { query: { provider } })
   const [search, setSearch] = useState('')
-  const [repository, setRepository] = useState<Repository>()
-  if (repository)
-    return (
-      <BranchChoice repository={repository} provider={provider} onBack={() => setRepository(undefined)} onChosen={onChosen} />
-    )
+  const [picked, setPicked] = useState<Repository>()
+  const repository = picked ?? home.data?.repos.find(({ fullName }) => fullName === asked.repository)
+  const back = () => {
+    setPicked(undefined)
+    void navigate({ to: '/new', search: { from: 'repository' } as never, replace: true })
+  }
+  if (repository) return <BranchChoice repository={repository} provider={provider} onBack={back} onChosen={onChosen} />
   return (
     <>
       <NativeSelect
@@ -44,7 +50,7 @@ export function RepositorySource({ onChosen }: ChooserProps) {
             onChange={(event) => setSearch(event.currentTarget.value)}
             mb="xs"
           />
-          <RepositoryList repositories={home.data.repos} search={search} onPick={setRepository} />
+          <RepositoryList repositories={home.data.repos} search={search} onPick={setPicked} />
         </>
       ) : (
         !home.isPending && (

@@ -82,6 +82,9 @@ export function AddToken() {
               </SimpleGrid>
             </Checkbox.Group>
           )}
+          <Text size="xs" c="dimmed">
+            A token never does more than you may do at the time it is used.
+          </Text>
           <Group justify="flex-end">
             <ActionButton
               type="submit"
@@ -93,9 +96,6 @@ export function AddToken() {
           </Group>
         </Stack>
       </form>
-      <Text size="xs" c="dimmed">
-        A token never does more than you may do at the time it is used.
-      </Text>
       <SecretOnce
         title="Your access token"
         secret={secret}

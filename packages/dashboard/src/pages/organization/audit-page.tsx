@@ -1,5 +1,5 @@
 import { type AuditEntry, contract } from '@berth/contract'
-import { Code, TextInput } from '@mantine/core'
+import { Code, Text, TextInput } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { useState } from 'react'
 import { type Column, DataTable } from '../../components/data-table.tsx'
@@ -18,18 +18,19 @@ const columns: Column<AuditEntry>[] = [
     width: '13rem',
     cell: ({ userEmail, tokenId }) => `${userEmail ?? 'nobody signed in'}${tokenId ? ' (by token)' : ''}`,
   },
-  { title: 'What', isHeading: true, width: '14rem', cell: ({ action }) => <Code>{action}</Code> },
   {
-    title: 'On',
-    isWide: true,
-    cell: ({ objectKind, objectId }) => <span title={objectId ?? undefined}>{objectKind ?? '–'}</span>,
-  },
-  {
-    title: 'Changes',
-    isWide: true,
-    cell: ({ changes }) => {
+    title: 'What',
+    isHeading: true,
+    cell: ({ action, objectKind, objectId, changes }) => {
       const text = JSON.stringify(changes)
-      return text === '{}' ? '–' : <Code className="wrap-anywhere">{text.length > 160 ? `${text.slice(0, 160)}…` : text}</Code>
+      return (
+        <div>
+          <Code>{action}</Code>
+          <Text size="xs" c="dimmed" title={text === '{}' ? undefined : text} lineClamp={2}>
+            <span title={objectId ?? undefined}>{objectKind}</span> {text === '{}' ? '' : text}
+          </Text>
+        </div>
+      )
     },
   },
   { title: 'From', isWide: true, isNumber: true, cell: ({ ip }) => ip ?? '–' },

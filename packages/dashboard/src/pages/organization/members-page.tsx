@@ -14,6 +14,7 @@ import { useChange } from '../../data/change.ts'
 import { useRefusal } from '../../data/may.ts'
 import { useRead } from '../../data/read.ts'
 import { roleWords } from '../../words/role-words.ts'
+import { MemberGrants } from './member-grants.tsx'
 
 /** Who belongs to the organisation, and what they may do. */
 export function MembersPage() {
@@ -79,7 +80,7 @@ export function MembersPage() {
   return (
     <Page
       title="Members"
-      description="A role says what a person may do everywhere; a project's settings can raise or lower it for that project."
+      description="A role says what a person may do everywhere; a grant raises or lowers it on one project."
       actions={
         <RefusableLink to="/organization/invitations" refusal={noInvite} leftSection={<IconUserPlus size={16} />}>
           Invite
@@ -91,6 +92,7 @@ export function MembersPage() {
           {(rows) => <DataTable label="Members" columns={columns} rows={rows} keyOf={({ userId }) => userId} />}
         </Loaded>
       </Section>
+      <MemberGrants />
       <Section title="Roles">
         {roles.map((role) => (
           <Text key={role} size="sm">

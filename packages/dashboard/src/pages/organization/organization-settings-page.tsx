@@ -1,5 +1,5 @@
 import { contract } from '@berth/contract'
-import { Text, Textarea, TextInput } from '@mantine/core'
+import { Textarea, TextInput } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
@@ -7,6 +7,7 @@ import { ActionButton } from '../../components/action-button.tsx'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { Loaded } from '../../components/loaded.tsx'
 import { Page } from '../../components/page.tsx'
+import { SaveFooter } from '../../components/save-footer.tsx'
 import { Section } from '../../components/section.tsx'
 import { submitting } from '../../components/submitting.ts'
 import { activeOrganization } from '../../data/active-organization.ts'
@@ -46,7 +47,11 @@ function NameForm({ id, name: stored }: { id: string; name: string }) {
     <form onSubmit={submitting(() => save.mutate({ params: { id }, body: { name } }))}>
       <Section
         title="Name"
-        footer={<Footer words="Seen by its members and in mails." refusal={refusal} isPending={save.isPending} />}
+        footer={
+          <SaveFooter refusal={refusal} isPending={save.isPending}>
+            Seen by its members and in mails.
+          </SaveFooter>
+        }
       >
         <TextInput
           aria-label="Name"
@@ -72,7 +77,11 @@ function RepositoryForm({ id, patterns }: { id: string; patterns: readonly strin
       <Section
         title="Repositories that members see"
         description="One a line: owner/* or owner/repository. Left empty, members see all that the connection can see."
-        footer={<Footer words="Owners and admins always see all." refusal={refusal} isPending={save.isPending} />}
+        footer={
+          <SaveFooter refusal={refusal} isPending={save.isPending}>
+            Owners and admins always see all.
+          </SaveFooter>
+        }
       >
         <Textarea
           aria-label="Repositories"
@@ -110,7 +119,7 @@ function AnotherOrganization() {
       <Section
         title="Another organisation"
         description="With its own projects, people and audit log. You switch between them in the account menu."
-        footer={<Footer words="" refusal={refusal} isPending={create.isPending} label="Create" />}
+        footer={<SaveFooter refusal={refusal} isPending={create.isPending} label="Create" />}
       >
         <TextInput
           aria-label="Name of the new organisation"
@@ -164,21 +173,3 @@ function DeleteOrganization({ id, name }: { id: string; name: string }) {
     </Section>
   )
 }
-
-interface FooterProps {
-  words: string
-  refusal: string | undefined
-  isPending: boolean
-  label?: string
-}
-
-const Footer = ({ words, refusal, isPending, label = 'Save' }: FooterProps) => (
-  <>
-    <Text size="sm" c="dimmed">
-      {words}
-    </Text>
-    <ActionButton size="xs" type="submit" refusal={refusal} loading={isPending}>
-      {label}
-    </ActionButton>
-  </>
-)

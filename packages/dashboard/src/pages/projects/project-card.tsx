@@ -1,7 +1,6 @@
 import type { Deployment, Project } from '@berth/contract'
-import { Badge } from '@mantine/core'
-import { Link } from '@tanstack/react-router'
 import { ExternalLink } from '../../components/external-link.tsx'
+import { PlainLink } from '../../components/plain-link.tsx'
 import { StatusBadge } from '../../components/status-badge.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { addressOf, sourceWords } from '../../rules/find-projects.ts'
@@ -18,14 +17,10 @@ export function ProjectCard({ project, deployment }: Props) {
   return (
     <article className={classes.card}>
       <div className={classes.head}>
-        <Link to="/projects/$id" params={{ id: project.id }} className={classes.name} title={project.name}>
+        <PlainLink to={`/projects/${project.id}`} className={classes.name} title={project.name}>
           {project.name}
-        </Link>
-        {project.location === 'cloud' && (
-          <Badge variant="default" size="sm">
-            cloud
-          </Badge>
-        )}
+        </PlainLink>
+        {project.location === 'cloud' && <span className={classes.cloud}>cloud</span>}
       </div>
       <StatusBadge status={project.status} title={project.statusReason} />
       {address && (

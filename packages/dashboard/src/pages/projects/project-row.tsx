@@ -1,6 +1,6 @@
 import type { Deployment, Project } from '@berth/contract'
-import { Link } from '@tanstack/react-router'
 import { ExternalLink } from '../../components/external-link.tsx'
+import { PlainLink } from '../../components/plain-link.tsx'
 import { StatusBadge } from '../../components/status-badge.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { addressOf } from '../../rules/find-projects.ts'
@@ -15,9 +15,9 @@ export function ProjectRow({ project, deployment }: Props) {
   const address = addressOf(project)
   return (
     <article className={`${classes.card} ${classes.flat}`}>
-      <Link to="/projects/$id" params={{ id: project.id }} className={classes.name} title={project.name}>
+      <PlainLink to={`/projects/${project.id}`} className={classes.name} title={project.name}>
         {project.name}
-      </Link>
+      </PlainLink>
       <span className={classes.status}>
         <StatusBadge status={project.status} title={project.statusReason} />
       </span>

@@ -14,6 +14,7 @@ import { TimeAgo } from '../../components/time-ago.tsx'
 import { useChange } from '../../data/change.ts'
 import { useRefusal } from '../../data/may.ts'
 import { useRead } from '../../data/read.ts'
+import { EditServer } from './edit-server.tsx'
 import { ScanSection } from './scan-section.tsx'
 
 /** One server: how it is reached, what runs there, and what of it to adopt. */
@@ -21,6 +22,7 @@ export function ServerPage() {
   const { id } = useParams({ strict: false }) as { id: string }
   const navigate = useNavigate()
   const [isAsking, setAsking] = useState(false)
+  const [isEditing, setEditing] = useState(false)
   const server = useRead(contract.servers.get, { params: { id } })
   const noWrite = useRefusal('server:write')
   const noAdmin = useRefusal('server:admin')
@@ -42,6 +44,9 @@ export function ServerPage() {
             <>
               <ActionButton variant="default" refusal={noAdmin} onClick={() => setAsking(true)}>
                 Forget
+              </ActionButton>
+              <ActionButton variant="default" refusal={noWrite} onClick={() => setEditing(true)}>
+                Change
               </ActionButton>
               <ActionButton refusal={noWrite} loading={check.isPending} onClick={() => check.mutate({ params: { id } })}>
                 Check
@@ -79,6 +84,7 @@ export function ServerPage() {
             )}
           </Section>
           <ScanSection serverId={id} />
+          {isEditing && <EditServer server={one} onClose={() => setEditing(false)} />}
           <ConfirmDialog
             isOpen={isAsking}
             title={`Forget ${one.name}?`}

@@ -23,7 +23,7 @@ export function ServiceCard({ service, isPicked, onPick }: Props) {
       <Text size="xs" c="dimmed" className="wrap-anywhere">
         {image}
       </Text>
-      <StatusBadge status={state} />
+      <StatusBadge status={state} tone={state === 'running' ? 'good' : 'idle'} />
       {drift.length > 0 && (
         <Badge size="sm" variant="light" color="yellow">
           differs in {drift.join(', ')}

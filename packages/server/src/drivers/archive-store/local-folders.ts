@@ -20,11 +20,15 @@ function waysBelow(path: string, root: string): string[] | undefined {
 export async function enterDestination({ path, root }: { path: string; root: string }): Promise<HeldFolder> {
   const parts = isAbsolute(path) ? waysBelow(path, root) : undefined
   if (!parts) throw new StoreFailure('denied', `${path} is not below ${root}, where backups may be kept`)
-  await mkdir(root, { recursive: true, mode: 0o700 })
   // The root's own links are the operator's.
-  const top = await HeldFolder.open(`${root}/.`)
+  const top = (await HeldFolder.open(`${root}/.`)) ?? (await made(root))
   if (!top) throw new StoreFailure('denied', `${root} is not a folder`)
   return enterParts(top, parts)
+}
+
+async function made(root: string): Promise<HeldFolder | null> {
+  await mkdir(root, { recursive: true, mode: 0o700 })
+  return HeldFolder.open(`${root}/.`)
 }
 
 /** Makes what is missing. The folder that is given is closed, the one that is returned is the caller's to close. */

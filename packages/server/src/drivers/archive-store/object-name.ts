@@ -17,3 +17,9 @@ export function partsOfPrefix(prefix: string): string[] {
   if (!prefix.endsWith('/')) throw new StoreFailure('other', `${JSON.stringify(prefix.slice(0, 100))} does not end with a slash`)
   return partsOf(prefix.slice(0, -1))
 }
+
+/** What stands before every name in a bucket, of a prefix that a person has written. */
+export const aboveOf = (prefix = ''): string => {
+  const parts = prefix.split('/').filter((part) => part !== '')
+  return parts.length > 0 ? `${parts.join('/')}/` : ''
+}

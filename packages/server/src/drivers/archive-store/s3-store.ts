@@ -5,7 +5,7 @@ import type { AddressGuard } from './address-guard.ts'
 import type { ArchiveStore, S3Config, StoredObject } from './archive-store.ts'
 import { checkByRoundTrip } from './check-by-round-trip.ts'
 import { inMemoryBytes } from './in-memory.ts'
-import { partsOf, partsOfPrefix } from './object-name.ts'
+import { aboveOf, partsOf, partsOfPrefix } from './object-name.ts'
 import { s3Client, withKnownHash } from './s3-client.ts'
 import { type S3Operation, s3Failure } from './s3-failures.ts'
 import { isMissing, missing } from './store-failure.ts'
@@ -180,9 +180,4 @@ function isOurName(name: string): boolean {
   } catch {
     return false
   }
-}
-
-const aboveOf = (prefix = ''): string => {
-  const parts = prefix.split('/').filter((part) => part !== '')
-  return parts.length > 0 ? `${parts.join('/')}/` : ''
 }

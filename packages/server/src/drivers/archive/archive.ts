@@ -8,6 +8,10 @@ import type { ArchiveStore } from '../archive-store/archive-store.ts'
 export interface Archives {
   /** `age1…`, to which everything is encrypted. */
   readonly recipient: string
+  /** Of all keys that are here: what is encrypted to another one cannot be opened. */
+  readonly recipients: readonly string[]
+  /** The key was made just now. What was stored before, if anything, was encrypted to one that is gone. */
+  readonly isNewKey: boolean
 
   /**
    * Stores the content and resolves with its index, without which the parts are worth nothing: keep it, best in a manifest that

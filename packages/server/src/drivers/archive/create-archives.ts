@@ -11,18 +11,23 @@ import { writeArchive } from './write-archive.ts'
 export interface ArchiveSettings {
   /** `AGE-SECRET-KEY-1…`: the first is the instance's own, to which everything is written; all of them open. */
   identities: readonly [Secret, ...Secret[]]
+  isNewKey?: boolean
   partBytes?: number
 }
 
-export async function createArchives({ identities, partBytes = usualPartBytes }: ArchiveSettings): Promise<Archives> {
+export async function createArchives(settings: ArchiveSettings): Promise<Archives> {
+  const { identities, isNewKey = false, partBytes = usualPartBytes } = settings
   const workers = new PartWorkers()
-  const recipient = await recipientOf(identities[0])
+  const recipients = await Promise.all(identities.map(recipientOf))
+  const recipient = recipients[0]!
   const contentKeys = identities.map(contentKeyOf)
   const contentKey = contentKeys[0]!
   const opened = () => identities.map((identity) => identity.reveal())
 
   return {
     recipient,
+    recipients,
+    isNewKey,
     write: (content, writing) => writeArchive(content, writing, { recipients: [recipient], contentKey, partBytes }, workers),
     verify: verifyArchive,
     read: (index, reading) => readArchive(index, reading, { identities: opened(), contentKeys }, workers),

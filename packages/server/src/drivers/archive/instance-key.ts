@@ -18,30 +18,45 @@ export async function readOrMakeIdentity(file: string): Promise<{ identity: Secr
   if (found) return { identity: found, isNew: false }
   const { generateX25519Identity } = await import('age-encryption')
   const made = await generateX25519Identity()
-  await writeNew(
-    file,
-    `# The key of all backups of this Berth. Keep a copy elsewhere: without it they cannot be opened.\n${made}\n`,
-  )
+  await writeIdentities(file, [new Secret(made)])
   // Another process may have been quicker: what the file holds counts.
   const kept = await readIdentity(file)
   if (!kept) throw new KeyUnusable(`${file} cannot be read back after it was written`)
   return { identity: kept, isNew: kept.reveal() === made }
 }
 
+/** Puts these into a file that is not there; one that is stays as it is. */
+export const writeIdentities = (file: string, identities: readonly Secret[]): Promise<void> =>
+  writeNew(
+    file,
+    [
+      '# The key of all backups of this Berth. Keep a copy elsewhere: without it they cannot be opened.',
+      ...identities.map((identity) => identity.reveal()),
+      '',
+    ].join('\n'),
+  )
+
 /** Undefined when there is no such file. */
 export async function readIdentity(file: string): Promise<Secret | undefined> {
+  return (await readIdentities(file))?.[0]
+}
+
+/** All of its lines: the first is what is encrypted to, the others open what was encrypted to them before. */
+export async function readIdentities(file: string): Promise<[Secret, ...Secret[]] | undefined> {
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined
     throw error
   })
-  return text === undefined ? undefined : identityIn(text, file)
+  return text === undefined ? undefined : identitiesIn(text, file)
 }
 
-/** The identity in the text of a key file, as `age-keygen` writes it. */
-export function identityIn(text: string, file: string): Secret {
+/** The first identity in the text of a key file, as `age-keygen` writes it. */
+export const identityIn = (text: string, file: string): Secret => identitiesIn(text, file)[0]
+
+function identitiesIn(text: string, file: string): [Secret, ...Secret[]] {
   const lines = text.split('\n').map((line) => line.trim())
-  const identity = lines.find((line) => identityLine.test(line))
-  if (identity) return new Secret(identity)
+  const [first, ...others] = lines.filter((line) => identityLine.test(line)).map((line) => new Secret(line))
+  if (first) return [first, ...others]
   throw new KeyUnusable(`${file} holds no age key: a line that begins with AGE-SECRET-KEY-1 is needed`)
 }
 

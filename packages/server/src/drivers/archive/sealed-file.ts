@@ -1,4 +1,4 @@
-import { Readable } from 'node:stream'
+import { pipeline, Readable } from 'node:stream'
 import { createZstdCompress, createZstdDecompress } from 'node:zlib'
 import type { Secret } from '../../platform/secrets/secret.ts'
 import { recipientOf } from './instance-key.ts'
@@ -18,7 +18,10 @@ export async function* openedFile(sealed: AsyncIterable<Uint8Array>, identity: S
   const decrypter = new Decrypter()
   decrypter.addIdentity(identity.reveal())
   const opened = await decrypter.decrypt(webStream(Readable.from(sealed)))
-  for await (const chunk of Readable.from(chunksOf(opened)).compose(createZstdDecompress())) yield chunk as Uint8Array
+  const plain = createZstdDecompress()
+  // Whoever reads no further ends it: that is no failure of anybody. One of the source comes out where it is read.
+  pipeline(Readable.from(chunksOf(opened)), plain, () => undefined)
+  for await (const chunk of plain) yield chunk as Uint8Array
 }
 
 const webStream = (stream: Readable): ReadableStream<Uint8Array> =>

@@ -1,6 +1,7 @@
 import { chmod, type FileHandle, lchown, link, open, symlink } from 'node:fs/promises'
 import { untilAborted } from '../shell/until-aborted.ts'
 import { readTar, type TarEntry } from '../tar/read-tar.ts'
+import { inOrder, piecesOf } from '../tar/sparse-content.ts'
 import { asBytes, asText, type TarHeader } from '../tar/tar-header.ts'
 import type { HeldFolder } from './held-folder.ts'
 
@@ -72,30 +73,29 @@ class Work implements AsyncDisposable {
     this.#held = undefined
   }
 
-  async #make(
-    { type, mode, linkname }: TarHeader,
-    content: TarEntry['content'],
-    folder: HeldFolder,
-    name: Buffer,
-  ): Promise<void> {
+  async #make(header: TarHeader, content: TarEntry['content'], folder: HeldFolder, name: Buffer): Promise<void> {
+    const { type, mode, linkname } = header
     if (type === 'link') return this.#hardLink(folder, name, linkname)
     if (type === 'directory') await (await folder.make(name))[Symbol.asyncDispose]()
     else if (type === 'symlink') await symlink(asBytes(linkname), folder.at(name))
-    else return this.#write(content, await open(folder.at(name), 'wx', 0o600), mode)
+    else return this.#write(header, content, await open(folder.at(name), 'wx', 0o600))
     const { owner } = this.#unpacking
     if (isRoot && owner) await lchown(folder.at(name), owner.uid, owner.gid)
     if (type === 'directory') await chmod(folder.at(name), mode & 0o777)
   }
 
-  async #write(content: TarEntry['content'], file: FileHandle, mode: number): Promise<void> {
+  async #write({ mode, sparse }: TarHeader, content: TarEntry['content'], file: FileHandle): Promise<void> {
     await using _closed = file
     this.done.files += 1
-    for await (const chunk of content) {
-      this.done.bytes += chunk.length
+    for await (const { at, bytes } of sparse ? piecesOf(content, sparse.realSize) : inOrder(content)) {
+      this.done.bytes += bytes.length
       if (this.done.bytes > (this.#unpacking.maxBytes ?? Number.POSITIVE_INFINITY))
         throw new TarRefused('The archive holds more than there is room for')
-      for (let at = 0; at < chunk.length; ) at += (await file.write(chunk, at, chunk.length - at)).bytesWritten
+      for (let done = 0; done < bytes.length; )
+        done += (await file.write(bytes, done, bytes.length - done, at + done)).bytesWritten
     }
+    // Holes stay holes, also at the end.
+    if (sparse) await file.truncate(sparse.realSize)
     const { owner } = this.#unpacking
     if (isRoot && owner) await file.chown(owner.uid, owner.gid)
     await file.chmod(mode & 0o777)

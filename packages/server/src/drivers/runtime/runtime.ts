@@ -87,7 +87,10 @@ export interface Runtime {
     giveBack(containerId: string, before: ForeignState, abort: AbortSignal): Promise<void>
   }
 
-  /** Runs a program inside a running instance, such as a database's dump tool. */
+  /**
+   * Runs a program inside a running instance, such as a database's dump tool: with its rights, files, limits and working folder. On
+   * abort, or when what takes its output rejects, it is ended with all that it started; when the instance ends, so does it.
+   */
   exec(instanceId: string, command: ExecCommand, abort: AbortSignal): Promise<{ exitCode: number; stderrTail: string }>
 
   /** Stops watching; what runs goes on running. */
@@ -282,7 +285,9 @@ export interface ExecCommand {
   env?: Record<string, string>
   user?: string
   stdin?: AsyncIterable<Uint8Array>
+  /** A promise is waited for before more is read. */
   onStdout?: (chunk: Uint8Array) => void | Promise<void>
+  onStderr?: (chunk: Uint8Array) => void | Promise<void>
 }
 
 /** A build that did not work, with what the user needs to see. */

@@ -56,6 +56,12 @@ function apply(header: TarHeader, everywhere: Map<string, string>, here: Map<str
     if (number !== undefined) header[key] = /^\d{1,15}$/.test(number) ? Number(number) : Number.NaN
   }
   if (!Number.isSafeInteger(header.size)) throw new Error('The tar archive has an entry without a size')
+  if (here.get('GNU.sparse.major') === '1' && here.get('GNU.sparse.minor') === '0' && header.type === 'file') {
+    const realSize = here.get('GNU.sparse.realsize') ?? ''
+    if (!/^\d{1,15}$/.test(realSize)) throw new Error('The tar archive has an entry without a size')
+    header.name = here.get('GNU.sparse.name') || header.name
+    header.sparse = { realSize: Number(realSize) }
+  }
   return header.size
 }
 

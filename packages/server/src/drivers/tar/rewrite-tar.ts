@@ -1,11 +1,16 @@
 import { readTar } from './read-tar.ts'
 import { encodeHeader, fillAfter, type TarHeader, tarEnd } from './tar-header.ts'
 
+type HeaderOf = (header: TarHeader) => TarHeader | null
+
 /** The same archive with other headers; an entry for which there is none is left out. Names that are not text stay what they are. */
-export async function* rewriteTar(
-  tar: AsyncIterable<Uint8Array>,
-  headerOf: (header: TarHeader) => TarHeader | null,
-): AsyncGenerator<Uint8Array> {
+export async function* rewriteTar(tar: AsyncIterable<Uint8Array>, headerOf: HeaderOf): AsyncGenerator<Uint8Array> {
+  yield* rewriteEntries(tar, headerOf)
+  yield tarEnd
+}
+
+/** Without the mark of its end, so that others may follow. */
+export async function* rewriteEntries(tar: AsyncIterable<Uint8Array>, headerOf: HeaderOf): AsyncGenerator<Uint8Array> {
   for await (const { header, content } of readTar(tar)) {
     const kept = headerOf(header)
     if (!kept) continue
@@ -15,5 +20,4 @@ export async function* rewriteTar(
     yield* content
     yield fillAfter(header.size)
   }
-  yield tarEnd
 }

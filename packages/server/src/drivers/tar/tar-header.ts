@@ -13,6 +13,8 @@ export interface TarHeader {
   gid: number
   mtime: Date
   linkname: string
+  /** Of a file with holes, whose content is a list of where its bytes are, and these bytes: how long it is. See `sparse-content.ts`. */
+  sparse?: { realSize: number }
 }
 
 const types = {
@@ -56,10 +58,10 @@ export function decodeHeader(bytes: Buffer): (TarHeader & { flag: string }) | nu
 /** The header and, where a name does not fit into it, the extended one before it. */
 export function encodeHeader(header: TarHeader): Buffer {
   const name = header.type === 'directory' && !header.name.endsWith('/') ? `${header.name}/` : header.name
-  const { linkname } = header
+  const { linkname, sparse } = header
   const isPlain = (text: string) => text.length <= 100 && !/[^\0-\x7f]/.test(text)
-  if (isPlain(name) && isPlain(linkname)) return ustar({ ...header, name })
-  const records = `${record('path', name)}${linkname ? record('linkpath', linkname) : ''}`
+  if (isPlain(name) && isPlain(linkname) && !sparse) return ustar({ ...header, name })
+  const records = `${record('path', name)}${linkname ? record('linkpath', linkname) : ''}${sparse ? sparseRecords(name, sparse) : ''}`
   const extended = ustar({ ...header, name: 'PaxHeader', linkname: '', size: records.length }, 'x')
   const filled = Buffer.alloc(Math.ceil(records.length / block) * block)
   filled.write(records, 'latin1')
@@ -81,6 +83,15 @@ export function decodeRecords(bytes: Buffer): Map<string, string> {
   }
   return records
 }
+
+/** Version 1.0 of the GNU format, which the tar of GNU and of BSD and that of Go read. */
+const sparseRecords = (name: string, { realSize }: { realSize: number }): string =>
+  [
+    record('GNU.sparse.major', '1'),
+    record('GNU.sparse.minor', '0'),
+    record('GNU.sparse.name', name),
+    record('GNU.sparse.realsize', String(realSize)),
+  ].join('')
 
 function record(key: string, value: string): string {
   const rest = ` ${key}=${value}\n`

@@ -1,5 +1,7 @@
 import { constants } from 'node:fs'
 import * as files from 'node:fs/promises'
+import { headersFor, type Redirection, redirectionFor, stepsOf } from '../../platform/site-rules/match-rules.ts'
+import { withoutNamed } from '../header-name.ts'
 import { notices } from '../pages.ts'
 import type { StaticTarget } from '../protocol/edge-table.ts'
 import { headerValue } from '../request-head.ts'
@@ -23,6 +25,8 @@ interface Found {
 export class FileAnswer implements ResponseHandler {
   readonly #exchange: RequestExchange
   readonly #site: StaticTarget
+  /** What the site's owner says with this path. */
+  #own: [name: string, value: string][] = []
   #gone = false
   #wakeUp: (() => void) | undefined
 
@@ -63,19 +67,49 @@ export class FileAnswer implements ResponseHandler {
   }
 
   async #answer(): Promise<void> {
-    const found = await this.#find()
+    const found = await this.#led()
     if (this.#gone) return
     if (!found) this.#exchange.refuse(notices.notFound)
+    else if ('to' in found)
+      this.#exchange.answer(found.rule.status, `location: ${this.#location(found)}\r\n${linesOf(this.#own)}`, '')
     else await this.#send(found, await this.#encoded(found))
   }
 
-  async #find(): Promise<Found | undefined> {
-    const { head, serving } = this.#exchange
-    const path = sitePath(head.target)
-    for (const candidate of path === undefined ? [] : candidates(path)) {
-      const file = await serving.sites.find(this.#site, candidate)
+  /** The owner's rules first, where there are some: a file, a page in its place, or another address. */
+  async #led(): Promise<Found | Redirection | undefined> {
+    const rules = await this.#exchange.serving.sites.rules(this.#site)
+    const path = sitePath(this.#exchange.head.target)
+    if (!rules || path === undefined) return this.#find(path)
+    const steps = stepsOf(path)
+    this.#own = headersFor(rules, steps)
+    const led = redirectionFor(rules, steps)
+    const file = led?.rule.force ? undefined : await this.#fileAt(path)
+    if (file || !led) return file ?? this.#find(path)
+    if (led.rule.status >= 300 && led.rule.status < 400) return led
+    const page = sitePath(led.to)
+    const shown = page === undefined ? undefined : await this.#fileAt(page)
+    return shown ? { ...shown, status: led.rule.status === 404 ? 404 : 200 } : this.#find(path)
+  }
+
+  /** What a visitor asked for besides the path goes along, unless the rule says something itself. */
+  #location({ to }: Redirection): string {
+    const { target } = this.#exchange.head
+    const query = target.indexOf('?')
+    return query < 0 || to.includes('?') || to.includes('#') ? to : to + target.slice(query)
+  }
+
+  async #fileAt(path: string): Promise<Found | undefined> {
+    for (const candidate of candidates(path)) {
+      const file = await this.#exchange.serving.sites.find(this.#site, candidate)
       if (file) return { path: candidate, file, status: 200 }
     }
+    return undefined
+  }
+
+  async #find(path: string | undefined): Promise<Found | undefined> {
+    const { head, serving } = this.#exchange
+    const there = path === undefined ? undefined : await this.#fileAt(path)
+    if (there) return there
     if (this.#site.spa && path !== undefined && isPagePath(path, headerValue(head, 'accept') ?? '')) {
       const file = await serving.sites.find(this.#site, 'index.html')
       if (file) return { path: 'index.html', file, status: 200 }
@@ -100,16 +134,16 @@ export class FileAnswer implements ResponseHandler {
     const exchange = this.#exchange
     if (this.#gone) return
     const { head } = exchange
+    const own = linesOf(this.#own)
     const common =
       `etag: ${file.etag}\r\nlast-modified: ${new Date(file.modifiedMs).toUTCString()}\r\n` +
       `cache-control: ${status === 404 ? 'no-cache' : cacheControl(path)}\r\n${isCompressible(file.type) ? 'vary: accept-encoding\r\n' : ''}`
     if (status === 200 && isUnchanged(file, headerValue(head, 'if-none-match'), headerValue(head, 'if-modified-since'))) {
-      exchange.answer(304, common, '')
+      exchange.answer(304, this.#without(common) + own, '')
       return
     }
-    const described =
-      `${common}content-type: ${file.type}\r\nx-content-type-options: nosniff\r\naccept-ranges: bytes\r\n` +
-      (encoding ? `content-encoding: ${encoding}\r\n` : '')
+    const plain = `${common}content-type: ${file.type}\r\nx-content-type-options: nosniff\r\naccept-ranges: bytes\r\n`
+    const described = this.#without(plain) + own + (encoding ? `content-encoding: ${encoding}\r\n` : '')
     const ranged = status === 200 && head.method === 'GET' && mayResume(file, headerValue(head, 'if-range'))
     const range = ranged ? byteRange(headerValue(head, 'range'), file.size) : 'whole'
     if (range === 'unsatisfiable') exchange.answer(416, `content-range: bytes */${file.size}\r\n`, '')
@@ -118,6 +152,14 @@ export class FileAnswer implements ResponseHandler {
       const span = `content-range: bytes ${range.first}-${range.last}/${file.size}\r\n`
       await this.#sendBytes(206, described + span, file, range.first, range.last + 1)
     }
+  }
+
+  /** What the owner says takes the place of what we would have said. */
+  #without(lines: string): string {
+    return withoutNamed(
+      lines,
+      this.#own.map(([name]) => name.toLowerCase()),
+    )
   }
 
   async #sendBytes(status: number, headers: string, file: SiteFile, from: number, to: number): Promise<void> {
@@ -169,6 +211,8 @@ export class FileAnswer implements ResponseHandler {
     })
   }
 }
+
+const linesOf = (pairs: readonly (readonly [string, string])[]) => pairs.map(([name, value]) => `${name}: ${value}\r\n`).join('')
 
 /** In a buffer of its own: the socket may still hold the one before. */
 async function readPiece(handle: files.FileHandle, at: number, length: number): Promise<Buffer> {

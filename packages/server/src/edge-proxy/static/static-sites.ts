@@ -1,6 +1,7 @@
 import { constants } from 'node:fs'
 import * as files from 'node:fs/promises'
-import { join, sep } from 'node:path'
+import { dirname, join, sep } from 'node:path'
+import { type SiteRules, siteRulesBytes, siteRulesFile } from '../../platform/site-rules/site-rules.ts'
 import type { StaticTarget } from '../protocol/edge-table.ts'
 import { type Encoding, suffixes } from './accept-encoding.ts'
 import { compress } from './compress.ts'
@@ -36,6 +37,7 @@ export class StaticSites {
   readonly #bytesAtMost: number
   readonly #entries = new Map<string, Entry>()
   readonly #roots = new Map<string, Promise<string>>()
+  readonly #rules = new Map<string, Promise<SiteRules | null>>()
   #bytes = 0
 
   constructor(bytesAtMost = 16_777_216) {
@@ -63,9 +65,17 @@ export class StaticSites {
     })
   }
 
+  /** What the site's owner says of its addresses; null where nothing is said. The folder does not change, so it is read once. */
+  rules({ folder }: StaticTarget): Promise<SiteRules | null> {
+    const known = this.#rules.get(folder) ?? readRules(folder)
+    this.#rules.set(folder, known)
+    return known
+  }
+
   /** A new table: folders of deployments that are gone are forgotten. */
   keepOnly(folders: ReadonlySet<string>): void {
-    for (const folder of this.#roots.keys()) if (!folders.has(folder)) this.#roots.delete(folder)
+    for (const known of [this.#roots, this.#rules])
+      for (const folder of known.keys()) if (!folders.has(folder)) known.delete(folder)
   }
 
   /** `read` gets what was known before, so that slow clients of an unchanged file all hold the same bytes. */
@@ -143,6 +153,17 @@ export class StaticSites {
     this.#roots.set(folder, root)
     root.catch(() => this.#roots.delete(folder))
     return root
+  }
+}
+
+/** One that cannot be read, or is larger than what is ever written, says nothing. */
+async function readRules(folder: string): Promise<SiteRules | null> {
+  try {
+    const file = join(dirname(folder), siteRulesFile)
+    if ((await files.stat(file)).size > siteRulesBytes) return null
+    return JSON.parse(await files.readFile(file, 'utf8')) as SiteRules
+  } catch {
+    return null
   }
 }
 

@@ -1,3 +1,4 @@
+import { KeyUnusable } from '../../drivers/archive/instance-key.ts'
 import { StoreFailure } from '../../drivers/archive-store/store-failure.ts'
 import { StartFailed, VolumeUnreadable } from '../../drivers/runtime/runtime.ts'
 import { errorMessage } from '../../platform/error-message.ts'
@@ -17,6 +18,7 @@ export class BackupFailed extends Error {
 export function failureOf(error: unknown): { code: string; message: string } | undefined {
   if (error instanceof BackupFailed) return { code: error.code, message: error.message }
   if (error instanceof StoreFailure) return { code: `destination_${error.reason}`, message: error.message }
+  if (error instanceof KeyUnusable) return { code: 'key_unusable', message: error.message }
   if (error instanceof VolumeUnreadable) return { code: 'volume_unreadable', message: error.message }
   if (error instanceof StartFailed) return { code: 'not_running', message: error.message }
   return undefined

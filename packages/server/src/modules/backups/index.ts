@@ -7,6 +7,7 @@ import { backupsPart } from './project-part.ts'
 import { applyJobs } from './restores/apply-job.ts'
 import { trialJobs } from './restores/trial.ts'
 import { verifyJob } from './restores/verify.ts'
+import { keyJob, keySchedule, tellLostKey } from './runs/lost-key.ts'
 import { pruneAllJob, pruneJob, pruneSchedule } from './runs/prune.ts'
 import { runBeforeDeploy, type SavedDeployment } from './runs/run-before-deploy.ts'
 import { runJob } from './runs/run-job.ts'
@@ -28,12 +29,15 @@ export function createBackups(deps: BackupsDeps) {
       tidyJob(deps),
       pruneJob(deps),
       pruneAllJob(deps),
+      keyJob(deps),
       scheduledJob(deps),
       verifyJob(deps),
       ...applyJobs(deps),
       ...trialJobs(deps),
     ] as Job<unknown, undefined>[],
-    schedules: [pruneSchedule],
+    schedules: [pruneSchedule, keySchedule],
+    /** Says early what nobody wants to learn from a restore. */
+    start: () => tellLostKey(deps),
     part: backupsPart(deps),
     /** What a deployment waits for before it starts anything. */
     beforeDeploy: (deployment: SavedDeployment, say: (line: string) => void, abort: AbortSignal) =>

@@ -87,6 +87,8 @@ export interface DeploymentsDeps {
     openSecrets(projectId: string): Promise<string[]>
     /** Where git asks, with the credential for it. */
     remoteOf(project: ProjectRow, url: string, abort?: AbortSignal): Promise<GitRemote>
+    /** Has an upload here that was sent to the object store. */
+    fetchUpload(sessionId: string, organizationId: string): Promise<void>
     /** The tarball that a session received. */
     uploadFile(sessionId: string): string
   }

@@ -7,6 +7,7 @@ import { isLogId } from '../../platform/log-store/log-entry.ts'
 import { checkUpload } from '../projects/index.ts'
 import { cancelDeployment } from './cancel.ts'
 import type { DeploymentsDeps } from './deps.ts'
+import { execHandlers } from './exec/handlers.ts'
 import { requestDeployment } from './request-deployment.ts'
 import { showDeployment } from './show.ts'
 import { listDeployments } from './store.ts'
@@ -18,9 +19,13 @@ export function deploymentsHandlers(deps: DeploymentsDeps): Handlers<typeof cont
     data: { deploymentId: id, projectId, streamUrl: `/api/deployments/${id}/stream` },
   })
   return {
+    ...execHandlers(deps),
     build: async ({ body }, context) => {
       const { projectId, ...options } = body
-      if (options.uploadSessionId) await checkUpload(db, context.project, options.uploadSessionId)
+      if (options.uploadSessionId) {
+        await deps.projects.fetchUpload(options.uploadSessionId, context.project.organizationId)
+        await checkUpload(db, context.project, options.uploadSessionId)
+      }
       const row = await requestDeployment(projectId, { ...options, trigger: 'manual', createdBy: context.caller.userId }, deps)
       context.audit({ objectKind: 'deployment', objectId: row.id })
       return started(row)

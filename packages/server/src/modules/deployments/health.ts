@@ -5,7 +5,9 @@ import type { Instance } from '../../drivers/runtime/runtime.ts'
 import type { InstanceRow } from '../../platform/db/tables/deployments.ts'
 import { DeployFailed } from './deploy-steps/step.ts'
 import type { DeploymentsDeps } from './deps.ts'
+import { adviceFor } from './health-advice.ts'
 import type { HealthProgram } from './health-program.ts'
+import { listeningInside } from './listening-inside.ts'
 import type { Unit } from './plan.ts'
 
 const defaultTimeoutSeconds = 60
@@ -63,12 +65,30 @@ export async function waitUntilHealthy(
     if (performance.now() >= deadline) break
     await pause(pauseMs, undefined, { signal: abort })
   }
-  const path = check?.path ?? (lastStatus === null ? undefined : '/')
+  const reason = { status: lastStatus, words: lastReason, withinSeconds: timeoutMs / 1000 }
+  throw await notHealthy({ row, unit, check }, reason, deps)
+}
+
+interface Asked {
+  row: InstanceRow
+  unit: Unit
+  check: HealthCheck | null
+}
+
+/** What was asked, what came, and what to do about it. */
+async function notHealthy(
+  { row, unit, check }: Asked,
+  { status, words, withinSeconds }: { status: number | null; words: string; withinSeconds: number },
+  deps: DeploymentsDeps,
+): Promise<DeployFailed> {
+  const own = unit.exposed ? undefined : unit.healthProgram
+  const path = check?.path ?? (status === null ? undefined : '/')
   const where = own ? own.argv.join(' ') : path ? `GET ${path}` : `its port ${unit.port}`
-  const hint =
-    lastStatus !== null && !check?.path ? '. Set healthCheck.path to a page that answers, or healthCheck.acceptErrors' : ''
-  const message = `${named(row)} was not healthy within ${timeoutMs / 1000} s: ${where}: ${lastReason}${hint}`
-  throw new DeployFailed('unhealthy', message, await lastLines(row, deps))
+  const port = own ? null : unit.port
+  const listening = status === null && port !== null ? await listeningInside(deps.runtimes.for(row.serverId), row.id) : null
+  const advice = adviceFor({ port, status, check, listening })
+  const seen = `${named(row)} was not healthy within ${withinSeconds} s: ${where}: ${words}`
+  return new DeployFailed('unhealthy', advice ? `${seen}. ${advice}` : seen, await lastLines(row, deps))
 }
 
 /**

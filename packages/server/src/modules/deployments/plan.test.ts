@@ -2,7 +2,8 @@ import type { Service } from '@berth/contract'
 import { describe, expect, test } from 'vitest'
 import type { Detection } from '../../source/detection/index.ts'
 import { copyLine } from './deploy-steps/add-files.ts'
-import { type DeployedConfig, PlanRefused, planDeployment } from './plan.ts'
+import { type DeployedConfig, planDeployment } from './plan.ts'
+import { PlanRefused } from './plan-refused.ts'
 import { routeWarnings } from './service-routes.ts'
 
 const allotment = { cpuCores: 1, memoryMb: 512, diskMb: 2000 }

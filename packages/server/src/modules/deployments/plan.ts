@@ -3,9 +3,11 @@ import type { ContainerSettings, ProjectConfig, Service } from '@berth/contract'
 import { type Allotment, type Artifact, type BuildPlan, emptyPlan } from '../../drivers/runtime/runtime.ts'
 import type { DeploymentRow } from '../../platform/db/tables/deployments.ts'
 import type { ProjectRow } from '../../platform/db/tables/projects.ts'
+import type { SiteRules } from '../../platform/site-rules/site-rules.ts'
 import type { Detection } from '../../source/detection/index.ts'
 import { exposedService } from '../../source/exposed-service.ts'
 import { type HealthProgram, healthProgramOf } from './health-program.ts'
+import { needsDocker, nothingStartsIt, PlanRefused } from './plan-refused.ts'
 import { routeLabels } from './service-routes.ts'
 import { withVariables } from './service-variables.ts'
 
@@ -98,15 +100,13 @@ export interface DeployPlan {
   units: Unit[]
   /** Variables of the project that services name as `${NAME}`: each reaches those services alone. */
   ownVariables?: string[]
+  /** Of a static site: where its addresses lead and what is said with them, as far as its source says. */
+  siteRules?: SiteRules
 }
 
 export const planOf = (deployment: Pick<DeploymentRow, 'plan'>) => JSON.parse(deployment.plan as string) as DeployPlan
 export const artifactsOf = (deployment: Pick<DeploymentRow, 'artifacts'>) =>
   JSON.parse(deployment.artifacts as string) as Record<string, Artifact>
-
-export class PlanRefused extends Error {
-  override readonly name = 'PlanRefused'
-}
 
 /** What the settings leave open is what detection found. */
 export function planDeployment(
@@ -122,9 +122,10 @@ export function planDeployment(
   if (!detected) throw new PlanRefused('There is no source to build')
   const build = buildPlan(config, detected, type)
   if (type !== 'static' && build.kind === 'stack' && !build.startCommand)
-    throw new PlanRefused('Nothing says how to start it: set a start command, or add one to the project')
+    throw new PlanRefused(detected.leftOut ? needsDocker.dockerfile : nothingStartsIt)
   return {
     type,
+    ...(type === 'static' && detected.siteRules ? { siteRules: detected.siteRules } : {}),
     units: [
       {
         service: '',

@@ -1,6 +1,7 @@
 import type { QuotaName, Role } from '@berth/contract'
 import type { Dns } from '../../drivers/dns/dns.ts'
 import type { Git } from '../../drivers/git/git.ts'
+import type { UploadStore } from '../../drivers/upload-store/upload-store.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Database } from '../../platform/database.ts'
 import type { Log } from '../../platform/log.ts'
@@ -22,6 +23,8 @@ export interface ProjectsDeps {
   git: Git
   dns: Dns
   logStore: LogStore
+  /** Where a cloud has uploads sent to; absent: to itself. */
+  uploadStore?: UploadStore | undefined
   settings: ProjectsSettings
   /** Where browsers reach this instance, without a slash at the end. */
   publicUrl: () => string
@@ -43,7 +46,7 @@ export interface ProjectsSettings {
   projectRoots: readonly string[]
   github: { webUrl: string }
   /** Of each organisation, where nothing else was said of it. */
-  quotas: QuotaLimits
+  quotas: QuotaLimits & { uploads: number | null }
   gitlab: { url: string }
   gitea: { url: string }
 }

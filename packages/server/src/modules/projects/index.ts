@@ -24,6 +24,7 @@ import { ensurePreview, type PreviewOptions } from './settings/previews.ts'
 import { allEnvironments, findAnyProject, listOfRepository, type RepositoryName } from './store.ts'
 import { projectTransfers } from './transfer/transfer-port.ts'
 import { bringUploadBack, isUploadMissing, uploadOf } from './uploads/saved-upload.ts'
+import { fetchNamed } from './uploads/stored-upload.ts'
 import { storageAddresses } from './uploads/upload-address.ts'
 import { UploadFiles } from './uploads/upload-files.ts'
 import { sweepJob, sweepSchedule } from './uploads/upload-sweep.ts'
@@ -94,6 +95,8 @@ export function createProjects(deps: ProjectsDeps) {
     openSecrets: (projectId: string) => openSecrets(projectId, deps),
     /** What moving a project to another instance asks for. */
     transfers: projectTransfers(deps, deletion),
+    /** Has an upload here that was sent to the object store, before something refers to it. */
+    fetchUpload: (sessionId: string, organizationId: string) => fetchNamed(sessionId, organizationId, deps),
     /** Where the tarball of a received upload is. */
     uploadFile: (sessionId: string): string => new UploadFiles(deps).of(sessionId),
     /** Where git asks, with the credential for it. */

@@ -14,7 +14,7 @@ export interface TransfersDeps {
   clock: Clock
   log: Log
   secretBox: SecretBox
-  settings: { dataDir: string }
+  settings: { dataDir: string; quotas: { arrivingMb: number | null } }
   stores: ArchiveStores
   /** Threads that pack and open bundles; they end when there is nothing to do. */
   workers: PartWorkers

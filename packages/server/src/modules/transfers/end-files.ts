@@ -30,6 +30,22 @@ export async function refuseFull(bytes: number, deps: TransfersDeps): Promise<vo
     fail('unavailable', { words: 'There is not enough room on the disk for this project: free some, then try again' })
 }
 
+const lookEveryBytes = 64 * 1024 ** 2
+
+/** The same content, for as long as writing it does not fill the disk. */
+export async function* whileThereIsRoom(content: AsyncIterable<Uint8Array>, deps: TransfersDeps): AsyncGenerator<Uint8Array> {
+  await refuseFull(0, deps)
+  let since = 0
+  for await (const chunk of content) {
+    since += chunk.length
+    if (since >= lookEveryBytes) {
+      await refuseFull(since, deps)
+      since = 0
+    }
+    yield chunk
+  }
+}
+
 export async function readWhole(store: ArchiveStore, name: string, maxBytes: number, abort: AbortSignal): Promise<Buffer> {
   const chunks: Uint8Array[] = []
   let bytes = 0

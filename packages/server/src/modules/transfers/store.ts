@@ -33,7 +33,7 @@ export const listOpen = (db: Db): Promise<TransferEndRow[]> =>
 export const openOfProject = (db: Db, projectId: string): Promise<TransferEndRow[]> =>
   db.selectFrom('transferEnds').selectAll().where('projectId', '=', projectId).where('state', 'not in', over).execute()
 
-export async function countOpenArrivals(db: Db, organizationId: string): Promise<number> {
+export async function openArrivals(db: Db, organizationId: string): Promise<string[]> {
   const rows = await db
     .selectFrom('transferEnds')
     .select('id')
@@ -41,7 +41,7 @@ export async function countOpenArrivals(db: Db, organizationId: string): Promise
     .where('side', '=', 'arrival')
     .where('state', 'not in', over)
     .execute()
-  return rows.length
+  return rows.map(({ id }) => id)
 }
 
 export async function newestDeparture(db: Db, projectId: string): Promise<string | undefined> {

@@ -33,6 +33,7 @@ export type IdPrefix =
   | 'gdl'
   | 'gwh'
   | 'trf'
+  | 'exe'
 
 /** A prefix that says what it names, and 100 random bits: it is no secret, but nobody guesses one. */
 export function newId(prefix: IdPrefix): string {

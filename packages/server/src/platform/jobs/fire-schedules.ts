@@ -1,3 +1,4 @@
+import { setImmediate as otherWorkFirst } from 'node:timers/promises'
 import type { Database } from '../database.ts'
 import type { Log } from '../log.ts'
 import type { Bound } from '../transaction.ts'
@@ -40,6 +41,8 @@ export async function fireSchedules<Deps>(
     if (row.nextRunAt > now.getTime()) return new Date(row.nextRunAt)
     const declared = jobs.get(row.kind) as Job<unknown, Deps>
     await database.transaction((bound) => fire(bound, row, declared, { now, log }))
+    // A thousand that are due in the same minute must not keep requests waiting.
+    await otherWorkFirst()
   }
 }
 

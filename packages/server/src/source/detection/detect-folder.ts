@@ -6,7 +6,7 @@ import { followPlatformFiles } from './platform-files/index.ts'
 import { followProcfile } from './procfile.ts'
 import { RootDirectoryError } from './root-directory-error.ts'
 import { runtimeVersions } from './runtime-versions.ts'
-import { type App, firstMatch, lookAt, type Plan } from './stack.ts'
+import { type App, firstMatch, lookAt, type Match, type Plan } from './stack.ts'
 import { composeBeside } from './stacks/compose.ts'
 import { appStacks, stacks } from './stacks/index.ts'
 import { chooseOne } from './stacks/monorepo.ts'
@@ -30,7 +30,8 @@ const images = ['compose', 'dockerfile']
 export async function detectFolder(folder: string, options: DetectOptions = {}): Promise<Detection> {
   const { rootDirectory = '', maxFiles = 50_000, abort } = options
   const path = insideFolder(rootDirectory || '.')
-  if (path === null) throw new RootDirectoryError(`"${rootDirectory}" leads out of the project`)
+  if (path === null)
+    throw new RootDirectoryError(`rootDirectory "${rootDirectory}" leads out of the project: name a folder in it`)
   const root = await Folder.open(folder, { maxFiles, abort, rootDirectory: path })
   const detection = await detectAt(root, path, options)
   return bounded(path === '.' ? await chooseOnlyApp(detection, root, options) : detection, root)
@@ -39,17 +40,15 @@ export async function detectFolder(folder: string, options: DetectOptions = {}):
 async function detectAt(root: Folder, path: string, options: DetectOptions): Promise<Detection> {
   const { abort, without = [], variables } = options
   const app = { ...(await lookAt(appFolder(root, path))), ...(variables ? { variables } : {}) }
-  const match = await firstMatch(
-    app,
-    stacks.filter((stack) => !without.includes(stack.framework)),
-  )
+  const { match, leftOut } = await chooseStack(app, without)
   abort?.throwIfAborted()
   const isImage = match !== null && images.includes(match.stack.framework)
-  const own = match ? await match.stack.plan(app) : await emptyPlan(app)
+  const own = match ? await match.stack.plan(app) : await emptyPlan(app, leftOut)
   const plan = match && !isImage ? await followPlatformFiles(app, await followProcfile(app, own)) : own
   const versions = await runtimeVersions(app)
   const beside = match && !isImage && !without.includes('compose') ? await composeBeside(app) : null
-  const warnings = [...(plan.warnings ?? []), ...versions.warnings, ...(beside ? [beside] : [])]
+  const unused = leftOut === 'dockerfile' ? ['its Dockerfile is not used: that needs Docker'] : []
+  const warnings = [...(plan.warnings ?? []), ...versions.warnings, ...(beside ? [beside] : []), ...unused]
   const evidence = [...(match?.evidence ?? []), ...(plan.evidence ?? []), ...versions.evidence]
   return {
     name: plan.name || manifestName(app, plan) || app.folder.name,
@@ -68,8 +67,18 @@ async function detectAt(root: Folder, path: string, options: DetectOptions): Pro
     evidence,
     warnings,
     ...(plan.healthPath ? { healthPath: plan.healthPath } : {}),
+    ...(plan.siteRules ? { siteRules: plan.siteRules } : {}),
     ...(plan.refused?.length ? { refused: plan.refused } : {}),
+    ...(leftOut === undefined ? {} : { leftOut }),
   }
+}
+
+/** The first that may be used, and what would have come before it. */
+async function chooseStack(app: App, without: readonly string[]): Promise<{ match: Match | null; leftOut?: string }> {
+  const first = await firstMatch(app, stacks)
+  if (!first || !without.includes(first.stack.framework)) return { match: first }
+  const usable = stacks.filter(({ framework }) => !without.includes(framework))
+  return { match: await firstMatch(app, usable), leftOut: first.stack.framework }
 }
 
 /** Where only one folder holds an app and the root starts nothing itself, that one is meant. */
@@ -86,16 +95,28 @@ async function chooseOnlyApp(detection: Detection, root: Folder, options: Detect
 
 function appFolder(root: Folder, path: string): Folder {
   if (path === '.') return root
-  if (!root.hasFolder(path))
-    throw new RootDirectoryError(`there is no folder "${path}" in the project; set the root directory to one that exists`)
+  if (!root.hasFolder(path)) throw new RootDirectoryError(noSuchFolder(root, path))
   return root.at(path)
 }
 
+const namedFolders = 8
+
+/** Names what is there instead: the folders of the nearest one above it that exists. */
+function noSuchFolder(root: Folder, path: string): string {
+  const parts = path.split('/')
+  while (parts.length > 0 && !root.hasFolder(parts.join('/'))) parts.pop()
+  const above = root.at(parts.join('/') || '.')
+  const names = above.folders.filter((name) => !/^\.|[\0-\x1f\x7f]/.test(name)).map((name) => `"${above.full(name)}"`)
+  const there = names.length > namedFolders ? [...names.slice(0, namedFolders), '…'] : names
+  const instead = there.length > 0 ? `there is ${there.join(', ')}` : 'there are no folders in it'
+  return `There is no folder "${path}" in the project: set rootDirectory to one that exists (${instead}), or to null for the project's own`
+}
+
 /** Nothing at the root says anything; perhaps the folders below do. */
-async function emptyPlan({ folder }: App): Promise<Plan> {
+async function emptyPlan({ folder }: App, leftOut: string | undefined): Promise<Plan> {
   const apps = await subfolderApps(folder, appStacks)
-  const warning = apps.length > 0 ? chooseOne(apps.map((app) => app.path)) : 'nothing in the folder says how to build or start it'
-  return { type: 'app', language: null, apps, warnings: [warning] }
+  const nothing = leftOut === undefined ? ['nothing in the folder says how to build or start it'] : []
+  return { type: 'app', language: null, apps, warnings: apps.length > 0 ? [chooseOne(apps.map((app) => app.path))] : nothing }
 }
 
 const manifestName = ({ manifests }: App, { ecosystem }: Plan) =>

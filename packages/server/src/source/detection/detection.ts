@@ -1,4 +1,5 @@
 import type { Service } from '@berth/contract'
+import type { SiteRules } from '../../platform/site-rules/site-rules.ts'
 
 /** What a folder says about how to build and run it; `null` and `[]` where it says nothing. */
 export interface Detection {
@@ -25,8 +26,12 @@ export interface Detection {
   runtimeVersion: Record<string, string>
   evidence: Evidence[]
   warnings: string[]
+  /** What the files of other hosts say of the addresses of a static site. */
+  siteRules?: SiteRules
   /** Why what was found must not be run as it is; a scan tells it among the warnings. */
   refused?: string[]
+  /** What would have been chosen, had it not been left out: the runtime cannot use it. */
+  leftOut?: string
 }
 
 export interface DetectedApp {

@@ -86,3 +86,21 @@ test('a runtime that cannot use a Dockerfile can leave it out', async () => {
 test('an abort ends it', async () => {
   await expect(detectFolder(await temporaryFolder(workspace), { abort: AbortSignal.abort() })).rejects.toThrow(/abort/i)
 })
+
+test('what is left out is told, where it would have been chosen', async () => {
+  const only = await temporaryFolder({ Dockerfile: 'FROM x\n' })
+  expect(await detectFolder(only, { without: ['dockerfile'] })).toMatchObject({
+    leftOut: 'dockerfile',
+    warnings: ['its Dockerfile is not used: that needs Docker'],
+  })
+  expect(await detectFolder(await temporaryFolder({ 'index.html': '' }), { without: ['dockerfile'] })).not.toHaveProperty(
+    'leftOut',
+  )
+})
+
+test('a root directory that is not there names those that are', async () => {
+  const folder = await temporaryFolder({ 'apps/web/a': '', 'apps/api/a': '', 'docs/a': '', '.git/a': '' })
+  const told = (rootDirectory: string) => detectFolder(folder, { rootDirectory }).catch(({ message }: Error) => message)
+  expect(await told('apps/site/x')).toMatch(/There is no folder "apps\/site\/x".*rootDirectory.*"apps\/api", "apps\/web"/)
+  expect(await told('web')).toMatch(/\("?there is "apps", "docs"\)/)
+})

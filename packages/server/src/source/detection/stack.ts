@@ -42,6 +42,7 @@ export interface Plan {
   evidence?: Evidence[]
   warnings?: string[]
   refused?: string[]
+  siteRules?: Detection['siteRules']
 }
 
 export interface Match {

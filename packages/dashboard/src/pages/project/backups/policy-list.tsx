@@ -13,6 +13,7 @@ import { useProjectRefusal } from '../../../data/may.ts'
 import { useRead } from '../../../data/read.ts'
 import { scheduleWords } from '../../../rules/cron-words.ts'
 import { retentionWords } from '../../../words/retention-words.ts'
+import { EditPolicy } from './edit-policy.tsx'
 
 interface Props {
   project: Project
@@ -21,6 +22,7 @@ interface Props {
 
 export function PolicyList({ project, policies }: Props) {
   const [asked, setAsked] = useState<BackupPolicy>()
+  const [edited, setEdited] = useState<BackupPolicy>()
   const [secret, setSecret] = useState<string>()
   const noWrite = useProjectRefusal(project.id, 'write')
   const noAdmin = useProjectRefusal(project.id, 'admin')
@@ -48,7 +50,7 @@ export function PolicyList({ project, policies }: Props) {
       cell: (one) => (
         <div>
           <Text size="sm" fw={500}>
-            To {nameOf(one.destinationId)}, {scheduleWords(one.cronExpression)}
+            {one.serviceId && `${one.serviceId}: `}To {nameOf(one.destinationId)}, {scheduleWords(one.cronExpression)}
           </Text>
           <Text size="xs" c="dimmed">
             {retentionWords(one)}
@@ -71,10 +73,23 @@ export function PolicyList({ project, policies }: Props) {
       ),
     },
     {
+      title: 'Webhook',
+      cell: (one) => (
+        <Switch
+          size="xs"
+          aria-label="Webhook"
+          title="A program elsewhere starts it, with a token that is shown once"
+          checked={one.webhookEnabled}
+          disabled={!!noWrite}
+          onChange={() => webhook(one)}
+        />
+      ),
+    },
+    {
       title: '',
       isNumber: true,
       cell: (one) => (
-        <Group gap={4} justify="flex-end">
+        <Group gap={4} justify="flex-end" wrap="nowrap">
           <ActionButton
             size="compact-sm"
             refusal={noWrite}
@@ -83,8 +98,8 @@ export function PolicyList({ project, policies }: Props) {
           >
             Back up now
           </ActionButton>
-          <ActionButton size="compact-sm" variant="default" refusal={noWrite} onClick={() => webhook(one)}>
-            {one.webhookEnabled ? 'Webhook off' : 'Webhook on'}
+          <ActionButton size="compact-sm" variant="default" refusal={noWrite} onClick={() => setEdited(one)}>
+            Change
           </ActionButton>
           <ActionButton size="compact-sm" variant="default" refusal={noAdmin} onClick={() => setAsked(one)}>
             Delete
@@ -96,6 +111,7 @@ export function PolicyList({ project, policies }: Props) {
   return (
     <>
       <DataTable label="Policies" columns={columns} rows={policies} keyOf={({ id }) => id} />
+      {edited && <EditPolicy project={project} policy={edited} onClose={() => setEdited(undefined)} />}
       <SecretOnce
         title="The webhook's token"
         secret={secret}

@@ -50,25 +50,26 @@ export function RunTable({ project, runs }: Props) {
     {
       title: 'Marks',
       isWide: true,
-      cell: ({ proven, protected: isProtected, prunedAt }) => (
-        <Group gap={4}>
-          {proven && (
-            <Badge size="sm" variant="default">
-              proven
-            </Badge>
-          )}
-          {isProtected && (
-            <Badge size="sm" variant="default">
-              protected
-            </Badge>
-          )}
-          {prunedAt && (
-            <Badge size="sm" variant="default">
-              pruned
-            </Badge>
-          )}
-        </Group>
-      ),
+      cell: ({ proven, protected: isProtected, prunedAt }) =>
+        (proven || isProtected || prunedAt) && (
+          <Group gap={4}>
+            {proven && (
+              <Badge size="sm" variant="default">
+                proven
+              </Badge>
+            )}
+            {isProtected && (
+              <Badge size="sm" variant="default">
+                protected
+              </Badge>
+            )}
+            {prunedAt && (
+              <Badge size="sm" variant="default">
+                pruned
+              </Badge>
+            )}
+          </Group>
+        ),
     },
     {
       title: '',

@@ -15,7 +15,7 @@ import { useDeploymentStream } from '../../../data/deployment-stream.ts'
 import { useNow } from '../../../data/now.ts'
 import { useRead } from '../../../data/read.ts'
 import { triggerWords } from '../../../rules/newest-deployments.ts'
-import { numberWords, sizeWords } from '../../../words/sizes.ts'
+import { numberWords, plural, sizeWords } from '../../../words/sizes.ts'
 import { between, durationWords } from '../../../words/times.ts'
 import { DeploymentActions } from './deployment-actions.tsx'
 import { StepList } from './step-list.tsx'
@@ -78,7 +78,9 @@ export function DeploymentPage() {
                   [
                     'Dropped while switching',
                     one.requestsDuringSwitch &&
-                      `${numberWords(one.requestsDuringSwitch.failed)} of ${numberWords(one.requestsDuringSwitch.total)} requests`,
+                      (one.requestsDuringSwitch.total === 0
+                        ? 'none: no request came in'
+                        : `${numberWords(one.requestsDuringSwitch.failed)} of ${plural(one.requestsDuringSwitch.total, 'request')}`),
                   ],
                 ]}
               />

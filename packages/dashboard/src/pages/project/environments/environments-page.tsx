@@ -6,6 +6,7 @@ import { useRead } from '../../../data/read.ts'
 import { ProjectPage } from '../project-page.tsx'
 import { AddEnvironment } from './add-environment.tsx'
 import { EnvironmentTable } from './environment-table.tsx'
+import { PreviewSection } from './preview-section.tsx'
 import { PullRequests } from './pull-requests.tsx'
 
 /** Production, and what runs beside it: previews of pull requests and environments made by hand. */
@@ -20,7 +21,12 @@ export function EnvironmentsPage() {
             <Loaded query={environments}>{(rows) => <EnvironmentTable project={project} environments={rows} />}</Loaded>
           </Section>
           <AddEnvironment projectId={id} />
-          {project.source.kind === 'git' && <PullRequests project={project} />}
+          {project.source.kind === 'git' && (
+            <>
+              <PullRequests project={project} />
+              <PreviewSection key={project.id} project={project} />
+            </>
+          )}
         </>
       )}
     </ProjectPage>

@@ -3,7 +3,9 @@ import { Text } from '@mantine/core'
 import { ActionButton } from '../../../components/action-button.tsx'
 import { type Column, DataTable } from '../../../components/data-table.tsx'
 import { ExternalLink } from '../../../components/external-link.tsx'
+import { Loaded } from '../../../components/loaded.tsx'
 import { Section } from '../../../components/section.tsx'
+import { SkeletonRows } from '../../../components/skeleton-rows.tsx'
 import { StatusBadge } from '../../../components/status-badge.tsx'
 import { useChange } from '../../../data/change.ts'
 import { useProjectRefusal } from '../../../data/may.ts'
@@ -53,16 +55,20 @@ export function PullRequests({ project }: { project: Project }) {
   return (
     <Section
       title="Pull requests"
-      description={project.config.previews ? undefined : 'Previews are off: turn them on under Git.'}
+      description={project.config.previews ? undefined : 'Previews are off: turn them on below.'}
       isFlush
     >
-      {requests.data && requests.data.length > 0 ? (
-        <DataTable label="Pull requests" columns={columns} rows={requests.data} keyOf={({ number }) => String(number)} />
-      ) : (
-        <Text c="dimmed" size="sm" px="lg" pb="lg">
-          The git host has told of none.
-        </Text>
-      )}
+      <Loaded query={requests} skeleton={<SkeletonRows rows={1} />}>
+        {(rows) =>
+          rows.length > 0 ? (
+            <DataTable label="Pull requests" columns={columns} rows={rows} keyOf={({ number }) => String(number)} />
+          ) : (
+            <Text c="dimmed" size="sm" px="lg" pb="lg">
+              The git host has told of none.
+            </Text>
+          )
+        }
+      </Loaded>
     </Section>
   )
 }

@@ -7,6 +7,7 @@ import { useChange } from '../../../data/change.ts'
 import { useProjectRefusal } from '../../../data/may.ts'
 import { projectReads } from '../../../data/project.ts'
 import { useRead } from '../../../data/read.ts'
+import { RegisterWebhook } from './register-webhook.tsx'
 
 /** Whether pushes arrive, and what they do. */
 export function WebhookSection({ project }: { project: Project }) {
@@ -14,7 +15,6 @@ export function WebhookSection({ project }: { project: Project }) {
   const refusal = useProjectRefusal(project.id, 'write')
   const git = useRead(contract.projects.getGit, { params })
   const autoDeploy = useChange(contract.projects.setAutoDeploy, { refreshes: [...projectReads, contract.projects.getGit] })
-  const options = useChange(contract.projects.setOptions, { refreshes: projectReads })
   const domain = useChange(contract.projects.setWebhookDomain, {
     refreshes: [...projectReads, contract.projects.getGit],
     says: 'Saved.',
@@ -39,22 +39,17 @@ export function WebhookSection({ project }: { project: Project }) {
           ) : git.error instanceof ApiError ? (
             git.error.message
           ) : (
-            'No webhook is registered, so pushes do not arrive. Connect the git host, then link the repository again.'
+            'No webhook is registered, so pushes do not arrive.'
           )}
           {webhook?.url && <div className="mono wrap-anywhere">{webhook.url}</div>}
         </Text>
+        {git.data && !webhook?.active && <RegisterWebhook project={project} />}
         <Switch
           label="Deploy every push to the branch"
           description={refusal}
           disabled={!!refusal}
           checked={project.config.autoDeploy}
           onChange={(event) => autoDeploy.mutate({ params, body: { enabled: event.currentTarget.checked } })}
-        />
-        <Switch
-          label="Give every pull request an environment of its own"
-          disabled={!!refusal}
-          checked={project.config.previews}
-          onChange={(event) => options.mutate({ params, body: { previews: event.currentTarget.checked } })}
         />
         {custom.length > 0 && (
           <NativeSelect

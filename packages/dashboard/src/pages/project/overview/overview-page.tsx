@@ -5,6 +5,7 @@ import { Page } from '../../../components/page.tsx'
 import { PageSkeleton } from '../../../components/page-skeleton.tsx'
 import { RouterLink } from '../../../components/router-link.tsx'
 import { Section } from '../../../components/section.tsx'
+import { SkeletonRows } from '../../../components/skeleton-rows.tsx'
 import { useProject, useProjectId } from '../../../data/project.ts'
 import { useRead } from '../../../data/read.ts'
 import { sourceWords } from '../../../rules/find-projects.ts'
@@ -30,7 +31,9 @@ export function OverviewPage() {
                 {advice.text}
               </Alert>
             )}
-            <LiveFacts project={project} deployments={deployments.data ?? []} />
+            <Loaded query={deployments} skeleton={<SkeletonRows rows={1} height={96} />}>
+              {(rows) => <LiveFacts project={project} deployments={rows} />}
+            </Loaded>
             <MetricsSection projectId={id} />
             <Stack gap="lg">
               <Section

@@ -18,7 +18,9 @@ export function SwitchReport({ deployments }: { deployments: readonly Deployment
         {numberWords(failed)}
       </Text>
       <Text size="sm" c="dimmed">
-        of {plural(total, 'request')} that came in while a new version took over
+        {total === 0
+          ? 'no request came in while a new version took over'
+          : `of ${plural(total, 'request')} that came in while a new version took over`}
       </Text>
     </Section>
   )

@@ -1,7 +1,7 @@
 import { contract, limits, type Resources } from '@berth/contract'
 import { NumberInput, SimpleGrid } from '@mantine/core'
 import { useState } from 'react'
-import { ActionButton } from '../../../components/action-button.tsx'
+import { SaveFooter } from '../../../components/save-footer.tsx'
 import { Section } from '../../../components/section.tsx'
 import { submitting } from '../../../components/submitting.ts'
 import { useChange } from '../../../data/change.ts'
@@ -30,18 +30,7 @@ export function AllotmentSection({ projectId, side, title, description, allotmen
   })
   return (
     <form onSubmit={submitting(() => save.mutate({ params: { id: projectId }, body: { [side]: values } }))}>
-      <Section
-        title={title}
-        description={description}
-        footer={
-          <>
-            <span />
-            <ActionButton size="xs" type="submit" refusal={refusal} loading={save.isPending}>
-              Save
-            </ActionButton>
-          </>
-        }
-      >
+      <Section title={title} description={description} footer={<SaveFooter refusal={refusal} isPending={save.isPending} />}>
         <SimpleGrid cols={{ base: 1, sm: 3 }}>
           <NumberInput
             label="Processor (cores)"

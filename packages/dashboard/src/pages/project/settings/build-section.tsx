@@ -1,8 +1,8 @@
 import { contract, type Project } from '@berth/contract'
-import { NumberInput, Text } from '@mantine/core'
+import { NumberInput } from '@mantine/core'
 import { useState } from 'react'
-import { ActionButton } from '../../../components/action-button.tsx'
 import { BuildFields, type BuildValues, buildChanges } from '../../../components/build-fields.tsx'
+import { SaveFooter } from '../../../components/save-footer.tsx'
 import { Section } from '../../../components/section.tsx'
 import { submitting } from '../../../components/submitting.ts'
 import { useChange } from '../../../data/change.ts'
@@ -33,14 +33,9 @@ export function BuildSection({ project }: { project: Project }) {
         title="Build and start"
         description="A field that is left empty is found out from the source at each build."
         footer={
-          <>
-            <Text size="sm" c="dimmed">
-              In force with the next deployment.
-            </Text>
-            <ActionButton size="xs" type="submit" refusal={refusal} loading={save.isPending}>
-              Save
-            </ActionButton>
-          </>
+          <SaveFooter refusal={refusal} isPending={save.isPending}>
+            In force with the next deployment.
+          </SaveFooter>
         }
       >
         <BuildFields values={values} onChange={setValues} />

@@ -1,6 +1,6 @@
 import { contract, type Level, levels, type Project } from '@berth/contract'
 import { Group, NativeSelect, Text } from '@mantine/core'
-import { useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { ActionButton } from '../../../components/action-button.tsx'
 import { DataTable } from '../../../components/data-table.tsx'
 import { Section } from '../../../components/section.tsx'
@@ -10,9 +10,14 @@ import { useChange } from '../../../data/change.ts'
 import { useProjectRefusal } from '../../../data/may.ts'
 import { useRead } from '../../../data/read.ts'
 
+interface Props {
+  project: Pick<Project, 'id'>
+  title?: string
+  actions?: ReactNode
+}
+
 /** People whose access to this project is more or less than their role's. */
-export function GrantSection({ project }: { project: Project }) {
-  const { id } = project
+export function GrantSection({ project: { id }, title = 'Who may do what here', actions }: Props) {
   const params = { id }
   const refusal = useProjectRefusal(id, 'admin')
   const grants = useRead(contract.access.listGrants, { params, query: {} })
@@ -22,7 +27,8 @@ export function GrantSection({ project }: { project: Project }) {
   const change = useChange(contract.access.setGrant, { refreshes: [contract.access.listGrants], says: 'Saved.' })
   return (
     <Section
-      title="Who may do what here"
+      title={title}
+      actions={actions}
       description="Everybody has what their role gives them. A grant raises or lowers one person on this project alone."
       isFlush
     >

@@ -1,7 +1,7 @@
 import { contract, type Project } from '@berth/contract'
 import { NumberInput, SimpleGrid, TextInput } from '@mantine/core'
 import { useState } from 'react'
-import { ActionButton } from '../../../components/action-button.tsx'
+import { SaveFooter } from '../../../components/save-footer.tsx'
 import { Section } from '../../../components/section.tsx'
 import { submitting } from '../../../components/submitting.ts'
 import { useChange } from '../../../data/change.ts'
@@ -27,14 +27,7 @@ export function HealthSection({ project }: { project: Project }) {
       <Section
         title="Health check"
         description="A new version takes over only once this answers; otherwise the old one goes on serving."
-        footer={
-          <>
-            <span />
-            <ActionButton size="xs" type="submit" refusal={refusal} loading={save.isPending}>
-              Save
-            </ActionButton>
-          </>
-        }
+        footer={<SaveFooter refusal={refusal} isPending={save.isPending} />}
       >
         <SimpleGrid cols={{ base: 1, sm: 2 }}>
           <TextInput

@@ -1,7 +1,7 @@
 import { contract, type Project } from '@berth/contract'
-import { Text, TextInput } from '@mantine/core'
+import { TextInput } from '@mantine/core'
 import { useState } from 'react'
-import { ActionButton } from '../../../components/action-button.tsx'
+import { SaveFooter } from '../../../components/save-footer.tsx'
 import { Section } from '../../../components/section.tsx'
 import { submitting } from '../../../components/submitting.ts'
 import { useChange } from '../../../data/change.ts'
@@ -17,14 +17,9 @@ export function NameSection({ project }: { project: Project }) {
       <Section
         title="Name"
         footer={
-          <>
-            <Text size="sm" c="dimmed">
-              The address stays as it is: it comes from <b>{project.slug}</b>.
-            </Text>
-            <ActionButton size="xs" type="submit" refusal={refusal} loading={save.isPending}>
-              Save
-            </ActionButton>
-          </>
+          <SaveFooter refusal={refusal} isPending={save.isPending}>
+            The address stays as it is: it comes from <b>{project.slug}</b>.
+          </SaveFooter>
         }
       >
         <TextInput

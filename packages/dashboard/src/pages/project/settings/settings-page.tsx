@@ -6,6 +6,7 @@ import { HealthSection } from './health-section.tsx'
 import { MoveSection } from './move-section.tsx'
 import { NameSection } from './name-section.tsx'
 import { PowerSection } from './power-section.tsx'
+import { VolumeSection } from './volume-section.tsx'
 
 export function SettingsPage() {
   return (
@@ -15,6 +16,7 @@ export function SettingsPage() {
           <NameSection key={`name ${project.name}`} project={project} />
           <BuildSection key={`build ${project.id}`} project={project} />
           <HealthSection key={`health ${project.id}`} project={project} />
+          {project.config.services.length === 0 && <VolumeSection key={`volumes ${project.id}`} project={project} />}
           <GrantSection project={project} />
           <PowerSection project={project} />
           <MoveSection project={project} />

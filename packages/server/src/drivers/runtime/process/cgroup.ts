@@ -37,10 +37,15 @@ export function createControlGroup(name: string, limits: GroupLimits): ControlGr
   }
 }
 
+/** The folders of a group that was made before; none where there is no such group. */
+export function foldersOfGroup(name: string): string[] {
+  const hierarchies = existsSync(join(root, 'cgroup.controllers')) ? [''] : ['memory', 'cpu', 'pids', 'cpuset', 'cpuacct']
+  return hierarchies.map((controller) => join(root, controller, 'berth', name)).filter((folder) => existsSync(folder))
+}
+
 /** Ends what is left in the group of that name, where there is one: a control plane that was killed left it behind. */
 export function endControlGroup(name: string): void {
-  const hierarchies = existsSync(join(root, 'cgroup.controllers')) ? [''] : ['memory', 'cpu', 'pids', 'cpuset', 'cpuacct']
-  const folders = hierarchies.map((controller) => join(root, controller, 'berth', name)).filter((folder) => existsSync(folder))
+  const folders = foldersOfGroup(name)
   if (folders.length === 0) return
   const left = group(folders, { outOfMemory: () => false, hitProcessLimit: () => false })
   left.kill()

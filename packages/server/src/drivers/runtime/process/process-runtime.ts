@@ -8,7 +8,7 @@ import { readArtifactNote } from './artifact.ts'
 import { buildHere, endUnfinishedBuilds, searchPath } from './build.ts'
 import { wordsOf } from './command-words.ts'
 import { freeBytesAt } from './disk-use.ts'
-import { execBeside } from './exec.ts'
+import { ProgramsBeside } from './exec.ts'
 import { folderSizeBytes } from './folder-size.ts'
 import { type InstanceRecord, InstanceRecords } from './instance-record.ts'
 import { Readers, readOutput } from './output-reader.ts'
@@ -51,6 +51,7 @@ export function createProcessRuntime({ folder, environment, ...given }: ProcessR
   const ports = new Ports(known.map(({ port }) => port))
   const parts = { records, sandbox, ports, tell, endWhatItLeft, noteOf: places.instanceNote }
   const readers = new Readers()
+  const programs = new ProgramsBeside({ places, sandbox, baseEnv })
   const sweep = () => emptyTrash(places.of('trash')).catch(() => undefined)
   let cleaned = endUnfinishedBuilds(places).then(sweep, sweep)
   for (const record of known) {
@@ -82,6 +83,7 @@ export function createProcessRuntime({ folder, environment, ...given }: ProcessR
   }
   const stopInTurn = async (instanceId: string, graceSeconds: number): Promise<void> => {
     await supervised.get(instanceId)?.stop(graceSeconds)
+    await programs.end(instanceId)
     await readers.done(instanceId)
     supervised.delete(instanceId)
     records.remove(instanceId)
@@ -176,20 +178,7 @@ export function createProcessRuntime({ folder, environment, ...given }: ProcessR
     async exec(instanceId, command, abort) {
       const one = supervised.get(instanceId)
       if (!one?.isAlive) throw new StartFailed(`The instance ${instanceId} does not run`)
-      const { owner, service, shown = [] } = one.record
-      const artifact = shown[0] ? dirname(shown[0].path) : places.artifact(owner.deploymentId, service)
-      const home = shown[1]?.at ?? sandbox.seen(places.home(owner, artifact))
-      const launched = sandbox.launch({
-        argv: command.argv,
-        cwd: home,
-        env: { ...baseEnv, PATH: searchPath(home, sandbox, baseEnv), HOME: home, ...command.env },
-        who: places.who(owner.projectId, instanceId, artifact),
-        groupFolders: [],
-        note: null,
-        shown,
-        endsWithUs: true,
-      })
-      return execBeside(launched, command, abort)
+      return programs.run(one.record, command, abort)
     },
     async close() {
       clearInterval(watchingDisk)
@@ -269,7 +258,7 @@ async function programFor(
     { path: app, at: seenAt },
     { path: home, at: sandbox.seen(home) },
     { path: places.own(join(places.instance(instanceId), 'tmp'), owner.projectId), at: '/tmp' },
-    ...volumes.map(({ path, readOnly }) => ({ path, at: sandbox.seen(path), readOnly })),
+    ...volumes.map(({ name, path, readOnly }) => ({ path, at: sandbox.seen(path), readOnly, variable: volumeVariable(name) })),
   ]
   const who = places.who(owner.projectId, instanceId, folder)
   return { argv: [...(request.entrypoint ?? []), ...argv], cwd, env, who, shown, builtBytes: note.builtBytes }

@@ -1,10 +1,23 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, renameSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
 import { mkdtemp, readdir, readFile, readlink, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import { pack } from 'tar-stream'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { encodeHeader, tarEnd } from '../../tar/tar-header.ts'
 import { tarOf, untarInPlaceOf } from './volume-archive.ts'
 
 const never = new AbortController().signal
@@ -113,3 +126,48 @@ test('GNU tar reads what is made, and what it makes is read, with names that are
 async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes
 }
+
+test('a file with holes costs what is in it, and comes back with its holes: here, and by tar alone', async () => {
+  const terabyte = 1024 ** 4
+  const middle = 300 * 1024 ** 3 + 1
+  const file = join(places.folder, 'disk.img')
+  const handle = openSync(file, 'w', 0o640)
+  for (const at of [0, middle]) writeSync(handle, `bytes at ${at}`, at)
+  ftruncateSync(handle, terabyte)
+  closeSync(handle)
+  writeFileSync(join(places.folder, 'z'), 'after it')
+  const tar = Buffer.concat(await Array.fromAsync(tarOf(places.folder, never)))
+  expect(tar.length).toBeLessThan(1024 ** 2)
+  const isWhole = (folder: string) => {
+    const { size, blocks } = statSync(join(folder, 'disk.img'))
+    const found = openSync(join(folder, 'disk.img'), 'r')
+    const read = [0, middle, terabyte - 4].map((at) => {
+      const bytes = Buffer.alloc(16)
+      return bytes.toString('latin1', 0, readSync(found, bytes, 0, 16, at)).replace(/\0+$/, '')
+    })
+    closeSync(found)
+    expect([size, blocks < 1024, read]).toEqual([terabyte, true, ['bytes at 0', `bytes at ${middle}`.slice(0, 16), '']])
+  }
+  const byHand = join(place, 'by-hand')
+  mkdirSync(byHand)
+  execFileSync('tar', ['--extract', `--directory=${byHand}`], { input: tar })
+  isWhole(byHand)
+  await untarInPlaceOf(places, Readable.from([tar]), never)
+  isWhole(places.folder)
+  expect(await readFile(join(places.folder, 'z'), 'utf8')).toBe('after it')
+})
+
+test.each([
+  ['a list that does not end', '9'.repeat(600)],
+  ['more pieces than there are', '2\n0\n5\n'],
+  ['a piece beyond the end', '1\n900\n200\n'],
+  ['no numbers', 'x\n'],
+  ['more pieces than any file has', '99999999\n'],
+])('a file with holes that was tampered with is refused: %s', async (_, map) => {
+  const content = Buffer.alloc(1024)
+  content.write(map, 'latin1')
+  const header = { name: 'f', type: 'file', size: 1024, mode: 0o600, uid: 0, gid: 0, mtime: new Date(0), linkname: '' } as const
+  const tar = Readable.from([encodeHeader({ ...header, sparse: { realSize: 1000 } }), content, tarEnd])
+  await expect(untarInPlaceOf(places, tar, never)).rejects.toThrow('list of pieces is damaged')
+  expect(await readFile(join(places.folder, 'file'), 'utf8')).toBe('old')
+})

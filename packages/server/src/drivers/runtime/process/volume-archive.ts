@@ -2,9 +2,10 @@ import type { Stats } from 'node:fs'
 import { chmod, type FileHandle, lchown, lstat, mkdir, readlink, rename } from 'node:fs/promises'
 import { HeldFolder } from '../../folder/held-folder.ts'
 import { unpackTar } from '../../folder/unpack-tar.ts'
-import { asBytes, asText, encodeHeader, fillAfter, tarEnd } from '../../tar/tar-header.ts'
+import { asBytes, asText, encodeHeader, fillAfter, type TarHeader, tarEnd } from '../../tar/tar-header.ts'
 import { VolumeUnreadable } from '../runtime.ts'
 import { removeTree } from './remove-tree.ts'
+import { isSparse, sparseEntry } from './sparse-file.ts'
 
 const chunkBytes = 64 * 1024
 /** Each folder on the way is held open: whoever nests them without end would use up what all of us may open. */
@@ -47,12 +48,25 @@ async function* entryOf(folder: HeldFolder, name: Buffer, stat: Stats, path: str
     const file = await folder.file(name)
     if (!file) return
     await using _closed = file
+    const open = await file.stat()
+    if (isSparse(open)) return yield* sparseContent(file, header, path, abort)
     // A file that is being written may grow: what the header promises is what is read.
-    const { size } = await file.stat()
+    const { size } = open
     yield encodeHeader({ ...header, type: 'file', size })
     yield* bytesOf(file, size, path, abort)
     yield fillAfter(size)
   }
+}
+
+async function* sparseContent(file: FileHandle, header: Omit<TarHeader, 'type'>, path: string, abort: AbortSignal) {
+  for await (const { header: found, content } of sparseEntry(file.fd, abort)) {
+    const { size, sparse } = found
+    yield encodeHeader({ ...header, type: 'file', size, ...(sparse ? { sparse } : {}) })
+    yield* content
+    yield fillAfter(size)
+    return
+  }
+  throw new VolumeUnreadable(`${asText(path)} could not be read`)
 }
 
 async function* bytesOf(file: FileHandle, size: number, path: string, abort: AbortSignal): AsyncGenerator<Uint8Array> {

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
@@ -160,6 +161,62 @@ export function instancesSuite(suite: SuiteBench): void {
       expect(result.exitCode).toBe(5)
       expect(result.stderrTail).toContain(`it's "so"`)
       expect(Buffer.concat(chunks).equals(given)).toBe(true)
+      await stop(one.instanceId)
+    })
+
+    /** The processes of this machine, in whatever namespace, that were started with a word. */
+    const startedWith = (word: string) =>
+      readdirSync('/proc').filter((name) => {
+        try {
+          return /^\d+$/.test(name) && readFileSync(`/proc/${name}/cmdline`, 'latin1').split('\0').includes(word)
+        } catch {
+          return false
+        }
+      })
+    const waiting = (word: string) => ['node', '-e', 'console.error("up"); setInterval(() => {}, 1000)', word]
+
+    test('a program run inside it begins in the project’s folder, and ends when the caller gives up', async () => {
+      const one = await start()
+      const word = suite.newId('exec')
+      const gone = new AbortController()
+      const up = Promise.withResolvers<void>()
+      const command = { argv: waiting(word), onStderr: () => up.resolve() }
+      const ended = suite.runtime.exec(one.instanceId, command, gone.signal).catch((error: Error) => error)
+      await up.promise
+      expect(startedWith(word)).not.toEqual([])
+      gone.abort(new Error('nobody listens any more'))
+      expect(await ended).toBeInstanceOf(Error)
+      await until(async () => startedWith(word).length === 0)
+      const { exitCode } = await suite.runtime.exec(
+        one.instanceId,
+        { argv: ['node', '-e', 'fs.accessSync("program.cjs")'] },
+        never,
+      )
+      expect(exitCode).toBe(0)
+      await stop(one.instanceId)
+    })
+
+    test('a program run inside it ends when the instance does', async () => {
+      const one = await start()
+      const word = suite.newId('exec')
+      const up = Promise.withResolvers<void>()
+      const command = { argv: waiting(word), onStderr: () => up.resolve() }
+      const ended = suite.runtime.exec(one.instanceId, command, never).catch((error: Error) => error)
+      await up.promise
+      await stop(one.instanceId)
+      await ended
+      await until(async () => startedWith(word).length === 0)
+    })
+
+    test('a program that reads no input ends without waiting for any', async () => {
+      const one = await start()
+      const silent = (async function* () {
+        await new Promise(() => {})
+        yield new Uint8Array()
+      })()
+      expect(await suite.runtime.exec(one.instanceId, { argv: ['node', '-e', ''], stdin: silent }, never)).toMatchObject({
+        exitCode: 0,
+      })
       await stop(one.instanceId)
     })
   })

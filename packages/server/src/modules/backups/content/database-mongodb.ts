@@ -2,7 +2,7 @@ import type { DatabaseKind, RunningUnit } from './database-kind.ts'
 import { runInside } from './exec-output.ts'
 import { imageName } from './image-name.ts'
 
-/** All databases by `mongodump`, as one archive of its own. */
+/** All databases by `mongodump`, as one archive of its own. Told to be quiet, the tools would not say why they fail. */
 export const mongodb: DatabaseKind = {
   kind: 'mongodb',
   recognises: ({ image }) => /^(mongo|mongodb|mongodb-community-server|percona-server-mongodb)$/.test(imageName(image)),
@@ -10,7 +10,7 @@ export const mongodb: DatabaseKind = {
     {
       name: 'all',
       extension: 'mongodump',
-      command: { argv: ['mongodump', '--quiet', '--archive', ...accessOf(unit)] },
+      command: { argv: ['mongodump', '--archive', ...accessOf(unit)] },
       details: { service: unit.service },
     },
   ],
@@ -18,7 +18,7 @@ export const mongodb: DatabaseKind = {
     runInside(
       unit.runtime,
       unit.instance.id,
-      { argv: ['mongorestore', '--quiet', '--archive', '--drop', ...accessOf(unit)], stdin: content },
+      { argv: ['mongorestore', '--archive', '--drop', ...accessOf(unit)], stdin: content },
       abort,
     ),
 }

@@ -8,6 +8,7 @@ import type { DatabaseKind, DumpDetails, RunningUnit } from './database-kind.ts'
 import { databaseIn } from './databases.ts'
 import { outputOf } from './exec-output.ts'
 import { withoutExcluded } from './without-excluded.ts'
+import { withoutLongHoles } from './without-long-holes.ts'
 
 /** One thing that a run saves. */
 export interface SavedContent {
@@ -110,6 +111,6 @@ async function volumeContent(
     extension: 'tar',
     details: { volume: name },
     estimatedBytes: await runtime.volumeSizeBytes(id).catch(() => null),
-    read: (abort) => withoutExcluded(runtime.readVolume(id, abort), exclude),
+    read: (abort) => withoutLongHoles(withoutExcluded(runtime.readVolume(id, abort), exclude), name),
   }
 }

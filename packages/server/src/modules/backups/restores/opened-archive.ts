@@ -5,6 +5,7 @@ import type { RunRow } from '../../../platform/db/tables/backups.ts'
 import { longestManifestBytes, type Manifest, readManifest } from '../content/manifest.ts'
 import type { BackupsDeps } from '../deps.ts'
 import { BackupFailed } from '../failures.ts'
+import { howToBringBack, lostRecipient } from '../runs/lost-key.ts'
 import { storeOf } from '../runs/perform-run.ts'
 
 export interface OpenedArchive {
@@ -24,10 +25,17 @@ export async function withArchive<Result>(
   const store = await storeOf(run, deps, abort)
   try {
     const archives = await deps.archives()
+    refuseLost(run, archives)
     return await work({ run, store, archives, manifest: await manifestOf(run, store, archives, abort) })
   } finally {
     await store.close()
   }
+}
+
+function refuseLost({ recipient }: RunRow, { recipients }: Archives): void {
+  if (recipient === null || recipients.includes(recipient)) return
+  const which = recipient === lostRecipient ? 'a key that is gone' : `the key ${recipient}, which is not here`
+  throw new BackupFailed('key_lost', `This run was encrypted to ${which}. ${howToBringBack}`)
 }
 
 async function manifestOf(run: RunRow, store: ArchiveStore, archives: Archives, abort: AbortSignal): Promise<Manifest> {

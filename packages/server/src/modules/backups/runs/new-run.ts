@@ -47,5 +47,6 @@ export function newRun(
     formerPolicyId: null,
     retainCount: null,
     retainDays: null,
+    recipient: null,
   }
 }

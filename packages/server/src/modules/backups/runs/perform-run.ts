@@ -17,6 +17,7 @@ import { prunePlan } from './prune-kind.ts'
 import { readBack, type WrittenManifest } from './read-back.ts'
 import { findRun, forgetArtifacts } from './run-store.ts'
 import type { RunSettings, Work } from './run-work.ts'
+import { askAgain, tryDestination } from './tried-destinations.ts'
 import { isReused, totalOf, upload } from './upload.ts'
 
 const everything: BackupPayload = { volumes: 'all', databases: 'auto', exclude: [] }
@@ -36,13 +37,16 @@ export async function performRun(runId: string, deps: BackupsDeps, abort: AbortS
   try {
     const attempt = run.status === 'queued' ? null : randomBytes(4).toString('hex')
     const work: Work = { run, attempt, settings, store, archives: await deps.archives(), deps, abort }
-    await store.check(abort)
+    await tryDestination(run, store, deps, abort)
     if (attempt !== null) await removeAll(store, folderOf(run), abort)
     const artifacts = await saveAll(work)
     const manifest = await writeManifest(work, artifacts)
     await advanceRun(run.id, 'verifying', deps)
     await readBack(work, artifacts, manifest)
     await succeed(work, artifacts, manifest)
+  } catch (error) {
+    askAgain(run, deps)
+    throw error
   } finally {
     await store.close()
   }
@@ -115,6 +119,7 @@ async function succeed(
       sizeBytes,
       manifestName: manifest.name,
       manifestSha256: manifest.sha256,
+      recipient: archives.recipient,
       errorCode: null,
       errorMessage: null,
     }

@@ -11,19 +11,10 @@ import { openStore } from '../destinations/open-store.ts'
 import { allPolicies } from '../policies/policy-store.ts'
 import { moveRestore } from '../restores/move-restore.ts'
 import { listUnderWay } from '../restores/restore-store.ts'
+import { goodRunsOf, markPruned, projectsWithRuns, prunedNotGone, retiredRuns } from './kept-run-store.ts'
 import { type PrunePayload, prune, prunePlan } from './prune-kind.ts'
 import { runsToPrune } from './retention.ts'
-import {
-  forgetArtifacts,
-  goodRunsOf,
-  indexesOf,
-  keptNames,
-  markPruned,
-  projectsWithRuns,
-  prunedNotGone,
-  retiredRuns,
-  updateRun,
-} from './run-store.ts'
+import { forgetArtifacts, indexesOf, keptNames, updateRun } from './run-store.ts'
 
 const stagedMs = 24 * 3_600_000
 

@@ -4,6 +4,7 @@ import { failureOf } from '../failures.ts'
 import { endRun, RunIsOver } from './move-run.ts'
 import { performRun } from './perform-run.ts'
 import { backUp, type RunPayload } from './start-run.ts'
+import { unhurried } from './unhurried.ts'
 
 const hours = 3_600_000
 
@@ -12,7 +13,8 @@ export const runJob = (deps: BackupsDeps) =>
     deadlineMs: 12 * hours,
     maxAttempts: 3,
     concurrency: deps.settings.maxBackups,
-    run: ({ runId }, _, abort) => runToItsEnd(runId, deps, abort),
+    run: ({ runId, isScheduled }, _, abort) =>
+      isScheduled ? unhurried(() => runToItsEnd(runId, deps, abort), abort) : runToItsEnd(runId, deps, abort),
     async onFailed({ runId }, { message }) {
       const ending = {
         status: 'server_error',

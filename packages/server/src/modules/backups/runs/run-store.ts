@@ -3,13 +3,7 @@ import type { Insertable, Updateable } from 'kysely'
 import type { ArchiveIndex, ArchivePart } from '../../../drivers/archive/archive.ts'
 import { page } from '../../../platform/db/pages.ts'
 import type { Db } from '../../../platform/db/schema.ts'
-import type {
-  ArtifactRow,
-  BackupArtifactsTable,
-  BackupRunsTable,
-  PolicyRow,
-  RunRow,
-} from '../../../platform/db/tables/backups.ts'
+import type { ArtifactRow, BackupArtifactsTable, BackupRunsTable, RunRow } from '../../../platform/db/tables/backups.ts'
 
 /** The SQL of runs and of what they store. */
 
@@ -176,74 +170,3 @@ export async function flagDamaged(db: Db, place: Place, part: string): Promise<s
 
 export const indexesOf = async (db: Db, runId: string): Promise<string[]> =>
   (await artifactsOf(db, runId)).map(({ index }) => index)
-
-/** Their policy is about to go. */
-export const keepAsRetired = (db: Db, { id, retainCount, retainDays }: PolicyRow) =>
-  db.updateTable('backupRuns').set({ formerPolicyId: id, retainCount, retainDays }).where('policyId', '=', id).execute()
-
-/** Newest first: good ones whose policy is gone. */
-export const retiredRuns = (db: Db, projectId: string): Promise<RunRow[]> =>
-  db
-    .selectFrom('backupRuns')
-    .selectAll()
-    .where('projectId', '=', projectId)
-    .where('policyId', 'is', null)
-    .where('status', '=', 'succeeded')
-    .where('prunedAt', 'is', null)
-    .orderBy('createdAt', 'desc')
-    .orderBy('id', 'desc')
-    .execute()
-
-/** Projects, deleted ones too, of which anything is kept, or is marked and not yet gone. */
-export async function projectsWithRuns(db: Db): Promise<string[]> {
-  const rows = await db
-    .selectFrom('backupRuns')
-    .select('projectId')
-    .distinct()
-    .where('status', '=', 'succeeded')
-    .where((is) => is.or([is('prunedAt', 'is', null), is('manifestName', 'is not', null)]))
-    .execute()
-  return rows.map(({ projectId }) => projectId)
-}
-
-/** Newest first. */
-export const goodRunsOf = (db: Db, policyId: string): Promise<RunRow[]> =>
-  db
-    .selectFrom('backupRuns')
-    .selectAll()
-    .where('policyId', '=', policyId)
-    .where('status', '=', 'succeeded')
-    .where('prunedAt', 'is', null)
-    .orderBy('createdAt', 'desc')
-    .orderBy('id', 'desc')
-    .execute()
-
-/** Unless it was locked, or a restore of it was begun, at this very moment. */
-export const markPruned = (db: Db, id: string, now: number) =>
-  db
-    .updateTable('backupRuns')
-    .set({ prunedAt: now })
-    .where('id', '=', id)
-    .where('prunedAt', 'is', null)
-    .where((is) => is.or([is('protected', '=', 0), is('protectedUntil', '<=', now)]))
-    .where(({ not, exists, selectFrom }) =>
-      not(
-        exists(
-          selectFrom('backupRestores')
-            .select('backupRestores.id')
-            .whereRef('backupRestores.runId', '=', 'backupRuns.id')
-            .where('backupRestores.status', 'in', ['staged', 'applying']),
-        ),
-      ),
-    )
-    .execute()
-
-/** Marked, and not all of it is gone: the name of its manifest goes last. */
-export const prunedNotGone = (db: Db, projectId: string): Promise<RunRow[]> =>
-  db
-    .selectFrom('backupRuns')
-    .selectAll()
-    .where('projectId', '=', projectId)
-    .where('prunedAt', 'is not', null)
-    .where('manifestName', 'is not', null)
-    .execute()

@@ -12,6 +12,8 @@ import { groupOf } from './tidy-kind.ts'
 
 export interface RunPayload {
   runId: string
+  /** Nobody waits for it. */
+  isScheduled?: boolean
 }
 
 export const backUp: JobKind<RunPayload> = { kind: 'backups.run' }
@@ -51,7 +53,8 @@ export async function queueRun(policy: PolicyRow, request: RunRequest, bound: Bo
   if (project.presence !== 'here') fail('conflict', { words: 'The project was moved, or is being moved: it is not saved here' })
   const run = await insertRun(bound.db, newRun({ ...policy, policyId: policy.id, projectName: project.name }, request, deps))
   if (!run) return fail('work_in_progress', { words: 'A run of this policy is under way: wait until it has ended' })
-  await bound.enqueue(backUp, { runId: run.id }, { uniqueKey: runJobKey(run.id), groupKey: groupOf(policy.projectId) })
+  const payload = { runId: run.id, isScheduled: request.trigger === 'schedule' }
+  await bound.enqueue(backUp, payload, { uniqueKey: runJobKey(run.id), groupKey: groupOf(policy.projectId) })
   bound.signal(runTopic(run.id), { transition: { status: run.status, at: iso(run.statusSince) } })
   return run
 }

@@ -2,6 +2,7 @@ import { type Artifact, BuildFailed, type BuildPlan } from '../../../drivers/run
 import type { DeployedConfig, DeployPlan, Unit } from '../plan.ts'
 import { withSecrets } from '../snapshot.ts'
 import { transitionDeployment, updateDeployment } from '../store.ts'
+import { writeSiteRules } from '../write-site-rules.ts'
 import { planWithFiles } from './add-files.ts'
 import { sourceFolder } from './fetch-source.ts'
 import { DeployFailed, type Deploying, type DeployStep } from './step.ts'
@@ -16,9 +17,14 @@ export const build: DeployStep = {
   isDone: ({ deployment }) => deployment.artifacts !== null,
   async run(deploying) {
     const { deployment, deps } = deploying
-    const { units } = JSON.parse(deployment.plan as string) as DeployPlan
+    const { units, siteRules } = JSON.parse(deployment.plan as string) as DeployPlan
     const artifacts: Record<string, Artifact> = {}
-    for (const unit of units) artifacts[unit.service] = await buildUnit(withSecrets(unit, deploying.env), deploying)
+    for (const unit of units) {
+      const artifact = await buildUnit(withSecrets(unit, deploying.env), deploying)
+      artifacts[unit.service] = artifact
+      if (artifact.kind === 'static')
+        for (const warning of await writeSiteRules(artifact, siteRules)) deploying.log.line(`Warning: ${warning}`)
+    }
     const sizeBytes = Object.values(artifacts).reduce((sum, artifact) => sum + artifact.sizeBytes, 0)
     Object.assign(deployment, { artifacts: JSON.stringify(artifacts), sizeBytes })
     await updateDeployment(deps.database.db, deployment.id, { artifacts: deployment.artifacts, sizeBytes })

@@ -2,7 +2,8 @@ import { FolderTooMuch, folderReader } from '../../../drivers/reader/folder-read
 import { TooManyWaiting } from '../../../drivers/reader/reader-turns.ts'
 import { Failure } from '../../../platform/failure.ts'
 import { RootDirectoryError } from '../../../source/detection/root-directory-error.ts'
-import { type DeployedConfig, type DeployPlan, PlanRefused, planDeployment } from '../plan.ts'
+import { type DeployedConfig, type DeployPlan, planDeployment } from '../plan.ts'
+import { needsDocker, PlanRefused } from '../plan-refused.ts'
 import { secretKeysOf } from '../project-scrubbers.ts'
 import { routeWarnings } from '../service-routes.ts'
 import { type DeployedSource, withMarks } from '../snapshot.ts'
@@ -35,9 +36,8 @@ export const makePlan: DeployStep = {
       for (const { file, says } of detected?.evidence ?? []) log.line(`${file}: ${says}`)
       for (const warning of detected?.warnings ?? []) log.line(`Warning: ${warning}`)
       const plan: DeployPlan = planDeployment(config, detected, Object.keys(deploying.env))
+      if (kind === 'process') refuseWithoutDocker(plan)
       for (const warning of routeWarnings(config.serviceRoutes ?? {}, plan.units)) log.line(`Warning: ${warning}`)
-      if (plan.type === 'services' && kind === 'process')
-        throw new PlanRefused('Several services need the docker runtime; this instance runs projects as plain processes')
       deployment.plan = JSON.stringify(plan)
       await updateDeployment(deps.database.db, deployment.id, { plan: deployment.plan })
       // A Compose file may ask for more than the settings said.
@@ -54,6 +54,12 @@ export const makePlan: DeployStep = {
       throw error
     }
   },
+}
+
+/** What only containers can run is refused before anything is built. */
+function refuseWithoutDocker({ type, units }: DeployPlan): void {
+  if (type === 'services') throw new PlanRefused(needsDocker.services)
+  if (units.some(({ build }) => build?.kind === 'dockerfile')) throw new PlanRefused(needsDocker.dockerfile)
 }
 
 async function variablesFor({ deployment, env, deps }: Deploying): Promise<Record<string, string>> {

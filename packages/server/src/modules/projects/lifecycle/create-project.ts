@@ -14,6 +14,7 @@ import { insertSecrets } from '../settings/env.ts'
 import { configColumns, defaults, refuseUnstorable } from '../settings/fields.ts'
 import { checkSource, sourceColumns } from '../source.ts'
 import { insertEnvironment, insertProject, type NewProject, takenSlugs } from '../store.ts'
+import { fetchNamed } from '../uploads/stored-upload.ts'
 import { claimUpload } from '../uploads/upload-claim.ts'
 import { type ProjectSignal, projectsTopic } from './change-project.ts'
 import { chanceSlug, likelySlugs, slugFrom } from './slug.ts'
@@ -49,6 +50,7 @@ export async function createProject(
     name: body.name.trim(),
   }
   if (body.slug) refuseInstanceSlug(body.slug, deps)
+  if (row.uploadSessionId) await fetchNamed(row.uploadSessionId, organizationId, deps)
   return deps.database.transaction(async (bound) => {
     if (row.uploadSessionId) await claimUpload(bound, row.uploadSessionId, { organizationId, id: null }, row.createdAt)
     const project = body.slug ? await insertAs(body.slug, row, bound.db) : await insertUnderFreeSlug(row, bound.db, deps)

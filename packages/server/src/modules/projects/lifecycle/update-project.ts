@@ -11,6 +11,7 @@ import { checkConfig } from '../settings/config-rules.ts'
 import { configColumns, nameColumns, refuseUnstorable } from '../settings/fields.ts'
 import { checkSource, leavesHost, sourceColumns } from '../source.ts'
 import type { ProjectChanges } from '../store.ts'
+import { fetchNamed } from '../uploads/stored-upload.ts'
 import { claimUpload, releaseUpload } from '../uploads/upload-claim.ts'
 import { changeProject } from './change-project.ts'
 import { refuseInstanceSlug } from './create-project.ts'
@@ -27,6 +28,7 @@ export async function updateProject(
   if (body.slug && body.slug !== project.slug) refuseInstanceSlug(body.slug, deps)
   const source = await checkSource(body, project.organizationId, deps, caller && { current: project, caller })
   const refuseHidden = caller && (await hiddenFrom(caller, deps))
+  if (source.uploadSessionId) await fetchNamed(source.uploadSessionId, project.organizationId, deps)
   return changeProject(project, deps, async (current, bound) => {
     const changes: ProjectChanges = {
       ...nameColumns(body),

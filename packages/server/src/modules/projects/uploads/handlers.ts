@@ -4,6 +4,7 @@ import { iso } from '../../../platform/db/columns.ts'
 import type { UploadSessionRow } from '../../../platform/db/tables/projects.ts'
 import type { ProjectsDeps } from '../deps.ts'
 import { showDetection } from '../local/local-folders.ts'
+import { fetchStored, storeAddress } from './stored-upload.ts'
 import { signedUrl } from './upload-address.ts'
 import { openUpload, receiveUpload, scanUpload } from './uploads.ts'
 
@@ -15,17 +16,20 @@ export function uploadHandlers(deps: ProjectsDeps) {
     openUpload: async ({ body }, { caller, audit }) => {
       const session = await openUpload(body ?? {}, caller, deps)
       audit({ objectKind: 'uploadSession', objectId: session.id })
-      return { data: { sessionId: session.id, expiresAt: iso(session.expiresAt), upload: targetOf(session, deps) } }
+      return { data: { sessionId: session.id, expiresAt: iso(session.expiresAt), upload: await targetOf(session, deps) } }
     },
     relayUpload: async ({ upload }, { uploadSession }) => ({
       data: { sessionId: uploadSession.id, ...(await receiveUpload(uploadSession, upload, deps)) },
     }),
-    scanUpload: async (_, { uploadSession }) => ({ data: showDetection(await scanUpload(uploadSession, deps)) }),
+    scanUpload: async (_, { uploadSession }) => ({
+      data: showDetection(await scanUpload(await fetchStored(uploadSession, deps), deps)),
+    }),
   } satisfies Rows
 }
 
-/** The relay is a route of self-hosted instances; the cloud service takes uploads at an address of its own storage. */
+/** The relay is a route of self-hosted instances; the cloud service takes uploads in an object store, or at an address of its own. */
 function targetOf(session: UploadSessionRow, deps: ProjectsDeps) {
+  if (session.inStore && deps.uploadStore) return storeAddress(session, deps.uploadStore)
   const headers = { 'content-type': tarballUpload.contentType }
   if (deps.settings.mode === 'cloud') return { url: signedUrl(session, deps), method: 'PUT', headers }
   return { url: `${deps.publicUrl()}/api/projects/folder/upload/${session.id}`, method: 'POST', headers }

@@ -49,6 +49,9 @@ export async function bringUploadBack(
       projectId: id,
       hints: '{}',
       status: 'open',
+      declaredBytes: null,
+      declaredSha256: null,
+      inStore: 0,
       sizeBytes: null,
       files: null,
       expiresAt: never,
@@ -56,7 +59,8 @@ export async function bringUploadBack(
     }
     const known = await db.selectFrom('uploadSessions').selectAll().where('id', '=', uploadSessionId).executeTakeFirst()
     if (known && known.organizationId !== organizationId) return undefined
-    const changes = { expiresAt: never, ...(isMissing ? { status: 'open' as const } : {}) }
+    const reopened = { status: 'open' as const, declaredBytes: null, declaredSha256: null, inStore: 0 as const }
+    const changes = { expiresAt: never, ...(isMissing ? reopened : {}) }
     if (known) await db.updateTable('uploadSessions').set(changes).where('id', '=', uploadSessionId).execute()
     else await db.insertInto('uploadSessions').values(fresh).execute()
     return { ...fresh, ...known, ...changes }

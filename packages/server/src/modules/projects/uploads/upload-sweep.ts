@@ -2,25 +2,27 @@ import { limits } from '@berth/contract'
 import { job } from '../../../platform/jobs/declare.ts'
 import type { Schedule } from '../../../platform/jobs/schedules.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
+import { sweepStored } from './stored-sweep.ts'
 import { UploadFiles } from './upload-files.ts'
 
 type Nothing = Record<string, never>
 const kind = 'projects.sweep-uploads'
+const deadlineMs = 10 * 60_000
 
 export const sweepSchedule: Schedule<unknown> = { key: kind, job: { kind }, payload: {}, rhythm: { everySeconds: 3600 } }
 
 /** Clears away sessions that ran out and that no project refers to, their tarballs, and what a killed process left. */
 export const sweepJob = (deps: ProjectsDeps) =>
   job<Nothing, unknown>(kind, {
-    deadlineMs: 10 * 60_000,
+    deadlineMs,
     run: (_payload, _deps, abort) => sweepUploads(deps, abort),
   })
 
-export async function sweepUploads(deps: ProjectsDeps, abort?: AbortSignal): Promise<void> {
+export async function sweepUploads(deps: ProjectsDeps, abort = AbortSignal.timeout(deadlineMs)): Promise<void> {
   const files = new UploadFiles(deps)
   const now = nowOf(deps)
   for (const id of await expiredSessions(deps, now)) {
-    abort?.throwIfAborted()
+    abort.throwIfAborted()
     if (await forget(id, deps, now)) await files.remove(id)
   }
   // The row is written before its file and goes before it: a file without one is nobody's.
@@ -28,6 +30,7 @@ export async function sweepUploads(deps: ProjectsDeps, abort?: AbortSignal): Pro
   const known = await knownSessions(kept, deps)
   for (const id of kept.filter((id) => !known.has(id))) await files.remove(id)
   await files.sweepLeftovers(Date.now() - limits.uploadSessionSeconds * 1000)
+  if (deps.uploadStore) await sweepStored(deps.uploadStore, deps, abort)
 }
 
 const expiredSessions = async ({ database }: ProjectsDeps, now: number): Promise<string[]> =>

@@ -17,12 +17,15 @@ import type { Detection } from '../../../source/detection/index.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { refuseUnstorable } from '../settings/fields.ts'
 import { UploadFiles } from './upload-files.ts'
+import { refuseTooManyUploads } from './upload-quota.ts'
 
 export interface UploadHints {
   name?: string
   stack?: string
   packageManager?: string
   projectId?: string
+  sizeBytes?: number
+  sha256?: string
 }
 
 const unpacked = { maxDecompressedBytes: limits.unpackedBytes }
@@ -40,11 +43,13 @@ export const findSession = (db: Db, id: string, now: number) =>
   db.selectFrom('uploadSessions').selectAll().where('id', '=', id).where('expiresAt', '>', now)
 
 export async function openUpload(
-  { projectId, ...hints }: UploadHints,
+  { projectId, sizeBytes, sha256, ...hints }: UploadHints,
   caller: Pick<Caller, 'organizationId' | 'userId'>,
   deps: ProjectsDeps,
 ): Promise<UploadSessionRow> {
   refuseUnstorable(hints)
+  if (sizeBytes !== undefined && sizeBytes > limits.tarballBytes)
+    fail('payload_too_large', { words: new TooLarge(limits.tarballBytes).message, field: 'sizeBytes' })
   const now = nowOf(deps)
   const row: UploadSessionRow = {
     id: newId('upl'),
@@ -53,12 +58,19 @@ export async function openUpload(
     projectId: projectId ?? null,
     hints: JSON.stringify(hints),
     status: 'open',
+    declaredBytes: sizeBytes ?? null,
+    declaredSha256: sha256 ?? null,
+    // The store can be told to take so many bytes, not at most so many: of an upload whose size nobody knows there is no bound.
+    inStore: deps.uploadStore && sizeBytes !== undefined ? 1 : 0,
     sizeBytes: null,
     files: null,
     expiresAt: now + limits.uploadSessionSeconds * 1000,
     createdAt: now,
   }
-  await deps.database.db.insertInto('uploadSessions').values(row).execute()
+  await deps.database.transaction(async (bound) => {
+    await refuseTooManyUploads(bound, row.organizationId, now, deps)
+    await bound.db.insertInto('uploadSessions').values(row).execute()
+  })
   return row
 }
 
@@ -73,7 +85,8 @@ export async function receiveUpload(
   const files = new UploadFiles(deps)
   const incoming = files.incoming(session.id)
   try {
-    const { sizeBytes } = await receiveTarball(inSteadyMemory(bytes), incoming, { maxBytes })
+    const { sizeBytes, sha256 } = await receiveTarball(inSteadyMemory(bytes), incoming, { maxBytes })
+    refuseOther(session, { sizeBytes, sha256 })
     const summary = await readTarball(incoming, unpacked, (_entry, content) => drain(inSteadyMemory(content)))
     await record(session, { incoming, sizeBytes, files: summary.files }, files, deps)
     return { sizeBytes, files: summary.files }
@@ -82,6 +95,14 @@ export async function receiveUpload(
   } finally {
     await rm(incoming, { force: true })
   }
+}
+
+/** Whoever said what they send is told when something else has come. */
+function refuseOther({ declaredBytes, declaredSha256 }: UploadSessionRow, came: { sizeBytes: number; sha256: string }): void {
+  if (declaredBytes !== null && came.sizeBytes !== declaredBytes)
+    refuse('upload', `it has ${came.sizeBytes} bytes, not the ${declaredBytes} it was to have: send it again`)
+  if (declaredSha256 !== null && came.sha256 !== declaredSha256)
+    refuse('upload', `its SHA-256 is ${came.sha256}, not the one that was announced: send it again`)
 }
 
 /** Of two that arrive at once the first one counts: what a project may refer to by now never changes. */

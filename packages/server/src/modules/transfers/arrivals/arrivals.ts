@@ -6,8 +6,9 @@ import { nowOf, type TransfersDeps } from '../deps.ts'
 import { removeFiles } from '../end-files.ts'
 import { newArrivalSecrets, sealSecrets } from '../end-secrets.ts'
 import { moveEnd } from '../move-end.ts'
-import { countOpenArrivals, deleteEnd, findEnd, insertEnd, openOfProject } from '../store.ts'
+import { deleteEnd, findEnd, insertEnd, openArrivals, openOfProject } from '../store.ts'
 import { arriveKey, arriveKind } from './arrive-kind.ts'
+import { forgetCount } from './arriving-room.ts'
 import { clearAway } from './clear-away.ts'
 
 const mostOpen = 5
@@ -33,7 +34,7 @@ export async function openArrival(
     if (there && !isKept) fail('already_there')
     if ((await openOfProject(bound.db, project)).length > 0)
       fail('work_in_progress', { words: 'Another move of this project is under way' })
-    if ((await countOpenArrivals(bound.db, organizationId)) >= mostOpen)
+    if ((await openArrivals(bound.db, organizationId)).length >= mostOpen)
       fail('work_in_progress', {
         words: `At most ${mostOpen} projects of an organisation arrive at a time: wait for one of them`,
       })
@@ -91,6 +92,7 @@ async function activate(end: TransferEndRow, deps: TransfersDeps): Promise<void>
     .syncRoutes(end.projectId)
     .catch((error: unknown) => deps.log.warn({ err: error }, 'the routes of an arrival are not in force yet'))
   await removeFiles(end.id, deps)
+  forgetCount(end.id)
 }
 
 /** Nothing of it is left, but for a copy that had been kept here before, which is kept again. */

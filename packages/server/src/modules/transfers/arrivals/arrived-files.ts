@@ -4,6 +4,7 @@ import type { TransferEndRow } from '../../../platform/db/tables/transfers.ts'
 import { fail, refuse } from '../../../platform/failure.ts'
 import type { TransfersDeps } from '../deps.ts'
 import { openFiles, refuseFull } from '../end-files.ts'
+import { countFile, refuseTooMuch } from './arriving-room.ts'
 
 /** Whole and with that hash, or not at all; one that is there is not replaced by another. */
 export async function storeFile(
@@ -16,15 +17,17 @@ export async function storeFile(
   if (end.state !== 'open' && end.state !== 'staged')
     fail('conflict', { words: `The arrival is ${end.state}: nothing is taken now` })
   await refuseFull(bundleFileBytes, deps)
+  await refuseTooMuch(end, deps)
   const store = await openFiles(end.id, deps)
   try {
     const abort = AbortSignal.timeout(10 * 60_000)
     if ((await store.size(name, abort)) !== undefined) return
     // The store has words of its own for whatever goes wrong while it writes; what is wrong with the bytes is the sender's.
     const judged = new Judged(bytes, sha256)
-    await store.put(name, judged.read(), abort).catch((error: unknown) => {
+    const { sizeBytes } = await store.put(name, judged.read(), abort).catch((error: unknown) => {
       throw judged.refusal ?? error
     })
+    countFile(end.id, sizeBytes)
   } finally {
     await store.close()
   }

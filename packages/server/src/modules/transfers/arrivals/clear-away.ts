@@ -3,6 +3,7 @@ import { findAnyProject } from '../../projects/index.ts'
 import type { TransfersDeps } from '../deps.ts'
 import { removeFiles } from '../end-files.ts'
 import { findEnd } from '../store.ts'
+import { forgetCount } from './arriving-room.ts'
 
 /** Nothing is left of an arrival that was called off, but for a copy that had been kept here before: that is kept again. */
 export async function clearAway(end: TransferEndRow, deps: TransfersDeps): Promise<void> {
@@ -18,4 +19,5 @@ export async function clearAway(end: TransferEndRow, deps: TransfersDeps): Promi
     else await deps.projects.discard(current.projectId, bound)
   })
   await removeFiles(end.id, deps)
+  forgetCount(end.id)
 }

@@ -8,7 +8,7 @@ import { isMissing } from '../../../drivers/archive-store/store-failure.ts'
 import type { TransferEndRow } from '../../../platform/db/tables/transfers.ts'
 import { type BundleBody, partsOf } from '../bundle-body.ts'
 import type { TransfersDeps } from '../deps.ts'
-import { openFiles, readWhole } from '../end-files.ts'
+import { openFiles, readWhole, whileThereIsRoom } from '../end-files.ts'
 import { type DepartureSecrets, openSecrets } from '../end-secrets.ts'
 import { TransferFailed } from '../failures.ts'
 import { manifestName, signManifest } from '../manifest.ts'
@@ -78,7 +78,7 @@ async function readFiles(files: Parameters<TransfersDeps['projects']['readFiles'
 }
 
 const write = (base: string, extension: string, content: AsyncIterable<Uint8Array>, packing: Packing): Promise<ArchiveIndex> =>
-  packing.writer.write(content, {
+  packing.writer.write(whileThereIsRoom(content, packing.deps), {
     store: packing.store,
     base: `p${packing.pass}-${base}`,
     extension,

@@ -85,6 +85,8 @@ export interface BackupRunsTable {
   formerPolicyId: string | null
   retainCount: number | null
   retainDays: number | null
+  /** Whose key opens it, as `age1…`; null of one that did not succeed, or is from before this was recorded. */
+  recipient: string | null
 }
 
 /** What a run saved of one volume, database or other thing; made when all of it is at the destination. */

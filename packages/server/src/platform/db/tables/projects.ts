@@ -129,6 +129,11 @@ export interface UploadSessionsTable {
   hints: JsonText
   /** `open` until a good tarball has arrived whole. */
   status: 'open' | 'received'
+  /** Said when it was opened; what arrives must be that. */
+  declaredBytes: number | null
+  declaredSha256: string | null
+  /** It is sent to the object store, and fetched from there when it is first asked for. */
+  inStore: ColumnType<0 | 1, boolean | 0 | 1 | undefined, boolean | 0 | 1>
   sizeBytes: number | null
   files: number | null
   expiresAt: Millis

@@ -1,3 +1,4 @@
+import type { RulesCollector } from '../../site-rules/collect-rules.ts'
 import type { Evidence } from '../detection.ts'
 import type { Folder } from '../folder.ts'
 
@@ -14,6 +15,8 @@ export interface Hints {
   /** What of it does not come along. */
   warnings?: string[]
   evidence?: Evidence[]
+  /** What it says of the addresses of a static site, and what of that is not followed. */
+  site?: Pick<RulesCollector, 'rules' | 'warnings'>
 }
 
 /** Reads one host's file; `null` where there is none, or none that is meant for that host. */

@@ -1,3 +1,4 @@
+import { hasRules, joinRules } from '../../site-rules/collect-rules.ts'
 import { clip } from '../signs.ts'
 import type { App, Plan } from '../stack.ts'
 import { readBerth } from './berth.ts'
@@ -26,12 +27,24 @@ const readers: readonly HintReader[] = [
 export async function followPlatformFiles({ folder }: App, plan: Plan): Promise<Plan> {
   if (plan.type === 'services' || plan.apps?.length) return plan
   let followed = plan
+  const sites: NonNullable<Hints['site']>[] = []
   // The first word counts, so it is written over the others last.
   for (const read of readers.toReversed()) {
     const hints = await read(folder)
-    if (hints) followed = follow(followed, hints, folder.full(hints.file))
+    if (!hints) continue
+    followed = follow(followed, hints, folder.full(hints.file))
+    if (hints.site) sites.unshift(hints.site)
   }
-  return followed
+  return withSite(followed, sites)
+}
+
+/** A program answers its requests itself: where its addresses lead is its own affair. */
+function withSite(plan: Plan, sites: readonly NonNullable<Hints['site']>[]): Plan {
+  const siteRules = joinRules(...sites.map(({ rules }) => rules))
+  const left = sites.flatMap(({ warnings }) => warnings)
+  if (!hasRules(siteRules) && left.length === 0) return plan
+  const words = plan.type === 'static' ? left : ['redirects and headers for another host are left out: they are for static sites']
+  return { ...plan, warnings: [...(plan.warnings ?? []), ...words], ...(hasRules(siteRules) ? { siteRules } : {}) }
 }
 
 const installs =

@@ -1,3 +1,4 @@
+import { vercelRules } from '../../site-rules/vercel-rules.ts'
 import { dig, recordOf, textOf } from '../manifests/values.ts'
 import { type HintReader, leftOut } from './hints.ts'
 
@@ -5,9 +6,6 @@ const file = 'vercel.json'
 const ignored: readonly [string, string][] = [
   ['crons', 'crons are'],
   ['functions', 'functions are'],
-  ['redirects', 'redirects are'],
-  ['rewrites', 'rewrites are'],
-  ['headers', 'headers are'],
   ['routes', 'routes are'],
 ]
 
@@ -20,6 +18,7 @@ export const readVercel: HintReader = async (folder) => {
     installCommand: textOf(fields.installCommand),
     buildCommand: textOf(fields.buildCommand),
     outputDirectory: textOf(fields.outputDirectory),
+    site: vercelRules(json),
     warnings: ignored.filter(([key]) => dig(fields, key) !== undefined).map(([, what]) => leftOut(file, what)),
   }
 }

@@ -6,7 +6,7 @@ import { type Allotment, BuildFailed, type OutputLine } from '../../runtime.ts'
 import { ask, askFor, type Engine, eventsOf, isElsewhere, statusOf, wordsOfEngine } from '../engine.ts'
 import type { LabelMap } from '../labels.ts'
 import { limitsOf, safety, wayGiving } from '../run/container-settings.ts'
-import { runIn } from '../run/exec.ts'
+import { runIn } from '../run/run-in.ts'
 import { makeIdle } from './idle-group.ts'
 
 export const buildProcesses = 512

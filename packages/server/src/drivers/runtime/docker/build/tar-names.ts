@@ -20,10 +20,12 @@ export const withoutTop = (tar: AsyncIterable<Uint8Array>) =>
 
 const kindsOfVolumes = new Set(['file', 'contiguous-file', 'directory', 'symlink', 'link'])
 
-/** For the engine, which unpacks as root: names that stay below the top, and no device, pipe or the like. */
-export const harmless = (tar: AsyncIterable<Uint8Array>) =>
-  renamed(tar, (name, { type }) => {
+/** For the engine, which unpacks as root: names that stay below the top, and no device, pipe or the like. `onTop` is told of the top itself. */
+export const harmless = (tar: AsyncIterable<Uint8Array>, onTop: (header: TarHeader) => void = () => undefined) =>
+  renamed(tar, (name, header) => {
+    const { type } = header
     const parts = name.split('/').filter((part) => part !== '' && part !== '.')
+    if (parts.length === 0 && type === 'directory') onTop(header)
     if (parts.includes('..')) throw new Error(`${asText(name)} leads out of the volume`)
     return kindsOfVolumes.has(type) ? parts.join('/') : null
   })

@@ -6,7 +6,7 @@ import { volumeVariable } from '../../process/project-environment.ts'
 import type { Allotment, StartRequest } from '../../runtime.ts'
 import { type Engine, isElsewhere } from '../engine.ts'
 import type { LabelMap } from '../labels.ts'
-import { mountOf } from './volumes.ts'
+import { mountOf } from './volume-helper.ts'
 
 const processes = 1024
 const mb = 1024 * 1024

@@ -1,17 +1,26 @@
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import type { Container } from 'dockerode'
-import { extract, type Header, pack } from 'tar-stream'
+import type { Header } from 'tar-stream'
+import type { TarHeader } from '../../../tar/tar-header.ts'
 import { type AdoptedVolume, StartFailed, type VolumeRef } from '../../runtime.ts'
 import { harmless, withoutTop } from '../build/tar-names.ts'
 import { ask, askFor, type Engine, statusOf } from '../engine.ts'
 import { type Labels, labelIn } from '../labels.ts'
-
-const emptyImage = 'berth/empty:1'
-const mountPoint = '/volume'
-const longMs = 6 * 60 * 60_000
+import {
+  firstEntries,
+  folderEntry,
+  isAsNew,
+  isPath,
+  longMs,
+  makeHelper,
+  mountPoint,
+  put,
+  removeHelper,
+  topEntry,
+} from './volume-helper.ts'
 
 /**
  * Volumes by their stored ids. An engine cannot rename a volume, so replacing its content is a new one beside the old, and a
@@ -49,9 +58,27 @@ export class Volumes {
   async sizeBytes(id: string): Promise<number | null> {
     const name = this.nameOf(id)
     if (isPath(name) || !(await this.#exists(name))) return null
+    return (await this.#sizes()).get(name) ?? null
+  }
+
+  /**
+   * Whether there are bytes for the id, under whichever name: then it means these from now on. Otherwise it means a new volume,
+   * whatever was noted.
+   */
+  async takeUp(id: string): Promise<boolean> {
+    const current = this.nameOf(id)
+    if (isPath(current) && existsSync(current)) return true
+    const sizes = await this.#sizes()
+    const held = [current, ...(await this.#namesOf(id))].find((name) => (sizes.get(name) ?? 0) !== 0)
+    if (held === undefined) rmSync(this.#note(id), { force: true })
+    else if (held !== current) this.#pointTo(id, held)
+    return held !== undefined
+  }
+
+  async #sizes(): Promise<Map<string, number>> {
     const usage = await ask(() => this.#engine.df(), { timeoutMs: longMs })
     const volumes = (usage as { Volumes?: { Name: string; UsageData?: { Size: number } }[] }).Volumes ?? []
-    return volumes.find(({ Name }) => Name === name)?.UsageData?.Size ?? null
+    return new Map(volumes.flatMap(({ Name, UsageData }) => (UsageData ? [[Name, UsageData.Size] as const] : [])))
   }
 
   /** Every one that ever stood for the id; nothing of another Berth, nothing foreign. */
@@ -61,10 +88,11 @@ export class Volumes {
   }
 
   async *read(id: string, abort: AbortSignal): AsyncGenerator<Uint8Array> {
-    const helper = await this.#helper(this.nameOf(id), abort)
+    const helper = await this.#helperOf(this.nameOf(id), abort)
     try {
       const [top] = await firstEntries(helper, mountPoint, 1, abort)
       const path = top?.type === 'file' ? mountPoint : `${mountPoint}/.`
+      if (top && top.type !== 'file' && !isAsNew(top)) yield topEntry(top)
       const archive = (await helper.getArchive({ path, abortSignal: abort })) as unknown as AsyncIterable<Uint8Array>
       yield* top?.type === 'file' ? archive : withoutTop(archive)
     } finally {
@@ -75,13 +103,15 @@ export class Volumes {
   async write(id: string, tar: AsyncIterable<Uint8Array>, abort: AbortSignal): Promise<void> {
     const old = this.nameOf(id)
     const labels = await this.#labelsOf(old, abort)
-    const owner = await this.#ownerOf(old, abort)
+    const [owner, first] = await this.#firstIn(old, abort)
     if (owner?.type === 'file') throw new Error(`${old} is a file of the server, which is read and never replaced`)
     const fresh = `${id}.${randomBytes(4).toString('hex')}`
     const project = labelIn(labels, 'project')
     await this.#make(fresh, this.#labels.of('volume', { id, project, service: labelIn(labels, 'service') }))
     try {
-      await this.#fill(fresh, tar, owner, abort)
+      const top = await this.#fill(fresh, tar, owner, abort)
+      // Of one that holds nothing yet nobody has said whose it is: the archive does.
+      if (top && !first) await this.#handOver(fresh, top, abort)
     } catch (error) {
       await this.#remove(fresh)
       throw error
@@ -99,11 +129,31 @@ export class Volumes {
     await put(container, '/', folderEntry(path, { uid: user, gid: user, mode: 0o755 }), abort)
   }
 
-  async #fill(name: string, tar: AsyncIterable<Uint8Array>, owner: Header | undefined, abort: AbortSignal): Promise<void> {
-    const helper = await this.#helper(name, abort)
+  /** Returns what the archive says of the volume's own folder, if anything. */
+  async #fill(
+    name: string,
+    tar: AsyncIterable<Uint8Array>,
+    owner: Header | undefined,
+    abort: AbortSignal,
+  ): Promise<TarHeader | undefined> {
+    const helper = await this.#helperOf(name, abort)
+    let top: TarHeader | undefined
     try {
       if (owner) await put(helper, '/', folderEntry(mountPoint, owner), abort)
-      await put(helper, mountPoint, Readable.from(harmless(tar)), abort)
+      const tarOfVolume = harmless(tar, (header) => {
+        top = header
+      })
+      await put(helper, mountPoint, Readable.from(tarOfVolume), abort)
+      return top
+    } finally {
+      await removeHelper(helper)
+    }
+  }
+
+  async #handOver(name: string, top: TarHeader, abort: AbortSignal): Promise<void> {
+    const helper = await this.#helperOf(name, abort)
+    try {
+      await put(helper, '/', folderEntry(mountPoint, top), abort)
     } finally {
       await removeHelper(helper)
     }
@@ -114,44 +164,17 @@ export class Volumes {
     return (await ask((abortSignal) => this.#engine.getVolume(name).inspect({ abortSignal }), { abort })).Labels ?? {}
   }
 
-  async #ownerOf(name: string, abort: AbortSignal): Promise<Header | undefined> {
-    const helper = await this.#helper(name, abort)
+  /** The volume's own folder, and the first thing in it. */
+  async #firstIn(name: string, abort: AbortSignal): Promise<Header[]> {
+    const helper = await this.#helperOf(name, abort)
     try {
-      return (await firstEntries(helper, mountPoint, 1, abort))[0]
+      return await firstEntries(helper, mountPoint, 2, abort)
     } finally {
       await removeHelper(helper)
     }
   }
 
-  /** A container that is never started: the engine reads and writes what is mounted in it all the same. */
-  async #helper(volume: string, abort: AbortSignal): Promise<Container> {
-    await this.#ensureEmptyImage(abort)
-    return ask(
-      (abortSignal) =>
-        this.#engine.createContainer({
-          Image: emptyImage,
-          Cmd: ['never'],
-          Labels: this.#labels.of('helper'),
-          HostConfig: { Mounts: [{ ...mountOf(volume), Target: mountPoint }], NetworkMode: 'none' },
-          abortSignal,
-        }),
-      { abort },
-    )
-  }
-
-  async #ensureEmptyImage(abort: AbortSignal): Promise<void> {
-    if (await askFor(() => this.#engine.getImage(emptyImage).inspect(), { abort })) return
-    const nothing = pack()
-    nothing.finalize()
-    const [repo, tag] = emptyImage.split(':')
-    const stream = await this.#engine.importImage(nothing as unknown as NodeJS.ReadableStream, {
-      repo,
-      tag,
-      changes: 'LABEL berth.kind=helper',
-      abortSignal: abort,
-    })
-    for await (const _line of stream) void _line
-  }
+  #helperOf = (volume: string, abort: AbortSignal) => makeHelper(volume, { engine: this.#engine, labels: this.#labels }, abort)
 
   #note = (id: string) => join(this.#folder, checked(id))
 
@@ -189,49 +212,6 @@ export class Volumes {
       if (statusOf(error) !== 404 && statusOf(error) !== 409) throw error
     }
   }
-}
-
-/** What was adopted may be a file or folder of the engine's machine: the engine refuses one that is not there. */
-export const mountOf = (name: string) => ({ Type: isPath(name) ? ('bind' as const) : ('volume' as const), Source: name })
-const isPath = (name: string) => name.startsWith('/')
-
-const removeHelper = (helper: Container) =>
-  ask((abortSignal) => helper.remove({ force: true, abortSignal })).catch(() => undefined)
-
-/** The engine hands a mounted folder over when it is named from above, not as `./` from inside. */
-function folderEntry(path: string, { uid, gid, mode = 0o755 }: Partial<Header>): Readable {
-  const archive = pack()
-  const name = `${path.replace(/^\/+|\/+$/g, '')}/`
-  archive.entry({ name, type: 'directory', uid: uid ?? 0, gid: gid ?? 0, mode: mode & 0o7777 })
-  archive.finalize()
-  return Readable.from(archive)
-}
-
-async function put(container: Container, path: string, tar: Readable, abort: AbortSignal): Promise<void> {
-  await ask((abortSignal) => container.putArchive(tar, { path, abortSignal }), { abort, timeoutMs: longMs })
-}
-
-/** Reads no further than it must: the first entry is the folder itself. */
-async function firstEntries(container: Container, path: string, count: number, abort: AbortSignal): Promise<Header[]> {
-  const end = new AbortController()
-  const stream = await container.getArchive({ path, abortSignal: AbortSignal.any([abort, end.signal]) })
-  const reader = extract()
-  stream.on('error', (error) => reader.destroy(error))
-  stream.pipe(reader)
-  const headers: Header[] = []
-  try {
-    for await (const entry of reader) {
-      headers.push(entry.header)
-      entry.resume()
-      if (headers.length >= count) break
-    }
-  } catch (error) {
-    abort.throwIfAborted()
-    if (headers.length < count) throw error
-  } finally {
-    end.abort()
-  }
-  return headers
 }
 
 function checked(name: string): string {

@@ -14,6 +14,8 @@ export interface Shown {
   path: string
   at: string
   readOnly?: boolean
+  /** The project finds the place in this variable. */
+  variable?: string
 }
 
 /** A file system that begins empty. Folders on the way to what is shown are open: the project's user is not their owner. */

@@ -1,0 +1,84 @@
+// A linked pair under attack for so many minutes: hostile bundles, callers who reach through the link for what is not theirs, uploads and projects
+// beyond every quota, streams that nobody reads, and kill -9 of either side in the middle of moves. Run on a built product:
+// npx node bench/cloud-attack.ts [--minutes 20] [--seed 1]. Fails when another tenant is reached or disturbed, when a side answers 500, when both
+// sides serve the project that moves or none does, or when something of it is lost.
+import { parseArgs } from 'node:util'
+import { endOf, type Side, startTwoHostings } from '../tests/kit/two-hostings.ts'
+import { bundleAttacks } from './kit/cloud-attack/bundles.ts'
+import { proxyAttacks } from './kit/cloud-attack/proxy.ts'
+import { quotaAttacks } from './kit/cloud-attack/quotas.ts'
+import { type Attack, setAttackScene } from './kit/cloud-attack/scene.ts'
+import { table } from './kit/table.ts'
+
+const { values } = parseArgs({
+  options: { minutes: { type: 'string', default: '20' }, seed: { type: 'string', default: String(Date.now() % 1e6) } },
+})
+const endAt = Date.now() + Number(values.minutes) * 60_000
+console.log(`seed ${values.seed}`)
+
+await using sides = await startTwoHostings({
+  BERTH_JOB_LEASE_SECONDS: '1',
+  BERTH_QUOTA_PROJECTS: '6',
+  BERTH_QUOTA_UPLOADS: '8',
+  BERTH_QUOTA_ARRIVING_MB: '40',
+})
+const scene = await setAttackScene(sides, Number(values.seed))
+const mover = await sides.makeKeeper('mover')
+const hash = await sides.fill('here', mover.slug, 500_000)
+const attacks: Attack[] = [...proxyAttacks(scene, mover), ...quotaAttacks(scene), ...bundleAttacks(scene, sides)]
+const counts = new Map<string, { times: number; away: number }>()
+let place: Side = 'here'
+let moves = 0
+let kills = 0
+
+await Promise.all([...Array.from({ length: 3 }, attackOn), moveOn()])
+await scene.checkVictim()
+console.log(
+  table(
+    ['attack', 'times', 'while a side was away'],
+    [...counts].map(([name, { times, away }]) => [name, times, away]),
+  ),
+)
+console.log(
+  `${moves} moves, ${kills} of them with a kill; memory here ${await scene.memory('here')}, cloud ${await scene.memory('cloud')}`,
+)
+if (scene.wrong.length > 0) throw new Error([...new Set(scene.wrong)].join('\n'))
+
+async function attackOn(): Promise<void> {
+  while (Date.now() < endAt) {
+    const attack = scene.random.pick(attacks)
+    const count = counts.get(attack.name) ?? { times: 0, away: 0 }
+    counts.set(attack.name, count)
+    count.times += 1
+    try {
+      await attack.run()
+    } catch (error) {
+      // A side that was killed just then is told apart by its being away; anything else is a finding.
+      if (!scene.isAway(error)) scene.wrong.push(`${attack.name}: ${error instanceof Error ? error.message : error}`)
+      count.away += 1
+    }
+  }
+}
+
+async function moveOn(): Promise<void> {
+  while (Date.now() < endAt) {
+    const to: Side = place === 'here' ? 'cloud' : 'here'
+    const begun = scene.move(mover.id, to)
+    moves += 1
+    if (scene.random.below(2) === 0) {
+      await scene.pause(scene.random.below(6_000))
+      await scene.kill(scene.random.pick(['here', 'cloud'] as const))
+      kills += 1
+    }
+    const answer = await begun
+    const { phase } = await endOf(sides, mover.id, 240_000).catch((error: Error) => ({ phase: error.message }))
+    const serving = await scene.serving(mover.slug)
+    if (serving.length !== 1)
+      scene.wrong.push(`after a move that ended as ${phase}: ${serving.length} sides serve (${JSON.stringify(answer)})`)
+    place = serving[0] ?? place
+    const kept = await sides.kept(place, mover.slug)
+    if (Object.values(kept?.files ?? {}).join() !== hash || kept?.secret !== 'of mover')
+      scene.wrong.push(`after a move that ended as ${phase}: the project is not the same`)
+    await scene.checkVictim()
+  }
+}

@@ -1,0 +1,66 @@
+import { basename } from 'node:path'
+import { ReadableStream } from 'node:stream/web'
+import { contract } from '@berth/contract'
+import { limits } from '@berth/contract/limits'
+import { packFolder } from '@berth/server/pack-folder'
+import type { Command } from 'commander'
+import type { Connection } from '../../credentials.ts'
+import { Plain } from '../../exit-codes.ts'
+import type { Output } from '../../output.ts'
+import { uploadProgress } from '../../progress.ts'
+import { sendUpload } from '../../send-upload.ts'
+import { type PackedFile, packToFile } from './packed-file.ts'
+
+/** Gives the session. For the project where there is one: a token that is limited to projects may upload for them alone. */
+export async function uploadFolder(
+  client: Connection,
+  folder: string,
+  projectId: string | undefined,
+  say: Output,
+  command: Command,
+): Promise<string> {
+  const onSkipped = (path: string, reason: string) => say.note(`left out: ${path} (${reason})`)
+  const packed = withinLimit(packFolder(folder, { onSkipped, ignore: ['/.berth'] }))
+  await using file = (await takesSizes(client)) ? await packToFile(packed) : undefined
+  const { data } = await client.call(contract.projects.openUpload, {
+    body: { name: basename(folder), ...(projectId ? { projectId } : {}), ...factsOf(file) },
+  })
+  const progress = uploadProgress(command.optsWithGlobals().json === true)
+  try {
+    const bytes = counted(file?.read() ?? packed, progress.add)
+    await sendUpload(client, data, ReadableStream.from(bytes) as never, file?.sizeBytes)
+    progress.end('uploaded')
+  } catch (error) {
+    progress.end('the upload stopped')
+    throw error
+  }
+  return data.sessionId
+}
+
+/** A cloud may have uploads sent to an object store, which must be told the size first; elsewhere a folder is sent while it is packed. */
+async function takesSizes(client: Connection): Promise<boolean> {
+  const { data } = await client.call(contract.instance.health)
+  return data.mode === 'cloud'
+}
+
+const factsOf = (file: PackedFile | undefined) => (file ? { sizeBytes: file.sizeBytes, sha256: file.sha256 } : {})
+
+/** More than an instance takes is told as soon as it is known, without waiting for its answer. */
+async function* withinLimit(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let packed = 0
+  for await (const chunk of chunks) {
+    packed += chunk.length
+    if (packed > limits.tarballBytes)
+      throw new Plain(
+        `The folder is larger than ${limits.tarballBytes / 1e6} MB packed: leave out what is not needed with .gitignore`,
+      )
+    yield chunk
+  }
+}
+
+async function* counted(chunks: AsyncIterable<Uint8Array>, count: (bytes: number) => void): AsyncGenerator<Uint8Array> {
+  for await (const chunk of chunks) {
+    count(chunk.length)
+    yield chunk
+  }
+}

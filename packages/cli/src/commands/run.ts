@@ -1,0 +1,87 @@
+import { ReadableStream } from 'node:stream/web'
+import { contract, type ExecExit } from '@berth/contract'
+import type { Command } from 'commander'
+import { type Connection, connect } from '../credentials.ts'
+import { Plain } from '../exit-codes.ts'
+import { projectIdOf, projectOption } from '../project-link.ts'
+
+interface Options {
+  environment?: string
+  service?: string
+  env?: string[]
+  interactive?: boolean
+}
+
+export function addRun(program: Command): void {
+  program
+    .command('run <command...>')
+    .alias('exec')
+    .description('run a program inside what is live: berth run -- npm run migrate. Its exit code is this command’s')
+    .option(...projectOption)
+    .option('--environment <slug>', 'which environment (default: production)')
+    .option('--service <name>', 'in this service (default: the one that requests go to)')
+    .option('-e, --env <NAME=value...>', 'with this variable besides the project’s own')
+    .option('-i, --interactive', 'it reads what you type; what is piped in it reads anyway')
+    .action(async (argv: string[], options: Options, command: Command) => {
+      const client = connect(command)
+      const id = projectIdOf(command)
+      const gone = new AbortController()
+      process.once('SIGINT', () => gone.abort()).once('SIGTERM', () => gone.abort())
+      const hasInput = options.interactive === true || process.stdin.isTTY !== true
+      try {
+        process.exitCode = codeOf(await follow(client, id, { ...bodyOf(argv, options), input: hasInput }, gone.signal))
+      } catch (error) {
+        if (!gone.signal.aborted) throw error
+        process.exitCode = 130
+      }
+      // What is typed or piped in may go on for ever; nobody reads it any more.
+      process.stdin.destroy()
+    })
+}
+
+function bodyOf(argv: string[], { environment, service, env }: Options) {
+  const pairs = env?.map((pair): [string, string] => {
+    const at = pair.indexOf('=')
+    if (at < 1) throw new Plain(`--env ${pair} has no value: write NAME=value`, 2)
+    return [pair.slice(0, at), pair.slice(at + 1)]
+  })
+  return {
+    argv,
+    ...(environment ? { environment } : {}),
+    ...(service ? { service } : {}),
+    ...(pairs ? { env: Object.fromEntries(pairs) } : {}),
+  }
+}
+
+type Body = ReturnType<typeof bodyOf> & { input: boolean }
+
+/** Hands what it writes on, byte for byte, until it ends. */
+async function follow(client: Connection, id: string, body: Body, abort: AbortSignal): Promise<ExecExit> {
+  let feeding: Promise<unknown> | undefined
+  for await (const { event, data } of client.stream(contract.deployments.exec, { params: { id }, body, abort })) {
+    if (event === 'started' && body.input) feeding = feed(client, { id, execId: data.execId }, abort)
+    if (event === 'output')
+      await write(data.stream === 'stdout' ? process.stdout : process.stderr, Buffer.from(data.data, 'base64'))
+    if (event === 'exit') return data
+    if ((event as string) === 'closed') throw new Plain((data as unknown as { error: string }).error)
+  }
+  await feeding
+  throw new Plain('The connection ended before the program did, and the program with it')
+}
+
+/** Its end is told by the stream: whether it took all of its input is its own affair. */
+function feed(client: Connection, params: { id: string; execId: string }, abort: AbortSignal): Promise<unknown> {
+  const upload = ReadableStream.from(process.stdin) as unknown as BodyInit
+  return client.call(contract.deployments.execInput, { params, upload, abort }).catch(() => undefined)
+}
+
+const write = (stream: NodeJS.WriteStream, bytes: Buffer) =>
+  new Promise<void>((resolve) => {
+    if (stream.write(bytes)) resolve()
+    else stream.once('drain', resolve)
+  })
+
+function codeOf({ exitCode, message }: ExecExit): number {
+  if (message) process.stderr.write(`error: ${message}\n`)
+  return exitCode ?? 1
+}

@@ -1,0 +1,44 @@
+import { contract, type Project } from '@berth/contract'
+import { Checkbox, Group } from '@mantine/core'
+import { useState } from 'react'
+import { ActionButton } from '../../components/action-button.tsx'
+import { useChange } from '../../data/change.ts'
+import { useProjectRefusal } from '../../data/may.ts'
+import { projectReads } from '../../data/project.ts'
+import { useRead } from '../../data/read.ts'
+import { TransferProgress } from './transfer-progress.tsx'
+
+/** To the cloud, or back from it, with its progress. */
+export function MoveProject({ project }: { project: Project }) {
+  const [withData, setWithData] = useState(true)
+  const link = useRead(contract.cloud.getLink, {})
+  const noAdmin = useProjectRefusal(project.id, 'admin')
+  const isHere = project.location === 'local'
+  const move = useChange(isHere ? contract.projects.transferToCloud : contract.projects.transferToSelfHosted, {
+    refreshes: [...projectReads, contract.cloud.transfer],
+    says: ({ data }) => (data.location === 'cloud' ? 'It lives in the cloud now.' : 'It lives here now.'),
+  })
+  const isLinked = link.data?.linked === true
+  const refusal =
+    noAdmin ?? (link.data && !isLinked ? 'This instance is not linked to a cloud: link it on the Cloud page.' : undefined)
+  return (
+    <>
+      <Group justify="space-between" gap="sm">
+        <Checkbox
+          label="With the data of its volumes"
+          checked={withData}
+          onChange={(event) => setWithData(event.currentTarget.checked)}
+        />
+        <ActionButton
+          variant="default"
+          refusal={refusal}
+          loading={move.isPending}
+          onClick={() => move.mutate({ params: { id: project.id }, body: { withData } })}
+        >
+          {isHere ? 'Move it' : 'Bring it back'}
+        </ActionButton>
+      </Group>
+      {isLinked && <TransferProgress projectId={project.id} isMoving={move.isPending} />}
+    </>
+  )
+}

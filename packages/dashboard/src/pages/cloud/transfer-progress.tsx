@@ -1,0 +1,42 @@
+import { contract } from '@berth/contract'
+import { Alert, Progress, Text } from '@mantine/core'
+import { useRead } from '../../data/read.ts'
+import { sizeWords } from '../../words/sizes.ts'
+import { isSending, transferShare, transferWords } from '../../words/transfer-words.ts'
+
+interface Props {
+  projectId: string
+  /** It was asked for from this page and is not over. */
+  isMoving: boolean
+}
+
+/** How far the newest move of a project is; of one that is over only what is still worth knowing. */
+export function TransferProgress({ projectId, isMoving }: Props) {
+  const { data: transfer } = useRead(
+    contract.cloud.transfer,
+    { params: { id: projectId } },
+    { everyMs: (last) => (isMoving || (last && last.finishedAt === null) ? 1000 : false) },
+  )
+  if (!transfer) return isMoving ? <Bar value={0} words="Asking the other side…" /> : null
+  const { phase, finishedAt, bytesDone, bytesTotal, warnings, error } = transfer
+  if (finishedAt === null || isMoving) {
+    const bytes = isSending(phase) && bytesTotal ? `, ${sizeWords(bytesDone)} of ${sizeWords(bytesTotal)}` : ''
+    return <Bar value={transferShare(transfer)} words={`${transferWords(phase)}${bytes}`} />
+  }
+  const notes = [error?.message, ...warnings].filter(Boolean)
+  if (notes.length === 0) return null
+  return (
+    <Alert mt="md" color={error ? 'red' : 'yellow'} title={error ? 'The last move failed' : 'The last move left something out'}>
+      {notes.join(' · ')}
+    </Alert>
+  )
+}
+
+const Bar = ({ value, words }: { value: number; words: string }) => (
+  <>
+    <Progress value={value} mt="md" aria-label={`Move, ${value} percent`} />
+    <Text size="sm" mt={4} role="status">
+      {words}. You can leave this page; the move goes on.
+    </Text>
+  </>
+)

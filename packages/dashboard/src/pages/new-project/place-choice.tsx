@@ -1,0 +1,27 @@
+import { contract } from '@berth/contract'
+import { NativeSelect } from '@mantine/core'
+import { useRefusal } from '../../data/may.ts'
+import { useRead } from '../../data/read.ts'
+
+interface Props {
+  value: string
+  onChange(serverId: string): void
+}
+
+/** This machine or one of the servers; nothing is asked where there is no choice. */
+export function PlaceChoice({ value, onChange }: Props) {
+  const refusal = useRefusal('server:write')
+  const { data: servers = [] } = useRead(contract.servers.list, { query: {} }, { isWanted: !refusal })
+  if (servers.length === 0) return null
+  return (
+    <NativeSelect
+      label="Where it runs"
+      value={value}
+      data={[
+        { value: '', label: 'On this machine' },
+        ...servers.map(({ id, name, host }) => ({ value: id, label: `On ${name} (${host})` })),
+      ]}
+      onChange={(event) => onChange(event.currentTarget.value)}
+    />
+  )
+}

@@ -1,0 +1,61 @@
+import { SimpleGrid, Stack, Switch, Textarea, TextInput } from '@mantine/core'
+import { useState } from 'react'
+import type { PolicyForm } from '../../../rules/policy-form.ts'
+import classes from './payload-fields.module.css'
+
+interface Props {
+  form: PolicyForm
+  set(change: Partial<PolicyForm>): void
+  volumes: readonly string[]
+}
+
+/** What is saved and what runs around it; folded away, since the usual answer is all and nothing. */
+export function PayloadFields({ form, set, volumes }: Props) {
+  // As it was when the form was opened: what is emptied meanwhile is not folded away under the hand.
+  const [isOpen] = useState(!!form.volumes || !!form.exclude || !form.dumpsDatabases || !!form.preCommand || !!form.postCommand)
+  const text = (name: 'volumes' | 'exclude' | 'preCommand' | 'postCommand') => ({
+    classNames: { input: 'mono' },
+    spellCheck: false,
+    value: form[name],
+    onChange: (event: { currentTarget: { value: string } }) => set({ [name]: event.currentTarget.value }),
+  })
+  return (
+    <details className={classes.more} open={isOpen}>
+      <summary>What is saved, and commands around it</summary>
+      <Stack mt="sm">
+        <SimpleGrid cols={{ base: 1, xs: 2 }}>
+          <Textarea
+            label="Only these volumes"
+            description={volumes.length > 0 ? `One a line, of: ${volumes.join(', ')}` : 'One a line'}
+            placeholder="all of them"
+            autosize
+            minRows={2}
+            {...text('volumes')}
+          />
+          <Textarea
+            label="Leave out"
+            description="Patterns as in .gitignore, one a line"
+            placeholder={'cache/\n*.tmp'}
+            autosize
+            minRows={2}
+            {...text('exclude')}
+          />
+        </SimpleGrid>
+        <Switch
+          label="Save databases by their own tools, not by copying their files"
+          checked={form.dumpsDatabases}
+          onChange={(event) => set({ dumpsDatabases: event.currentTarget.checked })}
+        />
+        <SimpleGrid cols={{ base: 1, xs: 2 }}>
+          <TextInput label="Command before" description="Runs inside the service" maxLength={500} {...text('preCommand')} />
+          <TextInput
+            label="Command after"
+            description="Runs always, also after a failure"
+            maxLength={500}
+            {...text('postCommand')}
+          />
+        </SimpleGrid>
+      </Stack>
+    </details>
+  )
+}

@@ -1,0 +1,67 @@
+import { contract } from '@berth/contract'
+import { ApiError } from '@berth/contract/client'
+import { NativeSelect, NumberInput, SimpleGrid, Stack, Switch, TextInput } from '@mantine/core'
+import { CronInput } from '../../../components/cron-input.tsx'
+import { useRead } from '../../../data/read.ts'
+import type { PolicyForm } from '../../../rules/policy-form.ts'
+import { PayloadFields } from './payload-fields.tsx'
+
+interface Props {
+  form: PolicyForm
+  onChange(form: PolicyForm): void
+  /** Why the server refused it, to be shown at the field. */
+  error: unknown
+  /** Volumes that the project has, as examples of names. */
+  volumes: readonly string[]
+}
+
+/** Where to, how often, how long and what: the same for a new policy and for one that is changed. */
+export function PolicyFields({ form, onChange, error, volumes }: Props) {
+  const destinations = useRead(contract.backups.listDestinations, { query: {} })
+  const set = (change: Partial<PolicyForm>) => onChange({ ...form, ...change })
+  const refused = (field: string) => (error instanceof ApiError && error.field === field ? error.message : undefined)
+  const number = (name: 'retainCount' | 'retainDays' | 'proveEveryDays') => ({
+    min: 1,
+    value: form[name],
+    error: refused(name),
+    onChange: (value: number | string) => set({ [name]: typeof value === 'number' ? value : '' }),
+  })
+  return (
+    <Stack>
+      <NativeSelect
+        label="Where to"
+        value={form.destinationId}
+        error={refused('destinationId')}
+        data={(destinations.data ?? []).map(({ id, name, kind }) => ({
+          value: id,
+          label: name === kind ? name : `${name} (${kind})`,
+        }))}
+        onChange={(event) => set({ destinationId: event.currentTarget.value })}
+      />
+      <CronInput
+        value={form.cron}
+        timezone={form.timezone}
+        onChange={(cron) => set({ cron })}
+        error={refused('cronExpression')}
+      />
+      <SimpleGrid cols={{ base: 1, xs: 2 }}>
+        <TextInput
+          label="Time zone"
+          required
+          value={form.timezone}
+          error={refused('timezone')}
+          onChange={(event) => set({ timezone: event.currentTarget.value })}
+        />
+        <NumberInput label="Prove it every (days)" placeholder="never" max={365} {...number('proveEveryDays')} />
+        <NumberInput label="Keep the newest" placeholder="all" max={10_000} {...number('retainCount')} />
+        <NumberInput label="Keep for (days)" placeholder="no limit" max={36_500} {...number('retainDays')} />
+      </SimpleGrid>
+      <Switch
+        label="Also before each deployment, which goes on only when the backup succeeded"
+        checked={form.beforeDeploy}
+        onChange={(event) => set({ beforeDeploy: event.currentTarget.checked })}
+      />
+      <PayloadFields form={form} set={set} volumes={volumes} />
+    </Stack>
+  )
+}

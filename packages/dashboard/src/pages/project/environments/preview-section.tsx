@@ -1,0 +1,67 @@
+import { contract, type Project } from '@berth/contract'
+import { NumberInput, SimpleGrid, Stack, Switch } from '@mantine/core'
+import { useState } from 'react'
+import { SaveFooter } from '../../../components/save-footer.tsx'
+import { Section } from '../../../components/section.tsx'
+import { submitting } from '../../../components/submitting.ts'
+import { useChange } from '../../../data/change.ts'
+import { useProjectRefusal } from '../../../data/may.ts'
+import { projectReads } from '../../../data/project.ts'
+
+/** Whether pull requests get environments, how many, for how long, and with which variables. */
+export function PreviewSection({ project }: { project: Project }) {
+  const { id, config } = project
+  const params = { id }
+  const [previewsMaximum, setMaximum] = useState(config.previewsMaximum)
+  const [days, setDays] = useState<number | ''>(config.previewsMaxAgeDays ?? '')
+  const noWrite = useProjectRefusal(id, 'write')
+  const noAdmin = useProjectRefusal(id, 'admin')
+  const options = useChange(contract.projects.setOptions, { refreshes: projectReads, says: 'Saved.' })
+  const variables = useChange(contract.projects.setPreviewVariables, { refreshes: projectReads, says: 'Saved.' })
+  const save = () => options.mutate({ params, body: { previewsMaximum, previewsMaxAgeDays: days || null } })
+  return (
+    <form onSubmit={submitting(save)}>
+      <Section
+        title="Previews"
+        description="A pull request gets an environment of its own, which goes away with it."
+        footer={<SaveFooter refusal={noWrite} isPending={options.isPending} />}
+      >
+        <Stack>
+          <Switch
+            label="Give every pull request an environment of its own"
+            description={noWrite}
+            disabled={!!noWrite}
+            checked={config.previews}
+            onChange={(event) => options.mutate({ params, body: { previews: event.currentTarget.checked } })}
+          />
+          <Switch
+            label="Previews get production's variables, secrets included"
+            description={noAdmin ?? 'Whoever may open a pull request can then read them.'}
+            disabled={!!noAdmin}
+            checked={config.previewsUseProductionVariables}
+            onChange={(event) => variables.mutate({ params, body: { fromProduction: event.currentTarget.checked } })}
+          />
+          <SimpleGrid cols={{ base: 1, sm: 2 }}>
+            <NumberInput
+              label="At most at once"
+              min={1}
+              max={100}
+              readOnly={!!noWrite}
+              value={previewsMaximum}
+              onChange={(value) => setMaximum(Number(value))}
+            />
+            <NumberInput
+              label="Removed after days without a push"
+              placeholder="never"
+              min={1}
+              max={365}
+              readOnly={!!noWrite}
+              value={days}
+              onChange={(value) => setDays(typeof value === 'number' ? value : '')}
+            />
+          </SimpleGrid>
+        </Stack>
+      </Section>
+    </form>
+  )
+}

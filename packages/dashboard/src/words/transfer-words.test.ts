@@ -1,0 +1,19 @@
+import { transferPhases } from '@berth/contract'
+import { expect, test } from 'vitest'
+import { transferShare, transferWords } from './transfer-words.ts'
+
+test('a move never seems to go back, and its bytes count within the step that sends them', () => {
+  const shares = (
+    ['packing', 'sending', 'staging', 'releasing', 'catching_up', 'landing', 'committing', 'settling'] as const
+  ).map((phase) => transferShare({ phase, bytesDone: 5, bytesTotal: 10 }))
+  expect(shares).toEqual([...shares].sort((a, b) => a - b))
+  expect(transferShare({ phase: 'sending', bytesDone: 10, bytesTotal: 10 })).toBe(
+    transferShare({ phase: 'staging', bytesDone: 10, bytesTotal: 10 }),
+  )
+  expect(transferShare({ phase: 'sending', bytesDone: 0, bytesTotal: null })).toBeLessThan(100)
+  expect(transferShare({ phase: 'done', bytesDone: 10, bytesTotal: 10 })).toBe(100)
+})
+
+test('every phase is told in words', () => {
+  for (const phase of transferPhases) expect(transferWords(phase)).toMatch(/^[A-Z]/)
+})

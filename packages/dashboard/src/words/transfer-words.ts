@@ -1,0 +1,32 @@
+import type { Transfer } from '@berth/contract'
+
+/** What a move to the cloud or back is doing, in its order. */
+const steps: readonly (readonly [Transfer['phase'], string])[] = [
+  ['packing', 'Packing it while it serves'],
+  ['sending', 'Sending'],
+  ['staging', 'Building it on the other side'],
+  ['releasing', 'Stopping it here'],
+  ['catching_up', 'Sending what changed since'],
+  ['landing', 'Starting it on the other side'],
+  ['committing', 'Switching over'],
+  ['settling', 'Switching over'],
+]
+
+const others: Partial<Record<Transfer['phase'], string>> = {
+  done: 'Moved',
+  undoing: 'Taking it back: it goes on where it was',
+  failed: 'The move failed; it serves where it was',
+}
+
+export const transferWords = (phase: Transfer['phase']): string =>
+  steps.find(([name]) => name === phase)?.[1] ?? others[phase] ?? phase
+
+/** How far it is, of a hundred: its step, and within a step that sends its bytes. */
+export function transferShare({ phase, bytesDone, bytesTotal }: Pick<Transfer, 'phase' | 'bytesDone' | 'bytesTotal'>): number {
+  const at = steps.findIndex(([name]) => name === phase)
+  if (at < 0) return 100
+  const within = isSending(phase) && bytesTotal ? Math.min(1, bytesDone / bytesTotal) : 0
+  return Math.round((100 * (at + within)) / steps.length)
+}
+
+export const isSending = (phase: Transfer['phase']): boolean => phase === 'sending' || phase === 'catching_up'

@@ -1,0 +1,68 @@
+import { Readable } from 'node:stream'
+import type { VolumeRef } from '../runtime.ts'
+import { ask, askFor, EngineAway, openEngine, whyAway } from './engine.ts'
+import { readIdentity } from './identity.ts'
+import { Labels } from './labels.ts'
+import { Volumes } from './run/volumes.ts'
+
+const checkMs = 5_000
+const longMs = 6 * 60 * 60_000
+
+/** What an engine holds of a Berth, read and written beside a control plane that may be running: nothing else is looked at or tidied. */
+export interface EngineCopy {
+  /** Which of these images are ours and here. */
+  ownImages(references: readonly string[]): Promise<string[]>
+  /** As `docker save` gives them, layers that they share once. */
+  saveImages(references: readonly string[], abort: AbortSignal): AsyncIterable<Uint8Array>
+  loadImages(tar: AsyncIterable<Uint8Array>, abort: AbortSignal): Promise<void>
+  readVolume(id: string, abort: AbortSignal): AsyncIterable<Uint8Array>
+  /** False, and nothing is written, where the engine has bytes of that volume: they are newer than any archive. */
+  bringVolume(volume: VolumeRef, tar: AsyncIterable<Uint8Array>, abort: AbortSignal): Promise<boolean>
+}
+
+/** `folder` is the docker runtime's own. Rejects with `EngineAway` when no engine answers. */
+export async function openEngineCopy({ socketPath, folder }: { socketPath: string; folder: string }): Promise<EngineCopy> {
+  const engine = openEngine(socketPath)
+  await ask(() => engine.version(), { timeoutMs: checkMs }).catch((error: unknown) => {
+    throw new EngineAway(whyAway(error, socketPath), { cause: error })
+  })
+  const labels = new Labels(readIdentity(folder).instance)
+  const volumes = new Volumes(engine, labels, folder)
+  return {
+    async ownImages(references) {
+      const own: string[] = []
+      for (const reference of new Set(references)) {
+        const found = await askFor((abortSignal) => engine.getImage(reference).inspect({ abortSignal } as object))
+        if (found && labels.isOurs(found.Config?.Labels)) own.push(reference)
+      }
+      return own
+    },
+    async *saveImages(references, abort) {
+      const asked = { path: '/images/get?', method: 'GET', options: { names: [...references] }, isStream: true }
+      const stream = await ask(
+        (abortSignal) =>
+          new Promise<AsyncIterable<Uint8Array>>((resolve, reject) =>
+            engine.modem.dial(
+              { ...asked, abortSignal, statusCodes: { 200: true, 404: 'no such image', 500: 'the engine failed' } },
+              (error: unknown, data: unknown) => (error ? reject(error) : resolve(data as AsyncIterable<Uint8Array>)),
+            ),
+          ),
+        { abort, timeoutMs: longMs },
+      )
+      yield* stream
+    },
+    async loadImages(tar, abort) {
+      const answer = await ask(() => engine.loadImage(Readable.from(tar), { quiet: true }), { abort, timeoutMs: longMs })
+      await new Promise<void>((resolve, reject) =>
+        engine.modem.followProgress(answer, (error) => (error ? reject(error) : resolve())),
+      )
+    },
+    readVolume: (id, abort) => volumes.read(id, abort),
+    async bringVolume(volume, tar, abort) {
+      if (await volumes.takeUp(volume.id)) return false
+      await volumes.create(volume)
+      await volumes.write(volume.id, tar, abort)
+      return true
+    },
+  }
+}

@@ -1,0 +1,95 @@
+import { readFileSync } from 'node:fs'
+import { setTimeout as pause } from 'node:timers/promises'
+import { ask, type Engine, isElsewhere } from '../engine.ts'
+import { runIn } from './run-in.ts'
+
+/** In the environment of what was run inside, so that it is found again, with all that it started. */
+export const markVariable = 'BERTH_EXEC'
+
+export interface Marked {
+  mark: string
+  user: string | undefined
+}
+
+const graceMs = 3_000
+const lookMs = 100
+const scriptMs = 10_000
+
+/**
+ * The engine lets a program go on when nobody listens to it any more. This ends it: TERM, and KILL for what is left. On the engine's
+ * own machine by number, else by the container's own shell; an image without one keeps it until it ends or the container stops.
+ */
+export async function endMarked(container: string, marked: Marked, engine: Engine): Promise<void> {
+  const signal = isElsewhere(engine) ? viaShell : viaNumbers
+  let left = await signal(container, marked, 'TERM', engine)
+  for (const until = performance.now() + graceMs; left > 0 && performance.now() < until; ) {
+    await pause(lookMs)
+    left = await signal(container, marked, '0', engine)
+  }
+  if (left > 0) await signal(container, marked, 'KILL', engine)
+}
+
+type Signal = 'TERM' | 'KILL' | '0'
+
+/** How many it reached. Whoever may not see or signal the processes of others asks the container's shell. */
+async function viaNumbers(container: string, marked: Marked, signal: Signal, engine: Engine): Promise<number> {
+  const pids = await pidsOf(container, engine)
+  let reached = 0
+  try {
+    for (const pid of pids) if (isMarked(pid, marked) && send(pid, signal)) reached += 1
+  } catch {
+    return viaShell(container, marked, signal, engine)
+  }
+  return reached
+}
+
+/** False: it has ended meanwhile. */
+function send(pid: number, signal: Signal): boolean {
+  try {
+    return process.kill(pid, signal === '0' ? 0 : `SIG${signal}`)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false
+    throw error
+  }
+}
+
+/** The processes of a container by their numbers on the engine's machine; none once it has stopped. */
+async function pidsOf(container: string, engine: Engine): Promise<number[]> {
+  try {
+    const { Titles, Processes } = (await ask(() => engine.getContainer(container).top({ ps_args: '-eo pid' }))) as Listing
+    const at = Titles.indexOf('PID')
+    return Processes.map((row) => Number(row[at])).filter((pid) => Number.isInteger(pid) && pid > 1)
+  } catch {
+    return []
+  }
+}
+
+interface Listing {
+  Titles: string[]
+  Processes: string[][]
+}
+
+/** One that has ended meanwhile is none; what may not be read is for others to end. */
+function isMarked(pid: number, { mark }: Marked): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/environ`, 'latin1').split('\0').includes(`${markVariable}=${mark}`)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EACCES') throw error
+    return false
+  }
+}
+
+/** Says a line for each that it reached. */
+const script = `for place in /proc/[0-9]*; do
+  grep -q -- "${markVariable}=$1" "$place/environ" 2>/dev/null && kill -s "$2" "\${place#/proc/}" 2>/dev/null && echo reached
+done`
+
+async function viaShell(container: string, { mark, user }: Marked, signal: Signal, engine: Engine): Promise<number> {
+  let said = ''
+  const run = { argv: ['sh', '-c', script, 'sh', mark, signal], ...(user ? { user } : {}) }
+  const keep = ({ content }: { content: Buffer }) => {
+    if (said.length < 64 * 1024) said += content.toString('latin1')
+  }
+  await runIn(container, run, keep, engine, AbortSignal.timeout(scriptMs)).catch(() => undefined)
+  return said.split('reached').length - 1
+}

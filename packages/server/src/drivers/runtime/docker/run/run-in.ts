@@ -1,0 +1,67 @@
+import { untilAborted } from '../../../shell/until-aborted.ts'
+import type { ExecCommand } from '../../runtime.ts'
+import { ask, type Engine } from '../engine.ts'
+import { type Frame, framesOf } from './frames.ts'
+
+export interface Run extends Pick<ExecCommand, 'argv' | 'env' | 'user' | 'stdin'> {
+  folder?: string
+}
+
+/** The variables go with this call alone: they are in no setting of the container, so in none of an image made from it. */
+export async function runIn(
+  container: string,
+  { argv, env, user, stdin, folder }: Run,
+  onFrame: (frame: Frame) => void | Promise<void>,
+  engine: Engine,
+  abort: AbortSignal,
+): Promise<number> {
+  const exec = await ask(
+    (abortSignal) =>
+      engine.getContainer(container).exec({
+        Cmd: argv,
+        Env: Object.entries(env ?? {}).map(([key, value]) => `${key}=${value}`),
+        AttachStdin: stdin !== undefined,
+        AttachStdout: true,
+        AttachStderr: true,
+        ...(user ? { User: user } : {}),
+        ...(folder ? { WorkingDir: folder } : {}),
+        abortSignal,
+      }),
+    { abort },
+  )
+  const stream = await exec.start({ hijack: true, stdin: stdin !== undefined, abortSignal: abort })
+  // A source that has nothing more to say is not waited for.
+  const over = new AbortController()
+  const onAbort = () => stream.destroy(new Error('aborted'))
+  abort.addEventListener('abort', onAbort, { once: true })
+  try {
+    const fed =
+      stdin &&
+      feed(untilAborted(stdin, over.signal), stream).catch((error: unknown) => {
+        if (error !== over.signal.reason) stream.destroy(error as Error)
+      })
+    for await (const frame of framesOf(stream)) await onFrame(frame)
+    over.abort()
+    await fed
+  } finally {
+    over.abort()
+    abort.removeEventListener('abort', onAbort)
+    stream.destroy()
+  }
+  abort.throwIfAborted()
+  const { ExitCode } = await ask((abortSignal) => exec.inspect({ abortSignal }), { abort })
+  return ExitCode ?? -1
+}
+
+/** A program that ends before it has read everything is no failure of ours: its exit code tells. */
+async function feed(stdin: AsyncIterable<Uint8Array>, stream: NodeJS.WritableStream): Promise<void> {
+  let isBroken = false
+  stream.on('error', () => {
+    isBroken = true
+  })
+  for await (const chunk of stdin) {
+    if (isBroken) return
+    if (!stream.write(chunk)) await new Promise<void>((resolve) => stream.once('drain', resolve).once('close', () => resolve()))
+  }
+  stream.end()
+}

@@ -1,0 +1,96 @@
+import { Readable } from 'node:stream'
+import type { Container } from 'dockerode'
+import { extract, type Header, pack } from 'tar-stream'
+import { encodeHeader } from '../../../tar/tar-header.ts'
+import { ask, askFor, type Engine } from '../engine.ts'
+import type { Labels } from '../labels.ts'
+
+const emptyImage = 'berth/empty:1'
+/** Where a helper has its volume. */
+export const mountPoint = '/volume'
+export const longMs = 6 * 60 * 60_000
+
+/** What was adopted may be a file or folder of the engine's machine: the engine refuses one that is not there. */
+export const mountOf = (name: string) => ({ Type: isPath(name) ? ('bind' as const) : ('volume' as const), Source: name })
+export const isPath = (name: string) => name.startsWith('/')
+
+interface HelperParts {
+  engine: Engine
+  labels: Labels
+}
+
+/** A container that is never started: the engine reads and writes what is mounted in it all the same. The caller removes it. */
+export async function makeHelper(volume: string, { engine, labels }: HelperParts, abort: AbortSignal): Promise<Container> {
+  await ensureEmptyImage(engine, abort)
+  return ask(
+    (abortSignal) =>
+      engine.createContainer({
+        Image: emptyImage,
+        Cmd: ['never'],
+        Labels: labels.of('helper'),
+        HostConfig: { Mounts: [{ ...mountOf(volume), Target: mountPoint }], NetworkMode: 'none' },
+        abortSignal,
+      }),
+    { abort },
+  )
+}
+
+export const removeHelper = (helper: Container) =>
+  ask((abortSignal) => helper.remove({ force: true, abortSignal })).catch(() => undefined)
+
+async function ensureEmptyImage(engine: Engine, abort: AbortSignal): Promise<void> {
+  if (await askFor(() => engine.getImage(emptyImage).inspect(), { abort })) return
+  const nothing = pack()
+  nothing.finalize()
+  const [repo, tag] = emptyImage.split(':')
+  const stream = await engine.importImage(nothing as unknown as NodeJS.ReadableStream, {
+    repo,
+    tag,
+    changes: 'LABEL berth.kind=helper',
+    abortSignal: abort,
+  })
+  for await (const _line of stream) void _line
+}
+
+/** As the engine makes a new one. */
+export const isAsNew = ({ uid, gid, mode }: Header) => !uid && !gid && ((mode ?? 0o755) & 0o7777) === 0o755
+
+/** Whose the volume's own folder is: without it a program that is not root could not write there after a restore. */
+export const topEntry = ({ uid = 0, gid = 0, mode = 0o755, mtime = new Date(0) }: Header) =>
+  encodeHeader({ name: './', type: 'directory', size: 0, mode, uid, gid, mtime, linkname: '' })
+
+/** The engine hands a mounted folder over when it is named from above, not as `./` from inside. */
+export function folderEntry(path: string, { uid, gid, mode = 0o755 }: Pick<Partial<Header>, 'uid' | 'gid' | 'mode'>): Readable {
+  const archive = pack()
+  const name = `${path.replace(/^\/+|\/+$/g, '')}/`
+  archive.entry({ name, type: 'directory', uid: uid ?? 0, gid: gid ?? 0, mode: mode & 0o7777 })
+  archive.finalize()
+  return Readable.from(archive)
+}
+
+export async function put(container: Container, path: string, tar: Readable, abort: AbortSignal): Promise<void> {
+  await ask((abortSignal) => container.putArchive(tar, { path, abortSignal }), { abort, timeoutMs: longMs })
+}
+
+/** Reads no further than it must: the first entry is the folder itself. */
+export async function firstEntries(container: Container, path: string, count: number, abort: AbortSignal): Promise<Header[]> {
+  const end = new AbortController()
+  const stream = await container.getArchive({ path, abortSignal: AbortSignal.any([abort, end.signal]) })
+  const reader = extract()
+  stream.on('error', (error) => reader.destroy(error))
+  stream.pipe(reader)
+  const headers: Header[] = []
+  try {
+    for await (const entry of reader) {
+      headers.push(entry.header)
+      entry.resume()
+      if (headers.length >= count) break
+    }
+  } catch (error) {
+    abort.throwIfAborted()
+    if (headers.length < count) throw error
+  } finally {
+    end.abort()
+  }
+  return headers
+}

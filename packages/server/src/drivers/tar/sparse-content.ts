@@ -1,0 +1,95 @@
+import { block } from './tar-header.ts'
+
+/** More pieces than this in one file, and somebody wants our memory. */
+const mostPieces = 1_000_000
+const longestNumber = 20
+
+export interface Piece {
+  at: number
+  bytes: Uint8Array
+}
+
+/** The bytes of an ordinary file. */
+export async function* inOrder(content: AsyncIterable<Uint8Array>): AsyncGenerator<Piece> {
+  let at = 0
+  for await (const bytes of content) {
+    yield { at, bytes }
+    at += bytes.length
+  }
+}
+
+/**
+ * The bytes of a file with holes, each with its place. The content begins with lines of numbers, filled up to a whole block: how many
+ * pieces there are, then the place and the length of each. Their bytes follow.
+ */
+export async function* piecesOf(content: AsyncIterable<Uint8Array>, realSize: number): AsyncGenerator<Piece> {
+  const reader = new Reader(content)
+  const map = await mapIn(reader)
+  await reader.skipToBlock()
+  for (const [place, length] of map) {
+    if (place + length > realSize) throw damaged()
+    for (let done = 0; done < length; ) {
+      const bytes = await reader.some(length - done)
+      yield { at: place + done, bytes }
+      done += bytes.length
+    }
+  }
+}
+
+async function mapIn(reader: Reader): Promise<[place: number, length: number][]> {
+  const count = await reader.number()
+  if (count > mostPieces) throw damaged()
+  const map: [number, number][] = []
+  for (let at = 0; at < count; at += 1) map.push([await reader.number(), await reader.number()])
+  return map
+}
+
+const damaged = () => new Error('The tar archive has a file with holes whose list of pieces is damaged')
+
+class Reader {
+  readonly #source: AsyncIterator<Uint8Array>
+  #chunk: Uint8Array = new Uint8Array()
+  #at = 0
+
+  constructor(content: AsyncIterable<Uint8Array>) {
+    this.#source = content[Symbol.asyncIterator]()
+  }
+
+  /** At least one byte. */
+  async some(most: number): Promise<Uint8Array> {
+    while (this.#chunk.length === 0) {
+      const next = await this.#source.next()
+      if (next.done) throw damaged()
+      this.#chunk = next.value
+    }
+    const piece = this.#chunk.subarray(0, most)
+    this.#chunk = this.#chunk.subarray(piece.length)
+    this.#at += piece.length
+    return piece
+  }
+
+  /** A line of digits. */
+  async number(): Promise<number> {
+    let digits = ''
+    for (;;) {
+      const code = this.#chunk.length > 0 ? this.#next() : ((await this.some(1))[0] as number)
+      if (code === 0x0a) break
+      digits += String.fromCharCode(code)
+      if (digits.length > longestNumber) throw damaged()
+    }
+    const number = /^\d+$/.test(digits) ? Number(digits) : Number.NaN
+    if (!Number.isSafeInteger(number)) throw damaged()
+    return number
+  }
+
+  async skipToBlock(): Promise<void> {
+    while (this.#at % block !== 0) await this.some(block - (this.#at % block))
+  }
+
+  #next(): number {
+    const code = this.#chunk[0] as number
+    this.#chunk = this.#chunk.subarray(1)
+    this.#at += 1
+    return code
+  }
+}

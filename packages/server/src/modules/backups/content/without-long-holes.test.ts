@@ -1,0 +1,17 @@
+import { expect, test } from 'vitest'
+import { VolumeUnreadable } from '../../../drivers/runtime/runtime.ts'
+import { withoutLongHoles } from './without-long-holes.ts'
+
+const zeros = Buffer.alloc(300_000)
+const read = async (...chunks: Buffer[]) =>
+  Buffer.concat(await Array.fromAsync(withoutLongHoles(asyncOf(chunks), 'data', 1_000_000)))
+async function* asyncOf(chunks: Buffer[]) {
+  yield* chunks
+}
+
+test('zeros pass as they are, up to a bound in one piece; then the volume is named and what to do', async () => {
+  const used = Buffer.concat([zeros, Buffer.from('x'), zeros])
+  expect((await read(zeros, zeros, zeros, used, zeros, zeros, zeros)).length).toBe(6 * zeros.length + used.length)
+  await expect(read(zeros, zeros, zeros, zeros)).rejects.toThrow(VolumeUnreadable)
+  await expect(read(zeros, zeros, zeros, zeros)).rejects.toThrow('The volume data')
+})

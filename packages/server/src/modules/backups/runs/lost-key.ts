@@ -1,0 +1,76 @@
+import { type JobKind, job } from '../../../platform/jobs/declare.ts'
+import type { Schedule } from '../../../platform/jobs/schedules.ts'
+import type { BackupsDeps } from '../deps.ts'
+import { keptByRecipient, nameRecipient } from './kept-run-store.ts'
+
+/** Of runs from before it was recorded, when the key was found to be gone. */
+export const lostRecipient = 'lost'
+
+export const howToBringBack =
+  'Add the line of your copy of that key (AGE-SECRET-KEY-1…) to the end of backup.key in the data folder: then it can be opened again. Without a copy nobody can open it'
+
+type Nothing = Record<string, never>
+const lookAtKey: JobKind<Nothing> = { kind: 'backups.key' }
+
+export const keySchedule: Schedule<unknown> = {
+  key: lookAtKey.kind,
+  job: lookAtKey,
+  payload: {},
+  rhythm: { everySeconds: 86_400 },
+}
+
+/** Every day that it is so, people are told: what they count on is worth nothing. */
+export const keyJob = (deps: BackupsDeps) =>
+  job<Nothing, unknown>(lookAtKey.kind, {
+    deadlineMs: 60_000,
+    run: async () => announceLost(await lostRuns(deps), deps),
+  })
+
+/** At each start: in the log always, and to people when the key was just found to be gone. An instance without backups makes none. */
+export const tellLostKey = (deps: BackupsDeps): Promise<void> =>
+  told(deps).catch((error: unknown) => deps.log.error({ err: error }, 'the key of backups cannot be looked at'))
+
+async function told(deps: BackupsDeps): Promise<void> {
+  const lost = await lostRuns(deps)
+  if (lost.length === 0) return
+  const runs = lost.reduce((sum, { count }) => sum + count, 0)
+  deps.log.error(
+    { runs, recipients: [...new Set(lost.map(({ recipient }) => recipient))] },
+    `${wordsFor(runs)} ${howToBringBack}`,
+  )
+  if ((await deps.archives()).isNewKey) await announceLost(lost, deps)
+}
+
+const wordsFor = (runs: number) =>
+  `The key that opens ${runs} of the stored backups is not here: ${runs === 1 ? 'it' : 'they'} cannot be restored.`
+
+interface LostRuns {
+  organizationId: string
+  recipient: string
+  count: number
+}
+
+async function lostRuns(deps: BackupsDeps): Promise<LostRuns[]> {
+  const { db } = deps.database
+  const kept = await keptByRecipient(db)
+  if (kept.length === 0) return []
+  const { recipient, recipients, isNewKey } = await deps.archives()
+  if (kept.some((one) => one.recipient === null)) await nameRecipient(db, isNewKey ? lostRecipient : recipient)
+  const named = kept.map((one) => ({ ...one, recipient: one.recipient ?? (isNewKey ? lostRecipient : recipient) }))
+  return named.filter((one) => !recipients.includes(one.recipient))
+}
+
+async function announceLost(lost: readonly LostRuns[], { database }: BackupsDeps): Promise<void> {
+  for (const [organizationId, ofIt] of Map.groupBy(lost, (one) => one.organizationId)) {
+    const runs = ofIt.reduce((sum, { count }) => sum + count, 0)
+    await database.transaction((bound) =>
+      bound.announce('backup.unproven', {
+        organizationId,
+        projectId: null,
+        subject: 'Stored backups cannot be opened: their key is gone',
+        text: `${wordsFor(runs)} ${howToBringBack}; a new run of each policy is then the only backup there is.`,
+        data: { runs },
+      }),
+    )
+  }
+}

@@ -1,0 +1,46 @@
+import type { InstanceRow } from '../../../platform/db/tables/deployments.ts'
+import { fail, refuse } from '../../../platform/failure.ts'
+import type { DeploymentsDeps } from '../deps.ts'
+import { findLive } from '../live-environments.ts'
+import { planOf } from '../plan.ts'
+import { runningUnits } from '../run-units.ts'
+import { withoutOwn } from '../service-variables.ts'
+import { envOf, withSecrets } from '../snapshot.ts'
+import { findDeployment, listInstances } from '../store.ts'
+
+export interface Place {
+  row: InstanceRow
+  /** The variables that the instance was started with. */
+  env: Record<string, string>
+}
+
+/** The instance of what is live that a program is run in: the service that is named, else the one that requests go to. */
+export async function findInstance(
+  { projectId, environment, service }: { projectId: string; environment: string; service: string | undefined },
+  deps: DeploymentsDeps,
+): Promise<Place> {
+  const { db } = deps.database
+  const live = await findLive(db, projectId, environment)
+  const deployment = live?.deploymentId ? await findDeployment(db, live.deploymentId) : undefined
+  if (!live || !deployment?.plan) return fail('conflict', { words: `Nothing is live in ${environment}: deploy it first` })
+  const units = runningUnits(deployment)
+  if (units.length === 0) return fail('conflict', { words: 'A static site has no program to run another beside' })
+  const names = units.map((unit) => unit.service)
+  if (service !== undefined && !names.includes(service))
+    refuse('service', `there is no such service; there is ${names.join(', ')}`)
+  const unit = units.find((one) => (service === undefined ? one.exposed : one.service === service)) ?? units[0]!
+  const running = await listInstances(db, { projectId, environment, state: 'running' })
+  const own = running.filter((row) => row.service === unit.service)
+  // A service that stayed as it was runs for the deployment that started it.
+  const row = own.find(({ deploymentId }) => deploymentId === deployment.id) ?? own[0]
+  if (!row || live.state !== 'live') return fail('conflict', { words: whyNot[live.state] ?? 'It does not run now' })
+  const started = row.deploymentId === deployment.id ? deployment : ((await findDeployment(db, row.deploymentId)) ?? deployment)
+  const env = await envOf(started, deps)
+  return { row, env: { ...withSecrets(unit, env).environment, ...withoutOwn(env, planOf(started).ownVariables) } }
+}
+
+const whyNot: Record<string, string> = {
+  sleeping: 'The project sleeps: open its address to wake it, then try again',
+  waking: 'The project is waking up: try again in a moment',
+  stopped: 'The project is stopped: enable it first',
+}

@@ -1,0 +1,44 @@
+import { type contract, limits } from '@berth/contract'
+import type { Handlers } from '../../../http/handler.ts'
+import { fail } from '../../../platform/failure.ts'
+import type { DeploymentsDeps } from '../deps.ts'
+import { findInstance } from './find-instance.ts'
+import { OpenExecs } from './open-execs.ts'
+import { runExec } from './run-exec.ts'
+
+type Rows = Pick<typeof contract.deployments, 'exec' | 'execInput'>
+
+export function execHandlers(deps: DeploymentsDeps): Handlers<Rows> {
+  const execs = new OpenExecs()
+  return {
+    exec: async ({ body }, { project, caller, begin }) => {
+      const { environment = 'production', service, input = false } = body
+      const place = await findInstance({ projectId: project.id, environment, service }, deps)
+      const one = execs.open({ projectId: project.id, userId: caller.userId, input })
+      try {
+        await runExec(one, place, body, await begin(), deps)
+      } finally {
+        execs.close(one)
+      }
+      return undefined
+    },
+    execInput: async ({ params, upload }, { project, caller, audit }) => {
+      audit({ objectId: project.id, changes: { execId: params.execId } })
+      const one = execs.find(params.execId, { projectId: project.id, userId: caller.userId })
+      if (!one?.input) return fail('not_found', { words: 'There is no such program, or it reads nothing: it may have ended' })
+      if (one.input.isFed) return fail('conflict', { words: 'Somebody feeds this program already' })
+      await one.input.feed(bounded(upload))
+      return undefined
+    },
+  }
+}
+
+async function* bounded(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let taken = 0
+  for await (const chunk of chunks) {
+    taken += chunk.length
+    if (taken > limits.execInputBytes)
+      fail('payload_too_large', { words: `A program reads at most ${limits.execInputBytes / 1024 ** 3} GB` })
+    yield chunk
+  }
+}

@@ -1,0 +1,60 @@
+import { describe, expect, test } from 'vitest'
+import { adviceFor } from './health-advice.ts'
+import { listenersIn } from './listening-inside.ts'
+
+const heading = '  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n'
+const row = (local: string, state = '0A') =>
+  `   0: ${local} 00000000:0000 ${state} 00000000:00000000 00:00000000 00000000 0 0 1 1\n`
+
+describe('where a program in a container listens', () => {
+  test('is read from the kernel’s table: only what listens, without the engine’s own name server', () => {
+    const table = `${heading}${row('0100007F:0BB8')}${row('0B00007F:A001')}${row('0200AC12:0BB8', '01')}${heading}${row('00000000000000000000000000000000:1F90')}`
+    expect(listenersIn(table)).toEqual([
+      { port: 3000, isLoopback: true },
+      { port: 8080, isLoopback: false },
+    ])
+  })
+
+  test.each(['0100007F', '00000000000000000000000001000000', '0000000000000000FFFF00000100007F'])('%s is loopback', (address) => {
+    expect(listenersIn(row(`${address}:0050`))).toEqual([{ port: 80, isLoopback: true }])
+  })
+
+  test('a port that is also open to others is open to others, in either order', () => {
+    const open = [{ port: 80, isLoopback: false }]
+    expect(listenersIn(row('0100007F:0050') + row('00000000:0050'))).toEqual(open)
+    expect(listenersIn(row('00000000:0050') + row('0100007F:0050'))).toEqual(open)
+  })
+
+  test('what is no such table says nothing', () => {
+    expect(listenersIn(`hello\n${row('zz:zz')}${row('0100007F:-1')}`)).toEqual([])
+  })
+})
+
+describe('what to do about one that is not healthy', () => {
+  const asked = { port: 3000, status: null, check: null, listening: null }
+
+  test('bound to 127.0.0.1 in a container: let it listen on 0.0.0.0', () => {
+    expect(adviceFor({ ...asked, listening: [{ port: 3000, isLoopback: true }] })).toMatch(/127\.0\.0\.1:3000 .*0\.0\.0\.0/)
+  })
+
+  test('another port: which one, and that the port can be set', () => {
+    expect(adviceFor({ ...asked, listening: [{ port: 8080, isLoopback: false }] })).toMatch(
+      /8080, not on 3000: set the port to 8080/,
+    )
+    expect(adviceFor({ ...asked, listening: [{ port: 8080, isLoopback: true }] })).toMatch(
+      /127\.0\.0\.1:8080.*0\.0\.0\.0 and \$PORT/,
+    )
+  })
+
+  test('no answer yet: healthCheck.timeoutSeconds', () => {
+    const words = /healthCheck\.timeoutSeconds/
+    expect(adviceFor(asked)).toMatch(words)
+    expect(adviceFor({ ...asked, listening: [] })).toMatch(words)
+    expect(adviceFor({ ...asked, listening: [{ port: 3000, isLoopback: false }] })).toMatch(words)
+  })
+
+  test('an error at the first page: healthCheck.path; at the path that was set the answer says enough', () => {
+    expect(adviceFor({ ...asked, status: 503 })).toMatch(/healthCheck\.path/)
+    expect(adviceFor({ ...asked, status: 503, check: { path: '/ready' } })).toBe('')
+  })
+})

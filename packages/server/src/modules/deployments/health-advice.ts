@@ -1,0 +1,29 @@
+import type { HealthCheck } from '@berth/contract'
+import type { ListeningAt } from './listening-inside.ts'
+
+/** What is known of one that was not healthy in time. */
+export interface Unanswered {
+  port: number | null
+  /** Of its last answer; null when there was none. */
+  status: number | null
+  check: HealthCheck | null
+  /** Where it listens inside its container; null where that cannot be told. */
+  listening: readonly ListeningAt[] | null
+}
+
+/** What to do about it, as a sentence; '' where its own answer says enough. */
+export function adviceFor({ port, status, check, listening }: Unanswered): string {
+  if (status !== null) return check?.path ? '' : 'Set healthCheck.path to a page that answers, or healthCheck.acceptErrors'
+  const own = listening?.find((one) => one.port === port)
+  if (own?.isLoopback)
+    return `It listens on 127.0.0.1:${port} inside its container, where no request can reach it: let it listen on 0.0.0.0`
+  if (!own && listening?.length) return elsewhere(port, listening)
+  return 'If it needs longer to start, set healthCheck.timeoutSeconds'
+}
+
+function elsewhere(port: number | null, listening: readonly ListeningAt[]): string {
+  const others = listening.slice(0, 5).map((one) => (one.isLoopback ? `127.0.0.1:${one.port}` : `${one.port}`))
+  const reached = listening.find(({ isLoopback }) => !isLoopback)
+  const set = reached ? `set the port to ${reached.port}, or let it listen on $PORT` : 'let it listen on 0.0.0.0 and $PORT'
+  return `It listens on ${others.join(', ')}, not on ${port}: ${set}`
+}

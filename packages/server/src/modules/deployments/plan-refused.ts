@@ -1,0 +1,15 @@
+/** A project that cannot be built or run as it is; the words say what to do. */
+export class PlanRefused extends Error {
+  override readonly name = 'PlanRefused'
+}
+
+export const nothingStartsIt = 'Nothing says how to start it: set a start command (startCommand), or add one to the project'
+
+const withoutContainers =
+  'needs Docker, and this instance runs projects as plain processes: install Docker on this machine and start Berth again, or put the project on a server that has it (serverId)'
+
+/** What only containers can run, where there are none. */
+export const needsDocker = {
+  dockerfile: `Its Dockerfile ${withoutContainers}; with a start command (startCommand) it runs without its Dockerfile`,
+  services: `A project of several services ${withoutContainers}`,
+}

@@ -1,0 +1,75 @@
+import { limits, tarballUpload } from '@berth/contract'
+import { StoreFailure } from '../../../drivers/archive-store/store-failure.ts'
+import type { UploadStore } from '../../../drivers/upload-store/upload-store.ts'
+import type { UploadSessionRow } from '../../../platform/db/tables/projects.ts'
+import { Failure, fail, refuse } from '../../../platform/failure.ts'
+import { KeyedMutex } from '../../../platform/keyed-mutex.ts'
+import { nowOf, type ProjectsDeps } from '../deps.ts'
+import { findUploadSession, receiveUpload } from './uploads.ts'
+
+const withinMs = 5 * 60_000
+
+export const storedName = (sessionId: string): string => `${sessionId}.tar.gz`
+export const sessionOfStored = (name: string): string => name.replace(/\.tar\.gz$/, '')
+
+/** Signed for that many bytes, until the session runs out. */
+export const storeAddress = ({ id, declaredBytes }: UploadSessionRow, store: UploadStore) =>
+  store.addressFor(storedName(id), {
+    sizeBytes: declaredBytes as number,
+    contentType: tarballUpload.contentType,
+    seconds: limits.uploadSessionSeconds,
+  })
+
+/** One of an organisation at a time: a caller who asks for many fills nothing but their own turn. */
+const turns = new KeyedMutex()
+
+/**
+ * The session as it is once what was sent to the object store is here: whole, checked like any upload, and gone from there.
+ * Whoever scans or uses an upload asks for this first; nothing there yet leaves the session open.
+ */
+export async function fetchStored(session: UploadSessionRow, deps: ProjectsDeps): Promise<UploadSessionRow> {
+  if (session.status === 'received' || session.inStore === 0) return session
+  const { organizationId, id } = session
+  const current = () => findUploadSession(deps.database.db, organizationId, id, nowOf(deps))
+  return turns.run(organizationId, async () => {
+    const now = (await current()) ?? fail('not_found')
+    // Another one has fetched it meanwhile, or it came by the instance's own address.
+    if (now.status === 'received') return now
+    await fetchOnce(now, deps.uploadStore ?? fail('conflict', { words: noStore }), deps)
+    return (await current()) ?? fail('not_found')
+  })
+}
+
+/** Before a project or a deployment refers to it by its id; one that is nobody's is refused by whoever looks it up next. */
+export async function fetchNamed(sessionId: string, organizationId: string, deps: ProjectsDeps): Promise<void> {
+  const session = await findUploadSession(deps.database.db, organizationId, sessionId, nowOf(deps))
+  if (session) await fetchStored(session, deps)
+}
+
+const noStore = 'This service takes no uploads in an object store any more: open another session'
+
+async function fetchOnce(session: UploadSessionRow, store: UploadStore, deps: ProjectsDeps): Promise<void> {
+  const name = storedName(session.id)
+  const abort = AbortSignal.timeout(withinMs)
+  try {
+    const size = await store.size(name, abort)
+    if (size === undefined) return
+    // Before a byte of it is fetched: what is signed for one length may still be put there by other means.
+    if (size !== session.declaredBytes) refuse('upload', `it has ${size} bytes, not the ${session.declaredBytes} it was to have`)
+    await receiveUpload(session, store.get(name, abort), deps)
+  } catch (error) {
+    // What is wrong with it stays wrong: the next one who asks does not fetch it again, and the sender may send another.
+    if (error instanceof Failure && error.status < 500) await forgetStored(name, store, deps)
+    throw error instanceof StoreFailure ? away(error) : error
+  }
+  await forgetStored(name, store, deps)
+}
+
+const away = (cause: StoreFailure) =>
+  new Failure('unavailable', { words: 'The object store that uploads go to does not answer: try again in a minute', cause })
+
+/** What cannot be removed now is removed by the hourly job. */
+const forgetStored = (name: string, store: UploadStore, { log }: ProjectsDeps): Promise<void> =>
+  store
+    .remove(name, AbortSignal.timeout(30_000))
+    .catch((err) => log.warn({ err, name }, 'an upload stays in the object store for now'))

@@ -1,0 +1,29 @@
+import { fail } from '../../../platform/failure.ts'
+import type { Bound } from '../../../platform/transaction.ts'
+import { isSetupOrganization } from '../../access/index.ts'
+import type { ProjectsDeps } from '../deps.ts'
+import { never } from './upload-claim.ts'
+
+/** Each may take 300 MB of disk for an hour: nobody opens them without end. What a project is made of does not count here. */
+export async function refuseTooManyUploads(
+  { db, lock }: Pick<Bound, 'db' | 'lock'>,
+  organizationId: string,
+  now: number,
+  { settings }: Pick<ProjectsDeps, 'settings'>,
+): Promise<void> {
+  const most = settings.quotas.uploads
+  if (most === null || (await isSetupOrganization(db, organizationId))) return
+  await lock(`uploads:${organizationId}`)
+  const { count } = await db
+    .selectFrom('uploadSessions')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('organizationId', '=', organizationId)
+    .where('expiresAt', '>', now)
+    .where('expiresAt', '<', never)
+    .executeTakeFirstOrThrow()
+  if (Number(count) >= most)
+    fail('quota_exceeded', {
+      field: 'uploads',
+      words: `Quota uploads: the organisation has ${count} uploads that no project is made of, and may have ${most}: use a session that is open, or wait; each goes an hour after it was opened`,
+    })
+}

@@ -1,0 +1,19 @@
+import type { Kysely } from 'kysely'
+
+/** An upload may be sent straight to an object store; what was said of it when its session was opened is held to. */
+export const migration = {
+  name: '030-upload-places',
+  async up({ schema }: Kysely<unknown>): Promise<void> {
+    await schema.alterTable('uploadSessions').addColumn('declaredBytes', 'bigint').execute()
+    await schema.alterTable('uploadSessions').addColumn('declaredSha256', 'text').execute()
+    await schema
+      .alterTable('uploadSessions')
+      .addColumn('inStore', 'integer', (column) => column.notNull().defaultTo(0))
+      .execute()
+    await schema
+      .createIndex('uploadSessionsByOrganization')
+      .on('uploadSessions')
+      .columns(['organizationId', 'expiresAt'])
+      .execute()
+  },
+}

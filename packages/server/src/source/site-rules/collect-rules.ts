@@ -1,0 +1,51 @@
+import { type SiteHeaders, type SiteRedirect, type SiteRules, siteRulesAtMost } from '../../platform/site-rules/site-rules.ts'
+import { headersOf, redirectOf, type WrittenRedirect } from './rule-parts.ts'
+
+/** Rules of one file as they are read, within their bounds; what is left out is said. */
+export class RulesCollector {
+  readonly rules: SiteRules = { redirects: [], headers: [] }
+  readonly #left: string[] = []
+  readonly #file: string
+
+  constructor(file: string) {
+    this.#file = file
+  }
+
+  /** No more than a few of each file: the first ones tell enough. */
+  get warnings(): string[] {
+    const more = this.#left.length > 10 ? [`${this.#file}: ${this.#left.length - 10} more are left out`] : []
+    return [...this.#left.slice(0, 10).map((words) => `${this.#file}: ${words}`), ...more]
+  }
+
+  leave(words: string): void {
+    this.#left.push(words)
+  }
+
+  redirect(written: WrittenRedirect): void {
+    const rule = redirectOf(written)
+    if (typeof rule === 'string') this.leave(rule)
+    else this.#add(this.rules.redirects, rule, siteRulesAtMost.redirects, 'redirects')
+  }
+
+  headers(path: string, values: readonly (readonly [string, string])[]): void {
+    const { rule, left } = headersOf(path, values.slice(0, siteRulesAtMost.valuesEach))
+    for (const words of left) this.leave(words)
+    if (rule) this.#add(this.rules.headers, rule, siteRulesAtMost.headers, 'rules for headers')
+  }
+
+  #add<Rule extends SiteRedirect | SiteHeaders>(into: Rule[], rule: Rule, atMost: number, what: string): void {
+    if (into.length < atMost) into.push(rule)
+    else this.leave(`only the first ${atMost} ${what} count`)
+  }
+}
+
+/** Those of the first come first. */
+export function joinRules(...all: readonly (SiteRules | undefined)[]): SiteRules {
+  const parts = all.filter((one) => one !== undefined)
+  return {
+    redirects: parts.flatMap(({ redirects }) => redirects).slice(0, siteRulesAtMost.redirects),
+    headers: parts.flatMap(({ headers }) => headers).slice(0, siteRulesAtMost.headers),
+  }
+}
+
+export const hasRules = ({ redirects, headers }: SiteRules): boolean => redirects.length + headers.length > 0

@@ -1,0 +1,81 @@
+import { dig, recordOf, textOf } from '../detection/manifests/values.ts'
+import { RulesCollector } from './collect-rules.ts'
+import { clip } from './rule-parts.ts'
+
+const linesAtMost = 5_000
+
+/** `[[redirects]]` and `[[headers]]` of netlify.toml. */
+export function netlifyRules(toml: unknown): RulesCollector {
+  const collector = new RulesCollector('netlify.toml')
+  for (const entry of listOf(dig(toml, 'redirects'))) {
+    const { from, to, status, force, ...others } = recordOf(entry)
+    const [condition] = ['query', 'conditions', 'headers', 'signed'].filter((key) => others[key] !== undefined)
+    if (condition) collector.leave(`${clip(String(from))} depends on ${condition}, which is not followed`)
+    else
+      collector.redirect({
+        from: textOf(from) ?? '',
+        to: textOf(to) ?? textOf(from) ?? '',
+        status: typeof status === 'number' ? status : 301,
+        force: force === true,
+      })
+  }
+  for (const entry of listOf(dig(toml, 'headers'))) {
+    const { for: path, values } = recordOf(entry)
+    collector.headers(
+      textOf(path) ?? '',
+      Object.entries(recordOf(values)).map(([name, value]) => [name, joined(value)] as const),
+    )
+  }
+  return collector
+}
+
+/** Lines of `_redirects`: from, what it asks of the query, to, status, conditions. */
+export function redirectLines(text: string): RulesCollector {
+  const collector = new RulesCollector('_redirects')
+  for (const [, words] of wordLines(text)) {
+    const [from = '', ...rest] = words
+    const at = rest.findIndex((word) => word.startsWith('/') || /^https?:/i.test(word))
+    const [to = '', given = '301', ...conditions] = at < 0 ? [] : rest.slice(at)
+    const [, status] = /^(\d{3})!?$/.exec(given) ?? []
+    if (at !== 0 || conditions.length > 0 || !status) collector.leave(`${clip(words.join(' '))} is not followed`)
+    else collector.redirect({ from, to, status: Number(status), force: given.endsWith('!') })
+  }
+  return collector
+}
+
+/** `_headers`: a path, and below it, set in, what is said there. */
+export function headerLines(text: string): RulesCollector {
+  const collector = new RulesCollector('_headers')
+  let path: string | null = null
+  let values: [string, string][] = []
+  const close = () => {
+    if (path !== null) collector.headers(path, values)
+    values = []
+  }
+  for (const [line] of wordLines(text)) {
+    if (!/^\s/.test(line)) {
+      close()
+      path = line.trim()
+      continue
+    }
+    const at = line.indexOf(':')
+    if (path === null || at < 0) collector.leave(`${clip(line.trim())} is not followed`)
+    else values.push([line.slice(0, at).trim(), line.slice(at + 1).trim()])
+  }
+  close()
+  return collector
+}
+
+/** Without empty lines and remarks. */
+function wordLines(text: string): [line: string, words: string[]][] {
+  const lines = text.split('\n', linesAtMost).map((line) => line.replace(/\r$/, ''))
+  return lines.flatMap((line): [string, string[]][] => {
+    const words = line.split(/[ \t]+/).filter(Boolean)
+    const remark = words.findIndex((word) => word.startsWith('#'))
+    const kept = remark < 0 ? words : words.slice(0, remark)
+    return kept.length > 0 ? [[line, kept]] : []
+  })
+}
+
+const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
+const joined = (value: unknown): string => (Array.isArray(value) ? value.join(', ') : String(value))

@@ -1,0 +1,165 @@
+import { describe, expect, test } from 'vitest'
+import { headersFor, redirectionFor, stepsOf } from '../../platform/site-rules/match-rules.ts'
+import type { SiteRules } from '../../platform/site-rules/site-rules.ts'
+import { headerLines, netlifyRules, redirectLines } from './netlify-rules.ts'
+import { destinationOf, patternOf } from './rule-parts.ts'
+import { vercelRules } from './vercel-rules.ts'
+
+const leads = (rules: SiteRules, path: string) => {
+  const found = redirectionFor(rules, stepsOf(path))
+  return found && [found.rule.status, found.to]
+}
+
+describe('a pattern', () => {
+  test.each([
+    ['/', []],
+    ['/about', ['=about']],
+    ['/a%20b/', ['=a b']],
+    ['/blog/:slug', ['=blog', ':slug']],
+    ['/docs/*', ['=docs', '*splat']],
+    ['/docs/:path*', ['=docs', '*path']],
+    ['/(.*)', ['*1']],
+    ['/:all(.*)', ['*all']],
+  ])('%s is steps that are compared one by one', (written, steps) => {
+    expect(patternOf(written)).toEqual(steps)
+  })
+
+  test.each([
+    'about',
+    '/(a+)+$',
+    '/:id(\\d+)',
+    '/*/x',
+    '/x/:a?',
+    '/a|b',
+    '/x?y=1',
+    '/%zz',
+    'https://other.test/',
+    `/${'a'.repeat(600)}`,
+  ])('%s is none: nothing of it becomes a regular expression', (written) => {
+    expect(patternOf(written)).toBeNull()
+  })
+})
+
+describe('where it leads', () => {
+  test.each(['/x', '/x/:splat?y=1#z', 'https://elsewhere.test/:splat', 'http://elsewhere.test:8080/'])(
+    '%s is taken',
+    (written) => {
+      expect(destinationOf(written)).not.toBeNull()
+    },
+  )
+  test.each([
+    '//elsewhere.test',
+    'javascript:alert(1)',
+    'https://:host/',
+    'https://a.test@b.test/',
+    '/x y',
+    '/x\r\nset-cookie: a',
+    'x',
+  ])('%j is not', (written) => {
+    expect(destinationOf(written)).toBeNull()
+  })
+})
+
+describe('_redirects', () => {
+  const { rules, warnings } = redirectLines(`# old pages
+/old      /new
+/blog/:year/:slug  /posts/:slug-:year  302   # dated
+/docs/*   https://docs.example.test/:splat  301!
+/app/*    /index.html   200
+/api/*    https://api.example.test/:splat  200
+/nl/*     /nl/404.html  404
+/store id=:id  /store/:id  301
+/only/*   /there/:splat  302  Country=nl
+/back/*   /:splat
+`)
+
+  test('the first that fits decides; what stood in the place of names is put in', () => {
+    expect(leads(rules, 'old')).toEqual([301, '/new'])
+    expect(leads(rules, 'old/')).toEqual([301, '/new'])
+    expect(leads(rules, 'blog/2024/spring')).toEqual([302, '/posts/spring-2024'])
+    expect(leads(rules, 'docs/a/b c')).toEqual([301, 'https://docs.example.test/a/b%20c'])
+    expect(leads(rules, 'app/deep/link')).toEqual([200, '/index.html'])
+    expect(leads(rules, 'nl/weg')).toEqual([404, '/nl/404.html'])
+    expect(leads(rules, 'older')).toBeUndefined()
+  })
+
+  test('what a visitor wrote leads nowhere else: it stays a path of the site', () => {
+    for (const path of ['back//evil.test', 'back/\\evil.test', 'back/https://evil.test', 'back/%0d%0aset-cookie:a'])
+      expect(leads(rules, path)?.[1]).toMatch(/^\/(?![/\\])[^\r\n]*$/)
+  })
+
+  test('what would fetch from elsewhere, or depends on the visitor, is left out and said', () => {
+    expect(warnings).toHaveLength(3)
+    expect(warnings.join('\n')).toMatch(/_redirects: \/api\/\*.*\n.*\/store.*\n.*\/only/)
+  })
+})
+
+describe('_headers', () => {
+  test('are said with the paths that they are for; the last word counts', () => {
+    const { rules, warnings } = headerLines(
+      '/*\n  X-Frame-Options: DENY\n  Content-Length: 5\n/docs/*\n  x-frame-options: SAMEORIGIN\n  Link: </a.css>; rel=preload\n',
+    )
+    expect(headersFor(rules, stepsOf('x'))).toEqual([['X-Frame-Options', 'DENY']])
+    expect(headersFor(rules, stepsOf('docs/y'))).toEqual([
+      ['x-frame-options', 'SAMEORIGIN'],
+      ['Link', '</a.css>; rel=preload'],
+    ])
+    expect(warnings).toEqual([expect.stringContaining('Content-Length')])
+  })
+
+  test.each(['x', 'X-A: caf\u00e9 \u2603', ': x', 'Transfer-Encoding: chunked', 'Connection: close'])(
+    '%j sets nothing',
+    (line) => {
+      expect(headerLines(`/*\n  ${line}\n`).rules.headers).toEqual([])
+    },
+  )
+})
+
+test('netlify.toml says the same in tables', () => {
+  const toml = {
+    redirects: [
+      { from: '/a', to: '/b', status: 302, force: true },
+      { from: '/q', to: '/r', query: { id: ':id' } },
+    ],
+    headers: [{ for: '/*', values: { 'X-A': 'b', 'Cache-Control': ['max-age=0', 'no-cache'] } }],
+  }
+  const { rules, warnings } = netlifyRules(toml)
+  expect(rules).toEqual({
+    redirects: [{ from: ['=a'], to: '/b', status: 302, force: true }],
+    headers: [
+      {
+        for: ['*splat'],
+        values: [
+          ['X-A', 'b'],
+          ['Cache-Control', 'max-age=0, no-cache'],
+        ],
+      },
+    ],
+  })
+  expect(warnings).toEqual([expect.stringContaining('/q')])
+})
+
+test('vercel.json: redirects before files, rewrites after them, conditions left out', () => {
+  const { rules, warnings } = vercelRules({
+    redirects: [
+      { source: '/old/:path*', destination: '/new/:path*' },
+      { source: '/t', destination: '/u', permanent: false },
+    ],
+    rewrites: [
+      { source: '/(.*)', destination: '/index.html' },
+      { source: '/x', destination: '/y', has: [{ type: 'host' }] },
+    ],
+    headers: [{ source: '/(.*)', headers: [{ key: 'X-A', value: 'b' }] }],
+  })
+  expect(leads(rules, 'old/a/b')).toEqual([308, '/new/a/b'])
+  expect(leads(rules, 't')).toEqual([307, '/u'])
+  expect(leads(rules, 'any/thing')).toEqual([200, '/index.html'])
+  expect(rules.redirects.map(({ force }) => force)).toEqual([true, true, false])
+  expect(headersFor(rules, [])).toEqual([['X-A', 'b']])
+  expect(warnings).toEqual([expect.stringContaining('"has"')])
+})
+
+test('there is an end to how many count', () => {
+  const { rules, warnings } = redirectLines(Array.from({ length: 4_000 }, (_, at) => `/a${at} /b`).join('\n'))
+  expect([rules.redirects.length, warnings.length]).toEqual([500, 11])
+})

@@ -1,0 +1,72 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { call } from '../kit/call.ts'
+import { makeProject } from '../kit/projects.ts'
+import { type Scene, setScene } from './scene.ts'
+
+/** A deployment that fails says what to do next. The runtime in memory is one without containers. */
+let scene: Scene
+beforeAll(async () => {
+  scene = await setScene()
+})
+afterAll(() => scene.end())
+
+async function deployed(name: string, files: Record<string, string>, fields: object = {}) {
+  const localPath = join(scene.source, '..', name)
+  mkdirSync(localPath)
+  for (const [file, text] of Object.entries(files)) writeFileSync(join(localPath, file), text)
+  const { id } = await makeProject(scene.instance, scene.people.admin.token, { localPath, ...fields })
+  return scene.settled(await scene.deploy(id))
+}
+
+const app = { 'package.json': JSON.stringify({ scripts: { start: 'node server.js' } }), 'server.js': '' }
+
+test('a Dockerfile without Docker: what to install, or what to set instead', async () => {
+  const { error } = await deployed('dockerfile', { Dockerfile: 'FROM scratch\nCMD ["/serve"]\n' })
+  expect(error).toMatchObject({ code: 'plan_failed' })
+  for (const words of ['Dockerfile', 'install Docker', 'serverId', 'startCommand']) expect(error?.message).toContain(words)
+})
+
+test('a Dockerfile that was asked for is told of in the same words, before anything is built', async () => {
+  const { error, steps } = await deployed(
+    'asked-for',
+    { ...app, 'Dockerfile.prod': 'FROM scratch\n' },
+    { dockerfilePath: 'Dockerfile.prod' },
+  )
+  expect(error).toMatchObject({ code: 'plan_failed', message: expect.stringContaining('install Docker') })
+  expect(steps.map(({ name }) => name)).not.toContain('build')
+})
+
+test('several services without Docker: what to install', async () => {
+  const { error } = await deployed('compose', {
+    'compose.yaml': 'services: { web: { image: web, ports: ["80"] }, db: { image: db } }\n',
+  })
+  expect(error).toMatchObject({ code: 'plan_failed', message: expect.stringMatching(/several services.*install Docker/) })
+})
+
+test('a root directory that is not there: the setting, and the folders that are', async () => {
+  const { error } = await deployed('rootless', app, { rootDirectory: 'apps/web' })
+  expect(error).toMatchObject({ code: 'plan_failed', message: expect.stringMatching(/no folder "apps\/web".*rootDirectory/) })
+})
+
+test('a slow start: the setting that gives it longer', async () => {
+  scene.instance.drivers.runtime.isListening = false
+  try {
+    const { error } = await deployed('slow', app, { healthCheck: { timeoutSeconds: 1 } })
+    expect(error).toMatchObject({ code: 'unhealthy', message: expect.stringContaining('healthCheck.timeoutSeconds') })
+  } finally {
+    scene.instance.drivers.runtime.isListening = true
+  }
+})
+
+test('a warning is said once', async () => {
+  const deployment = await deployed('warned', {
+    ...app,
+    'vercel.json': JSON.stringify({ crons: [{ path: '/a', schedule: '* * * * *' }] }),
+  })
+  const { body } = await call(scene.instance, scene.people.member.token, 'GET /deployments/:id/logs', {
+    params: { id: deployment.id },
+  })
+  expect(body.data.filter(({ message }: { message: string }) => message.includes('cron'))).toHaveLength(1)
+})

@@ -1,0 +1,65 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
+export interface Step {
+  /** What the reader is told before it. */
+  words: string
+  /** As the reader would type it. */
+  shown: string
+  /** Left out: what `berth up` said is shown. */
+  command?: readonly string[]
+  input?: string
+  /** It is meant to fail. */
+  fails?: boolean
+  /** What the user does in an editor before. */
+  prepare?(app: string): Promise<void>
+}
+
+const berth = (words: string, ...command: string[]): Step => ({ words, shown: `berth ${command.join(' ')}`, command })
+
+/** A new user: from nothing to a project with variables, a mistake and its undoing. */
+export const firstHour = (setUpLink: string): Step[] => [
+  { words: 'Start it. On its first start it says how to become its owner.', shown: 'npx berth up' },
+  {
+    words: 'In a second terminal, use that link once. The token that you get is kept for the next commands.',
+    shown: `echo "$PASSWORD" | berth login --setup '${setUpLink}' --email you@example.com --password-stdin`,
+    command: ['login', '--setup', setUpLink, '--email', 'you@example.com', '--password-stdin'],
+    input: 'correct horse battery\n',
+  },
+  berth('Deploy the folder that you are in. Nothing has to be written down first.', 'deploy'),
+  berth('Where is it, and how is it?', 'status'),
+  berth('What it wrote:', 'logs', '--tail', '3'),
+  berth('Its variables count from the next deployment on. Values are never printed.', 'env', 'set', 'GREETING=Ahoy'),
+  berth('A secret can be set, and not be read again.', 'env', 'set', 'API_KEY=s3cr3t-value', '--secret'),
+  berth('What is set:', 'env', 'list'),
+  berth('Build the same source again, now with them; what serves is replaced without a lost request.', 'redeploy'),
+  {
+    ...berth('Now a mistake. The old version goes on serving, and the reason is told.', 'deploy'),
+    fails: true,
+    prepare: async (app) => {
+      const source = await readFile(join(app, 'server.js'), 'utf8')
+      await writeFile(join(app, 'server.js'), `import './settings.js'\n${source}`)
+    },
+  },
+  berth('What was deployed so far:', 'deployments'),
+  berth('Go back to the first one, with the variables of its time.', 'rollback', '1'),
+  {
+    words: 'Run a program inside what is live: a migration, a console, a look around. Its exit code is the command’s.',
+    shown: `berth run -- node -p 'process.version.split(".")[0]'`,
+    command: ['run', '--', 'node', '-p', 'process.version.split(".")[0]'],
+  },
+  berth('An address of your own: which records to create is told.', 'domains', 'add', 'hello.example.com'),
+  berth('Let it sleep while nobody asks for it; the first request wakes it.', 'sleep', 'auto'),
+  berth(
+    'A token for a machine that deploys, for this and nothing else:',
+    'token',
+    'create',
+    'ci',
+    '--scope',
+    'project:read',
+    'project:write',
+    '--days',
+    '90',
+  ),
+  berth('And away with it. What goes and what stays is listed; --yes because nobody is asked here.', 'delete', '--yes'),
+]

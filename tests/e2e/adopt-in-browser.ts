@@ -1,0 +1,60 @@
+import type Docker from 'dockerode'
+import type { Page } from 'playwright-core'
+import { expect } from 'vitest'
+import { partOf } from '../kit/machine.ts'
+import type { Sshd } from '../kit/sshd.ts'
+
+/** What a person clicks to take over what runs on a server; each step waits for what the page then says. */
+
+const serve = "require('http').createServer((q,r)=>r.end(require('fs').readFileSync('/site/index'))).listen(8080)"
+
+/** A container that somebody started by hand: it serves a file of a folder of the server. */
+export const kiosk = (folder: string): Docker.ContainerCreateOptions => ({
+  Cmd: ['node', '-e', `process.on('SIGTERM',()=>process.exit());${serve}`],
+  ExposedPorts: { '8080/tcp': {} },
+  HostConfig: { Binds: [`${folder}/site:/site:ro`] },
+})
+
+/** Added and checked; the page shows the key that was pinned. */
+export async function addServerInBrowser(page: Page, sshd: Sshd): Promise<string> {
+  await page.goto('/servers')
+  const fields = {
+    Name: 'Quay 7',
+    'Host or address': sshd.host,
+    'SSH port': String(sshd.port),
+    User: sshd.user,
+    'Private key': sshd.privateKey,
+    'Docker socket': partOf('docker'),
+  }
+  for (const [label, value] of Object.entries(fields)) await page.getByRole('textbox', { name: label }).fill(value)
+  await page.getByRole('button', { name: 'Add', exact: true }).click()
+  await page.getByRole('heading', { name: 'Quay 7', level: 1 }).waitFor()
+  const serverId = new URL(page.url()).pathname.split('/').at(-1)!
+  await page.getByRole('button', { name: 'Check' }).click()
+  await page.getByText(await sshd.fingerprint()).waitFor()
+  return serverId
+}
+
+interface Adoption {
+  service: string
+  projectName: string
+  isUntouched(): Promise<boolean>
+}
+
+/** Picked out of the scan, with the plan read first; until it is deployed nothing on the server has changed. */
+export async function adoptInBrowser(page: Page, { service, projectName, isUntouched }: Adoption): Promise<string> {
+  await page.getByRole('checkbox', { name: service }).check()
+  await page.getByLabel('Name of the project').fill(projectName)
+  await page.getByRole('button', { name: 'What would a deployment do?' }).click()
+  await page.getByText('The plan').waitFor()
+  await page.getByRole('button', { name: 'Adopt', exact: true }).click()
+  await page.getByRole('heading', { name: projectName, level: 1 }).waitFor()
+  expect(await isUntouched()).toBe(true)
+  return new URL(page.url()).pathname.split('/')[2]!
+}
+
+export async function deployInBrowser(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Deploy', exact: true }).click()
+  await page.getByRole('heading', { name: 'Deployment #1' }).waitFor()
+  await page.locator('header').getByText('live', { exact: true }).waitFor({ timeout: 90_000 })
+}
