@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { startBerth } from '../tests/kit/start-berth.ts'
+import { benchAdmin, signedInReads } from './kit/api-reads.ts'
 import { type LoadOptions, putLoadOn } from './kit/load.ts'
 import { cpuMsOf } from './kit/process-cpu.ts'
 import { memoryOfTree } from './kit/process-memory.ts'
@@ -20,11 +21,9 @@ const { values } = parseArgs({
 const seconds = Number(values.seconds)
 const rounds = Number(values.rounds)
 const wrk = process.env.BERTH_TEST_WRK
-const admin = { BERTH_ADMIN_EMAIL: 'bench@example.test', BERTH_ADMIN_PASSWORD: 'bench password' }
 
-await using berth = await startBerth({ env: { ...admin, BERTH_LOG_LEVEL: 'warn', BERTH_RATE_LIMIT_SCALE: '1000' } })
-const { token, cookie } = await signIn()
-const projectId = await makeProjects(Number(values.projects))
+await using berth = await startBerth({ env: { ...benchAdmin, BERTH_LOG_LEVEL: 'warn', BERTH_RATE_LIMIT_SCALE: '1000' } })
+const reads = await signedInReads(berth, Number(values.projects))
 
 // The database is migrated and full now: this is what a user's restart takes.
 await berth.stop()
@@ -34,13 +33,6 @@ const readyMs = performance.now() - began
 await new Promise((resolve) => setTimeout(resolve, 5_000))
 const memory = await memoryOfTree(berth.pid)
 
-const bearer = { authorization: `Bearer ${token}` }
-const reads = [
-  { name: 'a session (cookie)', path: '/api/auth/session', headers: { cookie } },
-  { name: 'a session (token)', path: '/api/auth/session', headers: bearer },
-  { name: 'the tokens', path: '/api/tokens', headers: bearer },
-  { name: 'a project', path: `/api/projects/${projectId}`, headers: bearer },
-]
 const rows: (string | number)[][] = []
 for (const { name, path, headers } of reads) {
   const url = berth.url + path
@@ -84,38 +76,4 @@ async function measured(pid: number, load: LoadOptions) {
   const result = await putLoadOn(load)
   if (result.errors > 0) throw new Error(`${load.url}: ${result.errors} of ${result.requests} requests failed`)
   return { ...result, cpuMicroseconds: ((await cpuMsOf(pid)) - before) * (1000 / result.requests) }
-}
-
-async function signIn() {
-  const login = await fetch(`${berth.url}/api/auth/login`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ email: admin.BERTH_ADMIN_EMAIL, password: admin.BERTH_ADMIN_PASSWORD }),
-  })
-  const cookie = login.headers.getSetCookie()[0]?.split(';')[0] as string
-  const made = await fetch(`${berth.url}/api/tokens`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', cookie, origin: berth.url },
-    body: JSON.stringify({ name: 'bench' }),
-  })
-  const { data } = (await made.json()) as { data: { token: string } }
-  return { token: data.token, cookie }
-}
-
-async function makeProjects(count: number): Promise<string> {
-  let id = ''
-  for (let at = 0; at < count; at++) {
-    const made = await fetch(`${berth.url}/api/projects`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
-      body: JSON.stringify({
-        name: `Project ${at}`,
-        gitUrl: `https://git.example.test/acme/project-${at}.git`,
-        framework: 'nextjs',
-      }),
-    })
-    if (made.status !== 201) throw new Error(`a project was not made: ${await made.text()}`)
-    id = ((await made.json()) as { data: { id: string } }).data.id
-  }
-  return id
 }

@@ -25,7 +25,11 @@ await using sides = await startTwoHostings({
 const scene = await setAttackScene(sides, Number(values.seed))
 const mover = await sides.makeKeeper('mover')
 const hash = await sides.fill('here', mover.slug, 500_000)
-const attacks: Attack[] = [...proxyAttacks(scene, mover), ...quotaAttacks(scene), ...bundleAttacks(scene, sides)]
+const attacks: Attack[] = [
+  ...proxyAttacks(scene, mover),
+  ...quotaAttacks(scene),
+  ...bundleAttacks(scene, await sides.makeKeeper('packed')),
+]
 const counts = new Map<string, { times: number; away: number }>()
 let place: Side = 'here'
 let moves = 0
@@ -71,6 +75,7 @@ async function moveOn(): Promise<void> {
       kills += 1
     }
     const answer = await begun
+    console.log(new Date().toISOString(), moves, kills, JSON.stringify(answer).slice(0, 150), scene.wrong.length)
     const { phase } = await endOf(sides, mover.id, 240_000).catch((error: Error) => ({ phase: error.message }))
     const serving = await scene.serving(mover.slug)
     if (serving.length !== 1)

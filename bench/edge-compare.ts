@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile } from 'node:fs/promises'
+import { mkdir, readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
@@ -6,7 +6,9 @@ import type { EmbeddedEdge as EdgeClass } from '../packages/server/src/drivers/e
 import { freePorts } from '../tests/kit/free-port.ts'
 import { tempFolder } from '../tests/kit/temp-folder.ts'
 import { cores, pin, programAt, putWrkOn } from './edge-load.ts'
+import { median } from './kit/median.ts'
 import { originServer, startNginx } from './kit/nginx.ts'
+import { cpuSecondsOfThreads } from './kit/process-cpu.ts'
 import { ratio, table } from './kit/table.ts'
 
 /**
@@ -105,23 +107,8 @@ async function inTurns(ownFirst: boolean): Promise<[mine: number, others: number
 }
 
 async function turn({ port, pid }: { port: number; pid: number }): Promise<number> {
-  const before = await processorSecondsOf(pid)
+  const before = await cpuSecondsOfThreads(pid)
   const result = await putWrkOn({ url: `http://127.0.0.1:${port}/`, connections, seconds, folder: folder.path })
   if (result.errors > 0) throw new Error(`${result.errors} requests failed`)
-  return result.requests / ((await processorSecondsOf(pid)) - before)
-}
-
-/** Of all its threads, to the nanosecond: the ticks of /proc/<pid>/stat are too coarse for short turns. */
-async function processorSecondsOf(pid: number): Promise<number> {
-  const threads = await readdir(`/proc/${pid}/task`)
-  const spent = await Promise.all(
-    threads.map(async (thread) => Number((await readFile(`/proc/${pid}/task/${thread}/schedstat`, 'utf8')).split(' ')[0])),
-  )
-  return spent.reduce((sum, nanoseconds) => sum + nanoseconds, 0) / 1e9
-}
-
-function median(numbers: readonly number[]): number {
-  const sorted = [...numbers].sort((a, b) => a - b)
-  const middle = sorted.length >> 1
-  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2
+  return result.requests / ((await cpuSecondsOfThreads(pid)) - before)
 }

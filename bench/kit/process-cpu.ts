@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 
 /** Linux counts in hundredths of a second, on every architecture that we run on. */
 const tickMs = 10
@@ -8,4 +8,13 @@ export async function cpuMsOf(pid: number): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8')
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   return (Number(fields[11]) + Number(fields[12])) * tickMs
+}
+
+/** Of all its threads, to the nanosecond: the ticks of /proc/<pid>/stat are too coarse for short turns. */
+export async function cpuSecondsOfThreads(pid: number): Promise<number> {
+  const threads = await readdir(`/proc/${pid}/task`)
+  const spent = await Promise.all(
+    threads.map(async (thread) => Number((await readFile(`/proc/${pid}/task/${thread}/schedstat`, 'utf8')).split(' ')[0])),
+  )
+  return spent.reduce((sum, nanoseconds) => sum + nanoseconds, 0) / 1e9
 }

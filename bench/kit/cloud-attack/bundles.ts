@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
 import type { Arrival, Departure } from '@berth/contract'
-import type { TwoHostings } from '../../../tests/kit/two-hostings.ts'
 import { randomName } from './quotas.ts'
 import type { Attack, AttackScene } from './scene.ts'
 
@@ -13,9 +12,8 @@ interface Packed {
 }
 
 /** A real bundle of a real project, changed, cut, mixed up or replayed on its way to the cloud. */
-export function bundleAttacks(scene: AttackScene, sides: TwoHostings): Attack[] {
+export function bundleAttacks(scene: AttackScene, source: { id: string }): Attack[] {
   const { ask, attacker, own, random, wrong } = scene
-  let source: Promise<{ id: string }> | undefined
   let last: Packed | undefined
   const changes: Record<string, (files: Files) => void> = {
     'a byte flipped': (files) => change(files, (bytes) => (bytes[random.below(bytes.length)]! ^= 1)),
@@ -37,8 +35,7 @@ export function bundleAttacks(scene: AttackScene, sides: TwoHostings): Attack[] 
   return Object.entries(changes).map(([name, alter]) => ({
     name: `a bundle: ${name}`,
     async run() {
-      source ??= sides.makeKeeper('packed')
-      const packed = await pack((await source).id)
+      const packed = await pack(source.id)
       if (!packed) return
       const files = new Map([...packed.files].map(([file, bytes]) => [file, Buffer.from(bytes)]))
       alter(files)

@@ -105,7 +105,8 @@ export function proxyAttacks(scene: AttackScene, mover: { id: string }): Attack[
 async function rawStream(url: string, token: string, id: string) {
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname).on('error', () => {})
-  await Promise.race([once(socket, 'connect'), once(socket, 'close')])
+  // A side that was killed just then refuses it.
+  await once(socket, 'connect').catch(() => undefined)
   socket.pause()
   socket.write(`GET /api/projects/${id}/logs/stream HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token}\r\n\r\n`)
   return socket

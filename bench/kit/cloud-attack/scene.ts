@@ -112,7 +112,8 @@ export async function setAttackScene(sides: TwoHostings, seed: number) {
       restarting.delete(side)
     },
     isAway: (error: unknown): boolean =>
-      error instanceof TypeError || (error instanceof Error && ['TimeoutError', 'AbortError'].includes(error.name)),
+      error instanceof TypeError ||
+      (error instanceof Error && (/^(Timeout|Abort)Error$/.test(error.name) || /ECONN|socket hang up/.test(error.message))),
     async serving(slug: string): Promise<Side[]> {
       const look = async () =>
         (

@@ -1,36 +1,5 @@
 import { Command, CommanderError } from 'commander'
 import manifest from '../package.json' with { type: 'json' }
-import { addAccount } from './commands/account.ts'
-import { addAdminCreate } from './commands/admin/create.ts'
-import { addApi } from './commands/api.ts'
-import { addBackups } from './commands/backups/commands.ts'
-import { addCloud } from './commands/cloud/commands.ts'
-import { addCompletion } from './commands/completion.ts'
-import { addDelete } from './commands/delete.ts'
-import { addDeploy } from './commands/deploy/deploy.ts'
-import { addDeployments } from './commands/deployments.ts'
-import { addDomains } from './commands/domains.ts'
-import { addEnv } from './commands/env/commands.ts'
-import { addGit } from './commands/git/commands.ts'
-import { addInit } from './commands/init.ts'
-import { addInstanceBackup } from './commands/instance-backup.ts'
-import { addList } from './commands/list.ts'
-import { addLogin } from './commands/login.ts'
-import { addLogs } from './commands/logs.ts'
-import { addMigrate } from './commands/migrate/commands.ts'
-import { addOpen } from './commands/open.ts'
-import { addProject } from './commands/project/commands.ts'
-import { addRestore } from './commands/restore.ts'
-import { addRollback } from './commands/rollback.ts'
-import { addRun } from './commands/run.ts'
-import { addSecretsRotate } from './commands/secrets/rotate.ts'
-import { addServers } from './commands/servers/commands.ts'
-import { addSettings } from './commands/settings.ts'
-import { addSleep } from './commands/sleep.ts'
-import { addStatus } from './commands/status.ts'
-import { addTokenCreate } from './commands/token/create.ts'
-import { addTokenList } from './commands/token/list.ts'
-import { addTokenRevoke } from './commands/token/revoke.ts'
 import { addUp } from './commands/up.ts'
 import { exitCodeOf, exitCodes, explain } from './exit-codes.ts'
 import { inOptions } from './field-options.ts'
@@ -46,38 +15,8 @@ const program = new Command('berth')
   .exitOverride()
 
 addUp(program)
-addLogin(program)
-addInit(program)
-addDeploy(program)
-addList(program)
-addStatus(program)
-addDeployments(program)
-addRollback(program)
-addLogs(program)
-addRun(program)
-addOpen(program)
-addDomains(program)
-addSleep(program)
-addDelete(program)
-addRestore(program)
-addEnv(program)
-addBackups(program)
-addInstanceBackup(program)
-addGit(program)
-const token = program.command('token').description('personal access tokens')
-addTokenCreate(token)
-addTokenList(token)
-addTokenRevoke(token)
-addServers(program)
-addAdminCreate(program.command('admin').description('people, on the machine that holds the data folder'))
-addSecretsRotate(program.command('secrets').description('the keys that secrets are stored under'))
-addMigrate(program)
-addCloud(program)
-addProject(program)
-addAccount(program)
-addCompletion(program)
-addApi(program)
-addSettings(program)
+// The service needs none of the others, and would hold them in memory for as long as it runs.
+if (process.argv[2] !== 'up') (await import('./commands/commands.ts')).addCommands(program)
 
 // Who reads through `head` has read enough: that is no fault.
 for (const stream of [process.stdout, process.stderr])

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
 import fastifyStatic from '@fastify/static'
 import type { FastifyInstance } from 'fastify'
 
-/** The built dashboard at `/`; its own paths (`/projects/…`) all get the one page. */
+/** The built dashboard at `/`: its files by their names, and for its own paths (`/projects/…`) the one page. */
 export async function serveDashboard(app: FastifyInstance, folder: string, uploadOrigin: string | null): Promise<void> {
   if (!existsSync(folder)) {
     app.get('/', (_request, reply) =>
@@ -14,18 +14,19 @@ export async function serveDashboard(app: FastifyInstance, folder: string, uploa
   }
   await app.register(fastifyStatic, {
     root: folder,
-    wildcard: false,
-    index: false,
-    // The page itself is sent below, with its policy.
-    globIgnore: ['index.html'],
+    // It would make two routes of each file, and there are more files than routes of the API.
+    serve: false,
     cacheControl: false,
     setHeaders: (reply, path) => {
-      // Vite names assets after their content; the page itself must always be asked for anew.
+      // Vite names assets after their content; all else must always be asked for anew.
       reply.header('cache-control', path.includes('/assets/') ? 'public, max-age=31536000, immutable' : 'no-cache')
     },
   })
   const page = readFileSync(join(folder, 'index.html'), 'utf8')
-  app.get('/*', (request, reply) => {
+  const files = filesIn(folder)
+  app.get<{ Params: { '*': string } }>('/*', (request, reply) => {
+    const path = request.params['*']
+    if (files.has(path)) return reply.sendFile(path)
     if (request.url.startsWith('/api/') || request.url === '/api') return reply.callNotFound()
     const nonce = randomBytes(16).toString('base64url')
     return reply
@@ -36,6 +37,13 @@ export async function serveDashboard(app: FastifyInstance, folder: string, uploa
       .type('text/html; charset=utf-8')
       .send(page.replaceAll(noncePlace, nonce))
   })
+}
+
+/** Without the page, which goes out with its policy, and without what the build noted for itself. */
+function filesIn(folder: string): ReadonlySet<string> {
+  const entries = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
+  const paths = entries.map(({ parentPath, name }) => relative(folder, join(parentPath, name)))
+  return new Set(paths.filter((path) => path !== 'index.html' && !/(?:^|\/)\./.test(path)))
 }
 
 /** The word that the build leaves in the page where the nonce belongs; packages/dashboard/vite.config.ts says the same. */

@@ -1,6 +1,7 @@
 import { type RateLimitName, rateLimits } from '@berth/contract'
 import { fail } from '../platform/failure.ts'
 
+const names = Object.keys(rateLimits) as RateLimitName[]
 const windowMs = 60_000
 /** Beyond this many keys the oldest are forgotten: an attacker with many addresses costs memory only up to here. */
 const maximumKeys = 50_000
@@ -13,7 +14,7 @@ interface Window {
 /** Counts requests in windows of a minute. In memory: each control plane counts for itself. */
 export class RateLimiter {
   /** One map a limit: whoever floods one of them does not make another forget. */
-  readonly #windows = new Map<RateLimitName, Map<string, Window>>()
+  readonly #windows = new Map(names.map((name) => [name, new Map<string, Window>()]))
   readonly #now: () => number
   readonly #limits: Record<RateLimitName, number>
 
@@ -29,7 +30,7 @@ export class RateLimiter {
   /** Counts one request of `who` (a client, a user or an account); throws `rate_limited` when it is one too many. */
   take(name: RateLimitName, who: string): void {
     const now = this.#now()
-    const windows = this.#windowsOf(name)
+    const windows = this.#windows.get(name)!
     const current = windows.get(who)
     if (!current || now - current.startedAt >= windowMs) {
       start(windows, who, now)
@@ -43,14 +44,8 @@ export class RateLimiter {
 
   /** What was taken turned out not to count. */
   giveBack(name: RateLimitName, who: string): void {
-    const current = this.#windowsOf(name).get(who)
+    const current = this.#windows.get(name)?.get(who)
     if (current && current.count > 0) current.count -= 1
-  }
-
-  #windowsOf(name: RateLimitName): Map<string, Window> {
-    const known = this.#windows.get(name) ?? new Map<string, Window>()
-    this.#windows.set(name, known)
-    return known
   }
 }
 

@@ -45,7 +45,8 @@ export async function serve(config: Config): Promise<Serving> {
     await refuseTooManyPeople(assembled)
     await serveDashboard(assembled.app, dashboardFolder(), uploadOrigin(config))
     const stopping = new AbortController()
-    await assembled.running?.start(stopping.signal)
+    // The edge is a process of its own: while it starts, the routes are made ready here.
+    await Promise.all([assembled.running?.start(stopping.signal), assembled.app.ready()])
     closers.push(async () => {
       stopping.abort()
       await assembled.running?.stop()

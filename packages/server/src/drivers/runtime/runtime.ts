@@ -241,6 +241,10 @@ export interface Instance {
    * there: after a restart, also of the control plane, it is asked for anew.
    */
   address: InstanceAddress | null
+  /** What its own processes listen on, as far as that was looked for; absent where nobody can tell. */
+  listensOn?: readonly string[]
+  /** It wants this port, whatever PORT says, and somebody else has it. */
+  portTaken?: number
   startedAt: string | null
   exitCode: number | null
   /** Killed because it used more memory than it may. */

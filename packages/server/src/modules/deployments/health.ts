@@ -1,12 +1,15 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { HealthCheck } from '@berth/contract'
 import type { ProbeTarget } from '../../drivers/probe/probe.ts'
+import { missingProgramIn, missingWords } from '../../drivers/runtime/process/tools/missing-tool.ts'
 import type { Instance } from '../../drivers/runtime/runtime.ts'
 import type { InstanceRow } from '../../platform/db/tables/deployments.ts'
-import { DeployFailed } from './deploy-steps/step.ts'
+import { noteAddress } from './addresses.ts'
+import { DeployFailed, PortTaken } from './deploy-steps/step.ts'
 import type { DeploymentsDeps } from './deps.ts'
 import { adviceFor } from './health-advice.ts'
 import type { HealthProgram } from './health-program.ts'
+import { whereAsked } from './health-words.ts'
 import { listeningInside } from './listening-inside.ts'
 import type { Unit } from './plan.ts'
 
@@ -17,6 +20,8 @@ const pauseMs = 250
 const workerSettlesMs = 3_000
 const tailLines = 20
 const exitCodeMs = 5_000
+/** What shells, and the launcher of processes, end with when there is no such program. */
+const notFound = 127
 /** Not what the reading takes, but when the runtime counts as hung. */
 const tailMs = 30_000
 
@@ -40,12 +45,16 @@ export async function waitUntilHealthy(
   let lastReason = 'it did not answer'
   let lastStatus: number | null = null
   let answerMs = probeMs
+  let seen: Instance | undefined
   const began = performance.now()
   for (;;) {
     abort.throwIfAborted()
     const instance = await deps.runtimes.for(row.serverId).inspect(row.id)
     if (instance && hasDoneItsWork(instance, unit)) return
     if (!instance || instance.state === 'exited' || instance.restarts > 0) throw await ended(row, instance, deps)
+    if (instance.portTaken && instance.state === 'running')
+      throw new PortTaken(instance.portTaken, named(row), await lastLines(row, deps))
+    seen = instance
     if (own) {
       const reason = await askProgram(row, own, { deps, abort })
       if (reason === null) return
@@ -56,7 +65,11 @@ export async function waitUntilHealthy(
       const asked = performance.now()
       const limitMs = Math.min(answerMs, Math.max(250, Math.round(deadline - asked)))
       const answer = await deps.probe({ ...instance.address, ...questionFor(unit, check) }, limitMs, abort)
-      if (answer.healthy) return
+      if (answer.healthy) {
+        // A program may listen elsewhere than it was told to: whoever routes to it has to know.
+        await noteAddress(row, instance, deps)
+        return
+      }
       lastStatus = answer.status
       lastReason = answer.reason
       // Some take their time for the first answer, and would begin anew with every question.
@@ -66,29 +79,30 @@ export async function waitUntilHealthy(
     await pause(pauseMs, undefined, { signal: abort })
   }
   const reason = { status: lastStatus, words: lastReason, withinSeconds: timeoutMs / 1000 }
-  throw await notHealthy({ row, unit, check }, reason, deps)
+  throw await notHealthy({ row, unit, check, seen }, reason, deps)
 }
 
 interface Asked {
   row: InstanceRow
   unit: Unit
   check: HealthCheck | null
+  /** As it was at the last look. */
+  seen: Instance | undefined
 }
 
 /** What was asked, what came, and what to do about it. */
 async function notHealthy(
-  { row, unit, check }: Asked,
+  { row, unit, check, seen }: Asked,
   { status, words, withinSeconds }: { status: number | null; words: string; withinSeconds: number },
   deps: DeploymentsDeps,
 ): Promise<DeployFailed> {
   const own = unit.exposed ? undefined : unit.healthProgram
-  const path = check?.path ?? (status === null ? undefined : '/')
-  const where = own ? own.argv.join(' ') : path ? `GET ${path}` : `its port ${unit.port}`
+  const { where, found } = own ? { where: own.argv.join(' '), found: '' } : whereAsked(seen, unit, check, status)
   const port = own ? null : unit.port
   const listening = status === null && port !== null ? await listeningInside(deps.runtimes.for(row.serverId), row.id) : null
   const advice = adviceFor({ port, status, check, listening })
-  const seen = `${named(row)} was not healthy within ${withinSeconds} s: ${where}: ${words}`
-  return new DeployFailed('unhealthy', advice ? `${seen}. ${advice}` : seen, await lastLines(row, deps))
+  const asked = `${named(row)} was not healthy within ${withinSeconds} s: ${where}: ${words}`
+  return new DeployFailed('unhealthy', [asked, found || advice].filter(Boolean).join('. '), await lastLines(row, deps))
 }
 
 /**
@@ -122,6 +136,10 @@ async function ended(row: InstanceRow, seen: Instance | undefined, deps: Deploym
   const lines = await lastLines(row, deps)
   const instance = await withExitCode(row, seen, deps)
   if (!instance) return new DeployFailed('crashed', `${named(row)} is gone`, lines)
+  if (instance.portTaken && !instance.outOfMemory && !instance.diskFull)
+    return new PortTaken(instance.portTaken, named(row), lines)
+  const missing = row.runtime === 'process' && instance.exitCode === notFound ? missingProgramIn(lines) : null
+  if (missing) return new DeployFailed('crashed', missingWords(missing), lines)
   const how = instance.outOfMemory
     ? 'was ended because it used more memory than it may'
     : instance.diskFull

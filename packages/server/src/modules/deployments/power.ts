@@ -58,12 +58,12 @@ export const startAgain = (
 export async function bringBackWhatItTook({ id, projectId, environment }: DeploymentRow, deps: DeploymentsDeps): Promise<void> {
   const { db } = deps.database
   const live = await findLive(db, projectId, environment)
-  if (live?.state !== 'live' || !live.deploymentId || live.deploymentId === id) return
+  if ((live?.state !== 'live' && live?.state !== 'waking') || !live.deploymentId || live.deploymentId === id) return
   const deployment = await findDeployment(db, live.deploymentId)
   if (!deployment?.artifacts) return
   const rows = await listInstances(db, { deploymentId: deployment.id, state: 'running' })
   const isWhole = runningUnits(deployment).every(({ service }) => rows.some((row) => row.service === service))
-  if (!isWhole) await startAgain(live, ['live'], deps, AbortSignal.timeout(bringBackMs))
+  if (!isWhole) await startAgain(live, ['live', 'waking'], deps, AbortSignal.timeout(bringBackMs))
 }
 
 async function startInTurn(live: LiveEnvironmentRow, from: readonly LiveState[], deps: DeploymentsDeps, abort: AbortSignal) {

@@ -39,6 +39,19 @@ test('other parameters, and the same text as a number, are other reads', () => {
   expect(cache.read(all, ['a'])).toEqual([])
 })
 
+test('a read is found by all of its parameters, in their order', () => {
+  const pairs = 'select ? as first, ? as second'
+  for (const [first, second] of [
+    ['a', 'b'],
+    ['b', 'a'],
+    ['a\nb', ''],
+    ['a', null],
+    ['a', 0],
+  ] as const)
+    expect(cache.read(pairs, [first, second])).toEqual([{ first, second }])
+  expect(cache.read(pairs, ['a', 'b'])).toBe(cache.read(pairs, ['a', 'b']))
+})
+
 test('a write is seen by the very next read, inside a transaction only once it is committed', () => {
   expect(cache.read(all, ['x'])).toHaveLength(1)
   writer.run('begin immediate', [])

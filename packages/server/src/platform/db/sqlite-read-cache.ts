@@ -11,7 +11,7 @@ const maximumRows = 10_000
  */
 export class SqliteReadCache implements DirectReads {
   readonly #reader: SqliteFile
-  readonly #found = new Map<string, Map<string, StoredRows>>()
+  readonly #kept: Kept = { rows: undefined, next: new Map() }
   #rows = 0
   #dataVersion: unknown
   #isChecked = false
@@ -22,15 +22,15 @@ export class SqliteReadCache implements DirectReads {
 
   read(sql: string, parameters: readonly unknown[]): StoredRows {
     if (!this.#isChecked) this.#check()
-    const key = keyOf(parameters)
-    const known = this.#found.get(sql)?.get(key)
-    return known ?? this.#keep(sql, key, freeze(this.#reader.run(sql, parameters).rows))
+    let kept = this.#kept.next?.get(sql)
+    for (const parameter of parameters) kept = kept?.next?.get(parameter)
+    return kept?.rows ?? this.#keep(sql, parameters, freeze(this.#reader.run(sql, parameters).rows))
   }
 
   /** To be called after every write, and after every commit. */
   drop(): void {
     if (this.#rows === 0) return
-    this.#found.clear()
+    this.#kept.next?.clear()
     this.#rows = 0
   }
 
@@ -45,26 +45,31 @@ export class SqliteReadCache implements DirectReads {
     }).unref()
   }
 
-  #keep(sql: string, key: string, rows: StoredRows): StoredRows {
+  #keep(sql: string, parameters: readonly unknown[], rows: StoredRows): StoredRows {
     // A read without a row is worth keeping too.
     if (this.#rows + rows.length + 1 > maximumRows) this.drop()
     this.#rows += rows.length + 1
-    const known = this.#found.get(sql)
-    if (known) known.set(key, rows)
-    else this.#found.set(sql, new Map([[key, rows]]))
+    let kept = below(this.#kept, sql)
+    for (const parameter of parameters) kept = below(kept, parameter)
+    kept.rows = rows
     return rows
   }
 }
 
-/** Most reads are by one id or two, which are text without a line break; whatever else is spelt out in full. */
-function keyOf(parameters: readonly unknown[]): string {
-  const [first, second] = parameters
-  if (parameters.length === 1 && isWord(first)) return first
-  if (parameters.length === 2 && isWord(first) && isWord(second)) return `${first}\n${second}`
-  return JSON.stringify(parameters)
+/** Found by the statement, then by one parameter after the other: as they are, so that `'1'` and `1` stay apart. */
+interface Kept {
+  rows: StoredRows | undefined
+  next: Map<unknown, Kept> | undefined
 }
 
-const isWord = (value: unknown): value is string => typeof value === 'string' && !value.includes('\n') && !value.startsWith('[')
+function below(kept: Kept, step: unknown): Kept {
+  kept.next ??= new Map()
+  const known = kept.next.get(step)
+  if (known) return known
+  const made: Kept = { rows: undefined, next: undefined }
+  kept.next.set(step, made)
+  return made
+}
 
 function freeze(rows: Record<string, unknown>[]): StoredRows {
   for (const row of rows) Object.freeze(row)

@@ -39,6 +39,11 @@ export class ListeningSockets {
     return []
   }
 
+  /** Every one of them, with where it listens as people write it. */
+  all(): (ListeningSocket & ListenerAddress)[] {
+    return [...rowsIn(this.#textOfIPv4()), ...rowsIn(this.#textOfIPv6())]
+  }
+
   #textOfIPv4(): string {
     this.#ipv4 ??= listenersOf('/proc/net/tcp')
     return this.#ipv4
@@ -64,6 +69,38 @@ function socketsIn(text: string, local: string): ListeningSocket[] {
     if (fields[2] === states.listening) found.push({ uid: Number(fields[6]), inode: fields[8] ?? '' })
   }
   return found
+}
+
+function rowsIn(text: string): (ListeningSocket & ListenerAddress)[] {
+  return text.split('\n').flatMap((line) => {
+    const [, local = '', , state, , , , uid, , inode = ''] = line.trim().split(/ +/)
+    const [address = '', port = ''] = local.split(':')
+    if (state !== states.listening) return []
+    return [
+      {
+        host: address.length === 8 ? ipv4Of(address) : ipv6Of(address),
+        port: Number.parseInt(port, 16),
+        uid: Number(uid),
+        inode,
+      },
+    ]
+  })
+}
+
+/** The bytes of one number of the kernel's list in the order of the network. */
+function bytesOf(word: string): number[] {
+  const bytes = [...Buffer.from(word, 'hex')]
+  return endianness() === 'LE' ? bytes.reverse() : bytes
+}
+
+const ipv4Of = (word: string) => bytesOf(word).join('.')
+
+function ipv6Of(words: string): string {
+  const bytes = (words.match(/.{8}/g) ?? []).flatMap(bytesOf)
+  const isMapped = bytes.slice(0, 12).join() === '0,0,0,0,0,0,0,0,0,0,255,255'
+  if (isMapped) return bytes.slice(12).join('.')
+  const groups = Array.from({ length: 8 }, (_, at) => (((bytes[at * 2] ?? 0) << 8) | (bytes[at * 2 + 1] ?? 0)).toString(16))
+  return new URL(`http://[${groups.join(':')}]`).hostname.slice(1, -1)
 }
 
 /** Listening sockets come first, so ten thousand connections are not read. A file that is not there lists none. */

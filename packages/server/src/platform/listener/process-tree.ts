@@ -26,6 +26,27 @@ export function treeHolds({ pid, startTime }: { pid: number; startTime: string }
   return everybody().some((one) => comesFrom(one, pid, seen) && isOurs(one))
 }
 
+/** The sockets that a process and everything that descends from it have open, by inode. */
+export function socketsOf({ pid, startTime }: { pid: number; startTime: string | null }): Set<string> {
+  const found = new Set<string>()
+  if (startTime === null || statOf(pid)?.startTime !== startTime) return found
+  for (const one of descendants(pid))
+    for (const descriptor of namesIn(`/proc/${one}/fd`)) {
+      const inode = socketAt(`/proc/${one}/fd/${descriptor}`)
+      if (inode) found.add(inode)
+    }
+  return found
+}
+
+function socketAt(link: string): string | undefined {
+  try {
+    return /^socket:\[(\d+)\]$/.exec(readlinkSync(link))?.[1]
+  } catch {
+    // Closed meanwhile.
+    return undefined
+  }
+}
+
 function holds(pid: number, link: string): boolean {
   for (const descriptor of namesIn(`/proc/${pid}/fd`)) {
     try {

@@ -1,5 +1,6 @@
 import type { Evidence } from './detection.ts'
 import type { Folder } from './folder.ts'
+import { managerVersions } from './manager-versions.ts'
 import { readElixir } from './manifests/elixir.ts'
 import { readGo } from './manifests/go.ts'
 import { readJava } from './manifests/java.ts'
@@ -100,6 +101,7 @@ const sources: readonly Source[] = [
   { runtime: 'php', file: 'composer.json', read: async (folder) => (await readPhp(folder))?.php },
   ...['pom.xml', 'build.gradle.kts', 'build.gradle'].map((file) => ({ runtime: 'java', file, read: requiredJava(file) })),
   { runtime: 'elixir', file: 'mix.exs', read: async (folder) => (await readElixir(folder))?.elixir },
+  ...managerVersions,
 ]
 
 function requiredPython(file: string): Source['read'] {

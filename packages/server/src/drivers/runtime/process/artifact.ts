@@ -13,6 +13,7 @@ export async function finishArtifact(
   target: string,
   app: string,
   { places, sandbox }: { places: Places; sandbox: Sandbox },
+  tools: readonly string[],
 ): Promise<Artifact> {
   const { plan, owner, service, allotment } = request
   const reference = plan.kind === 'static' ? await staticOutput(request, target, app, places) : target
@@ -34,6 +35,8 @@ export async function finishArtifact(
     projectId: owner.projectId,
     service,
     rootDirectory: plan.rootDirectory,
+    language: plan.language,
+    ...(tools.length > 0 ? { tools } : {}),
     seenAt: sandbox.seen(app),
     ...(plan.kind === 'static' ? {} : { builtBytes: await diskUseOf(app) }),
   }
@@ -65,6 +68,10 @@ export interface ArtifactNote extends Artifact {
   projectId: string
   service: string
   rootDirectory: string
+  /** Absent in what was built before it was noted. */
+  language?: string | null
+  /** Those of the toolbox that it was built with, and runs with. */
+  tools?: readonly string[]
   /** Where the build found itself: what it wrote down of its own place holds there. */
   seenAt?: string
   /** What it takes up on the disk; what a program adds to it counts as written by that. */

@@ -13,17 +13,23 @@ import { endAllWithGroup, endLeftInGroup, readIdentity } from './process-table.t
 import { removeTree, throwAway } from './remove-tree.ts'
 import { runLaunched } from './run-launched.ts'
 import type { Launched, Sandbox } from './sandbox/sandbox.ts'
+import { missingProgramIn, missingWords } from './tools/missing-tool.ts'
+import { ToolUnavailable } from './tools/tool-unavailable.ts'
+import { noTools, type Toolbox, type ToolSet } from './tools/toolbox.ts'
 
 export interface BuildParts {
   places: Places
   sandbox: Sandbox
   /** The variables every program needs, from the machine. */
   baseEnv: Record<string, string>
+  toolbox: Toolbox
 }
 
 const buildProcesses = 512
 const tailLines = 30
 const lookMs = 200
+/** What shells, and our own launcher, end with when there is no such program. */
+const notFound = 127
 
 /** Runs the install and build commands in a copy of the source; what is in the copy afterwards is the artifact. */
 export async function buildHere(
@@ -45,15 +51,32 @@ export async function buildHere(
   if (who) await giveTo(app, who.uid)
   places.own(join(target, 'tmp'), owner.projectId)
   places.closeArtifact(target)
+  let tools = noTools
   try {
-    await runCommands(request, target, onLine, abort, parts)
+    tools = await toolsFor(request, onLine, abort, parts)
+    await runCommands(request, target, onLine, abort, parts, tools)
     // Most builds leave it empty.
     await rmdir(join(target, 'tmp')).catch(() => removeTree(join(target, 'tmp'), places.of('trash')))
-    return await finishArtifact(request, target, app, parts)
+    return await finishArtifact(request, target, app, parts, tools.names)
   } catch (error) {
     await removeTree(target, places.of('trash'))
     throw error
+  } finally {
+    parts.toolbox.release(tools.names)
   }
+}
+
+/** Versions that the project asks for and the machine does not have. */
+async function toolsFor(
+  { plan }: BuildRequest,
+  onLine: (line: OutputLine) => void,
+  abort: AbortSignal,
+  { toolbox }: BuildParts,
+): Promise<ToolSet> {
+  const say = (message: string) => onLine({ time: new Date().toISOString(), stream: 'stdout', message })
+  return toolbox.forPlan(plan, say, abort).catch((error: unknown) => {
+    throw error instanceof ToolUnavailable ? new BuildFailed('missing_tool', error.message) : error
+  })
 }
 
 const taskOf = (artifact: string) => `build-${basename(artifact)}`
@@ -64,6 +87,7 @@ async function runCommands(
   onLine: (line: OutputLine) => void,
   abort: AbortSignal,
   parts: BuildParts,
+  tools: ToolSet,
 ) {
   const { plan, allotment } = request
   const limits = {
@@ -89,7 +113,7 @@ async function runCommands(
     for (const command of [...toolsFirst(request), plan.installCommand, plan.buildCommand]) {
       if (!command) continue
       say('stdout', `$ ${command}`)
-      const launched = launchFor(command, request, target, group, parts)
+      const launched = launchFor(command, request, target, group, parts, tools)
       await runOne(launched, deadline - performance.now(), say, either).catch((error: unknown) => {
         throw explain(error, command, watched, request, tail)
       })
@@ -116,6 +140,7 @@ function launchFor(
   target: string,
   group: ControlGroup | null,
   { places, sandbox, baseEnv }: BuildParts,
+  tools: ToolSet,
 ): Launched {
   const { owner, plan, secrets } = request
   const home = places.home(owner, target)
@@ -127,7 +152,7 @@ function launchFor(
     env: {
       ...baseEnv,
       HOME: sandbox.seen(home),
-      PATH: searchPath(cwd, sandbox, baseEnv),
+      PATH: searchPath(cwd, sandbox, baseEnv, tools.path),
       CI: '1',
       PORT: String(plan.port),
       ...secrets,
@@ -139,6 +164,7 @@ function launchFor(
       { path: app, at: sandbox.seen(app) },
       { path: home, at: sandbox.seen(home) },
       { path: join(target, 'tmp'), at: '/tmp' },
+      ...tools.shown,
     ],
     endsWithUs: true,
   })
@@ -192,11 +218,15 @@ export async function endUnfinishedBuilds(places: Places): Promise<void> {
 const toolsFirst = ({ plan }: BuildRequest): string[] =>
   plan.language === 'python' && plan.installCommand ? ['python3 -m venv .venv'] : []
 
-/** The project's own programs first, then the Node that came along, then the machine's. `folder` as the project finds it. */
-export const searchPath = (folder: string, sandbox: Sandbox, baseEnv: Record<string, string>) =>
+/**
+ * The project's own programs first, then the versions that it asks for, then the Node that came along, then the machine's.
+ * `folder` as the project finds it.
+ */
+export const searchPath = (folder: string, sandbox: Sandbox, baseEnv: Record<string, string>, tools: readonly string[] = []) =>
   [
     join(folder, '.venv', 'bin'),
     join(folder, 'node_modules', '.bin'),
+    ...tools,
     sandbox.nodeFolder(),
     sandbox.searchPath(baseEnv.PATH ?? ''),
   ]
@@ -264,6 +294,8 @@ function explain(
   if (error instanceof CommandTimedOut)
     return new BuildFailed('timed_out', `The build took longer than ${Math.round(timeoutMs / 60_000)} min`, [...tail])
   if (error instanceof ProgramMissing) return new BuildFailed('missing_tool', error.message, [...tail])
+  const missing = error instanceof CommandFailed && error.exitCode === notFound ? missingProgramIn(tail) : null
+  if (missing) return new BuildFailed('missing_tool', missingWords(missing), [...tail])
   if (error instanceof CommandFailed)
     return new BuildFailed('command_failed', `\`${command}\` ended with exit code ${error.exitCode ?? 'unknown'}`, [...tail])
   return error

@@ -6,8 +6,10 @@ import { readArtifactNote } from './artifact.ts'
 import { type BuildParts, searchPath } from './build.ts'
 import { foldersOfGroup } from './cgroup.ts'
 import type { InstanceRecord } from './instance-record.ts'
+import type { Places } from './places.ts'
 import { endAllWithGroup } from './process-table.ts'
 import { runLaunched } from './run-launched.ts'
+import type { Shown } from './sandbox/bubblewrap.ts'
 import type { Launched } from './sandbox/sandbox.ts'
 
 const longestMs = 6 * 60 * 60_000
@@ -67,7 +69,7 @@ export class ProgramsBeside {
       cwd,
       env: {
         ...baseEnv,
-        PATH: searchPath(cwd, sandbox, baseEnv),
+        PATH: searchPath(cwd, sandbox, baseEnv, toolsIn(shown, places)),
         HOME: home,
         NODE_ENV: 'production',
         ...Object.fromEntries(volumes),
@@ -81,6 +83,10 @@ export class ProgramsBeside {
     })
   }
 }
+
+/** The programs of the toolbox that an instance sees. */
+const toolsIn = (shown: readonly Shown[], places: Places) =>
+  shown.flatMap(({ path, at }) => (dirname(path) === places.of('tools') ? [`${at}/bin`] : []))
 
 async function outcomeOf(launched: Launched, { stdin, onStdout, onStderr }: ExecCommand, abort: AbortSignal): Promise<Result> {
   try {

@@ -11,7 +11,14 @@ export interface InstanceRecord {
   instanceId: string
   owner: Owner
   service: string
+  /** What PORT says. */
   port: number | null
+  /** Where its source says that it listens. */
+  hintedPort?: number | null | undefined
+  /** Where it was seen to listen. */
+  listensAt?: number | undefined
+  /** The port that it wants and somebody else has. */
+  portTaken?: number | null
   process: ProcessIdentity | null
   /** It runs in a namespace of its own; `process` is its keeper. */
   isInside?: boolean

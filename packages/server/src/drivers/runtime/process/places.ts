@@ -5,7 +5,7 @@ import type { Owner } from '../runtime.ts'
 import { hashOf, ProjectUsers } from './project-users.ts'
 import type { Who } from './sandbox/sandbox.ts'
 
-const open = ['instances', 'artifacts', 'volumes', 'homes', 'bin'] as const
+const open = ['instances', 'artifacts', 'volumes', 'homes', 'bin', 'tools'] as const
 /** Where no project's user ever comes: what is being filled, what is being removed, and whose which number is. */
 const closed = ['staging', 'trash', 'users'] as const
 type Kind = (typeof open)[number] | (typeof closed)[number]
@@ -51,6 +51,7 @@ export class Places {
   /** Where a build, or an instance, writes down which process it is. */
   buildNote = (artifact: string) => join(artifact, 'build.process')
   instanceNote = (id: string) => join(this.instance(id), 'process')
+  tool = (name: string) => join(this.of('tools'), checked(name))
   volume = (id: string) => join(this.of('volumes'), checked(id))
   staging = (id: string) => join(this.of('staging'), checked(id))
 

@@ -2,11 +2,10 @@ import { existsSync, mkdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { KeyedMutex } from '../../../platform/keyed-mutex.ts'
 import type { ListenerOwner } from '../../../platform/listener/listener-owner.ts'
-import type { Instance, InstanceChange, Runtime, StartRequest } from '../runtime.ts'
+import type { Instance, InstanceAddress, InstanceChange, Runtime, StartRequest } from '../runtime.ts'
 import { StartFailed } from '../runtime.ts'
 import { readArtifactNote } from './artifact.ts'
-import { buildHere, endUnfinishedBuilds, searchPath } from './build.ts'
-import { wordsOf } from './command-words.ts'
+import { buildHere, endUnfinishedBuilds } from './build.ts'
 import { freeBytesAt } from './disk-use.ts'
 import { ProgramsBeside } from './exec.ts'
 import { folderSizeBytes } from './folder-size.ts'
@@ -16,11 +15,13 @@ import { Places } from './places.ts'
 import { Ports } from './ports.ts'
 import { endAllWithGroup } from './process-table.ts'
 import { usageOf } from './process-use.ts'
-import { baseEnvironment, volumeVariable } from './project-environment.ts'
+import { programFor } from './program.ts'
+import { baseEnvironment } from './project-environment.ts'
 import { emptyTrash, removeTree } from './remove-tree.ts'
 import { openSandbox } from './sandbox/open-sandbox.ts'
 import type { Sandbox } from './sandbox/sandbox.ts'
-import { type Program, Supervised } from './supervisor.ts'
+import { Supervised } from './supervisor.ts'
+import { npmEnvironment, Toolbox } from './tools/toolbox.ts'
 import { healVolume, tarOf, untarInPlaceOf } from './volume-archive.ts'
 
 export interface ProcessRuntimeSettings {
@@ -29,16 +30,28 @@ export interface ProcessRuntimeSettings {
   environment: Readonly<Record<string, string | undefined>>
   /** Left out: the best that works here. */
   sandbox?: Sandbox
+  /** How long a program listens on a port that nobody named before that is taken for its own. */
+  otherPortMs?: number
+  /** Room for versions of Node and of package managers that projects ask for. */
+  toolsMb?: number
 }
 
 const diskLookMs = 500
 
 /** Runs projects as plain processes: no container engine is needed. The sandbox says what keeps them apart. */
-export function createProcessRuntime({ folder, environment, ...given }: ProcessRuntimeSettings): Runtime {
+export function createProcessRuntime({
+  folder,
+  environment,
+  otherPortMs = 10_000,
+  toolsMb = 4096,
+  ...given
+}: ProcessRuntimeSettings): Runtime {
   const sandbox = given.sandbox ?? openSandbox({ folder, dataDir: folder, environment })
   const places = new Places(folder, sandbox.hasOwnUsers)
   const records = new InstanceRecords(places)
   const baseEnv = baseEnvironment(environment, sandbox)
+  const toolbox = new Toolbox({ places, sandbox, baseEnv, npmEnv: npmEnvironment(environment) }, toolsMb)
+  const making = { places, sandbox, baseEnv, toolbox }
   const supervised = new Map<string, Supervised>()
   const listeners = new Set<(change: InstanceChange) => void>()
   const tell = (kind: InstanceChange['kind'], reason: string, one: Supervised) => {
@@ -49,9 +62,9 @@ export function createProcessRuntime({ folder, environment, ...given }: ProcessR
   }
   const known = records.list()
   const ports = new Ports(known.map(({ port }) => port))
-  const parts = { records, sandbox, ports, tell, endWhatItLeft, noteOf: places.instanceNote }
+  const parts = { records, sandbox, ports, tell, endWhatItLeft, noteOf: places.instanceNote, otherPortMs }
   const readers = new Readers()
-  const programs = new ProgramsBeside({ places, sandbox, baseEnv })
+  const programs = new ProgramsBeside(making)
   const sweep = () => emptyTrash(places.of('trash')).catch(() => undefined)
   let cleaned = endUnfinishedBuilds(places).then(sweep, sweep)
   for (const record of known) {
@@ -71,11 +84,12 @@ export function createProcessRuntime({ folder, environment, ...given }: ProcessR
   }, diskLookMs).unref()
 
   const turns = new KeyedMutex()
-  const startInTurn = async (request: StartRequest): Promise<Instance> => {
+  const startInTurn = async (request: StartRequest, abort: AbortSignal): Promise<Instance> => {
     const known = supervised.get(request.instanceId)
-    if (known?.isAlive || known?.isRestarting) return show(known, places)
+    await known?.settled()
+    if (known?.isAlive || known?.isRestarting || known?.isJudged) return show(known, places)
     const one = known ?? new Supervised(newRecord(request), parts)
-    const program = await programFor(request, { places, sandbox, baseEnv })
+    const program = await programFor(request, making, abort)
     mkdirSync(places.instance(request.instanceId), { recursive: true, mode: 0o700 })
     supervised.set(request.instanceId, one)
     await one.start(request, program)
@@ -104,12 +118,12 @@ export function createProcessRuntime({ folder, environment, ...given }: ProcessR
     check: async () => ({ version: process.version }),
     build(request, onLine, abort) {
       places.make()
-      return buildHere(request, onLine, abort, { places, sandbox, baseEnv })
+      return buildHere(request, onLine, abort, making)
     },
 
     start(request, abort) {
       places.make()
-      return turns.run(request.instanceId, () => startInTurn(request), abort)
+      return turns.run(request.instanceId, () => startInTurn(request, abort), abort)
     },
     stop: (instanceId, { graceSeconds }) => turns.run(instanceId, () => stopInTurn(instanceId, graceSeconds)),
     inspect,
@@ -183,6 +197,7 @@ export function createProcessRuntime({ folder, environment, ...given }: ProcessR
     async close() {
       clearInterval(watchingDisk)
       listeners.clear()
+      await toolbox.close()
       await cleaned
     },
   }
@@ -196,17 +211,31 @@ function ownerOf({ owner, process: launched }: InstanceRecord, places: Places): 
   return launched?.startTime ? { listener: { pid: launched.pid, startTime: launched.startTime } } : {}
 }
 
+/**
+ * At a port that it was given nobody else of its project ever was. Its own one may be another version's the next moment, so there it
+ * is the process that counts.
+ */
+function addressOf(record: InstanceRecord, places: Places): InstanceAddress | null {
+  const { port, listensAt = port, process: launched } = record
+  if (port === null || listensAt === null) return null
+  const isOwn = listensAt !== port && launched?.startTime
+  const owner = isOwn ? { listener: { pid: launched.pid, startTime: launched.startTime as string } } : ownerOf(record, places)
+  return { host: '127.0.0.1', port: listensAt, ...owner }
+}
+
 function show(one: Supervised, places: Places): Instance {
   const { record } = one
-  const state = one.isAlive ? 'running' : one.isRestarting ? 'restarting' : 'exited'
+  const state = one.isAlive ? 'running' : one.isRestarting || one.isJudged ? 'restarting' : 'exited'
+  const listensOn = one.lookForPort()
   return {
     instanceId: record.instanceId,
     owner: record.owner,
     service: record.service,
     state,
     // One that does not run is nowhere: its port may be anybody's by now.
-    address:
-      record.port === null || state !== 'running' ? null : { host: '127.0.0.1', port: record.port, ...ownerOf(record, places) },
+    address: state === 'running' ? addressOf(record, places) : null,
+    ...(record.port === null ? {} : { listensOn }),
+    ...(record.portTaken ? { portTaken: record.portTaken } : {}),
     startedAt: record.startedAt,
     exitCode: record.exitCode,
     outOfMemory: record.outOfMemory,
@@ -227,39 +256,3 @@ const newRecord = ({ instanceId, owner, service }: StartRequest): InstanceRecord
   outOfMemory: false,
   cutOff: { stdout: 0, stderr: 0 },
 })
-
-async function programFor(
-  request: StartRequest,
-  { places, sandbox, baseEnv }: { places: Places; sandbox: Sandbox; baseEnv: Record<string, string> },
-): Promise<Program> {
-  const { artifact, owner, instanceId, port } = request
-  if (artifact.kind !== 'folder')
-    throw new StartFailed('Only what was built here can run as a process; images need the docker runtime')
-  const folder = places.artifactOf(artifact.reference)
-  const note = folder && (await readArtifactNote(folder))
-  if (!folder || !note) throw new StartFailed('What was built is not there any more')
-  const argv = request.command ?? (artifact.startCommand ? wordsOf(artifact.startCommand) : null)
-  if (!argv) throw new StartFailed('Nothing says how to start it: set a start command')
-  const app = join(folder, 'app')
-  const home = places.home(owner, folder)
-  const seenAt = sandbox.kind === 'bubblewrap' ? (note.seenAt ?? sandbox.seen(app)) : sandbox.seen(app)
-  const cwd = join(seenAt, note.rootDirectory)
-  const volumes = request.volumes.map(({ id, name, readOnly }) => ({ name, readOnly, path: places.volume(id) }))
-  const env = {
-    ...baseEnv,
-    HOME: sandbox.seen(home),
-    PATH: searchPath(cwd, sandbox, baseEnv),
-    NODE_ENV: 'production',
-    ...(port === null ? {} : { HOST: '127.0.0.1' }),
-    ...Object.fromEntries(volumes.map(({ name, path }) => [volumeVariable(name), sandbox.seen(path)])),
-    ...request.env,
-  }
-  const shown = [
-    { path: app, at: seenAt },
-    { path: home, at: sandbox.seen(home) },
-    { path: places.own(join(places.instance(instanceId), 'tmp'), owner.projectId), at: '/tmp' },
-    ...volumes.map(({ name, path, readOnly }) => ({ path, at: sandbox.seen(path), readOnly, variable: volumeVariable(name) })),
-  ]
-  const who = places.who(owner.projectId, instanceId, folder)
-  return { argv: [...(request.entrypoint ?? []), ...argv], cwd, env, who, shown, builtBytes: note.builtBytes }
-}

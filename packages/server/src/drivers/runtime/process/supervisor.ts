@@ -1,26 +1,23 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { closeSync, openSync, rmSync } from 'node:fs'
-import type { Writable } from 'node:stream'
+import type { ChildProcess } from 'node:child_process'
+import { rmSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { InstanceChange, StartRequest } from '../runtime.ts'
 import { StartFailed } from '../runtime.ts'
+import { askToEnd } from './ask-to-end.ts'
 import { type ControlGroup, createControlGroup } from './cgroup.ts'
+import { exitCodeOf, startDetached } from './detached.ts'
 import { DiskLook } from './disk-use.ts'
 import type { InstanceRecord, InstanceRecords } from './instance-record.ts'
 import type { Ports } from './ports.ts'
-import {
-  endLeftInGroup,
-  hasMembers,
-  identityOf,
-  isAlive,
-  type ProcessIdentity,
-  readIdentity,
-  signalGroup,
-  signalInside,
-} from './process-table.ts'
+import { endLeftInGroup, identityOf, isAlive, readIdentity, signalGroup } from './process-table.ts'
+import { ProgramPorts } from './program-ports.ts'
 import type { Launch, Sandbox } from './sandbox/sandbox.ts'
 
-export type Program = Pick<Launch, 'argv' | 'cwd' | 'env' | 'who' | 'shown'> & { builtBytes: number | undefined }
+export type Program = Pick<Launch, 'argv' | 'cwd' | 'env' | 'who' | 'shown'> & {
+  builtBytes: number | undefined
+  /** How it is started once it ended because its own port was taken; null where nothing can be done about that. */
+  onTakenPort: Pick<Launch, 'env' | 'shown'> | null
+}
 
 /** How soon after a start of ours the end of what ran before is told, and how often one that is not our child is looked at. */
 const takeUpMs = 500
@@ -56,6 +53,10 @@ export class Supervised {
   #watching: Promise<void> | null = null
   #disk: DiskLook | null = null
   #looking: Promise<void> | null = null
+  readonly #programPorts: ProgramPorts
+  /** It has ended, and whether it is started once more is being found out. */
+  #judged: Promise<void> | null = null
+  #hasTakenPort = false
   /** A pause before the next start is under way. */
   isRestarting = false
 
@@ -69,6 +70,8 @@ export class Supervised {
       endWhatItLeft: (instanceId: string) => Promise<void>
       tell: (change: InstanceChange['kind'], reason: string, supervised: Supervised) => void
       noteOf: (instanceId: string) => string
+      /** How long a program listens elsewhere before that is taken for its port. */
+      otherPortMs: number
     },
   ) {
     this.record = record
@@ -78,6 +81,7 @@ export class Supervised {
     this.#endWhatItLeft = parts.endWhatItLeft
     this.#tell = parts.tell
     this.#note = parts.noteOf(record.instanceId)
+    this.#programPorts = new ProgramPorts(record, parts.records, parts.otherPortMs)
   }
 
   get isAlive(): boolean {
@@ -85,12 +89,24 @@ export class Supervised {
   }
 
   get hasEnded(): boolean {
-    return !this.isAlive && !this.#isEnding && (!this.isRestarting || this.#stopping)
+    return !this.isAlive && !this.#isEnding && ((!this.isRestarting && !this.isJudged) || this.#stopping)
   }
 
-  /** A process that has just ended is seen before its exit code is: this waits the moment between. */
+  /** It has ended and may be started once more at once. */
+  get isJudged(): boolean {
+    return this.#judged !== null
+  }
+
+  /** A process that has just ended is seen before its exit code is, and what follows from that: this waits the moment between. */
   async settled(): Promise<void> {
-    if (!this.isAlive) await Promise.race([this.#exit, pause(exitMs, undefined, { ref: false })])
+    if (this.isAlive) return
+    const judged = this.#exit.then(() => this.#judged)
+    await Promise.race([judged, pause(exitMs, undefined, { ref: false })])
+  }
+
+  lookForPort(): readonly string[] {
+    if (this.isAlive) this.#programPorts.look()
+    return this.#programPorts.listensOn
   }
 
   /** After a restart of the control plane: only watched. Its variables are not here, so whoever owns it starts it again. */
@@ -119,35 +135,31 @@ export class Supervised {
   async #spawn(): Promise<void> {
     const known = this.#program as Program
     const port = this.#request?.port === null ? null : await this.#ports.next()
-    const { program, args, env, cwd, handover } = this.#sandbox.launch({
+    const { env, shown } = (this.#hasTakenPort && known.onTakenPort) || known
+    const launched = this.#sandbox.launch({
       ...known,
-      env: { ...known.env, ...(port === null ? {} : { PORT: String(port) }) },
+      shown,
+      env: { ...env, ...(port === null ? {} : { PORT: String(port) }) },
       groupFolders: this.#group?.folders ?? [],
       note: this.#note,
       endsWithUs: false,
     })
     rmSync(this.#note, { force: true })
-    const [stdout, stderr] = (['stdout', 'stderr'] as const).map((stream) =>
-      openSync(this.#records.outputFile(this.record.instanceId, stream), 'a', 0o600),
-    ) as [number, number]
-    try {
-      const child = spawn(program, args, { cwd, env, detached: true, stdio: ['ignore', stdout, stderr, 'pipe'] })
-      await new Promise<void>((resolve, reject) => child.once('spawn', resolve).once('error', reject))
-      handOver(child, handover)
-      this.#begin(child, port)
-    } catch (error) {
-      throw new StartFailed(`It could not be started: ${(error as Error).message}`)
-    } finally {
-      closeSync(stdout)
-      closeSync(stderr)
-    }
+    this.#programPorts.begin()
+    const { instanceId } = this.record
+    const file = (stream: 'stdout' | 'stderr') => this.#records.outputFile(instanceId, stream)
+    const child = await startDetached(launched, { stdout: file('stdout'), stderr: file('stderr') }).catch((error: Error) => {
+      throw new StartFailed(`It could not be started: ${error.message}`)
+    })
+    this.#begin(child, port)
   }
 
   #begin(child: ChildProcess, port: number | null): void {
     this.#isOwnChild = true
     this.#exit = new Promise((resolve) => {
       child.once('exit', (code, signal) => {
-        this.record.exitCode = code ?? (signal ? 128 + signalNumber(signal) : null)
+        this.record.exitCode = exitCodeOf(code, signal)
+        if (port !== null && !this.#stopping) this.#judge()
         resolve()
       })
     })
@@ -160,6 +172,9 @@ export class Supervised {
       builtBytes: this.#program?.builtBytes,
       diskFull: false,
       port,
+      hintedPort: this.#request?.port,
+      listensAt: undefined,
+      portTaken: null,
       startedAt: new Date().toISOString(),
       exitCode: null,
       outOfMemory: false,
@@ -167,11 +182,33 @@ export class Supervised {
     this.#records.save(this.record)
   }
 
+  /** Begins in the moment in which it ended, so that nobody takes it for ended before. */
+  #judge(): void {
+    const judged = this.#restartElsewhere()
+      .catch(() => undefined)
+      .finally(() => {
+        if (this.#judged === judged) this.#judged = null
+      })
+    this.#judged = judged
+  }
+
+  /** A program that ended because its own port is taken is started once more at once, so that it listens on PORT where it can. */
+  async #restartElsewhere(): Promise<void> {
+    this.record.portTaken = this.#programPorts.taken()
+    if (this.record.portTaken === null || this.#hasTakenPort || !this.#program?.onTakenPort) return
+    await this.#endLeft()
+    if (this.#stopping) return
+    this.#hasTakenPort = true
+    await this.#spawnAgain()
+  }
+
   async #watch(): Promise<void> {
     if (!this.#isOwnChild) await pause(takeUpMs, undefined, { ref: false })
     while (!this.#stopping) {
       await this.#untilEnded()
+      await this.#judged
       if (this.#stopping) break
+      if (this.isAlive) continue
       await this.#endLeft()
       this.record.outOfMemory = this.#group?.outOfMemory ?? false
       this.#records.save(this.record)
@@ -221,7 +258,10 @@ export class Supervised {
     this.#tell(this.record.restarts === restartsOfALoop ? 'crash_loop' : 'restarted', this.#words(), this)
     await pause(Math.min(longestPauseMs, 500 * 2 ** Math.min(this.record.restarts, 10)), undefined, { ref: false })
     this.isRestarting = false
-    if (this.#stopping) return
+    if (!this.#stopping) await this.#spawnAgain()
+  }
+
+  async #spawnAgain(): Promise<void> {
     const words = await this.#spawn().then(
       () => null,
       (error: unknown) => (error as Error).message,
@@ -236,15 +276,18 @@ export class Supervised {
     if (this.record.diskFull)
       return `it was ended because it wrote more than the ${this.record.diskMb} MB that it may keep on the disk`
     if (this.record.outOfMemory) return 'it was ended because it used more memory than it may'
+    if (this.record.portTaken) return `it ended because its port ${this.record.portTaken} is taken by another program`
     return this.record.exitCode === null ? 'it ended' : `it ended with exit code ${this.record.exitCode}`
   }
 
   async stop(graceSeconds: number): Promise<void> {
     this.#stopping = true
+    await this.#judged
     const { process: identity } = this.record
     if (identity) {
       this.#isEnding = true
-      await this.#askToEnd(identity, Date.now() + graceSeconds * 1000)
+      const members = () => this.#group?.pids()
+      await askToEnd(identity, { isInside: this.record.isInside === true, members, deadline: Date.now() + graceSeconds * 1000 })
       signalGroup(identity, 'SIGKILL')
       for (let round = 0; round < 100 && isAlive(identity); round++) await pause(20)
     }
@@ -255,34 +298,9 @@ export class Supervised {
     this.#group?.remove()
   }
 
-  async #askToEnd(identity: ProcessIdentity, deadline: number): Promise<void> {
-    const { isInside } = this.record
-    let isAsked = false
-    for (; isAlive(identity); await pause(50)) {
-      if (!isAsked && isInside) isAsked = signalInside(identity, 'SIGTERM')
-      else if (!isAsked) {
-        signalGroup(identity, 'SIGTERM')
-        isAsked = true
-      }
-      if (Date.now() >= deadline) return
-    }
-    // The first to end is often only who started the program (npm, a shell): the others have the rest of the time.
-    while (isAsked && Date.now() < deadline && hasMembers(identity, this.#group?.pids())) await pause(50)
-  }
-
   /** When the program has ended, so has everything that it started. */
   async #endLeft(): Promise<void> {
     if (this.record.process) endLeftInGroup(this.record.process)
     if (!this.record.isInside) await this.#endWhatItLeft(this.record.instanceId)
   }
 }
-
-/** A process that died before it read is seen to have ended. */
-function handOver(child: ChildProcess, handover: string): void {
-  const pipe = child.stdio[3] as Writable
-  pipe.on('error', () => pipe.destroy())
-  pipe.end(handover)
-}
-
-const signalNumbers: Record<string, number> = { SIGHUP: 1, SIGINT: 2, SIGABRT: 6, SIGKILL: 9, SIGSEGV: 11, SIGTERM: 15 }
-const signalNumber = (signal: NodeJS.Signals) => signalNumbers[signal] ?? 0

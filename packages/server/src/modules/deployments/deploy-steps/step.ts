@@ -42,3 +42,15 @@ export class DeployFailed extends Error {
     this.logTail = logTail
   }
 }
+
+/** The program listens on one port whatever PORT says, and somebody else on this machine has it. */
+export class PortTaken extends DeployFailed {
+  readonly port: number
+
+  constructor(port: number, who: string, logTail: string[]) {
+    const what = `${who} wants port ${port}, and another program on this machine has it`
+    const how = 'let it listen on the port in the variable PORT, or use Docker, where every project has ports of its own'
+    super('port_taken', `${what}: ${how}`, logTail)
+    this.port = port
+  }
+}

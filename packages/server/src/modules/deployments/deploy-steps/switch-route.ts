@@ -49,7 +49,8 @@ async function takenByEdge({ deployment, project, deps }: Deploying): Promise<vo
   throw new DeployFailed('switch_failed', `The edge did not take the new version: ${why}`)
 }
 
-async function point(
+/** From now on requests are for this deployment, once the edge has heard of it. */
+export async function point(
   deployment: DeploymentRow,
   { deps }: Pick<Deploying, 'deps'>,
   state: 'live' | 'sleeping' = 'live',

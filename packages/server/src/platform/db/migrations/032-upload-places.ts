@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely'
 
 /** An upload may be sent straight to an object store; what was said of it when its session was opened is held to. */
 export const migration = {
-  name: '030-upload-places',
+  name: '032-upload-places',
   async up({ schema }: Kysely<unknown>): Promise<void> {
     await schema.alterTable('uploadSessions').addColumn('declaredBytes', 'bigint').execute()
     await schema.alterTable('uploadSessions').addColumn('declaredSha256', 'text').execute()

@@ -1,0 +1,68 @@
+import type { Command } from 'commander'
+import { addAccount } from './account.ts'
+import { addAdminCreate } from './admin/create.ts'
+import { addApi } from './api.ts'
+import { addBackups } from './backups/commands.ts'
+import { addCloud } from './cloud/commands.ts'
+import { addCompletion } from './completion.ts'
+import { addDelete } from './delete.ts'
+import { addDeploy } from './deploy/deploy.ts'
+import { addDeployments } from './deployments.ts'
+import { addDomains } from './domains.ts'
+import { addEnv } from './env/commands.ts'
+import { addGit } from './git/commands.ts'
+import { addInit } from './init.ts'
+import { addInstanceBackup } from './instance-backup.ts'
+import { addList } from './list.ts'
+import { addLogin } from './login.ts'
+import { addLogs } from './logs.ts'
+import { addMigrate } from './migrate/commands.ts'
+import { addOpen } from './open.ts'
+import { addProject } from './project/commands.ts'
+import { addRestore } from './restore.ts'
+import { addRollback } from './rollback.ts'
+import { addRun } from './run.ts'
+import { addSecretsRotate } from './secrets/rotate.ts'
+import { addServers } from './servers/commands.ts'
+import { addSettings } from './settings.ts'
+import { addSleep } from './sleep.ts'
+import { addStatus } from './status.ts'
+import { addTokenCreate } from './token/create.ts'
+import { addTokenList } from './token/list.ts'
+import { addTokenRevoke } from './token/revoke.ts'
+
+/** Every command but `up`, in the order of the help. */
+export function addCommands(program: Command): void {
+  addLogin(program)
+  addInit(program)
+  addDeploy(program)
+  addList(program)
+  addStatus(program)
+  addDeployments(program)
+  addRollback(program)
+  addLogs(program)
+  addRun(program)
+  addOpen(program)
+  addDomains(program)
+  addSleep(program)
+  addDelete(program)
+  addRestore(program)
+  addEnv(program)
+  addBackups(program)
+  addInstanceBackup(program)
+  addGit(program)
+  const token = program.command('token').description('personal access tokens')
+  addTokenCreate(token)
+  addTokenList(token)
+  addTokenRevoke(token)
+  addServers(program)
+  addAdminCreate(program.command('admin').description('people, on the machine that holds the data folder'))
+  addSecretsRotate(program.command('secrets').description('the keys that secrets are stored under'))
+  addMigrate(program)
+  addCloud(program)
+  addProject(program)
+  addAccount(program)
+  addCompletion(program)
+  addApi(program)
+  addSettings(program)
+}

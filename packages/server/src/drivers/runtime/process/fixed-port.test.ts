@@ -1,0 +1,159 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer, type Server } from 'node:net'
+import { networkInterfaces } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { freePort } from '../../../../../../tests/kit/free-port.ts'
+import { checkListener } from '../../../platform/listener/listener-check.ts'
+import type { ListenerOwner } from '../../../platform/listener/listener-owner.ts'
+import { type Artifact, emptyPlan, type Instance, type Runtime, type StartRequest } from '../runtime.ts'
+import { createProcessRuntime } from './process-runtime.ts'
+import { openSandbox } from './sandbox/open-sandbox.ts'
+import type { IsolationKind } from './sandbox/sandbox.ts'
+import { systemProgram } from './sandbox/system-programs.ts'
+
+const owner = { projectId: 'prj_fixed', deploymentId: 'dep_fixed', environment: 'production' }
+const allotment = { cpuCores: 1, memoryMb: 512, diskMb: 512 }
+const never = new AbortController().signal
+const isRoot = process.getuid?.() === 0
+const ways: { kind: IsolationKind; skip: boolean }[] = [
+  { kind: 'bubblewrap', skip: systemProgram('bwrap') === null },
+  { kind: 'own-users', skip: !isRoot },
+  { kind: 'none', skip: isRoot },
+]
+const hasIPv6 = Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === '::1'))
+/** Answers with its name on the port that it is told to use, as programs do that never read PORT. */
+const program = `
+require('node:http').createServer((_, response) => response.end(process.env.NAME)).listen(Number(process.env.FIXED), process.env.AT)
+`
+/** Says nothing when its port is taken, and has nothing left to do. */
+const silent = program.replace('.listen(', ".on('error', () => {}).listen(")
+
+describe.each(ways)('a program with a port of its own, isolation $kind', ({ kind, skip }) => {
+  let folder: string
+  let runtime: Runtime
+  let fixed: number
+  const built = new Map<string, Artifact>()
+  const strangers: Server[] = []
+  beforeEach(async (context) => {
+    if (skip) context.skip()
+    folder = await mkdtemp(join('/tmp', 'berth-fixed-'))
+    await mkdir(join(folder, 'source'))
+    await writeFile(join(folder, 'source', 'program.cjs'), program)
+    await writeFile(join(folder, 'source', 'silent.cjs'), silent)
+    const { env: environment } = process
+    const place = join(folder, 'processes')
+    const sandbox = openSandbox({ folder: place, dataDir: place, environment, kinds: [kind] })
+    runtime = createProcessRuntime({ folder: place, environment, sandbox, otherPortMs: 300 })
+    fixed = await freePort()
+  })
+  afterEach(async () => {
+    for (const { instanceId } of (await runtime?.list()) ?? []) await runtime.stop(instanceId, { graceSeconds: 0 }, never)
+    await runtime?.close()
+    await Promise.all(strangers.splice(0).map((server) => new Promise((closed) => server.close(closed))))
+    built.clear()
+    if (folder) await rm(folder, { recursive: true, force: true })
+  })
+
+  async function artifactOf(language: string): Promise<Artifact> {
+    const plan = { ...emptyPlan, language, port: 3000 }
+    const request = { owner, service: '', allotment, sourceFolder: join(folder, 'source'), secrets: {}, timeoutMs: 60_000, plan }
+    const artifact = built.get(language) ?? (await runtime.build(request, () => {}, never))
+    built.set(language, artifact)
+    return artifact
+  }
+
+  interface Wanted {
+    hint?: number
+    file?: string
+    language?: string
+    at?: string
+    listen?: number | string
+  }
+  async function start(name: string, { hint = fixed, file = 'program.cjs', language = 'javascript', ...more }: Wanted = {}) {
+    const request: StartRequest = {
+      ...{ instanceId: `ins_${name}`, owner, service: '', allotment, entrypoint: null, volumes: [], network: null },
+      artifact: await artifactOf(language),
+      command: ['node', file],
+      env: { NAME: name, FIXED: String(more.listen ?? fixed), AT: more.at ?? '127.0.0.1' },
+      port: hint,
+      restart: false,
+    }
+    return runtime.start(request, never)
+  }
+
+  /** As soon as it answers with its own name, where the runtime says that it is. */
+  async function serving(name: string): Promise<Instance> {
+    let found: Instance | undefined
+    await expect
+      .poll(
+        async () => {
+          found = await runtime.inspect(`ins_${name}`)
+          const { host, port } = found?.address ?? {}
+          return port ? await fetch(`http://${host}:${port}/`).then((answer) => answer.text()) : null
+        },
+        { timeout: 50_000 },
+      )
+      .toBe(name)
+    return found as Instance
+  }
+
+  const isItsOwn = ({ address }: Instance, owner?: ListenerOwner) =>
+    new Promise((tell) => checkListener(address!, owner ?? (address?.listener as ListenerOwner), tell))
+  const takeIt = async () => {
+    const server = createServer((socket) => socket.destroy())
+    strangers.push(server)
+    await new Promise<void>((resolve) => server.listen(fixed, '127.0.0.1', resolve))
+  }
+
+  test('is found where it listens, at the port that its source names or at any other, and known for its own there', async () => {
+    const given = (await start('hinted')).address?.port
+    const hinted = await serving('hinted')
+    expect(given).not.toBe(fixed)
+    expect(hinted).toMatchObject({ state: 'running', restarts: 0, address: { host: '127.0.0.1', port: fixed } })
+    expect(await isItsOwn(hinted)).toBe(true)
+    await runtime.stop('ins_hinted', { graceSeconds: 5 }, never)
+    const other = await freePort()
+    await start('other', { hint: other, at: '0.0.0.0' })
+    expect((await serving('other')).address?.port).toBe(fixed)
+  }, 90_000)
+
+  test('beside its older self it listens on PORT; each answers for itself', async () => {
+    await start('old')
+    const old = await serving('old')
+    await start('new')
+    const young = await serving('new')
+    expect(young.address?.port).not.toBe(fixed)
+    expect(young).toMatchObject({ state: 'running', restarts: 0 })
+    expect(await serving('old')).toMatchObject({ address: { port: fixed } })
+    expect(await isItsOwn(young)).toBe(true)
+    expect(await isItsOwn(old, { pid: 1, startTime: '0' })).toBe(false)
+    await runtime.stop('ins_old', { graceSeconds: 5 }, never)
+    expect((await serving('new')).address).toEqual(young.address)
+  }, 90_000)
+
+  test('one that says nothing about it, too', async () => {
+    await takeIt()
+    await start('quiet', { file: 'silent.cjs' })
+    expect((await serving('quiet')).address?.port).not.toBe(fixed)
+  }, 90_000)
+
+  test('of another language it ends, and the port that it wanted is told', async () => {
+    await takeIt()
+    await start('go', { language: 'go' })
+    await expect
+      .poll(() => runtime.inspect('ins_go'), { timeout: 50_000 })
+      .toMatchObject({ state: 'exited', exitCode: 1, portTaken: fixed })
+  }, 90_000)
+
+  test.skipIf(!hasIPv6)(
+    'that nobody reaches from this machine is told with where it does listen',
+    async () => {
+      const given = (await start('six', { at: '::1' })).address?.port
+      await expect
+        .poll(() => runtime.inspect('ins_six'), { timeout: 50_000 })
+        .toMatchObject({ address: { port: given }, listensOn: [`[::1]:${fixed}`] })
+    },
+    90_000,
+  )
+})

@@ -1,0 +1,131 @@
+import { chmod, writeFile } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { CommandFailed } from '../../../shell/command-errors.ts'
+import { createControlGroup } from '../cgroup.ts'
+import { DiskLook } from '../disk-use.ts'
+import type { Places } from '../places.ts'
+import { endAllWithGroup } from '../process-table.ts'
+import { runLaunched } from '../run-launched.ts'
+import type { Sandbox } from '../sandbox/sandbox.ts'
+import { arrangePrograms, closeTool } from './settle-tool.ts'
+import { packageOf, type Tool } from './tool-packages.ts'
+import { ToolUnavailable } from './tool-unavailable.ts'
+
+export interface FetchParts {
+  places: Places
+  sandbox: Sandbox
+  /** The variables every program needs, from the machine. */
+  baseEnv: Record<string, string>
+  /** What npm is told of the registry and the way to it. */
+  npmEnv: Record<string, string>
+}
+
+/** Whose user fetches; no project has this id. */
+const fetcher = 'tools'
+const limits = { cpuCores: 2, memoryMb: 1024, processes: 128 }
+const fetchMs = 5 * 60_000
+const checkMs = 60_000
+const lookMs = 500
+/** The largest is Node with its headers, a quarter of that. */
+export const toolLimitMb = 800
+
+/**
+ * Fetches a tool with the machine's npm, which knows the registry and proves what comes against the sums of the registry's own
+ * metadata. It runs as a build does, as a user of its own, in an empty folder, and no script of a package is run. Gives the
+ * name under which the tool is kept from then on.
+ */
+export async function fetchTool(
+  tool: Tool,
+  range: string,
+  folder: string,
+  parts: FetchParts,
+  abort: AbortSignal,
+): Promise<string> {
+  const { name, programs } = packageOf(tool, range, process)
+  const task = `fetch-${basename(folder)}`
+  for (const inner of ['', 'home', 'tmp']) parts.places.own(join(folder, inner), fetcher)
+  await writeFile(join(folder, 'package.json'), '{"private":true}')
+  await chmod(join(folder, 'package.json'), 0o644)
+  await runAs(task, [...install, `${name}@${range}`], folder, fetchMs, parts, abort)
+  const version = await arrangePrograms({ tool, name, programs: programs ?? {} }, folder)
+  // What does not run here, for another C library perhaps, is of no use to anybody.
+  await runAs(task, [`${parts.sandbox.seen(folder)}/bin/${tool}`, '--version'], folder, checkMs, parts, abort)
+  await closeTool(tool, version, folder, parts.places.hasOwnUsers)
+  return `${tool}-${version}`
+}
+
+const install = [
+  ...['npm', 'install', '--no-save', '--no-package-lock', '--ignore-scripts', '--omit=optional', '--omit=peer', '--omit=dev'],
+  ...[
+    '--no-audit',
+    '--no-fund',
+    '--no-update-notifier',
+    '--engine-strict=false',
+    '--loglevel=error',
+    '--fetch-retries=1',
+    '--fetch-retry-mintimeout=1000',
+    '--fetch-timeout=60000',
+  ],
+]
+
+async function runAs(task: string, argv: string[], folder: string, timeoutMs: number, parts: FetchParts, abort: AbortSignal) {
+  const { places, sandbox, baseEnv, npmEnv } = parts
+  const group = createControlGroup(task, limits)
+  const disk = new AbortController()
+  const look = new DiskLook({ grows: folder, before: 0, written: [], limitMb: toolLimitMb })
+  const watching = setInterval(() => {
+    void look.isOver(group?.pids()).then(
+      (isOver) => isOver && disk.abort(),
+      () => undefined,
+    )
+  }, lookMs)
+  const seen = sandbox.seen(folder)
+  try {
+    const launched = sandbox.launch({
+      argv,
+      cwd: seen,
+      env: {
+        ...baseEnv,
+        ...npmEnv,
+        HOME: `${seen}/home`,
+        PATH: `${sandbox.nodeFolder()}:${sandbox.searchPath(baseEnv.PATH ?? '')}`,
+      },
+      who: places.who(fetcher, task, folder),
+      groupFolders: group?.folders ?? [],
+      note: null,
+      shown: [
+        { path: folder, at: seen },
+        { path: join(folder, 'tmp'), at: '/tmp' },
+      ],
+      endsWithUs: true,
+    })
+    await runLaunched(launched, { abort: AbortSignal.any([abort, disk.signal]), timeoutMs, maxOutputBytes: 64 * 1024 })
+  } catch (error) {
+    abort.throwIfAborted()
+    throw new ToolUnavailable(disk.signal.aborted ? `it is larger than ${toolLimitMb} MB` : reasonOf(error))
+  } finally {
+    clearInterval(watching)
+    group?.kill()
+    if (places.hasOwnUsers && !sandbox.hasOwnProcesses) await endAllWithGroup(places.mark(task))
+    group?.remove()
+  }
+}
+
+const reasons: [RegExp, string][] = [
+  [/\b(E404|ETARGET|ENOVERSIONS)\b/, 'the npm registry has none that fits'],
+  [/\bEINTEGRITY\b/, 'what came is not what the npm registry says that it is'],
+  [
+    /\b(ENOTFOUND|ECONNREFUSED|ECONNRESET|EAI_AGAIN|ETIMEDOUT|ENETUNREACH|ERR_SOCKET_TIMEOUT|FETCH_ERROR)\b/,
+    'the npm registry cannot be reached',
+  ],
+  [/\b(E401|E403)\b/, 'the npm registry does not let us in'],
+]
+
+/** In words of ours where npm's are known; its own lines otherwise. */
+function reasonOf(error: unknown): string {
+  const text = error instanceof CommandFailed ? error.lastLines : (error as Error).message
+  const known = reasons.find(([pattern]) => pattern.test(text))
+  if (known) return known[1]
+  const lines = text.split('\n').filter((line) => line.trim() && !line.includes('complete log'))
+  return lines.slice(0, 2).join('; ').slice(0, 300) || 'npm did not say why'
+}

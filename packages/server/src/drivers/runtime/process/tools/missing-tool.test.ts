@@ -1,0 +1,26 @@
+import { describe, expect, test } from 'vitest'
+import { missingProgramIn, missingWords } from './missing-tool.ts'
+
+describe('a program that is not there', () => {
+  test.each([
+    ['go: No such file or directory', 'go'],
+    ['go: no such program', 'go'],
+    ['/bin/sh: 1: poetry: not found', 'poetry'],
+    ['sh: 1: vite: not found', 'vite'],
+    ['sh: line 1: cargo: command not found', 'cargo'],
+    ['bash: bundle: command not found', 'bundle'],
+    ["/usr/bin/env: 'php': No such file or directory", 'php'],
+    ['env: ‘dotnet’: No such file or directory', 'dotnet'],
+  ])('is known by %s', (line, program) => {
+    expect(missingProgramIn(['> app@1.0.0 build', line, ''])).toBe(program)
+  })
+
+  test('is not guessed from other words', () => {
+    expect(missingProgramIn(['Error: module ./x not found', 'page not found', "cat: notes.txt: can't open"])).toBeNull()
+  })
+
+  test('is told with what to do', () => {
+    expect(missingWords('go')).toBe('This project needs Go (`go`), which this machine does not have: install it, or use Docker')
+    expect(missingWords('vite')).toContain('dependencies')
+  })
+})

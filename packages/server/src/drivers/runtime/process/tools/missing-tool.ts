@@ -1,0 +1,68 @@
+/** What a program is a part of, as people know it. */
+const tools: Record<string, string> = {
+  node: 'Node',
+  npm: 'npm',
+  npx: 'npm',
+  pnpm: 'pnpm',
+  yarn: 'Yarn',
+  bun: 'Bun',
+  bunx: 'Bun',
+  deno: 'Deno',
+  go: 'Go',
+  cargo: 'Rust',
+  rustc: 'Rust',
+  python: 'Python',
+  python3: 'Python',
+  pip: 'Python with pip',
+  pip3: 'Python with pip',
+  poetry: 'Poetry',
+  pipenv: 'Pipenv',
+  uv: 'uv',
+  ruby: 'Ruby',
+  bundle: 'Ruby with Bundler',
+  bundler: 'Ruby with Bundler',
+  gem: 'Ruby',
+  rake: 'Ruby with Rake',
+  php: 'PHP',
+  composer: 'Composer',
+  java: 'Java',
+  javac: 'a JDK',
+  mvn: 'Maven',
+  gradle: 'Gradle',
+  dotnet: '.NET',
+  mix: 'Elixir',
+  elixir: 'Elixir',
+  hugo: 'Hugo',
+  zola: 'Zola',
+  mdbook: 'mdBook',
+  jekyll: 'Jekyll',
+  mkdocs: 'MkDocs',
+  make: 'make',
+  git: 'git',
+  gcc: 'a C compiler',
+  cc: 'a C compiler',
+}
+
+/** The ways in which shells, `env` and our own launcher say it; the first group is the program. */
+const sayings = [
+  /(?:^|: )(?:line )?(?:\d+: )?'?([\w.+@/-]{1,80})'?: (?:command )?not found$/,
+  /^(?:\/usr\/bin\/)?(?:env: )?[‘'"]?([\w.+@/-]{1,80})[’'"]?: (?:No such file or directory|no such program)$/,
+]
+const linesBack = 8
+
+/** The program that was looked for in vain, by the last lines of what asked for it. */
+export function missingProgramIn(lines: readonly string[]): string | null {
+  for (const line of lines.slice(-linesBack).reverse())
+    for (const saying of sayings) {
+      const found = saying.exec(line.trim().slice(-300))?.[1]
+      if (found) return found
+    }
+  return null
+}
+
+/** What a person can do about it. */
+export function missingWords(program: string): string {
+  const tool = tools[program]
+  if (tool) return `This project needs ${tool} (\`${program}\`), which this machine does not have: install it, or use Docker`
+  return `\`${program}\` is not there: add it to the project's dependencies, install it on this machine, or use Docker`
+}

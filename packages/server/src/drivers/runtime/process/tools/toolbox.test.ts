@@ -1,0 +1,186 @@
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { type NpmRegistry, startNpmRegistry } from '../../../../../../../tests/kit/npm-registry.ts'
+import { type Artifact, type BuildPlan, emptyPlan, type Runtime } from '../../runtime.ts'
+import { createProcessRuntime } from '../process-runtime.ts'
+import { openSandbox } from '../sandbox/open-sandbox.ts'
+import type { IsolationKind } from '../sandbox/sandbox.ts'
+import { systemProgram } from '../sandbox/system-programs.ts'
+
+const allotment = { cpuCores: 1, memoryMb: 512, diskMb: 512 }
+const never = new AbortController().signal
+const isRoot = process.getuid?.() === 0
+const ways: { kind: IsolationKind; skip: boolean }[] = [
+  { kind: 'bubblewrap', skip: systemProgram('bwrap') === null },
+  { kind: 'own-users', skip: !isRoot },
+  { kind: 'none', skip: isRoot },
+]
+const nodePackage = `node-${process.platform}-${process.arch}`
+/** Says its version, whatever it is asked. */
+const says = (version: string) => ({ files: { 'bin/node': `#!/bin/sh\necho ${version}\n` }, bin: { node: 'bin/node' } })
+const pnpm = (version: string) => ({
+  files: { 'bin/pnpm.cjs': `#!/bin/sh\necho pnpm ${version}\n` },
+  bin: { pnpm: 'bin/pnpm.cjs' },
+})
+
+const best = ways.find(({ skip }) => !skip)?.kind
+
+describe.each(ways)('tools that a project asks for, isolation $kind', ({ kind, skip }) => {
+  // How they are kept is the same everywhere; fetching takes its time.
+  const testOnce = test.skipIf(kind !== best)
+  let folder: string
+  let registry: NpmRegistry
+  let runtime: Runtime
+  let said: string[]
+  beforeEach(async (context) => {
+    if (skip) context.skip()
+    folder = await mkdtemp(join('/tmp', 'berth-tools-'))
+    await mkdir(join(folder, 'source'))
+    await writeFile(join(folder, 'source', 'package.json'), '{"private":true}')
+    registry = await startNpmRegistry()
+    said = []
+    runtime = open()
+  })
+  afterEach(async () => {
+    for (const { instanceId } of (await runtime?.list()) ?? []) await runtime.stop(instanceId, { graceSeconds: 0 }, never)
+    await runtime?.close()
+    await registry?.[Symbol.asyncDispose]()
+    if (folder) await rm(folder, { recursive: true, force: true })
+  })
+
+  const place = () => join(folder, 'processes')
+  const kept = async () => (await readdir(join(place(), 'tools')).catch(() => [])).sort()
+  function open(toolsMb?: number): Runtime {
+    const environment = { ...process.env, npm_config_registry: registry.url }
+    const sandbox = openSandbox({ folder: place(), dataDir: place(), environment, kinds: [kind] })
+    return createProcessRuntime({ folder: place(), environment, sandbox, ...(toolsMb === undefined ? {} : { toolsMb }) })
+  }
+  const owner = (name: string) => ({ projectId: `prj_${name}`, deploymentId: `dep_${name}`, environment: 'production' })
+  const build = (name: string, plan: Partial<BuildPlan>, abort = never): Promise<Artifact> =>
+    runtime.build(
+      {
+        ...{ owner: owner(name), service: '', allotment, secrets: {}, timeoutMs: 60_000 },
+        sourceFolder: join(folder, 'source'),
+        plan: { ...emptyPlan, language: 'javascript', port: 3000, ...plan },
+      },
+      ({ message }) => said.push(message),
+      abort,
+    )
+  const node22 = { runtimeVersion: { node: '22' }, buildCommand: 'node --version' }
+
+  test('are fetched once, however many ask, and are there for the build and for what it made', async () => {
+    await registry.publish(nodePackage, '22.4.0', says('v22.4.0'))
+    await registry.publish(nodePackage, '22.5.0', says('v22.5.0'))
+    await registry.publish('pnpm', '9.1.0', pnpm('9.1.0'))
+    const [artifact] = await Promise.all([
+      build('one', {
+        ...node22,
+        packageManager: 'pnpm',
+        runtimeVersion: { node: '22', pnpm: '9.1.0' },
+        installCommand: 'pnpm install',
+      }),
+      build('two', node22),
+    ])
+    expect(said.filter((line) => line === 'v22.5.0')).toHaveLength(2)
+    expect(said).toContain('pnpm 9.1.0')
+    expect(await kept()).toEqual(['node-22.5.0', 'pnpm-9.1.0'])
+    expect(registry.asked.filter((path) => path.endsWith('.tgz')).sort()).toEqual([
+      `/${nodePackage}/-/22.5.0.tgz`,
+      '/pnpm/-/9.1.0.tgz',
+    ])
+    // Nothing more is asked of the registry, by this control plane or by the next one.
+    await registry[Symbol.asyncDispose]()
+    await runtime.close()
+    runtime = open()
+    await build('three', node22)
+    expect(said.filter((line) => line === 'v22.5.0')).toHaveLength(3)
+    const run = { instanceId: 'ins_run', owner: owner('one'), service: '', artifact, allotment, entrypoint: null, env: {} }
+    await runtime.start({ ...run, command: ['node', 'server.js'], port: null, volumes: [], network: null, restart: false }, never)
+    const lines: string[] = []
+    for await (const { message } of runtime.logs('ins_run', null, AbortSignal.timeout(50_000))) lines.push(message)
+    expect(lines).toEqual(['v22.5.0'])
+  }, 120_000)
+
+  testOnce(
+    'that are not what the registry says are not used',
+    async () => {
+      await registry.publish(nodePackage, '22.5.0', {
+        ...says('v22.5.0'),
+        integrity: `sha512-${Buffer.alloc(64).toString('base64')}`,
+      })
+      await expect(build('one', node22)).rejects.toMatchObject({
+        code: 'missing_tool',
+        message: expect.stringMatching(/asks for Node 22.*not what the npm registry says/),
+      })
+      expect(await kept()).toEqual([])
+    },
+    120_000,
+  )
+
+  testOnce(
+    'that cannot be had: what is near is used with a warning, else it is said',
+    async () => {
+      const { url } = registry
+      await registry[Symbol.asyncDispose]()
+      expect(url).toContain('127.0.0.1')
+      const near = process.version.replace(/\.\d+$/, '.999')
+      await build('near', { runtimeVersion: { node: near }, buildCommand: 'node --version' })
+      expect(said).toContain(process.version)
+      expect(said.join('\n')).toContain(`Warning: Node ${near} could not be fetched`)
+      await expect(build('far', node22)).rejects.toMatchObject({
+        code: 'missing_tool',
+        message: expect.stringContaining('the npm registry cannot be reached'),
+      })
+    },
+    120_000,
+  )
+
+  testOnce(
+    'that a registry never sends hold up nobody who gives up',
+    async () => {
+      registry.hang()
+      const abort = new AbortController()
+      const given = build('one', node22, abort.signal)
+      await expect.poll(() => registry.asked.length, { timeout: 50_000 }).toBeGreaterThan(0)
+      abort.abort(new Error('cancelled'))
+      await expect(given).rejects.toThrow('cancelled')
+    },
+    120_000,
+  )
+
+  testOnce(
+    'that nothing uses any more make room for others; what is in use stays',
+    async () => {
+      await runtime.close()
+      runtime = open(0)
+      for (const version of ['20.0.0', '21.0.0', '22.0.0']) await registry.publish(nodePackage, version, says(`v${version}`))
+      const wants = (version: string) => ({ runtimeVersion: { node: version }, buildCommand: 'node --version' })
+      const first = await build('one', wants('20'))
+      await runtime.removeArtifact(first, never)
+      await build('two', wants('21'))
+      expect(await kept()).toEqual(['node-21.0.0'])
+      await expect(build('three', wants('22'))).rejects.toMatchObject({
+        code: 'missing_tool',
+        message: expect.stringContaining('0 MB'),
+      })
+      expect(await kept()).toEqual(['node-21.0.0'])
+    },
+    120_000,
+  )
+
+  testOnce(
+    'that the machine does not have are called by their names',
+    async () => {
+      const missing = (command: string) => build('one', { buildCommand: command }).catch((error: Error) => error.message)
+      const [program, name] = Object.entries({ dotnet: '.NET', zola: 'Zola', mix: 'Elixir' }).find(
+        ([one]) => !systemProgram(one),
+      )!
+      const words = `This project needs ${name} (\`${program}\`), which this machine does not have: install it, or use Docker`
+      expect(await missing(`${program} build`)).toBe(words)
+      expect(await missing(`${program} build && true`)).toBe(words)
+      expect(await missing('no-such-tool-of-mine --all')).toContain('`no-such-tool-of-mine` is not there')
+    },
+    120_000,
+  )
+})

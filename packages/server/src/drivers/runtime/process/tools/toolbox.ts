@@ -1,0 +1,239 @@
+import { accessSync, constants, existsSync } from 'node:fs'
+import { rename } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { BuildPlan } from '../../runtime.ts'
+import { readArtifactNote } from '../artifact.ts'
+import { removeTree } from '../remove-tree.ts'
+import type { Shown } from '../sandbox/bubblewrap.ts'
+import { type FetchParts, fetchTool } from './fetch-tool.ts'
+import { lastUsed, markUsed, readToolNote, type ToolNote } from './settle-tool.ts'
+import { type Tool, toolName, tools } from './tool-packages.ts'
+import { ToolUnavailable } from './tool-unavailable.ts'
+import { allows, compare, isExact, type Version, versionOf } from './version-range.ts'
+import { type WantedTool, wantedTools } from './wanted-tools.ts'
+
+/** Tools for one build or instance. */
+export interface ToolSet {
+  /** By these they are found again. */
+  names: readonly string[]
+  /** Folders with their programs, as the project finds them. */
+  path: readonly string[]
+  shown: readonly Shown[]
+}
+
+export const noTools: ToolSet = { names: [], path: [], shown: [] }
+
+const megabyte = 1024 * 1024
+/** A range that was answered so long ago is asked again: what it allows has had mends since. */
+const freshMs = 30 * 24 * 60 * 60_000
+
+interface Kept extends ToolNote {
+  name: string
+  folder: string
+}
+
+/**
+ * Node and the package managers of JavaScript in the versions that projects ask for, each fetched once and shared, read-only, by
+ * all who need it. Those that no artifact uses go first when there is no room left.
+ */
+export class Toolbox {
+  readonly #parts: FetchParts
+  readonly #limitBytes: number
+  readonly #fetching = new Map<string, Promise<string>>()
+  /** By builds that are under way: no artifact names these yet. */
+  readonly #held = new Map<string, number>()
+  readonly #closing = new AbortController()
+  #count = 0
+  #swept: Promise<void> | null = null
+
+  constructor(parts: FetchParts, limitMb: number) {
+    this.#parts = parts
+    this.#limitBytes = limitMb * megabyte
+  }
+
+  /** What a build asks for and the machine does not have as it is. Held until `release` is called with it. */
+  async forPlan(plan: BuildPlan, say: (line: string) => void, abort: AbortSignal): Promise<ToolSet> {
+    const { wanted, warnings } = wantedTools(plan, { node: process.version, has: (program) => this.#has(program) })
+    for (const warning of warnings) say(`Warning: ${warning}`)
+    const names: string[] = []
+    try {
+      for (const one of wanted) {
+        const name = await this.#get(one, say, abort)
+        if (name) names.push(name)
+      }
+    } catch (error) {
+      this.release(names)
+      throw error
+    }
+    return this.#set(names)
+  }
+
+  /** Those that an artifact was built with; one that is gone is fetched again. */
+  async named(names: readonly string[], abort: AbortSignal): Promise<ToolSet> {
+    for (const name of names) {
+      const [, tool, version] = /^([a-z]+)-(.+)$/.exec(name) ?? []
+      if (existsSync(this.#folder(name)) || !tool || !version || !isTool(tool)) continue
+      await this.#fetchOnce(tool, version, abort)
+    }
+    return this.#set(names)
+  }
+
+  release(names: readonly string[]): void {
+    for (const name of names) {
+      const left = (this.#held.get(name) ?? 0) - 1
+      if (left > 0) this.#held.set(name, left)
+      else this.#held.delete(name)
+    }
+  }
+
+  /** What is being fetched is given up. */
+  async close(): Promise<void> {
+    this.#closing.abort()
+    await Promise.allSettled(this.#fetching.values())
+  }
+
+  #set(names: readonly string[]): ToolSet {
+    const shown = names.map((name) => ({
+      path: this.#folder(name),
+      at: this.#parts.sandbox.seen(this.#folder(name)),
+      readOnly: true,
+    }))
+    return { names, shown, path: shown.map(({ at }) => `${at}/bin`) }
+  }
+
+  async #get({ tool, range, instead }: WantedTool, say: (line: string) => void, abort: AbortSignal): Promise<string | null> {
+    const kept = (await this.#list()).filter((one) => one.tool === tool && allows(range, versionOf(one.version) as Version))
+    const best = kept.sort((left, right) => compare(versionOf(right.version) as Version, versionOf(left.version) as Version))[0]
+    if (best && (isExact(range) || Date.now() - Date.parse(best.fetchedAt) < freshMs)) return this.#hold(best.name)
+    say(`Fetching ${toolName[tool]} ${range}`)
+    try {
+      return this.#hold(await this.#fetchOnce(tool, range, abort))
+    } catch (error) {
+      abort.throwIfAborted()
+      if (!(error instanceof ToolUnavailable)) throw error
+      if (!best && !instead) throw new ToolUnavailable(this.#words(tool, range, error.message))
+      say(`Warning: ${toolName[tool]} ${range} could not be fetched (${error.message}): ${best ? best.version : instead} is used`)
+      return best ? this.#hold(best.name) : null
+    }
+  }
+
+  #words(tool: Tool, range: string, why: string): string {
+    const name = toolName[tool]
+    const advice = tool === 'node' ? `ask for one that Node ${process.version} is` : `install ${name} on this machine`
+    return `This project asks for ${name} ${range}, which this machine does not have and which could not be fetched: ${why}. Try again later, ${advice}, or use Docker`
+  }
+
+  #hold(name: string): string {
+    this.#held.set(name, (this.#held.get(name) ?? 0) + 1)
+    void markUsed(this.#folder(name), new Date())
+    return name
+  }
+
+  /** All who want the same wait for the same; whoever gives up leaves the others theirs. */
+  async #fetchOnce(tool: Tool, range: string, abort: AbortSignal): Promise<string> {
+    const key = `${tool} ${range}`
+    const under = this.#fetching.get(key) ?? this.#fetch(tool, range).finally(() => this.#fetching.delete(key))
+    this.#fetching.set(key, under)
+    under.catch(() => undefined)
+    const given = Promise.withResolvers<never>()
+    const giveUp = () => given.reject(abort.reason)
+    abort.addEventListener('abort', giveUp, { once: true })
+    try {
+      abort.throwIfAborted()
+      return await Promise.race([under, given.promise])
+    } finally {
+      abort.removeEventListener('abort', giveUp)
+    }
+  }
+
+  async #fetch(tool: Tool, range: string): Promise<string> {
+    const { places } = this.#parts
+    places.make()
+    this.#swept ??= this.#sweep()
+    await this.#swept
+    await this.#makeRoom()
+    const draft = join(places.of('tools'), `fetching-${process.pid}-${this.#count++}`)
+    try {
+      // Nobody's alone: it has a deadline of its own.
+      const name = await fetchTool(tool, range, draft, this.#parts, this.#closing.signal)
+      // Another range may have led to the same.
+      await rename(draft, this.#folder(name)).catch((error: unknown) => {
+        if (!existsSync(this.#folder(name))) throw error
+      })
+      return name
+    } finally {
+      await removeTree(draft, places.of('trash'))
+    }
+  }
+
+  /** What a control plane that was killed has left half done. */
+  async #sweep(): Promise<void> {
+    const { places } = this.#parts
+    for (const name of places.list('tools').filter((one) => one.startsWith('fetching-')))
+      await removeTree(join(places.of('tools'), name), places.of('trash'))
+  }
+
+  async #makeRoom(): Promise<void> {
+    const { places } = this.#parts
+    const kept = await this.#list()
+    let bytes = kept.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
+    if (bytes <= this.#limitBytes) return
+    const used = await this.#usedNames()
+    const ages = new Map(await Promise.all(kept.map(async ({ name, folder }) => [name, await lastUsed(folder)] as const)))
+    for (const { name, folder, sizeBytes } of kept.sort(
+      (left, right) => (ages.get(left.name) ?? 0) - (ages.get(right.name) ?? 0),
+    )) {
+      if (bytes <= this.#limitBytes) return
+      if (used.has(name) || this.#held.has(name)) continue
+      await removeTree(folder, places.of('trash'))
+      bytes -= sizeBytes
+    }
+    if (bytes > this.#limitBytes)
+      throw new ToolUnavailable(`the tools that projects use take up all of the ${this.#limitBytes / megabyte} MB that they may`)
+  }
+
+  async #usedNames(): Promise<Set<string>> {
+    const { places } = this.#parts
+    const folders = places.list('artifacts').map((name) => join(places.of('artifacts'), name))
+    const notes = await Promise.all(folders.map(readArtifactNote))
+    return new Set(notes.flatMap((note) => note?.tools ?? []))
+  }
+
+  async #list(): Promise<Kept[]> {
+    const { places } = this.#parts
+    const notes = places.list('tools').map(async (name): Promise<Kept[]> => {
+      const note = name.startsWith('fetching-') ? null : await readToolNote(this.#folder(name))
+      return note && versionOf(note.version) ? [{ ...note, name, folder: this.#folder(name) }] : []
+    })
+    return (await Promise.all(notes)).flat()
+  }
+
+  #folder = (name: string) => this.#parts.places.tool(name)
+
+  #has(program: string): boolean {
+    const { sandbox, baseEnv } = this.#parts
+    const folders = sandbox.searchPath(baseEnv.PATH ?? '').split(':')
+    return folders.some((folder) => folder !== '' && isProgram(join(folder, program)))
+  }
+}
+
+const isTool = (text: string): text is Tool => tools.some((tool) => tool === text)
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** What npm reads of our own environment: where the registry is and how to come to it. */
+const npmSettings = /^npm_config_(?:registry|cafile|(?:https[-_])?proxy|noproxy|strict[-_]ssl)$/i
+
+export const npmEnvironment = (environment: Readonly<Record<string, string | undefined>>): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(environment).filter(
+      (entry): entry is [string, string] => npmSettings.test(entry[0]) && entry[1] !== undefined,
+    ),
+  )

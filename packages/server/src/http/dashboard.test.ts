@@ -1,0 +1,74 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import fastify from 'fastify'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type TempFolder, tempFolder } from '../../../../tests/kit/temp-folder.ts'
+import { serveDashboard } from './dashboard.ts'
+
+const app = fastify()
+let folder: TempFolder
+
+beforeAll(async () => {
+  folder = await tempFolder('dashboard')
+  await mkdir(join(folder.path, 'assets'))
+  await mkdir(join(folder.path, '.vite'))
+  await writeFile(join(folder.path, 'index.html'), '<title>the page</title><style nonce="berth-style-nonce"></style>')
+  await writeFile(join(folder.path, 'berth.svg'), '<svg/>')
+  await writeFile(join(folder.path, 'assets', 'page-CRn5Iivi.js'), 'export default 42')
+  await writeFile(join(folder.path, '.vite', 'manifest.json'), '{}')
+  await serveDashboard(app, folder.path, null)
+})
+
+afterAll(async () => {
+  await app.close()
+  await folder.remove()
+})
+
+const asset = '/assets/page-CRn5Iivi.js'
+
+test('a file goes out with its type, and one that is named after its content is kept for good', async () => {
+  const script = await app.inject(asset)
+  expect(script.body).toBe('export default 42')
+  expect(script.headers).toMatchObject({
+    'content-type': 'application/javascript; charset=utf-8',
+    'cache-control': 'public, max-age=31536000, immutable',
+  })
+  const picture = await app.inject('/berth.svg?v=1')
+  expect(picture.body).toBe('<svg/>')
+  expect(picture.headers).toMatchObject({ 'content-type': 'image/svg+xml', 'cache-control': 'no-cache' })
+})
+
+test('a file is not sent again to whoever has it, and its head and its parts can be asked for', async () => {
+  const { headers } = await app.inject(asset)
+  expect(await app.inject({ url: asset, headers: { 'if-none-match': String(headers.etag) } })).toMatchObject({
+    statusCode: 304,
+    body: '',
+  })
+  const head = await app.inject({ url: asset, method: 'HEAD' })
+  expect(head).toMatchObject({ statusCode: 200, body: '' })
+  expect(head.headers['content-length']).toBe('17')
+  expect(await app.inject({ url: asset, headers: { range: 'bytes=0-5' } })).toMatchObject({ statusCode: 206, body: 'export' })
+})
+
+test('every path of its own gets the page, with a nonce of its own', async () => {
+  const addresses = [
+    '/',
+    '/index.html',
+    '/projects/prj_1',
+    '/assets/gone.js',
+    '/.vite/manifest.json',
+    '/assets/../.vite/manifest.json',
+  ]
+  const pages = await Promise.all(addresses.map((url) => app.inject(url)))
+  for (const page of pages) {
+    expect(page.body).toContain('<title>the page</title>')
+    expect(page.headers['cache-control']).toBe('no-store')
+    const [, nonce] = /'nonce-([\w-]+)'/.exec(String(page.headers['content-security-policy']))!
+    expect(page.body).toContain(`nonce="${nonce}"`)
+  }
+  expect(new Set(pages.map(({ body }) => body)).size).toBe(addresses.length)
+})
+
+test('an address of the API that is none is not the page', async () => {
+  for (const url of ['/api', '/api/nothing']) expect((await app.inject(url)).statusCode).toBe(404)
+})
