@@ -9,6 +9,7 @@ const healthMethod = '/grpc.health.v1.Health/Check'
 /** How it signs in at a registry: as nobody. */
 const signInMethod = '/moby.filesync.v1.Auth/Credentials'
 const requestAtMost = 64 * 1024
+const callsAtOnce = 100
 const [ok, notFound, tooLarge, unimplemented] = [0, 5, 8, 12]
 
 export interface BuildSession {
@@ -28,7 +29,7 @@ export async function openBuildSession(
 ): Promise<BuildSession> {
   const id = randomUUID()
   const socket = await ask(() => upgraded(engine, id), { abort })
-  const session = performServerHandshake(socket as never)
+  const session = performServerHandshake(socket as never, { settings: { maxConcurrentStreams: callsAtOnce } })
   session.on('error', () => socket.destroy())
   socket.on('error', () => session.destroy())
   session.on('stream', (stream, headers) => {
