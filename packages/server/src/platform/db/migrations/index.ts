@@ -27,8 +27,8 @@ import { migration as portChosen } from './029-port-chosen.ts'
 import { migration as serviceRoutes } from './030-service-routes.ts'
 import { migration as uploadPlaces } from './030-upload-places.ts'
 import { migration as backupRecipients } from './031-backup-recipients.ts'
-import { migration as repositoryNames } from './031-repository-names.ts'
 import { migration as uploadPlaces } from './032-upload-places.ts'
+import { migration as repositoryNames } from './033-repository-names.ts'
 
 export interface Migration {
   /** `NNN-what`: the number orders it, the whole is recorded. Never changed once released. */
@@ -66,6 +66,6 @@ export const migrations: readonly Migration[] = [
   serviceRoutes,
   uploadPlaces,
   backupRecipients,
-  repositoryNames,
   uploadPlaces,
+  repositoryNames,
 ]
