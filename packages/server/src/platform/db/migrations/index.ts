@@ -25,7 +25,6 @@ import { migration as keptBackups } from './027-kept-backups.ts'
 import { migration as adoptedOnce } from './028-adopted-once.ts'
 import { migration as portChosen } from './029-port-chosen.ts'
 import { migration as serviceRoutes } from './030-service-routes.ts'
-import { migration as uploadPlaces } from './030-upload-places.ts'
 import { migration as backupRecipients } from './031-backup-recipients.ts'
 import { migration as uploadPlaces } from './032-upload-places.ts'
 import { migration as repositoryNames } from './033-repository-names.ts'
@@ -64,7 +63,6 @@ export const migrations: readonly Migration[] = [
   adoptedOnce,
   portChosen,
   serviceRoutes,
-  uploadPlaces,
   backupRecipients,
   uploadPlaces,
   repositoryNames,
