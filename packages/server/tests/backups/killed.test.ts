@@ -190,6 +190,11 @@ describe('a restore', () => {
       if (end === 'over') expect(restore, what).toMatchObject({ status: 'succeeded', dataState: 'restored' })
       else expect([restore.status, ['untouched', 'undone'].includes(restore.dataState)], what).toEqual(['cancelled', true])
       expect(volume().equals(await tarOf(end === 'over' ? old : now)), what).toBe(true)
+      if (restore.preRestoreRunId)
+        expect(await scene.run(restore.preRestoreRunId), what).toMatchObject({ finishedAt: expect.any(String) })
     }
+    const { db } = scene.instance.database
+    const underWay = db.selectFrom('backupRuns').select('id').where('finishedAt', 'is', null)
+    expect(await underWay.execute()).toEqual([])
   })
 })

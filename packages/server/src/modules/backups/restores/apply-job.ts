@@ -9,7 +9,7 @@ import { safetyRun } from '../runs/safety-run.ts'
 import { endRestore, moveRestore, RestoreIsOver, tell } from './move-restore.ts'
 import { type OpenedArchive, withArchive } from './opened-archive.ts'
 import { applyRestore, type RestorePayload, settleRestore } from './restore-kinds.ts'
-import { findRestore, noteProgress, type ProgressNote, progressOf, updateRestore } from './restore-store.ts'
+import { findRestore, noteProgress, noteSafetyRun, type ProgressNote, progressOf, updateRestore } from './restore-store.ts'
 import { failVerification, verify } from './verify.ts'
 import { writeBack, writeCopies } from './write-back.ts'
 
@@ -126,9 +126,12 @@ async function saveFirst(
   abort: AbortSignal,
 ): Promise<void> {
   if (note.touched) return
-  const safety = await safetyRun(run, restore, deps)
+  const safety = await deps.database.transaction(async ({ db }) => {
+    const made = await safetyRun(run, restore, db, deps)
+    if (made && !(await noteSafetyRun(db, restore.id, made.id))) throw new RestoreIsOver()
+    return made
+  })
   if (!safety) return
-  await updateRestore(deps.database.db, restore.id, { preRestoreRunId: safety.id })
   await runToItsEnd(safety.id, deps, abort)
   const ended = await findRun(deps.database.db, safety.id)
   if (ended?.status === 'succeeded') return

@@ -6,6 +6,7 @@ import type { BackupRestoresTable, RestoreRow } from '../../../platform/db/table
 import type { Bound } from '../../../platform/transaction.ts'
 import { findAnyProject } from '../../projects/index.ts'
 import { type BackupsDeps, nowOf } from '../deps.ts'
+import { endSafetyRun } from '../runs/safety-run.ts'
 import { moveRestoreTo } from './restore-store.ts'
 
 export const restoreTopic = (restoreId: string) => `backup-restore:${restoreId}`
@@ -49,6 +50,7 @@ export async function endRestore(id: string, { status, code, message, dataState 
   return deps.database.transaction(async (bound) => {
     const restore = await moveRestore(id, status, bound, deps, { errorCode: code, errorMessage: message, dataState })
     if (!restore) return undefined
+    await endSafetyRun(restore, bound, deps)
     await tell(restore, `${message}\n\n${truth[dataState]}`, 'restore.failed', bound)
     return restore
   })

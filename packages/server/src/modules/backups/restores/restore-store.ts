@@ -35,6 +35,17 @@ export const moveRestoreTo = (
 export const updateRestore = (db: Db, id: string, changes: Omit<Updateable<BackupRestoresTable>, 'status' | 'id'>) =>
   db.updateTable('backupRestores').set(changes).where('id', '=', id).execute()
 
+/** Which run saves what is there before; false when somebody has ended the restore. */
+export async function noteSafetyRun(db: Db, id: string, preRestoreRunId: string): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('backupRestores')
+    .set({ preRestoreRunId })
+    .where('id', '=', id)
+    .where('status', '=', 'applying')
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
+}
+
 export const listUnderWay = (db: Db, projectId: string): Promise<RestoreRow[]> =>
   db.selectFrom('backupRestores').selectAll().where('projectId', '=', projectId).where('status', 'in', restoresUnderWay).execute()
 

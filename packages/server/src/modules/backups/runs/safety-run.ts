@@ -1,7 +1,10 @@
+import type { Db } from '../../../platform/db/schema.ts'
 import type { RestoreRow, RunRow } from '../../../platform/db/tables/backups.ts'
+import type { Bound } from '../../../platform/transaction.ts'
 import { findAnyProject } from '../../projects/index.ts'
 import type { BackupsDeps } from '../deps.ts'
 import { findPolicy } from '../policies/policy-store.ts'
+import { endRun } from './move-run.ts'
 import { newRun } from './new-run.ts'
 import { findRun, insertRun } from './run-store.ts'
 
@@ -9,12 +12,17 @@ import { findRun, insertRun } from './run-store.ts'
  * The run that saves what a restore is about to replace; done by the restore itself, so that no job is queued for it. The
  * one that an earlier attempt began is taken up again. Undefined for a project that is gone.
  */
-export async function safetyRun(run: RunRow, restore: RestoreRow, deps: BackupsDeps): Promise<RunRow | undefined> {
-  const { db } = deps.database
+export async function safetyRun(run: RunRow, restore: RestoreRow, db: Db, deps: BackupsDeps): Promise<RunRow | undefined> {
   if (restore.preRestoreRunId !== null) return findRun(db, restore.preRestoreRunId)
   const project = await findAnyProject(db, run.projectId)
   if (!project) return undefined
   const policy = run.policyId === null ? undefined : await findPolicy(db, run.policyId)
   const of = { ...run, policyId: policy?.id ?? null, projectName: project.name }
   return insertRun(db, newRun(of, { trigger: 'pre_restore', createdBy: restore.createdBy }, deps))
+}
+
+/** One that is still under way when its restore ends, ends with it. */
+export async function endSafetyRun({ preRestoreRunId }: RestoreRow, bound: Bound, deps: BackupsDeps): Promise<void> {
+  const ending = { status: 'cancelled', code: 'cancelled', message: 'The restore that it belongs to has ended' } as const
+  if (preRestoreRunId !== null) await endRun(preRestoreRunId, ending, bound, deps)
 }
