@@ -27,7 +27,7 @@ test("an app of a workspace is built with the workspace's package manager and ve
     packageManager: 'pnpm',
     installCommand: 'pnpm install --frozen-lockfile',
     outputDirectory: 'dist',
-    runtimeVersion: { node: '24.1.0' },
+    runtimeVersion: { node: '24.1.0', pnpm: '9.0.0' },
     apps: [],
     warnings: [],
   })
@@ -38,14 +38,15 @@ test("an app of a workspace is built with the workspace's package manager and ve
     'pnpm-lock.yaml',
     'apps/web/package.json',
     '.tool-versions',
+    'package.json',
   ])
 })
 
 test('the version that is nearest to the app counts', async () => {
   const { '.tool-versions': _, ...files } = workspace
   const folder = await temporaryFolder(files)
-  expect((await detectFolder(folder, { rootDirectory: './apps/api/' })).runtimeVersion).toEqual({ node: '>=20' })
-  expect((await detectFolder(folder, { rootDirectory: 'apps/web' })).runtimeVersion).toEqual({ node: '>=22' })
+  expect((await detectFolder(folder, { rootDirectory: './apps/api/' })).runtimeVersion).toEqual({ node: '>=20', pnpm: '9.0.0' })
+  expect((await detectFolder(folder, { rootDirectory: 'apps/web' })).runtimeVersion).toEqual({ node: '>=22', pnpm: '9.0.0' })
 })
 
 test.each(['..', '../x', 'apps/../../x', '/etc', '/'])('%s leads out of the project', async (rootDirectory) => {
