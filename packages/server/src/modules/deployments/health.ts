@@ -70,8 +70,11 @@ export async function waitUntilHealthy(
         await noteAddress(row, instance, deps)
         return
       }
-      lastStatus = answer.status
-      lastReason = answer.reason
+      // An answer that came says more than a last question that had no time left.
+      if (answer.status !== null || lastStatus === null) {
+        lastStatus = answer.status
+        lastReason = answer.reason
+      }
       // Some take their time for the first answer, and would begin anew with every question.
       if (performance.now() - asked >= limitMs) answerMs *= 2
     }
