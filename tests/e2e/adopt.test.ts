@@ -141,7 +141,7 @@ describeOnDocker('adopting what runs on a server', () => {
     await signIn(page, ownerSignIn)
     browsedServerId = await addServerInBrowser(page, sshd)
     await page.getByRole('button', { name: 'Scan' }).click()
-    await page.getByRole('region', { name: stackName, exact: true }).getByText('differs in restart').waitFor()
+    await page.getByRole('region', { name: stackName, exact: true }).getByText('differs in restart').first().waitFor()
     const projectId = await adoptInBrowser(page, { service: name, projectName: 'Kiosk', isUntouched: () => isRunning(name) })
     await deployInBrowser(page)
     expect((await hosting.get('kiosk.localhost')).text).toBe('the site')

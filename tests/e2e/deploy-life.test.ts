@@ -71,7 +71,7 @@ describeOnRuntimes('the life of a project', (runtime) => {
     })
     const { body } = await hosting.api('GET', `/projects/${crashing.id}/logs`)
     const messages = body.data.map(({ message }: { message: string }) => message)
-    expect([...new Set(messages)]).toEqual(['connecting', 'no database'])
+    expect([...new Set(messages)].sort()).toEqual(['connecting', 'no database'])
   })
 
   test('rename, redeploy, restart, disable and enable: same volume, same bytes', async () => {
