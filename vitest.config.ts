@@ -42,12 +42,13 @@ const slow = process.env.BERTH_TEST_QUICK
       '**/platform/{database,secrets/secret-box}.test.ts',
       '**/drivers/{reader,tarball}/*.test.ts',
       '**/drivers/git/named-sources.test.ts',
-      '**/backups/{faults,killed,restores,runs}.test.ts',
-      '**/git-events/{pull-requests,push}.test.ts',
+      '**/backups/{faults,killed,lost-key,restores,runs}.test.ts',
+      '**/git-events/{killed,other-hosts,pull-requests,push}.test.ts',
       '**/git-host/{answers,repositories,trouble,webhooks}.test.ts',
-      '**/cloud/{hostile-bundles,transfer}.test.ts',
-      '**/access/{login-limits,sign-in}.test.ts',
-      '**/projects/upload{s,-memory}.test.ts',
+      '**/cloud/{hostile-bundles,proxy,proxy-away,transfer}.test.ts',
+      '**/access/{login-limits,sign-in,sign-up,streams-end}.test.ts',
+      '**/projects/{git-cloud,uploads,upload-memory}.test.ts',
+      '**/{deployments/watch,notifications/watchers}.test.ts',
       '**/edge/certificates.test.ts',
     ]
   : []
