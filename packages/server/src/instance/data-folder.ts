@@ -3,6 +3,7 @@ import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { takeFileLock } from '../platform/file-lock.ts'
+import { startTimeOf } from '../platform/process-stat.ts'
 
 /** Another process works on the folder; the message names it. */
 export class DataFolderInUse extends Error {
@@ -73,7 +74,7 @@ function writeNote(path: string): void {
     pid: process.pid,
     host: hostname(),
     since: new Date().toISOString(),
-    processStart: processStart(process.pid),
+    processStart: startTimeOf(process.pid),
     boot: boot(),
   }
   const draft = `${noteFile(path)}.tmp`
@@ -106,7 +107,7 @@ function readNote(path: string): Note | null {
 function isTrue({ pid, host, processStart: start, boot: atBoot }: Note): boolean {
   if (host !== hostname()) return true
   if (atBoot !== boot()) return false
-  return start === null ? isAlive(pid) : start === processStart(pid)
+  return start === null ? isAlive(pid) : start === startTimeOf(pid)
 }
 
 function isAlive(pid: number): boolean {
@@ -116,12 +117,6 @@ function isAlive(pid: number): boolean {
   } catch (error) {
     return error instanceof Error && 'code' in error && error.code === 'EPERM'
   }
-}
-
-/** Field 22 of /proc/<pid>/stat; the name in field 2 may hold spaces and brackets, so counting starts after the last bracket. */
-function processStart(pid: number): string | null {
-  const stat = readProc(`/proc/${pid}/stat`)
-  return stat?.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? null
 }
 
 function boot(): string | null {

@@ -1,5 +1,5 @@
 import type { ChildProcess } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { processorSeconds, processStat } from '../../platform/process-stat.ts'
 import type { Question, Reply } from './messages.ts'
 import { type ReaderProgram, spawnReader } from './spawn-reader.ts'
 
@@ -7,9 +7,6 @@ import { type ReaderProgram, spawnReader } from './spawn-reader.ts'
 export class ReaderEnded extends Error {
   override readonly name = 'ReaderEnded'
 }
-
-/** The unit of /proc, the same on every Linux. */
-const ticksPerSecond = 100
 
 /** One process that answers one question at a time. */
 export class Reader {
@@ -45,17 +42,8 @@ export class Reader {
 
   /** What it has used of a processor since it began; where the machine does not tell, the time that has passed. */
   processorSeconds(): number {
-    try {
-      const stat = readFileSync(`/proc/${this.#child.pid}/stat`, 'latin1')
-      const [user, system] = stat
-        .slice(stat.lastIndexOf(')') + 2)
-        .split(' ')
-        .slice(11, 13)
-        .map(Number) as [number, number]
-      return (user + system) / ticksPerSecond
-    } catch {
-      return performance.now() / 1000
-    }
+    const stat = processStat(this.#child.pid ?? 0)
+    return stat ? processorSeconds(stat) : performance.now() / 1000
   }
 
   /** At once, whatever it is doing. */

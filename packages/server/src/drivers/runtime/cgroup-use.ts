@@ -1,5 +1,5 @@
-import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { fieldIn, isUnified, cgroupRoot as root, textIn } from './cgroup-files.ts'
 
 export interface GroupUse {
   /** Since the group was made. */
@@ -8,20 +8,18 @@ export interface GroupUse {
   memoryBytes: number
 }
 
-const root = '/sys/fs/cgroup'
-
 /** What a control group of this machine has used, by the first of the names that there is; null where there is none. */
 export function groupUse(names: readonly string[]): GroupUse | null {
-  return existsSync(join(root, 'cgroup.controllers')) ? unified(names) : separate(names)
+  return isUnified() ? unified(names) : separate(names)
 }
 
 function unified(names: readonly string[]): GroupUse | null {
   for (const name of names) {
     const folder = join(root, name)
-    const micros = fieldIn(textOf(folder, 'cpu.stat'), 'usage_usec')
-    const memory = numberIn(textOf(folder, 'memory.current'))
+    const micros = fieldIn(textIn(folder, 'cpu.stat'), 'usage_usec')
+    const memory = numberIn(textIn(folder, 'memory.current'))
     if (micros === null || memory === null) continue
-    return { cpuSeconds: micros / 1e6, memoryBytes: without(memory, textOf(folder, 'memory.stat'), 'inactive_file') }
+    return { cpuSeconds: micros / 1e6, memoryBytes: without(memory, textIn(folder, 'memory.stat'), 'inactive_file') }
   }
   return null
 }
@@ -30,28 +28,15 @@ function unified(names: readonly string[]): GroupUse | null {
 function separate(names: readonly string[]): GroupUse | null {
   for (const name of names) {
     const folder = join(root, 'memory', name)
-    const memory = numberIn(textOf(folder, 'memory.usage_in_bytes'))
+    const memory = numberIn(textIn(folder, 'memory.usage_in_bytes'))
     const accounts = ['cpuacct', 'cpu', 'cpu,cpuacct'].map((controller) => join(root, controller, name))
-    const nanos = accounts.map((account) => numberIn(textOf(account, 'cpuacct.usage'))).find((found) => found !== null)
+    const nanos = accounts.map((account) => numberIn(textIn(account, 'cpuacct.usage'))).find((found) => found !== null)
     if (memory === null || nanos === undefined) continue
-    return { cpuSeconds: nanos / 1e9, memoryBytes: without(memory, textOf(folder, 'memory.stat'), 'total_inactive_file') }
+    return { cpuSeconds: nanos / 1e9, memoryBytes: without(memory, textIn(folder, 'memory.stat'), 'total_inactive_file') }
   }
   return null
 }
 
 const without = (bytes: number, stat: string | null, field: string) => Math.max(0, bytes - (fieldIn(stat, field) ?? 0))
 
-function textOf(folder: string, file: string): string | null {
-  try {
-    return readFileSync(join(folder, file), 'utf8')
-  } catch {
-    return null
-  }
-}
-
 const numberIn = (text: string | null): number | null => (text === null || text.trim() === '' ? null : Number(text))
-
-function fieldIn(text: string | null, field: string): number | null {
-  const found = text?.match(new RegExp(`^${field} (\\d+)$`, 'm'))?.[1]
-  return found === undefined ? null : Number(found)
-}

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { HealthCheck } from '@berth/contract'
 import type { ProbeTarget } from '../../drivers/probe/probe.ts'
-import { missingProgramIn, missingWords } from '../../drivers/runtime/process/tools/missing-tool.ts'
+import { missingTool } from '../../drivers/runtime/process/tools/missing-tool.ts'
 import type { Instance } from '../../drivers/runtime/runtime.ts'
 import type { InstanceRow } from '../../platform/db/tables/deployments.ts'
 import { noteAddress } from './addresses.ts'
@@ -20,8 +20,6 @@ const pauseMs = 250
 const workerSettlesMs = 3_000
 const tailLines = 20
 const exitCodeMs = 5_000
-/** What shells, and the launcher of processes, end with when there is no such program. */
-const notFound = 127
 /** Not what the reading takes, but when the runtime counts as hung. */
 const tailMs = 30_000
 
@@ -141,8 +139,8 @@ async function ended(row: InstanceRow, seen: Instance | undefined, deps: Deploym
   if (!instance) return new DeployFailed('crashed', `${named(row)} is gone`, lines)
   if (instance.portTaken && !instance.outOfMemory && !instance.diskFull)
     return new PortTaken(instance.portTaken, named(row), lines)
-  const missing = row.runtime === 'process' && instance.exitCode === notFound ? missingProgramIn(lines) : null
-  if (missing) return new DeployFailed('crashed', missingWords(missing), lines)
+  const missing = row.runtime === 'process' ? missingTool(instance.exitCode, lines) : null
+  if (missing) return new DeployFailed('crashed', missing, lines)
   const how = instance.outOfMemory
     ? 'was ended because it used more memory than it may'
     : instance.diskFull

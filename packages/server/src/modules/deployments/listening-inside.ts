@@ -1,4 +1,5 @@
 import type { Runtime } from '../../drivers/runtime/runtime.ts'
+import { listenersIn as socketsIn } from '../../platform/listener/listening-sockets.ts'
 
 export interface ListeningAt {
   port: number
@@ -8,9 +9,8 @@ export interface ListeningAt {
 
 const readMs = 5_000
 const bytesAtMost = 256 * 1024
-const listening = '0A'
 /** The engine's own answers to names, in every container of a network. */
-const nameServer = /^0B00007F$/
+const nameServer = '127.0.0.11'
 
 /** Where programs in a container listen, as the kernel tells it inside; null where it cannot be asked. */
 export async function listeningInside(runtime: Runtime, instanceId: string): Promise<ListeningAt[] | null> {
@@ -28,20 +28,13 @@ export async function listeningInside(runtime: Runtime, instanceId: string): Pro
   return text.includes('local_address') ? listenersIn(text) : null
 }
 
-/** From the kernel's table: `sl local_address rem_address st …`, addresses in hexadecimal. */
+/** By port; one that is reached from outside at any address is reached. */
 export function listenersIn(table: string): ListeningAt[] {
   const found = new Map<number, ListeningAt>()
-  for (const line of table.slice(0, bytesAtMost).split('\n')) {
-    const [, local = '', , state] = line.trim().split(/ +/, 4)
-    const [address = '', port = ''] = local.split(':')
-    if (state !== listening || !/^[0-9A-F]{4}$/.test(port) || nameServer.test(address)) continue
-    const number = Number.parseInt(port, 16)
-    const isLoopback = isLoopbackHex(address) && found.get(number)?.isLoopback !== false
-    found.set(number, { port: number, isLoopback })
+  for (const { host, port } of socketsIn(table.slice(0, bytesAtMost))) {
+    if (host === nameServer) continue
+    const isLoopback = (host.startsWith('127.') || host === '::1') && found.get(port)?.isLoopback !== false
+    found.set(port, { port, isLoopback })
   }
   return [...found.values()].sort((left, right) => left.port - right.port)
 }
-
-/** 127.x.y.z, ::1, or the former written as the latter; the kernel prints the bytes of each word backwards. */
-const isLoopbackHex = (address: string) =>
-  /^[0-9A-F]{6}7F$/.test(address) || /^0{24}01000000$/.test(address) || /^0{16}FFFF0000[0-9A-F]{6}7F$/.test(address)

@@ -17,6 +17,7 @@ const states = { listening: '0A', incoming: '03' }
 export class ListeningSockets {
   #ipv4: string | undefined
   #ipv6: string | undefined
+  #all: (ListeningSocket & ListenerAddress)[] | undefined
 
   /**
    * Those that a connection to the address comes to. The kernel prefers a socket on the very address to one on all, and one
@@ -40,8 +41,9 @@ export class ListeningSockets {
   }
 
   /** Every one of them, with where it listens as people write it. */
-  all(): (ListeningSocket & ListenerAddress)[] {
-    return [...rowsIn(this.#textOfIPv4()), ...rowsIn(this.#textOfIPv6())]
+  all(): readonly (ListeningSocket & ListenerAddress)[] {
+    this.#all ??= [...listenersIn(this.#textOfIPv4()), ...listenersIn(this.#textOfIPv6())]
+    return this.#all
   }
 
   #textOfIPv4(): string {
@@ -71,11 +73,12 @@ function socketsIn(text: string, local: string): ListeningSocket[] {
   return found
 }
 
-function rowsIn(text: string): (ListeningSocket & ListenerAddress)[] {
+/** In a list of the kernel's: `sl local_address rem_address st …`, addresses in hexadecimal. Whatever is no line of it is passed over. */
+export function listenersIn(text: string): (ListeningSocket & ListenerAddress)[] {
   return text.split('\n').flatMap((line) => {
-    const [, local = '', , state, , , , uid, , inode = ''] = line.trim().split(/ +/)
-    const [address = '', port = ''] = local.split(':')
-    if (state !== states.listening) return []
+    const [, local = '', , state, , , , uid, , inode = ''] = line.trim().split(/ +/, 10)
+    const [, address = '', port = ''] = localAddress.exec(local) ?? []
+    if (state !== states.listening || port === '') return []
     return [
       {
         host: address.length === 8 ? ipv4Of(address) : ipv6Of(address),
@@ -86,6 +89,8 @@ function rowsIn(text: string): (ListeningSocket & ListenerAddress)[] {
     ]
   })
 }
+
+const localAddress = /^([0-9A-F]{8}|[0-9A-F]{32}):([0-9A-F]{4})$/
 
 /** The bytes of one number of the kernel's list in the order of the network. */
 function bytesOf(word: string): number[] {

@@ -1,13 +1,13 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { processStat, startTimeOf } from '../process-stat.ts'
 
-interface ProcessStat {
+interface Descent {
   parent: number
   session: number
-  startTime: string
 }
 
 /** What one look through all processes has read. */
-type Seen = Map<number, ProcessStat | undefined>
+type Seen = Map<number, Descent | undefined>
 
 const processesAtMost = 4096
 const generationsAtMost = 64
@@ -17,10 +17,10 @@ const generationsAtMost = 64
  * namespace of its own, or one of its session whose parent has ended.
  */
 export function treeHolds({ pid, startTime }: { pid: number; startTime: string }, inode: string): boolean {
-  if (statOf(pid)?.startTime !== startTime) return false
+  if (startTimeOf(pid) !== startTime) return false
   const link = `socket:[${inode}]`
   // Asked again of the one that has it: a number that was listed may have gone to a stranger since.
-  const isOurs = (one: number) => holds(one, link) && comesFrom(one, pid) && statOf(pid)?.startTime === startTime
+  const isOurs = (one: number) => holds(one, link) && comesFrom(one, pid) && startTimeOf(pid) === startTime
   if (descendants(pid).some(isOurs)) return true
   const seen: Seen = new Map()
   return everybody().some((one) => comesFrom(one, pid, seen) && isOurs(one))
@@ -29,7 +29,7 @@ export function treeHolds({ pid, startTime }: { pid: number; startTime: string }
 /** The sockets that a process and everything that descends from it have open, by inode. */
 export function socketsOf({ pid, startTime }: { pid: number; startTime: string | null }): Set<string> {
   const found = new Set<string>()
-  if (startTime === null || statOf(pid)?.startTime !== startTime) return found
+  if (startTime === null || startTimeOf(pid) !== startTime) return found
   for (const one of descendants(pid))
     for (const descriptor of namesIn(`/proc/${one}/fd`)) {
       const inode = socketAt(`/proc/${one}/fd/${descriptor}`)
@@ -61,7 +61,7 @@ function holds(pid: number, link: string): boolean {
 function comesFrom(pid: number, ancestor: number, seen: Seen = new Map()): boolean {
   for (let one = pid, generation = 0; one > 0 && generation < generationsAtMost; generation++) {
     if (one === ancestor) return true
-    if (!seen.has(one)) seen.set(one, statOf(one))
+    if (!seen.has(one)) seen.set(one, descentOf(one))
     const stat = seen.get(one)
     if (!stat) return false
     if (stat.session === ancestor) return true
@@ -97,13 +97,7 @@ function namesIn(folder: string): string[] {
   }
 }
 
-/** The name in brackets may hold spaces and brackets itself. */
-function statOf(pid: number): ProcessStat | undefined {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-    return { parent: Number(fields[1]), session: Number(fields[3]), startTime: fields[19] ?? '' }
-  } catch {
-    return undefined
-  }
+function descentOf(pid: number): Descent | undefined {
+  const stat = processStat(pid)
+  return stat ? { parent: Number(stat[1]), session: Number(stat[3]) } : undefined
 }

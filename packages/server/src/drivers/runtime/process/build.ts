@@ -13,7 +13,7 @@ import { endAllWithGroup, endLeftInGroup, readIdentity } from './process-table.t
 import { removeTree, throwAway } from './remove-tree.ts'
 import { runLaunched } from './run-launched.ts'
 import type { Launched, Sandbox } from './sandbox/sandbox.ts'
-import { missingProgramIn, missingWords } from './tools/missing-tool.ts'
+import { missingTool } from './tools/missing-tool.ts'
 import { ToolUnavailable } from './tools/tool-unavailable.ts'
 import { noTools, type Toolbox, type ToolSet } from './tools/toolbox.ts'
 
@@ -28,8 +28,6 @@ export interface BuildParts {
 const buildProcesses = 512
 const tailLines = 30
 const lookMs = 200
-/** What shells, and our own launcher, end with when there is no such program. */
-const notFound = 127
 
 /** Runs the install and build commands in a copy of the source; what is in the copy afterwards is the artifact. */
 export async function buildHere(
@@ -294,8 +292,8 @@ function explain(
   if (error instanceof CommandTimedOut)
     return new BuildFailed('timed_out', `The build took longer than ${Math.round(timeoutMs / 60_000)} min`, [...tail])
   if (error instanceof ProgramMissing) return new BuildFailed('missing_tool', error.message, [...tail])
-  const missing = error instanceof CommandFailed && error.exitCode === notFound ? missingProgramIn(tail) : null
-  if (missing) return new BuildFailed('missing_tool', missingWords(missing), [...tail])
+  const missing = error instanceof CommandFailed ? missingTool(error.exitCode, tail) : null
+  if (missing) return new BuildFailed('missing_tool', missing, [...tail])
   if (error instanceof CommandFailed)
     return new BuildFailed('command_failed', `\`${command}\` ended with exit code ${error.exitCode ?? 'unknown'}`, [...tail])
   return error

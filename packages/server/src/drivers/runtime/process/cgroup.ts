@@ -1,5 +1,15 @@
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import {
+  fieldIn,
+  isUnified,
+  killMembers,
+  membersOf,
+  cgroupPeriod as period,
+  cgroupRoot as root,
+  textIn,
+  writeIfThere,
+} from '../cgroup-files.ts'
 
 export interface GroupLimits {
   cpuCores: number
@@ -25,13 +35,10 @@ export interface ControlGroup {
   remove(): void
 }
 
-const root = '/sys/fs/cgroup'
-const period = 100_000
-
 /** Makes a group in whichever hierarchy the machine has; null where this process may not. */
 export function createControlGroup(name: string, limits: GroupLimits): ControlGroup | null {
   try {
-    return existsSync(join(root, 'cgroup.controllers')) ? unified(name, limits) : separate(name, limits)
+    return isUnified() ? unified(name, limits) : separate(name, limits)
   } catch {
     return null
   }
@@ -39,7 +46,7 @@ export function createControlGroup(name: string, limits: GroupLimits): ControlGr
 
 /** The folders of a group that was made before; none where there is no such group. */
 export function foldersOfGroup(name: string): string[] {
-  const hierarchies = existsSync(join(root, 'cgroup.controllers')) ? [''] : ['memory', 'cpu', 'pids', 'cpuset', 'cpuacct']
+  const hierarchies = isUnified() ? [''] : ['memory', 'cpu', 'pids', 'cpuset', 'cpuacct']
   return hierarchies.map((controller) => join(root, controller, 'berth', name)).filter((folder) => existsSync(folder))
 }
 
@@ -142,14 +149,7 @@ function group(folders: readonly string[], signs: { outOfMemory(): boolean; hitP
       return signs.hitProcessLimit()
     },
     pids: () => membersOf(folders[0] as string),
-    kill() {
-      // A process that forks as fast as it is killed loses after a few rounds: the group's own limit holds it.
-      for (let round = 0; round < 50; round++) {
-        const pids = membersOf(folders[0] as string)
-        if (pids.length === 0) return
-        for (const pid of pids) killQuietly(pid)
-      }
-    },
+    kill: () => killMembers(folders[0] as string),
     remove() {
       for (const folder of folders)
         try {
@@ -161,40 +161,6 @@ function group(folders: readonly string[], signs: { outOfMemory(): boolean; hitP
   }
 }
 
-function membersOf(folder: string): number[] {
-  try {
-    return readFileSync(join(folder, 'cgroup.procs'), 'utf8').split('\n').filter(Boolean).map(Number)
-  } catch {
-    return []
-  }
-}
-
-function killQuietly(pid: number): void {
-  try {
-    process.kill(pid, 'SIGKILL')
-  } catch {
-    // It ended by itself.
-  }
-}
-
 const read = (folder: string, file: string) => readFileSync(join(folder, file), 'utf8').trim()
 const write = (folder: string, file: string, value: string | number) => writeFileSync(join(folder, file), String(value))
-
-function writeIfThere(folder: string, file: string, value: string | number): void {
-  try {
-    if (existsSync(join(folder, file))) write(folder, file, value)
-  } catch {
-    // Without swap accounting there is nothing to limit.
-  }
-}
-
-function counter(folder: string, file: string, name: string): number {
-  try {
-    const line = readFileSync(join(folder, file), 'utf8')
-      .split('\n')
-      .find((entry) => entry.startsWith(`${name} `))
-    return Number(line?.split(' ')[1] ?? 0)
-  } catch {
-    return 0
-  }
-}
+const counter = (folder: string, file: string, name: string) => fieldIn(textIn(folder, file), name) ?? 0

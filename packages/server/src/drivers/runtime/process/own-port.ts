@@ -41,8 +41,7 @@ export class OwnPort {
     this.#since = null
   }
 
-  look({ process, given, hinted }: PortQuestion, now: number): PortFinding {
-    const sockets = new ListeningSockets()
+  look({ process, given, hinted }: PortQuestion, now: number, sockets = new ListeningSockets()): PortFinding {
     const inodes = socketsOf(process)
     const own = sockets.all().filter(({ inode }) => inodes.has(inode))
     const listensOn = own.map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`)

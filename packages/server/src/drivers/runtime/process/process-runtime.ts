@@ -2,6 +2,7 @@ import { existsSync, mkdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { KeyedMutex } from '../../../platform/keyed-mutex.ts'
 import type { ListenerOwner } from '../../../platform/listener/listener-owner.ts'
+import { ListeningSockets } from '../../../platform/listener/listening-sockets.ts'
 import type { Instance, InstanceAddress, InstanceChange, Runtime, StartRequest } from '../runtime.ts'
 import { StartFailed } from '../runtime.ts'
 import { readArtifactNote } from './artifact.ts'
@@ -128,7 +129,10 @@ export function createProcessRuntime({
     stop: (instanceId, { graceSeconds }) => turns.run(instanceId, () => stopInTurn(instanceId, graceSeconds)),
     inspect,
     glance: inspect,
-    list: async () => [...supervised.values()].map((one) => show(one, places)),
+    list: async () => {
+      const sockets = new ListeningSockets()
+      return [...supervised.values()].map((one) => show(one, places, sockets))
+    },
     usage: async () => usageOf([...supervised.values()].filter((one) => one.isAlive).map(({ record }) => record)),
     logs: (instanceId, after, abort, { follow } = { follow: true }) =>
       readers.count(
@@ -223,10 +227,10 @@ function addressOf(record: InstanceRecord, places: Places): InstanceAddress | nu
   return { host: '127.0.0.1', port: listensAt, ...owner }
 }
 
-function show(one: Supervised, places: Places): Instance {
+function show(one: Supervised, places: Places, sockets?: ListeningSockets): Instance {
   const { record } = one
   const state = one.isAlive ? 'running' : one.isRestarting || one.isJudged ? 'restarting' : 'exited'
-  const listensOn = one.lookForPort()
+  const listensOn = one.lookForPort(sockets)
   return {
     instanceId: record.instanceId,
     owner: record.owner,

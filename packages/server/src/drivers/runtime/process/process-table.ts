@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
+import { fieldsOfStat, processStat, startTimeOf } from '../../../platform/process-stat.ts'
 
 /** A process for ever: its number may be given out again, its start time with it may not. */
 export interface ProcessIdentity {
@@ -17,7 +18,7 @@ export function readIdentity(note: string): ProcessIdentity | null {
   try {
     const line = readFileSync(note, 'utf8').trim()
     const pid = Number.parseInt(line, 10)
-    return pid > 0 ? { pid, startTime: line.includes(')') ? (fieldsOf(line)[19] ?? null) : null } : null
+    return pid > 0 ? { pid, startTime: line.includes(')') ? (fieldsOfStat(line)[19] ?? null) : null } : null
   } catch {
     return null
   }
@@ -29,7 +30,7 @@ export function isAlive({ pid, startTime }: ProcessIdentity): boolean {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EPERM') return false
   }
-  const state = statOf(pid)
+  const state = processStat(pid)
   if (state === null) return startTime === null
   // A zombie has ended; only its parent has not looked yet.
   return state[0] !== 'Z' && (startTime === null || state[19] === startTime)
@@ -46,7 +47,7 @@ export function signalGroup(identity: ProcessIdentity, signal: NodeJS.Signals): 
  */
 export function signalInside(identity: ProcessIdentity, signal: NodeJS.Signals): boolean {
   if (!isAlive(identity)) return true
-  const inside = processes().filter((pid) => Number(statOf(pid)?.[2]) === identity.pid && isProgramInside(pid))
+  const inside = processes().filter((pid) => Number(processStat(pid)?.[2]) === identity.pid && isProgramInside(pid))
   for (const pid of inside) kill(pid, signal)
   return inside.length > 0
 }
@@ -60,14 +61,14 @@ function isProgramInside(pid: number): boolean {
 /** Whether anything of a process group still runs, be its leader gone or not. `among`: where to look, if not everywhere. */
 export function hasMembers({ pid }: ProcessIdentity, among: readonly number[] = processes()): boolean {
   return among.some((one) => {
-    const fields = statOf(one)
+    const fields = processStat(one)
     return fields !== null && Number(fields[2]) === pid && fields[0] !== 'Z'
   })
 }
 
 /** What a dead leader left in its group. The number is not given out again while one of them lives. */
 export function endLeftInGroup({ pid, startTime }: ProcessIdentity): void {
-  const now = statOf(pid)
+  const now = processStat(pid)
   if (now === null || now[19] === startTime) kill(-pid, 'SIGKILL')
 }
 
@@ -77,7 +78,7 @@ const goneWithinMs = 2_000
 export async function endAllWithGroup(gid: number): Promise<void> {
   const wanted = String(gid)
   const stopped = new Set<number>()
-  const members = () => processes().filter((pid) => statusOf(pid, 'Gid')[0] === wanted && statOf(pid)?.[0] !== 'Z')
+  const members = () => processes().filter((pid) => statusOf(pid, 'Gid')[0] === wanted && processStat(pid)?.[0] !== 'Z')
   for (let round = 0; round < 1000; round++) {
     const found = members().filter((pid) => !stopped.has(pid))
     if (found.length === 0) break
@@ -117,16 +118,3 @@ function statusOf(pid: number, field: string): string[] {
     return []
   }
 }
-
-const startTimeOf = (pid: number): string | null => statOf(pid)?.[19] ?? null
-
-/** The fields from the state on: the name before it may hold spaces and brackets. */
-function statOf(pid: number): string[] | null {
-  try {
-    return fieldsOf(readFileSync(`/proc/${pid}/stat`, 'utf8'))
-  } catch {
-    return null
-  }
-}
-
-const fieldsOf = (stat: string) => stat.slice(stat.lastIndexOf(')') + 2).split(' ')

@@ -1,10 +1,9 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
+import { processorSecondsWithChildren, processStat } from '../../../platform/process-stat.ts'
 import { type GroupUse, groupUse } from '../cgroup-use.ts'
 import type { InstanceUsage } from '../runtime.ts'
 import type { InstanceRecord } from './instance-record.ts'
 
-/** What the kernel counts processor time in, for programs: a hundredth of a second on every Linux. */
-const ticksASecond = 100
 const pageBytes = 4096
 
 /** By their control groups; where they have none, by what the process table says of their process groups. */
@@ -25,12 +24,11 @@ export function usageOf(records: readonly InstanceRecord[]): InstanceUsage[] {
 function byProcessGroup(): Map<number, GroupUse> {
   const groups = new Map<number, GroupUse>()
   for (const pid of namesIn('/proc')) {
-    const fields = statOf(pid)
+    const fields = processStat(pid)
     if (!fields) continue
     const group = Number(fields[2])
     const sum = groups.get(group) ?? { cpuSeconds: 0, memoryBytes: 0 }
-    // Its own time and that of its children that have ended, in the program and in the kernel.
-    for (const field of [11, 12, 13, 14]) sum.cpuSeconds += Number(fields[field]) / ticksASecond
+    sum.cpuSeconds += processorSecondsWithChildren(fields)
     sum.memoryBytes += Number(fields[21]) * pageBytes
     groups.set(group, sum)
   }
@@ -42,15 +40,5 @@ function namesIn(folder: string): string[] {
     return readdirSync(folder).filter((name) => /^\d+$/.test(name))
   } catch {
     return []
-  }
-}
-
-/** From the state on: the name before it may hold spaces and brackets. */
-function statOf(pid: string): string[] | null {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  } catch {
-    return null
   }
 }

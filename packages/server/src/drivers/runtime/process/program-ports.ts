@@ -1,3 +1,4 @@
+import type { ListeningSockets } from '../../../platform/listener/listening-sockets.ts'
 import { lengthOf, writtenSince } from './detached.ts'
 import type { InstanceRecord, InstanceRecords } from './instance-record.ts'
 import { OwnPort } from './own-port.ts'
@@ -29,10 +30,14 @@ export class ProgramPorts {
   }
 
   /** Where it listens, by what the kernel says of its own processes; once that is PORT, nothing is asked any more. */
-  look(): void {
+  look(sockets?: ListeningSockets): void {
     const { process: identity, port, listensAt, hintedPort = null } = this.#record
     if (port === null || !identity || listensAt === port) return
-    const { at, listensOn, shared } = this.#own.look({ process: identity, given: port, hinted: hintedPort }, performance.now())
+    const { at, listensOn, shared } = this.#own.look(
+      { process: identity, given: port, hinted: hintedPort },
+      performance.now(),
+      sockets,
+    )
     this.listensOn = listensOn
     this.#record.portTaken = shared
     if (at === null || at === listensAt) return

@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
+import type { ListeningSockets } from '../../../platform/listener/listening-sockets.ts'
 import type { InstanceChange, StartRequest } from '../runtime.ts'
 import { StartFailed } from '../runtime.ts'
 import { askToEnd } from './ask-to-end.ts'
@@ -104,8 +105,9 @@ export class Supervised {
     await Promise.race([judged, pause(exitMs, undefined, { ref: false })])
   }
 
-  lookForPort(): readonly string[] {
-    if (this.isAlive) this.#programPorts.look()
+  /** By the machine's sockets as they are now, or as whoever asks of many has them. */
+  lookForPort(sockets?: ListeningSockets): readonly string[] {
+    if (this.isAlive) this.#programPorts.look(sockets)
     return this.#programPorts.listensOn
   }
 

@@ -1,7 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-
-const root = '/sys/fs/cgroup'
+import { cgroupRoot } from '../../cgroup-files.ts'
 
 /**
  * Lets a container run only where nothing else wants to, and tells the scheduler that a core it uses is as good as free: shares
@@ -14,7 +13,7 @@ export function makeIdle(containerId: string, pid: number): void {
     const [, controllers, path] = line?.split(':') ?? []
     // The number may be that of another process here, if the engine counts its own.
     if (!path?.includes(containerId)) return
-    writeFileSync(join(root, controllers ?? '', path, 'cpu.idle'), '1')
+    writeFileSync(join(cgroupRoot, controllers ?? '', path, 'cpu.idle'), '1')
   } catch {
     // Not ours to write.
   }

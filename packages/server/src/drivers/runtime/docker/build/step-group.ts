@@ -1,8 +1,15 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import {
+  fieldIn,
+  isUnified,
+  killMembers,
+  cgroupPeriod as period,
+  cgroupRoot as root,
+  textIn,
+  writeIfThere,
+} from '../../cgroup-files.ts'
 
-const root = '/sys/fs/cgroup'
-const period = 100_000
 const controllers = ['memory', 'cpu', 'cpuset', 'pids'] as const
 type Controller = (typeof controllers)[number]
 
@@ -19,12 +26,12 @@ export class StepGroup {
   /** The same for all processes of a step. */
   readonly key: string
   readonly #folders: ReadonlyMap<Controller, string>
-  readonly #isUnified: boolean
+  readonly #isUnified = isUnified()
   #killsBefore = 0
 
   /** Of a process; undefined where it has none that could be limited, or has ended. */
   static of(pid: number): StepGroup | undefined {
-    const text = read(`/proc/${pid}/cgroup`)
+    const text = textIn(`/proc/${pid}`, 'cgroup')
     return text === null ? undefined : StepGroup.in(text)
   }
 
@@ -45,7 +52,6 @@ export class StepGroup {
   private constructor(key: string, folders: ReadonlyMap<Controller, string>) {
     this.key = key
     this.#folders = folders
-    this.#isUnified = existsSync(join(root, 'cgroup.controllers'))
   }
 
   /** What may grow fastest comes first. A step that has more memory already than it may is out of memory. */
@@ -77,14 +83,14 @@ export class StepGroup {
   }
 
   get processes(): number {
-    return Number(read(join(this.#folders.get('pids') ?? '', 'pids.current')) ?? 0)
+    return Number(textIn(this.#folders.get('pids') ?? '', 'pids.current') ?? 0)
   }
 
   isOutOfMemory({ memoryMb }: Pick<StepLimits, 'memoryMb'>): boolean {
-    if (this.#isUnified) return count(read(join(this.key, 'memory.events')), 'oom_kill') > 0
-    const told = read(join(this.key, 'memory.oom_control'))
-    const used = Number(read(join(this.key, 'memory.usage_in_bytes')) ?? 0)
-    return count(told, 'under_oom') > 0 || count(told, 'oom_kill') > 0 || used > memoryMb * 1024 * 1024
+    if (this.#isUnified) return (fieldIn(textIn(this.key, 'memory.events'), 'oom_kill') ?? 0) > 0
+    const told = textIn(this.key, 'memory.oom_control')
+    const used = Number(textIn(this.key, 'memory.usage_in_bytes') ?? 0)
+    return (fieldIn(told, 'under_oom') ?? 0) > 0 || (fieldIn(told, 'oom_kill') ?? 0) > 0 || used > memoryMb * 1024 * 1024
   }
 
   /** Whether something was killed for its memory around here since it was limited: what is left to ask once the step is gone. */
@@ -92,41 +98,14 @@ export class StepGroup {
     return this.#isUnified && this.#killsAround() > this.#killsBefore
   }
 
-  /** Every process of it, at once. One that forks as fast as it is killed loses after a few rounds: its own limit holds it. */
   kill(): void {
-    for (let round = 0; round < 50; round++) {
-      const pids = (read(join(this.key, 'cgroup.procs')) ?? '').split('\n').filter(Boolean).map(Number)
-      if (pids.length === 0) return
-      for (const pid of pids)
-        try {
-          process.kill(pid, 'SIGKILL')
-        } catch {
-          // It ended by itself.
-        }
-    }
+    killMembers(this.key)
   }
 
-  #killsAround = () => count(read(join(dirname(this.key), 'memory.events')), 'oom_kill')
+  #killsAround = () => fieldIn(textIn(dirname(this.key), 'memory.events'), 'oom_kill') ?? 0
 
-  /** Not every kernel has every file; what has ended has none. */
   #write(controller: Controller, file: string, value: string | number): void {
     const folder = this.#folders.get(controller)
-    if (!folder) return
-    try {
-      if (existsSync(join(folder, file))) writeFileSync(join(folder, file), String(value))
-    } catch {
-      // Seen by the next look: it uses more than it may, or is gone.
-    }
+    if (folder) writeIfThere(folder, file, value)
   }
 }
-
-function read(file: string): string | null {
-  try {
-    return readFileSync(file, 'utf8')
-  } catch {
-    return null
-  }
-}
-
-const count = (text: string | null, field: string): number =>
-  Number(new RegExp(`^${field} (\\d+)$`, 'm').exec(text ?? '')?.[1] ?? 0)

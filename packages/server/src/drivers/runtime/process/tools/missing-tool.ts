@@ -49,6 +49,14 @@ const sayings = [
   /^(?:\/usr\/bin\/)?(?:env: )?[‘'"]?([\w.+@/-]{1,80})[’'"]?: (?:No such file or directory|no such program)$/,
 ]
 const linesBack = 8
+/** What shells, and our own launcher, end with when there is no such program. */
+const notFound = 127
+
+/** What is missing and what to do about it, where that is why something ended; else null. */
+export function missingTool(exitCode: number | null, lastLines: readonly string[]): string | null {
+  const program = exitCode === notFound ? missingProgramIn(lastLines) : null
+  return program === null ? null : missingWords(program)
+}
 
 /** The program that was looked for in vain, by the last lines of what asked for it. */
 export function missingProgramIn(lines: readonly string[]): string | null {
