@@ -1,6 +1,7 @@
 import { mkdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
 import type { Page } from 'playwright-core'
 import { openPage, signIn } from '../tests/kit/browser-page.ts'
 import { launchChromium } from '../tests/kit/chromium.ts'
@@ -11,12 +12,16 @@ import { partOf } from '../tests/kit/machine.ts'
 /**
  * npm run screenshots [folder] [name…]: the built product on real data, every address in both themes, at a desk and on a phone.
  * With names (as in `addressesOf`) only those.
- * npm run pictures: those of the README and the documentation, into docs/pictures; the project has visitors for some minutes first, so
- * that its charts have something to show.
+ * npm run pictures [-- --minutes 8]: those of the README and the documentation, into docs/pictures; the project has visitors for some
+ * minutes first, so that its charts have something to show.
  */
-const isForDocs = process.argv.includes('--docs')
-const [folder = isForDocs ? 'docs/pictures' : 'screenshots', ...names] = process.argv.slice(2).filter((word) => word !== '--docs')
-const documented = ['projects', 'project', 'project-deployment', 'project-backups', 'new-repository']
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { docs: { type: 'boolean', default: false }, minutes: { type: 'string', default: '8' } },
+})
+const isForDocs = values.docs
+const [folder = isForDocs ? 'docs/pictures' : 'screenshots', ...names] = positionals
+const documented = ['project', 'project-deployment', 'project-backups']
 const largestBytes = 150_000
 const screens = { desk: { width: 1280, height: 900 }, phone: { width: 360, height: 740 } }
 const shots = isForDocs
@@ -29,7 +34,7 @@ const isAsked = (name: string) => (isForDocs ? documented.includes(name) : names
 await mkdir(folder, { recursive: true })
 await using hosting = await startHosting()
 const filled = await fillInstance(hosting)
-if (isForDocs) await visitors(3)
+if (isForDocs) await visitors(Number(values.minutes))
 await using browser = await launchChromium(partOf('chromium'))
 for (const { screen, colorScheme } of shots) {
   await using opened = await openPage(browser, { url: hosting.berth.url, viewport: screens[screen], colorScheme })
