@@ -11,15 +11,18 @@ import { between, durationWords } from '../../../words/times.ts'
 
 interface Props {
   deployments: readonly Deployment[]
-  projectId?: string
   /** Where the rows are of several projects. */
   nameOf?(projectId: string): string
+  /** Only some were asked for. */
+  isFiltered?: boolean
 }
 
-export function DeploymentTable({ deployments, nameOf }: Props) {
+export function DeploymentTable({ deployments, nameOf, isFiltered }: Props) {
   const now = useNow()
   if (deployments.length === 0)
-    return (
+    return isFiltered ? (
+      <EmptyState icon={IconRocket} title="None with that status" />
+    ) : (
       <EmptyState icon={IconRocket} title="Nothing was deployed yet">
         The first deployment shows here as it goes.
       </EmptyState>
