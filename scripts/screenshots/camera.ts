@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Browser, Page } from 'playwright-core'
 import { addAxe, violations } from '../../tests/kit/axe.ts'
 import { openPage, signIn } from '../../tests/kit/browser-page.ts'
@@ -72,4 +73,6 @@ async function show(page: Page, address: string, note: (words: string) => void):
   await heading.waitFor({ timeout: 15_000 }).catch(() => note('shows no heading'))
   const loading = page.locator('[role=status][aria-label=Loading]').first()
   await loading.waitFor({ state: 'detached', timeout: 10_000 }).catch(() => note('is still loading'))
+  // What comes in batches, such as lines of a log, comes a moment later.
+  await pause(300)
 }

@@ -18,7 +18,9 @@ const columns: Column<AuditEntry>[] = [
   {
     title: 'Who',
     width: '13rem',
-    cell: ({ userEmail, tokenId }) => `${userEmail ?? 'nobody signed in'}${tokenId ? ' (by token)' : ''}`,
+    cell: ({ userEmail, tokenId }) => (
+      <span className="wrap-anywhere">{`${userEmail ?? 'nobody signed in'}${tokenId ? ' (by token)' : ''}`}</span>
+    ),
   },
   {
     title: 'What',

@@ -38,7 +38,7 @@ export function DeploymentTable({ deployments, nameOf, isFiltered }: Props) {
       ),
     },
     { title: 'Status', cell: (one) => <StatusBadge status={one.status} title={one.error?.message} /> },
-    { title: 'Commit', cell: (one) => (one.commit ? deploymentWords(one) : '–') },
+    { title: 'Commit', cell: (one) => one.commit && <span className="wrap-anywhere">{deploymentWords(one)}</span> },
     { title: 'Environment', cell: (one) => one.environment, isWide: true },
     { title: 'Why', cell: (one) => triggerWords[one.trigger], isWide: true },
     {
@@ -51,5 +51,5 @@ export function DeploymentTable({ deployments, nameOf, isFiltered }: Props) {
     },
     { title: 'When', isNumber: true, cell: (one) => <TimeAgo time={one.createdAt} /> },
   ]
-  return <DataTable label="Deployments" columns={columns} rows={deployments} keyOf={({ id }) => id} />
+  return <DataTable label="Deployments" isDense columns={columns} rows={deployments} keyOf={({ id }) => id} />
 }

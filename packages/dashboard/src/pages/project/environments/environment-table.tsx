@@ -50,7 +50,7 @@ export function EnvironmentTable({ project, environments }: Props) {
       ),
     },
     { title: 'Kind', cell: ({ type, deletingSince }) => (deletingSince ? 'being removed' : type) },
-    { title: 'Branch', isWide: true, cell: ({ branch }) => branch ?? '–' },
+    { title: 'Branch', isWide: true, cell: ({ branch }) => branch && <span className="wrap-anywhere">{branch}</span> },
     { title: 'Address', cell: ({ url }) => (url ? <ExternalLink url={url} /> : '–') },
     { title: 'Since', isWide: true, cell: ({ createdAt }) => <TimeAgo time={createdAt} /> },
     {
