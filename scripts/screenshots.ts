@@ -13,12 +13,13 @@ import { addressScenes, frontScenes, viewerScenes } from './screenshots/scenes.t
 /**
  * npm run screenshots [folder] [name…]: the built product on real data: every address, dialogs, what a viewer sees, and an instance with
  * nothing, one project and a thousand, in both themes, at a desk and on a phone. With names only the scenes that begin with one of them.
+ * `--shots desk-light,phone-dark` leaves the other two out.
  * npm run pictures [-- --minutes 8]: those of the README and the documentation, into docs/pictures; the project has visitors for some
  * minutes first, so that its charts have something to show.
  */
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { docs: { type: 'boolean', default: false }, minutes: { type: 'string', default: '8' } },
+  options: { docs: { type: 'boolean', default: false }, minutes: { type: 'string', default: '8' }, shots: { type: 'string' } },
 })
 const isForDocs = values.docs
 const [folder = isForDocs ? 'docs/pictures' : 'screenshots', ...names] = positionals
@@ -27,7 +28,8 @@ const isAsked = (name: string) =>
   isForDocs ? documented.includes(name) : names.length === 0 || names.some((one) => name.startsWith(one))
 
 await using browser = await launchChromium(partOf('chromium'))
-const shots = isForDocs ? [{ screen: 'desk', colorScheme: 'light' } as const] : everyShot
+const wanted = isForDocs ? 'desk-light' : values.shots
+const shots = everyShot.filter(({ screen, colorScheme }) => !wanted || wanted.split(',').includes(`${screen}-${colorScheme}`))
 const shoot = cameraOf({ browser, folder, shots, isAsked, isForDocs })
 await shootFilled()
 if (!isForDocs) {

@@ -73,7 +73,8 @@ describeNeeding(['chromium'], 'every address of the dashboard', () => {
     await keyboard.press('Escape')
     await page.getByPlaceholder('Search projects and pages').waitFor({ state: 'detached' })
     await keyboard.press('Control+k')
-    await page.getByPlaceholder('Search projects and pages').waitFor()
+    // What is typed before the field has the focus goes nowhere.
+    await page.locator('input[placeholder="Search projects and pages"]:focus').waitFor()
     await keyboard.type('harbour')
     await page.getByRole('button', { name: /^Harbour shop/ }).waitFor()
     await keyboard.press('ArrowDown')

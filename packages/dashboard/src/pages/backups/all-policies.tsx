@@ -43,7 +43,7 @@ export function AllPolicies() {
       {!refusal && (projects.isPending || (isPending && rows.length === 0)) ? (
         <SkeletonRows rows={2} />
       ) : rows.length === 0 ? (
-        <Text c="dimmed" size="sm" px="lg" pb="lg">
+        <Text c="dimmed" size="sm" px={{ base: 'md', sm: 'lg' }} pb="lg">
           {refusal ?? 'No project is backed up yet. Open a project and choose Backups.'}
         </Text>
       ) : (

@@ -63,7 +63,7 @@ export function NewProjectPage() {
             }}
           />
           <Chooser onChosen={setSource} onError={setError} />
-          {error !== undefined && <ErrorState error={error} />}
+          {error !== undefined && <ErrorState mt="md" error={error} />}
         </Section>
       )}
     </Page>

@@ -16,7 +16,7 @@ export function ChannelTable({ channels }: { channels: readonly Channel[] }) {
   const remove = useChange(contract.notifications.deleteChannel, { refreshes, says: 'Deleted.' })
   if (channels.length === 0)
     return (
-      <Text c="dimmed" size="sm" px="lg" pb="lg">
+      <Text c="dimmed" size="sm" px={{ base: 'md', sm: 'lg' }} pb="lg">
         None yet: add one below.
       </Text>
     )

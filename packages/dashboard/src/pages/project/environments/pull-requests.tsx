@@ -61,7 +61,7 @@ export function PullRequests({ project }: { project: Project }) {
           rows.length > 0 ? (
             <DataTable label="Pull requests" columns={columns} rows={rows} keyOf={({ number }) => String(number)} />
           ) : (
-            <Text c="dimmed" size="sm" px="lg" pb="lg">
+            <Text c="dimmed" size="sm" px={{ base: 'md', sm: 'lg' }} pb="lg">
               The git host has told of none.
             </Text>
           )

@@ -59,7 +59,7 @@ export function GrantSection({ project: { id }, title = 'Who may do what here', 
         />
       )}
       <form onSubmit={submitting(() => change.mutate({ params, body: { userId, level } }))}>
-        <Group align="flex-end" gap="sm" px="lg" pb="lg" pt="xs">
+        <Group align="flex-end" gap="sm" px={{ base: 'md', sm: 'lg' }} pb="lg" pt="xs">
           <NativeSelect
             flex="2 1 12rem"
             label="Person"
