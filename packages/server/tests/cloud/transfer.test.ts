@@ -131,20 +131,27 @@ describe('DELETE /transfers/:id', () => {
     return { project, answer, id: (await on(project)('GET', '/transfer')).body.data.id as string }
   }
 
-  test.each(['here', 'cloud'] as const)('calls off a move %s: everything is taken back, and it can be moved again', async (side) => {
-    const { project, answer, id } = await moving(`Off ${side}`)
-    const colleague = side === 'here' ? scene.people.admin : scene.cloudPeople.admin
-    const way = side === 'here' ? 'departure' : 'arrival'
-    expect(await open(side, colleague.token)).toEqual([expect.objectContaining({ transfer: id, projectId: project.id, side: way })])
-    expect((await ask(side, colleague.token, id)).status).toBe(204)
-    const { status, body } = await answer
-    expect([status, body.error]).toEqual([409, expect.stringMatching(/called off.*nothing was changed/)])
-    await unchanged(project)
-    await expect.poll(async () => [await open('here', scene.people.owner.token), await open('cloud', scene.cloudPeople.owner.token)]).toEqual([[], []])
-    expect((await ask(side, colleague.token, id)).status).toBe(409)
-    scene.cloud.drivers.runtime.whileBuilding = async () => {}
-    expect((await scene.move(project.id, 'to-cloud', { withData: true })).status).toBe(200)
-  })
+  test.each(['here', 'cloud'] as const)(
+    'calls off a move %s: everything is taken back, and it can be moved again',
+    async (side) => {
+      const { project, answer, id } = await moving(`Off ${side}`)
+      const colleague = side === 'here' ? scene.people.admin : scene.cloudPeople.admin
+      const way = side === 'here' ? 'departure' : 'arrival'
+      expect(await open(side, colleague.token)).toEqual([
+        expect.objectContaining({ transfer: id, projectId: project.id, side: way }),
+      ])
+      expect((await ask(side, colleague.token, id)).status).toBe(204)
+      const { status, body } = await answer
+      expect([status, body.error]).toEqual([409, expect.stringMatching(/called off.*nothing was changed/)])
+      await unchanged(project)
+      await expect
+        .poll(async () => [await open('here', scene.people.owner.token), await open('cloud', scene.cloudPeople.owner.token)])
+        .toEqual([[], []])
+      expect((await ask(side, colleague.token, id)).status).toBe(409)
+      scene.cloud.drivers.runtime.whileBuilding = async () => {}
+      expect((await scene.move(project.id, 'to-cloud', { withData: true })).status).toBe(200)
+    },
+  )
 
   test('an export that nobody ends keeps its project from being moved, says so, and is called off by a colleague', async () => {
     const project = await scene.makeLive({ name: 'Exported' })
