@@ -22,7 +22,9 @@ export function transfersHandlers(deps: TransfersDeps): Handlers<typeof contract
     list: async (_, { caller }) => ({
       data: (await openOfOrganization(deps.database.db, caller.organizationId)).map(showOpen),
     }),
-    callOff: ({ params }, { caller }) => callOff(params.id, caller.organizationId, deps),
+    callOff: async ({ params }, { caller }) => {
+      await callOff(params.id, caller.organizationId, deps)
+    },
     depart: async ({ body }, { project, caller }) => ({
       data: showDeparture(await startDeparture(project, body, caller.userId, deps)),
     }),
