@@ -12,16 +12,15 @@ export async function callOff(id: string, organizationId: string, { database }: 
   return marked !== undefined || fail('conflict', { words })
 }
 
+const lookMs = 500
+
 /** Aborts once the move was called off. */
-export function watchCallingOff(
-  id: string,
-  { database, patience }: Pick<CloudDeps, 'database' | 'patience'>,
-): Disposable & { signal: AbortSignal } {
+export function watchCallingOff(id: string, { database }: Pick<CloudDeps, 'database'>): Disposable & { signal: AbortSignal } {
   const off = new AbortController()
   const look = async () => {
     if ((await findTransfer(database.db, id))?.phase === 'undoing') off.abort()
   }
   // What cannot be read now is read the next time, and before the cloud is asked to decide.
-  const timer = setInterval(() => void look().catch(() => undefined), 2 * patience.lookMs)
+  const timer = setInterval(() => void look().catch(() => undefined), lookMs)
   return { signal: off.signal, [Symbol.dispose]: () => clearInterval(timer) }
 }
