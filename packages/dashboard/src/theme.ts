@@ -10,7 +10,12 @@ export const theme = createTheme({
   },
   defaultRadius: 'md',
   // Words as they are written; capitals shout.
-  components: { Badge: { defaultProps: { tt: 'none', fw: 500 } }, Button: { defaultProps: { fw: 500 } } },
+  components: {
+    Badge: { defaultProps: { tt: 'none', fw: 500 } },
+    Button: { defaultProps: { fw: 500 } },
+    // The head of a dialog is no banner of the page.
+    Modal: { defaultProps: { attributes: { header: { role: 'presentation' } }, styles: { title: { fontWeight: 600 } } } },
+  },
   cursorType: 'pointer',
   fontFamily: 'Inter, ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif',
   fontFamilyMonospace: 'ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace',

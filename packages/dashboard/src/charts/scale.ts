@@ -23,14 +23,14 @@ export function stretches(values: readonly (number | null)[]): Stretch[] {
   return found
 }
 
-/** Without what lies before the first figure, so that a new project's charts are not mostly empty; some of it stays for the eye. */
+/** Without what lies before the first figure, so that a new project's charts are not mostly empty; some of it stays for the eye. Nothing where nothing was measured. */
 export function sinceFirst<Point>(
   points: readonly Point[],
   isMeasured: (point: Point) => boolean,
   atLeast = 12,
 ): readonly Point[] {
   const first = points.findIndex(isMeasured)
-  if (first === -1) return points
+  if (first === -1) return []
   return points.slice(Math.max(0, Math.min(first - 1, points.length - atLeast)))
 }
 

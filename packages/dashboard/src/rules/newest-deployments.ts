@@ -12,11 +12,11 @@ export const deploymentWords = ({ trigger, commit }: Pick<Deployment, 'trigger' 
   commit?.message?.split('\n')[0] || (commit ? commit.sha.slice(0, 7) : triggerWords[trigger])
 
 export const triggerWords: Record<Deployment['trigger'], string> = {
-  manual: 'by hand',
-  push: 'by a push',
-  pull_request: 'by a pull request',
-  rollback: 'a rollback',
-  redeploy: 'once more',
-  restore: 'by a restore',
-  transfer: 'by a transfer',
+  manual: 'By hand',
+  push: 'By a push',
+  pull_request: 'By a pull request',
+  rollback: 'A rollback',
+  redeploy: 'Once more',
+  restore: 'By a restore',
+  transfer: 'By a transfer',
 }

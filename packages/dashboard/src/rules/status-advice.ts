@@ -10,8 +10,12 @@ interface Advice {
 export function statusAdvice({ status, statusReason }: Pick<Project, 'status' | 'statusReason'>): Advice | undefined {
   const known = advice[status]
   if (!known) return undefined
-  return { ...known, text: [statusReason, known.text].filter(Boolean).join(' ') }
+  // The title says it already.
+  const reason = status === 'created' ? null : statusReason
+  return { ...known, text: [reason && asSentence(reason), known.text].filter(Boolean).join(' ') }
 }
+
+const asSentence = (words: string) => (/[.!?…]$/.test(words) ? words : `${words}.`)
 
 const advice: Partial<Record<Project['status'], Advice>> = {
   created: { title: 'Not deployed yet', text: 'Deploy it to give it an address that answers.', isBad: false },

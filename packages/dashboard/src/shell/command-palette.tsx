@@ -5,6 +5,7 @@ import { IconBox, IconPlus, IconSearch } from '@tabler/icons-react'
 import { useNavigate, useRouterState } from '@tanstack/react-router'
 import { useEffect } from 'react'
 import { useRead } from '../data/read.ts'
+import { statusWord } from '../words/status-words.ts'
 import { closeCommands } from './command-state.ts'
 import { organisationLinks, projectLinks } from './links.ts'
 import type { NavigationEntry } from './navigation-link.tsx'
@@ -32,7 +33,7 @@ export function CommandPalette() {
         ...(projects.data ?? []).map(({ id, name, slug, status }) => ({
           id,
           label: name,
-          description: `${slug} · ${status}`,
+          description: `${slug} · ${statusWord(status)}`,
           leftSection: <IconBox size={18} stroke={1.6} />,
           onClick: go(`/projects/${id}`),
         })),
@@ -49,6 +50,10 @@ export function CommandPalette() {
       scrollable
       maxHeight={400}
       shortcut={null}
+      overlayProps={{ backgroundOpacity: 0.35, blur: 0 }}
+      attributes={{ content: { 'aria-label': 'Search projects and pages' } }}
+      // Mantine's own shade of a chosen entry's second line is too faint to read.
+      styles={{ action: { '--action-description-opacity': '1' } }}
       searchProps={{ placeholder: 'Search projects and pages', leftSection: <IconSearch size={18} />, 'aria-label': 'Search' }}
     />
   )

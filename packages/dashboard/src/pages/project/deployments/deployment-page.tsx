@@ -54,7 +54,7 @@ export function DeploymentPage() {
             <Section>
               <Facts
                 facts={[
-                  ['Address', one.url && <ExternalLink url={one.url} />],
+                  ['Address', one.url && <ExternalLink url={one.url} />, 'wide'],
                   ['Environment', one.environment],
                   ['Why', triggerWords[one.trigger]],
                   ['When', <TimeAgo key="when" time={one.createdAt} />],

@@ -32,7 +32,7 @@ export function EnvText({ projectId, environment, stored, onSaved }: Props) {
       { onSuccess: onSaved },
     )
   return (
-    <Stack p="md">
+    <Stack px={{ base: 'md', sm: 'lg' }} pb="lg">
       <Textarea
         label="All variables"
         description="NAME=value, one a line. Secrets are shown as dots: leave the dots to keep the value. New ones are kept secret."

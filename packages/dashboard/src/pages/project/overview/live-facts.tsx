@@ -30,6 +30,7 @@ export function LiveFacts({ project, deployments }: Props) {
                 ))}
               </Stack>
             ),
+            'wide',
           ],
           [
             'Version',

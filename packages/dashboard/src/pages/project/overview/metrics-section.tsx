@@ -37,7 +37,12 @@ export function MetricsSection({ projectId }: { projectId: string }) {
 
 function Charts({ points: all }: { points: readonly MetricPoint[] }) {
   const points = sinceFirst(all, ({ requests, memoryMb }) => requests > 0 || memoryMb !== null)
-  if (points.length === 0) return <Text c="dimmed">Nothing was measured in this time.</Text>
+  if (points.length === 0)
+    return (
+      <Text c="dimmed" size="sm">
+        Nothing was measured in this time. Figures show here from the first minute that it runs.
+      </Text>
+    )
   const times = points.map(({ at }) => at)
   const of = (name: Exclude<keyof MetricPoint, 'at'>) => points.map((point) => point[name])
   return (

@@ -1,22 +1,32 @@
 import type { DeletionItem } from '@berth/contract'
 import { Badge, Group, Stack, Text } from '@mantine/core'
 import { sizeWords } from '../../../words/sizes.ts'
+import { exactTime } from '../../../words/times.ts'
 
 interface Props {
   items: readonly DeletionItem[]
   deletesVolumes: boolean
 }
 
-const shownAtMost = 12
+const nameWords = (name: string) => (/^\d{4}-\d\d-\d\dT/.test(name) ? exactTime(name) : name)
 
+/** What stays comes first: it is what people look for before they delete. */
 export function DeletionItems({ items, deletesVolumes }: Props) {
   const isKept = ({ kept, kind }: DeletionItem) => kept && !(deletesVolumes && kind === 'volume')
+  const ordered = [...items].sort((one, other) => Number(isKept(other)) - Number(isKept(one)))
   return (
-    <Stack gap={4}>
-      {items.slice(0, shownAtMost).map((item) => (
+    <Stack
+      gap={4}
+      mah="16rem"
+      style={{ overflowY: 'auto' }}
+      role="group"
+      aria-label="What is deleted and what is kept"
+      tabIndex={0}
+    >
+      {ordered.map((item) => (
         <Group key={`${item.kind} ${item.id}`} justify="space-between" wrap="nowrap" gap="xs">
           <Text size="sm" className="wrap-anywhere">
-            {item.kind} {item.name}
+            {item.kind} {nameWords(item.name)}
             {item.sizeBytes !== null && ` · ${sizeWords(item.sizeBytes)}`}
           </Text>
           <Badge size="sm" variant="default" title={item.reason} style={{ flex: 'none' }}>
@@ -24,11 +34,6 @@ export function DeletionItems({ items, deletesVolumes }: Props) {
           </Badge>
         </Group>
       ))}
-      {items.length > shownAtMost && (
-        <Text size="sm" c="dimmed">
-          and {items.length - shownAtMost} more
-        </Text>
-      )}
     </Stack>
   )
 }
