@@ -134,13 +134,18 @@ describeNeeding(['chromium'], 'every address of the dashboard', () => {
     expect(problems).toEqual([])
   })
 
-  test('the page lets in no script and no style but its own', async () => {
-    const { headers } = await fetch(`${hosting.berth.url}/projects/anything`)
-    const policy = headers.get('content-security-policy') ?? ''
+  test('the page lets in no script and no style but its own, and its scripts are sent compressed', async () => {
+    const page = await fetch(`${hosting.berth.url}/projects/anything`)
+    const policy = page.headers.get('content-security-policy') ?? ''
     expect(policy).toContain("default-src 'none'")
     expect(policy).toContain("script-src 'self';")
     expect(policy).toMatch(/style-src 'self' 'nonce-[\w-]{20,}';/)
     expect(policy).not.toContain('unsafe')
+    const script = /src="(\/assets\/[^"]+\.js)"/.exec(await page.text())?.[1]
+    const sent = await fetch(`${hosting.berth.url}${script}`, { headers: { 'accept-encoding': 'gzip' } })
+    expect(sent.headers.get('content-encoding')).toBe('gzip')
+    expect(sent.headers.get('content-type')).toMatch(/javascript/)
+    expect(await sent.text()).toContain('import')
     const again = await fetch(`${hosting.berth.url}/index.html`)
     expect(again.headers.get('content-security-policy')).not.toBe(policy)
   })

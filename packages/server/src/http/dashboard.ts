@@ -16,6 +16,8 @@ export async function serveDashboard(app: FastifyInstance, folder: string, uploa
     root: folder,
     // It would make two routes of each file, and there are more files than routes of the API.
     serve: false,
+    // The build has left a compressed file beside each script and style.
+    preCompressed: true,
     cacheControl: false,
     setHeaders: (reply, path) => {
       // Vite names assets after their content; all else must always be asked for anew.
@@ -39,11 +41,11 @@ export async function serveDashboard(app: FastifyInstance, folder: string, uploa
   })
 }
 
-/** Without the page, which goes out with its policy, and without what the build noted for itself. */
+/** Without the page, which goes out with its policy, without what the build noted for itself, and without the compressed files, which go out under the names of the others. */
 function filesIn(folder: string): ReadonlySet<string> {
   const entries = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
   const paths = entries.map(({ parentPath, name }) => relative(folder, join(parentPath, name)))
-  return new Set(paths.filter((path) => path !== 'index.html' && !/(?:^|\/)\./.test(path)))
+  return new Set(paths.filter((path) => path !== 'index.html' && !/(?:^|\/)\.|\.gz$/.test(path)))
 }
 
 /** The word that the build leaves in the page where the nonce belongs; packages/dashboard/vite.config.ts says the same. */
