@@ -28,12 +28,12 @@ async function connected(): Promise<void> {
       .values({ ...row, createdAt: now, updatedAt: now })
       .execute()
   }
-  const [{ id: userId }] = await db.selectFrom('users').select('id').limit(1).execute()
+  const { userId } = scene.people.owner
   const code = { deviceCode: 'sealed', userCode: 'AB-CD', verificationUri: 'http://host/device', intervalSeconds: 5 }
   const times = { nextPollAt: now, expiresAt: now + 600_000, createdAt: now }
   await db
     .insertInto('gitDeviceLogins')
-    .values({ id: 'gdl_1', organizationId, userId: userId!, provider: 'github', status: 'pending', ...code, ...times })
+    .values({ id: 'gdl_1', organizationId, userId, provider: 'github', status: 'pending', ...code, ...times })
     .execute()
 }
 
