@@ -129,15 +129,21 @@ export function addressAttacks(scene: AttackScene, visits: Visits): Attack[] {
     },
     noToken('mallory asks for what is the owner’s', async () => {
       for (const part of ['', '/branches', '/files', '/file', '/webhooks'])
-        judge(part, await ask(mallory, 'GET', `/gitprovider/repos/${repository}${part}`), [404])
+        judge(part, await ask(mallory, 'GET', `/gitprovider/repos/${repository}${part}`), [403, 404])
       judge('clone-token', await ask(mallory, 'GET', `/gitprovider/repos/${repository}/clone-token`), [409])
-      judge('delete', await ask(mallory, 'DELETE', `/gitprovider/repos/${repository}`), [404])
-      judge('hook', await ask(mallory, 'POST', `/gitprovider/repos/${repository}/webhooks`), [404])
+      judge('delete', await ask(mallory, 'DELETE', `/gitprovider/repos/${repository}`), [403, 404])
+      judge('hook', await ask(mallory, 'POST', `/gitprovider/repos/${repository}/webhooks`), [403, 404])
       const made = await ask(mallory, 'POST', '/projects', {
         body: { name: 'theft', gitProvider: 'github', gitOwner: 'acme', gitRepo: 'shop' },
       })
       judge('project', made, [201, 404, 409])
-      if (made.status === 201 && (await deploy(mallory, made.body.data.id)) === 'live') wrong.push('mallory deployed acme/shop')
+      // The kit's git takes every good token for every repository: what counts is whose it comes with.
+      const hers = await tokenInUse()
+      host.onGit = async ({ token }) => {
+        if (token !== hers) wrong.push('git came to acme/shop for mallory with a token that is not hers')
+      }
+      if (made.status === 201) await deploy(mallory, made.body.data.id)
+      host.onGit = null
       if (made.status === 201) await ask(mallory, 'DELETE', `/projects/${made.body.data.id}`, { body: { force: true } })
     }),
   ]

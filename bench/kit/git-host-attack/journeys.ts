@@ -84,7 +84,7 @@ export function journeyAttacks(scene: AttackScene): Attack[] {
         headers: { ...withSession(mallory).headers, 'x-forwarded-host': 'evil.test', referer: elsewhere.url },
       })
       judge('open redirect', answer, [303, 400])
-      const location = answer.headers.get('location') ?? '/'
+      const location = String(answer.headers.location ?? '/')
       if (!location.startsWith('/') || location.startsWith('//')) wrong.push(`the browser was sent to ${location}`)
       if (answer.status !== 303) await ended()
     }),
@@ -94,7 +94,7 @@ export function journeyAttacks(scene: AttackScene): Attack[] {
       const state = encodeURIComponent(new URL(body.url).searchParams.get('state')!)
       const onward = await ask(null, 'GET', `${redirect}?installation_id=100&state=${state}`)
       judge('signs in first', onward, [303, 400])
-      const next = onward.headers.get('location')
+      const next = onward.headers.location as string | undefined
       if (next?.startsWith('http')) {
         const back = await host.authorize(next, 'mallory')
         judge('as mallory', await ask(null, 'GET', `${redirect}${back.search}`), [400])
