@@ -1,7 +1,7 @@
 import { createHmac, randomUUID } from 'node:crypto'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { request } from 'undici'
+import { Agent } from 'undici'
 import { type GitHubHost, tokens } from '../../../tests/kit/git-hosts/github-host.ts'
 import { type Hosting, ownerSignIn } from '../../../tests/kit/hosting.ts'
 import type { HttpServer } from '../../../tests/kit/http-server.ts'
@@ -71,11 +71,13 @@ export async function signInGh(home: string, host: GitHubHost): Promise<void> {
 export async function setAttackScene(host: GitHubHost, hosting: Hosting, elsewhere: HttpServer) {
   const wrong: string[] = []
   const { url } = hosting.berth
+  const agent = new Agent()
   async function ask(who: Person | null, method: string, path: string, options: AskOptions = {}): Promise<Answer> {
     const { body, raw, headers = {} } = options
     const sent = raw ?? (body === undefined ? undefined : JSON.stringify(body))
     // Not by fetch, which would walk along the dots of a path before it asks.
-    const answer = await request(url, {
+    const answer = await agent.request({
+      origin: url,
       path: `/api${path}`,
       method: method as 'GET',
       headers: {
