@@ -1,3 +1,5 @@
+import { packageOf } from '../../process/tools/tool-packages.ts'
+import { allows } from '../../process/tools/version-range.ts'
 import type { BuildPlan } from '../../runtime.ts'
 import { type BaseImages, baseImagesFor, type StackName, stackOf } from './base-images.ts'
 
@@ -113,10 +115,16 @@ const python = {
   UV_PYTHON_DOWNLOADS: 'never',
 }
 
-function javascriptTool({ packageManager }: BuildPlan): string[] {
-  if (packageManager === 'pnpm' || packageManager === 'yarn')
-    return [`command -v ${packageManager} || corepack enable ${packageManager} || npm install -g ${packageManager}`]
-  return []
+/** The version that the project asks for, also where the image has another; a range that can be read holds no quotes. */
+function javascriptTool({ packageManager, runtimeVersion }: BuildPlan): string[] {
+  const tool = (['npm', 'pnpm', 'yarn'] as const).find((one) => one === packageManager)
+  if (!tool) return []
+  const range = runtimeVersion[tool]
+  if (range !== undefined && allows(range, [0, 0, 0]) !== null) {
+    const { name } = packageOf(tool, range, process)
+    return [`npm install -g --force '${name}@${range}' || corepack enable ${tool} || command -v ${tool}`]
+  }
+  return tool === 'npm' ? [] : [`command -v ${tool} || corepack enable ${tool} || npm install -g ${tool}`]
 }
 
 /** Hugo is a package of the image's distribution; other generators of pages need an image that has them. */
