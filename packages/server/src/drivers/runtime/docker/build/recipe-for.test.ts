@@ -124,6 +124,15 @@ describe('another image', () => {
   })
 })
 
+test.each(['npm', 'pnpm', 'yarn', 'bun'])(
+  '%s builds for production, with the tools among the development dependencies',
+  (packageManager) => {
+    const recipe = recipeFor(plan({ packageManager }))
+    expect({ ...recipe?.env, ...recipe?.buildEnv }).not.toHaveProperty('NODE_ENV')
+    expect(recipe?.runEnv).toEqual({ NODE_ENV: 'production' })
+  },
+)
+
 test('of what cargo makes only programs go into the image', () => {
   const { leaveBehind } = recipeFor(plan({ language: 'rust' })) ?? { leaveBehind: () => false }
   const kept = ['app/', 'app/src/main.rs', 'app/target/', 'app/target/release/', 'app/target/release/server']

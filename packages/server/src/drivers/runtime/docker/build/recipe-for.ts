@@ -24,6 +24,8 @@ export interface Recipe {
   env: Record<string, string>
   /** For the commands only. */
   buildEnv: Record<string, string>
+  /** For the running project only. */
+  runEnv: Record<string, string>
   /** Folders that go into another run image. */
   carry: string[]
   /** Of those, what the running project has no use for. */
@@ -45,6 +47,7 @@ export function recipeFor(plan: BuildPlan, overrides: BaseImages = {}): Recipe |
     build: plan.buildCommand,
     env: { HOME: homeFolder, ...row.env },
     buildEnv: { CI: '1', ...row.buildEnv },
+    runEnv: row.runEnv ?? {},
     carry: images.build === images.run ? [] : [appFolder, ...(row.carry ?? [])],
     leaveBehind: row.leaveBehind ?? (() => false),
   }
@@ -54,24 +57,27 @@ interface Row {
   setup?: string[]
   env?: Record<string, string>
   buildEnv?: Record<string, string>
+  runEnv?: Record<string, string>
   carry?: string[]
   leaveBehind?: (path: string) => boolean
 }
 
 const certificates = '/etc/ssl/certs/ca-certificates.crt'
-const node = { NODE_ENV: 'production', HOST: '0.0.0.0' }
-/** Tools that build are among the development dependencies, so these are installed too. */
+/**
+ * Without NODE_ENV the development dependencies are installed, among which are the tools that build, and those then build for
+ * production; with `development` they would not, and Next.js fails.
+ */
+const node = { env: { HOST: '0.0.0.0' }, runEnv: { NODE_ENV: 'production' } }
 const nodeBuild = {
-  NODE_ENV: 'development',
   npm_config_update_notifier: 'false',
   npm_config_fund: 'false',
   npm_config_audit: 'false',
 }
 
 const rows: Record<StackName, (plan: BuildPlan) => Row> = {
-  node: (plan) => ({ setup: javascriptTool(plan), env: node, buildEnv: nodeBuild }),
-  static: (plan) => ({ setup: [...javascriptTool(plan), ...pageProgram(plan)], env: node, buildEnv: nodeBuild }),
-  bun: () => ({ env: node, buildEnv: nodeBuild }),
+  node: (plan) => ({ setup: javascriptTool(plan), ...node, buildEnv: nodeBuild }),
+  static: (plan) => ({ setup: [...javascriptTool(plan), ...pageProgram(plan)], ...node, buildEnv: nodeBuild }),
+  bun: () => ({ ...node, buildEnv: nodeBuild }),
   deno: () => ({ env: { DENO_DIR: `${homeFolder}/deno` } }),
   python: (plan) => ({ setup: pythonTool(plan), env: python }),
   go: () => ({ env: {}, buildEnv: { GOPATH: `${homeFolder}/go`, GOFLAGS: '-buildvcs=false' }, carry: [certificates] }),
