@@ -232,10 +232,13 @@ describe('berth, command by command', () => {
       JSON.stringify({ name: 'app', type: 'module', scripts: { build: endless, start: 'node server.js' } }),
     )
     let said = ''
+    const atWork = Promise.withResolvers<void>()
     const child = run(['deploy'], (text) => {
       said += text
-      if (/^ {2}for ever$/m.test(said)) child.stop('SIGINT')
+      if (/^ {2}for ever$/m.test(said)) atWork.resolve()
     })
+    await atWork.promise
+    child.stop('SIGINT')
     expect(await child.ended).toBe(130)
     const [, id = ''] = /the deployment goes on; stop it with: berth cancel (dep_\w+)/.exec(said) ?? []
     expect(await hosting.deployment(id)).toMatchObject({ status: 'building' })
