@@ -73,7 +73,7 @@ async function startEdge(name: string, tree: string, port: number) {
   await pin(pid, cores?.measured)
   const upstreams = [{ id: 'u', host: '127.0.0.1', port: originPort! }]
   const target = { kind: 'upstreams' as const, projectId: 'p', deploymentId: 'd', upstreams }
-  await edge.apply({ version: 1, hosts: { '127.0.0.1': { target } } })
+  await edge.apply({ version: 1, hosts: { '127.0.0.1': { environment: 'production', target } } })
   return { edge, port, pid }
 }
 

@@ -72,7 +72,9 @@ try {
   const upstreams = [{ id: 'u', host: '127.0.0.1', port: originPort! }]
   await edge.apply({
     version: 1,
-    hosts: { '127.0.0.1': { target: { kind: 'upstreams', projectId: 'p', deploymentId: 'd', upstreams } } },
+    hosts: {
+      '127.0.0.1': { environment: 'production', target: { kind: 'upstreams', projectId: 'p', deploymentId: 'd', upstreams } },
+    },
   })
   const idle = (await memoryOf(edgePid))!
   const nginxPid = await workerOf(reference.pid)

@@ -3,22 +3,12 @@
 // fault they must pass. Fails where one is missed. --tree takes another checkout with its packages, to compare two versions.
 // What the tests need of the machine comes from the environment, or from a test machine that runs.
 import { execFileSync, spawn } from 'node:child_process'
-import {
-  cpSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { basename, join } from 'node:path'
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { root } from './programs.mjs'
-import { mutations } from './test/mutations.mjs'
+import { mutations, placeOf } from './test/mutations.mjs'
 
 const { values } = parseArgs({ options: { only: { type: 'string' }, tree: { type: 'string', default: root } } })
 const limitMs = 300_000
@@ -33,7 +23,7 @@ process.on('exit', () => rmSync(copy, { recursive: true, force: true }))
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => process.exit(1))
 
 const files = copyTree()
-const places = wanted.map(placeOf)
+const places = wanted.map((mutation) => placeOf(mutation, files))
 await mustPass()
 const missed = []
 for (const [at, mutation] of wanted.entries()) {
@@ -68,19 +58,6 @@ function copyTree() {
   for (const name of readdirSync(join(copy, 'packages')))
     symlinkSync(join(copy, 'packages', name), join(copy, 'node_modules', '@berth', name))
   return kept.filter((path) => path.startsWith('packages/')).map((path) => join(copy, path))
-}
-
-/** A mutation that has nowhere to go would look like one that is missed, or caught: it is an error. */
-function placeOf({ number, name, file, search }) {
-  const found = files
-    .filter((path) => basename(path) === file)
-    .map((path) => ({ path, text: readFileSync(path, 'utf8') }))
-    .filter(({ text }) => text.includes(search))
-  if (found.length !== 1 || found[0].text.split(search).length !== 2)
-    throw new Error(
-      `mutation ${number} (${name}): ${JSON.stringify(search)} is not exactly once in a ${file}; the source changed, change it too`,
-    )
-  return found[0]
 }
 
 async function mustPass() {

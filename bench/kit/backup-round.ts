@@ -34,7 +34,12 @@ console.log(JSON.stringify({ ms, extraMb: (peak - before) / 1024 ** 2, longestBl
 await archives.close()
 
 async function backUp() {
-  const index = await archives.write(tarOf(folder, abort), { store, base: 'bench/data', extension: 'tar', abort })
+  const index = await archives.write(tarOf(folder, { environment: process.env, abort }), {
+    store,
+    base: 'bench/data',
+    extension: 'tar',
+    abort,
+  })
   const writtenMs = performance.now() - start
   await archives.verify(index, { store, abort })
   writeFileSync(indexFile, JSON.stringify(index))

@@ -1,5 +1,8 @@
 // Faults of one line, each with the test files that must notice it. A file is found by its name and the text in it, so that a
 // mutation survives when either moves. `tests` are parts of file names, `project` is Vitest's.
+import { readFileSync } from 'node:fs'
+import { basename } from 'node:path'
+
 const unit = (name, file, search, replace, ...tests) => ({ name, file, search, replace, project: 'unit*', tests })
 const api = (name, file, search, replace, ...tests) => ({ name, file, search, replace, project: 'api-sqlite', tests })
 
@@ -22,7 +25,7 @@ export const mutations = [
   api(
     'a run succeeds without being read back',
     'perform-run.ts',
-    'await verifyAll(work, artifacts, manifest)',
+    'await readBack(work, artifacts, manifest)',
     '',
     'backups/runs.test.ts',
   ),
@@ -286,3 +289,16 @@ export const mutations = [
   ),
   unit('a drain does not wait', 'upstream.ts', 'this.inFlight += 1', 'this.inFlight += 0', 'edge-proxy/edge-switch.test.ts'),
 ]
+
+/** Where a fault goes. One that has nowhere to go would look like one that is missed, or caught: it is an error. */
+export function placeOf({ name, file, search }, paths) {
+  const found = paths
+    .filter((path) => basename(path) === file)
+    .map((path) => ({ path, text: readFileSync(path, 'utf8') }))
+    .filter(({ text }) => text.includes(search))
+  if (found.length !== 1 || found[0].text.split(search).length !== 2)
+    throw new Error(
+      `"${name}": ${JSON.stringify(search)} is not exactly once in a ${file}; the source changed, change the mutation too`,
+    )
+  return found[0]
+}

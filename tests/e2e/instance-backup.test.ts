@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { copyFile, readFile, stat, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import pg from 'pg'
 import { expect, test } from 'vitest'
@@ -12,8 +12,8 @@ import { tempFolder } from '../kit/temp-folder.ts'
 
 const launcher = join(import.meta.dirname, '..', '..', 'packages', 'cli', 'bin', 'berth.js')
 
-/** Keeps what it is asked with in its volume. */
-const app = `
+/** Keeps what it is asked with in its volume, and answers with that and a variable. */
+const program = `
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 const file = process.env.BERTH_VOLUME_DATA + '/kept.txt'
@@ -25,6 +25,25 @@ createServer((request, response) => {
 process.on('SIGTERM', () => process.exit(0))
 `
 
+/** The same in containers, of an image that is a hundredth as large: all of it is in the archive. */
+const script = `#!/bin/sh
+[ -z "$QUERY_STRING" ] || printf %s "$QUERY_STRING" > /data/kept.txt
+printf 'content-type: text/plain\\r\\n\\r\\n'
+[ ! -f /data/kept.txt ] || printf '%s%s' "$(cat /data/kept.txt)" "$SECRET"
+`
+const recipe = `FROM busybox
+COPY keep.sh /www/cgi-bin/index.cgi
+USER 1000:1000
+CMD ["sh", "-c", "exec httpd -f -p $PORT -h /www"]
+`
+
+async function writeKeeper(folder: string, runtime: RuntimeKind): Promise<void> {
+  if (runtime === 'process') return writeApp(folder, program)
+  await mkdir(folder, { recursive: true })
+  await writeFile(join(folder, 'Dockerfile'), recipe)
+  await writeFile(join(folder, 'keep.sh'), script, { mode: 0o755 })
+}
+
 const command = (args: string[], dataFolder: string, env: NodeJS.ProcessEnv) =>
   new Promise<{ code: number; stdout: string; stderr: string }>((resolve) =>
     execFile(
@@ -34,6 +53,8 @@ const command = (args: string[], dataFolder: string, env: NodeJS.ProcessEnv) =>
       (error, stdout, stderr) => resolve({ code: error ? Number(error.code ?? 1) : 0, stdout, stderr }),
     ),
   )
+
+const mirror = () => partOf('nodeImage').split('/')[0] as string
 
 /** Processes with SQLite; containers with PostgreSQL, where there is one: then nothing that counts is in the folder alone. */
 const databasesOf = async (runtime: RuntimeKind): Promise<{ old: Place; new: Place } & AsyncDisposable> => {
@@ -67,73 +88,69 @@ async function onPostgres(statement: string): Promise<void> {
 }
 
 describeOnRuntimes('one encrypted file and one key', (runtime) => {
-  const isTried = runtime === 'process' || process.env.BERTH_TEST_INSTANCE_DOCKER === '1'
-  test.runIf(isTried)(
-    'bring an instance back on a blank machine: people, projects, variables, volumes and what runs',
-    async () => {
-      await using place = await tempFolder('instance')
-      await using databases = await databasesOf(runtime)
-      const [file, key, elsewhere] = [
-        join(place.path, 'instance.tar.zst.age'),
-        join(place.path, 'key.txt'),
-        join(place.path, 'new'),
-      ]
-      const settings = settingsFor(runtime)
-      const oldEnv = { ...settings, ...databases.old.env }
-      const newEnv = { ...settings, ...databases.new.env }
-      let slug: string
-      {
-        await using hosting = await startHosting({ runtime, env: databases.old.env })
-        const folder = join(hosting.folder, 'kept')
-        await writeApp(folder, app)
-        const project = await hosting.makeProject({
-          name: 'kept',
-          localPath: folder,
-          volumes: [{ name: 'data', mountPath: '/data' }],
-        })
-        slug = project.slug
-        const upserts = [{ key: 'SECRET', value: ' and the secret', isSecret: true }]
-        await hosting.api('PATCH', `/projects/${project.id}/env`, { upserts })
-        expect((await hosting.settled(await hosting.deploy(project.id))).error).toBeNull()
-        await hosting.get(`${slug}.localhost`, '/?precious')
-        // While it runs.
-        expect(await command(['backup-instance', file], hosting.berth.dataFolder, oldEnv)).toEqual({
-          code: 0,
-          stdout: expect.stringContaining('backup.key'),
-          stderr: '',
-        })
-        await copyFile(join(hosting.berth.dataFolder, 'backup.key'), key)
-        const again = await command(['backup-instance', file], hosting.berth.dataFolder, oldEnv)
-        expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('there already')])
-      }
-      // Nothing is left: no folder, no container, no image, no volume.
-      await databases.old.drop()
-      expect((await stat(file)).mode & 0o777).toBe(0o600)
-      expect((await readFile(file)).includes('precious')).toBe(false)
-      const wrong = join(place.path, 'wrong.txt')
-      await writeFile(wrong, `AGE-SECRET-KEY-1${'Q'.repeat(58)}\n`)
-      expect((await command(['restore-instance', file, '--key', wrong], elsewhere, newEnv)).code).toBe(1)
-      expect(await command(['restore-instance', file, '--key', key], elsewhere, newEnv)).toMatchObject({ code: 0, stderr: '' })
-      const remove = runtime === 'docker' ? dockerRemover(elsewhere) : async () => undefined
-      try {
-        expect((await command(['restore-instance', file, '--key', key], elsewhere, newEnv)).stderr).toContain('not empty')
-        await using berth = await startBerth({ dataFolder: elsewhere, env: newEnv })
-        const session = await fetch(`${berth.url}/api/auth/login`, {
-          method: 'POST',
-          headers: { 'content-type': 'application/json', origin: berth.url },
-          body: JSON.stringify(ownerSignIn),
-        })
-        expect(session.status).toBe(200)
-        await expect
-          .poll(async () => (await getPage(berth.edgeUrl, `${slug}.localhost`, '/')).text, { timeout: 60_000 })
-          .toBe('precious and the secret')
-        // Whoever runs writes there as before.
-        await expect
-          .poll(async () => (await getPage(berth.edgeUrl, `${slug}.localhost`, '/?written')).text, { timeout: 60_000 })
-          .toBe('written and the secret')
-      } finally {
-        await remove()
-      }
-    },
-  )
+  test('bring an instance back on a blank machine: people, projects, variables, volumes and what runs', async () => {
+    await using place = await tempFolder('instance')
+    await using databases = await databasesOf(runtime)
+    const [file, key, elsewhere] = [
+      join(place.path, 'instance.tar.zst.age'),
+      join(place.path, 'key.txt'),
+      join(place.path, 'new'),
+    ]
+    const settings = runtime === 'docker' ? { ...settingsFor(runtime), BERTH_IMAGE_MIRROR: mirror() } : settingsFor(runtime)
+    const oldEnv = { ...settings, ...databases.old.env }
+    const newEnv = { ...settings, ...databases.new.env }
+    let slug: string
+    {
+      await using hosting = await startHosting({ runtime, env: oldEnv })
+      const folder = join(hosting.folder, 'kept')
+      await writeKeeper(folder, runtime)
+      const project = await hosting.makeProject({
+        name: 'kept',
+        localPath: folder,
+        volumes: [{ name: 'data', mountPath: '/data' }],
+      })
+      slug = project.slug
+      const upserts = [{ key: 'SECRET', value: ' and the secret', isSecret: true }]
+      await hosting.api('PATCH', `/projects/${project.id}/env`, { upserts })
+      expect((await hosting.settled(await hosting.deploy(project.id))).error).toBeNull()
+      await hosting.get(`${slug}.localhost`, '/?precious')
+      // While it runs.
+      expect(await command(['backup-instance', file], hosting.berth.dataFolder, oldEnv)).toEqual({
+        code: 0,
+        stdout: expect.stringContaining('backup.key'),
+        stderr: '',
+      })
+      await copyFile(join(hosting.berth.dataFolder, 'backup.key'), key)
+      const again = await command(['backup-instance', file], hosting.berth.dataFolder, oldEnv)
+      expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('there already')])
+    }
+    // Nothing is left: no folder, no container, no image, no volume.
+    await databases.old.drop()
+    expect((await stat(file)).mode & 0o777).toBe(0o600)
+    expect((await readFile(file)).includes('precious')).toBe(false)
+    const wrong = join(place.path, 'wrong.txt')
+    await writeFile(wrong, `AGE-SECRET-KEY-1${'Q'.repeat(58)}\n`)
+    expect((await command(['restore-instance', file, '--key', wrong], elsewhere, newEnv)).code).toBe(1)
+    expect(await command(['restore-instance', file, '--key', key], elsewhere, newEnv)).toMatchObject({ code: 0, stderr: '' })
+    const remove = runtime === 'docker' ? dockerRemover(elsewhere) : async () => undefined
+    try {
+      expect((await command(['restore-instance', file, '--key', key], elsewhere, newEnv)).stderr).toContain('not empty')
+      await using berth = await startBerth({ dataFolder: elsewhere, env: newEnv })
+      const session = await fetch(`${berth.url}/api/auth/login`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', origin: berth.url },
+        body: JSON.stringify(ownerSignIn),
+      })
+      expect(session.status).toBe(200)
+      await expect
+        .poll(async () => (await getPage(berth.edgeUrl, `${slug}.localhost`, '/')).text, { timeout: 60_000 })
+        .toBe('precious and the secret')
+      // Whoever runs writes there as before.
+      await expect
+        .poll(async () => (await getPage(berth.edgeUrl, `${slug}.localhost`, '/?written')).text, { timeout: 60_000 })
+        .toBe('written and the secret')
+    } finally {
+      await remove()
+    }
+  })
 })

@@ -9,7 +9,7 @@ import { describeOnEachDatabase } from '../../packages/server/src/platform/test-
 import type { WriterOrders } from './killed-writer.ts'
 
 const kills = 20
-const writes = 500
+const writes = 200
 
 /** Bundled and with its code cached, it starts in a tenth of the time that its sources take. */
 async function buildWriter(folder: string): Promise<void> {

@@ -187,6 +187,8 @@ const extra: Partial<Record<ModuleName, string>> = {
     GET /projects/:id/transfer | project:read | SH
   `,
   transfers: `
+    GET /transfers | project:admin
+    DELETE /transfers/:id | project:admin
     POST /projects/:id/departure | project:admin
     GET /departures/:id | project:admin
     PATCH /departures/:id | project:admin

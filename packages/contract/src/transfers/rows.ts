@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { route } from '../route.ts'
-import { data } from '../shape.ts'
-import { Arrival, ArrivalBody, ArrivalChange, Departure, DepartureBody, DepartureChange } from './shapes.ts'
+import { data, wholeList } from '../shape.ts'
+import { Arrival, ArrivalBody, ArrivalChange, Departure, DepartureBody, DepartureChange, OpenEnd } from './shapes.ts'
 
 /** The largest file of a bundle: a part is some MiB, the list of all parts of a very large volume more. */
 export const bundleFileBytes = 64 * 1024 * 1024
@@ -10,9 +10,20 @@ const ofTransfer = { permission: 'project:admin' as const, errors: ['not_found',
 
 /**
  * The two ends of a move: a project departs from one instance and arrives at another. Whoever started an end, and nobody
- * else, drives it: the self-hosted instance for a transfer, the CLI for a bundle in a file.
+ * else, drives it: the self-hosted instance for a transfer, the CLI for a bundle in a file. Whoever may move projects may
+ * call it off: who drives it may be gone.
  */
 export const transfers = {
+  list: route('GET /transfers', {
+    summary: 'Moves, exports and imports that are not over on this side, the oldest first',
+    permission: 'project:admin',
+    returns: wholeList(OpenEnd),
+  }),
+  callOff: route('DELETE /transfers/:id', {
+    ...ofTransfer,
+    summary: 'Call off a move, an export or an import; nothing is changed by it, and its project serves where it was',
+    status: 204,
+  }),
   depart: route('POST /projects/:id/departure', {
     summary: 'Pack a project to be moved or exported; it goes on serving',
     permission: 'project:admin',

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { Id, maybe, nullable, oneOf, secret, Time, text } from '../shape.ts'
-import { arrivalStates, departureStates, transferPhases } from '../states.ts'
+import { type ArrivalState, arrivalStates, type DepartureState, departureStates, transferPhases } from '../states.ts'
 
 export const TransferId = Type.String({ pattern: '^trf_[a-z2-7]{20}$' })
 /** Of a project on the other side. */
@@ -67,6 +67,19 @@ export const ArrivalChange = Type.Object({
   signer: Type.Optional(PublicKey),
 })
 export type ArrivalChange = Static<typeof ArrivalChange>
+
+/** An end that is not over: it takes room, and its project cannot be moved by anybody else meanwhile. */
+export const OpenEnd = Type.Object({
+  transfer: TransferId,
+  projectId: Id,
+  side: oneOf('departure', 'arrival'),
+  state: oneOf(...new Set<DepartureState | ArrivalState>([...departureStates, ...arrivalStates])),
+  createdBy: Id,
+  createdAt: Time,
+  /** When whoever drives it last asked for it. */
+  touchedAt: Time,
+})
+export type OpenEnd = Static<typeof OpenEnd>
 
 /** A move between this instance and the cloud, as far as it has come. */
 export const Transfer = Type.Object({

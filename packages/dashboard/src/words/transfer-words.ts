@@ -1,4 +1,4 @@
-import type { Transfer } from '@berth/contract'
+import { type Transfer, transferPhases } from '@berth/contract'
 
 /** What a move to the cloud or back is doing, in its order. */
 const steps: readonly (readonly [Transfer['phase'], string])[] = [
@@ -30,3 +30,7 @@ export function transferShare({ phase, bytesDone, bytesTotal }: Pick<Transfer, '
 }
 
 export const isSending = (phase: Transfer['phase']): boolean => phase === 'sending' || phase === 'catching_up'
+
+/** Until the other side is asked to take over. */
+export const mayBeCalledOff = (phase: Transfer['phase']): boolean =>
+  transferPhases.indexOf(phase) < transferPhases.indexOf('committing')

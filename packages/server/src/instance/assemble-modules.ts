@@ -104,7 +104,7 @@ export function assembleModules(parts: Parts, { common, limiter, drivers, isolat
     assembleRunning(drivers, {
       ...{ ...common, projects, git, logStore, config, projectPorts, isOperator, version, gitHost, control },
       predecessors: migration ? { containers: migration.predecessors } : {},
-      transferDrivers: cloud ? { isDriven: cloud.isDriving } : {},
+      transferDrivers: cloud ? { isDriven: cloud.isDriving, callOff: cloud.callOff } : {},
     })
   if (running) transferPorts.ends = running.modules.transfers.ends
   serverPorts.usesOf = async (db, serverId) => [

@@ -1,5 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { newBundleKey } from '../../src/drivers/archive/bundle-key.ts'
+import { transferKind } from '../../src/modules/cloud/transfers/transfer-job.ts'
+import { insertTransfer } from '../../src/modules/cloud/transfers/transfer-store.ts'
+import { newId } from '../../src/platform/db/ids.ts'
 import { call } from '../kit/call.ts'
+import { makePeople, makeToken } from '../kit/people.ts'
 import { callsOn } from '../kit/projects.ts'
 import { setTransferScene, type TransferScene } from './transfer-scene.ts'
 
@@ -72,16 +77,16 @@ describe('POST /projects/:id/transfer/to-cloud, and back', () => {
   })
 })
 
-describe('a failure changes nothing on either side', () => {
-  const unchanged = async (project: { id: string; slug: string }) => {
-    await expect.poll(() => running('here', project.id)).toBe(1)
-    await expect.poll(() => scene.serves('here', project.slug)).toBe('upstreams')
-    expect((await on(project)('GET', '')).body.data).toMatchObject({ location: 'local', status: 'live' })
-    expect(running('cloud', project.id)).toBe(0)
-    const left = () => scene.cloud.database.db.selectFrom('projects').select('id').where('id', '=', project.id).execute()
-    await expect.poll(left).toEqual([])
-  }
+const unchanged = async (project: { id: string; slug: string }) => {
+  await expect.poll(() => running('here', project.id)).toBe(1)
+  await expect.poll(() => scene.serves('here', project.slug)).toBe('upstreams')
+  expect((await on(project)('GET', '')).body.data).toMatchObject({ location: 'local', status: 'live' })
+  expect(running('cloud', project.id)).toBe(0)
+  const left = () => scene.cloud.database.db.selectFrom('projects').select('id').where('id', '=', project.id).execute()
+  await expect.poll(left, { timeout: 10_000 }).toEqual([])
+}
 
+describe('a failure changes nothing on either side', () => {
   test('when it does not build there', async () => {
     const project = await scene.makeLive({ name: 'Unbuilt' })
     scene.cloud.drivers.runtime.whileBuilding = () => Promise.reject(new Error('no'))
@@ -106,4 +111,89 @@ test('who may not delete a project may not move it', async () => {
     params: { id: project.id },
   })
   expect([status, body.permission]).toEqual([403, 'project:admin'])
+})
+
+describe('DELETE /transfers/:id', () => {
+  const ask = (side: 'here' | 'cloud', token: string, id: string) =>
+    call(scene[side], token, 'DELETE /transfers/:id', { params: { id } })
+  const open = async (side: 'here' | 'cloud', token: string) => (await call(scene[side], token, 'GET /transfers')).body.data
+
+  /** A move that is at the building in the cloud, which does not end by itself. */
+  async function moving(name: string) {
+    const project = await scene.makeLive({ name })
+    const begun = Promise.withResolvers<void>()
+    scene.cloud.drivers.runtime.whileBuilding = (_request, _say, abort) => {
+      begun.resolve()
+      return new Promise((_, reject) => abort.addEventListener('abort', () => reject(abort.reason)))
+    }
+    const answer = scene.move(project.id, 'to-cloud', { withData: true })
+    await begun.promise
+    return { project, answer, id: (await on(project)('GET', '/transfer')).body.data.id as string }
+  }
+
+  test.each(['here', 'cloud'] as const)(
+    'calls off a move %s: everything is taken back, and it can be moved again',
+    async (side) => {
+      const { project, answer, id } = await moving(`Off ${side}`)
+      const colleague = side === 'here' ? scene.people.admin : scene.cloudPeople.admin
+      const way = side === 'here' ? 'departure' : 'arrival'
+      expect(await open(side, colleague.token)).toEqual([
+        expect.objectContaining({ transfer: id, projectId: project.id, side: way }),
+      ])
+      expect((await ask(side, colleague.token, id)).status).toBe(204)
+      const { status, body } = await answer
+      expect([status, body.error]).toEqual([409, expect.stringMatching(/called off.*nothing was changed/)])
+      await unchanged(project)
+      await expect
+        .poll(async () => [await open('here', scene.people.owner.token), await open('cloud', scene.cloudPeople.owner.token)])
+        .toEqual([[], []])
+      expect((await ask(side, colleague.token, id)).status).toBe(409)
+      scene.cloud.drivers.runtime.whileBuilding = async () => {}
+      expect((await scene.move(project.id, 'to-cloud', { withData: true })).status).toBe(200)
+    },
+  )
+
+  test('an export that nobody ends keeps its project from being moved, says so, and is called off by a colleague', async () => {
+    const project = await scene.makeLive({ name: 'Exported' })
+    const { recipient } = await newBundleKey()
+    const depart = (transfer: string) => on(project)('POST', '/departure', { transfer, recipient })
+    const [left, next] = [newId('trf'), newId('trf')]
+    expect((await depart(left)).status).toBe(202)
+    const { status, body } = await depart(next)
+    expect([status, body.code, body.error]).toEqual([409, 'work_in_progress', expect.stringContaining(`--cancel ${left}`)])
+    const { admin, member } = scene.people
+    const stranger = (await makePeople(scene.here)).owner
+    const limited = await makeToken(scene.here, scene.people.owner, { projectIds: [project.id] })
+    const refused = await Promise.all([stranger.token, member.token, limited].map((token) => ask('here', token, left)))
+    expect(refused.map((one) => one.status)).toEqual([404, 403, 403])
+    expect(await open('here', stranger.token)).toEqual([])
+    expect((await ask('here', admin.token, left)).status).toBe(204)
+    expect((await depart(next)).status).toBe(202)
+    expect((await ask('here', admin.token, next)).status).toBe(204)
+  })
+
+  test('a link that was taken away while nobody drove the move: the project is not kept from anything', async () => {
+    const { people, here } = scene
+    const project = await scene.makeLive({ name: 'Unlinked' })
+    const { recipient } = await newBundleKey()
+    const id = newId('trf')
+    await on(project)('POST', '/departure', { transfer: id, recipient })
+    await call(here, people.owner.token, 'DELETE /cloud/link')
+    try {
+      // As a control plane leaves it that was killed in the middle, and comes back.
+      await here.database.transaction(async ({ db, enqueue }) => {
+        await insertTransfer(db, {
+          ...{ id, organizationId: people.organizationId, projectId: project.id, projectName: 'Unlinked', phase: 'sending' },
+          ...{ direction: 'to_cloud', cloud: `${scene.cloudUrl} ${scene.cloudPeople.organizationId}`, withData: 1, bytesDone: 0 },
+          ...{ warnings: '[]', createdBy: people.owner.userId, createdAt: Date.now() },
+        })
+        await enqueue(transferKind, { id })
+      })
+      await expect.poll(async () => (await on(project)('GET', '/transfer')).body.data.phase).toBe('failed')
+      expect(await open('here', people.owner.token)).toEqual([])
+      expect(scene.serves('here', project.slug)).toBe('upstreams')
+    } finally {
+      await scene.link()
+    }
+  })
 })

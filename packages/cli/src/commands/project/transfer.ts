@@ -33,7 +33,7 @@ export function addTransfer(project: Command): void {
 const helpText = `
 It goes on serving until the other side has everything, has checked it and has built it; then it stops for as long as it
 takes to send what changed, to start and to get healthy. A failure changes nothing: it serves where it was.
-Stopping this command does not stop the move: run it again to watch it.`
+Stopping this command does not stop the move: run it again to watch it, or call it off with berth project transfers.`
 
 const words: Record<Transfer['phase'], string> = {
   packing: 'packing',

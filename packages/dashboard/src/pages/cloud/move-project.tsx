@@ -38,7 +38,7 @@ export function MoveProject({ project }: { project: Project }) {
           {isHere ? 'Move it' : 'Bring it back'}
         </ActionButton>
       </Group>
-      {isLinked && <TransferProgress projectId={project.id} isMoving={move.isPending} />}
+      {isLinked && <TransferProgress projectId={project.id} isMoving={move.isPending} refusal={noAdmin} />}
     </>
   )
 }

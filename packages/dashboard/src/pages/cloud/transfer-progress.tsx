@@ -1,27 +1,50 @@
 import { contract } from '@berth/contract'
 import { Alert, Progress, Text } from '@mantine/core'
+import { ActionButton } from '../../components/action-button.tsx'
+import { useChange } from '../../data/change.ts'
 import { useRead } from '../../data/read.ts'
 import { sizeWords } from '../../words/sizes.ts'
-import { isSending, transferShare, transferWords } from '../../words/transfer-words.ts'
+import { isSending, mayBeCalledOff, transferShare, transferWords } from '../../words/transfer-words.ts'
 
 interface Props {
   projectId: string
   /** It was asked for from this page and is not over. */
   isMoving: boolean
+  /** Why this person may not call it off. */
+  refusal: string | undefined
 }
 
 /** How far the newest move of a project is; of one that is over only what is still worth knowing. */
-export function TransferProgress({ projectId, isMoving }: Props) {
+export function TransferProgress({ projectId, isMoving, refusal }: Props) {
   const { data: transfer } = useRead(
     contract.cloud.transfer,
     { params: { id: projectId } },
     { everyMs: (last) => (isMoving || (last && last.finishedAt === null) ? 1000 : false) },
   )
+  const callOff = useChange(contract.transfers.callOff, {
+    refreshes: [contract.cloud.transfer],
+    says: 'It is being taken back: the project serves where it was.',
+  })
   if (!transfer) return isMoving ? <Bar value={0} words="Asking the other side…" /> : null
   const { phase, finishedAt, bytesDone, bytesTotal, warnings, error } = transfer
   if (finishedAt === null || isMoving) {
     const bytes = isSending(phase) && bytesTotal ? `, ${sizeWords(bytesDone)} of ${sizeWords(bytesTotal)}` : ''
-    return <Bar value={transferShare(transfer)} words={`${transferWords(phase)}${bytes}`} />
+    return (
+      <>
+        <Bar value={transferShare(transfer)} words={`${transferWords(phase)}${bytes}`} />
+        {mayBeCalledOff(phase) && (
+          <ActionButton
+            variant="subtle"
+            size="compact-sm"
+            refusal={refusal}
+            loading={callOff.isPending}
+            onClick={() => callOff.mutate({ params: { id: transfer.id } })}
+          >
+            Call it off
+          </ActionButton>
+        )}
+      </>
+    )
   }
   const notes = [error?.message, ...warnings].filter(Boolean)
   if (notes.length === 0) return null

@@ -10,17 +10,17 @@ export async function newBundleKey(): Promise<{ identity: string; recipient: str
 
 export async function lockBundleKey(identity: string, lock: BundleLock): Promise<Uint8Array> {
   const { Encrypter } = await import('age-encryption')
+  const { passphraseRecipient } = await import('./passphrase.ts')
   const encrypter = new Encrypter()
-  if ('passphrase' in lock) encrypter.setPassphrase(lock.passphrase)
-  else encrypter.addRecipient(lock.recipient)
+  encrypter.addRecipient('passphrase' in lock ? passphraseRecipient(lock.passphrase) : lock.recipient)
   return encrypter.encrypt(`${identity}\n`)
 }
 
 /** Rejects when it is the wrong key, or the file was changed. */
 export async function openBundleKey(locked: Uint8Array, unlock: BundleUnlock): Promise<string> {
   const { Decrypter } = await import('age-encryption')
+  const { passphraseIdentity } = await import('./passphrase.ts')
   const decrypter = new Decrypter()
-  if ('passphrase' in unlock) decrypter.addPassphrase(unlock.passphrase)
-  else decrypter.addIdentity(unlock.identity)
+  decrypter.addIdentity('passphrase' in unlock ? passphraseIdentity(unlock.passphrase) : unlock.identity)
   return (await decrypter.decrypt(locked, 'text')).trim()
 }

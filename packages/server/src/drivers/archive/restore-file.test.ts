@@ -63,7 +63,7 @@ test('an archive that was made by tar, a compressor and age by hand is restored'
 test('a run is restored from its manifest, with parts of earlier runs and dumps; a part alone says what to do', async () => {
   const destination = join(base.path, 'destination')
   const store = localStore({ kind: 'local', root: destination, path: destination })
-  const volume = () => tarOf(join(base.path, 'volume'), never)
+  const volume = () => tarOf(join(base.path, 'volume'), { environment: process.env, abort: never })
   const first = await archives.write(volume(), { store, base: 'prj/one/data', extension: 'tar', abort: never })
   await expectVolume(await restore(join(destination, 'prj/one/data.0000.tar.zst.age')).then(() => join(base.path, `to-${count}`)))
 

@@ -6,6 +6,7 @@ import { gitHostLinks } from './git-host-links.ts'
 import { cloudHandlers } from './handlers.ts'
 import { Links } from './links.ts'
 import { linksEnding } from './store.ts'
+import { callOff } from './transfers/call-off.ts'
 import { transferJob } from './transfers/transfer-job.ts'
 import { findTransfer, isOver } from './transfers/transfer-store.ts'
 
@@ -27,6 +28,8 @@ export function createCloud(deps: CloudDeps) {
       const transfer = await findTransfer(deps.database.db, id)
       return transfer !== undefined && !isOver(transfer)
     },
+    /** Takes a move back that is driven from here; false where it is not. */
+    callOff: (id: string, organizationId: string) => callOff(id, organizationId, deps),
     gitHostLinks: gitHostLinks(deps, links),
     /** Tokens of links that end soon, as the watcher of tokens takes them. */
     async expiringTokens(now: Date, until: Date) {

@@ -32,7 +32,11 @@ export interface TransfersDeps {
     summary(projectId: string): Promise<DeploymentSummary | undefined>
   }
   /** Filled in by those who assemble the instance: whether a move is driven from here, and is not over. */
-  drivers: { isDriven?(id: string): Promise<boolean> }
+  drivers: {
+    isDriven?(id: string): Promise<boolean>
+    /** False: it is not driven from here. Rejects when it cannot be taken back any more. */
+    callOff?(id: string, organizationId: string): Promise<boolean>
+  }
   /** Resolves when the edge has taken what the database says. */
   syncRoutes(projectId: string): Promise<void>
 }

@@ -1,4 +1,5 @@
-import type { Arrival, Departure } from '@berth/contract'
+import type { Arrival, Departure, OpenEnd } from '@berth/contract'
+import { iso } from '../../platform/db/columns.ts'
 import type { TransferEndRow } from '../../platform/db/tables/transfers.ts'
 import { fail } from '../../platform/failure.ts'
 import { filesOf } from './arrivals/arrived-files.ts'
@@ -24,6 +25,13 @@ export async function endOf(
   if (now - end.touchedAt > 5_000) await updateEnd(deps.database.db, id, { touchedAt: now })
   return end
 }
+
+export const showOpen = ({ id, projectId, side, state, createdBy, createdAt, touchedAt }: TransferEndRow): OpenEnd => ({
+  transfer: id,
+  ...{ projectId, side, state, createdBy },
+  createdAt: iso(createdAt),
+  touchedAt: iso(touchedAt),
+})
 
 const errorOf = ({ errorCode, errorMessage }: TransferEndRow) =>
   errorCode === null ? null : { code: errorCode, message: errorMessage ?? errorCode }

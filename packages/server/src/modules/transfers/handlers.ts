@@ -4,10 +4,12 @@ import type { Caller, Handlers } from '../../http/handler.ts'
 import { fail } from '../../platform/failure.ts'
 import { changeArrival, openArrival } from './arrivals/arrivals.ts'
 import { storeFile } from './arrivals/arrived-files.ts'
+import { callOff } from './call-off.ts'
 import { changeDeparture, startDeparture } from './departures/departures.ts'
 import { readPacked } from './departures/packed-files.ts'
 import type { TransfersDeps } from './deps.ts'
-import { endOf, showArrival, showDeparture } from './ends.ts'
+import { endOf, showArrival, showDeparture, showOpen } from './ends.ts'
+import { openOfOrganization } from './store.ts'
 
 const idPattern = /^trf_[a-z2-7]{20}$/
 const filePattern = /^[a-z0-9][a-z0-9_.-]{0,120}$/
@@ -17,6 +19,12 @@ export function transfersHandlers(deps: TransfersDeps): Handlers<typeof contract
   const arrival = (id: string, caller: Caller) => endOf(id, 'arrival', caller, deps)
   const file = (name: string) => (filePattern.test(name) ? name : fail('not_found'))
   return {
+    list: async (_, { caller }) => ({
+      data: (await openOfOrganization(deps.database.db, caller.organizationId)).map(showOpen),
+    }),
+    callOff: async ({ params }, { caller }) => {
+      await callOff(params.id, caller.organizationId, deps)
+    },
     depart: async ({ body }, { project, caller }) => ({
       data: showDeparture(await startDeparture(project, body, caller.userId, deps)),
     }),

@@ -27,11 +27,23 @@ export const deleteEnd = (db: Db, id: string): Promise<unknown> => db.deleteFrom
 
 const over: readonly TransferEndRow['state'][] = ['departed', 'active', 'aborted']
 
+export const isOver = ({ state }: Pick<TransferEndRow, 'state'>): boolean => over.includes(state)
+
 export const listOpen = (db: Db): Promise<TransferEndRow[]> =>
   db.selectFrom('transferEnds').selectAll().where('state', 'not in', over).execute()
 
 export const openOfProject = (db: Db, projectId: string): Promise<TransferEndRow[]> =>
   db.selectFrom('transferEnds').selectAll().where('projectId', '=', projectId).where('state', 'not in', over).execute()
+
+export const openOfOrganization = (db: Db, organizationId: string): Promise<TransferEndRow[]> =>
+  db
+    .selectFrom('transferEnds')
+    .selectAll()
+    .where('organizationId', '=', organizationId)
+    .where('state', 'not in', over)
+    .orderBy('createdAt')
+    .orderBy('id')
+    .execute()
 
 export async function openArrivals(db: Db, organizationId: string): Promise<string[]> {
   const rows = await db

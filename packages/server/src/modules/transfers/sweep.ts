@@ -1,8 +1,7 @@
 import type { TransferEndRow } from '../../platform/db/tables/transfers.ts'
 import { job } from '../../platform/jobs/declare.ts'
 import type { Schedule } from '../../platform/jobs/schedules.ts'
-import { abortArrival } from './arrivals/arrivals.ts'
-import { keep } from './departures/departures.ts'
+import { callOffEnd } from './call-off.ts'
 import { nowOf, type TransfersDeps } from './deps.ts'
 import { deleteOverSince, listOpen } from './store.ts'
 
@@ -42,7 +41,7 @@ async function callOff(end: TransferEndRow, deps: TransfersDeps): Promise<void> 
     { transfer: end.id, projectId: end.projectId, state: end.state },
     'a move that nobody drives any more is called off',
   )
-  await (end.side === 'departure' ? keep : abortArrival)(end, deps).catch((error: unknown) =>
+  await callOffEnd(end, deps).catch((error: unknown) =>
     deps.log.warn({ err: error, transfer: end.id }, 'a move could not be called off yet'),
   )
 }

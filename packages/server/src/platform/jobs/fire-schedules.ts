@@ -1,5 +1,5 @@
-import { setImmediate as otherWorkFirst } from 'node:timers/promises'
 import type { Database } from '../database.ts'
+import { FairShare } from '../fair-share.ts'
 import type { Log } from '../log.ts'
 import type { Bound } from '../transaction.ts'
 import { type Job, type JobKind, job } from './declare.ts'
@@ -35,14 +35,15 @@ export async function fireSchedules<Deps>(
   now: Date,
   log: Log,
 ): Promise<Date | undefined> {
+  // A thousand that are due in the same minute must not keep requests waiting.
+  const share = new FairShare()
   for (;;) {
     const row = await earliest(database, [...jobs.keys()])
     if (!row) return undefined
     if (row.nextRunAt > now.getTime()) return new Date(row.nextRunAt)
     const declared = jobs.get(row.kind) as Job<unknown, Deps>
     await database.transaction((bound) => fire(bound, row, declared, { now, log }))
-    // A thousand that are due in the same minute must not keep requests waiting.
-    await otherWorkFirst()
+    await share.next()
   }
 }
 

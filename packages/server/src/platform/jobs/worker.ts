@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { setImmediate as otherWorkFirst } from 'node:timers/promises'
 import type { Millis } from '../db/columns.ts'
+import { FairShare } from '../fair-share.ts'
 import { isReread, type Reread, type Signals } from '../signals/signals.ts'
 import { Attempt, type AttemptParts } from './attempt.ts'
 import type { Job } from './declare.ts'
@@ -28,6 +28,7 @@ export class Worker<Deps> {
   readonly #attempts = new Map<string, Attempt<Deps>>()
   readonly #completions = new Set<Promise<void>>()
   readonly #wakeup = new Wakeup()
+  readonly #share = new FairShare()
   /** Heard of since the last claim began; the job may be the one that is just being claimed. */
   readonly #recentCancels = new Set<string>()
   /** By the monotonic clock. */
@@ -142,8 +143,8 @@ export class Worker<Deps> {
     while (this.#state === 'started') {
       const waiting = this.#attempts.size === 0 ? this.#idleWaiters.length : 0
       if (await this.#claim()) {
-        // SQLite answers without ever yielding: many jobs that are due must not keep requests waiting.
-        await otherWorkFirst()
+        // Many jobs that are due must not keep requests waiting.
+        await this.#share.next()
         continue
       }
       for (const resolve of this.#idleWaiters.splice(0, waiting)) resolve()

@@ -185,7 +185,7 @@ export function createProcessRuntime({
     },
     volumeSizeBytes: async (id) => (existsSync(places.volume(id)) ? folderSizeBytes(places.volume(id)) : null),
     removeVolume: (id) => removeTree(places.volume(id), places.of('trash')),
-    readVolume: (id, abort) => tarOf(places.volume(id), abort),
+    readVolume: (id, abort) => tarOf(places.volume(id), { environment, abort }),
     async writeVolume(id, tar, abort) {
       await healVolume(places.volume(id))
       places.make()

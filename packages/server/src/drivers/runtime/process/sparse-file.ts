@@ -4,6 +4,12 @@ import { createRunCommand } from '../../shell/run-command.ts'
 import { readTar, type TarEntry } from '../../tar/read-tar.ts'
 import { VolumeUnreadable } from '../runtime.ts'
 
+export interface VolumeReading {
+  /** Of Berth itself: where its programs are. */
+  environment: Readonly<Record<string, string | undefined>>
+  abort: AbortSignal
+}
+
 const longestMs = 12 * 3_600_000
 /** Below this the holes of a file are read faster than a program is started. */
 const leastHoles = 64 * 1024 * 1024
@@ -15,7 +21,7 @@ export const isSparse = ({ size, blocks }: { size: number; blocks: number }) => 
  * An open file with holes as an entry of a tar, whose content says where its bytes are. Only the file system knows where that is,
  * and Node has no call that asks it: GNU tar does.
  */
-export async function* sparseEntry(fd: number, abort: AbortSignal): AsyncGenerator<TarEntry> {
+export async function* sparseEntry(fd: number, { environment, abort }: VolumeReading): AsyncGenerator<TarEntry> {
   const pipe = new PassThrough({ highWaterMark: 256 * 1024 })
   const stop = new AbortController()
   const args = [
@@ -27,7 +33,7 @@ export async function* sparseEntry(fd: number, abort: AbortSignal): AsyncGenerat
     '--dereference',
     '--absolute-names',
   ]
-  const running = createRunCommand(process.env)(
+  const running = createRunCommand(environment)(
     { program: 'tar', args: [...args, '--', `/proc/${process.pid}/fd/${fd}`] },
     {
       abort: AbortSignal.any([abort, stop.signal]),

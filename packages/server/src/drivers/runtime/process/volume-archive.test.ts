@@ -21,6 +21,7 @@ import { encodeHeader, tarEnd } from '../../tar/tar-header.ts'
 import { tarOf, untarInPlaceOf } from './volume-archive.ts'
 
 const never = new AbortController().signal
+const reading = { environment: process.env, abort: never }
 let place: string
 let places: { folder: string; staging: string; trash: string }
 beforeEach(async () => {
@@ -43,7 +44,7 @@ const entries = (...list: (Parameters<ReturnType<typeof pack>['entry']>[0] & { t
 test('folders without end are refused before they use up what may be open', async () => {
   mkdirSync(join(places.folder, ...Array.from({ length: 401 }, () => 'a')), { recursive: true })
   const read = async () => {
-    for await (const _ of tarOf(places.folder, never)) void _
+    for await (const _ of tarOf(places.folder, reading)) void _
   }
   await expect(read()).rejects.toMatchObject({ name: 'VolumeUnreadable' })
 })
@@ -71,7 +72,7 @@ test('a folder that becomes a link while it is read is not followed', async () =
     writeFileSync(join(places.folder, name, 'large'), Buffer.alloc(300_000))
   }
   const chunks: Buffer[] = []
-  for await (const chunk of tarOf(places.folder, never)) {
+  for await (const chunk of tarOf(places.folder, reading)) {
     // The reader is within `a` when the first bytes come: what is still before it is swapped.
     if (chunks.length === 0)
       for (const name of ['b', 'c']) {
@@ -95,7 +96,7 @@ test('names that are not text come back byte for byte, of files, folders and wha
   symlinkSync(at(odd, odd), at(folder, Buffer.from('way')))
   const before = await readdir(folder, { encoding: 'buffer' })
 
-  const tar = Buffer.concat(await Array.fromAsync(tarOf(places.folder, never)))
+  const tar = Buffer.concat(await Array.fromAsync(tarOf(places.folder, reading)))
   await rm(places.folder, { recursive: true })
   mkdirSync(places.folder)
   await untarInPlaceOf(places, once(tar), never)
@@ -111,7 +112,7 @@ test('names that are not text come back byte for byte, of files, folders and wha
 test('GNU tar reads what is made, and what it makes is read, with names that are not text', async () => {
   const odd = Buffer.concat([Buffer.from(`${places.folder}/`), Buffer.alloc(120, 0x62), Buffer.from([0xff])])
   writeFileSync(odd, 'odd')
-  writeFileSync(join(place, 'ours.tar'), Buffer.concat(await Array.fromAsync(tarOf(places.folder, never))))
+  writeFileSync(join(place, 'ours.tar'), Buffer.concat(await Array.fromAsync(tarOf(places.folder, reading))))
   mkdirSync(join(place, 'by-tar'))
   execFileSync('tar', ['-xf', join(place, 'ours.tar'), '-C', join(place, 'by-tar')])
   const here = await readdir(Buffer.from(places.folder), { encoding: 'buffer' })
@@ -136,7 +137,7 @@ test('a file with holes costs what is in it, and comes back with its holes: here
   ftruncateSync(handle, terabyte)
   closeSync(handle)
   writeFileSync(join(places.folder, 'z'), 'after it')
-  const tar = Buffer.concat(await Array.fromAsync(tarOf(places.folder, never)))
+  const tar = Buffer.concat(await Array.fromAsync(tarOf(places.folder, reading)))
   expect(tar.length).toBeLessThan(1024 ** 2)
   const isWhole = (folder: string) => {
     const { size, blocks } = statSync(join(folder, 'disk.img'))

@@ -5,31 +5,31 @@ import { unpackTar } from '../../folder/unpack-tar.ts'
 import { asBytes, asText, encodeHeader, fillAfter, type TarHeader, tarEnd } from '../../tar/tar-header.ts'
 import { VolumeUnreadable } from '../runtime.ts'
 import { removeTree } from './remove-tree.ts'
-import { isSparse, sparseEntry } from './sparse-file.ts'
+import { isSparse, sparseEntry, type VolumeReading } from './sparse-file.ts'
 
 const chunkBytes = 64 * 1024
 /** Each folder on the way is held open: whoever nests them without end would use up what all of us may open. */
 const deepest = 400
 
 /** A folder as a tar stream, with owners and modes, in a stable order. Whoever changes it meanwhile leads us nowhere else. */
-export async function* tarOf(path: string, abort: AbortSignal): AsyncGenerator<Uint8Array> {
+export async function* tarOf(path: string, reading: VolumeReading): AsyncGenerator<Uint8Array> {
   await using folder = await HeldFolder.open(path)
   if (!folder) throw new Error(`${path} is not a folder`)
-  yield* contentOf(folder, '', abort)
+  yield* contentOf(folder, '', reading)
   yield tarEnd
 }
 
 /** Names are bytes, one a character: not every name is text, and none may be missing. */
-async function* contentOf(folder: HeldFolder, prefix: string, abort: AbortSignal): AsyncGenerator<Uint8Array> {
+async function* contentOf(folder: HeldFolder, prefix: string, reading: VolumeReading): AsyncGenerator<Uint8Array> {
   const names = (await folder.names()).map((name) => name.toString('latin1')).sort()
   for (const name of names) {
-    abort.throwIfAborted()
+    reading.abort.throwIfAborted()
     const stat = await unlessGone(folder.stat(asBytes(name)))
-    if (stat) yield* entryOf(folder, asBytes(name), stat, `${prefix}${name}`, abort)
+    if (stat) yield* entryOf(folder, asBytes(name), stat, `${prefix}${name}`, reading)
   }
 }
 
-async function* entryOf(folder: HeldFolder, name: Buffer, stat: Stats, path: string, abort: AbortSignal) {
+async function* entryOf(folder: HeldFolder, name: Buffer, stat: Stats, path: string, reading: VolumeReading) {
   if (path.split('/').length > deepest)
     throw new VolumeUnreadable(
       `A volume has folders more than ${deepest} deep, which cannot be read: ${asText(path).slice(0, 80)}…`,
@@ -40,7 +40,7 @@ async function* entryOf(folder: HeldFolder, name: Buffer, stat: Stats, path: str
     await using inner = await folder.enter(name)
     if (!inner) return
     yield encodeHeader({ ...header, type: 'directory' })
-    yield* contentOf(inner, `${path}/`, abort)
+    yield* contentOf(inner, `${path}/`, reading)
   } else if (stat.isSymbolicLink()) {
     const target = await unlessGone(readlink(folder.at(name), { encoding: 'buffer' }))
     if (target) yield encodeHeader({ ...header, type: 'symlink', linkname: target.toString('latin1') })
@@ -49,17 +49,17 @@ async function* entryOf(folder: HeldFolder, name: Buffer, stat: Stats, path: str
     if (!file) return
     await using _closed = file
     const open = await file.stat()
-    if (isSparse(open)) return yield* sparseContent(file, header, path, abort)
+    if (isSparse(open)) return yield* sparseContent(file, header, path, reading)
     // A file that is being written may grow: what the header promises is what is read.
     const { size } = open
     yield encodeHeader({ ...header, type: 'file', size })
-    yield* bytesOf(file, size, path, abort)
+    yield* bytesOf(file, size, path, reading.abort)
     yield fillAfter(size)
   }
 }
 
-async function* sparseContent(file: FileHandle, header: Omit<TarHeader, 'type'>, path: string, abort: AbortSignal) {
-  for await (const { header: found, content } of sparseEntry(file.fd, abort)) {
+async function* sparseContent(file: FileHandle, header: Omit<TarHeader, 'type'>, path: string, reading: VolumeReading) {
+  for await (const { header: found, content } of sparseEntry(file.fd, reading)) {
     const { size, sparse } = found
     yield encodeHeader({ ...header, type: 'file', size, ...(sparse ? { sparse } : {}) })
     yield* content

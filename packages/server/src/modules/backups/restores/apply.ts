@@ -3,7 +3,6 @@ import { fail, refuse } from '../../../platform/failure.ts'
 import { constantTimeEqual, hashToken } from '../../../platform/secrets/token.ts'
 import { findAnyProject, lockProject } from '../../projects/index.ts'
 import { type BackupsDeps, nowOf } from '../deps.ts'
-import { endSafetyRun } from '../runs/safety-run.ts'
 import { groupOf } from '../runs/tidy-kind.ts'
 import { moveRestore } from './move-restore.ts'
 import { applyJobKey, applyRestore, settleRestore, verifyJobKey } from './restore-kinds.ts'
@@ -51,7 +50,6 @@ export const cancelRestore = (
     const error = { errorCode: 'cancelled', errorMessage: words }
     const moved = await moveRestore(id, 'cancelled', bound, deps, { ...error, cancelRequested: true })
     if (!moved) return fail('conflict', { words: `The restore has ended already: it is ${restore.status}` })
-    await endSafetyRun(moved, bound, deps)
     await bound.cancelJob({ uniqueKey: applyJobKey(id) })
     await bound.cancelJob({ uniqueKey: verifyJobKey(id) })
     if (restore.status === 'applying')

@@ -16,7 +16,7 @@ export class RestoreIsOver extends Error {
   override readonly name = 'RestoreIsOver'
 }
 
-/** The one function that moves a restore. Undefined when it was not to be moved: terminal is final. */
+/** The one function that moves a restore. Undefined when it was not to be moved: terminal is final, also for its safety run. */
 export async function moveRestore(
   id: string,
   to: RestoreStatus,
@@ -25,9 +25,12 @@ export async function moveRestore(
   changes: Updateable<BackupRestoresTable> = {},
 ): Promise<RestoreRow | undefined> {
   const now = nowOf(deps)
-  const ending = terminalRestore.has(to) ? { finishedAt: now, tokenHash: null } : {}
+  const isEnd = terminalRestore.has(to)
+  const ending = isEnd ? { finishedAt: now, tokenHash: null } : {}
   const restore = await moveRestoreTo(bound.db, id, to, { ...ending, ...changes, statusSince: now })
-  if (restore) bound.signal(restoreTopic(id), { transition: { status: to, at: iso(now) } } satisfies RowSignal<RestoreStatus>)
+  if (!restore) return undefined
+  bound.signal(restoreTopic(id), { transition: { status: to, at: iso(now) } } satisfies RowSignal<RestoreStatus>)
+  if (isEnd) await endSafetyRun(restore, bound, deps)
   return restore
 }
 
@@ -50,7 +53,6 @@ export async function endRestore(id: string, { status, code, message, dataState 
   return deps.database.transaction(async (bound) => {
     const restore = await moveRestore(id, status, bound, deps, { errorCode: code, errorMessage: message, dataState })
     if (!restore) return undefined
-    await endSafetyRun(restore, bound, deps)
     await tell(restore, `${message}\n\n${truth[dataState]}`, 'restore.failed', bound)
     return restore
   })

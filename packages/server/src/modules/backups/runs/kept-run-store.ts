@@ -7,18 +7,18 @@ import type { PolicyRow, RunRow } from '../../../platform/db/tables/backups.ts'
 export const keepAsRetired = (db: Db, { id, retainCount, retainDays }: PolicyRow) =>
   db.updateTable('backupRuns').set({ formerPolicyId: id, retainCount, retainDays }).where('policyId', '=', id).execute()
 
-/** Newest first: good ones whose policy is gone. */
+/** Good ones that are there to be restored. */
+const kept = (db: Db) => db.selectFrom('backupRuns').where('status', '=', 'succeeded').where('prunedAt', 'is', null)
+
+const newestKept = (db: Db) => kept(db).selectAll().orderBy('createdAt', 'desc').orderBy('id', 'desc')
+
+/** Newest first. */
+export const goodRunsOf = (db: Db, policyId: string): Promise<RunRow[]> =>
+  newestKept(db).where('policyId', '=', policyId).execute()
+
+/** Newest first: those whose policy is gone. */
 export const retiredRuns = (db: Db, projectId: string): Promise<RunRow[]> =>
-  db
-    .selectFrom('backupRuns')
-    .selectAll()
-    .where('projectId', '=', projectId)
-    .where('policyId', 'is', null)
-    .where('status', '=', 'succeeded')
-    .where('prunedAt', 'is', null)
-    .orderBy('createdAt', 'desc')
-    .orderBy('id', 'desc')
-    .execute()
+  newestKept(db).where('projectId', '=', projectId).where('policyId', 'is', null).execute()
 
 /** Projects, deleted ones too, of which anything is kept, or is marked and not yet gone. */
 export async function projectsWithRuns(db: Db): Promise<string[]> {
@@ -34,11 +34,8 @@ export async function projectsWithRuns(db: Db): Promise<string[]> {
 
 /** How many are kept, by whose they are and by the key that opens them. */
 export async function keptByRecipient(db: Db): Promise<{ organizationId: string; recipient: string | null; count: number }[]> {
-  const rows = await db
-    .selectFrom('backupRuns')
+  const rows = await kept(db)
     .select(['organizationId', 'recipient', ({ fn }) => fn.countAll<number>().as('count')])
-    .where('status', '=', 'succeeded')
-    .where('prunedAt', 'is', null)
     .groupBy(['organizationId', 'recipient'])
     .execute()
   return rows.map((row) => ({ ...row, count: Number(row.count) }))
@@ -52,18 +49,6 @@ export const nameRecipient = (db: Db, recipient: string) =>
     .where('status', '=', 'succeeded')
     .where('prunedAt', 'is', null)
     .where('recipient', 'is', null)
-    .execute()
-
-/** Newest first. */
-export const goodRunsOf = (db: Db, policyId: string): Promise<RunRow[]> =>
-  db
-    .selectFrom('backupRuns')
-    .selectAll()
-    .where('policyId', '=', policyId)
-    .where('status', '=', 'succeeded')
-    .where('prunedAt', 'is', null)
-    .orderBy('createdAt', 'desc')
-    .orderBy('id', 'desc')
     .execute()
 
 /** Unless it was locked, or a restore of it was begun, at this very moment. */

@@ -55,8 +55,9 @@ async function lostRuns(deps: BackupsDeps): Promise<LostRuns[]> {
   const kept = await keptByRecipient(db)
   if (kept.length === 0) return []
   const { recipient, recipients, isNewKey } = await deps.archives()
-  if (kept.some((one) => one.recipient === null)) await nameRecipient(db, isNewKey ? lostRecipient : recipient)
-  const named = kept.map((one) => ({ ...one, recipient: one.recipient ?? (isNewKey ? lostRecipient : recipient) }))
+  const unnamed = isNewKey ? lostRecipient : recipient
+  if (kept.some((one) => one.recipient === null)) await nameRecipient(db, unnamed)
+  const named = kept.map((one) => ({ ...one, recipient: one.recipient ?? unnamed }))
   return named.filter((one) => !recipients.includes(one.recipient))
 }
 

@@ -6,7 +6,7 @@ import type { CloudDeps } from '../deps.ts'
 import { carryFiles } from './carry-files.ts'
 import { type Patience, patiently } from './patience.ts'
 import type { Sides } from './sides.ts'
-import { updateTransfer } from './transfer-store.ts'
+import { enterPhase, updateTransfer } from './transfer-store.ts'
 
 /** What every step of a move works with. */
 export interface Driving {
@@ -67,10 +67,11 @@ export async function prepare(driving: Driving): Promise<void> {
   await updateTransfer(driving.deps.database.db, driving.transfer.id, { warnings: JSON.stringify(warnings) })
 }
 
+/** Rejects when the move was called off: nobody is asked for the next step. */
 export async function enter(phase: TransferPhase, { transfer, deps }: Pick<Driving, 'transfer' | 'deps'>): Promise<void> {
   if (transfer.phase === phase) return
+  if (!(await enterPhase(deps.database.db, transfer.id, phase))) throw new Failure('conflict', { words: 'It was called off' })
   transfer.phase = phase
-  await updateTransfer(deps.database.db, transfer.id, { phase })
 }
 
 async function carry({ files }: Departure, there: Arrival, { transfer, sides, patience, deps, abort }: Driving): Promise<void> {
@@ -102,7 +103,7 @@ async function until<Side extends Departure | Arrival>(
     const side = await patiently(look, patience, abort)
     if (wanted.includes(side.state)) return side
     if (side.state === 'failed') throw new SideFailed(side.error?.code ?? 'conflict', side.error?.message ?? 'It failed')
-    if (side.state === 'aborted') throw new Failure('conflict', { words: 'The move was called off on the other side' })
+    if (side.state === 'aborted') throw new Failure('conflict', { words: 'The move was called off' })
     await pause(patience.lookMs, undefined, { signal: abort })
   }
 }

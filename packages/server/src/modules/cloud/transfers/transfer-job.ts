@@ -4,6 +4,7 @@ import { Failure } from '../../../platform/failure.ts'
 import { type JobKind, job } from '../../../platform/jobs/declare.ts'
 import type { CloudDeps } from '../deps.ts'
 import type { Links } from '../links.ts'
+import { watchCallingOff } from './call-off.ts'
 import { commit, settle } from './commit.ts'
 import { type Driving, prepare, SideFailed } from './drive.ts'
 import { localArrival, localDeparture } from './local-sides.ts'
@@ -43,13 +44,16 @@ async function drive(
   const sides = await sidesOf(transfer, deps, links)
   if (!sides) {
     if (isDecided) throw new Error('the link to the cloud is not the one that the move began with: link it again to end the move')
+    await undoHere(transfer, deps)
     await recordFailure(transfer, { code: 'cloud_not_linked', message: 'The link to the cloud was taken away meanwhile' }, deps)
     return
   }
   const isNew = attempt === 1 && transfer.phase === 'packing'
-  const driving: Driving = { transfer, sides, patience: deps.patience, isNew, deps, abort }
+  const undoing: Driving = { transfer, sides, patience: deps.patience, isNew, deps, abort }
+  if (transfer.phase === 'undoing') return takeBack(undoing, attempt)
+  using off = watchCallingOff(transfer.id, deps)
+  const driving: Driving = { ...undoing, abort: AbortSignal.any([abort, off.signal]) }
   try {
-    if (transfer.phase === 'undoing') return await takeBack(driving, attempt)
     if (!isDecided) await prepare(driving)
     if (transfer.phase !== 'settling') await commit(driving)
   } catch (error) {
@@ -58,7 +62,7 @@ async function drive(
     const mayTurn = transfer.phase !== 'committing' && transfer.phase !== 'settling'
     if (!mayTurn && !(error instanceof SideFailed)) throw error
     await turnAround(transfer, error, deps)
-    return takeBack(driving, 1)
+    return takeBack(undoing, 1)
   }
   await settle(driving)
   await complete(transfer, deps)
@@ -80,7 +84,24 @@ async function sidesOf(transfer: CloudTransferRow, deps: CloudDeps, links: Links
 export const cloudOf = ({ url, remoteOrganizationId }: { url: string; remoteOrganizationId: string }) =>
   `${url} ${remoteOrganizationId}`
 
+/** The end that is here needs no link. */
+async function undoHere(transfer: CloudTransferRow, deps: CloudDeps): Promise<void> {
+  const { ends } = deps.transferPorts
+  if (!ends) return
+  const isLeaving = transfer.direction === 'to_cloud'
+  const called = isLeaving
+    ? localDeparture(transfer, ends, deps).change('aborted')
+    : localArrival(transfer, ends).change({ state: 'aborted' })
+  await called.catch((error: unknown) => {
+    // It was never begun, or is over already.
+    if (!(error instanceof Failure)) throw error
+  })
+}
+
 async function turnAround(transfer: CloudTransferRow, error: unknown, deps: CloudDeps): Promise<void> {
+  const current = await findTransfer(deps.database.db, transfer.id)
+  // Called off: why is said already.
+  if (current?.phase === 'undoing') return void Object.assign(transfer, current)
   const isSaid = error instanceof Failure || error instanceof SideFailed
   if (!isSaid) deps.log.error({ err: error, transfer: transfer.id }, 'a move failed for a reason that it has no words for')
   const errorCode = isSaid ? error.code : 'internal'

@@ -1,4 +1,4 @@
-import type { TransferPhase } from '@berth/contract'
+import { type TransferPhase, transferPhases } from '@berth/contract'
 import type { Insertable, Updateable } from 'kysely'
 import type { Db } from '../../../platform/db/schema.ts'
 import type { CloudTransferRow, CloudTransfersTable } from '../../../platform/db/tables/cloud.ts'
@@ -25,5 +25,29 @@ export const insertTransfer = (db: Db, row: Insertable<CloudTransfersTable>): Pr
 /** One that is over stays as it is. */
 export const updateTransfer = (db: Db, id: string, changes: Omit<Updateable<CloudTransfersTable>, 'id'>): Promise<unknown> =>
   db.updateTable('cloudTransfers').set(changes).where('id', '=', id).where('phase', 'not in', over).execute()
+
+/** Undefined: it was called off, or is over. */
+export const enterPhase = (db: Db, id: string, phase: TransferPhase): Promise<{ id: string } | undefined> =>
+  db
+    .updateTable('cloudTransfers')
+    .set({ phase })
+    .where('id', '=', id)
+    .where('phase', 'not in', [...over, 'undoing'])
+    .returning('id')
+    .executeTakeFirst()
+
+/** Undefined: the cloud may have been asked to decide already. */
+export const markUndoing = (
+  db: Db,
+  id: string,
+  error: { errorCode: string; errorMessage: string },
+): Promise<{ id: string } | undefined> =>
+  db
+    .updateTable('cloudTransfers')
+    .set({ ...error, phase: 'undoing' })
+    .where('id', '=', id)
+    .where('phase', 'in', transferPhases.slice(0, transferPhases.indexOf('committing')))
+    .returning('id')
+    .executeTakeFirst()
 
 export const isOver = ({ phase }: Pick<CloudTransferRow, 'phase'>): boolean => over.includes(phase)

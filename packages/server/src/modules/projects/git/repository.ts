@@ -1,7 +1,6 @@
 import { type contract, tagsOf } from '@berth/contract'
 import { sameCommit } from '../../../drivers/git/commit-id.ts'
 import { GitError } from '../../../drivers/git/git-errors.ts'
-import type { GitRemote } from '../../../drivers/git/remote.ts'
 import { ProgramMissing } from '../../../drivers/shell/command-errors.ts'
 import type { Caller, Handlers } from '../../../http/handler.ts'
 import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
@@ -33,7 +32,7 @@ export async function showRepository(project: ProjectRow, deps: ProjectsDeps): P
   const noWebhook = { active: false, url: null, lastDeliveryAt: null }
   const [webhook, recentCommits] = await Promise.all([
     deps.projectPorts.gitHost?.webhookOf(project.organizationId, repositoryAt(project, deps)) ?? noWebhook,
-    asked(project, deps, (remote) => deps.git.recentCommits(remote, gitBranch ?? undefined, shownCommits, limits)).catch(
+    askRemote(project, deps, (remote) => deps.git.recentCommits(remote, gitBranch ?? undefined, shownCommits, limits)).catch(
       withoutAnswer(project, deps, []),
     ),
   ])
@@ -56,7 +55,7 @@ export async function commitStatus(project: ProjectRow, deps: ProjectsDeps): Pro
   const isLinked = sourceKind(project) === 'git'
   const branch = isLinked ? project.gitBranch : null
   const remoteCommit = isLinked
-    ? await asked(project, deps, (remote) => deps.git.remoteHead(remote, branch ?? undefined, limits)).catch(
+    ? await askRemote(project, deps, (remote) => deps.git.remoteHead(remote, branch ?? undefined, limits)).catch(
         withoutAnswer(project, deps, null),
       )
     : null
@@ -67,7 +66,7 @@ export async function commitStatus(project: ProjectRow, deps: ProjectsDeps): Pro
 
 async function countBehind(project: ProjectRow, deployed: string | null, remote: string | null, deps: ProjectsDeps) {
   if (!deployed || !remote) return null
-  return asked(project, deps, (at) => deps.git.commitsBetween(at, deployed, remote, limits)).catch(
+  return askRemote(project, deps, (at) => deps.git.commitsBetween(at, deployed, remote, limits)).catch(
     withoutAnswer(project, deps, null),
   )
 }
@@ -76,7 +75,9 @@ export async function listBranches(project: ProjectRow, deps: ProjectsDeps): Pro
   refuseUnlinked(project)
   const { gitHost } = deps.projectPorts
   const isProtected = (await gitHost?.protectedBranches(project.organizationId, repositoryAt(project, deps))) ?? new Set<string>()
-  const { heads, defaultBranch } = await asked(project, deps, (remote) => deps.git.listRefs(remote, limits)).catch(unreachable)
+  const { heads, defaultBranch } = await askRemote(project, deps, (remote) => deps.git.listRefs(remote, limits)).catch(
+    unreachable,
+  )
   return heads.map(({ name, commit }) => ({
     name,
     commit,
@@ -119,7 +120,7 @@ const mayHook = ({ role, scopes, projectIds }: Caller): boolean =>
   tagsOf(role).has('gitprovider:write') && (!scopes || scopes.has('gitprovider:write')) && !projectIds
 
 async function defaultBranch(linked: ProjectRow, deps: ProjectsDeps): Promise<string | null> {
-  const { defaultBranch } = await asked(linked, deps, (remote) => deps.git.listRefs(remote, limits)).catch(unreachable)
+  const { defaultBranch } = await askRemote(linked, deps, (remote) => deps.git.listRefs(remote, limits)).catch(unreachable)
   return defaultBranch
 }
 
@@ -136,14 +137,6 @@ function linkColumns(current: ProjectRow, { owner, repo }: GitLink, { settings }
 
 function refuseUnlinked(project: ProjectRow): void {
   if (sourceKind(project) !== 'git') fail('not_found', { words: 'No repository is linked to this project' })
-}
-
-async function asked<Result>(
-  project: ProjectRow,
-  deps: ProjectsDeps,
-  ask: (remote: GitRemote) => Promise<Result>,
-): Promise<Result> {
-  return askRemote(project, deps, ask)
 }
 
 const isAway = (error: unknown): error is Error => error instanceof GitError || error instanceof ProgramMissing

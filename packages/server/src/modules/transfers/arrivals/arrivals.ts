@@ -6,6 +6,7 @@ import { nowOf, type TransfersDeps } from '../deps.ts'
 import { removeFiles } from '../end-files.ts'
 import { newArrivalSecrets, sealSecrets } from '../end-secrets.ts'
 import { moveEnd } from '../move-end.ts'
+import { howToCallOff, refuseOther } from '../other-move.ts'
 import { deleteEnd, findEnd, insertEnd, openArrivals, openOfProject } from '../store.ts'
 import { arriveKey, arriveKind } from './arrive-kind.ts'
 import { forgetCount } from './arriving-room.ts'
@@ -32,11 +33,10 @@ export async function openArrival(
     const there = await findAnyProject(bound.db, project)
     const isKept = there?.organizationId === organizationId && there.presence === 'departed'
     if (there && !isKept) fail('already_there')
-    if ((await openOfProject(bound.db, project)).length > 0)
-      fail('work_in_progress', { words: 'Another move of this project is under way' })
+    refuseOther(await openOfProject(bound.db, project), organizationId)
     if ((await openArrivals(bound.db, organizationId)).length >= mostOpen)
       fail('work_in_progress', {
-        words: `At most ${mostOpen} projects of an organisation arrive at a time: wait for one of them`,
+        words: `At most ${mostOpen} projects of an organisation arrive at a time: wait for one of them, or call one off (${howToCallOff})`,
       })
     await insertEnd(bound.db, {
       ...{ id, side: 'arrival', organizationId, projectId: project, state: 'open', withData: 1, recipient, signer: '' },

@@ -3,6 +3,7 @@ import { fail } from '../../../platform/failure.ts'
 import { isSetupOrganization } from '../../access/index.ts'
 import type { TransfersDeps } from '../deps.ts'
 import { openFiles } from '../end-files.ts'
+import { howToCallOff } from '../other-move.ts'
 import { openArrivals } from '../store.ts'
 
 const megabyte = 1_000_000
@@ -23,7 +24,7 @@ export async function refuseTooMuch({ organizationId }: TransferEndRow, deps: Tr
   const words = `projects that are moved here may take ${arrivingMb} MB of disk together until they have arrived`
   fail('quota_exceeded', {
     field: 'arrivingMb',
-    words: `Quota arrivingMb: ${words}: wait for another move, or ask whoever runs this service for more`,
+    words: `Quota arrivingMb: ${words}: wait for another move or call one off (${howToCallOff}), or ask whoever runs this service for more`,
   })
 }
 

@@ -9,6 +9,7 @@ import { removeFiles } from '../end-files.ts'
 import { newDepartureSecrets, sealSecrets } from '../end-secrets.ts'
 import { forgetKind, keptDays } from '../forget.ts'
 import { moveEnd } from '../move-end.ts'
+import { refuseOther } from '../other-move.ts'
 import { findEnd, insertEnd, openOfProject } from '../store.ts'
 import { departKey, departKind } from './depart-job.ts'
 
@@ -40,8 +41,7 @@ export async function startDeparture(
 async function refuseBusy(projectId: string, bound: Bound, deps: TransfersDeps): Promise<void> {
   const row = await findAnyProject(bound.db, projectId)
   if (row?.presence !== 'here' || row.deletingSince !== null) fail('conflict', { words: 'The project is being moved or deleted' })
-  const [other] = await openOfProject(bound.db, projectId)
-  if (other) fail('work_in_progress', { words: `Another move of this project is under way (${other.id}, ${other.state})` })
+  refuseOther(await openOfProject(bound.db, projectId), row.organizationId)
   await deps.projects.refuseWork(projectId, bound)
 }
 

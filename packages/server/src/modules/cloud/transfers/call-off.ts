@@ -1,0 +1,26 @@
+import { fail } from '../../../platform/failure.ts'
+import type { CloudDeps } from '../deps.ts'
+import { findTransfer, isOver, markUndoing } from './transfer-store.ts'
+
+/** False: no move of that id is driven from here. Whoever drives it takes everything back. */
+export async function callOff(id: string, organizationId: string, { database }: CloudDeps): Promise<boolean> {
+  const transfer = id.includes('\0') ? undefined : await findTransfer(database.db, id)
+  if (transfer?.organizationId !== organizationId || isOver(transfer)) return false
+  if (transfer.phase === 'undoing') return true
+  const words = 'The move is being switched over, which cannot be called off any more: wait for it, then move the project back'
+  const marked = await markUndoing(database.db, id, { errorCode: 'cancelled', errorMessage: 'It was called off' })
+  return marked !== undefined || fail('conflict', { words })
+}
+
+const lookMs = 500
+
+/** Aborts once the move was called off. */
+export function watchCallingOff(id: string, { database }: Pick<CloudDeps, 'database'>): Disposable & { signal: AbortSignal } {
+  const off = new AbortController()
+  const look = async () => {
+    if ((await findTransfer(database.db, id))?.phase === 'undoing') off.abort()
+  }
+  // What cannot be read now is read the next time, and before the cloud is asked to decide.
+  const timer = setInterval(() => void look().catch(() => undefined), lookMs)
+  return { signal: off.signal, [Symbol.dispose]: () => clearInterval(timer) }
+}

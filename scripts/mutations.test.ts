@@ -1,0 +1,19 @@
+import { globSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+// @ts-expect-error a program without types
+import { mutations, placeOf } from './test/mutations.mjs'
+
+const root = join(import.meta.dirname, '..')
+const paths = globSync('packages/*/{src,tests}/**/*.ts', { cwd: root }).map((path) => join(root, path))
+
+test('every seeded fault has its one place in the source, and tests that are there to notice it', () => {
+  for (const mutation of mutations) {
+    expect(placeOf(mutation, paths).path).toBeTruthy()
+    for (const file of mutation.tests)
+      expect(
+        paths.some((path) => path.includes(file) && path.includes('.test.')),
+        file,
+      ).toBe(true)
+  }
+})
