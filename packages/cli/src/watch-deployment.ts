@@ -11,6 +11,7 @@ export async function watchDeployment(client: Client, deploymentId: string, say:
   let last: Deployment | undefined
   let lastEventId: string | undefined
   const { step, line } = headings(say)
+  let later: NodeJS.Timeout | undefined
   for (let attempt = 0; attempt < 5 && !isOver(last); attempt++) {
     const events = client.stream(contract.deployments.stream, {
       params: { id: deploymentId },
@@ -21,9 +22,15 @@ export async function watchDeployment(client: Client, deploymentId: string, say:
       if (event === 'step') step(data as DeploymentStep)
       if (event === 'log') line(data as DeploymentLogLine)
       if (event === 'snapshot' || event === 'complete') last = data as Deployment
-      if (event === 'snapshot') for (const one of (data as Deployment).steps) step(one)
+      if (event === 'snapshot') {
+        // The lines of what was done before come now, each with its step; one that is under way may have none.
+        const underWay = (data as Deployment).steps.filter(({ status }) => status === 'running')
+        clearTimeout(later)
+        later = setTimeout(() => underWay.forEach(step), 1_000)
+      }
     }
   }
+  clearTimeout(later)
   if (!last || !isOver(last))
     throw new Plain('The stream ended before the deployment did: see how it goes with berth deployments')
   if (last.status !== 'live' && last.status !== 'superseded')
@@ -48,7 +55,7 @@ function headings(say: Output) {
     line({ step, time, message }: DeploymentLogLine) {
       lastLine = time
       if (step) head(step)
-      say.note(`  ${message}`)
+      say.note(step ? `  ${message}` : message)
     },
   }
 }
