@@ -36,12 +36,14 @@ await using hosting = await startHosting({
 await writeApp(join(hosting.folder, 'idle'), serving('idle'))
 const costs: Cost[] = []
 let made = 0
+const hosts: string[] = []
 for (const projects of steps) {
   const isMore = projects > made
   await grow(hosting, projects)
   if (isMore) costs.push(await measure(projects, 'after the deployments'))
   const profiled = profile && projects === steps.at(-1)
   await hosting.berth.restart(profiled ? { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${profile}` } : {})
+  await allRun(hosting)
   costs.push(await measure(projects, 'after a start'))
 }
 
@@ -68,14 +70,20 @@ async function grow({ folder, makeProject, deploy, settled }: Hosting, wanted: n
   const numbers = Array.from({ length: Math.max(0, wanted - made) }, (_, at) => made + at).values()
   const worker = async () => {
     for (const number of numbers) {
-      const { id } = await makeProject({ name: `idle ${number}`, localPath, healthCheck: { path: '/' } })
+      const { id, slug } = await makeProject({ name: `idle ${number}`, localPath, healthCheck: { path: '/' } })
       const { status, error } = await settled(await deploy(id))
+      hosts.push(`${slug}.localhost`)
       if (status !== 'live') throw new Error(`project ${number} is ${status}: ${error?.message}`)
       if (number % 10 === 9) console.error(`${number + 1} run`)
     }
   }
   await Promise.all(Array.from({ length: atOnce }, worker))
   made = wanted
+}
+
+/** Plain processes end with the control plane and are started by the next one; that is not idle yet. */
+async function allRun({ get }: Hosting): Promise<void> {
+  for (const host of hosts) while ((await get(host).catch(() => null))?.status !== 200) await pause(500)
 }
 
 async function measure(projects: number, when: string): Promise<Cost> {

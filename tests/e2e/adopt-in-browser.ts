@@ -18,6 +18,7 @@ export const kiosk = (folder: string): Docker.ContainerCreateOptions => ({
 /** Added and checked; the page shows the key that was pinned. */
 export async function addServerInBrowser(page: Page, sshd: Sshd): Promise<string> {
   await page.goto('/servers')
+  await page.getByRole('button', { name: 'Add…' }).click()
   const fields = {
     Name: 'Quay 7',
     'Host or address': sshd.host,

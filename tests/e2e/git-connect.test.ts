@@ -1,8 +1,11 @@
 import { execFile } from 'node:child_process'
+import { createHmac } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
+import { request } from 'node:http'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { cliAtTerminal } from '../kit/cli-at-terminal.ts'
 import { type GitHubHost, startGitHubHost, tokens } from '../kit/git-hosts/github-host.ts'
 import { type Hosting, ownerSignIn, startHosting, writeApp } from '../kit/hosting.ts'
 
@@ -71,6 +74,60 @@ describe('berth git: from the code that a person types to a repository that is l
       { repository: 'acme/shop', url: expect.stringContaining(`${hosting.berth.url}/api/webhooks/git/github?hook=`) },
     ])
     expect(await berth('git', 'link', 'acme/none')).toMatchObject({ code: 5 })
+  })
+
+  test('berth deploy at a terminal, in a folder that comes from the connected host, offers to deploy every push', async () => {
+    await host.createRepository('acme/blog', { 'package.json': '{ "name": "blog" }' })
+    const blog = join(hosting.folder, 'blog')
+    const app = "import { createServer } from 'node:http'\ncreateServer((_, r) => r.end('blog')).listen(process.env.PORT)"
+    await writeApp(blog, app)
+    await run('git', ['-C', blog, 'init', '--quiet'])
+    await run('git', ['-C', blog, 'remote', 'add', 'origin', `${host.url}/acme/blog.git`])
+    const question = 'This folder comes from acme/blog. Deploy every push to it by itself?'
+    const { code, screen } = await cliAtTerminal(hosting, ['deploy', '--name', 'Blog'], {
+      cwd: blog,
+      answers: [{ to: question, type: 'y' }],
+    })
+    said.push(screen)
+    expect([code, screen]).toEqual([0, expect.stringContaining('every push to main of acme/blog is deployed from now on')])
+    const { projectId } = JSON.parse(await readFile(join(blog, '.berth', 'project.json'), 'utf8'))
+    const { source, config } = (await hosting.api('GET', `/projects/${projectId}`)).body.data
+    expect([source, config.autoDeploy]).toMatchObject([{ kind: 'git', owner: 'acme', repo: 'blog', branch: 'main' }, true])
+    expect(host.hooks.map(({ repository }) => repository)).toContain('acme/blog')
+    // Once it has a project the folder is asked about no more, and behind a pipe it never was.
+    const again = await berth('deploy', blog)
+    expect([again.code, again.stderr]).toEqual([0, expect.not.stringContaining('Deploy every push')])
+  })
+
+  test('a push arrives by the domain of the project, through the edge', async () => {
+    const { projectId } = JSON.parse(await readFile(join(hosting.folder, 'blog', '.berth', 'project.json'), 'utf8'))
+    const { slug } = (await hosting.api('GET', `/projects/${projectId}`)).body.data
+    const domain = `${slug}.localhost`
+    expect((await hosting.api('POST', `/projects/${projectId}/webhook-domain`, { domain })).status).toBe(200)
+    const hook = () => host.hooks.find(({ repository }) => repository === 'acme/blog')!
+    const edge = new URL(hosting.berth.edgeUrl)
+    await expect.poll(() => new URL(hook().url).host, { timeout: 60_000 }).toBe(`${domain}:${edge.port}`)
+    const commit = await host.git.commit('acme/blog', { 'README.md': 'by the domain' })
+    const repository = { id: 1, full_name: 'acme/blog' }
+    const body = JSON.stringify({ ref: 'refs/heads/main', after: commit, deleted: false, repository })
+    const headers = {
+      ...{ host: domain, 'content-type': 'application/json', 'x-github-event': 'push', 'x-github-delivery': 'by-the-domain' },
+      'x-hub-signature-256': `sha256=${createHmac('sha256', hook().secret).update(body).digest('hex')}`,
+    }
+    const { pathname, search } = new URL(hook().url)
+    const status = await new Promise((resolve, reject) => {
+      const sending = request(
+        { host: edge.hostname, port: edge.port, path: pathname + search, method: 'POST', headers },
+        (answer) => resolve(answer.resume().statusCode),
+      )
+      sending.on('error', reject).end(body)
+    })
+    expect(status).toBe(202)
+    const triggers = async () =>
+      (await hosting.api('GET', `/deployments?projectId=${projectId}`)).body.data.map(
+        ({ trigger }: { trigger: string }) => trigger,
+      )
+    await expect.poll(triggers, { timeout: 60_000 }).toContain('push')
   })
 
   test('the token is in no log, no file and nothing that was said', async () => {

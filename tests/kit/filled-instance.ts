@@ -10,6 +10,9 @@ export interface Filled {
   deploymentId: string
   serverId: string
   invitationUrl: string
+  /** Its deployment failed. */
+  brokenId: string
+  longNamedId: string
 }
 
 const keeper = `
@@ -82,7 +85,7 @@ export async function fillInstance(hosting: Hosting): Promise<Filled> {
   await settled(await deploy(broken.id))
   await writeApp(join(folder, 'quiet'), serving('quiet'))
   const named = 'A project whose name is as long as names may be, because somebody always tries that out sooner or later'
-  await makeProject({ name: named.slice(0, 100), localPath: join(folder, 'quiet') })
+  const longNamed = await makeProject({ name: named.slice(0, 100), localPath: join(folder, 'quiet') })
   await makeProject({ name: 'Not deployed yet', localPath: join(folder, 'quiet') })
   const invitation = await make('/invitations', { email: 'newcomer@example.test', role: 'member' })
   const viewer = await make('/invitations', { email: 'viewer@example.test', role: 'viewer' })
@@ -94,7 +97,14 @@ export async function fillInstance(hosting: Hosting): Promise<Filled> {
   })
   await make('/notifications/channels', { kind: 'email', label: 'My mailbox', config: { address: 'owner@example.test' } })
   const server = await make('/servers', { name: 'harbour-1', host: '192.0.2.10', user: 'deploy', password: 'secret' })
-  return { projectId: id, deploymentId, serverId: server.id, invitationUrl: invitation.url }
+  return {
+    projectId: id,
+    deploymentId,
+    serverId: server.id,
+    invitationUrl: invitation.url,
+    brokenId: broken.id,
+    longNamedId: longNamed.id,
+  }
 }
 
 /** As the command line and the page do it: packed, sent, and named by its session. */
@@ -118,7 +128,11 @@ export const frontAddressesOf = ({ invitationUrl }: Filled): Record<string, stri
 })
 
 /** Every address of the dashboard, with the instance's own ids in it. */
-export const addressesOf = ({ projectId, deploymentId, serverId }: Filled): Record<string, string> => ({
+export const addressesOf = ({
+  projectId,
+  deploymentId,
+  serverId,
+}: Pick<Filled, 'projectId' | 'deploymentId' | 'serverId'>): Record<string, string> => ({
   projects: '/',
   new: '/new',
   'new-repository': '/new?from=repository',

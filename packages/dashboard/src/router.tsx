@@ -1,12 +1,22 @@
+import { contract } from '@berth/contract'
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router'
 import { PageSkeleton } from './components/page-skeleton.tsx'
 import { RouteFailure } from './components/route-failure.tsx'
+import { queries } from './data/query-client.ts'
+import { readOptions } from './data/read.ts'
+import { sessionQuery } from './data/session.ts'
 import { pages } from './pages/pages.ts'
 import { NotFound } from './shell/not-found.tsx'
 import { Shell } from './shell/shell.tsx'
 
 const root = createRootRoute({ notFoundComponent: NotFound })
-const shell = createRoute({ getParentRoute: () => root, id: 'shell', component: Shell })
+// Asked for while the page's own script is still on its way, and waited for by whoever needs it.
+const shell = createRoute({
+  getParentRoute: () => root,
+  id: 'shell',
+  component: Shell,
+  loader: () => void queries.prefetchQuery(sessionQuery),
+})
 
 const text = (value: unknown) => (value === undefined || value === null ? '' : String(value))
 const credentials = (search: Record<string, unknown>) => ({ code: text(search.code), email: text(search.email) })
@@ -38,7 +48,20 @@ const open = [
   }),
 ]
 
-const inside = Object.entries(pages).map(([path, component]) => createRoute({ getParentRoute: () => shell, path, component }))
+/** What the first page shows, as soon as it is known who asks. */
+const readProjects = async () => {
+  if (await queries.fetchQuery(sessionQuery)) await queries.prefetchQuery(readOptions(contract.projects.home, {}))
+}
+
+const inside = Object.entries(pages).map(([path, component]) =>
+  createRoute({
+    getParentRoute: () => shell,
+    path,
+    component,
+    // A read that fails is told by the page, which asks again.
+    loader: () => void (path === '/' && readProjects().catch(() => {})),
+  }),
+)
 
 export const router = createRouter({
   routeTree: root.addChildren([...open, shell.addChildren(inside)]),

@@ -10,7 +10,7 @@ export const theme = createTheme({
   },
   defaultRadius: 'md',
   // Words as they are written; capitals shout.
-  components: { Badge: { defaultProps: { tt: 'none', fw: 500 } }, Button: { defaultProps: { fw: 550 } } },
+  components: { Badge: { defaultProps: { tt: 'none', fw: 500 } }, Button: { defaultProps: { fw: 500 } } },
   cursorType: 'pointer',
   fontFamily: 'Inter, ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif',
   fontFamilyMonospace: 'ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace',

@@ -1,5 +1,6 @@
 import type { UpdateProject } from '@berth/contract'
 import { NumberInput, SimpleGrid, TextInput } from '@mantine/core'
+import type { ReactNode } from 'react'
 
 const fields = [
   ['rootDirectory', 'Root directory', 'the top'],
@@ -18,10 +19,12 @@ interface Props {
   /** What would be used where a field is left empty. */
   detected?: Partial<Record<string, unknown>> | null
   isReadOnly?: boolean
+  /** Fields that belong beside them. */
+  children?: ReactNode
 }
 
 /** How it is built; an empty field is found out at each build. */
-export function BuildFields({ values, onChange, detected, isReadOnly }: Props) {
+export function BuildFields({ values, onChange, detected, isReadOnly, children }: Props) {
   return (
     <SimpleGrid cols={{ base: 1, sm: 2 }}>
       {fields.map(([name, label, otherwise]) => (
@@ -45,6 +48,7 @@ export function BuildFields({ values, onChange, detected, isReadOnly }: Props) {
         readOnly={isReadOnly}
         onChange={(port) => onChange({ ...values, port: typeof port === 'number' ? port : undefined })}
       />
+      {children}
     </SimpleGrid>
   )
 }

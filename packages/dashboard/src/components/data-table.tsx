@@ -18,12 +18,14 @@ interface Props<Row> {
   columns: readonly Column<Row>[]
   rows: readonly Row[]
   keyOf(row: Row): string
+  /** On a phone the figures stand beside each other without their titles: for many rows whose figures say what they are. */
+  isDense?: boolean
 }
 
 /** A table on a screen with room; on a phone each row is a small card, so nothing scrolls sideways. */
-export function DataTable<Row>({ label, columns, rows, keyOf }: Props<Row>) {
+export function DataTable<Row>({ label, columns, rows, keyOf, isDense }: Props<Row>) {
   return (
-    <table className={classes.table} aria-label={label}>
+    <table className={classes.table} data-dense={isDense || undefined} aria-label={label}>
       <thead>
         <tr>
           {columns.map(({ title, isNumber, isWide, width }) => (

@@ -1,12 +1,18 @@
-import { Alert, Button, Group, Text } from '@mantine/core'
+import { Alert, Button, Group, type MantineSpacing, Text } from '@mantine/core'
 import { IconAlertTriangle } from '@tabler/icons-react'
 import { errorWords } from '../words/error-words.ts'
 
+interface Props {
+  error: unknown
+  onRetry?: () => void
+  mt?: MantineSpacing
+}
+
 /** What went wrong, what to do, and a way to try again. */
-export function ErrorState({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
+export function ErrorState({ error, onRetry, mt }: Props) {
   const { title, message } = errorWords(error)
   return (
-    <Alert color="red" variant="light" title={title} icon={<IconAlertTriangle aria-hidden />} role="alert">
+    <Alert mt={mt} color="red" variant="light" title={title} icon={<IconAlertTriangle aria-hidden />} role="alert">
       <Group justify="space-between" gap="sm">
         <Text size="sm" className="wrap-anywhere">
           {message}

@@ -80,7 +80,7 @@ export function LogViewer({ label, lines, empty, fileName, height = '28rem', too
       <div
         ref={box}
         className={classes.box}
-        style={{ height }}
+        style={{ maxHeight: height }}
         role="log"
         aria-label={label}
         aria-live="off"

@@ -25,7 +25,16 @@ export function NamedFields({ fields, values, onChange, refused }: Props) {
         }
         if (isLong)
           return (
-            <Textarea key={name} {...common} autosize minRows={2} maxRows={6} classNames={{ input: 'mono' }} spellCheck={false} />
+            <Textarea
+              key={name}
+              {...common}
+              style={{ gridColumn: '1 / -1' }}
+              autosize
+              minRows={2}
+              maxRows={6}
+              classNames={{ input: 'mono' }}
+              spellCheck={false}
+            />
           )
         return isSecret ? <PasswordInput key={name} {...common} /> : <TextInput key={name} {...common} />
       })}

@@ -13,7 +13,7 @@ export function StatusBadge({ status, title, tone = toneOf(status) }: Props) {
   return (
     <span className={classes.badge} data-tone={tone} title={title ?? undefined}>
       <span className={classes.dot} aria-hidden />
-      {statusWord(status)}
+      <span className={classes.word}>{statusWord(status)}</span>
     </span>
   )
 }

@@ -24,5 +24,7 @@ export function useProjectLogs(id: string, filter: { service?: string; deploymen
       onEvent: ({ event, data: line }) => event === 'log' && add(line),
     },
   )
-  return { lines, state, error: recent.error, refetch: recent.refetch, isReady: data !== undefined }
+  // Lines that have come are drawn a moment later: until then nobody is told that there are none.
+  const isReady = data !== undefined && (data.length === 0 || lines.length > 0)
+  return { lines, state, error: recent.error, refetch: recent.refetch, isReady }
 }

@@ -1,28 +1,29 @@
 import { contract } from '@berth/contract'
 import { ApiError } from '@berth/contract/client'
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { queryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { call } from '../client.ts'
 import { activeOrganization } from './active-organization.ts'
 import { keyOf } from './read.ts'
 
 /** The session, or null when nobody is signed in. */
-export const useSession = () =>
-  useQuery({
-    queryKey: keyOf(contract.access.session),
-    staleTime: 30_000,
-    queryFn: async () => {
-      try {
-        return (await call(contract.access.session, {})).data
-      } catch (error) {
-        if (!(error instanceof ApiError)) throw error
-        if (error.status === 401) return null
-        // The organisation that was switched to is gone, or this person is no longer in it.
-        if (!activeOrganization.get() || error.status >= 500) throw error
-        activeOrganization.set(null)
-        return (await call(contract.access.session, {})).data
-      }
-    },
-  })
+export const sessionQuery = queryOptions({
+  queryKey: keyOf(contract.access.session),
+  staleTime: 30_000,
+  queryFn: async () => {
+    try {
+      return (await call(contract.access.session, {})).data
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error
+      if (error.status === 401) return null
+      // The organisation that was switched to is gone, or this person is no longer in it.
+      if (!activeOrganization.get() || error.status >= 500) throw error
+      activeOrganization.set(null)
+      return (await call(contract.access.session, {})).data
+    }
+  },
+})
+
+export const useSession = () => useQuery(sessionQuery)
 
 export const useHealth = () =>
   useQuery({

@@ -19,4 +19,8 @@ export function applyRefusal({ status, verification }: Pick<BackupRestore, 'stat
 
 export const isUnderWay = ({ status }: Pick<BackupRun, 'status'>): boolean => !terminalRun.has(status)
 
+/** What a person should know of a run besides its status. */
+export const runMarks = ({ proven, protected: isProtected, prunedAt }: BackupRun): string[] =>
+  [proven && 'proven', isProtected && 'protected', prunedAt && 'pruned'].filter((mark) => typeof mark === 'string')
+
 export const share = (done: number, total: number | null): number | null => (total ? Math.min(100, (100 * done) / total) : null)

@@ -23,7 +23,7 @@ export function sourceWords({ source }: Pick<Project, 'source'>): string {
       source.owner && source.repo ? `${source.owner}/${source.repo}` : (source.url ?? 'a repository').replace(/^\w+:\/\//, '')
     return source.branch ? `${name} · ${source.branch}` : name
   }
-  if (source.kind === 'local') return source.path ?? 'a folder of the server'
-  if (source.kind === 'upload') return 'an uploaded folder'
-  return source.kind === 'image' ? 'an image' : 'no source yet'
+  if (source.kind === 'local') return source.path ?? 'A folder of the server'
+  if (source.kind === 'upload') return 'An uploaded folder'
+  return source.kind === 'image' ? 'An image' : 'No source yet'
 }

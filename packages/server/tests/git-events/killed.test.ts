@@ -2,13 +2,14 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { GitHost } from '../../src/drivers/git-host/git-host.ts'
 import { readConfig } from '../../src/instance/config.ts'
 import { createGitHosts, type GitHostDrivers } from '../../src/instance/git-hosts.ts'
 import { stepLength } from '../kit/before-sql.ts'
 import { type Life, Lives } from '../kit/lives.ts'
-import { files, push, type Scene, startScene } from './scene.ts'
+import { callsOn } from '../kit/projects.ts'
+import { files, pullRequest, push, type Scene, startScene } from './scene.ts'
 
 /** No step is left out: each test goes on until the work ends before its step comes. A step is a transaction, or a call of the host. */
 
@@ -17,10 +18,12 @@ let scene: Scene
 let lives: Lives
 let name: string
 let project: { id: string; slug: string }
+let on: ReturnType<ReturnType<typeof callsOn>>
 beforeAll(async () => {
   scene = await startScene()
   name = await scene.repository()
   project = await scene.project(name, scene.people, { previews: true, previewsMaximum: 100 })
+  on = callsOn(scene.instance, scene.people.owner.token)(project)
   await scene.instance.jobs.stop({ graceMs: 1_000 })
   const config = readConfig({ HOME: folder, BERTH_DATA_DIR: folder, ...scene.settings })
   // Nothing is built: killing a build is tested elsewhere.
@@ -121,6 +124,53 @@ test('of many pushes to one branch that wait, the last ten are acted on; one to 
   const made = rows.filter(({ commitSha }) => shas.includes(commitSha))
   expect(made.map(({ commitSha }) => commitSha)).toEqual(shas.slice(-10))
   expect([made.at(-1)?.status, await unhandled()]).toEqual(['queued', 0])
+})
+
+describe('a pull request', () => {
+  let number = 100
+  let sha: string
+  beforeAll(async () => {
+    sha = await scene.host.git.commit(name, files('a feature'), { branch: 'feature' })
+  })
+  const send = (action: string) => sendOf('pull_request', pullRequest(name, action, sha, { number }))
+  const comments = () => scene.comments.filter(({ at }) => at === `${name}#${number}`).map(({ body }) => body)
+  const environments = async () => (await on('GET', '/environments')).body.data.map(({ slug }: { slug: string }) => slug)
+
+  test('that opens, kill -9 at every step: one preview, and one comment that says where it is', async () => {
+    await killedAtEach({
+      async reported() {
+        number += 1
+        await send('opened')
+      },
+      async check(what) {
+        expect(await environments(), what).toContain(`pr-${number}`)
+        expect(comments(), what).toEqual([expect.stringContaining(`pr-${number}.${project.slug}`)])
+      },
+    })
+  })
+
+  test('that closes, kill -9 at every step: nothing of its preview is left, and the comment says so', async () => {
+    await killedAtEach({
+      async before() {
+        number += 1
+        await send('opened')
+        await takeOver()
+      },
+      reported: () => send('closed'),
+      async check(what) {
+        // A removal that nobody goes on with is taken up a minute later.
+        await scene.instance.database.db
+          .updateTable('jobs')
+          .set({ runAt: 0 })
+          .where('kind', '=', 'projects.remove-environment')
+          .execute()
+        await takeOver()
+        expect(await environments(), what).not.toContain(`pr-${number}`)
+        expect(comments(), what).toEqual([expect.stringContaining('was removed')])
+        expect(await unhandled(), what).toBe(0)
+      },
+    })
+  })
 })
 
 test('kill -9 at every step of an app that is uninstalled: its connection is gone, and the organisation was told once', async () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { callsOn } from '../kit/projects.ts'
-import { files, pullRequest, type Scene, startScene } from './scene.ts'
+import { files, type PullRequestFacts, pullRequest, type Scene, startScene } from './scene.ts'
 
 let scene: Scene
 let name: string
@@ -17,7 +17,7 @@ beforeEach(async () => {
 })
 afterAll(() => scene?.stop())
 
-const send = async (action: string, commit: string, more: { fork?: boolean; number?: number } = {}) => {
+const send = async (action: string, commit: string, more: PullRequestFacts = {}) => {
   const hook = scene.host.hooks.find(({ repository }) => repository === name)!
   const options = { secret: hook.secret, hook: new URL(hook.url).searchParams.get('hook')! }
   expect((await scene.deliver('pull_request', pullRequest(name, action, commit, more), options)).status).toBe(202)
@@ -64,6 +64,21 @@ describe('a pull request', () => {
     expect(comments()).toEqual([{ at: `${name}#7`, body: expect.stringContaining('was removed') }])
     await send('closed', second)
     await send('reopened', second)
+    expect([(await slugs()).at(-1), (await known()).state]).toEqual(['pr-7', 'active'])
+  })
+
+  test('that somebody has kept and sends again, well signed and under a new id, brings no earlier state back', async () => {
+    const [first, second] = [await commit('one'), await commit('two')]
+    const at = (hour: number) => ({ updatedAt: `2026-11-16T${hour}:00:00Z` })
+    await send('opened', first, at(10))
+    await send('synchronize', second, at(11))
+    await send('opened', first, at(10))
+    expect(await known()).toMatchObject({ state: 'active', commit: second })
+    await send('closed', second, at(12))
+    await send('synchronize', second, at(11))
+    expect([await slugs(), (await known()).state]).toEqual([['production'], 'closed'])
+    await send('reopened', second, at(13))
+    await send('closed', second, at(12))
     expect([(await slugs()).at(-1), (await known()).state]).toEqual(['pr-7', 'active'])
   })
 

@@ -150,6 +150,15 @@ describe('a push', () => {
     expect(await scene.deployments(project.id)).toEqual([])
   })
 
+  test.each([
+    ['an event that every object has', '__proto__', 'acme/shop'],
+    ['a repository that no database can look for', 'push', 'ac\0me/shop'],
+    ['a repository that is a path', 'push', '../../shop'],
+  ])('that nobody has signed, with %s, is 401 like any other', async (_, event, full_name) => {
+    const payload = { ...push(full_name, 'a'.repeat(40)), action: event }
+    expect((await scene.deliver(event, payload, { secret: 'a guess' })).status).toBe(401)
+  })
+
   test('three projects on one repository, each with a hook and a secret of its own, each react to their own', async () => {
     const name = await scene.repository()
     const organizations = [scene.people, await makePeople(scene.instance), await makePeople(scene.instance)]

@@ -145,8 +145,15 @@ export const push = (name: string, commit: string, branch = 'main') => ({
   head_commit: { id: commit, message: 'a change', author: { name: 'Ann' } },
 })
 
-export const pullRequest = (name: string, action: string, commit: string, more: { fork?: boolean; number?: number } = {}) => {
-  const { fork = false, number = 7 } = more
+export interface PullRequestFacts {
+  fork?: boolean
+  number?: number
+  /** When the host says that it was changed. */
+  updatedAt?: string
+}
+
+export const pullRequest = (name: string, action: string, commit: string, more: PullRequestFacts = {}) => {
+  const { fork = false, number = 7, updatedAt } = more
   return {
     action,
     number,
@@ -154,6 +161,7 @@ export const pullRequest = (name: string, action: string, commit: string, more: 
     pull_request: {
       number,
       title: 'A better page',
+      updated_at: updatedAt,
       html_url: `http://host/${name}/pull/${number}`,
       user: { login: 'bo' },
       head: { ref: 'feature', sha: commit, repo: { id: fork ? 2 : 1, full_name: fork ? 'bo/app' : name } },

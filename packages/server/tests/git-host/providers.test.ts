@@ -102,6 +102,31 @@ describe.each(['gitlab', 'gitea'] as const)('%s through the routes', (provider) 
     expect(host().codes.size).toBe(codes)
   })
 
+  test('a login that is renewed in the moment in which somebody connects anew, or disconnects, is not kept', async () => {
+    await ask('POST /gitprovider/disconnect', { query })
+    const urls = [await ask('POST /gitprovider/connect', { query }), await ask('POST /gitprovider/connect', { query })]
+    const [ann, bob] = urls.map(({ body }) => body.url as string) as [string, string]
+    await back(instance, host().authorize(ann, 'ann'))
+    const meanwhile = async (act: () => Promise<unknown>) => {
+      const { db } = instance.database
+      const due = { credentialExpiresAt: now }
+      await db.updateTable('gitConnections').set(due).where('provider', '=', provider).where('source', '=', 'oauth').execute()
+      const renewed = { access_token: 'ann-token', refresh_token: 'another', expires_in: 7200, token_type: 'bearer' }
+      host().intercept = (_, response) => {
+        host().intercept = null
+        void act().then(() => response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(renewed)))
+        return 'handled'
+      }
+      return ask('GET /gitprovider/repos', { query })
+    }
+    expect((await meanwhile(() => back(instance, host().authorize(bob, 'bob')))).body.data).toEqual([])
+    expect((await ask('GET /gitprovider/status', { query })).body.accounts).toMatchObject([{ login: 'bob' }])
+    expect((await ask('GET /gitprovider/repos', { query })).body.data).toEqual([])
+    const gone = await meanwhile(() => ask('POST /gitprovider/disconnect', { query }))
+    expect([gone.body.code, (await ask('GET /gitprovider/status', { query })).body.state]).toEqual(['no_source', 'disconnected'])
+    await connect(provider, host())
+  })
+
   test('a refresh that the host refuses ends the connection, and says so', async () => {
     host().codes.clear()
     now += 3 * 3_600_000

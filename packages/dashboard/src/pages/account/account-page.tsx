@@ -1,5 +1,5 @@
 import { contract } from '@berth/contract'
-import { SegmentedControl, Text, useMantineColorScheme } from '@mantine/core'
+import { Anchor, SegmentedControl, Text, useMantineColorScheme } from '@mantine/core'
 import { ActionButton } from '../../components/action-button.tsx'
 import { DataTable } from '../../components/data-table.tsx'
 import { Facts } from '../../components/facts.tsx'
@@ -79,7 +79,8 @@ export function AccountPage() {
       <Section title="More">
         <Text size="sm">
           <RouterLink to="/organization/tokens">Access tokens</RouterLink> ·{' '}
-          <RouterLink to="/notifications/settings">Notification channels</RouterLink> · <a href="/api/docs">API reference</a>
+          <RouterLink to="/notifications/settings">Notification channels</RouterLink> ·{' '}
+          <Anchor href="/api/docs">API reference</Anchor>
         </Text>
         {health.data && (
           <Text size="sm" c="dimmed" mt="xs">

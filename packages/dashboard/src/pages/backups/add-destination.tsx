@@ -3,9 +3,9 @@ import { ApiError } from '@berth/contract/client'
 import { Group, NativeSelect, SimpleGrid, Stack, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { ActionButton } from '../../components/action-button.tsx'
+import { AddSection } from '../../components/add-section.tsx'
 import { ErrorState } from '../../components/error-state.tsx'
 import { NamedFields } from '../../components/named-fields.tsx'
-import { Section } from '../../components/section.tsx'
 import { submitting } from '../../components/submitting.ts'
 import { useChange } from '../../data/change.ts'
 import { useRefusal } from '../../data/may.ts'
@@ -17,7 +17,7 @@ const kinds = [
   { value: 'local', label: 'Folder of this machine' },
 ]
 
-export function AddDestination() {
+export function AddDestination({ isFirst }: { isFirst: boolean }) {
   const [kind, setKind] = useState<DestinationKind>('s3')
   const [name, setName] = useState('')
   const [values, setValues] = useState<Record<string, string>>({})
@@ -42,7 +42,8 @@ export function AddDestination() {
   const { error } = create
   const refused = error instanceof ApiError ? { field: error.field, message: error.message } : undefined
   return (
-    <Section
+    <AddSection
+      isFirst={isFirst}
       title="Add a destination"
       description="It is checked at once: a small object is written, read back and removed. Secrets are never shown again."
     >
@@ -72,6 +73,6 @@ export function AddDestination() {
           </Group>
         </Stack>
       </form>
-    </Section>
+    </AddSection>
   )
 }

@@ -2,9 +2,9 @@ import { type BackupPolicy, contract, type Project } from '@berth/contract'
 import { Text } from '@mantine/core'
 import { useQueries } from '@tanstack/react-query'
 import { useState } from 'react'
-import { ActionButton } from '../../components/action-button.tsx'
 import { DataTable } from '../../components/data-table.tsx'
 import { RouterLink } from '../../components/router-link.tsx'
+import { RowButton } from '../../components/row-button.tsx'
 import { Section } from '../../components/section.tsx'
 import { SkeletonRows } from '../../components/skeleton-rows.tsx'
 import { StatusBadge } from '../../components/status-badge.tsx'
@@ -43,7 +43,7 @@ export function AllPolicies() {
       {!refusal && (projects.isPending || (isPending && rows.length === 0)) ? (
         <SkeletonRows rows={2} />
       ) : rows.length === 0 ? (
-        <Text c="dimmed" size="sm" px="lg" pb="lg">
+        <Text c="dimmed" size="sm" px={{ base: 'md', sm: 'lg' }} pb="lg">
           {refusal ?? 'No project is backed up yet. Open a project and choose Backups.'}
         </Text>
       ) : (
@@ -75,14 +75,9 @@ export function AllPolicies() {
               title: '',
               isNumber: true,
               cell: (row) => (
-                <ActionButton
-                  size="compact-sm"
-                  variant="default"
-                  aria-label={`Change the policy of ${row.project.name}`}
-                  onClick={() => setEdited(row)}
-                >
+                <RowButton aria-label={`Change the policy of ${row.project.name}`} onClick={() => setEdited(row)}>
                   Change
-                </ActionButton>
+                </RowButton>
               ),
             },
           ]}

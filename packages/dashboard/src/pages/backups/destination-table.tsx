@@ -2,10 +2,10 @@ import { type BackupDestination, contract } from '@berth/contract'
 import { Group, Text } from '@mantine/core'
 import { IconDatabase } from '@tabler/icons-react'
 import { useState } from 'react'
-import { ActionButton } from '../../components/action-button.tsx'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { type Column, DataTable } from '../../components/data-table.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
+import { RowButton } from '../../components/row-button.tsx'
 import { StatusBadge } from '../../components/status-badge.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { useChange } from '../../data/change.ts'
@@ -64,34 +64,20 @@ export function DestinationTable({ destinations }: { destinations: readonly Back
       isNumber: true,
       cell: (one) => (
         <Group gap={4} justify="flex-end">
-          <ActionButton
-            size="compact-sm"
-            variant="default"
+          <RowButton
             refusal={noWrite}
             loading={check.isPending && check.variables?.params.id === one.id}
             aria-label={`Check ${one.name}`}
             onClick={() => check.mutate({ params: { id: one.id } })}
           >
             Check
-          </ActionButton>
-          <ActionButton
-            size="compact-sm"
-            variant="default"
-            refusal={noWrite}
-            aria-label={`Change ${one.name}`}
-            onClick={() => setEdited(one)}
-          >
+          </RowButton>
+          <RowButton refusal={noWrite} aria-label={`Change ${one.name}`} onClick={() => setEdited(one)}>
             Change
-          </ActionButton>
-          <ActionButton
-            size="compact-sm"
-            variant="default"
-            refusal={noAdmin}
-            aria-label={`Delete ${one.name}`}
-            onClick={() => setAsked(one)}
-          >
+          </RowButton>
+          <RowButton refusal={noAdmin} aria-label={`Delete ${one.name}`} onClick={() => setAsked(one)}>
             Delete
-          </ActionButton>
+          </RowButton>
         </Group>
       ),
     },

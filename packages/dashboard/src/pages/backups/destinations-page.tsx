@@ -15,7 +15,7 @@ export function DestinationsPage() {
       <Section title="Destinations" isFlush>
         <Loaded query={destinations}>{(rows) => <DestinationTable destinations={rows} />}</Loaded>
       </Section>
-      <AddDestination />
+      <AddDestination isFirst={destinations.data?.length === 0} />
       <AllPolicies />
     </Page>
   )

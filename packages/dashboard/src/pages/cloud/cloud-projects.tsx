@@ -1,10 +1,10 @@
 import { contract, type Project } from '@berth/contract'
 import { Modal, Text } from '@mantine/core'
 import { useState } from 'react'
-import { ActionButton } from '../../components/action-button.tsx'
 import { type Column, DataTable } from '../../components/data-table.tsx'
 import { Loaded } from '../../components/loaded.tsx'
 import { RouterLink } from '../../components/router-link.tsx'
+import { RowButton } from '../../components/row-button.tsx'
 import { Section } from '../../components/section.tsx'
 import { StatusBadge } from '../../components/status-badge.tsx'
 import { useRead } from '../../data/read.ts'
@@ -39,14 +39,9 @@ export function CloudProjects({ isLinked }: { isLinked: boolean }) {
       title: '',
       isNumber: true,
       cell: ({ id, name, location }) => (
-        <ActionButton
-          size="compact-sm"
-          variant="default"
-          aria-label={location === 'cloud' ? `Bring ${name} back` : `Move ${name}`}
-          onClick={() => setMoved(id)}
-        >
+        <RowButton aria-label={location === 'cloud' ? `Bring ${name} back` : `Move ${name}`} onClick={() => setMoved(id)}>
           {location === 'cloud' ? 'Bring back…' : 'Move…'}
-        </ActionButton>
+        </RowButton>
       ),
     },
   ]

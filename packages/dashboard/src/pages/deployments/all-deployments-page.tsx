@@ -15,6 +15,7 @@ export function AllDeploymentsPage() {
   const list = useList(contract.deployments.list, { query: { limit: 50, ...(status ? { status } : {}) } }, { everyMs: 5000 })
   const projects = useRead(contract.projects.home, {})
   const names = new Map((projects.data ?? []).map(({ id, name }) => [id, name]))
+  const nameOf = (id: string) => names.get(id) ?? (projects.data ? 'Deleted project' : '…')
   return (
     <Page title="Deployments" description="Of every project, newest first.">
       <Section
@@ -29,9 +30,7 @@ export function AllDeploymentsPage() {
           />
         }
       >
-        <Loaded query={list}>
-          {(rows) => <DeploymentTable deployments={rows} nameOf={(id) => names.get(id) ?? 'Deleted project'} />}
-        </Loaded>
+        <Loaded query={list}>{(rows) => <DeploymentTable deployments={rows} nameOf={nameOf} isFiltered={!!status} />}</Loaded>
         <MoreButton list={list} />
       </Section>
     </Page>

@@ -52,7 +52,7 @@ export function ConnectSection({ status, provider }: Props) {
           </ActionButton>
         )}
       </Group>
-      {connect.error && <ErrorState error={connect.error} />}
+      {connect.error && <ErrorState mt="md" error={connect.error} />}
       {reply && !reply.connected && reply.flow === 'device_code' && (
         <DeviceCode reply={reply} provider={provider} onOver={() => setReply(undefined)} />
       )}

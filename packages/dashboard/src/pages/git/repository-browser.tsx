@@ -72,6 +72,12 @@ export function RepositoryBrowser({ provider }: { provider: GitHostProvider }) {
       <Loaded query={home}>
         {({ repos }) => {
           const found = repos.filter(({ fullName }) => fullName.toLowerCase().includes(search.toLowerCase()))
+          if (found.length === 0)
+            return (
+              <Text c="dimmed" size="sm" px={{ base: 'md', sm: 'lg' }} pb="lg">
+                {search ? `No repository matches “${search}”.` : 'The git host lists none that this connection may see.'}
+              </Text>
+            )
           return (
             <>
               <DataTable

@@ -1,4 +1,5 @@
 import { Alert, SegmentedControl } from '@mantine/core'
+import { useMediaQuery } from '@mantine/hooks'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import { ErrorState } from '../../components/error-state.tsx'
@@ -35,6 +36,7 @@ export function NewProjectPage() {
   const refusal = useRefusal('project:write')
   const [source, setSource] = useState<ChosenSource>()
   const [error, setError] = useState<unknown>()
+  const isNarrow = useMediaQuery('(max-width: 36em)')
   const Chooser = choosers[from] ?? FolderSource
   return (
     <Page title="New project" description="Berth looks at the source and fills in the rest. You can change all of it later.">
@@ -49,6 +51,8 @@ export function NewProjectPage() {
         <Section title="Where does it come from?">
           <SegmentedControl
             fullWidth
+            // Five words do not fit beside each other on a phone.
+            orientation={isNarrow ? 'vertical' : 'horizontal'}
             mb="lg"
             aria-label="Source"
             data={ways}
@@ -59,7 +63,7 @@ export function NewProjectPage() {
             }}
           />
           <Chooser onChosen={setSource} onError={setError} />
-          {error !== undefined && <ErrorState error={error} />}
+          {error !== undefined && <ErrorState mt="md" error={error} />}
         </Section>
       )}
     </Page>

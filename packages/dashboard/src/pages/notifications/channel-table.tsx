@@ -1,9 +1,9 @@
 import { type Channel, contract } from '@berth/contract'
 import { Group, Switch, Text } from '@mantine/core'
 import { useState } from 'react'
-import { ActionButton } from '../../components/action-button.tsx'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { type Column, DataTable } from '../../components/data-table.tsx'
+import { RowButton } from '../../components/row-button.tsx'
 import { StatusBadge } from '../../components/status-badge.tsx'
 import { useChange } from '../../data/change.ts'
 import { channelPlace, kindWords } from '../../words/channel-words.ts'
@@ -16,7 +16,7 @@ export function ChannelTable({ channels }: { channels: readonly Channel[] }) {
   const remove = useChange(contract.notifications.deleteChannel, { refreshes, says: 'Deleted.' })
   if (channels.length === 0)
     return (
-      <Text c="dimmed" size="sm" px="lg" pb="lg">
+      <Text c="dimmed" size="sm" px={{ base: 'md', sm: 'lg' }} pb="lg">
         None yet: add one below.
       </Text>
     )
@@ -52,18 +52,16 @@ export function ChannelTable({ channels }: { channels: readonly Channel[] }) {
       isNumber: true,
       cell: (one) => (
         <Group gap={4} justify="flex-end">
-          <ActionButton
-            size="compact-sm"
-            variant="default"
+          <RowButton
             aria-label={`Test ${one.label}`}
             loading={test.isPending && test.variables?.params.id === one.id}
             onClick={() => test.mutate({ params: { id: one.id } })}
           >
             Test
-          </ActionButton>
-          <ActionButton size="compact-sm" variant="default" aria-label={`Delete ${one.label}`} onClick={() => setAsked(one)}>
+          </RowButton>
+          <RowButton aria-label={`Delete ${one.label}`} onClick={() => setAsked(one)}>
             Delete
-          </ActionButton>
+          </RowButton>
         </Group>
       ),
     },

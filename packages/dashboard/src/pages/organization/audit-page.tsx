@@ -1,8 +1,10 @@
 import { type AuditEntry, contract } from '@berth/contract'
 import { Code, Text, TextInput } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
+import { IconListSearch } from '@tabler/icons-react'
 import { useState } from 'react'
 import { type Column, DataTable } from '../../components/data-table.tsx'
+import { EmptyState } from '../../components/empty-state.tsx'
 import { Loaded } from '../../components/loaded.tsx'
 import { MoreButton } from '../../components/more-button.tsx'
 import { Page } from '../../components/page.tsx'
@@ -16,7 +18,9 @@ const columns: Column<AuditEntry>[] = [
   {
     title: 'Who',
     width: '13rem',
-    cell: ({ userEmail, tokenId }) => `${userEmail ?? 'nobody signed in'}${tokenId ? ' (by token)' : ''}`,
+    cell: ({ userEmail, tokenId }) => (
+      <span className="wrap-anywhere">{`${userEmail ?? 'nobody signed in'}${tokenId ? ' (by token)' : ''}`}</span>
+    ),
   },
   {
     title: 'What',
@@ -60,7 +64,15 @@ export function AuditPage() {
         }
       >
         <Loaded query={list}>
-          {(rows) => <DataTable label="Audit log" columns={columns} rows={rows} keyOf={({ id }) => id} />}
+          {(rows) =>
+            rows.length === 0 ? (
+              <EmptyState icon={IconListSearch} title="No entry matches">
+                An action is named by its method and path, as in POST /projects.
+              </EmptyState>
+            ) : (
+              <DataTable label="Audit log" columns={columns} rows={rows} keyOf={({ id }) => id} />
+            )
+          }
         </Loaded>
         <MoreButton list={list} />
       </Section>

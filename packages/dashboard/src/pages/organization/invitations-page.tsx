@@ -7,6 +7,7 @@ import { type Column, DataTable } from '../../components/data-table.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { Loaded } from '../../components/loaded.tsx'
 import { Page } from '../../components/page.tsx'
+import { RowButton } from '../../components/row-button.tsx'
 import { SecretOnce } from '../../components/secret-once.tsx'
 import { Section } from '../../components/section.tsx'
 import { submitting } from '../../components/submitting.ts'
@@ -44,15 +45,13 @@ export function InvitationsPage() {
       title: '',
       isNumber: true,
       cell: (one) => (
-        <ActionButton
-          size="compact-sm"
-          variant="default"
+        <RowButton
           refusal={refusal}
           aria-label={`Withdraw the invitation of ${one.email}`}
           onClick={() => revoke.mutate({ params: { id: one.id } })}
         >
           Withdraw
-        </ActionButton>
+        </RowButton>
       ),
     },
   ]

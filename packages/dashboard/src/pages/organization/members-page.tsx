@@ -2,12 +2,12 @@ import { contract, type Member, type Role, roles } from '@berth/contract'
 import { NativeSelect, Text } from '@mantine/core'
 import { IconUserPlus } from '@tabler/icons-react'
 import { useState } from 'react'
-import { ActionButton } from '../../components/action-button.tsx'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { type Column, DataTable } from '../../components/data-table.tsx'
 import { Loaded } from '../../components/loaded.tsx'
 import { Page } from '../../components/page.tsx'
 import { RefusableLink } from '../../components/refusable-link.tsx'
+import { RowButton } from '../../components/row-button.tsx'
 import { Section } from '../../components/section.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { useChange } from '../../data/change.ts'
@@ -65,15 +65,9 @@ export function MembersPage() {
       title: '',
       isNumber: true,
       cell: (one) => (
-        <ActionButton
-          size="compact-sm"
-          variant="default"
-          refusal={refusal}
-          aria-label={`Remove ${one.email}`}
-          onClick={() => setAsked(one)}
-        >
+        <RowButton refusal={refusal} aria-label={`Remove ${one.email}`} onClick={() => setAsked(one)}>
           Remove
-        </ActionButton>
+        </RowButton>
       ),
     },
   ]

@@ -2,12 +2,12 @@ import { contract, type Token } from '@berth/contract'
 import { Text } from '@mantine/core'
 import { IconKey } from '@tabler/icons-react'
 import { useState } from 'react'
-import { ActionButton } from '../../components/action-button.tsx'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { type Column, DataTable } from '../../components/data-table.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { Loaded } from '../../components/loaded.tsx'
 import { Page } from '../../components/page.tsx'
+import { RowButton } from '../../components/row-button.tsx'
 import { Section } from '../../components/section.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { useChange } from '../../data/change.ts'
@@ -46,9 +46,9 @@ export function TokensPage() {
       title: '',
       isNumber: true,
       cell: (one) => (
-        <ActionButton size="compact-sm" variant="default" aria-label={`Revoke ${one.name}`} onClick={() => setAsked(one)}>
+        <RowButton aria-label={`Revoke ${one.name}`} onClick={() => setAsked(one)}>
           Revoke
-        </ActionButton>
+        </RowButton>
       ),
     },
   ]
@@ -58,7 +58,9 @@ export function TokensPage() {
         <Loaded query={tokens}>
           {(rows) =>
             rows.length === 0 ? (
-              <EmptyState icon={IconKey} title="No token yet" />
+              <EmptyState icon={IconKey} title="No token yet">
+                The command line and other programs sign in with one. Make it below.
+              </EmptyState>
             ) : (
               <DataTable label="Access tokens" columns={columns} rows={rows} keyOf={({ id }) => id} />
             )

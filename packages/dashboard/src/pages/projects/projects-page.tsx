@@ -16,7 +16,8 @@ import { ProjectList } from './project-list.tsx'
 
 /** Projects of here and the cloud. */
 export function ProjectsPage() {
-  const home = useReply(contract.projects.home, {}, { everyMs: 5000 })
+  // A long list takes longer to read and to compare: less often, so that it is not felt while one scrolls.
+  const home = useReply(contract.projects.home, {}, { everyMs: (reply) => (reply && reply.data.length > 200 ? 20_000 : 5000) })
   const deployments = useRead(contract.deployments.list, { query: { limit: 200 } }, { everyMs: 10_000 })
   const refusal = useRefusal('project:write')
   const [search, setSearch] = useState('')

@@ -4,15 +4,15 @@ import { Group, Stack } from '@mantine/core'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { ActionButton } from '../../components/action-button.tsx'
+import { AddSection } from '../../components/add-section.tsx'
 import { ErrorState } from '../../components/error-state.tsx'
 import { NamedFields } from '../../components/named-fields.tsx'
-import { Section } from '../../components/section.tsx'
 import { submitting } from '../../components/submitting.ts'
 import { useChange } from '../../data/change.ts'
 import { useRefusal } from '../../data/may.ts'
 import { serverBody, serverFields } from '../../rules/server-form.ts'
 
-export function AddServer() {
+export function AddServer({ isFirst }: { isFirst: boolean }) {
   const navigate = useNavigate()
   const [values, setValues] = useState<Record<string, string>>({})
   const refusal = useRefusal('server:write')
@@ -24,7 +24,8 @@ export function AddServer() {
       { onSuccess: ({ data }) => void navigate({ to: '/servers/$id', params: { id: data.id } }) },
     )
   return (
-    <Section
+    <AddSection
+      isFirst={isFirst}
       title="Add a server"
       description="Its key or password is stored sealed and never shown again. The host key is pinned at the first contact."
     >
@@ -44,6 +45,6 @@ export function AddServer() {
           </Group>
         </Stack>
       </form>
-    </Section>
+    </AddSection>
   )
 }

@@ -8,6 +8,7 @@ import { Facts } from '../../components/facts.tsx'
 import { Loaded } from '../../components/loaded.tsx'
 import { Page } from '../../components/page.tsx'
 import { PageSkeleton } from '../../components/page-skeleton.tsx'
+import { RowButton } from '../../components/row-button.tsx'
 import { Section } from '../../components/section.tsx'
 import { StatusBadge } from '../../components/status-badge.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
@@ -72,14 +73,9 @@ export function ServerPage() {
             {one.hostKey && (
               <Text size="sm" mt="md" component="div">
                 A server that was installed anew has another key and is refused.{' '}
-                <ActionButton
-                  size="compact-sm"
-                  variant="default"
-                  refusal={noWrite}
-                  onClick={() => update.mutate({ params: { id }, body: { hostKey: null } })}
-                >
+                <RowButton refusal={noWrite} onClick={() => update.mutate({ params: { id }, body: { hostKey: null } })}>
                   Forget the pinned key
-                </ActionButton>
+                </RowButton>
               </Text>
             )}
           </Section>

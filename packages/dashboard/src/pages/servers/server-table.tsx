@@ -1,10 +1,10 @@
 import { contract, type Server } from '@berth/contract'
 import { Text } from '@mantine/core'
 import { IconServer } from '@tabler/icons-react'
-import { ActionButton } from '../../components/action-button.tsx'
 import { type Column, DataTable } from '../../components/data-table.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { RouterLink } from '../../components/router-link.tsx'
+import { RowButton } from '../../components/row-button.tsx'
 import { StatusBadge } from '../../components/status-badge.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { useChange } from '../../data/change.ts'
@@ -56,16 +56,14 @@ export function ServerTable({ servers }: { servers: readonly Server[] }) {
       title: '',
       isNumber: true,
       cell: ({ id, name }) => (
-        <ActionButton
-          size="compact-sm"
-          variant="default"
+        <RowButton
           refusal={refusal}
           aria-label={`Check ${name}`}
           loading={check.isPending && check.variables?.params.id === id}
           onClick={() => check.mutate({ params: { id } })}
         >
           Check
-        </ActionButton>
+        </RowButton>
       ),
     },
   ]

@@ -17,7 +17,7 @@ export function ServersPage() {
       <Section isFlush>
         <Loaded query={servers}>{(rows) => <ServerTable servers={rows} />}</Loaded>
       </Section>
-      <AddServer />
+      <AddServer isFirst={servers.data?.length === 0} />
     </Page>
   )
 }

@@ -30,6 +30,8 @@ export interface PullRequestDelivery extends About {
   title: string
   htmlUrl: string | null
   author: string | null
+  /** When it was last changed, by the host's clock; null where the host does not say. */
+  changedAt: number | null
   /** The branch that it brings in, and its newest commit. */
   branch: string
   commit: string

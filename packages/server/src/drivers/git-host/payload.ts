@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto'
 import type { Secret } from '../../platform/secrets/secret.ts'
 import { constantTimeEqual } from '../../platform/secrets/token.ts'
+import { isBranchName } from '../git/commit-id.ts'
 import type { RepositoryName } from './repository-name.ts'
 
 /** Reading JSON that a stranger sent: what is not of the expected type is null, and nothing throws. */
@@ -52,16 +53,27 @@ export class Fields {
   }
 }
 
-/** `owner/repo`, where an owner may be a path of groups. */
+/** `owner/repo`, where an owner may be a path of groups. Anybody may have sent it: what no host calls a repository is none. */
 export function nameOf(fullName: string | null): RepositoryName | null {
   const cut = fullName?.lastIndexOf('/') ?? -1
-  return fullName && cut > 0 && cut < fullName.length - 1
-    ? { owner: fullName.slice(0, cut), repo: fullName.slice(cut + 1) }
-    : null
+  if (!fullName || cut < 1 || fullName.length > 300) return null
+  if (!fullName.split('/').every((part) => /^(?!\.{1,2}$)[\w.-]+$/.test(part))) return null
+  return { owner: fullName.slice(0, cut), repo: fullName.slice(cut + 1) }
 }
 
 export const branchOf = (ref: string | null): string | null =>
-  ref?.startsWith('refs/heads/') ? ref.slice('refs/heads/'.length) : null
+  ref?.startsWith('refs/heads/') ? branchNamed(ref.slice('refs/heads/'.length)) : null
+
+export const branchNamed = (name: string | null): string | null => (name !== null && isBranchName(name) ? name : null)
+
+/** What people have written, without what no database takes and beyond that length nobody reads. */
+export const wordsOf = (text: string | null, longest: number): string | null =>
+  text === null
+    ? null
+    : text
+        .slice(0, longest)
+        .replace(/[\0-\x08\x0b-\x1f\x7f]/g, '')
+        .toWellFormed()
 
 /** Git writes a branch that is not there as zeros; a commit is SHA-1 or SHA-256. */
 export const commitOf = (text: string | null): string | null =>

@@ -1,8 +1,15 @@
 import type { Delivery, PullRequestDelivery } from './delivery.ts'
-import { branchOf, commitOf, nameOf } from './payload.ts'
+import { branchNamed, branchOf, commitOf, nameOf, wordsOf } from './payload.ts'
 
 /** What every delivery is about, whatever it reports. */
 export type About = Pick<Delivery, 'id' | 'repository'>
+
+const longestMessage = 5_000
+const longestName = 200
+const longestTitle = 300
+const longestAddress = 2_000
+/** As large as databases count with. */
+const highestNumber = 2 ** 31 - 1
 
 /** A push as a host tells it. */
 export interface SaidPush {
@@ -15,7 +22,7 @@ export interface SaidPush {
 }
 
 /** Null: it does not say what a push has to say. */
-export function pushOf(about: About, { ref, isDeleted, after, defaultBranch, head }: SaidPush): Delivery | null {
+export function pushOf(about: About, { ref, isDeleted, after, head, ...said }: SaidPush): Delivery | null {
   const { repository } = about
   const branch = branchOf(ref)
   if (!repository) return null
@@ -24,7 +31,8 @@ export function pushOf(about: About, { ref, isDeleted, after, defaultBranch, hea
   const commit = commitOf(after)
   if (!commit) return null
   const { message, author } = head(commit)
-  return { ...about, repository, kind: 'push', branch, defaultBranch, commit, message: message ?? '', author }
+  const words = { message: wordsOf(message, longestMessage) ?? '', author: wordsOf(author, longestName) }
+  return { ...about, repository, kind: 'push', branch, defaultBranch: branchNamed(said.defaultBranch), commit, ...words }
 }
 
 /** Hosts that have no word for a deleted branch name the commit of zeros. */
@@ -39,6 +47,7 @@ export interface SaidPullRequest {
   title: string | null
   htmlUrl: string | null
   author: string | null
+  changedAt: string | null
   branch: string | null
   commit: string | null
   targetBranch: string | null
@@ -51,20 +60,22 @@ export interface SaidPullRequest {
 /** Null: it does not say what a pull request has to say. */
 export function pullRequestOf(about: About, said: SaidPullRequest): Delivery | null {
   const { repository } = about
-  const { noun, action, number, title, htmlUrl, author, branch, targetBranch, from, to } = said
+  const { noun, action, number, from, to } = said
   if (!repository) return null
   if (!action) return { ...about, kind: 'ignored', reason: `The ${noun} has no new commits and was not closed` }
   const commit = commitOf(said.commit)
-  if (number === null || !branch || !targetBranch || !commit) return null
+  const [branch, targetBranch] = [branchNamed(said.branch), branchNamed(said.targetBranch)]
+  if (number === null || number < 1 || number > highestNumber || !branch || !targetBranch || !commit) return null
   return {
     ...about,
     repository,
     kind: 'pull_request',
     action,
     number,
-    title: title ?? '',
-    htmlUrl,
-    author,
+    title: wordsOf(said.title, longestTitle) ?? '',
+    htmlUrl: wordsOf(said.htmlUrl, longestAddress),
+    author: wordsOf(said.author, longestName),
+    changedAt: timeOf(said.changedAt),
     branch,
     commit,
     targetBranch,
@@ -72,4 +83,9 @@ export function pullRequestOf(about: About, said: SaidPullRequest): Delivery | n
     fromFork: from === null || from !== to,
     sourceRepository: nameOf(said.sourceRepository),
   }
+}
+
+function timeOf(text: string | null): number | null {
+  const time = Date.parse(text ?? '')
+  return Number.isNaN(time) ? null : time
 }

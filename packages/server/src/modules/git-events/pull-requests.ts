@@ -12,7 +12,7 @@ export const waitingReason = 'It comes from a fork: somebody with project:admin 
 /** Each project with previews gives the pull request an environment, renews it at every push and removes it when it closes. */
 export const followPullRequest = (projects: readonly ProjectRow[], delivery: PullRequestDelivery, deps: GitEventsDeps) =>
   forEachProject(projects, deps, async (project) => {
-    if (delivery.action === 'closed') return closePullRequest(project, delivery.number, deps)
+    if (delivery.action === 'closed') return closePullRequest(project, delivery, deps)
     if (project.enabled && project.previews) await updatePullRequest(project, delivery, deps)
   })
 
@@ -21,24 +21,26 @@ async function updatePullRequest(project: ProjectRow, delivery: PullRequestDeliv
   const row = await deps.database.transaction(async ({ db, enqueue, lock }) => {
     // Whoever approves it at this moment approves what it was, or what it becomes.
     await lock(lockOf(project.id, number))
-    const row = reported(project, delivery, await findPullRequest(db, project.id, number), deps)
+    const known = await findPullRequest(db, project.id, number)
+    if (isOutdated(delivery, known)) return null
+    const row = reported(project, delivery, known, deps)
     await putPullRequest(db, row)
     if (row.state === 'waiting') await enqueue(tellKind, { projectId: project.id, number }, { groupKey: tellKey(row) })
     return row
   })
-  if (row.state === 'active') await startPreview(project, row, deps)
+  if (row?.state === 'active') await startPreview(project, row, deps)
 }
 
 function reported(
   project: ProjectRow,
-  { number, title, author, branch, commit, fromFork }: PullRequestDelivery,
+  { number, title, author, branch, commit, fromFork, changedAt }: PullRequestDelivery,
   known: PullRequestRow | undefined,
   deps: GitEventsDeps,
 ): PullRequestRow {
   const mayRun = !fromFork || known?.approvedCommit === commit
   return {
-    ...{ projectId: project.id, number, branch, commit },
-    title: title.slice(0, 300),
+    ...{ projectId: project.id, number, branch, commit, changedAt: newest(changedAt, known) },
+    title,
     author: author ?? '',
     fromFork: fromFork ? 1 : 0,
     state: mayRun ? 'active' : 'waiting',
@@ -50,12 +52,23 @@ function reported(
   }
 }
 
-export async function closePullRequest(project: ProjectRow, number: number, deps: GitEventsDeps): Promise<void> {
+/** Hosts send from many machines at once: this much may come out of its order. */
+const disorderMs = 60_000
+
+/** The id of a delivery is signed by nobody: whoever has kept one could send it again under another, and bring an old state back. */
+const isOutdated = ({ changedAt }: PullRequestDelivery, known: PullRequestRow | undefined): boolean =>
+  changedAt !== null && known?.changedAt != null && changedAt < known.changedAt - disorderMs
+
+const newest = (changedAt: number | null, known: PullRequestRow | undefined): number | null =>
+  Math.max(changedAt ?? 0, known?.changedAt ?? 0) || null
+
+async function closePullRequest(project: ProjectRow, delivery: PullRequestDelivery, deps: GitEventsDeps): Promise<void> {
+  const { number, changedAt } = delivery
   const row = await findPullRequest(deps.database.db, project.id, number)
-  if (!row) return
+  if (!row || isOutdated(delivery, row)) return
   await removePreview(row, deps)
   await deps.database.transaction(async ({ db, enqueue }) => {
-    await changePullRequest(db, row, { state: 'closed', reason: null })
+    await changePullRequest(db, row, { state: 'closed', reason: null, changedAt: newest(changedAt, row) })
     if (row.state !== 'closed') await enqueue(tellKind, { projectId: project.id, number }, { groupKey: tellKey(row) })
   })
   await useRoom(project, deps)

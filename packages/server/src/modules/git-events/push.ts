@@ -25,13 +25,11 @@ async function requestsOf(project: ProjectRow, delivery: PushDelivery, deps: Git
       environment: slug,
       branch,
       commit,
-      commitFacts: { message: message.slice(0, longestMessage), author },
+      commitFacts: { message, author },
       requestKey: `push:${commit}`,
     },
   }))
 }
-
-const longestMessage = 5_000
 
 /** Production follows the project's branch, or the repository's own; another environment only a branch that it names. */
 function followed({ slug, branch, pullRequest }: EnvironmentRow, project: ProjectRow, { defaultBranch }: PushDelivery) {

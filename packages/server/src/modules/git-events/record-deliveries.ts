@@ -3,6 +3,7 @@ import type { Db } from '../../platform/db/schema.ts'
 import type { GitDeliveriesTable } from '../../platform/db/tables/git-events.ts'
 import type { JobKind } from '../../platform/jobs/declare.ts'
 import { enqueueAll } from '../../platform/jobs/enqueue.ts'
+import { writeTogether } from '../../platform/write-together.ts'
 import type { GitEventsDeps } from './deps.ts'
 import { insertDeliveries, markHandled } from './store.ts'
 
@@ -19,38 +20,9 @@ export interface Incoming {
 
 const mostTogether = 50
 
-/**
- * Records each once, with the job that acts on it. A commit waits for the disk, and hosts send in bursts: those that come while
- * one transaction is under way go into the next one together.
- */
-export function createRecorder(deps: Pick<GitEventsDeps, 'database' | 'clock'>): (incoming: Incoming) => Promise<boolean> {
-  const waiting: { incoming: Incoming; told: PromiseWithResolvers<boolean> }[] = []
-  let isUnderWay = false
-  const recordSome = async (some: typeof waiting) => {
-    try {
-      const areNew = await recordAll(
-        some.map(({ incoming }) => incoming),
-        deps,
-      )
-      for (const [at, { told }] of some.entries()) told.resolve(areNew[at]!)
-    } catch (error) {
-      // One that cannot be recorded is in no other one's way.
-      if (some.length === 1) some[0]!.told.reject(error)
-      else for (const one of some) await recordSome([one])
-    }
-  }
-  const work = async () => {
-    isUnderWay = true
-    while (waiting.length > 0) await recordSome(waiting.splice(0, mostTogether))
-    isUnderWay = false
-  }
-  return (incoming) => {
-    const told = Promise.withResolvers<boolean>()
-    waiting.push({ incoming, told })
-    if (!isUnderWay) void work()
-    return told.promise
-  }
-}
+/** Records each once, with the job that acts on it; hosts send in bursts. */
+export const createRecorder = (deps: Pick<GitEventsDeps, 'database' | 'clock'>): ((incoming: Incoming) => Promise<boolean>) =>
+  writeTogether(mostTogether, (all) => recordAll(all, deps))
 
 /** False: it was here before, under its id or, as a push that somebody sends once more under another id, word for word. */
 const recordAll = (

@@ -53,12 +53,12 @@ const mostTokens = 500
 export function createProjectPort(deps: GitHostDeps) {
   const tokens = new Map<string, RepositoryToken>()
   const tokenFor =
-    (name: RepositoryName): ThroughSource<RepositoryToken> =>
+    (name: RepositoryName, abort?: AbortSignal): ThroughSource<RepositoryToken> =>
     async (access, host, row) => {
       const key = `${access.id} ${repositoryKey(name.owner, name.repo)}`
       const kept = tokens.get(key)
       if (kept?.expiresAt && kept.expiresAt.getTime() - deps.clock.now().getTime() > leastLeftMs) return kept
-      const made = await host.repositoryToken(access, name)
+      const made = await host.repositoryToken(access, name, abort && { abort })
       deps.scrubber.register(made.token)
       if (row.source === 'app') tokens.set(key, made)
       for (const oldest of tokens.keys()) {
@@ -68,10 +68,10 @@ export function createProjectPort(deps: GitHostDeps) {
       return made
     }
   return {
-    async credentialFor(organizationId: string, at: RepositoryAt): Promise<RepositoryToken | undefined> {
+    async credentialFor(organizationId: string, at: RepositoryAt, abort?: AbortSignal): Promise<RepositoryToken | undefined> {
       const found = await known(organizationId, at, deps)
       if (!found || !isAtHost(at.url, deps.hosts[found.provider].webUrl) || found.rows.length === 0) return undefined
-      return throughSources(found.rows, deps, tokenFor(found.name)).catch((error: unknown) => {
+      return throughSources(found.rows, deps, tokenFor(found.name, abort)).catch((error: unknown) => {
         if (error instanceof GitHostError && givesNone.has(error.trouble)) return undefined
         throw error
       })

@@ -73,6 +73,25 @@ function socketsIn(text: string, local: string): ListeningSocket[] {
   return found
 }
 
+const recentMs = 250
+
+/**
+ * For those who ask again and again, many at once: a list that is a moment old. The kernel walks through all its places for
+ * connections for each reading, which takes ten milliseconds however few there are.
+ */
+export class RecentSockets {
+  #sockets = new ListeningSockets()
+  #readAt = Number.NEGATIVE_INFINITY
+
+  get(): ListeningSockets {
+    const now = performance.now()
+    if (now - this.#readAt < recentMs) return this.#sockets
+    this.#readAt = now
+    this.#sockets = new ListeningSockets()
+    return this.#sockets
+  }
+}
+
 /** In a list of the kernel's: `sl local_address rem_address st …`, addresses in hexadecimal. Whatever is no line of it is passed over. */
 export function listenersIn(text: string): (ListeningSocket & ListenerAddress)[] {
   return text.split('\n').flatMap((line) => {

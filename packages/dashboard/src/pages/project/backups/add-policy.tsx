@@ -2,8 +2,8 @@ import { contract, type Project } from '@berth/contract'
 import { Alert, Group, NativeSelect } from '@mantine/core'
 import { useState } from 'react'
 import { ActionButton } from '../../../components/action-button.tsx'
+import { AddSection } from '../../../components/add-section.tsx'
 import { RouterLink } from '../../../components/router-link.tsx'
-import { Section } from '../../../components/section.tsx'
 import { submitting } from '../../../components/submitting.ts'
 import { useChange } from '../../../data/change.ts'
 import { useProjectRefusal } from '../../../data/may.ts'
@@ -13,7 +13,7 @@ import { PolicyFields } from './policy-fields.tsx'
 
 const zone = Intl.DateTimeFormat().resolvedOptions().timeZone
 
-export function AddPolicy({ project }: { project: Project }) {
+export function AddPolicy({ project, isFirst }: { project: Project; isFirst: boolean }) {
   const refusal = useProjectRefusal(project.id, 'write')
   const destinations = useRead(contract.backups.listDestinations, { query: {} })
   const [filled, setForm] = useState(() => newPolicy(zone))
@@ -39,7 +39,8 @@ export function AddPolicy({ project }: { project: Project }) {
     )
   const { services, volumes } = project.config
   return (
-    <Section
+    <AddSection
+      isFirst={isFirst}
       title="Add a policy"
       description="All volumes and the databases that are found, compressed and encrypted to this instance's key."
     >
@@ -63,6 +64,6 @@ export function AddPolicy({ project }: { project: Project }) {
           </ActionButton>
         </Group>
       </form>
-    </Section>
+    </AddSection>
   )
 }

@@ -36,7 +36,7 @@ export function BackupsPage() {
             <Section title="Policies" isFlush>
               <Loaded query={policies}>{(rows) => <PolicyList project={project} policies={rows} />}</Loaded>
             </Section>
-            <AddPolicy project={project} />
+            <AddPolicy project={project} isFirst={policies.data?.length === 0} />
             <Section title="Runs" isFlush>
               <Loaded query={runs}>{(rows) => <RunTable project={project} runs={rows} />}</Loaded>
               <MoreButton list={runs} />

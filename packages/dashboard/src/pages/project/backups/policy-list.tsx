@@ -6,6 +6,7 @@ import { ActionButton } from '../../../components/action-button.tsx'
 import { ConfirmDialog } from '../../../components/confirm-dialog.tsx'
 import { type Column, DataTable } from '../../../components/data-table.tsx'
 import { EmptyState } from '../../../components/empty-state.tsx'
+import { RowButton } from '../../../components/row-button.tsx'
 import { SecretOnce } from '../../../components/secret-once.tsx'
 import { TimeAgo } from '../../../components/time-ago.tsx'
 import { useChange } from '../../../data/change.ts'
@@ -93,17 +94,17 @@ export function PolicyList({ project, policies }: Props) {
           <ActionButton
             size="compact-sm"
             refusal={noWrite}
-            loading={start.isPending}
+            loading={start.isPending && start.variables?.params.policyId === one.id}
             onClick={() => start.mutate({ params: { policyId: one.id } })}
           >
             Back up now
           </ActionButton>
-          <ActionButton size="compact-sm" variant="default" refusal={noWrite} onClick={() => setEdited(one)}>
+          <RowButton refusal={noWrite} onClick={() => setEdited(one)}>
             Change
-          </ActionButton>
-          <ActionButton size="compact-sm" variant="default" refusal={noAdmin} onClick={() => setAsked(one)}>
+          </RowButton>
+          <RowButton refusal={noAdmin} onClick={() => setAsked(one)}>
             Delete
-          </ActionButton>
+          </RowButton>
         </Group>
       ),
     },

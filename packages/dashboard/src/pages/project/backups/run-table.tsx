@@ -2,13 +2,13 @@ import { type BackupRun, contract, type Project } from '@berth/contract'
 import { Badge, Group, Text } from '@mantine/core'
 import { IconHistory } from '@tabler/icons-react'
 import { useState } from 'react'
-import { ActionButton } from '../../../components/action-button.tsx'
 import { type Column, DataTable } from '../../../components/data-table.tsx'
 import { EmptyState } from '../../../components/empty-state.tsx'
+import { RowButton } from '../../../components/row-button.tsx'
 import { TimeAgo } from '../../../components/time-ago.tsx'
 import { useChange } from '../../../data/change.ts'
 import { useProjectRefusal } from '../../../data/may.ts'
-import { isUnderWay, restoreRefusal, runCancelRefusal } from '../../../rules/backup-actions.ts'
+import { isUnderWay, restoreRefusal, runCancelRefusal, runMarks } from '../../../rules/backup-actions.ts'
 import { sizeWords } from '../../../words/sizes.ts'
 import { statusWord } from '../../../words/status-words.ts'
 import { RestoreWizard } from './restore-wizard.tsx'
@@ -50,58 +50,40 @@ export function RunTable({ project, runs }: Props) {
     {
       title: 'Marks',
       isWide: true,
-      cell: ({ proven, protected: isProtected, prunedAt }) =>
-        (proven || isProtected || prunedAt) && (
-          <Group gap={4}>
-            {proven && (
-              <Badge size="sm" variant="default">
-                proven
-              </Badge>
-            )}
-            {isProtected && (
-              <Badge size="sm" variant="default">
-                protected
-              </Badge>
-            )}
-            {prunedAt && (
-              <Badge size="sm" variant="default">
-                pruned
-              </Badge>
-            )}
-          </Group>
-        ),
+      cell: (run) => {
+        const marks = runMarks(run)
+        return (
+          marks.length > 0 && (
+            <Group gap={4}>
+              {marks.map((mark) => (
+                <Badge key={mark} size="sm" variant="default">
+                  {mark}
+                </Badge>
+              ))}
+            </Group>
+          )
+        )
+      },
     },
     {
       title: '',
       isNumber: true,
       cell: (run) =>
         isUnderWay(run) ? (
-          <ActionButton
-            size="compact-sm"
-            variant="default"
-            refusal={noWrite ?? runCancelRefusal(run)}
-            onClick={() => cancel.mutate({ params: { runId: run.id } })}
-          >
+          <RowButton refusal={noWrite ?? runCancelRefusal(run)} onClick={() => cancel.mutate({ params: { runId: run.id } })}>
             Cancel
-          </ActionButton>
+          </RowButton>
         ) : (
           <Group gap={4} justify="flex-end">
-            <ActionButton
-              size="compact-sm"
-              variant="default"
+            <RowButton
               refusal={noWrite ?? restoreRefusal(run)}
               onClick={() => protect.mutate({ params: { runId: run.id }, body: { protected: !run.protected } })}
             >
               {run.protected ? 'Release' : 'Protect'}
-            </ActionButton>
-            <ActionButton
-              size="compact-sm"
-              variant="default"
-              refusal={noAdmin ?? restoreRefusal(run)}
-              onClick={() => setRestored(run)}
-            >
+            </RowButton>
+            <RowButton refusal={noAdmin ?? restoreRefusal(run)} onClick={() => setRestored(run)}>
               Restore…
-            </ActionButton>
+            </RowButton>
           </Group>
         ),
     },

@@ -11,15 +11,18 @@ import { between, durationWords } from '../../../words/times.ts'
 
 interface Props {
   deployments: readonly Deployment[]
-  projectId?: string
   /** Where the rows are of several projects. */
   nameOf?(projectId: string): string
+  /** Only some were asked for. */
+  isFiltered?: boolean
 }
 
-export function DeploymentTable({ deployments, nameOf }: Props) {
+export function DeploymentTable({ deployments, nameOf, isFiltered }: Props) {
   const now = useNow()
   if (deployments.length === 0)
-    return (
+    return isFiltered ? (
+      <EmptyState icon={IconRocket} title="None with that status" />
+    ) : (
       <EmptyState icon={IconRocket} title="Nothing was deployed yet">
         The first deployment shows here as it goes.
       </EmptyState>
@@ -35,7 +38,7 @@ export function DeploymentTable({ deployments, nameOf }: Props) {
       ),
     },
     { title: 'Status', cell: (one) => <StatusBadge status={one.status} title={one.error?.message} /> },
-    { title: 'Commit', cell: (one) => (one.commit ? deploymentWords(one) : '–') },
+    { title: 'Commit', cell: (one) => one.commit && <span className="wrap-anywhere">{deploymentWords(one)}</span> },
     { title: 'Environment', cell: (one) => one.environment, isWide: true },
     { title: 'Why', cell: (one) => triggerWords[one.trigger], isWide: true },
     {
@@ -48,5 +51,5 @@ export function DeploymentTable({ deployments, nameOf }: Props) {
     },
     { title: 'When', isNumber: true, cell: (one) => <TimeAgo time={one.createdAt} /> },
   ]
-  return <DataTable label="Deployments" columns={columns} rows={deployments} keyOf={({ id }) => id} />
+  return <DataTable label="Deployments" isDense columns={columns} rows={deployments} keyOf={({ id }) => id} />
 }

@@ -37,7 +37,7 @@ export function DeploymentsPage() {
             />
           }
         >
-          <Loaded query={list}>{(rows) => <DeploymentTable deployments={rows} projectId={id} />}</Loaded>
+          <Loaded query={list}>{(rows) => <DeploymentTable deployments={rows} isFiltered={!!status} />}</Loaded>
           <MoreButton list={list} />
         </Section>
       )}

@@ -3,6 +3,7 @@ import { Badge, Group, Text } from '@mantine/core'
 import { ActionButton } from '../../../components/action-button.tsx'
 import { type Column, DataTable } from '../../../components/data-table.tsx'
 import { ExternalLink } from '../../../components/external-link.tsx'
+import { RowButton } from '../../../components/row-button.tsx'
 import { Section } from '../../../components/section.tsx'
 import { StatusBadge } from '../../../components/status-badge.tsx'
 import { useChange } from '../../../data/change.ts'
@@ -64,19 +65,17 @@ export function RouteTable({ project, onShown }: Props) {
       isNumber: true,
       cell: ({ kind, hostname, primary, service }) =>
         service !== undefined ? (
-          <ActionButton size="compact-sm" variant="default" refusal={refusal} onClick={() => serve(service, false)}>
+          <RowButton refusal={refusal} onClick={() => serve(service, false)}>
             Stop serving
-          </ActionButton>
+          </RowButton>
         ) : (
           kind === 'custom' && (
-            <ActionButton
-              size="compact-sm"
-              variant="default"
+            <RowButton
               refusal={refusal}
               onClick={() => connect.mutate({ params, body: { domain: hostname } }, { onSuccess: ({ data }) => onShown(data) })}
             >
               {primary ? 'Show DNS records' : 'Make primary'}
-            </ActionButton>
+            </RowButton>
           )
         ),
     },
@@ -101,9 +100,9 @@ export function RouteTable({ project, onShown }: Props) {
       {off.map((service) => (
         <Group key={service} gap="xs" p="sm">
           <Text size="sm">{service} is not served at an address of its own.</Text>
-          <ActionButton size="compact-sm" variant="default" refusal={refusal} onClick={() => serve(service, true)}>
+          <RowButton refusal={refusal} onClick={() => serve(service, true)}>
             Serve from the next deployment on
-          </ActionButton>
+          </RowButton>
         </Group>
       ))}
     </Section>

@@ -35,7 +35,6 @@ export function EnvPage() {
             </Alert>
           )}
           <Section
-            title="Variables"
             isFlush
             actions={
               <>

@@ -1,5 +1,5 @@
 import { contract, type EnvVariable } from '@berth/contract'
-import { ActionIcon, Badge, Code, Group } from '@mantine/core'
+import { ActionIcon, Badge, Group } from '@mantine/core'
 import { IconPencil, IconTrash, IconVariable } from '@tabler/icons-react'
 import { useState } from 'react'
 import { ConfirmDialog } from '../../../components/confirm-dialog.tsx'
@@ -46,7 +46,7 @@ export function VariableTable({ projectId, environment, variables, onSaved }: Pr
       </EmptyState>
     )
   const columns: Column<EnvVariable>[] = [
-    { title: 'Name', isHeading: true, cell: ({ key }) => <Code>{key}</Code> },
+    { title: 'Name', isHeading: true, cell: ({ key }) => <span className="mono">{key}</span> },
     {
       title: 'Value',
       cell: ({ value, isSecret }) =>

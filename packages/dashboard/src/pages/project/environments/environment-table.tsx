@@ -2,9 +2,9 @@ import { contract, type Environment, type Project } from '@berth/contract'
 import { Group, Text } from '@mantine/core'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
-import { ActionButton } from '../../../components/action-button.tsx'
 import { type Column, DataTable } from '../../../components/data-table.tsx'
 import { ExternalLink } from '../../../components/external-link.tsx'
+import { RowButton } from '../../../components/row-button.tsx'
 import { TimeAgo } from '../../../components/time-ago.tsx'
 import { useChange } from '../../../data/change.ts'
 import { useProjectRefusal } from '../../../data/may.ts'
@@ -50,7 +50,7 @@ export function EnvironmentTable({ project, environments }: Props) {
       ),
     },
     { title: 'Kind', cell: ({ type, deletingSince }) => (deletingSince ? 'being removed' : type) },
-    { title: 'Branch', isWide: true, cell: ({ branch }) => branch ?? '–' },
+    { title: 'Branch', isWide: true, cell: ({ branch }) => branch && <span className="wrap-anywhere">{branch}</span> },
     { title: 'Address', cell: ({ url }) => (url ? <ExternalLink url={url} /> : '–') },
     { title: 'Since', isWide: true, cell: ({ createdAt }) => <TimeAgo time={createdAt} /> },
     {
@@ -58,24 +58,20 @@ export function EnvironmentTable({ project, environments }: Props) {
       isNumber: true,
       cell: (one) => (
         <Group gap={4} justify="flex-end">
-          <ActionButton
-            size="compact-sm"
-            variant="default"
+          <RowButton
             refusal={noWrite ?? deployRefusal(project)}
             aria-label={`Deploy ${one.name}`}
             onClick={() => start(one.slug)}
           >
             Deploy
-          </ActionButton>
-          <ActionButton
-            size="compact-sm"
-            variant="default"
+          </RowButton>
+          <RowButton
             refusal={noAdmin ?? environmentRemovalRefusal(one)}
             aria-label={`Remove ${one.name}`}
             onClick={() => setAsked(one)}
           >
             Remove
-          </ActionButton>
+          </RowButton>
         </Group>
       ),
     },

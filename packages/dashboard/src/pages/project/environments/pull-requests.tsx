@@ -1,9 +1,9 @@
 import { contract, type Project, type PullRequest } from '@berth/contract'
 import { Text } from '@mantine/core'
-import { ActionButton } from '../../../components/action-button.tsx'
 import { type Column, DataTable } from '../../../components/data-table.tsx'
 import { ExternalLink } from '../../../components/external-link.tsx'
 import { Loaded } from '../../../components/loaded.tsx'
+import { RowButton } from '../../../components/row-button.tsx'
 import { Section } from '../../../components/section.tsx'
 import { SkeletonRows } from '../../../components/skeleton-rows.tsx'
 import { StatusBadge } from '../../../components/status-badge.tsx'
@@ -41,14 +41,12 @@ export function PullRequests({ project }: { project: Project }) {
       isNumber: true,
       cell: ({ state, number, commit }) =>
         state === 'waiting' && (
-          <ActionButton
-            size="compact-sm"
-            variant="default"
+          <RowButton
             refusal={refusal}
             onClick={() => approve.mutate({ params: { ...params, number: String(number) }, body: { commit } })}
           >
             Let it run
-          </ActionButton>
+          </RowButton>
         ),
     },
   ]
@@ -63,7 +61,7 @@ export function PullRequests({ project }: { project: Project }) {
           rows.length > 0 ? (
             <DataTable label="Pull requests" columns={columns} rows={rows} keyOf={({ number }) => String(number)} />
           ) : (
-            <Text c="dimmed" size="sm" px="lg" pb="lg">
+            <Text c="dimmed" size="sm" px={{ base: 'md', sm: 'lg' }} pb="lg">
               The git host has told of none.
             </Text>
           )

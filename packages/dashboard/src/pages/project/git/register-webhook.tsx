@@ -36,7 +36,7 @@ export function RegisterWebhook({ project }: { project: Project }) {
       </ActionButton>
       {register.error && (
         <>
-          <ErrorState error={register.error} />
+          <ErrorState mt="md" error={register.error} />
           <Text size="sm" mt="xs">
             It needs the{' '}
             <RouterLink to="/git" size="sm" underline="always">

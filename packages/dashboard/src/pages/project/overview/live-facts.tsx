@@ -50,7 +50,7 @@ export function LiveFacts({ project, deployments }: Props) {
           ['Live since', live?.finishedAt && <TimeAgo time={live.finishedAt} />],
           ['Size', live?.sizeBytes ? sizeWords(live.sizeBytes) : null],
           ['Kind', [project.type, project.config.framework].filter(Boolean).join(', ')],
-          ['Runs', project.location === 'cloud' ? 'in the cloud' : project.config.serverId ? 'on a server of yours' : 'here'],
+          ['Runs', project.location === 'cloud' ? 'In the cloud' : project.config.serverId ? 'On a server of yours' : 'Here'],
         ]}
       />
     </Section>

@@ -45,7 +45,7 @@ export function OverviewPage() {
                   </RouterLink>
                 }
               >
-                <Loaded query={deployments}>{(rows) => <DeploymentTable deployments={rows.slice(0, 5)} projectId={id} />}</Loaded>
+                <Loaded query={deployments}>{(rows) => <DeploymentTable deployments={rows.slice(0, 5)} />}</Loaded>
               </Section>
               <SwitchReport deployments={deployments.data ?? []} />
             </Stack>

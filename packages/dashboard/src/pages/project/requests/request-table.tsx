@@ -44,5 +44,5 @@ export function RequestTable({ requests }: { requests: readonly RequestLine[] })
         None matches, or nobody asked. Requests show here as they come.
       </EmptyState>
     )
-  return <DataTable label="Requests" columns={columns} rows={requests} keyOf={({ id }) => id} />
+  return <DataTable label="Requests" isDense columns={columns} rows={requests} keyOf={({ id }) => id} />
 }

@@ -39,7 +39,6 @@ export function RequestsPage() {
       {() => (
         <Section
           isFlush
-          title="Requests"
           actions={
             <>
               <TextInput

@@ -2,7 +2,7 @@ import { contract } from '@berth/contract'
 import { Group, NativeSelect, NumberInput, Stack, Switch, Textarea, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { ActionButton } from '../../../components/action-button.tsx'
-import { Section } from '../../../components/section.tsx'
+import { AddSection } from '../../../components/add-section.tsx'
 import { submitting } from '../../../components/submitting.ts'
 import { useChange } from '../../../data/change.ts'
 import { useProjectRefusal } from '../../../data/may.ts'
@@ -25,7 +25,7 @@ const kinds = [
   { value: 'allow-deny', label: 'Let in only some addresses' },
 ]
 
-export function AddRule({ projectId }: { projectId: string }) {
+export function AddRule({ projectId, isFirst }: { projectId: string; isFirst: boolean }) {
   const [form, setForm] = useState(empty)
   const refusal = useProjectRefusal(projectId, 'write')
   const create = useChange(contract.projects.createRule, { refreshes: [contract.projects.listRules], says: 'In force.' })
@@ -44,7 +44,7 @@ export function AddRule({ projectId }: { projectId: string }) {
     />
   )
   return (
-    <Section title="Add a rule">
+    <AddSection title="Add a rule" isFirst={isFirst}>
       <form onSubmit={submitting(add)}>
         <Stack>
           <NativeSelect
@@ -96,6 +96,6 @@ export function AddRule({ projectId }: { projectId: string }) {
           </Group>
         </Stack>
       </form>
-    </Section>
+    </AddSection>
   )
 }

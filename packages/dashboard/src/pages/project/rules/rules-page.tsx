@@ -21,7 +21,7 @@ export function RulesPage() {
           <Section isFlush>
             <Loaded query={rules}>{(rows) => <RuleTable projectId={id} rules={rows} />}</Loaded>
           </Section>
-          <AddRule projectId={id} />
+          <AddRule projectId={id} isFirst={rules.data?.length === 0} />
         </>
       )}
     </ProjectPage>

@@ -38,16 +38,17 @@ export function BuildSection({ project }: { project: Project }) {
           </SaveFooter>
         }
       >
-        <BuildFields values={values} onChange={setValues} />
-        <NumberInput
-          mt="md"
-          maw={260}
-          label="Versions kept for a rollback"
-          min={0}
-          max={20}
-          value={rollbackWindow}
-          onChange={(value) => setWindow(Number(value))}
-        />
+        <BuildFields values={values} onChange={setValues} isReadOnly={!!refusal}>
+          <NumberInput
+            label="Versions kept"
+            description="Those one can roll back to"
+            min={0}
+            max={20}
+            readOnly={!!refusal}
+            value={rollbackWindow}
+            onChange={(value) => setWindow(Number(value))}
+          />
+        </BuildFields>
       </Section>
     </form>
   )

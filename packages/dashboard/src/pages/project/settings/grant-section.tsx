@@ -3,6 +3,7 @@ import { Group, NativeSelect, Text } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
 import { ActionButton } from '../../../components/action-button.tsx'
 import { DataTable } from '../../../components/data-table.tsx'
+import { RowButton } from '../../../components/row-button.tsx'
 import { Section } from '../../../components/section.tsx'
 import { submitting } from '../../../components/submitting.ts'
 import { TimeAgo } from '../../../components/time-ago.tsx'
@@ -45,22 +46,20 @@ export function GrantSection({ project: { id }, title = 'Who may do what here', 
               title: '',
               isNumber: true,
               cell: (one) => (
-                <ActionButton
-                  size="compact-sm"
-                  variant="default"
+                <RowButton
                   refusal={refusal}
                   aria-label={`Back to the role of ${one.email}`}
                   onClick={() => change.mutate({ params, body: { userId: one.userId, level: null } })}
                 >
                   Back to the role's
-                </ActionButton>
+                </RowButton>
               ),
             },
           ]}
         />
       )}
       <form onSubmit={submitting(() => change.mutate({ params, body: { userId, level } }))}>
-        <Group align="flex-end" gap="sm" px="lg" pb="lg" pt="xs">
+        <Group align="flex-end" gap="sm" px={{ base: 'md', sm: 'lg' }} pb="lg" pt="xs">
           <NativeSelect
             flex="2 1 12rem"
             label="Person"

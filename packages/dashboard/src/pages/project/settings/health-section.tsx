@@ -41,6 +41,7 @@ export function HealthSection({ project }: { project: Project }) {
           />
           <NumberInput
             label="Wait at most (seconds)"
+            placeholder="60"
             min={1}
             max={600}
             value={seconds}

@@ -37,23 +37,24 @@ function readPush(about: About, body: Fields): Delivery | null {
   })
 }
 
-const actions: Record<string, 'opened' | 'updated' | 'closed'> = {
-  opened: 'opened',
-  reopened: 'opened',
-  synchronized: 'updated',
-  closed: 'closed',
-}
+const actions = new Map<string, 'opened' | 'updated' | 'closed'>([
+  ['opened', 'opened'],
+  ['reopened', 'opened'],
+  ['synchronized', 'updated'],
+  ['closed', 'closed'],
+])
 
 function readPullRequest(about: About, body: Fields): Delivery | null {
   const request = body.in('pull_request')
   const [head, base] = [request.in('head'), request.in('base')]
   return pullRequestOf(about, {
     noun: 'pull request',
-    action: actions[body.text('action') ?? ''],
+    action: actions.get(body.text('action') ?? ''),
     number: request.whole('number') ?? body.whole('number'),
     title: request.text('title'),
     htmlUrl: request.text('html_url'),
     author: request.in('user').text('login'),
+    changedAt: request.text('updated_at'),
     branch: head.text('ref'),
     commit: head.text('sha'),
     targetBranch: base.text('ref'),

@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { Secret } from '../../../platform/secrets/secret.ts'
+import type { PushDelivery } from '../delivery.ts'
 import { isSignedByGitHub, readGitHubDelivery } from './github-deliveries.ts'
 
 const commit = 'a'.repeat(40)
@@ -94,6 +95,35 @@ describe('tags, deleted refs and other branches do nothing; push, pull request, 
     ['pull_request', { action: 'opened', repository, pull_request: { number: '3' } }],
     ['installation', { action: 'deleted' }],
   ])('%s of another form is nothing: %j', (event, body) => expect(read(event, body)).toBeNull())
+  test.each(['__proto__', 'constructor', 'toString', 'hasOwnProperty'])('the event %s is nothing that happens', (event) => {
+    expect(read(event, { repository })).toMatchObject({ kind: 'ignored' })
+    expect(read('pull_request', { action: event, repository, pull_request: { number: 3, head: { sha: commit } } })).toMatchObject(
+      { kind: 'ignored' },
+    )
+  })
+  test.each(['a\0b/c', 'a/b\nc', 'acme/shop\u202E', '../etc', 'a b/c', `acme/${'x'.repeat(300)}`, 'acme/', '/shop', 'acme'])(
+    'no repository is called %j',
+    (full_name) => expect(read('push', { ref: 'refs/heads/x', after: commit, repository: { full_name } })).toBeNull(),
+  )
+  test.each(['-x', 'a..b', 'a\0b', 'a\nb', 'a b', `x${'y'.repeat(300)}`])('no branch is called %j', (name) => {
+    expect(read('push', { ref: `refs/heads/${name}`, after: commit, repository })).toMatchObject({ kind: 'ignored' })
+    const pull_request = { number: 3, head: { ref: name, sha: commit }, base: { ref: 'main' } }
+    expect(read('pull_request', { action: 'opened', repository, pull_request })).toBeNull()
+  })
+  test.each([0, -1, 2 ** 31, 1.5])('no pull request has the number %s', (number) => {
+    const pull_request = { number, head: { ref: 'x', sha: commit }, base: { ref: 'main' } }
+    expect(read('pull_request', { action: 'opened', repository, pull_request })).toBeNull()
+  })
+  test('words are cut to what anybody reads, without what no database takes', () => {
+    const head_commit = { message: `a\0b\n${'x'.repeat(10_000)}`, author: { name: 'A\0nn'.repeat(100) } }
+    const said = read('push', { ref: 'refs/heads/x', after: commit, repository, head_commit }) as PushDelivery
+    expect([said.message.slice(0, 5), said.message.length, said.author?.includes('\0'), said.author?.length]).toEqual([
+      'ab\nxx',
+      4_999,
+      false,
+      150,
+    ])
+  })
   test('what is not JSON is nothing', () => {
     expect(readGitHubDelivery({ 'x-github-event': 'push' }, Buffer.from('payload=%7B%7D'))).toBeNull()
     expect(readGitHubDelivery({ 'x-github-event': 'push' }, Buffer.from('[]'))).toBeNull()

@@ -16,16 +16,16 @@ export function readGitHubDelivery(headers: DeliveryHeaders, rawBody: Buffer): D
     id: headerOf(headers, 'x-github-delivery'),
     repository: nameOf(body.in('repository').text('full_name')),
   }
-  const read = readers[event]
+  const read = readers.get(event)
   return read ? read(about, body) : { ...about, kind: 'ignored', reason: `Nothing happens on ${event.slice(0, 100)}` }
 }
 
-const readers: Record<string, (about: About, body: Fields) => Delivery | null> = {
-  ping: (about) => ({ ...about, kind: 'ping' }),
-  push: readPush,
-  pull_request: readPullRequest,
-  installation: readInstallation,
-}
+const readers = new Map<string, (about: About, body: Fields) => Delivery | null>([
+  ['ping', (about) => ({ ...about, kind: 'ping' })],
+  ['push', readPush],
+  ['pull_request', readPullRequest],
+  ['installation', readInstallation],
+])
 
 function readPush(about: About, body: Fields): Delivery | null {
   const head = body.in('head_commit')
@@ -41,23 +41,24 @@ function readPush(about: About, body: Fields): Delivery | null {
   })
 }
 
-const actions: Record<string, 'opened' | 'updated' | 'closed'> = {
-  opened: 'opened',
-  reopened: 'opened',
-  synchronize: 'updated',
-  closed: 'closed',
-}
+const actions = new Map<string, 'opened' | 'updated' | 'closed'>([
+  ['opened', 'opened'],
+  ['reopened', 'opened'],
+  ['synchronize', 'updated'],
+  ['closed', 'closed'],
+])
 
 function readPullRequest(about: About, body: Fields): Delivery | null {
   const request = body.in('pull_request')
   const [head, base] = [request.in('head'), request.in('base')]
   return pullRequestOf(about, {
     noun: 'pull request',
-    action: actions[body.text('action') ?? ''],
+    action: actions.get(body.text('action') ?? ''),
     number: request.whole('number'),
     title: request.text('title'),
     htmlUrl: request.text('html_url'),
     author: request.in('user').text('login'),
+    changedAt: request.text('updated_at'),
     branch: head.text('ref'),
     commit: head.text('sha'),
     targetBranch: base.text('ref'),

@@ -38,17 +38,17 @@ function readPush(about: About, body: Fields): Delivery | null {
   })
 }
 
-const actions: Record<string, 'opened' | 'updated' | 'closed'> = {
-  open: 'opened',
-  reopen: 'opened',
-  update: 'updated',
-  close: 'closed',
-  merge: 'closed',
-}
+const actions = new Map<string, 'opened' | 'updated' | 'closed'>([
+  ['open', 'opened'],
+  ['reopen', 'opened'],
+  ['update', 'updated'],
+  ['close', 'closed'],
+  ['merge', 'closed'],
+])
 
 function readMergeRequest(about: About, body: Fields): Delivery | null {
   const request = body.in('object_attributes')
-  const action = actions[request.text('action') ?? '']
+  const action = actions.get(request.text('action') ?? '')
   return pullRequestOf(about, {
     noun: 'merge request',
     // An update with new commits names the one before; any other is about its words.
@@ -57,6 +57,7 @@ function readMergeRequest(about: About, body: Fields): Delivery | null {
     title: request.text('title'),
     htmlUrl: request.text('url'),
     author: body.in('user').text('username'),
+    changedAt: request.text('updated_at'),
     branch: request.text('source_branch'),
     commit: request.in('last_commit').text('id'),
     targetBranch: request.text('target_branch'),

@@ -1,4 +1,4 @@
-import { ListeningSockets } from '../../../platform/listener/listening-sockets.ts'
+import type { ListeningSockets } from '../../../platform/listener/listening-sockets.ts'
 import { socketsOf } from '../../../platform/listener/process-tree.ts'
 import type { ProcessIdentity } from './process-table.ts'
 
@@ -41,7 +41,7 @@ export class OwnPort {
     this.#since = null
   }
 
-  look({ process, given, hinted }: PortQuestion, now: number, sockets = new ListeningSockets()): PortFinding {
+  look({ process, given, hinted }: PortQuestion, now: number, sockets: ListeningSockets): PortFinding {
     const inodes = socketsOf(process)
     const own = sockets.all().filter(({ inode }) => inodes.has(inode))
     const listensOn = own.map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`)

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { KeyedMutex } from '../../../platform/keyed-mutex.ts'
 import type { ListenerOwner } from '../../../platform/listener/listener-owner.ts'
-import { ListeningSockets } from '../../../platform/listener/listening-sockets.ts'
+import { type ListeningSockets, RecentSockets } from '../../../platform/listener/listening-sockets.ts'
 import type { Instance, InstanceAddress, InstanceChange, Runtime, StartRequest } from '../runtime.ts'
 import { StartFailed } from '../runtime.ts'
 import { readArtifactNote } from './artifact.ts'
@@ -54,9 +54,10 @@ export function createProcessRuntime({
   const toolbox = new Toolbox({ places, sandbox, baseEnv, npmEnv: npmEnvironment(environment) }, toolsMb)
   const making = { places, sandbox, baseEnv, toolbox }
   const supervised = new Map<string, Supervised>()
+  const sockets = new RecentSockets()
   const listeners = new Set<(change: InstanceChange) => void>()
   const tell = (kind: InstanceChange['kind'], reason: string, one: Supervised) => {
-    for (const listener of listeners) listener({ kind, reason, instance: show(one, places) })
+    for (const listener of listeners) listener({ kind, reason, instance: show(one, places, sockets.get()) })
   }
   const endWhatItLeft = async (instanceId: string) => {
     if (sandbox.hasOwnUsers) await endAllWithGroup(places.mark(instanceId))
@@ -88,13 +89,13 @@ export function createProcessRuntime({
   const startInTurn = async (request: StartRequest, abort: AbortSignal): Promise<Instance> => {
     const known = supervised.get(request.instanceId)
     await known?.settled()
-    if (known?.isAlive || known?.isRestarting || known?.isJudged) return show(known, places)
+    if (known?.isAlive || known?.isRestarting || known?.isJudged) return show(known, places, sockets.get())
     const one = known ?? new Supervised(newRecord(request), parts)
     const program = await programFor(request, making, abort)
     mkdirSync(places.instance(request.instanceId), { recursive: true, mode: 0o700 })
     supervised.set(request.instanceId, one)
     await one.start(request, program)
-    return show(one, places)
+    return show(one, places, sockets.get())
   }
   const stopInTurn = async (instanceId: string, graceSeconds: number): Promise<void> => {
     await supervised.get(instanceId)?.stop(graceSeconds)
@@ -108,7 +109,7 @@ export function createProcessRuntime({
   const inspect = async (instanceId: string) => {
     const one = supervised.get(instanceId)
     await one?.settled()
-    return one && show(one, places)
+    return one && show(one, places, sockets.get())
   }
 
   return {
@@ -129,10 +130,7 @@ export function createProcessRuntime({
     stop: (instanceId, { graceSeconds }) => turns.run(instanceId, () => stopInTurn(instanceId, graceSeconds)),
     inspect,
     glance: inspect,
-    list: async () => {
-      const sockets = new ListeningSockets()
-      return [...supervised.values()].map((one) => show(one, places, sockets))
-    },
+    list: async () => [...supervised.values()].map((one) => show(one, places, sockets.get())),
     usage: async () => usageOf([...supervised.values()].filter((one) => one.isAlive).map(({ record }) => record)),
     logs: (instanceId, after, abort, { follow } = { follow: true }) =>
       readers.count(
@@ -227,7 +225,7 @@ function addressOf(record: InstanceRecord, places: Places): InstanceAddress | nu
   return { host: '127.0.0.1', port: listensAt, ...owner }
 }
 
-function show(one: Supervised, places: Places, sockets?: ListeningSockets): Instance {
+function show(one: Supervised, places: Places, sockets: ListeningSockets): Instance {
   const { record } = one
   const state = one.isAlive ? 'running' : one.isRestarting || one.isJudged ? 'restarting' : 'exited'
   const listensOn = one.lookForPort(sockets)

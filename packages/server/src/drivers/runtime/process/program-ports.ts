@@ -30,7 +30,7 @@ export class ProgramPorts {
   }
 
   /** Where it listens, by what the kernel says of its own processes; once that is PORT, nothing is asked any more. */
-  look(sockets?: ListeningSockets): void {
+  look(sockets: ListeningSockets): void {
     const { process: identity, port, listensAt, hintedPort = null } = this.#record
     if (port === null || !identity || listensAt === port) return
     const { at, listensOn, shared } = this.#own.look(

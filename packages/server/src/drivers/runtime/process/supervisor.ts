@@ -105,8 +105,7 @@ export class Supervised {
     await Promise.race([judged, pause(exitMs, undefined, { ref: false })])
   }
 
-  /** By the machine's sockets as they are now, or as whoever asks of many has them. */
-  lookForPort(sockets?: ListeningSockets): readonly string[] {
+  lookForPort(sockets: ListeningSockets): readonly string[] {
     if (this.isAlive) this.#programPorts.look(sockets)
     return this.#programPorts.listensOn
   }

@@ -8,7 +8,7 @@ import { Secret } from '../../../platform/secrets/secret.ts'
 import { hashToken } from '../../../platform/secrets/token.ts'
 import { tokensFrom } from '../connect/by-cloud.ts'
 import { type GitHostDeps, nowOf } from '../deps.ts'
-import { changeConnection, claimRefresh, findConnection } from './connection-store.ts'
+import { claimRefresh, findConnection, putRefreshed } from './connection-store.ts'
 
 /** How an account's tokens are kept: sealed, as one value. */
 interface StoredTokens {
@@ -81,8 +81,7 @@ async function refreshed(row: GitConnectionRow, deps: GitHostDeps): Promise<GitC
   while (nowOf(deps) < until) {
     const claimed = await claimRefresh(db, row.id, row.credential, nowOf(deps), nowOf(deps) + refreshMs)
     if (claimed) return exchange(claimed, deps)
-    const current = await findConnection(db, row.id)
-    if (!current) throw new GitHostError('unauthorized', 'The connection was removed')
+    const current = await present(row.id, deps)
     if (current.credential !== row.credential) return current
     await pause(200)
   }
@@ -101,15 +100,19 @@ async function exchange(row: GitConnectionRow, deps: GitHostDeps): Promise<GitCo
       // A host that gives no new one lets the old one be used again.
       credential: sealTokens(row.id, { ...tokens, byCloud, refreshToken: tokens.refreshToken ?? refreshToken }, deps),
       credentialExpiresAt: expiryOf(tokens, deps),
-      refreshingUntil: null,
       updatedAt: nowOf(deps),
     }
-    await changeConnection(db, row.id, changes)
-    return { ...row, ...changes }
+    return (await putRefreshed(db, row, changes)) ? { ...row, ...changes } : await present(row.id, deps)
   } catch (error) {
-    await changeConnection(db, row.id, { refreshingUntil: null })
+    await putRefreshed(db, row, {})
     throw error
   }
+}
+
+const present = async (id: string, { database }: GitHostDeps): Promise<GitConnectionRow> => {
+  const row = await findConnection(database.db, id)
+  if (!row) throw new GitHostError('unauthorized', 'The connection was removed')
+  return row
 }
 
 /** In the words of a git host: to whoever waits for the login, it is the host that is away or refuses. */

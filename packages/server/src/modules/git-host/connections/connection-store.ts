@@ -28,9 +28,6 @@ export async function putConnection(db: Db, row: Insertable<GitConnectionsTable>
     .executeTakeFirstOrThrow()
 }
 
-export const changeConnection = (db: Db, id: string, changes: Updateable<GitConnectionsTable>) =>
-  db.updateTable('gitConnections').set(changes).where('id', '=', id).execute()
-
 export const deleteConnections = (
   db: Db,
   organizationId: string,
@@ -102,6 +99,17 @@ export const claimRefresh = (
     .where(({ or, eb }) => or([eb('refreshingUntil', 'is', null), eb('refreshingUntil', '<', now)]))
     .returningAll()
     .executeTakeFirst()
+
+/** False: it was connected anew or removed meanwhile, and is not the login that was renewed. */
+export async function putRefreshed(db: Db, row: GitConnectionRow, changes: Updateable<GitConnectionsTable>): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('gitConnections')
+    .set({ ...changes, refreshingUntil: null })
+    .where('id', '=', row.id)
+    .where('credential', '=', row.credential)
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
+}
 
 /** False: it was in trouble before. */
 export async function setTrouble(db: Db, row: GitConnectionRow, trouble: string, now: number): Promise<boolean> {

@@ -9,8 +9,8 @@ import { openCloneToken } from './clone-token.ts'
 import { hostUrlsOf, repositoryOf, sameHost } from './git-remote.ts'
 import { mayOpen } from './hidden-repositories.ts'
 
-/** The host's API is asked for a token, and somebody waits. */
-const credentialMs = 15_000
+/** The host's API is asked for a token: by a person, who waits, or by a job, which can. */
+const credentialMs = { person: 5_000, job: 15_000 }
 
 /** The repository of a project, as a git host knows it. */
 export const repositoryAt = (project: ProjectRow, { settings }: Pick<ProjectsDeps, 'settings'>): RepositoryAt => ({
@@ -68,7 +68,7 @@ async function credentialOf(project: ProjectRow, deps: ProjectsDeps, url: string
   const named = repositoryOf(url)
   if (!named || !deps.projectPorts.gitHost) return undefined
   if (!(await mayOpen(named, repositoryOf(at.url), project.organizationId, deps))) return undefined
-  const limit = AbortSignal.timeout(credentialMs)
+  const limit = AbortSignal.timeout(abort ? credentialMs.job : credentialMs.person)
   try {
     const given = await deps.projectPorts.gitHost.credentialFor(
       project.organizationId,

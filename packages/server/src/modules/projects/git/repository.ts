@@ -74,14 +74,14 @@ async function countBehind(project: ProjectRow, deployed: string | null, remote:
 export async function listBranches(project: ProjectRow, deps: ProjectsDeps): Promise<ProjectBranch[]> {
   refuseUnlinked(project)
   const { gitHost } = deps.projectPorts
-  const isProtected = (await gitHost?.protectedBranches(project.organizationId, repositoryAt(project, deps))) ?? new Set<string>()
-  const { heads, defaultBranch } = await askRemote(project, deps, (remote) => deps.git.listRefs(remote, limits)).catch(
-    unreachable,
-  )
+  const [{ heads, defaultBranch }, isProtected] = await Promise.all([
+    askRemote(project, deps, (remote) => deps.git.listRefs(remote, limits)).catch(unreachable),
+    gitHost?.protectedBranches(project.organizationId, repositoryAt(project, deps)),
+  ])
   return heads.map(({ name, commit }) => ({
     name,
     commit,
-    protected: isProtected.has(name),
+    protected: isProtected?.has(name) ?? false,
     default: name === defaultBranch,
   }))
 }

@@ -28,6 +28,7 @@ import { migration as serviceRoutes } from './030-service-routes.ts'
 import { migration as backupRecipients } from './031-backup-recipients.ts'
 import { migration as uploadPlaces } from './032-upload-places.ts'
 import { migration as repositoryNames } from './033-repository-names.ts'
+import { migration as pullRequestTimes } from './034-pull-request-times.ts'
 
 export interface Migration {
   /** `NNN-what`: the number orders it, the whole is recorded. Never changed once released. */
@@ -66,4 +67,5 @@ export const migrations: readonly Migration[] = [
   backupRecipients,
   uploadPlaces,
   repositoryNames,
+  pullRequestTimes,
 ]

@@ -34,6 +34,8 @@ export interface PullRequestsTable {
   approvedBy: string | null
   /** An approval is for one commit: what a fork pushes afterwards is not covered by it. */
   approvedCommit: string | null
+  /** When the host says that it was last changed; null where it does not say. */
+  changedAt: Millis | null
   /** Of the last push to it. */
   updatedAt: Millis
 }

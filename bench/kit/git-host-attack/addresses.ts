@@ -1,0 +1,150 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { tokens } from '../../../tests/kit/git-hosts/github-host.ts'
+import { type Attack, type AttackScene, app, repository, theirs } from './scene.ts'
+
+/** Everything that came to a server that is nobody's git host. */
+export interface Visits {
+  seen: { url: string; authorization: string | undefined }[]
+}
+
+/** Addresses that lead inside, or to another host with our token; and a token that the host has revoked. */
+export function addressAttacks(scene: AttackScene, visits: Visits): Attack[] {
+  const { ask, judge, wrong, owner, mallory, host, elsewhere, own } = scene
+  const { url } = elsewhere
+  const withToken = () => visits.seen.filter(({ authorization }) => authorization !== undefined)
+  const noToken = (name: string, run: () => Promise<void>): Attack => ({
+    name,
+    async run() {
+      await run()
+      for (const one of withToken()) wrong.push(`${name}: a credential came to another host: ${JSON.stringify(one)}`)
+      visits.seen.length = 0
+    },
+  })
+  const settled = async (who: typeof owner, id: string): Promise<string> => {
+    for (const end = Date.now() + 60_000; ; await pause(200)) {
+      const { status } = (await ask(who, 'GET', `/deployments/${id}`)).body.data
+      if (!['queued', 'building', 'deploying'].includes(status)) return status
+      if (Date.now() > end) return `still ${status}`
+    }
+  }
+  /** That mallory's organisation is connected with now. */
+  const tokenInUse = async (): Promise<string> => {
+    const before = host.calls.length
+    await ask(mallory, 'GET', `/gitprovider/repos/${theirs}`)
+    const used = host.calls.slice(before).find(({ token }) => token !== null)?.token
+    return used ?? Promise.reject(new Error('mallory is not connected'))
+  }
+  const deploy = async (who: typeof owner, projectId: string): Promise<string> => {
+    const begun = await ask(who, 'POST', '/deployments/build/access', { body: { projectId } })
+    return begun.status === 202 ? settled(who, begun.body.data.deploymentId) : `refused with ${begun.status}`
+  }
+  return [
+    noToken('a project whose address is inside, or another host', async () => {
+      const inside = [
+        'http://169.254.169.254/latest/meta-data',
+        'http://[::1]:22/a.git',
+        'http://127.0.0.1:22/a.git',
+        'file:///etc',
+        'ext::sh -c id',
+        '/etc',
+        '--upload-pack=id',
+        'ssh://-oProxyCommand=id/x',
+        'http://localhost%00.evil.test/a',
+        'gopher://127.0.0.1/',
+        `http://${tokens.mallory}@127.0.0.1:1/a.git`,
+      ]
+      for (const gitUrl of [...inside, `${url}/mallory/app.git`]) {
+        const made = await ask(mallory, 'POST', '/projects', { body: { name: 'inside', gitUrl } })
+        judge(gitUrl, made, [201, 400, 409])
+        if (made.status !== 201) continue
+        const ended = await deploy(mallory, made.body.data.id)
+        if (ended === 'live') wrong.push(`${gitUrl} went live`)
+        const named = { gitUrl, gitProvider: 'github', gitOwner: 'acme', gitRepo: 'shop' }
+        judge('renamed', await ask(mallory, 'PATCH', `/projects/${made.body.data.id}`, { body: named }), [200, 400, 404])
+        await deploy(mallory, made.body.data.id)
+        await ask(mallory, 'DELETE', `/projects/${made.body.data.id}`, { body: { force: true } })
+      }
+    }),
+    noToken('a submodule and large files at another host', async () => {
+      const hash = 'a'.repeat(64)
+      const files = {
+        ...app('evil'),
+        '.lfsconfig': `[lfs]\n\turl = ${url}/lfs\n`,
+        '.gitattributes': '*.bin filter=lfs diff=lfs merge=lfs -text\n',
+        'a.bin': `version https://git-lfs.github.com/spec/v1\noid sha256:${hash}\nsize 10\n`,
+        '.gitmodules': `[submodule "x"]\n\tpath = x\n\turl = ${url}/acme/shop.git\n`,
+      }
+      await host.git.commit(theirs, files)
+      const ended = await deploy(mallory, own.id)
+      if (ended === 'live') wrong.push('a project whose large file is at another host went live')
+      await host.git.commit(theirs, {
+        ...app('good'),
+        '.lfsconfig': null,
+        '.gitattributes': null,
+        'a.bin': null,
+        '.gitmodules': null,
+      })
+    }),
+    noToken('the host’s API and git send on to another host', async () => {
+      const hers = await tokenInUse()
+      host.intercept = ({ path, token }) =>
+        token === hers && path.startsWith('/repos/')
+          ? { status: 302, json: {}, headers: { location: `${url}${path}` } }
+          : undefined
+      try {
+        for (const part of ['', '/branches', '/files', '/webhooks'])
+          judge('sent on', await ask(mallory, 'GET', `/gitprovider/repos/${theirs}${part}`), [200, 502])
+      } finally {
+        host.intercept = null
+      }
+      host.intercept = ({ path, token }) =>
+        token === hers && path === '/user/repos'
+          ? { json: [], headers: { link: `<${url}/user/repos?page=2>; rel="next", <${url}/user/repos?page=3>; rel="last"` } }
+          : undefined
+      try {
+        judge('pages elsewhere', await ask(mallory, 'GET', '/gitprovider/repos'), [200, 502])
+      } finally {
+        host.intercept = null
+      }
+    }),
+    {
+      name: 'a token that was revoked at the host goes on being used',
+      async run() {
+        await ask(mallory, 'POST', '/gitprovider/disconnect')
+        await scene.connect(mallory, 'oauth', 'mallory')
+        const used = await tokenInUse()
+        host.revoke(used)
+        judge('revoked', await ask(mallory, 'GET', `/gitprovider/repos/${theirs}/branches`), [400])
+        const after = host.calls.length
+        for (const path of ['', '/branches', '/files'])
+          judge('again', await ask(mallory, 'GET', `/gitprovider/repos/${theirs}${path}`), [400])
+        await deploy(mallory, own.id)
+        const again = host.calls.slice(after).filter(({ token }) => token === used).length
+        if (again > 0 || host.refusedGit.includes(used)) wrong.push(`a revoked token was used ${again} times more`)
+        if ((await ask(mallory, 'GET', '/gitprovider/status')).body.state !== 'error')
+          wrong.push('status does not say that it was revoked')
+        await ask(mallory, 'POST', '/gitprovider/disconnect')
+        await scene.connect(mallory, 'oauth', 'mallory')
+      },
+    },
+    noToken('mallory asks for what is the owner’s', async () => {
+      for (const part of ['', '/branches', '/files', '/file', '/webhooks'])
+        judge(part, await ask(mallory, 'GET', `/gitprovider/repos/${repository}${part}`), [403, 404])
+      judge('clone-token', await ask(mallory, 'GET', `/gitprovider/repos/${repository}/clone-token`), [409])
+      judge('delete', await ask(mallory, 'DELETE', `/gitprovider/repos/${repository}`), [403, 404])
+      judge('hook', await ask(mallory, 'POST', `/gitprovider/repos/${repository}/webhooks`), [403, 404])
+      const made = await ask(mallory, 'POST', '/projects', {
+        body: { name: 'theft', gitProvider: 'github', gitOwner: 'acme', gitRepo: 'shop' },
+      })
+      judge('project', made, [201, 404, 409])
+      // The kit's git takes every good token for every repository: what counts is whose it comes with.
+      const hers = await tokenInUse()
+      host.onGit = async ({ token }) => {
+        if (token !== hers) wrong.push('git came to acme/shop for mallory with a token that is not hers')
+      }
+      if (made.status === 201) await deploy(mallory, made.body.data.id)
+      host.onGit = null
+      if (made.status === 201) await ask(mallory, 'DELETE', `/projects/${made.body.data.id}`, { body: { force: true } })
+    }),
+  ]
+}

@@ -1,0 +1,32 @@
+import { Button } from '@mantine/core'
+import { IconPlus } from '@tabler/icons-react'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
+import { Section } from './section.tsx'
+
+interface Props {
+  title: string
+  description?: ReactNode
+  /** There is none yet: the form is what people came for. */
+  isFirst: boolean
+  children: ReactNode
+}
+
+/** The form for one more; where there are some already it waits behind a button, so that the page is about those. */
+export function AddSection({ title, description, isFirst, children }: Props) {
+  const [isOpen, setOpen] = useState(false)
+  const place = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    if (isOpen) place.current?.querySelector<HTMLElement>('input, select, textarea')?.focus()
+  }, [isOpen])
+  const isShown = isFirst || isOpen
+  const open = (
+    <Button size="xs" variant="default" leftSection={<IconPlus size={14} />} onClick={() => setOpen(true)}>
+      Add…
+    </Button>
+  )
+  return (
+    <Section title={title} description={isShown && description} actions={!isShown && open}>
+      {isShown ? <div ref={place}>{children}</div> : undefined}
+    </Section>
+  )
+}

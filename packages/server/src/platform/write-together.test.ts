@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest'
+import { writeTogether } from './write-together.ts'
+
+/** Notes what is written together; 13 cannot be written. */
+function noting() {
+  const writes: number[][] = []
+  const put = writeTogether(3, async (items: readonly number[]) => {
+    writes.push([...items])
+    await new Promise(setImmediate)
+    if (items.includes(13)) throw new Error('thirteen')
+    return items.map((item) => item * 10)
+  })
+  return { writes, put }
+}
+
+test('what comes while one write is under way goes into the next ones together, in its order, and each has its own answer', async () => {
+  const { writes, put } = noting()
+  expect(await Promise.all([1, 2, 3, 4, 5].map(put))).toEqual([10, 20, 30, 40, 50])
+  expect(writes).toEqual([[1], [2, 3, 4], [5]])
+})
+
+test('one that cannot be written fails alone, and what comes later is written', async () => {
+  const { put } = noting()
+  const all = await Promise.allSettled([1, 12, 13, 14].map(put))
+  expect(all.map((one) => (one.status === 'fulfilled' ? one.value : one.reason.message))).toEqual([10, 120, 'thirteen', 140])
+  expect(await put(7)).toBe(70)
+})

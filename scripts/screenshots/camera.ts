@@ -1,0 +1,78 @@
+import { mkdirSync } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Browser, Page } from 'playwright-core'
+import { addAxe, violations } from '../../tests/kit/axe.ts'
+import { openPage, signIn } from '../../tests/kit/browser-page.ts'
+import type { Scene } from './scenes.ts'
+
+export interface Shot {
+  screen: keyof typeof screens
+  colorScheme: 'light' | 'dark'
+}
+
+const screens = { desk: { width: 1280, height: 900 }, phone: { width: 360, height: 740 } }
+
+export const everyShot: readonly Shot[] = (['desk', 'phone'] as const).flatMap((screen) =>
+  (['light', 'dark'] as const).map((colorScheme) => ({ screen, colorScheme })),
+)
+
+interface Camera {
+  browser: Browser
+  folder: string
+  shots: readonly Shot[]
+  isAsked(name: string): boolean
+  /** One picture each, as tall as the screen: for the documentation. */
+  isForDocs: boolean
+}
+
+/** More than that is more than a page of documentation should carry. */
+const largestBytes = 150_000
+
+/** Takes a picture of each scene on each screen in each theme, and tells what is wrong with it. */
+export function cameraOf({ browser, folder, shots, isAsked, isForDocs }: Camera) {
+  mkdirSync(folder, { recursive: true })
+  return async (url: string, who: Parameters<typeof signIn>[1] | null, scenes: readonly Scene[]): Promise<void> => {
+    const asked = scenes.filter(({ name }) => isAsked(name))
+    if (asked.length === 0) return
+    for (const { screen, colorScheme } of shots) {
+      await using opened = await openPage(browser, {
+        url,
+        viewport: screens[screen],
+        colorScheme,
+        reducedMotion: 'reduce',
+        isExpected: (problem) => problem.startsWith('404 /nowhere'),
+      })
+      const { page, problems } = opened
+      if (who) await signIn(page, who)
+      for (const { name, address, act, isOn, isWhole = !act } of asked) {
+        if (isOn && isOn !== screen) continue
+        const path = join(folder, isForDocs ? `${name}.png` : `${name}-${screen}-${colorScheme}.png`)
+        const note = (words: string) => console.log(`${name} ${screen} ${colorScheme}: ${words}`)
+        await show(page, address, note)
+        // A dialog covers the screen, not the page.
+        await act?.(page).catch((error: Error) => note(error.message.split('\n').slice(0, 4).join(' ')))
+        await page.screenshot({ path, fullPage: !isForDocs && isWhole })
+        // The tests look at every address; here it is for dialogs and for what is seldom seen.
+        await addAxe(page)
+        for (const found of await violations(page)) note(found)
+        const excess = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)
+        if (excess > 0) note(`scrolls ${excess} px sideways`)
+        const { size } = await stat(path)
+        if (isForDocs && size > largestBytes) note(`${path} has ${size} bytes`)
+      }
+      for (const problem of new Set(problems)) console.log(`${screen} ${colorScheme}: ${problem}`)
+    }
+  }
+}
+
+async function show(page: Page, address: string, note: (words: string) => void): Promise<void> {
+  await page.goto(address)
+  const heading = page.locator('h1').first()
+  await heading.waitFor({ timeout: 15_000 }).catch(() => note('shows no heading'))
+  const loading = page.locator('[role=status][aria-label=Loading]').first()
+  await loading.waitFor({ state: 'detached', timeout: 10_000 }).catch(() => note('is still loading'))
+  // What comes in batches, such as lines of a log, comes a moment later.
+  await pause(300)
+}

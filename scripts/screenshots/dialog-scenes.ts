@@ -1,0 +1,112 @@
+import type { Page } from 'playwright-core'
+import type { Filled } from '../../tests/kit/filled-instance.ts'
+import type { Scene } from './scenes.ts'
+
+/** Dialogs, wizards and forms half filled in, on the filled instance. Nothing that they would do is done, but for what can be done again. */
+export const dialogScenes = ({ projectId, deploymentId, serverId, brokenId, longNamedId }: Filled): Scene[] => {
+  const project = `/projects/${projectId}`
+  return [
+    {
+      name: 'commands',
+      address: project,
+      async act(page) {
+        await page.keyboard.press('/')
+        await page.getByPlaceholder('Search projects and pages').fill('ha')
+        await page.getByRole('button', { name: /^Harbour shop/ }).waitFor()
+      },
+    },
+    { name: 'account-menu', address: '/', act: (page) => press(page, /^Account of/) },
+    { name: 'navigation', address: project, act: (page) => press(page, 'Open the navigation'), isOn: 'phone' },
+    { name: 'broken-project', address: `/projects/${brokenId}` },
+    { name: 'long-name', address: `/projects/${longNamedId}` },
+    { name: 'nowhere', address: '/nowhere' },
+    { name: 'upload-version', address: project, act: (page) => press(page, 'Upload a new version') },
+    {
+      name: 'roll-back',
+      address: `${project}/deployments`,
+      async act(page) {
+        await page.getByRole('link', { name: '#1', exact: true }).click()
+        await press(page, 'Roll back to this')
+        await page.getByRole('button', { name: 'Roll back', exact: true }).waitFor()
+      },
+    },
+    { name: 'deployment-search', address: `${project}/deployments/${deploymentId}`, act: searchLog },
+    {
+      name: 'env-text',
+      isWhole: true,
+      address: `${project}/env`,
+      async act(page) {
+        await press(page, 'Edit all as text')
+        const text = page.getByLabel('All variables')
+        await text.fill(`${(await text.inputValue()).replace('PUBLIC_NAME=', 'PUBLIC_TITLE=')}\nNEW_ONE=yes\n`)
+      },
+    },
+    { name: 'env-change', address: `${project}/env`, act: (page) => press(page, 'Change PUBLIC_NAME') },
+    { name: 'dns-records', isWhole: true, address: `${project}/domains`, act: (page) => press(page, 'Show DNS records') },
+    {
+      name: 'restore-target',
+      address: `${project}/backups`,
+      act: (page) => page.getByRole('button', { name: 'Restore…' }).first().click(),
+    },
+    { name: 'restore-staged', address: `${project}/backups`, act: stageRestore },
+    { name: 'policy-change', address: `${project}/backups`, act: (page) => press(page, 'Change') },
+    { name: 'policy-delete', address: `${project}/backups`, act: (page) => press(page, 'Delete') },
+    {
+      name: 'delete-preview',
+      address: `${project}/settings`,
+      async act(page) {
+        await press(page, 'Delete this project')
+        await page
+          .getByRole('dialog')
+          .getByText(/volume/i)
+          .first()
+          .waitFor()
+      },
+    },
+    {
+      name: 'destination-change',
+      address: '/backups',
+      act: (page) => page.getByRole('button', { name: /^Change local/ }).click(),
+    },
+    { name: 'channel-kinds', isWhole: true, address: '/notifications/settings', act: (page) => choose(page, 'Kind', 'slack') },
+    {
+      name: 'token-scopes',
+      isWhole: true,
+      address: '/organization/tokens',
+      act: (page) => page.getByLabel('Only some of what I may do').check(),
+    },
+    { name: 'token-made', address: '/organization/tokens', act: makeToken },
+    { name: 'member-remove', address: '/organization/members', act: (page) => press(page, 'Remove viewer@example.test') },
+    { name: 'server-change', address: `/servers/${serverId}`, act: (page) => press(page, 'Change') },
+    { name: 'new-configure', isWhole: true, address: '/new?from=example', act: chooseExample },
+  ]
+}
+
+const press = (page: Page, name: string | RegExp) =>
+  page.getByRole('button', { name, ...(typeof name === 'string' ? { exact: true } : {}) }).click()
+
+const choose = async (page: Page, label: string, value: string) => {
+  await page.getByLabel(label).first().selectOption(value)
+}
+
+async function searchLog(page: Page): Promise<void> {
+  await page.getByPlaceholder('Search').fill('start')
+}
+
+async function stageRestore(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Restore…' }).first().click()
+  await press(page, 'Check it')
+  await page.getByText('What would change').waitFor()
+  await page.getByText('every byte was read and matched').waitFor()
+}
+
+async function makeToken(page: Page): Promise<void> {
+  await page.getByLabel('Name').fill('laptop')
+  await press(page, 'Make the token')
+  await page.getByRole('dialog').getByText('Copy it now').waitFor()
+}
+
+async function chooseExample(page: Page): Promise<void> {
+  await press(page, 'Use the example')
+  await page.getByText('What was found').waitFor()
+}
