@@ -25,15 +25,17 @@ await using sides = await startTwoHostings({
 const scene = await setAttackScene(sides, Number(values.seed))
 const mover = await sides.makeKeeper('mover')
 const hash = await sides.fill('here', mover.slug, 500_000)
+const byGreedy = { ...scene, attacker: scene.greedy }
 const attacks: Attack[] = [
   ...proxyAttacks(scene, mover),
-  ...quotaAttacks(scene),
-  ...bundleAttacks(scene, await sides.makeKeeper('packed')),
+  ...quotaAttacks(byGreedy),
+  ...bundleAttacks(byGreedy, await sides.makeKeeper('packed')),
 ]
 const counts = new Map<string, { times: number; away: number }>()
 let place: Side = 'here'
 let moves = 0
 let kills = 0
+let arrived = 0
 
 await Promise.all([...Array.from({ length: 3 }, attackOn), moveOn()])
 await scene.checkVictim()
@@ -44,7 +46,7 @@ console.log(
   ),
 )
 console.log(
-  `${moves} moves, ${kills} of them with a kill; memory here ${await scene.memory('here')}, cloud ${await scene.memory('cloud')}`,
+  `${moves} moves, ${kills} of them with a kill, ${arrived} answered as done; memory here ${await scene.memory('here')}, cloud ${await scene.memory('cloud')}`,
 )
 if (scene.wrong.length > 0) throw new Error([...new Set(scene.wrong)].join('\n'))
 
@@ -75,6 +77,7 @@ async function moveOn(): Promise<void> {
       kills += 1
     }
     const answer = await begun
+    if (answer.status === 200) arrived += 1
     console.log(new Date().toISOString(), moves, kills, JSON.stringify(answer).slice(0, 150), scene.wrong.length)
     const { phase } = await endOf(sides, mover.id, 240_000).catch((error: Error) => ({ phase: error.message }))
     const serving = await scene.serving(mover.slug)

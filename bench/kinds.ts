@@ -5,6 +5,7 @@ import { type Hosting, startHosting } from '../tests/kit/hosting.ts'
 import { lookUp } from '../tests/kit/machine.ts'
 import type { RuntimeKind } from '../tests/kit/runtimes.ts'
 import type { Kind } from './kinds/kind.ts'
+import { managers } from './kinds/managers.ts'
 import { others } from './kinds/others.ts'
 import { pages } from './kinds/pages.ts'
 import { servers } from './kinds/servers.ts'
@@ -21,7 +22,7 @@ const word = (name: string) =>
     .find((one) => one.startsWith(`--${name}=`))
     ?.slice(name.length + 3)
 const only = word('only')?.split(',')
-const kinds = [...servers, ...pages, ...others].filter(({ name }) => !only || only.includes(name))
+const kinds = [...servers, ...pages, ...managers, ...others].filter(({ name }) => !only || only.includes(name))
 const runtimes = (['process', 'docker'] as const).filter((one) => (word('runtime') ?? one) === one)
 const rows: (string | number)[][] = []
 for (const runtime of runtimes) {
@@ -80,6 +81,6 @@ async function asked({ path = '/', says, also }: Kind, host: string, hosting: Ho
 }
 
 function reasonOf({ error }: Awaited<ReturnType<typeof over>>): string {
-  const words = `${error?.code}: ${error?.message} ${(error?.logTail ?? []).slice(-3).join(' | ')}`
-  return words.replace(/\s+/g, ' ').slice(0, 400)
+  const words = `${error?.code}: ${error?.message} ${(error?.logTail ?? []).slice(-8).join(' | ')}`
+  return words.replace(/\s+/g, ' ').slice(0, 800)
 }

@@ -76,7 +76,7 @@ export const pages: readonly Kind[] = [
     name: 'eleventy',
     says: 'kind eleventy',
     files: {
-      'package.json': manifest('eleventy', { scripts: { build: 'eleventy' }, tools: { '@11ty/eleventy': '^3.0.0' } }),
+      'package.json': manifest('eleventy', { scripts: { build: 'eleventy' }, tools: { '@11ty/eleventy': '3.1.2' } }),
       'index.md': '# kind eleventy\n',
     },
   },

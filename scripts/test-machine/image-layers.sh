@@ -23,6 +23,8 @@ lay_node() {
   lay_busybox
   cp -L "$bundled" "$tree/usr/local/bin/node"
   copy_libraries "$bundled"
+  # What compiled parts of packages ask for, and a real image of Node has.
+  copy_shared libgcc_s.so.1 libstdc++.so.6 libdl.so.2 libpthread.so.0 librt.so.1 libm.so.6
   # npm as it came with the machine's Node: one folder with everything it needs. Another layout is left out.
   npm=$(dirname "$(dirname "$(readlink -f "$(command -v npm)")")")
   [ -d "$npm/node_modules" ] || return 0
@@ -166,6 +168,16 @@ make_template() {
 entrypoint() {
   { printf '#!/bin/sh\nset -e\n' && cat; } >"$tree/usr/local/bin/start"
   chmod 755 "$tree/usr/local/bin/start"
+}
+
+copy_shared() {
+  local name library
+  for name in "$@"; do
+    library=$(ldconfig -p | awk -v name="$name" '$1 == name { print $NF; exit }')
+    [ -n "$library" ] || continue
+    mkdir -p "$tree$(dirname "$library")"
+    cp -L "$library" "$tree$library"
+  done
 }
 
 copy_libraries() {

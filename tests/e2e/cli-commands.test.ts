@@ -139,6 +139,19 @@ describe('berth, command by command', () => {
     expect({ code, said: stderr.match(/^.*cron.*$/gm) }).toEqual({ code: 0, said: [expect.stringMatching(/^ *Warning: /)] })
   })
 
+  test('a Dockerfile where there is no Docker, and a root directory that is not there, are told with what to do', async () => {
+    const boxed = join(hosting.folder, 'boxed')
+    await mkdir(join(boxed, 'apps', 'web'), { recursive: true })
+    await writeFile(join(boxed, 'Dockerfile'), 'FROM scratch\n')
+    await writeFile(join(boxed, 'apps', 'web', 'index.html'), 'a site')
+    const docker = await hosting.cli(['deploy', boxed])
+    expect(docker).toMatchObject({ code: 1, stderr: expect.stringMatching(/Its Dockerfile needs Docker.*install Docker/) })
+    const missing = await hosting.cli(['deploy', boxed, '--root-directory', 'apps/wbe'])
+    expect(missing).toMatchObject({ code: expect.any(Number), stderr: expect.stringMatching(/apps\/wbe.*apps\/web/s) })
+    expect(missing.code).not.toBe(0)
+    expect(await hosting.cli(['deploy', boxed, '--root-directory', 'apps/web'])).toMatchObject({ code: 0 })
+  })
+
   test('berth rollback goes to the one before, or to the number that is named', async () => {
     const url = (await berth('open')).stdout.trim()
     for (const text of ['second', 'third']) {
@@ -182,6 +195,7 @@ describe('berth, command by command', () => {
       code: 0,
       stdout: expect.stringContaining('half way'),
     })
+    expect(await from('logs', '--service', 'nope')).toMatchObject({ code: 5, stderr: expect.stringContaining('nope') })
     expect(await from('logs', '--since', 'yesterday')).toMatchObject({ code: 2, stderr: expect.stringContaining('--since') })
   })
 
@@ -209,6 +223,27 @@ describe('berth, command by command', () => {
     await rm(join(folder, 'berth.json'))
     const schema = await (await fetch(`${hosting.berth.url}/api/berth.schema.json`)).json()
     expect(schema).toMatchObject({ title: 'berth.json', properties: { port: { maximum: 65_535 } }, additionalProperties: false })
+  })
+
+  test('Ctrl-C ends the watching, not the work, and says how that is ended; what serves goes on serving', async () => {
+    const endless = `node -e "console.log('for ever'); setInterval(() => {}, 1000)"`
+    await writeFile(
+      join(folder, 'package.json'),
+      JSON.stringify({ name: 'app', type: 'module', scripts: { build: endless, start: 'node server.js' } }),
+    )
+    let said = ''
+    const atWork = Promise.withResolvers<void>()
+    const child = run(['deploy'], (text) => {
+      said += text
+      if (/^ {2}for ever$/m.test(said)) atWork.resolve()
+    })
+    await atWork.promise
+    child.stop('SIGINT')
+    expect(await child.ended).toBe(130)
+    const [, id = ''] = /the deployment goes on; stop it with: berth cancel (dep_\w+)/.exec(said) ?? []
+    expect(await hosting.deployment(id)).toMatchObject({ status: 'building' })
+    expect(await berth('cancel', id)).toMatchObject({ code: 0, stdout: expect.stringContaining('is cancelled') })
+    expect(await berth('status')).toMatchObject({ code: 0, stdout: expect.stringMatching(/status +live/) })
   })
 
   test('a reader that has read enough ends it quietly; an instance that is away is 7', async () => {
@@ -251,7 +286,7 @@ describe('berth, command by command', () => {
     for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', onText)
     const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
     void pause(120_000, undefined, { ref: false }).then(() => child.kill())
-    return { ended, stop: () => child.kill() }
+    return { ended, stop: (signal?: NodeJS.Signals) => child.kill(signal) }
   }
 })
 

@@ -88,6 +88,8 @@ async function onPostgres(statement: string): Promise<void> {
 }
 
 describeOnRuntimes('one encrypted file and one key', (runtime) => {
+  // What is refused is refused before any runtime is asked.
+  const isOnlyOnce = runtime === 'process'
   test('bring an instance back on a blank machine: people, projects, variables, volumes and what runs', async () => {
     await using place = await tempFolder('instance')
     await using databases = await databasesOf(runtime)
@@ -121,20 +123,25 @@ describeOnRuntimes('one encrypted file and one key', (runtime) => {
         stderr: '',
       })
       await copyFile(join(hosting.berth.dataFolder, 'backup.key'), key)
-      const again = await command(['backup-instance', file], hosting.berth.dataFolder, oldEnv)
-      expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('there already')])
+      if (isOnlyOnce) {
+        const again = await command(['backup-instance', file], hosting.berth.dataFolder, oldEnv)
+        expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('there already')])
+      }
     }
     // Nothing is left: no folder, no container, no image, no volume.
     await databases.old.drop()
     expect((await stat(file)).mode & 0o777).toBe(0o600)
     expect((await readFile(file)).includes('precious')).toBe(false)
-    const wrong = join(place.path, 'wrong.txt')
-    await writeFile(wrong, `AGE-SECRET-KEY-1${'Q'.repeat(58)}\n`)
-    expect((await command(['restore-instance', file, '--key', wrong], elsewhere, newEnv)).code).toBe(1)
+    if (isOnlyOnce) {
+      const wrong = join(place.path, 'wrong.txt')
+      await writeFile(wrong, `AGE-SECRET-KEY-1${'Q'.repeat(58)}\n`)
+      expect((await command(['restore-instance', file, '--key', wrong], elsewhere, newEnv)).code).toBe(1)
+    }
     expect(await command(['restore-instance', file, '--key', key], elsewhere, newEnv)).toMatchObject({ code: 0, stderr: '' })
     const remove = runtime === 'docker' ? dockerRemover(elsewhere) : async () => undefined
     try {
-      expect((await command(['restore-instance', file, '--key', key], elsewhere, newEnv)).stderr).toContain('not empty')
+      if (isOnlyOnce)
+        expect((await command(['restore-instance', file, '--key', key], elsewhere, newEnv)).stderr).toContain('not empty')
       await using berth = await startBerth({ dataFolder: elsewhere, env: newEnv })
       const session = await fetch(`${berth.url}/api/auth/login`, {
         method: 'POST',

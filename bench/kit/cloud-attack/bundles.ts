@@ -63,9 +63,15 @@ export function bundleAttacks(scene: AttackScene, source: { id: string }): Attac
   async function pack(project: string): Promise<Packed | undefined> {
     const transfer = `trf_${randomName()}`
     const opened = await ask('cloud', attacker.token, 'PUT', `/arrivals/${transfer}`, { body: { project } })
-    if (opened.status !== 200) return undefined
+    if (opened.status !== 200) {
+      await scene.callOffLeft('cloud', attacker.token)
+      return undefined
+    }
     const { recipient } = opened.body.data as Arrival
-    await ask('here', own, 'POST', `/projects/${project}/departure`, { body: { transfer, recipient, withData: true } })
+    const begun = await ask('here', own, 'POST', `/projects/${project}/departure`, {
+      body: { transfer, recipient, withData: true },
+    })
+    if (begun.status !== 202) await scene.callOffLeft('here', own)
     const departure = await settled('here', own, `/departures/${transfer}`, ['packing'])
     const { signer, state, files: named } = (departure ?? {}) as Partial<Departure>
     const files: Files = new Map()

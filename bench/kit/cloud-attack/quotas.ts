@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib'
 import type { Attack, AttackScene } from './scene.ts'
 
 /** A tenant who takes more than it may have, in every dimension. */
-export function quotaAttacks({ ask, attacker, random, wrong }: AttackScene): Attack[] {
+export function quotaAttacks({ ask, attacker, random, wrong, callOffLeft }: AttackScene): Attack[] {
   const by = (method: string, path: string, body?: unknown) =>
     ask('cloud', attacker.token, method, path, body === undefined ? {} : { body })
   /** One that is being deleted is still shown, and counts no more. */
@@ -55,7 +55,7 @@ export function quotaAttacks({ ask, attacker, random, wrong }: AttackScene): Att
       async run() {
         const id = `trf_${randomName()}`
         const opened = await by('PUT', `/arrivals/${id}`, { project: `prj_${randomName()}` })
-        if (opened.status !== 200) return
+        if (opened.status !== 200) return callOffLeft('cloud', attacker.token)
         const statuses: number[] = []
         for (let at = 0; at < 12; at += 1) statuses.push(await file(id, `part-${at}`, randomBytes(8_000_000)))
         if (statuses.every((status) => status === 204)) wrong.push('96 MB of an arrival were taken, of 40 that it may have')

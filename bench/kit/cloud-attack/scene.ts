@@ -27,7 +27,10 @@ export interface Random {
 
 export type AttackScene = Awaited<ReturnType<typeof setAttackScene>>
 
-/** The cloud has two tenants: one is linked to the instance here and attacks, the other has a project and is to notice nothing. */
+/**
+ * The cloud has three tenants: one is linked to the instance here and attacks, one takes all that it can get, so that the first
+ * still has room to move a project, and one has a project and is to notice nothing.
+ */
 export async function setAttackScene(sides: TwoHostings, seed: number) {
   const wrong: string[] = []
   const restarting = new Map<Side, Promise<void>>()
@@ -77,6 +80,7 @@ export async function setAttackScene(sides: TwoHostings, seed: number) {
   }
 
   const attacker = await tenant('Attacker')
+  const greedy = await tenant('Greedy')
   const victim = await tenant('Victim')
   const own = (await sides.here.api('POST', '/tokens', { name: 'attack' })).body.data.token as string
   const linked = await sides.here.api('PUT', '/cloud/link', { url: sides.cloud.berth.url, token: attacker.token })
@@ -91,7 +95,7 @@ export async function setAttackScene(sides: TwoHostings, seed: number) {
   })
 
   return {
-    ...{ wrong, random, ask, attacker, victim, treasure, own, pause },
+    ...{ wrong, random, ask, attacker, greedy, victim, treasure, own, pause },
     hereUrl: () => sides.here.berth.url,
     memory: async (side: Side) => `${await peakMb(sides[side].berth.pid)} MB at most`,
     /** What the other tenant has is there, is theirs alone, and is answered. */
@@ -101,6 +105,12 @@ export async function setAttackScene(sides: TwoHostings, seed: number) {
       if (names.join() !== 'Treasure') wrong.push(`the other tenant has: ${names.join()} (${list.status})`)
       const env = await ask('cloud', victim.token, 'GET', `/projects/${treasure.id}/env`)
       if (env.body?.data?.[0]?.value !== 'of the victim') wrong.push(`the other tenant's variable: ${env.text.slice(0, 200)}`)
+    },
+    /** A kill in the middle of an attack leaves ends that nobody drives; they are called off as a person would do it. */
+    async callOffLeft(side: Side, token: string): Promise<void> {
+      const { body } = await ask(side, token, 'GET', '/transfers')
+      for (const { transfer, touchedAt } of (body?.data ?? []) as { transfer: string; touchedAt: string }[])
+        if (Date.now() - Date.parse(touchedAt) > 20_000) await ask(side, token, 'DELETE', `/transfers/${transfer}`)
     },
     move: (id: string, to: Side) => sides.move(id, to).catch((error: Error) => ({ status: 0, body: error.message })),
     async kill(side: Side): Promise<void> {

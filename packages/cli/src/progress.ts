@@ -1,22 +1,23 @@
 import { spinner } from '@clack/prompts'
 
 export interface Progress {
-  add(bytes: number): void
+  sent(bytes: number, total: number): void
   end(words: string): void
 }
 
-/** How much of an upload has gone out, on a terminal; its size is not known before the folder is packed. */
+/** How much of an upload has gone out, on a terminal; before that the folder is packed. */
 export function uploadProgress(isQuiet: boolean): Progress {
-  if (isQuiet || !process.stderr.isTTY) return { add: () => {}, end: () => {} }
+  if (isQuiet || !process.stderr.isTTY) return { sent: () => {}, end: () => {} }
   const shown = spinner({ output: process.stderr })
-  let sent = 0
-  shown.start('uploading')
+  const mb = (bytes: number) => (bytes / 1e6).toFixed(1)
+  let gone = 0
+  shown.start('packing')
   return {
-    add(bytes) {
-      sent += bytes
-      shown.message(`uploading ${(sent / 1e6).toFixed(1)} MB`)
+    sent(bytes, total) {
+      gone += bytes
+      shown.message(`uploading ${mb(gone)} of ${mb(total)} MB`)
     },
-    end: (words) => shown.stop(`${words} (${(sent / 1e6).toFixed(1)} MB)`),
+    end: (words) => shown.stop(`${words} (${mb(gone)} MB)`),
   }
 }
 

@@ -1,4 +1,4 @@
-import { contract, type Deployment, type DeploymentStep } from '@berth/contract'
+import { contract, type Deployment, type DeploymentLogLine, type DeploymentStep } from '@berth/contract'
 import type { connect } from './credentials.ts'
 import { Plain } from './exit-codes.ts'
 import type { Output } from './output.ts'
@@ -10,14 +10,8 @@ export async function watchDeployment(client: Client, deploymentId: string, say:
   using _leaving = sayOnInterrupt(deploymentId, say)
   let last: Deployment | undefined
   let lastEventId: string | undefined
-  const shown = new Set<string>()
-  const show = (steps: readonly DeploymentStep[]) => {
-    for (const { name, status } of steps) {
-      if (status === 'skipped' || shown.has(name)) continue
-      shown.add(name)
-      say.note(`▸ ${name}`)
-    }
-  }
+  const { step, line } = headings(say)
+  let later: NodeJS.Timeout | undefined
   for (let attempt = 0; attempt < 5 && !isOver(last); attempt++) {
     const events = client.stream(contract.deployments.stream, {
       params: { id: deploymentId },
@@ -25,16 +19,51 @@ export async function watchDeployment(client: Client, deploymentId: string, say:
     })
     for await (const { id, event, data } of events) {
       lastEventId = id ?? lastEventId
-      if (event === 'step') show([data as DeploymentStep])
-      if (event === 'log') say.note(`  ${(data as { message: string }).message}`)
+      if (event === 'step') step(data as DeploymentStep)
+      if (event === 'log') line(data as DeploymentLogLine)
       if (event === 'snapshot' || event === 'complete') last = data as Deployment
-      if (event === 'snapshot') show((data as Deployment).steps)
+      if (event === 'snapshot') {
+        // The lines of what was done before come now, each with its step; one that is under way may have none.
+        const underWay = (data as Deployment).steps.filter(({ status }) => status === 'running')
+        clearTimeout(later)
+        later = setTimeout(() => underWay.forEach(step), 1_000)
+      }
     }
   }
+  clearTimeout(later)
   if (!last || !isOver(last))
     throw new Plain('The stream ended before the deployment did: see how it goes with berth deployments')
-  if (last.status !== 'live' && last.status !== 'superseded') throw new Plain(failureOf(last))
+  if (last.status !== 'live' && last.status !== 'superseded')
+    throw new Plain(failureOf(last) + (await stillServing(client, last).catch(() => '')))
   return last
+}
+
+/** Each step's name stands before its lines, also where one of them comes before the news that it has begun. */
+function headings(say: Output) {
+  const shown = new Set<string>()
+  let lastLine = ''
+  const head = (name: string) => {
+    if (!shown.has(name)) say.note(`▸ ${name}`)
+    shown.add(name)
+  }
+  return {
+    step({ name, status, startedAt }: DeploymentStep) {
+      // After the switch it serves: what is tidied up then is worth a word only where it has one.
+      const isPast = shown.has('switch') || (startedAt ?? '') < lastLine
+      if (status !== 'skipped' && !isPast) head(name)
+    },
+    line({ step, time, message }: DeploymentLogLine) {
+      lastLine = time
+      if (step) head(step)
+      say.note(step ? `  ${message}` : message)
+    },
+  }
+}
+
+async function stillServing(client: Client, { projectId, environment }: Deployment): Promise<string> {
+  const query = { environment, status: 'live', limit: 1 } as const
+  const { data } = await client.call(contract.projects.listDeployments, { params: { id: projectId }, query })
+  return data[0] ? `\n  deployment ${data[0].number} goes on serving` : ''
 }
 
 /** Ctrl-C ends the watching, not the work. */

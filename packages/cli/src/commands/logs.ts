@@ -64,10 +64,15 @@ async function queryOf(client: Connection, command: Command, { tail, service, se
 
 /** A service that is not there has written nothing; the name is more likely mistyped. */
 async function refuseUnknownService(client: Connection, command: Command, service: string): Promise<void> {
-  const { data } = await client.call(contract.projects.get, { params: { id: projectIdOf(command) } })
-  const names = data.config.services.map(({ name }) => name)
-  if (names.length > 0 && !names.includes(service))
-    throw new Plain(`There is no service ${service}: the project has ${names.join(', ')}`, 5)
+  const params = { id: projectIdOf(command) }
+  const { data: project } = await client.call(contract.projects.get, { params })
+  const names = project.config.services.map(({ name }) => name)
+  if (names.includes(service)) return
+  if (names.length > 0) throw new Plain(`There is no service ${service}: the project has ${names.join(', ')}`, 5)
+  // Those of a Compose file are in no setting: what is one program is known by lines that are of no service.
+  const { data: lines } = await client.call(contract.projects.logs, { params, query: { tail: 1 } })
+  if (lines[0]?.service === null)
+    throw new Plain(`There is no service ${service}: the project is one program, leave --service out`, 5)
 }
 
 async function printBuildLog(client: Connection, command: Command, { deployment }: Options, print: (line: Line) => void) {

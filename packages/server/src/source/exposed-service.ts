@@ -9,7 +9,7 @@ export const exposedService = (services: readonly Service[]): Service | undefine
 }
 
 const dataImages =
-  /(?:^|\/)(?:postgres|postgis|pgvector|timescaledb|mysql|mariadb|percona|mongo|mongodb|redis|valkey|keydb|memcached|rabbitmq|elasticsearch|opensearch|clickhouse(?:-server)?|cassandra|couchdb|influxdb|neo4j|zookeeper|kafka|nats|etcd|mssql)(?:[:@-]|$)/
+  /(?:^|\/)(?:postgres|postgis|pgvector|timescaledb|mysql|mariadb|percona|mongo|mongodb|redis|valkey|keydb|memcached|rabbitmq|elasticsearch|opensearch|clickhouse(?:-server)?|cassandra|couchdb|influxdb|neo4j|zookeeper|kafka|redpanda|logstash|fluentd|nats|etcd|mssql)(?:[:@-]|$)/
 const dataPorts = new Set([1433, 1521, 3306, 5432, 5672, 6379, 9042, 9092, 11_211, 27_017])
 
 /** A database, cache or queue: it speaks no HTTP, and nobody outside should reach it. */

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
-import { mkdtemp, open, rm } from 'node:fs/promises'
+import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -13,21 +12,26 @@ export interface PackedFile extends AsyncDisposable {
 
 export async function packToFile(chunks: AsyncIterable<Uint8Array>): Promise<PackedFile> {
   const folder = await mkdtemp(join(tmpdir(), 'berth-upload-'))
-  const end = () => rm(folder, { recursive: true, force: true })
-  const path = join(folder, 'folder.tar.gz')
+  const file = await open(join(folder, 'folder.tar.gz'), 'wx+', 0o600)
+  // Without a name it is gone with this process, however that ends; where a file that is open keeps its name it goes afterwards.
+  const forget = () => rm(folder, { recursive: true, force: true })
+  await forget().catch(() => undefined)
+  const end = async () => {
+    await file.close()
+    await forget()
+  }
   try {
-    const facts = await write(chunks, path)
-    return { ...facts, read: () => createReadStream(path), [Symbol.asyncDispose]: end }
+    const facts = await write(chunks, file)
+    return { ...facts, read: () => file.createReadStream({ start: 0, autoClose: false }), [Symbol.asyncDispose]: end }
   } catch (error) {
     await end()
     throw error
   }
 }
 
-async function write(chunks: AsyncIterable<Uint8Array>, path: string): Promise<Pick<PackedFile, 'sizeBytes' | 'sha256'>> {
+async function write(chunks: AsyncIterable<Uint8Array>, file: FileHandle): Promise<Pick<PackedFile, 'sizeBytes' | 'sha256'>> {
   const hash = createHash('sha256')
   let sizeBytes = 0
-  await using file = await open(path, 'wx', 0o600)
   for await (const chunk of chunks) {
     sizeBytes += chunk.length
     hash.update(chunk)

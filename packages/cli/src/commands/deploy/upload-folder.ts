@@ -9,9 +9,12 @@ import { Plain } from '../../exit-codes.ts'
 import type { Output } from '../../output.ts'
 import { uploadProgress } from '../../progress.ts'
 import { sendUpload } from '../../send-upload.ts'
-import { type PackedFile, packToFile } from './packed-file.ts'
+import { packToFile } from './packed-file.ts'
 
-/** Gives the session. For the project where there is one: a token that is limited to projects may upload for them alone. */
+/**
+ * Gives the session. For the project where there is one: a token that is limited to projects may upload for them alone. The folder is
+ * packed first: what is too large is known before anything is sent, and an object store must be told the size.
+ */
 export async function uploadFolder(
   client: Connection,
   folder: string,
@@ -20,30 +23,22 @@ export async function uploadFolder(
   command: Command,
 ): Promise<string> {
   const onSkipped = (path: string, reason: string) => say.note(`left out: ${path} (${reason})`)
-  const packed = withinLimit(packFolder(folder, { onSkipped, ignore: ['/.berth'] }))
-  await using file = (await takesSizes(client)) ? await packToFile(packed) : undefined
-  const { data } = await client.call(contract.projects.openUpload, {
-    body: { name: basename(folder), ...(projectId ? { projectId } : {}), ...factsOf(file) },
-  })
   const progress = uploadProgress(command.optsWithGlobals().json === true)
   try {
-    const bytes = counted(file?.read() ?? packed, progress.add)
-    await sendUpload(client, data, ReadableStream.from(bytes) as never, file?.sizeBytes)
+    await using file = await packToFile(withinLimit(packFolder(folder, { onSkipped, ignore: ['/.berth'] })))
+    const { sizeBytes, sha256 } = file
+    const { data } = await client.call(contract.projects.openUpload, {
+      body: { name: basename(folder), ...(projectId ? { projectId } : {}), sizeBytes, sha256 },
+    })
+    const bytes = counted(file.read(), (count) => progress.sent(count, sizeBytes))
+    await sendUpload(client, data, ReadableStream.from(bytes) as never, sizeBytes)
     progress.end('uploaded')
+    return data.sessionId
   } catch (error) {
     progress.end('the upload stopped')
     throw error
   }
-  return data.sessionId
 }
-
-/** A cloud may have uploads sent to an object store, which must be told the size first; elsewhere a folder is sent while it is packed. */
-async function takesSizes(client: Connection): Promise<boolean> {
-  const { data } = await client.call(contract.instance.health)
-  return data.mode === 'cloud'
-}
-
-const factsOf = (file: PackedFile | undefined) => (file ? { sizeBytes: file.sizeBytes, sha256: file.sha256 } : {})
 
 /** More than an instance takes is told as soon as it is known, without waiting for its answer. */
 async function* withinLimit(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {

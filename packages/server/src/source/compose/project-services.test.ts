@@ -156,6 +156,11 @@ test.each<[string, string, string]>([
     'proxy',
     'app: { build: ., expose: [8000] }\n  proxy: { image: caddy, ports: ["8080:80"], depends_on: [app] }',
   ],
+  [
+    'what has the web’s port inside, whatever it is called outside',
+    'front',
+    'back: { build: ., ports: ["8080:8080"] }\n  front: { image: nginx, ports: ["8090:80"] }',
+  ],
   ['without published ports what is exposed', 'app', 'db: { image: redis, expose: [6379] }\n  app: { build: ., expose: [8000] }'],
 ])('requests go to %s', (_, name, text) => {
   expect(
@@ -163,6 +168,13 @@ test.each<[string, string, string]>([
       .services.filter(({ exposed }) => exposed)
       .map((one) => one.name),
   ).toEqual([name])
+})
+
+test('of several ports requests go to the web’s own, and never first to one that speaks something else', () => {
+  const ports = (list: string) => read(`services:\n  a: { image: x, ports: [${list}] }`).services[0]?.ports
+  expect(ports('"53:53/tcp", "443:443", "80:80"')).toEqual([80, 53, 443])
+  expect(ports('"2222:22", "3000:3000"')).toEqual([3000, 22])
+  expect(ports('"9000:9000", "8000:8000"')).toEqual([9000, 8000])
 })
 
 test('requests never go to a database, though nothing else has a port', () => {

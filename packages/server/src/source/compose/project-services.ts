@@ -61,6 +61,7 @@ function serviceToMark(services: readonly ComposeService[]): ComposeService | nu
   return (
     ofTheWeb(80) ??
     ofTheWeb(443) ??
+    inFront.find(({ ports }) => ports.some(({ target }) => target === 80)) ??
     inFront.find(({ build }) => build) ??
     inFront[0] ??
     candidates.find(({ build }) => build) ??
@@ -87,9 +88,13 @@ function buildOf({ build }: ComposeService): Service['build'] {
   return { context, dockerfile: dockerfile && posix.relative(context, dockerfile), target, args }
 }
 
+/** The first one is where requests go: the web's own before any other, and those that speak something else last. */
 function portsOf({ ports, expose }: ComposeService): number[] {
-  return [...new Set([...ports, ...expose].filter((port) => port.protocol === 'tcp').map((port) => port.target))]
+  const targets = [...ports, ...expose].filter((port) => port.protocol === 'tcp').map((port) => port.target)
+  const turn = (port: number) => (port === 80 ? 0 : otherPorts.has(port) ? 2 : 1)
+  return [...new Set(targets)].sort((left, right) => turn(left) - turn(right))
 }
+const otherPorts = new Set([22, 25, 53, 443, 8443])
 
 function words(command: ComposeCommand | null, warn: (message: string) => void): string[] | null {
   if (command === null) return null

@@ -5,10 +5,18 @@ import { monorepos } from './corpus/monorepos.ts'
 import { otherHosts } from './corpus/other-hosts.ts'
 import { pages } from './corpus/pages.ts'
 import { servers } from './corpus/servers.ts'
+import { starters } from './corpus/starters.ts'
 import { detectFolder } from './detect-folder.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
-const corpus: Record<string, readonly CorpusCase[]> = { pages, servers, languages, 'other hosts': otherHosts, monorepos }
+const corpus: Record<string, readonly CorpusCase[]> = {
+  pages,
+  servers,
+  languages,
+  'other hosts': otherHosts,
+  monorepos,
+  starters,
+}
 
 describe.each(Object.entries(corpus))('%s', (_, cases) => {
   test.each(cases)('$name', async ({ files, is }) => {

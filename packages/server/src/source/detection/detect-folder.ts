@@ -115,7 +115,10 @@ function noSuchFolder(root: Folder, path: string): string {
 /** Nothing at the root says anything; perhaps the folders below do. */
 async function emptyPlan({ folder }: App, leftOut: string | undefined): Promise<Plan> {
   const apps = await subfolderApps(folder, appStacks)
-  const nothing = leftOut === undefined ? ['nothing in the folder says how to build or start it'] : []
+  const nothing =
+    leftOut === undefined
+      ? ['nothing in the folder says how to build or start it: add a Dockerfile, or set the start command']
+      : []
   return { type: 'app', language: null, apps, warnings: apps.length > 0 ? [chooseOne(apps.map((app) => app.path))] : nothing }
 }
 

@@ -1,20 +1,24 @@
+import { FairShare } from '../../../platform/fair-share.ts'
 import { job } from '../../../platform/jobs/declare.ts'
 import type { BackupsDeps } from '../deps.ts'
 import { failureOf } from '../failures.ts'
 import { endRun, RunIsOver } from './move-run.ts'
 import { performRun } from './perform-run.ts'
 import { backUp, type RunPayload } from './start-run.ts'
-import { unhurried } from './unhurried.ts'
 
 const hours = 3_600_000
 
-export const runJob = (deps: BackupsDeps) =>
-  job<RunPayload, unknown>(backUp.kind, {
+export function runJob(deps: BackupsDeps) {
+  // A thousand short runs one after the other would leave little of the one loop that answers requests.
+  const share = new FairShare(2)
+  return job<RunPayload, unknown>(backUp.kind, {
     deadlineMs: 12 * hours,
     maxAttempts: 3,
     concurrency: deps.settings.maxBackups,
-    run: ({ runId, isScheduled }, _, abort) =>
-      isScheduled ? unhurried(() => runToItsEnd(runId, deps, abort), abort) : runToItsEnd(runId, deps, abort),
+    async run({ runId, isScheduled }, _, abort) {
+      await runToItsEnd(runId, deps, abort)
+      if (isScheduled) await share.next()
+    },
     async onFailed({ runId }, { message }) {
       const ending = {
         status: 'server_error',
@@ -24,6 +28,7 @@ export const runJob = (deps: BackupsDeps) =>
       await deps.database.transaction((bound) => endRun(runId, ending, bound, deps))
     },
   })
+}
 
 /** What a person can act on ends the run at once; anything else is tried again. */
 export async function runToItsEnd(runId: string, deps: BackupsDeps, abort: AbortSignal): Promise<void> {

@@ -17,10 +17,20 @@ const lookMs = 500
 /** Aborts once the move was called off. */
 export function watchCallingOff(id: string, { database }: Pick<CloudDeps, 'database'>): Disposable & { signal: AbortSignal } {
   const off = new AbortController()
+  let isOver = false
   const look = async () => {
-    if ((await findTransfer(database.db, id))?.phase === 'undoing') off.abort()
+    // What cannot be read now is read the next time, and before the cloud is asked to decide.
+    const transfer = await findTransfer(database.db, id).catch(() => undefined)
+    if (transfer?.phase === 'undoing') off.abort()
+    // After the answer: a database that is slow is not asked by many at once.
+    else if (!isOver) timer.refresh()
   }
-  // What cannot be read now is read the next time, and before the cloud is asked to decide.
-  const timer = setInterval(() => void look().catch(() => undefined), lookMs)
-  return { signal: off.signal, [Symbol.dispose]: () => clearInterval(timer) }
+  const timer = setTimeout(() => void look(), lookMs)
+  return {
+    signal: off.signal,
+    [Symbol.dispose]: () => {
+      isOver = true
+      clearTimeout(timer)
+    },
+  }
 }

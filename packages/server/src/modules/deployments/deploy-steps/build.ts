@@ -47,6 +47,7 @@ async function buildBase(unit: Unit, name: string, deploying: Deploying): Promis
 async function runBuild(plan: BuildPlan, service: string, deploying: Deploying): Promise<Artifact> {
   const { deployment, project, deps, env, log, abort } = deploying
   const { resources } = JSON.parse(deployment.config) as DeployedConfig
+  if (plan.kind !== 'dockerfile' && !plan.installCommand && !plan.buildCommand) log.line('Nothing to install or to build')
   try {
     return await deps.runtimes.for(deployment.serverId).build(
       {

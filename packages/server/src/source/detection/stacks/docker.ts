@@ -27,7 +27,11 @@ async function dockerPlan(app: App, name: string): Promise<Plan> {
     port: ports[0] ?? null,
     evidence,
     warnings: [
-      ...(ports.length === 0 ? ['the Dockerfile exposes no port: set the port, or make it a worker'] : []),
+      ...(ports.length === 0
+        ? [
+            'the Dockerfile exposes no port: it has to listen on PORT; set the port where it listens on another, or make it a worker',
+          ]
+        : []),
       ...(ports.length > 1 ? [`the Dockerfile exposes several ports; ${ports[0]} is used`] : []),
     ],
   }

@@ -5,6 +5,7 @@ import { type JavascriptTools, javascriptTools } from '../javascript-tools.ts'
 import { finalScript } from '../package-scripts.ts'
 import { type PortHint, portInCode, portInCommand } from '../port-hints.ts'
 import { clip, has, scriptRuns } from '../signs.ts'
+import { stripComments } from '../source-text.ts'
 import type { App, Plan } from '../stack.ts'
 import { scriptCommand } from '../start-script.ts'
 import { siblingsToBuild } from '../workspace-siblings.ts'
@@ -23,7 +24,7 @@ export interface ServerRow extends Building {
   port: number
   startScripts?: readonly string[]
   /** Run by itself, when no script starts the app. */
-  start?: string | ((app: App, tools: JavascriptTools) => string | null)
+  start?: string | ((app: App, tools: JavascriptTools) => Promise<string | null>)
   /** A tool of the dependencies, when no script starts the app. */
   startTool?: string
   type?: 'app' | 'worker'
@@ -119,7 +120,7 @@ async function startCommand(app: App, tools: JavascriptTools, row: ServerRow): P
     }
   const [development] = names
   const watched = development === undefined ? null : watchedProgram(finalScript(scripts!, development).line)
-  const own = watched ?? (typeof row.start === 'function' ? row.start(app, tools) : (row.start ?? null))
+  const own = watched ?? (typeof row.start === 'function' ? await row.start(app, tools) : (row.start ?? null))
   const command = own ?? (row.startTool ? tools.tool(row.startTool) : null)
   if (development === undefined)
     return {
@@ -148,11 +149,14 @@ export function entryFile({ folder, manifests }: App): string | null {
 }
 
 /** `node server.js`: the entry run as it is, where the runtime can. */
-export function startEntry(app: App, { manager }: JavascriptTools): string | null {
+export async function startEntry(app: App, { manager, tool }: JavascriptTools): Promise<string | null> {
   const entry = entryFile(app)
   if (entry === null) return null
   if (manager === 'bun') return `bun run ${quoted(entry)}`
-  return entry.endsWith('.ts') ? null : `node ${quoted(entry)}`
+  if (!entry.endsWith('.ts')) return `node ${quoted(entry)}`
+  // A library in TypeScript is no program: what opens a port is.
+  if (!/\.listen\(|\bserve\(/.test(stripComments((await app.folder.text(entry)) ?? ''))) return null
+  return has(app, 'npm', 'tsx') ? tool(`tsx ${quoted(entry)}`) : `node ${quoted(entry)}`
 }
 
 async function portHint(app: App, script: string | null): Promise<PortHint | null> {

@@ -17,6 +17,7 @@ export const django: readonly Stack[] = [
 export const pythonServers: readonly Stack[] = [
   { framework: 'fastapi', when: dependency('python', 'fastapi'), plan: fastapiPlan },
   { framework: 'flask', when: dependency('python', 'flask'), plan: flaskPlan },
+  { framework: 'starlette', when: dependency('python', 'starlette'), plan: fastapiPlan },
 ]
 
 const programs = ['main.py', 'app.py', 'server.py', 'run.py', 'bot.py', 'worker.py', 'src/main.py', 'src/app.py', '__main__.py']
@@ -111,7 +112,8 @@ async function findObject({ folder }: App, maker: RegExp): Promise<{ module: str
 
 async function fastapiPlan(app: App): Promise<Plan> {
   const tools = pythonTools(app)
-  const object = await findObject(app, /^(\w{1,60})(?: *:[^=\n]{1,60})? *= *(?:fastapi\.)?FastAPI\(/m)
+  const object = await findObject(app, /^(\w{1,60})(?: *:[^=\n]{1,60})? *= *(?:\w{1,40}\.)?(?:FastAPI|Starlette)\(/m)
+  if (!object && (await startsByItself(app))) return plainPlan(app)
   const hasServer = has(app, 'python', 'uvicorn', 'fastapi[standard]', 'fastapi[all]')
   const start = `uvicorn ${object?.module ?? 'main'}:${object?.name ?? 'app'} ${listenAnywhere}`
   return {
@@ -129,6 +131,7 @@ async function flaskPlan(app: App): Promise<Plan> {
   const tools = pythonTools(app)
   const object = await findObject(app, /^(\w{1,60}) *= *(?:flask\.)?Flask\(/m)
   const factory = object ? null : await findObject(app, /^def (create_app|make_app)\(/m)
+  if (!object && !factory && (await startsByItself(app))) return plainPlan(app)
   const target = factory ? quoted(`${factory.module}:${factory.name}()`) : `${object?.module ?? 'app'}:${object?.name ?? 'app'}`
   const hasServer = has(app, 'python', 'gunicorn')
   const module = (factory ?? object)?.module ?? 'app'
@@ -143,6 +146,13 @@ async function flaskPlan(app: App): Promise<Plan> {
       ...(made ? [] : ['no file was found that makes the app; app:app is assumed']),
     ],
   }
+}
+
+/** There is a program, and it brings no app along that was made elsewhere. */
+async function startsByItself({ folder }: App): Promise<boolean> {
+  const entry = programs.find((name) => folder.has(name))
+  const text = entry ? stripHashComments((await folder.text(entry)) ?? '') : ''
+  return entry !== undefined && !/^from [\w.]{1,100} import [^\n]{0,200}\bapp(?:lication)?\b/m.test(text)
 }
 
 /** Libraries that wait for messages, not for requests. */

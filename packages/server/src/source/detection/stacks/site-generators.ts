@@ -55,6 +55,21 @@ export const siteGenerators: readonly Stack[] = [
     when: uses('@quasar/app-vite', '@quasar/app-webpack', '@quasar/app'),
     plan: site({ build: 'quasar build', output: 'dist/spa' }),
   },
+  {
+    framework: 'docusaurus',
+    when: uses('docusaurus'),
+    plan: site({
+      build: 'docusaurus-build',
+      output: async (app) => `build/${await settingIn(app, 'siteConfig.js', 'projectName', '')}`,
+    }),
+  },
+  { framework: 'brunch', when: uses('brunch'), plan: site({ build: 'brunch build --production', output: 'public' }) },
+  { framework: 'polymer', when: uses('polymer-cli'), plan: site({ build: 'polymer build', output: 'build/default' }) },
+  {
+    framework: 'sapper',
+    when: uses('sapper'),
+    plan: server({ build: 'sapper build', start: 'node __sapper__/build', port: 3000 }),
+  },
   { framework: 'elm-pages', when: uses('elm-pages'), plan: site({ build: 'elm-pages build', output: 'dist' }) },
 ]
 

@@ -1,3 +1,5 @@
+import { allows, type Version } from '../../process/tools/version-range.ts'
+import { nodeRange } from '../../process/tools/wanted-tools.ts'
 import type { BuildPlan } from '../../runtime.ts'
 
 /** What a project is made of, as far as images go. */
@@ -97,20 +99,28 @@ function javaBuilder(version: string, { packageManager, buildCommand }: BuildPla
 /** Where it is built, and where it runs; one image where both are the same. */
 export function baseImagesFor(stack: StackName, plan: BuildPlan, overrides: BaseImages): { build: string; run: string } {
   const row = table[stack]
-  const version = chooseVersion(plan.runtimeVersion[stack === 'static' ? 'node' : stack], row)
+  const { node } = plan.runtimeVersion
+  const isOfNode = stack === 'static' || stack === 'node'
+  const version = chooseVersion(isOfNode ? node && (nodeRange(node) ?? node) : plan.runtimeVersion[stack], row)
   const build = plan.buildImage ?? overrides[stack] ?? row.build(version, plan)
   const isOwn = plan.buildImage !== null || overrides[stack] !== undefined
   const run = overrides[`${stack}-run`] ?? (row.run && !isOwn ? row.run(version) : build)
   return { build, run }
 }
 
-/** `>=20` is content with the usual one, `^18` and `18.2` are not. What cannot be read counts as not said. */
+/** `>=20` and `^20 || ^24` are content with the usual one, `^18` and `18.2` are not. What cannot be read counts as not said. */
 function chooseVersion(wanted: string | undefined, { usual, parts }: Pick<Row, 'usual' | 'parts'>): string {
   const [, operator = '', major, minor] = /^\s*([^\d]*?)\s*(\d{1,4})(?:\.(\d{1,4}))?/.exec(wanted ?? '') ?? []
-  if (major === undefined) return usual
-  const isLeast = operator.includes('>')
-  if (isLeast && isNotAbove(major, minor, usual)) return usual
+  if (major === undefined || !wanted) return usual
+  const isContent = allows(wanted, newestOf(usual)) ?? (operator.includes('>') && isNotAbove(major, minor, usual))
+  if (isContent) return usual
   return parts === 1 || minor === undefined ? major : `${major}.${minor}`
+}
+
+/** An image without the last numbers in its name has the newest of them. */
+function newestOf(usual: string): Version {
+  const [major = 0, minor = 999_999] = usual.split('.').map(Number)
+  return [major, minor, 999_999]
 }
 
 function isNotAbove(major: string, minor: string | undefined, usual: string): boolean {

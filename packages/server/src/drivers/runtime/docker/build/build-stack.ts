@@ -255,7 +255,7 @@ async function makeFolder(container: BuildContainer['container'], path: string, 
 async function commit(container: string, base: string, target: { repo: string; tag: string }, build: Build, abort: AbortSignal) {
   const { recipe, parts, request } = build
   const { owner, service, plan } = request
-  const env = { ...recipe.env, PATH: searchPath(await inspectImage(base, parts), request) }
+  const env = { ...recipe.env, ...recipe.runEnv, PATH: searchPath(await inspectImage(base, parts), request) }
   const config = {
     Cmd: plan.startCommand ? startWords(plan.startCommand) : ['/bin/sh'],
     Entrypoint: [],

@@ -78,8 +78,34 @@ describe('the version that the project asks for', () => {
     ['>=20', 'node:24-bookworm'],
     ['>=26', 'node:26-bookworm'],
     ['lts/*', 'node:24-bookworm'],
+    ['lts/iron', 'node:20-bookworm'],
+    ['^20.9 || ^22 || >=24', 'node:24-bookworm'],
+    ['^20.9 || ^22', 'node:20-bookworm'],
   ])('node %s', (version, image) => {
     expect(recipeFor(plan({ language: 'javascript', runtimeVersion: { node: version } }))?.buildImage).toBe(image)
+  })
+
+  test.each([
+    ['pnpm', '9.15.0', "'pnpm@9.15.0'"],
+    ['pnpm', '>=9 <11', "'pnpm@>=9 <11'"],
+    ['yarn', '1', "'yarn@1'"],
+    ['yarn', '4.5.1', "'@yarnpkg/cli-dist@4.5.1'"],
+    ['npm', '10.9.0', "'npm@10.9.0'"],
+  ])('%s %s', (packageManager, version, installed) => {
+    const { setup } = recipeFor(plan({ packageManager, runtimeVersion: { [packageManager]: version } })) ?? { setup: [] }
+    expect(setup).toEqual([expect.stringContaining(`npm install -g --force ${installed} `)])
+  })
+
+  test('what is no version never reaches a shell', () => {
+    const hostile = { packageManager: 'pnpm', runtimeVersion: { pnpm: "9'; touch /tmp/x #" } }
+    expect(recipeFor(plan(hostile))?.setup.join()).not.toContain('touch')
+  })
+
+  test.each([
+    ['>=3.9,<3.12', 'python:3.9-bookworm'],
+    ['>=3.9', 'python:3.13-bookworm'],
+  ])('python %s', (version, image) => {
+    expect(recipeFor(plan({ language: 'python', runtimeVersion: { python: version } }))?.buildImage).toBe(image)
   })
 
   test('python 3.11.4 is 3.11', () => {
@@ -97,6 +123,15 @@ describe('another image', () => {
     expect(recipeFor(plan({ language: 'go', buildImage: 'mine:1' }), { go: 'theirs:1' })?.buildImage).toBe('mine:1')
   })
 })
+
+test.each(['npm', 'pnpm', 'yarn', 'bun'])(
+  '%s builds for production, with the tools among the development dependencies',
+  (packageManager) => {
+    const recipe = recipeFor(plan({ packageManager }))
+    expect({ ...recipe?.env, ...recipe?.buildEnv }).not.toHaveProperty('NODE_ENV')
+    expect(recipe?.runEnv).toEqual({ NODE_ENV: 'production' })
+  },
+)
 
 test('of what cargo makes only programs go into the image', () => {
   const { leaveBehind } = recipeFor(plan({ language: 'rust' })) ?? { leaveBehind: () => false }

@@ -1,3 +1,5 @@
+import { packageOf } from '../../process/tools/tool-packages.ts'
+import { allows } from '../../process/tools/version-range.ts'
 import type { BuildPlan } from '../../runtime.ts'
 import { type BaseImages, baseImagesFor, type StackName, stackOf } from './base-images.ts'
 
@@ -22,6 +24,8 @@ export interface Recipe {
   env: Record<string, string>
   /** For the commands only. */
   buildEnv: Record<string, string>
+  /** For the running project only. */
+  runEnv: Record<string, string>
   /** Folders that go into another run image. */
   carry: string[]
   /** Of those, what the running project has no use for. */
@@ -43,6 +47,7 @@ export function recipeFor(plan: BuildPlan, overrides: BaseImages = {}): Recipe |
     build: plan.buildCommand,
     env: { HOME: homeFolder, ...row.env },
     buildEnv: { CI: '1', ...row.buildEnv },
+    runEnv: row.runEnv ?? {},
     carry: images.build === images.run ? [] : [appFolder, ...(row.carry ?? [])],
     leaveBehind: row.leaveBehind ?? (() => false),
   }
@@ -52,24 +57,27 @@ interface Row {
   setup?: string[]
   env?: Record<string, string>
   buildEnv?: Record<string, string>
+  runEnv?: Record<string, string>
   carry?: string[]
   leaveBehind?: (path: string) => boolean
 }
 
 const certificates = '/etc/ssl/certs/ca-certificates.crt'
-const node = { NODE_ENV: 'production', HOST: '0.0.0.0' }
-/** Tools that build are among the development dependencies, so these are installed too. */
+/**
+ * Without NODE_ENV the development dependencies are installed, among which are the tools that build, and those then build for
+ * production; with `development` they would not, and Next.js fails.
+ */
+const node = { env: { HOST: '0.0.0.0' }, runEnv: { NODE_ENV: 'production' } }
 const nodeBuild = {
-  NODE_ENV: 'development',
   npm_config_update_notifier: 'false',
   npm_config_fund: 'false',
   npm_config_audit: 'false',
 }
 
 const rows: Record<StackName, (plan: BuildPlan) => Row> = {
-  node: (plan) => ({ setup: javascriptTool(plan), env: node, buildEnv: nodeBuild }),
-  static: (plan) => ({ setup: [...javascriptTool(plan), ...pageProgram(plan)], env: node, buildEnv: nodeBuild }),
-  bun: () => ({ env: node, buildEnv: nodeBuild }),
+  node: (plan) => ({ setup: javascriptTool(plan), ...node, buildEnv: nodeBuild }),
+  static: (plan) => ({ setup: [...javascriptTool(plan), ...pageProgram(plan)], ...node, buildEnv: nodeBuild }),
+  bun: () => ({ ...node, buildEnv: nodeBuild }),
   deno: () => ({ env: { DENO_DIR: `${homeFolder}/deno` } }),
   python: (plan) => ({ setup: pythonTool(plan), env: python }),
   go: () => ({ env: {}, buildEnv: { GOPATH: `${homeFolder}/go`, GOFLAGS: '-buildvcs=false' }, carry: [certificates] }),
@@ -113,10 +121,16 @@ const python = {
   UV_PYTHON_DOWNLOADS: 'never',
 }
 
-function javascriptTool({ packageManager }: BuildPlan): string[] {
-  if (packageManager === 'pnpm' || packageManager === 'yarn')
-    return [`command -v ${packageManager} || corepack enable ${packageManager} || npm install -g ${packageManager}`]
-  return []
+/** The version that the project asks for, also where the image has another; a range that can be read holds no quotes. */
+function javascriptTool({ packageManager, runtimeVersion }: BuildPlan): string[] {
+  const tool = (['npm', 'pnpm', 'yarn'] as const).find((one) => one === packageManager)
+  if (!tool) return []
+  const range = runtimeVersion[tool]
+  if (range !== undefined && allows(range, [0, 0, 0]) !== null) {
+    const { name } = packageOf(tool, range, process)
+    return [`npm install -g --force '${name}@${range}' || corepack enable ${tool} || command -v ${tool}`]
+  }
+  return tool === 'npm' ? [] : [`command -v ${tool} || corepack enable ${tool} || npm install -g ${tool}`]
 }
 
 /** Hugo is a package of the image's distribution; other generators of pages need an image that has them. */

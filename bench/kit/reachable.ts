@@ -1,0 +1,60 @@
+import { once } from 'node:events'
+import { createWriteStream } from 'node:fs'
+import { setTimeout as pause } from 'node:timers/promises'
+
+interface Watched {
+  pid: number
+  output(): string
+}
+
+/** So that a Node that is asked to be looked into takes any free port. */
+export const lookedInto = { NODE_OPTIONS: '--inspect-port=127.0.0.1:0' }
+
+/** What a Node started with `lookedInto` can still reach: its garbage is collected first. With a file its heap is written there. */
+export async function reachableBytes(watched: Watched, snapshot?: string): Promise<number> {
+  await using session = await open(watched)
+  for (let round = 0; round < 3; round++) await session.ask('HeapProfiler.collectGarbage')
+  const { usedSize, backingStorageSize = 0 } = (await session.ask('Runtime.getHeapUsage')) as Record<string, number>
+  if (snapshot) {
+    const file = createWriteStream(snapshot)
+    session.onChunk = (chunk) => file.write(chunk)
+    await session.ask('HeapProfiler.takeHeapSnapshot')
+    file.end()
+    await once(file, 'finish')
+  }
+  return (usedSize ?? 0) + backingStorageSize
+}
+
+async function open(watched: Watched) {
+  const socket = new WebSocket(await addressOf(watched))
+  await once(socket, 'open')
+  let last = 0
+  const session = {
+    onChunk: (_: string): unknown => undefined,
+    ask: (method: string) =>
+      new Promise<unknown>((resolve) => {
+        const id = ++last
+        const take = ({ data }: MessageEvent) => {
+          const said = JSON.parse(data)
+          if (said.method === 'HeapProfiler.addHeapSnapshotChunk') session.onChunk(said.params.chunk)
+          if (said.id !== id) return
+          socket.removeEventListener('message', take)
+          resolve(said.result)
+        }
+        socket.addEventListener('message', take)
+        socket.send(JSON.stringify({ id, method }))
+      }),
+    async [Symbol.asyncDispose]() {
+      socket.close()
+      await once(socket, 'close')
+    },
+  }
+  return session
+}
+
+async function addressOf({ pid, output }: Watched): Promise<string> {
+  const find = () => /Debugger listening on (ws:\S+)/.exec(output())?.[1]
+  if (!find()) process.kill(pid, 'SIGUSR1')
+  for (let tries = 0; tries < 100 && !find(); tries++) await pause(100)
+  return find() ?? Promise.reject(new Error(`${pid} cannot be looked into`))
+}

@@ -1,0 +1,56 @@
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { serving, startHosting, writeApp } from '../tests/kit/hosting.ts'
+import { memoryOf } from './kit/process-memory.ts'
+import { lookedInto, reachableBytes } from './kit/reachable.ts'
+import { megabytes, ratio, table } from './kit/table.ts'
+
+/**
+ * node bench/memory.ts [--deployments=60] [--runtime=process|docker] [--snapshots=<folder>]: memory of the control plane before a
+ * project is deployed many times, right after, and a minute later; what it can reach (its garbage collected) and what the system has
+ * given it. Fails above 1.5 × of what could be reached after the first one.
+ */
+const flag = (name: string, fallback: string) =>
+  process.argv.find((word) => word.startsWith(`--${name}=`))?.slice(name.length + 3) ?? fallback
+const count = Number(flag('deployments', '60'))
+const runtime = flag('runtime', 'process')
+if (runtime !== 'process' && runtime !== 'docker') throw new Error(`--runtime is ${runtime}: it must be process or docker`)
+const snapshots = flag('snapshots', '')
+const limit = 1.5
+
+await using hosting = await startHosting({ runtime, env: lookedInto })
+const localPath = join(hosting.folder, 'again')
+await writeApp(localPath, serving('version 0'))
+const project = await hosting.makeProject({ name: 'again', localPath, healthCheck: { path: '/' } })
+const found: { when: string; resident: number; reachable: number }[] = []
+await deployOnce(0)
+await pause(20_000)
+await look('after the first')
+for (let at = 1; at <= count; at++) await deployOnce(at)
+await look(`after ${count} more`)
+await pause(60_000)
+await look('a minute later')
+
+console.log(`projects as ${runtime}`)
+const rows = found.map(({ when, resident, reachable }) => [when, megabytes(resident), megabytes(reachable)])
+console.log(table(['deployments', 'resident', 'reachable'], rows))
+const [first, last] = [found[0]!, found.at(-1)!]
+console.log(
+  `\nreachable ${ratio(last.reachable, first.reachable)} ×, resident ${ratio(last.resident, first.resident)} × (limit of the first: ${limit})`,
+)
+process.exitCode = last.reachable > limit * first.reachable ? 1 : 0
+
+async function deployOnce(at: number): Promise<void> {
+  await writeApp(localPath, serving(`version ${at}`))
+  const { status, error } = await hosting.settled(await hosting.deploy(project.id))
+  if (status !== 'live') throw new Error(`deployment ${at} is ${status}: ${error?.message}`)
+}
+
+/** Resident first: to look at what can be reached gives some of it back. */
+async function look(when: string): Promise<void> {
+  const resident = (await memoryOf(hosting.berth.pid))?.rssBytes ?? 0
+  const file = snapshots && join(snapshots, `${when.replaceAll(' ', '-')}.heapsnapshot`)
+  const reachable = await reachableBytes(hosting.berth, file)
+  console.error(`${when}: resident ${megabytes(resident)}, reachable ${megabytes(reachable)}`)
+  found.push({ when, resident, reachable })
+}

@@ -1,0 +1,39 @@
+import { createHash } from 'node:crypto'
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { packToFile } from './packed-file.ts'
+
+let place: string
+beforeEach(async () => {
+  place = await mkdtemp(join(tmpdir(), 'packed-'))
+  vi.stubEnv('TMPDIR', place)
+})
+afterEach(async () => {
+  vi.unstubAllEnvs()
+  await rm(place, { recursive: true })
+})
+
+const parts = ['one', 'two', 'x'.repeat(200_000)].map((text) => Buffer.from(text))
+const whole = Buffer.concat(parts)
+
+test('size and hash are known before the bytes are read, more than once if need be, and nothing is left with a name', async () => {
+  await using file = await packToFile(toRead(parts))
+  expect(file).toMatchObject({ sizeBytes: whole.length, sha256: createHash('sha256').update(whole).digest('hex') })
+  for (let round = 0; round < 2; round++) expect(Buffer.concat(await Array.fromAsync(file.read()))).toEqual(whole)
+  expect(await readdir(place)).toEqual([])
+})
+
+test('packing that fails leaves nothing', async () => {
+  const failing = (async function* () {
+    yield* parts
+    throw new Error('too large')
+  })()
+  await expect(packToFile(failing)).rejects.toThrow('too large')
+  expect(await readdir(place)).toEqual([])
+})
+
+async function* toRead(chunks: readonly Buffer[]) {
+  yield* chunks
+}

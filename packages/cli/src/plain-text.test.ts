@@ -1,0 +1,17 @@
+import { afterEach, expect, test, vi } from 'vitest'
+import { plainText } from './plain-text.ts'
+
+const coloured = '\x1b[31mred\x1b[0m'
+const hostile = '\x1b]0;title\x07\x1b[2J\x1b[1Aover\x08written\r'
+afterEach(() => vi.unstubAllEnvs())
+
+test('colours reach a terminal, and what moves its cursor or its title does not', () => {
+  vi.stubEnv('NO_COLOR', undefined)
+  expect(plainText(`${coloured}${hostile}`, { isTTY: true })).toBe(`${coloured}overwritten`)
+})
+
+test('neither reaches a pipe, nor somebody who set NO_COLOR', () => {
+  expect(plainText(`${coloured}${hostile}`, {})).toBe('redoverwritten')
+  vi.stubEnv('NO_COLOR', '1')
+  expect(plainText(`${coloured}${hostile}`, { isTTY: true })).toBe('redoverwritten')
+})
