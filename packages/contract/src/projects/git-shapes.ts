@@ -1,11 +1,12 @@
 import { type Static, Type } from 'typebox'
 import { maybe, nullable, Time } from '../shape.ts'
 
-/** A branch as git takes it: never an option, no control characters, none of git's own marks. */
+/** A branch as git takes it: never an option, no control characters, none of git's own marks, no part that is hidden, empty or a lock. */
 export const Branch = Type.String({
   minLength: 1,
   maxLength: 200,
-  pattern: '^(?!-)(?!.*\\.\\.)[^\\u0000-\\u0020~^:?*\\[\\\\\\u007f-\\u009f\\p{Cf}]+$',
+  pattern:
+    '^(?!-|@$)(?!.*(\\.\\.|@\\{|\\.lock(/|$)|\\.$))(?!.*(^|/)(\\.|/|$))[^\\u0000-\\u0020~^:?*\\[\\\\\\u007f-\\u009f\\p{Cf}]+$',
 })
 export const GitName = Type.String({ minLength: 1, maxLength: 100, pattern: '^(?!-)(?!\\.{1,2}$)[A-Za-z0-9_.-]+$' })
 /** An owner may be a GitLab group path. */

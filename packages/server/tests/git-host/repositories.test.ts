@@ -197,11 +197,14 @@ describe.each(['oauth', 'app'] as const)('through the source %s', (source) => {
       expect(scene.host.calls.length).toBe(before)
     },
   )
-  test.each(['-x', 'a..b', 'a\u202Eb', 'a b'])('a branch %j is 400', async (branch) => {
-    expect(
-      (await scene.ask('GET /gitprovider/repos/:owner/:repo/files', on('acme/shop', { query: { branch } }))).body.field,
-    ).toBe('branch')
-  })
+  test.each(['-x', 'a..b', 'a\u202Eb', 'a b', '.', '@', '@{-1}', 'a.lock', '/a', 'a//b', 'a/', 'a/.b'])(
+    'a branch %j is 400',
+    async (branch) => {
+      expect(
+        (await scene.ask('GET /gitprovider/repos/:owner/:repo/files', on('acme/shop', { query: { branch } }))).body.field,
+      ).toBe('branch')
+    },
+  )
 })
 
 describe('clone-token', () => {
