@@ -2,7 +2,7 @@ import { PassThrough, type Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { AnyRoute, ErrorBody } from '@berth/contract'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { askElsewhere, checkRole, type Elsewhere } from './elsewhere.ts'
+import { askElsewhere, type CloudProxy, checkRole } from './cloud-proxy.ts'
 import { passedBack, readAnswer } from './forwarded-answer.ts'
 import type { Caller } from './handler.ts'
 import type { OpenStreams } from './open-streams.ts'
@@ -10,7 +10,7 @@ import { readRest } from './read-rest.ts'
 import { frame } from './sse.ts'
 
 export interface ForwardDeps {
-  elsewhere: Elsewhere
+  elsewhere: CloudProxy
   streams: OpenStreams
   /** A token that the cloud has made for a stream of its own opens that stream here too. */
   noteStreamToken(token: string, path: string, caller: Caller): Promise<void>

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import type { Readable } from 'node:stream'
 import type { AnyRoute } from '@berth/contract'
 import { Failure, fail } from '../platform/failure.ts'
-import type { ForwardedAnswer } from './elsewhere.ts'
+import type { ForwardedAnswer } from './cloud-proxy.ts'
 
 /** What is no longer than this is read whole and looked at before a byte of it is answered; the rest passes as it comes. */
 const wholeBytes = 64 * 1024

@@ -1,6 +1,6 @@
 import type { AnyRoute } from '@berth/contract'
 import type { AuditEvent } from './audit-event.ts'
-import type { Elsewhere } from './elsewhere.ts'
+import type { CloudProxy } from './cloud-proxy.ts'
 import type { ForwardDeps } from './forward.ts'
 import type { Gatekeeper } from './guard.ts'
 import type { Caller, Loaders, RequestContext } from './handler.ts'
@@ -20,7 +20,7 @@ export interface MountDeps {
   /** Judges every open stream again and again. */
   streams: OpenStreams
   /** Where projects are that are not here; without it everything is. */
-  elsewhere?: Elsewhere
+  elsewhere?: CloudProxy
 }
 
 /** What the steps of one request leave for those after them. */

@@ -5,7 +5,7 @@ import { fail } from '../platform/failure.ts'
 import { admit } from './admit.ts'
 import { auditEventOf } from './audit-event.ts'
 import { checkBody } from './clean-text.ts'
-import { type Elsewhere, isElsewhere, mayBeElsewhere, readsBody, refuseOthers, wasForwarded } from './elsewhere.ts'
+import { type CloudProxy, isElsewhere, mayBeElsewhere, readsBody, refuseOthers, wasForwarded } from './cloud-proxy.ts'
 import { forward } from './forward.ts'
 import type { Caller } from './handler.ts'
 import { LargeBodies } from './large-bodies.ts'
@@ -82,7 +82,7 @@ const settled = (passedOn: Awaitable<boolean>): Awaitable<void> =>
   passedOn instanceof Promise ? passedOn.then(() => {}) : undefined
 
 /** Gives true once the cloud has answered instead of this instance. */
-function passingOn(row: AnyRoute, deps: MountDeps & { elsewhere: Elsewhere }) {
+function passingOn(row: AnyRoute, deps: MountDeps & { elsewhere: CloudProxy }) {
   return (request: FastifyRequest, reply: FastifyReply, { withBody = false } = {}): Awaitable<boolean> => {
     if (wasForwarded(request)) return false
     const caller = request.state.caller as Caller

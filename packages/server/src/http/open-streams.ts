@@ -2,7 +2,7 @@ import type { AnyRoute, ErrorBody } from '@berth/contract'
 import { Failure, fail } from '../platform/failure.ts'
 import type { Log } from '../platform/log.ts'
 import { isReread, type Signals } from '../platform/signals/signals.ts'
-import { checkRole } from './elsewhere.ts'
+import { checkRole } from './cloud-proxy.ts'
 import { checkTag, type Gatekeeper, loadObject } from './guard.ts'
 import type { Caller, Loaders } from './handler.ts'
 

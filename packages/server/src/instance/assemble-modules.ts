@@ -71,9 +71,9 @@ export function assembleModules(parts: Parts, { common, limiter, drivers, isolat
   })
   const cloudApi = parts.cloudApi ?? createCloudApi()
   const transferPorts: CloudDeps['transferPorts'] = {}
-  const patience = parts.patience ?? { patienceMs: 60_000, lookMs: 300 }
+  const retryLimits = parts.retryLimits ?? { giveUpMs: 60_000, pollMs: 300 }
   const cloud =
-    config.mode === 'self-hosted' ? createCloud({ ...common, api: cloudApi, transferPorts, patience, isOperator }) : undefined
+    config.mode === 'self-hosted' ? createCloud({ ...common, api: cloudApi, transferPorts, retryLimits, isOperator }) : undefined
   if (cloud) projectPorts.cloud ??= cloud.projects
   const serverPorts: ServerPorts = {}
   const readerOf = parts.serverReader

@@ -45,7 +45,7 @@ export interface Parts {
   uploadStore?: UploadStore
   cloudApi?: CloudApi
   /** With a cloud that goes away in the middle of a move. */
-  patience?: CloudDeps['patience']
+  retryLimits?: CloudDeps['retryLimits']
   gitHosts?: GitHostDrivers
   /** Where a cloud signs in at git hosts for this instance. */
   cloudLinks?: CloudLinks

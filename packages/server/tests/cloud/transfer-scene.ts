@@ -25,8 +25,8 @@ export async function setTransferScene(parts: Partial<Parts> = {}): Promise<Tran
   mkdirSync(source)
   writeFileSync(join(source, 'package.json'), JSON.stringify({ name: 'app', scripts: { start: 'node server.js' } }))
   writeFileSync(join(source, 'server.js'), '')
-  const patience = { patienceMs: 1_500, lookMs: 20 }
-  const sides = await startTwoSides({ patience, ...parts }, {}, { BERTH_PROJECT_ROOTS: root })
+  const retryLimits = { giveUpMs: 1_500, pollMs: 20 }
+  const sides = await startTwoSides({ retryLimits, ...parts }, {}, { BERTH_PROJECT_ROOTS: root })
   const stopping = new AbortController()
   const both: TestInstance[] = [sides.here, sides.cloud]
   for (const side of both) {

@@ -152,7 +152,7 @@ describe('GET /notifications/stream', () => {
     const stream = open(people.member.token)
     await stream.next()
     await scene.happen(people, 'token.expiring', { userId: people.owner.userId, subject: 'Theirs' })
-    await scene.happen(await makePeople(scene), 'deploy.failed', { subject: 'Elsewhere' })
+    await scene.happen(await makePeople(scene), 'deploy.failed', { subject: 'CloudProxy' })
     await scene.happen(people, 'deploy.failed', { subject: 'Mine' })
     expect(await stream.next()).toMatchObject({ event: 'delivery', data: { subject: 'Mine' } })
     stream.close()

@@ -6,23 +6,23 @@ import { exchangeFailed, WebRequestFailed, WebRequestRefused } from '../web-requ
 import { checkedUrl } from '../web-request/web-request.ts'
 import { type CloudAddress, type CloudAnswer, type CloudApi, type CloudRequest, CloudUnreachable } from './cloud-api.ts'
 import { type AgentOptions, KeepAliveAgents } from './keep-alive-agents.ts'
-import { waitPatiently } from './patience.ts'
+import { watchForStall } from './stall-watch.ts'
 
 export interface CloudApiOptions extends AgentOptions {
   /** How long the cloud may let us wait for the head of its answer, or for room to send on, before it is asked whether it is there. */
-  patienceMs?: number
+  silenceMs?: number
   /** How long one that is there may work on an answer. */
   longestMs?: number
 }
 
 interface Waiting {
-  patienceMs: number
+  silenceMs: number
   longestMs: number
 }
 
-export function createCloudApi({ patienceMs = 3_500, longestMs = 120_000, ...options }: CloudApiOptions = {}): CloudApi {
+export function createCloudApi({ silenceMs = 3_500, longestMs = 120_000, ...options }: CloudApiOptions = {}): CloudApi {
   const agents = new KeepAliveAgents(options)
-  const once = (address: CloudAddress, request: CloudRequest) => exchange(agents, { patienceMs, longestMs }, address, request)
+  const once = (address: CloudAddress, request: CloudRequest) => exchange(agents, { silenceMs, longestMs }, address, request)
   return {
     async send(address, request) {
       try {
@@ -81,7 +81,7 @@ async function headOf(
   const { promise, resolve, reject } = Promise.withResolvers<http.IncomingMessage>()
   const giveUp = () => outgoing.destroy(new CloudUnreachable(`${hostname} did not answer in time`))
   const waitsForCaller = () => outgoing.socket?.connecting === false && !outgoing.writableEnded && !outgoing.writableNeedDrain
-  const stopWaiting = waitPatiently({ ...waiting, waitsForCaller, giveUp })
+  const stopWaiting = watchForStall({ ...waiting, waitsForCaller, giveUp })
   outgoing.on('error', reject)
   outgoing.once('response', resolve)
   send(outgoing, body)

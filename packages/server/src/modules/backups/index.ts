@@ -7,11 +7,11 @@ import { backupsPart } from './project-part.ts'
 import { applyJobs } from './restores/apply-job.ts'
 import { trialJobs } from './restores/trial.ts'
 import { verifyJob } from './restores/verify.ts'
-import { keyJob, keySchedule, tellLostKey } from './runs/lost-key.ts'
+import { cleanUpJob } from './runs/clean-up.ts'
+import { announceLostKey, keyJob, keySchedule } from './runs/lost-key.ts'
 import { pruneAllJob, pruneJob, pruneSchedule } from './runs/prune.ts'
 import { runBeforeDeploy, type SavedDeployment } from './runs/run-before-deploy.ts'
 import { runJob } from './runs/run-job.ts'
-import { tidyJob } from './runs/tidy.ts'
 
 export type { BackupsDeps } from './deps.ts'
 
@@ -26,7 +26,7 @@ export function createBackups(deps: BackupsDeps) {
     loaders: backupsLoaders(deps),
     jobs: [
       runJob(deps),
-      tidyJob(deps),
+      cleanUpJob(deps),
       pruneJob(deps),
       pruneAllJob(deps),
       keyJob(deps),
@@ -37,7 +37,7 @@ export function createBackups(deps: BackupsDeps) {
     ] as Job<unknown, undefined>[],
     schedules: [pruneSchedule, keySchedule],
     /** Says early what nobody wants to learn from a restore. */
-    start: () => tellLostKey(deps),
+    start: () => announceLostKey(deps),
     part: backupsPart(deps),
     /** What a deployment waits for before it starts anything. */
     beforeDeploy: (deployment: SavedDeployment, say: (line: string) => void, abort: AbortSignal) =>

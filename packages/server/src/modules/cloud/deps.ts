@@ -8,7 +8,7 @@ import type { Scrubber } from '../../platform/secrets/scrubber.ts'
 import type { SecretBox } from '../../platform/secrets/secret-box.ts'
 
 import type { TransferEnds } from '../transfers/index.ts'
-import type { Patience } from './transfers/patience.ts'
+import type { RetryLimits } from './transfers/retry-unreachable.ts'
 
 export interface CloudDeps {
   database: Database
@@ -21,6 +21,6 @@ export interface CloudDeps {
   /** Filled in by those who assemble the instance, once the ends of moves exist; empty where no project runs. */
   transferPorts: { ends?: TransferEnds }
   /** With a cloud that goes away in the middle of a move. */
-  patience: Patience
+  retryLimits: RetryLimits
   isOperator(caller: Caller): Awaitable<boolean>
 }

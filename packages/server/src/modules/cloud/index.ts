@@ -1,7 +1,7 @@
 import type { Job } from '../../platform/jobs/declare.ts'
 import { cloudProjects } from './cloud-projects.ts'
+import { createCloudProxy } from './cloud-proxy.ts'
 import type { CloudDeps } from './deps.ts'
-import { createElsewhere } from './elsewhere.ts'
 import { gitHostLinks } from './git-host-links.ts'
 import { cloudHandlers } from './handlers.ts'
 import { Links } from './links.ts'
@@ -20,7 +20,7 @@ export function createCloud(deps: CloudDeps) {
   const links = new Links(deps)
   return {
     handlers: cloudHandlers(deps, links),
-    elsewhere: createElsewhere(links, deps.api),
+    elsewhere: createCloudProxy(links, deps.api),
     projects: cloudProjects(deps, links),
     jobs: [transferJob(deps, links)] as Job<unknown, undefined>[],
     /** Whether this instance drives that move, and it is not over. */

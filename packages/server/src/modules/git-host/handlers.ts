@@ -4,7 +4,7 @@ import type { Caller, Handlers, RequestContext } from '../../http/handler.ts'
 import { connect, defaultProvider } from './connect/connect.ts'
 import { pollDeviceLogin } from './connect/device-login.ts'
 import { collectHandoff, refreshHandoff, refuseOutsideCloud, startHandoff } from './connect/handoff.ts'
-import { finishJourney } from './connect/redirect.ts'
+import { finishConnect } from './connect/redirect.ts'
 import { isThisMachine } from './connect/this-machine.ts'
 import type { GitHostDeps } from './deps.ts'
 import { disconnect } from './disconnect.ts'
@@ -65,7 +65,7 @@ export function gitHostHandlers(deps: GitHostDeps): GitHostHandlers {
       return connect({ caller: context.caller, browser: browserOf(context), provider }, body, deps)
     },
     connectRedirect: async ({ query }, context) => {
-      await finishJourney(query, context, deps)
+      await finishConnect(query, context, deps)
       return undefined
     },
     ...handoffHandlers(deps),

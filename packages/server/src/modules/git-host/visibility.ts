@@ -7,15 +7,15 @@ export interface Viewer {
   role: Role
 }
 
-export const everything: IsVisible = () => true
+export const allVisible: IsVisible = () => true
 
 export type IsVisible = (owner: string, repo: string) => boolean
 
 /** Owners and admins see every repository; others those that the organisation allows to members. */
 export async function visibilityFor({ organizationId, role }: Viewer, { people }: GitHostDeps): Promise<IsVisible> {
-  if (reaches(levelOfRole[role], 'admin')) return everything
+  if (reaches(levelOfRole[role], 'admin')) return allVisible
   const allowed = await people.memberRepositories(organizationId)
-  if (allowed === null) return everything
+  if (allowed === null) return allVisible
   const patterns = new Set(allowed.map((pattern) => pattern.toLowerCase()))
   return (owner, repo) => patterns.has(`${owner}/*`.toLowerCase()) || patterns.has(`${owner}/${repo}`.toLowerCase())
 }

@@ -9,7 +9,7 @@ import { safetyRun } from '../runs/safety-run.ts'
 import { endRestore, moveRestore, RestoreIsOver, tell } from './move-restore.ts'
 import { type OpenedArchive, withArchive } from './opened-archive.ts'
 import { applyRestore, type RestorePayload, settleRestore } from './restore-kinds.ts'
-import { findRestore, noteProgress, noteSafetyRun, type ProgressNote, progressOf, updateRestore } from './restore-store.ts'
+import { findRestore, type ProgressNote, progressOf, recordProgress, recordSafetyRun, updateRestore } from './restore-store.ts'
 import { failVerification, verify } from './verify.ts'
 import { writeBack, writeCopies } from './write-back.ts'
 
@@ -92,7 +92,7 @@ async function inPlace(
     const state = await deps.data.state(restore.projectId)
     note.wasOnline ??= state !== null && state !== 'stopped'
     note.touched = true
-    await noteProgress(deps.database.db, restore.id, note)
+    await recordProgress(deps.database.db, restore.id, note)
     await deps.data.takeOffline(restore.projectId)
     await writeBack(restore, opened, deps, abort)
   })
@@ -128,7 +128,7 @@ async function saveFirst(
   if (note.touched) return
   const safety = await deps.database.transaction(async ({ db }) => {
     const made = await safetyRun(run, restore, db, deps)
-    if (made && !(await noteSafetyRun(db, restore.id, made.id))) throw new RestoreIsOver()
+    if (made && !(await recordSafetyRun(db, restore.id, made.id))) throw new RestoreIsOver()
     return made
   })
   if (!safety) return
@@ -150,7 +150,7 @@ async function giveUp(
 ) {
   const ending = { status: 'failed', ...note.failure } as const
   if (!note.touched) return void (await endRestore(restore.id, { ...ending, dataState: 'untouched' }, deps))
-  await noteProgress(deps.database.db, restore.id, note)
+  await recordProgress(deps.database.db, restore.id, note)
   const current = (await findRestore(deps.database.db, restore.id)) ?? restore
   const undone = await putBack(current, note, deps, abort).catch((error: unknown) => {
     abort.throwIfAborted()

@@ -36,7 +36,7 @@ export const updateRestore = (db: Db, id: string, changes: Omit<Updateable<Backu
   db.updateTable('backupRestores').set(changes).where('id', '=', id).execute()
 
 /** Which run saves what is there before; false when somebody has ended the restore. */
-export async function noteSafetyRun(db: Db, id: string, preRestoreRunId: string): Promise<boolean> {
+export async function recordSafetyRun(db: Db, id: string, preRestoreRunId: string): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('backupRestores')
     .set({ preRestoreRunId })
@@ -54,7 +54,7 @@ export const listStaged = (db: Db, runId: string): Promise<RestoreRow[]> =>
   db.selectFrom('backupRestores').selectAll().where('runId', '=', runId).where('status', '=', 'staged').execute()
 
 /** What is found out about the archive, while nobody has ended the restore; false when somebody has. */
-export async function noteVerification(
+export async function recordVerification(
   db: Db,
   id: string,
   changes: Pick<Updateable<BackupRestoresTable>, 'verification' | 'report'>,
@@ -82,5 +82,5 @@ export interface ProgressNote {
 export const progressOf = ({ progressNote }: RestoreRow): ProgressNote => (progressNote === null ? {} : JSON.parse(progressNote))
 
 /** `partly_written` is the truth from the first byte on; whoever ends the restore says what became of it. */
-export const noteProgress = (db: Db, id: string, note: ProgressNote) =>
+export const recordProgress = (db: Db, id: string, note: ProgressNote) =>
   updateRestore(db, id, { progressNote: JSON.stringify(note), ...(note.touched ? { dataState: 'partly_written' } : {}) })

@@ -11,7 +11,7 @@ import { difference, filesIn } from './file-list.ts'
 import { endRestore, RestoreIsOver, restoreTopic } from './move-restore.ts'
 import { type OpenedArchive, withArchive } from './opened-archive.ts'
 import { type RestorePayload, verifyRestore } from './restore-kinds.ts'
-import { findRestore, noteVerification, updateRestore } from './restore-store.ts'
+import { findRestore, recordVerification, updateRestore } from './restore-store.ts'
 
 const hours = 3_600_000
 
@@ -44,7 +44,7 @@ export async function failVerification(
   failure: { status: 'failed' | 'server_error'; code: string; message: string },
   deps: BackupsDeps,
 ): Promise<void> {
-  await noteVerification(deps.database.db, restoreId, { verification: 'failed' })
+  await recordVerification(deps.database.db, restoreId, { verification: 'failed' })
   await endRestore(restoreId, { ...failure, dataState: 'untouched' }, deps)
 }
 
@@ -56,9 +56,9 @@ export async function verify(restoreId: string, deps: BackupsDeps, abort: AbortS
   if (restore.verification === 'passed') return
   const run = await findRun(db, restore.runId)
   if (!run || run.prunedAt !== null) throw new BackupFailed('pruned', 'The run was pruned: what it had saved is gone')
-  await noteVerification(db, restoreId, { verification: 'running' })
+  await recordVerification(db, restoreId, { verification: 'running' })
   const report = await withArchive(run, deps, abort, (opened) => look(restore, opened, deps, abort))
-  if (!(await noteVerification(db, restoreId, { verification: 'passed', report: JSON.stringify(report) })))
+  if (!(await recordVerification(db, restoreId, { verification: 'passed', report: JSON.stringify(report) })))
     throw new RestoreIsOver()
 }
 

@@ -27,7 +27,7 @@ export const keyJob = (deps: BackupsDeps) =>
   })
 
 /** At each start: in the log always, and to people when the key was just found to be gone. An instance without backups makes none. */
-export const tellLostKey = (deps: BackupsDeps): Promise<void> =>
+export const announceLostKey = (deps: BackupsDeps): Promise<void> =>
   told(deps).catch((error: unknown) => deps.log.error({ err: error }, 'the key of backups cannot be looked at'))
 
 async function told(deps: BackupsDeps): Promise<void> {

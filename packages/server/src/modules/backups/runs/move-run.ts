@@ -5,9 +5,9 @@ import { iso } from '../../../platform/db/columns.ts'
 import type { BackupRunsTable, RunRow } from '../../../platform/db/tables/backups.ts'
 import type { Bound } from '../../../platform/transaction.ts'
 import { type BackupsDeps, nowOf } from '../deps.ts'
+import { cleanUpAfter } from './clean-up-kind.ts'
 import { findRun, moveRunTo } from './run-store.ts'
 import { runTopic } from './start-run.ts'
-import { tidyAfter } from './tidy-kind.ts'
 
 /** The run was ended by somebody else: there is nothing left to do for whoever works on it. */
 export class RunIsOver extends Error {
@@ -56,7 +56,7 @@ export interface Ending {
 export async function endRun(id: string, { status, code, message }: Ending, bound: Bound, deps: BackupsDeps) {
   const run = await moveRun(id, status, bound, deps, { errorCode: code, errorMessage: message })
   if (!run) return undefined
-  await tidyAfter(run, bound)
+  await cleanUpAfter(run, bound)
   if (status !== 'cancelled')
     await bound.announce('backup.failed', {
       organizationId: run.organizationId,

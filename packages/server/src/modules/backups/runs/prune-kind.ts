@@ -1,6 +1,6 @@
 import type { JobKind } from '../../../platform/jobs/declare.ts'
 import type { Bound } from '../../../platform/transaction.ts'
-import { groupOf } from './tidy-kind.ts'
+import { groupOf } from './clean-up-kind.ts'
 
 export interface PrunePayload {
   projectId: string

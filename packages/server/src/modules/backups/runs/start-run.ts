@@ -6,9 +6,9 @@ import type { Bound } from '../../../platform/transaction.ts'
 import { findAnyProject, lockProject } from '../../projects/index.ts'
 import type { BackupsDeps } from '../deps.ts'
 import { findPolicy } from '../policies/policy-store.ts'
+import { groupOf } from './clean-up-kind.ts'
 import { newRun, type RunRequest } from './new-run.ts'
 import { findUnderWay, insertRun } from './run-store.ts'
-import { groupOf } from './tidy-kind.ts'
 
 export interface RunPayload {
   runId: string

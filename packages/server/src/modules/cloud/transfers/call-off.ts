@@ -12,7 +12,7 @@ export async function callOff(id: string, organizationId: string, { database }: 
   return marked !== undefined || fail('conflict', { words })
 }
 
-const lookMs = 500
+const pollMs = 500
 
 /** Aborts once the move was called off. */
 export function watchCallingOff(id: string, { database }: Pick<CloudDeps, 'database'>): Disposable & { signal: AbortSignal } {
@@ -25,7 +25,7 @@ export function watchCallingOff(id: string, { database }: Pick<CloudDeps, 'datab
     // After the answer: a database that is slow is not asked by many at once.
     else if (!isOver) timer.refresh()
   }
-  const timer = setTimeout(() => void look(), lookMs)
+  const timer = setTimeout(() => void look(), pollMs)
   return {
     signal: off.signal,
     [Symbol.dispose]: () => {

@@ -1,5 +1,5 @@
 import type { BundleFile } from '@berth/contract'
-import { type Patience, patiently } from './patience.ts'
+import { type RetryLimits, retryWhileUnreachable } from './retry-unreachable.ts'
 import type { Sides } from './sides.ts'
 
 /** Each is some MiB of memory at most, and mostly far less: they are streamed. */
@@ -11,7 +11,7 @@ export async function carryFiles(
   files: readonly BundleFile[],
   has: readonly string[],
   { departure, arrival }: Sides,
-  patience: Patience,
+  retryLimits: RetryLimits,
   abort: AbortSignal,
   onFile: (sizeBytes: number) => void,
 ): Promise<void> {
@@ -21,7 +21,11 @@ export async function carryFiles(
   const stop = new AbortController()
   const carry = async () => {
     for (const file of missing) {
-      await patiently(() => carryOne(file, { departure, arrival }, AbortSignal.any([abort, stop.signal])), patience, abort)
+      await retryWhileUnreachable(
+        () => carryOne(file, { departure, arrival }, AbortSignal.any([abort, stop.signal])),
+        retryLimits,
+        abort,
+      )
       onFile(file.sizeBytes)
     }
   }

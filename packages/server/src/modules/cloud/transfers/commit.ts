@@ -1,15 +1,15 @@
 import { Failure } from '../../../platform/failure.ts'
 import { isUnreachable } from './cloud-answer.ts'
-import { type Driving, enter, SideFailed } from './drive.ts'
+import { enter, SideFailed, type TransferContext } from './drive.ts'
 
 /**
  * The cloud's word decides, in both directions: its arrival becomes active, or its departure is given away. Until it has said so
  * nothing here may serve; once it has, the rest is this instance's own and happens for sure. While it cannot be asked nobody knows,
  * so this rejects and is tried again.
  */
-export async function commit(driving: Driving): Promise<void> {
-  const { transfer, sides } = driving
-  await enter('committing', driving)
+export async function commit(context: TransferContext): Promise<void> {
+  const { transfer, sides } = context
+  await enter('committing', context)
   if (transfer.direction === 'to_cloud')
     await decided(
       () => sides.arrival.change({ state: 'active' }),
@@ -25,9 +25,9 @@ export async function commit(driving: Driving): Promise<void> {
 }
 
 /** This side's part, after the cloud's. */
-export async function settle(driving: Driving): Promise<void> {
-  const { transfer, sides } = driving
-  await enter('settling', driving)
+export async function settle(context: TransferContext): Promise<void> {
+  const { transfer, sides } = context
+  await enter('settling', context)
   if (transfer.direction === 'to_cloud') await sides.departure.change('departed')
   else await sides.arrival.change({ state: 'active' })
 }

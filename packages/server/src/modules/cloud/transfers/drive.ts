@@ -4,15 +4,15 @@ import type { CloudTransferRow } from '../../../platform/db/tables/cloud.ts'
 import { Failure } from '../../../platform/failure.ts'
 import type { CloudDeps } from '../deps.ts'
 import { carryFiles } from './carry-files.ts'
-import { type Patience, patiently } from './patience.ts'
+import { type RetryLimits, retryWhileUnreachable } from './retry-unreachable.ts'
 import type { Sides } from './sides.ts'
 import { enterPhase, updateTransfer } from './transfer-store.ts'
 
 /** What every step of a move works with. */
-export interface Driving {
+export interface TransferContext {
   transfer: CloudTransferRow
   sides: Sides
-  patience: Patience
+  retryLimits: RetryLimits
   /** Nothing was done for it yet. */
   isNew: boolean
   deps: CloudDeps
@@ -34,54 +34,58 @@ export class SideFailed extends Error {
  * Up to the point where the other side has everything, has checked it, and runs it without a route, while this side has stopped. May
  * be begun again at any line: what a side has done already is seen by its state.
  */
-export async function prepare(driving: Driving): Promise<void> {
-  const { sides, abort, patience } = driving
+export async function prepare(context: TransferContext): Promise<void> {
+  const { sides, abort, retryLimits } = context
   const { departure, arrival } = sides
-  await enter('packing', driving)
+  await enter('packing', context)
   // Who asks while the cloud is away is told so at once; a move that has begun waits for it.
-  let there = await (driving.isNew ? arrival.open() : patiently(() => arrival.open(), patience, abort))
+  let there = await (context.isNew ? arrival.open() : retryWhileUnreachable(() => arrival.open(), retryLimits, abort))
   if (there.state === 'open') {
-    await patiently(() => departure.start(there.recipient), patience, abort)
-    const packed = await until(() => departure.look(), ['packed', 'releasing', 'ready'], driving)
-    await enter('sending', driving)
-    await carry(packed, there, driving)
-    await enter('staging', driving)
-    there = await patiently(() => arrival.change({ state: 'staged', signer: packed.signer }), patience, abort)
+    await retryWhileUnreachable(() => departure.start(there.recipient), retryLimits, abort)
+    const packed = await until(() => departure.look(), ['packed', 'releasing', 'ready'], context)
+    await enter('sending', context)
+    await carry(packed, there, context)
+    await enter('staging', context)
+    there = await retryWhileUnreachable(() => arrival.change({ state: 'staged', signer: packed.signer }), retryLimits, abort)
   }
-  there = await until(() => arrival.look(), ['staged', 'landing', 'landed'], driving)
+  there = await until(() => arrival.look(), ['staged', 'landing', 'landed'], context)
   if (there.state === 'staged') {
-    await enter('releasing', driving)
-    await patiently(() => departure.change('ready'), patience, abort)
-    const ready = await until(() => departure.look(), ['ready'], driving)
-    await enter('catching_up', driving)
-    await carry(ready, there, driving)
-    await enter('landing', driving)
-    await patiently(() => arrival.change({ state: 'landed' }), patience, abort)
+    await enter('releasing', context)
+    await retryWhileUnreachable(() => departure.change('ready'), retryLimits, abort)
+    const ready = await until(() => departure.look(), ['ready'], context)
+    await enter('catching_up', context)
+    await carry(ready, there, context)
+    await enter('landing', context)
+    await retryWhileUnreachable(() => arrival.change({ state: 'landed' }), retryLimits, abort)
   }
   const { warnings } = await until(
     () => arrival.look(),
     ['landed'],
-    driving,
+    context,
     () => departure.look(),
   )
-  await updateTransfer(driving.deps.database.db, driving.transfer.id, { warnings: JSON.stringify(warnings) })
+  await updateTransfer(context.deps.database.db, context.transfer.id, { warnings: JSON.stringify(warnings) })
 }
 
 /** Rejects when the move was called off: nobody is asked for the next step. */
-export async function enter(phase: TransferPhase, { transfer, deps }: Pick<Driving, 'transfer' | 'deps'>): Promise<void> {
+export async function enter(phase: TransferPhase, { transfer, deps }: Pick<TransferContext, 'transfer' | 'deps'>): Promise<void> {
   if (transfer.phase === phase) return
   if (!(await enterPhase(deps.database.db, transfer.id, phase))) throw new Failure('conflict', { words: 'It was called off' })
   transfer.phase = phase
 }
 
-async function carry({ files }: Departure, there: Arrival, { transfer, sides, patience, deps, abort }: Driving): Promise<void> {
+async function carry(
+  { files }: Departure,
+  there: Arrival,
+  { transfer, sides, retryLimits, deps, abort }: TransferContext,
+): Promise<void> {
   const bytesTotal = files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
   let bytesDone = 0
   let saidAt = 0
   const { db } = deps.database
   await updateTransfer(db, transfer.id, { bytesDone, bytesTotal })
-  const current = await patiently(() => sides.arrival.look(), patience, abort)
-  await carryFiles(files, current.files.length > 0 ? current.files : there.files, sides, patience, abort, (sizeBytes) => {
+  const current = await retryWhileUnreachable(() => sides.arrival.look(), retryLimits, abort)
+  await carryFiles(files, current.files.length > 0 ? current.files : there.files, sides, retryLimits, abort, (sizeBytes) => {
     bytesDone += sizeBytes
     if (Date.now() - saidAt < 500) return
     saidAt = Date.now()
@@ -94,16 +98,16 @@ async function carry({ files }: Departure, there: Arrival, { transfer, sides, pa
 async function until<Side extends Departure | Arrival>(
   look: () => Promise<Side>,
   wanted: readonly Side['state'][],
-  { patience, abort }: Driving,
+  { retryLimits, abort }: TransferContext,
   alsoLook?: () => Promise<unknown>,
 ): Promise<Side> {
   for (let looks = 1; ; looks += 1) {
     // An end that nobody asks for calls itself off.
-    if (alsoLook && looks % 50 === 0) await patiently(alsoLook, patience, abort)
-    const side = await patiently(look, patience, abort)
+    if (alsoLook && looks % 50 === 0) await retryWhileUnreachable(alsoLook, retryLimits, abort)
+    const side = await retryWhileUnreachable(look, retryLimits, abort)
     if (wanted.includes(side.state)) return side
     if (side.state === 'failed') throw new SideFailed(side.error?.code ?? 'conflict', side.error?.message ?? 'It failed')
     if (side.state === 'aborted') throw new Failure('conflict', { words: 'The move was called off' })
-    await pause(patience.lookMs, undefined, { signal: abort })
+    await pause(retryLimits.pollMs, undefined, { signal: abort })
   }
 }

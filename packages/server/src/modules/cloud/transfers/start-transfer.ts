@@ -87,14 +87,14 @@ const begin = (
 /** Taking everything back may have to wait for a cloud that is away; who asked is told by then why it failed. */
 const undoingMs = 10_000
 
-async function ended(id: string, { database, patience }: CloudDeps): Promise<Transferred> {
+async function ended(id: string, { database, retryLimits }: CloudDeps): Promise<Transferred> {
   let undoingSince: number | undefined
   for (;;) {
     const row = (await findTransfer(database.db, id)) ?? fail('not_found')
     if (row.phase === 'done') return { projectId: row.projectId, location: row.direction === 'to_cloud' ? 'cloud' : 'local' }
     if (row.phase === 'undoing') undoingSince ??= Date.now()
     if (row.phase === 'failed' || (undoingSince !== undefined && Date.now() - undoingSince > undoingMs)) throw failureOf(row)
-    await pause(patience.lookMs)
+    await pause(retryLimits.pollMs)
   }
 }
 

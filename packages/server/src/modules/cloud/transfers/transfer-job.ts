@@ -6,7 +6,7 @@ import type { CloudDeps } from '../deps.ts'
 import type { Links } from '../links.ts'
 import { watchCallingOff } from './call-off.ts'
 import { commit, settle } from './commit.ts'
-import { type Driving, prepare, SideFailed } from './drive.ts'
+import { prepare, SideFailed, type TransferContext } from './drive.ts'
 import { localArrival, localDeparture } from './local-sides.ts'
 import { remoteArrival, remoteDeparture } from './remote-sides.ts'
 import type { Sides } from './sides.ts'
@@ -49,13 +49,13 @@ async function drive(
     return
   }
   const isNew = attempt === 1 && transfer.phase === 'packing'
-  const undoing: Driving = { transfer, sides, patience: deps.patience, isNew, deps, abort }
+  const undoing: TransferContext = { transfer, sides, retryLimits: deps.retryLimits, isNew, deps, abort }
   if (transfer.phase === 'undoing') return takeBack(undoing, attempt)
   using off = watchCallingOff(transfer.id, deps)
-  const driving: Driving = { ...undoing, abort: AbortSignal.any([abort, off.signal]) }
+  const context: TransferContext = { ...undoing, abort: AbortSignal.any([abort, off.signal]) }
   try {
-    if (!isDecided) await prepare(driving)
-    if (transfer.phase !== 'settling') await commit(driving)
+    if (!isDecided) await prepare(context)
+    if (transfer.phase !== 'settling') await commit(context)
   } catch (error) {
     abort.throwIfAborted()
     // Once the cloud was asked to decide, only its own word turns the move around.
@@ -64,7 +64,7 @@ async function drive(
     await turnAround(transfer, error, deps)
     return takeBack(undoing, 1)
   }
-  await settle(driving)
+  await settle(context)
   await complete(transfer, deps)
 }
 
@@ -111,9 +111,9 @@ async function turnAround(transfer: CloudTransferRow, error: unknown, deps: Clou
   await updateTransfer(deps.database.db, transfer.id, { phase: 'undoing', errorCode, errorMessage: message })
 }
 
-async function takeBack(driving: Driving, attempt: number): Promise<void> {
-  const { transfer, deps } = driving
-  if (!(await undo(driving)) && attempt < undoAttempts)
+async function takeBack(context: TransferContext, attempt: number): Promise<void> {
+  const { transfer, deps } = context
+  if (!(await undo(context)) && attempt < undoAttempts)
     throw new Error('the cloud could not be told yet that a move was called off')
   await recordFailure(transfer, { code: transfer.errorCode ?? 'internal', message: transfer.errorMessage ?? '' }, deps)
 }

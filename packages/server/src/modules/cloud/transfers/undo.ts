@@ -1,16 +1,16 @@
 import { Failure } from '../../../platform/failure.ts'
 import { isUnreachable } from './cloud-answer.ts'
-import type { Driving } from './drive.ts'
-import { patiently } from './patience.ts'
+import type { TransferContext } from './drive.ts'
+import { retryWhileUnreachable } from './retry-unreachable.ts'
 
 /**
  * Nothing has changed on either side afterwards. Only called while nobody has asked the cloud to decide, or after it decided against the
  * move: so its end can never serve because of us. False: the cloud could not be reached; it calls its end off by itself, too, later.
  */
-export async function undo({ transfer, sides, patience, abort }: Driving): Promise<boolean> {
-  const brief = { ...patience, patienceMs: Math.min(patience.patienceMs, 5_000) }
+export async function undo({ transfer, sides, retryLimits, abort }: TransferContext): Promise<boolean> {
+  const brief = { ...retryLimits, giveUpMs: Math.min(retryLimits.giveUpMs, 5_000) }
   const call = (change: () => Promise<unknown>) =>
-    patiently(change, brief, abort).then(
+    retryWhileUnreachable(change, brief, abort).then(
       () => true,
       (error: unknown) => {
         abort.throwIfAborted()

@@ -4,7 +4,7 @@ import { hashToken } from '../../../platform/secrets/token.ts'
 import type { GitHostDeps } from '../deps.ts'
 
 /** What the git host gave to a browser that is being asked; it waits in that browser alone, sealed for the state that its page holds. */
-export interface HeldAnswer {
+export interface PendingAnswer {
   code: string | null
   installationId: number | null
 }
@@ -12,21 +12,21 @@ export interface HeldAnswer {
 const name = 'berth_git_connect'
 const placeOf = (state: string) => `git-connect:${hashToken(state)}`
 
-export function holdAnswer(answer: HeldAnswer, state: string, isSecure: boolean, { secretBox }: GitHostDeps): string {
+export function consentCookie(answer: PendingAnswer, state: string, isSecure: boolean, { secretBox }: GitHostDeps): string {
   const value = secretBox.seal(JSON.stringify(answer), placeOf(state))
   const attributes = `Path=/api/gitprovider/connect; HttpOnly; SameSite=Lax; Max-Age=${limits.oauthStateSeconds}`
   return `${name}=${value}; ${attributes}${isSecure ? '; Secure' : ''}`
 }
 
 /** Null: another browser, or another state's. */
-export function heldAnswer(cookies: string | undefined, state: string, { secretBox }: GitHostDeps): HeldAnswer | null {
+export function readConsentCookie(cookies: string | undefined, state: string, { secretBox }: GitHostDeps): PendingAnswer | null {
   const found = cookies
     ?.split(';')
     .map((part) => part.trim())
     .find((part) => part.startsWith(`${name}=`))
   if (!found) return null
   try {
-    return JSON.parse(secretBox.open(found.slice(name.length + 1), placeOf(state)).reveal()) as HeldAnswer
+    return JSON.parse(secretBox.open(found.slice(name.length + 1), placeOf(state)).reveal()) as PendingAnswer
   } catch (error) {
     if (error instanceof SecretBoxError) return null
     throw error

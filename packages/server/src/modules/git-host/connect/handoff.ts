@@ -10,7 +10,7 @@ import { type GitHostDeps, nowOf } from '../deps.ts'
 import { explaining } from '../explain.ts'
 import { challengeOf, handoffPlace } from './by-cloud.ts'
 import { redirectUri } from './redirect-uri.ts'
-import { type Journey, newState, spend } from './state.ts'
+import { type ConnectFlow, consume, newState } from './state.ts'
 
 /**
  * The cloud's side of a login for a linked instance. The browser goes from the git host to the cloud and on to the instance with
@@ -19,7 +19,7 @@ import { type Journey, newState, spend } from './state.ts'
  */
 interface Waiting {
   code: string
-  provider: Journey['provider']
+  provider: ConnectFlow['provider']
   organizationId: string
   userId: string
   challenge: string
@@ -43,9 +43,9 @@ export function startHandoff({ provider, ...handoff }: HandoffBody, caller: Call
 }
 
 /** Where the browser goes on to. */
-export function handOver(journey: Journey, code: string, deps: GitHostDeps): string {
-  const { provider, organizationId, userId } = journey
-  const { returnTo, state, challenge } = journey.handoff!
+export function handOver(flow: ConnectFlow, code: string, deps: GitHostDeps): string {
+  const { provider, organizationId, userId } = flow
+  const { returnTo, state, challenge } = flow.handoff!
   const waiting: Waiting = { code, provider, organizationId, userId, challenge, expiresAt: nowOf(deps) + collectMs }
   const url = new URL('/api/gitprovider/connect/redirect', returnTo)
   url.searchParams.set('state', state)
@@ -62,7 +62,7 @@ export async function collectHandoff(
   const isTheirs =
     waiting?.organizationId === organizationId && waiting.userId === userId && isSame(challengeOf(verifier), waiting.challenge)
   const host = waiting && deps.hosts[waiting.provider].signIn.code
-  if (!isTheirs || !host || !(await spend(code, waiting.expiresAt, deps)))
+  if (!isTheirs || !host || !(await consume(code, waiting.expiresAt, deps)))
     refuse('code', 'was used before, is older than five minutes, or was not made for this link: connect again')
   return handed(await explaining(host.exchange(waiting.code, redirectUri(deps))), deps)
 }

@@ -12,7 +12,7 @@ const page = (title: string, body: string) =>
   `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escapeHtml(title)} · Berth</title><style>${style}</style></head><body><h1>${escapeHtml(title)}</h1>${body}</body></html>`
 
 /** What went wrong on the way to the git host and back, and what to do next. */
-export class JourneyFailed extends Failure {
+export class ConnectFailed extends Failure {
   readonly title: string
 
   constructor(title: string, words: string, field = 'state') {

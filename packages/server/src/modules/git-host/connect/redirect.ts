@@ -6,102 +6,101 @@ import { hostTitles } from '../connections/host-titles.ts'
 import type { GitHostDeps } from '../deps.ts'
 import { explaining } from '../explain.ts'
 import { tokensFrom, verifierOf } from './by-cloud.ts'
-import { type HeldAnswer, heldAnswer, holdAnswer } from './consent-cookie.ts'
+import { consentCookie, type PendingAnswer, readConsentCookie } from './consent-cookie.ts'
 import { handOver } from './handoff.ts'
-import { consentPage, JourneyFailed } from './pages.ts'
+import { ConnectFailed, consentPage } from './pages.ts'
 import { redirectUri } from './redirect-uri.ts'
-import { type Journey, spendState, stateOf } from './state.ts'
+import { type ConnectFlow, consumeState, stateOf } from './state.ts'
 import { storeAccount, storeInstallation } from './store-account.ts'
 import { isThisMachine } from './this-machine.ts'
 
 type Context = Pick<RequestContext, 'isSignedIn' | 'caller' | 'headers' | 'ip' | 'secure' | 'setHeader' | 'redirect' | 'page'>
 
 /** The browser is back from the git host. Whatever comes of it is a page of ours: no address in the query is ever followed. */
-export async function finishJourney(query: RedirectQuery, context: Context, deps: GitHostDeps): Promise<void> {
+export async function finishConnect(query: RedirectQuery, context: Context, deps: GitHostDeps): Promise<void> {
   try {
     await finish(query, context, deps)
   } catch (error) {
     const wantsPage = String(context.headers.accept ?? '').includes('text/html')
-    if (!(error instanceof JourneyFailed) || !wantsPage) throw error
+    if (!(error instanceof ConnectFailed) || !wantsPage) throw error
     context.page(error.page(), error.status)
   }
 }
 
 async function finish(query: RedirectQuery, context: Context, deps: GitHostDeps): Promise<void> {
-  const journey = query.state ? await spendState(query.state, deps) : null
-  if (!journey)
-    throw new JourneyFailed(
+  const flow = query.state ? await consumeState(query.state, deps) : null
+  if (!flow)
+    throw new ConnectFailed(
       'This link is used up',
       'The link is older than ten minutes, was used before, or was not made here: connect again from Berth',
     )
   if (query.error)
-    throw new JourneyFailed('Not connected', `The git host says: ${query.error_description ?? query.error}`, 'error')
-  const answer = answerOf(query, journey, context, deps)
-  if (!isStarter(journey, context, deps) && !journey.isConfirmed) return askFirst(journey, answer, context, deps)
-  const role = await deps.people.roleOf(journey.userId, journey.organizationId)
+    throw new ConnectFailed('Not connected', `The git host says: ${query.error_description ?? query.error}`, 'error')
+  const answer = answerOf(query, flow, context, deps)
+  if (!isStarter(flow, context, deps) && !flow.isConfirmed) return askFirst(flow, answer, context, deps)
+  const role = await deps.people.roleOf(flow.userId, flow.organizationId)
   if (!role || !tagsOf(role).has('gitprovider:write'))
-    throw new JourneyFailed('Not connected', 'Who has started this may no longer connect a git host for the organisation')
-  if (journey.handoff) return context.redirect(handOver(journey, codeOf(answer), deps))
-  const onward =
-    journey.source === 'app' ? await connectApp(journey, answer, query, deps) : await connectAccount(journey, answer, deps)
-  context.redirect(onward ?? `/settings/git?connected=${journey.provider}`)
+    throw new ConnectFailed('Not connected', 'Who has started this may no longer connect a git host for the organisation')
+  if (flow.handoff) return context.redirect(handOver(flow, codeOf(answer), deps))
+  const onward = flow.source === 'app' ? await connectApp(flow, answer, query, deps) : await connectAccount(flow, answer, deps)
+  context.redirect(onward ?? `/settings/git?connected=${flow.provider}`)
 }
 
-function answerOf(query: RedirectQuery, journey: Journey, { headers }: Context, deps: GitHostDeps): HeldAnswer {
-  if (journey.isConfirmed) {
-    const held = heldAnswer(headers.cookie as string | undefined, query.state!, deps)
-    if (!held) throw new JourneyFailed('Not connected', 'This was started in another browser: connect again from Berth')
+function answerOf(query: RedirectQuery, flow: ConnectFlow, { headers }: Context, deps: GitHostDeps): PendingAnswer {
+  if (flow.isConfirmed) {
+    const held = readConsentCookie(headers.cookie as string | undefined, query.state!, deps)
+    if (!held) throw new ConnectFailed('Not connected', 'This was started in another browser: connect again from Berth')
     return held
   }
   const given = query.installation_id
   if (given !== undefined && !/^\d{1,15}$/.test(given))
-    throw new JourneyFailed('Not connected', 'installation_id: is not a number', 'installation_id')
-  return { code: query.code ?? null, installationId: journey.installationId ?? (given ? Number(given) : null) }
+    throw new ConnectFailed('Not connected', 'installation_id: is not a number', 'installation_id')
+  return { code: query.code ?? null, installationId: flow.installationId ?? (given ? Number(given) : null) }
 }
 
 /**
  * Is it the one who started it? Their session's browser, or somebody signed in as them. Who is signed in as another is refused:
  * the link that they followed would have given their account away. Of one who is not signed in nothing is known.
  */
-function isStarter(journey: Journey, context: Context, deps: GitHostDeps): boolean {
-  const { sessionId, userId, fromThisMachine } = journey
+function isStarter(flow: ConnectFlow, context: Context, deps: GitHostDeps): boolean {
+  const { sessionId, userId, fromThisMachine } = flow
   const caller = context.isSignedIn ? context.caller : null
   // The login leaves for another instance: whoever it is, they are asked.
-  if (journey.handoff) return false
+  if (flow.handoff) return false
   if (caller ? caller.userId !== userId : sessionId !== null)
-    throw new JourneyFailed('Not connected', 'This was started by somebody else, or in another browser: connect again from Berth')
+    throw new ConnectFailed('Not connected', 'This was started by somebody else, or in another browser: connect again from Berth')
   return caller !== null || (fromThisMachine && isThisMachine(context, deps.publicUrl()))
 }
 
-async function askFirst(journey: Journey, answer: HeldAnswer, context: Context, deps: GitHostDeps): Promise<void> {
-  const state = stateOf({ ...journey, isConfirmed: true }, deps)
-  context.setHeader('set-cookie', holdAnswer(answer, state, context.secure, deps))
-  const organization = (await deps.people.nameOf(journey.organizationId)) ?? ''
-  const instance = journey.handoff?.returnTo ?? null
-  context.page(consentPage({ host: hostTitles[journey.provider], organization, instance, state }))
+async function askFirst(flow: ConnectFlow, answer: PendingAnswer, context: Context, deps: GitHostDeps): Promise<void> {
+  const state = stateOf({ ...flow, isConfirmed: true }, deps)
+  context.setHeader('set-cookie', consentCookie(answer, state, context.secure, deps))
+  const organization = (await deps.people.nameOf(flow.organizationId)) ?? ''
+  const instance = flow.handoff?.returnTo ?? null
+  context.page(consentPage({ host: hostTitles[flow.provider], organization, instance, state }))
 }
 
-const codeOf = ({ code }: HeldAnswer): string =>
-  code ?? fault(new JourneyFailed('Not connected', 'The git host sent no code', 'code'))
+const codeOf = ({ code }: PendingAnswer): string =>
+  code ?? fault(new ConnectFailed('Not connected', 'The git host sent no code', 'code'))
 
-async function connectAccount(journey: Journey, answer: HeldAnswer, deps: GitHostDeps): Promise<undefined> {
-  const host = deps.hosts[journey.provider]
+async function connectAccount(flow: ConnectFlow, answer: PendingAnswer, deps: GitHostDeps): Promise<undefined> {
+  const host = deps.hosts[flow.provider]
   const code = codeOf(answer)
-  const exchanged = journey.byCloud ? collected(journey, code, deps) : host.signIn.code?.exchange(code, redirectUri(deps))
-  const tokens = await explaining(exchanged ?? fault(new JourneyFailed('Not connected', 'The git host sent no code', 'code')))
+  const exchanged = flow.byCloud ? collected(flow, code, deps) : host.signIn.code?.exchange(code, redirectUri(deps))
+  const tokens = await explaining(exchanged ?? fault(new ConnectFailed('Not connected', 'The git host sent no code', 'code')))
   deps.scrubber.register(tokens.accessToken, tokens.refreshToken)
-  const account = await explaining(host.account({ kind: 'token', id: `new ${journey.userId}`, token: tokens.accessToken }))
-  await storeAccount(journey, { ...tokens, byCloud: journey.byCloud !== null }, account, deps)
+  const account = await explaining(host.account({ kind: 'token', id: `new ${flow.userId}`, token: tokens.accessToken }))
+  await storeAccount(flow, { ...tokens, byCloud: flow.byCloud !== null }, account, deps)
 }
 
 /** The login waits in the cloud for the link that it was begun with. */
-async function collected({ organizationId, byCloud }: Journey, code: string, deps: GitHostDeps): Promise<AccountTokens> {
+async function collected({ organizationId, byCloud }: ConnectFlow, code: string, deps: GitHostDeps): Promise<AccountTokens> {
   if ((await deps.cloudLinks?.linkOf(organizationId)) !== byCloud!.link)
-    throw new JourneyFailed('Not connected', 'The link to the cloud has changed since: connect again from Berth')
+    throw new ConnectFailed('Not connected', 'The link to the cloud has changed since: connect again from Berth')
   const verifier = verifierOf(byCloud!.nonce, deps)
   const handed = await deps.cloudLinks!.collectHandoff(organizationId, { code, verifier }).catch((error: unknown) => {
     throw error instanceof Failure && error.code === 'no_source'
-      ? new JourneyFailed('Not connected', error.message, 'code')
+      ? new ConnectFailed('Not connected', error.message, 'code')
       : error
   })
   return tokensFrom(handed)
@@ -116,37 +115,37 @@ function fault(error: Error): never {
  * that it is on; operators hold the app's key, which opens every installation, and need not.
  */
 async function connectApp(
-  journey: Journey,
-  answer: HeldAnswer,
+  flow: ConnectFlow,
+  answer: PendingAnswer,
   query: RedirectQuery,
   deps: GitHostDeps,
 ): Promise<string | undefined> {
-  const { app, signIn } = deps.hosts[journey.provider]
+  const { app, signIn } = deps.hosts[flow.provider]
   const { code, installationId } = answer
   if (query.setup_action === 'request')
-    throw new JourneyFailed(
+    throw new ConnectFailed(
       'Waiting for an owner',
       'An owner of the account has to approve the app: connect again once they have',
       'setup_action',
     )
   if (!app || installationId === null)
-    throw new JourneyFailed('Not connected', 'The git host named no installation', 'installation_id')
-  const isGiven = code === null && (await isOperators(journey, deps))
+    throw new ConnectFailed('Not connected', 'The git host named no installation', 'installation_id')
+  const isGiven = code === null && (await isOperators(flow, deps))
   if (!isGiven && !signIn.code)
-    throw new JourneyFailed('Not connected', 'Only operators can connect an app that has no OAuth client')
-  if (!isGiven && code === null) return signIn.code!.url(stateOf({ ...journey, installationId }, deps), redirectUri(deps))
+    throw new ConnectFailed('Not connected', 'Only operators can connect an app that has no OAuth client')
+  if (!isGiven && code === null) return signIn.code!.url(stateOf({ ...flow, installationId }, deps), redirectUri(deps))
   const installation = await explaining(app.installation(installationId))
   if (code !== null && signIn.code) {
     const { accessToken } = await explaining(signIn.code.exchange(code, redirectUri(deps)))
     deps.scrubber.register(accessToken)
     if (!(await explaining(app.isGovernedBy(accessToken, installation))))
-      throw new JourneyFailed('Not connected', `Only an owner of ${installation.account.login} can connect it: ask one to`)
+      throw new ConnectFailed('Not connected', `Only an owner of ${installation.account.login} can connect it: ask one to`)
   }
-  await storeInstallation(journey, installation, deps)
+  await storeInstallation(flow, installation, deps)
   return undefined
 }
 
-async function isOperators({ userId, organizationId }: Journey, { people }: GitHostDeps): Promise<boolean> {
+async function isOperators({ userId, organizationId }: ConnectFlow, { people }: GitHostDeps): Promise<boolean> {
   const role = await people.roleOf(userId, organizationId)
   return (role === 'owner' || role === 'admin') && people.isOperatorsOrganization(organizationId)
 }

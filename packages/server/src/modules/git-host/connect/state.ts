@@ -11,7 +11,7 @@ export interface Browser {
 }
 
 /** Who started a journey to the git host, for which organisation, and what for. */
-export interface Journey {
+export interface ConnectFlow {
   organizationId: string
   userId: string
   provider: GitHostProvider
@@ -33,7 +33,7 @@ const purpose = 'git-host-state'
 
 export const newState = (
   started: { caller: Caller; browser: Browser; provider: GitHostProvider; source: 'app' | 'oauth' } & Partial<
-    Pick<Journey, 'byCloud' | 'handoff'>
+    Pick<ConnectFlow, 'byCloud' | 'handoff'>
   >,
   deps: GitHostDeps,
 ): string =>
@@ -54,11 +54,11 @@ export const newState = (
   )
 
 /** Random, signed by this instance, good for ten minutes and once. Nothing is stored until it is used, and then its hash. */
-export function stateOf(journey: Journey, deps: GitHostDeps): string {
-  const { organizationId, userId, provider, source, sessionId, fromThisMachine, installationId, isConfirmed } = journey
+export function stateOf(flow: ConnectFlow, deps: GitHostDeps): string {
+  const { organizationId, userId, provider, source, sessionId, fromThisMachine, installationId, isConfirmed } = flow
   const more = {
-    ...(journey.byCloud ? { byCloud: journey.byCloud } : {}),
-    ...(journey.handoff ? { handoff: journey.handoff } : {}),
+    ...(flow.byCloud ? { byCloud: flow.byCloud } : {}),
+    ...(flow.handoff ? { handoff: flow.handoff } : {}),
   }
   const expiresAt = nowOf(deps) + limits.oauthStateSeconds * 1000
   const facts = [organizationId, userId, provider, source, sessionId, +fromThisMachine, installationId, +isConfirmed, expiresAt]
@@ -66,12 +66,12 @@ export function stateOf(journey: Journey, deps: GitHostDeps): string {
   return `${text}.${deps.secretBox.sign(text, purpose)}`
 }
 
-type More = Partial<Pick<Journey, 'byCloud' | 'handoff'>>
+type More = Partial<Pick<ConnectFlow, 'byCloud' | 'handoff'>>
 type Facts = [
   string,
   string,
   GitHostProvider,
-  Journey['source'],
+  ConnectFlow['source'],
   string | null,
   0 | 1,
   number | null,
@@ -82,13 +82,13 @@ type Facts = [
 ]
 
 /** Null: not ours, expired, or used before. Of two that come with the same state, one gets it. */
-export async function spendState(state: string, deps: GitHostDeps): Promise<Journey | null> {
+export async function consumeState(state: string, deps: GitHostDeps): Promise<ConnectFlow | null> {
   const cut = state.indexOf('.')
   const [text, signature] = [state.slice(0, cut), state.slice(cut + 1)]
   if (cut < 1 || !deps.secretBox.isSigned(signature, text, purpose)) return null
   const facts = JSON.parse(Buffer.from(text, 'base64url').toString()) as Facts
   const [organizationId, userId, provider, source, sessionId, fromThisMachine, installationId, isConfirmed, expiresAt] = facts
-  if (!(await spend(state, expiresAt, deps))) return null
+  if (!(await consume(state, expiresAt, deps))) return null
   return {
     ...{ organizationId, userId, provider, source, sessionId, installationId },
     fromThisMachine: fromThisMachine === 1,
@@ -99,7 +99,7 @@ export async function spendState(state: string, deps: GitHostDeps): Promise<Jour
 }
 
 /** False: too late, or not for the first time. Only its hash is kept, and only as long as it could come again. */
-export async function spend(word: string, expiresAt: number, deps: GitHostDeps): Promise<boolean> {
+export async function consume(word: string, expiresAt: number, deps: GitHostDeps): Promise<boolean> {
   const now = nowOf(deps)
   if (expiresAt <= now) return false
   const { db } = deps.database

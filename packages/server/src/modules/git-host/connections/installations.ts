@@ -18,7 +18,7 @@ export function dropInstallation(
 ): Promise<DroppedInstallation[]> {
   return database.transaction(async (bound) => {
     const rows = await deleteInstallation(bound.db, provider, installationId)
-    for (const row of rows) await tellDisconnected(bound, row, 'its app was uninstalled there')
+    for (const row of rows) await announceDisconnected(bound, row, 'its app was uninstalled there')
     return rows.map(({ organizationId, accountLogin }) => ({ organizationId, account: accountLogin }))
   })
 }
@@ -33,12 +33,12 @@ export function markInstallation(
   return deps.database.transaction(async (bound) => {
     const trouble = state === 'suspended' ? 'The app was suspended at the git host: resume it there' : null
     const rows = await setInstallationTrouble(bound.db, provider, installationId, trouble, nowOf(deps))
-    if (trouble) for (const row of rows) await tellDisconnected(bound, row, 'its app was suspended there')
+    if (trouble) for (const row of rows) await announceDisconnected(bound, row, 'its app was suspended there')
   })
 }
 
 /** Pushes no longer arrive and nothing of it can be read: somebody has to connect it again. */
-export function tellDisconnected({ announce }: Pick<Bound, 'announce'>, row: GitConnectionRow, why: string): Promise<void> {
+export function announceDisconnected({ announce }: Pick<Bound, 'announce'>, row: GitConnectionRow, why: string): Promise<void> {
   const title = hostTitles[row.provider]
   return announce('git.disconnected', {
     organizationId: row.organizationId,

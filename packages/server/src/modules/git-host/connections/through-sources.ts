@@ -7,7 +7,7 @@ import { type GitHostDeps, nowOf } from '../deps.ts'
 import { accessOf } from './access.ts'
 import { listConnections, setTrouble } from './connection-store.ts'
 import { hostTitles } from './host-titles.ts'
-import { dropInstallation, tellDisconnected } from './installations.ts'
+import { announceDisconnected, dropInstallation } from './installations.ts'
 
 export type ThroughSource<Result> = (access: Access, host: GitHost, row: GitConnectionRow) => Promise<Result>
 
@@ -74,7 +74,7 @@ async function noteRevoked(row: GitConnectionRow, { message }: GitHostError, dep
   if (row.source === 'app') return
   await deps.database.transaction(async (bound) => {
     if (await setTrouble(bound.db, row, message, nowOf(deps)))
-      await tellDisconnected(bound, row, `${hostTitles[row.provider]} no longer accepts its login`)
+      await announceDisconnected(bound, row, `${hostTitles[row.provider]} no longer accepts its login`)
   })
   deps.log.warn({ organizationId: row.organizationId, provider: row.provider, source: row.source }, 'a git login was revoked')
 }

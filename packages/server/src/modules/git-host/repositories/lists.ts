@@ -7,7 +7,7 @@ import type { GitConnectionRow } from '../../../platform/db/tables/git-host.ts'
 import { fail } from '../../../platform/failure.ts'
 import { dropIfGone, sourcesFor, throughSource, throughSources, usableSources } from '../connections/through-sources.ts'
 import type { GitHostDeps } from '../deps.ts'
-import { everything, visibilityFor } from '../visibility.ts'
+import { allVisible, visibilityFor } from '../visibility.ts'
 
 /** A whole list may take many pages. */
 const limits = { timeoutMs: 30_000 }
@@ -44,7 +44,7 @@ export async function listRepositories(
   const all = joined(first, ...others)
   const isVisible = await visibilityFor(caller, deps)
   const owner = query.owner?.toLowerCase()
-  if (isVisible === everything && !owner) return all
+  if (isVisible === allVisible && !owner) return all
   return { data: all.data.filter((one) => isVisible(one.owner, one.name) && (!owner || one.owner.toLowerCase() === owner)) }
 }
 

@@ -1,7 +1,7 @@
 /** How long somebody is waited for. */
-export interface Patience {
+export interface StallLimits {
   /** Before we ask whether they are there at all. */
-  patienceMs: number
+  silenceMs: number
   /** However alive they are. */
   longestMs: number
   /** What we wait for is the caller's own body. */
@@ -14,14 +14,14 @@ export interface Patience {
  * One who is silent is asked, on another connection, whether they are there: who answers that is at work and is waited for,
  * who does not is away. Gives what ends the waiting.
  */
-export function waitPatiently({ patienceMs, longestMs, waitsForCaller, isAlive, giveUp }: Patience): () => void {
+export function watchForStall({ silenceMs, longestMs, waitsForCaller, isAlive, giveUp }: StallLimits): () => void {
   const since = performance.now()
   let isOver = false
-  let timer = setTimeout(look, patienceMs)
+  let timer = setTimeout(look, silenceMs)
   async function look(): Promise<void> {
     const goesOn = waitsForCaller() || (performance.now() - since < longestMs && (await isAlive()))
     if (isOver) return
-    if (goesOn) timer = setTimeout(look, patienceMs)
+    if (goesOn) timer = setTimeout(look, silenceMs)
     else giveUp()
   }
   return () => {

@@ -7,7 +7,7 @@ import { type Named, namesOf, neededLevel, refuseTag } from './guard.ts'
 import type { Caller, Loaders } from './handler.ts'
 
 /** The cloud where projects of an organisation may live that are not here. */
-export interface Elsewhere {
+export interface CloudProxy {
   isLinked(organizationId: string): Awaitable<boolean>
   /** Another one once the organisation is linked to another account, or to none. */
   linkOf(organizationId: string): Awaitable<object | null>
@@ -32,7 +32,7 @@ export interface ForwardedAnswer {
 }
 
 interface ElsewhereDeps {
-  elsewhere: Elsewhere
+  elsewhere: CloudProxy
   loaders: Loaders
 }
 
@@ -101,7 +101,7 @@ export async function askElsewhere(
   row: AnyRoute,
   request: FastifyRequest,
   reply: FastifyReply,
-  elsewhere: Elsewhere,
+  elsewhere: CloudProxy,
   readBody?: string,
 ): Promise<ForwardedAnswer> {
   const gone = new AbortController()

@@ -6,15 +6,15 @@ import { type BackupsDeps, nowOf } from '../deps.ts'
 import { findDestination } from '../destinations/destination-store.ts'
 import { openStore } from '../destinations/open-store.ts'
 import { findPolicy } from '../policies/policy-store.ts'
+import { type CleanUpPayload, cleanUp } from './clean-up-kind.ts'
 import { runPostCommand } from './commands.ts'
 import { findRun, forgetArtifacts, updateRun } from './run-store.ts'
-import { type TidyPayload, tidyUp } from './tidy-kind.ts'
 
 const unfinishedMs = 24 * 3_600_000
 
 /** A destination may be away for days: what lies there is not forgotten over it. */
-export const tidyJob = (deps: BackupsDeps) =>
-  job<TidyPayload, unknown>(tidyUp.kind, {
+export const cleanUpJob = (deps: BackupsDeps) =>
+  job<CleanUpPayload, unknown>(cleanUp.kind, {
     deadlineMs: 3_600_000,
     maxAttempts: 100,
     concurrency: 4,

@@ -1,11 +1,11 @@
 import type { CloudApi } from '../../drivers/cloud-api/cloud-api.ts'
-import type { Elsewhere } from '../../http/elsewhere.ts'
+import type { CloudProxy } from '../../http/cloud-proxy.ts'
 import { fail } from '../../platform/failure.ts'
 import { cloudUnreachable } from './ask.ts'
 import type { Links } from './links.ts'
 
 /** How the mount asks the cloud for what is not here. */
-export const createElsewhere = (links: Links, api: CloudApi): Elsewhere => ({
+export const createCloudProxy = (links: Links, api: CloudApi): CloudProxy => ({
   isLinked: (organizationId) => links.has(organizationId),
   // The object is kept until the link changes.
   linkOf: (organizationId) => links.of(organizationId),
