@@ -37,6 +37,24 @@ describeOnEachDatabase('a schedule', (open) => {
     expect(ran).toEqual(['p 2030-01-01T01:00:00.000Z', 'p 2030-01-01T02:00:00.000Z'])
   })
 
+  test('that comes due while jobs are claimed has run once nothing is due', async () => {
+    const { clock, database, ran, plain } = await setUp()
+    let idle: Promise<void> | undefined
+    const busy = testJob('busy', {
+      run: async () => {
+        for (const until = performance.now() + 30; performance.now() < until; );
+        clock.advance(hour)
+        idle = jobs.whenIdle()
+      },
+    })
+    const jobs = await startJobs(database, [plain, busy], { clock })
+    await jobs.schedules.set({ key: 'k', job: plain, payload: 'p', rhythm: { cron: '0 * * * *' } })
+    await jobs.enqueue(busy, null)
+    await vi.waitFor(() => expect(idle).toBeDefined(), waiting)
+    await idle
+    expect(ran).toEqual(['p 2030-01-01T01:00:00.000Z'])
+  })
+
   test('keeps the time of its time zone', async () => {
     const { plain, start } = await setUp()
     const jobs = await start()

@@ -108,7 +108,7 @@ export class Worker<Deps> {
   async #round(): Promise<number> {
     const { clock } = this.#parts
     if (performance.now() >= this.#lookAroundAt) await this.#lookAround()
-    if (clock.now().getTime() >= this.#nextSchedule) await this.#fireSchedules()
+    if (this.#isScheduleDue) await this.#fireSchedules()
     await this.#claimAll()
     const upcoming = await this.#nextRunAt()
     const now = clock.now().getTime()
@@ -125,6 +125,10 @@ export class Worker<Deps> {
     this.#nextSchedule = 0
   }
 
+  get #isScheduleDue(): boolean {
+    return this.#parts.clock.now().getTime() >= this.#nextSchedule
+  }
+
   async #fireSchedules(): Promise<void> {
     const { database, jobs, clock, log } = this.#parts
     // A change that is signalled from here on sets it back to 0.
@@ -138,10 +142,10 @@ export class Worker<Deps> {
     }
   }
 
-  /** Those who wait for idleness are told when a look that began with nothing running found nothing due. */
+  /** Those who wait for idleness are told when a look that began with nothing running, and no schedule to fire, found nothing due. */
   async #claimAll(): Promise<void> {
     while (this.#state === 'started') {
-      const waiting = this.#attempts.size === 0 ? this.#idleWaiters.length : 0
+      const waiting = this.#attempts.size === 0 && !this.#isScheduleDue ? this.#idleWaiters.length : 0
       if (await this.#claim()) {
         // Many jobs that are due must not keep requests waiting.
         await this.#share.next()

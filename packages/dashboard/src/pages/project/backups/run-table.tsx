@@ -1,7 +1,7 @@
 import { type BackupRun, contract, type Project } from '@berth/contract'
 import { Badge, Group, Text } from '@mantine/core'
 import { IconHistory } from '@tabler/icons-react'
-import { useState } from 'react'
+import { lazy, Suspense, useState } from 'react'
 import { type Column, DataTable } from '../../../components/data-table.tsx'
 import { EmptyState } from '../../../components/empty-state.tsx'
 import { RowButton } from '../../../components/row-button.tsx'
@@ -11,8 +11,10 @@ import { useProjectRefusal } from '../../../data/may.ts'
 import { isUnderWay, restoreRefusal, runCancelRefusal, runMarks } from '../../../rules/backup-actions.ts'
 import { sizeWords } from '../../../words/sizes.ts'
 import { statusWord } from '../../../words/status-words.ts'
-import { RestoreWizard } from './restore-wizard.tsx'
 import { RunState } from './run-state.tsx'
+
+/** Fetched when somebody restores, which is seldom. */
+const RestoreWizard = lazy(async () => ({ default: (await import('./restore-wizard.tsx')).RestoreWizard }))
 
 interface Props {
   project: Project
@@ -91,7 +93,9 @@ export function RunTable({ project, runs }: Props) {
   return (
     <>
       <DataTable label="Runs" columns={columns} rows={runs} keyOf={({ id }) => id} />
-      {restored && <RestoreWizard run={restored} project={project} onClose={() => setRestored(undefined)} />}
+      <Suspense fallback={null}>
+        {restored && <RestoreWizard run={restored} project={project} onClose={() => setRestored(undefined)} />}
+      </Suspense>
     </>
   )
 }
