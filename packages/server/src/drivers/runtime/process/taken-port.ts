@@ -27,11 +27,11 @@ const portsIn = (line: string): number[] =>
     .map(([digits]) => Number(digits))
     .filter((port) => port < 65_536)
 
+/** The kernel's list is read in pieces, and a socket that closes between two of them hides another: it is read twice. */
 export function somebodyListens(): (port: number) => boolean {
-  const sockets = new ListeningSockets()
   let ports: Set<number> | undefined
   return (port) => {
-    ports ??= new Set(sockets.all().map((one) => one.port))
+    ports ??= new Set([new ListeningSockets(), new ListeningSockets()].flatMap((sockets) => sockets.all().map((one) => one.port)))
     return ports.has(port)
   }
 }
