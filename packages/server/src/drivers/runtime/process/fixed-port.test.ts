@@ -72,7 +72,7 @@ describe.each(ways)('a program with a port of its own, isolation $kind', ({ kind
   }
   async function start(name: string, { hint = fixed, file = 'program.cjs', language = 'javascript', ...more }: Wanted = {}) {
     const request: StartRequest = {
-      ...{ instanceId: `ins_${name}`, owner, service: '', allotment, entrypoint: null, volumes: [], network: null },
+      ...{ instanceId: `ins_fixed_${name}`, owner, service: '', allotment, entrypoint: null, volumes: [], network: null },
       artifact: await artifactOf(language),
       command: ['node', file],
       env: { NAME: name, FIXED: String(more.listen ?? fixed), AT: more.at ?? '127.0.0.1' },
@@ -88,7 +88,7 @@ describe.each(ways)('a program with a port of its own, isolation $kind', ({ kind
     await expect
       .poll(
         async () => {
-          found = await runtime.inspect(`ins_${name}`)
+          found = await runtime.inspect(`ins_fixed_${name}`)
           const { host, port } = found?.address ?? {}
           return port ? await fetch(`http://${host}:${port}/`).then((answer) => answer.text()) : null
         },
@@ -112,7 +112,7 @@ describe.each(ways)('a program with a port of its own, isolation $kind', ({ kind
     expect(given).not.toBe(fixed)
     expect(hinted).toMatchObject({ state: 'running', restarts: 0, address: { host: '127.0.0.1', port: fixed } })
     expect(await isItsOwn(hinted)).toBe(true)
-    await runtime.stop('ins_hinted', { graceSeconds: 5 }, never)
+    await runtime.stop('ins_fixed_hinted', { graceSeconds: 5 }, never)
     const other = await freePort()
     await start('other', { hint: other, at: '0.0.0.0' })
     expect((await serving('other')).address?.port).toBe(fixed)
@@ -128,7 +128,7 @@ describe.each(ways)('a program with a port of its own, isolation $kind', ({ kind
     expect(await serving('old')).toMatchObject({ address: { port: fixed } })
     expect(await isItsOwn(young)).toBe(true)
     expect(await isItsOwn(old, { pid: 1, startTime: '0' })).toBe(false)
-    await runtime.stop('ins_old', { graceSeconds: 5 }, never)
+    await runtime.stop('ins_fixed_old', { graceSeconds: 5 }, never)
     expect((await serving('new')).address).toEqual(young.address)
   }, 90_000)
 
@@ -142,7 +142,7 @@ describe.each(ways)('a program with a port of its own, isolation $kind', ({ kind
     await takeIt()
     await start('go', { language: 'go' })
     await expect
-      .poll(() => runtime.inspect('ins_go'), { timeout: 50_000 })
+      .poll(() => runtime.inspect('ins_fixed_go'), { timeout: 50_000 })
       .toMatchObject({ state: 'exited', exitCode: 1, portTaken: fixed })
   }, 90_000)
 
@@ -151,7 +151,7 @@ describe.each(ways)('a program with a port of its own, isolation $kind', ({ kind
     async () => {
       const given = (await start('six', { at: '::1' })).address?.port
       await expect
-        .poll(() => runtime.inspect('ins_six'), { timeout: 50_000 })
+        .poll(() => runtime.inspect('ins_fixed_six'), { timeout: 50_000 })
         .toMatchObject({ address: { port: given }, listensOn: [`[::1]:${fixed}`] })
     },
     90_000,

@@ -56,7 +56,7 @@ describe.each(ways)('tools that a project asks for, isolation $kind', ({ kind, s
     const sandbox = openSandbox({ folder: place(), dataDir: place(), environment, kinds: [kind] })
     return createProcessRuntime({ folder: place(), environment, sandbox, ...(toolsMb === undefined ? {} : { toolsMb }) })
   }
-  const owner = (name: string) => ({ projectId: `prj_${name}`, deploymentId: `dep_${name}`, environment: 'production' })
+  const owner = (name: string) => ({ projectId: `prj_tools_${name}`, deploymentId: `dep_tools_${name}`, environment: 'production' })
   const build = (name: string, plan: Partial<BuildPlan>, abort = never): Promise<Artifact> =>
     runtime.build(
       {
@@ -95,10 +95,10 @@ describe.each(ways)('tools that a project asks for, isolation $kind', ({ kind, s
     runtime = open()
     await build('three', node22)
     expect(said.filter((line) => line === 'v22.5.0')).toHaveLength(3)
-    const run = { instanceId: 'ins_run', owner: owner('one'), service: '', artifact, allotment, entrypoint: null, env: {} }
+    const run = { instanceId: 'ins_tools_run', owner: owner('one'), service: '', artifact, allotment, entrypoint: null, env: {} }
     await runtime.start({ ...run, command: ['node', 'server.js'], port: null, volumes: [], network: null, restart: false }, never)
     const lines: string[] = []
-    for await (const { message } of runtime.logs('ins_run', null, AbortSignal.timeout(50_000))) lines.push(message)
+    for await (const { message } of runtime.logs('ins_tools_run', null, AbortSignal.timeout(50_000))) lines.push(message)
     expect(lines).toEqual(['v22.5.0'])
   }, 120_000)
 
