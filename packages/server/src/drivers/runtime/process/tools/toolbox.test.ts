@@ -56,7 +56,11 @@ describe.each(ways)('tools that a project asks for, isolation $kind', ({ kind, s
     const sandbox = openSandbox({ folder: place(), dataDir: place(), environment, kinds: [kind] })
     return createProcessRuntime({ folder: place(), environment, sandbox, ...(toolsMb === undefined ? {} : { toolsMb }) })
   }
-  const owner = (name: string) => ({ projectId: `prj_tools_${name}`, deploymentId: `dep_tools_${name}`, environment: 'production' })
+  const owner = (name: string) => ({
+    projectId: `prj_tools_${name}`,
+    deploymentId: `dep_tools_${name}`,
+    environment: 'production',
+  })
   const build = (name: string, plan: Partial<BuildPlan>, abort = never): Promise<Artifact> =>
     runtime.build(
       {
