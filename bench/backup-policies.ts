@@ -6,7 +6,8 @@ import type { ArchiveStore } from '../packages/server/src/drivers/archive-store/
 import { call } from '../packages/server/tests/kit/call.ts'
 import { startInstance } from '../packages/server/tests/kit/instance.ts'
 import { makePeople } from '../packages/server/tests/kit/people.ts'
-import { askDuring } from './kit/asker.ts'
+import { askSteadily } from '../tests/kit/ask-steadily.ts'
+import { percentile } from './kit/load.ts'
 import { table } from './kit/table.ts'
 
 const policies = Number(process.argv[2] ?? 1_000)
@@ -53,16 +54,18 @@ for (let at = 0; at < policies; at++) {
 await instance.jobs.start()
 const url = await instance.app.listen({ host: '127.0.0.1', port: 0 })
 
-const asking = {
-  urls: projectIds.map((id) => `${url}/api/projects/${id}`),
+await using asking = askSteadily(url, '127.0.0.1', {
+  path: `/api/projects/${projectIds[0]}`,
   headers: { authorization: `Bearer ${token}` },
-  everyMs: 10,
+})
+/** How long answers took while the work was done. */
+async function during(work: () => Promise<unknown>): Promise<number[]> {
+  await asking.take()
+  await work()
+  return asking.take()
 }
-function percentile(took: number[], percent: number): number {
-  const sorted = took.toSorted((one, other) => one - other)
-  return sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percent) / 100))] ?? 0
-}
-const idle = await askDuring(asking, () => pause(idleMs / 2))
+await pause(2_000)
+const idle = await during(() => pause(idleMs / 2))
 const { db, signals } = instance.database
 const counts = async () =>
   (
@@ -77,7 +80,7 @@ const areOver = async () => {
   return (found.get('succeeded') ?? 0) + (found.get('failed') ?? 0) + (found.get('server_error') ?? 0) >= policies
 }
 let seconds = 0
-const busy = await askDuring(asking, async () => {
+const busy = await during(async () => {
   await db.updateTable('schedules').set({ nextRunAt: Date.now() }).where('key', 'like', 'backup-policy:%').execute()
   signals.publish('jobs', { schedules: true })
   const began = performance.now()
@@ -85,7 +88,8 @@ const busy = await askDuring(asking, async () => {
   seconds = (performance.now() - began) / 1000
 })
 await instance.jobs.whenIdle()
-idle.push(...(await askDuring(asking, () => pause(idleMs / 2))))
+idle.push(...(await during(() => pause(idleMs / 2))))
+for (const took of [idle, busy]) took.sort((one, other) => one - other)
 const ended = new Map(await counts())
 const ratio = percentile(busy, 99) / percentile(idle, 99)
 console.log(

@@ -1,18 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Side, TwoHostings } from '../../../tests/kit/two-hostings.ts'
+import type { Answer } from '../attack.ts'
 
-export interface Attack {
-  name: string
-  run(): Promise<void>
-}
-
-export interface Answer {
-  status: number
-  text: string
-  // biome-ignore lint/suspicious/noExplicitAny: each attack looks at what it needs of it
-  body: any
-}
+export type { Answer, Attack } from '../attack.ts'
 
 export interface Tenant {
   organizationId: string

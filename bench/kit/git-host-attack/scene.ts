@@ -5,18 +5,12 @@ import { Agent } from 'undici'
 import { type GitHubHost, tokens } from '../../../tests/kit/git-hosts/github-host.ts'
 import { type Hosting, ownerSignIn } from '../../../tests/kit/hosting.ts'
 import type { HttpServer } from '../../../tests/kit/http-server.ts'
+import type { Answer as PlainAnswer } from '../attack.ts'
 
-export interface Attack {
-  name: string
-  run(): Promise<void>
-}
+export type { Attack } from '../attack.ts'
 
-export interface Answer {
-  status: number
-  text: string
+export interface Answer extends PlainAnswer {
   headers: Record<string, string | string[] | undefined>
-  // biome-ignore lint/suspicious/noExplicitAny: each attack looks at what it needs of it
-  body: any
 }
 
 interface AskOptions {

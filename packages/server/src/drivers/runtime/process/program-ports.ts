@@ -49,11 +49,12 @@ export class ProgramPorts {
   taken(): number | null {
     const { exitCode, hintedPort = null, listensAt } = this.#record
     const said = streams.map((stream) => writtenSince(this.#file(stream), this.#before[stream])).join('\n')
-    const port = takenPortIn(said, hintedPort)
+    const isTaken = somebodyListens()
+    const port = takenPortIn(said, hintedPort, isTaken)
     if (port !== null) return port
     // Some say nothing and have nothing left to do.
     const isSilent = exitCode === 0 && listensAt === undefined
-    return isSilent && hintedPort && somebodyListens()(hintedPort) ? hintedPort : null
+    return isSilent && hintedPort && isTaken(hintedPort) ? hintedPort : null
   }
 
   #file = (stream: (typeof streams)[number]) => this.#records.outputFile(this.#record.instanceId, stream)
