@@ -1,5 +1,6 @@
 import { contract } from '@berth/contract'
-import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router'
+import { createRootRoute, createRoute, createRouter } from '@tanstack/react-router'
+import { lazyPart } from './components/lazy-part.ts'
 import { PageSkeleton } from './components/page-skeleton.tsx'
 import { RouteFailure } from './components/route-failure.tsx'
 import { queries } from './data/query-client.ts'
@@ -27,24 +28,24 @@ const open = [
     getParentRoute: () => root,
     path: '/setup',
     validateSearch: credentials,
-    component: lazyRouteComponent(() => import('./pages/access/setup-page.tsx'), 'SetupPage'),
+    component: lazyPart(() => import('./pages/access/setup-page.tsx'), 'SetupPage'),
   }),
   createRoute({
     getParentRoute: () => root,
     path: '/sign-in',
-    component: lazyRouteComponent(() => import('./pages/access/sign-in-page.tsx'), 'SignInPage'),
+    component: lazyPart(() => import('./pages/access/sign-in-page.tsx'), 'SignInPage'),
   }),
   createRoute({
     getParentRoute: () => root,
     path: '/sign-up',
     validateSearch: credentials,
-    component: lazyRouteComponent(() => import('./pages/access/sign-up-page.tsx'), 'SignUpPage'),
+    component: lazyPart(() => import('./pages/access/sign-up-page.tsx'), 'SignUpPage'),
   }),
   createRoute({
     getParentRoute: () => root,
     path: '/invitations/$code',
     validateSearch: credentials,
-    component: lazyRouteComponent(() => import('./pages/access/invitation-page.tsx'), 'InvitationPage'),
+    component: lazyPart(() => import('./pages/access/invitation-page.tsx'), 'InvitationPage'),
   }),
 ]
 

@@ -1,8 +1,9 @@
 import { useHotkeys } from '@mantine/hooks'
-import { lazy, Suspense } from 'react'
+import { Suspense } from 'react'
+import { lazyPart } from '../components/lazy-part.ts'
 import { openCommands, useCommandsOpen } from './command-state.ts'
 
-const CommandPalette = lazy(async () => ({ default: (await import('./command-palette.tsx')).CommandPalette }))
+const CommandPalette = lazyPart(() => import('./command-palette.tsx'), 'CommandPalette')
 
 /** `/` and Ctrl+K; the palette itself is fetched when it is first opened. */
 export function CommandKeys() {

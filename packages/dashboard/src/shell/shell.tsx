@@ -1,7 +1,8 @@
 import { Skeleton } from '@mantine/core'
 import { Outlet, useRouterState } from '@tanstack/react-router'
-import { lazy, Suspense, useEffect, useRef } from 'react'
+import { Suspense, useEffect, useRef } from 'react'
 import { ErrorState } from '../components/error-state.tsx'
+import { lazyPart } from '../components/lazy-part.ts'
 import { Page } from '../components/page.tsx'
 import { useSession } from '../data/session.ts'
 import { CommandKeys } from './command-keys.tsx'
@@ -10,7 +11,7 @@ import { Navigation } from './navigation.tsx'
 import classes from './shell.module.css'
 import { TopBar } from './top-bar.tsx'
 
-const SignInPage = lazy(async () => ({ default: (await import('../pages/access/sign-in-page.tsx')).SignInPage }))
+const SignInPage = lazyPart(() => import('../pages/access/sign-in-page.tsx'), 'SignInPage')
 
 /** The frame around every page of somebody who has signed in; who has not signs in first and is then where they wanted to be. */
 export function Shell() {

@@ -1,9 +1,10 @@
 import { type BackupRun, contract, type Project } from '@berth/contract'
 import { Badge, Group, Text } from '@mantine/core'
 import { IconHistory } from '@tabler/icons-react'
-import { lazy, Suspense, useState } from 'react'
+import { Suspense, useState } from 'react'
 import { type Column, DataTable } from '../../../components/data-table.tsx'
 import { EmptyState } from '../../../components/empty-state.tsx'
+import { lazyPart } from '../../../components/lazy-part.ts'
 import { RowButton } from '../../../components/row-button.tsx'
 import { TimeAgo } from '../../../components/time-ago.tsx'
 import { useChange } from '../../../data/change.ts'
@@ -14,7 +15,7 @@ import { statusWord } from '../../../words/status-words.ts'
 import { RunState } from './run-state.tsx'
 
 /** Fetched when somebody restores, which is seldom. */
-const RestoreWizard = lazy(async () => ({ default: (await import('./restore-wizard.tsx')).RestoreWizard }))
+const RestoreWizard = lazyPart(() => import('./restore-wizard.tsx'), 'RestoreWizard')
 
 interface Props {
   project: Project
