@@ -21,8 +21,8 @@ export class FairShare {
     await turn()
     const { active, idle } = performance.eventLoopUtilization(this.#since)
     if (active < pieceMs) return
-    const restMs = this.#rest * active - idle
-    if (restMs > 0) await pause(Math.min(longestRestMs, restMs))
+    const restMs = Math.min(longestRestMs, this.#rest * active) - idle
+    if (restMs > 0) await pause(restMs)
     this.#since = performance.eventLoopUtilization()
   }
 }
