@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { gzipSync } from 'node:zlib'
+import { promisify } from 'node:util'
+import { brotliCompress, gzip } from 'node:zlib'
 import { build } from 'vite'
 import { root } from '../programs.mjs'
 
@@ -11,12 +12,18 @@ export async function buildDashboard(target, folder) {
     logLevel: 'warn',
     build: { outDir: folder, emptyOutDir: true },
   })
-  compress(join(folder, 'assets'))
+  await compress(join(folder, 'assets'))
 }
 
-/** Beside each file a compressed one, which the server sends to whoever takes it: once here, and not at every visit. */
-function compress(assets) {
-  for (const name of readdirSync(assets).filter((one) => /\.(?:js|css)$/.test(one))) {
-    writeFileSync(join(assets, `${name}.gz`), gzipSync(readFileSync(join(assets, name)), { level: 9 }))
-  }
+/** Beside each file two compressed ones, of which the server sends the smallest that is understood: once here, and not at every visit. */
+async function compress(assets) {
+  const names = readdirSync(assets).filter((one) => /\.(?:js|css)$/.test(one))
+  await Promise.all(
+    names.map(async (name) => {
+      const file = join(assets, name)
+      const text = readFileSync(file)
+      writeFileSync(`${file}.gz`, await promisify(gzip)(text, { level: 9 }))
+      writeFileSync(`${file}.br`, await promisify(brotliCompress)(text))
+    }),
+  )
 }

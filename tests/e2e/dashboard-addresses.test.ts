@@ -12,7 +12,7 @@ const desk = { width: 1280, height: 900 }
 const phone = { width: 360, height: 740 }
 
 test('the first load is under 200 kB of compressed script, and a page under 60 kB more', () => {
-  const { firstLoadBytes, pageBytes } = readBundleSizes('src/pages/projects/projects-page.tsx')
+  const { firstLoadBytes, pageBytes } = readBundleSizes()
   expect(firstLoadBytes).toBeLessThan(200_000)
   expect(Object.keys(pageBytes).length).toBeGreaterThan(25)
   expect(Object.entries(pageBytes).filter(([, bytes]) => bytes >= 60_000)).toEqual([])

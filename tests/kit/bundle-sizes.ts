@@ -12,14 +12,14 @@ interface Chunk {
 const dist = join(import.meta.dirname, '..', '..', 'packages', 'dashboard', 'dist')
 
 export interface BundleSizes {
-  /** Script of the entry and of the page at `/`, compressed. */
+  /** Script of the entry, which has the page at `/` in it, compressed. */
   firstLoadBytes: number
   /** What each other page brings besides, compressed. */
   pageBytes: Record<string, number>
 }
 
 /** What a browser fetches of the built dashboard, by the build's own manifest. */
-export function readBundleSizes(home: string): BundleSizes {
+export function readBundleSizes(): BundleSizes {
   const chunks = JSON.parse(readFileSync(join(dist, '.vite', 'manifest.json'), 'utf8')) as Record<string, Chunk>
   const sizes = new Map<string, number>()
   const sizeOf = (name: string) => {
@@ -35,9 +35,9 @@ export function readBundleSizes(home: string): BundleSizes {
   }
   const entry = Object.keys(chunks).find((name) => chunks[name]?.isEntry)
   if (!entry) throw new Error('the manifest names no entry')
-  const first = new Set([...closure(entry), ...closure(home)])
+  const first = closure(entry)
   const sum = (names: Iterable<string>) => [...names].reduce((bytes, name) => bytes + sizeOf(name), 0)
-  const pages = (chunks[entry]?.dynamicImports ?? []).filter((name) => name !== home)
+  const pages = [...first].flatMap((name) => chunks[name]?.dynamicImports ?? [])
   return {
     firstLoadBytes: sum(first),
     pageBytes: Object.fromEntries(pages.map((name) => [name, sum([...closure(name)].filter((one) => !first.has(one)))])),

@@ -6,6 +6,7 @@ import { RouteFailure } from './components/route-failure.tsx'
 import { queries } from './data/query-client.ts'
 import { readOptions } from './data/read.ts'
 import { sessionQuery } from './data/session.ts'
+import { wasSignedIn } from './data/was-signed-in.ts'
 import { pages } from './pages/pages.ts'
 import { NotFound } from './shell/not-found.tsx'
 import { Shell } from './shell/shell.tsx'
@@ -49,9 +50,10 @@ const open = [
   }),
 ]
 
-/** What the first page shows, as soon as it is known who asks. */
+/** What the first page shows: at once for somebody who was signed in here the last time, else as soon as it is known who asks. */
 const readProjects = async () => {
-  if (await queries.fetchQuery(sessionQuery)) await queries.prefetchQuery(readOptions(contract.projects.home, {}))
+  if (wasSignedIn.get() || (await queries.fetchQuery(sessionQuery)))
+    await queries.prefetchQuery(readOptions(contract.projects.home, {}))
 }
 
 const inside = Object.entries(pages).map(([path, component]) =>

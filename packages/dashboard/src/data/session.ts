@@ -4,24 +4,31 @@ import { queryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/r
 import { call } from '../client.ts'
 import { activeOrganization } from './active-organization.ts'
 import { keyOf } from './read.ts'
+import { wasSignedIn } from './was-signed-in.ts'
 
 /** The session, or null when nobody is signed in. */
 export const sessionQuery = queryOptions({
   queryKey: keyOf(contract.access.session),
   staleTime: 30_000,
   queryFn: async () => {
-    try {
-      return (await call(contract.access.session, {})).data
-    } catch (error) {
-      if (!(error instanceof ApiError)) throw error
-      if (error.status === 401) return null
-      // The organisation that was switched to is gone, or this person is no longer in it.
-      if (!activeOrganization.get() || error.status >= 500) throw error
-      activeOrganization.set(null)
-      return (await call(contract.access.session, {})).data
-    }
+    const session = await readSession()
+    wasSignedIn.set(session !== null)
+    return session
   },
 })
+
+async function readSession() {
+  try {
+    return (await call(contract.access.session, {})).data
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    if (error.status === 401) return null
+    // The organisation that was switched to is gone, or this person is no longer in it.
+    if (!activeOrganization.get() || error.status >= 500) throw error
+    activeOrganization.set(null)
+    return (await call(contract.access.session, {})).data
+  }
+}
 
 export const useSession = () => useQuery(sessionQuery)
 

@@ -1,8 +1,9 @@
 import { lazyPart } from '../components/lazy-part.ts'
+import { ProjectsPage } from './projects/projects-page.tsx'
 
-/** Every address of the dashboard for those who have signed in; each page is loaded when it is first asked for. */
+/** Every address of the dashboard for those who have signed in; each page but the first is loaded when it is first asked for. */
 export const pages = {
-  '/': lazyPart(() => import('./projects/projects-page.tsx'), 'ProjectsPage'),
+  '/': ProjectsPage,
   '/new': lazyPart(() => import('./new-project/new-project-page.tsx'), 'NewProjectPage'),
   '/deployments': lazyPart(() => import('./deployments/all-deployments-page.tsx'), 'AllDeploymentsPage'),
   '/backups': lazyPart(() => import('./backups/destinations-page.tsx'), 'DestinationsPage'),

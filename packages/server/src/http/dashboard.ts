@@ -25,6 +25,7 @@ export async function serveDashboard(app: FastifyInstance, folder: string, uploa
     },
   })
   const page = readFileSync(join(folder, 'index.html'), 'utf8')
+  const frontPage = page.replace(/<!--frame-->.*?<!--\/frame-->/s, '')
   const files = filesIn(folder)
   app.get<{ Params: { '*': string } }>('/*', (request, reply) => {
     const path = request.params['*']
@@ -37,15 +38,18 @@ export async function serveDashboard(app: FastifyInstance, folder: string, uploa
       .header('referrer-policy', 'same-origin')
       .header('x-content-type-options', 'nosniff')
       .type('text/html; charset=utf-8')
-      .send(page.replaceAll(noncePlace, nonce))
+      .send((frontPaths.test(path) ? frontPage : page).replaceAll(noncePlace, nonce))
   })
 }
+
+/** Seen before signing in: these have no frame around them, so none is shown while they load. */
+const frontPaths = /^(?:setup|sign-in|sign-up|invitations)(?:\/|$)/
 
 /** Without the page, which goes out with its policy, without what the build noted for itself, and without the compressed files, which go out under the names of the others. */
 function filesIn(folder: string): ReadonlySet<string> {
   const entries = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
   const paths = entries.map(({ parentPath, name }) => relative(folder, join(parentPath, name)))
-  return new Set(paths.filter((path) => path !== 'index.html' && !/(?:^|\/)\.|\.gz$/.test(path)))
+  return new Set(paths.filter((path) => path !== 'index.html' && !/(?:^|\/)\.|\.(?:br|gz)$/.test(path)))
 }
 
 /** The word that the build leaves in the page where the nonce belongs; packages/dashboard/vite.config.ts says the same. */
