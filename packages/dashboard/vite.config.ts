@@ -1,8 +1,8 @@
 import react from '@vitejs/plugin-react'
 import { defineConfig } from 'vite'
-import { earlyFrame } from './src/build/early-frame.ts'
-import { slimContract } from './src/build/slim-contract.ts'
-import { styledClasses } from './src/build/styled-classes.ts'
+import { earlyFrame } from './build-parts/early-frame.ts'
+import { slimContract } from './build-parts/slim-contract.ts'
+import { styledClasses } from './build-parts/styled-classes.ts'
 
 export default defineConfig({
   plugins: [react(), slimContract(), styledClasses(), earlyFrame()],

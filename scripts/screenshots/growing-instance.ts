@@ -48,7 +48,14 @@ export async function shootGrowing(shoot: ReturnType<typeof cameraOf>, isAsked: 
     for (let at = 1; at < 1000; at++) await hosting.makeProject({ name: `Project ${at}` })
     await take([
       ...scenesOf({ members: '/organization/members', tokens: '/organization/tokens', backups: '/backups' }, 'thousand-'),
-      { name: 'thousand-projects', address: '/', act: (page) => page.mouse.wheel(0, 3000) },
+      {
+        name: 'thousand-projects',
+        address: '/',
+        async act(page) {
+          await page.evaluate(() => window.scrollTo(0, 3000))
+          await page.getByRole('article').first().waitFor()
+        },
+      },
       { name: 'thousand-rows', address: '/', act: (page) => page.getByRole('button', { name: 'Show as rows' }).click() },
     ])
   } finally {

@@ -48,6 +48,8 @@ export const cssVariables: CSSVariablesResolver = () => ({
     '--mantine-color-error': '#ff8787',
     '--mantine-color-red-filled': '#c92a2a',
     '--mantine-color-red-filled-hover': '#b02525',
+    '--mantine-color-yellow-light': '#2f2410',
+    '--mantine-color-yellow-light-color': '#ffd98a',
     '--mantine-color-default': '#1a1e22',
     '--mantine-color-default-hover': '#22272c',
     '--mantine-color-default-border': '#343a40',

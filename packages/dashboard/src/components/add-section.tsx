@@ -1,6 +1,6 @@
-import { Button } from '@mantine/core'
 import { IconPlus } from '@tabler/icons-react'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
+import { ActionButton } from './action-button.tsx'
 import { Section } from './section.tsx'
 
 interface Props {
@@ -8,11 +8,13 @@ interface Props {
   description?: ReactNode
   /** There is none yet: the form is what people came for. */
   isFirst: boolean
+  /** Why this person may not add one. */
+  refusal: string | undefined
   children: ReactNode
 }
 
 /** The form for one more; where there are some already it waits behind a button, so that the page is about those. */
-export function AddSection({ title, description, isFirst, children }: Props) {
+export function AddSection({ title, description, isFirst, refusal, children }: Props) {
   const [isOpen, setOpen] = useState(false)
   const place = useRef<HTMLDivElement>(null)
   useEffect(() => {
@@ -20,9 +22,15 @@ export function AddSection({ title, description, isFirst, children }: Props) {
   }, [isOpen])
   const isShown = isFirst || isOpen
   const open = (
-    <Button size="xs" variant="default" leftSection={<IconPlus size={14} />} onClick={() => setOpen(true)}>
+    <ActionButton
+      size="xs"
+      variant="default"
+      refusal={refusal}
+      leftSection={<IconPlus size={14} />}
+      onClick={() => setOpen(true)}
+    >
       Add…
-    </Button>
+    </ActionButton>
   )
   return (
     <Section title={title} description={isShown && description} actions={!isShown && open}>

@@ -44,6 +44,7 @@ export function AddDestination({ isFirst }: { isFirst: boolean }) {
   return (
     <AddSection
       isFirst={isFirst}
+      refusal={refusal}
       title="Add a destination"
       description="It is checked at once: a small object is written, read back and removed. Secrets are never shown again."
     >

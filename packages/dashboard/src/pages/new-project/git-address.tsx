@@ -21,7 +21,7 @@ export function GitAddress({ onChosen }: Pick<ChooserProps, 'onChosen'>) {
         <TextInput
           flex="3 1 14rem"
           label="Address of a repository"
-          placeholder="https://git.example.com/team/shop.git"
+          placeholder="https://example.com/shop.git"
           required
           value={url}
           onChange={(event) => setUrl(event.currentTarget.value)}

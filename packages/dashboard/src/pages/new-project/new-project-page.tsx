@@ -45,7 +45,7 @@ export function NewProjectPage() {
           {refusal}
         </Alert>
       )}
-      {source ? (
+      {refusal ? null : source ? (
         <ConfigureProject source={source} onBack={() => setSource(undefined)} />
       ) : (
         <Section title="Where does it come from?">

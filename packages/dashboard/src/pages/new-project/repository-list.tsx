@@ -26,7 +26,9 @@ export function RepositoryList({ repositories, search, onPick }: Props) {
               </Badge>
             )}
             <Text size="xs" c="dimmed">
-              {[repository.language, repository.description].filter(Boolean).join(' · ')}{' '}
+              {[repository.language, repository.description, repository.updatedAt && '']
+                .filter((one) => one !== null)
+                .join(' · ')}
               {repository.updatedAt && <TimeAgo time={repository.updatedAt} />}
             </Text>
           </div>

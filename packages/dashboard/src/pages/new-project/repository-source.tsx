@@ -56,7 +56,7 @@ export function RepositorySource({ onChosen }: ChooserProps) {
         !home.isPending && (
           <Text size="sm" c="dimmed" mb="md">
             No git host is connected, so repositories cannot be listed and pushes do not deploy by themselves.{' '}
-            <RouterLink to="/git" underline="always">
+            <RouterLink to="/git" inherit underline="always">
               Connect one
             </RouterLink>
             , or give an address:

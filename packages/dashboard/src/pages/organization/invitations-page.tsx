@@ -85,7 +85,7 @@ export function InvitationsPage() {
         <Loaded query={invitations}>
           {(rows) =>
             rows.length === 0 ? (
-              <EmptyState icon={IconMail} title="None is open" />
+              <EmptyState icon={IconMail} title="No invitation is open" />
             ) : (
               <DataTable label="Invitations" columns={columns} rows={rows} keyOf={({ id }) => id} />
             )

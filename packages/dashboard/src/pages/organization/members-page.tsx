@@ -13,6 +13,7 @@ import { TimeAgo } from '../../components/time-ago.tsx'
 import { useChange } from '../../data/change.ts'
 import { useRefusal } from '../../data/may.ts'
 import { useRead } from '../../data/read.ts'
+import { isLastOwner, lastOwnerWords } from '../../rules/last-owner.ts'
 import { roleWords } from '../../words/role-words.ts'
 import { MemberGrants } from './member-grants.tsx'
 
@@ -28,6 +29,7 @@ export function MembersPage() {
     refreshes,
     says: 'Removed; their sessions and tokens here have ended.',
   })
+  const isLast = (one: Member) => isLastOwner(members.data ?? [], one)
   const columns: Column<Member>[] = [
     {
       title: 'Person',
@@ -47,16 +49,18 @@ export function MembersPage() {
     },
     {
       title: 'Role',
-      cell: ({ userId, email, role }) =>
-        refusal ? (
-          <span title={refusal}>{role}</span>
+      cell: (one) =>
+        refusal || isLast(one) ? (
+          <span title={refusal ?? lastOwnerWords}>{one.role}</span>
         ) : (
           <NativeSelect
             size="xs"
-            aria-label={`Role of ${email}`}
-            value={role}
+            aria-label={`Role of ${one.email}`}
+            value={one.role}
             data={[...roles]}
-            onChange={(event) => update.mutate({ params: { userId }, body: { role: event.currentTarget.value as Role } })}
+            onChange={(event) =>
+              update.mutate({ params: { userId: one.userId }, body: { role: event.currentTarget.value as Role } })
+            }
           />
         ),
     },
@@ -65,7 +69,11 @@ export function MembersPage() {
       title: '',
       isNumber: true,
       cell: (one) => (
-        <RowButton refusal={refusal} aria-label={`Remove ${one.email}`} onClick={() => setAsked(one)}>
+        <RowButton
+          refusal={refusal ?? (isLast(one) ? lastOwnerWords : undefined)}
+          aria-label={`Remove ${one.email}`}
+          onClick={() => setAsked(one)}
+        >
           Remove
         </RowButton>
       ),

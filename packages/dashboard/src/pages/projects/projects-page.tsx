@@ -11,6 +11,7 @@ import { useRefusal } from '../../data/may.ts'
 import { useRead, useReply } from '../../data/read.ts'
 import { findProjects } from '../../rules/find-projects.ts'
 import { newestOfEach } from '../../rules/newest-deployments.ts'
+import { plural } from '../../words/sizes.ts'
 import { NoProjects } from './no-projects.tsx'
 import { ProjectList } from './project-list.tsx'
 
@@ -45,7 +46,7 @@ export function ProjectsPage() {
           <TextInput
             flex={1}
             aria-label="Search projects"
-            placeholder={`Search ${projects.length} projects`}
+            placeholder={`Search ${plural(projects.length, 'project')}`}
             leftSection={<IconSearch size={16} />}
             value={search}
             onChange={(event) => setSearch(event.currentTarget.value)}

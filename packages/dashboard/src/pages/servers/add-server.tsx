@@ -26,6 +26,7 @@ export function AddServer({ isFirst }: { isFirst: boolean }) {
   return (
     <AddSection
       isFirst={isFirst}
+      refusal={refusal}
       title="Add a server"
       description="Its key or password is stored sealed and never shown again. The host key is pinned at the first contact."
     >

@@ -32,7 +32,7 @@ export function AddPolicy({ project, isFirst }: { project: Project; isFirst: boo
     return (
       <Alert color="harbour" title="First a destination">
         Backups go to a folder, an S3 bucket or an SFTP server.{' '}
-        <RouterLink to="/backups" underline="always">
+        <RouterLink to="/backups" inherit underline="always">
           Add a destination
         </RouterLink>
       </Alert>
@@ -41,6 +41,7 @@ export function AddPolicy({ project, isFirst }: { project: Project; isFirst: boo
   return (
     <AddSection
       isFirst={isFirst}
+      refusal={refusal}
       title="Add a policy"
       description="All volumes and the databases that are found, compressed and encrypted to this instance's key."
     >

@@ -16,7 +16,7 @@ const choices = [
 ]
 
 const memory = (megabytes: number) => (megabytes >= 1000 ? `${(megabytes / 1000).toFixed(1)} GB` : `${Math.round(megabytes)} MB`)
-const cores = (value: number) => `${value < 0.1 ? value.toFixed(3) : value.toFixed(2)} cores`
+const cores = (value: number) => `${value < 0.0005 ? 0 : value < 0.1 ? value.toFixed(3) : value.toFixed(2)} cores`
 
 /** How it fares: processor, memory, requests, latency. */
 export function MetricsSection({ projectId }: { projectId: string }) {

@@ -20,7 +20,7 @@ const empty: RuleForm = {
 }
 
 const kinds = [
-  { value: 'rate-limit', label: 'Limit how often one address may ask' },
+  { value: 'rate-limit', label: 'Limit requests per address' },
   { value: 'ban', label: 'Shut addresses out' },
   { value: 'allow-deny', label: 'Let in only some addresses' },
 ]
@@ -44,7 +44,7 @@ export function AddRule({ projectId, isFirst }: { projectId: string; isFirst: bo
     />
   )
   return (
-    <AddSection title="Add a rule" isFirst={isFirst}>
+    <AddSection title="Add a rule" isFirst={isFirst} refusal={refusal}>
       <form onSubmit={submitting(add)}>
         <Stack>
           <NativeSelect

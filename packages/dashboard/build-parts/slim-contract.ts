@@ -20,7 +20,9 @@ export function slimContract(): Plugin {
 
 function slimSource(): string {
   const modules = Object.entries(whole.contract).map(([module, rows]) => {
-    const slim = Object.entries(rows).map(([name, { at, upload }]) => `${name}:row(${JSON.stringify(at)}${upload ? `,${JSON.stringify(upload)}` : ''})`)
+    const slim = Object.entries(rows).map(
+      ([name, { at, upload }]) => `${name}:row(${JSON.stringify(at)}${upload ? `,${JSON.stringify(upload)}` : ''})`,
+    )
     return `${module}:{${slim.join(',')}}`
   })
   const plain = Object.entries(whole).filter(([, value]) => typeof value === 'string' || Array.isArray(value))

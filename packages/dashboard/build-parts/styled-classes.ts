@@ -18,7 +18,9 @@ export function styledClasses(): Plugin {
         const there = classes(styles.join('\n'))
         const missing = [...all].filter((name) => !there.has(name) && scripts.includes(name))
         if (missing.length > 0)
-          this.error(`src/mantine.css lacks the style of ${missing.join(', ')}: import the file of @mantine/core/styles that has it`)
+          this.error(
+            `src/mantine.css lacks the style of ${missing.join(', ')}: import the file of @mantine/core/styles that has it`,
+          )
       },
     },
   }

@@ -9,7 +9,7 @@ export function earlyFrame(): Plugin {
       order: 'post',
       handler(html) {
         const style = /\s*<link rel="stylesheet"[^>]*>/.exec(html)?.[0]
-        if (!style) throw new Error('The built page links no style: src/build/early-frame.ts has to look again')
+        if (!style) throw new Error('The built page links no style: build-parts/early-frame.ts has to look again')
         return html.replace(style, '').replace('</body>', `${style.trim()}</body>`)
       },
     },

@@ -1,0 +1,27 @@
+import type { Member, Role } from '@berth/contract'
+import { expect, test } from 'vitest'
+import { isLastOwner } from './last-owner.ts'
+
+const member = (userId: string, role: Role): Member => ({
+  userId,
+  email: `${userId}@example.test`,
+  name: null,
+  role,
+  joinedAt: '',
+})
+const ann = member('ann', 'owner')
+
+test('the only owner is the last one', () => {
+  expect(isLastOwner([ann, member('bob', 'admin')], ann)).toBe(true)
+})
+
+test('one of two owners is not, and nobody else is', () => {
+  const bob = member('bob', 'owner')
+  expect(isLastOwner([ann, bob], bob)).toBe(false)
+  expect(isLastOwner([ann], member('cat', 'member'))).toBe(false)
+})
+
+test('a list that may go on does not tell', () => {
+  const others = Array.from({ length: 99 }, (_, at) => member(`m${at}`, 'member'))
+  expect(isLastOwner([ann, ...others], ann)).toBe(false)
+})
