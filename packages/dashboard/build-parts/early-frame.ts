@@ -1,6 +1,9 @@
 import type { Plugin } from 'vite'
 
-/** Links the style below the frame of index.html: the frame is painted while the style is still on its way, and scripts wait for it all the same. */
+/**
+ * Links the style between the frame of index.html and the page itself: the frame is painted while the style is still on its way, scripts
+ * wait for it all the same, and the variables that the page sets come after those of the style.
+ */
 export function earlyFrame(): Plugin {
   return {
     name: 'early-frame',
@@ -9,9 +12,11 @@ export function earlyFrame(): Plugin {
       order: 'post',
       handler(html) {
         const style = /\s*<link rel="stylesheet"[^>]*>/.exec(html)?.[0]
-        if (!style) throw new Error('The built page links no style: build-parts/early-frame.ts has to look again')
-        return html.replace(style, '').replace('</body>', `${style.trim()}</body>`)
+        if (!style || !html.includes(place)) throw new Error('build-parts/early-frame.ts finds no style, or no place for it')
+        return html.replace(style, '').replace(place, style.trim())
       },
     },
   }
 }
+
+const place = '<!--style-->'

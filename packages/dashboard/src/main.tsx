@@ -3,7 +3,7 @@ import './base.css'
 import { MantineProvider } from '@mantine/core'
 import { QueryClientProvider } from '@tanstack/react-query'
 import { RouterProvider } from '@tanstack/react-router'
-import { StrictMode } from 'react'
+import { StrictMode, useLayoutEffect } from 'react'
 import { createRoot } from 'react-dom/client'
 import { queries } from './data/query-client.ts'
 import { router } from './router.tsx'
@@ -11,12 +11,19 @@ import { Toasts } from './shell/toasts.tsx'
 import { styleNonce } from './style-nonce.ts'
 import { cssVariables, theme } from './theme.ts'
 
+/** The frame that index.html shows while the script is on its way goes when the page is first drawn. */
+function FrameEnd() {
+  useLayoutEffect(() => document.querySelector('.frame')?.remove(), [])
+  return null
+}
+
 createRoot(document.getElementById('root') as HTMLElement).render(
   <StrictMode>
     <MantineProvider theme={theme} defaultColorScheme="auto" cssVariablesResolver={cssVariables} getStyleNonce={() => styleNonce}>
       <QueryClientProvider client={queries}>
         <RouterProvider router={router} />
         <Toasts />
+        <FrameEnd />
       </QueryClientProvider>
     </MantineProvider>
   </StrictMode>,
