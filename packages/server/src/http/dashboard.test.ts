@@ -12,7 +12,8 @@ beforeAll(async () => {
   folder = await tempFolder('dashboard')
   await mkdir(join(folder.path, 'assets'))
   await mkdir(join(folder.path, '.vite'))
-  await writeFile(join(folder.path, 'index.html'), '<title>the page</title><style nonce="berth-style-nonce"></style>')
+  const frame = '<!--frame--><div class="frame"></div><!--/frame-->'
+  await writeFile(join(folder.path, 'index.html'), `<title>the page</title><style nonce="berth-style-nonce"></style>${frame}`)
   await writeFile(join(folder.path, 'berth.svg'), '<svg/>')
   await writeFile(join(folder.path, 'assets', 'page-CRn5Iivi.js'), 'export default 42')
   await writeFile(join(folder.path, '.vite', 'manifest.json'), '{}')
@@ -67,6 +68,12 @@ test('every path of its own gets the page, with a nonce of its own', async () =>
     expect(page.body).toContain(`nonce="${nonce}"`)
   }
   expect(new Set(pages.map(({ body }) => body)).size).toBe(addresses.length)
+})
+
+test('the frame is shown while a page loads that has one, and not before signing in', async () => {
+  const hasFrame = async (url: string) => (await app.inject(url)).body.includes('class="frame"')
+  for (const url of ['/', '/projects/prj_1', '/setups']) expect(await hasFrame(url)).toBe(true)
+  for (const url of ['/sign-in', '/setup?code=1', '/sign-up', '/invitations/abc']) expect(await hasFrame(url)).toBe(false)
 })
 
 test('an address of the API that is none is not the page', async () => {
