@@ -20,7 +20,8 @@ const steps = flag('projects', '0,20,100').split(',').map(Number)
 const seconds = Number(flag('seconds', '60'))
 const profile = flag('profile', '')
 const atOnce = 6
-const settleMs = 20_000
+// What has just started is looked at more often at first; after this long each look has its lasting pace.
+const settleMs = 90_000
 
 interface Cost {
   projects: number

@@ -29,10 +29,17 @@ function separate(names: readonly string[]): GroupUse | null {
   for (const name of names) {
     const folder = join(root, 'memory', name)
     const memory = numberIn(textIn(folder, 'memory.usage_in_bytes'))
-    const accounts = ['cpuacct', 'cpu', 'cpu,cpuacct'].map((controller) => join(root, controller, name))
-    const nanos = accounts.map((account) => numberIn(textIn(account, 'cpuacct.usage'))).find((found) => found !== null)
-    if (memory === null || nanos === undefined) continue
+    const nanos = memory === null ? null : spentNanos(name)
+    if (memory === null || nanos === null) continue
     return { cpuSeconds: nanos / 1e9, memoryBytes: without(memory, textIn(folder, 'memory.stat'), 'total_inactive_file') }
+  }
+  return null
+}
+
+function spentNanos(name: string): number | null {
+  for (const controller of ['cpuacct', 'cpu', 'cpu,cpuacct']) {
+    const nanos = numberIn(textIn(join(root, controller, name), 'cpuacct.usage'))
+    if (nanos !== null) return nanos
   }
   return null
 }

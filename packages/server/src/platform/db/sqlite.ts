@@ -10,6 +10,7 @@ import {
 } from 'kysely'
 import type { DirectReads } from './direct-reads.ts'
 import { assertOutsideTransaction } from './open-transaction.ts'
+import { ShortTurns } from './short-turns.ts'
 import { SqliteFile, type SqliteResult } from './sqlite-file.ts'
 import { SqliteReadCache } from './sqlite-read-cache.ts'
 
@@ -28,11 +29,12 @@ export function sqliteParts(file: string): SqliteParts {
   const reader = new SqliteFile(file, { readOnly: true })
   const cache = new SqliteReadCache(reader)
   const turns = new Turns()
+  const shortTurns = new ShortTurns()
   const driver: Driver = {
     init: async () => {},
     acquireConnection: async () => {
       assertOutsideTransaction()
-      return new SqliteConnection(writer, reader, turns)
+      return new SqliteConnection(writer, reader, turns, shortTurns)
     },
     beginTransaction: (connection) => (connection as SqliteConnection).begin(),
     commitTransaction: (connection) => (connection as SqliteConnection).commit(),
@@ -69,12 +71,14 @@ class SqliteConnection implements DatabaseConnection {
   readonly #writer: SqliteFile
   readonly #reader: SqliteFile
   readonly #turns: Turns
+  readonly #shortTurns: ShortTurns
   #endTurn: (() => void) | undefined
 
-  constructor(writer: SqliteFile, reader: SqliteFile, turns: Turns) {
+  constructor(writer: SqliteFile, reader: SqliteFile, turns: Turns, shortTurns: ShortTurns) {
     this.#writer = writer
     this.#reader = reader
     this.#turns = turns
+    this.#shortTurns = shortTurns
   }
 
   async begin(): Promise<void> {
@@ -90,6 +94,7 @@ class SqliteConnection implements DatabaseConnection {
 
   /** A commit that fails keeps its turn: Kysely rolls back next. */
   async commit(): Promise<void> {
+    await this.#shortTurns.next()
     this.#writer.run('commit', [])
     this.#finishTurn()
   }
@@ -109,6 +114,7 @@ class SqliteConnection implements DatabaseConnection {
   }
 
   async executeQuery<Row>({ sql, parameters, query }: CompiledQuery): Promise<QueryResult<Row>> {
+    await this.#shortTurns.next()
     if (this.#endTurn) return toResult(this.#writer.run(sql, parameters))
     if (query.kind === 'SelectQueryNode') return toResult(this.#reader.run(sql, parameters))
     const endTurn = await this.#turns.take()

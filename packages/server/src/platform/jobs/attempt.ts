@@ -1,4 +1,3 @@
-import { setImmediate as turn } from 'node:timers/promises'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database.ts'
 import { errorMessage } from '../error-message.ts'
@@ -41,12 +40,8 @@ export class Attempt<Deps> {
 
   /** Never throws. */
   async complete(): Promise<void> {
-    // On SQLite a job's end, the claim of the next and its beginning would be one stretch without a turn for requests.
-    await turn()
     const ending = await this.#work().catch((error: unknown) => this.#afterError(messageOf(error)))
-    await turn()
     await this.#record(ending)
-    await turn()
   }
 
   /** The grace of a shutdown is over: whatever the run still does, the job goes back into the queue. Never throws. */

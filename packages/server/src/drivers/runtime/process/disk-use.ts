@@ -48,8 +48,9 @@ export class DiskLook {
     this.#pauseMs = firstPauseMs
   }
 
-  /** With so much room left on the disk: is it time to look? */
+  /** With so much room left on the disk: is it time to look? Room that others have made hides nothing for long. */
   isDue(freeBytes: number): boolean {
+    if (this.#lookedAt > 0) this.#free = Math.max(this.#free, freeBytes)
     const noticed = Math.min(worthALookBytes, (this.#limit.limitMb * megabyte) / 4)
     return this.#free - freeBytes > noticed || Date.now() - this.#lookedAt > this.#pauseMs
   }

@@ -9,7 +9,7 @@ const streams = ['stdout', 'stderr'] as const
 const chunkBytes = 64 * 1024
 const lookMs = 100
 /** Where the machine tells of changes, what it may have missed is found after this. */
-const missedMs = 5_000
+const missedMs = 15_000
 const longestReadMs = 3_000
 /** What was read and is longer than this is cut off, so that a chatty program does not fill the disk. */
 const cutAboveBytes = 4 * 1024 * 1024

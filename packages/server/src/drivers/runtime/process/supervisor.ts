@@ -45,6 +45,7 @@ export class Supervised {
   /** Resolves with the exit of a process that is our own child. */
   #exit: Promise<void> = Promise.resolve()
   #isOwnChild = false
+  #childRuns = false
   #program: Program | null = null
   #request: StartRequest | null = null
   #group: ControlGroup | null = null
@@ -85,7 +86,9 @@ export class Supervised {
     this.#programPorts = new ProgramPorts(record, parts.records, parts.otherPortMs)
   }
 
+  /** A child of ours says itself when it has ended; of another's the process table is asked. */
   get isAlive(): boolean {
+    if (this.#isOwnChild) return this.#childRuns
     return this.record.process !== null && isAlive(this.record.process)
   }
 
@@ -157,8 +160,10 @@ export class Supervised {
 
   #begin(child: ChildProcess, port: number | null): void {
     this.#isOwnChild = true
+    this.#childRuns = true
     this.#exit = new Promise((resolve) => {
       child.once('exit', (code, signal) => {
+        this.#childRuns = false
         this.record.exitCode = exitCodeOf(code, signal)
         if (port !== null && !this.#stopping) this.#judge()
         resolve()
@@ -223,7 +228,6 @@ export class Supervised {
     this.#watching = null
   }
 
-  /** A child of ours says so itself; of another's the process table is asked. */
   async #untilEnded(): Promise<void> {
     while (!this.#isOwnChild && this.isAlive && !this.#stopping) await pause(lookMs, undefined, { ref: false })
     await this.#exit

@@ -10,7 +10,7 @@ const hours = 3_600_000
 
 export function runJob(deps: BackupsDeps) {
   // A thousand short runs one after the other would leave little of the one loop that answers requests.
-  const share = new FairShare(2)
+  const share = new FairShare(4)
   return job<RunPayload, unknown>(backUp.kind, {
     deadlineMs: 12 * hours,
     maxAttempts: 3,
