@@ -53,6 +53,8 @@ export function cameraOf({ browser, folder, shots, isAsked, isForDocs }: Camera)
         await show(page, address, note)
         // A dialog covers the screen, not the page.
         await act?.(page).catch((error: Error) => note(error.message.split('\n').slice(0, 4).join(' ')))
+        // A dialog fades in.
+        if (act) await pause(400)
         await page.screenshot({ path, fullPage: !isForDocs && isWhole })
         // The tests look at every address; here it is for dialogs and for what is seldom seen.
         await addAxe(page)

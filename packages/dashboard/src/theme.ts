@@ -48,6 +48,8 @@ export const cssVariables: CSSVariablesResolver = () => ({
     '--mantine-color-error': '#ff8787',
     '--mantine-color-red-filled': '#c92a2a',
     '--mantine-color-red-filled-hover': '#b02525',
+    '--mantine-color-red-light': '#35171a',
+    '--mantine-color-red-light-color': '#ffb3b3',
     '--mantine-color-yellow-light': '#2f2410',
     '--mantine-color-yellow-light-color': '#ffd98a',
     '--mantine-color-default': '#1a1e22',

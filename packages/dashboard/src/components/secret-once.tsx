@@ -27,7 +27,7 @@ export function SecretOnce({ title, secret, use, onClose }: Props) {
             <CopyText value={secret} label="Copy" />
           </Group>
           {use && (
-            <Code block className="wrap-anywhere">
+            <Code block className="wrap-anywhere" style={{ whiteSpace: 'pre-wrap' }}>
               {use(secret)}
             </Code>
           )}

@@ -75,7 +75,7 @@ export function AddToken() {
           />
           {isNarrow && (
             <Checkbox.Group label="It may" value={scopes} onChange={setScopes}>
-              <SimpleGrid cols={{ base: 1, xs: 2, md: 3 }} spacing={6} mt="xs">
+              <SimpleGrid cols={{ base: 1, sm: 2 }} spacing={6} mt="xs">
                 {(session?.permissions ?? []).map((tag) => (
                   <Checkbox key={tag} value={tag} label={<span className="mono wrap-anywhere">{tag}</span>} />
                 ))}
