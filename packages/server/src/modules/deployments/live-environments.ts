@@ -1,5 +1,6 @@
 import { type EnvironmentState, environmentMoves, sourcesOf, sourcesOrSelf } from '@berth/contract'
 import type { Insertable, Updateable } from 'kysely'
+import { preparedQuery } from '../../platform/db/prepared.ts'
 import type { Db } from '../../platform/db/schema.ts'
 import type { LiveEnvironmentRow, LiveEnvironmentsTable } from '../../platform/db/tables/deployments.ts'
 
@@ -8,13 +9,12 @@ import type { LiveEnvironmentRow, LiveEnvironmentsTable } from '../../platform/d
 type Key = Pick<LiveEnvironmentRow, 'projectId' | 'environment'>
 type Changes = Omit<Updateable<LiveEnvironmentsTable>, 'state'>
 
-export const findLive = (db: Db, projectId: string, environment: string): Promise<LiveEnvironmentRow | undefined> =>
-  db
-    .selectFrom('liveEnvironments')
-    .selectAll()
-    .where('projectId', '=', projectId)
-    .where('environment', '=', environment)
-    .executeTakeFirst()
+const liveByKey = preparedQuery<Key, LiveEnvironmentRow>((db, { projectId, environment }) =>
+  db.selectFrom('liveEnvironments').selectAll().where('projectId', '=', projectId).where('environment', '=', environment),
+)
+
+export const findLive = async (db: Db, projectId: string, environment: string): Promise<LiveEnvironmentRow | undefined> =>
+  liveByKey.first(db, { projectId, environment })
 
 export const listLive = (db: Db, projectIds?: readonly string[]): Promise<LiveEnvironmentRow[]> => {
   const query = db.selectFrom('liveEnvironments').selectAll()

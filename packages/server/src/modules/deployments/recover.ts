@@ -1,5 +1,7 @@
 import { readdir, rm } from 'node:fs/promises'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { DeploymentRow, InstanceRow, LiveEnvironmentRow } from '../../platform/db/tables/deployments.ts'
 import { noteAddress } from './addresses.ts'
 import { discard } from './deploy-job.ts'
@@ -12,6 +14,9 @@ import { isUp, runningUnits, stopInstances } from './run-units.ts'
 import { findDeployment, listInstances } from './store.ts'
 
 const drainMs = 30_000
+const startsAtOnce = 2 + 2 * availableParallelism()
+/** One that takes longer to come up keeps the next one waiting no longer. */
+const longestTurnMs = 2_000
 
 /**
  * After a start: what runs on this machine is made to match what is recorded. Gives the stopping, which waits for requests
@@ -107,16 +112,20 @@ async function allUp(deployment: DeploymentRow, rows: readonly InstanceRow[], de
   return !areUp.includes(false)
 }
 
-/** Starts what is held. One that does not come up is tried again by the next request for it. */
+/** Starts what is held, some at a time: a hundred that start at once come up later, all of them. One that does not come up is tried again by the next request for it. */
 export async function restartWaking(deps: DeploymentsDeps, abort: AbortSignal): Promise<void> {
   const held = (await listLive(deps.database.db)).filter(({ state }) => state === 'waking')
-  await Promise.all(
-    held.map((live) =>
-      restart(live, deps, abort).catch((error: unknown) => {
+  const starting = new Set<Promise<void>>()
+  for (const live of held) {
+    const start = restart(live, deps, abort)
+      .catch((error: unknown) => {
         if (!abort.aborted) deps.log.warn({ err: error, projectId: live.projectId }, 'a project did not come up again')
-      }),
-    ),
-  )
+      })
+      .finally(() => starting.delete(start))
+    starting.add(start)
+    if (starting.size >= startsAtOnce) await Promise.race([...starting, pause(longestTurnMs, undefined, { ref: false })])
+  }
+  await Promise.all(starting)
 }
 
 /** What runs on a server went on running; one that is away says so, and is looked at again until it answers. */

@@ -16,6 +16,9 @@ const failuresBeforeAlarm = 3
 
 const listMs = 5_000
 const pauses = { firstMs: 5_000, longestMs: 30_000 }
+/** Of many that are well, each is looked at more seldom, so that all together take no more than two looks a second; but each now and then. */
+const lookApartMs = 500
+const mostSeldomMs = 120_000
 
 /** What earlier looks have seen. */
 interface Memory {
@@ -77,7 +80,7 @@ export class Watch {
       if (!abort.aborted) this.#deps.log.warn({ err: error, environment: key }, 'the health of a project could not be looked at')
       return { isWell: false }
     })
-    end(found.isWell, performance.now(), found.everyMs)
+    end(found.isWell, performance.now(), found.everyMs ?? pauseAmong(this.#live.size))
   }
 
   /** By its row of this moment: it may sleep by now, or be another version. */
@@ -93,6 +96,8 @@ interface Found {
   /** The project's own rhythm. */
   everyMs?: number
 }
+
+const pauseAmong = (count: number) => Math.min(mostSeldomMs, Math.max(pauses.longestMs, count * lookApartMs))
 
 const keyOf = ({ projectId, environment }: { projectId: string; environment: string }) => `${projectId}:${environment}`
 
