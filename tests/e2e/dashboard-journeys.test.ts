@@ -185,7 +185,10 @@ async function unseenOn(page: Page): Promise<number> {
 
 async function isLive(page: Page, number: number): Promise<void> {
   await page.getByRole('heading', { name: `Deployment #${number}` }).waitFor()
-  await page.locator('header').getByText('live', { exact: true }).waitFor({ timeout: 60_000 })
+  const live = page.locator('header').getByText('live', { exact: true })
+  await live.waitFor({ timeout: 120_000 }).catch(async (error: Error) => {
+    throw new Error(`${error.message}\nThe page says:\n${await page.locator('main').innerText()}`)
+  })
   await page.getByRole('log').getByText('Live').waitFor()
 }
 

@@ -15,6 +15,8 @@ interface Options extends BrowserContextOptions {
 
 export async function openPage(browser: Browser, { url, isExpected = () => false, ...context }: Options): Promise<WatchedPage> {
   const opened = await browser.newContext({ baseURL: url, ...context })
+  // Beside others that build and start, what takes a second on a machine of its own may take half a minute.
+  opened.setDefaultTimeout(90_000)
   const page = await opened.newPage()
   const problems: string[] = []
   const note = (problem: string) => {
