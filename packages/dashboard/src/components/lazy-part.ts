@@ -9,7 +9,7 @@ export const lazyPart = <Name extends string, Part extends (props: never) => Rea
 ) => lazyRouteComponent<Record<Name, Part>, Name>(() => loadPatiently(load), name)
 
 /** The last attempt's failure is told as it is. */
-export async function loadPatiently<Loaded>(load: () => Promise<Loaded>): Promise<Loaded> {
+async function loadPatiently<Loaded>(load: () => Promise<Loaded>): Promise<Loaded> {
   for (const pauseMs of pausesMs) {
     try {
       return await load()

@@ -26,9 +26,8 @@ export function RepositoryList({ repositories, search, onPick }: Props) {
               </Badge>
             )}
             <Text size="xs" c="dimmed">
-              {[repository.language, repository.description, repository.updatedAt && '']
-                .filter((one) => one !== null)
-                .join(' · ')}
+              {about(repository)}
+              {about(repository) && repository.updatedAt && ' · '}
               {repository.updatedAt && <TimeAgo time={repository.updatedAt} />}
             </Text>
           </div>
@@ -41,3 +40,5 @@ export function RepositoryList({ repositories, search, onPick }: Props) {
     </ul>
   )
 }
+
+const about = ({ language, description }: Repository) => [language, description].filter(Boolean).join(' · ')

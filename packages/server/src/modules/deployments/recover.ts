@@ -117,6 +117,7 @@ export async function restartWaking(deps: DeploymentsDeps, abort: AbortSignal): 
   const held = (await listLive(deps.database.db)).filter(({ state }) => state === 'waking')
   const starting = new Set<Promise<void>>()
   for (const live of held) {
+    if (abort.aborted) break
     const start = restart(live, deps, abort)
       .catch((error: unknown) => {
         if (!abort.aborted) deps.log.warn({ err: error, projectId: live.projectId }, 'a project did not come up again')

@@ -5,7 +5,7 @@ const longestMs = 0.5
 
 /**
  * SQLite answers without ever yielding, so a row of statements would keep the event loop from all others for as long as it
- * lasts: a turn of the loop in which statements have run for a millisecond ends before the next one.
+ * lasts: a turn of the loop in which statements have run for that long ends before the next one.
  */
 export class ShortTurns {
   #began: number | undefined

@@ -44,8 +44,8 @@ export class Supervised {
   readonly #note: string
   /** Resolves with the exit of a process that is our own child. */
   #exit: Promise<void> = Promise.resolve()
-  #isOwnChild = false
-  #childRuns = false
+  /** Null for one that an earlier control plane started. */
+  #child: ChildProcess | null = null
   #program: Program | null = null
   #request: StartRequest | null = null
   #group: ControlGroup | null = null
@@ -88,7 +88,7 @@ export class Supervised {
 
   /** A child of ours says itself when it has ended; of another's the process table is asked. */
   get isAlive(): boolean {
-    if (this.#isOwnChild) return this.#childRuns
+    if (this.#child) return this.#child.exitCode === null && this.#child.signalCode === null
     return this.record.process !== null && isAlive(this.record.process)
   }
 
@@ -159,11 +159,9 @@ export class Supervised {
   }
 
   #begin(child: ChildProcess, port: number | null): void {
-    this.#isOwnChild = true
-    this.#childRuns = true
+    this.#child = child
     this.#exit = new Promise((resolve) => {
       child.once('exit', (code, signal) => {
-        this.#childRuns = false
         this.record.exitCode = exitCodeOf(code, signal)
         if (port !== null && !this.#stopping) this.#judge()
         resolve()
@@ -209,7 +207,7 @@ export class Supervised {
   }
 
   async #watch(): Promise<void> {
-    if (!this.#isOwnChild) await pause(takeUpMs, undefined, { ref: false })
+    if (!this.#child) await pause(takeUpMs, undefined, { ref: false })
     while (!this.#stopping) {
       await this.#untilEnded()
       await this.#judged
@@ -229,7 +227,7 @@ export class Supervised {
   }
 
   async #untilEnded(): Promise<void> {
-    while (!this.#isOwnChild && this.isAlive && !this.#stopping) await pause(lookMs, undefined, { ref: false })
+    while (!this.#child && this.isAlive && !this.#stopping) await pause(lookMs, undefined, { ref: false })
     await this.#exit
   }
 
