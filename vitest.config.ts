@@ -5,8 +5,8 @@ import { configDefaults, defineConfig } from 'vitest/config'
 import { LongestFirst } from './scripts/test/longest-first.ts'
 
 const cores = availableParallelism()
-/** What comes true by itself may take its time on a busy machine. */
-const polling = { poll: { timeout: 20_000 } }
+/** What comes true by itself may take its time on a busy machine: not what it may take, but when it counts as hung. */
+const polling = (timeout: number) => ({ poll: { timeout } })
 
 /**
  * Unit and API tests compute: one worker a core, and one for those that wait. They share nothing but modules without state of
@@ -16,14 +16,19 @@ const computing = {
   isolate: false,
   maxWorkers: cores + 1,
   sequence: { groupOrder: 0 },
-  // Not what a test may take, but when it counts as hung, also on a busy machine.
-  testTimeout: 60_000,
-  hookTimeout: 60_000,
-  expect: polling,
+  testTimeout: 120_000,
+  hookTimeout: 120_000,
+  expect: polling(50_000),
 }
 
 /** End-to-end tests wait for programs, images and timers most of their time, and so do those of `programs`. */
-const waiting = { maxWorkers: cores * 2 + 1, sequence: { groupOrder: 1 }, expect: polling }
+const waiting = {
+  maxWorkers: cores * 2 + 1,
+  sequence: { groupOrder: 1 },
+  testTimeout: 300_000,
+  hookTimeout: 300_000,
+  expect: polling(120_000),
+}
 
 /** Unit tests that start programs, containers or an edge of their own: beside the end-to-end tests, not in a quick run. */
 const programs = [
@@ -80,8 +85,6 @@ const endToEnd = (runtime: 'process' | 'docker') => ({
     name: `e2e-${runtime}`,
     include: runtime === 'docker' ? [...onRuntimes, ...onDocker] : endToEndFiles.filter((file) => !onDockerAlone.includes(file)),
     env: { BERTH_TEST_RUNTIME: runtime },
-    testTimeout: 180_000,
-    hookTimeout: 180_000,
   },
 })
 

@@ -57,5 +57,5 @@ export async function adoptInBrowser(page: Page, { service, projectName, isUntou
 export async function deployInBrowser(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Deploy', exact: true }).click()
   await page.getByRole('heading', { name: 'Deployment #1' }).waitFor()
-  await page.locator('header').getByText('live', { exact: true }).waitFor({ timeout: 90_000 })
+  await page.locator('header').getByText('live', { exact: true }).waitFor({ timeout: 120_000 })
 }

@@ -126,7 +126,7 @@ describeOnDocker('adopting what runs on a server', () => {
     const { body } = await adopt('Sick', [handNames.sick])
     const failed = await hosting.settled(await hosting.deploy(body.project.id))
     expect(failed.status).toBe('failed')
-    await expect.poll(() => isRunning(handNames.sick), { timeout: 30_000 }).toBe(true)
+    await expect.poll(() => isRunning(handNames.sick)).toBe(true)
     const after = await stack.inspect(handNames.sick)
     expect(after.HostConfig).toEqual(before.HostConfig)
     expect(after.State.StartedAt).not.toBe(before.State.StartedAt)
@@ -145,7 +145,7 @@ describeOnDocker('adopting what runs on a server', () => {
     const projectId = await adoptInBrowser(page, { service: name, projectName: 'Kiosk', isUntouched: () => isRunning(name) })
     await deployInBrowser(page)
     expect((await hosting.get('kiosk.localhost')).text).toBe('the site')
-    await expect.poll(() => isRunning(name), { timeout: 60_000 }).toBe(false)
+    await expect.poll(() => isRunning(name)).toBe(false)
     expect(problems).toEqual([])
     expect((await hosting.api('DELETE', `/projects/${projectId}`)).status).toBe(200)
   })
@@ -175,7 +175,7 @@ describeOnDocker('adopting what runs on a server', () => {
     await sshd.stop()
     expect((await scan()).status).toBe(502)
     await sshd.start()
-    await expect.poll(async () => (await scan()).status, { timeout: 30_000 }).toBe(200)
+    await expect.poll(async () => (await scan()).status).toBe(200)
   })
 
   test('berth migrate: a table of what runs, a plan and an adoption, with the server by its name', async () => {

@@ -103,7 +103,7 @@ describeOnDocker('databases in services', () =>
       const exec: Runtime['exec'] = (instanceId, command, abort) => execIn(instanceId, command, engine, abort)
       const instance = { id: await instanceOf(projectId), serverId: null }
       const unit = { service: name, image, env: environment, volumes: [], instance, runtime: { exec } } as unknown as RunningUnit
-      const abort = AbortSignal.timeout(30_000)
+      const abort = AbortSignal.timeout(120_000)
       const kind = databaseIn(unit)
       if (!kind?.prove) return null
       const dump = (await kind.dumps(unit, abort))?.find(({ details }) => details.database === 'shop')
@@ -116,7 +116,7 @@ describeOnDocker('databases in services', () =>
       const onStdout = (chunk: Uint8Array) => {
         said += Buffer.from(chunk).toString()
       }
-      const { exitCode, stderrTail } = await execIn(name, { argv, onStdout }, engine, AbortSignal.timeout(30_000))
+      const { exitCode, stderrTail } = await execIn(name, { argv, onStdout }, engine, AbortSignal.timeout(120_000))
       if (exitCode !== 0) throw new Error(`${argv[0]}: ${stderrTail}`)
       return said.trim()
     }
@@ -136,9 +136,7 @@ describeOnDocker('databases in services', () =>
       const deployment = await hosting.settled(await hosting.deploy(id))
       expect(deployment.error).toBeNull()
       const ask = (text: string) => inside(id, database.ask(text))
-      await expect
-        .poll(() => ask(database.read.startsWith('MGET') ? 'PING' : 'select 1').catch(() => ''), { timeout: 30_000 })
-        .toMatch(/1|PONG/)
+      await expect.poll(() => ask(database.read.startsWith('MGET') ? 'PING' : 'select 1').catch(() => '')).toMatch(/1|PONG/)
       await ask(database.fill)
       const before = await ask(database.read)
       const destinationId = await places[place]()
@@ -152,9 +150,9 @@ describeOnDocker('databases in services', () =>
       expect(changed).not.toBe(before)
       const restore = await backups.restore(run.id)
       expect([restore.status, restore.error]).toEqual(['succeeded', null])
-      await expect.poll(() => ask(database.read).catch(() => ''), { timeout: 30_000 }).toBe(before)
+      await expect.poll(() => ask(database.read).catch(() => '')).toBe(before)
       expect((await backups.restore(restore.preRestoreRunId as string)).status).toBe('succeeded')
-      await expect.poll(() => ask(database.read).catch(() => ''), { timeout: 30_000 }).toBe(changed)
+      await expect.poll(() => ask(database.read).catch(() => '')).toBe(changed)
     })
   }),
 )

@@ -134,7 +134,7 @@ describeOnRuntimes('backups of a project with a volume', (runtime) => {
       await hosting.berth.kill9()
       await hosting.berth.restart()
       const run = await backups.ended(runId)
-      if (run.status !== 'succeeded') await expect.poll(() => left(runId), { timeout: 30_000 }).toEqual([])
+      if (run.status !== 'succeeded') await expect.poll(() => left(runId)).toEqual([])
       else {
         await write('something else')
         expect((await backups.restore(runId)).status).toBe('succeeded')
@@ -155,7 +155,7 @@ describeOnRuntimes('backups of a project with a volume', (runtime) => {
       await hosting.berth.kill9()
       await hosting.berth.restart()
       expect(await backups.restored(prepared.restoreId)).toMatchObject({ status: 'succeeded', dataState: 'restored' })
-      await expect.poll(page, { timeout: 20_000 }).toBe('before the restore')
+      await expect.poll(page).toBe('before the restore')
     }
   })
 

@@ -95,17 +95,17 @@ describe('berth, command by command', () => {
 
   test('berth logs -f goes on as more comes, from the last lines on', async () => {
     const url = (await berth('open')).stdout.trim()
-    await expect.poll(async () => (await berth('logs')).stdout, { timeout: 20_000 }).toContain('it starts')
+    await expect.poll(async () => (await berth('logs')).stdout).toContain('it starts')
     let said = ''
     const child = run(['logs', '-f', '--tail', '5'], (text) => {
       said += text
     })
     try {
-      await expect.poll(() => said, { timeout: 20_000 }).toContain('it starts')
+      await expect.poll(() => said).toContain('it starts')
       await hosting.get(new URL(url).host, '/later')
-      await expect.poll(() => said, { timeout: 20_000 }).toContain('/later')
+      await expect.poll(() => said).toContain('/later')
       await hosting.get(new URL(url).host, '/later-still')
-      await expect.poll(() => said, { timeout: 20_000 }).toContain('/later-still')
+      await expect.poll(() => said).toContain('/later-still')
       expect(said.match(/\/later$/gm)).toHaveLength(1)
     } finally {
       child.stop()

@@ -14,7 +14,7 @@ test('berth login --setup makes the first owner of a new instance and signs in; 
   const cli = (args: string[], input = '') =>
     new Promise<{ code: number; stdout: string; stderr: string }>((resolve) => {
       const env = { PATH: process.env.PATH, HOME: home.path, XDG_CONFIG_HOME: home.path }
-      const child = execFile(process.execPath, [launcher, ...args], { env, timeout: 60_000 }, (error, stdout, stderr) =>
+      const child = execFile(process.execPath, [launcher, ...args], { env, timeout: 180_000 }, (error, stdout, stderr) =>
         resolve({ code: error ? Number(error.code ?? 1) : 0, stdout, stderr }),
       )
       child.stdin?.end(input)

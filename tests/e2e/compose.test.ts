@@ -71,7 +71,7 @@ describeOnDocker('a Compose project', () => {
     await edit('web/server.js', (text) => `${text}\n`)
     await deploy()
     const networks = async () => (await listOnDocker(hosting.berth.dataFolder)).filter((line) => line.startsWith('network'))
-    await expect.poll(async () => (await networks()).length, { timeout: 30_000 }).toBe(2)
+    await expect.poll(async () => (await networks()).length).toBe(2)
   })
 
   test('each service has its own environment, and the variables of the project besides', async () => {
@@ -93,7 +93,7 @@ describeOnDocker('a Compose project', () => {
       (await hosting.api('GET', `/projects/${project.id}/logs?service=${service}&tail=500`)).body.data.map(
         (line: { service: string; message: string }) => `${line.service}: ${line.message}`,
       )
-    await expect.poll(() => linesOf('web'), { timeout: 20_000 }).toContain('web: web is the web a "$key" # of all')
+    await expect.poll(() => linesOf('web')).toContain('web: web is the web a "$key" # of all')
     await expect.poll(() => linesOf('counter')).toContain('counter: counter is the counter a "$key" # of all')
   })
 
@@ -124,8 +124,8 @@ describeOnDocker('a Compose project', () => {
     // Before it is judged: what comes after needs a version that works.
     await writeFile(join(folder, 'web/server.js'), good)
     expect(another).toMatchObject({ status: 'failed', error })
-    await expect.poll(containers, { timeout: 30_000 }).toEqual([`${live} running`, `${live} running`])
-    await expect.poll(page, { timeout: 30_000 }).toMatch(/^Ahoy from Compose on Berth: visit/)
+    await expect.poll(containers).toEqual([`${live} running`, `${live} running`])
+    await expect.poll(page).toMatch(/^Ahoy from Compose on Berth: visit/)
     expect(await visits()).toBeGreaterThan(before)
   })
 
@@ -151,7 +151,7 @@ describeOnDocker('a Compose project', () => {
     expect(await hosting.settled(id, isRetired)).toMatchObject({ status: 'live', error: null })
     expect(await page()).toMatch(new RegExp(`^${step} from Compose on Berth: visit`))
     expect(await visits()).toBeGreaterThan(before)
-    await expect.poll(containers, { timeout: 30_000 }).toEqual([`${id} running`, `${id} running`])
+    await expect.poll(containers).toEqual([`${id} running`, `${id} running`])
   })
 
   test('a migration ends before what depends on it starts, and a declared health check is waited for', async () => {
@@ -254,7 +254,7 @@ require('node:http').createServer((_, response) => response.end(done)).listen(30
     expect(kinds).toEqual(expect.arrayContaining(['instance false', 'image false', 'volume true']))
     expect((await hosting.api('DELETE', `/projects/${project.id}`)).status).toBe(200)
     const left = async () => (await listOnDocker(hosting.berth.dataFolder)).map((line) => line.split(' ')[0])
-    await expect.poll(left, { timeout: 30_000 }).toEqual(['volume'])
+    await expect.poll(left).toEqual(['volume'])
     expect((await hosting.get(`counter.${project.slug}.localhost`)).status).toBe(404)
   })
 })

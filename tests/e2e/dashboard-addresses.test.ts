@@ -148,7 +148,7 @@ describeNeeding(['chromium'], 'every address of the dashboard', () => {
     const note = page.getByText('The connection to the server is lost')
     await note.waitFor()
     await hosting.berth.restart()
-    await note.waitFor({ state: 'detached', timeout: 60_000 })
+    await note.waitFor({ state: 'detached', timeout: 120_000 })
     await hosting.makeProject({ name: 'Made after the storm' })
     await page.getByRole('link', { name: 'Made after the storm' }).waitFor()
     expect(problems).toEqual([])

@@ -43,14 +43,14 @@ describeNeeding(['chromium', 'git'], 'a repository in the dashboard', () => {
       await page.getByText('is installed, built and started by its scripts').waitFor()
       await page.getByRole('button', { name: 'Use this branch' }).click()
       await page.getByRole('button', { name: 'Deploy', exact: true }).click()
-      await page.getByRole('log').getByText('Live').waitFor({ timeout: 90_000 })
+      await page.getByRole('log').getByText('Live').waitFor({ timeout: 120_000 })
       await page.getByText('say first').waitFor()
 
       await page.getByRole('link', { name: 'Deployments' }).click()
       await page.getByRole('row').filter({ hasText: '#1' }).waitFor()
       await push('second')
       const second = page.getByRole('row').filter({ hasText: 'say second' }).filter({ hasText: 'live' })
-      await second.waitFor({ timeout: 90_000 })
+      await second.waitFor({ timeout: 120_000 })
       await page.getByRole('link', { name: 'Git', exact: true }).click()
       await page.getByText('The git host tells of pushes.').waitFor()
       await page.getByText('up to date').waitFor()
@@ -59,5 +59,5 @@ describeNeeding(['chromium', 'git'], 'a repository in the dashboard', () => {
     } finally {
       await host.close()
     }
-  }, 240_000)
+  })
 })

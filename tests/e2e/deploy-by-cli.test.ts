@@ -26,9 +26,7 @@ describeOnRuntimes('berth from a second terminal', (runtime) => {
   test('berth open prints where it is, berth logs what it wrote', async () => {
     const { stdout } = await hosting.cli(['open'], { cwd: folder })
     expect(await page(stdout.trim())).toBe('Hello from Berth\n')
-    await expect
-      .poll(async () => (await hosting.cli(['logs'], { cwd: folder })).stdout, { timeout: 20_000 })
-      .toMatch(/listening on \d+\n.*GET \//)
+    await expect.poll(async () => (await hosting.cli(['logs'], { cwd: folder })).stdout).toMatch(/listening on \d+\n.*GET \//)
   })
 
   test('berth env set counts from the next deployment on, and berth rollback brings the old env back', async () => {

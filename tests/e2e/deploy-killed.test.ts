@@ -56,8 +56,8 @@ describeOnRuntimes('kill -9 of the control plane at every step of a deployment',
       expect({ seen, failures: loads.flatMap(({ failures }) => failures) }).toEqual({ seen: step, failures: [] })
       expect(deployment).toMatchObject({ status: 'live', error: null })
       expect((await hosting.get(host)).text).toBe(`version ${version}`)
-      if (runtime === 'process') await expect.poll(onMachine, { timeout: 20_000 }).toEqual({ records: 1, builds: 0, groups: 1 })
-      else await expect.poll(leftOnEngine, { timeout: 20_000 }).toEqual([])
+      if (runtime === 'process') await expect.poll(onMachine).toEqual({ records: 1, builds: 0, groups: 1 })
+      else await expect.poll(leftOnEngine).toEqual([])
     },
   )
 

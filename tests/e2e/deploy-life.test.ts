@@ -144,7 +144,7 @@ describeOnRuntimes('the life of a project', (runtime) => {
     const volume = removed.body.data.kept.find(({ kind }: { kind: string }) => kind === 'volume')
     expect(volume).toMatchObject({ name: 'kept', kept: true })
     expect((await hosting.api('GET', `/projects/${project.id}`)).status).toBe(404)
-    await expect.poll(async () => (await hosting.get(`${project.slug}.localhost`)).status, { timeout: 20_000 }).toBe(404)
+    await expect.poll(async () => (await hosting.get(`${project.slug}.localhost`)).status).toBe(404)
   })
 
   test('a preview environment has its own URL and its own env, and goes with its project', async () => {
@@ -163,13 +163,13 @@ describeOnRuntimes('the life of a project', (runtime) => {
     expect((await hosting.get(`try.${project.slug}.localhost`)).text).toBe('try')
     expect((await hosting.api('DELETE', `/projects/${project.id}`)).status).toBe(200)
     for (const host of [`${project.slug}.localhost`, `try.${project.slug}.localhost`])
-      await expect.poll(async () => (await hosting.get(host)).status, { timeout: 20_000 }).toBe(404)
+      await expect.poll(async () => (await hosting.get(host)).status).toBe(404)
     if (runtime !== 'docker') return
     const left = async () => {
       const all = await listOnDocker(hosting.berth.dataFolder)
       return all.filter((line) => line.includes(production.id) || line.includes(preview.id))
     }
-    await expect.poll(left, { timeout: 20_000 }).toEqual([])
+    await expect.poll(left).toEqual([])
   })
 
   test('a static site has an ETag, 304 and compression; a deploy replaces it without a failed request', async () => {

@@ -46,7 +46,7 @@ describeNeeding(['pebble', 'challtestsrv'], 'domains and their certificates on t
     return body.data.routes.find((route: ProjectRoute) => route.hostname === hostname)
   }
   const becomes = (hostname: string, tls: ProjectRoute['tls']) =>
-    expect.poll(async () => (await routeOf(hostname))?.tls, { timeout: 60_000, interval: 100 }).toBe(tls)
+    expect.poll(async () => (await routeOf(hostname))?.tls, { interval: 100 }).toBe(tls)
   const seen = (hostname: string) => getSecurely(tlsPort, hostname, root)
 
   test('a connected domain gets a certificate: https answers by its name, http leads there, the free name stays on http', async () => {
@@ -102,11 +102,11 @@ describeNeeding(['pebble', 'challtestsrv'], 'domains and their certificates on t
     const before = await seen('shop.example.test')
     const ordered = ordersIn(pebble)
     await hosting.berth.restart()
-    await expect.poll(() => seen('shop.example.test').catch(() => null), { timeout: 30_000 }).toMatchObject(before)
+    await expect.poll(() => seen('shop.example.test').catch(() => null)).toMatchObject(before)
     await hosting.berth.kill9()
     expect(await seen('shop.example.test').then(({ serial }) => serial)).toBe(before.serial)
     await hosting.berth.restart()
-    await expect.poll(() => seen('shop.example.test').catch(() => null), { timeout: 30_000 }).toMatchObject(before)
+    await expect.poll(() => seen('shop.example.test').catch(() => null)).toMatchObject(before)
     expect(await routeOf('shop.example.test')).toMatchObject({ tls: 'active', state: 'synced' })
     expect(ordersIn(pebble)).toBe(ordered)
   })
@@ -119,7 +119,7 @@ describeNeeding(['pebble', 'challtestsrv'], 'domains and their certificates on t
     await hosting.berth.restart()
     await retry()
     const serial = () => seen('shop.example.test').then(({ serial }) => serial)
-    await expect.poll(serial, { timeout: 60_000 }).not.toBe(before.serial)
+    await expect.poll(serial).not.toBe(before.serial)
     expect(await seen('away.example.test')).toMatchObject({ status: 200 })
   })
 

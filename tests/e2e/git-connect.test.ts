@@ -106,7 +106,7 @@ describe('berth git: from the code that a person types to a repository that is l
     expect((await hosting.api('POST', `/projects/${projectId}/webhook-domain`, { domain })).status).toBe(200)
     const hook = () => host.hooks.find(({ repository }) => repository === 'acme/blog')!
     const edge = new URL(hosting.berth.edgeUrl)
-    await expect.poll(() => new URL(hook().url).host, { timeout: 60_000 }).toBe(`${domain}:${edge.port}`)
+    await expect.poll(() => new URL(hook().url).host).toBe(`${domain}:${edge.port}`)
     const commit = await host.git.commit('acme/blog', { 'README.md': 'by the domain' })
     const repository = { id: 1, full_name: 'acme/blog' }
     const body = JSON.stringify({ ref: 'refs/heads/main', after: commit, deleted: false, repository })
@@ -127,7 +127,7 @@ describe('berth git: from the code that a person types to a repository that is l
       (await hosting.api('GET', `/deployments?projectId=${projectId}`)).body.data.map(
         ({ trigger }: { trigger: string }) => trigger,
       )
-    await expect.poll(triggers, { timeout: 60_000 }).toContain('push')
+    await expect.poll(triggers).toContain('push')
   })
 
   test('the token is in no log, no file and nothing that was said', async () => {

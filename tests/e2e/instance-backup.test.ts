@@ -149,12 +149,10 @@ describeOnRuntimes('one encrypted file and one key', (runtime) => {
         body: JSON.stringify(ownerSignIn),
       })
       expect(session.status).toBe(200)
-      await expect
-        .poll(async () => (await getPage(berth.edgeUrl, `${slug}.localhost`, '/')).text, { timeout: 60_000 })
-        .toBe('precious and the secret')
+      await expect.poll(async () => (await getPage(berth.edgeUrl, `${slug}.localhost`, '/')).text).toBe('precious and the secret')
       // Whoever runs writes there as before.
       await expect
-        .poll(async () => (await getPage(berth.edgeUrl, `${slug}.localhost`, '/?written')).text, { timeout: 60_000 })
+        .poll(async () => (await getPage(berth.edgeUrl, `${slug}.localhost`, '/?written')).text)
         .toBe('written and the secret')
     } finally {
       await remove()

@@ -63,7 +63,7 @@ describeOnRuntimes('the life of a pull request', (runtime) => {
   const commit = (words: string) => host.git.commit(repository, app(words), { branch: 'feature' })
   const page = () => hosting.get(`pr-7.${project.slug}.localhost`)
   const text = async () => (await page().catch(() => null))?.text
-  const slow = { timeout: 120_000, interval: 200 }
+  const slow = { interval: 200 }
   /** What the runtime keeps on the machine. */
   const kept = async () =>
     runtime === 'docker'

@@ -67,8 +67,8 @@ describeOnRuntimes('from git push to live', (runtime) => {
   const deployments = async () => (await hosting.api('GET', `/deployments?projectId=${project.id}`)).body.data
   const served = async () => (await hosting.get(`${project.slug}.localhost`)).text
   const liveWith = async (words: string) => {
-    await expect.poll(served, { timeout: 120_000, interval: 200 }).toBe(words)
-    await expect.poll(async () => (await deployments())[0].status, { timeout: 60_000 }).toBe('live')
+    await expect.poll(served, { interval: 200 }).toBe(words)
+    await expect.poll(async () => (await deployments())[0].status).toBe('live')
   }
 
   test('a push becomes live with no other call, and the host is told', async () => {

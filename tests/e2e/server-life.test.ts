@@ -68,7 +68,7 @@ describeOnDocker('a server that is logged in to with a password', () => {
     test('a project sleeps there and wakes with the first request', async () => {
       const project = await live('sleeper', serving('awake'))
       expect((await hosting.api('POST', `/projects/${project.id}/sleep-mode`, { sleepMode: 'auto_sleep' })).status).toBe(200)
-      await expect.poll(() => statusOf(project), { timeout: 60_000 }).toBe('sleeping')
+      await expect.poll(() => statusOf(project)).toBe('sleeping')
       const answers = await Promise.all(Array.from({ length: 20 }, () => hosting.get(`${project.slug}.localhost`)))
       expect(new Set(answers.map(({ status, text }) => `${status} ${text}`))).toEqual(new Set(['200 awake']))
     })
@@ -83,7 +83,7 @@ describeOnDocker('a server that is logged in to with a password', () => {
       expect(run).toMatchObject({ status: 'succeeded', error: null, artifacts: [{ name: 'data', kind: 'volume' }] })
       expect(await write('after')).toBe('after')
       expect(await backups.restore(run.id)).toMatchObject({ status: 'succeeded', dataState: 'restored', error: null })
-      await expect.poll(async () => (await hosting.get(`${project.slug}.localhost`)).text, { timeout: 30_000 }).toBe('before')
+      await expect.poll(async () => (await hosting.get(`${project.slug}.localhost`)).text).toBe('before')
     })
 
     test('requests while the link is down are answered with an error at once, and served again when it is back', async () => {
@@ -94,7 +94,7 @@ describeOnDocker('a server that is logged in to with a password', () => {
       const answers = await Promise.all(Array.from({ length: 5 }, () => hosting.get(host)))
       expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([502]))
       box.link.mend()
-      await expect.poll(async () => (await hosting.get(host)).text, { timeout: 30_000 }).toBe('here')
+      await expect.poll(async () => (await hosting.get(host)).text).toBe('here')
     })
   })
 })

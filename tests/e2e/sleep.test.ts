@@ -20,7 +20,7 @@ describeOnRuntimes('auto-sleep', (runtime) => {
     return project
   }
   const statusOf = async (id: string) => (await hosting.api('GET', `/projects/${id}`)).body.data.status
-  const asleep = (id: string) => expect.poll(() => statusOf(id), { timeout: 30_000 }).toBe('sleeping')
+  const asleep = (id: string) => expect.poll(() => statusOf(id)).toBe('sleeping')
 
   test('the first request after sleep gives 200; always_on never sleeps', async () => {
     const [sleeper, awake] = await Promise.all([makeLive('sleeper', 'auto_sleep'), makeLive('awake', 'always_on')])

@@ -58,7 +58,7 @@ describe('a neighbour that takes the port of a project that crashed', () => {
     const port = (await hosting.get(ofVictim, '/port')).text
     await hosting.get(ofThief, `/take/${port}`)
     await hosting.get(ofVictim, '/crash', cookie)
-    await expect.poll(async () => (await thiefSays()).taken, { timeout: 20_000 }).toBe(true)
+    await expect.poll(async () => (await thiefSays()).taken).toBe(true)
 
     const answers = new Set<string>()
     await expect
@@ -68,7 +68,7 @@ describe('a neighbour that takes the port of a project that crashed', () => {
           answers.add(status === 200 ? text : String(status))
           return status
         },
-        { timeout: 20_000, interval: 5 },
+        { interval: 5 },
       )
       .toBe(200)
     expect([...answers]).not.toContain('thief')

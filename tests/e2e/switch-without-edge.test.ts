@@ -40,7 +40,7 @@ describeOnRuntimes('a switch while the edge is harmed', (runtime) => {
     else expect(status).toBe('failed')
     const host = `${project.slug}.localhost`
     const page = async () => (await hosting.get(host).catch(() => undefined))?.text
-    await expect.poll(page, { timeout: 60_000 }).toBe(serves)
+    await expect.poll(page).toBe(serves)
     const { body } = await hosting.api('GET', `/projects/${project.id}/deployments`)
     expect(body.data.filter((one: { status: string }) => one.status === 'live')).toHaveLength(1)
   })

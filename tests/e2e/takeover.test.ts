@@ -81,8 +81,8 @@ describeOnDocker('taking over what ran on a server', () => {
       await hosting.berth.kill9()
       await hosting.berth.restart()
       expect(await hosting.settled(id)).toMatchObject(isLive)
-      await expect.poll(() => rowsOf(project), { timeout: 30_000 }).toBe('start\nstart\n')
-      await expect.poll(() => stateOf(container), { timeout: 30_000 }).toEqual([false, 'no'])
+      await expect.poll(() => rowsOf(project)).toBe('start\nstart\n')
+      await expect.poll(() => stateOf(container)).toEqual([false, 'no'])
       expect(
         (await listOnServer(hosting.berth.dataFolder, box.serverId)).filter((one) => one.includes(`instance ${id}`)),
       ).toEqual([`container instance ${id} running`])
@@ -92,13 +92,13 @@ describeOnDocker('taking over what ran on a server', () => {
   test('a server that goes away in the middle and stays away: the deployment fails in words, and the old container runs again when it is back', async () => {
     const { container, project } = await adopted('lost')
     const id = await hosting.deploy(project.id)
-    await expect.poll(() => stateOf(container), { timeout: 30_000, interval: 20 }).toEqual([false, 'no'])
+    await expect.poll(() => stateOf(container), { interval: 20 }).toEqual([false, 'no'])
     box.link.cut('reset')
     const failed = await hosting.settled(id)
     expect(failed).toMatchObject({ status: 'failed', error: { code: 'server_unreachable' } })
     expect(await stateOf(container)).toEqual([false, 'no'])
     box.link.mend()
-    await expect.poll(() => stateOf(container), { timeout: 60_000 }).toEqual([true, 'always'])
+    await expect.poll(() => stateOf(container)).toEqual([true, 'always'])
     expect((await listOnServer(hosting.berth.dataFolder, box.serverId)).filter((one) => one.includes(`instance ${id}`))).toEqual(
       [],
     )

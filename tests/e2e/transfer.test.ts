@@ -39,7 +39,7 @@ test('kill -9 of both sides in the middle of a move: it goes on when they are ba
   const { id, slug } = await sides.makeKeeper('survivor')
   const bytes = await sides.fill('here', slug, 3_000_000)
   void sides.move(id, 'cloud').catch(() => undefined)
-  await expect.poll(async () => (await sides.transfer(id))?.phase, { timeout: 60_000, interval: 5 }).toBe('staging')
+  await expect.poll(async () => (await sides.transfer(id))?.phase, { interval: 5 }).toBe('staging')
   await Promise.all([sides.here.berth.kill9(), sides.cloud.berth.kill9()])
   await Promise.all([sides.here.berth.restart(), sides.cloud.berth.restart()])
   expect(await endOf(sides, id)).toMatchObject({ phase: 'done', error: null })

@@ -103,7 +103,7 @@ function killGroup(child: ChildProcess) {
   }
 }
 
-async function serves(daemon: Daemon, { ready, program, readyWithinMs = 30_000 }: DaemonOptions) {
+async function serves(daemon: Daemon, { ready, program, readyWithinMs = 90_000 }: DaemonOptions) {
   const end = performance.now() + readyWithinMs
   while (performance.now() < end) {
     if (ready instanceof RegExp ? ready.test(daemon.output()) : await accepts(ready.port)) return

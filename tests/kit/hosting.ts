@@ -246,7 +246,7 @@ function runCli(
     const child = execFile(
       process.execPath,
       [launcher, ...args],
-      { env, cwd: cwd ?? home, timeout: 120_000 },
+      { env, cwd: cwd ?? home, timeout: 180_000 },
       (error, stdout, stderr) => resolve({ code: error ? Number(error.code ?? 1) : 0, stdout, stderr }),
     )
     child.stdin?.end(input ?? '')

@@ -58,7 +58,7 @@ export async function startMailServer({ credentials, refuse }: MailOptions = {})
     url: `smtp://${credentials ? `${credentials.user}:${credentials.password}@` : ''}127.0.0.1:${port}`,
     port,
     mails,
-    async nextMail(fits = () => true, withinMs = 10_000) {
+    async nextMail(fits = () => true, withinMs = 50_000) {
       const signal = AbortSignal.timeout(withinMs)
       for (;;) {
         const mail = mails.find(fits)

@@ -32,7 +32,7 @@ export interface Berth extends AsyncDisposable {
 }
 
 /** The built product, as a user starts it. `await using berth = await startBerth()`: it is always ended. */
-export async function startBerth({ env = {}, dataFolder, readyWithinMs = 30_000, user }: BerthOptions = {}): Promise<Berth> {
+export async function startBerth({ env = {}, dataFolder, readyWithinMs = 90_000, user }: BerthOptions = {}): Promise<Berth> {
   const made = dataFolder ? undefined : await tempFolder('data')
   const folder = dataFolder ?? made!.path
   if (user !== undefined) await chown(folder, user, user)

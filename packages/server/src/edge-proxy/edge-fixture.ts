@@ -193,7 +193,7 @@ export function rawAsk(port: number, text: string | Buffer, forMs = 5_000): Prom
 /** Waits for a value that is not undefined or false. */
 export async function eventually<Value>(
   look: () => Value | undefined | false | Promise<Value | undefined | false>,
-  withinMs = 10_000,
+  withinMs = 90_000,
 ): Promise<Value> {
   const giveUpAt = Date.now() + withinMs
   for (;;) {

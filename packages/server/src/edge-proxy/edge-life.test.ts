@@ -204,7 +204,7 @@ describe('the edge and its control plane', () => {
     const pid = await pidOf()
     await edge.stop({ keepServing: true })
     await rm(folder, { recursive: true, force: true })
-    await eventually(() => !isAlive(pid), 15_000)
+    await eventually(() => !isAlive(pid))
   })
 
   test('an edge that nobody wants ends by itself where that is asked for', async () => {
@@ -250,7 +250,7 @@ describe('another build of the edge', () => {
     await eventually(() => sent > before + 200)
     finish()
     expect((await under).body).toBe('ab')
-    await eventually(() => !isAlive(pid), 20_000)
+    await eventually(() => !isAlive(pid))
     running = false
     await Promise.all(clients)
     expect(failures).toEqual([])

@@ -51,7 +51,7 @@ describe('a switch to another deployment', () => {
       const next = await version(`v${at}`, at % 5)
       await route(next)
       expect((await edge.ask(host)).body).toBe(`v${at}`)
-      expect(await edge.driver.drain(current.id, 5_000)).toEqual({ inFlight: 0 })
+      expect(await edge.driver.drain(current.id, 60_000)).toEqual({ inFlight: 0 })
       await current.close()
       current = next
     }
@@ -93,11 +93,11 @@ describe('a switch to another deployment', () => {
     await edge.route({ 'drain.test': serve(fast) })
     expect((await edge.ask('drain.test')).body).toBe('new')
     expect(await edge.driver.drain(slow.id, 50)).toEqual({ inFlight: 1 })
-    const drained = edge.driver.drain(slow.id, 10_000)
+    const drained = edge.driver.drain(slow.id, 60_000)
     finish()
     expect((await under).body).toBe('old end')
     expect(await drained).toEqual({ inFlight: 0 })
-    expect(await edge.driver.drain('never heard of', 10_000)).toEqual({ inFlight: 0 })
+    expect(await edge.driver.drain('never heard of', 60_000)).toEqual({ inFlight: 0 })
   })
 
   test('is seen by a websocket that is open: it counts as under way', async () => {
@@ -121,7 +121,7 @@ describe('a switch to another deployment', () => {
     const before = Date.now()
     expect((await edge.driver.activity())[`project-${upstream.id}`]).toBeGreaterThanOrEqual(before)
     socket.destroy()
-    expect(await edge.driver.drain(upstream.id, 10_000)).toEqual({ inFlight: 0 })
+    expect(await edge.driver.drain(upstream.id, 60_000)).toEqual({ inFlight: 0 })
   })
 
   test('spreads requests over several copies by their weight', async () => {

@@ -8,7 +8,7 @@ let upstream: TestUpstream | undefined
 afterEach(async () => {
   await edge?.end()
   await upstream?.close()
-}, 60_000)
+})
 
 /** What is known when every counter's last word counts. */
 class Known {

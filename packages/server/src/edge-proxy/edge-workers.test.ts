@@ -8,11 +8,11 @@ beforeEach(async () => {
   edge = await startEdge({ workers: 3 })
   old = await startUpstream((_, response) => response.end('old'))
   next = await startUpstream((_, response) => response.end('next'))
-}, 60_000)
+})
 afterEach(async () => {
   await edge?.end()
   await Promise.all([old?.close(), next?.close()])
-}, 60_000)
+})
 
 /** Processes that the leading one has started. */
 async function workers(): Promise<number[]> {

@@ -74,7 +74,7 @@ test('the words are those that a real shell makes of the same text', async () =>
     const run = createRunCommand(process.env)
     const { stdout } = await run(
       { program: 'sh', args: ['-s'], cwd: folder },
-      { timeoutMs: 20_000, maxOutputBytes: 1e6, input: script },
+      { timeoutMs: 60_000, maxOutputBytes: 1e6, input: script },
     )
     const expected = plain.map(({ words }) => [String(words.length + 1), 'program', ...words].map((word) => `${word}\0`).join(''))
     expect(stdout).toBe(expected.join(''))

@@ -94,7 +94,7 @@ test('every day that backups cannot be opened people are told', async () => {
   const { jobs, database } = await restart()
   await database.db.updateTable('schedules').set({ nextRunAt: Date.now() }).where('key', '=', 'backups.key').execute()
   database.signals.publish('jobs', { schedules: true })
-  await expect.poll(async () => (await told()).length, { timeout: 30_000 }).toBe(2)
+  await expect.poll(async () => (await told()).length).toBe(2)
   await jobs.whenIdle()
 })
 

@@ -54,7 +54,7 @@ async function contentOf(runId: string, name: string): Promise<Buffer> {
   const archives = await scene.instance.drivers.archives()
   const chunks = []
   const index = JSON.parse(row.index) as ArchiveIndex
-  for await (const chunk of archives.read(index, { store, abort: AbortSignal.timeout(10_000) })) chunks.push(chunk)
+  for await (const chunk of archives.read(index, { store, abort: AbortSignal.timeout(50_000) })) chunks.push(chunk)
   await store.close()
   return Buffer.concat(chunks)
 }

@@ -83,7 +83,7 @@ const unchanged = async (project: { id: string; slug: string }) => {
   expect((await on(project)('GET', '')).body.data).toMatchObject({ location: 'local', status: 'live' })
   expect(running('cloud', project.id)).toBe(0)
   const left = () => scene.cloud.database.db.selectFrom('projects').select('id').where('id', '=', project.id).execute()
-  await expect.poll(left, { timeout: 10_000 }).toEqual([])
+  await expect.poll(left).toEqual([])
 }
 
 describe('a failure changes nothing on either side', () => {

@@ -49,7 +49,7 @@ async function makeApp(): Promise<App> {
         .at(-1)!
         .output.push({ time: new Date().toISOString(), stream: 'stdout', message: `${message} ${mark}` })
       const find = async () => (await lines()).find((line) => line.endsWith(mark))
-      await expect.poll(find, { timeout: 10_000 }).toBeDefined()
+      await expect.poll(find).toBeDefined()
       return (await find())!.slice(0, -mark.length - 1)
     },
   }

@@ -64,7 +64,7 @@ test('a second service that publishes a port is served at <service>.<slug>.<base
   const changed = await scene.ask('PATCH /projects/:id', id, { body: { serviceRoutes } }, scene.people.admin.token)
   expect([changed.status, changed.body.data.config.serviceRoutes]).toEqual([200, serviceRoutes])
   // Off at once, on with the next deployment.
-  await expect.poll(() => namesOf(host), { timeout: 20_000 }).toEqual([host])
+  await expect.poll(() => namesOf(host)).toEqual([host])
   expect(await routesOf(id)).toHaveLength(1)
   const second = await deployed(id)
   expect(namesOf(host)).toEqual([host, `db.${host}`])
@@ -80,13 +80,13 @@ test('rules hold there too, and what is asleep, off or deleted is so at every na
   const kinds = () => both.map((name) => hosts()[name]?.target.kind)
   const rule = { kind: 'ban', config: { ips: ['203.0.113.7'] } }
   expect((await asAdmin('POST /projects/:id/route-rules', { body: rule })).status).toBe(201)
-  await expect.poll(() => both.map((name) => hosts()[name]?.rules?.length), { timeout: 20_000 }).toEqual([1, 1])
+  await expect.poll(() => both.map((name) => hosts()[name]?.rules?.length)).toEqual([1, 1])
   const { db } = scene.instance.database
   await db.updateTable('liveEnvironments').set({ state: 'sleeping' }).where('projectId', '=', id).execute()
   expect((await asAdmin('PATCH /projects/:id', { body: { name: 'Another' } })).status).toBe(200)
-  await expect.poll(kinds, { timeout: 20_000 }).toEqual(['sleeping', 'sleeping'])
+  await expect.poll(kinds).toEqual(['sleeping', 'sleeping'])
   expect((await asAdmin('POST /projects/:id/disable')).status).toBe(200)
-  await expect.poll(kinds, { timeout: 20_000 }).toEqual(['disabled', 'disabled'])
+  await expect.poll(kinds).toEqual(['disabled', 'disabled'])
   expect((await asAdmin('DELETE /projects/:id')).status).toBe(200)
-  await expect.poll(() => namesOf(host), { timeout: 20_000 }).toEqual([])
+  await expect.poll(() => namesOf(host)).toEqual([])
 })

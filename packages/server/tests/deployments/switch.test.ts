@@ -40,7 +40,7 @@ describe('a switch that the edge does not take', () => {
     const second = await scene.settled(await scene.deploy(app.id))
     expect(second).toMatchObject({ status: 'failed', error: { code: 'switch_failed' } })
     expect(second.error?.message).toContain('no room for another route')
-    await expect.poll(() => portsOf(second.id), { timeout: 20_000 }).toEqual([])
+    await expect.poll(() => portsOf(second.id)).toEqual([])
     expect(targetIn(edge().table, host)).toMatchObject({ deploymentId: first.id, upstreams: [{ port: portsOf(first.id)[0] }] })
     expect((await scene.ask('GET /deployments/:id', first.id)).body.data.status).toBe('live')
   })
@@ -83,8 +83,8 @@ describe('a switch that the edge does not take', () => {
     expect(targetIn(edge().table, host)?.upstreams[0]?.port).toBe(portsOf(id)[0])
     expect([portsOf(first.id).length, portsOf(id).length]).toEqual([1, 1])
     isAway = false
-    await expect.poll(() => targetIn(edge().table, host)?.deploymentId, { timeout: 20_000 }).toBe(first.id)
-    await expect.poll(() => portsOf(id), { timeout: 20_000 }).toEqual([])
+    await expect.poll(() => targetIn(edge().table, host)?.deploymentId).toBe(first.id)
+    await expect.poll(() => portsOf(id)).toEqual([])
     expect(portsOf(first.id)).toHaveLength(1)
   })
 })
@@ -95,10 +95,10 @@ describe('an instance that is restarted', () => {
     const [instanceId] = [...runtime().running.entries()].find(([, { instance }]) => instance.owner.deploymentId === first.id)!
     const before = portsOf(first.id)[0]
     const { comeBack } = runtime().crash(instanceId)
-    await expect.poll(() => targetIn(edge().table, host)?.upstreams, { timeout: 20_000 }).toEqual([])
+    await expect.poll(() => targetIn(edge().table, host)?.upstreams).toEqual([])
     comeBack()
     const after = portsOf(first.id)[0]
     expect(after).not.toBe(before)
-    await expect.poll(() => targetIn(edge().table, host)?.upstreams[0]?.port, { timeout: 20_000 }).toBe(after)
+    await expect.poll(() => targetIn(edge().table, host)?.upstreams[0]?.port).toBe(after)
   })
 })

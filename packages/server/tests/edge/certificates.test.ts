@@ -41,8 +41,7 @@ const pass = async (ms: number) => {
 }
 const routeOf = async (hostname: string): Promise<ProjectRoute> =>
   (await on()('GET', '')).body.data.routes.find((route: ProjectRoute) => route.hostname === hostname)
-const eventually = (hostname: string, field: 'tls' | 'reason') =>
-  expect.poll(async () => (await routeOf(hostname))[field], { timeout: 20_000 })
+const eventually = (hostname: string, field: 'tls' | 'reason') => expect.poll(async () => (await routeOf(hostname))[field])
 const connect = async (hostname: string, tls: ProjectRoute['tls'] = 'active') => {
   await on()('POST', '/connect', { domain: hostname })
   await eventually(hostname, 'tls').toBe(tls)
@@ -213,7 +212,7 @@ describe('a certificate that cannot be used', () => {
       await pass(2 * hours)
       await breakOf(column, shop)
       await change()
-      await expect.poll(() => served()[shop], { timeout: 20_000 }).toBe(`certificate 3 of ${shop}`)
+      await expect.poll(() => served()[shop]).toBe(`certificate 3 of ${shop}`)
       await eventually(shop, 'tls').toBe('active')
       expect(served()[blog]).toBe(`certificate 2 of ${blog}`)
       expect(authority.orders).toEqual([shop, blog, shop])
@@ -229,7 +228,7 @@ describe('a certificate that cannot be used', () => {
       await change()
       await scene.jobs.whenIdle()
     }
-    await expect.poll(() => authority.orders.length, { timeout: 20_000 }).toBe(2)
+    await expect.poll(() => authority.orders.length).toBe(2)
     await scene.jobs.whenIdle()
     expect(await routeOf(shop)).toMatchObject({ tls: 'error', reason: expect.stringMatching(/not today|cannot be used/) })
     await pass(1 * hours)
@@ -270,7 +269,7 @@ describe('a certificate that cannot be used', () => {
       await scene.database.db.updateTable('certificates').set(broken).where('hostname', '=', shop).execute()
       await on()('POST', '/connect', { domain: 'third.example.test' })
       await eventually('third.example.test', 'tls').toBe('active')
-      await expect.poll(() => Object.keys(served()), { timeout: 20_000 }).toEqual([blog, 'third.example.test'])
+      await expect.poll(() => Object.keys(served())).toEqual([blog, 'third.example.test'])
       expect(await routeOf(blog)).toMatchObject({ tls: 'active', state: 'pending' })
       expect(await routeOf(shop)).toMatchObject({ tls: 'error', reason: expect.stringContaining('cannot be used') })
     },

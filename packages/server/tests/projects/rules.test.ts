@@ -150,8 +150,7 @@ test('each change is signalled, so that the edge takes it at once', async () => 
   const end = instance.database.signals.subscribe<ProjectSignal>(projectsTopic, (event) => {
     if (!isReread(event)) heard.push(event.projectId)
   })
-  const heardOf = (count: number) =>
-    expect.poll(() => heard.filter((id) => id === project.id).length, { timeout: 5000 }).toBe(count)
+  const heardOf = (count: number) => expect.poll(() => heard.filter((id) => id === project.id).length).toBe(count)
   const rule = await made(limit)
   await heardOf(1)
   await change(rule.id, { enabled: false })

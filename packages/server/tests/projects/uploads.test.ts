@@ -143,7 +143,7 @@ describe('POST /projects/folder/upload/:sessionId', () => {
     socket.write(head(upload, 'content-type: application/gzip', `content-length: ${bytes}`))
     socket.write(Buffer.alloc(bytes))
     socket.write(head('GET /api/projects'))
-    await expect.poll(() => answers.match(/HTTP\/1\.1 \d+/g), { timeout: 20_000 }).toEqual(['HTTP/1.1 409', 'HTTP/1.1 200'])
+    await expect.poll(() => answers.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 409', 'HTTP/1.1 200'])
     socket.destroy()
   })
 
@@ -287,7 +287,7 @@ describe('what becomes of a session', () => {
     const old = await received()
     await expire(old)
     await instance.database.transaction(({ enqueue }) => enqueue({ kind: 'projects.sweep-uploads' }, {}))
-    await expect.poll(() => existsSync(instance.projects.uploadFile(old)), { timeout: 10_000 }).toBe(false)
+    await expect.poll(() => existsSync(instance.projects.uploadFile(old))).toBe(false)
     const rows = await instance.database.db
       .selectFrom('schedules')
       .select('everySeconds')

@@ -45,7 +45,7 @@ function execute(command: string, channel: ServerChannel): void {
   run(
     { program: 'git', args: ['upload-pack', join(base, path ?? 'nowhere')], env: { GIT_CONFIG_GLOBAL: '/dev/null' } },
     {
-      timeoutMs: 20_000,
+      timeoutMs: 60_000,
       maxOutputBytes: 0,
       input: channel,
       acceptExitCodes: 'any',
@@ -126,7 +126,7 @@ test('a machine without ssh is told what to install', async () => {
   for (const program of ['git', 'sh']) {
     const { stdout } = await run(
       { program: 'sh', args: ['-c', 'command -v "$1"', 'sh', program] },
-      { timeoutMs: 5000, maxOutputBytes: 1000 },
+      { timeoutMs: 60_000, maxOutputBytes: 1000 },
     )
     await symlink(stdout.trim(), join(bin, program))
   }

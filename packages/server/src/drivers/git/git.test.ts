@@ -116,7 +116,7 @@ describe('how far a commit is behind', () => {
     expect(await own.commitsBetween(remote('heavy.git'), first, second)).toBe(1)
     const { stdout } = await run(
       { program: 'du', args: ['-sk', join(base, 'work-heavy', 'cache')] },
-      { timeoutMs: 5000, maxOutputBytes: 1000 },
+      { timeoutMs: 60_000, maxOutputBytes: 1000 },
     )
     expect(Number.parseInt(stdout, 10)).toBeLessThan(300)
   })
@@ -217,7 +217,7 @@ describe('a checkout', () => {
     await git.checkout(remote(), { branch: 'main' }, into, { keepGitFolder: true })
     const { stdout } = await run(
       { program: 'git', args: ['-C', into, 'rev-list', '--count', 'HEAD'] },
-      { timeoutMs: 5000, maxOutputBytes: 100 },
+      { timeoutMs: 60_000, maxOutputBytes: 100 },
     )
     expect(stdout.trim()).toBe('1')
   })

@@ -87,6 +87,6 @@ export class TestRepository {
       cwd: this.folder,
       env: { ...identity, HOME: this.#home, GIT_CONFIG_NOSYSTEM: '1', ...env },
     }
-    return (await this.#run(command, { timeoutMs: 30_000, maxOutputBytes: 1_000_000, input })).stdout
+    return (await this.#run(command, { timeoutMs: 90_000, maxOutputBytes: 1_000_000, input })).stdout
   }
 }

@@ -70,7 +70,7 @@ test('who gives up ends the work, and one who waits for his turn leaves without 
 
 test('an idle one is ended', async () => {
   const pid = await pidOf(harmful({ idleMs: 50 }))
-  await expect.poll(() => isGone(pid), { timeout: 10_000 }).toBe(true)
+  await expect.poll(() => isGone(pid)).toBe(true)
 })
 
 test('the real one detects and lists as if it were here', async () => {

@@ -9,7 +9,7 @@ import { CommandAborted, CommandFailed, CommandNotStarted, CommandTimedOut, Prog
 import { createRunCommand } from './run-command.ts'
 
 const run = createRunCommand(process.env)
-const limits = { timeoutMs: 20_000, maxOutputBytes: 100_000 }
+const limits = { timeoutMs: 60_000, maxOutputBytes: 100_000 }
 const sh = (script: string, ...args: string[]) => ({ program: 'sh', args: ['-c', script, 'sh', ...args] })
 
 let folder: string

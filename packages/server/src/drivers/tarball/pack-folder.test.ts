@@ -51,7 +51,7 @@ test('real tar opens it', async () => {
   const run = createRunCommand(process.env)
   const { stdout } = await run(
     { program: 'tar', args: ['-tzf', join(base, 'archive')] },
-    { timeoutMs: 10_000, maxOutputBytes: 1000 },
+    { timeoutMs: 60_000, maxOutputBytes: 1000 },
   )
   expect(stdout).toBe('a/\na/b\n')
 })
@@ -85,7 +85,7 @@ test('links out of the folder and pipes are skipped and told', async () => {
   await symlink('../other', join(source, 'up'))
   await createRunCommand(process.env)(
     { program: 'mkfifo', args: [join(source, 'pipe')] },
-    { timeoutMs: 10_000, maxOutputBytes: 1000 },
+    { timeoutMs: 60_000, maxOutputBytes: 1000 },
   )
   const skipped: string[] = []
   expect(await packed({ onSkipped: (path) => skipped.push(path) })).toEqual(['file'])

@@ -52,9 +52,9 @@ test('an archive of real tar is unpacked as it was: files, folders, links, what 
       ],
       cwd: await mkdir(source, { recursive: true }).then(() => source),
     },
-    { timeoutMs: 10_000, maxOutputBytes: 1000 },
+    { timeoutMs: 60_000, maxOutputBytes: 1000 },
   )
-  await run({ program: 'tar', args: ['-czf', archive, '-C', source, '.'] }, { timeoutMs: 10_000, maxOutputBytes: 1000 })
+  await run({ program: 'tar', args: ['-czf', archive, '-C', source, '.'] }, { timeoutMs: 60_000, maxOutputBytes: 1000 })
 
   expect(await inspectTarball(archive)).toMatchObject({ commonRoot: null })
   await unpackTarball(archive, target)

@@ -30,9 +30,9 @@ describeOnEachDatabase('cancelling', (open) => {
     const jobs = await startJobs(database, [work], { leaseMs: 600_000 })
     const ids: string[] = []
     for (let i = 0; i < 5; i++) ids.push((await jobs.enqueue(work, { i }, { uniqueKey: `build:${i}` })).id)
-    await vi.waitFor(() => expect(running).toBe(5), 5000)
+    await vi.waitFor(() => expect(running).toBe(5), 50_000)
     expect(await jobs.cancel({ uniqueKey: 'build:2' })).toEqual({ id: ids[2], isRunning: true })
-    await vi.waitFor(async () => expect((await readJob(database, ids[2] as string)).status).toBe('cancelled'), 5000)
+    await vi.waitFor(async () => expect((await readJob(database, ids[2] as string)).status).toBe('cancelled'), 50_000)
     mayEnd.resolve()
     await jobs.whenIdle()
     expect(reasons).toMatchObject([{ reason: 'cancelled' }])
@@ -77,7 +77,7 @@ describeOnEachDatabase('cancelling', (open) => {
     const { id } = await database.transaction(({ enqueue }) => enqueue(work, {}))
     await started.promise
     await database.transaction(({ cancelJob }) => cancelJob({ id }))
-    await vi.waitFor(async () => expect((await readJob(database, id)).status).toBe('cancelled'), 5000)
+    await vi.waitFor(async () => expect((await readJob(database, id)).status).toBe('cancelled'), 50_000)
     await there.stop()
     await other.close()
   })
@@ -95,7 +95,7 @@ describeOnEachDatabase('cancelling', (open) => {
     const { id } = await jobs.enqueue(work, {})
     await started.promise
     await database.db.updateTable('jobs').set({ cancelRequested: 1 }).where('id', '=', id).execute()
-    await vi.waitFor(async () => expect((await readJob(database, id)).status).toBe('cancelled'), 5000)
+    await vi.waitFor(async () => expect((await readJob(database, id)).status).toBe('cancelled'), 50_000)
   })
 })
 

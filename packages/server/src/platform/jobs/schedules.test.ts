@@ -2,7 +2,7 @@ import { expect, test, vi } from 'vitest'
 import { describeOnEachDatabase } from '../test-each-database.ts'
 import { handClock, startJobs, testJob } from './test-jobs.ts'
 
-const waiting = { timeout: 5000, interval: 5 }
+const waiting = { timeout: 50_000, interval: 5 }
 const minute = 60_000
 const hour = 60 * minute
 

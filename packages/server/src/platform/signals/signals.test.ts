@@ -22,7 +22,7 @@ describeOnEachDatabase('signals', (open, kind) => {
     for (let n = 0; n < 300; n++) here.publish('build', { n })
     here.publish('another', { n: -1 })
     const all = Array.from({ length: 300 }, (_, n) => n)
-    await vi.waitFor(() => expect(heard).toEqual({ here: all, there: all, other: [-1] }), 5000)
+    await vi.waitFor(() => expect(heard).toEqual({ here: all, there: all, other: [-1] }), 50_000)
     await close()
   })
 
@@ -47,7 +47,7 @@ describeOnEachDatabase('signals', (open, kind) => {
     there.subscribe('build', (event) => heard.push(event))
     here.publish('build', { text: 'ä'.repeat(4000) })
     here.publish('build', { text: 'x'.repeat(7000) })
-    await vi.waitFor(() => expect(heard).toEqual([{ reread: true }, { text: 'x'.repeat(7000) }]), 5000)
+    await vi.waitFor(() => expect(heard).toEqual([{ reread: true }, { text: 'x'.repeat(7000) }]), 50_000)
     await close()
   })
 
@@ -57,9 +57,9 @@ describeOnEachDatabase('signals', (open, kind) => {
     const heard: object[] = []
     there.subscribe('build', (event) => heard.push(event))
     await database.db.executeQuery(terminateListeners)
-    await vi.waitFor(() => expect(heard.some(isReread)).toBe(true), 10_000)
+    await vi.waitFor(() => expect(heard.some(isReread)).toBe(true), 50_000)
     here.publish('build', { back: true })
-    await vi.waitFor(() => expect(heard).toContainEqual({ back: true }), 10_000)
+    await vi.waitFor(() => expect(heard).toContainEqual({ back: true }), 50_000)
     await close()
   })
 })

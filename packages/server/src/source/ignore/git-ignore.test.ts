@@ -55,7 +55,7 @@ test('git agrees', async () => {
     }
     const all = samples.flatMap((_, index) => paths.map((path) => `f${index}/${path}`))
     const run = createRunCommand({ ...process.env, HOME: folder })
-    const limits = { timeoutMs: 20_000, maxOutputBytes: 1e6, acceptExitCodes: [0, 1] }
+    const limits = { timeoutMs: 60_000, maxOutputBytes: 1e6, acceptExitCodes: [0, 1] }
     await run({ program: 'git', args: ['init', '-q'], cwd: folder }, limits)
     const check = { program: 'git', args: ['check-ignore', '--no-index', '--stdin'], cwd: folder }
     const { stdout } = await run(check, { ...limits, input: all.join('\n') })

@@ -312,7 +312,7 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
     const running = await Promise.all(rows.map(({ Id }) => engine.getContainer(Id).inspect()))
     expect(running.filter(({ Config }) => Config.Cmd?.join().includes('date >> /x'))).toEqual([])
     expect(await engine.listContainers({ all: true, filters: marks })).toEqual([])
-    await expect.poll(() => engine.listNetworks({ filters: marks }), { timeout: 20_000 }).toEqual([])
+    await expect.poll(() => engine.listNetworks({ filters: marks })).toEqual([])
   })
 
   test.skipIf(!isRoot)(
@@ -321,9 +321,9 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
       const served = { command: ['sh', '-c', 'echo own > /tmp/index.html; exec httpd -f -p 8000 -h /tmp'], port: 8000 }
       const { instanceId, address } = await start('victim', busybox(), served)
       const isOwn = () => new Promise<boolean>((resolve) => checkListener(address!, address!.listener!, resolve))
-      await expect.poll(isOwn, { timeout: 10_000 }).toBe(true)
+      await expect.poll(isOwn).toBe(true)
       await engine.getContainer(`berth-${instanceId}`).kill()
-      await expect.poll(isOwn, { timeout: 10_000 }).toBe(false)
+      await expect.poll(isOwn).toBe(false)
       const program = `require('net').createServer().listen(${address!.port}, '127.0.0.1', () => console.log('taken'))`
       const thief = spawn(process.execPath, ['-e', program], {
         uid: 65_534,
@@ -343,7 +343,7 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
             (response) => response.text(),
             () => 'nothing yet',
           )
-        await expect.poll(answer, { timeout: 20_000 }).toBe('own\n')
+        await expect.poll(answer).toBe('own\n')
       } finally {
         thief.kill('SIGKILL')
         await home.stop(instanceId, { graceSeconds: 0 }, never)
@@ -397,7 +397,7 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
       const own = await start('v2', node(), network('v2'))
       const get = (ip: string) => ['node', '-e', asking, ip, '8000']
       const second = (await addressesOf(victims[1]!.instanceId))[0]!.ip
-      await expect.poll(async () => (await inside(own.instanceId, get(second))).out, { timeout: 10_000 }).toContain('victim')
+      await expect.poll(async () => (await inside(own.instanceId, get(second))).out).toContain('victim')
       for (const victim of victims)
         for (const { ip } of await addressesOf(victim.instanceId))
           for (const thief of thieves) {
@@ -444,7 +444,7 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
       for (const where of [`${gateway}:${port}`, '10.255.0.1', '172.31.0.1', '192.168.250.1', '100.64.0.1', '169.254.169.254'])
         expect((await inside(instanceId, get(where), cloud)).out, where).toMatch(refused)
       expect(hits).toEqual([])
-      await expect.poll(async () => (await inside(instanceId, get('web:8000'), cloud)).out, { timeout: 10_000 }).toContain('own')
+      await expect.poll(async () => (await inside(instanceId, get('web:8000'), cloud)).out).toContain('own')
       const kit = asks(`${gateway}:${port}`, '--mount=type=tmpfs,target=/t ')
       await build('thief', kit, { runtime: cloud })
       expect(hits).toEqual([])

@@ -91,7 +91,7 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'Docker', () => {
     await runtime.close()
     await removeEverythingOf(readIdentity(folder).instance, partOf('docker'))
     for (const one of [folder, source]) await rm(one, { recursive: true, force: true })
-  }, 60_000)
+  })
 
   test('an engine that is not there is named with what to do', async () => {
     const none = createDockerRuntime({ socketPath: '/nowhere/docker.sock', folder, imageMirror: null })
@@ -206,13 +206,11 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'Docker', () => {
       await expect(going).rejects.toMatchObject({ code, message: expect.stringContaining(words) })
       const container = lines.flatMap((line) => /Running in ([0-9a-f]+)/.exec(line)?.[1] ?? [])[0] as string
       await expect
-        .poll(
-          () =>
-            engine
-              .getContainer(container)
-              .inspect()
-              .catch(() => 'gone'),
-          { timeout: 20_000 },
+        .poll(() =>
+          engine
+            .getContainer(container)
+            .inspect()
+            .catch(() => 'gone'),
         )
         .toBe('gone')
     },

@@ -18,7 +18,7 @@ const ways = [
 ]
 
 describe.each(ways)('an attacking project on plain processes: $name', ({ kind, uid, skip }) => {
-  test.skipIf(skip)('gets nothing that is not its own', { timeout: 150_000 }, async () => {
+  test.skipIf(skip)('gets nothing that is not its own', async () => {
     const place = await mkdtemp(join(tmpdir(), 'berth-attack-'))
     try {
       // A folder that others may pass through is the harder case: nothing but the sandbox is in the way.
@@ -83,7 +83,7 @@ function attack(dataDir: string, kind: string, uid: number): Promise<Outcome> {
   const words = [process.execPath, '--no-warnings', bench, dataDir, kind]
   const [program, ...args] = inSession(words) as [string, ...string[]]
   return new Promise((resolve, reject) => {
-    execFile(program, args, { ...who, env, cwd: '/', timeout: 140_000 }, (error, stdout, stderr) => {
+    execFile(program, args, { ...who, env, cwd: '/', timeout: 280_000 }, (error, stdout, stderr) => {
       const line = stdout.split('\n').find((one) => one.startsWith('{"found"'))
       if (line) resolve(JSON.parse(line))
       else reject(new Error(`${error?.message}\n${stdout}\n${stderr}`))

@@ -71,7 +71,7 @@ describe('a project that writes more than it may keep on the disk', () => {
     ['its own folder', `fs.openSync('big', 'w')`],
     ['its home', `fs.openSync(process.env.HOME + '/big', 'w')`],
     ['a volume', `fs.openSync(process.env.BERTH_VOLUME_DATA + '/big', 'w')`],
-  ])('is ended and stays so: %s', { timeout: 150_000 }, async (where, open) => {
+  ])('is ended and stays so: %s', async (where, open) => {
     // Without a sandbox, /tmp is everybody's.
     if (where === 'its temporary files' && runtime.isolation.kind !== 'bubblewrap') return
     await start(writing(48, open))
@@ -83,26 +83,26 @@ describe('a project that writes more than it may keep on the disk', () => {
     group?.remove()
     return group !== null
   }
-  test.skipIf(!hasGroups())('also in a file that has no name any more', { timeout: 150_000 }, async () => {
+  test.skipIf(!hasGroups())('also in a file that has no name any more', async () => {
     await start(writing(48, `(() => { const file = fs.openSync('big', 'w'); fs.rmSync('big'); return file })()`))
     await expect.poll(ended, { timeout: foundMs }).toMatchObject({ state: 'exited', diskFull: true })
   })
 
-  test('within a build ends it', { timeout: 60_000 }, async () => {
+  test('within a build ends it', async () => {
     await writeFile(join(folder, 'source', 'write.cjs'), writing(48, `fs.openSync('big', 'w')`))
     const failure = await build({ buildCommand: 'node write.cjs' }).catch((error: unknown) => error)
     expect(failure).toBeInstanceOf(BuildFailed)
     expect(failure).toMatchObject({ code: 'disk_full', message: expect.stringContaining('32 MB that a build may use') })
   })
 
-  test('and one that keeps to it runs on, however often it writes the same again', { timeout: 30_000 }, async () => {
+  test('and one that keeps to it runs on, however often it writes the same again', async () => {
     await start(`
       const fs = require('node:fs')
       for (let n = 0; n < 20; n++) fs.writeFileSync('big', Buffer.alloc(8 * 1024 * 1024, n))
       console.log('written')
       setInterval(() => fs.writeFileSync('big', Buffer.alloc(8 * 1024 * 1024)), 20)
     `)
-    for await (const { message } of runtime.logs('ins_full', null, AbortSignal.timeout(20_000))) if (message === 'written') break
+    for await (const { message } of runtime.logs('ins_full', null, AbortSignal.timeout(120_000))) if (message === 'written') break
     const look = async () => (await runtime.inspect('ins_full'))?.state
     for (let n = 0; n < 20; n++) {
       expect(await look()).toBe('running')

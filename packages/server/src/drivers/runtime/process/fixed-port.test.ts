@@ -86,14 +86,11 @@ describe.each(ways)('a program with a port of its own, isolation $kind', ({ kind
   async function serving(name: string): Promise<Instance> {
     let found: Instance | undefined
     await expect
-      .poll(
-        async () => {
-          found = await runtime.inspect(`ins_fixed_${name}`)
-          const { host, port } = found?.address ?? {}
-          return port ? await fetch(`http://${host}:${port}/`).then((answer) => answer.text()) : null
-        },
-        { timeout: 50_000 },
-      )
+      .poll(async () => {
+        found = await runtime.inspect(`ins_fixed_${name}`)
+        const { host, port } = found?.address ?? {}
+        return port ? await fetch(`http://${host}:${port}/`).then((answer) => answer.text()) : null
+      })
       .toBe(name)
     return found as Instance
   }
@@ -116,7 +113,7 @@ describe.each(ways)('a program with a port of its own, isolation $kind', ({ kind
     const other = await freePort()
     await start('other', { hint: other, at: '0.0.0.0' })
     expect((await serving('other')).address?.port).toBe(fixed)
-  }, 90_000)
+  })
 
   test('beside its older self it listens on PORT; each answers for itself', async () => {
     await start('old')
@@ -130,28 +127,26 @@ describe.each(ways)('a program with a port of its own, isolation $kind', ({ kind
     expect(await isItsOwn(old, { pid: 1, startTime: '0' })).toBe(false)
     await runtime.stop('ins_fixed_old', { graceSeconds: 5 }, never)
     expect((await serving('new')).address).toEqual(young.address)
-  }, 90_000)
+  })
 
   test('one that says nothing about it, too', async () => {
     await takeIt()
     await start('quiet', { file: 'silent.cjs' })
     expect((await serving('quiet')).address?.port).not.toBe(fixed)
-  }, 90_000)
+  })
 
   test('of another language it ends, and the port that it wanted is told', async () => {
     await takeIt()
     await start('go', { language: 'go' })
-    await expect
-      .poll(() => runtime.inspect('ins_fixed_go'), { timeout: 50_000 })
-      .toMatchObject({ state: 'exited', exitCode: 1, portTaken: fixed })
-  }, 90_000)
+    await expect.poll(() => runtime.inspect('ins_fixed_go')).toMatchObject({ state: 'exited', exitCode: 1, portTaken: fixed })
+  })
 
   test.skipIf(!hasIPv6)(
     'that nobody reaches from this machine is told with where it does listen',
     async () => {
       const given = (await start('six', { at: '::1' })).address?.port
       await expect
-        .poll(() => runtime.inspect('ins_fixed_six'), { timeout: 50_000 })
+        .poll(() => runtime.inspect('ins_fixed_six'))
         .toMatchObject({ address: { port: given }, listensOn: [`[::1]:${fixed}`] })
     },
     90_000,

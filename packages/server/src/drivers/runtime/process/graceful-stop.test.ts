@@ -68,10 +68,10 @@ describe.each(ways)('a graceful stop, isolation $kind', ({ kind, skip }) => {
 
   test('lasts until the program has ended, not only who started it', async () => {
     expect(await stopped(started(''), 30)).toEqual(['ready', 'asked', 'ended'])
-  }, 90_000)
+  })
 
   test('is over when its time is up', async () => {
     expect(await stopped(started('never'), 1)).toEqual(['ready', 'asked'])
     expect(await runtime.inspect('ins_grace')).toBeUndefined()
-  }, 90_000)
+  })
 })

@@ -36,7 +36,7 @@ describeNeeding(['docker', 'busyboxImage', 'sshd'], 'the engine of a server', ()
     await sshd[Symbol.asyncDispose]()
     await removeEverythingOf(readIdentity(folder).instance, partOf('docker'))
     await rm(folder, { recursive: true, force: true })
-  }, 60_000)
+  })
 
   test('gives a version of a project a small network out of the range', async () => {
     const instanceId = `ins_${randomBytes(6).toString('hex')}`

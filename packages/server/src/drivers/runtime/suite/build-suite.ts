@@ -49,7 +49,7 @@ export function buildSuite(suite: SuiteBench): void {
 
     test('one that starts processes without end is ended and says so', async (context) => {
       if (suite.noLimits) context.skip(suite.noLimits)
-      const forks = build('forks', { buildCommand: 'node program.cjs fork' }, { timeoutMs: 30_000, memoryMb: 1024 })
+      const forks = build('forks', { buildCommand: 'node program.cjs fork' }, { timeoutMs: 150_000, memoryMb: 1024 })
       await expect(forks).rejects.toMatchObject({ code: 'too_many_processes' })
     })
 

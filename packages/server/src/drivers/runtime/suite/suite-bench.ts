@@ -27,7 +27,7 @@ export interface Bench {
 
 export const never = new AbortController().signal
 export const allotment = { cpuCores: 1, memoryMb: 512, diskMb: 2000 }
-const waitMs = 20_000
+const waitMs = 90_000
 
 export type SuiteBench = ReturnType<typeof openSuiteBench>
 
@@ -64,7 +64,7 @@ export function openSuiteBench(prepare: () => Promise<Bench>) {
         plan: { ...plan, ...changes },
         secrets: more.secrets ?? {},
         allotment: { ...allotment, memoryMb: more.memoryMb ?? allotment.memoryMb },
-        timeoutMs: more.timeoutMs ?? 60_000,
+        timeoutMs: more.timeoutMs ?? 150_000,
       },
       (line) => lines.push(line),
       never,
@@ -98,13 +98,13 @@ export function openSuiteBench(prepare: () => Promise<Bench>) {
     await writeFile(join(source, 'program.cjs'), programText)
     await writeFile(join(source, 'package.json'), '{"name":"suite","private":true}')
     artifact = await build('first', {})
-  }, 120_000)
+  })
 
   afterAll(async () => {
     await runtime?.close()
     await bench?.cleanUp()
     if (source) await rm(source, { recursive: true, force: true })
-  }, 60_000)
+  })
 
   return {
     get runtime() {
@@ -131,7 +131,7 @@ export function openSuiteBench(prepare: () => Promise<Bench>) {
 export async function call({ address }: Instance, what: string, q = ''): Promise<string> {
   const answer = await fetch(`http://${address?.host}:${address?.port}/${what}?q=${encodeURIComponent(q)}`, {
     headers: { connection: 'close' },
-    signal: AbortSignal.timeout(5_000),
+    signal: AbortSignal.timeout(30_000),
   })
   const text = await answer.text()
   if (!answer.ok) throw new Error(text)
@@ -155,7 +155,7 @@ export async function until(holds: () => Promise<boolean>): Promise<void> {
 /** The first `count` lines after a position. */
 export async function readAll(runtime: Runtime, instanceId: string, after: string | null, count: number) {
   const abort = new AbortController()
-  const clock = setTimeout(() => abort.abort(), 5_000)
+  const clock = setTimeout(() => abort.abort(), waitMs)
   const found: (OutputLine & { position: string })[] = []
   for await (const line of runtime.logs(instanceId, after, abort.signal)) {
     found.push(line)

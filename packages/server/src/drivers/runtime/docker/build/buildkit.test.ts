@@ -59,7 +59,7 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'A Dockerfile on Docker
     await runtime.close()
     await removeEverythingOf(readIdentity(folder).instance, partOf('docker'))
     for (const one of [folder, source]) await rm(one, { recursive: true, force: true })
-  }, 60_000)
+  })
 
   test('that says $BUILDPLATFORM and asks for the platform is built by the classic builder', async () => {
     await build(
@@ -100,7 +100,7 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'A Dockerfile on Docker
   ])('whose step in BuildKit %s without end is stopped and says so; nothing of it goes on', async (_, code, failure, words) => {
     const text = `FROM ${partOf('nodeImage')}\nRUN --mount=type=cache,target=/kept ${program(code)}\n`
     await expect(build(text)).rejects.toMatchObject({ code: failure, message: expect.stringContaining(words) })
-    await expect.poll(running, { timeout: 20_000 }).toEqual([])
+    await expect.poll(running).toEqual([])
   })
 
   test('that is cancelled in BuildKit ends at once, with everything of it', async () => {
@@ -110,10 +110,10 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'A Dockerfile on Docker
       abort: cancel.signal,
     })
     const ended = expect(going).rejects.toThrow('enough')
-    await expect.poll(() => lines.includes('working'), { timeout: 60_000 }).toBe(true)
+    await expect.poll(() => lines.includes('working')).toBe(true)
     expect(running().length).toBeGreaterThan(0)
     cancel.abort(new Error('enough'))
     await ended
-    await expect.poll(running, { timeout: 20_000 }).toEqual([])
+    await expect.poll(running).toEqual([])
   })
 })
