@@ -17,14 +17,16 @@ export interface FaultyScene extends Scene {
 }
 
 const never = new AbortController().signal
+/** Long enough for a busy machine; where nothing will ever come, there is no need to wait. */
+const silentMs = ({ hangs }: FaultyPlace) => (hangs ? 250 : 60_000)
 
-export async function setFaultyScene(parts: Partial<Parts> = {}, silentMs = 250): Promise<FaultyScene> {
+export async function setFaultyScene(parts: Partial<Parts> = {}): Promise<FaultyScene> {
   let moved = 0
   const scene = await setScene({ clock: { now: () => new Date(Date.now() + moved) }, ...parts })
   const place = new FaultyPlace()
   const { drivers, database, jobs } = scene.instance
   drivers.aroundStores.wrap = (store) =>
-    withRetries(withTimeLimit(place.around(store), silentMs), { attempts: 2, firstPauseMs: 1 })
+    withRetries(withTimeLimit(place.around(store), silentMs(place)), { attempts: 2, firstPauseMs: 1 })
   return {
     ...scene,
     place,

@@ -19,7 +19,7 @@ let heard: string[] = []
 const kept = randomBytes(50_000).toString('hex')
 
 beforeAll(async () => {
-  scene = await setFaultyScene({}, 10_000)
+  scene = await setFaultyScene()
   policyId = (await scene.makePolicy({ preCommand: 'freeze', postCommand: 'thaw', retainCount: 1 })).id
   await scene.instance.jobs.stop({ graceMs: 1_000 })
   killable = new Killable(scene.instance)

@@ -7,7 +7,7 @@ let scene: FaultyScene
 let policyId: string
 let folder: string
 beforeAll(async () => {
-  scene = await setFaultyScene({}, 10_000)
+  scene = await setFaultyScene()
   const params = { id: scene.destinationId }
   folder = (await scene.as(scene.people.owner.token, 'GET /backup-destinations/:id', { params })).body.data.config.path
 })

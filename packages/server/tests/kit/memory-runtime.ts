@@ -38,7 +38,7 @@ export interface MemoryDrivers extends Drivers {
 export function memoryDrivers(workFolder: string): MemoryDrivers {
   const runtime = new InMemoryRuntime()
   const servers = new Map<string, InMemoryRuntime>()
-  const stores = createArchiveStores({ log: silentLog, allowPrivate: true, silentMs: 2_000, attempts: 1 })
+  const stores = createArchiveStores({ log: silentLog, allowPrivate: true, silentMs: 60_000, attempts: 1 })
   const aroundStores = { wrap: (store: ArchiveStore) => store }
   return {
     runtime,

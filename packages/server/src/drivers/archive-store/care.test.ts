@@ -1,10 +1,13 @@
 import { randomBytes } from 'node:crypto'
+import { utimes } from 'node:fs/promises'
+import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type TempFolder, tempFolder } from '../../../../../tests/kit/temp-folder.ts'
 import { silentLog } from '../../platform/log.ts'
 import type { ArchiveStore } from './archive-store.ts'
 import { createArchiveStores } from './create-archive-stores.ts'
 import { inMemoryContent } from './in-memory.ts'
+import { StoreFailure } from './store-failure.ts'
 import { chunksOf, namesIn, never, readAll } from './suite.ts'
 import { FaultyPlace } from './test-faults.ts'
 
@@ -16,10 +19,14 @@ const bytes = randomBytes(700_000)
 beforeEach(async () => {
   folder = await tempFolder('care')
   place = new FaultyPlace()
-  const care = { log: silentLog, allowPrivate: true, attempts: 3, firstPauseMs: 1, silentMs: 300, around: place.around }
-  store = await createArchiveStores(care).open({ kind: 'local', root: folder.path, path: folder.path })
+  store = await open(60_000)
 })
 afterEach(() => folder.remove())
+
+function open(silentMs: number): Promise<ArchiveStore> {
+  const care = { log: silentLog, allowPrivate: true, attempts: 3, firstPauseMs: 1, silentMs, around: place.around }
+  return createArchiveStores(care).open({ kind: 'local', root: folder.path, path: folder.path })
+}
 
 test('a fault that passes is asked again, and one that lasts is told after the last attempt', async () => {
   place.arm({ fault: 'server_error', on: 'put', times: 2 })
@@ -65,6 +72,7 @@ test('content that comes once is not sent twice: a fault after its beginning is 
 
 test('a place that falls silent is left, in every call', async () => {
   await store.put('a', inMemoryContent(bytes), never)
+  store = await open(300)
   for (const on of ['put', 'get', 'size', 'list', 'remove'] as const) place.arm({ fault: 'hang', on })
   await expect(store.put('b', chunksOf(bytes), never)).rejects.toMatchObject({ reason: 'timeout' })
   await expect(readAll(store.get('a', never))).rejects.toMatchObject({ reason: 'timeout' })
@@ -74,9 +82,10 @@ test('a place that falls silent is left, in every call', async () => {
 })
 
 test('content that is slow to come is not held against the place', async () => {
+  store = await open(1_000)
   const slow = async function* () {
     yield bytes
-    await new Promise((resolve) => setTimeout(resolve, 700))
+    await new Promise((resolve) => setTimeout(resolve, 2_000))
     yield bytes
   }
   expect(await store.put('slow', slow(), never)).toEqual({ sizeBytes: 2 * bytes.length })
@@ -96,4 +105,22 @@ test('a check finds out a place that says stored and stores nothing, or somethin
     place.disarm()
     expect(await namesIn(store, '')).toEqual([])
   }
+})
+
+test('a check takes back what was not answered but stored, and what an earlier one left when it was cut off', async () => {
+  const { checkByRoundTrip } = await import('./check-by-round-trip.ts')
+  const unanswered: ArchiveStore = {
+    ...store,
+    async put(name, content, abort) {
+      await store.put(name, content, abort)
+      throw new StoreFailure('timeout', 'Nothing came for 300 s')
+    },
+  }
+  await expect(checkByRoundTrip(unanswered, never)).rejects.toMatchObject({ reason: 'timeout' })
+  expect(await namesIn(store, '')).toEqual([])
+  for (const name of ['berth-check/old', 'berth-check/new', 'runs/old']) await store.put(name, inMemoryContent(bytes), never)
+  const yesterday = Date.now() / 1000 - 86_400
+  for (const name of ['berth-check/old', 'runs/old']) await utimes(join(folder.path, name), yesterday, yesterday)
+  await store.check(never)
+  expect(await namesIn(store, '')).toEqual(['berth-check/new', 'runs/old'])
 })

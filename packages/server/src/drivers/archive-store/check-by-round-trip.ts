@@ -3,22 +3,37 @@ import type { ArchiveStore } from './archive-store.ts'
 import { inMemoryContent } from './in-memory.ts'
 import { StoreFailure } from './store-failure.ts'
 
+const folder = 'berth-check/'
+/** Far longer than a check takes: what is older was left by one that was cut off. */
+const leftAfterMs = 3_600_000
+
+type Unchecked = Omit<ArchiveStore, 'check'>
+
 /** Writes a small object, reads it back and removes it: a place that only says that it stores is found out here. */
-export async function checkByRoundTrip(store: Omit<ArchiveStore, 'check'>, abort: AbortSignal): Promise<void> {
-  const name = `berth-check-${randomBytes(8).toString('hex')}`
+export async function checkByRoundTrip(store: Unchecked, abort: AbortSignal): Promise<void> {
+  await removeLeft(store, abort)
+  const name = `${folder}${randomBytes(8).toString('hex')}`
   const content = randomBytes(1024)
-  await store.put(name, inMemoryContent(content), abort)
   try {
+    await store.put(name, inMemoryContent(content), abort)
     if (!(await readAll(store, name, abort)).equals(content))
       throw new StoreFailure('corrupt', 'What was read back is not what was written: this place does not keep what it is given')
   } catch (error) {
+    // Also one that was not answered may have been stored.
     await store.remove(name, abort).catch(() => undefined)
     throw error
   }
   await store.remove(name, abort)
 }
 
-async function readAll(store: Omit<ArchiveStore, 'check'>, name: string, abort: AbortSignal): Promise<Buffer> {
+async function removeLeft(store: Unchecked, abort: AbortSignal): Promise<void> {
+  const left: string[] = []
+  for await (const { name, modifiedAt } of store.list(folder, abort))
+    if (Date.now() - Date.parse(modifiedAt) > leftAfterMs) left.push(name)
+  for (const name of left) await store.remove(name, abort)
+}
+
+async function readAll(store: Unchecked, name: string, abort: AbortSignal): Promise<Buffer> {
   const chunks: Uint8Array[] = []
   let bytes = 0
   for await (const chunk of store.get(name, abort)) {

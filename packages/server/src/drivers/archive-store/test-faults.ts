@@ -49,6 +49,11 @@ export class FaultyPlace {
     this.calls.length = 0
   }
 
+  /** Whether a call will never be answered. */
+  get hangs(): boolean {
+    return this.#armed.some(({ fault }) => fault === 'hang')
+  }
+
   /** For `createArchiveStores({ around })`. */
   readonly around = (store: ArchiveStore): ArchiveStore => {
     const faulty = this.#around(store)
