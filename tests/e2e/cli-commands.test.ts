@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { parseEnv } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startGitServer } from '../kit/git-server.ts'
 import { type Hosting, ownerSignIn, serving, startHosting, writeApp } from '../kit/hosting.ts'
 
 const launcher = join(import.meta.dirname, '..', '..', 'packages', 'cli', 'bin', 'berth.js')
@@ -203,6 +204,41 @@ describe('berth, command by command', () => {
     expect(await berth('restart')).toMatchObject({ code: 0, stderr: expect.not.stringContaining('half way') })
     expect(await berth('redeploy', '3')).toMatchObject({ code: 0, stdout: expect.stringContaining('live at') })
     expect(await berth('cancel')).toMatchObject({ code: 5 })
+  })
+
+  test('berth sleep says whether the project may sleep', async () => {
+    const sleepMode = async () => JSON.parse((await berth('status', '--json')).stdout).config.sleepMode
+    expect(await berth('sleep', 'auto')).toMatchObject({ code: 0, stdout: expect.stringContaining('the next one wakes it') })
+    expect(await sleepMode()).toBe('auto_sleep')
+    expect(await berth('sleep', 'never')).toMatchObject({ code: 0, stdout: 'it never sleeps\n' })
+    expect(await sleepMode()).toBe('always_on')
+    expect(await berth('sleep', 'later')).toMatchObject({ code: 2, stderr: expect.stringContaining('auto, never') })
+  })
+
+  test('berth deploy --git deploys what the repository holds: its branch, another, or one commit', async () => {
+    await using git = await startGitServer()
+    const gitUrl = await git.createRepository('team/app')
+    const commit = (text: string, branch: string) =>
+      git.commit('team/app', { 'index.html': text }, { branch, message: `says ${text}` })
+    const first = await commit('first', 'main')
+    await commit('second', 'main')
+    await commit('beside', 'beside')
+    const { id, slug } = await hosting.makeProject({ name: 'Pulled', gitProvider: 'git', gitUrl })
+    const clone = join(hosting.folder, 'clone')
+    await mkdir(clone)
+    const there = (...args: string[]) => hosting.cli(args, { cwd: clone })
+    expect(await there('deploy', '--git')).toMatchObject({ code: 2, stderr: expect.stringContaining('berth git link') })
+    expect(await there('init', '--project', id)).toMatchObject({ code: 0 })
+    const shows = async () => (await hosting.get(`${slug}.localhost`)).text
+    expect(await there('deploy', '--git')).toMatchObject({ code: 0, stdout: expect.stringContaining('live at') })
+    expect(await shows()).toBe('second')
+    expect(await there('deploy', '--git', '--commit', first)).toMatchObject({ code: 0 })
+    expect(await shows()).toBe('first')
+    expect(await there('deploy', '--git', '--branch', 'beside')).toMatchObject({ code: 0 })
+    expect(await shows()).toBe('beside')
+    expect(await there('deploy', '--git', '--branch', 'nowhere')).toMatchObject({ stderr: expect.stringContaining('nowhere') })
+    expect(await shows()).toBe('beside')
+    expect(await there('deploy', '--branch', 'main')).toMatchObject({ code: 2, stderr: expect.stringContaining('need --git') })
   })
 
   test('berth.json holds settings; options win over it; a key that is not known is an error', async () => {

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import manifest from '../../package.json' with { type: 'json' }
 import { serveDashboard } from '../http/dashboard.ts'
 import { ConfigError } from '../platform/config-error.ts'
-import { collectAll } from '../platform/steady-memory.ts'
+import { collectWhenQuiet } from '../platform/resting-memory.ts'
 import { assemble } from './assemble.ts'
 import { backupKeyFile } from './backup-key.ts'
 import type { Config } from './config.ts'
@@ -55,8 +55,7 @@ export async function serve(config: Config): Promise<Serving> {
     closers.push(() => assembled.jobs.stop({ graceMs: 5_000 }))
     const { setupUrl } = await listen(assembled, config)
     closers.push(assembled.stopAnswering)
-    const settled = setTimeout(collectAll, settledAfterMs).unref()
-    closers.push(() => clearTimeout(settled))
+    closers.push(collectWhenQuiet())
     return {
       url: assembled.publicUrl(),
       projectsUrl: `http://<slug>.${config.baseDomain}:${assembled.running?.ports().http ?? config.edgePort}`,
@@ -70,9 +69,6 @@ export async function serve(config: Config): Promise<Serving> {
     throw error
   }
 }
-
-/** What starting up took and nobody needs any more is an eighth of the memory; V8 would keep it until there is much to do. */
-const settledAfterMs = 3_000
 
 /** People who came while something kept them apart are not left without it unsaid. */
 async function refuseTooManyPeople({ onlyOnePerson, access }: ReturnType<typeof assemble>): Promise<void> {

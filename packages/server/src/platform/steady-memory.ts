@@ -42,5 +42,5 @@ function collector(): Collect {
 /** Of the young objects alone, which takes about a millisecond. */
 export const collectYoung = (): void => collector()({ type: 'minor' })
 
-/** Of everything but compiled code, which the next requests need: tens of milliseconds, so once, when nothing much is going on. */
+/** Of everything but compiled code, which the next requests need: tens of milliseconds, so only when nothing much is going on. */
 export const collectAll = (): void => collector()({ type: 'major' })
