@@ -25,8 +25,8 @@ const computing = {
 const waiting = {
   maxWorkers: cores * 2 + 1,
   sequence: { groupOrder: 1 },
-  testTimeout: 300_000,
-  hookTimeout: 300_000,
+  testTimeout: 600_000,
+  hookTimeout: 600_000,
   expect: polling(120_000),
 }
 

@@ -57,7 +57,7 @@ describeNeeding(['chromium'], 'every address of the dashboard', () => {
     for (const address of Object.values(addressesOf(filled))) await look(address)
     expect(found).toEqual([])
     expect(problems).toEqual([])
-  }, 400_000)
+  }, 900_000)
 
   test('by keyboard alone: past the navigation, to a project by a few letters, and to why a button is grey', async () => {
     await using opened = await openPage(browser, { url: hosting.berth.url, viewport: desk })

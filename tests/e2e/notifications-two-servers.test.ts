@@ -13,7 +13,7 @@ describeNeeding(['postgres'], 'two servers on one PostgreSQL, 1,000 deliveries, 
     process.env.BERTH_TEST_POSTGRES_URL ??= partOf('postgres')
     const database = await openTestDatabase({ kind: 'postgres' })
     try {
-      const storm = await runStorm({ database, channels, kills, withinMs: 85_000 })
+      const storm = await runStorm({ database, channels, kills, withinMs: 240_000 })
       const { deliveries, receipts, killedAt } = storm
       expect(deliveries).toHaveLength(1_000)
       expect(deliveries.filter(({ status }) => status !== 'sent')).toEqual([])

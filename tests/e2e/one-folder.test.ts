@@ -16,7 +16,6 @@ createServer((_, response) => response.end(readFileSync(file))).listen(process.e
 describe.each(['auto', 'own-users'])('a copy of the stopped data folder, started elsewhere (isolation %s)', (isolation) => {
   test.skipIf(isolation === 'own-users' && process.getuid?.() !== 0)(
     'is the same instance: volumes, pages, and what can be rolled back to',
-    { timeout: 300_000 },
     async () => {
       await using first = await tempFolder('first')
       await using second = await tempFolder('second')

@@ -134,7 +134,7 @@ function hostingOn(berth: Berth, folder: string, home: string, token: string): O
     },
     deployment,
     async settled(id, until = isOver) {
-      for (const end = performance.now() + 120_000; ; ) {
+      for (const end = performance.now() + 240_000; ; ) {
         const current = await deployment(id)
         if (until(current)) return current
         if (performance.now() > end) throw new Error(`the deployment is still ${JSON.stringify(current)}`)

@@ -121,7 +121,7 @@ export async function startTwoHostings(env: NodeJS.ProcessEnv = {}, { runtime }:
 }
 
 /** The newest move, once it is over; whatever is down meanwhile comes back. */
-export async function endOf(sides: TwoHostings, id: string, withinMs = 120_000): Promise<Transfer> {
+export async function endOf(sides: TwoHostings, id: string, withinMs = 240_000): Promise<Transfer> {
   for (const giveUpAt = performance.now() + withinMs; ; ) {
     const transfer = await sides.transfer(id).catch(() => null)
     if (transfer && (transfer.phase === 'done' || transfer.phase === 'failed')) return transfer
