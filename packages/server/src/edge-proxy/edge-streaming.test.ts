@@ -117,7 +117,7 @@ describe('streaming', () => {
     let peak = before
     const watch = setInterval(() => {
       peak = Math.max(peak, rssMb())
-    })
+    }, 10)
     const received = createHash('sha256')
     const seen = await new Promise((resolve, reject) => {
       const request = http.request(

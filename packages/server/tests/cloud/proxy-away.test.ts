@@ -70,6 +70,7 @@ describe.concurrent('a cloud that is away', () => {
       expect(await asked).toMatchObject({ status: 503, body: { code: 'cloud_unreachable' } })
       expect((await home).body).toMatchObject({ cloud: { linked: true, reachable: false }, data: [{ id: local.id }] })
     },
+    10_000,
   )
 
   test('one that is at work is waited for, as long as it says that it is there', async () => {
@@ -81,7 +82,7 @@ describe.concurrent('a cloud that is away', () => {
     await linkBy(here, mine, url)
     const { status, body } = await call(here, mine.owner.token, 'GET /projects/:id', { params: { id } })
     expect({ status, body }).toEqual({ status: 200, body: { data: { id: 'slow' } } })
-  })
+  }, 15_000)
 
   test('a write that it has answered is in the audit log, whatever became of the answer', async () => {
     const mine = await makePeople(here)

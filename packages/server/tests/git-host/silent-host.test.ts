@@ -60,7 +60,7 @@ test('those that are asked what it has answer within their time limit, with what
   expect([commit.status, commit.body.data]).toMatchObject([200, { remoteCommit: null, behindBy: null }])
   expect([branches.status, branches.body.code]).toEqual([502, 'remote_unreachable'])
   expect([linked.status, linked.body.data]).toMatchObject([200, { repo: 'shop', branch: 'main' }])
-})
+}, 30_000)
 
 test('whoever gives up is let go at once', async () => {
   const at = { provider: 'github', owner: 'acme', repo: 'shop' }
