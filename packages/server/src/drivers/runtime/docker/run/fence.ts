@@ -23,6 +23,12 @@ const metadata = ['169.254.0.0/16', '168.63.129.16/32', '100.100.100.200/32']
 const inside = ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '100.64.0.0/10', '127.0.0.0/8', '0.0.0.0/8']
 const variants = ['iptables', 'iptables-nft', 'iptables-legacy'] as const
 
+/**
+ * The engine takes its jump to `DOCKER-USER` out and puts it in again whenever a network is made: for that moment the
+ * filter lets everything pass. The security table comes after the filter, and the engine does not know it.
+ */
+const second = 'security'
+
 /** Bridges of one Berth begin alike, so that one rule holds for those made later. At most 15 letters are a name to the kernel. */
 export const bridgePrefix = (instance: string) => `b${instance.slice(0, 7)}`
 
@@ -43,13 +49,18 @@ export class Fence {
     try {
       if (process.getuid?.() !== 0) throw new Error('Berth is not root on this machine')
       const variant = await this.#variant()
-      await this.#run(`${variant.program}-restore`, ['-w', '5', '--noflush'], this.#rules())
-      for (const bridge of [`${bridgePrefix(this.#settings.instance)}+`, ...bridges]) {
-        await this.#jump(variant.program, variant.forward, bridge, this.#chain)
-        await this.#jump(variant.program, 'INPUT', bridge, `${this.#chain}-IN`)
+      const all = [`${bridgePrefix(this.#settings.instance)}+`, ...bridges]
+      const without = await this.#raiseSecond(variant.program, all).then(
+        () => '',
+        (error) => `, except for the moments in which the engine makes a network: ${errorMessage(error)}`,
+      )
+      await this.#restore(variant.program, this.#rules())
+      for (const bridge of all) {
+        await this.#jump(variant.program, 'filter', variant.forward, bridge, this.#chain)
+        await this.#jump(variant.program, 'filter', 'INPUT', bridge, `${this.#chain}-IN`)
       }
       const more = this.#settings.isStrict ? ', nor this machine and its private networks' : ''
-      this.#say({ inForce: true, words: `Projects in Docker do not reach metadata addresses${more}` })
+      this.#say({ inForce: true, words: `Projects in Docker do not reach metadata addresses${more}${without}` })
     } catch (error) {
       const words = errorMessage(error)
       this.#say({
@@ -67,17 +78,18 @@ export class Fence {
 
   async remove(): Promise<void> {
     for (const program of variants)
-      for (const [from, chain] of [
-        ['DOCKER-USER', this.#chain],
-        ['FORWARD', this.#chain],
-        ['INPUT', `${this.#chain}-IN`],
+      for (const [table, from, chain] of [
+        ['filter', 'DOCKER-USER', this.#chain],
+        ['filter', 'FORWARD', this.#chain],
+        ['filter', 'INPUT', `${this.#chain}-IN`],
+        [second, 'FORWARD', this.#chain],
       ] as const) {
-        const listed = await this.#run(program, ['-w', '5', '-S', from]).catch(() => null)
+        const change = (...how: string[]) => this.#run(program, ['-w', '5', '-t', table, ...how]).catch(() => null)
+        const listed = await change('-S', from)
         for (const line of (listed?.stdout ?? '').split('\n'))
-          if (line.endsWith(`-j ${chain}`))
-            await this.#run(program, ['-w', '5', ...line.replace(/^-A/, '-D').split(' ')]).catch(() => null)
+          if (line.endsWith(`-j ${chain}`)) await change(...line.replace(/^-A/, '-D').split(' '))
         if (from === 'DOCKER-USER') continue
-        for (const how of ['-F', '-X']) await this.#run(program, ['-w', '5', how, chain]).catch(() => null)
+        for (const how of ['-F', '-X']) await change(how, chain)
       }
   }
 
@@ -92,14 +104,9 @@ export class Fence {
   }
 
   #rules(): string {
-    const { isStrict, openPorts, instance } = this.#settings
-    const forward = this.#chain
-    const input = `${forward}-IN`
-    const answers = '-m conntrack --ctstate RELATED,ESTABLISHED -j RETURN'
-    const names = (chain: string) => ['udp', 'tcp'].map((protocol) => `-A ${chain} -p ${protocol} --dport 53 -j RETURN`)
-    const refused = (chain: string, ranges: readonly string[]) => ranges.map((range) => `-A ${chain} -d ${range} -j REJECT`)
+    const { isStrict, openPorts } = this.#settings
+    const input = `${this.#chain}-IN`
     const ports = [...new Set([80, 443, ...openPorts])].filter((port) => port > 0)
-    const strictForward = [`-A ${forward} -o ${bridgePrefix(instance)}+ -j RETURN`, ...refused(forward, inside)]
     const strictInput = [
       `-A ${input} -p icmp -j RETURN`,
       ...ports.map((port) => `-A ${input} -p tcp --dport ${port} -j RETURN`),
@@ -107,20 +114,35 @@ export class Fence {
     ]
     return [
       '*filter',
-      `:${forward} - [0:0]`,
+      ...this.#forward('REJECT', [`-o ${bridgePrefix(this.#settings.instance)}+ -j RETURN`]),
       `:${input} - [0:0]`,
-      `-A ${forward} ${answers}`,
-      // Some clouds answer questions for names at the address of their metadata.
-      ...names(forward),
-      ...refused(forward, metadata),
-      ...(isStrict ? strictForward : []),
-      `-A ${input} ${answers}`,
-      ...names(input),
-      ...refused(input, metadata),
+      ...beforeRanges(input),
+      ...ranges(input, metadata, 'REJECT'),
       ...(isStrict ? strictInput : []),
       'COMMIT',
       '',
     ].join('\n')
+  }
+
+  #forward(verdict: 'REJECT' | 'DROP', neighbours: readonly string[]): string[] {
+    const chain = this.#chain
+    return [
+      `:${chain} - [0:0]`,
+      ...beforeRanges(chain),
+      ...ranges(chain, metadata, verdict),
+      ...neighbours.map((rule) => `-A ${chain} ${rule}`),
+      ...(this.#settings.isStrict ? ranges(chain, inside, verdict) : []),
+    ]
+  }
+
+  /**
+   * What the filter refuses never comes here: whoever asks is refused at once as a rule, and met by silence in that moment.
+   * The engine's rules between its bridges are away in it too, so that bridges are kept apart here as well.
+   */
+  async #raiseSecond(program: string, bridges: readonly string[]): Promise<void> {
+    const apart = ['-m physdev --physdev-is-bridged -j RETURN', `-o ${bridgePrefix(this.#settings.instance)}+ -j DROP`]
+    await this.#restore(program, [`*${second}`, ...this.#forward('DROP', apart), 'COMMIT', ''].join('\n'))
+    for (const bridge of bridges) await this.#jump(program, second, 'FORWARD', bridge, this.#chain)
   }
 
   /** The one that the engine itself uses; its chain for others comes before all of its own rules. */
@@ -132,10 +154,15 @@ export class Fence {
     throw new Error('iptables is not there, or not to be used')
   }
 
-  async #jump(program: string, from: string, bridge: string, chain: string): Promise<void> {
+  async #jump(program: string, table: string, from: string, bridge: string, chain: string): Promise<void> {
     const rule = ['-i', bridge, '-j', chain]
-    const isThere = await this.#run(program, ['-w', '5', '-C', from, ...rule]).catch(() => null)
-    if (!isThere) await this.#run(program, ['-w', '5', '-I', from, '1', ...rule])
+    const isThere = await this.#run(program, ['-w', '5', '-t', table, '-C', from, ...rule]).catch(() => null)
+    if (!isThere) await this.#run(program, ['-w', '5', '-t', table, '-I', from, '1', ...rule])
+  }
+
+  /** A whole chain in one step. */
+  #restore(program: string, rules: string) {
+    return this.#run(`${program}-restore`, ['-w', '5', '--noflush'], rules)
   }
 
   #run(program: string, args: string[], input?: string) {
@@ -145,4 +172,16 @@ export class Fence {
       { timeoutMs: 15_000, maxOutputBytes: 100_000, ...(input === undefined ? {} : { input }) },
     )
   }
+}
+
+/** Answers pass, and questions for names: some clouds answer those at the address of their metadata. */
+function beforeRanges(chain: string): string[] {
+  return [
+    `-A ${chain} -m conntrack --ctstate RELATED,ESTABLISHED -j RETURN`,
+    ...['udp', 'tcp'].map((protocol) => `-A ${chain} -p ${protocol} --dport 53 -j RETURN`),
+  ]
+}
+
+function ranges(chain: string, those: readonly string[], verdict: 'REJECT' | 'DROP'): string[] {
+  return those.map((range) => `-A ${chain} -d ${range} -j ${verdict}`)
 }
