@@ -100,7 +100,8 @@ async function measure(projects: number, when: string): Promise<Cost> {
   const [controlPlane, edge] = await Promise.all(
     pids.map(async (one, at) => ({
       percent: ((after[at]! - before[at]!) / spentMs) * 100,
-      bytes: (await memoryOf(one))?.pssBytes ?? 0,
+      // Not the share of pages: what projects share of Node's own code would count the less the more of them run.
+      bytes: (await memoryOf(one))?.rssBytes ?? 0,
     })),
   )
   console.error(`${projects} ${when}: ${controlPlane!.percent.toFixed(2)} % ${megabytes(controlPlane!.bytes)}`)

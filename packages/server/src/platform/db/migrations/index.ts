@@ -29,6 +29,7 @@ import { migration as backupRecipients } from './031-backup-recipients.ts'
 import { migration as uploadPlaces } from './032-upload-places.ts'
 import { migration as repositoryNames } from './033-repository-names.ts'
 import { migration as pullRequestTimes } from './034-pull-request-times.ts'
+import { migration as jobsOfKind } from './035-jobs-of-kind.ts'
 
 export interface Migration {
   /** `NNN-what`: the number orders it, the whole is recorded. Never changed once released. */
@@ -68,4 +69,5 @@ export const migrations: readonly Migration[] = [
   uploadPlaces,
   repositoryNames,
   pullRequestTimes,
+  jobsOfKind,
 ]

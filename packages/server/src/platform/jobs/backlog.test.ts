@@ -1,0 +1,99 @@
+import { randomUUID } from 'node:crypto'
+import { expect, test } from 'vitest'
+import type { Database } from '../database.ts'
+import { describeOnEachDatabase } from '../test-each-database.ts'
+import { claimNext } from './lease.ts'
+
+const kinds = Array.from({ length: 40 }, (_, at) => `kind.${at}`)
+const now = new Date('2030-01-01T00:00:00Z')
+const claim = (database: Database, from = kinds) =>
+  claimNext(database, { kinds: from, now, token: randomUUID(), leaseMs: 30_000 })
+
+async function queue({ db }: Database, rows: { kind: string; priority?: number; runAt?: number; groupKey?: string }[]) {
+  const { max } = await db
+    .selectFrom('jobs')
+    .select(({ fn }) => fn.max('sequence').as('max'))
+    .executeTakeFirstOrThrow()
+  const values = rows.map((row, at) => ({
+    id: `job_${Number(max ?? 0) + at + 1}`,
+    payload: '{}',
+    status: 'queued' as const,
+    priority: 0,
+    sequence: Number(max ?? 0) + at + 1,
+    runAt: now.getTime() - 1,
+    attempts: 0,
+    cancelRequested: 0 as const,
+    createdAt: now.getTime(),
+    ...row,
+  }))
+  for (let at = 0; at < values.length; at += 500)
+    await db
+      .insertInto('jobs')
+      .values(values.slice(at, at + 500))
+      .execute()
+}
+
+async function quickestOf(times: number, work: () => Promise<unknown>): Promise<number> {
+  const took: number[] = []
+  for (let at = 0; at < times; at++) {
+    const began = performance.now()
+    await work()
+    took.push(performance.now() - began)
+  }
+  return Math.min(...took)
+}
+
+describeOnEachDatabase('of many jobs that wait', (open) => {
+  test('the most urgent of all kinds is claimed, then the one that waits longest, never one whose time has not come', async () => {
+    const database = await open()
+    const early = now.getTime() - 60_000
+    await queue(database, [
+      { kind: 'kind.3' },
+      { kind: 'kind.9', runAt: early },
+      { kind: 'kind.1', priority: 5 },
+      { kind: 'kind.7', priority: 9, runAt: now.getTime() + 1 },
+      { kind: 'elsewhere', priority: 9 },
+      { kind: 'kind.3' },
+      { kind: 'kind.1', priority: 7 },
+    ])
+    const claimed: string[] = []
+    for (;;) {
+      const row = await claim(database)
+      if (!row) break
+      claimed.push(row.id)
+    }
+    expect(claimed).toEqual(['job_7', 'job_3', 'job_2', 'job_1', 'job_6'])
+  })
+
+  test('one whose group is busy lets the next of its kind go first', async () => {
+    const database = await open()
+    await queue(database, [
+      { kind: 'kind.1', groupKey: 'a' },
+      { kind: 'kind.1', groupKey: 'a' },
+      { kind: 'kind.1', groupKey: 'b' },
+    ])
+    expect([await claim(database), await claim(database), await claim(database)].map((row) => row?.id)).toEqual([
+      'job_1',
+      'job_3',
+      undefined,
+    ])
+  })
+
+  test('a claim takes no longer than of a few, and finding that all of them have to wait neither', async ({ skip }) => {
+    const database = await open()
+    if (database.kind === 'postgres') skip('PostgreSQL sorts in a process of its own, and requests do not wait for it')
+    const others = kinds.filter((kind) => kind !== 'kind.1')
+    await queue(
+      database,
+      Array.from({ length: 50 }, () => ({ kind: 'kind.1' })),
+    )
+    const few = [await quickestOf(20, () => claim(database)), await quickestOf(20, () => claim(database, others))] as const
+    await queue(
+      database,
+      Array.from({ length: 8_000 }, () => ({ kind: 'kind.1' })),
+    )
+    const many = [await quickestOf(20, () => claim(database)), await quickestOf(20, () => claim(database, others))] as const
+    expect(many[0] / few[0]).toBeLessThan(5)
+    expect(many[1] / few[1]).toBeLessThan(5)
+  })
+})
