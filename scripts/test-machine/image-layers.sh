@@ -173,7 +173,8 @@ entrypoint() {
 copy_shared() {
   local name library
   for name in "$@"; do
-    library=$(ldconfig -p | awk -v name="$name" '$1 == name { print $NF; exit }')
+    # Read to its end: who writes to a reader that is gone is killed, and with pipefail that ends this program without a word.
+    library=$(ldconfig -p | awk -v name="$name" '$1 == name && !found { print $NF; found = 1 }')
     [ -n "$library" ] || continue
     mkdir -p "$tree$(dirname "$library")"
     cp -L "$library" "$tree$library"
