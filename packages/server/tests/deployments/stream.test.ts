@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { type EventReader, readEvents } from '../kit/event-reader.ts'
 import { held, type Scene, setScene } from './scene.ts'
 
@@ -36,6 +36,29 @@ describe('GET /deployments/:id/stream', () => {
     const steps = reader.events.filter(({ event }) => event === 'step').map(({ data }) => `${data.name} ${data.status}`)
     expect(steps.slice(0, 3)).toEqual(['build succeeded', 'start running', 'start succeeded'])
     expect(messages(reader).indexOf('building')).toBeLessThan(messages(reader).indexOf('built'))
+  })
+
+  test('whoever reads it in the moment in which it is live finds the switch done, at the time that it keeps', async () => {
+    const { logStore } = scene.instance
+    const { id: projectId } = await scene.makeApp()
+    const seen: Promise<unknown>[] = []
+    const append = vi.spyOn(logStore, 'append')
+    onTestFinished(() => append.mockRestore())
+    const switched = async (id: string) => {
+      const { steps } = (await scene.ask('GET /deployments/:id', id)).body.data
+      return steps.find(({ name }: { name: string }) => name === 'switch')
+    }
+    append.mockImplementation(async (...call) => {
+      // Said after the status was written, and before those who look on are told of the step.
+      for (const entry of call[2])
+        if ('message' in entry && entry.message === 'Live' && entry.deploymentId) seen.push(switched(entry.deploymentId))
+      await Promise.all(seen)
+    })
+    const id = await scene.deploy(projectId)
+    await scene.settled(id)
+    await expect.poll(() => seen).toHaveLength(1)
+    expect(await seen[0]).toMatchObject({ status: 'succeeded' })
+    expect(await switched(id)).toEqual(await seen[0])
   })
 
   test('a finished one gives its snapshot, its lines and complete, and closes', async () => {

@@ -11,6 +11,8 @@ export interface DeploymentLog {
   line(message: string, stream?: 'stdout' | 'stderr' | 'system'): void
   /** Marks a step; the row and those who look on know at once. */
   step(name: string, status: DeploymentStep['status']): Promise<void>
+  /** All steps with this one done, to be written together with what it did; `step` then tells those who look on. */
+  stepsWithDone(name: string): string
   /** Not done in this run; a step that an earlier run has done keeps its times. */
   skipped(name: string): Promise<void>
   /** The last lines, for the error. */
@@ -24,6 +26,17 @@ export async function openDeploymentLog(deployment: DeploymentRow, deps: Deploym
   const recent: string[] = []
   let current: string | null = null
   let written: Promise<unknown> = Promise.resolve()
+  const mark = (name: string, status: DeploymentStep['status']): DeploymentStep => {
+    const known = steps.find((step) => step.name === name)
+    const step = known ?? { name, status, startedAt: null, finishedAt: null }
+    if (!known) steps.push(step)
+    const isMarked = step.status === status && step.finishedAt !== null
+    const at = new Date(nowOf(deps)).toISOString()
+    step.status = status
+    if (status === 'running') Object.assign(step, { startedAt: at, finishedAt: null })
+    else if (!isMarked) step.finishedAt = at
+    return step
+  }
   const log: DeploymentLog = {
     line(text, stream = 'system') {
       const message = scrubber.scrub(text)
@@ -38,15 +51,13 @@ export async function openDeploymentLog(deployment: DeploymentRow, deps: Deploym
     async step(name, status) {
       await written
       current = name
-      const at = new Date(nowOf(deps)).toISOString()
-      const known = steps.find((step) => step.name === name)
-      const step = known ?? { name, status, startedAt: null, finishedAt: null }
-      if (!known) steps.push(step)
-      step.status = status
-      if (status === 'running') Object.assign(step, { startedAt: at, finishedAt: null })
-      else step.finishedAt = at
+      const step = mark(name, status)
       await updateDeployment(deps.database.db, deployment.id, { steps: JSON.stringify(steps) })
       deps.database.signals.publish(deploymentTopic(deployment.id), { step: { ...step } })
+    },
+    stepsWithDone(name) {
+      mark(name, 'succeeded')
+      return JSON.stringify(steps)
     },
     async skipped(name) {
       if (!steps.some((step) => step.name === name && step.status === 'succeeded')) await log.step(name, 'skipped')

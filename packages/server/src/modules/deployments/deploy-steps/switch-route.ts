@@ -82,13 +82,14 @@ async function routesText(deployment: DeploymentRow, { projects }: Deploying['de
 const staticFolderOf = (deployment: DeploymentRow) =>
   Object.values(artifactsOf(deployment)).find(({ kind }) => kind === 'static')?.reference ?? null
 
-async function becomeLive({ deployment, project, deps }: Deploying): Promise<void> {
+/** With the step: whoever reads a deployment that is live never finds the switch still under way. */
+async function becomeLive({ deployment, project, deps, log }: Deploying): Promise<void> {
   const { projectId, environment, id } = deployment
   const url = urlFor(environmentHostname(project, environment, deps.settings.baseDomain), deps.edge.ports())
   const moved = await deps.database.transaction(async (bound) => {
     const { db, signal, announce } = bound
     const before = await listLiveDeployments(db, projectId, environment)
-    const row = await transitionDeployment(db, id, 'live', { finishedAt: nowOf(deps), url })
+    const row = await transitionDeployment(db, id, 'live', { finishedAt: nowOf(deps), url, steps: log.stepsWithDone('switch') })
     if (!row) return undefined
     for (const old of before) {
       await transitionDeployment(db, old.id, 'superseded')
