@@ -76,8 +76,9 @@ test('a folder deployed to the cloud from here: the same events in the same orde
   expect(through.events.at(-1)).toMatchObject({ event: 'complete', data: { status: 'live' } })
   // Who reads it a moment later also finds what comes after the switch.
   const completed = ({ events }: typeof direct) => {
-    const deployment = events.at(-1)?.data as { steps: { name: string }[] }
-    return { ...deployment, steps: deployment.steps.slice(0, deployment.steps.findIndex(({ name }) => name === 'switch') + 1) }
+    const { data, ...event } = events.at(-1)!
+    const steps = data.steps as { name: string }[]
+    return { ...event, data: { ...data, steps: steps.slice(0, steps.findIndex(({ name }) => name === 'switch') + 1) } }
   }
   expect(completed(through)).toEqual(completed(direct))
   // Whoever comes later has more of it in the snapshot; lines and steps come by two ways, each in its own order.
