@@ -3,14 +3,14 @@ import { expect, test } from 'vitest'
 import { FairShare } from './fair-share.ts'
 
 test('work that keeps the event loop busy leaves others their share before its next piece', async () => {
-  const share = new FairShare(10)
+  const share = new FairShare()
   await share.next()
-  work(30)
+  work(300)
   expect(await isAtOnce(share.next())).toBe(false)
 })
 
 test('work that begins after a quiet time waits for nothing, however much was done before', async () => {
-  const share = new FairShare(10)
+  const share = new FairShare()
   work(200)
   await pause(600)
   expect(await isAtOnce(share.next())).toBe(true)

@@ -7,21 +7,16 @@ const longestRestMs = 500
 
 /**
  * For long rows of small pieces of work, as on SQLite, which answers without ever yielding: between the pieces requests have
- * their turn, and where the work keeps the event loop busy they get `rest` times as much of it as was taken.
+ * their turn, and where the work keeps the event loop busy they get as much of it as was taken.
  */
 export class FairShare {
-  readonly #rest: number
   #since = performance.eventLoopUtilization()
-
-  constructor(rest = 1) {
-    this.#rest = rest
-  }
 
   async next(): Promise<void> {
     await turn()
     const { active, idle } = performance.eventLoopUtilization(this.#since)
     if (active < pieceMs) return
-    const restMs = Math.min(longestRestMs, this.#rest * active) - idle
+    const restMs = Math.min(longestRestMs, active) - idle
     if (restMs > 0) await pause(restMs)
     this.#since = performance.eventLoopUtilization()
   }

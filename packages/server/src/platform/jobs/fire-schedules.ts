@@ -1,11 +1,12 @@
 import type { Database } from '../database.ts'
-import { FairShare } from '../fair-share.ts'
 import type { Log } from '../log.ts'
 import type { Bound } from '../transaction.ts'
 import { type Job, type JobKind, job } from './declare.ts'
 import { BadRhythm, nextOccurrence, occurrencesUntil } from './occurrences.ts'
 import { rhythmOf, type ScheduleRow } from './schedules.ts'
 
+/** Of a thousand that are due in the same minute; other jobs and requests have their turn before the next ones. */
+const atOnce = 10
 /** Later than this, nobody was there at the time. */
 const missedAfterMs = 60_000
 
@@ -28,22 +29,19 @@ export function missedJob<Deps>(jobs: ReadonlyMap<string, Job<unknown, Deps>>): 
   })
 }
 
-/** Starts what is due. Gives the next time that a schedule is due, if any. */
+/** Starts what is due, or the first of it. Gives the next time that a schedule is due, if any: `now` or before it where there are more. */
 export async function fireSchedules<Deps>(
   database: Database,
   jobs: ReadonlyMap<string, Job<unknown, Deps>>,
   now: Date,
   log: Log,
 ): Promise<Date | undefined> {
-  // A thousand that are due in the same minute must not keep requests waiting.
-  const share = new FairShare()
-  for (;;) {
+  for (let fired = 0; ; fired++) {
     const row = await earliest(database, [...jobs.keys()])
     if (!row) return undefined
-    if (row.nextRunAt > now.getTime()) return new Date(row.nextRunAt)
+    if (row.nextRunAt > now.getTime() || fired === atOnce) return new Date(row.nextRunAt)
     const declared = jobs.get(row.kind) as Job<unknown, Deps>
     await database.transaction((bound) => fire(bound, row, declared, { now, log }))
-    await share.next()
   }
 }
 

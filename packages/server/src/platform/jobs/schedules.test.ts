@@ -55,6 +55,27 @@ describeOnEachDatabase('a schedule', (open) => {
     expect(ran).toEqual(['p 2030-01-01T01:00:00.000Z'])
   })
 
+  test('of many that are due at once all run, and a job that comes meanwhile does not wait for all of them', async () => {
+    const { clock, database, ran, plain } = await setUp()
+    let before = 0
+    const other = testJob('other', {
+      run: async () => {
+        before = ran.length
+      },
+    })
+    const jobs = await startJobs(database, [plain, other], { clock, pollMs: 60_000 })
+    for (let at = 0; at < 45; at++)
+      await jobs.schedules.set({ key: `k${at}`, job: plain, payload: `p${at}`, rhythm: { cron: '0 * * * *' } })
+    clock.advance(hour)
+    database.signals.publish('jobs', { schedules: true })
+    await vi.waitFor(() => expect(ran.length).toBeGreaterThan(0), waiting)
+    await jobs.enqueue(other, null)
+    await jobs.whenIdle()
+    expect(new Set(ran).size).toBe(45)
+    expect(ran).toHaveLength(45)
+    expect(before).toBeLessThan(45)
+  })
+
   test('keeps the time of its time zone', async () => {
     const { plain, start } = await setUp()
     const jobs = await start()

@@ -12,6 +12,8 @@ import { isQueued } from './statuses.ts'
 import { Wakeup } from './wakeup.ts'
 
 const shortestSleepMs = 10
+/** Between some schedules that are due and the next ones. */
+const schedulesRestMs = 100
 
 export interface WorkerParts<Deps> extends AttemptParts<Deps> {
   signals: Signals
@@ -34,6 +36,8 @@ export class Worker<Deps> {
   /** By the monotonic clock. */
   #lookAroundAt = 0
   #nextSchedule: Millis = 0
+  /** By the monotonic clock: more schedules are due, and are started from then on. */
+  #schedulesRestUntil = 0
   #idleWaiters: (() => void)[] = []
   #state: 'new' | 'started' | 'stopping' = 'new'
   #loop: Promise<void> | undefined
@@ -108,11 +112,12 @@ export class Worker<Deps> {
   async #round(): Promise<number> {
     const { clock } = this.#parts
     if (performance.now() >= this.#lookAroundAt) await this.#lookAround()
-    if (this.#isScheduleDue) await this.#fireSchedules()
+    if (this.#isScheduleDue && performance.now() >= this.#schedulesRestUntil) await this.#fireSchedules()
     await this.#claimAll()
     const upcoming = await this.#nextRunAt()
     const now = clock.now().getTime()
-    return Math.max(0, Math.min(this.#lookAroundAt - performance.now(), this.#nextSchedule - now, upcoming - now))
+    const untilSchedule = this.#isScheduleDue ? this.#schedulesRestUntil - performance.now() : this.#nextSchedule - now
+    return Math.max(0, Math.min(this.#lookAroundAt - performance.now(), untilSchedule, upcoming - now))
   }
 
   /** For what no signal tells of: a control plane that died, or a signal that was lost. */
@@ -134,8 +139,10 @@ export class Worker<Deps> {
     // A change that is signalled from here on sets it back to 0.
     this.#nextSchedule = Number.POSITIVE_INFINITY
     try {
-      const next = await fireSchedules(database, jobs, clock.now(), log)
+      const now = clock.now()
+      const next = await fireSchedules(database, jobs, now, log)
       if (next) this.#nextSchedule = Math.min(this.#nextSchedule, next.getTime())
+      if (next && next <= now) this.#schedulesRestUntil = performance.now() + schedulesRestMs
     } catch (error) {
       this.#nextSchedule = 0
       throw error
