@@ -68,3 +68,26 @@ test('one that is switched off starts nothing', async () => {
   await pass(65 * minutes)
   expect(await runsOf(id)).toEqual([])
 })
+
+test('a run that somebody asks for goes before those that are due by themselves, which begin one after the other', async () => {
+  const { db } = scene.instance.database
+  const asked = await scene.makePolicy()
+  const cronExpression = halfHourly()
+  let dueAt = 0
+  for (let at = 0; at < 6; at++) {
+    const { id: projectId } = await scene.makeApp()
+    const { body } = await scene.as(scene.people.owner.token, 'POST /projects/:projectId/backup-policies', {
+      params: { projectId },
+      body: { destinationId: scene.destinationId, cronExpression },
+    })
+    dueAt = await nextAt(body.data.id)
+  }
+  const underWay = pass(dueAt - Date.now() + 1_000)
+  await expect.poll(() => db.selectFrom('backupRuns').selectAll().where('trigger', '=', 'schedule').execute()).toHaveLength(6)
+  const askedFor = await scene.start(asked.id)
+  await underWay
+  await scene.instance.jobs.whenIdle()
+  const runs = await db.selectFrom('backupRuns').selectAll().orderBy('startedAt').execute()
+  expect(runs.map(({ status }) => status)).toEqual(Array.from({ length: 7 }, () => 'succeeded'))
+  expect(runs.findIndex(({ id }) => id === askedFor)).toBeLessThan(6)
+})

@@ -12,7 +12,6 @@ import { findPolicy } from './policy-store.ts'
 export const scheduledJob = (deps: BackupsDeps) =>
   job<SchedulePayload, unknown>(scheduledRun.kind, {
     deadlineMs: 60_000,
-    concurrency: 4,
     run: ({ policyId }, _, __, { scheduledFor }) => start(policyId, scheduledFor ? [scheduledFor] : [], false, deps),
     onMissed: ({ policyId }, missed) => start(policyId, missed, true, deps),
   })

@@ -1,7 +1,7 @@
-import { FairShare } from '../../../platform/fair-share.ts'
 import { job } from '../../../platform/jobs/declare.ts'
-import type { BackupsDeps } from '../deps.ts'
+import { type BackupsDeps, nowOf } from '../deps.ts'
 import { failureOf } from '../failures.ts'
+import { Apart } from './apart.ts'
 import { endRun, RunIsOver } from './move-run.ts'
 import { performRun } from './perform-run.ts'
 import { backUp, type RunPayload } from './start-run.ts'
@@ -9,15 +9,14 @@ import { backUp, type RunPayload } from './start-run.ts'
 const hours = 3_600_000
 
 export function runJob(deps: BackupsDeps) {
-  // A thousand short runs one after the other would leave little of the one loop that answers requests.
-  const share = new FairShare(4)
+  const apart = new Apart()
   return job<RunPayload, unknown>(backUp.kind, {
     deadlineMs: 12 * hours,
     maxAttempts: 3,
     concurrency: deps.settings.maxBackups,
-    async run({ runId, isScheduled }, _, abort) {
+    async run({ runId, scheduledAt }, _, abort) {
+      if (scheduledAt !== undefined) await apart.begin(nowOf(deps) - scheduledAt, abort)
       await runToItsEnd(runId, deps, abort)
-      if (isScheduled) await share.next()
     },
     async onFailed({ runId }, { message }) {
       const ending = {

@@ -1,4 +1,4 @@
-import { iso } from '../../../platform/db/columns.ts'
+import { iso, type Millis } from '../../../platform/db/columns.ts'
 import type { PolicyRow, RunRow } from '../../../platform/db/tables/backups.ts'
 import { fail } from '../../../platform/failure.ts'
 import type { JobKind } from '../../../platform/jobs/declare.ts'
@@ -12,8 +12,8 @@ import { findUnderWay, insertRun } from './run-store.ts'
 
 export interface RunPayload {
   runId: string
-  /** Nobody waits for it. */
-  isScheduled?: boolean
+  /** Where a schedule started it, so that nobody waits for it: since when it is due. */
+  scheduledAt?: Millis
 }
 
 export const backUp: JobKind<RunPayload> = { kind: 'backups.run' }
@@ -53,8 +53,13 @@ export async function queueRun(policy: PolicyRow, request: RunRequest, bound: Bo
   if (project.presence !== 'here') fail('conflict', { words: 'The project was moved, or is being moved: it is not saved here' })
   const run = await insertRun(bound.db, newRun({ ...policy, policyId: policy.id, projectName: project.name }, request, deps))
   if (!run) return fail('work_in_progress', { words: 'A run of this policy is under way: wait until it has ended' })
-  const payload = { runId: run.id, isScheduled: request.trigger === 'schedule' }
-  await bound.enqueue(backUp, payload, { uniqueKey: runJobKey(run.id), groupKey: groupOf(policy.projectId) })
+  const isScheduled = request.trigger === 'schedule'
+  await bound.enqueue(backUp, isScheduled ? { runId: run.id, scheduledAt: run.createdAt } : { runId: run.id }, {
+    uniqueKey: runJobKey(run.id),
+    groupKey: groupOf(policy.projectId),
+    // One that somebody asked for goes before all that are due by themselves.
+    priority: isScheduled ? -1 : 0,
+  })
   bound.signal(runTopic(run.id), { transition: { status: run.status, at: iso(run.statusSince) } })
   return run
 }

@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest'
+import { Apart } from './apart.ts'
+
+const never = new AbortController().signal
+
+test('the first run begins at once, the next some time after it', async () => {
+  const apart = new Apart()
+  const began = performance.now()
+  await apart.begin(0, never)
+  const first = performance.now()
+  await Promise.all([apart.begin(0, never), apart.begin(0, never)])
+  // Two pauses, each longer than what came before the first.
+  expect(performance.now() - first).toBeGreaterThan(2 * (first - began) + 1_000)
+})
+
+test('one that has waited for long begins at once, whoever else waits', async () => {
+  const apart = new Apart()
+  await apart.begin(0, never)
+  const order: string[] = []
+  await Promise.all([
+    apart.begin(0, never).then(() => order.push('waits')),
+    apart.begin(16 * 60_000, never).then(() => order.push('has waited')),
+  ])
+  expect(order).toEqual(['has waited', 'waits'])
+})
+
+test('whoever is told to stop stops waiting', async () => {
+  const apart = new Apart()
+  const abort = new AbortController()
+  await apart.begin(0, never)
+  const waiting = apart.begin(0, abort.signal)
+  abort.abort(new Error('shutdown'))
+  await expect(waiting).rejects.toThrow()
+})
