@@ -1,6 +1,7 @@
 // 1,000 policies of 1,000 projects due in the same minute: all run, never more at once than the cap, and the API answers as it does
 // when nothing is to be done (p99 within 1.5 times of idle, which is asked for as long, half before and half after: what else the
-// machine does comes and goes). Run: npx node bench/backup-policies.ts [policies]
+// machine does comes and goes). Only seconds in which the host took nothing away count. Takes a quarter of an hour.
+// Run: npx node bench/backup-policies.ts [policies]
 import { setTimeout as pause } from 'node:timers/promises'
 import type { ArchiveStore } from '../packages/server/src/drivers/archive-store/archive-store.ts'
 import { call } from '../packages/server/tests/kit/call.ts'
@@ -8,6 +9,7 @@ import { startInstance } from '../packages/server/tests/kit/instance.ts'
 import { makePeople } from '../packages/server/tests/kit/people.ts'
 import { askSteadily } from '../tests/kit/ask-steadily.ts'
 import { percentile } from './kit/load.ts'
+import { StolenTime } from './kit/stolen-time.ts'
 import { table } from './kit/table.ts'
 
 const policies = Number(process.argv[2] ?? 1_000)
@@ -58,11 +60,26 @@ await using asking = askSteadily(url, '127.0.0.1', {
   path: `/api/projects/${projectIds[0]}`,
   headers: { authorization: `Bearer ${token}` },
 })
-/** How long answers took while the work was done. */
+const seconds = { counted: 0, stolen: 0 }
+/** How long answers took while the work was done, second by second. */
 async function during(work: () => Promise<unknown>): Promise<number[]> {
+  const took: number[] = []
+  const stolen = new StolenTime()
   await asking.take()
-  await work()
-  return asking.take()
+  let isOver = false
+  const over = work().finally(() => {
+    isOver = true
+  })
+  while (!isOver) {
+    await pause(1_000)
+    const answers = await asking.take()
+    // A hundredth of a second would be the p99.
+    const isQuiet = stolen.take() === 0
+    seconds[isQuiet ? 'counted' : 'stolen'] += 1
+    if (isQuiet) for (const answer of answers) took.push(answer)
+  }
+  await over
+  return took
 }
 await pause(2_000)
 const idle = await during(() => pause(idleMs / 2))
@@ -79,13 +96,13 @@ const areOver = async () => {
   const found = new Map(await counts())
   return (found.get('succeeded') ?? 0) + (found.get('failed') ?? 0) + (found.get('server_error') ?? 0) >= policies
 }
-let seconds = 0
+let runsTook = 0
 const busy = await during(async () => {
   await db.updateTable('schedules').set({ nextRunAt: Date.now() }).where('key', 'like', 'backup-policy:%').execute()
   signals.publish('jobs', { schedules: true })
   const began = performance.now()
   while (!(await areOver())) await pause(500)
-  seconds = (performance.now() - began) / 1000
+  runsTook = (performance.now() - began) / 1000
 })
 await instance.jobs.whenIdle()
 idle.push(...(await during(() => pause(idleMs / 2))))
@@ -102,8 +119,9 @@ console.log(
   ),
 )
 console.log(
-  `${ended.get('succeeded') ?? 0} of ${policies} succeeded in ${seconds.toFixed(0)} s; most at once ${most} (cap ${cap}); p99 ratio ${ratio.toFixed(2)}`,
+  `${ended.get('succeeded') ?? 0} of ${policies} succeeded in ${runsTook.toFixed(0)} s; most at once ${most} (cap ${cap}); p99 ratio ${ratio.toFixed(2)}`,
 )
+console.log(`${seconds.counted} s counted, ${seconds.stolen} s left out because the host took processor time away`)
 if (ended.get('succeeded') !== policies || ratio > allowedRatio) process.exitCode = 1
 await instance.jobs.stop()
 await instance.stop()
