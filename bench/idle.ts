@@ -22,8 +22,8 @@ const steps = flag('projects', '0,20,100').split(',').map(Number)
 const seconds = Number(flag('seconds', '60'))
 const profile = flag('profile', '')
 const atOnce = 6
-// What has just started is looked at more often at first; after this long each look has its lasting pace.
-const settleMs = 90_000
+// What has just started is looked at more often at first; after this long each of a hundred has its lasting pace.
+const settleMs = 180_000
 const momentMs = 5_000
 const mostStolen = 0.02
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Instance } from '../../drivers/runtime/runtime.ts'
-import { problemIn, verdictOn } from './watch.ts'
+import { pauseAmong, problemIn, verdictOn } from './watch.ts'
 
 const instance = (changes: Partial<Instance> = {}): Instance => ({
   instanceId: 'ins_a',
@@ -57,4 +57,8 @@ test('unhealthy is said at the third problem in a row and once, healthy when it 
   expect(verdictOn(null, 0, 'unhealthy')).toBe('healthy')
   expect(verdictOn(null, 0, 'healthy')).toBeNull()
   expect(verdictOn({ reason: 'it is gone', isGone: true }, 1, 'healthy')).toBe('start again')
+})
+
+test('of a few that are well each is looked at twice a minute, of a hundred once, and of any number every other minute', () => {
+  expect([1, 20, 100, 150, 10_000].map(pauseAmong)).toEqual([30_000, 30_000, 60_000, 90_000, 120_000])
 })

@@ -16,8 +16,8 @@ const failuresBeforeAlarm = 3
 
 const listMs = 5_000
 const pauses = { firstMs: 5_000, longestMs: 30_000 }
-/** Of many that are well, each is looked at more seldom, so that all together take no more than two looks a second; but each now and then. */
-const lookApartMs = 500
+/** Of many that are well, each is looked at more seldom, a hundred once a minute each; but each now and then. */
+const lookApartMs = 600
 const mostSeldomMs = 120_000
 
 /** What earlier looks have seen. */
@@ -97,7 +97,7 @@ interface Found {
   everyMs?: number
 }
 
-const pauseAmong = (count: number) => Math.min(mostSeldomMs, Math.max(pauses.longestMs, count * lookApartMs))
+export const pauseAmong = (count: number) => Math.min(mostSeldomMs, Math.max(pauses.longestMs, count * lookApartMs))
 
 const keyOf = ({ projectId, environment }: { projectId: string; environment: string }) => `${projectId}:${environment}`
 
