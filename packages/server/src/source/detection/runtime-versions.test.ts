@@ -49,6 +49,30 @@ describe('versions as their files have them', () => {
   ])('%o', async (files, expected) => expect(await versions(files as Record<string, string | object>)).toEqual(expected))
 })
 
+describe('versions of package managers', () => {
+  const yarnLock = (version: number) => `__metadata:\n  version: ${version}\n`
+  test.each([
+    [{ 'package.json': { packageManager: 'npm@10.9.0' } }, { npm: '10.9.0' }],
+    [{ 'package.json': { packageManager: 'pnpm@9.15.4+sha512.abc' } }, { pnpm: '9.15.4' }],
+    [{ 'package.json': { packageManager: 'yarn@4.5.0' } }, { yarn: '4.5.0' }],
+    [{ 'package.json': { packageManager: 'bun@1.2.2' } }, { bun: '1.2.2' }],
+    [{ 'package.json': { engines: { pnpm: '>=8' } } }, { pnpm: '>=8' }],
+    [{ 'package.json': { engines: { yarn: '^1.22' } } }, { yarn: '^1.22' }],
+    [{ 'package.json': { packageManager: 'pnpm@9.1.0', engines: { pnpm: '>=8' } } }, { pnpm: '9.1.0' }],
+    [{ 'package.json': {}, 'pnpm-lock.yaml': "lockfileVersion: '9.0'\n" }, { pnpm: '>=9 <11' }],
+    [{ 'package.json': {}, 'pnpm-lock.yaml': "lockfileVersion: '6.0'\n" }, { pnpm: '8' }],
+    [{ 'package.json': {}, 'pnpm-lock.yaml': 'lockfileVersion: 5.4\n' }, { pnpm: '7' }],
+    [{ 'package.json': {}, 'pnpm-lock.yaml': 'lockfileVersion: 5.3\n' }, { pnpm: '6' }],
+    [{ 'package.json': {}, 'pnpm-lock.yaml': 'lockfileVersion: 5.2\n' }, {}],
+    [{ 'package.json': {}, 'yarn.lock': '# yarn lockfile v1\n' }, { yarn: '1' }],
+    [{ 'package.json': {}, 'yarn.lock': yarnLock(8) }, { yarn: '4' }],
+    [{ 'package.json': {}, 'yarn.lock': yarnLock(6) }, { yarn: '3' }],
+    [{ 'package.json': {}, 'yarn.lock': yarnLock(5) }, { yarn: '2' }],
+    [{ 'package.json': {}, 'bun.lock': '{}' }, { bun: '>=1.2 <2' }],
+    [{ 'package.json': { engines: { pnpm: '8' } }, 'pnpm-lock.yaml': "lockfileVersion: '9.0'\n" }, { pnpm: '8' }],
+  ])('%o', async (files, expected) => expect(await versions(files as Record<string, string | object>)).toEqual(expected))
+})
+
 test('what cannot be a version is said and left out', async () => {
   const { runtimeVersion, warnings } = await detectFolder(await temporaryFolder({ '.nvmrc': '$(curl evil)\n', 'index.html': '' }))
   expect([runtimeVersion, warnings]).toEqual([{}, ['.nvmrc names no version of node that can be read']])
