@@ -11,6 +11,7 @@ test('colours reach a terminal, and what moves its cursor or its title does not'
 })
 
 test('neither reaches a pipe, nor somebody who set NO_COLOR', () => {
+  vi.stubEnv('NO_COLOR', undefined)
   expect(plainText(`${coloured}${hostile}`, {})).toBe('redoverwritten')
   vi.stubEnv('NO_COLOR', '1')
   expect(plainText(`${coloured}${hostile}`, { isTTY: true })).toBe('redoverwritten')

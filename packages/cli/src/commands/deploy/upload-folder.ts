@@ -41,7 +41,7 @@ export async function uploadFolder(
 }
 
 /** More than an instance takes is told as soon as it is known, without waiting for its answer. */
-async function* withinLimit(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+export async function* withinLimit(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let packed = 0
   for await (const chunk of chunks) {
     packed += chunk.length

@@ -59,3 +59,12 @@ test('another version begins anew; what is gone is not looked at', () => {
   one.keep(new Map([['a', 'dep_2']]), 200_000)
   expect(one.due(205_000)).toEqual(['a'])
 })
+
+test('looks that fell together drift apart', () => {
+  const chances = [0.5, 0.5, 0, 1]
+  const two = new HealthRounds({ firstMs: 5_000, longestMs: 30_000 }, () => chances.shift() ?? 0.5)
+  two.keep(all('a', 'b'), 0)
+  for (const key of two.due(5_000)) two.begin(key)(true, 5_000)
+  expect(two.due(5_000 + 7_500 * 0.95)).toEqual(['a'])
+  expect(two.due(5_000 + 7_500 * 1.15)).toEqual(['a', 'b'])
+})

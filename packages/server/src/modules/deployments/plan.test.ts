@@ -221,3 +221,15 @@ describe('services', () => {
     expect(() => planDeployment(config({ type: 'services' }), detected())).toThrow('The project has no services')
   })
 })
+
+test('redirects and headers of a static site go with it; a program answers for itself', () => {
+  const siteRules = { redirects: [], headers: [{ from: ['*all'], headers: { 'x-frame-options': 'DENY' } }] } as never
+  const pages = detected({ type: 'static', startCommand: null, outputDirectory: 'dist', siteRules })
+  expect(planDeployment(config({ type: 'static' }), pages)).toMatchObject({ siteRules })
+  expect(planDeployment(config(), detected({ siteRules }))).not.toHaveProperty('siteRules')
+})
+
+test('what a file says about a container reaches the one that is started', () => {
+  const container = { user: '1000:1000', readOnly: true }
+  expect(ofServices({ name: 'web', image: 'example/web', ports: [80], container })).toMatchObject([{ container }])
+})

@@ -181,3 +181,14 @@ test('requests never go to a database, though nothing else has a port', () => {
   const { services } = read('services:\n  db: { image: "docker.io/library/mysql:8", ports: ["3306:3306"] }\n  job: { build: . }')
   expect(services.some(({ exposed }) => exposed)).toBe(false)
 })
+
+test.each([
+  ['80', '80:8080'],
+  ['443', '443:8443'],
+])('what is published at %s is where requests go, before what is built here', (_, port) => {
+  const { services } = read(`
+services:
+  api: { build: ., ports: ["3000:3000"] }
+  proxy: { image: example/proxy, ports: ["${port}"] }`)
+  expect(services.filter(({ exposed }) => exposed).map(({ name }) => name)).toEqual(['proxy'])
+})

@@ -64,6 +64,13 @@ describe('variables, anchors, merge keys and extensions', () => {
       { path: 'services.web.environment.A', message: 'the variable GONE is not set; an empty text takes its place' },
     ])
   })
+  test('a field that has no effect here, and one that nobody knows, are said', () => {
+    const file = web('logging: { driver: none }\nunheard_of: 1')
+    expect(file.warnings).toEqual([
+      { path: 'services.web.logging', message: 'is ignored: logs are kept by this product' },
+      { path: 'services.web.unheard_of', message: expect.stringMatching(/./) },
+    ])
+  })
   test('a variable that the file demands is named', () => {
     const file = web('environment: { A: "${KEY:?set the key}" }')
     expect(file.missing).toEqual([{ path: 'services.web.environment.A', variable: 'KEY', message: 'set the key' }])

@@ -26,6 +26,25 @@ export const monorepos: readonly CorpusCase[] = [
     },
   },
   {
+    name: 'a workspace of yarn with one app',
+    files: {
+      'package.json': { name: 'root', workspaces: ['apps/*', 'packages/*'] },
+      'yarn.lock': '# yarn lockfile v1\n',
+      ...web,
+      ...ui,
+    },
+    is: {
+      rootDirectory: 'apps/web',
+      packageManager: 'yarn',
+      buildCommand: 'yarn workspace @repo/ui run build && yarn run build',
+    },
+  },
+  {
+    name: 'a workspace of bun with one app',
+    files: { 'package.json': { name: 'root', workspaces: ['apps/*', 'packages/*'] }, 'bun.lock': '{}', ...web, ...ui },
+    is: { rootDirectory: 'apps/web', packageManager: 'bun', buildCommand: 'bun run --filter @repo/ui build && bun run build' },
+  },
+  {
     name: 'a workspace of pnpm with one app',
     files: {
       'package.json': { name: 'root' },

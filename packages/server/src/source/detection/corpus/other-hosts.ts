@@ -1,3 +1,4 @@
+import { expect } from 'vitest'
 import { type CorpusCase, npm, page } from './corpus.ts'
 
 const app = { ...npm(['express'], { start: 'node a.js' }), 'a.js': '' }
@@ -95,7 +96,46 @@ export const otherHosts: readonly CorpusCase[] = [
   {
     name: 'app.json of Heroku',
     files: { ...app, 'app.json': { name: 'x', buildpacks: [], addons: ['heroku-postgresql'] }, Procfile: 'web: node web.js\n' },
-    is: { startCommand: 'node web.js' },
+    is: { startCommand: 'node web.js', warnings: [expect.stringMatching(/^app\.json: add-ons are left out/)] },
+  },
+  {
+    name: 'railway.json with a schedule',
+    files: { ...app, 'railway.json': { deploy: { cronSchedule: '0 1 * * *' } } },
+    is: { warnings: [expect.stringMatching(/^railway\.json: the cron schedule is left out/)] },
+  },
+  {
+    name: 'nixpacks.toml with an install of its own',
+    files: { ...app, 'nixpacks.toml': '[phases.install]\ncmds = ["npm ci --omit=dev", "npm rebuild"]\n' },
+    is: { installCommand: 'npm ci --omit=dev && npm rebuild' },
+  },
+  {
+    name: 'vercel.json with an install of its own, redirects and headers',
+    files: {
+      ...vite,
+      'vercel.json': {
+        installCommand: 'npm install --legacy-peer-deps',
+        redirects: [{ source: '/old', destination: '/new', permanent: true }],
+        headers: [{ source: '/(.*)', headers: [{ key: 'X-Frame-Options', value: 'DENY' }] }],
+      },
+    },
+    is: {
+      installCommand: 'npm install --legacy-peer-deps',
+      siteRules: { redirects: [expect.objectContaining({ to: '/new' })], headers: [expect.anything()] },
+    },
+  },
+  {
+    name: 'netlify.toml with redirects and headers',
+    files: {
+      ...vite,
+      'netlify.toml':
+        '[build]\npublish = "dist"\n[[redirects]]\nfrom = "/old"\nto = "/new"\nstatus = 301\n[[headers]]\nfor = "/*"\n[headers.values]\nX-Frame-Options = "DENY"\n',
+    },
+    is: { siteRules: { redirects: [expect.objectContaining({ to: '/new' })], headers: [expect.anything()] } },
+  },
+  {
+    name: 'berth.json with a health check',
+    files: { ...app, 'berth.json': { healthCheck: { path: '/up' } } },
+    is: { startCommand: 'node a.js', healthPath: '/up' },
   },
   { name: 'app.json of Expo', files: { ...app, 'app.json': { expo: { name: 'x' } } }, is: { startCommand: 'node a.js' } },
   { name: 'a broken render.yaml', files: { ...app, 'render.yaml': 'services: [\n' }, is: { startCommand: 'node a.js' } },

@@ -1,0 +1,22 @@
+import { limits } from '@berth/contract/limits'
+import { expect, test } from 'vitest'
+import { withinLimit } from './upload-folder.ts'
+
+/** So many bytes, without taking the room for them. */
+async function* packed(...lengths: number[]): AsyncGenerator<Uint8Array> {
+  for (const length of lengths) yield { length } as Uint8Array
+}
+
+const passed = async (...lengths: number[]) => {
+  let bytes = 0
+  for await (const { length } of withinLimit(packed(...lengths))) bytes += length
+  return bytes
+}
+
+test('a folder that is as large as an instance takes is sent', async () => {
+  expect(await passed(limits.tarballBytes - 1, 1)).toBe(limits.tarballBytes)
+})
+
+test('one that is larger is told of before anything is sent, with what to do', async () => {
+  await expect(passed(limits.tarballBytes, 1)).rejects.toThrow(/is larger than .* MB packed: leave out .* \.gitignore/)
+})
