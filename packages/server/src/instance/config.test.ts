@@ -32,6 +32,12 @@ describe('defaults', () => {
     expect(readConfig({ ...home, BERTH_DATA_DIR: '~/data' }).projectRoots).toEqual(['/home/ada/data/projects'])
   })
 
+  test("the range of projects' networks is a setting, of private addresses alone", () => {
+    expect(readConfig(home).networkRanges).toBeNull()
+    expect(readConfig({ ...home, BERTH_NETWORK_RANGE: '10.200.0.0/16' }).networkRanges).toEqual(['10.200.0.0/16'])
+    expect(() => readConfig({ ...home, BERTH_NETWORK_RANGE: '8.8.8.0/24' })).toThrow(/BERTH_NETWORK_RANGE/)
+  })
+
   test('an empty value counts as absent', () => {
     expect(readConfig({ ...home, BERTH_PORT: ' ', BERTH_DATABASE_URL: '' })).toMatchObject({ port: 4000, databaseUrl: null })
   })

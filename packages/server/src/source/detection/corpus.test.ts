@@ -36,3 +36,15 @@ test('what a file of another host asks for and is not done is said', async () =>
   expect(warnings.join('\n')).toMatch(/render\.yaml: cron jobs are left out/)
   expect(warnings.join('\n')).toMatch(/render\.yaml: databases are left out/)
 })
+
+test('a service that extends one of another file of the project has what that file says', async () => {
+  const { services } = await detectFolder(
+    await temporaryFolder({
+      Dockerfile: 'FROM scratch\n',
+      'compose.yaml': 'services:\n  web:\n    build: .\n    extends: { file: common.yaml, service: base }\n',
+      'common.yaml': 'services:\n  base:\n    ports: ["8080:80"]\n    extends: { file: deeper.yaml, service: root }\n',
+      'deeper.yaml': 'services:\n  root:\n    environment: { A: b }\n',
+    }),
+  )
+  expect(services).toMatchObject([{ name: 'web', ports: [80], environment: { A: 'b' } }])
+})
