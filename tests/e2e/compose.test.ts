@@ -4,7 +4,7 @@ import type { Deployment } from '@berth/contract'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Hosting, keepAsking, startHosting } from '../kit/hosting.ts'
 import { partOf } from '../kit/machine.ts'
-import { describeOnDocker, listOnDocker } from '../kit/runtimes.ts'
+import { describeOnDocker, listOnDocker, subnetsOnDocker } from '../kit/runtimes.ts'
 
 const example = join(import.meta.dirname, '..', '..', 'examples', 'compose')
 
@@ -19,7 +19,10 @@ describeOnDocker('a Compose project', () => {
   let folder: string
   let project: { id: string; slug: string }
   beforeAll(async () => {
-    hosting = await startHosting({ runtime: 'docker', env: { BERTH_IMAGE_MIRROR: mirror(), BERTH_JOB_LEASE_SECONDS: '1' } })
+    hosting = await startHosting({
+      runtime: 'docker',
+      env: { BERTH_IMAGE_MIRROR: mirror(), BERTH_JOB_LEASE_SECONDS: '1', BERTH_NETWORK_RANGE: '10.209.0.0/20' },
+    })
     folder = join(hosting.folder, 'shop')
     await mkdir(folder)
     await cp(example, folder, { recursive: true })
@@ -52,6 +55,9 @@ describeOnDocker('a Compose project', () => {
     const log = await logOf(first)
     expect(log.indexOf('Starting counter')).toBeGreaterThan(-1)
     expect(log.indexOf('Starting counter')).toBeLessThan(log.indexOf('Starting web'))
+    const subnets = await subnetsOnDocker(hosting.berth.dataFolder)
+    expect(subnets).not.toEqual([])
+    for (const subnet of subnets) expect(subnet).toMatch(/^10\.209\.(\d|1[0-5])\.\d+\/(2[5-9])$/)
   })
 
   test('a redeploy under constant load fails no request, and the data of the volume are still there', async () => {

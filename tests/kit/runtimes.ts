@@ -55,6 +55,13 @@ export function serverRemover(dataFolder: string, serverId: string): () => Promi
 export const listOnDocker = (dataFolder: string) => listMarked(identityIn(dataFolder))
 export const listOnServer = (dataFolder: string, serverId: string) => listMarked(serverIdentityIn(dataFolder, serverId))
 
+/** The addresses of an instance's networks, such as 10.213.0.0/28. */
+export async function subnetsOnDocker(dataFolder: string): Promise<string[]> {
+  const filters = { label: [`berth.instance=${identityIn(dataFolder)}`] }
+  const networks = await openEngine(partOf('docker')).listNetworks({ filters })
+  return networks.flatMap(({ IPAM }) => (IPAM?.Config ?? []).flatMap(({ Subnet }) => Subnet ?? []))
+}
+
 async function listMarked(identity: string): Promise<string[]> {
   const engine = openEngine(partOf('docker'))
   const filters = { label: [`berth.instance=${identity}`] }

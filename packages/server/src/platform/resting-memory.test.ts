@@ -1,5 +1,6 @@
-import { getHeapSpaceStatistics } from 'node:v8'
-import { expect, test } from 'vitest'
+import { performance } from 'node:perf_hooks'
+import { getHeapSpaceStatistics, getHeapStatistics } from 'node:v8'
+import { expect, test, vi } from 'vitest'
 import { RestingMemory } from './resting-memory.ts'
 
 const youngBytes = () => getHeapSpaceStatistics().find(({ space_name }) => space_name === 'new_space')!.physical_space_size
@@ -25,4 +26,31 @@ test('room that a busy time took is given back once it is quiet', async () => {
   }
   expect(afterALook()).toBe(busy)
   await expect.poll(afterALook, { interval: 1_000 }).toBeLessThan(busy / 4)
+})
+
+const usedBytes = () => getHeapStatistics().used_heap_size
+
+/** Lists that live while the others are made, so that V8 counts them as old; then nobody needs them. */
+function leaveOldOnes(): void {
+  const kept: string[][] = []
+  for (let round = 0; round < 400; round++) kept.push(Array.from({ length: 10_000 }, (_, at) => `${round} ${at}`))
+}
+
+/** Bytes that one look frees, at a loop that has been used that much. */
+function freedAt(utilization: number): number {
+  const memory = new RestingMemory()
+  const loop = vi.spyOn(performance, 'eventLoopUtilization').mockReturnValue({ utilization, idle: 0, active: 0 })
+  try {
+    leaveOldOnes()
+    const before = usedBytes()
+    memory.look()
+    return before - usedBytes()
+  } finally {
+    loop.mockRestore()
+  }
+}
+
+test('what is old and not needed any more is freed by the first look in a quiet time, and by none in a busy one', () => {
+  expect(freedAt(0.5)).toBeLessThan(10e6)
+  expect(freedAt(0.05)).toBeGreaterThan(100e6)
 })

@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import type { Instance } from '../../src/drivers/runtime/runtime.ts'
 import { call } from '../kit/call.ts'
 import { makeProject } from '../kit/projects.ts'
 import { type Scene, setScene } from './scene.ts'
@@ -57,6 +58,44 @@ test('a slow start: the setting that gives it longer', async () => {
     expect(error).toMatchObject({ code: 'unhealthy', message: expect.stringContaining('healthCheck.timeoutSeconds') })
   } finally {
     scene.instance.drivers.runtime.isListening = true
+  }
+})
+
+/** What starts next is seen like this, and has written these lines. */
+function startsAs(seen: Partial<Instance>, ...lines: string[]) {
+  const { runtime } = scene.instance.drivers
+  const start = runtime.start.bind(runtime)
+  return vi.spyOn(runtime, 'start').mockImplementation(async (request) => {
+    const instance = await start(request)
+    const kept = runtime.running.get(request.instanceId)!
+    for (const message of lines) kept.output.push({ time: new Date().toISOString(), stream: 'stderr', message })
+    kept.instance = { ...instance, ...seen }
+    return kept.instance
+  })
+}
+
+test('a program that listens elsewhere: what was asked, and where it does listen', async () => {
+  scene.instance.drivers.runtime.isListening = false
+  const starts = startsAs({ listensOn: ['127.0.0.1:9229'] })
+  try {
+    const { error } = await deployed('elsewhere', app, { healthCheck: { timeoutSeconds: 1 } })
+    expect(error?.message).toMatch(/GET \/ on port \d+: .*It listens on 127\.0\.0\.1:9229: .*PORT/)
+  } finally {
+    starts.mockRestore()
+    scene.instance.drivers.runtime.isListening = true
+  }
+})
+
+test('a start that lacks a tool: the tool by its name, and what to do', async () => {
+  const starts = startsAs({ state: 'exited', exitCode: 127, address: null }, 'sh: 1: bundle: not found')
+  try {
+    const { error } = await deployed('toolless', app)
+    expect(error).toMatchObject({
+      code: 'crashed',
+      message: expect.stringMatching(/needs Ruby with Bundler.*install it, or use Docker/),
+    })
+  } finally {
+    starts.mockRestore()
   }
 })
 

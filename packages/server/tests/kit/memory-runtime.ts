@@ -59,10 +59,10 @@ export function memoryDrivers(workFolder: string): MemoryDrivers {
 /** Asks what runs in memory. */
 export const memoryProbe =
   (runtimes: () => InMemoryRuntime[]): Probe =>
-  async ({ port, healthyBelow = 400 }, _timeoutMs, abort) => {
+  async ({ port, path, healthyBelow = 400 }, _timeoutMs, abort) => {
     if (abort.aborted) return { healthy: false, status: null, reason: 'it was not asked' }
     const status = runtimes()
-      .map((runtime) => runtime.statusAt(port))
+      .map((runtime) => runtime.statusAt(port, path))
       .find((found) => found !== null)
     if (status === undefined) return { healthy: false, status: null, reason: 'nothing listens on its port' }
     return status < healthyBelow ? { healthy: true, status } : { healthy: false, status, reason: `it answered ${status}` }
@@ -99,6 +99,8 @@ export class InMemoryRuntime implements Runtime {
   /** What a build does; a test makes it wait, say something or fail. */
   whileBuilding: (request: BuildRequest, say: (message: string) => void, abort: AbortSignal) => Promise<void> = async () => {}
   isHealthy = true
+  /** Paths that are answered with a 500, whatever the others are. */
+  readonly illPaths = new Set<string>()
   /** Whether anything answers at all. */
   isListening = true
   #nextPort: number
@@ -237,9 +239,9 @@ export class InMemoryRuntime implements Runtime {
   async close(): Promise<void> {}
 
   /** Null: nothing listens there. */
-  statusAt(port: number): number | null {
+  statusAt(port: number, path = ''): number | null {
     const isThere = this.isListening && [...this.running.values()].some(({ instance }) => instance.address?.port === port)
-    return isThere ? (this.isHealthy ? 200 : 500) : null
+    return isThere ? (this.isHealthy && !this.illPaths.has(path) ? 200 : 500) : null
   }
 }
 

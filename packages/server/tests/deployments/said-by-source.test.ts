@@ -1,0 +1,90 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { siteRulesFile } from '../../src/platform/site-rules/site-rules.ts'
+import { makeProject } from '../kit/projects.ts'
+import { type Scene, setScene } from './scene.ts'
+
+/** What the files of a project say reaches whoever has to do it. */
+let scene: Scene
+beforeAll(async () => {
+  scene = await setScene()
+})
+afterAll(() => scene?.end())
+
+async function deployed(name: string, files: Record<string, string>, fields: object = {}) {
+  const localPath = join(dirname(scene.source), name)
+  mkdirSync(localPath)
+  for (const [file, text] of Object.entries(files)) writeFileSync(join(localPath, file), text)
+  const { id } = await makeProject(scene.instance, scene.people.admin.token, { localPath, ...fields })
+  return scene.settled(await scene.deploy(id))
+}
+
+const app = { 'package.json': JSON.stringify({ scripts: { start: 'node server.js' } }), 'server.js': '' }
+const onFly = { 'fly.toml': '[http_service]\n[[http_service.checks]]\npath = "/healthz"\n' }
+
+test('its health path is asked, unless the settings name one', async () => {
+  const { illPaths } = scene.instance.drivers.runtime
+  illPaths.add('/healthz')
+  try {
+    const ill = await deployed('ill', { ...app, ...onFly }, { healthCheck: { timeoutSeconds: 1 } })
+    expect(ill.error).toMatchObject({ code: 'unhealthy', message: expect.stringContaining('GET /healthz') })
+    const chosen = await deployed('chosen', { ...app, ...onFly }, { healthCheck: { path: '/up', timeoutSeconds: 1 } })
+    expect(chosen).toMatchObject({ status: 'live', error: null })
+  } finally {
+    illPaths.delete('/healthz')
+  }
+})
+
+test('its redirects and headers are written beside the site for the edge', async () => {
+  const { runtime } = scene.instance.drivers
+  const site = join(dirname(scene.source), 'built', 'site')
+  mkdirSync(site, { recursive: true })
+  writeFileSync(join(site, '_headers'), '/*\n  X-From: the build\n')
+  const build = runtime.build.bind(runtime)
+  const builds = vi.spyOn(runtime, 'build').mockImplementation(async (...args) => ({
+    ...(await build(...args)),
+    kind: 'static' as const,
+    reference: site,
+  }))
+  try {
+    const { status } = await deployed('site', {
+      'index.html': '<h1>here</h1>',
+      'vercel.json': JSON.stringify({ redirects: [{ source: '/old', destination: '/new' }] }),
+    })
+    expect(status).toBe('live')
+  } finally {
+    builds.mockRestore()
+  }
+  const rules = JSON.parse(readFileSync(join(dirname(site), siteRulesFile), 'utf8'))
+  expect(rules).toMatchObject({ redirects: [{ from: ['=old'], to: '/new' }], headers: [{ values: [['X-From', 'the build']] }] })
+})
+
+test('how a service of a Compose file wants its container, and what others call it, is asked of the runtime', async () => {
+  const { runtime } = scene.instance.drivers
+  Object.assign(runtime, { kind: 'docker' })
+  try {
+    const { status } = await deployed(
+      'shop',
+      {
+        'compose.yaml': `
+services:
+  web:
+    build: .
+    ports: ['80:3000']
+    user: '1234'
+    read_only: true
+    networks: { default: { aliases: [shop-front] } }
+`,
+        Dockerfile: 'FROM scratch',
+      },
+      { type: 'services' },
+    )
+    expect(status).toBe('live')
+    const { request } = [...runtime.running.values()].find(({ instance }) => instance.service === 'web')!
+    expect(request.container).toMatchObject({ user: '1234', readOnly: true })
+    expect(request.network?.aliases).toEqual(['web', 'shop-front'])
+  } finally {
+    Object.assign(runtime, { kind: 'process' })
+  }
+})
