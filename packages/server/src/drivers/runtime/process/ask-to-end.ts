@@ -14,7 +14,7 @@ interface Asked {
 export async function askToEnd(identity: ProcessIdentity, { isInside, members, deadline }: Asked): Promise<void> {
   let isAsked = false
   for (; isAlive(identity); await pause(50)) {
-    if (!isAsked && isInside) isAsked = signalInside(identity, 'SIGTERM')
+    if (!isAsked && isInside) isAsked = signalInside(identity, 'SIGTERM', members())
     else if (!isAsked) {
       signalGroup(identity, 'SIGTERM')
       isAsked = true

@@ -43,11 +43,11 @@ export function signalGroup(identity: ProcessIdentity, signal: NodeJS.Signals): 
 
 /**
  * To the program itself: in a namespace of its own, the leader of the group is its keeper, which tells how it ended and must
- * not end before it. False: there is no program yet.
+ * not end before it. False: there is no program yet. `among`: where to look, if not everywhere.
  */
-export function signalInside(identity: ProcessIdentity, signal: NodeJS.Signals): boolean {
+export function signalInside(identity: ProcessIdentity, signal: NodeJS.Signals, among: readonly number[] = processes()): boolean {
   if (!isAlive(identity)) return true
-  const inside = processes().filter((pid) => Number(processStat(pid)?.[2]) === identity.pid && isProgramInside(pid))
+  const inside = among.filter((pid) => Number(processStat(pid)?.[2]) === identity.pid && isProgramInside(pid))
   for (const pid of inside) kill(pid, signal)
   return inside.length > 0
 }
