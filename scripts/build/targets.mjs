@@ -18,6 +18,7 @@ export const targets = [
       edge: 'packages/server/src/edge-proxy/main.ts',
       reader: 'packages/server/src/drivers/reader/main.ts',
       'part-worker': 'packages/server/src/drivers/archive/part-worker.ts',
+      'size-worker': 'packages/server/src/drivers/folder/size-worker.ts',
     },
   },
   {

@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
 import { chmod, readFile, rm, writeFile } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { descendants } from '../../packages/server/src/platform/listener/process-tree.ts'
 import { type Daemon, startDaemon } from './daemon.ts'
 import { freePort } from './free-port.ts'
 import { partOf } from './machine.ts'
@@ -64,7 +64,7 @@ export async function startSshd(
   }
   const stop = async () => {
     // Each connection is a process of a session of its own, which does not end with the one that listens.
-    const sessions = daemon ? descendants(daemon.pid) : []
+    const sessions = daemon ? descendants(daemon.pid).slice(1) : []
     await daemon?.stop(3000)
     for (const pid of sessions) end(pid)
     earlierLog += daemon?.output() ?? ''
@@ -101,13 +101,6 @@ async function withPassword(password: string, { program, args }: { program: stri
   const around = ['--dev-bind', '/', '/', '--bind', shadow, '/etc/shadow', '--cap-add', 'ALL', '--die-with-parent', '--']
   return { program: partOf('bwrap'), args: [...around, program, ...args] }
 }
-
-const descendants = (pid: number): number[] =>
-  readdirSync(`/proc/${pid}/task`)
-    .flatMap((thread) => readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8').split(' '))
-    .map(Number)
-    .filter((child) => child > 0)
-    .flatMap((child) => [child, ...descendants(child)])
 
 function end(pid: number): void {
   try {

@@ -10,7 +10,7 @@ import { isItsOwn } from './seal-part.ts'
 const collectAfterBytes = 6 * 1024 * 1024
 let opened = 0
 
-parentPort?.on('message', ({ id, task }: { id: number; task: PartTask }) => {
+parentPort?.on('message', (task: PartTask) => {
   if (task.do === 'open') opened += task.sealed.length
   // What the last tasks left behind goes first.
   if (task.do !== 'open' || opened >= collectAfterBytes) {
@@ -21,8 +21,8 @@ parentPort?.on('message', ({ id, task }: { id: number; task: PartTask }) => {
     (result) => {
       const bytes = result instanceof Uint8Array ? result : 'sealed' in result ? result.sealed : result.plain
       // A small buffer may be a piece of memory that others use: it is copied. A large one is handed over.
-      parentPort?.postMessage({ id, result }, isItsOwn(bytes) ? [bytes.buffer as ArrayBuffer] : [])
+      parentPort?.postMessage({ result }, isItsOwn(bytes) ? [bytes.buffer as ArrayBuffer] : [])
     },
-    (error: unknown) => parentPort?.postMessage({ id, failure: errorMessage(error) }),
+    (error: unknown) => parentPort?.postMessage({ failure: errorMessage(error) }),
   )
 })

@@ -71,7 +71,7 @@ function comesFrom(pid: number, ancestor: number, seen: Seen = new Map()): boole
 }
 
 /** With the process itself; nothing but it where the kernel keeps no list of children. */
-function descendants(pid: number): number[] {
+export function descendants(pid: number): number[] {
   const found = [pid]
   for (let at = 0; at < found.length && found.length < processesAtMost; at++)
     for (const thread of namesIn(`/proc/${found[at]}/task`))

@@ -1,8 +1,7 @@
-import { chmod, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises'
+import { chmod, readdir, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises'
 import { join, sep } from 'node:path'
+import { measureFolders } from '../../folder/measure-folder.ts'
 import { type Artifact, BuildFailed, type BuildRequest } from '../runtime.ts'
-import { diskUseOf } from './disk-use.ts'
-import { folderSizeBytes } from './folder-size.ts'
 import type { Places } from './places.ts'
 import { removeTree } from './remove-tree.ts'
 import type { Sandbox } from './sandbox/sandbox.ts'
@@ -17,7 +16,9 @@ export async function finishArtifact(
 ): Promise<Artifact> {
   const { plan, owner, service, allotment } = request
   const reference = plan.kind === 'static' ? await staticOutput(request, target, app, places) : target
-  const sizeBytes = await folderSizeBytes(target)
+  const others = (await readdir(target)).map((name) => join(target, name)).filter((path) => path !== app)
+  const sizes = await measureFolders([app, ...others])
+  const sizeBytes = sizes.reduce((sum, { bytes }) => sum + bytes, 0)
   if (sizeBytes > allotment.diskMb * 1024 * 1024)
     throw new BuildFailed(
       'disk_full',
@@ -38,7 +39,7 @@ export async function finishArtifact(
     language: plan.language,
     ...(tools.length > 0 ? { tools } : {}),
     seenAt: sandbox.seen(app),
-    ...(plan.kind === 'static' ? {} : { builtBytes: await diskUseOf(app) }),
+    ...(plan.kind === 'static' ? {} : { builtBytes: sizes[0]?.diskBytes }),
   }
   await rm(join(target, 'build.process'), { force: true })
   await writeFile(join(target, 'artifact.json.new'), JSON.stringify(note))

@@ -7,6 +7,7 @@ import { type Artifact, BuildFailed, type BuildRequest, type OutputLine } from '
 import { finishArtifact } from './artifact.ts'
 import { type ControlGroup, createControlGroup, endControlGroup } from './cgroup.ts'
 import { wordsOf } from './command-words.ts'
+import { roomAt } from './disk-room.ts'
 import { DiskLook } from './disk-use.ts'
 import { giveTo, type Places } from './places.ts'
 import { endAllWithGroup, endLeftInGroup, readIdentity } from './process-table.ts'
@@ -104,8 +105,9 @@ async function runCommands(
     onLine({ time: new Date().toISOString(), stream, message })
   }
   const disk = new AbortController()
-  const watched = { group, disk, look: diskLookOf(request, target, parts.places) }
-  const ending = setInterval(() => endAtLimit(watched), lookMs)
+  const home = parts.places.home(request.owner, target)
+  const watched: Watched = { group, disk, look: diskLookOf(request, target, home), home, isLooking: false }
+  const ending = setInterval(() => void endAtLimit(watched), lookMs)
   const either = AbortSignal.any([abort, disk.signal])
   try {
     for (const command of [...toolsFirst(request), plan.installCommand, plan.buildCommand]) {
@@ -171,29 +173,35 @@ function launchFor(
 interface Watched {
   group: ControlGroup | null
   look: DiskLook
+  home: string
+  isLooking: boolean
   /** Aborted when it keeps more on the disk than it may. */
   disk: AbortController
 }
 
 /** What its home had from earlier builds is not its own doing. */
-const diskLookOf = ({ owner, allotment }: BuildRequest, target: string, places: Places) =>
+const diskLookOf = ({ allotment }: BuildRequest, target: string, home: string) =>
   new DiskLook({
-    grows: places.home(owner, target),
+    grows: home,
     written: [join(target, 'app'), join(target, 'tmp')],
     limitMb: allotment.diskMb,
   })
 
 /** A program that goes on after a refused fork or the death of one of its processes would go on for ever. */
-function endAtLimit({ group, look, disk }: Watched): void {
+async function endAtLimit(watched: Watched): Promise<void> {
+  const { group, look, home, disk } = watched
   if (group?.outOfMemory || group?.hitProcessLimit) group.kill()
-  void look.isOver(group?.pids()).then(
-    (isOver) => {
-      if (!isOver) return
-      disk.abort()
-      group?.kill()
-    },
-    () => undefined,
-  )
+  if (watched.isLooking) return
+  watched.isLooking = true
+  try {
+    if (!look.isDue(await roomAt(home)) || !(await look.isOver(group?.pids()))) return
+    disk.abort()
+    group?.kill()
+  } catch {
+    // What cannot be read now is read at the next look.
+  } finally {
+    watched.isLooking = false
+  }
 }
 
 /** Builds that a killed control plane left running are ended, whole tree, and what they had made so far goes. */

@@ -3,13 +3,14 @@ import { dirname, join } from 'node:path'
 import { KeyedMutex } from '../../../platform/keyed-mutex.ts'
 import type { ListenerOwner } from '../../../platform/listener/listener-owner.ts'
 import { type ListeningSockets, RecentSockets } from '../../../platform/listener/listening-sockets.ts'
+import { measureFolder } from '../../folder/measure-folder.ts'
 import type { Instance, InstanceAddress, InstanceChange, Runtime, StartRequest } from '../runtime.ts'
 import { StartFailed } from '../runtime.ts'
 import { readArtifactNote } from './artifact.ts'
 import { buildHere, endUnfinishedBuilds } from './build.ts'
-import { freeBytesAt } from './disk-use.ts'
+import { roomAt } from './disk-room.ts'
+import { DiskRounds } from './disk-rounds.ts'
 import { ProgramsBeside } from './exec.ts'
-import { folderSizeBytes } from './folder-size.ts'
 import { type InstanceRecord, InstanceRecords } from './instance-record.ts'
 import { Readers, readOutput } from './output-reader.ts'
 import { Places } from './places.ts'
@@ -75,12 +76,11 @@ export function createProcessRuntime({
     one.takeUp()
   }
 
+  const rounds = new DiskRounds()
   const watchingDisk = setInterval(() => {
     if (supervised.size > 0)
-      freeBytesAt(folder).then(
-        (free) => {
-          for (const one of supervised.values()) one.lookAtDisk(free)
-        },
+      roomAt(folder).then(
+        (room) => rounds.go([...supervised.values()], room),
         () => undefined,
       )
   }, diskLookMs).unref()
@@ -181,7 +181,7 @@ export function createProcessRuntime({
       await healVolume(target)
       places.own(target, projectId)
     },
-    volumeSizeBytes: async (id) => (existsSync(places.volume(id)) ? folderSizeBytes(places.volume(id)) : null),
+    volumeSizeBytes: async (id) => (existsSync(places.volume(id)) ? (await measureFolder(places.volume(id))).bytes : null),
     removeVolume: (id) => removeTree(places.volume(id), places.of('trash')),
     readVolume: (id, abort) => tarOf(places.volume(id), { environment, abort }),
     async writeVolume(id, tar, abort) {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { HeldFolder } from '../../folder/held-folder.ts'
-import { folderSizeBytes } from './folder-size.ts'
+import { measureFolder } from '../../folder/measure-folder.ts'
 import { emptyTrash, removeTree, throwAway } from './remove-tree.ts'
 
 let place: string
@@ -107,5 +107,5 @@ test('a size is that of the folder, whatever its links lead to', async () => {
   fill(tree)
   writeFileSync(join(canary, 'large'), Buffer.alloc(100_000))
   symlinkSync(canary, join(tree, 'link'))
-  expect(await folderSizeBytes(tree)).toBeLessThan(10_000)
+  expect((await measureFolder(tree)).bytes).toBeLessThan(10_000)
 })

@@ -7,7 +7,8 @@ import { StartFailed } from '../runtime.ts'
 import { askToEnd } from './ask-to-end.ts'
 import { type ControlGroup, createControlGroup } from './cgroup.ts'
 import { exitCodeOf, startDetached } from './detached.ts'
-import { DiskLook } from './disk-use.ts'
+import type { Room } from './disk-room.ts'
+import { DiskLook, type Suspicion } from './disk-use.ts'
 import type { InstanceRecord, InstanceRecords } from './instance-record.ts'
 import type { Ports } from './ports.ts'
 import { endLeftInGroup, identityOf, isAlive, readIdentity, signalGroup } from './process-table.ts'
@@ -231,21 +232,38 @@ export class Supervised {
     await this.#exit
   }
 
+  get diskLookedAt(): number {
+    return this.#disk?.lookedAt ?? 0
+  }
+
   /** Told now and then how much room the disk has: costs nothing while that gives no cause to look closer. */
-  lookAtDisk(freeBytes: number): void {
-    if (this.#looking || (this.#disk && !this.#disk.isDue(freeBytes))) return
-    this.#looking = this.#lookAtDisk().finally(() => {
+  hasCauseForDiskLook(room: Room): boolean {
+    if (this.#looking || !this.isAlive) return false
+    this.#disk ??= this.#diskLook()
+    return this.#disk?.isDue(room) ?? false
+  }
+
+  async suspectOfFilling(room: Room): Promise<Suspicion> {
+    return (await this.#disk?.suspect(room, this.#group?.pids())) ?? 'none'
+  }
+
+  lookAtDisk(): Promise<void> {
+    this.#looking ??= this.#lookAtDisk().finally(() => {
       this.#looking = null
     })
+    return this.#looking
+  }
+
+  #diskLook(): DiskLook | null {
+    const { shown = [], diskMb, builtBytes } = this.record
+    const [app, ...written] = shown.filter(({ readOnly }) => !readOnly).map(({ path }) => path)
+    return app && diskMb ? new DiskLook({ grows: app, before: builtBytes, written, limitMb: diskMb }) : null
   }
 
   /** Files are not in the group's limits: what has too much is ended, and stays so until somebody starts it. */
   async #lookAtDisk(): Promise<void> {
-    const { shown = [], diskMb, builtBytes, process: identity } = this.record
-    const [app, ...written] = shown.filter(({ readOnly }) => !readOnly).map(({ path }) => path)
-    if (!app || !diskMb || !identity) return
-    this.#disk ??= new DiskLook({ grows: app, before: builtBytes, written, limitMb: diskMb })
-    if (!isAlive(identity)) return
+    const { process: identity } = this.record
+    if (!this.#disk || !identity) return
     const isOver = await this.#disk.isOver(this.#group?.pids()).catch(() => false)
     if (!isOver || this.#stopping || !isAlive(identity)) return
     this.record.diskFull = true

@@ -5,7 +5,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { extract } from 'tar-stream'
 import { isMadeAnew } from '../../../../source/list-source.ts'
-import { folderSizeBytes } from '../../process/folder-size.ts'
+import { measureFolder } from '../../../folder/measure-folder.ts'
 import { type Artifact, BuildFailed, type BuildRequest, type OutputLine } from '../../runtime.ts'
 import type { BuildParts } from './build-parts.ts'
 import { prepare, runCommands, workFolder } from './build-stack.ts'
@@ -25,7 +25,7 @@ export async function buildStatic(
   try {
     if (plan.installCommand || plan.buildCommand) await fromContainer(request, join(draft, 'static'), onLine, abort, parts)
     else await fromSource(request, join(draft, 'static'))
-    const sizeBytes = await folderSizeBytes(draft)
+    const { bytes: sizeBytes } = await measureFolder(draft)
     if (sizeBytes > allotment.diskMb * 1024 * 1024)
       throw new BuildFailed(
         'disk_full',

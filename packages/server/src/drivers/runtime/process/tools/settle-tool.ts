@@ -1,6 +1,6 @@
 import { chmod, lchown, lstat, mkdir, readdir, readFile, realpath, rm, symlink, utimes, writeFile } from 'node:fs/promises'
 import { join, posix } from 'node:path'
-import { folderSizeBytes } from '../folder-size.ts'
+import { measureFolder } from '../../../folder/measure-folder.ts'
 import type { Tool } from './tool-packages.ts'
 import { ToolUnavailable } from './tool-unavailable.ts'
 import { textOf, versionOf } from './version-range.ts'
@@ -45,7 +45,7 @@ export async function arrangePrograms({ tool, name, programs }: Fetched, folder:
 export async function closeTool(tool: Tool, version: string, folder: string, hasOwnUsers: boolean): Promise<void> {
   for (const left of ['home', 'tmp', 'package.json', join('node_modules', '.bin'), join('node_modules', '.package-lock.json')])
     await rm(join(folder, left), { recursive: true, force: true })
-  const note: ToolNote = { tool, version, sizeBytes: await folderSizeBytes(folder), fetchedAt: new Date().toISOString() }
+  const note: ToolNote = { tool, version, sizeBytes: (await measureFolder(folder)).bytes, fetchedAt: new Date().toISOString() }
   await openToAll(folder, hasOwnUsers)
   await writeFile(join(folder, 'tool.json'), JSON.stringify(note), { mode: 0o600 })
 }

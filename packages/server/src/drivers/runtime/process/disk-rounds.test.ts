@@ -1,0 +1,65 @@
+import { expect, test } from 'vitest'
+import type { Room } from './disk-room.ts'
+import { DiskRounds } from './disk-rounds.ts'
+
+const room: Room = { bytes: 0, names: 0 }
+
+/** A hundred programs, of which some fill the disk; each look lasts until it is let go. */
+function programs(fills: readonly number[]) {
+  const looked: number[] = []
+  const ends: (() => void)[] = []
+  const all = Array.from({ length: 100 }, (_, at) => ({
+    diskLookedAt: 1_000 - at,
+    isLooking: false,
+    hasCauseForDiskLook() {
+      return !this.isLooking && !looked.includes(at)
+    },
+    suspectOfFilling: async () => (fills.includes(at) ? ('writes' as const) : ('maybe' as const)),
+    lookAtDisk() {
+      this.isLooking = true
+      looked.push(at)
+      return new Promise<void>((resolve) => ends.push(resolve))
+    },
+  }))
+  const endAll = () => {
+    for (const end of ends.splice(0)) end()
+  }
+  return { all, looked, endAll }
+}
+
+test('who fills the disk is looked at at once; of the others the one that has waited longest, one at a time', async () => {
+  const { all, looked, endAll } = programs([3, 70])
+  const rounds = new DiskRounds()
+  const first = rounds.go(all, room)
+  await expect.poll(() => looked).toEqual([3, 70, 99])
+  await rounds.go(all, room)
+  expect(looked).toEqual([3, 70, 99])
+  endAll()
+  await first
+  const second = rounds.go(all, room)
+  endAll()
+  await second
+})
+
+test('after a look at one that only may have filled it there is a rest of nine times its length', async () => {
+  const { all, looked, endAll } = programs([])
+  const rounds = new DiskRounds()
+  const began = performance.now()
+  const first = rounds.go(all, room)
+  await expect.poll(() => looked).toEqual([99])
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  endAll()
+  await first
+  const lookedMs = performance.now() - began
+  const rested = performance.now()
+  for (let asked = 0; looked.length < 2; asked++) {
+    const round = rounds.go(all, room)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    endAll()
+    await round
+    expect(asked).toBeLessThan(100_000)
+  }
+  expect(looked).toEqual([99, 98])
+  expect(performance.now() - rested).toBeGreaterThan(50 * 8)
+  expect(lookedMs).toBeGreaterThan(49)
+})

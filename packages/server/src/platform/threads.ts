@@ -1,0 +1,138 @@
+import { existsSync } from 'node:fs'
+import { basename } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type ResourceLimits, type Transferable, Worker } from 'node:worker_threads'
+
+const idleMs = 5_000
+
+export interface ThreadSettings<Task> {
+  /** The sources of its program, which takes a task as a message and answers with a `ThreadAnswer`. */
+  program: URL
+  most: number
+  limits: ResourceLimits
+  /** What of a task is handed over rather than copied. */
+  handOver?(task: Task): Transferable[]
+  /** What was not done, by the words of the thread. */
+  failed(words: string): Error
+}
+
+export type ThreadAnswer<Result> = { result: Result } | { failure: string }
+
+interface Waiting<Task> {
+  task: Task
+  resolve: (result: never) => void
+  reject: (error: Error) => void
+}
+
+/** Threads for one kind of work. They are started when there is some and end soon after it, so that an idle instance keeps none. */
+export class Threads<Task> {
+  readonly #settings: ThreadSettings<Task>
+  readonly #threads = new Set<Thread<Task>>()
+  readonly #queue: Waiting<Task>[] = []
+  #isClosed = false
+
+  constructor(settings: ThreadSettings<Task>) {
+    this.#settings = settings
+  }
+
+  run<Result>(task: Task): Promise<Result> {
+    if (this.#isClosed) return Promise.reject(new Error('The threads are closed'))
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ task, resolve, reject })
+      this.#next()
+    })
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    for (const { reject } of this.#queue.splice(0)) reject(new Error('The threads are closed'))
+    await Promise.all([...this.#threads].map((thread) => thread.end()))
+  }
+
+  #next(): void {
+    if (this.#queue.length === 0) return
+    const free = [...this.#threads].find((thread) => !thread.isBusy) ?? this.#start()
+    if (!free) return
+    const waiting = this.#queue.shift()!
+    void free.run(waiting).finally(() => this.#next())
+  }
+
+  #start(): Thread<Task> | undefined {
+    if (this.#threads.size >= this.#settings.most) return undefined
+    const thread = new Thread(this.#settings, () => this.#threads.delete(thread))
+    this.#threads.add(thread)
+    return thread
+  }
+}
+
+/** The bundle holds a thread's program beside the server's; from sources it is run as it is. */
+function builtOf(program: URL): URL {
+  const name = basename(fileURLToPath(program)).replace(/\.ts$/, '.js')
+  const places = [new URL(name, import.meta.url), new URL(`../${name}`, import.meta.url)]
+  return places.find((url) => existsSync(fileURLToPath(url))) ?? program
+}
+
+class Thread<Task> {
+  readonly #settings: ThreadSettings<Task>
+  readonly #worker: Worker
+  readonly #onEnd: () => void
+  #current: Waiting<Task> | undefined
+  #done: () => void = () => undefined
+  #idle: NodeJS.Timeout | undefined
+
+  constructor(settings: ThreadSettings<Task>, onEnd: () => void) {
+    this.#settings = settings
+    this.#onEnd = onEnd
+    this.#worker = new Worker(builtOf(settings.program), {
+      stdin: false,
+      env: {},
+      execArgv: [],
+      resourceLimits: settings.limits,
+    })
+    this.#worker.unref()
+    this.#worker.on('message', (answer: ThreadAnswer<never>) => {
+      this.#settle(({ resolve, reject }) =>
+        'failure' in answer ? reject(settings.failed(answer.failure)) : resolve(answer.result),
+      )
+    })
+    this.#worker.on('error', (error: Error) => this.#settle(({ reject }) => reject(error)))
+    this.#worker.on('exit', () => {
+      this.#onEnd()
+      this.#settle(({ reject }) => reject(new Error('The thread ended')))
+    })
+  }
+
+  get isBusy(): boolean {
+    return this.#current !== undefined
+  }
+
+  run(waiting: Waiting<Task>): Promise<void> {
+    clearTimeout(this.#idle)
+    this.#current = waiting
+    const { task } = waiting
+    return new Promise((resolve) => {
+      this.#done = resolve
+      // While it works the process lives on; an idle thread keeps nobody.
+      this.#worker.ref()
+      this.#worker.postMessage(task, this.#settings.handOver?.(task) ?? [])
+    })
+  }
+
+  async end(): Promise<void> {
+    clearTimeout(this.#idle)
+    await this.#worker.terminate()
+  }
+
+  #settle(tell: (waiting: Waiting<Task>) => void): void {
+    const waiting = this.#current
+    if (!waiting) return
+    this.#current = undefined
+    this.#worker.unref()
+    this.#idle = setTimeout(() => {
+      this.#onEnd()
+      void this.end()
+    }, idleMs).unref()
+    tell(waiting)
+    this.#done()
+  }
+}
