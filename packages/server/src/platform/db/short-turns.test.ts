@@ -24,10 +24,23 @@ test('beside others whose work makes each turn long, statements take half as lon
   expect(turns.stop()).toBeLessThan(8)
 })
 
-async function statements(shortTurns: ShortTurns, { count, eachMs }: { count: number; eachMs: number }): Promise<void> {
+test('a short row of statements beside long ones gets its share in each round, and does not wait for their end', async () => {
+  const shortTurns = new ShortTurns()
+  let count = 0
+  const long = Array.from({ length: 3 }, () => statements(shortTurns, { count: 100, eachMs: 2, onEach: () => count++ }))
+  await statements(shortTurns, { count: 10, eachMs: 2 })
+  expect(count).toBeLessThan(10 * 2 * long.length)
+  await Promise.all(long)
+})
+
+async function statements(
+  shortTurns: ShortTurns,
+  { count, eachMs, onEach }: { count: number; eachMs: number; onEach?: () => void },
+): Promise<void> {
   for (let at = 0; at < count; at++) {
     await shortTurns.next()
     nowMs += eachMs
+    onEach?.()
   }
 }
 

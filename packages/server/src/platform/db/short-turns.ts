@@ -1,5 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
-
 /** Less than a request is felt to wait. */
 const shortestMs = 0.1
 
@@ -11,24 +9,41 @@ const shortestMs = 0.1
 export class ShortTurns {
   #began: number | undefined
   #longestMs = shortestMs
+  /** Who waits, the longest first. */
+  readonly #waiting: (() => void)[] = []
 
   /** To be awaited before a statement, where there is something to wait for. */
-  next(): Promise<unknown> | undefined {
-    if (this.#began === undefined) {
-      this.#began = performance.now()
-      setImmediate(() => {
-        this.#began = undefined
-      }).unref()
-      return undefined
-    }
-    return performance.now() - this.#began > this.#longestMs ? this.#wait() : undefined
+  next(): Promise<void> | undefined {
+    return this.#hasRoom() ? undefined : this.#wait()
   }
 
-  /** Those that wait come back in the same turn: each asks again, so that they do not all go on in it. */
-  async #wait(): Promise<void> {
+  /** In this turn; with the first to ask, it begins. */
+  #hasRoom(): boolean {
+    if (this.#began !== undefined) return performance.now() - this.#began <= this.#longestMs
+    this.#began = performance.now()
+    setImmediate(() => {
+      this.#began = undefined
+    }).unref()
+    return true
+  }
+
+  #wait(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#waiting.push(resolve)
+    this.#letOneGo()
+    return promise
+  }
+
+  /**
+   * In the next turn, or a later one where that has no room left. Not whoever called, but who has waited longest: a row of
+   * statements asks again before the others are asked, and would go first in every turn.
+   */
+  #letOneGo(): void {
     const since = performance.now()
-    await nextTurn()
-    this.#longestMs = Math.max(shortestMs, (performance.now() - since) / 2)
-    await this.next()
+    setImmediate(() => {
+      this.#longestMs = Math.max(shortestMs, (performance.now() - since) / 2)
+      if (this.#hasRoom()) this.#waiting.shift()?.()
+      else this.#letOneGo()
+    })
   }
 }
