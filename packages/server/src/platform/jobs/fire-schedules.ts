@@ -29,19 +29,25 @@ export function missedJob<Deps>(jobs: ReadonlyMap<string, Job<unknown, Deps>>): 
   })
 }
 
+export interface Firing {
+  now: Date
+  /** Since when what is due is being started, some at a time: the others wait for their turn, and somebody is there. */
+  since: Date
+  log: Log
+}
+
 /** Starts what is due, or the first of it. Gives the next time that a schedule is due, if any: `now` or before it where there are more. */
 export async function fireSchedules<Deps>(
   database: Database,
   jobs: ReadonlyMap<string, Job<unknown, Deps>>,
-  now: Date,
-  log: Log,
+  firing: Firing,
 ): Promise<Date | undefined> {
   for (let fired = 0; ; fired++) {
     const row = await earliest(database, [...jobs.keys()])
     if (!row) return undefined
-    if (row.nextRunAt > now.getTime() || fired === atOnce) return new Date(row.nextRunAt)
+    if (row.nextRunAt > firing.now.getTime() || fired === atOnce) return new Date(row.nextRunAt)
     const declared = jobs.get(row.kind) as Job<unknown, Deps>
-    await database.transaction((bound) => fire(bound, row, declared, { now, log }))
+    await database.transaction((bound) => fire(bound, row, declared, firing))
   }
 }
 
@@ -49,19 +55,14 @@ function earliest({ db }: Database, kinds: readonly string[]): Promise<ScheduleR
   return db.selectFrom('schedules').selectAll().where('kind', 'in', kinds).orderBy('nextRunAt').limit(1).executeTakeFirst()
 }
 
-async function fire(
-  bound: Bound,
-  row: ScheduleRow,
-  declared: Job<unknown, never>,
-  { now, log }: { now: Date; log: Log },
-): Promise<void> {
+async function fire(bound: Bound, row: ScheduleRow, declared: Job<unknown, never>, { now, since, log }: Firing): Promise<void> {
   const { next, isUsable } = nextTime(row, now)
   if (!(await moveOn(bound, row, next))) return
   if (!isUsable) return log.error({ schedule: row.key, kind: row.kind }, 'a schedule cannot be understood and is passed over')
   const due = new Date(row.nextRunAt)
   const payload: unknown = JSON.parse(row.payload)
   const hears = declared.onMissed !== undefined
-  if (hears && now.getTime() - row.nextRunAt > missedAfterMs) {
+  if (hears && since.getTime() - row.nextRunAt > missedAfterMs) {
     const missed = occurrencesUntil(rhythmOf(row), due, now).map((time) => time.getTime())
     await bound.enqueue(missedKind, { kind: row.kind, payload, missed })
     return

@@ -76,6 +76,25 @@ describeOnEachDatabase('a schedule', (open) => {
     expect(startedBeforeTheFirst).toBeLessThan(45)
   })
 
+  test('of many that are due at once none counts as missed because the others took long', async () => {
+    const { clock, database, missed } = await setUp()
+    let ran = 0
+    const many = testJob<string>('many', {
+      run: async () => {
+        ran++
+        clock.advance(30_000)
+      },
+      onMissed: async (payload) => void missed.push(payload),
+    })
+    const jobs = await startJobs(database, [many], { clock })
+    const names = Array.from({ length: 25 }, (_, at) => `p${at}`)
+    for (const name of names) await jobs.schedules.set({ key: name, job: many, payload: name, rhythm: { cron: '0 * * * *' } })
+    clock.advance(hour / 2)
+    database.signals.publish('jobs', { schedules: true })
+    await jobs.whenIdle()
+    expect({ ran, missed }).toEqual({ ran: 25, missed: [] })
+  })
+
   test('keeps the time of its time zone', async () => {
     const { plain, start } = await setUp()
     const jobs = await start()

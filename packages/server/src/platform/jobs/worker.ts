@@ -38,6 +38,8 @@ export class Worker<Deps> {
   #nextSchedule: Millis = 0
   /** By the monotonic clock: more schedules are due, and are started from then on. */
   #schedulesRestUntil = 0
+  /** Since when there was always one more that is due. */
+  #firingSince: Date | undefined
   #idleWaiters: (() => void)[] = []
   #state: 'new' | 'started' | 'stopping' = 'new'
   #loop: Promise<void> | undefined
@@ -111,8 +113,8 @@ export class Worker<Deps> {
   /** Does what is due, then tells how long nothing will be, in milliseconds. */
   async #round(): Promise<number> {
     const { clock } = this.#parts
-    if (performance.now() >= this.#lookAroundAt) await this.#lookAround()
-    if (this.#isScheduleDue && performance.now() >= this.#schedulesRestUntil) await this.#fireSchedules()
+    if (this.#isLookAroundDue) await this.#lookAround()
+    if (this.#mayFireSchedules) await this.#fireSchedules()
     await this.#claimAll()
     const upcoming = await this.#nextRunAt()
     const now = clock.now().getTime()
@@ -130,8 +132,16 @@ export class Worker<Deps> {
     this.#nextSchedule = 0
   }
 
+  get #isLookAroundDue(): boolean {
+    return performance.now() >= this.#lookAroundAt
+  }
+
   get #isScheduleDue(): boolean {
     return this.#parts.clock.now().getTime() >= this.#nextSchedule
+  }
+
+  get #mayFireSchedules(): boolean {
+    return this.#isScheduleDue && performance.now() >= this.#schedulesRestUntil
   }
 
   async #fireSchedules(): Promise<void> {
@@ -140,9 +150,12 @@ export class Worker<Deps> {
     this.#nextSchedule = Number.POSITIVE_INFINITY
     try {
       const now = clock.now()
-      const next = await fireSchedules(database, jobs, now, log)
+      const since = this.#firingSince ?? now
+      const next = await fireSchedules(database, jobs, { now, since, log })
+      const isMore = next !== undefined && next <= now
+      this.#firingSince = isMore ? since : undefined
       if (next) this.#nextSchedule = Math.min(this.#nextSchedule, next.getTime())
-      if (next && next <= now) this.#schedulesRestUntil = performance.now() + schedulesRestMs
+      if (isMore) this.#schedulesRestUntil = performance.now() + schedulesRestMs
     } catch (error) {
       this.#nextSchedule = 0
       throw error
