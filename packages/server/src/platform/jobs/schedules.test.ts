@@ -95,6 +95,26 @@ describeOnEachDatabase('a schedule', (open) => {
     expect({ ran, missed }).toEqual({ ran: 25, missed: [] })
   })
 
+  test('that comes due while many jobs wait is started before all of them are claimed', async () => {
+    const { clock, database, plain } = await setUp()
+    let begun = 0
+    const quick = testJob('quick', { concurrency: 1_000, run: async () => clock.advance(++begun === 1 ? hour : 1) })
+    const jobs = await startJobs(database, [plain, quick], { clock })
+    await jobs.schedules.set({ key: 'k', job: plain, payload: 'p', rhythm: { cron: '0 * * * *' } })
+    await jobs.whenIdle()
+    await database.transaction(async ({ enqueue }) => {
+      for (let at = 0; at < 100; at++) await enqueue(quick, null)
+    })
+    await jobs.whenIdle()
+    const { createdAt } = await database.db
+      .selectFrom('jobs')
+      .select('createdAt')
+      .where('kind', '=', plain.kind)
+      .executeTakeFirstOrThrow()
+    expect(begun).toBe(100)
+    expect(createdAt - new Date('2030-01-01T01:30:00Z').getTime()).toBeLessThan(50)
+  })
+
   test('keeps the time of its time zone', async () => {
     const { plain, start } = await setUp()
     const jobs = await start()

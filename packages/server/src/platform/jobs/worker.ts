@@ -169,6 +169,8 @@ export class Worker<Deps> {
       if (await this.#claim()) {
         // Many jobs that are due must not keep requests waiting.
         await this.#share.next()
+        // Nor schedules and what others left: where jobs end as fast as they are claimed, there is always one more.
+        if (this.#mayFireSchedules || this.#isLookAroundDue) return
         continue
       }
       for (const resolve of this.#idleWaiters.splice(0, waiting)) resolve()
