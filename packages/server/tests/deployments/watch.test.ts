@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Probe } from '../../src/drivers/probe/probe.ts'
+import type { Instance } from '../../src/drivers/runtime/runtime.ts'
+import { announceKind } from '../../src/platform/jobs/announce.ts'
 import { memoryDrivers } from '../kit/memory-runtime.ts'
 import { type Scene, setScene } from './scene.ts'
 
@@ -45,4 +47,51 @@ test('a hung project delays no other’s check: what is gone is started again al
   const isBack = () => [...runtime.running.values()].some(({ instance }) => instance.owner.projectId === second.owner.projectId)
   await expect.poll(isBack).toBe(true)
   expect(asked).toBe(1)
+})
+
+const liveApp = async () => {
+  const { runtime } = scene.instance.drivers
+  const { id } = await scene.makeApp()
+  expect(await scene.settled(await scene.deploy(id))).toMatchObject({ status: 'live' })
+  return [...runtime.running.values()].find(({ instance }) => instance.owner.projectId === id)!
+}
+const healthOf = ({ owner: { projectId } }: Pick<Instance, 'owner'>) =>
+  scene.instance.database.db
+    .selectFrom('liveEnvironments')
+    .select(['health', 'healthReason'])
+    .where('projectId', '=', projectId)
+    .executeTakeFirst()
+const told = async ({ owner: { projectId } }: Pick<Instance, 'owner'>) => {
+  const rows = await scene.instance.database.db
+    .selectFrom('jobs')
+    .select('payload')
+    .where('kind', '=', announceKind.kind)
+    .execute()
+  return rows
+    .map(({ payload }) => JSON.parse(payload))
+    .flatMap((event) => (event.projectId === projectId ? [event.category] : []))
+}
+
+test('one that is gone and cannot be started again is told as unhealthy, and as recovered once it could be', async () => {
+  const { runtime } = scene.instance.drivers
+  const { instance, request } = await liveApp()
+  const artifact = runtime.artifacts.get(request.artifact.reference)!
+  runtime.artifacts.delete(request.artifact.reference)
+  await runtime.stop(instance.instanceId)
+  const healthReason = expect.stringMatching(/it is gone.*not there any more/)
+  await expect.poll(() => healthOf(instance)).toEqual({ health: 'unhealthy', healthReason })
+  runtime.artifacts.set(request.artifact.reference, artifact)
+  await expect.poll(() => healthOf(instance)).toEqual({ health: 'healthy', healthReason: null })
+  await expect.poll(() => told(instance)).toEqual(expect.arrayContaining(['project.unhealthy', 'project.recovered']))
+})
+
+test('one that the runtime does not tell of any more is unhealthy', async () => {
+  const { runtime } = scene.instance.drivers
+  const { instance } = await liveApp()
+  const { glance } = runtime
+  runtime.glance = (id) => (id === instance.instanceId ? Promise.reject(new Error('The engine is away')) : glance(id))
+  const healthReason = expect.stringContaining('The engine is away')
+  await expect.poll(() => healthOf(instance)).toEqual({ health: 'unhealthy', healthReason })
+  runtime.glance = glance
+  await expect.poll(() => healthOf(instance)).toMatchObject({ health: 'healthy' })
 })

@@ -1,6 +1,7 @@
 import type { Instance } from '../../drivers/runtime/runtime.ts'
 import { ServerAway } from '../../drivers/shell/ssh/server-away.ts'
-import type { DeploymentRow, LiveEnvironmentRow } from '../../platform/db/tables/deployments.ts'
+import type { DeploymentRow, InstanceRow, LiveEnvironmentRow } from '../../platform/db/tables/deployments.ts'
+import { errorMessage } from '../../platform/error-message.ts'
 import { noteAddress } from './addresses.ts'
 import type { DeploymentsDeps } from './deps.ts'
 import { hasDoneItsWork, questionFor } from './health.ts'
@@ -112,10 +113,28 @@ async function look(live: LiveEnvironmentRow, memory: Memory, deps: DeploymentsD
   const count = problem ? countFailure(key, memory) : 0
   if (!problem) memory.failures.delete(key)
   const verdict = verdictOn(problem, count, live.health)
-  if (verdict === 'start again') await startAgain(live, ['live'], deps, abort)
+  if (verdict === 'start again') await bringBack(live, { reason: problem?.reason ?? '', count }, deps, abort)
   else if (verdict) await record(live, verdict, problem?.reason ?? null, deps)
   const { intervalSeconds } = (JSON.parse(deployment.config) as DeployedConfig).healthCheck ?? {}
   return { isWell: problem === null, ...(intervalSeconds ? { everyMs: intervalSeconds * 1000 } : {}) }
+}
+
+/** One that cannot be started again is as unhealthy as one that does not answer. */
+async function bringBack(
+  live: LiveEnvironmentRow,
+  { reason, count }: { reason: string; count: number },
+  deps: DeploymentsDeps,
+  abort: AbortSignal,
+): Promise<void> {
+  try {
+    await startAgain(live, ['live'], deps, abort)
+  } catch (error) {
+    const why = `${reason}, and could not be started again: ${errorMessage(error)}`
+    if (!abort.aborted && count >= failuresBeforeAlarm && live.health !== 'unhealthy') await record(live, 'unhealthy', why, deps)
+    throw error
+  }
+  const now = await findLive(deps.database.db, live.projectId, live.environment)
+  if (live.health === 'unhealthy' && now?.health === 'healthy') await tellRecovered(live, deps)
 }
 
 /** Looks that news brought about in quick succession are one: what restarts gets the time that it needs. */
@@ -154,7 +173,9 @@ async function problemOf(
   const rows = await listInstances(deps.database.db, { deploymentId: deployment.id, state: 'running' })
   for (const unit of runningUnits(deployment)) {
     const row = rows.find(({ service }) => service === unit.service)
-    const instance = row && (await deps.runtimes.for(row.serverId).glance(row.id))
+    const seen = row && (await glanceAt(row))
+    if (seen instanceof Error) return { reason: `it could not be looked at: ${seen.message}` }
+    const instance = seen
     // News of a move that was lost is made up for here.
     if (row && (await noteAddress(row, instance, deps))) await deps.edge.sync()
     const problem = problemIn(instance, unit, memory.restarts.get(row?.id ?? '')) ?? (await silence(instance, unit))
@@ -162,6 +183,17 @@ async function problemOf(
     if (problem) return { ...problem, reason: unit.service ? `${unit.service}: ${problem.reason}` : problem.reason }
   }
   return null
+
+  /** Where the runtime itself does not answer, what ran in it most likely does not either. */
+  async function glanceAt({ id, serverId }: InstanceRow): Promise<Instance | undefined | Error> {
+    return deps.runtimes
+      .for(serverId)
+      .glance(id)
+      .catch((error: unknown) => {
+        if (error instanceof ServerAway) throw error
+        return new Error(errorMessage(error))
+      })
+  }
 
   async function silence(instance: Instance | undefined, unit: Unit): Promise<Problem | null> {
     if (!instance?.address || instance.state === 'exited') return null
@@ -193,5 +225,8 @@ async function record(live: LiveEnvironmentRow, health: 'healthy' | 'unhealthy',
   const reason = why === null ? null : (await deps.scrubbers.of(live.projectId)).scrub(why)
   await updateLive(deps.database.db, live, { health, healthReason: reason })
   if (health === 'unhealthy') await tell('project.unhealthy', live.projectId, 'is not healthy', reason ?? '', deps)
-  else await tell('project.recovered', live.projectId, 'is healthy again', 'It answers as it should.', deps)
+  else await tellRecovered(live, deps)
 }
+
+const tellRecovered = ({ projectId }: LiveEnvironmentRow, deps: DeploymentsDeps) =>
+  tell('project.recovered', projectId, 'is healthy again', 'It answers as it should.', deps)
