@@ -61,6 +61,22 @@ describeOnEachDatabase('a database', (open, databaseKind) => {
     expect(heard).toEqual([])
   })
 
+  test('what a transaction still had under way when it failed is not written either', async () => {
+    const database = await open()
+    for (let at = 0; at < 10; at++) {
+      let late: Promise<unknown> | undefined
+      const failing = database.transaction(async ({ db }) => {
+        await sql`select 1`.execute(db)
+        const bad = sql`insert into nowhere values (1)`.execute(db)
+        late = insertJob(db, new Date(), kind, {}).catch(() => undefined)
+        await Promise.all([bad, late])
+      })
+      await expect(failing).rejects.toThrow(/nowhere/)
+      await late
+    }
+    expect(await countJobs(database)).toBe(0)
+  })
+
   test('signals of a transaction go out after its commit, when others can already read what it wrote', async () => {
     const database = await open()
     const seen = Promise.withResolvers<number>()

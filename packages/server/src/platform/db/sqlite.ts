@@ -73,6 +73,7 @@ class SqliteConnection implements DatabaseConnection {
   readonly #turns: Turns
   readonly #shortTurns: ShortTurns
   #endTurn: (() => void) | undefined
+  #isOver = false
 
   constructor(writer: SqliteFile, reader: SqliteFile, turns: Turns, shortTurns: ShortTurns) {
     this.#writer = writer
@@ -90,6 +91,7 @@ class SqliteConnection implements DatabaseConnection {
       throw error
     }
     this.#endTurn = endTurn
+    this.#isOver = false
   }
 
   /** A commit that fails keeps its turn: Kysely rolls back next. */
@@ -111,10 +113,13 @@ class SqliteConnection implements DatabaseConnection {
   #finishTurn(): void {
     this.#endTurn?.()
     this.#endTurn = undefined
+    this.#isOver = true
   }
 
   async executeQuery<Row>({ sql, parameters, query }: CompiledQuery): Promise<QueryResult<Row>> {
     await this.#shortTurns.next()
+    // One that was under way beside the one that failed would be written by itself, past the rollback.
+    if (this.#isOver) throw new Error('the transaction that this query belongs to has ended')
     if (this.#endTurn) return toResult(this.#writer.run(sql, parameters))
     if (query.kind === 'SelectQueryNode') return toResult(this.#reader.run(sql, parameters))
     const endTurn = await this.#turns.take()
