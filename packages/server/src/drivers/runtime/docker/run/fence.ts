@@ -38,6 +38,7 @@ export const bridgePrefix = (instance: string) => `b${instance.slice(0, 7)}`
  */
 export class Fence {
   readonly #settings: FenceSettings
+  #isDenied = false
   state: FenceState = { inForce: false, words: 'The fence around projects was not put up yet' }
 
   constructor(settings: FenceSettings) {
@@ -46,6 +47,7 @@ export class Fence {
 
   /** `bridges` are those that were named before there was a prefix. */
   async raise(bridges: readonly string[] = []): Promise<FenceState> {
+    if (this.#isDenied) return this.state
     try {
       if (process.getuid?.() !== 0) throw new Error('Berth is not root on this machine')
       const variant = await this.#variant()
@@ -71,8 +73,9 @@ export class Fence {
     return this.state
   }
 
-  /** The rules hold for this machine's bridges; an engine elsewhere has its own. */
+  /** The rules hold for this machine's bridges; an engine elsewhere has its own, and stays there. */
   deny(words: string): void {
+    this.#isDenied = true
     this.#say({ inForce: false, words })
   }
 
