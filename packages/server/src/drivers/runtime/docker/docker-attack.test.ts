@@ -6,7 +6,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { describeNeeding, lookUp, partOf } from '../../../../../../tests/kit/machine.ts'
 import { checkListener } from '../../../platform/listener/listener-check.ts'
 import { createRunCommand } from '../../shell/run-command.ts'
@@ -490,6 +490,8 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
         expect.stringContaining(`-A DOCKER-USER -i ${bridgePrefix(instance.home)}+`),
         expect.stringContaining(`-A FORWARD -i ${bridgePrefix(instance.home)}+`),
       ])
+      // It would put it up again by itself.
+      await home.close()
       await removeEverythingOf(instance.home, partOf('docker'))
       expect(own(await rules())).toEqual([])
       const again = createDockerRuntime({
@@ -498,9 +500,17 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
         imageMirror: null,
         fence: { shell, openPorts: [], isStrict: false },
       })
+      // The clock of its looks alone is turned.
+      vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+      onTestFinished(() => void vi.useRealTimers())
       await again.check(never)
       await again.check(never)
       expect(own(await rules())).toEqual(before)
+      // Nothing is built or started meanwhile.
+      await removeEverythingOf(instance.home, partOf('docker'))
+      expect(own(await rules())).toEqual([])
+      vi.advanceTimersByTime(60_000)
+      await expect.poll(async () => own(await rules())).toEqual(before)
       await again.close()
     })
   })

@@ -63,12 +63,18 @@ export function createDockerRuntime(settings: DockerRuntimeSettings): Runtime & 
   // What a build that died with its control plane has left; elsewhere nobody is asked before there is a need.
   let swept = isElsewhere(engine) ? undefined : sweep(parts).catch(() => undefined)
 
-  // Whoever reloads the machine's filter takes our rules out: they are looked at again with a build or a start.
+  // Whoever reloads the machine's filter takes our rules out, and what runs goes on running: they are put in again.
   let raisedAt = Number.NEGATIVE_INFINITY
+  let raising: NodeJS.Timeout | undefined
+  const raise = async () => {
+    raisedAt = performance.now()
+    await fence?.raise(await networks.unnamedBridges(isStrict))
+  }
   const raised = async () => {
     if (!fence || (fence.state.inForce && performance.now() - raisedAt < fenceLooksMs)) return
-    raisedAt = performance.now()
-    await fence.raise(await networks.unnamedBridges(isStrict))
+    await raise()
+    // An engine that is away for a while is asked again.
+    raising ??= setInterval(() => void raise().catch(() => undefined), fenceLooksMs).unref()
   }
 
   return {
@@ -155,7 +161,10 @@ export function createDockerRuntime(settings: DockerRuntimeSettings): Runtime & 
       if (found?.state !== 'running') throw new StartFailed(`The instance ${instanceId} does not run`)
       return execIn(instanceId, command, engine, abort)
     },
-    close: () => changes.close(),
+    async close() {
+      clearInterval(raising)
+      await changes.close()
+    },
   }
 }
 
