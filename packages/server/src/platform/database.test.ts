@@ -209,6 +209,17 @@ describeOnEachDatabase('a database', (open, databaseKind) => {
     expect(runs).toBe(3)
   })
 
+  test('a column that a newer control plane adds does not break prepared reads', async () => {
+    const database = await open()
+    const all = preparedQuery((db, { kind }: { kind: string }) => db.selectFrom('jobs').selectAll().where('kind', '=', kind))
+    expect(await all.all(database.db, { kind: 'none' })).toEqual([])
+    const newer = await database.openAgain()
+    await sql`alter table jobs add column "later" text`.execute(newer.db)
+    await newer.close()
+    await database.transaction(({ enqueue }) => enqueue({ kind: 'some' }, {}))
+    expect(await all.all(database.db, { kind: 'some' })).toMatchObject([{ kind: 'some', later: null }])
+  })
+
   test('a connection that dies inside a transaction fails that transaction and nothing else', async (context) => {
     if (databaseKind === 'sqlite') context.skip('SQLite has no connection to lose')
     const database = await open()

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { type Dialect, PostgresDialect, PostgresQueryCompiler } from 'kysely'
 import pg from 'pg'
+import { errorMessage } from '../error-message.ts'
 import type { Log } from '../log.ts'
 import { storedValue } from './columns.ts'
 import type { DirectReads } from './direct-reads.ts'
@@ -40,7 +41,12 @@ export function postgresParts(url: string, log: Log): PostgresParts {
     direct: {
       read: async (sql, parameters) => {
         const name = statementNames.get(sql) ?? nameStatement(sql, statementNames)
-        return (await pool.query<Record<string, unknown>>({ name, text: sql, values: parameters as unknown[] })).rows
+        const statement = { text: sql, values: parameters as unknown[] }
+        const { rows } = await pool.query<Record<string, unknown>>({ name, ...statement }).catch((error: unknown) => {
+          if (!isOutdatedPlan(error)) throw error
+          return pool.query<Record<string, unknown>>(statement)
+        })
+        return rows
       },
     },
   }
@@ -74,6 +80,10 @@ function nameStatement(sql: string, names: Map<string, string>): string {
   names.set(sql, name)
   return name
 }
+
+/** A newer control plane has added a column since the statement was planned. The pool has closed the connection that knew the plan. */
+const isOutdatedPlan = (error: unknown) =>
+  (error as { code?: string }).code === '0A000' && errorMessage(error).includes('cached plan')
 
 const { INT8, NUMERIC } = pg.types.builtins
 
