@@ -10,7 +10,7 @@ export function netlifyRules(toml: unknown): RulesCollector {
   for (const entry of listOf(dig(toml, 'redirects'))) {
     const { from, to, status, force, ...others } = recordOf(entry)
     const [condition] = ['query', 'conditions', 'headers', 'signed'].filter((key) => others[key] !== undefined)
-    if (condition) collector.leave(`${clip(String(from))} depends on ${condition}, which is not followed`)
+    if (condition) collector.leave(`${clip(textOf(from) ?? '?')} depends on ${condition}, which is not followed`)
     else
       collector.redirect({
         from: textOf(from) ?? '',
@@ -21,9 +21,16 @@ export function netlifyRules(toml: unknown): RulesCollector {
   }
   for (const entry of listOf(dig(toml, 'headers'))) {
     const { for: path, values } = recordOf(entry)
+    const said = Object.entries(recordOf(values)).map(([name, value]) => ({
+      name,
+      value: Array.isArray(value) ? value : [value],
+    }))
+    for (const { name } of said.filter(({ value }) => !value.every(isPlain)))
+      collector.leave(`the header ${clip(name)} has a value that is no text`)
+    const good = said.filter(({ value }) => value.every(isPlain))
     collector.headers(
       textOf(path) ?? '',
-      Object.entries(recordOf(values)).map(([name, value]) => [name, joined(value)] as const),
+      good.map(({ name, value }) => [name, value.join(', ')] as const),
     )
   }
   return collector
@@ -78,4 +85,5 @@ function wordLines(text: string): [line: string, words: string[]][] {
 }
 
 const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
-const joined = (value: unknown): string => (Array.isArray(value) ? value.join(', ') : String(value))
+/** A table is no value of a header; it may even say itself what it is as text. */
+const isPlain = (value: unknown): boolean => ['string', 'number', 'boolean'].includes(typeof value)

@@ -32,7 +32,8 @@ function stepOf(word: string, isLast: boolean): PatternStep | null {
 
 /** A path of the site, or an address whose host is written out; null for every other. */
 export function destinationOf(written: string): { to: string; isOutside: boolean } | null {
-  if (written.length > 1000 || /[\0-\x20\x7f"<>\\^`{|}]/.test(written)) return null
+  // Half a character, which JSON can write, has no place in an address.
+  if (written.length > 1000 || !written.isWellFormed() || /[\0-\x20\x7f"<>\\^`{|}]/.test(written)) return null
   const to = encodeURI(written).replaceAll('%25', '%')
   if (/^\/(?!\/)/.test(to)) return { to, isOutside: false }
   const [, host] = /^https?:\/\/([^/?#]+)/i.exec(to) ?? []

@@ -54,6 +54,7 @@ describe('where it leads', () => {
     'https://a.test@b.test/',
     '/x y',
     '/x\r\nset-cookie: a',
+    '/\ud800',
     'x',
   ])('%j is not', (written) => {
     expect(destinationOf(written)).toBeNull()
@@ -137,6 +138,16 @@ test('netlify.toml says the same in tables', () => {
     ],
   })
   expect(warnings).toEqual([expect.stringContaining('/q')])
+})
+
+test('a table where netlify.toml has a text is left out and said, also one that names itself', () => {
+  const table = { toString: 1, valueOf: 1 }
+  const { rules, warnings } = netlifyRules({
+    redirects: [{ from: table, to: '/x', query: {} }],
+    headers: [{ for: '/*', values: { 'X-A': table, 'X-B': ['b', table], 'X-C': 'c' } }],
+  })
+  expect(rules).toEqual({ redirects: [], headers: [{ for: ['*splat'], values: [['X-C', 'c']] }] })
+  expect(warnings).toHaveLength(3)
 })
 
 test('vercel.json: redirects before files, rewrites after them, conditions left out', () => {
