@@ -1,6 +1,6 @@
 import { projectPath } from './paths.ts'
 import { type Place, refuse, warn, within } from './place.ts'
-import { isMapping, textAt } from './values.ts'
+import { isMapping, plainText, textAt } from './values.ts'
 
 type Services = Record<string, unknown>
 
@@ -102,7 +102,7 @@ function mappingOf(value: unknown, key: string): Services | null {
   if (!Array.isArray(value) || !hasPairs(key)) return null
   return Object.fromEntries(
     value.map((item) => {
-      const [name = '', ...rest] = String(item).split('=')
+      const [name = '', ...rest] = plainText(item).split('=')
       return [name, rest.length === 0 ? null : rest.join('=')]
     }),
   )

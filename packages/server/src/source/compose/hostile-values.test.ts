@@ -11,6 +11,7 @@ const keys = [
   ...Object.keys(fieldsWithoutEffect),
   'extends',
   '__proto__',
+  'toString',
 ]
 const anything = fc.anything({
   maxDepth: 3,
@@ -40,6 +41,22 @@ test('any value in any field is read, warned about or refused, and never thrown 
     }),
     { numRuns: 300 },
   )
+})
+
+test.each([
+  ['cap_add: [{ toString: x }]', 'services.web.cap_add.0'],
+  ['security_opt: [{ toString: x }]', 'services.web.security_opt.0'],
+])('%s is refused: what a mapping says that it is as text is not asked', (line, path) => {
+  const { refused } = readCompose(`services: { web: { image: a, ${line} } }`, { folder: '/srv/shop' })
+  expect(refused).toMatchObject([{ path }])
+})
+
+test('a mapping in a list of variables that is extended is not asked what it is as text', () => {
+  const text = `services:
+  base: { image: a, environment: [{ toString: x }, A=1] }
+  web: { extends: base, environment: { B: "2" } }`
+  const { services } = readCompose(text, { folder: '/srv/shop' })
+  expect(services[1]).toMatchObject({ name: 'web', environment: { A: '1', B: '2' } })
 })
 
 test('any text is a file or a refusal', () => {

@@ -57,6 +57,28 @@ test('services that extend one another for ever are let go', () => {
   expect(file.services).toMatchObject([{ name: 'web', image: 'a' }])
 })
 
+test('a file that many services extend is read once', () => {
+  const names = ['a', 'b', 'c']
+  const text = `services:\n${names.map((name) => `  ${name}: { extends: { file: more.yaml, service: a }, image: "a" }\n`).join('')}`
+  let reads = 0
+  const others = {
+    get '/srv/shop/more.yaml'() {
+      reads += 1
+      return text
+    },
+  }
+  const { file } = stack({ '/srv/shop/compose.yaml': text }, { others })
+  expect(file.services.map(({ name }) => name)).toEqual(names)
+  expect(reads).toBe(1)
+})
+
+test('a mapping where the name of the extended service belongs is no name', () => {
+  const text = 'services:\n  web: { image: a, extends: { file: more.yaml, service: { toString: x } } }'
+  const { file } = stack({ '/srv/shop/compose.yaml': text }, { others: { '/srv/shop/more.yaml': text } })
+  expect(file.services).toMatchObject([{ name: 'web', image: 'a' }])
+  expect(file.warnings).toMatchObject([{ path: 'services.web.extends' }])
+})
+
 test('a bomb of aliases is one refusal', () => {
   const lines = ['a: &a [x, x, x, x, x, x, x, x, x]']
   for (let at = 1; at < 9; at += 1)

@@ -5,7 +5,7 @@ import type { ComposeFile } from './model.ts'
 import { parseFile } from './parse-file.ts'
 import { type Place, refuse, warn, within } from './place.ts'
 import { type ReadComposeOptions, readValues, startReading } from './read-compose.ts'
-import { isMapping } from './values.ts'
+import { isMapping, plainText } from './values.ts'
 
 /** The files of a stack as they lie on some machine; paths are absolute there. */
 export interface StackFiles {
@@ -35,12 +35,12 @@ const mostExtended = 8
 export function readStack(stack: StackFiles, options?: ReadComposeOptions): StackReading {
   const directory = posix.normalize(stack.workingDir).replace(/^\/+/, '')
   const root: Place = { path: '', reading: startReading(options ?? { folder: '/', directory, env: envIn(stack.dotEnv) }) }
-  const context: Context = { stack, root, budget: { nodes: maxMerged }, wanted: new Set() }
+  const context: Context = { stack, root, budget: { nodes: maxMerged }, wanted: new Set(), parsed: new Map() }
   let merged: Record<string, unknown> = {}
   try {
     for (const { path, text } of stack.files) {
       const values = parseFile(text, root)
-      if (values) merged = merge(merged, withExtended(values, path, context, 0), context.budget) as Record<string, unknown>
+      if (values) merged = merge(merged, withExtended(values, path, context), context.budget) as Record<string, unknown>
     }
   } catch (error) {
     if (!(error instanceof TooMuch)) throw error
@@ -57,36 +57,45 @@ interface Context {
   root: Place
   budget: { nodes: number }
   wanted: Set<string>
+  /** Services of the files that are extended. */
+  parsed: Map<string, Record<string, unknown>>
 }
 
 const envIn = (text: string | null): Record<string, string> =>
   text === null ? {} : (parseEnv(text.slice(0, longestEnvFile)) as Record<string, string>)
 
 /** Each service that extends one of another file, with that one merged into it. */
-function withExtended(values: Record<string, unknown>, path: string, context: Context, depth: number): Record<string, unknown> {
+function withExtended(values: Record<string, unknown>, path: string, context: Context): Record<string, unknown> {
   if (!isMapping(values.services)) return values
-  const services = Object.entries(values.services).map(([name, service]) => [name, extended(service, name, path, context, depth)])
+  const services = Object.entries(values.services).map(([name, service]) => [name, extended(service, name, path, context, 0)])
   return { ...values, services: Object.fromEntries(services) }
 }
 
 function extended(service: unknown, name: string, path: string, context: Context, depth: number): unknown {
   if (!isMapping(service) || !isMapping(service.extends) || typeof service.extends.file !== 'string') return service
-  const { extends: said, ...own } = service
+  const { extends: _, ...own } = service
   const at = within(within(context.root, 'services'), name)
-  const file = posix.resolve(posix.dirname(path), String((said as Record<string, unknown>).file))
-  const base =
-    depth < mostExtended ? serviceIn(file, String((said as Record<string, unknown>).service), context, depth) : undefined
+  const file = posix.resolve(posix.dirname(path), service.extends.file)
+  const base = depth < mostExtended ? serviceIn(file, plainText(service.extends.service), context, depth) : undefined
   if (base === undefined) warn(within(at, 'extends'), `what "${file}" says could not be read`)
   return base === undefined ? own : merge(base, own, context.budget)
 }
 
 function serviceIn(file: string, name: string, context: Context, depth: number): unknown {
   context.wanted.add(file)
-  const text = context.stack.others[file]
-  const values = typeof text === 'string' ? parseFile(text, context.root) : null
-  if (!values) return undefined
-  const { services } = withExtended(values, file, context, depth + 1)
-  return isMapping(services) && Object.hasOwn(services, name) ? services[name] : undefined
+  const services = servicesOf(file, context)
+  return Object.hasOwn(services, name) ? extended(services[name], name, file, context, depth + 1) : undefined
+}
+
+/** Each file is parsed once, however many services extend one of it. */
+function servicesOf(file: string, { stack, root, parsed }: Context): Record<string, unknown> {
+  const known = parsed.get(file)
+  if (known) return known
+  const text = stack.others[file]
+  const values = typeof text === 'string' ? parseFile(text, root) : null
+  const services = isMapping(values?.services) ? values.services : {}
+  parsed.set(file, services)
+  return services
 }
 
 function fromEnvFiles(files: ComposeFile['services'][number]['envFiles'], { stack, wanted }: Context): Record<string, string> {

@@ -2,7 +2,7 @@ import { readSysctls } from './kernel-settings.ts'
 import type { ComposeService } from './model.ts'
 import { projectPath } from './paths.ts'
 import { type Place, refuse, warn, within } from './place.ts'
-import { isMapping, listAt, mayBeOn, textAt, textsAt } from './values.ts'
+import { isMapping, listAt, mayBeOn, plainText, textAt, textsAt } from './values.ts'
 
 type Judge = (value: unknown, place: Place, service: ComposeService) => void
 
@@ -66,7 +66,7 @@ const defaultCapabilities = new Set(
 function judgeCapabilities(value: unknown, place: Place): void {
   if (!Array.isArray(value) && mayBeOn(value)) refuse(place, 'is not a list of capabilities')
   for (const [index, item] of listAt(value, place).entries()) {
-    const name = String(item).toUpperCase().replace(/^CAP_/, '')
+    const name = plainText(item).toUpperCase().replace(/^CAP_/, '')
     if (!defaultCapabilities.has(name)) refuse(within(place, index), `the capability ${name} is beyond a container's usual ones`)
   }
 }
@@ -75,10 +75,10 @@ function judgeSecurityOptions(value: unknown, place: Place, service: ComposeServ
   if (!Array.isArray(value) && mayBeOn(value)) refuse(place, 'is not a list of options')
   for (const [index, item] of listAt(value, place).entries()) {
     const at = within(place, index)
-    const option = String(item).replace(/[:=]/, '=')
+    const option = plainText(item).replace(/[:=]/, '=')
     if (/^no-new-privileges(=true)?$/.test(option)) service.noNewPrivileges = true
     else if (/^label=(user|role|type|level):/.test(option)) warn(at, 'is ignored: labels are set by the host')
-    else if (option !== 'apparmor=docker-default') refuse(at, `"${String(item)}" would loosen the container's confinement`)
+    else if (option !== 'apparmor=docker-default') refuse(at, `"${plainText(item)}" would loosen the container's confinement`)
   }
 }
 
