@@ -65,10 +65,13 @@ const developmentServer = new RegExp(
 
 export const isDevelopmentServer = (command: string): boolean => developmentServer.test(command)
 
-/** `nodemon server.js` watches a program that Node itself can run: the program, or `null`. */
+/**
+ * `nodemon server.js` watches a program that Node itself can run: the program, or `null`. What begins with a dash is an option and
+ * no value of the one before: each word is read in one way, so a long line takes no time.
+ */
 export function watchedProgram(command: string): string | null {
   const found =
-    /^(?:npx )?(?:nodemon|node --watch)(?: --?(?:watch|ext|e|w|q|quiet|inspect)(?:[ =][\w./,*-]{1,100})?)* ([\w./-]{1,200}\.[cm]?js|[\w./-]{1,200})$/.exec(
+    /^(?:npx )?(?:nodemon|node --watch)(?: --?(?:watch|ext|e|w|q|quiet|inspect)(?:[ =](?!-)[\w./,*-]{1,100})?)* ([\w./-]{1,200}\.[cm]?js|[\w./-]{1,200})$/.exec(
       command.trim(),
     )?.[1]
   return found && !found.startsWith('-') && !/\.[cm]?tsx?$/.test(found) ? `node ${quoted(found)}` : null
