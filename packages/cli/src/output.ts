@@ -16,14 +16,17 @@ export interface Output {
   problem(problem: Problem): void
 }
 
-/** How a command speaks: results on standard output, everything else on standard error. */
+/** How a command speaks: results on standard output, everything else on standard error. All of it may quote what strangers wrote. */
 export function output(command: Command): Output {
   const json = command.optsWithGlobals().json === true
   return {
-    result: (value, text) => process.stdout.write(`${json ? JSON.stringify(value, null, 2) : text()}\n`),
+    result: (value, text) =>
+      process.stdout.write(`${json ? JSON.stringify(value, null, 2) : plainText(text(), process.stdout)}\n`),
     note: (words) => void (json || process.stderr.write(`${plainText(words, process.stderr)}\n`)),
     problem: ({ words, ...rest }) =>
-      process.stderr.write(`${json ? JSON.stringify({ error: words, ...rest }) : `error: ${words}${trail(rest)}`}\n`),
+      process.stderr.write(
+        `${json ? JSON.stringify({ error: words, ...rest }) : plainText(`error: ${words}${trail(rest)}`, process.stderr)}\n`,
+      ),
   }
 }
 

@@ -16,3 +16,11 @@ test('neither reaches a pipe, nor somebody who set NO_COLOR', () => {
   vi.stubEnv('NO_COLOR', '1')
   expect(plainText(`${coloured}${hostile}`, { isTTY: true })).toBe('redoverwritten')
 })
+
+test.each(['\x1bc', '\x1b(0', '\x1b#8', '\x1b7', '\x9b2J', '\x1b\x1b[2J', '\x1b[2\x00J', '\x1b\x00c', '\x1b\x1b[31m[2J'])(
+  '%j neither resets a terminal nor moves anything in it',
+  (text) => {
+    vi.stubEnv('NO_COLOR', undefined)
+    expect(plainText(text, { isTTY: true }).replaceAll('\x1b[31m', '')).not.toMatch(/[\x1b\x80-\x9f]/)
+  },
+)

@@ -3,6 +3,7 @@ import { contract, type ExecExit } from '@berth/contract'
 import type { Command } from 'commander'
 import { type Connection, connect } from '../credentials.ts'
 import { Plain } from '../exit-codes.ts'
+import { plainText } from '../plain-text.ts'
 import { projectIdOf, projectOption } from '../project-link.ts'
 
 interface Options {
@@ -82,6 +83,6 @@ const write = (stream: NodeJS.WriteStream, bytes: Buffer) =>
   })
 
 function codeOf({ exitCode, message }: ExecExit): number {
-  if (message) process.stderr.write(`error: ${message}\n`)
+  if (message) process.stderr.write(`error: ${plainText(message, process.stderr)}\n`)
   return exitCode ?? 1
 }

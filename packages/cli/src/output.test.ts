@@ -1,0 +1,21 @@
+import { Command } from 'commander'
+import { afterEach, expect, test, vi } from 'vitest'
+import { output } from './output.ts'
+
+afterEach(() => {
+  vi.restoreAllMocks()
+  vi.unstubAllEnvs()
+})
+
+test('what a result or a problem quotes of a stranger does not reach the terminal as commands', () => {
+  vi.stubEnv('NO_COLOR', '1')
+  const written: string[] = []
+  for (const stream of [process.stdout, process.stderr])
+    vi.spyOn(stream, 'write').mockImplementation((text) => written.push(String(text)) > 0)
+  const { result, note, problem } = output(new Command())
+  const hostile = 'a\x1b[2J\x1bc\x9b2Jb'
+  result({}, () => hostile)
+  note(hostile)
+  problem({ words: hostile, field: hostile })
+  expect(written).toEqual(['ab\n', 'ab\n', 'error: ab\n  field: ab\n'])
+})
