@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, lstatSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { parseEnv } from 'node:util'
 import { Plain } from '../../exit-codes.ts'
 
@@ -16,11 +16,24 @@ export function readEnvFile(file: string): { key: string; value: string }[] {
   return pairs
 }
 
-/** Only its owner may read it; a secret's value is known to nobody here, so its line is a remark. */
+/**
+ * Only its owner may read it; a secret's value is known to nobody here, so its line is a remark. It takes the place of what is there,
+ * also of a link: a link of a stranger's folder leads to any file, perhaps to one that is not there yet.
+ */
 export function writeEnvFile(file: string, variables: readonly Variable[], force: boolean): void {
-  if (existsSync(file) && !force) throw new Plain(`${file} is there already: use --force to write over it`, 6)
+  const isThere = lstatSync(file, { throwIfNoEntry: false }) !== undefined
+  if (isThere && !force) throw new Plain(`${file} is there already: use --force to write over it`, 6)
   const lines = variables.map(({ key, value, isSecret }) => (isSecret ? `# ${key}= (secret)` : `${key}=${quoted(value)}`))
-  writeFileSync(file, `${lines.join('\n')}\n`, { mode: 0o600 })
+  const text = `${lines.join('\n')}\n`
+  const there = statSync(file, { throwIfNoEntry: false })
+  // `/dev/stdout` and the like are not for us to replace.
+  if (there && !there.isFile()) {
+    writeFileSync(file, text)
+    return
+  }
+  const draft = `${file}.${process.pid}`
+  writeFileSync(draft, text, { mode: 0o600, flag: 'wx' })
+  renameSync(draft, file)
 }
 
 /** In the quotes that give back what is inside. Where no kind does, the file could not hold it. */
