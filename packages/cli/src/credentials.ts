@@ -56,10 +56,20 @@ export function instanceUrl(command: Command, folder = '.'): string {
 /** A client of the API with the caller's token. */
 export function connect(command: Command, folder = '.') {
   const url = instanceUrl(command, folder)
-  const token = environment.token() ?? read().tokens[url]
+  const token = givenToken(url, command) ?? read().tokens[url]
   if (!token) throw new Plain(`You are not signed in to ${url}: run berth login, or set BERTH_TOKEN`, 3)
   const organizationId = environment.organizationId()
   return { url, token, ...createClient({ baseUrl: url, token, ...(organizationId ? { organizationId } : {}) }) }
+}
+
+/** BERTH_TOKEN, for an instance that its owner named or signed in to: a folder is perhaps a stranger's, and names any address. */
+function givenToken(url: string, command: Command): string | null {
+  const token = environment.token()
+  if (token === null) return null
+  const { current, tokens } = read()
+  const isNamed = Boolean(command.optsWithGlobals().url ?? environment.url())
+  if (isNamed || url === (current ?? defaultUrl) || Object.hasOwn(tokens, url)) return token
+  throw new Plain(`Only this folder says that its project is at ${url}: set BERTH_URL, or --url, to send BERTH_TOKEN there`, 3)
 }
 
 export type Connection = ReturnType<typeof connect>
