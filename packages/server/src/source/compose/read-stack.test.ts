@@ -57,6 +57,49 @@ test('services that extend one another for ever are let go', () => {
   expect(file.services).toMatchObject([{ name: 'web', image: 'a' }])
 })
 
+test('paths in an extended file count from where it lies, and its services may extend one another', () => {
+  const { file } = stack(
+    {
+      '/srv/shop/compose.yaml':
+        'services:\n  web: { extends: { file: base/common.yaml, service: app }, volumes: ["./own:/own"] }',
+    },
+    {
+      others: {
+        '/srv/shop/base/common.yaml': `services:
+  root: { environment: { A: root }, build: { dockerfile: app.Dockerfile } }
+  app:
+    extends: root
+    env_file: [app.env, { path: ../shared.env }]
+    volumes: ["./data:/data", "../up:/up:ro", "named:/named", "/whole:/whole", { type: bind, source: long, target: /long }]`,
+      },
+    },
+  )
+  expect(file.refused).toEqual([])
+  expect(file.services).toMatchObject([
+    {
+      environment: { A: 'root' },
+      build: { context: 'srv/shop/base', dockerfile: 'srv/shop/base/app.Dockerfile' },
+      envFiles: [{ path: 'srv/shop/base/app.env' }, { path: 'srv/shop/shared.env' }],
+      volumes: [
+        { source: 'srv/shop/base/data' },
+        { source: 'srv/shop/up', readOnly: true },
+        { source: 'named' },
+        { source: 'whole' },
+        { source: 'srv/shop/base/long' },
+        { source: 'srv/shop/own' },
+      ],
+    },
+  ])
+})
+
+test('an extended file of a project leads out of it no more than its own file does', () => {
+  const text = 'services:\n  web: { image: a, extends: { file: base/more.yaml, service: web } }'
+  const others = { '/base/more.yaml': 'services:\n  web: { volumes: ["../../out:/out"] }' }
+  const files = [{ path: '/compose.yaml', text }]
+  const { file } = readStack({ workingDir: '/', files, dotEnv: null, others }, { folder: '/srv/shop' })
+  expect(file.refused).toMatchObject([{ path: 'services.web.volumes.0' }])
+})
+
 test('a file that many services extend is read once', () => {
   const names = ['a', 'b', 'c']
   const text = `services:\n${names.map((name) => `  ${name}: { extends: { file: more.yaml, service: a }, image: "a" }\n`).join('')}`

@@ -5,6 +5,7 @@ import type { ComposeFile } from './model.ts'
 import { parseFile } from './parse-file.ts'
 import { type Place, refuse, warn, within } from './place.ts'
 import { type ReadComposeOptions, readValues, startReading } from './read-compose.ts'
+import { relocated } from './relocate.ts'
 import { isMapping, plainText } from './values.ts'
 
 /** The files of a stack as they lie on some machine; paths are absolute there. */
@@ -72,19 +73,30 @@ function withExtended(values: Record<string, unknown>, path: string, context: Co
 }
 
 function extended(service: unknown, name: string, path: string, context: Context, depth: number): unknown {
-  if (!isMapping(service) || !isMapping(service.extends) || typeof service.extends.file !== 'string') return service
+  const said = isMapping(service) ? baseOf(service.extends, path, depth) : null
+  if (!isMapping(service) || !said) return service
   const { extends: _, ...own } = service
+  const { file } = said
   const at = within(within(context.root, 'services'), name)
-  const file = posix.resolve(posix.dirname(path), service.extends.file)
-  const base = depth < mostExtended ? serviceIn(file, plainText(service.extends.service), context, depth) : undefined
+  const base = depth < mostExtended ? serviceIn(file, said.service, context, depth) : undefined
   if (base === undefined) warn(within(at, 'extends'), `what "${file}" says could not be read`)
   return base === undefined ? own : merge(base, own, context.budget)
+}
+
+/** Where the extended service is; null where that is found later, in the file that all are merged into. */
+function baseOf(said: unknown, path: string, depth: number): { file: string; service: string } | null {
+  const fields = typeof said === 'string' ? { service: said } : isMapping(said) ? said : {}
+  const service = plainText(fields.service)
+  if (typeof fields.file === 'string') return { file: posix.resolve(posix.dirname(path), fields.file), service }
+  // A neighbour in a file that is itself extended is not in ours.
+  return depth > 0 && 'service' in fields ? { file: path, service } : null
 }
 
 function serviceIn(file: string, name: string, context: Context, depth: number): unknown {
   context.wanted.add(file)
   const services = servicesOf(file, context)
-  return Object.hasOwn(services, name) ? extended(services[name], name, file, context, depth + 1) : undefined
+  if (!Object.hasOwn(services, name)) return undefined
+  return extended(services[name], name, file, context, depth + 1)
 }
 
 /** Each file is parsed once, however many services extend one of it. */
@@ -93,7 +105,10 @@ function servicesOf(file: string, { stack, root, parsed }: Context): Record<stri
   if (known) return known
   const text = stack.others[file]
   const values = typeof text === 'string' ? parseFile(text, root) : null
-  const services = isMapping(values?.services) ? values.services : {}
+  const folder = posix.relative(posix.resolve('/', stack.workingDir), posix.dirname(file))
+  const services = Object.fromEntries(
+    Object.entries(isMapping(values?.services) ? values.services : {}).map(([name, one]) => [name, relocated(one, folder)]),
+  )
   parsed.set(file, services)
   return services
 }
