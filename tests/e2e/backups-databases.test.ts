@@ -1,6 +1,7 @@
 import type { Service } from '@berth/contract'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openEngine } from '../../packages/server/src/drivers/runtime/docker/engine.ts'
+import { Labels } from '../../packages/server/src/drivers/runtime/docker/labels.ts'
 import { execIn } from '../../packages/server/src/drivers/runtime/docker/run/exec.ts'
 import type { Runtime } from '../../packages/server/src/drivers/runtime/runtime.ts'
 import type { RunningUnit } from '../../packages/server/src/modules/backups/content/database-kind.ts'
@@ -91,6 +92,7 @@ describeOnDocker('databases in services', () =>
     })
 
     const engine = openEngine(partOf('docker'))
+    const labels = new Labels('tests')
     async function instanceOf(projectId: string): Promise<string> {
       const filters = JSON.stringify({ label: [`berth.project=${projectId}`, 'berth.kind=instance'], status: ['running'] })
       const [container] = await engine.listContainers({ filters } as object)
@@ -100,7 +102,7 @@ describeOnDocker('databases in services', () =>
     /** Dumps it as a run does, and loads it as a trial does. */
     async function provenTables(projectId: string, { service }: Database): Promise<number | null> {
       const { name, image = null, environment = {} } = service()
-      const exec: Runtime['exec'] = (instanceId, command, abort) => execIn(instanceId, command, engine, abort)
+      const exec: Runtime['exec'] = (instanceId, command, abort) => execIn(instanceId, command, { engine, labels }, abort)
       const instance = { id: await instanceOf(projectId), serverId: null }
       const unit = { service: name, image, env: environment, volumes: [], instance, runtime: { exec } } as unknown as RunningUnit
       const abort = AbortSignal.timeout(120_000)
@@ -116,7 +118,7 @@ describeOnDocker('databases in services', () =>
       const onStdout = (chunk: Uint8Array) => {
         said += Buffer.from(chunk).toString()
       }
-      const { exitCode, stderrTail } = await execIn(name, { argv, onStdout }, engine, AbortSignal.timeout(120_000))
+      const { exitCode, stderrTail } = await execIn(name, { argv, onStdout }, { engine, labels }, AbortSignal.timeout(120_000))
       if (exitCode !== 0) throw new Error(`${argv[0]}: ${stderrTail}`)
       return said.trim()
     }

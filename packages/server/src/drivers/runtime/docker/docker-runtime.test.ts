@@ -11,6 +11,8 @@ import { type Engine, openEngine } from './engine.ts'
 import { readIdentity } from './identity.ts'
 import { Labels } from './labels.ts'
 import { removeEverythingOf } from './remove-everything.ts'
+import { containerName } from './run/container-settings.ts'
+import { execIn } from './run/exec.ts'
 import { sweep } from './sweep.ts'
 
 const never = new AbortController().signal
@@ -285,6 +287,26 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'Docker', () => {
     const left = await Promise.all(made.map((container) => container.inspect().then(Boolean, () => false)))
     expect(left).toEqual([false, false, true])
     await made[2]?.remove()
+  })
+
+  test('a program that a killed control plane has run inside goes as well, with what it started; that of another stays', async () => {
+    const { instanceId } = await start(await build('left', {}), {})
+    const { instance } = readIdentity(folder)
+    const begin = async (labels: Labels) => {
+      const up = Promise.withResolvers<void>()
+      const command = { argv: ['sh', '-c', 'echo up; sleep 600 & wait'], onStdout: () => up.resolve() }
+      const ended = execIn(instanceId, command, { engine, labels }, never)
+      await Promise.race([up.promise, ended])
+      return { ended }
+    }
+    const [gone, now] = [new Labels(instance), new Labels(instance)]
+    const [left, own] = [await begin(gone), await begin(now)]
+    await sweep({ engine, labels: now })
+    expect((await left.ended).exitCode).toBeGreaterThan(0)
+    const { Processes } = (await engine.getContainer(containerName(instanceId)).top()) as { Processes: string[][] }
+    expect(Processes.filter((row) => row.at(-1) === 'sleep 600')).toHaveLength(1)
+    await runtime.stop(instanceId, { graceSeconds: 0 }, never)
+    await own.ended.catch(() => undefined)
   })
 
   test('what others made, and what another Berth made, is neither listed nor removed', async () => {

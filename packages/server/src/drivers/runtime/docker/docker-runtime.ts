@@ -159,7 +159,7 @@ export function createDockerRuntime(settings: DockerRuntimeSettings): Runtime & 
     async exec(instanceId, command, abort) {
       const found = await inspectInstance(instanceId, parts)
       if (found?.state !== 'running') throw new StartFailed(`The instance ${instanceId} does not run`)
-      return execIn(instanceId, command, engine, abort)
+      return execIn(instanceId, command, parts, abort)
     },
     async close() {
       clearInterval(raising)

@@ -1,8 +1,10 @@
 import { ask, type Engine } from './engine.ts'
 import { type Labels, labelIn } from './labels.ts'
+import { endLeftPrograms } from './run/left-programs.ts'
 
-/** Containers and networks that served a call of a control plane that is gone. Only ours: another Berth's build may be under way. */
+/** Containers, networks and programs that served a call of a control plane that is gone. Only ours: another Berth's build may be under way. */
 export async function sweep({ engine, labels }: { engine: Engine; labels: Labels }): Promise<void> {
+  await endLeftPrograms(labels)
   for (const kind of ['build', 'helper'] as const) {
     const rows = await ask((abortSignal) => engine.listContainers({ all: true, filters: labels.filter(kind), abortSignal }))
     for (const { Id } of rows.filter(({ Labels: marks }) => labelIn(marks, 'run') !== labels.run))

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { type ExecCommand, StartFailed } from '../../runtime.ts'
 import { type Engine, statusOf, wordsOfEngine } from '../engine.ts'
+import type { Labels } from '../labels.ts'
 import { containerName } from './container-settings.ts'
 import { endMarked, markVariable } from './end-marked.ts'
+import { markOf } from './left-programs.ts'
 import { runIn } from './run-in.ts'
 
 const tailBytes = 64 * 1024
@@ -11,12 +13,12 @@ const tailBytes = 64 * 1024
 export async function execIn(
   instanceId: string,
   command: ExecCommand,
-  engine: Engine,
+  { engine, labels }: { engine: Engine; labels: Labels },
   abort: AbortSignal,
 ): Promise<{ exitCode: number; stderrTail: string }> {
   let tail = ''
   const container = containerName(instanceId)
-  const mark = randomUUID()
+  const mark = `${markOf(labels)}${randomUUID()}`
   try {
     const exitCode = await runIn(
       container,
