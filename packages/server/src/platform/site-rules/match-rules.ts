@@ -27,11 +27,12 @@ export interface Redirection {
   to: string
 }
 
-/** The first that fits decides. */
+/** The first that fits decides. One that would send a visitor to where they are (`/docs` to `/docs/`) would do so for ever: it does not count. */
 export function redirectionFor({ redirects }: SiteRules, path: readonly string[]): Redirection | undefined {
   for (const rule of redirects) {
     const captured = matchSteps(rule.from, path)
-    if (captured) return { rule, to: filled(rule.to, captured) }
+    const to = captured && filled(rule.to, captured)
+    if (to && !(rule.status >= 300 && rule.status < 400 && isSamePath(to, path))) return { rule, to }
   }
   return undefined
 }
@@ -42,6 +43,17 @@ export function headersFor({ headers }: SiteRules, path: readonly string[]): [na
   for (const rule of headers)
     if (matchSteps(rule.for, path)) for (const pair of rule.values) found.set(pair[0].toLowerCase(), pair)
   return [...found.values()]
+}
+
+/** A slash at the end makes no other path here. */
+function isSamePath(to: string, path: readonly string[]): boolean {
+  if (!to.startsWith('/')) return false
+  try {
+    const steps = stepsOf(decodeURIComponent(/^[^?#]*/.exec(to)![0]))
+    return steps.length === path.length && steps.every((step, at) => step === path[at])
+  } catch {
+    return false
+  }
 }
 
 const names = /:([A-Za-z_]\w*)\*?|\$1/g

@@ -170,6 +170,22 @@ test('vercel.json: redirects before files, rewrites after them, conditions left 
   expect(warnings).toEqual([expect.stringContaining('"has"')])
 })
 
+test('what leads to where the visitor is already leads nowhere, and the next rule is asked', () => {
+  const { rules } = vercelRules({
+    redirects: [
+      { source: '/docs', destination: '/docs/' },
+      { source: '/a%20b', destination: '/a%20b?seen=1' },
+      { source: '/en/:path*', destination: '/en/start' },
+      { source: '/en/:path*', destination: 'https://en.example.test/:path*' },
+    ],
+    rewrites: [{ source: '/:path*', destination: '/:path*' }],
+  })
+  expect(leads(rules, 'docs')).toEqual([200, '/docs'])
+  expect(leads(rules, 'a b')).toEqual([200, '/a%20b'])
+  expect(leads(rules, 'en/x')).toEqual([308, '/en/start'])
+  expect(leads(rules, 'en/start')).toEqual([308, 'https://en.example.test/start'])
+})
+
 test('there is an end to how many count', () => {
   const { rules, warnings } = redirectLines(Array.from({ length: 4_000 }, (_, at) => `/a${at} /b`).join('\n'))
   expect([rules.redirects.length, warnings.length]).toEqual([500, 11])
