@@ -16,7 +16,7 @@ const relativePath = (maximum: number) =>
 const command = text(500)
 
 export const HealthCheck = Type.Object({
-  path: Type.Optional(Type.String({ maxLength: 500, pattern: '^/' })),
+  path: Type.Optional(Type.String({ maxLength: 500, pattern: '^/[^\\u0000-\\u001f\\u007f]*$' })),
   timeoutSeconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 600 })),
   intervalSeconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 600 })),
   acceptErrors: Type.Optional(Type.Boolean({ description: 'An answer of 4xx or 5xx is healthy, too' })),

@@ -75,6 +75,7 @@ describe('PATCH /projects/:id', () => {
     ['autoDeploy', { autoDeploy: null }],
     ['autoDeploy', { autoDeploy: '1' }],
     ['gitUrl', { gitUrl: 'ftp://x/y' }],
+    ['healthCheck.path', { healthCheck: { path: '/\r\nx' } }],
     [
       'volumes.1.name',
       {

@@ -27,6 +27,11 @@ test('the own listener is asked', async () => {
   expect(asked).toEqual(['/well', '/broken'])
 })
 
+test('a path is asked for as a browser does it', async () => {
+  expect(await probe(target({ path: '/état de santé?a=%20b' }), 5_000, never)).toEqual({ healthy: true, status: 200 })
+  expect(asked).toEqual(['/%C3%A9tat%20de%20sant%C3%A9?a=%20b'])
+})
+
 test.runIf(process.platform === 'linux')('a stranger at the port is not asked, and is no sign of health', async () => {
   const listener = { uid: uid + 1 }
   for (const path of [{}, { path: '/well' }])

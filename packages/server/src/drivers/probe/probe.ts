@@ -75,15 +75,21 @@ function get(socket: Socket, target: ProbeTarget & { path: string }, limit: Abor
   const { host, port, path, healthyBelow = 400 } = target
   return new Promise<ProbeAnswer>((resolve, reject) => {
     const headers = { 'user-agent': 'berth-health-check' }
-    const asked = request({ host, port, path, signal: limit, createConnection: () => socket, headers }, (answer) => {
-      const status = answer.statusCode ?? 0
-      answer.destroy()
-      resolve(status < healthyBelow ? { healthy: true, status } : { healthy: false, status, reason: `it answered ${status}` })
-    })
+    const asked = request(
+      { host, port, path: escaped(path), signal: limit, createConnection: () => socket, headers },
+      (answer) => {
+        const status = answer.statusCode ?? 0
+        answer.destroy()
+        resolve(status < healthyBelow ? { healthy: true, status } : { healthy: false, status, reason: `it answered ${status}` })
+      },
+    )
     asked.once('error', reject)
     asked.end()
   })
 }
+
+/** As a browser asks for it: HTTP carries neither spaces nor letters with accents. */
+const escaped = (path: string) => path.toWellFormed().replace(/[^!-~]+/g, encodeURIComponent)
 
 /** What came could not be read as HTTP. */
 const isOtherProtocol = (error: unknown) => String((error as NodeJS.ErrnoException).code).startsWith('HPE_')
