@@ -26,8 +26,7 @@ export async function findInstance(
   const units = runningUnits(deployment)
   if (units.length === 0) return fail('conflict', { words: 'A static site has no program to run another beside' })
   const names = units.map((unit) => unit.service)
-  if (service !== undefined && !names.includes(service))
-    refuse('service', `there is no such service; there is ${names.join(', ')}`)
+  if (service !== undefined && !names.includes(service)) refuse('service', `there is no such service; ${wordsFor(names)}`)
   const unit = units.find((one) => (service === undefined ? one.exposed : one.service === service)) ?? units[0]!
   const running = await listInstances(db, { projectId, environment, state: 'running' })
   const own = running.filter((row) => row.service === unit.service)
@@ -38,6 +37,10 @@ export async function findInstance(
   const env = await envOf(started, deps)
   return { row, env: { ...withSecrets(unit, env).environment, ...withoutOwn(env, planOf(started).ownVariables) } }
 }
+
+/** The one program of a project that is no Compose file has no name. */
+const wordsFor = (names: readonly string[]) =>
+  names.some(Boolean) ? `there is ${names.join(', ')}` : 'the project is one program and has none'
 
 const whyNot: Record<string, string> = {
   sleeping: 'The project sleeps: open its address to wake it, then try again',
