@@ -161,6 +161,22 @@ test.each<[string, string, string]>([
     'front',
     'back: { build: ., ports: ["8080:8080"] }\n  front: { image: nginx, ports: ["8090:80"] }',
   ],
+  [
+    'the app before what shows its database, though that has the web’s port inside',
+    'app',
+    'admin: { image: phpmyadmin/phpmyadmin, ports: ["8081:80"] }\n  app: { build: ., ports: ["3000:3000"] }',
+  ],
+  [
+    'an app that is only run before what catches its mail',
+    'app',
+    'mail: { image: "axllent/mailpit:v1", ports: ["8025:8025"] }\n  app: { image: example/app, ports: ["3000:3000"] }',
+  ],
+  ['what shows a database where there is nothing else', 'admin', 'admin: { image: "dpage/pgadmin4:9", ports: ["5050:80"] }'],
+  [
+    'what only a service that is left out depends on',
+    'vote',
+    'vote: { build: ./v, ports: ["8080:80"] }\n  result: { build: ./r, ports: ["8081:80"] }\n  seed: { build: ./s, depends_on: [vote], profiles: [seed] }',
+  ],
   ['without published ports what is exposed', 'app', 'db: { image: redis, expose: [6379] }\n  app: { build: ., expose: [8000] }'],
 ])('requests go to %s', (_, name, text) => {
   expect(

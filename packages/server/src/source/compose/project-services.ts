@@ -52,10 +52,13 @@ function warnOfWhatIsNotFollowed(service: ComposeService, warn: (field: string, 
 
 /** A Compose file marks none itself: what answers on the web's own port, else what stands in front of the others. */
 function serviceToMark(services: readonly ComposeService[]): ComposeService | null {
-  const started = startedByDefault(services).filter((service) => !isDatabase(service))
-  const published = started.filter((service) => service.ports.some((port) => port.protocol === 'tcp'))
-  const candidates = published.length > 0 ? published : started.filter((service) => service.expose.length > 0)
-  const needed = new Set(services.flatMap(({ dependsOn }) => dependsOn.map(({ service }) => service)))
+  const started = startedByDefault(services)
+  const servers = started.filter((service) => !isDatabase(service))
+  const published = servers.filter((service) => service.ports.some((port) => port.protocol === 'tcp'))
+  const reachable = published.length > 0 ? published : servers.filter((service) => service.expose.length > 0)
+  const products = reachable.filter((service) => !isTool(service))
+  const candidates = products.length > 0 ? products : reachable
+  const needed = new Set(started.flatMap(({ dependsOn }) => dependsOn.map(({ service }) => service)))
   const inFront = candidates.filter(({ name }) => !needed.has(name))
   const ofTheWeb = (wanted: number) => candidates.find(({ ports }) => ports.some(({ published }) => published === wanted))
   return (
@@ -79,6 +82,12 @@ const isDatabase = ({ image, build, ports }: ComposeService) =>
   holdsData(
     image,
     ports.map(({ target }) => target),
+  )
+
+/** For whoever develops it, to look into the database or the mail: not what the project is. */
+const isTool = ({ image, name }: ComposeService) =>
+  /(?:^|\/)(?:adminer|phpmyadmin|pgadmin4?|pgweb|mongo-express|redis-commander|redisinsight|mailhog|mailpit|maildev|mailcatcher|mailtrap)(?:[:@]|$)/.test(
+    image ?? name,
   )
 
 /** The Dockerfile's path counts from the context, as Compose writes it. */
