@@ -183,7 +183,17 @@ export const pages: readonly CorpusCase[] = [
   {
     name: 'hugo with a package.json for its styles',
     files: { ...npm(['tailwindcss']), 'hugo.yaml': 'baseURL: /', 'content/a.md': 'x' },
-    is: { framework: 'hugo', type: 'static', outputDirectory: 'public' },
+    is: { framework: 'hugo', type: 'static', outputDirectory: 'public', installCommand: 'npm ci', buildCommand: 'hugo --minify' },
+  },
+  {
+    name: 'hugo with its settings in a folder, and modules of Go',
+    files: { 'config/_default/hugo.yaml': 'baseURL: /', 'go.mod': 'module example.com/site\n', 'content/a.md': 'x' },
+    is: site('hugo', 'public', 'hugo --minify'),
+  },
+  {
+    name: 'hugo with its settings in a folder, by their old name',
+    files: { 'config/_default/config.toml': 'baseURL = "/"', 'content/a.md': 'x' },
+    is: site('hugo', 'public', 'hugo --minify'),
   },
   {
     name: 'zola',

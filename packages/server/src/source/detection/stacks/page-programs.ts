@@ -1,3 +1,4 @@
+import { javascriptTools } from '../javascript-tools.ts'
 import { pythonTools } from '../python-tools.ts'
 import { allOf, anyOf, dependency, file, setting } from '../signs.ts'
 import type { App, Plan, Stack } from '../stack.ts'
@@ -7,16 +8,17 @@ export const pagePrograms: readonly Stack[] = [
   {
     framework: 'hugo',
     when: anyOf(
-      file('hugo.toml', 'the settings of Hugo'),
-      file('hugo.yaml', 'the settings of Hugo'),
-      file('hugo.json', 'the settings of Hugo'),
-      file('config/_default/hugo.toml', 'the settings of Hugo'),
-      allOf(
-        setting('config.*', /^\s*["']?(?:baseURL|baseurl)\b/m, 'the settings of Hugo'),
-        folder('content', 'archetypes', 'layouts', 'themes'),
+      ...['', 'config/_default/'].flatMap((place) =>
+        ['toml', 'yaml', 'yml', 'json'].map((ending) => file(`${place}hugo.${ending}`, 'the settings of Hugo')),
+      ),
+      ...['', 'config/_default/'].map((place) =>
+        allOf(
+          setting(`${place}config.*`, /^\s*["']?(?:baseURL|baseurl)\b/m, 'the settings of Hugo'),
+          folder('content', 'archetypes', 'layouts', 'themes'),
+        ),
       ),
     ),
-    plan: program('hugo --minify', 'public'),
+    plan: hugo,
   },
   {
     framework: 'zola',
@@ -51,6 +53,20 @@ function folder(...names: string[]) {
 /** The build calls one program, which has to be where the build runs. */
 function program(build: string, output: string) {
   return (): Plan => ({ type: 'static', language: 'html', buildCommand: build, outputDirectory: output })
+}
+
+/** Its styles and scripts may come from packages of npm, which it looks for itself. */
+async function hugo(app: App): Promise<Plan> {
+  const pages = program('hugo --minify', 'public')()
+  const tools = app.manifests.npm ? await javascriptTools(app) : null
+  if (!tools?.install) return pages
+  return {
+    ...pages,
+    packageManager: tools.manager,
+    installCommand: tools.install,
+    evidence: tools.evidence,
+    warnings: tools.warnings,
+  }
 }
 
 function gem({ folder, manifests }: App, build: string, output: string): Plan {
