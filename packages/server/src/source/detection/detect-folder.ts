@@ -44,7 +44,7 @@ async function detectAt(root: Folder, path: string, options: DetectOptions): Pro
   abort?.throwIfAborted()
   const isImage = match !== null && images.includes(match.stack.framework)
   const own = match ? await match.stack.plan(app) : await emptyPlan(app, leftOut)
-  const plan = match && !isImage ? await followPlatformFiles(app, await followProcfile(app, own)) : own
+  const plan = match && !isImage ? await followPlatformFiles(app, await followProcfile(app, own), match.stack.framework) : own
   const versions = await runtimeVersions(app)
   const beside = match && !isImage && !without.includes('compose') ? await composeBeside(app) : null
   const unused = leftOut === 'dockerfile' ? ['its Dockerfile is not used: that needs Docker'] : []

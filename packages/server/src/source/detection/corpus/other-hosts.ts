@@ -94,6 +94,49 @@ export const otherHosts: readonly CorpusCase[] = [
     is: { type: 'static', outputDirectory: 'site' },
   },
   {
+    name: 'netlify.toml beside next, which publishes what it builds',
+    files: {
+      ...npm(['next'], { build: 'next build', start: 'next start' }),
+      'netlify.toml': '[build]\ncommand = "npm run build"\npublish = ".next"\n',
+    },
+    is: { type: 'app', framework: 'nextjs', startCommand: 'next start', outputDirectory: null, port: 3000 },
+  },
+  {
+    name: 'netlify.toml beside remix',
+    files: {
+      ...npm(['@remix-run/dev', '@remix-run/serve'], { build: 'remix vite:build', start: 'remix-serve ./build/server/index.js' }),
+      'vite.config.ts': '',
+      'netlify.toml': '[build]\ncommand = "npm run build"\npublish = "build/client"\n',
+    },
+    is: { type: 'app', startCommand: 'remix-serve ./build/server/index.js', outputDirectory: null },
+  },
+  {
+    name: 'netlify.toml with a function for every address',
+    files: {
+      ...npm(['express'], { build: 'tsc', 'build:nf': 'tsc -p nf', start: 'node dist/a.js' }),
+      'netlify.toml':
+        '[build]\ncommand = "npm run build:nf"\npublish = "public"\n[[redirects]]\nfrom = "/*"\nto = "/.netlify/functions/server"\nstatus = 200\n',
+    },
+    is: { type: 'app', buildCommand: 'npm run build', startCommand: 'node dist/a.js', outputDirectory: null },
+  },
+  {
+    name: 'netlify.toml beside nuxt that makes files',
+    files: {
+      ...npm(['nuxt'], { build: 'nuxt build', generate: 'nuxt generate' }),
+      'netlify.toml': '[build]\ncommand = "npm run generate"\npublish = "dist"\n',
+    },
+    is: { type: 'static', buildCommand: 'npm run generate', outputDirectory: 'dist', startCommand: null },
+  },
+  {
+    name: 'netlify.toml with a build of several lines',
+    files: { ...vite, 'netlify.toml': '[build]\ncommand = """\nset -e\nnpm ci\nnpm run site\n"""\npublish = "dist"\n' },
+    is: {
+      installCommand: 'npm ci',
+      buildCommand: 'npm run build',
+      warnings: ['netlify.toml: the build command is longer than one line; it is left out'],
+    },
+  },
+  {
     name: 'app.json of Heroku',
     files: { ...app, 'app.json': { name: 'x', buildpacks: [], addons: ['heroku-postgresql'] }, Procfile: 'web: node web.js\n' },
     is: { startCommand: 'node web.js', warnings: [expect.stringMatching(/^app\.json: add-ons are left out/)] },

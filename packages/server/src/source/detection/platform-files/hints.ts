@@ -12,6 +12,8 @@ export interface Hints {
   outputDirectory?: string | null
   port?: number | null
   healthPath?: string | null
+  /** `static` is said of what a program renders as well: its files are published, and it answers beside them. */
+  isSaidOfPrograms?: boolean
   /** What of it does not come along. */
   warnings?: string[]
   evidence?: Evidence[]

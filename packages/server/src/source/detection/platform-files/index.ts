@@ -24,7 +24,7 @@ const readers: readonly HintReader[] = [
 ]
 
 /** The plan as files for other hosts have it: people who come from there have said already how it is built. */
-export async function followPlatformFiles({ folder }: App, plan: Plan): Promise<Plan> {
+export async function followPlatformFiles({ folder }: App, plan: Plan, framework: string): Promise<Plan> {
   if (plan.type === 'services' || plan.apps?.length) return plan
   let followed = plan
   const sites: NonNullable<Hints['site']>[] = []
@@ -32,7 +32,7 @@ export async function followPlatformFiles({ folder }: App, plan: Plan): Promise<
   for (const read of readers.toReversed()) {
     const hints = await read(folder)
     if (!hints) continue
-    followed = follow(followed, hints, folder.full(hints.file))
+    followed = follow(followed, ofPrograms(hints, framework), folder.full(hints.file))
     if (hints.site) sites.unshift(hints.site)
   }
   return withSite(followed, sites)
@@ -50,18 +50,35 @@ function withSite(plan: Plan, sites: readonly NonNullable<Hints['site']>[]): Pla
 const installs =
   /\b(?:npm (?:ci|i|install)|yarn(?: install)?(?= *(?:$|&|;))|pnpm (?:i|install)|bun install|pip3? install|poetry install|uv sync|bundle install|composer install)\b/
 
+/** Frameworks whose pages a program makes, unless they say otherwise themselves. */
+const renderers = new Set(
+  'nextjs nuxt sveltekit react-router remix astro angular tanstack-start solid-start analog nitro sapper'.split(' '),
+)
+const makesFiles = /\b(?:next export|(?:nuxt|nuxi|run|yarn|pnpm) generate)\b/
+
+/** The folder that such a framework publishes holds scripts and pictures, and not its pages. */
+function ofPrograms(hints: Hints, framework: string): Hints {
+  if (!hints.isSaidOfPrograms || !renderers.has(framework) || makesFiles.test(hints.buildCommand ?? '')) return hints
+  return { ...hints, type: undefined }
+}
+
 function follow(plan: Plan, hints: Hints, file: string): Plan {
   const next = { ...plan, evidence: [...(plan.evidence ?? [])], warnings: [...(plan.warnings ?? []), ...(hints.warnings ?? [])] }
   const take = (field: 'installCommand' | 'buildCommand' | 'startCommand' | 'outputDirectory', words: string) => {
     const value = hints[field]
     if (!value) return
+    if (field !== 'outputDirectory' && !isOneLine(value)) {
+      next.warnings.push(`${file}: the ${field.replace('Command', ' command')} is longer than one line; it is left out`)
+      return
+    }
     next[field] = value
     next.evidence.push({ file, says: `${words} ${clip(value)}` })
   }
   take('installCommand', 'it is installed by')
   take('buildCommand', 'it is built by')
   // A build that installs what it needs has no use for a second install before it.
-  if (hints.buildCommand && !hints.installCommand && installs.test(hints.buildCommand)) next.installCommand = null
+  if (next.buildCommand === hints.buildCommand && !hints.installCommand && installs.test(hints.buildCommand ?? ''))
+    next.installCommand = null
   if (hints.type === 'static' || plan.type === 'static') take('outputDirectory', 'the pages are in')
   if (hints.type === 'static' && hints.outputDirectory && plan.type === 'app')
     Object.assign(next, { type: 'static', startCommand: null, port: null })
@@ -72,6 +89,9 @@ function follow(plan: Plan, hints: Hints, file: string): Plan {
   if (next.startCommand) next.warnings = next.warnings.filter((warning) => !warning.startsWith('nothing says how to start it'))
   return next
 }
+
+/** As a command of a project may be. */
+const isOneLine = (command: string) => command.length <= 500 && !/[\0-\x1f]/.test(command)
 
 /** Somebody starts a program where pages were found: then it serves them itself. */
 function becomeApp(next: Plan, plan: Plan): void {

@@ -7,14 +7,20 @@ const file = 'netlify.toml'
 export const readNetlify: HintReader = async (folder) => {
   const toml = await folder.toml(file)
   if (toml === null) return null
-  const publish = textOf(dig(toml, 'build', 'publish'))
+  // Where a function answers every address, what is built for it is no use elsewhere.
+  const isFunction = answersAll(dig(toml, 'redirects'))
+  const publish = isFunction ? null : textOf(dig(toml, 'build', 'publish'))
   const ignored = (['functions', 'edge_functions'] as const).filter((key) => dig(toml, key) !== undefined)
   return {
     file,
-    ...(publish ? { type: 'static' as const } : {}),
-    buildCommand: textOf(dig(toml, 'build', 'command')),
+    ...(publish ? { type: 'static' as const, isSaidOfPrograms: true } : {}),
+    buildCommand: isFunction ? null : textOf(dig(toml, 'build', 'command')),
     outputDirectory: publish,
     site: netlifyRules(toml),
     warnings: ignored.map((key) => leftOut(file, `${key.replace('_', ' ')} are`)),
   }
 }
+
+const answersAll = (redirects: unknown) =>
+  Array.isArray(redirects) &&
+  redirects.some((one) => textOf(dig(one, 'from')) === '/*' && textOf(dig(one, 'to'))?.startsWith('/.netlify/'))
