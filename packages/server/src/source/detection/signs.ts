@@ -1,5 +1,6 @@
 import type { Evidence } from './detection.ts'
 import type { Ecosystem } from './manifests/index.ts'
+import { finalScript } from './package-scripts.ts'
 import { stripComments } from './source-text.ts'
 import type { App, Sign } from './stack.ts'
 
@@ -29,12 +30,13 @@ export const manifest =
     return found ? [{ file: folder.full(found.file), says }] : null
   }
 
-/** A script of `package.json`, and what it runs. */
+/** A script of `package.json`, and what it runs, itself or by the script that it calls. */
 export const script =
   (name: string, runs = /./): Sign =>
   ({ folder, manifests }) => {
-    const line = manifests.npm?.scripts.get(name)
-    return line !== undefined && runs.test(line) ? [scriptRuns({ folder, manifests }, name)] : null
+    const scripts = manifests.npm?.scripts
+    const lines = scripts?.has(name) ? [scripts.get(name)!, finalScript(scripts, name).line] : []
+    return lines.some((line) => runs.test(line)) ? [scriptRuns({ folder, manifests }, name)] : null
   }
 
 /** Nobody has more of one kind. */

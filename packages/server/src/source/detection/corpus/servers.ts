@@ -5,6 +5,15 @@ const listens = "require('http').createServer().listen(process.env.PORT || 3000)
 /** Programs in JavaScript that keep running. */
 export const servers: readonly CorpusCase[] = [
   {
+    name: 'express that serves a front end of vite, started by another script',
+    files: {
+      ...npm(['express', 'vite'], { build: 'vite build', start: 'npm run start-server', 'start-server': 'node server/server.js' }),
+      'index.html': page,
+      'server/server.js': '',
+    },
+    is: { framework: 'express', type: 'app', buildCommand: 'npm run build', startCommand: 'node server/server.js' },
+  },
+  {
     name: 'nitro',
     files: npm(['nitropack'], { build: 'nitro build', dev: 'nitro dev' }),
     is: { framework: 'nitro', type: 'app', startCommand: 'node .output/server/index.mjs' },
