@@ -5,6 +5,23 @@ const listens = "require('http').createServer().listen(process.env.PORT || 3000)
 /** Programs in JavaScript that keep running. */
 export const servers: readonly CorpusCase[] = [
   {
+    name: 'adonisjs, whose start script is for what is built',
+    files: {
+      ...npm(['@adonisjs/core'], { build: 'node ace build', start: 'node bin/server.js', dev: 'node ace serve --hmr' }),
+      'bin/server.ts': '',
+      'ace.js': '',
+    },
+    is: { framework: 'adonisjs', type: 'app', buildCommand: 'npm run build', startCommand: 'node build/bin/server.js', port: 3333 },
+  },
+  {
+    name: 'adonisjs before 6',
+    files: {
+      ...npm(['@adonisjs/core'], { build: 'node ace build --production', start: 'node server.js' }),
+      'server.ts': '',
+    },
+    is: { framework: 'adonisjs', startCommand: 'node build/server.js' },
+  },
+  {
     name: 'express that serves a front end of vite, started by another script',
     files: {
       ...npm(['express', 'vite'], { build: 'vite build', start: 'npm run start-server', 'start-server': 'node server/server.js' }),

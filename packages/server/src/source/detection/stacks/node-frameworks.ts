@@ -105,6 +105,11 @@ export const nodeFrameworks: readonly Stack[] = [
     plan: site({ build: 'ng build', output: async (app) => (await angularOutput(app)).browser }),
   },
   {
+    framework: 'adonisjs',
+    when: allOf(uses('@adonisjs/core'), anyOf(file('bin/server.ts', 'the server'), file('server.ts', 'the server'))),
+    plan: adonis,
+  },
+  {
     framework: 'nestjs',
     when: uses('@nestjs/core'),
     plan: server({ build: 'nest build', startScripts: ['start:prod', 'start'], start: 'node dist/main', port: 3000 }),
@@ -119,6 +124,12 @@ export async function settingIn({ folder }: App, pattern: string, name: string, 
     if (found) return found
   }
   return standard
+}
+
+/** What is built is a project of its own below `build`: the start script is written to be run there. */
+function adonis(app: App): Promise<Plan> {
+  const entry = app.folder.has('bin/server.ts') ? 'bin/server.js' : 'server.js'
+  return server({ build: 'node ace build', startScripts: [], start: `node build/${entry}`, port: 3333 })(app)
 }
 
 /** The script that the Angular CLI writes for this is the same command, named after the project. */
