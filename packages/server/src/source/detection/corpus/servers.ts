@@ -5,6 +5,16 @@ const listens = "require('http').createServer().listen(process.env.PORT || 3000)
 /** Programs in JavaScript that keep running. */
 export const servers: readonly CorpusCase[] = [
   {
+    name: 'express with a script for production alone',
+    files: npm(['express'], { build: 'tsc', 'start:dev': 'tsx watch src/index.ts', 'start:prod': 'node dist/index.js' }),
+    is: { framework: 'express', startCommand: 'node dist/index.js', warnings: [] },
+  },
+  {
+    name: 'express whose start script watches, beside one for production',
+    files: npm(['express'], { start: 'nodemon src/a.ts', 'start:prod': 'node dist/a.js' }),
+    is: { startCommand: 'node dist/a.js', warnings: [] },
+  },
+  {
     name: 'adonisjs, whose start script is for what is built',
     files: {
       ...npm(['@adonisjs/core'], { build: 'node ace build', start: 'node bin/server.js', dev: 'node ace serve --hmr' }),

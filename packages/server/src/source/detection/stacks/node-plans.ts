@@ -107,9 +107,12 @@ interface Start {
   warnings: string[]
 }
 
+/** The second is what many call it beside a `start` that watches, or without one. */
+const usualStarts: readonly string[] = ['start', 'start:prod']
+
 async function startCommand(app: App, tools: JavascriptTools, row: ServerRow): Promise<Start> {
   const scripts = app.manifests.npm?.scripts
-  const names = (row.startScripts ?? ['start']).filter((name) => scripts?.has(name))
+  const names = (row.startScripts ?? usualStarts).filter((name) => scripts?.has(name))
   const name = names.find((one) => !isDevelopmentServer(finalScript(scripts!, one).line))
   if (name !== undefined)
     return {
