@@ -2,6 +2,7 @@ import { quoted } from './commands.ts'
 import type { Evidence } from './detection.ts'
 import type { Folder } from './folder.ts'
 import { readNpm } from './manifests/npm.ts'
+import { scriptRuns } from './signs.ts'
 import type { App } from './stack.ts'
 
 export type JavascriptManager = 'npm' | 'pnpm' | 'yarn' | 'bun'
@@ -45,8 +46,10 @@ export async function javascriptTools(app: App): Promise<JavascriptTools> {
   const place = app.folder.upwards.find((folder) => lockfiles.some(([file]) => folder.has(file)))
   const locks = lockfiles.filter(([file]) => place?.has(file))
   const lock = locks.find(([, manager]) => manager === field?.manager) ?? (field ? undefined : locks[0])
-  const manager = field?.manager ?? lock?.[1] ?? 'npm'
+  const bun = field || lock ? null : scriptOfBun(app)
+  const manager = field?.manager ?? lock?.[1] ?? (bun === null ? 'npm' : 'bun')
   const evidence: Evidence[] = field ? [{ file: field.file, says: `packageManager is ${field.text}` }] : []
+  if (bun !== null) evidence.push(scriptRuns(app, bun))
   if (place && lock) evidence.push({ file: place.full(lock[0]), says: `${manager} is the package manager` })
   return {
     manager,
@@ -63,6 +66,12 @@ export async function javascriptTools(app: App): Promise<JavascriptTools> {
       needsInstall(app),
     ),
   }
+}
+
+/** Without a lockfile a script that Bun runs is what tells that the project is written for it. */
+function scriptOfBun({ manifests }: App): string | null {
+  const scripts = [...(manifests.npm?.scripts ?? [])]
+  return scripts.find(([, line]) => /^bun (?:run |--|\S+\.[jt]sx?(?:\s|$))/.test(line))?.[0] ?? null
 }
 
 interface ManagerField {

@@ -15,6 +15,19 @@ export const servers: readonly CorpusCase[] = [
     is: { startCommand: 'node dist/a.js', warnings: [] },
   },
   {
+    name: 'hono for bun without a lockfile',
+    files: {
+      'package.json': {
+        name: 'x',
+        scripts: { dev: 'bun run --hot src/index.ts' },
+        dependencies: { hono: '^4' },
+        devDependencies: { '@types/bun': 'latest' },
+      },
+      'src/index.ts': 'export default new Hono()',
+    },
+    is: { framework: 'hono', packageManager: 'bun', installCommand: 'bun install', startCommand: 'bun run src/index.ts' },
+  },
+  {
     name: 'adonisjs, whose start script is for what is built',
     files: {
       ...npm(['@adonisjs/core'], { build: 'node ace build', start: 'node bin/server.js', dev: 'node ace serve --hmr' }),
