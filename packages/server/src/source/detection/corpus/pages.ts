@@ -171,6 +171,11 @@ export const pages: readonly CorpusCase[] = [
     is: site('nextjs', 'out'),
   },
   {
+    name: 'expo for the web',
+    files: npm(['expo', 'expo-router', 'react-native', 'react-native-web'], { start: 'expo start', web: 'expo start --web' }),
+    is: site('expo', 'dist', 'npx --no-install expo export --platform web'),
+  },
+  {
     name: 'hugo',
     files: { 'hugo.toml': 'baseURL = "/"', 'content/_index.md': '# x' },
     is: site('hugo', 'public', 'hugo --minify'),

@@ -110,6 +110,12 @@ export const browserBundlers: readonly Stack[] = [
     plan: (app: App) => parcelPlan(app),
   })),
   {
+    // Only with this package has an app for telephones pages as well.
+    framework: 'expo',
+    when: allOf(uses('expo'), uses('react-native-web'), not(startsServer)),
+    plan: site({ build: 'expo export --platform web', output: 'dist' }),
+  },
+  {
     framework: 'rsbuild',
     when: allOf(uses('@rsbuild/core'), not(startsServer)),
     plan: site({ build: 'rsbuild build', output: 'dist' }),
