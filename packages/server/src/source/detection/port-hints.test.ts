@@ -31,12 +31,19 @@ describe('code that always listens on one port', () => {
     "app.listen({ port: 4000, host: '::' })",
     'const PORT = 4000\napp.listen(PORT)',
     'const port = 4000',
+    'http.ListenAndServe(":4000", nil)',
+    'log.Fatal(app.Listen(":4000"))',
+    'r.Run("0.0.0.0:4000")',
+    'e.Logger.Fatal(e.Start(":4000"))',
+    'server := &http.Server{Addr: ":4000", Handler: mux}',
   ])('%s', async (text) => expect(await inCode(text)).toEqual([4000, true]))
 })
 
 describe('code that says no port', () => {
   test.each([
     'app.listen(process.env.PORT)',
+    'port := os.Getenv("PORT")\nif port == "" { log.Fatal(app.Listen(":4000")) }',
+    'r.Run()',
     'parseInt(process.env.PORT, 10)',
     'const DB_PORT = process.env.DB_PORT || 5432',
     'app.listen(99999)',

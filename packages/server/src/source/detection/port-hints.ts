@@ -23,9 +23,11 @@ export function portInCommand(command: string, file: string): PortHint | null {
 const orElse = /\bPORT\b[^\n;]{0,24}?(?:\|\||\?\?|\bor\b) {0,2}["'(]{0,2}(\d{2,5})\b/
 /** `os.environ.get("PORT", 4000)`; not the radix of `parseInt(process.env.PORT, 10)`. */
 const secondArgument = /\bPORT["'] {0,2}, {0,2}["']?(\d{2,5})\b/
-const environment = /\b(?:env|environ|getenv|get|fetch|ENV)\W{1,4}PORT\b/
+const environment = /\b(?:env|environ|getenv|Getenv|LookupEnv|get|fetch|ENV)\W{1,4}PORT\b/
 /** `.listen(4000)`, `.listen({ port: 4000 })`, `const PORT = 4000`. */
 const fixed = /(?:\.listen\(\s{0,4}(?:\{\s{0,4}port ?: ?)?|\b(?:const|let|var) port ?= ?)(\d{2,5})\b/i
+/** `http.ListenAndServe(":4000", nil)`, `app.Listen(":4000")`, `Addr: "0.0.0.0:4000"`. */
+const fixedAddress = /(?:\b(?:Listen(?:AndServe)?|Run|Start)\(\s{0,4}|\bAddr: {0,9})["'`][\w.]{0,60}:(\d{2,5})["'`]/
 
 /** In the code of the program's first file. */
 export async function portInCode(folder: Folder, path: string): Promise<PortHint | null> {
@@ -36,9 +38,14 @@ export async function portInCode(folder: Folder, path: string): Promise<PortHint
   const standard = takesPort ? validPort((orElse.exec(text) ?? secondArgument.exec(text))?.[1]) : null
   if (standard !== null)
     return { port: standard, evidence: { file, says: `listens on PORT, else on ${standard}` }, isFixed: false }
-  const number = takesPort ? null : validPort(fixed.exec(text)?.[1])
+  const number = takesPort ? null : validPort((fixed.exec(text) ?? fixedAddress.exec(text))?.[1])
   return number === null ? null : { port: number, evidence: { file, says: `listens on ${number}` }, isFixed: true }
 }
+
+export const fixedPort = (hint: PortHint | null): string[] =>
+  hint?.isFixed
+    ? [`the port ${hint.port} is fixed in ${hint.evidence.file}; the PORT that the project is given should decide`]
+    : []
 
 function validPort(text: string | undefined): number | null {
   const port = Number(text)

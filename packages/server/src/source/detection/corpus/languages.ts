@@ -1,3 +1,4 @@
+import { expect } from 'vitest'
 import type { CorpusCase } from './corpus.ts'
 
 const main = 'package main\n\nfunc main() {}\n'
@@ -8,6 +9,14 @@ export const languages: readonly CorpusCase[] = [
     name: 'go',
     files: { 'go.mod': 'module example.test/a\n\ngo 1.24\n', 'main.go': main },
     is: { framework: 'go', buildCommand: 'go build -o bin/app .', startCommand: './bin/app', port: 8080 },
+  },
+  {
+    name: 'go that listens on a port of its own',
+    files: {
+      'go.mod': 'module example.test/a\n',
+      'main.go': 'package main\n\nfunc main() {\n\tlog.Fatal(app.Listen(":3000"))\n}\n',
+    },
+    is: { framework: 'go', port: 3000, warnings: [expect.stringMatching(/^the port 3000 is fixed in main\.go/)] },
   },
   {
     name: 'go below cmd',

@@ -1,5 +1,6 @@
 import { posix } from 'node:path'
 import { quoted } from '../commands.ts'
+import { fixedPort, portInCode } from '../port-hints.ts'
 import { manifest, setting } from '../signs.ts'
 import type { App, Plan, Stack } from '../stack.ts'
 
@@ -11,17 +12,20 @@ export const bareGo: readonly Stack[] = [
 ]
 
 const maxFiles = 20
+const standardPort = 8080
 
-function bareGoPlan({ folder }: App): Plan {
+async function bareGoPlan({ folder }: App): Promise<Plan> {
   const files = folder.find('*.go').filter((name) => !name.endsWith('_test.go'))
+  const hint = await portInCode(folder, files.find((name) => name === 'main.go') ?? files[0] ?? '')
   return {
     type: 'app',
     language: 'go',
     packageManager: 'go',
     buildCommand: `go build -o bin/app ${files.slice(0, maxFiles).map(quoted).join(' ')}`,
     startCommand: './bin/app',
-    port: 8080,
-    warnings: ['there is no go.mod: only the standard library can be used; `go mod init` makes one'],
+    port: hint?.port ?? standardPort,
+    evidence: hint ? [hint.evidence] : [],
+    warnings: ['there is no go.mod: only the standard library can be used; `go mod init` makes one', ...fixedPort(hint)],
   }
 }
 
@@ -33,6 +37,7 @@ async function goPlan(app: App): Promise<Plan> {
   const main =
     programs.find((path) => ['server', 'api', 'web', 'app', name].includes(folderOf(path).split('/').at(-1)!)) ?? programs[0]
   const target = main === undefined || folderOf(main) === '.' ? '.' : `./${folderOf(main)}`
+  const hint = main === undefined ? null : await portInCode(folder, main)
   return {
     type: 'app',
     language: 'go',
@@ -41,13 +46,17 @@ async function goPlan(app: App): Promise<Plan> {
     installCommand: dependencies.size > 0 ? 'go mod download' : null,
     buildCommand: main === undefined ? 'go build ./...' : `go build -o bin/app ${quoted(target)}`,
     startCommand: main === undefined ? null : './bin/app',
-    port: 8080,
-    evidence: main === undefined ? [] : [{ file: folder.full(main), says: 'holds package main' }],
+    port: hint?.port ?? standardPort,
+    evidence: [
+      ...(main === undefined ? [] : [{ file: folder.full(main), says: 'holds package main' }]),
+      ...(hint ? [hint.evidence] : []),
+    ],
     warnings: [
       ...(main === undefined ? ['no package main was found: set the build and the start command'] : []),
       ...(programs.length > 1
         ? [`there are several programs (${folders.slice(0, 10).join(', ')}); ${folderOf(main!)} is used`]
         : []),
+      ...fixedPort(hint),
     ],
   }
 }

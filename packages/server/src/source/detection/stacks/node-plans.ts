@@ -3,7 +3,7 @@ import type { Evidence } from '../detection.ts'
 import { isDevelopmentServer, watchedProgram } from '../development-server.ts'
 import { type JavascriptTools, javascriptTools } from '../javascript-tools.ts'
 import { finalScript } from '../package-scripts.ts'
-import { type PortHint, portInCode, portInCommand } from '../port-hints.ts'
+import { fixedPort, type PortHint, portInCode, portInCommand } from '../port-hints.ts'
 import { clip, has, scriptRuns } from '../signs.ts'
 import { stripComments } from '../source-text.ts'
 import type { App, Plan } from '../stack.ts'
@@ -174,8 +174,3 @@ async function portHint(app: App, script: string | null): Promise<PortHint | nul
   const entry = candidates.find((name) => name && app.folder.has(name))
   return entry ? portInCode(app.folder, entry) : null
 }
-
-const fixedPort = (hint: PortHint | null): string[] =>
-  hint?.isFixed
-    ? [`the port ${hint.port} is fixed in ${hint.evidence.file}; the PORT that the project is given should decide`]
-    : []
