@@ -1,13 +1,18 @@
+import type { Folder } from './folder.ts'
 import { clip } from './signs.ts'
 import type { App, Plan } from './stack.ts'
 
+/** The lines of a Procfile by their names; `null` where there is none. */
+export const readProcfile = async (folder: Folder): Promise<Map<string, string> | null> => {
+  const text = await folder.text('Procfile')
+  const lines = text?.matchAll(/^([A-Za-z0-9_-]{1,60}):[ \t]*([^\r\n]{1,2000})/gm)
+  return lines ? new Map([...lines].map(([, name, command]) => [name!, command!.trim()])) : null
+}
+
 /** The plan as a Procfile has it: its lines are what somebody wrote down to be started. */
 export async function followProcfile({ folder }: App, plan: Plan): Promise<Plan> {
-  const text = plan.type === 'app' || plan.type === 'worker' ? await folder.text('Procfile') : null
-  if (text === null) return plan
-  const lines = new Map(
-    [...text.matchAll(/^([A-Za-z0-9_-]{1,60}):[ \t]*([^\r\n]{1,2000})/gm)].map(([, name, command]) => [name!, command!.trim()]),
-  )
+  const lines = plan.type === 'app' || plan.type === 'worker' ? await readProcfile(folder) : null
+  if (lines === null) return plan
   const name = lines.has('web') ? 'web' : lines.has('worker') ? 'worker' : null
   if (name === null) return plan
   const others = [...lines.keys()].filter((one) => one !== name)
@@ -15,7 +20,7 @@ export async function followProcfile({ folder }: App, plan: Plan): Promise<Plan>
     ...plan,
     type: name === 'web' ? 'app' : 'worker',
     port: name === 'web' ? plan.port : null,
-    startCommand: lines.get(name)!,
+    startCommand: builtProgram(lines.get(name)!, plan),
     evidence: [
       ...(plan.evidence ?? []),
       { file: folder.full('Procfile'), says: `${name} is started by ${clip(lines.get(name)!)}` },
@@ -25,4 +30,10 @@ export async function followProcfile({ folder }: App, plan: Plan): Promise<Plan>
       ...(others.length > 0 ? [`Procfile: only ${name} is started, not ${others.slice(0, 10).join(', ')}`] : []),
     ],
   }
+}
+
+/** A program that the build puts into `bin` is found there by its name alone, as on the host that the file is for. */
+function builtProgram(line: string, { startCommand }: Plan): string {
+  const [program = ''] = line.split(/\s/, 1)
+  return startCommand === `./bin/${program.replace(/^(?:\.\/)?bin\//, '')}` ? startCommand + line.slice(program.length) : line
 }

@@ -19,6 +19,31 @@ export const languages: readonly CorpusCase[] = [
     is: { framework: 'go', port: 3000, warnings: [expect.stringMatching(/^the port 3000 is fixed in main\.go/)] },
   },
   {
+    name: 'go by its Procfile, named after its module',
+    files: { 'go.mod': 'module example.test/tide\n', 'main.go': main, Procfile: 'web: bin/tide -v\n' },
+    is: { buildCommand: 'go build -o bin/tide .', startCommand: './bin/tide -v' },
+  },
+  {
+    name: 'go by its Procfile, without a path',
+    files: { 'go.mod': 'module example.test/tide/v2\n', 'main.go': main, Procfile: 'web: tide\n' },
+    is: { buildCommand: 'go build -o bin/tide .', startCommand: './bin/tide' },
+  },
+  {
+    name: 'go by its Procfile, which names one program of several',
+    files: {
+      'go.mod': 'module example.test/a\n',
+      'cmd/api/main.go': main,
+      'cmd/feed/main.go': main,
+      Procfile: 'web: feed --public\nworker: api\n',
+    },
+    is: { buildCommand: 'go build -o bin/feed ./cmd/feed', startCommand: './bin/feed --public' },
+  },
+  {
+    name: 'go by its Procfile, which starts a script',
+    files: { 'go.mod': 'module example.test/a\n', 'main.go': main, Procfile: 'web: bin/serve\n', 'bin/serve': '' },
+    is: { buildCommand: 'go build -o bin/app .', startCommand: 'bin/serve' },
+  },
+  {
     name: 'go below cmd',
     files: { 'go.mod': 'module example.test/a\n', 'cmd/server/main.go': main },
     is: { framework: 'go', buildCommand: 'go build -o bin/app ./cmd/server' },

@@ -34,7 +34,13 @@ export const servers: readonly CorpusCase[] = [
       'bin/server.ts': '',
       'ace.js': '',
     },
-    is: { framework: 'adonisjs', type: 'app', buildCommand: 'npm run build', startCommand: 'node build/bin/server.js', port: 3333 },
+    is: {
+      framework: 'adonisjs',
+      type: 'app',
+      buildCommand: 'npm run build',
+      startCommand: 'node build/bin/server.js',
+      port: 3333,
+    },
   },
   {
     name: 'adonisjs before 6',
@@ -47,7 +53,11 @@ export const servers: readonly CorpusCase[] = [
   {
     name: 'express that serves a front end of vite, started by another script',
     files: {
-      ...npm(['express', 'vite'], { build: 'vite build', start: 'npm run start-server', 'start-server': 'node server/server.js' }),
+      ...npm(['express', 'vite'], {
+        build: 'vite build',
+        start: 'npm run start-server',
+        'start-server': 'node server/server.js',
+      }),
       'index.html': page,
       'server/server.js': '',
     },

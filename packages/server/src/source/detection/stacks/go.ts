@@ -1,6 +1,7 @@
 import { posix } from 'node:path'
 import { quoted } from '../commands.ts'
 import { fixedPort, portInCode } from '../port-hints.ts'
+import { readProcfile } from '../procfile.ts'
 import { manifest, setting } from '../signs.ts'
 import type { App, Plan, Stack } from '../stack.ts'
 
@@ -34,9 +35,13 @@ async function goPlan(app: App): Promise<Plan> {
   const { name, dependencies } = manifests.go!
   const programs = await findPrograms(app)
   const folders = programs.map(folderOf)
+  const started = await startedByProcfile(app)
   const main =
-    programs.find((path) => ['server', 'api', 'web', 'app', name].includes(folderOf(path).split('/').at(-1)!)) ?? programs[0]
+    programs.find((path) => lastOf(folderOf(path)) === started) ??
+    programs.find((path) => ['server', 'api', 'web', 'app', name].includes(lastOf(folderOf(path)))) ??
+    programs[0]
   const target = main === undefined || folderOf(main) === '.' ? '.' : `./${folderOf(main)}`
+  const program = `./bin/${started ?? 'app'}`
   const hint = main === undefined ? null : await portInCode(folder, main)
   return {
     type: 'app',
@@ -44,8 +49,8 @@ async function goPlan(app: App): Promise<Plan> {
     ecosystem: 'go',
     packageManager: 'go',
     installCommand: dependencies.size > 0 ? 'go mod download' : null,
-    buildCommand: main === undefined ? 'go build ./...' : `go build -o bin/app ${quoted(target)}`,
-    startCommand: main === undefined ? null : './bin/app',
+    buildCommand: main === undefined ? 'go build ./...' : `go build -o ${program.slice(2)} ${quoted(target)}`,
+    startCommand: main === undefined ? null : program,
     port: hint?.port ?? standardPort,
     evidence: [
       ...(main === undefined ? [] : [{ file: folder.full(main), says: 'holds package main' }]),
@@ -71,5 +76,15 @@ async function findPrograms({ folder }: App): Promise<string[]> {
   return [...found.values()]
 }
 
+/** Heroku names a program after its folder or module and finds it in `bin`: what a Procfile calls it, it has to be called. */
+async function startedByProcfile({ folder, manifests }: App): Promise<string | null> {
+  const lines = await readProcfile(folder)
+  const line = lines?.get('web') ?? lines?.get('worker') ?? ''
+  const [, place, program] = /^(?:\.\/)?(bin\/)?([A-Za-z0-9_][\w.-]{0,99})(?:\s|$)/.exec(line) ?? []
+  if (program === undefined || folder.has(`${place ?? ''}${program}`)) return null
+  return place || program === manifests.go?.name || folder.hasFolder(`cmd/${program}`) ? program : null
+}
+
+const lastOf = (path: string) => path.split('/').at(-1)!
 const folderOf = (path: string) => posix.dirname(path)
 const isMain = (text: string | null) => text !== null && /^package main\b/m.test(text)
