@@ -28,6 +28,37 @@ export const servers: readonly CorpusCase[] = [
     is: { framework: 'hono', packageManager: 'bun', installCommand: 'bun install', startCommand: 'bun run src/index.ts' },
   },
   {
+    name: 'qwik with a server of its own',
+    files: npm(['@builder.io/qwik-city', 'express', 'vite'], {
+      build: 'qwik build',
+      'build.server': 'vite build -c adapters/express/vite.config.ts',
+      serve: 'node server/entry.express',
+      start: 'vite --open --mode ssr',
+    }),
+    is: {
+      framework: 'qwik',
+      type: 'app',
+      buildCommand: 'npm run build',
+      startCommand: 'node server/entry.express',
+      warnings: [],
+    },
+  },
+  {
+    name: 'qwik as it is begun',
+    files: npm(['@builder.io/qwik-city', 'vite'], { build: 'qwik build', start: 'vite --open --mode ssr' }),
+    is: {
+      framework: 'qwik',
+      buildCommand: 'npx --no-install qwik build preview',
+      startCommand: 'npx --no-install vite preview --host 0.0.0.0 --port $PORT',
+      warnings: ["Qwik's preview server is used: `qwik add express` makes a server of its own"],
+    },
+  },
+  {
+    name: 'qwik that makes files',
+    files: { ...npm(['@builder.io/qwik-city', 'vite'], { build: 'qwik build' }), 'adapters/static/vite.config.ts': '' },
+    is: { framework: 'qwik', type: 'static', outputDirectory: 'dist' },
+  },
+  {
     name: 'adonisjs, whose start script is for what is built',
     files: {
       ...npm(['@adonisjs/core'], { build: 'node ace build', start: 'node bin/server.js', dev: 'node ace serve --hmr' }),

@@ -52,7 +52,7 @@ const installs =
 
 /** Frameworks whose pages a program makes, unless they say otherwise themselves. */
 const renderers = new Set(
-  'nextjs nuxt sveltekit react-router remix astro angular tanstack-start solid-start analog nitro sapper'.split(' '),
+  'nextjs nuxt sveltekit qwik react-router remix astro angular tanstack-start solid-start analog nitro sapper'.split(' '),
 )
 const makesFiles = /\b(?:next export|(?:nuxt|nuxi|run|yarn|pnpm) generate)\b/
 

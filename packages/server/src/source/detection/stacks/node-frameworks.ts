@@ -6,6 +6,7 @@ import type { App, Plan, Stack } from '../stack.ts'
 import { server, site } from './node-plans.ts'
 
 const uses = (...names: string[]) => dependency('npm', ...names)
+const usesQwik = uses('@builder.io/qwik-city', '@qwik.dev/router')
 const withoutServer = (config: string) => setting(config, /\bssr\s*:\s*false\b/, 'ssr is false, so the pages are files')
 
 /** Frameworks that build pages, most telling first: a Next.js project also depends on React and often on Express. */
@@ -50,6 +51,28 @@ export const nodeFrameworks: readonly Stack[] = [
       startTool: 'vite preview --host 0.0.0.0 --port $PORT',
       port: 4173,
       warnings: ["SvelteKit's preview server is used: add @sveltejs/adapter-node to run the build as a server of its own"],
+    }),
+  },
+  {
+    framework: 'qwik',
+    when: allOf(usesQwik, script('serve', /(?:^|\s)(?:node|bun)(?:\s|$)/)),
+    plan: server({ build: 'qwik build', startScripts: ['serve'], port: 3000 }),
+  },
+  {
+    framework: 'qwik',
+    when: allOf(usesQwik, file('adapters/static/vite.config.*', 'the pages are files')),
+    plan: site({ build: 'qwik build', output: 'dist' }),
+  },
+  {
+    framework: 'qwik',
+    when: usesQwik,
+    plan: server({
+      buildScripts: [],
+      build: 'qwik build preview',
+      startScripts: [],
+      startTool: 'vite preview --host 0.0.0.0 --port $PORT',
+      port: 4173,
+      warnings: ["Qwik's preview server is used: `qwik add express` makes a server of its own"],
     }),
   },
   {
