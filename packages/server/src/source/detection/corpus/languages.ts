@@ -155,6 +155,30 @@ export const languages: readonly CorpusCase[] = [
     is: { framework: 'spring-boot', language: 'java' },
   },
   {
+    name: 'an application of Gradle',
+    files: {
+      'build.gradle': "plugins {\n  id 'java'\n  id 'application'\n}\napplication {\n  mainClass = 'a.Main'\n}\n",
+      'settings.gradle': "rootProject.name = 'tide'\n",
+      gradlew: '',
+    },
+    is: { framework: 'java', buildCommand: './gradlew installDist', startCommand: './build/install/tide/bin/tide', port: 8080 },
+  },
+  {
+    name: 'ktor',
+    files: {
+      'build.gradle.kts':
+        'plugins {\n  kotlin("jvm") version "2.3.0"\n  id("io.ktor.plugin") version "3.4.0"\n}\nversion = "0.0.1"\n',
+      'settings.gradle.kts': 'rootProject.name = "tide"\n',
+      'src/main/kotlin/App.kt': '',
+    },
+    is: { language: 'kotlin', buildCommand: 'gradle installDist', startCommand: './build/install/tide/bin/tide' },
+  },
+  {
+    name: 'a jar of Gradle',
+    files: { 'build.gradle': "plugins {\n  id 'java'\n}\nversion = '1'\n", 'settings.gradle': "rootProject.name = 'tide'\n" },
+    is: { buildCommand: 'gradle build -x test', startCommand: 'java -jar build/libs/tide-1.jar' },
+  },
+  {
     name: 'dotnet',
     files: {
       'web.csproj':

@@ -8,6 +8,8 @@ export interface JavaManifest extends Manifest {
   /** The jar's name without its ending. */
   artifact: string
   version: string | null
+  /** What Gradle calls the program that it installs with its libraries, where the project is one. */
+  application: string | null
   java: string | null
   language: 'java' | 'kotlin'
 }
@@ -48,6 +50,7 @@ async function readMaven(folder: Folder): Promise<JavaManifest | null> {
     tool: 'maven',
     artifact: finalName ?? [name ?? folder.name, version].filter(Boolean).join('-'),
     version,
+    application: null,
     java: java ?? null,
     language: folder.hasFolder('src/main/kotlin') ? 'kotlin' : 'java',
   }
@@ -100,7 +103,13 @@ async function readGradle(folder: Folder, file: string): Promise<JavaManifest | 
     tool: 'gradle',
     artifact: [name ?? folder.name, version].filter(Boolean).join('-'),
     version,
+    application: isApplication.test(text) ? (applicationName.exec(text)?.[1] ?? name ?? folder.name) : null,
     java: java?.replace('_', '.') ?? null,
     language: folder.hasFolder('src/main/kotlin') ? 'kotlin' : 'java',
   }
 }
+
+/** The plugin by its name, or one that brings it along, or its block of settings. */
+const isApplication =
+  /\bid[ \t(]{1,9}["'](?:application|io\.ktor\.plugin)["']|\bplugin: {0,9}["']application["']|\blibs\.plugins\.ktor\b|^[ \t]{0,40}application[ \t]{0,9}(?:\{|$)/m
+const applicationName = /\bapplicationName {0,9}= {0,9}["']([\w.-]{1,100})["']/

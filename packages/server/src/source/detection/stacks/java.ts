@@ -46,9 +46,22 @@ export const plainJava: readonly Stack[] = [
   {
     framework: 'java',
     when: manifest('java', 'a project in Java'),
-    plan: (app) => javaPlan(app, { gradleTask: 'build', jar: (output, artifact) => `${output}/${artifact}.jar`, option: '' }),
+    plan: plainPlan,
   },
 ]
+
+/** A jar of Gradle's holds the project's own classes alone; what its application plugin installs has the libraries beside it. */
+function plainPlan(app: App): Plan {
+  const plan = javaPlan(app, { gradleTask: 'build', jar: (output, artifact) => `${output}/${artifact}.jar`, option: '' })
+  const { application, file } = app.manifests.java!
+  if (application === null) return plan
+  return {
+    ...plan,
+    buildCommand: plan.buildCommand!.replace(/ build -x test$/, ' installDist'),
+    startCommand: quoted(`./build/install/${application}/bin/${application}`),
+    evidence: [...(plan.evidence ?? []), { file: app.folder.full(file), says: 'is an application of Gradle' }],
+  }
+}
 
 interface JavaRow {
   gradleTask: string
