@@ -3,6 +3,7 @@ import { cp, mkdir, rmdir } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { CommandFailed, CommandTimedOut, ProgramMissing } from '../../shell/command-errors.ts'
 import { buildCores } from '../build-cores.ts'
+import { failedWords, outdatedLockfile } from '../outdated-lockfile.ts'
 import { type Artifact, BuildFailed, type BuildRequest, type OutputLine } from '../runtime.ts'
 import { finishArtifact } from './artifact.ts'
 import { type ControlGroup, createControlGroup, endControlGroup } from './cgroup.ts'
@@ -99,8 +100,10 @@ async function runCommands(
   const group = createControlGroup(taskOf(target), limits)
   const deadline = performance.now() + request.timeoutMs
   const tail: string[] = []
+  let reason: string | null = null
   const say = (stream: OutputLine['stream'], message: string) => {
     tail.push(message)
+    reason ??= outdatedLockfile(message)
     if (tail.length > tailLines) tail.shift()
     onLine({ time: new Date().toISOString(), stream, message })
   }
@@ -115,7 +118,7 @@ async function runCommands(
       say('stdout', `$ ${command}`)
       const launched = launchFor(command, request, target, group, parts, tools)
       await runOne(launched, deadline - performance.now(), say, either).catch((error: unknown) => {
-        throw explain(error, command, watched, request, tail)
+        throw explain(error, command, watched, request, { tail, reason })
       })
     }
   } finally {
@@ -285,7 +288,7 @@ function explain(
   command: string,
   { group, disk }: Watched,
   { allotment, timeoutMs }: BuildRequest,
-  tail: string[],
+  { tail, reason }: { tail: string[]; reason: string | null },
 ): unknown {
   if (disk.signal.aborted)
     return new BuildFailed('disk_full', `\`${command}\` wrote more than the ${allotment.diskMb} MB that a build may use`, [
@@ -303,6 +306,6 @@ function explain(
   const missing = error instanceof CommandFailed ? missingTool(error.exitCode, tail) : null
   if (missing) return new BuildFailed('missing_tool', missing, [...tail])
   if (error instanceof CommandFailed)
-    return new BuildFailed('command_failed', `\`${command}\` ended with exit code ${error.exitCode ?? 'unknown'}`, [...tail])
+    return new BuildFailed('command_failed', failedWords(command, error.exitCode ?? 'unknown', reason), [...tail])
   return error
 }

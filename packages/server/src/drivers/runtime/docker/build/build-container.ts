@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Container } from 'dockerode'
+import { failedWords, outdatedLockfile } from '../../outdated-lockfile.ts'
 import { lineSplitter } from '../../process/build.ts'
 import { wordsOf } from '../../process/command-words.ts'
 import { type Allotment, BuildFailed, type OutputLine } from '../../runtime.ts'
@@ -45,6 +46,7 @@ export class BuildContainer {
   readonly #end = new AbortController()
   readonly #abort: AbortSignal
   #ending: Ending
+  #reason: string | null = null
   /** What runs now, for the words of a limit that it hits. */
   #running = 'The build'
   #look: NodeJS.Timeout | undefined
@@ -104,6 +106,7 @@ export class BuildContainer {
 
   say(stream: OutputLine['stream'], message: string): void {
     this.tail.push(message)
+    this.#reason ??= outdatedLockfile(message)
     if (this.tail.length > tailLines) this.tail.shift()
     this.#onLine({ time: new Date().toISOString(), stream, message })
   }
@@ -136,7 +139,7 @@ export class BuildContainer {
       throw new BuildFailed('missing_tool', `\`${command}\` could not be run: ${this.tail.at(-1) ?? 'no such program'}`, [
         ...this.tail,
       ])
-    throw new BuildFailed('command_failed', `\`${command}\` ended with exit code ${exitCode}`, [...this.tail])
+    throw new BuildFailed('command_failed', failedWords(command, exitCode, this.#reason), [...this.tail])
   }
 
   /** Whatever goes wrong after a limit was hit has that limit as its reason. */

@@ -1,0 +1,19 @@
+/** How package managers say that the lockfile does not hold what the manifest asks for, and what writes it anew. */
+const sayings: readonly [RegExp, string][] = [
+  [/`npm ci` can only install packages when your package\.json and .{1,80} are in sync/, 'npm install'],
+  [/\bERR_PNPM_(?:OUTDATED_LOCKFILE|LOCKFILE_CONFIG_MISMATCH)\b/, 'pnpm install'],
+  [/Your lockfile needs to be updated, but yarn was run with `--frozen-lockfile`/, 'yarn install'],
+  [/\bYN0028\b/, 'yarn install'],
+  [/lockfile had changes, but lockfile is frozen/, 'bun install'],
+]
+
+/** Looked for in every line: npm writes a hundred more after it. */
+export function outdatedLockfile(line: string): string | null {
+  const repair = sayings.find(([said]) => said.test(line.slice(0, 1000)))?.[1]
+  return repair === undefined
+    ? null
+    : `the lockfile does not fit package.json. Run \`${repair}\` and deploy the lockfile that it writes`
+}
+
+export const failedWords = (command: string, exitCode: number | 'unknown', reason: string | null) =>
+  `\`${command}\` ended with exit code ${exitCode}${reason === null ? '' : `: ${reason}`}`
