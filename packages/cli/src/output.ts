@@ -9,6 +9,8 @@ interface Problem {
 }
 
 export interface Output {
+  /** Whether remarks are shown. */
+  isForPeople: boolean
   /** The result: as it is with `--json`, else as `text` tells it. */
   result(value: unknown, text: () => string): void
   /** A remark for people; nothing with `--json`. */
@@ -20,6 +22,7 @@ export interface Output {
 export function output(command: Command): Output {
   const json = command.optsWithGlobals().json === true
   return {
+    isForPeople: !json,
     result: (value, text) =>
       process.stdout.write(`${json ? JSON.stringify(value, null, 2) : plainText(text(), process.stdout)}\n`),
     note: (words) => void (json || process.stderr.write(`${plainText(words, process.stderr)}\n`)),

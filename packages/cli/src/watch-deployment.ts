@@ -10,7 +10,7 @@ export async function watchDeployment(client: Client, deploymentId: string, say:
   using _leaving = sayOnInterrupt(deploymentId, say)
   let last: Deployment | undefined
   let lastEventId: string | undefined
-  const { step, line } = headings(say)
+  const { step, line, hasSaid } = headings(say)
   let later: NodeJS.Timeout | undefined
   for (let attempt = 0; attempt < 5 && !isOver(last); attempt++) {
     const events = client.stream(contract.deployments.stream, {
@@ -34,13 +34,14 @@ export async function watchDeployment(client: Client, deploymentId: string, say:
   if (!last || !isOver(last))
     throw new Plain('The stream ended before the deployment did: see how it goes with berth deployments')
   if (last.status !== 'live' && last.status !== 'superseded')
-    throw new Plain(failureOf(last) + (await stillServing(client, last).catch(() => '')))
+    throw new Plain(failureOf(last, hasSaid) + (await stillServing(client, last).catch(() => '')))
   return last
 }
 
 /** Each step's name stands before its lines, also where one of them comes before the news that it has begun. */
 function headings(say: Output) {
   const shown = new Set<string>()
+  const said = new Set<string>()
   let lastLine = ''
   const head = (name: string) => {
     if (!shown.has(name)) say.note(`▸ ${name}`)
@@ -54,9 +55,11 @@ function headings(say: Output) {
     },
     line({ step, time, message }: DeploymentLogLine) {
       lastLine = time
+      if (say.isForPeople) said.add(message)
       if (step) head(step)
       say.note(step ? `  ${message}` : message)
     },
+    hasSaid: (message: string) => said.has(message),
   }
 }
 
@@ -79,7 +82,9 @@ function sayOnInterrupt(deploymentId: string, say: Output): Disposable {
 const isOver = (deployment: Deployment | undefined) =>
   deployment !== undefined && !['queued', 'building', 'deploying'].includes(deployment.status)
 
-function failureOf({ number, status, error }: Deployment): string {
-  const tail = (error?.logTail ?? []).map((line) => `    ${line}`).join('\n')
+/** With what the project wrote last, unless that is what was shown just above. */
+function failureOf({ number, status, error }: Deployment, hasSaid: (line: string) => boolean): string {
+  const lines = error?.logTail ?? []
+  const tail = lines.every(hasSaid) ? '' : lines.map((line) => `    ${line}`).join('\n')
   return `deployment ${number} ${status}: ${error?.message ?? 'no reason was given'}${tail ? `\n  its last lines:\n${tail}` : ''}`
 }

@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest'
+import type { Output } from './output.ts'
+import { watchDeployment } from './watch-deployment.ts'
+
+/** A deployment that failed, as its stream tells it. */
+function watched(lines: string[], logTail: string[], isForPeople = true) {
+  const notes: string[] = []
+  const say = { isForPeople, note: (text: string) => notes.push(text) } as unknown as Output
+  const over = { id: 'dep_1', number: 3, status: 'failed', steps: [], error: { code: 'x', message: 'It failed', logTail } }
+  async function* stream() {
+    for (const message of lines) yield { event: 'log', data: { step: 'build', time: '1', message } }
+    yield { event: 'complete', data: over }
+  }
+  const client = { stream, call: async () => ({ data: [] }) } as unknown as Parameters<typeof watchDeployment>[0]
+  return { notes, ended: watchDeployment(client, 'dep_1', say) }
+}
+
+test('what a program wrote before it failed is told with the failure', async () => {
+  const { ended } = watched(['Starting'], ['Missing DATABASE_URL'])
+  await expect(ended).rejects.toThrow('deployment 3 failed: It failed\n  its last lines:\n    Missing DATABASE_URL')
+})
+
+test('lines that have just been shown are not told a second time', async () => {
+  const { ended, notes } = watched(['$ npm run build', 'error TS2322', 'It failed'], ['$ npm run build', 'error TS2322'])
+  await expect(ended).rejects.toThrow(/^deployment 3 failed: It failed$/)
+  expect(notes.filter((one) => one.includes('TS2322'))).toHaveLength(1)
+})
+
+test('where no lines are shown they are told with the failure', async () => {
+  const { ended } = watched(['error TS2322'], ['error TS2322'], false)
+  await expect(ended).rejects.toThrow('error TS2322')
+})
