@@ -52,15 +52,17 @@ async function appsAt(folder: Folder, paths: string[], stacks: readonly Stack[])
     paths.map(async (path) => {
       const app = await lookAt(folder.at(path))
       const match = await firstMatch(app, stacks)
-      return match && !isLibrary(app, match.stack) ? [{ name: appName(app), path, framework: match.stack.framework }] : []
+      return match && !(await isLibrary(app, match.stack)) ? [{ name: appName(app), path, framework: match.stack.framework }] : []
     }),
   )
   return found.flat()
 }
 
-/** A package of Node without a framework is an app only when it can be started. */
-const isLibrary = ({ manifests }: App, { framework }: Stack) =>
-  (framework === 'node' || framework === 'bun') && !manifests.npm?.scripts.has('start')
+/** A package of Node without a framework is an app only when it can be started, and one of Go or Rust when it holds a program. */
+async function isLibrary(app: App, { framework, plan }: Stack): Promise<boolean> {
+  if (framework === 'node' || framework === 'bun') return !app.manifests.npm?.scripts.has('start')
+  return (framework === 'go' || framework === 'rust') && !(await plan(app)).startCommand
+}
 
 const appName = ({ folder, manifests }: App) => manifests.npm?.name?.replace(/^@[^/]*\//, '').slice(0, 100) || folder.name
 

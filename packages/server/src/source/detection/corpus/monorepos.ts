@@ -26,6 +26,17 @@ export const monorepos: readonly CorpusCase[] = [
     },
   },
   {
+    name: 'modules of Go, one of them a program',
+    files: {
+      'go.work': 'go 1.24\n\nuse (\n\t./api\n\t./shared\n)\n',
+      'api/go.mod': 'module example.test/api\n',
+      'api/main.go': 'package main\n\nfunc main() {}\n',
+      'shared/go.mod': 'module example.test/shared\n',
+      'shared/shared.go': 'package shared\n',
+    },
+    is: { rootDirectory: 'api', framework: 'go', startCommand: './bin/app' },
+  },
+  {
     name: 'a workspace of yarn with one app',
     files: {
       'package.json': { name: 'root', workspaces: ['apps/*', 'packages/*'] },
