@@ -89,6 +89,14 @@ export const otherHosts: readonly CorpusCase[] = [
     is: { type: 'static', buildCommand: 'npm run site', outputDirectory: 'public_html' },
   },
   {
+    name: 'netlify.toml beside a package without a start',
+    files: {
+      ...npm(['express'], { site: 'node make.js' }),
+      'netlify.toml': '[build]\ncommand = "npm run site"\npublish = "out"\n',
+    },
+    is: { type: 'static', outputDirectory: 'out', warnings: [] },
+  },
+  {
     name: 'netlify.toml of pages alone',
     files: { 'site/index.html': page, 'netlify.toml': '[build]\npublish = "site"\n' },
     is: { type: 'static', outputDirectory: 'site' },

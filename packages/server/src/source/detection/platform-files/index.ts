@@ -86,7 +86,8 @@ function follow(plan: Plan, hints: Hints, file: string): Plan {
   take('startCommand', 'it is started by')
   if (hints.port && next.type === 'app') next.port = hints.port
   if (hints.healthPath && next.type === 'app') next.healthPath = hints.healthPath
-  if (next.startCommand) next.warnings = next.warnings.filter((warning) => !warning.startsWith('nothing says how to start it'))
+  if (next.startCommand || next.type === 'static')
+    next.warnings = next.warnings.filter((warning) => !warning.startsWith('nothing says how to start it'))
   return next
 }
 
