@@ -26,6 +26,39 @@ export const monorepos: readonly CorpusCase[] = [
     },
   },
   {
+    name: 'nx with one app that has no package of its own',
+    files: {
+      ...npm(['nx', 'express'], { build: 'nx build', start: 'nx serve' }),
+      'nx.json': {},
+      'apps/api/project.json': {
+        name: 'api',
+        projectType: 'application',
+        targets: { build: { executor: '@nx/webpack:webpack', options: { outputPath: 'dist/apps/api' } } },
+      },
+      'apps/api/src/main.ts': '',
+    },
+    is: {
+      framework: 'nx',
+      buildCommand: 'npx --no-install nx build api',
+      startCommand: 'node dist/apps/api/main.js',
+      apps: [],
+      warnings: [],
+    },
+  },
+  {
+    name: 'nx with one app of pages',
+    files: {
+      ...npm(['nx', '@angular/core'], { start: 'nx serve' }),
+      'nx.json': {},
+      'apps/shop/project.json': {
+        name: 'shop',
+        projectType: 'application',
+        targets: { build: { executor: '@angular/build:application', options: { outputPath: 'dist/apps/shop' } } },
+      },
+    },
+    is: { type: 'static', buildCommand: 'npx --no-install nx build shop', outputDirectory: 'dist/apps/shop/browser' },
+  },
+  {
     name: 'modules of Go, one of them a program',
     files: {
       'go.work': 'go 1.24\n\nuse (\n\t./api\n\t./shared\n)\n',

@@ -1,4 +1,7 @@
-import { javascriptTools } from '../javascript-tools.ts'
+import { quoted } from '../commands.ts'
+import type { DetectedApp } from '../detection.ts'
+import { type JavascriptTools, javascriptTools } from '../javascript-tools.ts'
+import { dig, textOf } from '../manifests/values.ts'
 import { workspaceApps } from '../monorepo.ts'
 import { scriptRuns } from '../signs.ts'
 import type { App, Plan, Stack } from '../stack.ts'
@@ -34,6 +37,8 @@ const isAppItself = ({ folder }: App) =>
 async function monorepoPlan(app: App, appStacks: readonly Stack[]): Promise<Plan> {
   const apps = (await workspaceApps(app.folder, appStacks)) ?? []
   const packageTools = await javascriptTools(app)
+  const [only, another] = apps
+  if (only && !another && !app.folder.at(only.path).has('package.json')) return nxPlan(app, only, packageTools)
   const scripts = ['build', 'start'].filter((name) => app.manifests.npm?.scripts.has(name))
   return {
     type: 'app',
@@ -45,6 +50,35 @@ async function monorepoPlan(app: App, appStacks: readonly Stack[]): Promise<Plan
     apps,
     evidence: [...packageTools.evidence, ...scripts.map((name) => scriptRuns(app, name))],
     warnings: [...packageTools.warnings, chooseOne(apps.map((one) => one.path))],
+  }
+}
+
+/** An app of Nx without a package of its own is built from the root, and what it becomes is below the root as well. */
+async function nxPlan(app: App, { name, path, framework }: DetectedApp, tools: JavascriptTools): Promise<Plan> {
+  const file = `${path}/project.json`
+  const build = dig(await app.folder.json(file), 'targets', 'build')
+  const output = textOf(dig(build, 'options', 'outputPath')) ?? `dist/${path}`
+  const isOfParts = /:application$/.test(textOf(dig(build, 'executor')) ?? '')
+  const outcome: Record<string, Partial<Plan>> = {
+    angular: { type: 'static', outputDirectory: isOfParts ? `${output}/browser` : output },
+    vite: { type: 'static', outputDirectory: output },
+    nextjs: { startCommand: tools.tool(`next start ${quoted(output)}`), port: 3000 },
+    nestjs: { startCommand: `node ${quoted(`${output}/main.js`)}`, port: 3000 },
+    node: { startCommand: `node ${quoted(`${output}/main.js`)}`, port: 3000 },
+  }
+  const known = outcome[framework ?? '']
+  return {
+    type: 'app',
+    language: javascriptLanguage(app),
+    packageManager: tools.manager,
+    installCommand: tools.install,
+    buildCommand: tools.tool(`nx build ${quoted(name)}`),
+    ...known,
+    evidence: [...tools.evidence, { file: app.folder.full(file), says: `${name} is built into ${output}` }],
+    warnings: [
+      ...tools.warnings,
+      ...(known ? [] : ['nothing says how to start it: add a start script or set the start command']),
+    ],
   }
 }
 
