@@ -46,6 +46,20 @@ export const monorepos: readonly CorpusCase[] = [
     },
   },
   {
+    name: 'nx with one app at its root',
+    files: {
+      ...npm(['nx', 'express'], { build: 'nx build', start: 'nx serve' }),
+      'nx.json': {},
+      'project.json': {
+        name: 'api',
+        projectType: 'application',
+        targets: { build: { executor: '@nx/esbuild:esbuild', options: { outputPath: 'dist/api', main: 'src/main.ts' } } },
+      },
+      'src/main.ts': 'app.listen(process.env.PORT || 3000)\n',
+    },
+    is: { framework: 'express', buildCommand: 'npm run build', startCommand: 'node dist/api/main.js' },
+  },
+  {
     name: 'nx with one app of pages',
     files: {
       ...npm(['nx', '@angular/core'], { start: 'nx serve' }),

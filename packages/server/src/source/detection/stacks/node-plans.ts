@@ -1,7 +1,9 @@
+import { posix } from 'node:path'
 import { both, quoted } from '../commands.ts'
 import type { Evidence } from '../detection.ts'
 import { isDevelopmentServer, watchedProgram } from '../development-server.ts'
 import { type JavascriptTools, javascriptTools } from '../javascript-tools.ts'
+import { dig, textOf } from '../manifests/values.ts'
 import { finalScript } from '../package-scripts.ts'
 import { fixedPort, type PortHint, portInCode, portInCommand } from '../port-hints.ts'
 import { clip, has, scriptRuns } from '../signs.ts'
@@ -153,6 +155,8 @@ export function entryFile({ folder, manifests }: App): string | null {
 
 /** `node server.js`: the entry run as it is, where the runtime can. */
 export async function startEntry(app: App, { manager, tool }: JavascriptTools): Promise<string | null> {
+  const built = await builtByNx(app)
+  if (built) return `node ${quoted(built)}`
   const entry = entryFile(app)
   if (entry === null) return null
   if (manager === 'bun') return `bun run ${quoted(entry)}`
@@ -160,6 +164,13 @@ export async function startEntry(app: App, { manager, tool }: JavascriptTools): 
   // A library in TypeScript is no program: what opens a port is.
   if (!/\.listen\(|\bserve\(/.test(stripComments((await app.folder.text(entry)) ?? ''))) return null
   return has(app, 'npm', 'tsx') ? tool(`tsx ${quoted(entry)}`) : `node ${quoted(entry)}`
+}
+
+/** A program that is an Nx project itself: its settings say where the build puts it. */
+async function builtByNx({ folder }: App): Promise<string | null> {
+  const build = folder.has('nx.json') ? dig(await folder.json('project.json'), 'targets', 'build') : null
+  const [output, main] = ['outputPath', 'main'].map((name) => textOf(dig(build, 'options', name)))
+  return output && main ? `${output}/${posix.basename(main).replace(/\.[cm]?tsx?$/, '')}.js` : null
 }
 
 async function portHint(app: App, script: string | null): Promise<PortHint | null> {
