@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the variables are Compose's
 import { describe, expect, test } from 'vitest'
 import type { CorpusCase } from './corpus/corpus.ts'
 import { languages } from './corpus/languages.ts'
@@ -47,4 +48,19 @@ test('a service that extends one of another file of the project has what that fi
     }),
   )
   expect(services).toMatchObject([{ name: 'web', ports: [80], environment: { A: 'b' } }])
+})
+
+test('a variable that a Compose file asks for in many places is told of once', async () => {
+  const { warnings, refused } = await detectFolder(
+    await temporaryFolder({
+      Dockerfile: 'FROM scratch\n',
+      'compose.yaml':
+        'services:\n  web:\n    build: .\n    environment: ["A=${GONE}", "B=${GONE}", "C=${KEY?}", "D=${KEY?}"]\n    labels: ["x=${KEY?}"]\n',
+    }),
+  )
+  expect(warnings).toEqual([
+    'compose.yaml: services.web.environment.2: the variable KEY has to be set',
+    'compose.yaml: services.web.environment.0: the variable GONE is not set; an empty text takes its place',
+  ])
+  expect(refused).toHaveLength(1)
 })

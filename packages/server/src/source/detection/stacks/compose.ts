@@ -134,9 +134,11 @@ async function composePlan(app: App): Promise<Plan> {
   const port = exposed?.ports?.[0] ?? null
   const said = (problem: Problem) => [name, problem.path, problem.message].filter(Boolean).join(': ')
   const refused = [...file.refused, ...links].map(said)
-  const unset = file.missing.map(({ path, variable, message }) =>
-    said({ path, message: `the variable ${variable} has to be set${message ? ` (${message})` : ''}` }),
-  )
+  const missing = file.missing.map(({ path, variable, message }) => ({
+    path,
+    message: `the variable ${variable} has to be set${message ? ` (${message})` : ''}`,
+  }))
+  const unset = firstOfEach(missing).map(said)
   return {
     type: 'services',
     language: languageOf(app),
@@ -151,10 +153,20 @@ async function composePlan(app: App): Promise<Plan> {
     warnings: [
       ...refused.map((words) => `refused: ${words}`),
       ...unset,
-      ...[...file.warnings, ...warnings, ...withoutFile].map(said),
+      ...[...firstOfEach(file.warnings), ...warnings, ...withoutFile].map(said),
       ...[...names, ...overrides]
         .filter((other) => other !== name && other !== found.override && app.folder.has(other))
         .map((other) => `${other} is there too; only ${name} is read`),
     ],
   }
+}
+
+/** A variable that many places ask for is told of once, where the first of them is. */
+function firstOfEach(problems: readonly Problem[]): Problem[] {
+  const told = new Set<string>()
+  return problems.filter(({ message }) => {
+    const isRepeated = message.startsWith('the variable ') && told.has(message)
+    told.add(message)
+    return !isRepeated
+  })
 }
