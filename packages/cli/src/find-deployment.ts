@@ -13,21 +13,18 @@ export async function listDeployments(client: Connection, command: Command): Pro
   return data
 }
 
-/** By its number or id; without one the newest that fits. */
+/** By its number or id; without one the newest that fits, or `none` in words. */
 export async function findDeployment(
   client: Connection,
   command: Command,
   wanted: string | undefined,
   holds: (deployment: Deployment) => boolean = () => true,
+  none = 'Nothing was deployed yet: run berth deploy',
 ): Promise<Deployment> {
   const deployments = await listDeployments(client, command)
   const found = wanted
     ? deployments.find(({ id, number }) => id === wanted || String(number) === wanted)
     : deployments.find(holds)
-  if (!found)
-    throw new Plain(
-      wanted ? `There is no deployment ${wanted}: see berth deployments` : 'There is no such deployment: see berth deployments',
-      5,
-    )
+  if (!found) throw new Plain(wanted ? `There is no deployment ${wanted}: see berth deployments` : none, 5)
   return found
 }

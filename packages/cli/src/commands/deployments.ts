@@ -60,7 +60,8 @@ function addRestart(program: Command): void {
     .option(...projectOption)
     .action(async (_options, command: Command) => {
       const client = connect(command)
-      const target = await findDeployment(client, command, undefined, ({ status }) => status === 'live')
+      const isLive = ({ status }: Deployment) => status === 'live'
+      const target = await findDeployment(client, command, undefined, isLive, 'Nothing is live: see berth deployments')
       const { data } = await client.call(contract.deployments.rollback, { params: { id: target.id } })
       const deployment = await watchDeployment(client, data.deploymentId, output(command))
       output(command).result(deployment, () => `started again, live at ${deployment.url}`)
@@ -75,7 +76,8 @@ function addCancel(program: Command): void {
     .action(async (wanted: string | undefined, _options, command: Command) => {
       const client = connect(command)
       const isUnderWay = ({ status }: Deployment) => ['queued', 'building', 'deploying'].includes(status)
-      const id = wanted?.startsWith('dep_') ? wanted : (await findDeployment(client, command, wanted, isUnderWay)).id
+      const none = 'No deployment is under way: see berth deployments'
+      const id = wanted?.startsWith('dep_') ? wanted : (await findDeployment(client, command, wanted, isUnderWay, none)).id
       const { data } = await client.call(contract.deployments.cancel, { params: { id } })
       output(command).result(data, () => `deployment ${data.number} is ${data.status}`)
     })

@@ -1,0 +1,18 @@
+import { Command } from 'commander'
+import { expect, test } from 'vitest'
+import type { Connection } from './credentials.ts'
+import { findDeployment } from './find-deployment.ts'
+
+const command = new Command().option('--project <id>').parse(['--project', 'prj_1'], { from: 'user' })
+const having = (...data: object[]) => ({ call: async () => ({ data }) }) as unknown as Connection
+const failed = { id: 'dep_1', number: 1, status: 'failed' }
+
+test('the newest that fits', async () =>
+  expect(await findDeployment(having(failed), command, undefined, ({ status }) => status === 'failed')).toBe(failed))
+
+test('where none fits, what was looked for is in the words', async () => {
+  const isLive = ({ status }: { status: string }) => status === 'live'
+  await expect(findDeployment(having(failed), command, undefined, isLive, 'Nothing is live')).rejects.toThrow('Nothing is live')
+  await expect(findDeployment(having(), command, undefined)).rejects.toThrow('Nothing was deployed yet: run berth deploy')
+  await expect(findDeployment(having(failed), command, '7')).rejects.toThrow('There is no deployment 7')
+})
