@@ -69,9 +69,9 @@ test('one that is switched off starts nothing', async () => {
   expect(await runsOf(id)).toEqual([])
 })
 
-test('a run that somebody asks for goes before those that are due by themselves, which begin one after the other', async () => {
+/** Six projects whose policies are due together: their runs, and when they have all ended. */
+async function sixDueTogether() {
   const { db } = scene.instance.database
-  const asked = await scene.makePolicy()
   const cronExpression = halfHourly()
   let dueAt = 0
   for (let at = 0; at < 6; at++) {
@@ -83,11 +83,39 @@ test('a run that somebody asks for goes before those that are due by themselves,
     dueAt = await nextAt(body.data.id)
   }
   const underWay = pass(dueAt - Date.now() + 1_000)
-  await expect.poll(() => db.selectFrom('backupRuns').selectAll().where('trigger', '=', 'schedule').execute()).toHaveLength(6)
+  const scheduled = () => db.selectFrom('backupRuns').selectAll().where('trigger', '=', 'schedule').execute()
+  await expect.poll(scheduled).toHaveLength(6)
+  return {
+    scheduled,
+    async ended() {
+      await underWay
+      await scene.instance.jobs.whenIdle()
+      return await db.selectFrom('backupRuns').selectAll().orderBy('startedAt').execute()
+    },
+  }
+}
+
+test('a run that somebody asks for goes before those that are due by themselves, which begin one after the other', async () => {
+  const asked = await scene.makePolicy()
+  const { ended } = await sixDueTogether()
   const askedFor = await scene.start(asked.id)
-  await underWay
-  await scene.instance.jobs.whenIdle()
-  const runs = await db.selectFrom('backupRuns').selectAll().orderBy('startedAt').execute()
+  const runs = await ended()
   expect(runs.map(({ status }) => status)).toEqual(Array.from({ length: 7 }, () => 'succeeded'))
   expect(runs.findIndex(({ id }) => id === askedFor)).toBeLessThan(6)
+})
+
+test('one of those that somebody asks for while it waits is named, and goes before the others', async () => {
+  const { scheduled, ended } = await sixDueTogether()
+  const queued = (await scheduled()).filter(({ status }) => status === 'queued')
+  const jobs = await scene.instance.database.db.selectFrom('jobs').selectAll().where('status', '=', 'queued').execute()
+  const place = ({ id }: { id: string }) => jobs.find(({ payload }) => payload.includes(id))?.sequence ?? 0
+  const last = queued.sort((a, b) => place(a) - place(b)).at(-1)!
+  const answer = await scene.as(scene.people.owner.token, 'POST /backup-policies/:policyId/run', {
+    params: { policyId: last.policyId! },
+  })
+  expect([answer.status, answer.body.error.code]).toEqual([409, 'work_in_progress'])
+  expect(answer.body.error.message).toContain(last.id)
+  const runs = await ended()
+  expect(runs.map(({ status }) => status)).toEqual(Array.from({ length: 6 }, () => 'succeeded'))
+  expect(runs.findIndex(({ id }) => id === last.id)).toBeLessThan(5)
 })

@@ -7,7 +7,7 @@ import { isActive } from './statuses.ts'
 export interface EnqueueOptions {
   /** Not before this; default: at once. */
   runAt?: Date
-  /** At most one queued or running job has this key; where there is one, it is returned and nothing is added. */
+  /** At most one queued or running job has this key; where there is one, it is returned and nothing is added, but a waiting one takes over a higher priority. */
   uniqueKey?: string
   /** At most one job of a group runs at a time, over all control planes. */
   groupKey?: string
@@ -48,7 +48,10 @@ export async function insertJob<Payload>(
     if (inserted) return { id, isNew: true }
     const { uniqueKey } = options
     const existing = uniqueKey === undefined ? undefined : await findActive(db, uniqueKey)
-    if (existing) return { id: existing, isNew: false }
+    if (existing) {
+      if (existing.priority < (options.priority ?? 0)) await raise(db, existing.id, options.priority ?? 0)
+      return { id: existing.id, isNew: false }
+    }
     if (attempt === 10) throw new Error(`the job ${kind} could not be enqueued: its key ${uniqueKey} is taken and freed in turns`)
   }
 }
@@ -77,15 +80,17 @@ export async function enqueueAll<Payload>(
 /** Building a statement keeps the process from all else: 100 rows take about a millisecond. */
 const rowsAtOnce = 100
 
-async function findActive(db: Db, uniqueKey: string): Promise<string | undefined> {
-  const row = await db
+const findActive = (db: Db, uniqueKey: string) =>
+  db
     .selectFrom('jobs')
-    .select('id')
+    .select(['id', 'priority'])
     .where('uniqueKey', '=', uniqueKey)
     .where('status', 'in', isActive)
     .executeTakeFirst()
-  return row?.id
-}
+
+/** One that runs already has no use for it. */
+const raise = (db: Db, id: string, priority: number) =>
+  db.updateTable('jobs').set({ priority }).where('id', '=', id).where('status', '=', 'queued').execute()
 
 function newRow(id: string, now: Date, kind: string, payload: unknown, options: EnqueueOptions) {
   const runAt = options.runAt ?? now

@@ -184,6 +184,22 @@ describeOnEachDatabase('a job', (open) => {
     expect(runs).toBe(2)
   })
 
+  test('that waits takes over a higher priority from who asks for it again, and never a lower one', async () => {
+    const database = await open()
+    const ran: string[] = []
+    const work = testJob<string>('work', { run: async (name) => void ran.push(name) })
+    await database.transaction(async ({ enqueue }) => {
+      await enqueue(work, 'first', { priority: -1 })
+      await enqueue(work, 'asked for again', { priority: -1, uniqueKey: 'again' })
+      await enqueue(work, 'usual', { uniqueKey: 'usual' })
+      await enqueue(work, 'not this', { priority: 1, uniqueKey: 'again' })
+      await enqueue(work, 'not this', { priority: -2, uniqueKey: 'usual' })
+    })
+    const jobs = await startJobs(database, [work])
+    await jobs.whenIdle()
+    expect(ran).toEqual(['asked for again', 'usual', 'first'])
+  })
+
   test('of a kind that this control plane does not know waits for one that does', async () => {
     const database = await open()
     const work = testJob('from.tomorrow', {})

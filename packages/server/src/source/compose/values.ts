@@ -14,7 +14,8 @@ export function textAt(value: unknown, place: Place): string | null {
 }
 
 /** For what is judged whatever it is. `String` would ask a mapping of the file what it is as text, and some say nonsense. */
-export const plainText = (value: unknown): string => (typeof value === 'string' ? value : '(not a text)')
+export const plainText = (value: unknown): string =>
+  ['string', 'number', 'boolean'].includes(typeof value) ? String(value) : '(not a text)'
 
 const yes = /^(true|yes|on|y)$/i
 const no = /^(false|no|off|n|)$/i

@@ -22,15 +22,15 @@ export const runJobKey = (runId: string) => `${backUp.kind}:${runId}`
 export const runTopic = (runId: string) => `backup-run:${runId}`
 
 /** Queues a run of the policy. Refuses while one of it is under way, and on a project that is being deleted. */
-export const startRun = (policyId: string, request: RunRequest, deps: BackupsDeps): Promise<RunRow> =>
-  deps.database.transaction(async (bound) => {
-    const { run, isNew } = await startOrJoin(policyId, request, bound, deps)
-    if (!isNew)
-      fail('work_in_progress', {
-        words: `The run ${run.id} of this policy is under way (${run.status}): wait until it has ended`,
-      })
-    return run
-  })
+export async function startRun(policyId: string, request: RunRequest, deps: BackupsDeps): Promise<RunRow> {
+  const { run, isNew } = await deps.database.transaction((bound) => startOrJoin(policyId, request, bound, deps))
+  // What waited goes first now: that is written, whatever is answered.
+  if (!isNew)
+    fail('work_in_progress', {
+      words: `The run ${run.id} of this policy is under way (${run.status}): wait until it has ended`,
+    })
+  return run
+}
 
 /** The run that is under way, where there is one; else a new one. */
 export async function startOrJoin(
@@ -42,8 +42,9 @@ export async function startOrJoin(
   const policy = (await findPolicy(bound.db, policyId)) ?? fail('not_found')
   await lockProject(bound, policy.projectId)
   const known = await findUnderWay(bound.db, policyId)
-  if (known) return { run: known, isNew: false }
-  return { run: await queueRun(policy, request, bound, deps), isNew: true }
+  if (!known) return { run: await queueRun(policy, request, bound, deps), isNew: true }
+  if (known.status === 'queued') await enqueue(known, request, bound)
+  return { run: known, isNew: false }
 }
 
 /** Several of one project wait for each other: they would read the same data, and their commands would meet. */
@@ -53,13 +54,17 @@ export async function queueRun(policy: PolicyRow, request: RunRequest, bound: Bo
   if (project.presence !== 'here') fail('conflict', { words: 'The project was moved, or is being moved: it is not saved here' })
   const run = await insertRun(bound.db, newRun({ ...policy, policyId: policy.id, projectName: project.name }, request, deps))
   if (!run) return fail('work_in_progress', { words: 'A run of this policy is under way: wait until it has ended' })
-  const isScheduled = request.trigger === 'schedule'
-  await bound.enqueue(backUp, isScheduled ? { runId: run.id, scheduledAt: run.createdAt } : { runId: run.id }, {
-    uniqueKey: runJobKey(run.id),
-    groupKey: groupOf(policy.projectId),
-    // One that somebody asked for goes before all that are due by themselves.
-    priority: isScheduled ? -1 : 0,
-  })
+  await enqueue(run, request, bound)
   bound.signal(runTopic(run.id), { transition: { status: run.status, at: iso(run.statusSince) } })
   return run
+}
+
+/** One that somebody asks for goes before all that are due by themselves, also where it was one of those until now. */
+function enqueue({ id, projectId, createdAt }: RunRow, { trigger }: RunRequest, bound: Bound) {
+  const isScheduled = trigger === 'schedule'
+  return bound.enqueue(backUp, isScheduled ? { runId: id, scheduledAt: createdAt } : { runId: id }, {
+    uniqueKey: runJobKey(id),
+    groupKey: groupOf(projectId),
+    priority: isScheduled ? -1 : 0,
+  })
 }
