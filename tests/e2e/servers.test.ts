@@ -127,7 +127,9 @@ describeOnDocker('a project on a server over SSH', () => {
     const project = await make('away', serving('at home'))
     const host = `${project.slug}.localhost`
     await goLive(project.id)
-    const before = (await onServer()).filter((line) => line.startsWith('container'))
+    const containers = async () => (await onServer()).filter((line) => line.startsWith('container'))
+    await expect.poll(async () => (await containers()).filter((line) => !line.endsWith(' running'))).toEqual([])
+    const before = await containers()
     await sshd.stop()
     const waiting = hosting.deploy(project.id)
     await expect.poll(async () => (await statusOf(project)).status).toBe('unhealthy')
@@ -138,7 +140,7 @@ describeOnDocker('a project on a server over SSH', () => {
     await sshd.start()
     await expect.poll(async () => (await statusOf(project)).status).toBe('live')
     expect((await hosting.get(host)).text).toBe('at home')
-    await expect.poll(async () => (await onServer()).filter((line) => line.startsWith('container'))).toEqual(before)
+    await expect.poll(containers).toEqual(before)
   })
 
   // The others, and silence instead of an end, are bench/server-cuts.ts.

@@ -51,6 +51,8 @@ const firstLine = (message: string) => message.split('\n', 1)[0]!
 function keepScalarsAsWritten(document: Document.Parsed, lines: LineCounter, root: Place): void {
   visit(document, {
     Scalar(_, node) {
+      // What takes the place of a value is no text: the word `null` behind it is not the program's name.
+      if (node.tag === '!reset') node.value = null
       if (['number', 'bigint', 'boolean'].includes(typeof node.value) && node.source !== undefined) node.value = node.source
     },
     Map(_, node) {

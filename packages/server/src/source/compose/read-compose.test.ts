@@ -196,3 +196,9 @@ describe('what is not understood is a warning that names its path', () => {
     expect(file.refused).toEqual([])
   })
 })
+
+test('a tag of override files is warned of, and the word behind it is no command', () => {
+  const { web: service, warnings } = web('command: !reset null')
+  expect(service.command).toBeNull()
+  expect(warnings.map(({ message }) => message)).toEqual([expect.stringContaining('!reset')])
+})
