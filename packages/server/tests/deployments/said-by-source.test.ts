@@ -2,7 +2,6 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { siteRulesFile } from '../../src/platform/site-rules/site-rules.ts'
-import { makeProject } from '../kit/projects.ts'
 import { type Scene, setScene } from './scene.ts'
 
 /** What the files of a project say reaches whoever has to do it. */
@@ -12,14 +11,6 @@ beforeAll(async () => {
 })
 afterAll(() => scene?.end())
 
-async function deployed(name: string, files: Record<string, string>, fields: object = {}) {
-  const localPath = join(dirname(scene.source), name)
-  mkdirSync(localPath)
-  for (const [file, text] of Object.entries(files)) writeFileSync(join(localPath, file), text)
-  const { id } = await makeProject(scene.instance, scene.people.admin.token, { localPath, ...fields })
-  return scene.settled(await scene.deploy(id))
-}
-
 const app = { 'package.json': JSON.stringify({ scripts: { start: 'node server.js' } }), 'server.js': '' }
 const onFly = { 'fly.toml': '[http_service]\n[[http_service.checks]]\npath = "/healthz"\n' }
 
@@ -27,9 +18,9 @@ test('its health path is asked, unless the settings name one', async () => {
   const { illPaths } = scene.instance.drivers.runtime
   illPaths.add('/healthz')
   try {
-    const ill = await deployed('ill', { ...app, ...onFly }, { healthCheck: { timeoutSeconds: 1 } })
+    const ill = await scene.deployFiles('ill', { ...app, ...onFly }, { healthCheck: { timeoutSeconds: 1 } })
     expect(ill.error).toMatchObject({ code: 'unhealthy', message: expect.stringContaining('GET /healthz') })
-    const chosen = await deployed('chosen', { ...app, ...onFly }, { healthCheck: { path: '/up', timeoutSeconds: 1 } })
+    const chosen = await scene.deployFiles('chosen', { ...app, ...onFly }, { healthCheck: { path: '/up', timeoutSeconds: 1 } })
     expect(chosen).toMatchObject({ status: 'live', error: null })
   } finally {
     illPaths.delete('/healthz')
@@ -48,7 +39,7 @@ test('its redirects and headers are written beside the site for the edge', async
     reference: site,
   }))
   try {
-    const { status } = await deployed('site', {
+    const { status } = await scene.deployFiles('site', {
       'index.html': '<h1>here</h1>',
       'vercel.json': JSON.stringify({ redirects: [{ source: '/old', destination: '/new' }] }),
     })
@@ -64,7 +55,7 @@ test('how a service of a Compose file wants its container, and what others call 
   const { runtime } = scene.instance.drivers
   Object.assign(runtime, { kind: 'docker' })
   try {
-    const { status } = await deployed(
+    const { status } = await scene.deployFiles(
       'shop',
       {
         'compose.yaml': `

@@ -17,6 +17,8 @@ export interface Scene {
   makeApp(token?: string): Promise<{ id: string; slug: string }>
   /** Asks for a deployment and gives its id. */
   deploy(projectId: string, body?: object): Promise<string>
+  /** What becomes of a project of these files, in a folder of that name. */
+  deployFiles(name: string, files: Record<string, string>, fields?: object): Promise<Deployment>
   ask(path: `${string} /${string}`, id: string, input?: object, token?: string): Promise<Answer>
   settled(id: string): Promise<Deployment>
   end(): Promise<void>
@@ -37,25 +39,34 @@ export async function setScene(parts: Partial<Parts> = {}): Promise<Scene> {
   const ask: Scene['ask'] = (at, id, input = {}, token = people.member.token) =>
     call(instance, token, at as 'GET /', { params: { id }, ...input })
   const get = async (id: string): Promise<Deployment> => (await ask('GET /deployments/:id', id)).body.data
+  const deploy: Scene['deploy'] = async (projectId, body = {}) => {
+    const answer = await call(instance, people.member.token, 'POST /deployments/build/access', { body: { projectId, ...body } })
+    if (answer.status !== 202) throw new Error(`it was not taken: ${JSON.stringify(answer)}`)
+    return answer.body.data.deploymentId
+  }
+  const settled: Scene['settled'] = async (id) => {
+    for (;;) {
+      const deployment = await get(id)
+      if (!['queued', 'building', 'deploying'].includes(deployment.status)) return deployment
+      await new Promise((resolve) => setTimeout(resolve, 15))
+    }
+  }
   return {
     instance,
     people,
     url,
     source,
     makeApp: (token = people.admin.token) => makeProject(instance, token, { localPath: source }),
-    async deploy(projectId, body = {}) {
-      const answer = await call(instance, people.member.token, 'POST /deployments/build/access', { body: { projectId, ...body } })
-      if (answer.status !== 202) throw new Error(`it was not taken: ${JSON.stringify(answer)}`)
-      return answer.body.data.deploymentId
+    deploy,
+    async deployFiles(name, files, fields = {}) {
+      const localPath = join(root, name)
+      mkdirSync(localPath)
+      for (const [file, text] of Object.entries(files)) writeFileSync(join(localPath, file), text)
+      const { id } = await makeProject(instance, people.admin.token, { localPath, ...fields })
+      return settled(await deploy(id))
     },
     ask,
-    async settled(id) {
-      for (;;) {
-        const deployment = await get(id)
-        if (!['queued', 'building', 'deploying'].includes(deployment.status)) return deployment
-        await new Promise((resolve) => setTimeout(resolve, 15))
-      }
-    },
+    settled,
     async end() {
       stopping.abort()
       await instance.jobs.stop({ graceMs: 1_000 })

@@ -1,9 +1,6 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import type { Instance } from '../../src/drivers/runtime/runtime.ts'
 import { call } from '../kit/call.ts'
-import { makeProject } from '../kit/projects.ts'
 import { type Scene, setScene } from './scene.ts'
 
 /** A deployment that fails says what to do next. The runtime in memory is one without containers. */
@@ -13,24 +10,16 @@ beforeAll(async () => {
 })
 afterAll(() => scene.end())
 
-async function deployed(name: string, files: Record<string, string>, fields: object = {}) {
-  const localPath = join(scene.source, '..', name)
-  mkdirSync(localPath)
-  for (const [file, text] of Object.entries(files)) writeFileSync(join(localPath, file), text)
-  const { id } = await makeProject(scene.instance, scene.people.admin.token, { localPath, ...fields })
-  return scene.settled(await scene.deploy(id))
-}
-
 const app = { 'package.json': JSON.stringify({ scripts: { start: 'node server.js' } }), 'server.js': '' }
 
 test('a Dockerfile without Docker: what to install, or what to set instead', async () => {
-  const { error } = await deployed('dockerfile', { Dockerfile: 'FROM scratch\nCMD ["/serve"]\n' })
+  const { error } = await scene.deployFiles('dockerfile', { Dockerfile: 'FROM scratch\nCMD ["/serve"]\n' })
   expect(error).toMatchObject({ code: 'plan_failed' })
   for (const words of ['Dockerfile', 'install Docker', 'serverId', 'startCommand']) expect(error?.message).toContain(words)
 })
 
 test('a Dockerfile that was asked for is told of in the same words, before anything is built', async () => {
-  const { error, steps } = await deployed(
+  const { error, steps } = await scene.deployFiles(
     'asked-for',
     { ...app, 'Dockerfile.prod': 'FROM scratch\n' },
     { dockerfilePath: 'Dockerfile.prod' },
@@ -40,21 +29,21 @@ test('a Dockerfile that was asked for is told of in the same words, before anyth
 })
 
 test('several services without Docker: what to install', async () => {
-  const { error } = await deployed('compose', {
+  const { error } = await scene.deployFiles('compose', {
     'compose.yaml': 'services: { web: { image: web, ports: ["80"] }, db: { image: db } }\n',
   })
   expect(error).toMatchObject({ code: 'plan_failed', message: expect.stringMatching(/several services.*install Docker/) })
 })
 
 test('a root directory that is not there: the setting, and the folders that are', async () => {
-  const { error } = await deployed('rootless', app, { rootDirectory: 'apps/web' })
+  const { error } = await scene.deployFiles('rootless', app, { rootDirectory: 'apps/web' })
   expect(error).toMatchObject({ code: 'plan_failed', message: expect.stringMatching(/no folder "apps\/web".*rootDirectory/) })
 })
 
 test('a slow start: the setting that gives it longer', async () => {
   scene.instance.drivers.runtime.isListening = false
   try {
-    const { error } = await deployed('slow', app, { healthCheck: { timeoutSeconds: 1 } })
+    const { error } = await scene.deployFiles('slow', app, { healthCheck: { timeoutSeconds: 1 } })
     expect(error).toMatchObject({ code: 'unhealthy', message: expect.stringContaining('healthCheck.timeoutSeconds') })
   } finally {
     scene.instance.drivers.runtime.isListening = true
@@ -78,7 +67,7 @@ test('a program that listens elsewhere: what was asked, and where it does listen
   scene.instance.drivers.runtime.isListening = false
   const starts = startsAs({ listensOn: ['127.0.0.1:9229'] })
   try {
-    const { error } = await deployed('elsewhere', app, { healthCheck: { timeoutSeconds: 1 } })
+    const { error } = await scene.deployFiles('elsewhere', app, { healthCheck: { timeoutSeconds: 1 } })
     expect(error?.message).toMatch(/GET \/ on port \d+: .*It listens on 127\.0\.0\.1:9229: .*PORT/)
   } finally {
     starts.mockRestore()
@@ -89,7 +78,7 @@ test('a program that listens elsewhere: what was asked, and where it does listen
 test('a start that lacks a tool: the tool by its name, and what to do', async () => {
   const starts = startsAs({ state: 'exited', exitCode: 127, address: null }, 'sh: 1: bundle: not found')
   try {
-    const { error } = await deployed('toolless', app)
+    const { error } = await scene.deployFiles('toolless', app)
     expect(error).toMatchObject({
       code: 'crashed',
       message: expect.stringMatching(/needs Ruby with Bundler.*install it, or use Docker/),
@@ -100,7 +89,7 @@ test('a start that lacks a tool: the tool by its name, and what to do', async ()
 })
 
 test('a warning is said once', async () => {
-  const deployment = await deployed('warned', {
+  const deployment = await scene.deployFiles('warned', {
     ...app,
     'vercel.json': JSON.stringify({ crons: [{ path: '/a', schedule: '* * * * *' }] }),
   })

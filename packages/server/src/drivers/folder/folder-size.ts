@@ -1,9 +1,6 @@
-import { closeSync, constants, existsSync, lstatSync, openSync, readdirSync, type Stats } from 'node:fs'
+import { closeSync, lstatSync, openSync, readdirSync, type Stats } from 'node:fs'
+import { folderFlags, heldPath } from './held-folder.ts'
 
-const { O_DIRECTORY, O_NOFOLLOW, O_RDONLY } = constants
-/** Of Linux: holds a place without the right to read it. */
-const O_PATH = 0o10000000
-const hasHandles = existsSync('/proc/self/fd')
 /** Each level is held open while those below it are read. Nobody but who hides something has so many folders in each other. */
 const deepest = 512
 /** A name and what the file system notes of it, also for an empty file. */
@@ -57,7 +54,7 @@ class Adding {
     const handle = held(path)
     if (handle === null) return
     try {
-      const inside = Buffer.concat([hasHandles ? Buffer.from(`/proc/self/fd/${handle}`) : path, Buffer.from('/')])
+      const inside = Buffer.concat([heldPath(handle, path), Buffer.from('/')])
       for (const name of namesIn(inside)) {
         if (this.#all + this.#one.diskBytes > this.#enough) return
         const at = Buffer.concat([inside, name])
@@ -84,7 +81,7 @@ class Adding {
 
 function held(path: Buffer): number | null {
   try {
-    return openSync(path, (hasHandles ? O_PATH : O_RDONLY) | O_DIRECTORY | O_NOFOLLOW)
+    return openSync(path, folderFlags)
   } catch {
     return null
   }

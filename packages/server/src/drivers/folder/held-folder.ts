@@ -5,6 +5,10 @@ const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants
 /** Of Linux: holds a place without the right to read it. */
 const O_PATH = 0o10000000
 const hasHandles = existsSync('/proc/self/fd')
+/** Opens a folder, and no link to one. */
+export const folderFlags = (hasHandles ? O_PATH : O_RDONLY) | O_DIRECTORY | O_NOFOLLOW
+/** Where a folder is found that is held open: wherever it is moved to, and whatever takes its place. */
+export const heldPath = (fd: number, path: Buffer): Buffer => (hasHandles ? Buffer.from(`/proc/self/fd/${fd}`) : path)
 
 /**
  * A folder that is held open. What is asked of it is about the names in this very folder: whoever may write to it can swap a
@@ -16,14 +20,14 @@ export class HeldFolder implements AsyncDisposable {
 
   private constructor(handle: FileHandle, path: Buffer) {
     this.#handle = handle
-    this.path = hasHandles ? Buffer.from(`/proc/self/fd/${handle.fd}`) : path
+    this.path = heldPath(handle.fd, path)
   }
 
   /** A path of our own, whose last part may be anything: null when it is not a folder. */
   static async open(path: string | Buffer): Promise<HeldFolder | null> {
     const bytes = Buffer.from(path)
     try {
-      return new HeldFolder(await open(bytes, (hasHandles ? O_PATH : O_RDONLY) | O_DIRECTORY | O_NOFOLLOW), bytes)
+      return new HeldFolder(await open(bytes, folderFlags), bytes)
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException
       if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'ELOOP') return null

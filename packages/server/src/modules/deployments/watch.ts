@@ -173,9 +173,8 @@ async function problemOf(
   const rows = await listInstances(deps.database.db, { deploymentId: deployment.id, state: 'running' })
   for (const unit of runningUnits(deployment)) {
     const row = rows.find(({ service }) => service === unit.service)
-    const seen = row && (await glanceAt(row))
-    if (seen instanceof Error) return { reason: `it could not be looked at: ${seen.message}` }
-    const instance = seen
+    const instance = row && (await glanceAt(row))
+    if (instance instanceof Error) return { reason: `it could not be looked at: ${instance.message}` }
     // News of a move that was lost is made up for here.
     if (row && (await noteAddress(row, instance, deps))) await deps.edge.sync()
     const problem = problemIn(instance, unit, memory.restarts.get(row?.id ?? '')) ?? (await silence(instance, unit))

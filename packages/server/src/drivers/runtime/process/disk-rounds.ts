@@ -1,5 +1,6 @@
 import type { Room } from './disk-room.ts'
 import type { Suspicion } from './disk-use.ts'
+import { restsUntil } from './share-of-time.ts'
 
 /** To look at those who only may have filled the disk takes at most this part of the time, however many they are. */
 const shareOfTime = 1 / 10
@@ -33,7 +34,7 @@ export class DiskRounds {
     this.#isLooking = true
     await next.lookAtDisk().finally(() => {
       this.#isLooking = false
-      this.#restsUntil = performance.now() + (performance.now() - began) * (1 / shareOfTime - 1)
+      this.#restsUntil = restsUntil(began, shareOfTime)
     })
   }
 }

@@ -2,6 +2,7 @@ import { readdir, stat } from 'node:fs/promises'
 import { bytesOfAName } from '../../folder/folder-size.ts'
 import { measureFolders } from '../../folder/measure-folder.ts'
 import { type Room, roomAt } from './disk-room.ts'
+import { restsUntil } from './share-of-time.ts'
 import { writtenBytes } from './written-bytes.ts'
 
 const megabyte = 1024 * 1024
@@ -95,7 +96,7 @@ export class DiskLook {
     this.#writtenBytes = byNow ?? 0
     const began = performance.now()
     const [own, ...others] = await measureFolders([grows, ...written], (this.#before ?? Number.POSITIVE_INFINITY) + limit)
-    this.#restsUntil = performance.now() + (performance.now() - began) * (1 / shareOfTime - 1)
+    this.#restsUntil = restsUntil(began, shareOfTime)
     this.#before ??= own!.diskBytes
     const kept = [own!, ...others].reduce((sum, { diskBytes }) => sum + diskBytes, 0)
     return kept + (await namelessBytes(pids ?? [], (await stat(grows)).dev)) - this.#before > limit

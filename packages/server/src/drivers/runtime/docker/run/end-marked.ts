@@ -1,10 +1,7 @@
-import { readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { ask, type Engine, isElsewhere } from '../engine.ts'
+import { markVariable, variablesOf } from './marked-programs.ts'
 import { runIn } from './run-in.ts'
-
-/** In the environment of what was run inside, so that it is found again, with all that it started. */
-export const markVariable = 'BERTH_EXEC'
 
 export interface Marked {
   mark: string
@@ -36,7 +33,7 @@ async function viaNumbers(container: string, marked: Marked, signal: Signal, eng
   const pids = await pidsOf(container, engine)
   let reached = 0
   try {
-    for (const pid of pids) if (isMarked(pid, marked) && send(pid, signal)) reached += 1
+    for (const pid of pids) if ((await isMarked(pid, marked)) && send(pid, signal)) reached += 1
   } catch {
     return viaShell(container, marked, signal, engine)
   }
@@ -70,9 +67,9 @@ interface Listing {
 }
 
 /** One that has ended meanwhile is none; what may not be read is for others to end. */
-function isMarked(pid: number, { mark }: Marked): boolean {
+async function isMarked(pid: number, { mark }: Marked): Promise<boolean> {
   try {
-    return readFileSync(`/proc/${pid}/environ`, 'latin1').split('\0').includes(`${markVariable}=${mark}`)
+    return (await variablesOf(pid)).includes(`${markVariable}=${mark}`)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EACCES') throw error
     return false

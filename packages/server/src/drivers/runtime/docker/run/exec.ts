@@ -3,8 +3,9 @@ import { type ExecCommand, StartFailed } from '../../runtime.ts'
 import { type Engine, statusOf, wordsOfEngine } from '../engine.ts'
 import type { Labels } from '../labels.ts'
 import { containerName } from './container-settings.ts'
-import { endMarked, markVariable } from './end-marked.ts'
+import { endMarked } from './end-marked.ts'
 import { markOf } from './left-programs.ts'
+import { markVariable } from './marked-programs.ts'
 import { runIn } from './run-in.ts'
 
 const tailBytes = 64 * 1024

@@ -1,11 +1,9 @@
-import { open, readdir } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Labels } from '../labels.ts'
-import { markVariable } from './end-marked.ts'
+import { markVariable, variablesOf } from './marked-programs.ts'
 
 const graceMs = 3_000
-/** What the kernel lets a program begin with. */
-const mostBytes = 2 * 1024 * 1024
 
 /** What the mark of a program begins with: whose it is, and which control plane listens to it. */
 export const markOf = ({ instance, run }: Pick<Labels, 'instance' | 'run'>) => `${instance}.${run}.`
@@ -25,19 +23,11 @@ export async function endLeftPrograms(labels: Pick<Labels, 'instance' | 'run'>):
 async function leftPrograms({ instance, run }: Pick<Labels, 'instance' | 'run'>): Promise<number[]> {
   const [ours, own] = [`${markVariable}=${instance}.`, `${markVariable}=${markOf({ instance, run })}`]
   const found: number[] = []
-  const room = Buffer.alloc(mostBytes)
   for (const pid of (await readdir('/proc').catch(() => [])).filter((name) => /^\d+$/.test(name))) {
-    const variables = (await environmentOf(pid, room).catch(() => '')).split('\0')
+    const variables = await variablesOf(pid).catch(() => [])
     if (variables.some((one) => one.startsWith(ours) && !one.startsWith(own))) found.push(Number(pid))
   }
   return found
-}
-
-/** A program may say that its variables are any part of its memory. */
-async function environmentOf(pid: string, room: Buffer): Promise<string> {
-  await using file = await open(`/proc/${pid}/environ`)
-  const { bytesRead } = await file.read(room, 0, room.length, 0)
-  return room.toString('latin1', 0, bytesRead)
 }
 
 function send(pids: readonly number[], signal: NodeJS.Signals): void {
