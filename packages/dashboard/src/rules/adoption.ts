@@ -1,8 +1,8 @@
 import type { DiscoveredService } from '@berth/contract'
 
-/** By which name a service is asked for: two of one name are told apart by their containers. */
+/** The name sent to the adopt route: a container's name is unique on a server, a service's name is not. */
 export const pickName = ({ name, containerName }: Pick<DiscoveredService, 'name' | 'containerName'>): string =>
-  containerName ?? name
+  containerName === null ? name : `container:${containerName}`
 
 export const adoptableNames = (services: readonly DiscoveredService[]): string[] =>
   services.filter(({ adoptable }) => adoptable).map(pickName)

@@ -221,6 +221,21 @@ describe('POST /migration/adopt', () => {
     expect(runtime.givenBack).toEqual([stopped])
   })
 
+  test.each<[string, () => void]>([
+    [
+      'the engine describes a service that cannot be recorded',
+      () => (containers = [anew(aContainer('odd', { command: ['\ud800'] }))]),
+    ],
+    ['an unexpected error', () => (whileReading = () => Promise.reject(new Error('canary of the cause')))],
+  ])('502 adoption_failed with the reason: %s', async (_, arrange) => {
+    arrange()
+    const { status, body } = await admin().adopt(adoption({ serviceNames: ['odd'] }))
+    expect([status, body.code]).toEqual([502, 'adoption_failed'])
+    expect(body.error).toMatch(/^The services could not be adopted: ./)
+    expect(JSON.stringify(body)).not.toContain('canary')
+    expect(await projectsThere()).toEqual([])
+  })
+
   test('plan=true records nothing and says what a deployment would do', async () => {
     const { status, body } = await admin().adopt(adoption(), { query: { plan: 'true' } })
     expect([status, body.project]).toEqual([200, null])

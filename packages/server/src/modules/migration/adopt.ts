@@ -5,7 +5,7 @@ import { newId } from '../../platform/db/ids.ts'
 import type { Db } from '../../platform/db/schema.ts'
 import type { ProjectRow } from '../../platform/db/tables/projects.ts'
 import { isUniqueViolation } from '../../platform/db/violations.ts'
-import { fail } from '../../platform/failure.ts'
+import { Failure, fail } from '../../platform/failure.ts'
 import { adoptVolume } from '../deployments/index.ts'
 import { type Adoption, adoptionOf } from './adoption.ts'
 import type { MigrationDeps } from './deps.ts'
@@ -15,7 +15,10 @@ import { discoverOn } from './scan.ts'
 import { adoptedContainers, insertAdopted } from './store.ts'
 
 /** Looks at the server anew and records what was named as a project. Nothing on the server changes. */
-export async function adopt(body: AdoptBody, isPlan: boolean, caller: Caller, deps: MigrationDeps): Promise<AdoptReply> {
+export const adopt = (body: AdoptBody, isPlan: boolean, caller: Caller, deps: MigrationDeps): Promise<AdoptReply> =>
+  tryAdopt(body, isPlan, caller, deps).catch(answerFailed)
+
+async function tryAdopt(body: AdoptBody, isPlan: boolean, caller: Caller, deps: MigrationDeps): Promise<AdoptReply> {
   const adoptedBy = await adoptedContainers(deps.database.db, caller.organizationId)
   const discovery = await discoverOn(body.serverId, caller.organizationId, deps)
   const adoption = adoptionOf(body, discovery, adoptedBy)
@@ -37,6 +40,16 @@ export async function adopt(body: AdoptBody, isPlan: boolean, caller: Caller, de
 }
 
 const shownVolume = (what: AdoptedVolume | undefined) => (what ? plainText('volume' in what ? what.volume : what.path) : '')
+
+/** A refusal that names no field of the request is about the discovered services, which the caller did not write. */
+function answerFailed(error: unknown): never {
+  if (error instanceof Failure && (error.code !== 'validation_failed' || isOfRequest(error.particulars.field))) throw error
+  const reason =
+    error instanceof Failure ? error.message : 'an unexpected error occurred. The log of the instance has the details'
+  return fail('adoption_failed', { words: `The services could not be adopted: ${reason}`, cause: error })
+}
+
+const isOfRequest = (field: string | undefined) => /^(serverId|projectName|serviceNames)\b/.test(field ?? '')
 
 async function record(adoption: Adoption, name: string, caller: Caller, deps: MigrationDeps): Promise<ProjectRow> {
   const { serverId, parts } = adoption

@@ -13,43 +13,57 @@ export interface Chosen {
 }
 
 /**
- * Finds the services that a caller named: by a service's name, by `stack/service` where two stacks have one of that name, or by
- * a container's name. What is not there, is not clear, or cannot be adopted is named in the refusal.
+ * Finds the services that a caller named: `name` (a Compose service or a hand-run container), `stack/name` or
+ * `container:name`. A container of a Compose service stands for that service with all its replicas. The refusal of a name that
+ * is unknown, ambiguous or not adoptable repeats it.
  */
 export function chooseServices(
   names: readonly string[],
   { docker }: Discovery,
   adoptedBy: ReadonlyMap<string, string>,
 ): Chosen[] {
-  const all: Found[] = docker.containers.map((container) => ({ container, marks: composeMarks(container) }))
+  const all = docker.containers.map(candidateOf)
   const places = placesOf(docker)
   const chosen = names.map((asked, at) => {
     const found = matches(asked, all)
     const field = `serviceNames.${at}`
     const shown = plainText(asked)
     if (found.length === 0) return refuse(field, `there is no service ${shown} on the server`)
-    if (new Set(found.map(({ marks }) => marks?.project)).size > 1)
-      return refuse(field, `several stacks have a service ${shown}: name it as ${found.map(pathOf).join(' or ')}`)
+    const named = [...new Set(found.map(({ exactName }) => exactName))]
+    if (named.length > 1) return refuse(field, `${shown} is ambiguous: name it as ${named.map(plainText).join(' or ')}`)
     // Of several replicas the first one tells what the service is.
-    const [first, ...others] = found.sort(byNumber) as [Found, ...Found[]]
+    const [first, ...others] = found.sort(byNumber) as [Candidate, ...Candidate[]]
     for (const { container } of found) {
       const reason = whyNotAdoptable(container, { adoptedBy: adoptedBy.get(container.id), places })
       if (reason) return refuse(field, `${shown} cannot be adopted: ${reason}`)
     }
-    return { ...first, replicas: others.map(({ container }) => container) }
+    return { container: first.container, marks: first.marks, replicas: others.map(({ container }) => container) }
   })
   return [...new Map(chosen.map((one) => [one.container.id, one])).values()]
 }
 
-type Found = { container: ReadContainer; marks: ComposeMarks | null }
-
-const byNumber = (one: Found, other: Found) => (one.marks?.number ?? 1) - (other.marks?.number ?? 1)
-
-function matches(asked: string, all: readonly Found[]): Found[] {
-  const byService = all.filter(
-    ({ marks }) => marks && !marks.isOneOff && (marks.service === asked || `${marks.project}/${marks.service}` === asked),
-  )
-  return byService.length > 0 ? byService : all.filter(({ container }) => container.name === asked)
+interface Candidate {
+  container: ReadContainer
+  marks: ComposeMarks | null
+  /** Names this service and no other: `stack/name`, or `container:name` where it is no service of a stack. */
+  exactName: string
 }
 
-const pathOf = ({ marks, container }: Found) => plainText(marks ? `${marks.project}/${marks.service}` : container.name)
+function candidateOf(container: ReadContainer): Candidate {
+  const marks = composeMarks(container)
+  const isService = marks !== null && !marks.isOneOff
+  return { container, marks, exactName: isService ? `${marks.project}/${marks.service}` : `container:${container.name}` }
+}
+
+const byNumber = (one: Candidate, other: Candidate) => (one.marks?.number ?? 1) - (other.marks?.number ?? 1)
+
+function matches(asked: string, all: readonly Candidate[]): Candidate[] {
+  const exact = all.filter(({ exactName }) => exactName === asked)
+  if (exact.length > 0) return exact
+  const byName = all.filter(({ container, marks }) => (marks && !marks.isOneOff ? marks.service : container.name) === asked)
+  if (byName.length > 0) return byName
+  // The container of a Compose service, with or without the prefix.
+  const containerName = asked.startsWith('container:') ? asked.slice('container:'.length) : asked
+  const owner = all.find(({ container }) => container.name === containerName)
+  return owner ? all.filter(({ exactName }) => exactName === owner.exactName) : []
+}

@@ -270,9 +270,46 @@ describe('adopting', () => {
       () =>
         adoptionOf(body(names), discovery, adopted)
     expect(refusal(['other', 'nothing'])).toThrow(/serviceNames.1: there is no service nothing/)
-    expect(refusal(['web'])).toThrow(/shop\/web or blog\/web/)
+    expect(refusal(['web'])).toThrow(/web is ambiguous: name it as shop\/web or blog\/web/)
     expect(refusal(['host'])).toThrow(/cannot be adopted/)
     expect(refusal(['shop/web'], new Map([[web.id, 'prj_x']]))).toThrow(/adopted already/)
+  })
+
+  describe('a service is named `name`, `stack/name` or `container:name`', () => {
+    const blogWeb = aContainer('blog-web-1', { labels: ofStack('blog', 'web') })
+    const [handRunDb, single] = [aContainer('db'), aContainer('single')]
+    const all = [web, db, blogWeb, handRunDb, single]
+    test.each([
+      ['shop/web', 'shop-web-1'],
+      ['blog/web', 'blog-web-1'],
+      ['shop/db', 'shop-db-1'],
+      ['container:db', 'db'],
+      ['single', 'single'],
+      ['container:single', 'single'],
+      ['container:shop-db-1', 'shop-db-1'],
+      ['shop-db-1', 'shop-db-1'],
+    ])('%s is the container %s', async (name, container) => {
+      const { parts } = adoptionOf(body([name]), await found(all), new Map())
+      expect(parts.map(({ named }) => named.container.name)).toEqual([container])
+    })
+
+    test.each([
+      ['web', 'serviceNames.0: web is ambiguous: name it as shop/web or blog/web'],
+      ['db', 'serviceNames.0: db is ambiguous: name it as shop/db or container:db'],
+      ['shop/single', 'serviceNames.0: there is no service shop/single on the server'],
+      ['container:web', 'serviceNames.0: there is no service container:web on the server'],
+      ['container:', 'serviceNames.0: there is no service container: on the server'],
+    ])('%s: 400 naming it', async (name, message) => {
+      const discovery = await found(all)
+      expect(() => adoptionOf(body([name]), discovery, new Map())).toThrow(message)
+    })
+
+    test('several names of one service are one service', async () => {
+      const second = aContainer('shop-db-2', { labels: ofStack('shop', 'db', { 'com.docker.compose.container-number': '2' }) })
+      const names = ['shop/db', 'container:shop-db-2', 'container:shop-db-1']
+      const { parts } = adoptionOf(body(names), await found([db, second]), new Map())
+      expect(parts.map(({ named }) => [named.container.name, named.replicas.length])).toEqual([['shop-db-1', 1]])
+    })
   })
 
   test('the plan stops first what holds data, and the rest only after the switch', async () => {
