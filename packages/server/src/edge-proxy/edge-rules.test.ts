@@ -74,6 +74,9 @@ describe('route rules on the edge', () => {
     await withRules('ad.test', rule({ methods: ['GET'] }))
     expect(await statuses('ad.test', 1)).toEqual([200])
     expect((await edge.ask('ad.test', '/', { method: 'DELETE' })).status).toBe(403)
+    await withRules('ad.test', rule({ allow: ['127.0.0.1'], methods: ['GET'] }))
+    expect(await statuses('ad.test', 1)).toEqual([200])
+    expect((await edge.ask('ad.test', '/', { method: 'DELETE' })).status).toBe(403)
   })
 
   test('a rule for a path leaves others alone, a dry run only counts, an expired one does nothing', async () => {
@@ -87,9 +90,10 @@ describe('route rules on the edge', () => {
       { id: 'off', kind: 'ban', enabled: false, config: all },
     )
     expect(await statuses('parts.test', 1, '/public')).toEqual([200])
+    expect(await statuses('parts.test', 1, '/administrator')).toEqual([200])
     expect(await statuses('parts.test', 1, '/admin/users')).toEqual([403])
     expect(await statuses('parts.test', 1, '/x/..%2fadmin')).toEqual([403])
-    expect(await edge.driver.ruleHits()).toEqual({ path: 2, dry: 1 })
+    expect(await edge.driver.ruleHits()).toEqual({ path: 2, dry: 2 })
   })
 
   test('a rule that expires stops by itself', async () => {
@@ -121,9 +125,11 @@ describe('route rules on the edge', () => {
   })
 
   test('a refused request does not wake a sleeping project', async () => {
-    const rules: EdgeRule[] = [{ id: 'quiet', kind: 'ban', enabled: true, pathPrefix: '/wp-', config: { ips: ['0.0.0.0/0'] } }]
+    const rules: EdgeRule[] = [
+      { id: 'quiet', kind: 'ban', enabled: true, pathPrefix: '/wp-admin', config: { ips: ['0.0.0.0/0'] } },
+    ]
     await edge.route({ 'quiet.test': { target: { kind: 'sleeping', projectId: 'quiet', holdTimeoutMs: 200 }, rules } })
-    expect(await statuses('quiet.test', 1, '/wp-login.php')).toEqual([403])
+    expect(await statuses('quiet.test', 1, '/wp-admin/login.php')).toEqual([403])
     expect(await edge.driver.activity()).not.toHaveProperty('quiet')
     expect(edge.woken).not.toContain('quiet')
     expect(await statuses('quiet.test', 1, '/')).toEqual([503])

@@ -18,17 +18,20 @@ export class PathReadings {
     this.#readings = doubtful.test(path) ? allReadings(path)?.flatMap(comparable) : [folded(path)]
   }
 
-  /** `prefixes` are from `rulePrefixes`. Most routers serve `/admin/` for `/admin`, so a rule on the one is one on the other. */
+  /** `prefixes` come from `rulePrefixes` and end in a slash: `/admin/` covers `/admin` and `/admin/x`, not `/administrator`. */
   below(prefixes: readonly string[]): boolean {
     return this.#readings?.some((reading) => prefixes.some((prefix) => `${reading}/`.startsWith(prefix))) ?? true
   }
 }
 
-/** A prefix as it is compared: as it was written, and as it is meant when it was written with escapes or doubled slashes. */
+/**
+ * The forms in which a prefix is compared, each ending in one slash so that only whole segments match: the text as written,
+ * and decoded where it was written with escapes or doubled slashes.
+ */
 export function rulePrefixes(prefix: string): string[] {
   const bytes = utf8Bytes(prefix)
   const meant = [bytes, decodeAll(bytes)].flatMap((path) => [path, path.replaceAll(/\/{2,}/g, '/')])
-  return [...new Set(meant.map((path) => folded(utf8Text(path))))]
+  return [...new Set(meant.map((path) => `${folded(utf8Text(path)).replace(/\/+$/, '')}/`))]
 }
 
 const doubtful = /[%\\;#+]|\/\/|\/\.|\.(?:\/|$)|[^\x21-\x7e]|\.(?:php\d?|phtml|f?cgi)\/|^\/(?:_next\/|page-)data\//i

@@ -64,7 +64,6 @@ export function compileRule(rule: EdgeRule, previous: CompiledRule | undefined, 
   const prefixes = rule.pathPrefix ? rulePrefixes(rule.pathPrefix) : undefined
   const limit = rule.kind === 'rate-limit' ? new RateLimit(rule.config) : undefined
   const judge = judgement(rule, limit, warnings)
-  const methods = rule.kind === 'allow-deny' && hasList(rule.config) ? upper(rule.config.methods) : undefined
   return {
     id: rule.id,
     order: orders[rule.kind],
@@ -72,11 +71,7 @@ export function compileRule(rule: EdgeRule, previous: CompiledRule | undefined, 
     limit,
     dryRun: rule.dryRun === true,
     applies: (head, path, now) =>
-      now < expiresAt &&
-      (hostname === undefined || hostname === head.host) &&
-      // Some frameworks take a method in any case. Where methods are the ones that may pass, only the exact one does.
-      (methods === undefined || methodsOf(head).some((method) => methods.has(method))) &&
-      (prefixes === undefined || path().below(prefixes)),
+      now < expiresAt && (hostname === undefined || hostname === head.host) && (prefixes === undefined || path().below(prefixes)),
     judge,
   }
 }
@@ -104,19 +99,19 @@ function judgeBan(id: string, config: BanConfig, warnings: string[]): CompiledRu
   }
 }
 
+/** Each of the three conditions is judged by itself: a request passes when it meets all that are given. */
 function judgeAllowDeny(id: string, config: AllowDenyConfig, warnings: string[]): CompiledRule['judge'] {
   const deny = addressSet(id, config.deny ?? [], warnings)
   const allow = config.allow && config.allow.length > 0 ? addressSet(id, config.allow, warnings) : undefined
-  const onlyMethods = hasList(config) ? undefined : upper(config.methods)
+  const methods = upper(config.methods)
   return (head, client) => {
     if (deny.has(client)) return forbidden
     if (allow && !allow.has(client)) return forbidden
-    if (!onlyMethods) return undefined
-    return onlyMethods.has(head.method) && methodsOf(head).every((method) => onlyMethods.has(method)) ? undefined : forbidden
+    if (!methods) return undefined
+    // Some frameworks take a method in any case, or from a header: only the exact method passes, and only if all of them may.
+    return methods.has(head.method) && methodsOf(head).every((method) => methods.has(method)) ? undefined : forbidden
   }
 }
-
-const hasList = (config: AllowDenyConfig) => (config.allow?.length ?? 0) + (config.deny?.length ?? 0) > 0
 
 function addressSet(id: string, entries: readonly string[], warnings: string[]): AddressSet {
   const set = new AddressSet()

@@ -7,7 +7,7 @@ import { callsOn, makeProject } from '../kit/projects.ts'
 
 let instance: TestInstance
 let people: People
-let project: { id: string }
+let project: Awaited<ReturnType<typeof makeProject>>
 let on: ReturnType<ReturnType<typeof callsOn>>
 beforeAll(async () => {
   instance = await startInstance()
@@ -50,6 +50,7 @@ describe('POST /projects/:id/route-rules', () => {
   test('every field is kept as it was given', async () => {
     const expiresAt = soon()
     const fields = { enabled: false, pathPrefix: '/api', dryRun: true, expiresAt }
+    await on('POST', '/connect', { domain: 'shop.example.test' })
     const rule = await made({ kind: 'ban', ...fields, hostname: 'Shop.Example.test', config: { userAgents: ['badbot'] } })
     expect(rule).toMatchObject({ kind: 'ban', ...fields, hostname: 'shop.example.test', config: { userAgents: ['badbot'] } })
   })
@@ -70,6 +71,27 @@ describe('POST /projects/:id/route-rules', () => {
     const { status, body: answer } = await create(body)
     expect([status, answer.field]).toEqual([400, field])
     expect(await list()).toEqual([])
+  })
+
+  test('400 names `hostname`: one that is not the project’s own', async () => {
+    await on('POST', '/environments', { name: 'Staging' })
+    const free = project.routes[0]!.hostname
+    const other = (await makeProject(instance, people.member.token)).routes[0]!.hostname
+    const rule = await made(limit)
+    for (const hostname of ['elsewhere.example.test', other, `x.${free}`, `${free}.example.test`]) {
+      expect((await create({ ...limit, hostname })).body).toMatchObject({ code: 'validation_failed', field: 'hostname' })
+      expect((await change(rule.id, { hostname })).body).toMatchObject({ code: 'validation_failed', field: 'hostname' })
+    }
+    expect(await list()).toEqual([rule])
+    for (const hostname of [free, `staging.${free}`, null])
+      expect((await change(rule.id, { hostname })).body.data).toMatchObject({ hostname })
+  })
+
+  test('the rule of a free host name follows the project to its new slug', async () => {
+    const { slug, routes } = project
+    const rule = await made({ ...limit, hostname: routes[0]!.hostname })
+    await on('PATCH', '', { slug: `${slug}-new` })
+    expect(await list()).toMatchObject([{ id: rule.id, hostname: routes[0]!.hostname.replace(slug, `${slug}-new`) }])
   })
 
   test('a viewer may look and not change', async () => {

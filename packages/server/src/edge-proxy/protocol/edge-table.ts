@@ -140,10 +140,7 @@ export interface BanConfig {
   userAgents?: string[]
 }
 
-/**
- * `deny` first, then, where there is an `allow` list, whoever is not on it. With either list `methods` says which requests
- * the rule looks at; without them `methods` are the ones that may pass.
- */
+/** A request passes when it is not in `deny`, is in `allow` where that is given, and has one of `methods` where they are given. */
 export interface AllowDenyConfig {
   allow?: string[]
   deny?: string[]

@@ -8,6 +8,7 @@ import { forgottenToken } from '../git/clone-token.ts'
 import { moveHookOf } from '../git/delivery-address.ts'
 import { hostUrlsOf } from '../git/git-remote.ts'
 import { hiddenFrom } from '../git/hidden-repositories.ts'
+import { moveRules } from '../rules/rules.ts'
 import { checkConfig } from '../settings/config-rules.ts'
 import { configColumns, nameColumns, refuseUnstorable } from '../settings/fields.ts'
 import { checkSource, leavesHost, sourceColumns } from '../source.ts'
@@ -39,6 +40,7 @@ export async function updateProject(
     }
     refuseHidden?.(changes, current)
     if (current.webhookDomain !== null) await followHook(current, changes, bound)
+    if (body.slug && body.slug !== current.slug) await moveRules(bound.db, current, body.slug, deps.settings.baseDomain)
     if (leavesHost(current, changes, hostUrlsOf(deps.settings))) Object.assign(changes, forgottenToken)
     await exchangeUploads(current, changes.uploadSessionId, bound, nowOf(deps))
     return Object.keys(changes).length > 0 ? changes : null

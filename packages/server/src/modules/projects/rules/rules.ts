@@ -7,9 +7,11 @@ import type { ProjectRow, RouteRuleRow } from '../../../platform/db/tables/proje
 import { fail, refuse } from '../../../platform/failure.ts'
 import type { Bound } from '../../../platform/transaction.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
+import { freeHostname, isBelow } from '../domains/hostnames.ts'
+import { ownHostnames } from '../domains/own-hostnames.ts'
 import { lockProject, type ProjectSignal, projectsTopic, refuseLeaving } from '../lifecycle/change-project.ts'
 import { refuseUnstorable } from '../settings/fields.ts'
-import { findProject } from '../store.ts'
+import { findProject, rulesOf } from '../store.ts'
 import { checkRuleConfig, type RuleConfig } from './rule-config.ts'
 
 type ProjectKey = Pick<ProjectRow, 'id' | 'organizationId'>
@@ -37,8 +39,9 @@ export const findRule = (db: Db, organizationId: string, projectId: string, id: 
     .where('routeRules.id', '=', id)
     .executeTakeFirst()
 
-export async function createRule(project: ProjectKey, body: CreateRule, deps: ProjectsDeps): Promise<RouteRuleRow> {
+export async function createRule(project: ProjectRow, body: CreateRule, deps: ProjectsDeps): Promise<RouteRuleRow> {
   const now = nowOf(deps)
+  await refuseForeignHostname(project, body, deps)
   const row: RouteRuleRow = {
     ...ruleColumns(body, now),
     id: newId('rul'),
@@ -76,6 +79,8 @@ export async function updateRule(rule: RouteRuleRow, organizationId: string, bod
   refuseUnstorable(body)
   const now = nowOf(deps)
   const columns = scopeColumns(body, now)
+  const project = (await findProject(deps.database.db, organizationId, rule.projectId)) ?? fail('not_found')
+  if (columns.hostname !== rule.hostname) await refuseForeignHostname(project, body, deps)
   return changeRules({ id: rule.projectId, organizationId }, deps, async ({ db }) => {
     const current = (await findRule(db, organizationId, rule.projectId, rule.id)) ?? fail('not_found')
     const kind = body.kind ?? current.kind
@@ -120,6 +125,30 @@ function mergedConfig(current: RouteRuleRow, { kind = current.kind, config = {} 
   const before = kind === current.kind ? (JSON.parse(current.config) as RuleConfig) : {}
   const merged = Object.entries({ ...before, ...config }).filter(([, value]) => value !== null)
   return checkRuleConfig(kind, Object.fromEntries(merged))
+}
+
+/** A rule for a host name that is never served for the project would be in force nowhere. */
+async function refuseForeignHostname(project: ProjectRow, { hostname }: Scope, deps: ProjectsDeps): Promise<void> {
+  if (!hostname) return
+  const own = await ownHostnames(project, deps)
+  if (!own.includes(hostname.toLowerCase())) refuse('hostname', `must be one of the project's own: ${own.join(', ')}`)
+}
+
+/** Rules of the free host names follow the project to its new slug. */
+export async function moveRules(
+  db: Db,
+  project: Pick<ProjectRow, 'id' | 'slug'>,
+  slug: string,
+  baseDomain: string,
+): Promise<void> {
+  const before = freeHostname(project, baseDomain)
+  for (const { id, hostname } of await rulesOf(db, project.id))
+    if (hostname && isBelow(hostname, before))
+      await db
+        .updateTable('routeRules')
+        .set({ hostname: hostname.slice(0, -before.length) + freeHostname({ slug }, baseDomain) })
+        .where('id', '=', id)
+        .execute()
 }
 
 type Scope = Pick<UpdateRule, 'enabled' | 'pathPrefix' | 'hostname' | 'dryRun' | 'expiresAt'>
