@@ -172,7 +172,6 @@ async function addMembers({ database }: TestInstance, organizationId: string, co
     const members = await db.selectFrom('members').select('userId').where('organizationId', '=', organizationId).execute()
     const channels = members.map(({ userId }, at) => ({
       id: newId('nch'),
-      organizationId,
       userId,
       kind: 'email' as const,
       label: 'Mail',

@@ -16,7 +16,7 @@ import {
   UnseenCount,
 } from './shapes.ts'
 
-/** Channels, subscriptions and deliveries belong to the caller alone: another person's id is 404. Defaults are the organisation's. */
+/** Channels, subscriptions and deliveries belong to the caller: another user's id is 404. Defaults belong to the organisation. */
 export const notifications = {
   listCategories: route('GET /notifications/categories', {
     summary: 'The static registry of categories',
@@ -25,7 +25,7 @@ export const notifications = {
     returns: list(NotificationCategory),
   }),
   listChannels: route('GET /notifications/channels', {
-    summary: "The caller's channels, secrets redacted",
+    summary: "The caller's channels, the same in every organisation; secrets redacted",
     permission: 'notifications:read',
     query: PageQuery,
     returns: list(Channel),
@@ -90,14 +90,14 @@ export const notifications = {
     returns: data(OrgDefault),
   }),
   listDeliveries: route('GET /notifications/deliveries', {
-    summary: "The caller's recent deliveries in the active organisation, newest first",
+    summary: "The caller's in-app feed in the active organisation, newest first; `kind` lists the deliveries to other channels",
     permission: 'notifications:read',
     projectTokens: 'filtered',
     query: DeliveriesQuery,
     returns: list(Delivery),
   }),
   countUnseen: route('GET /notifications/deliveries/unseen-count', {
-    summary: 'How many deliveries the caller has not seen',
+    summary: 'How many entries of the feed the caller has not seen',
     permission: 'notifications:read',
     projectTokens: 'filtered',
     returns: data(UnseenCount),

@@ -97,6 +97,7 @@ export type Delivery = Static<typeof Delivery>
 export const DeliveriesQuery = Type.Object({
   ...pageQuery,
   unseen: Type.Optional(Type.Boolean()),
+  kind: Type.Optional(oneOf('in_app', 'email', 'webhook', 'slack', 'all')),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.deliveriesMaximum, default: limits.deliveriesDefault })),
 })
 export type DeliveriesQuery = Static<typeof DeliveriesQuery>

@@ -150,6 +150,16 @@ describe('PATCH /notifications/channels/:id (States)', () => {
     const shown = (await me.channel(id)).config
     expect((await me.change(id, { config: shown })).body.data).toMatchObject({ verified: true, config: shown })
   })
+  test.each(outside)('channel unverified, config and verified sent together: verified as sent (%s)', async (kind) => {
+    const { id } = await me.create(bodies[kind])
+    expect((await me.change(id, { config: moved[kind], verified: true })).body.data.verified).toBe(true)
+  })
+  test.each(outside)('the same config sent again does not even change the time (%s)', async (kind) => {
+    const id = await verified(kind)
+    const before = await me.channel(id)
+    await scene.pass(10)
+    expect((await me.change(id, { config: bodies[kind].config, verified: true })).body.data).toEqual(before)
+  })
   test('another signing secret is another config', async () => {
     const id = await verified('webhook')
     const config = { ...bodies.webhook.config, secret: 'a-secret-of-mine' }
@@ -202,7 +212,7 @@ describe('404: a channel, subscription or delivery that is not the caller’s ow
       expect([at, status]).toEqual([at, 404])
     }
   })
-  test('nor does the same person from another organisation', async () => {
+  test('subscriptions and deliveries belong to their organisation: the same user does not reach them from another one', async () => {
     const other = await makePeople(scene)
     await scene.database.db
       .insertInto('members')
@@ -210,10 +220,10 @@ describe('404: a channel, subscription or delivery that is not the caller’s ow
       .execute()
     const token = await makeToken(scene, { userId: people.member.userId, organizationId: other.organizationId })
     for (const [at, id, body] of await strangers()) {
+      if (at.includes('/channels/')) continue
       const { status } = await asPerson(scene, { token }).ask(at, { params: { id }, body })
       expect([at, status]).toEqual([at, 404])
     }
-    expect((await asPerson(scene, { token }).ask('GET /notifications/channels')).body.data).toEqual([])
   })
   test('an id with a NUL names nothing', async () => {
     for (const at of [
@@ -354,14 +364,15 @@ describe('the lists', () => {
     expect((await me.ask('DELETE /notifications/channels/:id', { params: { id } })).status).toBe(404)
     expect((await me.ask('GET /notifications/subscriptions')).body.data).toEqual([])
   })
-  test('who leaves the organisation leaves their channels behind, and they are gone', async () => {
+  test('who leaves the organisation loses its subscriptions and deliveries, and keeps the channels', async () => {
     const { id } = await me.create(bodies.email)
     await me.subscribe('deploy.failed', id)
     await scene.happen(people, 'deploy.failed')
     await asPerson(scene, people.owner).ask('DELETE /members/:userId', { params: { userId: people.member.userId } })
-    for (const table of ['notificationChannels', 'notificationSubscriptions', 'deliveries'] as const)
-      expect(await scene.database.db.selectFrom(table).select('id').where('userId', '=', people.member.userId).execute()).toEqual(
-        [],
-      )
+    const left = (table: 'notificationChannels' | 'notificationSubscriptions' | 'deliveries') =>
+      scene.database.db.selectFrom(table).select('id').where('userId', '=', people.member.userId).execute()
+    expect(await left('notificationSubscriptions')).toEqual([])
+    expect(await left('deliveries')).toEqual([])
+    expect(await left('notificationChannels')).toContainEqual({ id })
   })
 })

@@ -39,7 +39,7 @@ const hooked = async (url: string, more: object = {}) => {
   return channel
 }
 const happen = () => scene.happen(people, 'backup.succeeded', { subject: 'Backup stored', data: { runId: 'bkr_1' } })
-const delivery = async () => (await me.deliveries())[0]
+const delivery = async () => (await me.deliveries({ kind: 'all' }))[0]
 const failing = () => startReceiver((response) => response.writeHead(500).end('canary-internals'))
 
 /** Everything the instance has written down. */
@@ -141,7 +141,7 @@ describe('a receiver that hangs', () => {
     await hooked(quick.url)
     await happen()
     expect(quick.received).toHaveLength(1)
-    const [slow] = (await me.deliveries()).filter(({ status }: { status: string }) => status === 'queued')
+    const [slow] = (await me.deliveries({ kind: 'all' })).filter(({ status }: { status: string }) => status === 'queued')
     expect(slow).toMatchObject({ attempts: 1, lastError: '127.0.0.1 did not answer within 1 seconds' })
     await scene.pass(20 * seconds)
     expect(hanging.received).toHaveLength(2)
@@ -233,7 +233,7 @@ describe('never lost', () => {
     await scene.jobs.whenIdle()
     await scene.pass(2 * seconds)
     expect(receiver.received).toHaveLength(1)
-    expect(await me.deliveries()).toHaveLength(1)
+    expect(await me.deliveries({ kind: 'all' })).toHaveLength(1)
   })
 
   test('a delivery whose process died in the middle of sending is taken up by the same job, under the same id', async () => {
@@ -309,7 +309,7 @@ describe('never lost', () => {
       const stopping = other.jobs.stop({ graceMs: 5_000 })
       resolve()
       await stopping
-      expect(await they.deliveries()).toMatchObject([{ status: 'sent', attempts: 1 }])
+      expect(await they.deliveries({ kind: 'all' })).toMatchObject([{ status: 'sent', attempts: 1 }])
     } finally {
       await other.stop()
     }

@@ -80,14 +80,30 @@ describe('GET /notifications/deliveries', () => {
     expect(await me.deliveries({ unseen: false })).toHaveLength(3)
     expect((await me.ask('GET /notifications/deliveries', { query: { unseen: 'perhaps' } })).body.field).toBe('unseen')
   })
-  test('deliveries to other channels are listed, but it is the feed that is seen and counted', async () => {
-    await using receiver = await startReceiver()
-    const { id } = await me.webhook(receiver.url)
-    await me.subscribe('deploy.failed', id)
-    await scene.happen(people, 'deploy.failed')
-    expect(await me.deliveries()).toHaveLength(2)
-    expect(await me.deliveries({ unseen: true })).toMatchObject([{ channelKind: 'in_app' }])
-    expect(await me.unseen()).toBe(1)
+  describe('is the in-app feed; `kind` shows the others', () => {
+    test.each<[Record<string, string | number | boolean>, string[]]>([
+      [{}, ['in_app']],
+      [{ limit: 1 }, ['in_app']],
+      [{ unseen: true }, ['in_app']],
+      [{ kind: 'in_app' }, ['in_app']],
+      [{ kind: 'webhook' }, ['webhook', 'webhook']],
+      [{ kind: 'webhook', unseen: true }, ['webhook', 'webhook']],
+      [{ kind: 'email' }, []],
+      [{ kind: 'slack' }, []],
+      [{ kind: 'all' }, ['in_app', 'webhook', 'webhook']],
+    ])('%o: %o', async (query, kinds) => {
+      await using receiver = await startReceiver()
+      for (const { id } of [await me.webhook(receiver.url), await me.webhook(`${receiver.url}/2`)])
+        await me.subscribe('deploy.failed', id)
+      await scene.happen(people, 'deploy.failed')
+      const found = await me.deliveries(query)
+      expect(found.map(({ channelKind }: { channelKind: string }) => channelKind).sort()).toEqual(kinds)
+      expect(await me.unseen()).toBe(1)
+    })
+    test('400 names a kind that does not exist', async () => {
+      const { status, body } = await me.ask('GET /notifications/deliveries', { query: { kind: 'sms' } })
+      expect([status, body.field]).toEqual([400, 'kind'])
+    })
   })
   test('a token that is limited to projects sees what happened in them alone', async () => {
     for (const projectId of ['prj_one', 'prj_two', null]) await scene.happen(people, 'deploy.failed', { projectId })

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { startSmtpServer, type TestSmtpServer } from '../../src/drivers/mail/test-smtp-server.ts'
 import { type Receiver, startReceiver } from '../../src/drivers/web-request/test-receiver.ts'
+import { makeToken } from '../kit/people.ts'
 import { asPerson, makePeople, type People, type Scene, startScene } from './scene.ts'
 
 let scene: Scene
@@ -30,6 +31,12 @@ const mailTo = async (address: string) => {
   const { id } = await me.create({ kind: 'email', label: address, config: { address } })
   await me.change(id, { verified: true })
   return id as string
+}
+/** The member joins another organisation; a token of theirs for it. */
+const joinAs = async ({ organizationId }: Pick<People, 'organizationId'>) => {
+  const { userId } = people.member
+  await scene.database.db.insertInto('members').values({ organizationId, userId, role: 'member', joinedAt: 1 }).execute()
+  return makeToken(scene, { userId, organizationId })
 }
 const setDefault = (category: string, defaultEnabled: boolean) =>
   asPerson(scene, people.owner).ask('PUT /notifications/defaults', { body: { category, defaultEnabled } })
@@ -67,10 +74,10 @@ describe('PUT /notifications/subscriptions', () => {
     const { id: channelId } = await me.create({ kind: 'in_app', label: 'Bell' })
     const { id } = await me.subscribe('deploy.failed', channelId, false)
     await scene.happen(people, 'deploy.failed')
-    expect(await me.deliveries()).toEqual([])
+    expect(await me.deliveries({ kind: 'all' })).toEqual([])
     expect((await me.ask('DELETE /notifications/subscriptions/:id', { params: { id } })).status).toBe(204)
     await scene.happen(people, 'deploy.failed')
-    expect(kindsOf(await me.deliveries())).toEqual(['in_app'])
+    expect(kindsOf(await me.deliveries({ kind: 'all' }))).toEqual(['in_app'])
   })
 })
 
@@ -103,7 +110,7 @@ describe('who gets what', () => {
   test('without a word of theirs, the category’s own default sends to each member’s in_app channel and verified e-mail', async () => {
     await mailTo('ada@example.test')
     await scene.happen(people, 'deploy.failed', { subject: 'Deployment 3 failed' })
-    expect(kindsOf(await me.deliveries())).toEqual(['email', 'in_app'])
+    expect(kindsOf(await me.deliveries({ kind: 'all' }))).toEqual(['email', 'in_app'])
     expect(smtp.mails.map(({ to, parsed }) => [to, parsed.subject])).toEqual([[['ada@example.test'], 'Deployment 3 failed']])
     for (const who of ['owner', 'admin', 'viewer'] as const)
       expect(kindsOf(await asPerson(scene, people[who]).deliveries())).toEqual(['in_app'])
@@ -111,7 +118,7 @@ describe('who gets what', () => {
   test('a category that is off by default reaches nobody', async () => {
     await mailTo('ada@example.test')
     await scene.happen(people, 'deploy.succeeded')
-    expect(await me.deliveries()).toEqual([])
+    expect(await me.deliveries({ kind: 'all' })).toEqual([])
     expect(smtp.mails).toEqual([])
   })
   test('the organisation’s default goes before the category’s own, both ways', async () => {
@@ -119,13 +126,15 @@ describe('who gets what', () => {
     await setDefault('deploy.failed', false)
     await scene.happen(people, 'deploy.succeeded')
     await scene.happen(people, 'deploy.failed')
-    expect((await me.deliveries()).map(({ category }: { category: string }) => category)).toEqual(['deploy.succeeded'])
+    expect((await me.deliveries({ kind: 'all' })).map(({ category }: { category: string }) => category)).toEqual([
+      'deploy.succeeded',
+    ])
   })
   test('an explicit opt-out also blocks the default, on its channel', async () => {
     const mail = await mailTo('ada@example.test')
     await me.subscribe('deploy.failed', mail, false)
     await scene.happen(people, 'deploy.failed')
-    expect(kindsOf(await me.deliveries())).toEqual(['in_app'])
+    expect(kindsOf(await me.deliveries({ kind: 'all' }))).toEqual(['in_app'])
     expect(smtp.mails).toEqual([])
   })
   test('an explicit subscription sends what is off by default, to its channel alone', async () => {
@@ -133,13 +142,13 @@ describe('who gets what', () => {
     await mailTo('ada@example.test')
     await me.subscribe('deploy.succeeded', hook.id)
     await scene.happen(people, 'deploy.succeeded')
-    expect(kindsOf(await me.deliveries())).toEqual(['webhook'])
+    expect(kindsOf(await me.deliveries({ kind: 'all' }))).toEqual(['webhook'])
     expect(receiver.received).toHaveLength(1)
   })
   test('a webhook gets nothing by default', async () => {
     await me.webhook(receiver.url)
     await scene.happen(people, 'deploy.failed')
-    expect(kindsOf(await me.deliveries())).toEqual(['in_app'])
+    expect(kindsOf(await me.deliveries({ kind: 'all' }))).toEqual(['in_app'])
     expect(receiver.received).toEqual([])
   })
   test('unverified or disabled channels get nothing, whatever the subscription says', async () => {
@@ -148,7 +157,7 @@ describe('who gets what', () => {
     await me.change(disabled.id, { enabled: false })
     for (const { id } of [unverified, disabled]) await me.subscribe('deploy.failed', id)
     await scene.happen(people, 'deploy.failed')
-    expect(kindsOf(await me.deliveries())).toEqual(['in_app'])
+    expect(kindsOf(await me.deliveries({ kind: 'all' }))).toEqual(['in_app'])
     expect(receiver.received).toEqual([])
   })
   test('one that is unverified or disabled between the event and the sending gets nothing either, and says why', async () => {
@@ -162,7 +171,7 @@ describe('who gets what', () => {
     await me.change(hooks[0].id, { enabled: false })
     await me.change(hooks[1].id, { config: { url: `${receiver.url}/moved` } })
     await scene.pass(2_000)
-    const reasons = (await me.deliveries()).map(({ status, lastError }: { status: string; lastError: string }) => [
+    const reasons = (await me.deliveries({ kind: 'all' })).map(({ status, lastError }: { status: string; lastError: string }) => [
       status,
       lastError,
     ])
@@ -176,18 +185,61 @@ describe('who gets what', () => {
     await me.create({ kind: 'in_app', label: 'One' })
     await me.create({ kind: 'in_app', label: 'Two' })
     await scene.happen(people, 'deploy.failed')
-    expect(kindsOf(await me.deliveries())).toEqual(['in_app'])
+    expect(kindsOf(await me.deliveries({ kind: 'all' }))).toEqual(['in_app'])
+  })
+  test('a deleted in_app channel stays away until its user makes one again', async () => {
+    await scene.happen(people, 'deploy.failed')
+    const [{ id }] = (await me.ask('GET /notifications/channels')).body.data
+    expect((await me.ask('DELETE /notifications/channels/:id', { params: { id } })).status).toBe(204)
+    await scene.happen(people, 'deploy.failed')
+    await scene.happen(people, 'backup.failed')
+    expect((await me.ask('GET /notifications/channels')).body.data).toEqual([])
+    expect(await me.unseen()).toBe(1)
+    const { id: made } = await me.create({ kind: 'in_app', label: 'Bell' })
+    await me.subscribe('deploy.failed', made, false)
+    await scene.happen(people, 'deploy.failed')
+    await scene.happen(people, 'backup.failed')
+    expect((await me.deliveries()).map(({ category }: { category: string }) => category)).toEqual([
+      'backup.failed',
+      'deploy.failed',
+    ])
   })
   test('someone who disabled their in_app channel is left alone', async () => {
     const { id } = await me.create({ kind: 'in_app', label: 'Bell' })
     await me.change(id, { enabled: false })
     await scene.happen(people, 'deploy.failed')
-    expect(await me.deliveries()).toEqual([])
+    expect(await me.deliveries({ kind: 'all' })).toEqual([])
   })
   test('what concerns one person alone reaches that person alone', async () => {
     await scene.happen(people, 'token.expiring', { userId: people.viewer.userId })
-    expect(await me.deliveries()).toEqual([])
+    expect(await me.deliveries({ kind: 'all' })).toEqual([])
     expect(kindsOf(await asPerson(scene, people.viewer).deliveries())).toEqual(['in_app'])
+  })
+  test('a channel is its user’s in every organisation; the organisation is part of the subscription', async () => {
+    const others = await makePeople(scene)
+    const there = asPerson(scene, { token: await joinAs(others) })
+    const mail = await mailTo('ada@example.test')
+    expect((await there.ask('GET /notifications/channels')).body.data).toEqual(
+      (await me.ask('GET /notifications/channels')).body.data,
+    )
+    await me.subscribe('deploy.failed', mail, false)
+    expect((await there.ask('GET /notifications/subscriptions')).body.data).toEqual([])
+    const own = await there.subscribe('deploy.succeeded', mail, true)
+    expect((await me.ask('DELETE /notifications/subscriptions/:id', { params: { id: own.id } })).status).toBe(404)
+    for (const where of [people, others])
+      for (const category of ['deploy.failed', 'deploy.succeeded'] as const) await scene.happen(where, category)
+    expect(kindsOf(await me.deliveries({ kind: 'all' }))).toEqual(['in_app'])
+    expect(kindsOf(await there.deliveries({ kind: 'all' }))).toEqual(['email', 'email', 'in_app'])
+    expect((await me.ask('GET /notifications/channels')).body.data).toHaveLength(2)
+  })
+  test('alerts of two organisations in one channel are never joined into one delivery', async () => {
+    const others = await makePeople(scene)
+    const there = asPerson(scene, { token: await joinAs(others) })
+    await scene.happen(people, 'deploy.failed', { subject: 'Here' }, 15)
+    await scene.happen(others, 'deploy.failed', { subject: 'There' })
+    await scene.pass(60_000)
+    expect((await there.deliveries()).map(({ subject }: { subject: string }) => subject)).toEqual(['There'])
+    for (const { subject } of await me.deliveries()) expect(subject).toContain('Here')
   })
   test('people of another organisation hear nothing', async () => {
     const others = await makePeople(scene)
@@ -204,7 +256,7 @@ describe('who gets what', () => {
     const body = { code, email: 'new@example.test', password: 'long enough to be good' }
     await me.ask('POST /invitations/accept', { body })
     await scene.jobs.whenIdle()
-    expect(await me.deliveries()).toMatchObject([
+    expect(await me.deliveries({ kind: 'all' })).toMatchObject([
       { category: 'member.joined', subject: 'new@example.test joined', status: 'sent' },
     ])
   })

@@ -12,10 +12,13 @@ import { useList } from '../../data/read-list.ts'
 import { Feed } from './feed.tsx'
 import { MarkAllSeen } from './mark-all-seen.tsx'
 
-/** What you were told, newest first; new ones come by themselves. */
+/** The in-app feed, newest first, updated live; the switch also lists deliveries to other channels. */
 export function NotificationsPage() {
   const [isUnseen, setUnseen] = useState(false)
-  const list = useList(contract.notifications.listDeliveries, { query: { limit: 50, ...(isUnseen ? { unseen: true } : {}) } })
+  const [isAll, setAll] = useState(false)
+  const list = useList(contract.notifications.listDeliveries, {
+    query: { limit: 50, ...(isUnseen ? { unseen: true } : {}), ...(isAll ? { kind: 'all' } : {}) },
+  })
   return (
     <Page
       title="Notifications"
@@ -29,6 +32,7 @@ export function NotificationsPage() {
         isFlush
         actions={
           <>
+            <Switch size="xs" label="All channels" checked={isAll} onChange={(event) => setAll(event.currentTarget.checked)} />
             <Switch
               size="xs"
               label="Only unseen"

@@ -27,14 +27,14 @@ export function notificationsHandlers(deps: NotificationsDeps): Handlers<typeof 
       await deleteChannel(channel, deps)
       return undefined
     },
-    testChannel: async (_, { channel }) => ({ data: await testChannel(channel) }),
+    testChannel: async (_, { channel, caller }) => ({ data: await testChannel(channel, caller.organizationId) }),
 
     listSubscriptions: async ({ query }, { caller }) =>
       listed(await store.listSubscriptions(db, caller, query), store.showSubscription),
     putSubscription: async ({ body }, context) => {
       const channel = await store.findChannelOf(db, context.caller, body.channelId)
       if (!channel) fail('not_found', { words: 'You have no such channel', field: 'channelId' })
-      const row = await store.putSubscription(db, channel, body, nowOf(deps))
+      const row = await store.putSubscription(db, context.caller, body, nowOf(deps))
       context.audit({ objectKind: 'subscription', objectId: row.id })
       return { data: store.showSubscription(row) }
     },

@@ -14,7 +14,7 @@ import type {
 
 /** The SQL of channels, subscriptions and defaults; that of deliveries is in `delivery-store.ts`. */
 
-/** Whose things they are: a person within one organisation. */
+/** A user in the active organisation. Channels belong to the user alone. */
 export interface Owner {
   userId: string
   organizationId: string
@@ -30,32 +30,54 @@ const paging = ({ limit, cursor }: ListRequest) => ({ limit: limit ?? 100, curso
 
 type Owned = 'notificationChannels' | 'notificationSubscriptions'
 
-const channelsOf = (db: Db, { userId, organizationId }: Owner) =>
-  db.selectFrom('notificationChannels').selectAll().where('organizationId', '=', organizationId).where('userId', '=', userId)
+type User = Pick<Owner, 'userId'>
+
+const channelsOf = (db: Db, { userId }: User) => db.selectFrom('notificationChannels').selectAll().where('userId', '=', userId)
 
 const subscriptionsOf = (db: Db, { userId, organizationId }: Owner) =>
   db.selectFrom('notificationSubscriptions').selectAll().where('organizationId', '=', organizationId).where('userId', '=', userId)
 
-export const listChannels = (db: Db, owner: Owner, request: ListRequest) =>
+export const listChannels = (db: Db, owner: User, request: ListRequest) =>
   page(channelsOf(db, owner), { ...paging(request), ...oldestFirst })
 
 export const listSubscriptions = (db: Db, owner: Owner, request: ListRequest) =>
   page(subscriptionsOf(db, owner), { ...paging(request), ...oldestFirst })
 
-export const findChannelOf = (db: Db, owner: Owner, id: string): Promise<ChannelRow | undefined> =>
+export const findChannelOf = (db: Db, owner: User, id: string): Promise<ChannelRow | undefined> =>
   channelsOf(db, owner).where('id', '=', id).executeTakeFirst()
 
 export const findSubscriptionOf = (db: Db, owner: Owner, id: string): Promise<SubscriptionRow | undefined> =>
   subscriptionsOf(db, owner).where('id', '=', id).executeTakeFirst()
 
-export async function countChannels(db: Db, { userId, organizationId }: Owner): Promise<number> {
+export async function countChannels(db: Db, { userId }: User): Promise<number> {
   const { count } = await db
     .selectFrom('notificationChannels')
     .select(({ fn }) => fn.countAll<number>().as('count'))
-    .where('organizationId', '=', organizationId)
     .where('userId', '=', userId)
     .executeTakeFirstOrThrow()
   return Number(count)
+}
+
+export const findInAppChannel = (db: Db, owner: User): Promise<ChannelRow | undefined> =>
+  channelsOf(db, owner).where('kind', '=', 'in_app').orderBy('createdAt').orderBy('id').limit(1).executeTakeFirst()
+
+/** Held by whatever creates or deletes a channel of the user. */
+export const channelsLock = ({ userId }: User) => `notifications:channels:${userId}`
+
+export async function optOutOfFeed(db: Db, { userId }: User, now: number): Promise<void> {
+  await db
+    .insertInto('feedOptOuts')
+    .values({ userId, createdAt: now })
+    .onConflict((conflict) => conflict.column('userId').doNothing())
+    .execute()
+}
+
+export async function optIntoFeed(db: Db, { userId }: User): Promise<void> {
+  await db.deleteFrom('feedOptOuts').where('userId', '=', userId).execute()
+}
+
+export async function isOptedOutOfFeed(db: Db, { userId }: User): Promise<boolean> {
+  return !!(await db.selectFrom('feedOptOuts').select('userId').where('userId', '=', userId).executeTakeFirst())
 }
 
 export const insertChannel = (db: Db, row: Insertable<NotificationChannelsTable>): Promise<ChannelRow> =>
@@ -80,11 +102,10 @@ export async function deleteRow(db: Db, table: Owned, id: string): Promise<void>
 
 export function putSubscription(
   db: Db,
-  channel: ChannelRow,
-  { category, enabled }: { category: CategoryId; enabled: boolean },
+  { userId, organizationId }: Owner,
+  { category, channelId, enabled }: { category: CategoryId; channelId: string; enabled: boolean },
   now: number,
 ): Promise<SubscriptionRow> {
-  const { id: channelId, userId, organizationId } = channel
   const row: Insertable<NotificationSubscriptionsTable> = {
     id: newId('nsb'),
     organizationId,
@@ -99,7 +120,7 @@ export function putSubscription(
     .insertInto('notificationSubscriptions')
     .values(row)
     .onConflict((conflict) =>
-      conflict.columns(['channelId', 'category']).doUpdateSet(({ eb, ref }) => ({
+      conflict.columns(['organizationId', 'channelId', 'category']).doUpdateSet(({ eb, ref }) => ({
         enabled,
         // Sent again as it is, it changes nothing, not even its time.
         updatedAt: eb

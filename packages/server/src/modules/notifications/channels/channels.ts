@@ -18,22 +18,25 @@ export async function createChannel(body: ChannelBody, owner: store.Owner, deps:
   const kind = kindOf(body.kind)
   const checked = kind.checkConfig(body.config ?? {}, deps.settings)
   if (!checked.ok) return refuseConfig(checked.problems)
-  if ((await store.countChannels(deps.database.db, owner)) >= mostChannels)
-    fail('conflict', { words: `You have ${mostChannels} channels here, which is the most there can be: delete one first` })
   const now = nowOf(deps)
   const id = newId('nch')
-  const row = await store.insertChannel(deps.database.db, {
-    id,
-    organizationId: owner.organizationId,
-    userId: owner.userId,
-    kind: body.kind,
-    label: body.label.trim(),
-    ...sealed(id, checked, deps),
-    configRevision: 1,
-    enabled: true,
-    verified: isAlwaysVerified(body.kind),
-    createdAt: now,
-    updatedAt: now,
+  const row = await deps.database.transaction(async ({ db, lock }) => {
+    await lock(store.channelsLock(owner))
+    if ((await store.countChannels(db, owner)) >= mostChannels)
+      fail('conflict', { words: `You already have ${mostChannels} channels, the maximum. Delete one first.` })
+    if (body.kind === 'in_app') await store.optIntoFeed(db, owner)
+    return store.insertChannel(db, {
+      id,
+      userId: owner.userId,
+      kind: body.kind,
+      label: body.label.trim(),
+      ...sealed(id, checked, deps),
+      configRevision: 1,
+      enabled: true,
+      verified: isAlwaysVerified(body.kind),
+      createdAt: now,
+      updatedAt: now,
+    })
   })
   return { ...show(row, deps), ...checked.shownOnce }
 }
@@ -45,32 +48,39 @@ export function changeChannel({ id, ...owner }: ChannelRow, changes: ChannelChan
     const row = (await store.findChannelOf(db, owner, id)) ?? fail('not_found')
     const config = changes.config === undefined ? undefined : changedConfig(row, changes.config, deps)
     const verified = verifiedAfter(row, { configChanged: config !== undefined, wished: changes.verified })
+    const label = changes.label?.trim() ?? row.label
+    const enabled = changes.enabled ?? row.enabled === 1
+    const isSame = !config && label === row.label && enabled === (row.enabled === 1) && verified === (row.verified === 1)
+    if (isSame) return show(row, deps)
     const changed = await store.updateChannel(db, id, {
-      ...(changes.label === undefined ? {} : { label: changes.label.trim() }),
-      ...(changes.enabled === undefined ? {} : { enabled: changes.enabled }),
-      ...(config ? { ...sealed(id, config, deps), configRevision: row.configRevision + 1 } : {}),
+      label,
+      enabled,
       verified,
+      ...(config ? { ...sealed(id, config, deps), configRevision: row.configRevision + 1 } : {}),
       updatedAt: nowOf(deps),
     })
     return show(changed, deps)
   })
 }
 
-/** In-app is always verified; a changed config unverifies whatever else the same change says. */
+/** In-app is always verified. A changed config unverifies a verified channel, whatever `verified` the same change sends. */
 export function verifiedAfter(
   { kind, verified }: Pick<ChannelRow, 'kind' | 'verified'>,
   { configChanged, wished }: { configChanged: boolean; wished: boolean | undefined },
 ): boolean {
   if (isAlwaysVerified(kind)) return true
-  if (configChanged) return false
+  if (configChanged && verified === 1) return false
   return wished ?? verified === 1
 }
 
-/** What waits for it ends with it; what was delivered stays in the feed. */
-export function deleteChannel({ id }: ChannelRow, { database }: NotificationsDeps): Promise<void> {
-  return database.transaction(async ({ db }: Bound) => {
-    await endQueuedOf(db, id, 'The channel was deleted')
-    await store.deleteRow(db, 'notificationChannels', id)
+/** Queued deliveries end with it; sent ones stay in the feed. A user who deletes the last in-app channel gets no other by default. */
+export function deleteChannel(channel: ChannelRow, deps: NotificationsDeps): Promise<void> {
+  return deps.database.transaction(async ({ db, lock }: Bound) => {
+    await lock(store.channelsLock(channel))
+    await endQueuedOf(db, channel.id, 'The channel was deleted')
+    await store.deleteRow(db, 'notificationChannels', channel.id)
+    if (channel.kind === 'in_app' && !(await store.findInAppChannel(db, channel)))
+      await store.optOutOfFeed(db, channel, nowOf(deps))
   })
 }
 

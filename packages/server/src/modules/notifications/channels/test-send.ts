@@ -16,10 +16,10 @@ const limitMs = 20_000
 /** Sends one message through the channel, now, and takes its arrival for the proof that the channel leads where it should. */
 export function createTestSend(deps: NotificationsDeps) {
   const pace = new Pace()
-  return async (channel: ChannelRow): Promise<Channel> => {
+  return async (channel: ChannelRow, organizationId: string): Promise<Channel> => {
     const now = nowOf(deps)
     pace.take(channel.userId, now)
-    await send(await testMessage(channel, deps), channel, deps)
+    await send(await testMessage(organizationId, deps), channel, deps)
     const verified = await store.markVerified(deps.database.db, channel, now)
     if (!verified)
       fail('delivery_failed', { words: 'The channel was changed or deleted while the message was on its way: test it again' })
@@ -40,7 +40,7 @@ async function send(message: Message, channel: ChannelRow, deps: NotificationsDe
     })
 }
 
-async function testMessage({ organizationId }: ChannelRow, deps: NotificationsDeps): Promise<Message> {
+async function testMessage(organizationId: string, deps: NotificationsDeps): Promise<Message> {
   const organizationName = await findOrganizationName(deps.database.db, organizationId)
   return {
     id: newId('ndl'),

@@ -30,16 +30,18 @@ export async function findDefault(db: Db, organizationId: string, category: Cate
   return row && row.defaultEnabled === 1
 }
 
-/** Every member with each channel of theirs, the oldest first; one without any channel is there once. */
+/** Every member with each of their channels, the oldest first. A member without a channel has one row. */
 export function findPeople(db: Db, organizationId: string, category: CategoryId, userId: string | undefined) {
   return db
     .selectFrom(membersOf(db, organizationId).as('members'))
-    .leftJoin('notificationChannels as channel', (join) =>
-      join.onRef('channel.organizationId', '=', 'members.organizationId').onRef('channel.userId', '=', 'members.userId'),
-    )
+    .leftJoin('notificationChannels as channel', 'channel.userId', 'members.userId')
     .leftJoin('notificationSubscriptions as subscription', (join) =>
-      join.onRef('subscription.channelId', '=', 'channel.id').on('subscription.category', '=', category),
+      join
+        .onRef('subscription.channelId', '=', 'channel.id')
+        .on('subscription.organizationId', '=', organizationId)
+        .on('subscription.category', '=', category),
     )
+    .leftJoin('feedOptOuts as optOut', 'optOut.userId', 'members.userId')
     .$if(userId !== undefined, (query) => query.where('members.userId', '=', userId as string))
     .select([
       'members.userId',
@@ -48,6 +50,7 @@ export function findPeople(db: Db, organizationId: string, category: CategoryId,
       'channel.enabled',
       'channel.verified',
       'subscription.enabled as subscribed',
+      'optOut.createdAt as feedOptOutAt',
     ])
     .orderBy('channel.createdAt')
     .orderBy('channel.id')
@@ -63,7 +66,7 @@ export type PersonRow = Awaited<ReturnType<typeof findPeople>>[number]
 export async function findRecent(
   db: Db,
   channelIds: readonly string[],
-  category: CategoryId,
+  { organizationId, category }: Pick<AnnouncementsTable, 'organizationId' | 'category'>,
   now: number,
 ): Promise<Map<string, Recent[]>> {
   const made = (of: readonly string[], since: number) =>
@@ -71,6 +74,7 @@ export async function findRecent(
       .selectFrom('deliveries')
       .select(['id', 'channelId', 'status', 'attempts', 'joinedCount', 'createdAt', 'sentAt'])
       .where('channelId', 'in', of)
+      .where('organizationId', '=', organizationId)
       .where('category', '=', category)
       .where('createdAt', '>', since)
   const heads = await made(channelIds, now - burst.memoryMs)

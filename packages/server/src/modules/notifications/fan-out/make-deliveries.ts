@@ -25,7 +25,7 @@ export async function makeDeliveries(targets: readonly Target[], making: Making)
   const { announced, now } = making
   const { db } = making.bound
   const channelIds = targets.map(({ id }) => id)
-  const recent = await store.findRecent(db, channelIds, announced.category, now)
+  const recent = await store.findRecent(db, channelIds, announced, now)
   const first = momentAfterLast(now)
   const inTurn = announced.ids.map((id, at) => ({ id, at: first + at }))
   const planned: ChannelPlan[] = []

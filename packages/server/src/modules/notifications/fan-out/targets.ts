@@ -1,9 +1,10 @@
 import { newId } from '../../../platform/db/ids.ts'
+import type { Db } from '../../../platform/db/schema.ts'
 import type { Announcement } from '../../../platform/jobs/announce.ts'
 import type { Bound } from '../../../platform/transaction.ts'
 import * as store from '../delivery/delivery-store.ts'
 import { type NotificationsDeps, nowOf } from '../deps.ts'
-import { insertChannel } from '../store.ts'
+import { channelsLock, findInAppChannel, insertChannel, isOptedOutOfFeed } from '../store.ts'
 import { channelsToTell, isOnByDefault, lacksFeed } from './audience.ts'
 import type { Target } from './plan-deliveries.ts'
 
@@ -16,13 +17,17 @@ export async function findTargets(
   const onByDefault = isOnByDefault(category, await store.findDefault(bound.db, organizationId, category))
   const rows = await store.findPeople(bound.db, organizationId, category, userId)
   const targets: Target[] = []
-  for (const [person, theirs] of Map.groupBy(rows, (row) => row.userId)) {
+  // In one order, so that two announcements that create feeds for the same users never wait for each other.
+  for (const [person, theirs] of [...Map.groupBy(rows, (row) => row.userId)].sort(byUser)) {
     const channels = theirs.flatMap(asTarget)
-    if (lacksFeed(channels, onByDefault)) channels.push(await makeFeed(bound, person, organizationId, deps))
+    const isOptedOut = theirs.some(({ feedOptOutAt }) => feedOptOutAt !== null)
+    if (!isOptedOut && lacksFeed(channels, onByDefault)) channels.push(...(await makeFeed(bound, person, deps)))
     targets.push(...channelsToTell(channels, onByDefault))
   }
   return targets
 }
+
+const byUser = ([one]: readonly [string, unknown], [other]: readonly [string, unknown]) => (one < other ? -1 : 1)
 
 const asTarget = ({ userId, channelId, kind, enabled, verified, subscribed }: store.PersonRow): Target[] =>
   channelId === null || kind === null
@@ -38,12 +43,17 @@ const asTarget = ({ userId, channelId, kind, enabled, verified, subscribed }: st
         },
       ]
 
-/** Everyone has a feed: its channel is made when something first goes there. */
-async function makeFeed({ db }: Bound, userId: string, organizationId: string, deps: NotificationsDeps): Promise<Target> {
-  const now = nowOf(deps)
-  const { id } = await insertChannel(db, {
+/** The in-app channel of a user is made for the first alert. Another organisation's announcement may have made it just now. */
+async function makeFeed({ db, lock }: Bound, userId: string, deps: NotificationsDeps): Promise<Target[]> {
+  await lock(channelsLock({ userId }))
+  if (await isOptedOutOfFeed(db, { userId })) return []
+  const { id, enabled, verified } = (await findInAppChannel(db, { userId })) ?? (await insertFeed(db, userId, nowOf(deps)))
+  return [{ id, userId, kind: 'in_app', enabled: enabled === 1, verified: verified === 1, subscribed: null }]
+}
+
+const insertFeed = (db: Db, userId: string, now: number) =>
+  insertChannel(db, {
     id: newId('nch'),
-    organizationId,
     userId,
     kind: 'in_app',
     label: 'In-app',
@@ -55,5 +65,3 @@ async function makeFeed({ db }: Bound, userId: string, organizationId: string, d
     createdAt: now,
     updatedAt: now,
   })
-  return { id, userId, kind: 'in_app', enabled: true, verified: true, subscribed: null }
-}

@@ -1,4 +1,4 @@
-import type { Delivery } from '@berth/contract'
+import type { DeliveriesQuery, Delivery } from '@berth/contract'
 import { sql } from 'kysely'
 import { iso, isoOrNull } from '../../../platform/db/columns.ts'
 import { page } from '../../../platform/db/pages.ts'
@@ -31,9 +31,15 @@ function listed(db: Db, { userId, organizationId, projectIds }: Reader) {
 /** What the bell counts: entries of the feed that have come and were not seen. Written out, so that the index of just those is used. */
 const isUnseen = sql<boolean>`deliveries."seenAt" is null and deliveries."channelKind" = 'in_app' and deliveries.status = 'sent'`
 
-export function listDeliveries(db: Db, reader: Reader, request: ListRequest & { unseen?: boolean }) {
-  const all = listed(db, reader)
-  return page(request.unseen ? all.where(isUnseen) : all, {
+/** The feed, unless another kind is named: deliveries to other channels would push alerts off the page. */
+function ofKind(db: Db, reader: Reader, { kind = 'in_app', unseen }: Pick<DeliveriesQuery, 'kind' | 'unseen'>) {
+  if (kind === 'in_app') return unseen ? listed(db, reader).where(isUnseen) : inFeed(db, reader)
+  const all = kind === 'all' ? listed(db, reader) : listed(db, reader).where('deliveries.channelKind', '=', kind)
+  return unseen ? all.where('deliveries.seenAt', 'is', null) : all
+}
+
+export function listDeliveries(db: Db, reader: Reader, request: ListRequest & Pick<DeliveriesQuery, 'kind' | 'unseen'>) {
+  return page(ofKind(db, reader, request), {
     limit: request.limit ?? 50,
     cursor: request.cursor ?? null,
     by: ['deliveries.createdAt', 'deliveries.id'],

@@ -30,6 +30,7 @@ import { migration as uploadPlaces } from './032-upload-places.ts'
 import { migration as repositoryNames } from './033-repository-names.ts'
 import { migration as pullRequestTimes } from './034-pull-request-times.ts'
 import { migration as jobsOfKind } from './035-jobs-of-kind.ts'
+import { migration as userChannels } from './041-user-channels.ts'
 
 export interface Migration {
   /** `NNN-what`: the number orders it, the whole is recorded. Never changed once released. */
@@ -70,4 +71,5 @@ export const migrations: readonly Migration[] = [
   repositoryNames,
   pullRequestTimes,
   jobsOfKind,
+  userChannels,
 ]

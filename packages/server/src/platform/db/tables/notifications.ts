@@ -2,10 +2,9 @@ import type { CategoryId, ChannelKind } from '@berth/contract'
 import type { Selectable } from 'kysely'
 import type { Flag, JsonText, Millis } from '../columns.ts'
 
-/** Channels, subscriptions and deliveries go with the membership of their owner. */
+/** A channel belongs to its user, in every organisation. */
 export interface NotificationChannelsTable {
   id: string
-  organizationId: string
   userId: string
   kind: ChannelKind
   label: string
@@ -21,6 +20,7 @@ export interface NotificationChannelsTable {
   updatedAt: Millis
 }
 
+/** One toggle per user, organisation, category and channel. Subscriptions and deliveries are deleted with the membership. */
 export interface NotificationSubscriptionsTable {
   id: string
   organizationId: string
@@ -30,6 +30,12 @@ export interface NotificationSubscriptionsTable {
   enabled: Flag
   createdAt: Millis
   updatedAt: Millis
+}
+
+/** Users who deleted their in-app channel: none is made for them until they create one. */
+export interface FeedOptOutsTable {
+  userId: string
+  createdAt: Millis
 }
 
 export interface NotificationDefaultsTable {
@@ -106,6 +112,7 @@ export interface ServerFailuresTable {
 export interface NotificationsTables {
   notificationChannels: NotificationChannelsTable
   notificationSubscriptions: NotificationSubscriptionsTable
+  feedOptOuts: FeedOptOutsTable
   notificationDefaults: NotificationDefaultsTable
   announcements: AnnouncementsTable
   deliveries: DeliveriesTable
