@@ -4,6 +4,7 @@ import { createClient } from '@berth/contract/client'
 import type { Command } from 'commander'
 import { environment } from './environment.ts'
 import { Plain } from './exit-codes.ts'
+import { output } from './output.ts'
 import { findLink } from './project-link.ts'
 
 /** Which instance was signed in to last, and a token for each; readable by its owner only. */
@@ -59,7 +60,10 @@ export function connect(command: Command, folder = '.') {
   const token = givenToken(url, command) ?? read().tokens[url]
   if (!token) throw new Plain(`You are not signed in to ${url}: run berth login, or set BERTH_TOKEN`, 3)
   const organizationId = environment.organizationId()
-  return { url, token, ...createClient({ baseUrl: url, token, ...(organizationId ? { organizationId } : {}) }) }
+  const onWarnings = (warnings: readonly string[]) => {
+    for (const warning of warnings) output(command).warning(warning)
+  }
+  return { url, token, ...createClient({ baseUrl: url, token, onWarnings, ...(organizationId ? { organizationId } : {}) }) }
 }
 
 /** BERTH_TOKEN, for an instance that its owner named or signed in to: a folder is perhaps a stranger's, and names any address. */

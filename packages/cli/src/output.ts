@@ -15,6 +15,8 @@ export interface Output {
   result(value: unknown, text: () => string): void
   /** A remark for people; nothing with `--json`. */
   note(words: string): void
+  /** A warning of the server, on standard error, with `--json` too. */
+  warning(words: string): void
   problem(problem: Problem): void
 }
 
@@ -26,6 +28,10 @@ export function output(command: Command): Output {
     result: (value, text) =>
       process.stdout.write(`${json ? JSON.stringify(value, null, 2) : plainText(text(), process.stdout)}\n`),
     note: (words) => void (json || process.stderr.write(`${plainText(words, process.stderr)}\n`)),
+    warning: (words) =>
+      void process.stderr.write(
+        `${json ? JSON.stringify({ warning: words }) : plainText(`warning: ${words}`, process.stderr)}\n`,
+      ),
     problem: ({ words, ...rest }) =>
       process.stderr.write(
         `${json ? JSON.stringify({ error: words, ...rest }) : plainText(`error: ${words}${trail(rest)}`, process.stderr)}\n`,

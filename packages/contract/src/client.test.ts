@@ -99,9 +99,19 @@ describe('the client, against a server on loopback', () => {
       headers: { 'x-from': 'test' },
     })
     const reply = await client.call(rows.put, { params: { name: 'a' }, body: { size: 1 } })
-    expectTypeOf(reply).toEqualTypeOf<{ data: { name: string } }>()
+    expectTypeOf(reply.data).toEqualTypeOf<{ name: string }>()
+    expectTypeOf(reply.warnings).toEqualTypeOf<readonly string[] | undefined>()
     expect(reply).toEqual({ data: { name: 'a' } })
     expect(seen).toEqual(['PUT', '/api/things/a', 'Bearer brt_x', 'org_x', 'application/json', 'test', '{"size":1}'])
+  })
+
+  test('tells the warnings of an answer, and gives them with it', async () => {
+    const warnings = ['Unknown field ignored: sise']
+    answer = (_request, _body, response) => json(response, 200, { data: { name: 'a' }, warnings })
+    const told: unknown[] = []
+    const { call } = createClient({ baseUrl, onWarnings: (given) => told.push(given) })
+    const reply = await call(rows.put, { params: { name: 'a' }, body: { size: 1 } })
+    expect([reply.warnings, told]).toEqual([warnings, [warnings]])
   })
 
   test('sends neither body nor content type where there is none, and gives undefined for 204', async () => {

@@ -6,11 +6,18 @@ import type { AnyRoute, BodyOf, EventsOf, ParamsOf, QueryOf, ReplyOf } from './r
 export function createClient(options: ClientOptions) {
   const send = createSender(options)
 
-  async function call<T extends AnyRoute>(row: T, ...[input]: Input<CallInput<T>>): Promise<ReplyOf<T>> {
+  async function call<T extends AnyRoute>(row: T, ...[input]: Input<CallInput<T>>): Promise<Warned<ReplyOf<T>>> {
     const response = await send(row, input ?? {}, 'application/json')
     if (!response.ok) throw await errorOf(response)
-    if (response.status === 204) return undefined as ReplyOf<T>
-    return (await readReply(response)) as ReplyOf<T>
+    if (response.status === 204) return undefined as Warned<ReplyOf<T>>
+    const reply = await readReply(response)
+    // A row that declares warnings of its own has a caller that shows them.
+    if (row.method !== 'GET' && !row.returns?.properties?.warnings) warn((reply as { warnings?: unknown } | null)?.warnings)
+    return reply as Warned<ReplyOf<T>>
+  }
+
+  function warn(warnings: unknown): void {
+    if (Array.isArray(warnings) && warnings.length > 0) options.onWarnings?.(warnings.map(String))
   }
 
   /** Of a row that answers with bytes: as they come. */
@@ -27,7 +34,8 @@ export function createClient(options: ClientOptions) {
     if (!response.ok) throw await errorOf(response)
     if (!response.body || !contentType(response).startsWith('text/event-stream')) throw unreadable(response)
     for await (const { id, event, data } of readEvents(response.body))
-      yield { id, event, data: parseJson(data, response) } as StreamEventOf<T>
+      if (event === 'warnings') warn(parseJson(data, response))
+      else yield { id, event, data: parseJson(data, response) } as StreamEventOf<T>
   }
 
   return { call, stream, bytes }
@@ -42,7 +50,12 @@ export interface ClientOptions {
   organizationId?: string
   fetch?: (url: string, init: RequestInit) => Promise<Response>
   headers?: Record<string, string>
+  /** Called with the `warnings` of an answer, such as unknown fields that the server ignored. */
+  onWarnings?: (warnings: readonly string[]) => void
 }
+
+/** A reply with the warnings about its request, where there are any. */
+export type Warned<R> = R extends object ? R & { warnings?: readonly string[] } : R
 
 type Needed<K extends string, V> = Record<never, never> extends V ? { [P in K]?: V } : { [P in K]: V }
 

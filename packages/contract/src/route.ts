@@ -76,6 +76,8 @@ interface Row<B, Q, R, E, O> {
   selfHostedOnly?: true
   query?: Q
   body?: B
+  /** A body of any content type is read and ignored. */
+  ignoresBody?: true
   /** The body may be left out altogether. */
   bodyOptional?: true
   /** Raw bytes instead of JSON; they reach the handler as a stream. */

@@ -23,6 +23,9 @@ export const oneOf = <const V extends readonly string[]>(...values: V) =>
 /** A JSON object with any content. */
 export const AnyObject = Type.Record(Type.String(), Type.Unknown())
 
+/** What was wrong with a request that was carried out all the same. Only there where there is something to say. */
+export const Warnings = Type.Array(Type.String(), { description: 'Fields of the body that are unknown and were ignored' })
+
 export const data = <T extends TSchema>(schema: T) => Type.Object({ data: schema })
 export const list = <T extends TSchema>(schema: T) =>
   Type.Object({ data: Type.Array(schema), nextCursor: nullable(Type.String()) })

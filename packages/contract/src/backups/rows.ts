@@ -146,6 +146,7 @@ export const backups = {
     summary: 'Start a run of the policy whose webhook token is the bearer credential; every failure is the same 404',
     public: true,
     conceal: true,
+    ignoresBody: true,
     rateLimit: 'publicWebhook',
     returns: data(StartedRun),
     status: 202,

@@ -31,6 +31,10 @@ export interface RequestState {
   rawBody?: Buffer
   /** The body's JSON holds an escape that no text should. */
   mayBeUnclean?: true
+  /** Names the fields of the body that the row does not declare. */
+  warnings?: readonly string[]
+  /** The body with those fields, where it may have to be forwarded: the cloud names them again. */
+  bodyAsSent?: unknown
   audit: Partial<AuditEvent>
 }
 

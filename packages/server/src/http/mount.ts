@@ -11,6 +11,8 @@ import type { Caller } from './handler.ts'
 import { LargeBodies } from './large-bodies.ts'
 import type { MountDeps } from './mount-deps.ts'
 import { type AnyHandler, notBuiltYet, run } from './run.ts'
+import { dropUnknownFields } from './unknown-fields.ts'
+import { replyOf } from './warnings.ts'
 
 /** Mounts each row with its handler; a row whose module is not built yet answers 501 once the guard let it through. */
 export function mountRows(app: FastifyInstance, rows: Rows, handlers: Record<string, unknown>, deps: MountDeps): void {
@@ -39,7 +41,7 @@ function optionsOf(at: string, row: AnyRoute, handle: AnyHandler, deps: MountDep
     schema: {
       ...(row.query ? { querystring: row.query } : {}),
       ...(row.body ? { body: row.body } : {}),
-      ...(row.returns ? { response: { '2xx': row.returns } } : {}),
+      ...(row.returns ? { response: { '2xx': replyOf(row) } } : {}),
     },
     ...stepsOf(row, handle, deps),
     ...(row.method === 'GET' ? {} : { preValidation: (request, _reply, done) => done(void prepareBody(row, request)) }),
@@ -90,13 +92,25 @@ function passingOn(row: AnyRoute, deps: MountDeps & { elsewhere: CloudProxy }) {
       if (!elsewhere) return false
       if (withBody) refuseOthers(row, request.body, caller)
       const record = () => deps.recordAudit({ ...auditEventOf(row, request), changes: { askedIn: 'cloud' } })
-      const readBody = withBody ? { readBody: JSON.stringify(request.body) } : {}
+      const readBody = withBody ? { readBody: JSON.stringify(request.state.bodyAsSent ?? request.body) } : {}
       return forward(row, request, reply, deps, { ...readBody, record }).then(() => true)
     })
   }
 }
 
 function prepareBody(row: AnyRoute, request: FastifyRequest): void {
-  if (request.state.mayBeUnclean) checkBody(request.body)
-  if (row.body && request.body === undefined) request.body = {}
+  const { state } = request
+  if (state.mayBeUnclean) checkBody(request.body)
+  if (request.body === undefined) {
+    if (row.body) request.body = {}
+    return
+  }
+  const sent = row.inBody || state.caller?.projectIds ? structuredClone(request.body) : undefined
+  const warnings = dropUnknownFields(row.body ?? noFields, request.body)
+  if (warnings.length === 0) return
+  state.warnings = warnings
+  state.bodyAsSent = sent
 }
+
+/** The shape of a body on a route that takes none. */
+const noFields = { properties: {} }

@@ -10,8 +10,11 @@ import { mayChangeAccess } from './open-streams.ts'
 import { readRest } from './read-rest.ts'
 import { ContextOfRequest } from './request-context.ts'
 import { type OpenStream, openStream } from './sse.ts'
+import { withWarnings } from './warnings.ts'
 
 export type AnyHandler = Handler<AnyRoute>
+
+const noBytes = Buffer.alloc(0)
 
 export const notBuiltYet: AnyHandler = () => fail('not_built_yet')
 
@@ -48,14 +51,14 @@ function answer(
     body: request.body,
     // A handler that stops reading must not cut the connection: its answer still has to go out.
     upload: row.upload && request.raw.iterator({ destroyOnReturn: false }),
-    rawBody: request.state.rawBody,
+    rawBody: request.state.rawBody ?? noBytes,
   } as never
   if (row.upload) reply.raw.once('finish', () => readRest(request.raw))
   if (row.stream) return runStream(row, handle, input, context, request, reply, deps)
   reply.status(row.status ?? 200)
   const answered = handle(input, context as never)
-  if (row.method === 'GET') return after(answered, (body) => send(row, body, reply))
-  return written(row, answered, request, deps).then((body) => send(row, body, reply))
+  if (row.method === 'GET') return after(answered, (body) => send(row, body, request, reply))
+  return written(row, answered, request, deps).then((body) => send(row, body, request, reply))
 }
 
 /** A write is on record before its answer goes out. */
@@ -67,10 +70,11 @@ async function written(row: AnyRoute, answered: Awaitable<unknown>, request: Fas
 }
 
 /** Fastify sends what is given back; nothing, where a redirect or a page has gone out already. */
-function send(row: AnyRoute, body: unknown, reply: FastifyReply): unknown {
+function send(row: AnyRoute, body: unknown, request: FastifyRequest, reply: FastifyReply): unknown {
   if (reply.sent) return undefined
   if (row.bytes) reply.type('application/octet-stream')
-  if (row.returns || row.bytes) return body
+  if (row.bytes) return body
+  if (row.returns) return withWarnings(body, request.state.warnings)
   reply.send()
   return undefined
 }
@@ -90,6 +94,7 @@ async function runStream(
   const begin = async () => {
     if (row.method !== 'GET') await deps.recordAudit(auditEventOf(row, request))
     open = openJudged(row, request, reply, deps)
+    if (request.state.warnings) await open.stream.send('warnings', request.state.warnings)
     return open.stream
   }
   try {

@@ -86,6 +86,11 @@ function parseBodies(app: FastifyInstance): void {
   // An upload is read by its handler, chunk by chunk.
   const uploads = ['application/gzip', 'application/octet-stream']
   app.addContentTypeParser(uploads, (_request, _payload, done) => done(null, undefined))
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body, done) => {
+    const row = request.routeOptions.config.row as AnyRoute | undefined
+    const isTaken = body.length === 0 || row?.ignoresBody === true
+    done(isTaken ? null : new Failure('unsupported_media_type'), undefined)
+  })
 }
 
 function serveReference(app: FastifyInstance, version: string, mode: MountDeps['mode']): void {

@@ -1,0 +1,63 @@
+/** The parts of a JSON schema that decide which fields an object may have. */
+interface Schema {
+  properties?: Record<string, Schema>
+  patternProperties?: Record<string, Schema>
+  items?: Schema
+  anyOf?: Schema[]
+  oneOf?: Schema[]
+  /** Shapes of an object by the `kind` of the record that holds it. */
+  kinds?: Record<string, Schema>
+}
+
+const mostNamed = 20
+const mostCharacters = 200
+
+/**
+ * Removes the fields that the schema does not declare from the body and returns a warning for each, by its dotted path. The
+ * number and the length of the warnings are bounded: the client chooses the names.
+ */
+export function dropUnknownFields(schema: object, body: unknown): string[] {
+  const paths: string[] = []
+  walk([schema as Schema], body, [], paths)
+  const named = paths.slice(0, mostNamed).map((path) => `Unknown field ignored: ${path}`)
+  return paths.length > mostNamed ? [...named, `Unknown fields ignored: ${paths.length - mostNamed} more`] : named
+}
+
+function walk(given: Schema[], value: unknown, path: readonly string[], unknown: string[]): void {
+  if (typeof value !== 'object' || value === null) return
+  const schemas = given.flatMap(choicesOf)
+  if (Array.isArray(value)) {
+    const items = schemas.flatMap(({ items }) => items ?? [])
+    if (items.length > 0) value.forEach((item, at) => void walk(items, item, [...path, String(at)], unknown))
+    return
+  }
+  const declaring = schemas.filter(({ properties, patternProperties }) => properties ?? patternProperties)
+  if (declaring.length === 0) return
+  const fields = value as Record<string, unknown>
+  for (const [name, inner] of Object.entries(fields)) {
+    const declared = declaring.flatMap((schema) => declaredAs(schema, name, fields.kind))
+    if (declared.length > 0) walk(declared, inner, [...path, name], unknown)
+    else {
+      delete fields[name]
+      unknown.push(shorten([...path, name].join('.')))
+    }
+  }
+}
+
+/** A union is all of its branches: a field is unknown when none of them declares it. */
+const choicesOf = (schema: Schema): Schema[] =>
+  schema.anyOf || schema.oneOf ? [...(schema.anyOf ?? []), ...(schema.oneOf ?? [])].flatMap(choicesOf) : [schema]
+
+function declaredAs({ properties, patternProperties }: Schema, name: string, kind: unknown): Schema[] {
+  const own = properties && Object.hasOwn(properties, name) ? [properties[name] as Schema] : []
+  const matching = Object.entries(patternProperties ?? {}).filter(([pattern]) => new RegExp(pattern, 'u').test(name))
+  return [...own, ...matching.map(([, schema]) => schema)].flatMap((schema) => shapesOf(schema, kind))
+}
+
+function shapesOf(schema: Schema, kind: unknown): Schema[] {
+  if (!schema.kinds) return [schema]
+  const own = typeof kind === 'string' && Object.hasOwn(schema.kinds, kind) ? schema.kinds[kind] : undefined
+  return own ? [own] : Object.values(schema.kinds)
+}
+
+const shorten = (path: string) => (path.length > mostCharacters ? `${path.slice(0, mostCharacters)}…` : path)

@@ -1,0 +1,15 @@
+import type { AnyRoute } from '@berth/contract'
+import { Warnings } from '@berth/contract'
+
+/** The schema of a row's answer, with the `warnings` about its request. A read has no body to warn about. */
+export function replyOf({ method, returns }: AnyRoute): object {
+  if (method === 'GET' || !returns?.properties || returns.properties.warnings) return returns
+  return { ...returns, properties: { ...returns.properties, warnings: Warnings } }
+}
+
+/** The answer with the warnings about the request beside its `data`; the answer as it is where there are none. */
+export function withWarnings(answer: unknown, warnings: readonly string[] | undefined): unknown {
+  if (!warnings || typeof answer !== 'object' || answer === null) return answer
+  const own = (answer as { warnings?: string[] }).warnings ?? []
+  return { ...answer, warnings: [...own, ...warnings] }
+}

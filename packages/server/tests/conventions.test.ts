@@ -1,0 +1,148 @@
+import { connect } from 'node:net'
+import { type AnyRoute, type Method, table } from '@berth/contract'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type AnsweringServer, startAnsweringServer } from './kit/answering-server.ts'
+import { call } from './kit/call.ts'
+import { sampleBodies } from './kit/sample-bodies.ts'
+
+/** What the conventions say of every request, for every row of the table; the handlers are stand-ins that always answer. */
+
+type At = `${Method} /${string}`
+interface Place {
+  at: At
+  row: AnyRoute
+}
+interface Schema {
+  type?: string | string[]
+  properties?: Record<string, Schema>
+  required?: string[]
+}
+const places: Place[] = table.flatMap(({ row }) => [row.at, ...(row.alsoAt ?? [])].map((at) => ({ at: at as At, row })))
+const writes = places.filter(({ row }) => row.method !== 'GET')
+const bodied = writes.filter(({ row }) => row.body)
+const answering = writes.filter(({ row }) => row.returns && !row.upload && !row.rawBody && !row.ignoresBody)
+const needsNothing = (schema?: Schema) => !schema?.required?.length
+const needsNoField = ({ row }: Place) => !row.rawBody && needsNothing(row.body) && needsNothing(row.query)
+const sampleOf = ({ at, row }: Place) => sampleBodies[at] ?? sampleBodies[row.at] ?? {}
+const paramsOf = (row: AnyRoute) => Object.fromEntries([...row.path.matchAll(/:(\w+)/g)].map(([, name]) => [name as string, 'x']))
+
+let server: AnsweringServer
+let port: number
+beforeAll(async () => {
+  server = await startAnsweringServer()
+  port = Number(new URL(await server.app.listen({ host: '127.0.0.1', port: 0 })).port)
+})
+afterAll(() => server.app.close())
+
+const send = ({ at, row }: Place, body: unknown, headers: Record<string, string> = {}) =>
+  call(server, 'any', at, { params: paramsOf(row), body, headers })
+
+describe('unknown fields', () => {
+  test.each(answering)('$at drops them and names them in `warnings` beside the answer', async (place) => {
+    const given = { ...sampleOf(place), unknownField: { a: 1 }, createdAt: '2026-01-01T00:00:00Z' }
+    const { status, body } = await send(place, given)
+    expect({ status, warnings: body.warnings }).toEqual({
+      status: place.row.status ?? 200,
+      warnings: ['Unknown field ignored: unknownField', 'Unknown field ignored: createdAt'],
+    })
+    expect(server.lastBody() ?? {}).not.toHaveProperty('unknownField')
+  })
+  test.each(answering)('$at has no warnings where there is nothing to say', async (place) => {
+    const { body } = await send(place, sampleOf(place))
+    expect(body.warnings ?? []).toEqual([])
+    if (!place.row.returns.properties.warnings) expect(body).not.toHaveProperty('warnings')
+  })
+  test.each([
+    ['PATCH /projects/:id/resources', { production: { cpuCores: 1, cpu: 2 } }, 'production.cpu'],
+    ['PATCH /projects/:id/env', { upserts: [{ key: 'A', value: 'b', secret: true }] }, 'upserts.0.secret'],
+    ['PATCH /projects/:id', { healthCheck: { path: '/', timeout: 3 } }, 'healthCheck.timeout'],
+  ] as const)('%s names a nested one by its dotted path', async (at, given, path) => {
+    const { body } = await call(server, 'any', at, { params: { id: 'x' }, body: given })
+    expect(body.warnings).toEqual([`Unknown field ignored: ${path}`])
+  })
+})
+
+describe('a request of length 0 has no body, whatever its content type says', () => {
+  const types = ['application/x-www-form-urlencoded', 'text/plain', 'nonsense', 'application/json']
+  test.each(writes.filter(needsNoField))('$at', async (place) => {
+    const expected = place.row.stream ? 200 : (place.row.status ?? 200)
+    for (const type of types) {
+      const { status } = await send(place, undefined, { 'content-type': type, 'content-length': '0' })
+      expect([type, status]).toEqual([type, expected])
+    }
+  })
+  test.each(bodied.filter(({ row }) => !needsNothing(row.body) && !row.conceal))(
+    '$at names the first field that it needs',
+    async (place) => {
+      const { status, body } = await send(place, undefined, { 'content-type': 'text/plain', 'content-length': '0' })
+      expect({ status, code: body.code }).toEqual({ status: 400, code: 'validation_failed' })
+      expect((place.row.body as Schema).required).toContain(body.field)
+    },
+  )
+  const chunked = (path: string, chunks: string) =>
+    exchange(
+      `POST /api${path} HTTP/1.1\r\nHost: x\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n${chunks}`,
+    )
+  test('sent in chunks', async () => {
+    expect(await chunked('/projects/x/enable', '0\r\n\r\n')).toBe(200)
+    expect(await chunked('/projects/x/enable', '1\r\na\r\n0\r\n\r\n')).toBe(415)
+  })
+})
+
+/** Sends bytes as they are; resolves with the status of the answer. */
+function exchange(text: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    let answer = ''
+    const socket = connect(port, '127.0.0.1', () => socket.write(text))
+    socket.setEncoding('utf8')
+    socket.on('data', (chunk) => {
+      answer += chunk
+    })
+    socket.on('error', reject)
+    socket.on('close', () => resolve(Number(answer.split(' ')[1])))
+  })
+}
+
+describe('a body', () => {
+  const strict = writes.filter(({ row }) => !row.ignoresBody && !row.conceal)
+  test.each(strict)('$at: 415 for another content type', async (place) => {
+    const { status } = await send(place, 'a=b', { 'content-type': 'application/x-www-form-urlencoded' })
+    expect(status).toBe(415)
+  })
+  test.each(strict.filter(({ row }) => !row.upload && !row.rawBody))('$at: 400 for malformed JSON', async (place) => {
+    const { status, body } = await send(place, '{"a": ')
+    expect({ status, code: body.code }).toEqual({ status: 400, code: 'invalid_json' })
+  })
+  test.each(strict.filter(({ row }) => !row.upload && !row.bodyBytes))('$at: 413 over 1 MiB', async (place) => {
+    const { status, body } = await send(place, JSON.stringify({ name: 'x'.repeat(1024 * 1024) }))
+    expect({ status, code: body.code }).toEqual({ status: 413, code: 'payload_too_large' })
+  })
+  test.each(writes.filter(({ row }) => row.ignoresBody))('$at: any is ignored', async (place) => {
+    for (const [type, text] of Object.entries({ 'text/plain': 'a', 'application/json': '{', 'application/gzip': 'x' }))
+      expect((await send(place, text, { 'content-type': type })).status).toBe(place.row.status)
+  })
+})
+
+describe('bodies are not coerced', () => {
+  const booleans = bodied.flatMap((place) =>
+    Object.entries((place.row.body as Schema).properties ?? {})
+      .filter(([, { type }]) => type === 'boolean')
+      .map(([field]) => ({ ...place, field })),
+  )
+  test.each(booleans)('$at: null and "1" are not a boolean: $field', async ({ field, ...place }) => {
+    for (const value of [null, '1', 1, 'true']) {
+      const { status, body } = await send(place, { ...sampleOf(place), [field]: value })
+      expect({ status, field: body.field }).toEqual({ status: 400, field })
+    }
+  })
+})
+
+describe('lists', () => {
+  const listing = places.filter(({ row }) => (row.query as Schema | undefined)?.properties?.limit && !row.stream)
+  test.each(listing)('$at: 400 naming `limit` out of range', async ({ at, row }) => {
+    for (const limit of [0, -1, 501, 'x', '1.5', '']) {
+      const { status, body } = await call(server, 'any', at, { params: paramsOf(row), query: { limit } })
+      expect({ limit, status, field: body.field }).toEqual({ limit, status: 400, field: 'limit' })
+    }
+  })
+})

@@ -1,0 +1,66 @@
+import { type AnyRoute, contract } from '@berth/contract'
+import type { FastifyInstance } from 'fastify'
+import type { Caller } from '../../src/http/handler.ts'
+import type { MountDeps } from '../../src/http/mount-deps.ts'
+import { createHttpServer } from '../../src/http/server.ts'
+import { createLogger } from '../../src/instance/logger.ts'
+import { createScrubber } from '../../src/platform/secrets/scrubber.ts'
+import { sampleOf } from './sample-reply.ts'
+
+export interface AnsweringServer {
+  app: FastifyInstance
+  /** The body that the last handler was given. */
+  lastBody(): unknown
+}
+
+/** The HTTP side alone: every caller is the owner, every object exists, every handler answers the smallest reply of its row. */
+export async function startAnsweringServer(): Promise<AnsweringServer> {
+  let last: unknown
+  const handlerOf = (row: AnyRoute) => async (input: { body: unknown; upload?: AsyncIterable<Uint8Array> }) => {
+    last = input.body
+    if (row.upload) for await (const _ of input.upload as AsyncIterable<Uint8Array>);
+    return row.returns ? sampleOf(row.returns) : undefined
+  }
+  const handlers = Object.fromEntries(
+    Object.entries(contract).map(([module, rows]) => [
+      module,
+      Object.fromEntries(Object.entries(rows).map(([name, row]) => [name, handlerOf(row as AnyRoute)])),
+    ]),
+  )
+  const logger = await createLogger({ level: 'silent', scrubber: createScrubber(), pretty: false })
+  const app = createHttpServer({ version: '0', logger, trustedProxies: [], edgeKey: 'x' }, handlers, deps())
+  return { app, lastBody: () => last }
+}
+
+function deps(): MountDeps {
+  const caller: Caller = {
+    userId: 'usr_x',
+    email: 'owner@example.test',
+    organizationId: 'org_x',
+    role: 'owner',
+    via: 'token',
+    sessionId: null,
+    tokenId: 'tok_x',
+    scopes: null,
+    projectIds: null,
+    expiresAt: null,
+  }
+  const any = () => ({ id: 'x', projectId: 'prj_x', organizationId: 'org_x' })
+  return {
+    mode: 'self-hosted',
+    gatekeeper: {
+      authenticate: () => caller,
+      renew: () => caller,
+      grantedLevel: () => undefined,
+      highestGrant: async () => undefined,
+      isOperator: () => true,
+    },
+    loaders: new Proxy({}, { get: () => any }),
+    limiter: { take: () => {}, giveBack: () => {} } as unknown as MountDeps['limiter'],
+    recordAudit: async () => {},
+    spendStreamToken: async () => caller,
+    noteStreamToken: async () => {},
+    stopping: new AbortController().signal,
+    streams: { add: () => () => {}, accessChanged: () => {} } as unknown as MountDeps['streams'],
+  }
+}

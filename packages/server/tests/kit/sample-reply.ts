@@ -1,0 +1,19 @@
+interface Schema {
+  type?: string | string[]
+  const?: unknown
+  enum?: unknown[]
+  anyOf?: Schema[]
+  properties?: Record<string, Schema>
+  required?: string[]
+}
+
+/** The smallest value that a schema takes, patterns and formats aside. */
+export function sampleOf(schema: Schema): unknown {
+  if (schema.const !== undefined) return schema.const
+  if (schema.enum) return schema.enum[0]
+  if (schema.anyOf) return sampleOf(schema.anyOf[0] as Schema)
+  const [type] = [schema.type].flat()
+  if (type === 'object')
+    return Object.fromEntries((schema.required ?? []).map((name) => [name, sampleOf(schema.properties?.[name] as Schema)]))
+  return { array: [], string: 'x', integer: 1, number: 1, boolean: true }[type as 'string'] ?? null
+}
