@@ -76,6 +76,8 @@ export const BackupRun = Type.Object({
   id: Id,
   policyId: nullable(Id),
   projectId: Id,
+  /** As it was when the run was made: the project may be deleted. */
+  projectName: Type.String(),
   serviceId: nullable(Id),
   status: BackupRunStatus,
   trigger: RunTrigger,
@@ -90,6 +92,8 @@ export const BackupRun = Type.Object({
   protectedUntil: nullable(Time),
   prunedAt: nullable(Time),
   proven: Type.Boolean(),
+  /** Data that a run which succeeded left out without being told to. */
+  warning: nullable(Type.String()),
   error: nullable(BackupFailure),
 })
 export type BackupRun = Static<typeof BackupRun>
@@ -193,6 +197,10 @@ export const RestoreVerification = Type.Object({
   bytesTotal: nullable(Type.Integer()),
 })
 export type RestoreVerification = Static<typeof RestoreVerification>
+
+/** A volume that a restore to a copy made. */
+export const RestoredVolume = Type.Object({ id: Id, name: Type.String() })
+export type RestoredVolume = Static<typeof RestoredVolume>
 
 /** What applying would change, item by item. */
 export const RestoreReport = Type.Object({

@@ -10,7 +10,7 @@ export function retentionWords({
 }: Pick<BackupPolicy, 'retainCount' | 'retainDays' | 'proveEveryDays' | 'beforeDeploy'>): string {
   const kept = [
     retainCount !== null && `the newest ${plural(retainCount, 'run')}`,
-    retainDays !== null && `those of ${plural(retainDays, 'day')}`,
+    retainDays !== null && `those of the last ${plural(retainDays, 'day')}`,
   ].filter(Boolean)
   return [
     kept.length > 0 ? `keeps ${kept.join(' and ')}` : 'keeps every run',

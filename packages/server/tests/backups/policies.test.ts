@@ -97,12 +97,45 @@ describe('POST /projects/:projectId/backup-policies', () => {
     const answer = await create(body)
     expect([answer.status, answer.body.field]).toEqual([400, field])
   })
-  test('400: a service that the project has not', async () => {
-    const services = [{ name: 'db', image: 'postgres:15' }]
-    projectId = (await makeProject(instance, people.owner.token, { type: 'services', services })).id
-    expect((await create({ serviceId: 'db' })).body.data.serviceId).toBe('db')
-    const { status, body } = await create({ serviceId: 'cache' })
-    expect([status, body.field]).toEqual([400, 'serviceId'])
+  test.each([
+    [{}, 7, null],
+    [{ retainDays: null }, 7, null],
+    [{ retainDays: 30 }, null, 30],
+    [{ retainCount: 3 }, 3, null],
+    [{ retainCount: 3, retainDays: 30 }, 3, 30],
+    [{ retainCount: null }, null, null],
+    [{ retainCount: null, retainDays: null }, null, null],
+  ])('retention: %j keeps %j runs and %j days', async (body, retainCount, retainDays) => {
+    expect(await made(body)).toMatchObject({ retainCount, retainDays })
+  })
+  describe('a service or volume that the project does not have', () => {
+    const services = [{ name: 'db', image: 'postgres:15', volumes: [{ type: 'volume', source: 'pg', target: '/var/lib' }] }]
+    const refused = [
+      [{ serviceId: 'cache' }, 'serviceId'],
+      [{ payload: { volumes: ['nothing'] } }, 'payload.volumes'],
+      [{ payload: { volumes: ['pg', 'nothing'] } }, 'payload.volumes'],
+    ] as const
+    beforeEach(async () => {
+      projectId = (await makeProject(instance, people.owner.token, { type: 'services', services })).id
+    })
+    test('201: those that it has', async () => {
+      const policy = await made({ serviceId: 'db', payload: { volumes: ['pg'] } })
+      expect([policy.serviceId, policy.payload.volumes]).toEqual(['db', ['pg']])
+    })
+    test.each(refused)('400: on create, %j names %s', async (body, field) => {
+      const answer = await create(body)
+      expect([answer.status, answer.body.field, await list()]).toEqual([400, field, []])
+    })
+    test.each(refused.slice(1))('400: on update, %j names %s, and nothing changes', async (body, field) => {
+      const policy = await made()
+      const answer = await change(policy.id, body)
+      expect([answer.status, answer.body.field, await list()]).toEqual([400, field, [policy]])
+    })
+    test('400: any service of a project without services', async () => {
+      projectId = (await makeProject(instance, people.owner.token)).id
+      const answer = await create({ serviceId: 'db' })
+      expect([answer.status, answer.body.field]).toEqual([400, 'serviceId'])
+    })
   })
   test('404: a destination that is not there names destinationId', async () => {
     const { status, body } = await create({ destinationId: 'bkd_22222222222222222222' })

@@ -113,14 +113,35 @@ describe('a run', () => {
     expect(await contentOf(second.id, 'data')).toEqual(await tarOf({ 'only-here.txt': 'first content' }))
   })
 
-  test('leaves out what the policy excludes, and volumes that it does not name', async () => {
+  test('leaves out what the policy excludes', async () => {
     const { id: policyId } = await scene.makePolicy({ payload: { exclude: ['folder/', '*.log'] } })
     await scene.fill({ 'a.txt': 'kept', 'x.log': 'gone', 'folder/b.bin': 'gone' })
     const run = await scene.backUp(policyId)
     const content = (await contentOf(run.id, 'data')).toString('latin1')
     expect([content.includes('kept'), content.includes('gone')]).toEqual([true, false])
-    const other = await scene.backUp((await scene.makePolicy({ payload: { volumes: ['another'] } })).id)
-    expect([other.status, other.artifacts]).toEqual(['succeeded', []])
+  })
+
+  test('that saved no data of a project that has some says so', async () => {
+    const run = await scene.backUp((await scene.makePolicy({ payload: { volumes: [] } })).id)
+    expect(run).toMatchObject({ status: 'succeeded', artifacts: [], warning: expect.stringContaining('No data was saved') })
+    const whole = await scene.backUp((await scene.makePolicy()).id)
+    expect(whole).toMatchObject({ status: 'succeeded', warning: null })
+  })
+
+  test('that finds none of what the policy names fails, whatever was there when the policy was made', async () => {
+    const { id: policyId } = await scene.makePolicy({ payload: { volumes: ['data'] } })
+    await db()
+      .updateTable('backupPolicies')
+      .set({ payload: JSON.stringify({ volumes: ['gone'] }) })
+      .where('id', '=', policyId)
+      .execute()
+    expect(await scene.backUp(policyId)).toMatchObject({ status: 'failed', error: { code: 'nothing_found' }, artifacts: [] })
+    await db()
+      .updateTable('backupPolicies')
+      .set({ payload: JSON.stringify({ volumes: 'all' }), serviceId: 'gone' })
+      .where('id', '=', policyId)
+      .execute()
+    expect(await scene.backUp(policyId)).toMatchObject({ status: 'failed', error: { code: 'nothing_found' } })
   })
 
   test('409: a second one of the policy while one is under way', async () => {
@@ -147,6 +168,24 @@ describe('a run', () => {
       .where('category', '=', 'backup.failed')
       .execute()
     expect(told.some(({ data }) => data.includes(failed.id))).toBe(true)
+  })
+
+  test('that failed names the last good backup only where there is one', async () => {
+    const { id: policyId } = await scene.makePolicy()
+    const broken = () =>
+      scene.withStore(() => ({ check: () => Promise.reject(new StoreFailure('denied', 'You may not write there')) }))
+    const textOf = async (runId: string) => {
+      const rows = await db().selectFrom('announcements').selectAll().where('category', '=', 'backup.failed').execute()
+      return rows.find(({ data }) => data.includes(runId))?.text
+    }
+    broken()
+    const first = await scene.backUp(policyId)
+    expect(await textOf(first.id)).toContain('There is no good backup')
+    scene.instance.drivers.aroundStores.wrap = (store) => store
+    const good = await scene.backUp(policyId)
+    broken()
+    const second = await scene.backUp(policyId)
+    expect(await textOf(second.id)).toContain(`The last good backup is still there: the run ${good.id}`)
   })
 })
 
@@ -361,7 +400,7 @@ describe('retention of what nobody backs up any more', () => {
     return runs.map(({ prunedAt }) => prunedAt === null)
   }
   test('runs of a policy that was deleted are kept as long as it said, and the newest stays', async () => {
-    const { id: policyId } = await scene.makePolicy({ retainCount: 5, retainDays: 3 })
+    const { id: policyId } = await scene.makePolicy({ retainDays: 3 })
     const ids = [(await scene.backUp(policyId)).id, (await scene.backUp(policyId)).id]
     const other = await scene.backUp((await scene.makePolicy({ retainCount: 5 })).id)
     await scene.as(owner(), 'DELETE /backup-policies/:policyId', { params: { policyId } })
@@ -380,7 +419,7 @@ describe('retention of what nobody backs up any more', () => {
     expect(scene.stored().filter((name) => name.includes(ids[0] as string))).toEqual([])
   })
   test('of a run that saved no volume the manifest goes, too', async () => {
-    const { id: policyId } = await scene.makePolicy({ retainCount: 1, payload: { volumes: ['another'] } })
+    const { id: policyId } = await scene.makePolicy({ retainCount: 1, payload: { volumes: [] } })
     const first = await scene.backUp(policyId)
     await scene.backUp(policyId)
     expect(await kept([first.id])).toEqual([false])

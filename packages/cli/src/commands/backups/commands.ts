@@ -66,7 +66,7 @@ function addRun(backups: Command): void {
       output(command).result(
         run,
         () =>
-          `${run.id}: ${run.artifacts.length} stored and read back (${megabytes(run.sizeBytes ?? 0)}), ${unchanged} unchanged`,
+          `${run.id}: ${run.artifacts.length} stored and read back (${megabytes(run.sizeBytes ?? 0)}), ${unchanged} unchanged${run.warning ? `\nWarning: ${run.warning}` : ''}`,
       )
     })
 }

@@ -43,7 +43,15 @@ export const projectData = (deps: DeploymentsDeps): ProjectData => ({
   async volume(projectId, name, serverId) {
     const runtime = deps.runtimes.for(serverId)
     const named = { projectId, environment: production, service: '', name }
-    const wanted = { id: newId('vol'), ...named, runtime: runtime.kind, serverId, adopted: null, createdAt: nowOf(deps) }
+    const wanted = {
+      id: newId('vol'),
+      ...named,
+      runtime: runtime.kind,
+      serverId,
+      adopted: null,
+      restoredFrom: null,
+      createdAt: nowOf(deps),
+    }
     const volume = await volumeFor(deps.database.db, wanted)
     await deps.runtimes.for(volume.serverId).createVolume({ id: volume.id, projectId, name, adopted: adoptedBytes(volume) })
     return volume

@@ -13,7 +13,15 @@ export async function volumesFor(unit: Unit, { deployment, deps }: RunParts): Pr
   const volumes = []
   for (const { name, mountPath, readOnly } of unit.volumes) {
     const named = { projectId, environment, service: '', name }
-    const wanted = { id: newId('vol'), ...named, runtime: runtime.kind, serverId, adopted: null, createdAt: nowOf(deps) }
+    const wanted = {
+      id: newId('vol'),
+      ...named,
+      runtime: runtime.kind,
+      serverId,
+      adopted: null,
+      restoredFrom: null,
+      createdAt: nowOf(deps),
+    }
     const volume = await volumeFor(deps.database.db, wanted)
     if (volume.serverId !== serverId)
       throw new DeployFailed(

@@ -86,6 +86,6 @@ async function recordAdopted({ serverId, parts, volumes }: Adoption, project: Pr
     await adoptVolume(db, {
       ...common,
       ...{ id: newId('vol'), environment: 'production', service: '', name, runtime: 'docker' },
-      ...{ adopted: JSON.stringify(what), createdAt: project.createdAt },
+      ...{ adopted: JSON.stringify(what), restoredFrom: null, createdAt: project.createdAt },
     })
 }

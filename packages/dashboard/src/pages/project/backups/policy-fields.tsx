@@ -53,8 +53,20 @@ export function PolicyFields({ form, onChange, error, volumes }: Props) {
           onChange={(event) => set({ timezone: event.currentTarget.value })}
         />
         <NumberInput label="Prove it every (days)" placeholder="never" max={365} {...number('proveEveryDays')} />
-        <NumberInput label="Keep the newest" placeholder="all" max={10_000} {...number('retainCount')} />
-        <NumberInput label="Keep for (days)" placeholder="no limit" max={36_500} {...number('retainDays')} />
+        <NumberInput
+          label="Keep the newest (runs)"
+          description="A run is kept while the number or the days keep it."
+          placeholder={form.retainDays === '' ? 'all' : 'by days only'}
+          max={10_000}
+          {...number('retainCount')}
+        />
+        <NumberInput
+          label="Keep for (days)"
+          description="Without either, every run is kept."
+          placeholder={form.retainCount === '' ? 'for ever' : 'by number only'}
+          max={36_500}
+          {...number('retainDays')}
+        />
       </SimpleGrid>
       <Switch
         label="Also before each deployment, which goes on only when the backup succeeded"

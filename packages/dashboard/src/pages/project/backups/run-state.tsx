@@ -19,9 +19,9 @@ export function RunState({ run: read }: { run: BackupRun }) {
           perSecond={progress?.bytesPerSecond}
         />
       )}
-      {run.error && (
+      {(run.error ?? run.warning) && (
         <Text size="xs" c="dimmed">
-          {run.error.message}
+          {run.error?.message ?? run.warning}
         </Text>
       )}
     </div>

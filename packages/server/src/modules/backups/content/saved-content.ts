@@ -4,6 +4,7 @@ import type { VolumeRow } from '../../../platform/db/tables/deployments.ts'
 import type { DataUnit, ProjectData } from '../../deployments/index.ts'
 import type { SavedUpload } from '../../projects/index.ts'
 import type { BackupsDeps } from '../deps.ts'
+import { checkCoverage } from './coverage.ts'
 import type { DatabaseKind, DumpDetails, RunningUnit } from './database-kind.ts'
 import { databaseIn } from './databases.ts'
 import { outputOf } from './exec-output.ts'
@@ -34,6 +35,14 @@ export interface Wanted {
   /** null: the whole project. */
   serviceId: string | null
   payload: BackupPayload
+  /** A safety run saves all data that exists, also where that is none. */
+  isSafety: boolean
+}
+
+export interface FoundContent {
+  content: SavedContent[]
+  /** Data that the run leaves out without being told to. */
+  warning: string | null
 }
 
 /**
@@ -41,25 +50,29 @@ export interface Wanted {
  * it; the files of one that does not run, and of all else, are saved as they lie there.
  */
 export async function contentOf(
-  { projectId, serviceId, payload }: Wanted,
+  { projectId, serviceId, payload, isSafety }: Wanted,
   { data, projects }: Pick<BackupsDeps, 'data' | 'projects'>,
   abort: AbortSignal,
-): Promise<SavedContent[]> {
-  const all = await data.units(projectId)
+): Promise<FoundContent> {
+  const [all, known] = [await data.units(projectId), await data.volumes(projectId)]
   const units = serviceId === null ? all : all.filter(({ service }) => service === serviceId)
   const dumped = payload.databases === 'off' ? [] : await databasesIn(units, data, abort)
   const held = new Set(dumped.flatMap(({ unit }) => unit.volumes.filter(({ readOnly }) => !readOnly).map(({ name }) => name)))
   const shared = namesIn(all.filter(({ service }) => !dumped.some(({ unit }) => unit.service === service)))
-  const volumes = (await data.volumes(projectId)).filter(
+  const mounted = namesIn(all)
+  // A copy that a restore made is the project's own data once the project mounts it.
+  const own = known.filter(({ name, restoredFrom }) => restoredFrom === null || mounted.has(name)).map(({ name }) => name)
+  const wanted = payload.volumes === 'all' ? own : payload.volumes
+  const volumes = known.filter(
     ({ name }) =>
-      (payload.volumes === 'all' || payload.volumes.includes(name)) &&
-      (serviceId === null || namesIn(units).has(name)) &&
-      (!held.has(name) || shared.has(name)),
+      wanted.includes(name) && (serviceId === null || namesIn(units).has(name)) && (!held.has(name) || shared.has(name)),
   )
   const saved = dumped.flatMap((one) => one.content)
   for (const volume of volumes) saved.push(await volumeContent(volume, payload.exclude, data))
+  const found = { services: all.map(({ service }) => service), volumes: known.map(({ name }) => name), own, saved: saved.length }
+  const warning = isSafety ? null : checkCoverage({ serviceId, payload }, found)
   const upload = await projects.uploadOf(projectId)
-  return upload ? [...saved, sourceContent(upload)] : saved
+  return { content: upload ? [...saved, sourceContent(upload)] : saved, warning }
 }
 
 const namesIn = (units: readonly DataUnit[]) => new Set(units.flatMap(({ volumes }) => volumes.map(({ name }) => name)))

@@ -1,4 +1,4 @@
-import type { BackupPayload, BackupPolicy, PolicyBody, PolicyChanges, Service } from '@berth/contract'
+import type { BackupPayload, BackupPolicy, PolicyBody, PolicyChanges } from '@berth/contract'
 import type { Caller } from '../../../http/handler.ts'
 import { iso, isoOrNull } from '../../../platform/db/columns.ts'
 import { newId } from '../../../platform/db/ids.ts'
@@ -8,8 +8,9 @@ import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
 import { fail, refuse } from '../../../platform/failure.ts'
 import { hashToken } from '../../../platform/secrets/token.ts'
 import { randomCode } from '../../access/index.ts'
-import { lockProject } from '../../projects/index.ts'
+import { findAnyProject, lockProject } from '../../projects/index.ts'
 import { checkCommand } from '../content/command.ts'
+import { knownContent } from '../content/known-content.ts'
 import { type BackupsDeps, nowOf } from '../deps.ts'
 import { findDestinationOf } from '../destinations/destination-store.ts'
 import { checkRhythm, nextRunAt, reschedule } from './policy-rhythm.ts'
@@ -17,6 +18,7 @@ import * as store from './policy-store.ts'
 import { retire } from './retire.ts'
 
 const mostPolicies = 100
+/** In force where a new policy names neither a count nor days. */
 const defaultRetainCount = 7
 const defaultPayload: BackupPayload = { volumes: 'all', databases: 'auto', exclude: [] }
 
@@ -24,7 +26,7 @@ export async function createPolicy(project: ProjectRow, body: PolicyBody, caller
   const timed = { cronExpression: body.cronExpression ?? null, timezone: body.timezone ?? 'UTC' }
   checkRhythm(timed, deps.clock.now())
   refuseCommands(body)
-  refuseService(project, body.serviceId)
+  await refuseUnknownContent(project, body, deps)
   const now = nowOf(deps)
   return deps.database.transaction(async (bound) => {
     await lockProject(bound, project.id)
@@ -39,8 +41,7 @@ export async function createPolicy(project: ProjectRow, body: PolicyBody, caller
       destinationId: body.destinationId,
       enabled: body.enabled ?? true,
       ...timed,
-      retainCount: body.retainCount === undefined ? defaultRetainCount : body.retainCount,
-      retainDays: body.retainDays ?? null,
+      ...retentionOf(body),
       payload: JSON.stringify({ ...defaultPayload, ...body.payload }),
       preCommand: body.preCommand ?? null,
       postCommand: body.postCommand ?? null,
@@ -61,6 +62,10 @@ export async function createPolicy(project: ProjectRow, body: PolicyBody, caller
 /** Only the allow-listed fields; the webhook token is made here and nowhere else, and shown in this answer alone. */
 export async function changePolicy(row: PolicyRow, changes: PolicyChanges, deps: BackupsDeps) {
   refuseCommands(changes)
+  if (changes.payload) {
+    const project = (await findAnyProject(deps.database.db, row.projectId)) ?? fail('not_found')
+    await refuseUnknownContent(project, { payload: changes.payload }, deps)
+  }
   return deps.database.transaction(async (bound) => {
     await lockProject(bound, row.projectId)
     const current = (await store.findPolicyOf(bound.db, row.organizationId, row.id)) ?? fail('not_found')
@@ -165,11 +170,26 @@ async function refuseDestination(db: Db, organizationId: string, destinationId: 
     fail('not_found', { field: 'destinationId', words: 'There is no such backup destination' })
 }
 
-/** Services of a Compose file are known once it was deployed, so only stored ones can be checked by name. */
-function refuseService({ services }: ProjectRow, serviceId: string | null | undefined): void {
-  const names = (JSON.parse(services) as Service[]).map(({ name }) => name)
-  if (serviceId && names.length > 0 && !names.includes(serviceId))
-    refuse('serviceId', `is not a service of the project: it has ${names.join(', ')}`)
+/** A count that is null is one that was given: every run stays. */
+const retentionOf = ({ retainCount, retainDays }: PolicyBody): Pick<PolicyRow, 'retainCount' | 'retainDays'> => ({
+  retainCount: retainCount === undefined && (retainDays ?? null) === null ? defaultRetainCount : (retainCount ?? null),
+  retainDays: retainDays ?? null,
+})
+
+/** A policy for a service or volume that does not exist would save nothing. Those of a Compose file are known once it was deployed. */
+async function refuseUnknownContent(
+  project: ProjectRow,
+  { serviceId, payload }: Pick<PolicyBody, 'serviceId' | 'payload'>,
+  { data }: BackupsDeps,
+): Promise<void> {
+  const volumes = payload?.volumes === undefined || payload.volumes === 'all' ? [] : payload.volumes
+  if (!serviceId && volumes.length === 0) return
+  const known = await knownContent(project, data)
+  const listed = (names: ReadonlySet<string>) => (names.size > 0 ? `it has ${[...names].join(', ')}` : 'it has none yet')
+  if (serviceId && !known.services.has(serviceId))
+    refuse('serviceId', `"${serviceId}" is not a service of the project: ${listed(known.services)}`)
+  const unknown = volumes.find((name) => !known.volumes.has(name))
+  if (unknown !== undefined) refuse('payload.volumes', `"${unknown}" is not a volume of the project: ${listed(known.volumes)}`)
 }
 
 function refuseCommands(body: Pick<PolicyChanges, 'preCommand' | 'postCommand'>): void {

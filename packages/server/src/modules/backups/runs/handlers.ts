@@ -3,17 +3,19 @@ import type { Handlers } from '../../../http/handler.ts'
 import { streamRow } from '../../../http/row-stream.ts'
 import { iso } from '../../../platform/db/columns.ts'
 import type { RunRow } from '../../../platform/db/tables/backups.ts'
-import type { BackupsDeps } from '../deps.ts'
+import { type BackupsDeps, nowOf } from '../deps.ts'
 import { cancelRun } from './cancel-run.ts'
 import { protectRun } from './protect.ts'
 import { findRun, listRuns } from './run-store.ts'
-import { showOne, showRun, withArtifacts } from './show-run.ts'
+import { type RunWithArtifacts, showOne, showRun, withArtifacts } from './show-run.ts'
 import { runTopic, startRun } from './start-run.ts'
 
 type RunRows = 'startRun' | 'listRuns' | 'getRun' | 'streamRun' | 'protectRun' | 'cancelRun'
 
 export function runHandlers(deps: BackupsDeps): Pick<Handlers<typeof contract.backups>, RunRows> {
   const { db } = deps.database
+  const show = (run: RunWithArtifacts) => showRun(run, nowOf(deps))
+  const showed = (row: RunRow) => showOne(db, row, nowOf(deps))
   return {
     startRun: async (_, { backupPolicy, caller, audit }) => {
       const run = await startRun(backupPolicy.id, { trigger: 'manual', createdBy: caller.userId }, deps)
@@ -22,9 +24,9 @@ export function runHandlers(deps: BackupsDeps): Pick<Handlers<typeof contract.ba
     },
     listRuns: async ({ query }, { project }) => {
       const { rows, nextCursor } = await listRuns(db, project.id, query)
-      return { data: (await withArtifacts(db, rows)).map(showRun), nextCursor }
+      return { data: (await withArtifacts(db, rows)).map(show), nextCursor }
     },
-    getRun: async (_, { backupRun }) => ({ data: await showOne(db, backupRun) }),
+    getRun: async (_, { backupRun }) => ({ data: await showed(backupRun) }),
     streamRun: async (_, { backupRun, stream }) => {
       await streamRow(stream, deps.database.signals, {
         topic: runTopic(backupRun.id),
@@ -32,13 +34,13 @@ export function runHandlers(deps: BackupsDeps): Pick<Handlers<typeof contract.ba
           const [run] = await withArtifacts(db, [(await findRun(db, backupRun.id)) ?? (backupRun as RunRow)])
           return run!
         },
-        show: showRun,
+        show,
         stateOf: ({ status, statusSince }) => ({ status, at: iso(statusSince) }),
         isTerminal: ({ status }) => terminalRun.has(status),
       })
       return undefined
     },
-    cancelRun: async (_, { backupRun }) => ({ data: await showOne(db, await cancelRun(backupRun, 'It was cancelled', deps)) }),
-    protectRun: async ({ body }, { backupRun }) => ({ data: await showOne(db, await protectRun(backupRun, body ?? {}, deps)) }),
+    cancelRun: async (_, { backupRun }) => ({ data: await showed(await cancelRun(backupRun, 'It was cancelled', deps)) }),
+    protectRun: async ({ body }, { backupRun }) => ({ data: await showed(await protectRun(backupRun, body ?? {}, deps)) }),
   }
 }

@@ -16,6 +16,26 @@ const newestKept = (db: Db) => kept(db).selectAll().orderBy('createdAt', 'desc')
 export const goodRunsOf = (db: Db, policyId: string): Promise<RunRow[]> =>
   newestKept(db).where('policyId', '=', policyId).execute()
 
+/** The newest run of the same policy, or else of the project, that can be restored whole. */
+export const newestWhole = (
+  db: Db,
+  { policyId, projectId }: Pick<RunRow, 'policyId' | 'projectId'>,
+): Promise<RunRow | undefined> =>
+  newestKept(db)
+    .where(policyId === null ? 'projectId' : 'policyId', '=', policyId ?? projectId)
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('backupArtifacts')
+            .select('backupArtifacts.id')
+            .whereRef('backupArtifacts.runId', '=', 'backupRuns.id')
+            .where('backupArtifacts.damaged', '=', 1),
+        ),
+      ),
+    )
+    .limit(1)
+    .executeTakeFirst()
+
 /** Newest first: those whose policy is gone. */
 export const retiredRuns = (db: Db, projectId: string): Promise<RunRow[]> =>
   newestKept(db).where('projectId', '=', projectId).where('policyId', 'is', null).execute()

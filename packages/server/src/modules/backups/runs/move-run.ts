@@ -6,6 +6,7 @@ import type { BackupRunsTable, RunRow } from '../../../platform/db/tables/backup
 import type { Bound } from '../../../platform/transaction.ts'
 import { type BackupsDeps, nowOf } from '../deps.ts'
 import { cleanUpAfter } from './clean-up-kind.ts'
+import { newestWhole } from './kept-run-store.ts'
 import { findRun, moveRunTo } from './run-store.ts'
 import { runTopic } from './start-run.ts'
 
@@ -57,13 +58,17 @@ export async function endRun(id: string, { status, code, message }: Ending, boun
   const run = await moveRun(id, status, bound, deps, { errorCode: code, errorMessage: message })
   if (!run) return undefined
   await cleanUpAfter(run, bound)
-  if (status !== 'cancelled')
-    await bound.announce('backup.failed', {
-      organizationId: run.organizationId,
-      projectId: run.projectId,
-      subject: `The backup of ${run.projectName} failed`,
-      text: `${message}\n\nThe last good backup is still there. The run is ${run.id}.`,
-      data: { runId: run.id, policyId: run.policyId, trigger: run.trigger, code },
-    })
+  if (status === 'cancelled') return run
+  const good = await newestWhole(bound.db, run)
+  const last = good
+    ? `The last good backup is still there: the run ${good.id} of ${iso(good.createdAt)}.`
+    : 'There is no good backup to fall back on.'
+  await bound.announce('backup.failed', {
+    organizationId: run.organizationId,
+    projectId: run.projectId,
+    subject: `The backup of ${run.projectName} failed`,
+    text: `${message}\n\n${last} The run that failed is ${run.id}.`,
+    data: { runId: run.id, policyId: run.policyId, trigger: run.trigger, code },
+  })
   return run
 }

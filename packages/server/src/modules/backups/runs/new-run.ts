@@ -41,6 +41,7 @@ export function newRun(
     proven: 0,
     errorCode: null,
     errorMessage: null,
+    warning: null,
     postCommandState: 'none',
     manifestName: null,
     manifestSha256: null,

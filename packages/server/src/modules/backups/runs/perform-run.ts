@@ -39,11 +39,11 @@ export async function performRun(runId: string, deps: BackupsDeps, abort: AbortS
     const work: Work = { run, attempt, settings, store, archives: await deps.archives(), deps, abort }
     await tryDestination(run, store, deps, abort)
     if (attempt !== null) await removeAll(store, folderOf(run), abort)
-    const artifacts = await saveAll(work)
+    const { artifacts, warning } = await saveAll(work)
     const manifest = await writeManifest(work, artifacts)
     await advanceRun(run.id, 'verifying', deps)
     await readBack(work, artifacts, manifest)
-    await succeed(work, artifacts, manifest)
+    await succeed(work, { artifacts, warning, manifest })
   } catch (error) {
     askAgain(run, deps)
     throw error
@@ -66,8 +66,13 @@ export async function storeOf({ destinationId }: RunRow, deps: BackupsDeps, abor
   return openStore(destination, deps, abort)
 }
 
+interface SavedData {
+  artifacts: ManifestArtifact[]
+  warning: string | null
+}
+
 /** The post-command runs as soon as all was read, and also when reading failed. */
-async function saveAll(work: Work): Promise<ManifestArtifact[]> {
+async function saveAll(work: Work): Promise<SavedData> {
   const { run, settings, deps, abort } = work
   const [saved] = await Promise.allSettled([readAll(work)])
   // Where this process is told to stop, whoever takes the run up again begins with it.
@@ -80,14 +85,15 @@ async function saveAll(work: Work): Promise<ManifestArtifact[]> {
   return saved.value
 }
 
-async function readAll(work: Work): Promise<ManifestArtifact[]> {
+async function readAll(work: Work): Promise<SavedData> {
   const { run, settings, deps, abort } = work
   await runPreCommand(run, settings, deps, abort)
   await advanceRun(run.id, 'dumping', deps)
-  const wanted = { projectId: run.projectId, serviceId: run.serviceId, payload: settings.payload }
-  const content = await contentOf(wanted, deps, abort)
+  const isSafety = run.trigger === 'pre_restore'
+  const wanted = { projectId: run.projectId, serviceId: run.serviceId, payload: settings.payload, isSafety }
+  const { content, warning } = await contentOf(wanted, deps, abort)
   await advanceRun(run.id, 'uploading', deps, { bytesTotal: totalOf(content), bytesDone: 0 })
-  return upload(content, work)
+  return { artifacts: await upload(content, work), warning }
 }
 
 async function writeManifest(
@@ -109,8 +115,7 @@ async function* one(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
 
 async function succeed(
   { run, archives, deps }: Work,
-  artifacts: readonly ManifestArtifact[],
-  manifest: WrittenManifest,
+  { artifacts, warning, manifest }: SavedData & { manifest: WrittenManifest },
 ): Promise<void> {
   const sizeBytes = artifacts.reduce((sum, { index }) => sum + index.sizeBytes, manifest.sizeBytes)
   const unchanged = artifacts.filter(({ index }) => isReused(index))
@@ -120,6 +125,7 @@ async function succeed(
       manifestName: manifest.name,
       manifestSha256: manifest.sha256,
       recipient: archives.recipient,
+      warning,
       errorCode: null,
       errorMessage: null,
     }
@@ -130,7 +136,7 @@ async function succeed(
       organizationId: run.organizationId,
       projectId: run.projectId,
       subject: `${run.projectName} was backed up`,
-      text: `Stored and read back: ${artifacts.length} ${artifacts.length === 1 ? 'item' : 'items'}, ${unchanged.length} of them unchanged. The run is ${run.id}. Only the key of this instance opens it (backup.key in the data folder, ${archives.recipient}): keep a copy of that file elsewhere.`,
+      text: `${warning ? `${warning} ` : ''}Stored and read back: ${artifacts.length} ${artifacts.length === 1 ? 'item' : 'items'}, ${unchanged.length} of them unchanged. The run is ${run.id}. Only the key of this instance opens it (backup.key in the data folder, ${archives.recipient}): keep a copy of that file elsewhere.`,
       data: { runId: run.id, policyId: run.policyId, trigger: run.trigger, sizeBytes },
     })
   })

@@ -18,8 +18,11 @@ import { forgetArtifacts, indexesOf, keptNames, updateRun } from './run-store.ts
 
 const stagedMs = 24 * 3_600_000
 
-/** How long a safety run is kept: until what it was for has been looked at. */
-const safety = { retainCount: 3, retainDays: 14 }
+/** Safety runs have bounds of their own, and each bound counts: at most three of them, none older than two weeks but the newest. */
+const safetyBounds = [
+  { retainCount: 3, retainDays: null },
+  { retainCount: null, retainDays: 14 },
+]
 
 /**
  * Retention, from our own records alone. A run is marked first and then its objects go; one that was marked and whose objects
@@ -79,7 +82,7 @@ async function due(projectId: string, deps: BackupsDeps): Promise<RunRow[]> {
       runs.filter((run) => !isSafety(run)),
       now,
     ),
-    ...runsToPrune(safety, runs.filter(isSafety), now),
+    ...safetyBounds.flatMap((bound) => runsToPrune(bound, runs.filter(isSafety), now)),
   ])
 }
 

@@ -18,8 +18,16 @@ test('by count: the newest stay', () => {
 test('by age: what is older goes', () => {
   expect(pruned({ retainCount: null, retainDays: 2 }, run('a', 1), run('b', 2.5), run('c', 3))).toEqual(['b', 'c'])
 })
-test('either is enough to go', () => {
-  expect(pruned({ retainCount: 2, retainDays: 10 }, run('a', 1), run('b', 11), run('c', 12))).toEqual(['b', 'c'])
+test.each([
+  ['the count keeps old ones', { retainCount: 2, retainDays: 10 }, ['c']],
+  ['the days keep those beyond the count', { retainCount: 1, retainDays: 12 }, []],
+  ['neither keeps them', { retainCount: 1, retainDays: 5 }, ['b', 'c']],
+])('both: a run is kept while either keeps it: %s', (_, policy, gone) => {
+  expect(pruned(policy, run('a', 1), run('b', 11), run('c', 12))).toEqual(gone)
+})
+test('the eighth run of an hourly policy that keeps 30 days prunes none', () => {
+  const hourly = Array.from({ length: 9 }, (_, hours) => run(`h${hours}`, hours / 24))
+  expect(pruned({ retainCount: null, retainDays: 30 }, ...hourly)).toEqual([])
 })
 test('neither: all stay', () => {
   expect(pruned({ retainCount: null, retainDays: null }, run('a', 1), run('b', 5000))).toEqual([])

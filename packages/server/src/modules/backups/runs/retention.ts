@@ -5,8 +5,8 @@ export type Kept = Pick<RunRow, 'id' | 'createdAt' | 'protected' | 'protectedUnt
 const day = 86_400_000
 
 /**
- * Which good runs of a policy are to go. `runs` newest first. Protected ones never go and do not use up the count; the newest
- * one always stays, however old it is.
+ * The good runs of a policy that are due for pruning. `runs` newest first. A run stays while the count or the days keep it;
+ * without either all stay. Protected runs stay and do not use up the count; the newest run always stays, however old it is.
  */
 export function runsToPrune<Run extends Kept>(
   { retainCount, retainDays }: Pick<PolicyRow, 'retainCount' | 'retainDays'>,
@@ -15,11 +15,11 @@ export function runsToPrune<Run extends Kept>(
 ): Run[] {
   const free = runs.filter((run) => !isProtected(run, now))
   const newest = runs[0]
+  if (retainCount === null && retainDays === null) return []
   return free.filter((run, at) => {
-    if (run.id === newest?.id) return false
-    const isOverCount = retainCount !== null && at >= retainCount
-    const isTooOld = retainDays !== null && run.createdAt < now - retainDays * day
-    return isOverCount || isTooOld
+    const isInCount = retainCount !== null && at < retainCount
+    const isYoung = retainDays !== null && run.createdAt >= now - retainDays * day
+    return run.id !== newest?.id && !isInCount && !isYoung
   })
 }
 

@@ -2,6 +2,7 @@ import type { BackupRun } from '@berth/contract'
 import { iso, isoOrNull } from '../../../platform/db/columns.ts'
 import type { Db } from '../../../platform/db/schema.ts'
 import type { RunRow } from '../../../platform/db/tables/backups.ts'
+import { isProtected } from './retention.ts'
 import { type ArtifactFacts, artifactsOfAll } from './run-store.ts'
 
 /** A run with what it saved. */
@@ -15,15 +16,17 @@ export async function withArtifacts(db: Db, rows: readonly RunRow[]): Promise<Ru
   return rows.map((row) => ({ ...row, artifacts: artifacts.get(row.id) ?? [] }))
 }
 
-export async function showOne(db: Db, row: RunRow): Promise<BackupRun> {
+export async function showOne(db: Db, row: RunRow, now: number): Promise<BackupRun> {
   const [run] = await withArtifacts(db, [row])
-  return showRun(run as RunWithArtifacts)
+  return showRun(run as RunWithArtifacts, now)
 }
 
-export const showRun = ({ artifacts, ...row }: RunWithArtifacts): BackupRun => ({
+/** A protection that has run out by `now` is none. */
+export const showRun = ({ artifacts, ...row }: RunWithArtifacts, now: number): BackupRun => ({
   id: row.id,
   policyId: row.policyId,
   projectId: row.projectId,
+  projectName: row.projectName,
   serviceId: row.serviceId,
   status: row.status,
   trigger: row.trigger,
@@ -40,9 +43,10 @@ export const showRun = ({ artifacts, ...row }: RunWithArtifacts): BackupRun => (
     sha256,
     reused: reused === 1,
   })),
-  protected: row.protected === 1,
+  protected: isProtected(row, now),
   protectedUntil: isoOrNull(row.protectedUntil),
   prunedAt: isoOrNull(row.prunedAt),
   proven: row.proven === 1,
+  warning: row.warning,
   error: row.errorCode === null ? null : { code: row.errorCode, message: row.errorMessage ?? '' },
 })

@@ -2,6 +2,7 @@ import type {
   BackupPayload,
   DestinationCheck,
   DestinationKind,
+  RestoredVolume,
   RestoreReport,
   RestoreStatus,
   RunStatus,
@@ -76,6 +77,8 @@ export interface BackupRunsTable {
   proven: Flag
   errorCode: string | null
   errorMessage: string | null
+  /** What a run that succeeded did not save. */
+  warning: string | null
   /** `due` from before the pre-command until the post-command has run. */
   postCommandState: 'none' | 'due' | 'done'
   /** Set with the last byte: a run without one cannot be restored. */
@@ -119,9 +122,11 @@ export interface BackupRestoresTable {
   target: 'in_place' | 'copy'
   status: RestoreStatus
   statusSince: Millis
-  /** null once it is spent or void. */
+  /** Kept after it was used, so that the right token on an ended restore is told from a wrong one; null only in rows from before that. */
   tokenHash: string | null
   verification: 'pending' | 'running' | 'passed' | 'failed'
+  /** When the verification got its status; null while it is pending. */
+  verificationSince: Millis | null
   verifiedBytes: number
   verifyBytesTotal: number | null
   report: JsonText<RestoreReport> | null
@@ -129,6 +134,8 @@ export interface BackupRestoresTable {
   bytesDone: number
   preRestoreRunId: string | null
   dataState: 'untouched' | 'partly_written' | 'restored' | 'undone'
+  /** The volumes that a restore to a copy made. */
+  copies: JsonText<RestoredVolume[]> | null
   /** Where the writing stands, for whoever takes it up after a crash. */
   progressNote: JsonText | null
   cancelRequested: Flag
@@ -140,7 +147,18 @@ export interface BackupRestoresTable {
   finishedAt: Millis | null
 }
 
+/** A policy whose project was deleted; a restore of the project makes it again. */
+export interface RetiredPoliciesTable {
+  id: string
+  organizationId: string
+  projectId: string
+  /** The whole row. */
+  policy: JsonText<PolicyRow>
+  retiredAt: Millis
+}
+
 export interface BackupsTables {
+  retiredPolicies: RetiredPoliciesTable
   backupDestinations: BackupDestinationsTable
   backupPolicies: BackupPoliciesTable
   backupRuns: BackupRunsTable

@@ -107,6 +107,8 @@ export interface VolumesTable {
   serverId: string | null
   /** Of bytes that were on the server before us: what they are there. */
   adopted: JsonText<{ volume: string } | { path: string }> | null
+  /** The backup run whose data a restore to a copy wrote into it; null for the project's own volumes. */
+  restoredFrom: string | null
   createdAt: Millis
 }
 

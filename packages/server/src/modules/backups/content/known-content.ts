@@ -1,0 +1,27 @@
+import type { Service, Volume } from '@berth/contract'
+import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
+import type { ProjectData } from '../../deployments/index.ts'
+
+export interface KnownContent {
+  services: ReadonlySet<string>
+  volumes: ReadonlySet<string>
+}
+
+/** The services and volumes of a project by name: those in its settings, those of the live deployment, and stored volumes. */
+export async function knownContent(
+  { id, services, volumes }: Pick<ProjectRow, 'id' | 'services' | 'volumes'>,
+  data: Pick<ProjectData, 'units' | 'volumes'>,
+): Promise<KnownContent> {
+  const [units, rows] = [await data.units(id), await data.volumes(id)]
+  const stored = JSON.parse(services) as Service[]
+  const mounted = stored.flatMap((service) => service.volumes ?? []).filter(({ type }) => type === 'volume')
+  return {
+    services: new Set([...stored.map(({ name }) => name), ...units.map(({ service }) => service).filter(Boolean)]),
+    volumes: new Set([
+      ...(JSON.parse(volumes) as Volume[]).map(({ name }) => name),
+      ...mounted.flatMap(({ source }) => source ?? []),
+      ...units.flatMap((unit) => unit.volumes.map(({ name }) => name)),
+      ...rows.map(({ name }) => name),
+    ]),
+  }
+}
