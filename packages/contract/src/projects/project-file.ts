@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { text } from '../shape.ts'
-import { ProjectOptions, ResourcesBody, Slug } from './shapes.ts'
+import { ProjectOptions, ResourceSides, Slug } from './shapes.ts'
 
 /** `berth.json`: what a project's settings are, kept beside its source. A key that is not known is an error. */
 export const ProjectFile = Type.Object(
@@ -9,12 +9,7 @@ export const ProjectFile = Type.Object(
     name: Type.Optional(text(100, 1)),
     slug: Type.Optional(Slug),
     ...ProjectOptions.properties,
-    resources: Type.Optional(
-      Type.Object(
-        { production: ResourcesBody.properties.production, build: ResourcesBody.properties.build },
-        { additionalProperties: false },
-      ),
-    ),
+    resources: Type.Optional(Type.Object(ResourceSides.properties, { additionalProperties: false })),
   },
   { additionalProperties: false },
 )

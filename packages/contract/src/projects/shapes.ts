@@ -76,7 +76,20 @@ export const ServiceRoutes = Type.Record(Type.String({ pattern: '^[a-zA-Z0-9][a-
 })
 export type ServiceRoutes = Static<typeof ServiceRoutes>
 
-/** Every field a user may set with a config route; `null` goes back to the default. */
+/** One side of a project's resources as a body names it; null goes back to the default amount. */
+const ResourceChanges = Type.Object({
+  cpuCores: Type.Optional(nullable(Type.Number({ minimum: 0.1, maximum: limits.cpuCoresMaximum }))),
+  memoryMb: Type.Optional(nullable(Type.Integer({ minimum: 64, maximum: 65536 }))),
+  diskMb: Type.Optional(nullable(Type.Integer({ minimum: 64, maximum: 204800 }))),
+})
+const sidesOfResources = {
+  production: Type.Optional(nullable(ResourceChanges)),
+  build: Type.Optional(nullable(ResourceChanges)),
+}
+export type ResourceSides = Static<typeof ResourceSides>
+export const ResourceSides = Type.Object(sidesOfResources)
+
+/** Every field a user may set with a config route; `null` makes it automatic again. */
 const configFields = {
   framework: Type.Optional(nullable(text(100))),
   packageManager: Type.Optional(nullable(text(40))),
@@ -88,17 +101,19 @@ const configFields = {
   dockerfilePath: Type.Optional(nullable(relativePath(300))),
   composePath: Type.Optional(nullable(relativePath(300))),
   buildImage: Type.Optional(nullable(text(200))),
-  type: Type.Optional(ProjectType),
-  port: Type.Optional(Port),
+  type: Type.Optional(nullable(ProjectType)),
+  port: Type.Optional(nullable(Port)),
   healthCheck: Type.Optional(nullable(HealthCheck)),
-  volumes: Type.Optional(Type.Array(Volume, { maxItems: 50 })),
-  services: Type.Optional(Type.Array(Service, { maxItems: 100 })),
+  volumes: Type.Optional(nullable(Type.Array(Volume, { maxItems: 50 }))),
+  services: Type.Optional(nullable(Type.Array(Service, { maxItems: 100 }))),
   serviceRoutes: Type.Optional(nullable(ServiceRoutes)),
-  autoDeploy: Type.Optional(Type.Boolean()),
-  previews: Type.Optional(Type.Boolean()),
-  previewsMaximum: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
+  autoDeploy: Type.Optional(nullable(Type.Boolean())),
+  previews: Type.Optional(nullable(Type.Boolean())),
+  previewsMaximum: Type.Optional(nullable(Type.Integer({ minimum: 1, maximum: 100 }))),
   previewsMaxAgeDays: Type.Optional(nullable(Type.Integer({ minimum: 1, maximum: 365 }))),
-  rollbackWindow: Type.Optional(Type.Integer({ minimum: 0, maximum: 20 })),
+  rollbackWindow: Type.Optional(nullable(Type.Integer({ minimum: 0, maximum: 20 }))),
+  sleepMode: Type.Optional(nullable(SleepMode)),
+  resources: Type.Optional(nullable(ResourceSides)),
 }
 
 const sourceFields = {
@@ -115,7 +130,7 @@ const Name = filledText(100)
 
 export const CreateProject = Type.Object({
   name: Name,
-  slug: Type.Optional(Slug),
+  slug: Type.Optional(nullable(Slug)),
   ...sourceFields,
   ...configFields,
   serverId: Type.Optional(nullable(Id)),
@@ -123,25 +138,18 @@ export const CreateProject = Type.Object({
 export type CreateProject = Static<typeof CreateProject>
 export const UpdateProject = Type.Partial(CreateProject)
 export type UpdateProject = Static<typeof UpdateProject>
-export const EnsureProject = Type.Object({ ...CreateProject.properties, projectId: Type.Optional(Id) })
+export const EnsureProject = Type.Object({ ...CreateProject.properties, projectId: Type.Optional(nullable(Id)) })
 export type EnsureProject = Static<typeof EnsureProject>
-export const ProjectOptions = Type.Object({ ...configFields, sleepMode: Type.Optional(SleepMode) })
+export const ProjectOptions = Type.Object(configFields)
 export type ProjectOptions = Static<typeof ProjectOptions>
 
-/** What one side of a project may use; the same bounds for what runs and what builds. */
-const Allotment = Type.Object({
-  cpuCores: Type.Optional(Type.Number({ minimum: 0.1, maximum: limits.cpuCoresMaximum })),
-  memoryMb: Type.Optional(Type.Integer({ minimum: 64, maximum: 65536 })),
-  diskMb: Type.Optional(Type.Integer({ minimum: 64, maximum: 204800 })),
-})
 export const ResourcesBody = Type.Object({
-  production: Type.Optional(Allotment),
-  build: Type.Optional(Allotment),
-  sleepMode: Type.Optional(SleepMode),
-  port: Type.Optional(Port),
+  ...sidesOfResources,
+  sleepMode: Type.Optional(nullable(SleepMode)),
+  port: Type.Optional(nullable(Port)),
 })
 export type ResourcesBody = Static<typeof ResourcesBody>
-const FullAllotment = Type.Required(Allotment)
+const FullAllotment = Type.Object({ cpuCores: Type.Number(), memoryMb: Type.Integer(), diskMb: Type.Integer() })
 export const Resources = Type.Object({ production: FullAllotment, build: FullAllotment, sleepMode: SleepMode, port: Port })
 export type Resources = Static<typeof Resources>
 

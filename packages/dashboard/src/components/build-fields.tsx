@@ -57,8 +57,8 @@ export function BuildFields({ values, onChange, detected, isReadOnly, children }
 export const buildBody = (values: BuildValues): UpdateProject =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined && value !== ''))
 
-/** All of them; one that was emptied goes back to what is detected. */
-export const buildChanges = ({ port, ...texts }: BuildValues): UpdateProject => ({
+/** All of them; an emptied one is automatic again. The port is sent only when it was changed: a detected one stays detected. */
+export const buildChanges = ({ port, ...texts }: BuildValues, portBefore: number): UpdateProject => ({
   ...Object.fromEntries(Object.entries(texts).map(([name, value]) => [name, value || null])),
-  ...(port ? { port } : {}),
+  ...(port === portBefore ? {} : { port: port ?? null }),
 })

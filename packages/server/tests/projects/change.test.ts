@@ -72,7 +72,6 @@ describe('PATCH /projects/:id', () => {
   test.each([
     ['name', { name: ' ' }],
     ['name', { name: null }],
-    ['autoDeploy', { autoDeploy: null }],
     ['autoDeploy', { autoDeploy: '1' }],
     ['gitUrl', { gitUrl: 'ftp://x/y' }],
     ['healthCheck.path', { healthCheck: { path: '/\r\nx' } }],

@@ -59,7 +59,7 @@ function ofCommandLine(given: Record<string, string | undefined>): ProjectFile {
   const { port, healthPath, ...texts } = fields
   return {
     ...texts,
-    ...(port ? { port: Number(port) } : {}),
+    ...(port === undefined ? {} : { port: port === null ? null : Number(port) }),
     ...(healthPath ? { healthCheck: { path: healthPath } } : {}),
   } as ProjectFile
 }
@@ -71,10 +71,8 @@ const nameOf = (flags: string) =>
     .slice(2)
     .replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
 
-/** Sets what is said and nothing else; a setting that is said no more keeps its last value. */
+/** Sets the named settings and nothing else; a setting that is no longer named keeps its last value. */
 export async function applySettings(client: Connection, id: string, settings: ProjectFile): Promise<void> {
-  const { $schema: _schema, sleepMode, resources, ...fields } = settings
+  const { $schema: _schema, ...fields } = settings
   if (Object.keys(fields).length > 0) await client.call(contract.projects.update, { params: { id }, body: fields })
-  if (sleepMode) await client.call(contract.projects.setSleepMode, { params: { id }, body: { sleepMode } })
-  if (resources) await client.call(contract.projects.setResources, { params: { id }, body: resources })
 }

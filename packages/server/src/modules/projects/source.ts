@@ -110,18 +110,19 @@ export function leavesHost(current: ProjectRow, changes: ProjectChanges, urls: H
   return before !== null && after !== null && !sameHost(before, after)
 }
 
-/** The columns of the source fields that are named, which have been checked. */
+/** The columns of the source fields that are named, which have been checked. A source that is named by half is refused. */
 export function sourceColumns(fields: SourceFields, current: SourceRow | null, urls: HostUrls): ProjectChanges {
   const provider = chosenProvider(fields, current, urls)
   const columns: ProjectChanges = provider === undefined ? {} : { gitProvider: provider }
   for (const field of ['gitBranch', 'localPath', 'uploadSessionId', 'serverId'] as const)
     if (fields[field] !== undefined) columns[field] = fields[field]
-  return { ...columns, ...repositoryColumns(fields, current, provider) }
+  Object.assign(columns, repositoryColumns(fields, current, provider))
+  return { ...columns, ...completion(fields, { ...(current ?? noSource), ...(columns as Partial<SourceRow>) }) }
 }
 
-/** Naming a field of one kind of source chooses that kind. */
-function chosenProvider(fields: SourceFields, current: SourceRow | null, urls: HostUrls): string | null | undefined {
-  if (fields.gitProvider !== undefined) return fields.gitProvider
+/** Naming a field of one kind of source chooses that kind; a provider of null is chosen by the other fields, too. */
+function chosenProvider(fields: SourceFields, current: SourceRow | null, urls: HostUrls): string | undefined {
+  if (fields.gitProvider) return fields.gitProvider
   const git = fields.gitUrl || fields.gitOwner || fields.gitRepo
   const named = [git && 'git', fields.localPath && 'local', fields.uploadSessionId && 'upload'].filter(Boolean)
   if (named.length > 1) refuse('gitProvider', `is required to choose between ${named.join(' and ')}`)
@@ -133,11 +134,55 @@ function chosenProvider(fields: SourceFields, current: SourceRow | null, urls: H
   return known && known !== 'local' && known !== 'upload' ? known : 'github'
 }
 
+const fieldsOfKind = {
+  git: ['gitOwner', 'gitRepo', 'gitUrl', 'gitBranch'],
+  local: ['localPath'],
+  upload: ['uploadSessionId'],
+} as const
+
+/** Refuses a source that lacks a field. Where nothing but nulls was named, no source is what was asked for: clears it. */
+function completion(fields: SourceFields, wanted: SourceRow): ProjectChanges {
+  const all = ['gitProvider', ...Object.values(fieldsOfKind).flat()] as const
+  if (all.every((field) => fields[field] === undefined)) return {}
+  const isNamed = all.some((field) => fields[field])
+  const kind = kindOfProvider(wanted.gitProvider)
+  if (isNamed) refuseOtherKinds(fields, kind)
+  const missing = missingField(wanted, fields)
+  if (!missing) return {}
+  if (isNamed) refuse(missing, `is required for a source of the provider ${wanted.gitProvider ?? 'github'}`)
+  return { gitProvider: null, gitOwner: null, gitRepo: null, gitUrl: null }
+}
+
+const kindOfProvider = (provider: string | null): keyof typeof fieldsOfKind | null =>
+  provider === 'local' || provider === 'upload' ? provider : provider ? 'git' : null
+
+function refuseOtherKinds(fields: SourceFields, kind: keyof typeof fieldsOfKind | null): void {
+  for (const [other, names] of Object.entries(fieldsOfKind))
+    for (const name of names)
+      if (kind && other !== kind && fields[name]) refuse(name, `has no effect: the source is of the provider ${kind}`)
+}
+
+/** The files of an upload may come with a deployment, so its provider needs nothing else. */
+function missingField(wanted: SourceRow, { gitBranch, gitProvider: named }: SourceFields) {
+  const { gitProvider, gitOwner, gitRepo, gitUrl, localPath, uploadSessionId } = wanted
+  if (gitProvider === 'upload') return named === null && !uploadSessionId ? 'uploadSessionId' : null
+  if (gitProvider === 'local') return localPath ? null : 'localPath'
+  if (gitUrl) return null
+  if (gitProvider === 'git') return 'gitUrl'
+  if (gitOwner && gitRepo) return null
+  return gitProvider || gitOwner || gitRepo || gitBranch ? (gitOwner ? 'gitRepo' : 'gitOwner') : null
+}
+
+export const noSource: SourceRow = {
+  ...{ gitProvider: null, gitOwner: null, gitRepo: null, gitBranch: null, gitUrl: null },
+  ...{ localPath: null, uploadSessionId: null, services: '[]' },
+}
+
 /** The URL and the names say the same: what is given decides, the other follows. */
 function repositoryColumns(
   { gitOwner, gitRepo, gitUrl }: SourceFields,
   current: SourceRow | null,
-  provider: string | null | undefined,
+  provider: string | undefined,
 ): ProjectChanges {
   const names = { ...(gitOwner === undefined ? {} : { gitOwner }), ...(gitRepo === undefined ? {} : { gitRepo }) }
   if (gitUrl) {

@@ -26,7 +26,7 @@ export function BuildSection({ project }: { project: Project }) {
     refreshes: projectReads,
     says: 'Saved; in force with the next deployment.',
   })
-  const submit = () => save.mutate({ params: { id }, body: { ...buildChanges(values), rollbackWindow } })
+  const submit = () => save.mutate({ params: { id }, body: { ...buildChanges(values, config.port), rollbackWindow } })
   return (
     <form onSubmit={submitting(() => submit())}>
       <Section

@@ -1,7 +1,7 @@
 import type { Caller } from '../../../http/handler.ts'
 import { fail } from '../../../platform/failure.ts'
 import type { ProjectsDeps } from '../deps.ts'
-import { remoteUrl, type SourceRow, sourceKind } from '../source.ts'
+import { noSource, remoteUrl, type SourceRow, sourceKind } from '../source.ts'
 import { hostUrlsOf, type RepositoryName, repositoryOf } from './git-remote.ts'
 
 /** Those whose repositories the organisation's connection opens. */
@@ -30,11 +30,6 @@ export async function hiddenFrom(
       if (one && !isVisible(one.owner, one.repo))
         fail('not_found', { words: `No connected source reaches ${one.owner}/${one.repo}`, field: 'gitRepo' })
   }
-}
-
-const noSource: SourceRow = {
-  ...{ gitProvider: null, gitOwner: null, gitRepo: null, gitBranch: null, gitUrl: null },
-  ...{ localPath: null, uploadSessionId: null, services: '[]' },
 }
 
 /**

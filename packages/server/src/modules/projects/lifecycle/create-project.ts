@@ -105,14 +105,26 @@ async function insertAs(slug: string, row: NewProject, db: Db): Promise<ProjectR
 
 /** The unique slug decides between two of one name made at once: the one that comes second takes another. */
 async function insertUnderFreeSlug(row: NewProject, db: Db, deps: ProjectsDeps): Promise<ProjectRow> {
-  const base = slugFrom(row.name) ?? 'project'
-  const likely = likelySlugs(base).filter((slug) => !isInstanceSlug(slug, deps))
-  const taken = await takenSlugs(db, likely)
-  for (const slug of likely.filter((slug) => !taken.has(slug))) {
+  const { base, free } = await freeSlugs(row.name, db, deps)
+  for (const slug of free) {
     const project = await insertProject(db, { ...row, slug })
     if (project) return project
   }
   return insertAs(chanceSlug(base), row, db)
+}
+
+/** The slug that a project of this name gets by itself; one that it may have got so stays. */
+export async function slugOfName({ name, slug }: Pick<ProjectRow, 'name' | 'slug'>, db: Db, deps: ProjectsDeps): Promise<string> {
+  const { base, free } = await freeSlugs(name, db, deps)
+  const isOfName = slug === base || (slug.startsWith(`${base}-`) && /^(\d|[0-9a-f]{8})$/.test(slug.slice(base.length + 1)))
+  return isOfName ? slug : (free[0] ?? chanceSlug(base))
+}
+
+async function freeSlugs(name: string, db: Db, deps: ProjectsDeps): Promise<{ base: string; free: string[] }> {
+  const base = slugFrom(name) ?? 'project'
+  const likely = likelySlugs(base).filter((slug) => !isInstanceSlug(slug, deps))
+  const taken = await takenSlugs(db, likely)
+  return { base, free: likely.filter((slug) => !taken.has(slug)) }
 }
 
 export function refuseInstanceSlug(slug: string, deps: ProjectsDeps): void {

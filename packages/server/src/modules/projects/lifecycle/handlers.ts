@@ -48,7 +48,7 @@ export function coreHandlers(deps: ProjectsDeps, deletion: Deletion) {
       return { data, cloud: { linked, reachable } }
     },
     ensure: async ({ body: { projectId, ...body } }, context) => {
-      if (projectId !== undefined) return update(context.project, body, context)
+      if (projectId) return update(context.project, body, context)
       const row = await create(body, context)
       context.setStatus(201)
       return shown(row)

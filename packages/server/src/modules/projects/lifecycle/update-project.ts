@@ -16,9 +16,9 @@ import type { ProjectChanges } from '../store.ts'
 import { fetchNamed } from '../uploads/stored-upload.ts'
 import { claimUpload, releaseUpload } from '../uploads/upload-claim.ts'
 import { changeProject } from './change-project.ts'
-import { refuseInstanceSlug } from './create-project.ts'
+import { refuseInstanceSlug, slugOfName } from './create-project.ts'
 
-/** Every create field, each left as it is when not named. A new name keeps the slug, and so the URL. */
+/** Every create field, each left as it is when not named. A new name keeps the slug, and so the URL, unless the slug is null. */
 export async function updateProject(
   project: ProjectRow,
   body: UpdateProject,
@@ -32,15 +32,16 @@ export async function updateProject(
   const refuseHidden = caller && (await hiddenFrom(caller, deps))
   if (source.uploadSessionId) await fetchNamed(source.uploadSessionId, project.organizationId, deps)
   return changeProject(project, deps, async (current, bound) => {
+    const slug = body.slug === null ? await slugOfName({ ...current, ...nameColumns(body) }, bound.db, deps) : body.slug
     const changes: ProjectChanges = {
-      ...nameColumns(body),
-      ...configColumns(body),
+      ...nameColumns({ ...body, slug }),
+      ...configColumns(body, current),
       ...sourceColumns(source, current, hostUrlsOf(deps.settings)),
-      ...webhookDomainColumns(body, current, deps),
+      ...webhookDomainColumns(slug, current, deps),
     }
     refuseHidden?.(changes, current)
     if (current.webhookDomain !== null) await followHook(current, changes, bound)
-    if (body.slug && body.slug !== current.slug) await moveRules(bound.db, current, body.slug, deps.settings.baseDomain)
+    if (slug && slug !== current.slug) await moveRules(bound.db, current, slug, deps.settings.baseDomain)
     if (leavesHost(current, changes, hostUrlsOf(deps.settings))) Object.assign(changes, forgottenToken)
     await exchangeUploads(current, changes.uploadSessionId, bound, nowOf(deps))
     return Object.keys(changes).length > 0 ? changes : null
@@ -65,7 +66,7 @@ async function followHook(current: ProjectRow, changes: ProjectChanges, bound: B
 }
 
 /** Where hooks came in at the free host name, they follow it to its new name. */
-function webhookDomainColumns({ slug }: UpdateProject, current: ProjectRow, { settings }: ProjectsDeps): ProjectChanges {
+function webhookDomainColumns(slug: string | undefined, current: ProjectRow, { settings }: ProjectsDeps): ProjectChanges {
   const followed = slug && current.webhookDomain === freeHostname(current, settings.baseDomain)
   return followed ? { webhookDomain: freeHostname({ slug }, settings.baseDomain) } : {}
 }

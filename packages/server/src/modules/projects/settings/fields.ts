@@ -1,4 +1,5 @@
-import type { ProjectOptions, Resources, UpdateProject } from '@berth/contract'
+import type { ProjectOptions, ResourceSides, Resources, UpdateProject } from '@berth/contract'
+import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
 import { refuse } from '../../../platform/failure.ts'
 import type { ProjectChanges } from '../store.ts'
 
@@ -39,21 +40,58 @@ const plainFields = [
   'rollbackWindow',
 ] as const
 
-/** The columns of the fields that are named; a field that is not stays as it is. */
-export function configColumns(body: ProjectOptions): ProjectChanges {
+/** The value of a column that has no null, once its field is automatic again. */
+const automatic = {
+  type: defaults.type,
+  port: defaults.port,
+  sleepMode: defaults.sleepMode,
+  autoDeploy: defaults.autoDeploy,
+  previews: defaults.previews,
+  previewsMaximum: defaults.previewsMaximum,
+  rollbackWindow: defaults.rollbackWindow,
+}
+
+/** The columns of the fields that are named; a field that is not stays as it is, and null makes it automatic. */
+export function configColumns(body: ProjectOptions, current: Pick<ProjectRow, 'resources'> | null = null): ProjectChanges {
   const columns: ProjectChanges = {}
-  for (const field of plainFields) if (body[field] !== undefined) Object.assign(columns, { [field]: body[field] })
-  if (body.port !== undefined) columns.portChosen = 1
+  for (const field of plainFields) {
+    const value = body[field]
+    if (value !== undefined)
+      Object.assign(columns, {
+        [field]: value === null && field in automatic ? automatic[field as keyof typeof automatic] : value,
+      })
+  }
+  if (body.port !== undefined) columns.portChosen = body.port === null ? 0 : 1
   if (body.healthCheck !== undefined) columns.healthCheck = body.healthCheck && JSON.stringify(body.healthCheck)
-  if (body.volumes) columns.volumes = JSON.stringify(body.volumes)
-  if (body.services) columns.services = JSON.stringify(body.services)
+  if (body.volumes !== undefined) columns.volumes = JSON.stringify(body.volumes ?? [])
+  if (body.services !== undefined) columns.services = JSON.stringify(body.services ?? [])
   if (body.serviceRoutes !== undefined) columns.serviceRoutes = body.serviceRoutes && JSON.stringify(body.serviceRoutes)
+  if (body.resources !== undefined) columns.resources = JSON.stringify(mergedResources(body.resources, current))
   return columns
 }
 
-export function nameColumns({ name, slug }: Pick<UpdateProject, 'name' | 'slug'>): ProjectChanges {
-  return { ...(name === undefined ? {} : { name: name.trim() }), ...(slug === undefined ? {} : { slug }) }
+type Sides = Pick<Resources, 'production' | 'build'>
+
+/** An amount that is not named stays as it is; null is the default, of one amount, of one side or of all. */
+export function mergedResources(changes: ResourceSides | null, current: Pick<ProjectRow, 'resources'> | null): Sides {
+  if (changes === null) return defaults.resources
+  const before: Sides = current ? JSON.parse(current.resources) : defaults.resources
+  const side = (name: keyof Sides): Sides[typeof name] => {
+    const named = changes[name]
+    if (named === null) return defaults.resources[name]
+    const amounts = Object.entries(named ?? {}).map(([amount, value]) => [
+      amount,
+      value ?? defaults.resources[name][amount as keyof Sides['build']],
+    ])
+    return { ...before[name], ...Object.fromEntries(amounts) }
+  }
+  return { production: side('production'), build: side('build') }
 }
+
+export const nameColumns = ({ name, slug }: Pick<UpdateProject, 'name' | 'slug'>): ProjectChanges => ({
+  ...(name === undefined ? {} : { name: name.trim() }),
+  ...(slug ? { slug } : {}),
+})
 
 /** Neither database keeps these as they are: PostgreSQL refuses NUL, and half a surrogate pair has no bytes. */
 export function refuseUnstorable(value: unknown, path: readonly (string | number)[] = []): void {

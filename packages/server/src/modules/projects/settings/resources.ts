@@ -1,8 +1,8 @@
-import type { Resources, ResourcesBody } from '@berth/contract'
+import type { ProjectOptions, Resources, ResourcesBody } from '@berth/contract'
 import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
 import type { ProjectsDeps } from '../deps.ts'
 import { changeProject } from '../lifecycle/change-project.ts'
-import type { ProjectChanges } from '../store.ts'
+import { configColumns } from './fields.ts'
 
 export const showResources = ({ resources, sleepMode, port }: ProjectRow): Resources => ({
   ...(JSON.parse(resources) as Pick<Resources, 'production' | 'build'>),
@@ -13,14 +13,14 @@ export const showResources = ({ resources, sleepMode, port }: ProjectRow): Resou
 /** Merge: an amount that is not named stays as it is. */
 export async function setResources(project: ProjectRow, body: ResourcesBody, deps: ProjectsDeps): Promise<Resources> {
   const { production, build, sleepMode, port } = body
+  const sides = { ...(production === undefined ? {} : { production }), ...(build === undefined ? {} : { build }) }
   const row = await changeProject(project, deps, (current) => {
-    const before = showResources(current)
-    const amounts = { production: { ...before.production, ...production }, build: { ...before.build, ...build } }
-    const changes: ProjectChanges = {
-      ...(production || build ? { resources: JSON.stringify(amounts) } : {}),
-      ...(sleepMode ? { sleepMode } : {}),
-      ...(port ? { port, portChosen: 1 } : {}),
+    const options: ProjectOptions = {
+      ...(Object.keys(sides).length > 0 ? { resources: sides } : {}),
+      ...(sleepMode === undefined ? {} : { sleepMode }),
+      ...(port === undefined ? {} : { port }),
     }
+    const changes = configColumns(options, current)
     return Object.keys(changes).length > 0 ? changes : null
   })
   return showResources(row)
