@@ -31,6 +31,20 @@ export const DeploymentFailure = Type.Object({
 })
 export type DeploymentFailure = Static<typeof DeploymentFailure>
 
+/** How a deployment was built and is run: the settings, and what was detected where they leave it open. */
+export const DeploymentPlan = Type.Object({
+  type: oneOf('app', 'static', 'worker', 'services'),
+  framework: nullable(Type.String()),
+  packageManager: nullable(Type.String()),
+  installCommand: nullable(Type.String()),
+  buildCommand: nullable(Type.String()),
+  startCommand: nullable(Type.String()),
+  outputDirectory: nullable(Type.String()),
+  port: nullable(Type.Integer({ description: 'The port that the app listens on; null where it answers no requests itself' })),
+  branch: nullable(Type.String()),
+})
+export type DeploymentPlan = Static<typeof DeploymentPlan>
+
 export const Deployment = Type.Object({
   id: Id,
   projectId: Id,
@@ -45,6 +59,7 @@ export const Deployment = Type.Object({
   steps: Type.Array(DeploymentStep),
   requestsDuringSwitch: nullable(Type.Object({ total: Type.Integer(), failed: Type.Integer() })),
   error: nullable(DeploymentFailure),
+  plan: nullable(DeploymentPlan),
   createdAt: Time,
   startedAt: nullable(Time),
   finishedAt: nullable(Time),

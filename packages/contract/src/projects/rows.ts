@@ -70,7 +70,7 @@ export const projects = {
     status: 201,
     body: CreateProject,
     returns: data(Project),
-    errors: ['slug_taken'],
+    errors: ['slug_taken', 'not_found'],
     summary: 'Record a project; nothing is deployed',
   }),
   home: route('GET /projects/home', {
@@ -118,7 +118,7 @@ export const projects = {
     status: 201,
     body: Type.Object({ ...UpdateProject.properties, path: Path }),
     returns: data(Project),
-    errors: ['slug_taken', 'source_unreadable'],
+    errors: ['slug_taken', 'not_found', 'source_unreadable'],
     summary: 'Make a project of a local folder',
   }),
   get: route('GET /projects/:id', { ...read, returns: data(Project), summary: 'Config, source, routes and status' }),
@@ -127,7 +127,7 @@ export const projects = {
     ...sources,
     body: UpdateProject,
     returns: data(Project),
-    errors: ['slug_taken'],
+    errors: ['slug_taken', 'not_found'],
     summary: 'Change any field of the create body',
   }),
   remove: route('DELETE /projects/:id', {

@@ -63,6 +63,14 @@ export class MemoryDeployments implements DeploymentReader {
   async exposedService() {
     return undefined
   }
+
+  async liveVersion() {
+    return undefined
+  }
+
+  async keptUploads() {
+    return new Set<string>()
+  }
 }
 
 export const deploymentFacts = (facts: Partial<DeploymentFacts> = {}): DeploymentFacts => ({

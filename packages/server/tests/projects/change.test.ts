@@ -85,11 +85,11 @@ describe('PATCH /projects/:id', () => {
       },
     ],
     ['serverId', { serverId: 'srv_nowhere' }],
-    ['uploadSessionId', { uploadSessionId: 'upl_nowhere' }],
-  ])('400 names the offending field, and nothing changes: %s', async (field, body) => {
+    ['uploadSessionId', { uploadSessionId: 'upl_nowhere' }, 404],
+  ])('400 (404: an upload that does not exist) names the field, and nothing changes: %s', async (field, body, expected = 400) => {
     const project = await make()
     const answer = await on(project)('PATCH', '', { framework: 'x', ...body })
-    expect([answer.status, answer.body.field]).toEqual([400, field])
+    expect([answer.status, answer.body.field]).toEqual([expected, field])
     expect((await on(project)('GET', '')).body.data).toEqual(project)
   })
 

@@ -312,18 +312,19 @@ describe('the source', () => {
       expect(await expiryOf(second)).toBeGreaterThan(Date.now() + 86_400_000 * 365)
     })
 
-    test('400: one that is open, has run out, is another organisation’s or is not there', async () => {
+    test('404: one that has expired, is another organisation’s or does not exist; 409: nothing was uploaded yet', async () => {
       const other = await makePeople(instance)
       const ids = [
-        await insertUpload({ status: 'open' }),
         await insertUpload({ expiresAt: Date.now() - 1 }),
         await insertUpload({ organizationId: other.organizationId }),
         'upl_nowhere',
       ]
       for (const uploadSessionId of ids) {
         const { status, body } = await create({ name: 'x', uploadSessionId })
-        expect([status, body.field]).toEqual([400, 'uploadSessionId'])
+        expect([status, body.field]).toEqual([404, 'uploadSessionId'])
       }
+      const open = await create({ name: 'x', uploadSessionId: await insertUpload({ status: 'open' }) })
+      expect([open.status, open.body.field]).toEqual([409, 'uploadSessionId'])
     })
   })
 })

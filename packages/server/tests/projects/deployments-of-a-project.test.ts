@@ -65,6 +65,7 @@ describe('GET /projects/:id/deployments', () => {
       steps: [],
       requestsDuringSwitch: null,
       error: null,
+      plan: null,
       createdAt: '2026-01-01T00:00:00.000Z',
       startedAt: null,
       finishedAt: null,

@@ -174,7 +174,7 @@ describeNeeding(['s3'], 'a cloud whose uploads go to an object store', () => {
     const stranger = await makePeople(cloud)
     expect((await scan(session, stranger.owner.token)).status).toBe(404)
     const body = { name: 'Theirs', gitProvider: 'upload', uploadSessionId: session.sessionId }
-    expect((await call(cloud, stranger.owner.token, 'POST /projects', { body })).status).toBe(400)
+    expect((await call(cloud, stranger.owner.token, 'POST /projects', { body })).status).toBe(404)
     expect(await isStored(session)).toBe(true)
     expect(existsSync(fileOf(session))).toBe(false)
   })
@@ -225,6 +225,7 @@ describeNeeding(['s3'], 'a cloud whose uploads go to an object store', () => {
         clock,
         settings: { dataDir: fileOf(old).split('/uploads/')[0] },
         uploadStore: store,
+        projectPorts: {},
       }
       await sweepUploads(deps as unknown as Parameters<typeof sweepUploads>[0])
       const left = []

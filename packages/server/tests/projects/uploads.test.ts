@@ -247,6 +247,7 @@ describe('what becomes of a session', () => {
       database: instance.database,
       clock: { now: () => new Date() },
       settings: { dataDir: base },
+      projectPorts: {},
     } as unknown as Parameters<typeof sweepUploads>[0])
 
   test('a project made of it keeps it for as long as the project is there', async () => {

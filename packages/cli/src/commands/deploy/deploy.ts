@@ -41,7 +41,7 @@ export function addDeploy(program: Command): void {
     const linked = options.project ?? readLink(place)?.projectId
     const settings = settingsOf(place, command)
     const { projectId, source } = options.git
-      ? fromGit(linked, options)
+      ? await fromGit(client, linked, options)
       : await fromFolder(client, place, linked, { ...options, ...settings }, say, command)
     await applySettings(client, projectId, settings)
     const { data } = await client.call(contract.deployments.build, {
@@ -53,9 +53,18 @@ export function addDeploy(program: Command): void {
   })
 }
 
-function fromGit(linked: string | undefined, { branch, commit }: Options) {
+/** Naming the branch asks for the repository, also after a folder was deployed to the project. */
+async function fromGit(client: Connection, linked: string | undefined, { branch, commit }: Options) {
   if (!linked) throw new Plain('This folder is not a project yet: run berth git link first, or name one with --project', 2)
-  return { projectId: linked, source: { ...(branch ? { branch } : {}), ...(commit ? { commit } : {}) } }
+  const wanted = branch ?? (commit ? undefined : await linkedBranch(client, linked))
+  return { projectId: linked, source: { ...(wanted ? { branch: wanted } : {}), ...(commit ? { commit } : {}) } }
+}
+
+async function linkedBranch(client: Connection, id: string): Promise<string | undefined> {
+  const { data: project } = await client.call(contract.projects.get, { params: { id } })
+  if (project.source.kind !== 'git' || project.source.branch) return project.source.branch ?? undefined
+  const { data } = await client.call(contract.projects.commitStatus, { params: { id } })
+  return data.branch ?? undefined
 }
 
 async function fromFolder(
@@ -98,7 +107,6 @@ async function makeProject(
       uploadSessionId: sessionId,
       type: found.type,
       framework: found.framework,
-      ...(found.port ? { port: found.port } : {}),
     },
   })
   writeLink(folder, { projectId: data.id, url: client.url })

@@ -33,12 +33,8 @@ export interface BackupsDeps {
     save(projectId: string): Promise<SavedProject | undefined>
     bringBack(saved: SavedProject, organizationId: string): Promise<void>
     uploadOf(projectId: string): Promise<SavedUpload | undefined>
-    isUploadMissing(project: SavedProject['project']): Promise<boolean>
-    bringUploadBack(
-      project: SavedProject['project'],
-      organizationId: string,
-      content: () => AsyncIterable<Uint8Array>,
-    ): Promise<void>
+    isUploadMissing(saved: SavedProject): Promise<boolean>
+    bringUploadBack(saved: SavedProject, organizationId: string, content: () => AsyncIterable<Uint8Array>): Promise<void>
   }
   version: string
   /** Whether the caller runs this instance. */

@@ -5,6 +5,7 @@ import { allEnvironments, findAnyProject } from '../projects/index.ts'
 import type { DeploymentsDeps } from './deps.ts'
 import { artifactsOf } from './plan.ts'
 import { listPlaces, listRestartable, listUnderWay, underWay, updateDeployment } from './store.ts'
+import { releaseUploads } from './upload-release.ts'
 
 export const cleanUpKind: JobKind<{ projectId: string }> = { kind: 'deployments.clean-up' }
 
@@ -18,15 +19,18 @@ export const cleanUpJob = (deps: DeploymentsDeps) =>
       if (!project) return
       const kept = new Set<string>()
       const removable: DeploymentRow[] = []
+      const inWindow: string[] = []
       for (const { slug } of await allEnvironments(db, projectId)) {
         const rows = await listRestartable(db, projectId, slug)
         const { keep, remove } = splitByWindow(rows, project.rollbackWindow)
         for (const row of keep) for (const { reference } of Object.values(artifactsOf(row))) kept.add(reference)
         removable.push(...remove)
+        inWindow.push(...keep.map(({ id }) => id))
       }
       for (const row of await listUnderWay(db, projectId))
         if (row.artifacts) for (const { reference } of Object.values(artifactsOf(row))) kept.add(reference)
       await removeArtifacts(removable, kept, deps, abort)
+      await releaseUploads({ projectId }, inWindow, deps)
       for (const serverId of await listPlaces(db, projectId))
         await removeUnreferenced(projectId, kept, { database: deps.database, runtime: deps.runtimes.for(serverId) }, abort)
     },

@@ -6,7 +6,7 @@ import type { Clock } from '../../platform/clock.ts'
 import type { Database } from '../../platform/database.ts'
 import type { Db } from '../../platform/db/schema.ts'
 import type { DeploymentRow } from '../../platform/db/tables/deployments.ts'
-import type { ProjectRow } from '../../platform/db/tables/projects.ts'
+import type { EnvironmentRow, ProjectRow } from '../../platform/db/tables/projects.ts'
 import type { KeyedMutex } from '../../platform/keyed-mutex.ts'
 import type { Log } from '../../platform/log.ts'
 import type { LogStore } from '../../platform/log-store/log-store.ts'
@@ -93,6 +93,14 @@ export interface DeploymentsDeps {
       ask: (remote: GitRemote) => Promise<Result>,
       at: { url: string; abort: AbortSignal },
     ): Promise<Result>
+    /** A deployment of the environment was asked for with this upload: it is the environment's source from now on. */
+    takeUpload(bound: Bound, sessionId: string, at: { project: ProjectRow; environment: EnvironmentRow }): Promise<void>
+    /** A deployment of the environment was asked for by branch or commit. */
+    leaveUpload(bound: Bound, environment: EnvironmentRow): Promise<void>
+    /** 404 where it has expired, or is not an upload that the project may be made of. */
+    claimUpload(bound: Bound, sessionId: string, project: ProjectRow): Promise<void>
+    /** To be called after the deployment's row has let go of it. */
+    releaseUpload(bound: Bound, sessionId: string): Promise<void>
     /** Has an upload here that was sent to the object store. */
     fetchUpload(sessionId: string, organizationId: string): Promise<void>
     /** The tarball that a session received. */

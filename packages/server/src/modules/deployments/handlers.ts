@@ -4,7 +4,6 @@ import { BadCursor } from '../../platform/db/pages.ts'
 import type { DeploymentRow } from '../../platform/db/tables/deployments.ts'
 import { fail } from '../../platform/failure.ts'
 import { isLogId } from '../../platform/log-store/log-entry.ts'
-import { checkUpload } from '../projects/index.ts'
 import { cancelDeployment } from './cancel.ts'
 import type { DeploymentsDeps } from './deps.ts'
 import { execHandlers } from './exec/handlers.ts'
@@ -22,10 +21,7 @@ export function deploymentsHandlers(deps: DeploymentsDeps): Handlers<typeof cont
     ...execHandlers(deps),
     build: async ({ body }, context) => {
       const { projectId, ...options } = body
-      if (options.uploadSessionId) {
-        await deps.projects.fetchUpload(options.uploadSessionId, context.project.organizationId)
-        await checkUpload(db, context.project, options.uploadSessionId)
-      }
+      if (options.uploadSessionId) await deps.projects.fetchUpload(options.uploadSessionId, context.project.organizationId)
       const row = await requestDeployment(projectId, { ...options, trigger: 'manual', createdBy: context.caller.userId }, deps)
       context.audit({ objectKind: 'deployment', objectId: row.id })
       return started(row)

@@ -14,6 +14,8 @@ import {
   listVolumes,
 } from './store.ts'
 
+import { releaseUploads } from './upload-release.ts'
+
 /** All of a project, or one environment of it. */
 interface Place {
   projectId: string
@@ -75,6 +77,7 @@ async function removeAt(place: Place, { deleteVolumes }: DeletionOptions, deps: 
   await deps.edge.sync()
   // Over all instances together.
   await stopInstances(await listInstances(db, place), deps, AbortSignal.timeout(60_000))
+  await releaseUploads(place, [], deps)
   for (const { runtime, artifact } of await artifactsAt(place, deps)) await runtime.removeArtifact(artifact, notGivenUp)
   if (!deleteVolumes) return
   for (const volume of await listVolumes(db, place)) {

@@ -2,11 +2,11 @@ import type { BuildBody } from '@berth/contract'
 import { newId } from '../../platform/db/ids.ts'
 import { sealedFor } from '../../platform/db/sealed-columns.ts'
 import type { DeploymentRow } from '../../platform/db/tables/deployments.ts'
-import type { ProjectRow } from '../../platform/db/tables/projects.ts'
-import { fail, refuse } from '../../platform/failure.ts'
+import type { EnvironmentRow, ProjectRow } from '../../platform/db/tables/projects.ts'
+import { Failure, fail, refuse } from '../../platform/failure.ts'
 import type { JobKind } from '../../platform/jobs/declare.ts'
 import type { Bound } from '../../platform/transaction.ts'
-import { findAnyProject, findEnvironment, lockProject, remoteUrl, sourceKind } from '../projects/index.ts'
+import { findAnyProject, findEnvironment, lockProject, nextSource, projectSource, sourceKind } from '../projects/index.ts'
 import { deploymentTopic } from './deployment-log.ts'
 import { type DeploymentsDeps, nowOf } from './deps.ts'
 import { configOf } from './plan.ts'
@@ -87,7 +87,8 @@ export async function requestWithin(
   // What served once may serve again, whatever the organisation has by now.
   if (options.trigger !== 'rollback') await deps.projects.quotas.refuseOver(bound, project.organizationId)
   const { builds } = await deps.projects.quotas.limitsOf(bound.db, project.organizationId)
-  const row = newRow(project, environment, options, await nextNumber(bound.db, projectId), deps)
+  const source = await takeSource(bound, { project, environment }, options, deps)
+  const row = newRow({ project, environment, source, number: await nextNumber(bound.db, projectId) }, options, deps)
   for (const older of await listQueued(bound.db, projectId, environment.slug)) await replace(older, row, bound, deps)
   await insertDeployment(bound.db, row)
   await bound.enqueue(
@@ -123,7 +124,9 @@ async function replace(
   deps: DeploymentsDeps,
 ): Promise<void> {
   const error = { errorCode: 'replaced', errorMessage: `Replaced by the newer deployment ${newer.number}` }
-  const replaced = await transitionDeployment(bound.db, older.id, 'cancelled', { ...error, finishedAt: nowOf(deps) })
+  const changes = { ...error, finishedAt: nowOf(deps), uploadSessionId: null }
+  const replaced = await transitionDeployment(bound.db, older.id, 'cancelled', changes)
+  if (replaced && older.uploadSessionId) await deps.projects.releaseUpload(bound, older.uploadSessionId)
   if (replaced) await deps.follow?.(bound, replaced)
   await bound.cancelJob({ uniqueKey: jobKey(older.id) })
   bound.signal(deploymentTopic(older.id), { changed: true })
@@ -135,17 +138,17 @@ async function environmentOf({ db }: Bound, project: ProjectRow, slug = 'product
   return found ?? refuse('environment', `there is no environment ${slug}`)
 }
 
+interface At {
+  project: ProjectRow
+  environment: EnvironmentRow
+}
+
 function newRow(
-  project: ProjectRow,
-  environment: { slug: string; branch: string | null },
+  { project, environment, source, number }: At & { source: DeployedSource; number: number },
   options: DeploymentOptions,
-  number: number,
   deps: DeploymentsDeps,
 ) {
   const kept = options.basedOn?.keepArtifacts ? options.basedOn.deployment : null
-  const source: DeployedSource = options.basedOn
-    ? JSON.parse(options.basedOn.deployment.source)
-    : sourceOf(project, environment, options, deps)
   const id = newId('dep')
   const env = kept?.env ? resealed(kept, id, deps) : null
   return {
@@ -156,6 +159,7 @@ function newRow(
     trigger: options.trigger,
     status: 'queued' as const,
     source: JSON.stringify(source),
+    uploadSessionId: source.kind === 'upload' ? source.sessionId : null,
     config: kept?.config ?? JSON.stringify(configOf(project)),
     env,
     envSecretKeys: kept?.envSecretKeys ?? null,
@@ -190,25 +194,47 @@ function resealed(deployment: DeploymentRow, newOwner: string, { secretBox }: De
   return secretBox.seal(opened, sealedFor.deploymentEnv(newOwner))
 }
 
-function sourceOf(
-  project: ProjectRow,
-  environment: { branch: string | null },
-  options: DeploymentOptions,
-  deps: DeploymentsDeps,
-): DeployedSource {
-  if (options.uploadSessionId) return { kind: 'upload', sessionId: options.uploadSessionId }
-  const kind = sourceKind(project)
-  if (kind === 'upload' && project.uploadSessionId) return { kind, sessionId: project.uploadSessionId }
-  if (kind === 'local' && project.localPath) return { kind, path: project.localPath }
-  if (kind === 'image') return { kind }
-  const url = kind === 'git' ? remoteUrl(project, deps.settings.hostUrls) : null
-  if (!url) fail('nothing_to_deploy', { words: 'The project has no source yet: link a repository, or upload a folder' })
-  return {
-    kind: 'git',
-    url,
-    branch: options.branch ?? environment.branch ?? project.gitBranch,
-    commit: options.commit?.toLowerCase() ?? null,
-    ...(options.ref ? { ref: options.ref } : {}),
-    ...(options.fromFork ? { fromFork: true as const } : {}),
+/** The source that is asked for, which is the environment's from now on; else the one that the environment has. */
+async function takeSource(bound: Bound, at: At, options: DeploymentOptions, deps: DeploymentsDeps): Promise<DeployedSource> {
+  const { project, environment } = at
+  if (options.basedOn) return takeAgain(bound, project, options.basedOn, deps)
+  const { uploadSessionId, branch, commit, ref, fromFork } = options
+  if (uploadSessionId) {
+    await deps.projects.takeUpload(bound, uploadSessionId, at)
+    return { kind: 'upload', sessionId: uploadSessionId }
   }
+  const { hostUrls } = deps.settings
+  const isOfGit = sourceKind(project) === 'git' && (branch !== undefined || commit !== undefined || ref !== undefined)
+  const production = await findEnvironment(bound.db, project.id, 'production')
+  const source = isOfGit ? projectSource(project, environment, hostUrls) : nextSource(project, environment, production, hostUrls)
+  if (!source) fail('nothing_to_deploy', { words: 'The project has no source yet. Link a repository, or upload a folder.' })
+  if (isOfGit) await deps.projects.leaveUpload(bound, environment)
+  if (source.kind !== 'git') return source
+  return {
+    ...source,
+    branch: branch ?? source.branch,
+    commit: commit?.toLowerCase() ?? null,
+    ...(ref ? { ref } : {}),
+    ...(fromFork ? { fromFork: true as const } : {}),
+  }
+}
+
+/** The source of an earlier deployment. Its upload is needed where it is built again. */
+async function takeAgain(
+  bound: Bound,
+  project: ProjectRow,
+  { deployment, keepArtifacts }: NonNullable<DeploymentOptions['basedOn']>,
+  deps: DeploymentsDeps,
+): Promise<DeployedSource> {
+  const source = JSON.parse(deployment.source) as DeployedSource
+  if (source.kind !== 'upload') return source
+  await deps.projects.claimUpload(bound, source.sessionId, project).catch((error: unknown) => {
+    if (!(error instanceof Failure)) throw error
+    if (!keepArtifacts)
+      fail('nothing_to_deploy', {
+        words: `The files of deployment ${deployment.number} are not kept any more. Upload the folder again.`,
+        cause: error,
+      })
+  })
+  return source
 }

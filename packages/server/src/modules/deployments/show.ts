@@ -1,7 +1,8 @@
-import type { Deployment, DeploymentStep } from '@berth/contract'
+import type { Deployment, DeploymentPlan, DeploymentStep } from '@berth/contract'
 import type { Artifact } from '../../drivers/runtime/runtime.ts'
 import { iso, isoOrNull } from '../../platform/db/columns.ts'
 import type { DeploymentRow } from '../../platform/db/tables/deployments.ts'
+import { planOf } from './plan.ts'
 
 export function showDeployment(row: DeploymentRow): Deployment {
   return {
@@ -21,10 +22,30 @@ export function showDeployment(row: DeploymentRow): Deployment {
       row.errorCode === null
         ? null
         : { code: row.errorCode, message: row.errorMessage ?? '', logTail: JSON.parse(row.errorLogTail ?? '[]') },
+    plan: showPlan(row),
     createdAt: iso(row.createdAt),
     startedAt: isoOrNull(row.startedAt),
     finishedAt: isoOrNull(row.finishedAt),
     createdBy: row.createdBy,
+  }
+}
+
+/** How it was built and is run, once that was decided. Of several services: the one that requests go to. */
+export function showPlan({ plan, branch }: Pick<DeploymentRow, 'plan' | 'branch'>): DeploymentPlan | null {
+  if (plan === null) return null
+  const { type, units } = planOf({ plan })
+  const unit = units.find(({ exposed }) => exposed) ?? units[0]
+  const build = units.length === 1 || unit?.exposed ? unit?.build : null
+  return {
+    type,
+    framework: build?.framework ?? null,
+    packageManager: build?.packageManager ?? null,
+    installCommand: build?.installCommand ?? null,
+    buildCommand: build?.buildCommand ?? null,
+    startCommand: build?.startCommand ?? null,
+    outputDirectory: build?.outputDirectory ?? null,
+    port: unit?.port ?? null,
+    branch,
   }
 }
 

@@ -1,5 +1,6 @@
 import { sealedFor } from '../../platform/db/sealed-columns.ts'
 import type { DeploymentRow } from '../../platform/db/tables/deployments.ts'
+import type { Source } from '../projects/index.ts'
 import type { DeploymentsDeps } from './deps.ts'
 import type { Unit } from './plan.ts'
 import { secretKeysOf } from './project-scrubbers.ts'
@@ -8,8 +9,9 @@ import { mark, marks } from './variable-mark.ts'
 
 /** What a deployment keeps of its project: source and variables as they were, so that a rollback runs what ran then. */
 
-/** What a deployment is made from, as it was when it was asked for. */
+/** The source of a deployment, as it was when it was asked for. */
 export type DeployedSource =
+  | Exclude<Source, { kind: 'git' }>
   | {
       kind: 'git'
       url: string
@@ -20,9 +22,6 @@ export type DeployedSource =
       /** A stranger wrote it: the repository's credential opens this repository and nothing else that it names. */
       fromFork?: true
     }
-  | { kind: 'local'; path: string }
-  | { kind: 'upload'; sessionId: string }
-  | { kind: 'image' }
 
 /** The variables of its time: read once, sealed with it, and used again by every restart and rollback. */
 export async function envOf(deployment: DeploymentRow, deps: DeploymentsDeps): Promise<Record<string, string>> {

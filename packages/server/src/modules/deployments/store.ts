@@ -105,6 +105,32 @@ export async function endDeploymentsOf(db: Db, { projectId, environment }: { pro
   await own().set({ artifacts: null, env: null, envSecretKeys: null }).execute()
 }
 
+/** Deployments of the place, except those under way and `kept`, are not made of their uploads any more. Gives those uploads. */
+export async function forgetUploads(db: Db, { projectId, environment }: OfProject, kept: readonly string[]): Promise<string[]> {
+  const query = db
+    .selectFrom('deployments')
+    .select(['id', 'uploadSessionId'])
+    .where('projectId', '=', projectId)
+    .where('uploadSessionId', 'is not', null)
+    .where('status', 'not in', underWay)
+    .where('id', 'not in', [...kept, ''])
+  const rows = await (environment === undefined ? query : query.where('environment', '=', environment)).execute()
+  const ids = rows.map(({ id }) => id)
+  if (ids.length > 0) await db.updateTable('deployments').set({ uploadSessionId: null }).where('id', 'in', ids).execute()
+  return [...new Set(rows.map(({ uploadSessionId }) => uploadSessionId as string))]
+}
+
+/** Which of these uploads a deployment keeps. */
+export async function keptUploads(db: Db, sessionIds: readonly string[]): Promise<ReadonlySet<string>> {
+  const rows = await db
+    .selectFrom('deployments')
+    .select('uploadSessionId')
+    .distinct()
+    .where('uploadSessionId', 'in', [...sessionIds, ''])
+    .execute()
+  return new Set(rows.map(({ uploadSessionId }) => uploadSessionId as string))
+}
+
 export const listLiveDeployments = (db: Db, projectId: string, environment: string): Promise<DeploymentRow[]> =>
   db
     .selectFrom('deployments')
@@ -149,6 +175,16 @@ export const listRestartable = (db: Db, projectId: string, environment: string):
     .where('artifacts', 'is not', null)
     .orderBy('number', 'desc')
     .execute()
+
+/** The deployment that serves production. */
+export const findLiveVersion = (db: Db, projectId: string) =>
+  db
+    .selectFrom('deployments')
+    .select(['id', 'source', 'plan', 'branch', 'commitSha'])
+    .where('projectId', '=', projectId)
+    .where('environment', '=', 'production')
+    .where('status', '=', 'live')
+    .executeTakeFirst()
 
 /** How that deployment runs, else the one that serves production or did last. */
 export const findPlan = (db: Db, projectId: string, deploymentId?: string): Promise<Pick<DeploymentRow, 'plan'> | undefined> =>

@@ -6,8 +6,8 @@ import type { DeploymentRow, LiveEnvironmentRow } from '../../platform/db/tables
 import type { DeploymentFacts, DeploymentReader, DeploymentSummary, RunningProjects, RunningState } from '../projects/index.ts'
 import type { DeploymentsDeps } from './deps.ts'
 import { planOf } from './plan.ts'
-import { imageOf, showDeployment } from './show.ts'
-import { findPlan, listDeployments } from './store.ts'
+import { imageOf, showDeployment, showPlan } from './show.ts'
+import { findLiveVersion, findPlan, keptUploads, listDeployments } from './store.ts'
 
 const production = 'production'
 
@@ -22,6 +22,13 @@ export const deploymentReader = ({ database: { db } }: DeploymentsDeps): Deploym
     const { rows } = await listDeployments(db, null, { projectId, limit: 1 })
     return rows[0] ? { id: rows[0].id, status: rows[0].status } : null
   },
+  async liveVersion(projectId) {
+    const row = await findLiveVersion(db, projectId)
+    if (!row) return undefined
+    const { id, commitSha } = row
+    return { deploymentId: id, source: JSON.parse(row.source), commit: commitSha, plan: showPlan(row) }
+  },
+  keptUploads,
   async exposedService(projectId, deploymentId) {
     const row = await findPlan(db, projectId, deploymentId)
     // The project itself is a unit without a name.

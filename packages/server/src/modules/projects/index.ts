@@ -2,7 +2,7 @@ import type { CreateProject, UpdateProject } from '@berth/contract'
 import type { GitRemote } from '../../drivers/git/remote.ts'
 import type { Caller } from '../../http/handler.ts'
 import type { Db } from '../../platform/db/schema.ts'
-import type { ProjectRow } from '../../platform/db/tables/projects.ts'
+import type { EnvironmentRow, ProjectRow } from '../../platform/db/tables/projects.ts'
 import type { Bound } from '../../platform/transaction.ts'
 import type { ProjectsDeps } from './deps.ts'
 import { checkJob, checkSchedule } from './domains/domain-checks.ts'
@@ -29,9 +29,11 @@ import { projectTransfers } from './transfer/transfer-port.ts'
 import { bringUploadBack, isUploadMissing, uploadOf } from './uploads/saved-upload.ts'
 import { fetchNamed } from './uploads/stored-upload.ts'
 import { storageAddresses } from './uploads/upload-address.ts'
+import { adoptUpload, claimUpload, dropUpload, releaseUpload } from './uploads/upload-claim.ts'
 import { UploadFiles } from './uploads/upload-files.ts'
 import { sweepJob, sweepSchedule } from './uploads/upload-sweep.ts'
 
+export type { Source } from './deployment-source.ts'
 export type { ProjectsDeps } from './deps.ts'
 export { explainTls, transitionTls } from './domains/domain-tls.ts'
 export { environmentHostname, freeHostname, notTaken, routesLeft, serviceHostname } from './domains/hostnames.ts'
@@ -46,7 +48,7 @@ export type * from './project-ports.ts'
 export * from './public-queries.ts'
 export type { OpenedEnv } from './settings/env.ts'
 export { previewSlug } from './settings/previews.ts'
-export { remoteUrl, sourceKind } from './source.ts'
+export { nextSource, projectSource, sourceKind } from './source.ts'
 export { allEnvironments, findAnyProject, findEnvironment } from './store.ts'
 export type { ArrivingProject } from './transfer/arriving.ts'
 export type { ProjectTransfers } from './transfer/transfer-port.ts'
@@ -98,9 +100,19 @@ export function createProjects(deps: ProjectsDeps) {
     bringBack: (saved: SavedProject, organizationId: string) => bringProjectBack(saved, organizationId, deps),
     /** What it was uploaded from, and bringing that back. */
     uploadOf: (projectId: string) => uploadOf(projectId, deps),
-    isUploadMissing: (project: SavedProject['project']) => isUploadMissing(project, deps),
-    bringUploadBack: (project: SavedProject['project'], organizationId: string, content: () => AsyncIterable<Uint8Array>) =>
-      bringUploadBack(project, organizationId, content, deps),
+    isUploadMissing: (saved: SavedProject) => isUploadMissing(saved, deps),
+    bringUploadBack: (saved: SavedProject, organizationId: string, content: () => AsyncIterable<Uint8Array>) =>
+      bringUploadBack(saved, organizationId, content, deps),
+    /** A deployment of the environment was asked for with this upload: it is the environment's source from now on. */
+    async takeUpload(bound: Bound, sessionId: string, at: { project: ProjectRow; environment: EnvironmentRow }): Promise<void> {
+      await claimUpload(bound, sessionId, at.project, deps)
+      await adoptUpload(bound, sessionId, at, deps)
+    },
+    /** A deployment of it was asked for by branch or commit. */
+    leaveUpload: (bound: Bound, environment: EnvironmentRow) => dropUpload(bound, environment, deps),
+    claimUpload: (bound: Bound, sessionId: string, project: ProjectRow) => claimUpload(bound, sessionId, project, deps),
+    /** A deployment is not made of it any more. */
+    releaseUpload: (bound: Bound, sessionId: string) => releaseUpload(bound, sessionId, deps),
     openSecrets: (projectId: string) => openSecrets(projectId, deps),
     /** What moving a project to another instance asks for. */
     transfers: projectTransfers(deps, deletion),

@@ -1,4 +1,4 @@
-import type { Deployment, DeploymentStatus, Project, ProjectRoute, Role } from '@berth/contract'
+import type { Deployment, DeploymentPlan, DeploymentStatus, Project, ProjectRoute, Role } from '@berth/contract'
 import type { GitRemote } from '../../drivers/git/remote.ts'
 import type { Caller } from '../../http/handler.ts'
 import type { Awaitable } from '../../platform/awaitable.ts'
@@ -6,6 +6,7 @@ import type { Db } from '../../platform/db/schema.ts'
 import type { ServiceRoute } from '../../platform/db/tables/deployments.ts'
 import type { DomainRow, ProjectRow } from '../../platform/db/tables/projects.ts'
 import type { Secret } from '../../platform/secrets/secret.ts'
+import type { Source } from './deployment-source.ts'
 import type { ProjectPart } from './lifecycle/project-part.ts'
 
 /**
@@ -46,6 +47,14 @@ export interface DeploymentSummary {
   live: DeploymentFacts | null
 }
 
+/** The deployment that serves: its source and its plan. */
+export interface LiveVersion {
+  deploymentId: string
+  source: Source
+  commit: string | null
+  plan: DeploymentPlan | null
+}
+
 export interface DeploymentQuery {
   environment?: string
   status?: DeploymentStatus
@@ -60,6 +69,10 @@ export interface DeploymentReader {
   list(projectId: string, query: DeploymentQuery): Promise<{ data: Deployment[]; nextCursor: string | null }>
   /** The newest one of any environment. */
   newest(projectId: string): Promise<{ id: string; status: DeploymentStatus } | null>
+  /** The deployment that serves production, else undefined. */
+  liveVersion(projectId: string): Promise<LiveVersion | undefined>
+  /** Which of these uploads a deployment is made of that is under way or in the rollback window. */
+  keptUploads(db: Db, sessionIds: readonly string[]): Promise<ReadonlySet<string>>
   /** The service that requests go to in that deployment, else in production's; undefined where it has no services. */
   exposedService(projectId: string, deploymentId?: string): Promise<string | undefined>
 }

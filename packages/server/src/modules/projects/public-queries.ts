@@ -1,7 +1,6 @@
 import { sql } from 'kysely'
 import type { Db } from '../../platform/db/schema.ts'
 import type { ProjectRow } from '../../platform/db/tables/projects.ts'
-import { fail } from '../../platform/failure.ts'
 import { present, type RepositoryName } from './store.ts'
 
 /** What other modules ask of this one's tables. A query that is given unfinished is joined by theirs into one statement. */
@@ -87,20 +86,6 @@ export const addRuleHits = (db: Db, ruleId: string, hits: number): Promise<unkno
 
 /** Every name that somebody has connected, to be compared with. */
 export const claimedHostnames = (db: Db) => db.selectFrom('domains').select('domains.hostname')
-
-/** A deployment may be made of an upload of its own: one of the organisation, for this project or any, that has arrived. */
-export async function checkUpload(db: Db, { id, organizationId }: ProjectRow, uploadSessionId: string): Promise<void> {
-  const session = await db
-    .selectFrom('uploadSessions')
-    .select('status')
-    .where('id', '=', uploadSessionId)
-    .where('organizationId', '=', organizationId)
-    .where((is) => is.or([is('projectId', 'is', null), is('projectId', '=', id)]))
-    .executeTakeFirst()
-  if (!session) fail('not_found', { field: 'uploadSessionId', words: 'There is no such upload session' })
-  if (session.status !== 'received')
-    fail('conflict', { field: 'uploadSessionId', words: 'Nothing was uploaded in this session yet' })
-}
 
 /** The data folder lies elsewhere now: `move` gives a path's new place. */
 export async function moveLocalPaths(db: Db, move: (path: string) => string): Promise<void> {

@@ -10,8 +10,9 @@ import { RemoteRefused } from '../../drivers/git/git-errors.ts'
 import { refuseInsideHost } from '../../drivers/git/public-addresses.ts'
 import { parseRemote } from '../../drivers/git/remote.ts'
 import type { Caller } from '../../http/handler.ts'
-import type { ProjectRow } from '../../platform/db/tables/projects.ts'
+import type { EnvironmentRow, ProjectRow } from '../../platform/db/tables/projects.ts'
 import { fail, refuse } from '../../platform/failure.ts'
+import type { Source } from './deployment-source.ts'
 import type { ProjectsDeps } from './deps.ts'
 import { type HostUrls, providerOf, repoint, repositoryOf, sameHost } from './git/git-remote.ts'
 import type { ProjectChanges } from './store.ts'
@@ -33,6 +34,44 @@ export function sourceKind(row: SourceRow): ProjectSource['kind'] {
   if (gitProvider !== 'local' && (gitUrl || (gitOwner && gitRepo))) return 'git'
   return hasImages(services) ? 'image' : 'none'
 }
+
+type SourceEnvironment = Pick<EnvironmentRow, 'slug' | 'branch' | 'pullRequest' | 'uploadSessionId'>
+
+/** An environment with a branch of a repository has a source of its own. */
+const hasOwnBranch = (project: SourceRow, { branch, pullRequest }: SourceEnvironment): boolean =>
+  sourceKind(project) === 'git' && (branch !== null || pullRequest !== null)
+
+/**
+ * The source that the next deployment of an environment builds: the upload that its newest deployment was asked for, else
+ * production's, else the project's own source. Undefined where there is none.
+ */
+export function nextSource(
+  project: SourceRow,
+  environment: SourceEnvironment,
+  production: Pick<EnvironmentRow, 'uploadSessionId'> | undefined,
+  urls: HostUrls,
+): Source | undefined {
+  const inherited = hasOwnBranch(project, environment) ? null : production?.uploadSessionId
+  const sessionId = environment.uploadSessionId ?? inherited
+  return sessionId ? { kind: 'upload', sessionId } : projectSource(project, environment, urls)
+}
+
+/** The same without the uploads that deployments were asked for. */
+export function projectSource(
+  project: SourceRow,
+  { branch }: Pick<EnvironmentRow, 'branch'>,
+  urls: HostUrls,
+): Source | undefined {
+  const kind = sourceKind(project)
+  if (kind === 'upload') return project.uploadSessionId ? { kind, sessionId: project.uploadSessionId } : undefined
+  if (kind === 'local') return project.localPath ? { kind, path: project.localPath } : undefined
+  if (kind === 'image') return { kind }
+  const url = kind === 'git' ? remoteUrl(project, urls) : null
+  return url === null ? undefined : { kind: 'git', url, branch: branch ?? project.gitBranch }
+}
+
+/** Production's upload is the project's own source, unless a repository, a folder or images are. */
+export const isMadeOfUploads = (project: SourceRow): boolean => ['upload', 'none'].includes(sourceKind(project))
 
 const hasImages = (services: string): boolean => (JSON.parse(services) as Service[]).some(({ image }) => image)
 

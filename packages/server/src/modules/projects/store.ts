@@ -130,8 +130,11 @@ export const findEnvironment = (db: Db, projectId: string, name: string): Promis
 export const markEnvironmentDeleting = (db: Db, id: string, now: number): Promise<unknown> =>
   db.updateTable('environments').set({ deletingSince: now }).where('id', '=', id).execute()
 
-export const changeEnvironment = (db: Db, id: string, changes: Pick<EnvironmentRow, 'branch' | 'fromFork'>): Promise<unknown> =>
-  db.updateTable('environments').set(changes).where('id', '=', id).execute()
+export const changeEnvironment = (
+  db: Db,
+  id: string,
+  changes: Partial<Pick<EnvironmentRow, 'branch' | 'fromFork' | 'uploadSessionId'>>,
+): Promise<unknown> => db.updateTable('environments').set(changes).where('id', '=', id).execute()
 
 export async function deleteEnvironment(db: Db, { id, projectId, slug }: EnvironmentRow): Promise<void> {
   await db.deleteFrom('envVariables').where('projectId', '=', projectId).where('environment', '=', slug).execute()

@@ -106,7 +106,7 @@ async function bringBack({ organizationId }: RestoreRow, opened: OpenedArchive, 
   const source = manifest.artifacts.find(({ kind }) => kind === 'source')
   if (!source) return
   const content = () => archives.read(source.index, { store, abort })
-  await deps.projects.bringUploadBack(manifest.project.project, organizationId, content)
+  await deps.projects.bringUploadBack(manifest.project, organizationId, content)
 }
 
 async function online({ projectId }: RestoreRow, deps: BackupsDeps): Promise<void> {

@@ -64,7 +64,7 @@ export async function verify(restoreId: string, deps: BackupsDeps, abort: AbortS
 
 /** Of a project that is there the source stays as it is. */
 const isBroughtBack = async ({ target }: RestoreRow, { project }: Manifest, { projects }: BackupsDeps) =>
-  target === 'in_place' && (await projects.isUploadMissing(project.project))
+  target === 'in_place' && (await projects.isUploadMissing(project))
 
 type Change = RestoreReport['changes'][number]
 

@@ -4,7 +4,8 @@ import { fail } from '../../../platform/failure.ts'
 import type { Bound } from '../../../platform/transaction.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { raisedBy, refuseOverQuota } from '../quotas/quotas.ts'
-import { findProject, type ProjectChanges, saveProject } from '../store.ts'
+import { findEnvironment, findProject, type ProjectChanges, saveProject } from '../store.ts'
+import { dropUpload, releaseUpload } from '../uploads/upload-claim.ts'
 
 /** Signal of every change to a project, its domains included; `gone` when it was deleted. */
 export const projectsTopic = 'projects'
@@ -40,6 +41,7 @@ export async function changeProject(
       if (!changes) return current
       bound.signal(projectsTopic, { projectId: id } satisfies ProjectSignal)
       const saved = await saveProject(bound.db, id, { ...changes, updatedAt: nowOf(deps) })
+      if (sourceFields.some((field) => saved[field] !== current[field])) await leaveUploads(current, saved, bound, deps)
       const more = raisedBy(current, saved)
       if (more.length > 0) await refuseOverQuota(bound, organizationId, more, deps)
       return saved
@@ -48,4 +50,13 @@ export async function changeProject(
     if (isUniqueViolation(error)) fail('slug_taken', { field: 'slug', cause: error })
     throw error
   }
+}
+
+const sourceFields = ['gitProvider', 'gitOwner', 'gitRepo', 'gitBranch', 'gitUrl', 'localPath', 'uploadSessionId'] as const
+
+/** The newest choice counts: a source that is chosen replaces the upload that production was deployed from. */
+async function leaveUploads(before: ProjectRow, after: ProjectRow, bound: Bound, deps: ProjectsDeps): Promise<void> {
+  await dropUpload(bound, await findEnvironment(bound.db, before.id, 'production'), deps)
+  if (before.uploadSessionId && before.uploadSessionId !== after.uploadSessionId)
+    await releaseUpload(bound, before.uploadSessionId, deps)
 }

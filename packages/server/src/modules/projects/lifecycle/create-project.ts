@@ -52,7 +52,7 @@ export async function createProject(
   if (body.slug) refuseInstanceSlug(body.slug, deps)
   if (row.uploadSessionId) await fetchNamed(row.uploadSessionId, organizationId, deps)
   return deps.database.transaction(async (bound) => {
-    if (row.uploadSessionId) await claimUpload(bound, row.uploadSessionId, { organizationId, id: null }, row.createdAt)
+    if (row.uploadSessionId) await claimUpload(bound, row.uploadSessionId, { organizationId, id: null }, deps)
     const project = body.slug ? await insertAs(body.slug, row, bound.db) : await insertUnderFreeSlug(row, bound.db, deps)
     await insertEnvironment(bound.db, productionOf(project))
     if (recordedWith) {
@@ -93,6 +93,7 @@ const productionOf = ({ id, createdAt }: ProjectRow) => ({
   slug: 'production',
   type: 'production' as const,
   branch: null,
+  uploadSessionId: null,
   pullRequest: null,
   fromFork: 0 as const,
   deletingSince: null,

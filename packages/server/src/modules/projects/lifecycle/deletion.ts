@@ -6,7 +6,7 @@ import type { Bound } from '../../../platform/transaction.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { moveHookOf } from '../git/delivery-address.ts'
 import { logsPart } from '../logs/logs.ts'
-import { deleteProject, findAnyProject, findProject, saveProject } from '../store.ts'
+import { allEnvironments, deleteProject, findAnyProject, findProject, saveProject } from '../store.ts'
 import { releaseUpload } from '../uploads/upload-claim.ts'
 import { lockProject, type ProjectSignal, projectsTopic } from './change-project.ts'
 import { onceAtATime } from './once-at-a-time.ts'
@@ -87,9 +87,11 @@ async function removeAll(project: ProjectRow, options: DeletionOptions, deps: Pr
     })
   }
   await deps.database.transaction(async (bound) => {
-    if (project.uploadSessionId) await releaseUpload(bound, project.uploadSessionId, project.id, nowOf(deps))
+    const environments = await allEnvironments(bound.db, project.id)
     if (project.webhookDomain !== null) await moveHookOf(project, bound)
     await deleteProject(bound.db, project.id)
+    for (const { uploadSessionId } of [project, ...environments])
+      if (uploadSessionId) await releaseUpload(bound, uploadSessionId, deps)
     await bound.cancelJob({ uniqueKey: uniqueKey(project.id) })
     bound.signal(projectsTopic, { projectId: project.id, gone: true } satisfies ProjectSignal)
   })

@@ -11,6 +11,7 @@ import {
   listVariables,
   markEnvironmentDeleting,
 } from '../store.ts'
+import { dropUpload } from '../uploads/upload-claim.ts'
 import { lockProject, type ProjectSignal, projectsTopic } from './change-project.ts'
 import { onceAtATime } from './once-at-a-time.ts'
 import { removed } from './own-items.ts'
@@ -99,6 +100,7 @@ async function removeAll(
 ): Promise<void> {
   for (const part of partsOf(deps)) await part.remove(project, environment.slug, options)
   await deps.database.transaction(async (bound) => {
+    await dropUpload(bound, await findEnvironment(bound.db, project.id, environment.id), deps)
     await deleteEnvironment(bound.db, environment)
     await bound.cancelJob({ uniqueKey: uniqueKey(environment.id) })
     bound.signal(projectsTopic, { projectId: project.id } satisfies ProjectSignal)

@@ -5,7 +5,9 @@ import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { openCloneToken } from '../git/clone-token.ts'
 import { refuseOverQuota } from '../quotas/quotas.ts'
 import { openEnv } from '../settings/env.ts'
+import { isMadeOfUploads } from '../source.ts'
 import { allEnvironments, findAnyProject, insertEnvironment, insertProject, takenSlugs, upsertVariable } from '../store.ts'
+import { uploadVersion } from '../version.ts'
 import { type ProjectSignal, projectsTopic } from './change-project.ts'
 import { chanceSlug } from './slug.ts'
 
@@ -20,12 +22,17 @@ export interface SavedProject {
 export async function saveProjectWhole(projectId: string, deps: ProjectsDeps): Promise<SavedProject | undefined> {
   const row = await findAnyProject(deps.database.db, projectId)
   if (!row) return undefined
-  const { cloneToken: _sealed, deletingSince: _mark, presence: _here, ...project } = row
+  const { cloneToken: _sealed, deletingSince: _mark, presence: _here, ...columns } = row
+  const sessionId = await uploadVersion(row, deps)
+  const isProjects = isMadeOfUploads(row)
+  const project = isProjects && sessionId ? { ...columns, gitProvider: 'upload', uploadSessionId: sessionId } : columns
   const environments = []
   for (const { projectId: _, ...environment } of await allEnvironments(deps.database.db, projectId)) {
     const { values, secretKeys } = await openEnv(projectId, environment.slug, deps)
     const variables = Object.entries(values).map(([key, value]) => ({ key, value, isSecret: secretKeys.includes(key) }))
-    environments.push({ ...environment, variables })
+    // The files of production are saved; other environments start again from those.
+    const uploadSessionId = environment.slug === 'production' && !isProjects ? sessionId : null
+    environments.push({ ...environment, uploadSessionId, variables })
   }
   return { project, cloneToken: openCloneToken(row, deps)?.reveal() ?? null, environments }
 }

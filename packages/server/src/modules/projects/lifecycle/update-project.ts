@@ -2,7 +2,7 @@ import type { UpdateProject } from '@berth/contract'
 import type { Caller } from '../../../http/handler.ts'
 import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
 import type { Bound } from '../../../platform/transaction.ts'
-import { nowOf, type ProjectsDeps } from '../deps.ts'
+import type { ProjectsDeps } from '../deps.ts'
 import { freeHostname } from '../domains/hostnames.ts'
 import { forgottenToken } from '../git/clone-token.ts'
 import { moveHookOf } from '../git/delivery-address.ts'
@@ -14,7 +14,7 @@ import { configColumns, nameColumns, refuseUnstorable } from '../settings/fields
 import { checkSource, leavesHost, sourceColumns } from '../source.ts'
 import type { ProjectChanges } from '../store.ts'
 import { fetchNamed } from '../uploads/stored-upload.ts'
-import { claimUpload, releaseUpload } from '../uploads/upload-claim.ts'
+import { claimUpload } from '../uploads/upload-claim.ts'
 import { changeProject } from './change-project.ts'
 import { refuseInstanceSlug, slugOfName } from './create-project.ts'
 
@@ -43,16 +43,10 @@ export async function updateProject(
     if (current.webhookDomain !== null) await followHook(current, changes, bound)
     if (slug && slug !== current.slug) await moveRules(bound.db, current, slug, deps.settings.baseDomain)
     if (leavesHost(current, changes, hostUrlsOf(deps.settings))) Object.assign(changes, forgottenToken)
-    await exchangeUploads(current, changes.uploadSessionId, bound, nowOf(deps))
+    const { uploadSessionId } = changes
+    if (uploadSessionId && uploadSessionId !== current.uploadSessionId) await claimUpload(bound, uploadSessionId, current, deps)
     return Object.keys(changes).length > 0 ? changes : null
   })
-}
-
-/** `wanted` undefined: the upload is not spoken of. */
-async function exchangeUploads(current: ProjectRow, wanted: string | null | undefined, bound: Bound, now: number): Promise<void> {
-  if (wanted === undefined || wanted === current.uploadSessionId) return
-  if (wanted) await claimUpload(bound, wanted, current, now)
-  if (current.uploadSessionId) await releaseUpload(bound, current.uploadSessionId, current.id, now)
 }
 
 /** The hook of the repository that it had, and of the one that it gets. */

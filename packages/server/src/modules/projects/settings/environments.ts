@@ -33,6 +33,7 @@ export async function createEnvironment(
     slug: options.slug ?? slugFrom(name) ?? chanceSlug('env'),
     type: options.type ?? 'preview',
     branch: options.branch ?? null,
+    uploadSessionId: null,
     pullRequest: null,
     fromFork: 0,
     deletingSince: null,

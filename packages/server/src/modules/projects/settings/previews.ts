@@ -43,6 +43,7 @@ export async function ensurePreview(
       slug,
       type: 'preview',
       branch,
+      uploadSessionId: null,
       pullRequest,
       fromFork: fromFork ? 1 : 0,
       deletingSince: null,

@@ -15,12 +15,14 @@ import { refuseOverQuota } from '../quotas/quotas.ts'
 import { checkedRules, insertRules } from '../rules/rules.ts'
 import { checkConfig } from '../settings/config-rules.ts'
 import { refuseMisuse } from '../settings/env.ts'
-import { configColumns, refuseUnstorable } from '../settings/fields.ts'
+import { configColumns, defaults, refuseUnstorable } from '../settings/fields.ts'
 import { checkSource, sourceColumns } from '../source.ts'
 import {
+  changeEnvironment,
   deleteAllRules,
   deleteAllVariables,
   findAnyProject,
+  findEnvironment,
   insertEnvironment,
   insertProject,
   type NewProject,
@@ -28,7 +30,7 @@ import {
   takenSlugs,
   upsertVariable,
 } from '../store.ts'
-import { claimUpload, releaseUpload } from '../uploads/upload-claim.ts'
+import { claimUpload, dropUpload, releaseUpload } from '../uploads/upload-claim.ts'
 import { replaceDomains } from './arriving-domains.ts'
 
 export interface ArrivingProject {
@@ -61,8 +63,9 @@ export async function recordArriving(arriving: ArrivingProject, deps: ProjectsDe
     const warnings: string[] = []
     const columns = { ...columnsOf(bundle), ...sourceColumns(source, null, hostUrlsOf(deps.settings)) }
     const project = await putRow(before, columns, arriving, warnings, bound, deps)
-    await exchangeUpload(before, arriving, bound, nowOf(deps))
+    await exchangeUpload(before, arriving, bound, deps)
     await putEnvironments(bundle, project, bound, deps)
+    await putProductionUpload(arriving, bound, deps)
     await replaceDomains(bundle.domains, project, warnings, bound, deps)
     await deleteAllRules(bound.db, project.id)
     await insertRules(bound.db, project.id, rules, nowOf(deps))
@@ -93,8 +96,12 @@ function sourceFields({ bundle, uploadSessionId }: ArrivingProject) {
   return kind === 'git' ? git : {}
 }
 
+/** The sender names a port only where one was chosen. */
+const detectedPort = { port: defaults.port, portChosen: 0 } as const
+
 const columnsOf = (bundle: ProjectBundle) => ({
   ...configColumns(bundle.options),
+  ...(bundle.options.port === undefined ? detectedPort : {}),
   name: bundle.name.trim(),
   enabled: bundle.enabled ? (1 as const) : (0 as const),
   resources: JSON.stringify(bundle.resources),
@@ -131,12 +138,25 @@ async function exchangeUpload(
   before: ProjectRow | undefined,
   { uploadSessionId, projectId, organizationId }: ArrivingProject,
   bound: Bound,
-  now: number,
+  deps: ProjectsDeps,
 ): Promise<void> {
-  if (before?.uploadSessionId && before.uploadSessionId !== uploadSessionId)
-    await releaseUpload(bound, before.uploadSessionId, projectId, now)
   if (uploadSessionId && uploadSessionId !== before?.uploadSessionId)
-    await claimUpload(bound, uploadSessionId, { organizationId, id: projectId }, now)
+    await claimUpload(bound, uploadSessionId, { organizationId, id: projectId }, deps)
+  if (before?.uploadSessionId && before.uploadSessionId !== uploadSessionId)
+    await releaseUpload(bound, before.uploadSessionId, deps)
+}
+
+/** Files that come with a project of another source are the upload that production was deployed from. */
+async function putProductionUpload(
+  { bundle, uploadSessionId, projectId }: ArrivingProject,
+  bound: Bound,
+  deps: ProjectsDeps,
+): Promise<void> {
+  const production = await findEnvironment(bound.db, projectId, 'production')
+  const wanted = bundle.source.kind === 'upload' ? null : uploadSessionId
+  if (!production || production.uploadSessionId === wanted) return
+  await dropUpload(bound, production, deps)
+  await changeEnvironment(bound.db, production.id, { uploadSessionId: wanted })
 }
 
 async function putEnvironments(bundle: ProjectBundle, { id }: ProjectRow, { db }: Bound, deps: ProjectsDeps): Promise<void> {
@@ -148,7 +168,7 @@ async function putEnvironments(bundle: ProjectBundle, { id }: ProjectRow, { db }
   )
   if (sorted[0]?.slug !== 'production') fail('validation_failed', { words: 'The bundle has no production environment' })
   for (const [at, { name, slug, type = 'preview', branch = null, variables }] of sorted.entries()) {
-    const common = { pullRequest: null, fromFork: 0 as const, deletingSince: null, createdAt: now + at }
+    const common = { uploadSessionId: null, pullRequest: null, fromFork: 0 as const, deletingSince: null, createdAt: now + at }
     await insertEnvironment(db, { id: newId('env'), projectId: id, name, slug, type, branch, ...common })
     for (const { key, value, isSecret } of variables)
       await upsertVariable(db, {

@@ -1,11 +1,13 @@
 import type { ProjectBundle, ProjectOptions } from '@berth/contract'
 import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
+import type { Source } from '../deployment-source.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { openCloneToken } from '../git/clone-token.ts'
 import { ruleFields } from '../rules/rules.ts'
 import { openVariable } from '../settings/env.ts'
 import { sourceKind } from '../source.ts'
 import { allEnvironments, domainsOf, findAnyProject, listVariables, rulesOf } from '../store.ts'
+import { nextVersion, versionOf } from '../version.ts'
 
 /** The files that a project is made of, where no repository or image has them. */
 export type SourceFiles = { kind: 'folder'; path: string } | { kind: 'upload'; sessionId: string } | null
@@ -21,6 +23,8 @@ export async function describeProject(projectId: string, deps: ProjectsDeps): Pr
   const { db } = deps.database
   const row = await findAnyProject(db, projectId)
   if (!row) return undefined
+  const version = await versionOf(row, deps)
+  const source = sourceOf(row, version)
   const environments = []
   for (const { name, slug, type, branch, pullRequest, deletingSince } of await allEnvironments(db, projectId)) {
     if (pullRequest !== null || deletingSince !== null) continue
@@ -31,13 +35,13 @@ export async function describeProject(projectId: string, deps: ProjectsDeps): Pr
   const rules = (await rulesOf(db, projectId)).filter(({ expiresAt }) => expiresAt === null || expiresAt > nowOf(deps))
   return {
     organizationId: row.organizationId,
-    files: filesOf(row),
+    files: filesOf(version) ?? (source.kind === 'upload' ? filesOf(await nextVersion(row, deps)) : null),
     bundle: {
       ...{ name: row.name, slug: row.slug, enabled: row.enabled === 1 },
       options: optionsOf(row),
       resources: JSON.parse(row.resources),
       previewsUseProduction: row.previewsUseProduction === 1,
-      source: sourceOf(row),
+      source,
       cloneToken: openCloneToken(row, deps)?.reveal() ?? null,
       environments,
       domains: domains.map(({ hostname, isPrimary }) => ({ hostname, primary: isPrimary === 1 })),
@@ -46,16 +50,18 @@ export async function describeProject(projectId: string, deps: ProjectsDeps): Pr
   }
 }
 
-function filesOf(row: ProjectRow): SourceFiles {
-  const kind = sourceKind(row)
-  if (kind === 'local' && row.localPath) return { kind: 'folder', path: row.localPath }
-  return kind === 'upload' && row.uploadSessionId ? { kind: 'upload', sessionId: row.uploadSessionId } : null
+function filesOf(version: Source | undefined): SourceFiles {
+  if (version?.kind === 'local') return { kind: 'folder', path: version.path }
+  return version?.kind === 'upload' ? version : null
 }
 
-/** A folder of this machine travels as an upload: the other side has no such folder. */
-function sourceOf(row: ProjectRow): ProjectBundle['source'] {
+/**
+ * A folder of this machine travels as an upload: the other side has no such folder. A project of a repository or of images
+ * stays one, also where its live version is an upload.
+ */
+function sourceOf(row: ProjectRow, version: Source | undefined): ProjectBundle['source'] {
   const kind = sourceKind(row)
-  if (kind === 'local' || kind === 'upload') return { kind: 'upload' }
+  if (kind === 'local' || kind === 'upload' || (kind === 'none' && version?.kind === 'upload')) return { kind: 'upload' }
   if (kind !== 'git') return { kind }
   const { gitOwner, gitRepo, gitBranch, gitUrl } = row
   const gitProvider = row.gitProvider as ProjectBundle['source']['gitProvider']
@@ -64,10 +70,12 @@ function sourceOf(row: ProjectRow): ProjectBundle['source'] {
 
 function optionsOf(row: ProjectRow): ProjectOptions {
   const { framework, packageManager, installCommand, buildCommand, startCommand, outputDirectory, rootDirectory } = row
-  const { dockerfilePath, composePath, buildImage, type, port, previewsMaximum, previewsMaxAgeDays, rollbackWindow } = row
+  const { dockerfilePath, composePath, buildImage, type, previewsMaximum, previewsMaxAgeDays, rollbackWindow } = row
   return {
     ...{ framework, packageManager, installCommand, buildCommand, startCommand, outputDirectory, rootDirectory },
-    ...{ dockerfilePath, composePath, buildImage, type, port, previewsMaximum, previewsMaxAgeDays, rollbackWindow },
+    ...{ dockerfilePath, composePath, buildImage, type, previewsMaximum, previewsMaxAgeDays, rollbackWindow },
+    // A port that was detected is detected there again.
+    ...(row.portChosen ? { port: row.port } : {}),
     healthCheck: row.healthCheck && JSON.parse(row.healthCheck),
     volumes: JSON.parse(row.volumes),
     services: JSON.parse(row.services),

@@ -1,8 +1,10 @@
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
-import type { ProjectRow, UploadSessionRow } from '../../../platform/db/tables/projects.ts'
+import type { UploadSessionRow } from '../../../platform/db/tables/projects.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
+import type { SavedProject } from '../lifecycle/saved-project.ts'
 import { findAnyProject } from '../store.ts'
+import { uploadVersion } from '../version.ts'
 import { never } from './upload-claim.ts'
 import { UploadFiles } from './upload-files.ts'
 import { receiveUpload } from './uploads.ts'
@@ -16,7 +18,8 @@ export interface SavedUpload {
 
 /** Undefined for a project that is made of something else. */
 export async function uploadOf(projectId: string, deps: ProjectsDeps): Promise<SavedUpload | undefined> {
-  const { uploadSessionId } = (await findAnyProject(deps.database.db, projectId)) ?? {}
+  const project = await findAnyProject(deps.database.db, projectId)
+  const uploadSessionId = project && (await uploadVersion(project, deps))
   if (!uploadSessionId) return undefined
   const file = new UploadFiles(deps).of(uploadSessionId)
   const size = await sizeOf(file)
@@ -24,20 +27,29 @@ export async function uploadOf(projectId: string, deps: ProjectsDeps): Promise<S
   return { uploadSessionId, sizeBytes: size, read: () => createReadStream(file, { highWaterMark: 64 * 1024 }) }
 }
 
-/** Whether the project's upload is gone, as after the project was deleted. */
-export async function isUploadMissing({ uploadSessionId }: Pick<ProjectRow, 'uploadSessionId'>, deps: ProjectsDeps) {
+/** The upload of production. Records from before environments had one name only the project's. */
+function uploadOfSaved({ project, environments }: SavedProject): string | null {
+  const production = environments.find(({ slug }) => slug === 'production')
+  return production?.uploadSessionId ?? project.uploadSessionId
+}
+
+/** Whether the files of the saved project are gone, as after it was deleted. */
+export async function isUploadMissing(saved: SavedProject, deps: ProjectsDeps): Promise<boolean> {
+  const uploadSessionId = uploadOfSaved(saved)
   return uploadSessionId !== null && (await sizeOf(new UploadFiles(deps).of(uploadSessionId))) === undefined
 }
 
 /** For a project that was brought back. Checked as any upload is; one that is there stays, and does not run out any more. */
 export async function bringUploadBack(
-  { id, uploadSessionId }: Pick<ProjectRow, 'id' | 'uploadSessionId'>,
+  saved: SavedProject,
   organizationId: string,
   content: () => AsyncIterable<Uint8Array>,
   deps: ProjectsDeps,
 ): Promise<void> {
+  const uploadSessionId = uploadOfSaved(saved)
   if (uploadSessionId === null) return
-  const isMissing = await isUploadMissing({ uploadSessionId }, deps)
+  const { id } = saved.project
+  const isMissing = await isUploadMissing(saved, deps)
   const session = await deps.database.transaction(async ({ db, lock }) => {
     await lock(`upload:${uploadSessionId}`)
     const now = nowOf(deps)

@@ -1,7 +1,12 @@
-import { refuse } from '../../../platform/failure.ts'
+import type { Db } from '../../../platform/db/schema.ts'
+import type { EnvironmentRow, ProjectRow } from '../../../platform/db/tables/projects.ts'
+import { fail } from '../../../platform/failure.ts'
 import type { Bound } from '../../../platform/transaction.ts'
+import { nowOf, type ProjectsDeps } from '../deps.ts'
+import { isMadeOfUploads } from '../source.ts'
+import { changeEnvironment, saveProject } from '../store.ts'
 
-/** A session that a project is made of does not run out; the largest time that a Date can hold. */
+/** A session in use does not run out; the largest time that a Date can hold. */
 export const never = 8_640_000_000_000_000
 
 /** The project that wants it; one that is being made has no id that an upload could be for. */
@@ -10,35 +15,89 @@ interface Claimant {
   id: string | null
 }
 
+type ClaimDeps = Pick<ProjectsDeps, 'clock' | 'projectPorts'>
+
 /**
- * Makes sure of a received upload before a project refers to it: whoever clears away old sessions looks at `expiresAt`
- * alone, and this row is written, hence locked, until the reference is committed too.
+ * Makes sure of a received upload before a project, an environment or a deployment refers to it: the sweep takes the same
+ * lock, and finds the reference once this transaction is committed.
  */
-export async function claimUpload(bound: Bound, sessionId: string, { organizationId, id }: Claimant, now: number): Promise<void> {
+export async function claimUpload(
+  bound: Bound,
+  sessionId: string,
+  { organizationId, id }: Claimant,
+  deps: Pick<ProjectsDeps, 'clock'>,
+): Promise<void> {
   await bound.lock(`upload:${sessionId}`)
-  const claimed = await bound.db
-    .updateTable('uploadSessions')
-    .set({ expiresAt: never })
+  const session = await bound.db
+    .selectFrom('uploadSessions')
+    .select('status')
     .where('id', '=', sessionId)
     .where('organizationId', '=', organizationId)
     .where((is) => is.or([is('projectId', 'is', null), is('projectId', '=', id)]))
-    .where('status', '=', 'received')
-    .where('expiresAt', '>', now)
-    .returning('id')
+    .where('expiresAt', '>', nowOf(deps))
     .executeTakeFirst()
-  if (!claimed) refuse('uploadSessionId', 'there is no upload of this id that has arrived whole')
+  if (!session)
+    fail('not_found', {
+      field: 'uploadSessionId',
+      words: 'There is no such upload session, or it has expired. Upload the folder again.',
+    })
+  if (session.status !== 'received')
+    fail('conflict', { field: 'uploadSessionId', words: 'Nothing was uploaded in this session yet. Upload the tarball first.' })
+  await bound.db.updateTable('uploadSessions').set({ expiresAt: never }).where('id', '=', sessionId).execute()
 }
 
-/** The project lets go of it; if no other one refers to it, it runs out now. */
-export async function releaseUpload(bound: Bound, sessionId: string, projectId: string, now: number): Promise<void> {
+/** The upload that a deployment was asked for becomes the source of its environment, in place of the one before it. */
+export async function adoptUpload(
+  bound: Bound,
+  sessionId: string,
+  { project, environment }: { project: ProjectRow; environment: EnvironmentRow },
+  deps: ClaimDeps,
+): Promise<void> {
+  const isProjects = environment.slug === 'production' && isMadeOfUploads(project)
+  const before = isProjects ? project.uploadSessionId : environment.uploadSessionId
+  if (isProjects) await saveProject(bound.db, project.id, { gitProvider: 'upload', uploadSessionId: sessionId })
+  else await changeEnvironment(bound.db, environment.id, { uploadSessionId: sessionId })
+  if (before && before !== sessionId) await releaseUpload(bound, before, deps)
+}
+
+/** Another source was chosen for the environment. */
+export async function dropUpload(bound: Bound, environment: EnvironmentRow | undefined, deps: ClaimDeps): Promise<void> {
+  if (!environment?.uploadSessionId) return
+  await changeEnvironment(bound.db, environment.id, { uploadSessionId: null })
+  await releaseUpload(bound, environment.uploadSessionId, deps)
+}
+
+/** To be called after the reference was removed: a session that nothing names any more expires now. */
+export async function releaseUpload(bound: Bound, sessionId: string, deps: ClaimDeps): Promise<void> {
   await bound.lock(`upload:${sessionId}`)
+  if (await isNamed(bound.db, sessionId, deps)) return
   await bound.db
     .updateTable('uploadSessions')
-    .set({ expiresAt: now })
+    .set({ expiresAt: nowOf(deps) })
     .where('id', '=', sessionId)
-    .where(({ not, exists, selectFrom }) => {
-      const others = selectFrom('projects').select('projects.id').where('projects.id', '!=', projectId)
-      return not(exists(others.where('projects.uploadSessionId', '=', sessionId)))
-    })
+    .where('expiresAt', '=', never)
     .execute()
+}
+
+/** Sessions that neither a project nor an environment is made of. */
+export const unnamedSessions = (db: Db) =>
+  db
+    .selectFrom('uploadSessions')
+    .select('uploadSessions.id')
+    .where(({ not, exists, selectFrom }) =>
+      not(exists(selectFrom('projects').select('projects.id').whereRef('projects.uploadSessionId', '=', 'uploadSessions.id'))),
+    )
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('environments').select('environments.id').whereRef('environments.uploadSessionId', '=', 'uploadSessions.id'),
+        ),
+      ),
+    )
+
+/** Whether a project, an environment, or a deployment that can be built again is made of it. */
+export async function isNamed(db: Db, sessionId: string, { projectPorts }: Pick<ProjectsDeps, 'projectPorts'>): Promise<boolean> {
+  const unnamed = await unnamedSessions(db).where('uploadSessions.id', '=', sessionId).executeTakeFirst()
+  if (!unnamed) return true
+  return (await projectPorts.deployments?.keptUploads(db, [sessionId]))?.has(sessionId) ?? false
 }

@@ -3,6 +3,7 @@ import { job } from '../../../platform/jobs/declare.ts'
 import type { Schedule } from '../../../platform/jobs/schedules.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { sweepStored } from './stored-sweep.ts'
+import { isNamed, never, unnamedSessions } from './upload-claim.ts'
 import { UploadFiles } from './upload-files.ts'
 
 type Nothing = Record<string, never>
@@ -11,7 +12,7 @@ const deadlineMs = 10 * 60_000
 
 export const sweepSchedule: Schedule<unknown> = { key: kind, job: { kind }, payload: {}, rhythm: { everySeconds: 3600 } }
 
-/** Clears away sessions that ran out and that no project refers to, their tarballs, and what a killed process left. */
+/** Removes sessions that have expired or that nothing is made of any more, their tarballs, and what a killed process left. */
 export const sweepJob = (deps: ProjectsDeps) =>
   job<Nothing, unknown>(kind, {
     deadlineMs,
@@ -22,6 +23,10 @@ export async function sweepUploads(deps: ProjectsDeps, abort = AbortSignal.timeo
   const files = new UploadFiles(deps)
   const now = nowOf(deps)
   for (const id of await expiredSessions(deps, now)) {
+    abort.throwIfAborted()
+    if (await forget(id, deps, now)) await files.remove(id)
+  }
+  for await (const id of abandonedSessions(deps)) {
     abort.throwIfAborted()
     if (await forget(id, deps, now)) await files.remove(id)
   }
@@ -38,20 +43,38 @@ const expiredSessions = async ({ database }: ProjectsDeps, now: number): Promise
     ({ id }) => id,
   )
 
-/** Under the lock that a project takes to refer to it. */
-const forget = (id: string, { database }: ProjectsDeps, now: number): Promise<boolean> =>
-  database.transaction(async ({ db, lock }) => {
+/** Under the lock that a claim takes. */
+const forget = (id: string, deps: ProjectsDeps, now: number): Promise<boolean> =>
+  deps.database.transaction(async ({ db, lock }) => {
     await lock(`upload:${id}`)
+    if (await isNamed(db, id, deps)) return false
     const { numDeletedRows } = await db
       .deleteFrom('uploadSessions')
       .where('id', '=', id)
-      .where('expiresAt', '<=', now)
-      .where(({ not, exists, selectFrom }) =>
-        not(exists(selectFrom('projects').select('projects.id').where('projects.uploadSessionId', '=', id))),
-      )
+      .where(({ or, eb }) => or([eb('expiresAt', '<=', now), eb('expiresAt', '=', never)]))
       .executeTakeFirst()
     return numDeletedRows > 0n
   })
+
+const pageLength = 500
+
+/** Sessions in use by nothing: a release that a crash or a restore left out. Page by page. */
+async function* abandonedSessions({ database: { db }, projectPorts }: ProjectsDeps): AsyncGenerator<string> {
+  let last = ''
+  for (;;) {
+    const rows = await unnamedSessions(db)
+      .where('uploadSessions.expiresAt', '=', never)
+      .where('uploadSessions.id', '>', last)
+      .orderBy('uploadSessions.id')
+      .limit(pageLength)
+      .execute()
+    const ids = rows.map(({ id }) => id)
+    const kept = await projectPorts.deployments?.keptUploads(db, ids)
+    yield* ids.filter((id) => !kept?.has(id))
+    if (ids.length < pageLength) return
+    last = ids.at(-1) as string
+  }
+}
 
 async function knownSessions(ids: readonly string[], { database }: ProjectsDeps): Promise<Set<string>> {
   const known = new Set<string>()

@@ -13,8 +13,15 @@ export interface DeploymentsTable {
   status: DeploymentStatus
   /** What it is made from: git remote and branch, folder, or upload session, as they were when it was asked for. */
   source: JsonText
-  /** The project's config at that time; rollback and restart use this one, not today's. */
+  /** The upload that it is made of, for as long as it is under way or in the rollback window: its files are kept. */
+  uploadSessionId: string | null
+  /** The project's config at that time; rollback uses this one, not today's. */
   config: JsonText
+  /** Hashes of that config and of its resources, see `projects/lifecycle/pending-changes.ts`; null: not recorded. */
+  configHash: string | null
+  resourcesHash: string | null
+  /** The version of production's variables that it was given; null: not recorded, or another environment. */
+  envVersion: number | null
   /** The variables at that time, sealed as one JSON object. */
   env: string | null
   /** Which of them were secret; null: it was not noted then. */

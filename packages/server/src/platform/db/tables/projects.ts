@@ -54,6 +54,8 @@ export interface ProjectsTable {
   rollbackWindow: number
   webhookDomain: string | null
   serverId: string | null
+  /** Counts the changes of production's variables. */
+  envVersion: Generated<number>
 
   createdAt: Millis
   updatedAt: Millis
@@ -66,6 +68,11 @@ export interface EnvironmentsTable {
   slug: string
   type: 'production' | 'preview' | 'development'
   branch: string | null
+  /**
+   * The upload that its newest deployment was asked for. Production's is in the project, unless the project is made of
+   * something else.
+   */
+  uploadSessionId: string | null
   /** The number of the pull request that made it. */
   pullRequest: number | null
   /** That pull request comes out of another repository: production's variables never reach it. */
