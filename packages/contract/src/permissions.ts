@@ -73,6 +73,16 @@ const tagsOfRole = new Map<Role, ReadonlySet<Permission>>(
 
 export const tagsOf = (role: Role): ReadonlySet<Permission> => tagsOfRole.get(role)!
 
+/** Role and scopes of a caller. `scopes` null: all that the role has. */
+export interface Rights {
+  role: Role
+  scopes: ReadonlySet<string> | null
+}
+
+/** Whether the caller has a tag: role and scopes are judged together, wherever either is asked. */
+export const holds = ({ role, scopes }: Rights, tag: Permission): boolean =>
+  tagsOf(role).has(tag) && (scopes === null || scopes.has(tag))
+
 /** The level on an object that a tag speaks of, so that a grant on one project can stand in for a role. */
 export function levelOfTag(tag: Permission): Level {
   if (isRead(tag)) return 'read'

@@ -61,7 +61,7 @@ interface Row<B, Q, R, E, O> {
   names?: Readonly<Record<string, ObjectKind>>
   /**
    * What a token that is limited to projects gets here besides the projects' own objects; without it: 403.
-   * `filtered`: only what hangs on its projects is read or written. `own`: only what is about the token itself.
+   * `filtered`: only what hangs on its projects is read or written. `own`: only the token itself, for which a token needs no scope.
    */
   projectTokens?: 'filtered' | 'own'
   /** It reads or writes the machine itself: asks for an operator of the instance, always or where the body has one of these. */

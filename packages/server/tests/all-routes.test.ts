@@ -1,7 +1,18 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
+import { glob } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type AnyRoute, type Method, operatorField, type Permission, roles, table, tagsOf } from '@berth/contract'
+import {
+  type AnyRoute,
+  contract,
+  type Method,
+  operatorField,
+  type Permission,
+  permissions,
+  roles,
+  table,
+  tagsOf,
+} from '@berth/contract'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { describeApi } from '../src/http/openapi.ts'
 import { beforeSql } from './kit/before-sql.ts'
@@ -16,6 +27,8 @@ import { sampleBodies } from './kit/sample-bodies.ts'
 type At = `${Method} /${string}`
 const places = table.flatMap(({ row }) => [row.at, ...(row.alsoAt ?? [])].map((at) => ({ at: at as At, row })))
 const guarded = places.filter(({ row }) => row.permission)
+/** Answers every good token. */
+const session: AnyRoute = contract.access.session
 
 /** Params that name nothing, a body that the row takes. */
 function inputFor(row: AnyRoute) {
@@ -90,10 +103,40 @@ describe('with a token that lacks the scope', () => {
     onlyAudit = await makeToken(instance, ours.owner, { scopes: ['audit:list'] })
     onlyProjects = await makeToken(instance, ours.owner, { scopes: ['project:list'] })
   })
-  test.each(beforeSql(guarded))('403: $at', async ({ at, row }) => {
+  test.each(beforeSql(guarded.filter(({ row }) => row !== session)))('403: $at', async ({ at, row }) => {
     const token = row.permission === 'audit:list' ? onlyProjects : onlyAudit
     const { status, body } = await call(instance, token, at, inputFor(row))
     expect({ status, permission: body.permission }).toEqual({ status: 403, permission: row.permission })
+  })
+})
+
+describe('with a token of one scope', () => {
+  const tokens = new Map<Permission, string>()
+  let own: Map<Permission, string>
+  const held = [...new Set(guarded.map(({ row }) => row.permission as Permission))]
+  beforeAll(async () => {
+    // Calls are limited per user: many of them are spread over several.
+    const owners = await Promise.all(Array.from({ length: 8 }, async () => (await makePeople(instance)).owner))
+    for (const [at, scope] of permissions.entries())
+      tokens.set(scope, await makeToken(instance, owners[at % owners.length]!, { scopes: [scope] }))
+    own = new Map(
+      await Promise.all(held.map(async (scope) => [scope, await makeToken(instance, ours.owner, { scopes: [scope] })] as const)),
+    )
+  })
+  test.each(beforeSql(guarded))('every scope but the row’s own is 403: $at', async ({ at, row }) => {
+    const others = permissions.filter((scope) => scope !== row.permission)
+    const answers = await Promise.all(others.map((scope) => call(instance, tokens.get(scope)!, at, inputFor(row))))
+    const expected = row === session ? { status: 200 } : { status: 403, permission: row.permission }
+    for (const { status, body } of answers) expect({ status, permission: body.permission }).toEqual(expected)
+  })
+  test.each(guarded.filter(({ row }) => !isStream(row)))('the row’s own scope is enough: $at', async ({ at, row }) => {
+    const { status } = await call(instance, own.get(row.permission as Permission)!, at, inputFor(row))
+    expect([401, 403, 500]).not.toContain(status)
+  })
+  test('no module asks for the role’s tags alone: scopes are judged with them', async () => {
+    const asking = await Array.fromAsync(glob('../src/**/*.ts', { cwd: import.meta.dirname }))
+    const offending = asking.filter((file) => readFileSync(join(import.meta.dirname, file), 'utf8').includes('tagsOf('))
+    expect(offending.map((file) => file.replaceAll('\\', '/'))).toEqual(['../src/http/guard.ts'])
   })
 })
 

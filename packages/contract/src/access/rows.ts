@@ -38,7 +38,7 @@ export const access = {
     permission: 'organization:read',
     projectTokens: 'own',
     returns: data(Session),
-    summary: 'Who is asking, in which organisation, and what they may do',
+    summary: 'The caller, the organisation and the permissions; answers every good token, whatever its scopes',
   }),
   setup: route('POST /auth/setup', {
     public: true,

@@ -47,6 +47,8 @@ export const Session = Type.Object({
   role: RoleName,
   permissions: Type.Array(Type.String()),
   via: oneOf('session', 'token'),
+  /** The token that was sent; null for a session. */
+  tokenId: nullable(Id),
   expiresAt: nullable(Time),
 })
 export type Session = Static<typeof Session>

@@ -26,7 +26,7 @@ export function admit(row: AnyRoute, request: FastifyRequest, deps: MountDeps): 
     if (caller) deps.limiter.take('signedIn', caller.userId)
     else deps.limiter.take('public', clientOf(addressOf(request)))
     state.caller = caller ?? fail('unauthorized')
-    return after(checkTag(row, state.caller, deps.gatekeeper), () => checkHead(row, request))
+    return after(checkTag(row, state.caller, deps.gatekeeper, request.params), () => checkHead(row, request))
   })
 }
 

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import { type AnyRoute, levelOfRole, type ObjectKind, projectScoped, reaches, tagsOf } from '@berth/contract'
+import { type AnyRoute, holds, levelOfRole, type ObjectKind, projectScoped, reaches } from '@berth/contract'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Awaitable, after } from '../platform/awaitable.ts'
 import { fail } from '../platform/failure.ts'
@@ -88,12 +88,13 @@ export function refuseOthers(row: AnyRoute, body: unknown, { projectIds }: Calle
   if (field) fail('forbidden', { field, words: `${field}: this token is limited to certain projects in the cloud` })
 }
 
-/** No grant here speaks of a project in the cloud: the role alone decides. */
-export function checkRole(row: AnyRoute, { role }: Caller): void {
+/** Grants of this instance do not apply to a project in the cloud: role and scopes decide. */
+export function checkRole(row: AnyRoute, caller: Caller): void {
   const tag = row.permission as NonNullable<AnyRoute['permission']>
-  if (!tagsOf(role).has(tag)) refuseTag(tag)
+  if (!holds(caller, tag)) refuseTag(tag)
   const needed = neededLevel(row)
-  if (!reaches(levelOfRole[role], needed)) fail('forbidden', { permission: tag, words: `This needs ${needed} on the project` })
+  if (!reaches(levelOfRole[caller.role], needed))
+    fail('forbidden', { permission: tag, words: `This needs ${needed} on the project` })
 }
 
 /** Asks the cloud, with the body as it comes in, or with one that was read already. */

@@ -1,5 +1,6 @@
 import {
   type AnyRoute,
+  holds,
   type Level,
   levelOfRole,
   levelOfTag,
@@ -40,16 +41,20 @@ export interface Named {
   body?: unknown
 }
 
-/** Before anything of the body is read: does the caller hold the row's tag, and may a credential of this kind be used here? */
-export function checkTag(row: AnyRoute, caller: Caller, gatekeeper: Gatekeeper): Awaitable<void> {
+/** Before the body is read: checks that the caller has the row's tag, and that a credential of this kind may be used here. */
+export function checkTag(row: AnyRoute, caller: Caller, gatekeeper: Gatekeeper, params?: unknown): Awaitable<void> {
   const tag = row.permission as Permission
-  if (caller.scopes && !caller.scopes.has(tag)) refuseTag(tag)
+  if (caller.scopes && !caller.scopes.has(tag) && !isAboutToken(row, params, caller)) refuseTag(tag)
   const held = tagsOf(caller.role).has(tag) ? undefined : checkGrants(row, tag, caller, gatekeeper)
   return after(held, () => {
     if (caller.projectIds && !takesProjectTokens(row)) refuseLimited()
     if (row.operator === true) return checkOperator(caller, gatekeeper)
   })
 }
+
+/** `GET /auth/session`, and the token's own deletion. */
+const isAboutToken = ({ projectTokens, on }: AnyRoute, params: unknown, { tokenId }: Caller): boolean =>
+  projectTokens === 'own' && (on === undefined || (params as { id?: string } | undefined)?.id === tokenId)
 
 /** A grant on one project can stand in for the role; which project is judged once it is loaded. */
 async function checkGrants(row: AnyRoute, tag: Permission, caller: Caller, gatekeeper: Gatekeeper): Promise<void> {
@@ -129,7 +134,7 @@ export function namesOf({ inBody }: AnyRoute, { params, body }: Named): Record<s
 /** No project yet: a grant on another cannot stand in for the role here, and a token of certain projects makes no new one. */
 function aboutNothing(row: AnyRoute, caller: Caller): { level: Level } {
   const tag = row.permission as Permission
-  if (!tagsOf(caller.role).has(tag)) refuseTag(tag)
+  if (!holds(caller, tag)) refuseTag(tag)
   if (caller.projectIds) refuseLimited()
   return { level: levelOfRole[caller.role] }
 }

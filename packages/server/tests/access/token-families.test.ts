@@ -1,3 +1,4 @@
+import { permissions } from '@berth/contract'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { call } from '../kit/call.ts'
 import { startInstance, type TestInstance } from '../kit/instance.ts'
@@ -64,6 +65,19 @@ describe('a token made with a token', () => {
     expect((await remove(other.id)).status).toBe(404)
     expect((await remove(limited.id)).status).toBe(204)
     expect([await statusOf(limited.token), await statusOf(other.token)]).toEqual([401, 200])
+  })
+})
+
+describe('whatever its scopes', () => {
+  test.each(permissions)('%s alone: a token gets its session, ends itself and no other', async (scope) => {
+    const { token } = await create(people.owner.token, { scopes: [scope] })
+    const other = await create(people.owner.token)
+    const { status, body } = await call(instance, token, 'GET /auth/session')
+    expect([status, body.data.permissions, body.data.via]).toEqual([200, [scope], 'token'])
+    const remove = (id: string) => call(instance, token, 'DELETE /tokens/:id', { params: { id } })
+    expect((await remove(other.id)).status).toBe(scope === 'token:write' ? 204 : 403)
+    expect((await remove(body.data.tokenId)).status).toBe(204)
+    expect(await statusOf(token)).toBe(401)
   })
 })
 

@@ -1,4 +1,4 @@
-import type { Level, Role } from '@berth/contract'
+import { holds, type Level, type Permission, type Role } from '@berth/contract'
 import type { FastifyRequest } from 'fastify'
 import type { Gatekeeper } from '../../http/guard.ts'
 import type { Caller } from '../../http/handler.ts'
@@ -58,6 +58,21 @@ export async function renewed(db: Db, caller: Credential, now: number): Promise<
 
 /** By what a caller came: one of the two ids is set. */
 export type Credential = Pick<Caller, 'userId' | 'organizationId' | 'tokenId' | 'sessionId'>
+
+/** Whether the tag is still held: by the token, as it is now, or else by the user's role. */
+export async function holdsNow(
+  db: Db,
+  tag: Permission,
+  credential: Omit<Credential, 'sessionId'>,
+  now: number,
+): Promise<boolean> {
+  if (credential.tokenId) {
+    const caller = await renewed(db, { ...credential, sessionId: null }, now)
+    return caller !== null && holds(caller, tag)
+  }
+  const role = await roleOf(db, credential.userId, credential.organizationId)
+  return role !== undefined && holds({ role, scopes: null }, tag)
+}
 
 /** What a person is in an organisation now. */
 export const roleOf = async (db: Db, userId: string, organizationId: string): Promise<Role | undefined> =>

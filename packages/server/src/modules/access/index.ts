@@ -1,5 +1,6 @@
+import type { Permission } from '@berth/contract'
 import { createAuditLog } from './audit-log.ts'
-import { createGatekeeper, roleOf } from './credentials.ts'
+import { type Credential, createGatekeeper, holdsNow, roleOf } from './credentials.ts'
 import type { AccessDeps } from './deps.ts'
 import { createAdmin, createReadiness, prepareFirstStart } from './first-start.ts'
 import { accessHandlers } from './handlers.ts'
@@ -32,6 +33,9 @@ export function createAccess(deps: AccessDeps) {
     streamTokens: createStreamTokens(deps),
     /** What a person is in an organisation now; undefined when they have left it. */
     roleOf: (userId: string, organizationId: string) => roleOf(deps.database.db, userId, organizationId),
+    /** Whether a credential that was good a while ago still has the tag. */
+    holdsNow: (tag: Permission, credential: Omit<Credential, 'sessionId'>) =>
+      holdsNow(deps.database.db, tag, credential, deps.clock.now().getTime()),
     /** The organisation made at set-up, whose owners and admins run the instance. */
     isOperatorsOrganization: (organizationId: string) => isSetupOrganization(deps.database.db, organizationId),
     /** `owner/*` and `owner/repo` that members may see; null: every one. */

@@ -1,4 +1,4 @@
-import { type Permission, type Session, tagsOf } from '@berth/contract'
+import { holds, type Permission, permissions, type Session } from '@berth/contract'
 import type { Caller } from '../../http/handler.ts'
 import { type Awaitable, after, together } from '../../platform/awaitable.ts'
 import { iso } from '../../platform/db/columns.ts'
@@ -65,6 +65,7 @@ const sessionOf = memoizeByRows((caller: Caller, user: UserRow, organization: Or
     role: caller.role,
     permissions: permissionsOf(caller),
     via: caller.via,
+    tokenId: caller.tokenId,
     expiresAt: caller.expiresAt,
   },
 }))
@@ -92,8 +93,7 @@ export async function describeNewSession(db: Db, opened: Awaited<ReturnType<type
 const anyMembership = (db: Db, userId: string) =>
   db.selectFrom('members').selectAll().where('userId', '=', userId).orderBy('joinedAt').limit(1).executeTakeFirst()
 
-const permissionsOf = ({ role, scopes }: Caller): Permission[] =>
-  scopes ? [...tagsOf(role)].filter((tag) => scopes.has(tag)) : [...tagsOf(role)]
+const permissionsOf = (caller: Caller): Permission[] => permissions.filter((tag) => holds(caller, tag))
 
 const userById = preparedQuery((db, { id }: { id: string }) => db.selectFrom('users').selectAll().where('id', '=', id))
 const organizationById = preparedQuery((db, { id }: { id: string }) =>

@@ -1,4 +1,4 @@
-import { type Permission, tagsOf } from '@berth/contract'
+import { holds, type Permission } from '@berth/contract'
 import type { Caller } from '../../http/handler.ts'
 import { newId } from '../../platform/db/ids.ts'
 import { refuse } from '../../platform/failure.ts'
@@ -55,8 +55,8 @@ export async function expiringTokens(now: Date, until: Date, { database }: Acces
   return rows.map((row) => ({ ...row, createdAt: new Date(row.createdAt), expiresAt: new Date(row.expiresAt as number) }))
 }
 
-function checkScope(scope: Permission, { role, scopes }: Caller): void {
-  if (!tagsOf(role).has(scope) || (scopes && !scopes.has(scope))) refuse('scopes', `you do not have ${scope} yourself`)
+function checkScope(scope: Permission, caller: Caller): void {
+  if (!holds(caller, scope)) refuse('scopes', `you do not have ${scope} yourself`)
 }
 
 async function checkProjects(projectIds: string[] | null, caller: Caller, { ownedProjects }: AccessDeps): Promise<void> {

@@ -1,4 +1,12 @@
-import type { GitHostProvider, HandedTokens, HandoffBody, HandoffCollection, HandoffRefresh, Role } from '@berth/contract'
+import type {
+  GitHostProvider,
+  HandedTokens,
+  HandoffBody,
+  HandoffCollection,
+  HandoffRefresh,
+  Permission,
+  Role,
+} from '@berth/contract'
 import type { LocalLogin } from '../../drivers/git-host/gh-login.ts'
 import type { GitHost } from '../../drivers/git-host/git-host.ts'
 import type { RepositoryName } from '../../drivers/git-host/repository-name.ts'
@@ -36,6 +44,8 @@ export interface GitHostDeps {
 /** What the access module knows. */
 export interface People {
   roleOf(userId: string, organizationId: string): Promise<Role | undefined>
+  /** Whether the credential still has the tag. */
+  holdsNow(tag: Permission, credential: Pick<Caller, 'userId' | 'organizationId' | 'tokenId'>): Promise<boolean>
   isOperator(caller: Caller): Awaitable<boolean>
   isOperatorsOrganization(organizationId: string): Promise<boolean>
   /** `owner/*` and `owner/repo`; null: every one. */

@@ -1,5 +1,5 @@
 import type { contract, LocalLogin } from '@berth/contract'
-import { levelOfRole, reaches } from '@berth/contract'
+import { holds } from '@berth/contract'
 import type { Caller, Handlers, RequestContext } from '../../http/handler.ts'
 import { connect, defaultProvider } from './connect/connect.ts'
 import { pollDeviceLogin } from './connect/device-login.ts'
@@ -112,7 +112,7 @@ function webhookHandlers(deps: GitHostDeps): Pick<GitHostHandlers, 'listWebhooks
     )
   return {
     listWebhooks: async (input, { caller }) => ({
-      data: await on(input, caller, (place) => listWebhooks(place, reaches(levelOfRole[caller.role], 'admin'), deps)),
+      data: await on(input, caller, (place) => listWebhooks(place, holds(caller, 'gitprovider:admin'), deps)),
     }),
     registerWebhook: async (input, context) => {
       context.audit({ objectKind: 'webhook', objectId: `${input.params.owner}/${input.params.repo}` })

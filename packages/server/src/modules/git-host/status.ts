@@ -1,5 +1,5 @@
 import type { GitAccount, GitHostHome, GitHostProvider, GitHostSources, GitHostStatus } from '@berth/contract'
-import { tagsOf } from '@berth/contract'
+import { holds } from '@berth/contract'
 import type { Caller } from '../../http/handler.ts'
 import type { GitConnectionRow } from '../../platform/db/tables/git-host.ts'
 import { type Browser, newState } from './connect/state.ts'
@@ -45,15 +45,24 @@ export async function showStatus(
   }
 }
 
-/** Only for those who may connect: coming back from it connects what was installed. */
+/** The signed state is only for callers who may connect: returning with it connects the installation. */
 async function installUrlFor(caller: Caller, browser: Browser, provider: GitHostProvider, deps: GitHostDeps) {
   const { organizationId } = caller
   const { app } = deps.hosts[provider]
-  if (!app) return (await deps.cloudLinks?.isLinked(organizationId)) ? deps.cloudLinks!.installUrl(organizationId) : null
+  const mayConnect = holds(caller, 'gitprovider:write')
+  if (!app) {
+    const link = (await deps.cloudLinks?.isLinked(organizationId)) ? await deps.cloudLinks!.installUrl(organizationId) : null
+    return mayConnect || link === null ? link : withoutState(link)
+  }
   const url = new URL(await app.installUrl({ timeoutMs: 3_000 }))
-  if (tagsOf(caller.role).has('gitprovider:write'))
-    url.searchParams.set('state', newState({ caller, browser, provider, source: 'app' }, deps))
+  if (mayConnect) url.searchParams.set('state', newState({ caller, browser, provider, source: 'app' }, deps))
   return url.href
+}
+
+function withoutState(link: string): string | null {
+  const url = URL.parse(link)
+  url?.searchParams.delete('state')
+  return url?.href ?? null
 }
 
 /** Never fails because the host is away: then it is in error, with the accounts that are known. */

@@ -1,4 +1,4 @@
-import { type ProjectSource, type Service, tagsOf, type UpdateProject } from '@berth/contract'
+import { holds, type ProjectSource, type Service, type UpdateProject } from '@berth/contract'
 import {
   FolderMissing,
   FolderOutside,
@@ -106,9 +106,9 @@ interface Placing {
 }
 
 /** Where a project runs is up to those who have the servers in hand; moving it back to this machine is not. */
-function checkPlacing(serverId: string, { current, caller: { role, scopes } }: Placing): void {
+function checkPlacing(serverId: string, { current, caller }: Placing): void {
   const tag = 'server:write'
-  if (serverId === current?.serverId || (tagsOf(role).has(tag) && (!scopes || scopes.has(tag)))) return
+  if (serverId === current?.serverId || holds(caller, tag)) return
   fail('forbidden', { field: 'serverId', permission: tag, words: `Choosing the server of a project needs the permission ${tag}` })
 }
 

@@ -1,12 +1,12 @@
-import { type ConnectPoll, type ConnectReply, type GitHostProvider, tagsOf } from '@berth/contract'
+import { type ConnectPoll, type ConnectReply, type GitHostProvider, holds } from '@berth/contract'
 import type { DevicePoll } from '../../../drivers/git-host/git-host.ts'
 import type { Caller } from '../../../http/handler.ts'
 import { iso } from '../../../platform/db/columns.ts'
 import { newId } from '../../../platform/db/ids.ts'
 import { sealedFor } from '../../../platform/db/sealed-columns.ts'
 import type { GitDeviceLoginRow } from '../../../platform/db/tables/git-host.ts'
-import { fail } from '../../../platform/failure.ts'
 import { listConnections } from '../connections/connection-store.ts'
+import { hostTitles } from '../connections/host-titles.ts'
 import { type GitHostDeps, nowOf } from '../deps.ts'
 import { claimPoll, deleteDeviceLogin, endDeviceLogin, findDeviceLogin, putDeviceLogin, setPollInterval } from './device-store.ts'
 import { storeAccount } from './store-account.ts'
@@ -48,12 +48,16 @@ export async function pollDeviceLogin(caller: Caller, provider: GitHostProvider,
   if (row.status !== 'pending') return polled(row, row.status)
   const now = nowOf(deps)
   if (row.expiresAt <= now) return ended(row, 'expired', null, deps)
-  if (!tagsOf(caller.role).has('gitprovider:write')) fail('forbidden', { permission: 'gitprovider:write' })
+  // A poll that asks the host may connect the account: a caller who may only read sees what is known.
+  if (!holds(caller, 'gitprovider:write'))
+    return polled({ ...row, message: 'Completing the login needs the permission gitprovider:write' }, 'pending')
+  const { device } = deps.hosts[provider].signIn
+  if (!device) return ended(row, 'error', notSetUp(provider), deps)
   // Of several at once one asks; the others hear what is known.
   if (!(await claimPoll(db, row, now))) return polled(row, 'pending')
   const deviceCode = deps.secretBox.open(row.deviceCode, sealedFor.gitDeviceCode(row.id))
   deps.scrubber.register(deviceCode)
-  const answer = await deps.hosts[provider].signIn.device!.poll(deviceCode, { timeoutMs: 10_000 })
+  const answer = await device.poll(deviceCode, { timeoutMs: 10_000 })
   return judged(row, answer, deps)
 }
 
@@ -71,6 +75,9 @@ async function judged(row: GitDeviceLoginRow, answer: DevicePoll, deps: GitHostD
   await deleteDeviceLogin(db, row.id)
   return { connected: true, status: 'connected', intervalSeconds: null, expiresAt: null, message: null }
 }
+
+const notSetUp = (provider: GitHostProvider): string =>
+  `The ${hostTitles[provider]} login is no longer set up on this instance. Ask its operator to set BERTH_${provider.toUpperCase()}_CLIENT_ID, then connect again.`
 
 const words: Partial<Record<ConnectPoll['status'], string>> = {
   denied: 'The login was refused at the git host',

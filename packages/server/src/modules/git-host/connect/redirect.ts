@@ -1,4 +1,4 @@
-import { type RedirectQuery, tagsOf } from '@berth/contract'
+import type { RedirectQuery } from '@berth/contract'
 import type { AccountTokens } from '../../../drivers/git-host/git-host.ts'
 import type { RequestContext } from '../../../http/handler.ts'
 import { Failure } from '../../../platform/failure.ts'
@@ -38,9 +38,11 @@ async function finish(query: RedirectQuery, context: Context, deps: GitHostDeps)
     throw new ConnectFailed('Not connected', `The git host says: ${query.error_description ?? query.error}`, 'error')
   const answer = answerOf(query, flow, context, deps)
   if (!isStarter(flow, context, deps) && !flow.isConfirmed) return askFirst(flow, answer, context, deps)
-  const role = await deps.people.roleOf(flow.userId, flow.organizationId)
-  if (!role || !tagsOf(role).has('gitprovider:write'))
-    throw new ConnectFailed('Not connected', 'Who has started this may no longer connect a git host for the organisation')
+  if (!(await deps.people.holdsNow('gitprovider:write', flow)))
+    throw new ConnectFailed(
+      'Not connected',
+      'The user or token that started this may not connect a git host for the organisation: it needs gitprovider:write',
+    )
   if (flow.handoff) return context.redirect(handOver(flow, codeOf(answer), deps))
   const onward = flow.source === 'app' ? await connectApp(flow, answer, query, deps) : await connectAccount(flow, answer, deps)
   context.redirect(onward ?? `/settings/git?connected=${flow.provider}`)

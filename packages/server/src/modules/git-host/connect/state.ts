@@ -18,6 +18,8 @@ export interface ConnectFlow {
   source: 'app' | 'oauth'
   /** Null: a token started it, and no browser is known. */
   sessionId: string | null
+  /** The token that started it: what it may do is asked again at the end. */
+  tokenId: string | null
   fromThisMachine: boolean
   /** Set once the browser came back from the installation and goes on to sign in. */
   installationId: number | null
@@ -44,6 +46,7 @@ export const newState = (
       provider: started.provider,
       source: started.source,
       sessionId: started.caller.sessionId,
+      tokenId: started.caller.tokenId,
       fromThisMachine: started.browser.isThisMachine,
       installationId: null,
       isConfirmed: false,
@@ -57,6 +60,7 @@ export const newState = (
 export function stateOf(flow: ConnectFlow, deps: GitHostDeps): string {
   const { organizationId, userId, provider, source, sessionId, fromThisMachine, installationId, isConfirmed } = flow
   const more = {
+    ...(flow.tokenId ? { tokenId: flow.tokenId } : {}),
     ...(flow.byCloud ? { byCloud: flow.byCloud } : {}),
     ...(flow.handoff ? { handoff: flow.handoff } : {}),
   }
@@ -66,7 +70,7 @@ export function stateOf(flow: ConnectFlow, deps: GitHostDeps): string {
   return `${text}.${deps.secretBox.sign(text, purpose)}`
 }
 
-type More = Partial<Pick<ConnectFlow, 'byCloud' | 'handoff'>>
+type More = Partial<Pick<ConnectFlow, 'tokenId' | 'byCloud' | 'handoff'>>
 type Facts = [
   string,
   string,
@@ -93,6 +97,7 @@ export async function consumeState(state: string, deps: GitHostDeps): Promise<Co
     ...{ organizationId, userId, provider, source, sessionId, installationId },
     fromThisMachine: fromThisMachine === 1,
     isConfirmed: isConfirmed === 1,
+    tokenId: facts[10].tokenId ?? null,
     byCloud: facts[10].byCloud ?? null,
     handoff: facts[10].handoff ?? null,
   }

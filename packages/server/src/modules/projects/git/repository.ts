@@ -1,4 +1,4 @@
-import { type contract, tagsOf } from '@berth/contract'
+import { type contract, holds } from '@berth/contract'
 import { sameCommit } from '../../../drivers/git/commit-id.ts'
 import { GitError } from '../../../drivers/git/git-errors.ts'
 import { ProgramMissing } from '../../../drivers/shell/command-errors.ts'
@@ -116,8 +116,7 @@ export async function linkRepository(
 }
 
 /** The hook is put there in the caller's name. */
-const mayHook = ({ role, scopes, projectIds }: Caller): boolean =>
-  tagsOf(role).has('gitprovider:write') && (!scopes || scopes.has('gitprovider:write')) && !projectIds
+const mayHook = (caller: Caller): boolean => holds(caller, 'gitprovider:write') && !caller.projectIds
 
 async function defaultBranch(linked: ProjectRow, deps: ProjectsDeps): Promise<string | null> {
   const { defaultBranch } = await askRemote(linked, deps, (remote) => deps.git.listRefs(remote, limits)).catch(unreachable)

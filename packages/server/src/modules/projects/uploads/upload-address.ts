@@ -1,4 +1,4 @@
-import { limits, type QueryOf, uploadAddresses as rows, tagsOf } from '@berth/contract'
+import { holds, limits, type QueryOf, uploadAddresses as rows } from '@berth/contract'
 import type { Caller, Handlers } from '../../../http/handler.ts'
 import type { UploadSessionRow } from '../../../platform/db/tables/projects.ts'
 import { fail } from '../../../platform/failure.ts'
@@ -50,19 +50,19 @@ async function admit(sessionId: string, terms: QueryOf<typeof rows.storeUpload>,
 }
 
 /** An instance that passes an upload on, with the token of its link. */
-async function admitCaller(sessionId: string, { organizationId, role, scopes, projectIds }: Caller, deps: ProjectsDeps) {
+async function admitCaller(sessionId: string, caller: Caller, deps: ProjectsDeps) {
+  const { organizationId, projectIds } = caller
   const session = await findUploadSession(deps.database.db, organizationId, sessionId, nowOf(deps))
   if (!session || (projectIds && !projectIds.has(session.projectId ?? ''))) fail('not_found', { words: notGood })
   const tag = 'project:write'
-  if (!tagsOf(role).has(tag) || (scopes && !scopes.has(tag)))
-    fail('forbidden', { permission: tag, words: `This needs the permission ${tag}` })
+  if (!holds(caller, tag)) fail('forbidden', { permission: tag, words: `This needs the permission ${tag}` })
   return { session, maxBytes: limits.tarballBytes }
 }
 
 /** The address never grants more than whoever opened the session has at the time of use. */
 async function mayStillUpload({ createdBy, organizationId }: UploadSessionRow, { roleOf }: ProjectsDeps): Promise<boolean> {
   const role = await roleOf(createdBy, organizationId)
-  return role !== undefined && tagsOf(role).has('project:write')
+  return role !== undefined && holds({ role, scopes: null }, 'project:write')
 }
 
 /** As JSON, so that no two sets of parts make the same message. */
