@@ -21,6 +21,7 @@ import { createDeliveryDrivers, createNotifications, type NotificationsDeps } fr
 import { createProjects, ownedProjects, type ProjectPorts, projectsOnServer } from '../modules/projects/index.ts'
 import type { EdgeDeps } from '../modules/routing/index.ts'
 import { createServers, type ServerPorts, type ServersDeps } from '../modules/servers/index.ts'
+import { fail } from '../platform/failure.ts'
 import { createLogStore, type LogStore } from '../platform/log-store/log-store.ts'
 import { assembleRunning } from './assemble-running.ts'
 import type { Config } from './config.ts'
@@ -46,7 +47,13 @@ export interface Basis {
 export function assembleModules(parts: Parts, { common, limiter, drivers, isolation, onlyOnePerson, control }: Basis) {
   const { config, version } = parts
   const { db } = common.database
-  const owned = (organizationId: string, ids: readonly string[]) => ownedProjects(db, organizationId, ids)
+  const owned = async (organizationId: string, ids: readonly string[]): Promise<ReadonlySet<string>> => {
+    const here = await ownedProjects(db, organizationId, ids)
+    if (ids.every((id) => here.has(id)) || !projectPorts.cloud) return here
+    const { linked, reachable, projects } = await projectPorts.cloud.list({ organizationId, projectIds: new Set(ids) })
+    if (linked && !reachable) fail('cloud_unreachable')
+    return new Set([...here, ...projects.map(({ id }) => id)])
+  }
   const delivery = parts.deliveryDrivers ?? createDeliveryDrivers(config)
   const access = createAccess({
     ...common,

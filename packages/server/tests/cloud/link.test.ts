@@ -99,6 +99,18 @@ test('home merges both sides, and a limited token sees its projects alone', asyn
   expect(seen.body.data.map(({ id }: { id: string }) => id)).toEqual([mine.id])
 })
 
+test('a token may name projects that live in the linked cloud, and reaches those', async () => {
+  const { here, cloud, people, cloudPeople } = sides
+  await sides.link()
+  const [named, other] = [await makeProject(cloud, cloudPeople.owner.token), await makeProject(cloud, cloudPeople.owner.token)]
+  const create = (projectIds: string[]) => call(here, people.owner.token, 'POST /tokens', { body: { name: 'ci', projectIds } })
+  const { status, body } = await create([named.id])
+  expect([status, body.data.projectIds]).toEqual([201, [named.id]])
+  const read = (id: string) => call(here, body.data.token, 'GET /projects/:id', { params: { id } })
+  expect([(await read(named.id)).status, (await read(other.id)).status]).toEqual([200, 404])
+  expect(await create([named.id, 'prj_nowhere'])).toMatchObject({ status: 400, body: { field: 'projectIds' } })
+})
+
 test('a cloud instance has no link: a true 404', async () => {
   const cloud = await startInstance({ BERTH_MODE: 'cloud' })
   try {

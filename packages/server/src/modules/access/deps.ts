@@ -20,7 +20,7 @@ export interface AccessDeps {
   secretBox: Pick<SecretBox, 'sign' | 'isSigned'>
   /** Where browsers reach this instance, without a slash at the end. */
   publicUrl: () => string
-  /** Which of these are projects of the organisation; absent: there are none yet. */
+  /** The subset that are projects of the organisation, here or in its linked cloud. Absent: none. */
   ownedProjects?(organizationId: string, projectIds: readonly string[]): Promise<ReadonlySet<string>>
   /** Who may make an account of their own; absent on a self-hosted instance, where nobody does. */
   signUp?: SignUpSettings

@@ -31,7 +31,11 @@ export function cloudProjects(deps: CloudDeps, links: Links): CloudProjects {
 }
 
 /** The projects of the linked account, as far as the caller's token may see them. A cloud that is away has none and says so. */
-async function listCloudProjects(caller: Caller, links: Links, api: CloudApi): Promise<CloudList> {
+async function listCloudProjects(
+  caller: Pick<Caller, 'organizationId' | 'projectIds'>,
+  links: Links,
+  api: CloudApi,
+): Promise<CloudList> {
   const link = await links.of(caller.organizationId)
   if (!link) return { linked: false, reachable: false, projects: [] }
   try {

@@ -133,7 +133,9 @@ export interface TransferOptions {
 
 export interface CloudProjects {
   /** What lives in the cloud. Never fails because the cloud is away: then it says so and the list is empty. */
-  list(caller: Caller): Promise<{ linked: boolean; reachable: boolean; projects: Project[] }>
+  list(
+    caller: Pick<Caller, 'organizationId' | 'projectIds'>,
+  ): Promise<{ linked: boolean; reachable: boolean; projects: Project[] }>
   /** The project is undefined where it is not here: then it may be in the cloud. */
   transferToCloud(
     projectId: string,
