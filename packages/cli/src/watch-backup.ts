@@ -38,9 +38,9 @@ async function watch<Row extends BackupRun | BackupRestore>(
       for await (const { event, data } of open()) {
         if (event === 'snapshot' || event === 'complete') last = data as Row
         if (event === 'transition') {
-          const { status } = data as { status: string }
-          if (shown) shown.message(status)
-          else say.note(`▸ ${status}`)
+          const text = transitionText(data as Transition)
+          if (shown) shown.message(text)
+          else say.note(`▸ ${text}`)
         }
         if (event === 'progress') {
           const { bytesDone, bytesTotal, bytesPerSecond } = data as Progress
@@ -55,6 +55,15 @@ async function watch<Row extends BackupRun | BackupRestore>(
   if (!last || !isOver(last)) throw new Plain('The stream ended before the work did: see berth backups watch')
   return last
 }
+
+interface Transition {
+  status: string
+  verification?: BackupRestore['verification']
+}
+
+/** A restore that waits is told of again when the check of its archive has come further. */
+const transitionText = ({ status, verification }: Transition): string =>
+  status === 'staged' && verification ? `staged, verification ${verification.status}` : status
 
 const isOver = (row: { status: string } | undefined) =>
   row !== undefined && (terminalStatuses as readonly string[]).includes(row.status)

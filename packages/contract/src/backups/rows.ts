@@ -18,6 +18,7 @@ import {
   PrepareBody,
   PreparedRestore,
   ProtectBody,
+  RestoreTransition,
   RunsQuery,
   StartedRun,
 } from './shapes.ts'
@@ -100,7 +101,7 @@ export const backups = {
     errors: ['conflict'],
   }),
   prepareRestore: route('POST /backup-runs/:runId/restore/prepare', {
-    summary: 'Stage a restore; a second one of the run voids the token of the first',
+    summary: 'Stage a restore; a staged one of the same run and target is cancelled, replaced by this one',
     permission: 'backup_destination:backup_run:write',
     on: 'backupRun',
     needs: 'admin',
@@ -136,11 +137,11 @@ export const backups = {
     returns: data(BackupRestore),
   }),
   streamRestore: route('GET /backup-restores/:restoreId/stream', {
-    summary: 'One restore as it proceeds; ends with its terminal status',
+    summary: 'One restore as its archive is verified and as it is applied; ends with its terminal status',
     permission: 'backup_destination:backup_restore:read',
     on: 'backupRestore',
     needs: 'read',
-    stream: rowEvents(BackupRestore, BackupRestoreStatus),
+    stream: { ...rowEvents(BackupRestore, BackupRestoreStatus), transition: RestoreTransition },
   }),
   receiveWebhook: route('POST /webhooks/backup', {
     summary: 'Start a run of the policy whose webhook token is the bearer credential; every failure is the same 404',

@@ -198,6 +198,10 @@ export const RestoreVerification = Type.Object({
 })
 export type RestoreVerification = Static<typeof RestoreVerification>
 
+/** A restore or the verification of its archive has got another status; a `staged` one is told of again when the latter changes. */
+export const RestoreTransition = Type.Object({ status: BackupRestoreStatus, at: Time, verification: RestoreVerification })
+export type RestoreTransition = Static<typeof RestoreTransition>
+
 /** A volume that a restore to a copy made. */
 export const RestoredVolume = Type.Object({ id: Id, name: Type.String() })
 export type RestoredVolume = Static<typeof RestoredVolume>

@@ -1,4 +1,4 @@
-import { type BackupRestore, type BackupRun, contract, type Progress, terminalRestore } from '@berth/contract'
+import { type BackupRun, contract, type Progress } from '@berth/contract'
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { isUnderWay } from '../rules/backup-actions.ts'
@@ -30,16 +30,13 @@ export function useLiveRun(read: BackupRun) {
   return { run, progress }
 }
 
-const checkMs = 700
-
-/** A restore as it is checked and applied; how far the check has come is in the row alone, so it is asked for. */
+/** A restore as it is checked and applied: the stream tells of both, and the row is read again with each of their steps. */
 export function useLiveRestore(restoreId: string | undefined) {
   const [progress, setProgress] = useState<Progress>()
   const queries = useQueryClient()
   const isWanted = restoreId !== undefined
   const params = { restoreId: restoreId ?? 'none' }
-  const isOver = (restore: BackupRestore | undefined) => restore !== undefined && terminalRestore.has(restore.status)
-  const read = useRead(contract.backups.getRestore, { params }, { isWanted, everyMs: (now) => (isOver(now) ? false : checkMs) })
+  const read = useRead(contract.backups.getRestore, { params }, { isWanted })
   useStream(
     contract.backups.streamRestore,
     { params },
@@ -48,6 +45,7 @@ export function useLiveRestore(restoreId: string | undefined) {
       endsWith: 'complete',
       onEvent({ event, data }) {
         if (event === 'progress') return setProgress(data)
+        setProgress(undefined)
         void queries.invalidateQueries({ queryKey: keyOf(contract.backups.getRestore) })
         if (event === 'complete') void queries.invalidateQueries({ queryKey: keyOf(contract.backups.listRuns) })
       },

@@ -27,7 +27,7 @@ function open(start: Run, { takesFrames = async () => {} }: { takesFrames?: () =
       }
     }) as typeof signals.subscribe,
   }
-  const stream: EventStream<RowEvents<Run, string>> = {
+  const stream: EventStream<RowEvents<Run, Run>> = {
     lastEventId: null,
     abort: gone.signal,
     async send(event, data) {

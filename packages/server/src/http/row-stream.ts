@@ -9,23 +9,25 @@ export interface Transition<Status extends string = string> {
 }
 
 /** What is published on the topic of a row that has `rowEvents` in the contract: after the commit, by whoever moved it. */
-export type RowSignal<Status extends string = string> = { transition: Transition<Status> } | { progress: Progress }
+export type RowSignal<State extends Transition = Transition> = { transition: State } | { progress: Progress }
 
 /** The events of `rowEvents`. */
-export interface RowEvents<Shown, Status extends string> {
+export interface RowEvents<Shown, State extends Transition> {
   snapshot: Shown
-  transition: Transition<Status>
+  transition: State
   progress: Progress
   complete: Shown
 }
 
-export interface StreamedRow<Row, Shown, Status extends string> {
+export interface StreamedRow<Row, Shown, State extends Transition> {
   topic: string
   read(): Promise<Row>
   /** What a reader may see of the row; never a token. */
   show(row: Row): Shown
   /** The status, and since when. */
-  stateOf(row: Row): Transition<Status>
+  stateOf(row: Row): State
+  /** Whether a reader of the one needs no event for the other. Default: they have the same status. */
+  isSame?(one: State, other: State): boolean
   isTerminal(row: Row): boolean
 }
 
@@ -35,19 +37,19 @@ export interface StreamedRow<Row, Shown, Status extends string> {
  * slow reader missed; `complete` with the final row, at once where it is terminal already; then it ends. Who comes back gets a
  * new snapshot, which says all that it missed: these events need no id.
  */
-export async function streamRow<Row, Shown, Status extends string>(
-  stream: EventStream<RowEvents<Shown, Status>>,
+export async function streamRow<Row, Shown, State extends Transition>(
+  stream: EventStream<RowEvents<Shown, State>>,
   signals: Signals,
-  { topic, read, show, stateOf, isTerminal }: StreamedRow<Row, Shown, Status>,
+  { topic, read, show, stateOf, isSame = hasSameStatus, isTerminal }: StreamedRow<Row, Shown, State>,
 ): Promise<void> {
-  let shown: Transition<Status>
-  const transition = async (to: Transition<Status>) => {
+  let shown: State
+  const transition = async (to: State) => {
     // One that is older than what the reader has seen was published before the row was read.
-    if (to.status === shown.status || to.at < shown.at) return
+    if (isSame(to, shown) || to.at < shown.at) return
     shown = to
     await stream.send('transition', to)
   }
-  await streamEntity<Row, RowSignal<Status>>(signals, stream.abort, {
+  await streamEntity<Row, RowSignal<State>>(signals, stream.abort, {
     topic,
     read,
     async open(row) {
@@ -64,3 +66,5 @@ export async function streamRow<Row, Shown, Status extends string>(
     end: { isReached: isTerminal, complete: (row) => stream.send('complete', show(row)) },
   })
 }
+
+const hasSameStatus = (one: Transition, other: Transition): boolean => one.status === other.status

@@ -36,7 +36,11 @@ beforeEach(async () => {
 
 const prepare = (id = runId, body?: object, token = owner()) =>
   scene.as(token, 'POST /backup-runs/:runId/restore/prepare', { params: { runId: id }, ...(body ? { body } : {}) })
-const staged = async (body?: object): Promise<{ restoreId: string; confirmationToken: string }> => {
+interface Prepared {
+  restoreId: string
+  confirmationToken: string
+}
+const staged = async (body?: object): Promise<Prepared> => {
   const answer = await prepare(runId, body)
   expect([answer.status, answer.body.error]).toEqual([201, undefined])
   return answer.body.data
@@ -129,13 +133,45 @@ describe('the confirmation token', () => {
     expect((await ended(restoreId)).status).toBe('staged')
     expect(volume()).toEqual(await tarOf(after))
   })
-  test('400: of a restore whose run was prepared again', async () => {
-    const first = await staged()
+  describe('wrong or missing: 400 whatever the state; the right one on a restore that is not staged: 409', () => {
+    const states: [string, (prepared: Prepared) => Promise<unknown>][] = [
+      ['succeeded', ({ restoreId, confirmationToken }) => apply(restoreId, confirmationToken)],
+      ['cancelled', ({ restoreId }) => cancel(restoreId)],
+      ['replaced', () => staged()],
+      [
+        'failed',
+        async ({ restoreId }) =>
+          db().updateTable('backupRestores').set({ status: 'failed' }).where('id', '=', restoreId).execute(),
+      ],
+    ]
+    test.each(states)('%s', async (_, reach) => {
+      const prepared = await staged()
+      await ended(prepared.restoreId)
+      await reach(prepared)
+      await ended(prepared.restoreId)
+      for (const token of ['brc_wrong', undefined]) {
+        const { status, body } = await apply(prepared.restoreId, token)
+        expect([status, body.field]).toEqual([400, 'confirmationToken'])
+      }
+      const { status, body } = await apply(prepared.restoreId, prepared.confirmationToken)
+      expect([status, body.code]).toEqual([409, 'not_staged'])
+      expect(JSON.stringify(await scene.restore(prepared.restoreId))).not.toContain(hashToken(prepared.confirmationToken))
+    })
+  })
+  test('a second prepare of the run for the same target ends the first restore as cancelled, replaced by the second', async () => {
+    const [first, copy] = [await staged(), await staged({ target: 'copy' })]
     const second = await staged()
-    const { status, body } = await apply(first.restoreId, first.confirmationToken)
-    expect([status, body.field]).toEqual([400, 'confirmationToken'])
+    expect(await ended(first.restoreId)).toMatchObject({
+      status: 'cancelled',
+      dataState: 'untouched',
+      error: { message: `replaced by ${second.restoreId}` },
+      finishedAt: expect.any(String),
+    })
     expect((await apply(first.restoreId, second.confirmationToken)).status).toBe(400)
-    expect((await ended(first.restoreId)).status).toBe('staged')
+    expect([(await ended(copy.restoreId)).status, (await ended(second.restoreId)).status]).toEqual(['staged', 'staged'])
+    await cancel(copy.restoreId)
+    expect((await apply(second.restoreId, second.confirmationToken)).status).toBe(202)
+    expect((await ended(second.restoreId)).status).toBe('succeeded')
   })
   test('of two applies at once one wins', async () => {
     const { restoreId, confirmationToken } = await staged()
@@ -153,6 +189,8 @@ describe('POST /backup-restores/:restoreId/apply', () => {
   test('saves what is there, stops, writes, starts; and it can be undone', async () => {
     const restore = await restored()
     expect(restore).toMatchObject({ status: 'succeeded', dataState: 'restored', error: null })
+    expect([restore.bytesTotal, restore.bytesDone]).toEqual([expect.any(Number), restore.bytesTotal])
+    expect(restore.bytesTotal).toBeGreaterThan(0)
     expect(volume()).toEqual(await tarOf(before))
     const safety = await scene.run(restore.preRestoreRunId as string)
     expect(safety).toMatchObject({ status: 'succeeded', trigger: 'pre_restore' })
@@ -220,6 +258,7 @@ describe('POST /backup-restores/:restoreId/apply', () => {
   test('copy: into a new volume beside the old one, which is left as it is', async () => {
     const restore = await restored({ target: 'copy' })
     expect(restore).toMatchObject({ status: 'succeeded', dataState: 'untouched', preRestoreRunId: null })
+    expect([restore.bytesTotal, restore.bytesDone]).toEqual([expect.any(Number), restore.bytesTotal])
     expect(volume()).toEqual(await tarOf(after))
     const volumes = await scene.instance.database.db
       .selectFrom('volumes')
@@ -259,6 +298,58 @@ describe('the stream of a restore', () => {
     expect(reader.events.at(-1)).toMatchObject({ event: 'complete', data: { status: 'succeeded' } })
     expect(JSON.stringify(reader.events)).not.toContain(confirmationToken)
     expect(JSON.stringify(reader.events)).not.toContain(hashToken(confirmationToken))
+  })
+})
+
+describe('the stream of a staged restore', () => {
+  const held = () => {
+    const going = Promise.withResolvers<void>()
+    const begun = Promise.withResolvers<void>()
+    return { going, begun }
+  }
+  const holdReads = ({ going, begun }: ReturnType<typeof held>, damage = false) =>
+    scene.withStore((store) => ({
+      async *get(name, abort) {
+        if (!name.includes('manifest')) {
+          begun.resolve()
+          await going.promise
+        }
+        for await (const chunk of store.get(name, abort))
+          yield damage && !name.includes('manifest') ? Buffer.from(chunk).fill(0, 0, 40) : chunk
+      },
+    }))
+  const read = (restoreId: string) =>
+    readEvents(`${scene.url}/api/backup-restores/${restoreId}/stream`, { authorization: `Bearer ${owner()}` })
+  const transitions = ({ events }: Awaited<ReturnType<typeof read>>) =>
+    events.filter(({ event }) => event === 'transition').map(({ data }) => [data.status, data.verification.status])
+
+  test('tells when the verification has passed', async () => {
+    const gate = held()
+    holdReads(gate)
+    const { restoreId } = await staged()
+    await gate.begun.promise
+    const reader = await read(restoreId)
+    await expect.poll(() => reader.events[0]).toMatchObject({ event: 'snapshot', data: { verification: { status: 'running' } } })
+    gate.going.resolve()
+    await expect.poll(() => transitions(reader)).toEqual([['staged', 'passed']])
+    const { verification } = await scene.restore(restoreId)
+    expect(verification).toEqual({ status: 'passed', bytesDone: verification.bytesTotal, bytesTotal: expect.any(Number) })
+    expect(reader.events.at(-1)?.data).toEqual({ status: 'staged', at: expect.any(String), verification })
+    await cancel(restoreId)
+    await reader.ended
+    expect(transitions(reader).at(-1)).toEqual(['cancelled', 'passed'])
+  })
+  test('tells that the verification has failed, which ends the restore before anything is touched', async () => {
+    const gate = held()
+    holdReads(gate, true)
+    const { restoreId } = await staged()
+    await gate.begun.promise
+    const reader = await read(restoreId)
+    await expect.poll(() => reader.events.length).toBeGreaterThan(0)
+    gate.going.resolve()
+    await reader.ended
+    expect(transitions(reader)).toEqual([['failed', 'failed']])
+    expect(reader.events.at(-1)).toMatchObject({ event: 'complete', data: { status: 'failed', dataState: 'untouched' } })
   })
 })
 

@@ -1,4 +1,4 @@
-import { type BackupRestore, type BackupRun, contract, type Project, terminalRestore } from '@berth/contract'
+import { type BackupRestore, type BackupRun, contract, type Progress, type Project, terminalRestore } from '@berth/contract'
 import { Alert, Button, Group, Modal, Radio, Stack, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { ActionButton } from '../../../components/action-button.tsx'
@@ -56,6 +56,7 @@ export function RestoreWizard({ run, project, onClose }: Props) {
       {restore?.status === 'staged' && (
         <Staged
           restore={restore}
+          progress={progress}
           word={project.slug}
           isPending={apply.isPending}
           onApply={() => prepared && apply.mutate({ params, body: { confirmationToken: prepared.confirmationToken } })}
@@ -116,13 +117,14 @@ const TargetChoice = ({ target, onTarget, isPending, onNext }: TargetProps) => (
 
 interface StagedProps {
   restore: BackupRestore
+  progress: Progress | undefined
   word: string
   isPending: boolean
   onApply(): void
   onCancel(): void
 }
 
-function Staged({ restore, word, isPending, onApply, onCancel }: StagedProps) {
+function Staged({ restore, progress, word, isPending, onApply, onCancel }: StagedProps) {
   const [typed, setTyped] = useState('')
   const refusal = applyRefusal(restore) ?? (typed === word ? undefined : `Type ${word} first.`)
   const { verification, report } = restore
@@ -133,7 +135,11 @@ function Staged({ restore, word, isPending, onApply, onCancel }: StagedProps) {
           <Text size="sm" mb={4}>
             Checking the backup…
           </Text>
-          <ByteBar label="Check" done={verification.bytesDone} total={verification.bytesTotal} />
+          <ByteBar
+            label="Check"
+            done={progress?.bytesDone ?? verification.bytesDone}
+            total={progress?.bytesTotal ?? verification.bytesTotal}
+          />
         </div>
       )}
       {verification.status === 'passed' && <Alert color="teal">The backup is whole: every byte was read and matched.</Alert>}

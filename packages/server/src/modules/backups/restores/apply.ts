@@ -9,8 +9,8 @@ import { applyJobKey, applyRestore, settleRestore, verifyJobKey } from './restor
 import { findRestore, listUnderWay } from './restore-store.ts'
 
 /**
- * Takes the exact token, which is spent by it: of two calls at once one wins. A wrong token changes nothing. The writing
- * is done in the background, once the archive was verified.
+ * Takes the exact token, once: of two calls at the same time one wins. A wrong token is refused whatever the state, so that it
+ * tells nothing about the restore, and changes nothing. The data is written in the background, after the archive was verified.
  */
 export const applyWithToken = (
   { id, projectId }: RestoreRow,
@@ -20,15 +20,16 @@ export const applyWithToken = (
   deps.database.transaction(async (bound) => {
     await lockProject(bound, projectId)
     const restore = (await findRestore(bound.db, id)) ?? fail('not_found')
-    if (restore.status !== 'staged') fail('not_staged', { words: `The restore is not staged any more: it is ${restore.status}` })
     if (restore.tokenHash === null || !constantTimeEqual(restore.tokenHash, hashToken(confirmationToken)))
       refuse('confirmationToken', 'is not the token that prepare gave for this restore: prepare again for a new one')
+    if (restore.status !== 'staged')
+      fail('not_staged', { words: `The restore is ${restore.status}, and only a staged one can be applied: prepare again` })
     const project = await findAnyProject(bound.db, projectId)
     if (project && project.deletingSince !== null) fail('conflict', { words: 'The project is being deleted' })
     const other = (await listUnderWay(bound.db, projectId)).find(({ status }) => status === 'applying')
     if (other)
       fail('work_in_progress', { words: `The restore ${other.id} of this project is being applied: wait until it has ended` })
-    const moved = await moveRestore(id, 'applying', bound, deps, { tokenHash: null, startedAt: nowOf(deps) })
+    const moved = await moveRestore(id, 'applying', bound, deps, { startedAt: nowOf(deps) })
     if (!moved) return fail('not_staged')
     await bound.enqueue(
       applyRestore,

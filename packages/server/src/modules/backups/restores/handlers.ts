@@ -1,13 +1,12 @@
 import { type contract, terminalRestore } from '@berth/contract'
 import type { Handlers } from '../../../http/handler.ts'
 import { streamRow } from '../../../http/row-stream.ts'
-import { iso } from '../../../platform/db/columns.ts'
 import type { BackupsDeps } from '../deps.ts'
 import { applyWithToken, cancelRestore } from './apply.ts'
 import { restoreTopic } from './move-restore.ts'
 import { prepareRestore } from './prepare.ts'
 import { findRestore } from './restore-store.ts'
-import { showRestore } from './show-restore.ts'
+import { showRestore, transitionOf } from './show-restore.ts'
 
 type RestoreRows = 'prepareRestore' | 'applyRestore' | 'cancelRestore' | 'getRestore' | 'streamRestore'
 
@@ -28,7 +27,8 @@ export function restoreHandlers(deps: BackupsDeps): Pick<Handlers<typeof contrac
         topic: restoreTopic(backupRestore.id),
         read: async () => (await findRestore(deps.database.db, backupRestore.id)) ?? backupRestore,
         show: showRestore,
-        stateOf: ({ status, statusSince }) => ({ status, at: iso(statusSince) }),
+        stateOf: transitionOf,
+        isSame: (one, other) => one.status === other.status && one.verification.status === other.verification.status,
         isTerminal: ({ status }) => terminalRestore.has(status),
       })
       return undefined

@@ -1,13 +1,13 @@
-import { type RestoreStatus, terminalRestore } from '@berth/contract'
+import { type RestoreStatus, type RestoreTransition, terminalRestore } from '@berth/contract'
 import type { Updateable } from 'kysely'
 import type { RowSignal } from '../../../http/row-stream.ts'
-import { iso } from '../../../platform/db/columns.ts'
 import type { BackupRestoresTable, RestoreRow } from '../../../platform/db/tables/backups.ts'
 import type { Bound } from '../../../platform/transaction.ts'
 import { findAnyProject } from '../../projects/index.ts'
 import { type BackupsDeps, nowOf } from '../deps.ts'
 import { endSafetyRun } from '../runs/safety-run.ts'
 import { moveRestoreTo } from './restore-store.ts'
+import { transitionOf } from './show-restore.ts'
 
 export const restoreTopic = (restoreId: string) => `backup-restore:${restoreId}`
 
@@ -26,19 +26,24 @@ export async function moveRestore(
 ): Promise<RestoreRow | undefined> {
   const now = nowOf(deps)
   const isEnd = terminalRestore.has(to)
-  const ending = isEnd ? { finishedAt: now, tokenHash: null } : {}
+  const ending = isEnd ? { finishedAt: now } : {}
   const restore = await moveRestoreTo(bound.db, id, to, { ...ending, ...changes, statusSince: now })
   if (!restore) return undefined
-  bound.signal(restoreTopic(id), { transition: { status: to, at: iso(now) } } satisfies RowSignal<RestoreStatus>)
+  signalRestore(restore, bound)
   if (isEnd) await endSafetyRun(restore, bound, deps)
   return restore
 }
+
+export const signalRestore = (restore: RestoreRow, { signal }: Pick<Bound, 'signal'>): void =>
+  signal(restoreTopic(restore.id), { transition: transitionOf(restore) } satisfies RowSignal<RestoreTransition>)
 
 export interface RestoreEnding {
   status: 'failed' | 'server_error'
   code: string
   message: string
   dataState: RestoreRow['dataState']
+  /** Where the archive was found to be unusable. */
+  verification?: 'failed'
 }
 
 const truth: Record<RestoreRow['dataState'], string> = {
@@ -49,9 +54,11 @@ const truth: Record<RestoreRow['dataState'], string> = {
 }
 
 /** Ends it, says what became of the data, and tells people. */
-export async function endRestore(id: string, { status, code, message, dataState }: RestoreEnding, deps: BackupsDeps) {
+export async function endRestore(id: string, ending: RestoreEnding, deps: BackupsDeps) {
+  const { status, code, message, dataState, verification } = ending
+  const verified = verification ? { verification, verificationSince: nowOf(deps) } : {}
   return deps.database.transaction(async (bound) => {
-    const restore = await moveRestore(id, status, bound, deps, { errorCode: code, errorMessage: message, dataState })
+    const restore = await moveRestore(id, status, bound, deps, { errorCode: code, errorMessage: message, dataState, ...verified })
     if (!restore) return undefined
     await tell(restore, `${message}\n\n${truth[dataState]}`, 'restore.failed', bound)
     return restore

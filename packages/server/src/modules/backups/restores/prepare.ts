@@ -9,14 +9,15 @@ import { type BackupsDeps, nowOf } from '../deps.ts'
 import { groupOf } from '../runs/clean-up-kind.ts'
 import { storeOf } from '../runs/perform-run.ts'
 import { findRun } from '../runs/run-store.ts'
+import { moveRestore } from './move-restore.ts'
 import { verifyJobKey, verifyRestore } from './restore-kinds.ts'
-import { insertRestore, listStaged, updateRestore } from './restore-store.ts'
+import { insertRestore, listStaged } from './restore-store.ts'
 
 const manifestMs = 20_000
 
 /**
  * Stages a restore. Whether the run is good and its manifest is there is told at once; the rest of the archive is looked
- * at in the background. An earlier one of the run that is still staged keeps its row, and its token is void.
+ * at in the background. A staged restore of the run for the same target is cancelled: this one replaces it.
  */
 export async function prepareRestore(
   run: RunRow,
@@ -31,10 +32,14 @@ export async function prepareRestore(
     await lockProject(bound, run.projectId)
     // It may have been pruned since.
     refuseUnfit((await findRun(bound.db, run.id)) ?? fail('not_found'))
-    for (const { id } of await listStaged(bound.db, run.id)) await updateRestore(bound.db, id, { tokenHash: null })
-    const now = nowOf(deps)
+    const [id, now] = [newId('rst'), nowOf(deps)]
+    for (const earlier of await listStaged(bound.db, { runId: run.id, target })) {
+      const error = { errorCode: 'replaced', errorMessage: `replaced by ${id}` }
+      await moveRestore(earlier.id, 'cancelled', bound, deps, error)
+      await bound.cancelJob({ uniqueKey: verifyJobKey(earlier.id) })
+    }
     const row = await insertRestore(bound.db, {
-      id: newId('rst'),
+      id,
       organizationId: run.organizationId,
       runId: run.id,
       projectId: run.projectId,

@@ -49,25 +49,30 @@ export async function recordSafetyRun(db: Db, id: string, preRestoreRunId: strin
 export const listUnderWay = (db: Db, projectId: string): Promise<RestoreRow[]> =>
   db.selectFrom('backupRestores').selectAll().where('projectId', '=', projectId).where('status', 'in', restoresUnderWay).execute()
 
-/** Those of one run that still wait for their token. */
-export const listStaged = (db: Db, runId: string): Promise<RestoreRow[]> =>
-  db.selectFrom('backupRestores').selectAll().where('runId', '=', runId).where('status', '=', 'staged').execute()
+/** The staged restores of a run for one target. */
+export const listStaged = (db: Db, { runId, target }: Pick<RestoreRow, 'runId' | 'target'>): Promise<RestoreRow[]> =>
+  db
+    .selectFrom('backupRestores')
+    .selectAll()
+    .where('runId', '=', runId)
+    .where('target', '=', target)
+    .where('status', '=', 'staged')
+    .execute()
 
-/** What is found out about the archive, while nobody has ended the restore; false when somebody has. */
-export async function recordVerification(
-  db: Db,
-  id: string,
-  changes: Pick<Updateable<BackupRestoresTable>, 'verification' | 'report'>,
-): Promise<boolean> {
-  const noted = await db
+export type VerificationChanges = Pick<
+  Updateable<BackupRestoresTable>,
+  'verification' | 'verificationSince' | 'report' | 'verifiedBytes'
+>
+
+/** The result of reading the archive; undefined when the restore has ended. */
+export const recordVerification = (db: Db, id: string, changes: VerificationChanges): Promise<RestoreRow | undefined> =>
+  db
     .updateTable('backupRestores')
     .set(changes)
     .where('id', '=', id)
     .where('status', 'in', restoresUnderWay)
-    .returning('id')
+    .returningAll()
     .executeTakeFirst()
-  return noted !== undefined
-}
 
 /** Where the writing stands, for whoever takes it up after a crash. */
 export interface ProgressNote {

@@ -1,6 +1,19 @@
-import type { BackupRestore } from '@berth/contract'
+import type { BackupRestore, RestoreTransition } from '@berth/contract'
 import { iso, isoOrNull } from '../../../platform/db/columns.ts'
 import type { RestoreRow } from '../../../platform/db/tables/backups.ts'
+
+/** How far a restore has come, and since when: for its stream. */
+export const transitionOf = (row: RestoreRow): RestoreTransition => ({
+  status: row.status,
+  at: iso(Math.max(row.statusSince, row.verificationSince ?? 0)),
+  verification: verificationOf(row),
+})
+
+const verificationOf = ({ verification, verifiedBytes, verifyBytesTotal }: RestoreRow): BackupRestore['verification'] => ({
+  status: verification,
+  bytesDone: verifiedBytes,
+  bytesTotal: verifyBytesTotal,
+})
 
 /** Never the token, nor its hash. */
 export const showRestore = (row: RestoreRow): BackupRestore => ({
@@ -9,7 +22,7 @@ export const showRestore = (row: RestoreRow): BackupRestore => ({
   projectId: row.projectId,
   target: row.target,
   status: row.status,
-  verification: { status: row.verification, bytesDone: row.verifiedBytes, bytesTotal: row.verifyBytesTotal },
+  verification: verificationOf(row),
   report: row.report === null ? null : JSON.parse(row.report),
   bytesTotal: row.bytesTotal,
   bytesDone: row.bytesDone,

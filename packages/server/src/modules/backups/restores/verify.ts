@@ -3,15 +3,15 @@ import type { RestoreRow } from '../../../platform/db/tables/backups.ts'
 import type { VolumeRow } from '../../../platform/db/tables/deployments.ts'
 import { job } from '../../../platform/jobs/declare.ts'
 import type { Manifest, ManifestArtifact } from '../content/manifest.ts'
-import type { BackupsDeps } from '../deps.ts'
+import { type BackupsDeps, nowOf } from '../deps.ts'
 import { BackupFailed, failureOf } from '../failures.ts'
 import { RowProgress } from '../runs/run-progress.ts'
 import { findRun } from '../runs/run-store.ts'
 import { difference, filesIn } from './file-list.ts'
-import { endRestore, RestoreIsOver, restoreTopic } from './move-restore.ts'
+import { endRestore, RestoreIsOver, restoreTopic, signalRestore } from './move-restore.ts'
 import { type OpenedArchive, withArchive } from './opened-archive.ts'
 import { type RestorePayload, verifyRestore } from './restore-kinds.ts'
-import { findRestore, recordVerification, updateRestore } from './restore-store.ts'
+import { findRestore, recordVerification, updateRestore, type VerificationChanges } from './restore-store.ts'
 
 const hours = 3_600_000
 
@@ -44,8 +44,7 @@ export async function failVerification(
   failure: { status: 'failed' | 'server_error'; code: string; message: string },
   deps: BackupsDeps,
 ): Promise<void> {
-  await recordVerification(deps.database.db, restoreId, { verification: 'failed' })
-  await endRestore(restoreId, { ...failure, dataState: 'untouched' }, deps)
+  await endRestore(restoreId, { ...failure, dataState: 'untouched', verification: 'failed' }, deps)
 }
 
 /** Reads all of the archive as a restore would, before anything is touched. Does nothing where that was done. */
@@ -56,10 +55,18 @@ export async function verify(restoreId: string, deps: BackupsDeps, abort: AbortS
   if (restore.verification === 'passed') return
   const run = await findRun(db, restore.runId)
   if (!run || run.prunedAt !== null) throw new BackupFailed('pruned', 'The run was pruned: what it had saved is gone')
-  await recordVerification(db, restoreId, { verification: 'running' })
-  const report = await withArchive(run, deps, abort, (opened) => look(restore, opened, deps, abort))
-  if (!(await recordVerification(db, restoreId, { verification: 'passed', report: JSON.stringify(report) })))
-    throw new RestoreIsOver()
+  await noteVerification(restoreId, { verification: 'running' }, deps)
+  const { report, verifiedBytes } = await withArchive(run, deps, abort, (opened) => look(restore, opened, deps, abort))
+  await noteVerification(restoreId, { verification: 'passed', report: JSON.stringify(report), verifiedBytes }, deps)
+}
+
+/** Records how far the verification has come, and tells the restore's readers. */
+async function noteVerification(restoreId: string, changes: VerificationChanges, deps: BackupsDeps): Promise<void> {
+  await deps.database.transaction(async (bound) => {
+    const restore = await recordVerification(bound.db, restoreId, { ...changes, verificationSince: nowOf(deps) })
+    if (!restore) throw new RestoreIsOver()
+    signalRestore(restore, bound)
+  })
 }
 
 /** Of a project that is there the source stays as it is. */
@@ -68,7 +75,12 @@ const isBroughtBack = async ({ target }: RestoreRow, { project }: Manifest, { pr
 
 type Change = RestoreReport['changes'][number]
 
-async function look(restore: RestoreRow, opened: OpenedArchive, deps: BackupsDeps, abort: AbortSignal): Promise<RestoreReport> {
+interface Seen {
+  report: RestoreReport
+  verifiedBytes: number
+}
+
+async function look(restore: RestoreRow, opened: OpenedArchive, deps: BackupsDeps, abort: AbortSignal): Promise<Seen> {
   const { store, archives, manifest } = opened
   const volumes = await deps.data.volumes(restore.projectId)
   const total = manifest.artifacts.reduce((sum, { index }) => sum + index.sizeBytes, 0)
@@ -85,8 +97,7 @@ async function look(restore: RestoreRow, opened: OpenedArchive, deps: BackupsDep
     progress.at(before + artifact.index.sizeBytes)
   }
   await progress.settled()
-  await updateRestore(deps.database.db, restore.id, { verifiedBytes: total })
-  return { changes, warnings: warningsOf(restore, manifest.artifacts, volumes) }
+  return { report: { changes, warnings: warningsOf(restore, manifest.artifacts, volumes) }, verifiedBytes: total }
 }
 
 interface Looking {

@@ -15,6 +15,7 @@ import { updateRestore } from './restore-store.ts'
 interface Writing {
   restore: RestoreRow
   opened: OpenedArchive
+  bytesTotal: number
   progress: RowProgress
   deps: BackupsDeps
   abort: AbortSignal
@@ -35,7 +36,7 @@ export async function writeBack(
   }
   const loaded = artifacts.filter(({ kind, details }) => databaseKind(kind)?.load && !(details as DumpDetails).file)
   if (loaded.length > 0) await loadDatabases(loaded, writing)
-  await writing.progress.settled()
+  await finish(writing)
 }
 
 /** Into new volumes with names of their own; a database's dump is a file in one. Nothing is stopped. */
@@ -52,15 +53,24 @@ export async function writeCopies(
     if (artifact.kind === 'volume') await writeVolume(name, artifact, writing)
     else await put(name, asFile(`dump.${artifact.kind}`, artifact, writing), writing)
   }
-  await writing.progress.settled()
+  await finish(writing)
 }
 
 async function begin(restore: RestoreRow, opened: OpenedArchive, deps: BackupsDeps, abort: AbortSignal): Promise<Writing> {
-  const bytesTotal = opened.manifest.artifacts.reduce((sum, { index }) => sum + index.sizeBytes, 0)
+  // The source goes another way, before anything is written.
+  const written = opened.manifest.artifacts.filter(({ kind }) => kind !== 'source')
+  const bytesTotal = written.reduce((sum, { index }) => sum + index.sizeBytes, 0)
   const { db } = deps.database
   await updateRestore(db, restore.id, { bytesTotal, bytesDone: 0 })
   const note = (bytesDone: number) => updateRestore(db, restore.id, { bytesDone })
-  return { restore, opened, progress: new RowProgress(restoreTopic(restore.id), bytesTotal, note, deps), deps, abort }
+  const progress = new RowProgress(restoreTopic(restore.id), bytesTotal, note, deps)
+  return { restore, opened, bytesTotal, progress, deps, abort }
+}
+
+/** All of it is written: the row says so before the restore ends. */
+async function finish({ restore, bytesTotal, progress, deps }: Writing): Promise<void> {
+  await progress.settled()
+  await updateRestore(deps.database.db, restore.id, { bytesDone: bytesTotal })
 }
 
 function contentOf({ index }: ManifestArtifact, { opened, progress, abort }: Writing): AsyncIterable<Uint8Array> {

@@ -26,7 +26,7 @@ export async function moveRun(
   const now = nowOf(deps)
   const ending = terminalRun.has(to) ? { finishedAt: now } : {}
   const run = await moveRunTo(bound.db, id, to, { ...ending, ...changes, statusSince: now })
-  if (run) bound.signal(runTopic(id), { transition: { status: to, at: iso(now) } } satisfies RowSignal<RunStatus>)
+  if (run) bound.signal(runTopic(id), { transition: { status: to, at: iso(now) } } satisfies RowSignal)
   return run
 }
 
