@@ -33,6 +33,8 @@ export interface Hosting extends AsyncDisposable {
   /** Of the CLI's person. */
   home: string
   api(method: string, path: string, body?: unknown): Promise<ApiAnswer>
+  /** The bytes of an event stream as they come, until it ends or `abort` does. */
+  stream(path: string, abort: AbortSignal): Promise<AsyncIterable<Uint8Array>>
   /** A command of the real CLI in a process of its own, with a home of its own. */
   cli(args: readonly string[], options?: { cwd?: string; input?: string }): Promise<CommandResult>
   copyExample(name: string): Promise<string>
@@ -118,6 +120,11 @@ function hostingOn(berth: Berth, folder: string, home: string, token: string): O
     folder,
     home,
     api,
+    async stream(path, abort) {
+      const headers = { authorization: `Bearer ${token}`, accept: 'text/event-stream' }
+      const response = await fetch(`${berth.url}/api${path}`, { headers, signal: abort })
+      return response.status === 200 && response.body ? response.body : failed('the stream', response.status)
+    },
     cli: (args, options) => runCli(args, { url: berth.url, home, ...options }),
     async copyExample(name) {
       const copy = join(folder, `${name}-${Math.random().toString(36).slice(2, 8)}`, name)
