@@ -9,7 +9,6 @@ import type {
   RouteStatus,
   RunningProjects,
   RunningState,
-  WorkUnderWay,
 } from '../../src/modules/projects/index.ts'
 
 /** Working projectPorts of the projects module that keep everything in memory. */
@@ -110,20 +109,14 @@ export class MemoryEdge implements EdgeRoutes {
 export class MemoryPart implements ProjectPart {
   readonly describe = 'things'
   readonly items = new Map<string, DeletionItem[]>()
-  readonly work = new Map<string, WorkUnderWay[]>()
   failures = 0
 
   async previewDeletion({ id }: { id: string }, { deleteVolumes }: { deleteVolumes: boolean }) {
     return (this.items.get(id) ?? []).map((item) => (item.kind === 'volume' ? { ...item, kept: !deleteVolumes } : item))
   }
 
-  async workUnderWay(_: unknown, projectId: string) {
-    return this.work.get(projectId) ?? []
-  }
-
   async remove({ id }: { id: string }, wishes: { deleteVolumes: boolean }) {
     if (this.failures-- > 0) throw new Error('the disk is away')
-    this.work.delete(id)
     const kept = (await this.previewDeletion({ id }, wishes)).filter((item) => item.kept)
     this.items.set(id, kept)
   }

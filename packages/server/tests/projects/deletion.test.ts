@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { DeletionItem } from '@berth/contract'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beginOperation } from '../../src/modules/projects/index.ts'
+import { newId } from '../../src/platform/db/ids.ts'
 import { startInstance, type TestInstance } from '../kit/instance.ts'
 import { makePeople, type People } from '../kit/people.ts'
 import { MemoryPart } from '../kit/project-ports.ts'
@@ -40,11 +42,17 @@ afterAll(async () => {
 const item = (kind: string, id: string, sizeBytes: number): DeletionItem => ({ kind, id, name: id, sizeBytes, kept: false })
 const kinds = (items: DeletionItem[]) => items.map(({ kind }) => kind).sort()
 const remove = (query = {}) => on('DELETE', '', undefined, { query })
-const working = { kind: 'deployment', id: 'dep_busy', status: 'building' }
+const deploy = async () => {
+  const id = newId('dep')
+  await instance.database.transaction((bound) =>
+    beginOperation({ projectId: project.id, environment: 'production', kind: 'deploy', subjectId: id }, bound, { clock }),
+  )
+  return id
+}
 const rowsLeft = async () => {
   const { db } = instance.database
   const counts = await Promise.all(
-    (['environments', 'envVariables', 'domains', 'grants'] as const).map((table) =>
+    (['environments', 'envVariables', 'domains', 'grants', 'projectOperations'] as const).map((table) =>
       db.selectFrom(table).selectAll().where('projectId', '=', project.id).execute(),
     ),
   )
@@ -62,8 +70,8 @@ describe('GET /projects/:id/deletion-preview', () => {
   })
 
   test('says what is under way', async () => {
-    part.work.set(project.id, [working])
-    expect((await on('GET', '/deletion-preview')).body.data.blockedBy).toEqual([working])
+    const id = await deploy()
+    expect((await on('GET', '/deletion-preview')).body.data.blockedBy).toEqual([{ kind: 'deployment', id, status: 'running' }])
   })
 })
 
@@ -77,7 +85,7 @@ describe('DELETE /projects/:id', () => {
     expect(kinds(body.data.kept)).toEqual(['folder', 'volume'])
     expect(part.items.get(project.id)).toMatchObject([{ kind: 'volume' }])
     expect((await on('GET', '')).status).toBe(404)
-    expect(await rowsLeft()).toEqual([0, 0, 0, 0])
+    expect(await rowsLeft()).toEqual([0, 0, 0, 0, 0])
     expect((await remove()).status).toBe(404)
   })
 
@@ -88,18 +96,18 @@ describe('DELETE /projects/:id', () => {
   })
 
   test('409 work_in_progress while work is under way, and names it; nothing is removed', async () => {
-    part.work.set(project.id, [working])
+    const id = await deploy()
     const { status, body } = await remove()
     expect([status, body.code]).toEqual([409, 'work_in_progress'])
-    expect(body.error).toContain('deployment dep_busy (building)')
+    expect(body.error).toMatch(new RegExp(`deployment ${id} \\(running, since 20`))
     expect((await on('GET', '')).body.data.status).not.toBe('deleting')
     expect(part.items.get(project.id)).toHaveLength(2)
   })
 
   test('?force=true cancels first', async () => {
-    part.work.set(project.id, [working])
+    await deploy()
     expect((await remove({ force: true })).status).toBe(200)
-    expect(part.work.has(project.id)).toBe(false)
+    expect(await rowsLeft()).toEqual([0, 0, 0, 0, 0])
   })
 
   test('403: it needs project:admin', async () => {
@@ -128,12 +136,12 @@ describe('a deletion that cannot be finished at once', () => {
     const { status, body } = await remove()
     expect([status, body.code]).toEqual([503, 'unavailable'])
     expect((await on('GET', '')).body.data).toMatchObject({ status: 'deleting', statusReason: expect.any(String) })
-    expect((await on('PATCH', '', { name: 'Other' })).body.code).toBe('conflict')
-    expect((await on('PATCH', '/env', { deletes: ['A'] })).body.code).toBe('conflict')
-    expect((await on('POST', '/connect', { domain: 'late.customer.test' })).body.code).toBe('conflict')
-    expect((await on('POST', '/disable')).body.code).toBe('conflict')
+    expect((await on('PATCH', '', { name: 'Other' })).body.code).toBe('work_in_progress')
+    expect((await on('PATCH', '/env', { deletes: ['A'] })).body.code).toBe('work_in_progress')
+    expect((await on('POST', '/connect', { domain: 'late.customer.test' })).body.code).toBe('work_in_progress')
+    expect((await on('POST', '/disable')).body.code).toBe('work_in_progress')
     expect((await on('POST', '/routing/retry')).body.code).toBe('conflict')
-    expect((await remove()).body.code).toBe('conflict')
+    expect((await remove()).body.code).toBe('work_in_progress')
     ahead += 61_000
     await instance.jobs.whenIdle()
     expect((await on('GET', '')).status).toBe(404)

@@ -1,11 +1,14 @@
-import type { ProjectPart } from '../projects/index.ts'
+import type { Enqueued } from '../../platform/jobs/enqueue.ts'
+import type { Bound } from '../../platform/transaction.ts'
+import { findAnyProject, findBySubject, type ProjectPart, ResumeLater } from '../projects/index.ts'
 import type { BackupsDeps } from './deps.ts'
 import { allPolicies } from './policies/policy-store.ts'
 import { retire } from './policies/retire.ts'
-import { cancelRestore } from './restores/apply.ts'
+import { cancelRestore, enqueueApply } from './restores/apply.ts'
 import * as restores from './restores/restore-store.ts'
 import { cancelRun } from './runs/cancel-run.ts'
 import * as runs from './runs/run-store.ts'
+import { enqueue } from './runs/start-run.ts'
 
 /** What backups leave on a project. What was saved stays: it is what brings a deleted project back. */
 export const backupsPart = (deps: BackupsDeps): ProjectPart => ({
@@ -31,11 +34,7 @@ export const backupsPart = (deps: BackupsDeps): ProjectPart => ({
       }))
     return [...policies, ...saved]
   },
-  async workUnderWay(db, projectId) {
-    const running = (await runs.listUnderWay(db, projectId)).map(({ id, status }) => ({ kind: 'backup run', id, status }))
-    const applying = (await restores.listUnderWay(db, projectId)).filter(({ status }) => status === 'applying')
-    return [...running, ...applying.map(({ id, status }) => ({ kind: 'restore', id, status }))]
-  },
+  resume: (projectId) => resumeWaiting(projectId, deps),
   async remove({ id }) {
     const { db } = deps.database
     for (const run of await runs.listUnderWay(db, id))
@@ -47,3 +46,25 @@ export const backupsPart = (deps: BackupsDeps): ProjectPart => ({
     })
   },
 })
+
+/** Runs and restores that waited for another operation; where the project has left, runs are cancelled. */
+async function resumeWaiting(projectId: string, deps: BackupsDeps): Promise<void> {
+  const { db } = deps.database
+  const project = await findAnyProject(db, projectId)
+  const isWaiting = async (id: string) => (await findBySubject(db, id))?.phase === 'waiting'
+  for (const run of await runs.listUnderWay(db, projectId)) {
+    if (!(await isWaiting(run.id))) continue
+    if (project?.presence !== 'here' && project?.presence !== 'departing')
+      await cancelRun(run, 'The project was moved while this run waited: its backups run where it lives now', deps).catch(
+        () => undefined,
+      )
+    else await resumed((bound) => enqueue(run, run, bound), deps)
+  }
+  for (const restore of await restores.listUnderWay(db, projectId))
+    if (await isWaiting(restore.id)) await resumed((bound) => enqueueApply(restore, bound), deps)
+}
+
+async function resumed(enqueueJob: (bound: Bound) => Promise<Enqueued>, { database }: BackupsDeps): Promise<void> {
+  const { isRunning } = await database.transaction(enqueueJob)
+  if (isRunning) throw new ResumeLater()
+}

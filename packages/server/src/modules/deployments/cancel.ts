@@ -1,6 +1,6 @@
 import type { DeploymentRow } from '../../platform/db/tables/deployments.ts'
 import { fail } from '../../platform/failure.ts'
-import { findAnyProject } from '../projects/index.ts'
+import { enterDiscarding, findAnyProject } from '../projects/index.ts'
 import { deploymentTopic } from './deployment-log.ts'
 import { type DeploymentsDeps, nowOf } from './deps.ts'
 import { deployKind, jobKey } from './request-deployment.ts'
@@ -22,6 +22,7 @@ export async function cancelDeployment(
       finishedAt: nowOf(deps),
     })
     if (!row) return undefined
+    await enterDiscarding(row.id, bound)
     await bound.cancelJob({ uniqueKey: jobKey(row.id) })
     await bound.enqueue(deployKind, { deploymentId: row.id }, { uniqueKey: `${jobKey(row.id)}:discard` })
     bound.signal(deploymentTopic(row.id), { changed: true })

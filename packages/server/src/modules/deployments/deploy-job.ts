@@ -2,7 +2,8 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { DeploymentRow } from '../../platform/db/tables/deployments.ts'
 import { JobAborted, job } from '../../platform/jobs/declare.ts'
-import { findAnyProject } from '../projects/index.ts'
+import type { Bound } from '../../platform/transaction.ts'
+import { endOperation, enterDiscarding, findAnyProject, findBySubject, lockProject, proceed } from '../projects/index.ts'
 import { cleanUpKind } from './clean-up.ts'
 import { beginDeploying, build } from './deploy-steps/build.ts'
 import { drain, retire } from './deploy-steps/drain.ts'
@@ -47,6 +48,8 @@ async function deploy(deploymentId: string, deps: DeploymentsDeps, abort: AbortS
   const isOver = found.status === 'failed' || found.status === 'cancelled' || found.status === 'superseded'
   const project = await findAnyProject(db, found.projectId)
   if (isOver || !project) return discard(found, deps)
+  // It waits for a restore or a move, and is enqueued again when that has ended.
+  if (!(await mayBegin(found, deps))) return
   const begun = await transitionDeployment(db, deploymentId, 'building', { startedAt: found.startedAt ?? nowOf(deps) })
   const deployment = begun ?? found
   const log = await openDeploymentLog(deployment, deps)
@@ -59,7 +62,7 @@ async function deploy(deploymentId: string, deps: DeploymentsDeps, abort: AbortS
       throw new DeployFailed('cancelled', 'It was cancelled')
     deps.database.signals.publish(deploymentTopic(deploymentId), { changed: true })
     await takeSteps(deploying, context)
-    await cleanUpSoon(project.id, deps)
+    await deps.database.transaction((bound) => cleanUpSoon(project.id, bound))
     await rm(folderOf(deployment, deps), { recursive: true, force: true })
   } catch (error) {
     if (isHandedBack(abort)) throw error
@@ -68,6 +71,15 @@ async function deploy(deploymentId: string, deps: DeploymentsDeps, abort: AbortS
     await log.flush()
     deps.database.signals.publish(deploymentTopic(deploymentId), { changed: true })
   }
+}
+
+async function mayBegin({ id, projectId }: DeploymentRow, deps: DeploymentsDeps): Promise<boolean> {
+  const operation = await findBySubject(deps.database.db, id)
+  if (operation?.phase !== 'waiting') return true
+  return deps.database.transaction(async (bound) => {
+    await lockProject(bound, projectId)
+    return proceed(id, bound, deps)
+  })
 }
 
 /** A project that is on its way here runs elsewhere until its arrival says so, and then goes on with this deployment. */
@@ -139,6 +151,7 @@ async function recordFailure(
       finishedAt: nowOf(deps),
     })
     if (moved) await deps.follow?.(bound, moved)
+    if (moved) await enterDiscarding(moved.id, bound)
     const project = moved && (await findAnyProject(db, deployment.projectId))
     if (project)
       await announce('deploy.failed', {
@@ -165,10 +178,13 @@ export async function discard(deployment: DeploymentRow, deps: DeploymentsDeps):
   )
   await giveBackToPredecessors(deployment, deps, rest)
   await rm(folderOf(deployment, deps), { recursive: true, force: true })
-  await cleanUpSoon(deployment.projectId, deps)
+  await deps.database.transaction(async (bound) => {
+    await endOperation(deployment.id, bound)
+    await cleanUpSoon(deployment.projectId, bound)
+  })
 }
 
-const cleanUpSoon = (projectId: string, { database }: DeploymentsDeps) =>
-  database.transaction(({ enqueue }) => enqueue(cleanUpKind, { projectId }, { uniqueKey: `${cleanUpKind.kind}:${projectId}` }))
+const cleanUpSoon = (projectId: string, { enqueue }: Pick<Bound, 'enqueue'>) =>
+  enqueue(cleanUpKind, { projectId }, { uniqueKey: `${cleanUpKind.kind}:${projectId}` })
 
 const folderOf = ({ id }: Pick<DeploymentRow, 'id'>, { workFolder }: DeploymentsDeps) => join(workFolder, id)

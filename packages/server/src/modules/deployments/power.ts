@@ -1,5 +1,5 @@
 import type { DeploymentRow, LiveEnvironmentRow } from '../../platform/db/tables/deployments.ts'
-import { findAnyProject, type ProjectPower } from '../projects/index.ts'
+import { findAnyProject, holdOperation, type ProjectPower } from '../projects/index.ts'
 import { cancelDeployment } from './cancel.ts'
 import { type DeploymentsDeps, nowOf } from './deps.ts'
 import { waitUntilHealthy } from './health.ts'
@@ -17,15 +17,16 @@ const bringBackMs = 5 * 60_000
 
 /** What the projects module asks for when a project is disabled or enabled (`projects/lifecycle/power.ts`). */
 export const projectPower = (deps: DeploymentsDeps): ProjectPower => ({
-  takeOffline: (projectId) => takeOffline(projectId, deps),
+  takeOffline: (projectId, cancelWith) => takeOffline(projectId, cancelWith, deps),
   bringOnline: (projectId) => bringOnline(projectId, deps),
 })
 
 /** Routes away from everything of the project, then stops it. The edge answers for it meanwhile. */
-async function takeOffline(projectId: string, deps: DeploymentsDeps): Promise<void> {
+async function takeOffline(projectId: string, cancelWith: string | undefined, deps: DeploymentsDeps): Promise<void> {
   const { db } = deps.database
-  for (const deployment of await listUnderWay(db, projectId))
-    await cancelDeployment(deployment, deps, 'The project was disabled').catch(() => undefined)
+  if (cancelWith !== undefined)
+    for (const deployment of await listUnderWay(db, projectId))
+      await cancelDeployment(deployment, deps, cancelWith).catch(() => undefined)
   for (const live of await listLive(db, [projectId]))
     await transitionLive(db, live, { to: 'stopped', changes: { changedAt: nowOf(deps) } })
   // It ends all the same: the edge is told until it listens, and finds nobody there meanwhile.
@@ -54,6 +55,18 @@ export const startAgain = (
   abort: AbortSignal,
 ): Promise<void> => deps.turns.run(turnOf(live), () => startInTurn(live, from, deps, abort), abort)
 
+/** As `startAgain`, unless a restore or a move has stopped the project: that leaves it as it is to be. */
+export const startByItself = (
+  kind: 'recover' | 'wake',
+  live: LiveEnvironmentRow,
+  from: readonly LiveState[],
+  deps: DeploymentsDeps,
+  abort: AbortSignal,
+): Promise<boolean> =>
+  holdOperation({ projectId: live.projectId, environment: live.environment, kind }, deps, () =>
+    startAgain(live, from, deps, abort),
+  )
+
 /** A service that made room for a version that then failed is started again for the one that serves. */
 export async function bringBackWhatItTook({ id, projectId, environment }: DeploymentRow, deps: DeploymentsDeps): Promise<void> {
   const { db } = deps.database
@@ -63,7 +76,7 @@ export async function bringBackWhatItTook({ id, projectId, environment }: Deploy
   if (!deployment?.artifacts) return
   const rows = await listInstances(db, { deploymentId: deployment.id, state: 'running' })
   const isWhole = runningUnits(deployment).every(({ service }) => rows.some((row) => row.service === service))
-  if (!isWhole) await startAgain(live, ['live', 'waking'], deps, AbortSignal.timeout(bringBackMs))
+  if (!isWhole) await startByItself('recover', live, ['live', 'waking'], deps, AbortSignal.timeout(bringBackMs))
 }
 
 async function startInTurn(live: LiveEnvironmentRow, from: readonly LiveState[], deps: DeploymentsDeps, abort: AbortSignal) {

@@ -1,8 +1,9 @@
 import type { DeletionItem } from '@berth/contract'
-import type { DeletionOptions, ProjectPart } from '../projects/index.ts'
+import { type DeletionOptions, findAnyProject, findBySubject, type ProjectPart, ResumeLater } from '../projects/index.ts'
 import { cancelDeployment } from './cancel.ts'
 import type { DeploymentsDeps } from './deps.ts'
 import { deleteLive } from './live-environments.ts'
+import { enqueueDeployment } from './request-deployment.ts'
 import { stopInstances } from './run-units.ts'
 import {
   deleteVolumeRow,
@@ -26,11 +27,10 @@ interface Place {
 export const deploymentsPart = (deps: DeploymentsDeps): ProjectPart => ({
   describe: 'deployments',
   previewDeletion: ({ id }, options) => itemsAt({ projectId: id }, options, deps),
-  workUnderWay: async (db, projectId) => (await listUnderWay(db, projectId)).map(asWork),
   remove: ({ id }, options) => removeAt({ projectId: id }, options, deps),
+  resume: (projectId) => resumeWaiting(projectId, deps),
   ofEnvironment: {
     previewDeletion: ({ id }, environment, options) => itemsAt({ projectId: id, environment }, options, deps),
-    workUnderWay: async (db, projectId, environment) => (await listUnderWay(db, projectId, environment)).map(asWork),
     async remove({ id }, environment, options) {
       const place = { projectId: id, environment }
       await removeAt(place, options, deps)
@@ -40,7 +40,22 @@ export const deploymentsPart = (deps: DeploymentsDeps): ProjectPart => ({
   },
 })
 
-const asWork = ({ id, status }: { id: string; status: string }) => ({ kind: 'deployment', id, status })
+/** Deployments of a push that came during a restore or a move; where the project has left, they are cancelled. */
+async function resumeWaiting(projectId: string, deps: DeploymentsDeps): Promise<void> {
+  const project = await findAnyProject(deps.database.db, projectId)
+  const isHere = project?.presence === 'here' || project?.presence === 'departing'
+  for (const deployment of await listUnderWay(deps.database.db, projectId)) {
+    if ((await findBySubject(deps.database.db, deployment.id))?.phase !== 'waiting') continue
+    if (!isHere) {
+      await cancelDeployment(deployment, deps, movedText).catch(() => undefined)
+      continue
+    }
+    const { isRunning } = await deps.database.transaction((bound) => enqueueDeployment(deployment, project, bound, deps))
+    if (isRunning) throw new ResumeLater()
+  }
+}
+
+const movedText = 'The project was moved while this deployment waited. Deploy it where the project lives now.'
 
 async function itemsAt(place: Place, { deleteVolumes }: DeletionOptions, deps: DeploymentsDeps): Promise<DeletionItem[]> {
   const { db } = deps.database

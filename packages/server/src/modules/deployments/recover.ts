@@ -8,7 +8,7 @@ import { discard } from './deploy-job.ts'
 import type { DeploymentsDeps } from './deps.ts'
 import { listLive, transitionLive } from './live-environments.ts'
 import { whyAway } from './on-server.ts'
-import { startAgain } from './power.ts'
+import { startByItself } from './power.ts'
 import { settlePredecessors } from './predecessor-turns.ts'
 import { isUp, runningUnits, stopInstances } from './run-units.ts'
 import { findDeployment, listInstances } from './store.ts'
@@ -133,14 +133,14 @@ export async function restartWaking(deps: DeploymentsDeps, abort: AbortSignal): 
 async function restart(live: LiveEnvironmentRow, deps: DeploymentsDeps, abort: AbortSignal): Promise<void> {
   const { db } = deps.database
   const deployment = live.deploymentId ? await findDeployment(db, live.deploymentId) : undefined
-  if (!deployment || deployment.serverId === null) return startAgain(live, ['waking'], deps, abort)
+  if (!deployment || deployment.serverId === null) return void (await startByItself('recover', live, ['waking'], deps, abort))
   const back = (changes: Pick<LiveEnvironmentRow, 'health' | 'healthReason'>) =>
     transitionLive(db, live, { to: 'live', from: ['waking'], deploymentId: deployment.id, changes })
   const away = await whyAway(deployment.serverId, deps, abort)
   const rows = await listInstances(db, { deploymentId: deployment.id, state: 'running' })
   if (away !== null) await back({ health: 'unhealthy', healthReason: away })
   else if (await allUp(deployment, rows, deps)) await back({ health: 'healthy', healthReason: null })
-  else return startAgain(live, ['waking'], deps, abort)
+  else return void (await startByItself('recover', live, ['waking'], deps, abort))
   await deps.edge.sync()
 }
 

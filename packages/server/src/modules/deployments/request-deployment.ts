@@ -5,8 +5,19 @@ import type { DeploymentRow } from '../../platform/db/tables/deployments.ts'
 import type { EnvironmentRow, ProjectRow } from '../../platform/db/tables/projects.ts'
 import { Failure, fail, refuse } from '../../platform/failure.ts'
 import type { JobKind } from '../../platform/jobs/declare.ts'
+import type { Enqueued } from '../../platform/jobs/enqueue.ts'
 import type { Bound } from '../../platform/transaction.ts'
-import { findAnyProject, findEnvironment, lockProject, nextSource, projectSource, sourceKind } from '../projects/index.ts'
+import {
+  beginOperation,
+  endOperation,
+  findAnyProject,
+  findEnvironment,
+  lockProject,
+  nextSource,
+  projectSource,
+  refuseOperation,
+  sourceKind,
+} from '../projects/index.ts'
 import { deploymentTopic } from './deployment-log.ts'
 import { type DeploymentsDeps, nowOf } from './deps.ts'
 import { configOf } from './plan.ts'
@@ -79,6 +90,10 @@ export async function requestWithin(
 ): Promise<Requested> {
   await lockProject(bound, projectId)
   const project = (await findAnyProject(bound.db, projectId)) ?? fail('not_found')
+  const requested = operationOf(project, options)
+  // The deployment that a move makes is a part of the move.
+  const isOwn = options.trigger !== 'transfer'
+  if (isOwn) await refuseOperation(requested, bound, deps)
   refuseAbsent(project, options)
   if (!project.enabled) fail('project_disabled')
   const environment = await environmentOf(bound, project, options.environment)
@@ -86,31 +101,49 @@ export async function requestWithin(
   if (known) return { deployment: known, isNew: false }
   // What served once may serve again, whatever the organisation has by now.
   if (options.trigger !== 'rollback') await deps.projects.quotas.refuseOver(bound, project.organizationId)
-  const { builds } = await deps.projects.quotas.limitsOf(bound.db, project.organizationId)
   const source = await takeSource(bound, { project, environment }, options, deps)
   const row = newRow({ project, environment, source, number: await nextNumber(bound.db, projectId) }, options, deps)
   for (const older of await listQueued(bound.db, projectId, environment.slug)) await replace(older, row, bound, deps)
   await insertDeployment(bound.db, row)
-  await bound.enqueue(
-    deployKind,
-    { deploymentId: row.id },
-    {
-      uniqueKey: jobKey(row.id),
-      groupKey: `deploy:${projectId}:${environment.slug}`,
-      ...(builds === null ? {} : { pool: { key: `builds:${project.organizationId}`, limit: builds } }),
-    },
-  )
+  const begin = { ...requested, environment: environment.slug, subjectId: row.id }
+  const isHeld = isOwn && (await beginOperation(begin, bound, deps)).isHeld
+  if (!isHeld) await enqueueDeployment(row, project, bound, deps)
   const deployment = (await findDeployment(bound.db, row.id)) as DeploymentRow
   await deps.follow?.(bound, deployment)
   return { deployment, isNew: true }
 }
 
-/** While a project moves, only its arrival deploys it. */
-function refuseAbsent({ deletingSince, presence }: ProjectRow, { trigger }: DeploymentOptions): void {
-  if (deletingSince !== null) fail('conflict', { words: 'The project is being deleted' })
+/** Deployments of one environment queue as jobs of one group. */
+export async function enqueueDeployment(
+  { id, projectId, environment }: Pick<DeploymentRow, 'id' | 'projectId' | 'environment'>,
+  { organizationId }: Pick<ProjectRow, 'organizationId'>,
+  bound: Bound,
+  deps: DeploymentsDeps,
+): Promise<Enqueued> {
+  const { builds } = await deps.projects.quotas.limitsOf(bound.db, organizationId)
+  return bound.enqueue(
+    deployKind,
+    { deploymentId: id },
+    {
+      uniqueKey: jobKey(id),
+      groupKey: `deploy:${projectId}:${environment}`,
+      ...(builds === null ? {} : { pool: { key: `builds:${organizationId}`, limit: builds } }),
+    },
+  )
+}
+
+/** Which operation of the project this is. */
+function operationOf({ id }: ProjectRow, { trigger, environment = 'production' }: DeploymentOptions) {
+  const kind = trigger === 'redeploy' || trigger === 'rollback' ? trigger : ('deploy' as const)
+  return { projectId: id, environment, kind, isAutomatic: trigger === 'push' || trigger === 'pull_request' }
+}
+
+/** A project that is on its way here is deployed by its arrival alone, and one that has left by no request. */
+function refuseAbsent({ presence }: ProjectRow, { trigger }: DeploymentOptions): void {
   const isArriving = presence === 'arriving' || presence === 'landing'
-  if (presence !== 'here' && !(isArriving && trigger === 'transfer'))
-    fail('conflict', { words: 'The project is being moved: wait until that is done' })
+  const isHere = presence === 'here' || presence === 'departing'
+  if (!isHere && !(isArriving && trigger === 'transfer'))
+    fail('conflict', { words: 'The project does not live on this instance' })
 }
 
 /** A deployment that was built and held goes on; one that is at work already is left at it. */
@@ -128,6 +161,7 @@ async function replace(
   const replaced = await transitionDeployment(bound.db, older.id, 'cancelled', changes)
   if (replaced && older.uploadSessionId) await deps.projects.releaseUpload(bound, older.uploadSessionId)
   if (replaced) await deps.follow?.(bound, replaced)
+  await endOperation(older.id, bound)
   await bound.cancelJob({ uniqueKey: jobKey(older.id) })
   bound.signal(deploymentTopic(older.id), { changed: true })
 }

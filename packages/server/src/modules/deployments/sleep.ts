@@ -1,9 +1,9 @@
 import type { LiveEnvironmentRow } from '../../platform/db/tables/deployments.ts'
 import { type JobKind, job } from '../../platform/jobs/declare.ts'
-import { findAnyProject } from '../projects/index.ts'
+import { findAnyProject, holdOperation } from '../projects/index.ts'
 import { type DeploymentsDeps, nowOf } from './deps.ts'
 import { listLive, transitionLive } from './live-environments.ts'
-import { startAgain, turnOf } from './power.ts'
+import { startByItself, turnOf } from './power.ts'
 import { stopInstances } from './run-units.ts'
 import { listInstances } from './store.ts'
 
@@ -29,8 +29,10 @@ async function isIdle(live: LiveEnvironmentRow, activity: Record<string, number>
 }
 
 /** Routed to the waiting room first, then stopped: a request that comes in between is held, and wakes it again. */
-const putToSleep = (live: LiveEnvironmentRow, deps: DeploymentsDeps, abort: AbortSignal): Promise<void> =>
-  deps.turns.run(turnOf(live), () => sleepInTurn(live, deps, abort), abort)
+const putToSleep = (live: LiveEnvironmentRow, deps: DeploymentsDeps, abort: AbortSignal): Promise<boolean> =>
+  holdOperation({ projectId: live.projectId, environment: live.environment, kind: 'sleep' }, deps, () =>
+    deps.turns.run(turnOf(live), () => sleepInTurn(live, deps, abort), abort),
+  )
 
 async function sleepInTurn(live: LiveEnvironmentRow, deps: DeploymentsDeps, abort: AbortSignal): Promise<void> {
   const { projectId, deploymentId } = live
@@ -55,7 +57,8 @@ export const wakeJob = (deps: DeploymentsDeps) =>
       const project = await findAnyProject(deps.database.db, projectId)
       if (!project?.enabled || project.deletingSince !== null) return
       for (const live of await listLive(deps.database.db, [projectId]))
-        if (live.state === 'sleeping' || live.state === 'waking') await startAgain(live, ['sleeping', 'waking'], deps, abort)
+        if (live.state === 'sleeping' || live.state === 'waking')
+          await startByItself('wake', live, ['sleeping', 'waking'], deps, abort)
     },
   })
 

@@ -8,7 +8,7 @@ import { hasDoneItsWork, questionFor } from './health.ts'
 import { HealthRounds } from './health-rounds.ts'
 import { findLive, listLive, updateLive } from './live-environments.ts'
 import type { DeployedConfig, Unit } from './plan.ts'
-import { startAgain } from './power.ts'
+import { startByItself } from './power.ts'
 import { healthOf, runningUnits } from './run-units.ts'
 import { tell } from './sleep.ts'
 import { findDeployment, listInstances } from './store.ts'
@@ -127,7 +127,7 @@ async function bringBack(
   abort: AbortSignal,
 ): Promise<void> {
   try {
-    await startAgain(live, ['live'], deps, abort)
+    await startByItself('recover', live, ['live'], deps, abort)
   } catch (error) {
     const why = `${reason}, and could not be started again: ${errorMessage(error)}`
     if (!abort.aborted && count >= failuresBeforeAlarm && live.health !== 'unhealthy') await record(live, 'unhealthy', why, deps)

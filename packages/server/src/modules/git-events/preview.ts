@@ -29,11 +29,13 @@ export async function removePreview({ projectId, number, environment }: PullRequ
   const all = await deps.projects.environmentsOf(projectId)
   const found = all.find(({ slug, pullRequest }) => slug === environment && pullRequest === number)
   if (!found || found.deletingSince !== null) return
-  await deps.projects.removeEnvironment(found, { force: true, deleteVolumes: true }).catch((error: unknown) => {
-    // It is marked, and goes on by itself.
-    if (!(error instanceof Failure)) throw error
-    deps.log.warn({ err: error, projectId, environment }, 'a preview is not removed whole yet')
-  })
+  await deps.projects
+    .removeEnvironment(found, { force: true, deleteVolumes: true, isAutomatic: true })
+    .catch((error: unknown) => {
+      // It is marked, and goes on by itself.
+      if (!(error instanceof Failure)) throw error
+      deps.log.warn({ err: error, projectId, environment }, 'a preview is not removed whole yet')
+    })
 }
 
 /** Where the host keeps the newest commit of a pull request, whoever's repository it is in. */

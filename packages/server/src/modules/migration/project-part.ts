@@ -14,7 +14,6 @@ export const migrationPart = (
 ): ProjectPart => ({
   describe: 'adopted containers',
   previewDeletion: async ({ id }) => (await listAdopted(db, id)).map(itemOf),
-  workUnderWay: async () => [],
   remove: ({ id }) => predecessors.giveBack({ projectId: id, environment: 'production' }, AbortSignal.timeout(giveBackMs)),
 })
 

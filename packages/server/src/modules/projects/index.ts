@@ -19,6 +19,8 @@ import { bringProjectBack, type SavedProject, saveProjectWhole } from './lifecyc
 import { updateProject } from './lifecycle/update-project.ts'
 import { projectsLoaders } from './loaders.ts'
 import { thinJob, thinSchedule } from './metrics/thin-metrics.ts'
+import { resumeJob } from './operations/resume-job.ts'
+import { sweepOperationsJob, sweepOperationsSchedule } from './operations/sweep-operations.ts'
 import { isFollowed } from './public-queries.ts'
 import { limitsOf, refuseOverQuota, showQuotas } from './quotas/quotas.ts'
 import { openEnv, openSecrets } from './settings/env.ts'
@@ -39,11 +41,15 @@ export { explainTls, transitionTls } from './domains/domain-tls.ts'
 export { environmentHostname, freeHostname, notTaken, routesLeft, serviceHostname } from './domains/hostnames.ts'
 export { judgeAll, servingAt } from './domains/served-domains.ts'
 export { type HostUrls, hostUrlsOf } from './git/git-remote.ts'
-export { changeProject, lockProject, type ProjectSignal, projectsTopic } from './lifecycle/change-project.ts'
+export { changeProject, type ProjectSignal, projectsTopic } from './lifecycle/change-project.ts'
 export type { RecordedWith } from './lifecycle/create-project.ts'
 export type * from './lifecycle/project-part.ts'
 export type { SavedProject } from './lifecycle/saved-project.ts'
 export { keepTraffic, keepUsage, type UsageMinute } from './metrics/keep-metrics.ts'
+export { holdOperation } from './operations/held-operation.ts'
+export * from './operations/operation.ts'
+export { findBySubject, listOperations } from './operations/operation-store.ts'
+export { ResumeLater } from './operations/resume-kind.ts'
 export type * from './project-ports.ts'
 export * from './public-queries.ts'
 export type { OpenedEnv } from './settings/env.ts'
@@ -69,9 +75,9 @@ export function createProjects(deps: ProjectsDeps) {
     addresses: storageAddresses(deps),
     jobs: [
       ...[deletion.job, environmentDeletion.job, powerJob(deps), sweepJob(deps), checkJob(deps), thinJob(deps)],
-      ...[hookJob(deps), moveJob(deps)],
+      ...[hookJob(deps), moveJob(deps), resumeJob(deps), sweepOperationsJob(deps)],
     ],
-    schedules: [sweepSchedule, checkSchedule, thinSchedule],
+    schedules: [sweepSchedule, checkSchedule, thinSchedule, sweepOperationsSchedule],
     create: (body: CreateProject, caller: Caller, recordedWith?: RecordedWith) => createProject(body, caller, deps, recordedWith),
     update: (project: ProjectRow, body: UpdateProject) => updateProject(project, body, deps),
     show: (row: ProjectRow) => showProject(row, deps),

@@ -107,8 +107,11 @@ export interface AllottedReader {
 
 /** Turns a project off and on; `deployments/power.ts`. */
 export interface ProjectPower {
-  /** Resolves when nothing of the project runs or is routed to any more. May be called again, also when nothing runs. */
-  takeOffline(projectId: string): Promise<void>
+  /**
+   * Resolves when nothing of the project runs or is routed to any more. May be called again, also when nothing runs. With `cancelWith`,
+   * deployments that are under way are cancelled, and that is their error message.
+   */
+  takeOffline(projectId: string, cancelWith?: string): Promise<void>
   /** Starts what was live last and routes to it; does nothing where nothing was ever deployed. May be called again. */
   bringOnline(projectId: string): Promise<void>
 }

@@ -56,7 +56,7 @@ export const listOfRepository = (db: Db, { provider, owner, repo }: RepositoryNa
     .where('gitProvider', '=', provider)
     .where('organizationId', 'in', [...organizationIds, ''])
     .where('deletingSince', 'is', null)
-    .where('presence', '=', 'here')
+    .where('presence', 'in', present)
     .orderBy('createdAt')
     .orderBy('id')
     .execute()

@@ -1,4 +1,4 @@
-import type { ProjectPart } from '../projects/index.ts'
+import { endOperation, type ProjectPart } from '../projects/index.ts'
 import type { TransfersDeps } from './deps.ts'
 import { removeFiles } from './end-files.ts'
 import { moveEnd } from './move-end.ts'
@@ -8,14 +8,13 @@ import { openOfProject } from './store.ts'
 export const transfersPart = (deps: TransfersDeps): ProjectPart => ({
   describe: 'transfers',
   previewDeletion: async () => [],
-  workUnderWay: async (db, projectId) =>
-    (await openOfProject(db, projectId))
-      .filter(({ side }) => side === 'departure')
-      .map(({ id, state }) => ({ kind: 'transfer', id, status: state })),
   async remove({ id }) {
     for (const end of await openOfProject(deps.database.db, id)) {
       if (end.side !== 'departure') continue
-      await moveEnd(end, 'aborted', deps.database, deps, { secrets: null, files: '[]' })
+      await deps.database.transaction(async (bound) => {
+        await moveEnd(end, 'aborted', bound, deps, { secrets: null, files: '[]' })
+        await endOperation(end.id, bound)
+      })
       await removeFiles(end.id, deps)
     }
   },

@@ -34,6 +34,7 @@ export type IdPrefix =
   | 'gwh'
   | 'trf'
   | 'exe'
+  | 'opr'
 
 /** A prefix that says what it names, and 100 random bits: it is no secret, but nobody guesses one. */
 export function newId(prefix: IdPrefix): string {

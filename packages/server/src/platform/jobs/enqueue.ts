@@ -22,6 +22,8 @@ export interface Enqueued {
   id: string
   /** False: a job with the same uniqueKey is already there, and this is its id. */
   isNew: boolean
+  /** The job that is already there runs, and may be past the point where it would see why it was enqueued again. */
+  isRunning: boolean
 }
 
 /** Tells the workers that something may be due that was not before, or that a running job is to be aborted. */
@@ -45,12 +47,12 @@ export async function insertJob<Payload>(
       .onConflict((conflict) => conflict.doNothing())
       .returning('id')
       .executeTakeFirst()
-    if (inserted) return { id, isNew: true }
+    if (inserted) return { id, isNew: true, isRunning: false }
     const { uniqueKey } = options
     const existing = uniqueKey === undefined ? undefined : await findActive(db, uniqueKey)
     if (existing) {
       if (existing.priority < (options.priority ?? 0)) await raise(db, existing.id, options.priority ?? 0)
-      return { id: existing.id, isNew: false }
+      return { id: existing.id, isNew: false, isRunning: existing.status === 'running' }
     }
     if (attempt === 10) throw new Error(`the job ${kind} could not be enqueued: its key ${uniqueKey} is taken and freed in turns`)
   }
@@ -83,7 +85,7 @@ const rowsAtOnce = 100
 const findActive = (db: Db, uniqueKey: string) =>
   db
     .selectFrom('jobs')
-    .select(['id', 'priority'])
+    .select(['id', 'priority', 'status'])
     .where('uniqueKey', '=', uniqueKey)
     .where('status', 'in', isActive)
     .executeTakeFirst()

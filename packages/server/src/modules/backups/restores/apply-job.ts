@@ -1,12 +1,14 @@
 import { terminalRun } from '@berth/contract'
 import type { RestoreRow, RunRow } from '../../../platform/db/tables/backups.ts'
 import { type Job, job } from '../../../platform/jobs/declare.ts'
+import { endOperation, enterStopped, lockProject, untilAlone } from '../../projects/index.ts'
 import type { BackupsDeps } from '../deps.ts'
 import { BackupFailed, failureOf, wordsOfError } from '../failures.ts'
+import { mayBegin } from '../may-begin.ts'
 import { runToItsEnd } from '../runs/run-job.ts'
 import { findRun } from '../runs/run-store.ts'
 import { safetyRun } from '../runs/safety-run.ts'
-import { endRestore, moveRestore, RestoreIsOver, tell } from './move-restore.ts'
+import { endRestore, moveRestore, RestoreIsOver, signalRestore, tell } from './move-restore.ts'
 import { type OpenedArchive, withArchive } from './opened-archive.ts'
 import { applyRestore, type RestorePayload, settleRestore } from './restore-kinds.ts'
 import { findRestore, type ProgressNote, progressOf, recordProgress, recordSafetyRun, updateRestore } from './restore-store.ts'
@@ -22,7 +24,8 @@ export const applyJobs = (deps: BackupsDeps): Job<RestorePayload, unknown>[] => 
     concurrency: deps.settings.maxBackups,
     async run({ restoreId }, _, abort) {
       const restore = await findRestore(deps.database.db, restoreId)
-      if (restore?.status === 'applying') await apply(restore, deps, abort)
+      // It waits for a deployment, and is enqueued again when that has ended.
+      if (restore?.status === 'applying' && (await mayBegin(restoreId, deps))) await apply(restore, deps, abort)
     },
     async onFailed({ restoreId }, { message }) {
       const restore = await findRestore(deps.database.db, restoreId)
@@ -41,10 +44,23 @@ export const applyJobs = (deps: BackupsDeps): Job<RestorePayload, unknown>[] => 
       const restore = await findRestore(deps.database.db, restoreId)
       if (!restore) return
       const undone = await putBack(restore, progressOf(restore), deps, abort)
-      if (undone) await updateRestore(deps.database.db, restoreId, { dataState: 'undone' })
+      await settled(restore, undone ? { dataState: 'undone' } : {}, deps)
+    },
+    async onFailed({ restoreId }, { message }) {
+      const restore = await findRestore(deps.database.db, restoreId)
+      deps.log.error({ restoreId, message }, 'backups: data before a cancelled restore not put back')
+      if (restore) await settled(restore, {}, deps)
     },
   }),
 ]
+
+/** Nothing of the project changes any more: the operation ends, and so do the streams of the restore. */
+const settled = (restore: RestoreRow, changes: { dataState?: 'undone' }, deps: BackupsDeps): Promise<void> =>
+  deps.database.transaction(async (bound) => {
+    if (changes.dataState) await updateRestore(bound.db, restore.id, changes)
+    await endOperation(restore.id, bound)
+    signalRestore(restore, bound)
+  })
 
 /** May be begun again after a crash; what it was doing then is in its note. */
 async function apply(restore: RestoreRow, deps: BackupsDeps, abort: AbortSignal): Promise<void> {
@@ -89,14 +105,24 @@ async function inPlace(
   await saveFirst(restore, run, note, deps, abort)
   await withArchive(run, deps, abort, async (opened) => {
     await bringBack(restore, opened, deps, abort)
-    const state = await deps.data.state(restore.projectId)
-    note.wasOnline ??= state !== null && state !== 'stopped'
+    await stopOthers(restore, deps, abort)
+    // A project that is disabled is not started.
+    note.wasOnline ??= (await deps.data.state(restore.projectId)) !== null
     note.touched = true
     await recordProgress(deps.database.db, restore.id, note)
     await deps.data.takeOffline(restore.projectId)
     await writeBack(restore, opened, deps, abort)
   })
   if (note.wasOnline) await online(restore, deps)
+}
+
+/** From here on nothing else starts the project; resolves when no other operation is under way that could run on its data. */
+async function stopOthers({ id, projectId }: RestoreRow, deps: BackupsDeps, abort: AbortSignal): Promise<void> {
+  await deps.database.transaction(async (bound) => {
+    await lockProject(bound, projectId)
+    await enterStopped(id, bound)
+  })
+  await untilAlone(id, deps, abort)
 }
 
 /** A project that was deleted: its settings and variables, and what it was uploaded from. One that is there stays as it is. */

@@ -1,12 +1,13 @@
 import type { RestoreRow } from '../../../platform/db/tables/backups.ts'
 import { fail, refuse } from '../../../platform/failure.ts'
 import { constantTimeEqual, hashToken } from '../../../platform/secrets/token.ts'
-import { findAnyProject, lockProject } from '../../projects/index.ts'
+import type { Bound } from '../../../platform/transaction.ts'
+import { beginOperation, lockProject } from '../../projects/index.ts'
 import { type BackupsDeps, nowOf } from '../deps.ts'
 import { groupOf } from '../runs/clean-up-kind.ts'
 import { moveRestore } from './move-restore.ts'
 import { applyJobKey, applyRestore, settleRestore, verifyJobKey } from './restore-kinds.ts'
-import { findRestore, listUnderWay } from './restore-store.ts'
+import { findRestore } from './restore-store.ts'
 
 /**
  * Takes the exact token, once: of two calls at the same time one wins. A wrong token is refused whatever the state, so that it
@@ -24,20 +25,16 @@ export const applyWithToken = (
       refuse('confirmationToken', 'is not the token that prepare gave for this restore: prepare again for a new one')
     if (restore.status !== 'staged')
       fail('not_staged', { words: `The restore is ${restore.status}, and only a staged one can be applied: prepare again` })
-    const project = await findAnyProject(bound.db, projectId)
-    if (project && project.deletingSince !== null) fail('conflict', { words: 'The project is being deleted' })
-    const other = (await listUnderWay(bound.db, projectId)).find(({ status }) => status === 'applying')
-    if (other)
-      fail('work_in_progress', { words: `The restore ${other.id} of this project is being applied: wait until it has ended` })
+    const requested = { projectId, environment: null, kind: 'restore', subjectId: id } as const
+    const { isHeld } = await beginOperation(requested, bound, deps)
     const moved = await moveRestore(id, 'applying', bound, deps, { startedAt: nowOf(deps) })
     if (!moved) return fail('not_staged')
-    await bound.enqueue(
-      applyRestore,
-      { restoreId: id },
-      { uniqueKey: applyJobKey(id), groupKey: groupOf(projectId), priority: 5 },
-    )
+    if (!isHeld) await enqueueApply(moved, bound)
     return moved
   })
+
+export const enqueueApply = ({ id, projectId }: RestoreRow, { enqueue }: Bound) =>
+  enqueue(applyRestore, { restoreId: id }, { uniqueKey: applyJobKey(id), groupKey: groupOf(projectId), priority: 5 })
 
 /** What it had replaced by then is put back in the background; `dataState` says how far that is. */
 export const cancelRestore = (

@@ -1,6 +1,7 @@
 import { type contract, terminalRestore } from '@berth/contract'
 import type { Handlers } from '../../../http/handler.ts'
 import { streamRow } from '../../../http/row-stream.ts'
+import { findBySubject } from '../../projects/index.ts'
 import type { BackupsDeps } from '../deps.ts'
 import { applyWithToken, cancelRestore } from './apply.ts'
 import { restoreTopic } from './move-restore.ts'
@@ -25,11 +26,15 @@ export function restoreHandlers(deps: BackupsDeps): Pick<Handlers<typeof contrac
     streamRestore: async (_, { backupRestore, stream }) => {
       await streamRow(stream, deps.database.signals, {
         topic: restoreTopic(backupRestore.id),
-        read: async () => (await findRestore(deps.database.db, backupRestore.id)) ?? backupRestore,
-        show: showRestore,
-        stateOf: transitionOf,
+        read: async () => ({
+          row: (await findRestore(deps.database.db, backupRestore.id)) ?? backupRestore,
+          isUnderWay: (await findBySubject(deps.database.db, backupRestore.id)) !== undefined,
+        }),
+        show: ({ row }) => showRestore(row),
+        stateOf: ({ row }) => transitionOf(row),
         isSame: (one, other) => one.status === other.status && one.verification.status === other.verification.status,
-        isTerminal: ({ status }) => terminalRestore.has(status),
+        // A cancelled restore goes on changing the project until the old data is back.
+        isTerminal: ({ row, isUnderWay }) => terminalRestore.has(row.status) && !isUnderWay,
       })
       return undefined
     },

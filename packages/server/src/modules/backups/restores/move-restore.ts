@@ -3,7 +3,7 @@ import type { Updateable } from 'kysely'
 import type { RowSignal } from '../../../http/row-stream.ts'
 import type { BackupRestoresTable, RestoreRow } from '../../../platform/db/tables/backups.ts'
 import type { Bound } from '../../../platform/transaction.ts'
-import { findAnyProject } from '../../projects/index.ts'
+import { endOperation, findAnyProject } from '../../projects/index.ts'
 import { type BackupsDeps, nowOf } from '../deps.ts'
 import { endSafetyRun } from '../runs/safety-run.ts'
 import { moveRestoreTo } from './restore-store.ts'
@@ -31,6 +31,8 @@ export async function moveRestore(
   if (!restore) return undefined
   signalRestore(restore, bound)
   if (isEnd) await endSafetyRun(restore, bound, deps)
+  // After a cancel the old data is put back first; `settle` ends the operation.
+  if (isEnd && to !== 'cancelled') await endOperation(id, bound)
   return restore
 }
 

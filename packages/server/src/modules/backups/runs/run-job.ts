@@ -1,6 +1,7 @@
 import { job } from '../../../platform/jobs/declare.ts'
 import { type BackupsDeps, nowOf } from '../deps.ts'
 import { failureOf } from '../failures.ts'
+import { mayBegin } from '../may-begin.ts'
 import { Apart } from './apart.ts'
 import { endRun, RunIsOver } from './move-run.ts'
 import { performRun } from './perform-run.ts'
@@ -15,6 +16,8 @@ export function runJob(deps: BackupsDeps) {
     maxAttempts: 3,
     concurrency: deps.settings.maxBackups,
     async run({ runId, scheduledAt }, _, abort) {
+      // It waits for a move, and is enqueued again when that has ended.
+      if (!(await mayBegin(runId, deps))) return
       if (scheduledAt !== undefined) await apart.begin(nowOf(deps) - scheduledAt, abort)
       await runToItsEnd(runId, deps, abort)
     },

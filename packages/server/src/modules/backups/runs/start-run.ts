@@ -3,7 +3,7 @@ import type { PolicyRow, RunRow } from '../../../platform/db/tables/backups.ts'
 import { fail } from '../../../platform/failure.ts'
 import type { JobKind } from '../../../platform/jobs/declare.ts'
 import type { Bound } from '../../../platform/transaction.ts'
-import { findAnyProject, lockProject } from '../../projects/index.ts'
+import { beginOperation, findAnyProject, lockProject, refuseOperation } from '../../projects/index.ts'
 import type { BackupsDeps } from '../deps.ts'
 import { findPolicy } from '../policies/policy-store.ts'
 import { groupOf } from './clean-up-kind.ts'
@@ -50,17 +50,30 @@ export async function startOrJoin(
 /** Several of one project wait for each other: they would read the same data, and their commands would meet. */
 export async function queueRun(policy: PolicyRow, request: RunRequest, bound: Bound, deps: BackupsDeps): Promise<RunRow> {
   const project = (await findAnyProject(bound.db, policy.projectId)) ?? fail('not_found')
-  if (project.deletingSince !== null) fail('conflict', { words: 'The project is being deleted' })
-  if (project.presence !== 'here') fail('conflict', { words: 'The project was moved, or is being moved: it is not saved here' })
+  if (project.presence !== 'here' && project.presence !== 'departing')
+    fail('conflict', { words: 'The project does not live on this instance: its backups run where it lives' })
+  const requested = operationOf(policy, request)
+  await refuseOperation(requested, bound, deps)
   const run = await insertRun(bound.db, newRun({ ...policy, policyId: policy.id, projectName: project.name }, request, deps))
   if (!run) return fail('work_in_progress', { words: 'A run of this policy is under way: wait until it has ended' })
-  await enqueue(run, request, bound)
+  // The run before a deployment is a part of the deployment.
+  const isHeld =
+    request.trigger !== 'pre_deploy' && (await beginOperation({ ...requested, subjectId: run.id }, bound, deps)).isHeld
+  if (!isHeld) await enqueue(run, request, bound)
   bound.signal(runTopic(run.id), { transition: { status: run.status, at: iso(run.statusSince) } })
   return run
 }
 
+/** A backup saves the data of production. */
+const operationOf = ({ projectId }: PolicyRow, { trigger }: RunRequest) => ({
+  projectId,
+  environment: 'production',
+  kind: 'backup' as const,
+  isAutomatic: trigger !== 'manual',
+})
+
 /** One that somebody asks for goes before all that are due by themselves, also where it was one of those until now. */
-function enqueue({ id, projectId, createdAt }: RunRow, { trigger }: RunRequest, bound: Bound) {
+export function enqueue({ id, projectId, createdAt }: RunRow, { trigger }: Pick<RunRequest, 'trigger'>, bound: Bound) {
   const isScheduled = trigger === 'schedule'
   return bound.enqueue(backUp, isScheduled ? { runId: id, scheduledAt: createdAt } : { runId: id }, {
     uniqueKey: runJobKey(id),

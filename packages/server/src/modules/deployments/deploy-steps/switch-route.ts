@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Db } from '../../../platform/db/schema.ts'
 import type { DeploymentRow } from '../../../platform/db/tables/deployments.ts'
-import { environmentHostname } from '../../projects/index.ts'
+import { endOperation, environmentHostname } from '../../projects/index.ts'
 import { deploymentTopic } from '../deployment-log.ts'
 import { nowOf } from '../deps.ts'
 import { deleteLive, findLive, pointLive } from '../live-environments.ts'
@@ -91,6 +91,7 @@ async function becomeLive({ deployment, project, deps, log }: Deploying): Promis
     const before = await listLiveDeployments(db, projectId, environment)
     const row = await transitionDeployment(db, id, 'live', { finishedAt: nowOf(deps), url, steps: log.stepsWithDone('switch') })
     if (!row) return undefined
+    await endOperation(id, bound)
     for (const old of before) {
       await transitionDeployment(db, old.id, 'superseded')
       signal(deploymentTopic(old.id), { changed: true })

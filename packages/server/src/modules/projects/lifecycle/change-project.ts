@@ -1,8 +1,9 @@
-import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
+import type { OperationKind, ProjectRow } from '../../../platform/db/tables/projects.ts'
 import { isUniqueViolation } from '../../../platform/db/violations.ts'
 import { fail } from '../../../platform/failure.ts'
 import type { Bound } from '../../../platform/transaction.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
+import { lockProject, refuseOperation } from '../operations/operation.ts'
 import { raisedBy, refuseOverQuota } from '../quotas/quotas.ts'
 import { findEnvironment, findProject, type ProjectChanges, saveProject } from '../store.ts'
 import { dropUpload, releaseUpload } from '../uploads/upload-claim.ts'
@@ -14,29 +15,21 @@ export interface ProjectSignal {
   gone?: true
 }
 
-/** Until the transaction ends nothing else changes the project, deletes it or starts work on it. */
-export const lockProject = ({ lock }: Pick<Bound, 'lock'>, projectId: string): Promise<void> => lock(`project:${projectId}`)
-
-/** A project that is being deleted, or moved to another instance, changes no more. */
-export function refuseLeaving({ deletingSince, presence }: Pick<ProjectRow, 'deletingSince' | 'presence'>): void {
-  if (deletingSince !== null) fail('conflict', { words: 'The project is being deleted' })
-  if (presence !== 'here') fail('conflict', { words: 'The project is being moved: wait until that is done' })
-}
-
 /**
- * The one way to change a project: `decide` sees it as it is now, under its lock, and says what becomes of it; null leaves
- * it as it is. One that is being deleted or moved changes no more.
+ * The one way to change a project: `decide` sees it as it is now, under its lock, and returns the changes; null leaves it as it is.
+ * Refused while it is restored, moved or deleted.
  */
 export async function changeProject(
   { id, organizationId }: Pick<ProjectRow, 'id' | 'organizationId'>,
   deps: ProjectsDeps,
   decide: (current: ProjectRow, bound: Bound) => Promise<ProjectChanges | null> | ProjectChanges | null,
+  { kind = 'change', isAutomatic = false }: { kind?: OperationKind; isAutomatic?: boolean } = {},
 ): Promise<ProjectRow> {
   try {
     return await deps.database.transaction(async (bound) => {
       await lockProject(bound, id)
       const current = (await findProject(bound.db, organizationId, id)) ?? fail('not_found')
-      refuseLeaving(current)
+      await refuseOperation({ projectId: id, environment: null, kind, isAutomatic }, bound, deps)
       const changes = await decide(current, bound)
       if (!changes) return current
       bound.signal(projectsTopic, { projectId: id } satisfies ProjectSignal)

@@ -1,4 +1,5 @@
 import type { DeletionItem } from '@berth/contract'
+import { newId } from '../../../platform/db/ids.ts'
 import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
 import { fail } from '../../../platform/failure.ts'
 import { type JobKind, job } from '../../../platform/jobs/declare.ts'
@@ -6,13 +7,16 @@ import type { Bound } from '../../../platform/transaction.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { moveHookOf } from '../git/delivery-address.ts'
 import { logsPart } from '../logs/logs.ts'
+import { thatMeet } from '../operations/meetings.ts'
+import { lockProject, refuseOperation } from '../operations/operation.ts'
+import { deleteAllOperations, insertOperation, listOperations } from '../operations/operation-store.ts'
+import { showOperation } from '../operations/operation-text.ts'
 import { allEnvironments, deleteProject, findAnyProject, findProject, saveProject } from '../store.ts'
 import { releaseUpload } from '../uploads/upload-claim.ts'
-import { lockProject, type ProjectSignal, projectsTopic } from './change-project.ts'
+import { type ProjectSignal, projectsTopic } from './change-project.ts'
 import { onceAtATime } from './once-at-a-time.ts'
 import { ownItems } from './own-items.ts'
 import type { DeletionOptions, WorkUnderWay } from './project-part.ts'
-import { refuseWork } from './work-under-way.ts'
 
 interface RemovalPayload extends DeletionOptions {
   projectId: string
@@ -37,7 +41,7 @@ export function createDeletion(deps: ProjectsDeps): Deletion {
   return {
     preview: async (project) => ({
       items: await itemsOf(project, { deleteVolumes: false }, deps),
-      blockedBy: await workOn(project.id, deps.database.db, deps),
+      blockedBy: await blockedBy({ projectId: project.id, environment: null }, deps),
     }),
     async remove(project, { force, deleteVolumes }) {
       const options = { deleteVolumes }
@@ -61,8 +65,8 @@ async function mark(project: ProjectRow, options: DeletionOptions & { force: boo
   await deps.database.transaction(async (bound) => {
     await lockProject(bound, project.id)
     const current = (await findProject(bound.db, project.organizationId, project.id)) ?? fail('not_found')
-    if (current.deletingSince !== null) fail('conflict', { words: 'The project is being deleted already' })
-    if (!force) refuseWork('project', await workOn(project.id, bound.db, deps))
+    if (!force || current.deletingSince !== null)
+      await refuseOperation({ projectId: project.id, environment: null, kind: 'delete' }, bound, deps)
     await removeSoon(project.id, { deleteVolumes }, nowOf(deps), bound, netAfterMs)
   })
 }
@@ -75,6 +79,8 @@ export async function removeSoon(
   afterMs = 0,
 ): Promise<void> {
   await saveProject(bound.db, projectId, { deletingSince: now, updatedAt: now })
+  const operation = { id: newId('opr'), projectId, environment: null, kind: 'delete', phase: 'running' } as const
+  await insertOperation(bound.db, { ...operation, subjectId: projectId, startedAt: now, heldUntil: null })
   await bound.enqueue(removal, { projectId, ...options }, { uniqueKey: uniqueKey(projectId), runAt: new Date(now + afterMs) })
   bound.signal(projectsTopic, { projectId } satisfies ProjectSignal)
 }
@@ -92,6 +98,7 @@ async function removeAll(project: ProjectRow, options: DeletionOptions, deps: Pr
     await deleteProject(bound.db, project.id)
     for (const { uploadSessionId } of [project, ...environments])
       if (uploadSessionId) await releaseUpload(bound, uploadSessionId, deps)
+    await deleteAllOperations(bound.db, project.id)
     await bound.cancelJob({ uniqueKey: uniqueKey(project.id) })
     bound.signal(projectsTopic, { projectId: project.id, gone: true } satisfies ProjectSignal)
   })
@@ -113,10 +120,13 @@ async function itemsOf(project: ProjectRow, options: DeletionOptions, deps: Proj
   return [...ofParts.flat(), ...(await ownItems(project, deps))]
 }
 
-export async function workOn(projectId: string, db: ProjectsDeps['database']['db'], deps: ProjectsDeps) {
-  const found: WorkUnderWay[] = []
-  for (const part of partsOf(deps)) found.push(...(await part.workUnderWay(db, projectId)))
-  return found
+/** Operations that refuse the deletion of a project, or of one environment of it. */
+export async function blockedBy(
+  { projectId, environment }: { projectId: string; environment: string | null },
+  deps: ProjectsDeps,
+): Promise<WorkUnderWay[]> {
+  const underWay = await listOperations(deps.database.db, projectId, nowOf(deps))
+  return thatMeet({ kind: 'delete', environment }, underWay, 'refuse').map(showOperation)
 }
 
 /** Logs last: everything else may write to them until it is gone. */

@@ -3,6 +3,7 @@ import type { EnvironmentRow, ProjectRow } from '../../../platform/db/tables/pro
 import { fail } from '../../../platform/failure.ts'
 import { type JobKind, job } from '../../../platform/jobs/declare.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
+import { lockProject, refuseOperation } from '../operations/operation.ts'
 import {
   deleteEnvironment,
   findAnyProject,
@@ -12,11 +13,11 @@ import {
   markEnvironmentDeleting,
 } from '../store.ts'
 import { dropUpload } from '../uploads/upload-claim.ts'
-import { lockProject, type ProjectSignal, projectsTopic } from './change-project.ts'
+import { type ProjectSignal, projectsTopic } from './change-project.ts'
+import { blockedBy } from './deletion.ts'
 import { onceAtATime } from './once-at-a-time.ts'
 import { removed } from './own-items.ts'
 import type { DeletionOptions, EnvironmentPart, WorkUnderWay } from './project-part.ts'
-import { refuseWork } from './work-under-way.ts'
 
 interface RemovalPayload extends DeletionOptions {
   projectId: string
@@ -28,9 +29,15 @@ const removal: JobKind<RemovalPayload> = { kind: 'projects.remove-environment' }
 const uniqueKey = (environmentId: string) => `${removal.kind}:${environmentId}`
 const netAfterMs = 60_000
 
+interface EnvironmentDeletionOptions extends DeletionOptions {
+  force: boolean
+  /** A pull request was closed: its preview shares nothing with the data that is restored or moved. */
+  isAutomatic?: boolean
+}
+
 export interface EnvironmentDeletion {
   preview(environment: EnvironmentRow): Promise<{ items: DeletionItem[]; blockedBy: WorkUnderWay[] }>
-  remove(environment: EnvironmentRow, options: DeletionOptions & { force: boolean }): Promise<DeletionItem[]>
+  remove(environment: EnvironmentRow, options: EnvironmentDeletionOptions): Promise<DeletionItem[]>
   job: ReturnType<typeof removalJob>
 }
 
@@ -45,13 +52,13 @@ export function createEnvironmentDeletion(deps: ProjectsDeps): EnvironmentDeleti
       refuseProduction(environment)
       return {
         items: await itemsOf(await projectOf(environment), environment, { deleteVolumes: false }, deps),
-        blockedBy: await workOn(environment, deps.database.db, deps),
+        blockedBy: await blockedBy({ projectId: environment.projectId, environment: environment.slug }, deps),
       }
     },
-    async remove(environment, { force, deleteVolumes }) {
+    async remove(environment, { force, deleteVolumes, isAutomatic = false }) {
       const options = { deleteVolumes }
       const project = await projectOf(environment)
-      await mark(project, environment, { ...options, force }, deps)
+      await mark(project, environment, { ...options, force, isAutomatic }, deps)
       try {
         const items = await itemsOf(project, environment, options, deps)
         await removeOnce(project, environment, options)
@@ -71,18 +78,19 @@ function refuseProduction({ slug }: EnvironmentRow): void {
 async function mark(
   project: ProjectRow,
   environment: EnvironmentRow,
-  { force, deleteVolumes }: DeletionOptions & { force: boolean },
+  { force, deleteVolumes, isAutomatic = false }: EnvironmentDeletionOptions,
   deps: ProjectsDeps,
 ): Promise<void> {
   refuseProduction(environment)
   await deps.database.transaction(async (bound) => {
     await lockProject(bound, project.id)
-    const owner = (await findProject(bound.db, project.organizationId, project.id)) ?? fail('not_found')
-    if (owner.deletingSince !== null) fail('conflict', { words: 'The project is being deleted' })
+    if (!(await findProject(bound.db, project.organizationId, project.id))) fail('not_found')
     const current = (await findEnvironment(bound.db, project.id, environment.slug)) ?? fail('not_found')
     if (current.id !== environment.id) fail('not_found')
     if (current.deletingSince !== null) fail('conflict', { words: 'The environment is being deleted already' })
-    if (!force) refuseWork('environment', await workOn(environment, bound.db, deps))
+    // Its deployments are cancelled by force, and nothing else of the project is.
+    const kind = force ? 'change' : 'delete'
+    await refuseOperation({ projectId: project.id, environment: environment.slug, kind, isAutomatic }, bound, deps)
     const now = nowOf(deps)
     await markEnvironmentDeleting(bound.db, environment.id, now)
     const payload = { projectId: project.id, environmentId: environment.id, deleteVolumes }
@@ -132,12 +140,6 @@ async function itemsOf(project: ProjectRow, environment: EnvironmentRow, options
     removed('environment', id, name),
     ...variables.map(({ key }) => removed('variable', `${slug}/${key}`, key)),
   ]
-}
-
-async function workOn({ projectId, slug }: EnvironmentRow, db: ProjectsDeps['database']['db'], deps: ProjectsDeps) {
-  const found: WorkUnderWay[] = []
-  for (const part of partsOf(deps)) found.push(...(await part.workUnderWay(db, projectId, slug)))
-  return found
 }
 
 const partsOf = ({ projectPorts }: ProjectsDeps): EnvironmentPart[] =>

@@ -1,10 +1,12 @@
-import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
+import type { ProjectOperationRow, ProjectRow } from '../../../platform/db/tables/projects.ts'
 import { fail } from '../../../platform/failure.ts'
 import { type JobKind, job } from '../../../platform/jobs/declare.ts'
 import type { Bound } from '../../../platform/transaction.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
+import { holdOperation, keepLease, leaseMs } from '../operations/held-operation.ts'
+import { beginOperation, lockProject } from '../operations/operation.ts'
 import { findAnyProject } from '../store.ts'
-import { changeProject, lockProject } from './change-project.ts'
+import { changeProject } from './change-project.ts'
 
 interface PowerPayload {
   projectId: string
@@ -17,61 +19,73 @@ const netAfterMs = 60_000
 
 /** Recorded before anything stops, so that no push slips in between; undone when stopping fails. */
 export async function disableProject(project: ProjectRow, deps: ProjectsDeps): Promise<ProjectRow> {
-  const { row, wasEnabled } = await record(project, false, deps)
-  try {
-    await deps.projectPorts.power?.takeOffline(project.id)
-  } catch (error) {
-    deps.log.error({ err: error, projectId: project.id }, 'a project could not be taken offline')
-    // The net stays in the queue: part of the project may have stopped, and is to be as it is recorded.
-    if (wasEnabled) await record(project, true, deps)
-    fail('unavailable', { words: `The project could not be stopped${wasEnabled ? ', so it stays enabled' : ''}: try again` })
-  }
-  await settled(project.id, false, deps)
+  const { row, operation, wasEnabled } = await record(project, 'disable', deps)
+  await keepLease(operation, deps, async () => {
+    try {
+      await deps.projectPorts.power?.takeOffline(project.id, disabledText)
+    } catch (error) {
+      deps.log.error({ err: error, projectId: project.id }, 'a project could not be taken offline')
+      // The net stays in the queue: part of the project may have stopped, and is to be as it is recorded.
+      if (wasEnabled) await changeProject(project, deps, () => ({ enabled: true }), { kind: 'enable' })
+      fail('unavailable', { words: `The project could not be stopped${wasEnabled ? ', so it stays enabled' : ''}: try again` })
+    }
+    await settled(project.id, false, deps)
+  })
   return row
 }
+
+const disabledText = 'The project was disabled'
 
 /** Deploys are allowed from the moment it is recorded; a start that fails shows as the project's status and is tried again. */
 export async function enableProject(project: ProjectRow, deps: ProjectsDeps): Promise<ProjectRow> {
-  const { row } = await record(project, true, deps)
-  try {
-    await deps.projectPorts.power?.bringOnline(project.id)
-    await settled(project.id, true, deps)
-  } catch (error) {
-    deps.log.error({ err: error, projectId: project.id }, 'a project could not be brought online')
-  }
+  const { row, operation } = await record(project, 'enable', deps)
+  await keepLease(operation, deps, async () => {
+    try {
+      await deps.projectPorts.power?.bringOnline(project.id)
+      await settled(project.id, true, deps)
+    } catch (error) {
+      deps.log.error({ err: error, projectId: project.id }, 'a project could not be brought online')
+    }
+  })
   return row
 }
 
+/** While a restore or a move has stopped the project, nothing is done: it leaves the project as it is to be. */
 export const powerJob = (deps: ProjectsDeps) =>
   job<PowerPayload, unknown>(settlePower.kind, {
     deadlineMs: 10 * 60_000,
     async run({ projectId }) {
-      const { power } = deps.projectPorts
-      let done: boolean | undefined
-      // What is recorded may change while it is being done.
-      for (;;) {
-        const project = await findAnyProject(deps.database.db, projectId)
-        if (!project || project.deletingSince !== null || isArriving(project)) return
-        const wanted = shouldRun(project)
-        if (wanted === done) return
-        await (wanted ? power?.bringOnline(projectId) : power?.takeOffline(projectId))
-        done = wanted
-      }
+      await holdOperation({ projectId, environment: null, kind: 'recover' }, deps, () => settlePowerOf(projectId, deps))
     },
   })
 
-async function record(
-  project: ProjectRow,
-  enabled: boolean,
-  deps: ProjectsDeps,
-): Promise<{ row: ProjectRow; wasEnabled: boolean }> {
-  let wasEnabled = false
-  const row = await changeProject(project, deps, async (current, bound) => {
-    wasEnabled = current.enabled === 1
+async function settlePowerOf(projectId: string, deps: ProjectsDeps): Promise<void> {
+  const { power } = deps.projectPorts
+  let done: boolean | undefined
+  // What is recorded may change while it is being done.
+  for (;;) {
+    const project = await findAnyProject(deps.database.db, projectId)
+    if (!project || project.deletingSince !== null || isArriving(project)) return
+    const wanted = shouldRun(project)
+    if (wanted === done) return
+    if (wanted) await power?.bringOnline(projectId)
+    else await power?.takeOffline(projectId, project.presence === 'here' ? disabledText : undefined)
+    done = wanted
+  }
+}
+
+/** Begins the operation in the transaction that records it. */
+async function record(project: ProjectRow, kind: 'enable' | 'disable', deps: ProjectsDeps) {
+  const recorded: { operation?: ProjectOperationRow; wasEnabled: boolean } = { wasEnabled: false }
+  const decide = async (current: ProjectRow, bound: Bound) => {
+    recorded.wasEnabled = current.enabled === 1
     if (deps.projectPorts.power) await scheduleReconcile(current.id, bound, new Date(nowOf(deps) + netAfterMs))
-    return wasEnabled === enabled ? null : { enabled }
-  })
-  return { row, wasEnabled }
+    const begun = { projectId: current.id, environment: null, kind, heldUntil: nowOf(deps) + leaseMs }
+    recorded.operation = (await beginOperation(begun, bound, deps)).operation
+    return recorded.wasEnabled === (kind === 'enable') ? null : { enabled: kind === 'enable' }
+  }
+  const row = await changeProject(project, deps, decide, { kind })
+  return { row, wasEnabled: recorded.wasEnabled, operation: recorded.operation as ProjectOperationRow }
 }
 
 /** Takes the net away, unless somebody has recorded the opposite meanwhile: then it is needed more than ever. */

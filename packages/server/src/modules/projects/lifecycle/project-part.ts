@@ -1,5 +1,4 @@
 import type { DeletionItem } from '@berth/contract'
-import type { Db } from '../../../platform/db/schema.ts'
 import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
 
 /** Work that deleting a project would cut short. */
@@ -20,20 +19,19 @@ export interface ProjectPart {
   readonly describe: string
   /** What deleting the project would remove and what it would keep, item by item; changes nothing. */
   previewDeletion(project: ProjectRow, options: DeletionOptions): Promise<DeletionItem[]>
-  /**
-   * Asked within the transaction that begins the deletion, so it reads by `db` alone. Work that starts takes the project's
-   * lock first (`lockProject`) and refuses a project that is being deleted; so nothing starts between this look and the mark.
-   */
-  workUnderWay(db: Db, projectId: string): Promise<WorkUnderWay[]>
   /** Cancels what is under way, then removes. Runs again after a crash: what is gone already is no failure. */
   remove(project: ProjectRow, options: DeletionOptions): Promise<void>
+  /**
+   * An operation has ended: work that waited for it goes on, or ends where the project has left. May run twice; rejects where it is to
+   * be tried again.
+   */
+  resume?(projectId: string): Promise<void>
   /** What of it hangs on a single environment, by its slug; without this nothing does, and all stays with the project. */
   readonly ofEnvironment?: EnvironmentPart
 }
 
-/** The same three, of one environment alone. */
+/** The same, of one environment alone. */
 export interface EnvironmentPart {
   previewDeletion(project: ProjectRow, environment: string, options: DeletionOptions): Promise<DeletionItem[]>
-  workUnderWay(db: Db, projectId: string, environment: string): Promise<WorkUnderWay[]>
   remove(project: ProjectRow, environment: string, options: DeletionOptions): Promise<void>
 }

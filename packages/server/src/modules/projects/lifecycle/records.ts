@@ -2,10 +2,11 @@ import type { Project, ProjectConfig, ProjectInfo, ProjectRoute } from '@berth/c
 import { type Awaitable, after, together } from '../../../platform/awaitable.ts'
 import { iso } from '../../../platform/db/columns.ts'
 import { memoizeByRows } from '../../../platform/db/kept-rows.ts'
-import type { DomainRow, ProjectRow } from '../../../platform/db/tables/projects.ts'
+import type { DomainRow, ProjectOperationRow, ProjectRow } from '../../../platform/db/tables/projects.ts'
 import type { ProjectsDeps } from '../deps.ts'
 import { routesOf, urlSettings } from '../domains/hostnames.ts'
 import { hostUrlsOf } from '../git/git-remote.ts'
+import { operationsOf } from '../operations/operation-store.ts'
 import type { DeploymentSummary, RunningState } from '../project-ports.ts'
 import { showSource } from '../source.ts'
 import { domainsOf } from '../store.ts'
@@ -29,14 +30,15 @@ export function projectAnswers(deps: ProjectsDeps): (row: ProjectRow) => Awaitab
       domains: Facts['domains'],
       deployments: Facts['deployments'],
       running: Facts['running'],
+      operations: Facts['operations'],
       _edge: object,
     ) => ({
-      data: recordOf(row, { domains, deployments, running }, deps),
+      data: recordOf(row, { domains, deployments, running, operations }, deps),
     }),
   )
   return (row) =>
-    after(gatherFacts([row], deps), ({ domains, deployments, running }) =>
-      answerOf(row, domains, deployments, running, deps.projectPorts.edge?.revision() ?? nothing),
+    after(gatherFacts([row], deps), ({ domains, deployments, running, operations }) =>
+      answerOf(row, domains, deployments, running, operations, deps.projectPorts.edge?.revision() ?? nothing),
     )
 }
 
@@ -77,6 +79,7 @@ interface Facts {
   domains: ReadonlyMap<string, DomainRow[]>
   deployments: ReadonlyMap<string, DeploymentSummary>
   running: ReadonlyMap<string, RunningState>
+  operations: ReadonlyMap<string, readonly ProjectOperationRow[]>
 }
 
 const nothing: ReadonlyMap<string, never> = Object.freeze(new Map<string, never>())
@@ -87,8 +90,9 @@ function gatherFacts(rows: readonly ProjectRow[], { database, projectPorts }: Pr
     domainsOf(database.db, ids),
     projectPorts.deployments?.summaries(ids) ?? nothing,
     projectPorts.running?.states(ids) ?? nothing,
+    operationsOf(database.db, ids),
   )
-  return after(facts, ([domains, deployments, running]) => ({ domains, deployments, running }))
+  return after(facts, ([domains, deployments, running, operations]) => ({ domains, deployments, running, operations }))
 }
 
 function recordOf(row: ProjectRow, facts: Facts, deps: ProjectsDeps): Project {
@@ -103,7 +107,7 @@ function recordOf(row: ProjectRow, facts: Facts, deps: ProjectsDeps): Project {
     ...statusOf({
       enabled: row.enabled === 1,
       isBeingDeleted: row.deletingSince !== null,
-      isLeaving: row.presence === 'departing',
+      operation: facts.operations.get(id)?.find(({ kind }) => kind === 'restore' || kind === 'move'),
       deployments,
       running: facts.running.get(id),
     }),

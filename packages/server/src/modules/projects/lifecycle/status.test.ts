@@ -23,7 +23,7 @@ const says = (facts: Partial<StatusFacts>) => {
   const { status, statusReason } = statusOf({
     enabled: true,
     isBeingDeleted: false,
-    isLeaving: false,
+    operation: undefined,
     deployments: undefined,
     running: undefined,
     ...facts,

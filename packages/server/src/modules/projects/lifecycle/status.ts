@@ -1,10 +1,13 @@
 import { type DeploymentStatus, type ProjectStatus, settledDeployment } from '@berth/contract'
+import { iso } from '../../../platform/db/columns.ts'
+import type { ProjectOperationRow } from '../../../platform/db/tables/projects.ts'
 import type { DeploymentSummary, RunningState } from '../project-ports.ts'
 
 export interface StatusFacts {
   enabled: boolean
   isBeingDeleted: boolean
-  isLeaving: boolean
+  /** The restore or move that is under way. */
+  operation: Pick<ProjectOperationRow, 'kind' | 'phase' | 'startedAt'> | undefined
   /** Of production; undefined: never deployed. */
   deployments: DeploymentSummary | undefined
   running: RunningState | undefined
@@ -16,9 +19,17 @@ export interface StatusWords {
 }
 
 /** The one place that says how a project is, from what is true. */
-export function statusOf({ enabled, isBeingDeleted, isLeaving, deployments, running }: StatusFacts): StatusWords {
-  if (isBeingDeleted) return say('deleting', 'The project is being deleted')
-  if (isLeaving) return say('stopped', 'The project is being moved: it serves again in a moment, here or there')
+export function statusOf(facts: StatusFacts): StatusWords {
+  if (facts.isBeingDeleted) return say('deleting', 'The project is being deleted')
+  if (!facts.operation) return settledStatus(facts)
+  const { kind, phase, startedAt } = facts.operation
+  const reason = `The project is being ${kind === 'move' ? 'moved' : 'restored'} since ${iso(startedAt)}`
+  if (phase === 'stopped') return say('stopped', `${reason}: it is stopped, and serves again when that has ended`)
+  return say(settledStatus(facts).status, reason)
+}
+
+/** Without regard to a restore or a move. */
+function settledStatus({ enabled, deployments, running }: StatusFacts): StatusWords {
   if (!enabled) return say('disabled', 'The project is disabled: deploys are paused and it is offline')
   if (!deployments) return say('created', 'Nothing was deployed yet')
   const { newest, live } = deployments

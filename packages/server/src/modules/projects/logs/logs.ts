@@ -61,7 +61,6 @@ export function logsPart({ logStore }: Pick<ProjectsDeps, 'logStore'>): ProjectP
       const there = (await Promise.all(kinds.map((kind) => isThere(id, kind)))).some(Boolean)
       return there ? [{ kind: 'logs', id, name: 'logs', sizeBytes: null, kept: false }] : []
     },
-    workUnderWay: async () => [],
     remove: ({ id }) => logStore.remove(id),
   }
 }

@@ -9,7 +9,8 @@ import type { Bound } from '../../../platform/transaction.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { freeHostname, isBelow } from '../domains/hostnames.ts'
 import { ownHostnames } from '../domains/own-hostnames.ts'
-import { lockProject, type ProjectSignal, projectsTopic, refuseLeaving } from '../lifecycle/change-project.ts'
+import { type ProjectSignal, projectsTopic } from '../lifecycle/change-project.ts'
+import { lockProject, refuseOperation } from '../operations/operation.ts'
 import { refuseUnstorable } from '../settings/fields.ts'
 import { findProject, rulesOf } from '../store.ts'
 import { checkRuleConfig, type RuleConfig } from './rule-config.ts'
@@ -174,8 +175,8 @@ function changeRules<Result>(
 ): Promise<Result> {
   return deps.database.transaction(async (bound) => {
     await lockProject(bound, project.id)
-    const current = (await findProject(bound.db, project.organizationId, project.id)) ?? fail('not_found')
-    refuseLeaving(current)
+    if (!(await findProject(bound.db, project.organizationId, project.id))) fail('not_found')
+    await refuseOperation({ projectId: project.id, environment: null, kind: 'change' }, bound, deps)
     const result = await change(bound)
     bound.signal(projectsTopic, { projectId: project.id } satisfies ProjectSignal)
     return result

@@ -1,6 +1,7 @@
 import { newId } from '../../../platform/db/ids.ts'
 import type { EnvironmentRow, ProjectRow } from '../../../platform/db/tables/projects.ts'
 import { Failure } from '../../../platform/failure.ts'
+import type { Bound } from '../../../platform/transaction.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { changeProject } from '../lifecycle/change-project.ts'
 import { refuseOverQuota } from '../quotas/quotas.ts'
@@ -22,7 +23,7 @@ export async function ensurePreview(
 ): Promise<EnvironmentRow | string> {
   const slug = previewSlug(pullRequest)
   let answer: EnvironmentRow | string = ''
-  const make = changeProject(project, deps, async (current, bound) => {
+  const decide = async (current: ProjectRow, bound: Bound) => {
     const { db } = bound
     const all = await allEnvironments(db, project.id)
     const known = all.find((row) => row.slug === slug)
@@ -53,9 +54,10 @@ export async function ensurePreview(
     await refuseOverQuota(bound, project.organizationId, ['cpuCores', 'memoryMb'], deps)
     answer = row
     return {}
-  })
+  }
   try {
-    await make
+    // A preview shares nothing with the data that is restored or moved; its deployment waits.
+    await changeProject(project, deps, decide, { isAutomatic: true })
   } catch (error) {
     if (error instanceof Failure && error.code === 'quota_exceeded') return error.message
     throw error

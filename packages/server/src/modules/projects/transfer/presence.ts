@@ -2,8 +2,9 @@ import { type Presence, presenceMoves, sourcesOf } from '@berth/contract'
 import type { Bound } from '../../../platform/transaction.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { moveHookOf } from '../git/delivery-address.ts'
-import { lockProject, type ProjectSignal, projectsTopic } from '../lifecycle/change-project.ts'
+import { type ProjectSignal, projectsTopic } from '../lifecycle/change-project.ts'
 import { settlePresence } from '../lifecycle/power.ts'
+import { lockProject } from '../operations/operation.ts'
 
 /**
  * The one way a project's presence changes; false when it was not to be moved. What runs is made to match it by a job that

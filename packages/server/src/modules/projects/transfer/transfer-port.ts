@@ -5,8 +5,8 @@ import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
 import { fail } from '../../../platform/failure.ts'
 import type { Bound } from '../../../platform/transaction.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
-import { type Deletion, removeSoon, workOn } from '../lifecycle/deletion.ts'
-import { refuseWork } from '../lifecycle/work-under-way.ts'
+import { type Deletion, removeSoon } from '../lifecycle/deletion.ts'
+import { beginOperation } from '../operations/operation.ts'
 import { allowedFolder } from '../source.ts'
 import { findAnyProject } from '../store.ts'
 import { UploadFiles } from '../uploads/upload-files.ts'
@@ -25,8 +25,8 @@ export interface ProjectTransfers {
   storeFiles(tarball: AsyncIterable<Uint8Array>, owner: { organizationId: string; userId: string }): Promise<string>
   record(arriving: ArrivingProject): Promise<RecordedArrival>
   move(projectId: string, to: ProjectRow['presence'], bound: Bound): Promise<boolean>
-  /** Refuses, naming it, what a move would cut short. */
-  refuseWork(projectId: string, bound: Bound): Promise<void>
+  /** Begins the move as an operation of the project, or refuses it, naming the operations that stand in its way. */
+  begin(projectId: string, transferId: string, bound: Bound): Promise<void>
   /** Of a project that never came to live here, everything goes. */
   discard(projectId: string, bound: Bound): Promise<void>
   /** A kept copy whose time is over, with its volumes. */
@@ -50,7 +50,8 @@ export function projectTransfers(deps: ProjectsDeps, deletion: Pick<Deletion, 'r
     },
     record: (arriving) => recordArriving(arriving, deps),
     move: (projectId, to, bound) => movePresence(projectId, to, bound, deps),
-    refuseWork: async (projectId, { db: within }) => refuseWork('project', await workOn(projectId, within, deps)),
+    begin: async (projectId, subjectId, bound) =>
+      void (await beginOperation({ projectId, environment: null, kind: 'move', subjectId }, bound, deps)),
     discard: async (projectId, bound) => {
       const project = await findAnyProject(bound.db, projectId)
       if (!project || project.deletingSince !== null) return

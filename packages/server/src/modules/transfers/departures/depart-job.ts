@@ -1,5 +1,6 @@
 import type { TransferEndRow } from '../../../platform/db/tables/transfers.ts'
 import { type JobKind, job } from '../../../platform/jobs/declare.ts'
+import { untilAlone } from '../../projects/index.ts'
 import type { TransfersDeps } from '../deps.ts'
 import { removeFiles } from '../end-files.ts'
 import { failureOf } from '../failures.ts'
@@ -53,6 +54,7 @@ async function packFirst(end: TransferEndRow, deps: TransfersDeps, abort: AbortS
 
 /** Nothing of the project runs, changes or is deployed from here on; so what is packed now is all there is. */
 async function release(end: TransferEndRow, deps: TransfersDeps, abort: AbortSignal): Promise<void> {
+  await untilAlone(end.id, deps, abort)
   await deps.data.takeOffline(end.projectId)
   const files = await pack(end, 2, deps, abort)
   await moveEnd(end, 'ready', deps.database, deps, { files: JSON.stringify(files) })

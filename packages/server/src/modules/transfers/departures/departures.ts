@@ -3,7 +3,7 @@ import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
 import type { TransferEndRow } from '../../../platform/db/tables/transfers.ts'
 import { fail } from '../../../platform/failure.ts'
 import type { Bound } from '../../../platform/transaction.ts'
-import { findAnyProject, lockProject } from '../../projects/index.ts'
+import { endOperation, enterStopped, findAnyProject, lockProject } from '../../projects/index.ts'
 import { nowOf, type TransfersDeps } from '../deps.ts'
 import { removeFiles } from '../end-files.ts'
 import { newDepartureSecrets, sealSecrets } from '../end-secrets.ts'
@@ -27,22 +27,23 @@ export async function startDeparture(
     const known = await findEnd(bound.db, transfer)
     if (known)
       return known.projectId === project.id && known.createdBy === userId && known.side === 'departure' ? known : fail('conflict')
-    await refuseBusy(project.id, bound, deps)
+    await refuseAbsent(project.id, bound)
     await insertEnd(bound.db, {
       ...{ id: transfer, side: 'departure', organizationId: project.organizationId, projectId: project.id, state: 'packing' },
       ...{ withData, recipient, signer, secrets: sealSecrets(transfer, secrets, deps), files: '[]', tookOver: 0, warnings: '[]' },
       ...{ createdBy: userId, createdAt: now, touchedAt: now },
     })
+    await deps.projects.begin(project.id, transfer, bound)
     await bound.enqueue(departKind, { id: transfer }, { uniqueKey: departKey(transfer, 'packing') })
     return (await findEnd(bound.db, transfer)) as TransferEndRow
   })
 }
 
-async function refuseBusy(projectId: string, bound: Bound, deps: TransfersDeps): Promise<void> {
-  const row = await findAnyProject(bound.db, projectId)
-  if (row?.presence !== 'here' || row.deletingSince !== null) fail('conflict', { words: 'The project is being moved or deleted' })
-  refuseOther(await openOfProject(bound.db, projectId), row.organizationId)
-  await deps.projects.refuseWork(projectId, bound)
+async function refuseAbsent(projectId: string, { db }: Bound): Promise<void> {
+  const row = await findAnyProject(db, projectId)
+  if (row?.presence !== 'here' && row?.presence !== 'departing')
+    return fail('conflict', { words: 'The project does not live on this instance' })
+  refuseOther(await openOfProject(db, projectId), row.organizationId)
 }
 
 export async function changeDeparture(
@@ -63,6 +64,7 @@ async function askForRelease(end: TransferEndRow, deps: TransfersDeps): Promise<
     if (!(await moveEnd(end, 'releasing', bound, deps))) fail('conflict', { words: `The departure is ${end.state}` })
     if (!(await deps.projects.move(end.projectId, 'departing', bound)))
       fail('conflict', { words: 'The project was deleted or moved meanwhile' })
+    await enterStopped(end.id, bound)
     await bound.enqueue(departKind, { id: end.id }, { uniqueKey: departKey(end.id, 'releasing') })
   })
 }
@@ -74,6 +76,7 @@ async function finish(end: TransferEndRow, deps: TransfersDeps): Promise<void> {
     if (!(await moveEnd(end, 'departed', bound, deps, { secrets: null, files: '[]' })))
       fail('conflict', { words: `The departure is ${end.state}` })
     await deps.projects.move(end.projectId, 'departed', bound)
+    await endOperation(end.id, bound)
     const runAt = new Date(nowOf(deps) + keptDays * 86_400_000)
     await bound.enqueue(forgetKind, { id: end.id }, { uniqueKey: `${forgetKind.kind}:${end.id}`, runAt })
   })
@@ -89,6 +92,7 @@ export async function keep(end: TransferEndRow, deps: TransfersDeps): Promise<vo
     await bound.cancelJob({ uniqueKey: departKey(end.id, 'packing') })
     await bound.cancelJob({ uniqueKey: departKey(end.id, 'releasing') })
     await deps.projects.move(end.projectId, 'here', bound)
+    await endOperation(end.id, bound)
   })
   await removeFiles(end.id, deps)
 }

@@ -30,6 +30,7 @@ import { migration as uploadPlaces } from './032-upload-places.ts'
 import { migration as repositoryNames } from './033-repository-names.ts'
 import { migration as pullRequestTimes } from './034-pull-request-times.ts'
 import { migration as jobsOfKind } from './035-jobs-of-kind.ts'
+import { migration as projectOperations } from './036-project-operations.ts'
 import { migration as newestSource } from './037-newest-source.ts'
 import { migration as backupRecords } from './038-backup-records.ts'
 import { migration as userChannels } from './041-user-channels.ts'
@@ -73,6 +74,7 @@ export const migrations: readonly Migration[] = [
   repositoryNames,
   pullRequestTimes,
   jobsOfKind,
+  projectOperations,
   newestSource,
   backupRecords,
   userChannels,

@@ -170,7 +170,45 @@ export interface MetricsTable {
   memoryKb: number
 }
 
+export type OperationKind =
+  | 'deploy'
+  | 'redeploy'
+  | 'rollback'
+  | 'enable'
+  | 'disable'
+  /** Requested by a person. */
+  | 'restart'
+  /** An instance that crashed or did not survive a restart of the control plane is started again. */
+  | 'recover'
+  | 'wake'
+  | 'sleep'
+  | 'change'
+  | 'backup'
+  | 'restore'
+  | 'move'
+  | 'delete'
+
+/** `stopped`: a restore or a move has stopped the project. `discarding`: a deployment is over, and its instances are being stopped. */
+export type OperationPhase = 'waiting' | 'running' | 'stopped' | 'discarding'
+
+/** One operation on a project that is under way; `projects/operations` owns it. */
+export interface ProjectOperationsTable {
+  id: string
+  /** Without a reference: a restore may bring a deleted project back. */
+  projectId: string
+  /** Its slug; null: the whole project. */
+  environment: string | null
+  kind: OperationKind
+  phase: OperationPhase
+  /** The deployment, run, restore or transfer that is the operation. */
+  subjectId: string | null
+  startedAt: Millis
+  /** Of an operation that a process holds: it has ended when this time has passed. null: it ends with its subject. */
+  heldUntil: Millis | null
+}
+
 export interface ProjectsTables {
+  projectOperations: ProjectOperationsTable
   projects: ProjectsTable
   environments: EnvironmentsTable
   metrics: MetricsTable
@@ -181,6 +219,7 @@ export interface ProjectsTables {
 }
 
 export type ProjectRow = Selectable<ProjectsTable>
+export type ProjectOperationRow = Selectable<ProjectOperationsTable>
 export type EnvironmentRow = Selectable<EnvironmentsTable>
 export type EnvVariableRow = Selectable<EnvVariablesTable>
 export type DomainRow = Selectable<DomainsTable>

@@ -1,0 +1,57 @@
+import { type Awaitable, after } from '../../../platform/awaitable.ts'
+import { memoizeByRows } from '../../../platform/db/kept-rows.ts'
+import { preparedQuery } from '../../../platform/db/prepared.ts'
+import type { Db } from '../../../platform/db/schema.ts'
+import type { OperationPhase, ProjectOperationRow } from '../../../platform/db/tables/projects.ts'
+
+/** The SQL of operations that are under way. */
+
+const ofProject = preparedQuery<{ projectId: string }, ProjectOperationRow>((db, { projectId }) =>
+  db.selectFrom('projectOperations').selectAll().where('projectId', '=', projectId).orderBy('startedAt').orderBy('id'),
+)
+
+/** Oldest first. An operation whose lease has run out has ended: its process died. */
+export async function listOperations(db: Db, projectId: string, now: number): Promise<ProjectOperationRow[]> {
+  const rows = await ofProject.all(db, { projectId })
+  return rows.filter(({ heldUntil }) => heldUntil === null || heldUntil > now)
+}
+
+/** For a page of projects at once. */
+export function operationsOf(
+  db: Db,
+  projectIds: readonly string[],
+): Awaitable<ReadonlyMap<string, readonly ProjectOperationRow[]>> {
+  const [only, second] = projectIds
+  if (only === undefined) return new Map()
+  if (second === undefined) return after(ofProject.all(db, { projectId: only }), byProject)
+  const rows = db
+    .selectFrom('projectOperations')
+    .selectAll()
+    .where('projectId', 'in', [...projectIds])
+    .orderBy('startedAt')
+    .orderBy('id')
+  return rows.execute().then(byProject)
+}
+
+const byProject = memoizeByRows((rows: readonly ProjectOperationRow[]) => Map.groupBy(rows, ({ projectId }) => projectId))
+
+export const insertOperation = (db: Db, row: ProjectOperationRow): Promise<unknown> =>
+  db.insertInto('projectOperations').values(row).execute()
+
+export const setPhase = (db: Db, id: string, phase: OperationPhase): Promise<unknown> =>
+  db.updateTable('projectOperations').set({ phase }).where('id', '=', id).execute()
+
+export const renewLease = (db: Db, id: string, heldUntil: number): Promise<unknown> =>
+  db.updateTable('projectOperations').set({ heldUntil }).where('id', '=', id).execute()
+
+export const findBySubject = (db: Db, subjectId: string): Promise<ProjectOperationRow | undefined> =>
+  db.selectFrom('projectOperations').selectAll().where('subjectId', '=', subjectId).executeTakeFirst()
+
+export const deleteOperation = (db: Db, id: string): Promise<unknown> =>
+  db.deleteFrom('projectOperations').where('id', '=', id).execute()
+
+export const deleteAllOperations = (db: Db, projectId: string): Promise<unknown> =>
+  db.deleteFrom('projectOperations').where('projectId', '=', projectId).execute()
+
+export const deleteExpired = (db: Db, now: number): Promise<unknown> =>
+  db.deleteFrom('projectOperations').where('heldUntil', '<=', now).execute()

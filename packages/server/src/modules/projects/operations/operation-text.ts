@@ -1,0 +1,42 @@
+import { iso } from '../../../platform/db/columns.ts'
+import type { OperationKind, ProjectOperationRow } from '../../../platform/db/tables/projects.ts'
+
+type Shown = Pick<ProjectOperationRow, 'id' | 'kind' | 'phase' | 'subjectId' | 'startedAt'>
+
+const labels: Record<OperationKind, string> = {
+  deploy: 'deployment',
+  redeploy: 'redeployment',
+  rollback: 'rollback',
+  enable: 'enable',
+  disable: 'disable',
+  restart: 'restart',
+  recover: 'restart',
+  wake: 'wake-up',
+  sleep: 'sleep',
+  change: 'change',
+  backup: 'backup run',
+  restore: 'restore',
+  move: 'move',
+  delete: 'deletion',
+}
+
+const advice: Partial<Record<OperationKind, (id: string) => string>> = {
+  restore: () => 'Wait until it has ended, or cancel the restore.',
+  move: (id) => `Wait until it has ended, or cancel it with berth project transfers --cancel ${id}.`,
+  delete: () => 'A deletion cannot be cancelled.',
+}
+
+/** As `deletion-preview` lists it. */
+export const showOperation = (row: Shown): { kind: string; id: string; status: string } => ({
+  kind: labels[row.kind],
+  id: row.subjectId ?? row.id,
+  status: row.phase,
+})
+
+/** Names each operation, since when it is under way, and its id; then says what to do. */
+export function operationsText(rows: readonly Shown[]): string {
+  const named = rows.map((row) => `${labels[row.kind]} ${row.subjectId ?? row.id} (${row.phase}, since ${iso(row.startedAt)})`)
+  const [first] = rows
+  const next = first && advice[first.kind]?.(first.subjectId ?? first.id)
+  return `Under way on this project: ${named.join(', ')}. ${next ?? 'Wait until it has ended.'}`
+}

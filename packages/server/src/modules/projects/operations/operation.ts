@@ -1,0 +1,125 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { newId } from '../../../platform/db/ids.ts'
+import type { Db } from '../../../platform/db/schema.ts'
+import type { ProjectOperationRow } from '../../../platform/db/tables/projects.ts'
+import { fail } from '../../../platform/failure.ts'
+import type { Bound } from '../../../platform/transaction.ts'
+import { nowOf, type ProjectsDeps } from '../deps.ts'
+import { type RequestedOperation, shareQueue, thatMeet } from './meetings.ts'
+import { deleteOperation, findBySubject, insertOperation, listOperations, setPhase } from './operation-store.ts'
+import { operationsText } from './operation-text.ts'
+import { resumeKind } from './resume-kind.ts'
+
+/** Until the transaction ends, no other one changes the project, deletes it, or begins an operation on it. */
+export const lockProject = ({ lock }: Pick<Bound, 'lock'>, projectId: string): Promise<void> => lock(`project:${projectId}`)
+
+export interface BeginOperation extends RequestedOperation {
+  projectId: string
+  /** The deployment, run, restore or transfer that is the operation, and ends it. */
+  subjectId?: string
+  /** Until when a process holds it; absent: it is durable, and ends with its subject. */
+  heldUntil?: number
+}
+
+type Clocked = Pick<ProjectsDeps, 'clock'>
+
+/** Under `lockProject`. 409 `work_in_progress` where the table refuses the operation; otherwise nothing is written. */
+export async function refuseOperation(
+  requested: RequestedOperation & { projectId: string },
+  { db }: Pick<Bound, 'db'>,
+  deps: Clocked,
+): Promise<void> {
+  const refusing = thatMeet(requested, await listOperations(db, requested.projectId, nowOf(deps)), 'refuse')
+  if (refusing.length > 0) fail('work_in_progress', { words: operationsText(refusing) })
+}
+
+export interface BegunOperation {
+  operation: ProjectOperationRow
+  /** Its job is not to be enqueued: `ProjectPart.resume` does that when the operations that it waits for have ended. */
+  isHeld: boolean
+}
+
+/** Under `lockProject`. Refuses as `refuseOperation` does; where the table says `wait`, the operation begins in the phase `waiting`. */
+export async function beginOperation(
+  requested: BeginOperation,
+  { db }: Pick<Bound, 'db'>,
+  deps: Clocked,
+): Promise<BegunOperation> {
+  const underWay = await listOperations(db, requested.projectId, nowOf(deps))
+  const refusing = thatMeet(requested, underWay, 'refuse')
+  if (refusing.length > 0) fail('work_in_progress', { words: operationsText(refusing) })
+  // A move begins at once, and waits before it stops the project.
+  const awaited = requested.kind === 'move' ? [] : thatMeet(requested, underWay, 'wait').filter(isDurable)
+  const operation: ProjectOperationRow = {
+    id: newId('opr'),
+    projectId: requested.projectId,
+    environment: requested.environment,
+    kind: requested.kind,
+    phase: awaited.length > 0 ? 'waiting' : 'running',
+    subjectId: requested.subjectId ?? null,
+    startedAt: nowOf(deps),
+    heldUntil: requested.heldUntil ?? null,
+  }
+  await insertOperation(db, operation)
+  return { operation, isHeld: awaited.some((row) => !shareQueue(row, operation)) }
+}
+
+/** Operations that a process holds are short: they are waited for at the moment that the project is stopped. */
+const isDurable = ({ heldUntil }: ProjectOperationRow): boolean => heldUntil === null
+
+/** Operations that have to end before this one goes on, besides those of its own queue. */
+async function awaitedBy(operation: ProjectOperationRow, db: Db, deps: Clocked): Promise<ProjectOperationRow[]> {
+  const { id, projectId, kind, environment } = operation
+  const others = (await listOperations(db, projectId, nowOf(deps))).filter((row) => row.id !== id && row.phase !== 'waiting')
+  // It has been accepted: an operation that would refuse it now is waited for.
+  const awaited = thatMeet({ kind, environment, isAutomatic: true }, others, 'wait')
+  return awaited.filter((row) => !shareQueue(row, operation))
+}
+
+/** Under `lockProject`. An operation that waits begins; false where it has to wait on. */
+export async function proceed(subjectId: string, { db }: Pick<Bound, 'db'>, deps: Clocked): Promise<boolean> {
+  const row = await findBySubject(db, subjectId)
+  if (row?.phase !== 'waiting') return true
+  if ((await awaitedBy(row, db, deps)).some(isDurable)) return false
+  await setPhase(db, row.id, 'running')
+  return true
+}
+
+/** Under `lockProject`. From this commit on nothing of the project is started; false where the operation has ended. */
+export async function enterStopped(subjectId: string, { db }: Pick<Bound, 'db'>): Promise<boolean> {
+  const row = await findBySubject(db, subjectId)
+  if (row) await setPhase(db, row.id, 'stopped')
+  return row !== undefined
+}
+
+/** A deployment is over; it ends as an operation when the instances that it started are stopped. */
+export async function enterDiscarding(subjectId: string, { db }: Pick<Bound, 'db'>): Promise<void> {
+  const row = await findBySubject(db, subjectId)
+  if (row) await setPhase(db, row.id, 'discarding')
+}
+
+const pollMs = 250
+
+/** After `enterStopped`: resolves when every operation that was under way before has ended. */
+export async function untilAlone(subjectId: string, { database, clock }: Waiting, abort: AbortSignal): Promise<void> {
+  for (;;) {
+    const row = await findBySubject(database.db, subjectId)
+    if (!row || (await awaitedBy(row, database.db, { clock })).length === 0) return
+    await pause(pollMs, undefined, { signal: abort })
+  }
+}
+
+type Waiting = Pick<ProjectsDeps, 'clock' | 'database'>
+
+/** Ends the operation with its subject. Operations that waited for it go on after the commit. */
+export async function endOperation(subjectId: string, bound: Pick<Bound, 'db' | 'enqueue' | 'lock'>): Promise<void> {
+  const { db } = bound
+  const row = await findBySubject(db, subjectId)
+  if (!row) return
+  // An operation that begins to wait for this one must see it end, or be seen here.
+  await lockProject(bound, row.projectId)
+  await deleteOperation(db, row.id)
+  const others = await listOperations(db, row.projectId, 0)
+  if (others.some((other) => other.phase === 'waiting' && !shareQueue(other, row)))
+    await bound.enqueue(resumeKind, { projectId: row.projectId })
+}

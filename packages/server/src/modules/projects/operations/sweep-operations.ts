@@ -1,0 +1,16 @@
+import { job } from '../../../platform/jobs/declare.ts'
+import type { Schedule } from '../../../platform/jobs/schedules.ts'
+import { nowOf, type ProjectsDeps } from '../deps.ts'
+import { deleteExpired } from './operation-store.ts'
+
+type Nothing = Record<string, never>
+const kind = 'projects.sweep-operations'
+export const sweepOperationsSchedule: Schedule<unknown> = { key: kind, job: { kind }, payload: {}, rhythm: { everySeconds: 60 } }
+
+/** Removes operations whose process died. Their lease has run out, so that no other operation waits for them. */
+export const sweepOperationsJob = (deps: ProjectsDeps) =>
+  job<Nothing, unknown>(kind, {
+    deadlineMs: 60_000,
+    maxAttempts: 1,
+    run: async () => void (await deleteExpired(deps.database.db, nowOf(deps))),
+  })
