@@ -55,6 +55,16 @@ const requestFilter = {
   q: Type.Optional(text(500)),
 }
 
+const TransferBody = Type.Object({
+  withData: Type.Optional(Type.Boolean({ default: true, description: 'False leaves the volumes of the project behind' })),
+})
+const Transferred = Type.Object({
+  data: Type.Object({ projectId: Type.String(), location: oneOf('local', 'cloud') }),
+  warnings: Type.Array(Type.String(), {
+    description: 'Everything that did not come along or is not in force there: volumes, grants, edge rules, deploy on push',
+  }),
+})
+
 /** The projects section of the spec, in its order. */
 export const projects = {
   list: route('GET /projects', {
@@ -396,9 +406,9 @@ export const projects = {
     ...admin,
     selfHostedOnly: true,
     here: true,
-    body: Type.Object({ withData: Type.Optional(Type.Boolean()) }),
+    body: TransferBody,
     bodyOptional: true,
-    returns: data(Type.Object({ projectId: Type.String(), location: Type.String() })),
+    returns: Transferred,
     errors: ['already_there', 'cloud_not_linked', 'transfer_failed', 'work_in_progress', 'cloud_unreachable'],
     summary: 'Move a local project to the cloud service',
   }),
@@ -406,9 +416,9 @@ export const projects = {
     ...admin,
     selfHostedOnly: true,
     here: true,
-    body: Type.Object({ withData: Type.Optional(Type.Boolean()) }),
+    body: TransferBody,
     bodyOptional: true,
-    returns: data(Type.Object({ projectId: Type.String(), location: Type.String() })),
+    returns: Transferred,
     errors: ['already_there', 'cloud_not_linked', 'transfer_failed', 'work_in_progress', 'cloud_unreachable'],
     summary: 'Bring a cloud project back to this instance',
   }),

@@ -1,9 +1,10 @@
 import { type Static, Type } from 'typebox'
 import { limits } from '../limits.ts'
+import { levels } from '../permissions.ts'
 import { CreateEnvironment, EnvKey } from '../projects/environment-shapes.ts'
 import { CreateRule } from '../projects/rule-shapes.ts'
 import { CreateProject, ProjectOptions, Resources, Slug } from '../projects/shapes.ts'
-import { DomainName, filledText, nullable, oneOf, text } from '../shape.ts'
+import { DomainName, filledText, nullable, oneOf, Time, text } from '../shape.ts'
 
 const { gitProvider, gitOwner, gitRepo, gitBranch, gitUrl } = CreateProject.properties
 
@@ -15,11 +16,17 @@ export const ProjectBundle = Type.Object({
   name: filledText(100),
   slug: Slug,
   enabled: Type.Boolean(),
+  createdAt: Type.Optional(Time),
   options: ProjectOptions,
   resources: Type.Pick(Resources, ['production', 'build']),
   previewsUseProduction: Type.Boolean(),
   /** `upload`: its files are in the bundle. */
-  source: Type.Object({ kind: oneOf('git', 'upload', 'image', 'none'), gitProvider, gitOwner, gitRepo, gitBranch, gitUrl }),
+  source: Type.Object({
+    kind: oneOf('git', 'upload', 'image', 'none'),
+    ...{ gitProvider, gitOwner, gitRepo, gitBranch, gitUrl },
+    /** The upload is still the folder that the project was made from on the instance where it comes from or goes to. */
+    ofFolder: Type.Optional(Type.Boolean()),
+  }),
   cloneToken: nullable(text(10_000, 1)),
   environments: Type.Array(
     Type.Object({
@@ -38,6 +45,10 @@ export const ProjectBundle = Type.Object({
   ),
   domains: Type.Array(Type.Object({ hostname: DomainName, primary: Type.Boolean() }), { maxItems: 100 }),
   rules: Type.Array(CreateRule, { maxItems: 1000 }),
+  /** People by their e-mail address. Absent: from a version of Berth whose grants did not travel. */
+  grants: Type.Optional(Type.Array(Type.Object({ email: text(320, 3), level: oneOf(...levels) }), { maxItems: 1000 })),
+  /** Where git hosts deliver; `hostname` null: at the project's free host name. */
+  webhookDomain: Type.Optional(nullable(Type.Object({ hostname: nullable(DomainName) }))),
   /** Whether a version of it was live, and which commit that was. */
   deployed: nullable(Type.Object({ commit: nullable(Type.String({ pattern: '^[0-9a-f]{40,64}$' })) })),
 })

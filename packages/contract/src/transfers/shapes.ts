@@ -21,7 +21,8 @@ export const DepartureBody = Type.Object({
   transfer: TransferId,
   /** To whom everything is encrypted. */
   recipient: AgeRecipient,
-  withData: Type.Optional(Type.Boolean()),
+  /** Volumes come along unless this is false. */
+  withData: Type.Optional(Type.Boolean({ default: true })),
 })
 export type DepartureBody = Static<typeof DepartureBody>
 
@@ -33,6 +34,8 @@ export const Departure = Type.Object({
   signer: PublicKey,
   /** All that there is to fetch now. */
   files: Type.Array(BundleFile),
+  /** Parts of the project that stay behind. Absent: from an older version of Berth. */
+  warnings: Type.Optional(Type.Array(Type.String())),
   error: EndError,
 })
 export type Departure = Static<typeof Departure>

@@ -65,7 +65,7 @@ export function assembleModules(parts: Parts, { common, limiter, drivers, isolat
     quotasOf: (organizationId) => projects.quotas.show(organizationId),
     ...(config.mode === 'cloud' ? { signUp: { mode: config.signUp, perHour: config.signUpsPerHour } } : {}),
   })
-  const { streamTokens, roleOf } = access
+  const { streamTokens, roleOf, grants } = access
   const { isOperator } = access.gatekeeper
   const projectPorts: ProjectPorts = { ...parts.projectPorts }
   const git = parts.git ?? gitOf(config, parts.resolve)
@@ -73,14 +73,16 @@ export function assembleModules(parts: Parts, { common, limiter, drivers, isolat
   const logStore = parts.logStore ?? logStoreOf(config, common.log)
   const uploadStore = parts.uploadStore ?? uploadStoreOf(config, common.log)
   const projects = createProjects({
-    ...{ ...common, streamTokens, roleOf, git, dns, logStore, uploadStore, projectPorts },
+    ...{ ...common, streamTokens, roleOf, grants, git, dns, logStore, uploadStore, projectPorts },
     settings: config,
   })
   const cloudApi = parts.cloudApi ?? createCloudApi()
   const transferPorts: CloudDeps['transferPorts'] = {}
   const retryLimits = parts.retryLimits ?? { giveUpMs: 60_000, pollMs: 300 }
   const cloud =
-    config.mode === 'self-hosted' ? createCloud({ ...common, api: cloudApi, transferPorts, retryLimits, isOperator }) : undefined
+    config.mode === 'self-hosted'
+      ? createCloud({ ...common, projects: projects.transfers, api: cloudApi, transferPorts, retryLimits, isOperator })
+      : undefined
   if (cloud) projectPorts.cloud ??= cloud.projects
   const serverPorts: ServerPorts = {}
   const readerOf = parts.serverReader

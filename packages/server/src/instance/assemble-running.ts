@@ -1,6 +1,6 @@
 import type { Git } from '../drivers/git/git.ts'
 import type { Gatekeeper } from '../http/guard.ts'
-import { createBackups } from '../modules/backups/index.ts'
+import { type BackupsDeps, createBackups } from '../modules/backups/index.ts'
 import { createDeployments, type DeploymentsDeps, servedState } from '../modules/deployments/index.ts'
 import { createGitEvents, follow as followDeployment } from '../modules/git-events/index.ts'
 import type { createGitHost } from '../modules/git-host/index.ts'
@@ -10,6 +10,7 @@ import { createTransfers, type TransfersDeps } from '../modules/transfers/index.
 import type { LogStore } from '../platform/log-store/log-store.ts'
 import type { Config } from './config.ts'
 import type { Drivers } from './drivers.ts'
+import { leftBehind } from './left-behind.ts'
 import type { Common } from './parts.ts'
 
 /** The part that builds, runs and serves. It fills in the ports that the projects module declares. */
@@ -59,8 +60,19 @@ export function assembleRunning(
   })
   const gitEvents = createGitEvents({ ...common, gitHost, projects, deployments })
   const { stores, archives } = drivers
+  const backupPorts: BackupsDeps['ports'] = {}
   const { data } = deployments
-  const backups = createBackups({ ...common, stores, archives, data, projects, version, isOperator, settings: config })
+  const backups = createBackups({
+    ...common,
+    ports: backupPorts,
+    stores,
+    archives,
+    data,
+    projects,
+    version,
+    isOperator,
+    settings: config,
+  })
   guards.beforeStart = backups.beforeDeploy
   const transfers = createTransfers({
     ...common,
@@ -70,8 +82,21 @@ export function assembleRunning(
     projects: projects.transfers,
     drivers: transferDrivers,
     deployments: { ...deployments, summary: async (id) => (await deployments.reader.summaries([id])).get(id) },
+    history: {
+      read: async (projectId) => ({
+        deployments: await deployments.history.read(common.database.db, projectId),
+        ...(await backups.history.read(common.database.db, projectId)),
+      }),
+      write: (project, { deployments: made, ...saved }) =>
+        common.database.transaction(async ({ db }) => {
+          await deployments.history.write(db, project.projectId, made)
+          await backups.history.write(db, project, saved)
+        }),
+    },
+    leftBehind: (projectId) => leftBehind(projectId, { database: common.database, backups }),
     syncRoutes: (projectId) => edge.routes.sync(projectId),
   })
+  backupPorts.hasLeft = transfers.hasLeft
   projectPorts.deployments ??= deployments.reader
   projectPorts.allotted ??= deployments.allotted
   projectPorts.running ??= deployments.running

@@ -32,15 +32,16 @@ const running = (side: 'here' | 'cloud', id: string) =>
   [...scene[side].drivers.runtime.running.values()].filter(({ request }) => request.owner.projectId === id).length
 
 describe('POST /projects/:id/transfer/to-cloud, and back', () => {
-  test('moves config, variables, rules, source and, withData, volumes; the id stays, and one side serves at each time', async () => {
+  test('moves config, variables, source and volumes; the id stays, and one side serves at each time; edge rules come back', async () => {
     const project = await scene.makeLive({ name: 'Traveller' })
     await scene.setVolume('here', project.id, 'from home')
     const [env, rules] = [await envOf(on(project)), await rulesAt('here', project.id)]
     expect((await scene.move(project.id, 'to-cloud', { withData: true })).body).toEqual({
       data: { projectId: project.id, location: 'cloud' },
+      warnings: [expect.stringContaining('edge rule ban')],
     })
     expect(await open('cloud', project.id)).toEqual({ SECRET: 'of "many"\n$lines', PLAIN: 'yes' })
-    expect(await rulesAt('cloud', project.id)).toEqual(rules)
+    expect(await rulesAt('cloud', project.id)).toEqual([])
     expect(await scene.volume('cloud', project.id)).toBe('from home')
     expect([scene.serves('here', project.slug), scene.serves('cloud', project.slug)]).toEqual([undefined, 'upstreams'])
     expect([running('here', project.id), running('cloud', project.id)]).toEqual([0, 1])
@@ -52,6 +53,7 @@ describe('POST /projects/:id/transfer/to-cloud, and back', () => {
     await scene.setVolume('cloud', project.id, 'from the cloud')
     expect((await scene.move(project.id, 'to-self-hosted', { withData: true })).body).toEqual({
       data: { projectId: project.id, location: 'local' },
+      warnings: [],
     })
     expect(await scene.volume('here', project.id)).toBe('from the cloud')
     const plain = (list: { updatedAt: string }[]) => list.map(({ updatedAt: _, ...rest }) => rest)

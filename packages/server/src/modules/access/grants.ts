@@ -1,14 +1,67 @@
-import type { Level } from '@berth/contract'
+import type { Level, Role } from '@berth/contract'
 import type { Db } from '../../platform/db/schema.ts'
 import type { ProjectRow } from '../../platform/db/tables/projects.ts'
-import { refuse } from '../../platform/failure.ts'
+import { Failure, refuse } from '../../platform/failure.ts'
 import type { AccessDeps } from './deps.ts'
 import { refuseSecondDeployer } from './one-person.ts'
-import { findMembership } from './store.ts'
+import { findMembership, findUserByEmail } from './store.ts'
 
 /** The project is gone. */
 export const deleteGrants = (db: Db, projectId: string): Promise<unknown> =>
   db.deleteFrom('grants').where('projectId', '=', projectId).execute()
+
+/** A grant as it travels with a project: people have other ids on another instance. */
+export interface TravellingGrant {
+  email: string
+  level: Level
+}
+
+export const grantsOf = (db: Db, projectId: string): Promise<TravellingGrant[]> =>
+  db
+    .selectFrom('grants')
+    .innerJoin('users', 'users.id', 'grants.userId')
+    .select(['users.email', 'grants.level'])
+    .where('grants.projectId', '=', projectId)
+    .orderBy('users.email')
+    .execute()
+
+/** Replaces the grants of a project by those that a move brought. Returns the ones that this organisation cannot have, and why. */
+export async function placeGrants(
+  { id: projectId, organizationId }: Pick<ProjectRow, 'id' | 'organizationId'>,
+  grants: readonly TravellingGrant[],
+  db: Db,
+  deps: Pick<AccessDeps, 'clock' | 'onlyOnePerson'>,
+): Promise<(TravellingGrant & { reason: string })[]> {
+  await deleteGrants(db, projectId)
+  const refused = []
+  for (const grant of grants) {
+    const { email, level } = grant
+    const user = await findUserByEmail(db, email)
+    const member = user && (await findMembership(db, user.id, organizationId))
+    const reason = member ? refusalOf(level, member.role, deps) : 'is not a member of the organisation'
+    if (reason) refused.push({ ...grant, reason })
+    else if (user) {
+      const row = { projectId, organizationId, userId: user.id, level, updatedAt: deps.clock.now().getTime() }
+      await db
+        .insertInto('grants')
+        .values(row)
+        .onConflict((conflict) => conflict.columns(['projectId', 'userId']).doUpdateSet({ level }))
+        .execute()
+    }
+  }
+  return refused
+}
+
+function refusalOf(level: Level, role: Role, deps: Pick<AccessDeps, 'onlyOnePerson'>): string | null {
+  if (role === 'owner') return 'is an owner, whose level is always admin'
+  try {
+    refuseSecondDeployer(level, role, deps)
+    return null
+  } catch (error) {
+    if (error instanceof Failure) return error.message
+    throw error
+  }
+}
 
 /** `null` goes back to the level of the person's role. */
 export async function setGrant(

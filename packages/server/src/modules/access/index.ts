@@ -1,8 +1,10 @@
 import type { Permission } from '@berth/contract'
+import type { Db } from '../../platform/db/schema.ts'
 import { createAuditLog } from './audit-log.ts'
 import { type Credential, createGatekeeper, holdsNow, roleOf } from './credentials.ts'
 import type { AccessDeps } from './deps.ts'
 import { createAdmin, createReadiness, prepareFirstStart } from './first-start.ts'
+import { grantsOf, placeGrants, type TravellingGrant } from './grants.ts'
 import { accessHandlers } from './handlers.ts'
 import { accessLoaders } from './loaders.ts'
 import { tooManyPeople } from './one-person.ts'
@@ -16,7 +18,7 @@ export { deleteGrants } from './grants.ts'
 export { randomCode } from './random-code.ts'
 export { isSetupOrganization } from './setup-organization.ts'
 export { findOrganizationName, membersOf, organizationNames, quotaOverride } from './store.ts'
-export type { StreamTokens }
+export type { StreamTokens, TravellingGrant }
 
 /**
  * Who may do what. A *user* belongs to *organisations* as a *member* with a *role*, which is a set of tags; a *grant*
@@ -36,6 +38,12 @@ export function createAccess(deps: AccessDeps) {
     /** Whether a credential that was good a while ago still has the tag. */
     holdsNow: (tag: Permission, credential: Omit<Credential, 'sessionId'>) =>
       holdsNow(deps.database.db, tag, credential, deps.clock.now().getTime()),
+    /** Grants of a project that moves. */
+    grants: {
+      of: (db: Db, projectId: string) => grantsOf(db, projectId),
+      place: (project: Parameters<typeof placeGrants>[0], grants: readonly TravellingGrant[], db: Db) =>
+        placeGrants(project, grants, db, deps),
+    },
     /** The organisation made at set-up, whose owners and admins run the instance. */
     isOperatorsOrganization: (organizationId: string) => isSetupOrganization(deps.database.db, organizationId),
     /** `owner/*` and `owner/repo` that members may see; null: every one. */

@@ -9,7 +9,7 @@ const mayDeploy = (role: Role) => role !== 'viewer'
 const howTo =
   'install bubblewrap, use Docker or run Berth as root; or set BERTH_TRUST_EVERYONE=true if everybody is trusted with everything'
 
-export function refuseSecondPerson(role: Role, { onlyOnePerson }: AccessDeps): void {
+export function refuseSecondPerson(role: Role, { onlyOnePerson }: Pick<AccessDeps, 'onlyOnePerson'>): void {
   if (onlyOnePerson && mayDeploy(role))
     fail('no_isolation', {
       words: `A second person who may deploy could read every project and the instance's own keys, as nothing keeps projects apart on this machine: ${howTo}`,
@@ -18,7 +18,7 @@ export function refuseSecondPerson(role: Role, { onlyOnePerson }: AccessDeps): v
 }
 
 /** A viewer with a higher level on one project is one more who deploys. */
-export function refuseSecondDeployer(level: Level, role: Role, deps: AccessDeps): void {
+export function refuseSecondDeployer(level: Level, role: Role, deps: Pick<AccessDeps, 'onlyOnePerson'>): void {
   if (level !== 'read' && !mayDeploy(role)) refuseSecondPerson('member', deps)
 }
 

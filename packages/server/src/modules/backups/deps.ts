@@ -4,6 +4,7 @@ import type { Caller } from '../../http/handler.ts'
 import type { Awaitable } from '../../platform/awaitable.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Database } from '../../platform/database.ts'
+import type { Db } from '../../platform/db/schema.ts'
 import type { Log } from '../../platform/log.ts'
 import type { Scrubber } from '../../platform/secrets/scrubber.ts'
 import type { SecretBox } from '../../platform/secrets/secret-box.ts'
@@ -35,6 +36,11 @@ export interface BackupsDeps {
     uploadOf(projectId: string): Promise<SavedUpload | undefined>
     isUploadMissing(saved: SavedProject): Promise<boolean>
     bringUploadBack(saved: SavedProject, organizationId: string, content: () => AsyncIterable<Uint8Array>): Promise<void>
+  }
+  /** Filled in by those who assemble the instance, once the modules above exist. */
+  ports: {
+    /** Whether the project was moved away from this instance and has not come back. */
+    hasLeft?(db: Db, projectId: string): Promise<boolean>
   }
   version: string
   /** Whether the caller runs this instance. */

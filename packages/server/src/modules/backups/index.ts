@@ -1,13 +1,16 @@
+import type { Db } from '../../platform/db/schema.ts'
 import type { Job } from '../../platform/jobs/declare.ts'
-import type { BackupsDeps } from './deps.ts'
+import { type BackupsDeps, nowOf } from './deps.ts'
 import { backupsHandlers } from './handlers.ts'
 import { backupsLoaders } from './loaders.ts'
+import { listPolicies } from './policies/policy-store.ts'
 import { scheduledJob } from './policies/scheduled.ts'
 import { backupsPart } from './project-part.ts'
 import { applyJobs } from './restores/apply-job.ts'
 import { trialJobs } from './restores/trial.ts'
 import { verifyJob } from './restores/verify.ts'
 import { cleanUpJob } from './runs/clean-up.ts'
+import { type BackupHistory, readBackupHistory, writeBackupHistory } from './runs/history.ts'
 import { announceLostKey, keyJob, keySchedule } from './runs/lost-key.ts'
 import { pruneAllJob, pruneJob, pruneSchedule } from './runs/prune.ts'
 import { runBeforeDeploy, type SavedDeployment } from './runs/run-before-deploy.ts'
@@ -39,6 +42,14 @@ export function createBackups(deps: BackupsDeps) {
     /** Says early what nobody wants to learn from a restore. */
     start: () => announceLostKey(deps),
     part: backupsPart(deps),
+    /** Runs and restores of before, for a project that moves. */
+    history: {
+      read: (db: Db, projectId: string) => readBackupHistory(db, projectId),
+      write: (db: Db, project: Parameters<typeof writeBackupHistory>[1], history: BackupHistory) =>
+        writeBackupHistory(db, project, history, nowOf(deps)),
+    },
+    /** Policies of a project, in words: they stay where their destinations are. */
+    policiesOf: async (db: Db, projectId: string) => (await listPolicies(db, projectId, { limit: 100 })).rows,
     /** What a deployment waits for before it starts anything. */
     beforeDeploy: (deployment: SavedDeployment, say: (line: string) => void, abort: AbortSignal) =>
       runBeforeDeploy(deployment, say, abort, deps),

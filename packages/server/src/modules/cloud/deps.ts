@@ -7,6 +7,7 @@ import type { Log } from '../../platform/log.ts'
 import type { Scrubber } from '../../platform/secrets/scrubber.ts'
 import type { SecretBox } from '../../platform/secrets/secret-box.ts'
 
+import type { ProjectTransfers } from '../projects/index.ts'
 import type { TransferEnds } from '../transfers/index.ts'
 import type { RetryLimits } from './transfers/retry-unreachable.ts'
 
@@ -18,6 +19,7 @@ export interface CloudDeps {
   /** The instance's own: no line of its log shows a link's token. */
   scrubber: Scrubber
   api: CloudApi
+  projects: Pick<ProjectTransfers, 'restoreFolder'>
   /** Filled in by those who assemble the instance, once the ends of moves exist; empty where no project runs. */
   transferPorts: { ends?: TransferEnds }
   /** With a cloud that goes away in the middle of a move. */

@@ -37,6 +37,7 @@ export function cloudHandlers(deps: CloudDeps, links: Links): Handlers<typeof co
         mayBeInside: mayBeInside ? (1 as const) : (0 as const),
         linkedBy: userId,
         linkedAt: clock.now().getTime(),
+        feedPosition: null,
       }
       await database.transaction(({ db }) => saveLink(row, db))
       links.changed(organizationId)

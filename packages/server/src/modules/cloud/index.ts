@@ -2,6 +2,7 @@ import type { Job } from '../../platform/jobs/declare.ts'
 import { cloudProjects } from './cloud-projects.ts'
 import { createCloudProxy } from './cloud-proxy.ts'
 import type { CloudDeps } from './deps.ts'
+import { forgetJob } from './forget-job.ts'
 import { gitHostLinks } from './git-host-links.ts'
 import { cloudHandlers } from './handlers.ts'
 import { Links } from './links.ts'
@@ -9,6 +10,7 @@ import { linksEnding } from './store.ts'
 import { callOff } from './transfers/call-off.ts'
 import { transferJob } from './transfers/transfer-job.ts'
 import { findTransfer, isOver } from './transfers/transfer-store.ts'
+import { watchJob, watchSchedule } from './watch-job.ts'
 
 export type { CloudDeps } from './deps.ts'
 
@@ -20,9 +22,10 @@ export function createCloud(deps: CloudDeps) {
   const links = new Links(deps)
   return {
     handlers: cloudHandlers(deps, links),
-    elsewhere: createCloudProxy(links, deps.api),
+    elsewhere: createCloudProxy(links, deps),
     projects: cloudProjects(deps, links),
-    jobs: [transferJob(deps, links)] as Job<unknown, undefined>[],
+    jobs: [transferJob(deps, links), forgetJob(deps), watchJob(deps, links)] as Job<unknown, undefined>[],
+    schedules: [watchSchedule],
     /** Whether this instance drives that move, and it is not over. */
     async isDriving(id: string): Promise<boolean> {
       const transfer = await findTransfer(deps.database.db, id)

@@ -32,7 +32,7 @@ export class Links {
   of(organizationId: string): Awaitable<Link | null> {
     const known = this.#kept.get(organizationId)
     if (known !== undefined) return known
-    const asked = this.#read(organizationId)
+    const asked = this.read(organizationId)
     this.#kept.set(organizationId, asked)
     const isStillWanted = () => this.#kept.get(organizationId) === asked
     asked.then(
@@ -52,7 +52,8 @@ export class Links {
     this.#deps.database.signals.publish(topic, { organizationId } satisfies LinkSignal)
   }
 
-  async #read(organizationId: string): Promise<Link | null> {
+  /** As it is in the database now. */
+  async read(organizationId: string): Promise<Link | null> {
     const { database, secretBox, scrubber } = this.#deps
     const row = await findLink(database.db, organizationId)
     if (!row) return null

@@ -16,6 +16,22 @@ export const saveLink = ({ organizationId, ...values }: CloudLinkRow, db: Db): P
 export const deleteLink = (db: Db, organizationId: string): Promise<unknown> =>
   db.deleteFrom('cloudLinks').where('organizationId', '=', organizationId).execute()
 
+export async function linkedOrganizations(db: Db): Promise<string[]> {
+  const rows = await db.selectFrom('cloudLinks').select('organizationId').execute()
+  return rows.map(({ organizationId }) => organizationId)
+}
+
+/** False: the link or its position has changed since it was read. */
+export async function saveFeedPosition(
+  db: Db,
+  { organizationId, linkedAt, feedPosition: known }: Pick<CloudLinkRow, 'organizationId' | 'linkedAt' | 'feedPosition'>,
+  feedPosition: string,
+): Promise<boolean> {
+  const link = db.updateTable('cloudLinks').set({ feedPosition }).where('organizationId', '=', organizationId)
+  const unchanged = link.where('linkedAt', '=', linkedAt).where('feedPosition', known === null ? 'is' : '=', known)
+  return (await unchanged.returning('organizationId').executeTakeFirst()) !== undefined
+}
+
 /** Links whose token is good at `now` and ends by `until`. */
 export const linksEnding = (db: Db, now: number, until: number): Promise<CloudLinkRow[]> =>
   db.selectFrom('cloudLinks').selectAll().where('tokenExpiresAt', '>', now).where('tokenExpiresAt', '<=', until).execute()

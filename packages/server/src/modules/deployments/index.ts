@@ -1,3 +1,5 @@
+import type { Deployment } from '@berth/contract'
+import type { Db } from '../../platform/db/schema.ts'
 import type { DeploymentRow } from '../../platform/db/tables/deployments.ts'
 import { Every } from '../../platform/jobs/every.ts'
 import { KeyedMutex } from '../../platform/keyed-mutex.ts'
@@ -8,6 +10,7 @@ import { cleanUpJob } from './clean-up.ts'
 import { deployJob } from './deploy-job.ts'
 import type { DeploymentsDeps } from './deps.ts'
 import { deploymentsHandlers } from './handlers.ts'
+import { readHistory, writeHistory } from './history.ts'
 import { LogFollower } from './log-follower.ts'
 import { projectPower } from './power.ts'
 import { projectData } from './project-data.ts'
@@ -56,6 +59,12 @@ export function createDeployments(given: Omit<DeploymentsDeps, 'turns' | 'scrubb
     running: runningProjects(deps),
     power: projectPower(deps),
     part: deploymentsPart(deps),
+    /** Deployments of before, for a project that moves. */
+    history: {
+      read: (db: Db, projectId: string) => readHistory(db, projectId),
+      write: (db: Db, projectId: string, history: readonly Deployment[]) =>
+        writeHistory(db, projectId, history, deps.clock.now().getTime()),
+    },
     /** What backups save and bring back. */
     data: projectData(deps),
     secrets: deps.scrubbers,

@@ -60,6 +60,14 @@ export async function findRequested(db: Db, projectId: string, environment: stri
 
 export const insertDeployment = (db: Db, row: Insertable<DeploymentsTable>) => db.insertInto('deployments').values(row).execute()
 
+/** One of that id stays as it is. */
+export const insertHistory = (db: Db, row: Insertable<DeploymentsTable>): Promise<unknown> =>
+  db
+    .insertInto('deployments')
+    .values(row)
+    .onConflict((conflict) => conflict.column('id').doNothing())
+    .execute()
+
 /** The one way a deployment changes its status: atomic, and terminal is final. Undefined when it was not to be moved. */
 export const transitionDeployment = (
   db: Db,

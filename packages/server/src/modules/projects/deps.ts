@@ -4,11 +4,12 @@ import type { Git } from '../../drivers/git/git.ts'
 import type { UploadStore } from '../../drivers/upload-store/upload-store.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Database } from '../../platform/database.ts'
+import type { Db } from '../../platform/db/schema.ts'
 import type { Log } from '../../platform/log.ts'
 import type { LogStore } from '../../platform/log-store/log-store.ts'
 import type { Scrubber } from '../../platform/secrets/scrubber.ts'
 import type { SecretBox } from '../../platform/secrets/secret-box.ts'
-import type { StreamTokens } from '../access/index.ts'
+import type { StreamTokens, TravellingGrant } from '../access/index.ts'
 import type { ProjectPorts } from './project-ports.ts'
 
 export interface ProjectsDeps {
@@ -20,6 +21,16 @@ export interface ProjectsDeps {
   streamTokens: StreamTokens
   /** What a person is in an organisation now; undefined when they have left it. */
   roleOf(userId: string, organizationId: string): Promise<Role | undefined>
+  /** Grants on projects that move; the access module owns them. */
+  grants: {
+    of(db: Db, projectId: string): Promise<TravellingGrant[]>
+    /** Replaces a project's grants; returns those that this organisation cannot have, and why. */
+    place(
+      project: { id: string; organizationId: string },
+      grants: readonly TravellingGrant[],
+      db: Db,
+    ): Promise<(TravellingGrant & { reason: string })[]>
+  }
   git: Git
   dns: Dns
   logStore: LogStore

@@ -131,6 +131,7 @@ export interface EdgeRoutes {
 }
 
 export interface TransferOptions {
+  /** False: volumes stay behind. */
   withData: boolean
 }
 
@@ -157,6 +158,8 @@ export interface CloudProjects {
 export interface Transferred {
   projectId: string
   location: 'local' | 'cloud'
+  /** Parts of the project that did not come along, or are not in force there. */
+  warnings: string[]
 }
 
 export interface ServerDirectory {

@@ -136,6 +136,13 @@ export const changeEnvironment = (
   changes: Partial<Pick<EnvironmentRow, 'branch' | 'fromFork' | 'uploadSessionId'>>,
 ): Promise<unknown> => db.updateTable('environments').set(changes).where('id', '=', id).execute()
 
+export const renameEnvironment = (
+  db: Db,
+  { projectId, slug }: Pick<EnvironmentRow, 'projectId' | 'slug'>,
+  changes: Pick<EnvironmentRow, 'name' | 'type' | 'branch'>,
+): Promise<unknown> =>
+  db.updateTable('environments').set(changes).where('projectId', '=', projectId).where('slug', '=', slug).execute()
+
 export async function deleteEnvironment(db: Db, { id, projectId, slug }: EnvironmentRow): Promise<void> {
   await db.deleteFrom('envVariables').where('projectId', '=', projectId).where('environment', '=', slug).execute()
   await db.deleteFrom('environments').where('id', '=', id).execute()
@@ -278,9 +285,6 @@ export const allRules = (db: Db, projectId: string) =>
 
 export const rulesOf = (db: Db, projectId: string): Promise<RouteRuleRow[]> =>
   db.selectFrom('routeRules').selectAll().where('projectId', '=', projectId).orderBy('createdAt').orderBy('id').execute()
-
-export const deleteAllRules = (db: Db, projectId: string): Promise<unknown> =>
-  db.deleteFrom('routeRules').where('projectId', '=', projectId).execute()
 
 export const findUpload = (db: Db, id: string) =>
   db.selectFrom('uploadSessions').select(['id', 'sizeBytes']).where('id', '=', id).executeTakeFirst()

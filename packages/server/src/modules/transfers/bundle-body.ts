@@ -1,4 +1,4 @@
-import { ProjectBundle } from '@berth/contract'
+import { BackupRestore, BackupRun, Deployment, ProjectBundle } from '@berth/contract'
 import { type Static, Type } from 'typebox'
 
 const Sha = Type.String({ pattern: '^[0-9a-f]{64}$' })
@@ -22,6 +22,14 @@ const Index = Type.Object({
   sha256: Sha,
 })
 
+/** Deployments, runs and restores of before, as the API shows them; the receiving side only lists them. */
+const History = Type.Object({
+  deployments: Type.Array(Deployment, { maxItems: 500 }),
+  runs: Type.Array(BackupRun, { maxItems: 500 }),
+  restores: Type.Array(BackupRestore, { maxItems: 500 }),
+})
+export type History = Static<typeof History>
+
 /** What the files of a bundle hold. Encrypted: it has the secrets of the project in the clear. */
 export const BundleBody = Type.Object({
   project: ProjectBundle,
@@ -31,6 +39,8 @@ export const BundleBody = Type.Object({
   volumes: Type.Array(Type.Object({ name: Type.String({ pattern: '^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,62}$' }), index: Index }), {
     maxItems: 200,
   }),
+  /** Absent: from a version of Berth whose history did not travel. */
+  history: Type.Optional(History),
 })
 export type BundleBody = Static<typeof BundleBody>
 

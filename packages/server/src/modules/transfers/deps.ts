@@ -8,6 +8,7 @@ import type { Log } from '../../platform/log.ts'
 import type { SecretBox } from '../../platform/secrets/secret-box.ts'
 import type { ProjectData } from '../deployments/index.ts'
 import type { DeploymentSummary, ProjectTransfers } from '../projects/index.ts'
+import type { History } from './bundle-body.ts'
 
 export interface TransfersDeps {
   database: Database
@@ -31,6 +32,13 @@ export interface TransfersDeps {
     goOn(deploymentId: string): Promise<unknown>
     summary(projectId: string): Promise<DeploymentSummary | undefined>
   }
+  history: {
+    read(projectId: string): Promise<History>
+    /** May be repeated: what is known already stays as it is. */
+    write(project: { projectId: string; organizationId: string; projectName: string }, history: History): Promise<void>
+  }
+  /** Parts of a project that a move leaves behind, in words. */
+  leftBehind(projectId: string): Promise<string[]>
   /** Filled in by those who assemble the instance: whether a move is driven from here, and is not over. */
   drivers: {
     isDriven?(id: string): Promise<boolean>

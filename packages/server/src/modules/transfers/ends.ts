@@ -42,6 +42,7 @@ export const showDeparture = (end: TransferEndRow): Departure => ({
   state: end.state as Departure['state'],
   signer: end.signer,
   files: JSON.parse(end.files),
+  warnings: JSON.parse(end.warnings),
   error: errorOf(end),
 })
 

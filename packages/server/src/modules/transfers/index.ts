@@ -1,5 +1,6 @@
 import type { ArrivalBody, ArrivalChange, DepartureBody } from '@berth/contract'
 import { PartWorkers } from '../../drivers/archive/part-workers.ts'
+import type { Db } from '../../platform/db/schema.ts'
 import type { ProjectRow } from '../../platform/db/tables/projects.ts'
 import type { Job } from '../../platform/jobs/declare.ts'
 import { changeArrival, openArrival } from './arrivals/arrivals.ts'
@@ -13,6 +14,7 @@ import { endOf, showArrival, showDeparture } from './ends.ts'
 import { forgetJob } from './forget.ts'
 import { transfersHandlers } from './handlers.ts'
 import { transfersPart } from './project-part.ts'
+import { deleteDepartures, hasLeft } from './store.ts'
 import { sweepJob, sweepSchedule } from './sweep.ts'
 
 export type { TransfersDeps } from './deps.ts'
@@ -35,8 +37,15 @@ export function createTransfers(given: Omit<TransfersDeps, 'workers'>) {
     jobs: [departJob(deps), arriveJob(deps), forgetJob(deps), sweepJob(deps)] as Job<unknown, undefined>[],
     schedules: [sweepSchedule],
     part: transfersPart(deps),
+    /** Whether the project was moved away from this instance and has not come back. */
+    hasLeft: (db: Db, projectId: string) => hasLeft(db, projectId),
     /** The ends of this instance, for whoever drives a move from here. */
     ends: {
+      /** The project was deleted where it lives: the copy that was kept here goes, with its volumes. */
+      async forget(projectId: string): Promise<void> {
+        await deps.projects.forget(projectId)
+        await deleteDepartures(deps.database.db, projectId)
+      },
       depart: async (project: ProjectRow, body: DepartureBody, userId: string) =>
         showDeparture(await startDeparture(project, body, userId, deps)),
       getDeparture: async (id: string, driver: Driver) => showDeparture(await endOf(id, 'departure', driver, deps)),

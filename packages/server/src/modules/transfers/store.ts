@@ -69,6 +69,19 @@ export async function newestDeparture(db: Db, projectId: string): Promise<string
   return newest?.id
 }
 
-/** Those that are over for that long: nobody asks for them any more. */
+/** A departure that is over says for good that the project lives elsewhere, until it comes back. */
+export async function hasLeft(db: Db, projectId: string): Promise<boolean> {
+  return (await newestDeparture(db, projectId)) !== undefined
+}
+
+export const deleteDepartures = (db: Db, projectId: string): Promise<unknown> =>
+  db
+    .deleteFrom('transferEnds')
+    .where('projectId', '=', projectId)
+    .where('side', '=', 'departure')
+    .where('state', '=', 'departed')
+    .execute()
+
+/** Ends that are over for that long, except for departures. */
 export const deleteOverSince = (db: Db, before: number): Promise<unknown> =>
-  db.deleteFrom('transferEnds').where('state', 'in', ['active', 'aborted', 'departed']).where('touchedAt', '<', before).execute()
+  db.deleteFrom('transferEnds').where('state', 'in', ['active', 'aborted']).where('touchedAt', '<', before).execute()

@@ -10,6 +10,7 @@ import { groupOf } from '../runs/clean-up-kind.ts'
 import { storeOf } from '../runs/perform-run.ts'
 import { findRun } from '../runs/run-store.ts'
 import { moveRestore } from './move-restore.ts'
+import { refuseMoved } from './refuse-moved.ts'
 import { verifyJobKey, verifyRestore } from './restore-kinds.ts'
 import { insertRestore, listStaged } from './restore-store.ts'
 
@@ -25,6 +26,7 @@ export async function prepareRestore(
   createdBy: string,
   deps: BackupsDeps,
 ): Promise<{ restore: RestoreRow; confirmationToken: string }> {
+  await refuseMoved(deps.database.db, run.projectId, deps)
   refuseUnfit(run)
   await refuseWithoutManifest(run, deps)
   const confirmationToken = `brc_${randomCode(40)}`
@@ -79,7 +81,9 @@ function refuseUnfit(run: RunRow): void {
   if (words) fail('not_restorable', { words })
 }
 
-function unfit({ status, prunedAt, manifestName, destinationId }: RunRow): string | null {
+function unfit({ status, prunedAt, manifestName, destinationId, importedAt }: RunRow): string | null {
+  if (importedAt !== null)
+    return 'The data of this run is at a destination of the instance that made it: move the project back there, then restore it'
   if (status !== 'succeeded') return `Only a run that succeeded can be restored, and this one is ${status}`
   if (prunedAt !== null) return 'The run was pruned: what it had saved is gone'
   if (destinationId === null) return 'The destination that holds this run was deleted'

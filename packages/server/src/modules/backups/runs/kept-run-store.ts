@@ -7,8 +7,9 @@ import type { PolicyRow, RunRow } from '../../../platform/db/tables/backups.ts'
 export const keepAsRetired = (db: Db, { id, retainCount, retainDays }: PolicyRow) =>
   db.updateTable('backupRuns').set({ formerPolicyId: id, retainCount, retainDays }).where('policyId', '=', id).execute()
 
-/** Good ones that are there to be restored. */
-const kept = (db: Db) => db.selectFrom('backupRuns').where('status', '=', 'succeeded').where('prunedAt', 'is', null)
+/** Good runs whose data is at a destination of this instance. */
+const kept = (db: Db) =>
+  db.selectFrom('backupRuns').where('status', '=', 'succeeded').where('prunedAt', 'is', null).where('importedAt', 'is', null)
 
 const newestKept = (db: Db) => kept(db).selectAll().orderBy('createdAt', 'desc').orderBy('id', 'desc')
 
@@ -47,6 +48,7 @@ export async function projectsWithRuns(db: Db): Promise<string[]> {
     .select('projectId')
     .distinct()
     .where('status', '=', 'succeeded')
+    .where('importedAt', 'is', null)
     .where((is) => is.or([is('prunedAt', 'is', null), is('manifestName', 'is not', null)]))
     .execute()
   return rows.map(({ projectId }) => projectId)
@@ -69,6 +71,7 @@ export const nameRecipient = (db: Db, recipient: string) =>
     .where('status', '=', 'succeeded')
     .where('prunedAt', 'is', null)
     .where('recipient', 'is', null)
+    .where('importedAt', 'is', null)
     .execute()
 
 /** Unless it was locked, or a restore of it was begun, at this very moment. */

@@ -49,5 +49,6 @@ export function newRun(
     retainCount: null,
     retainDays: null,
     recipient: null,
+    importedAt: null,
   }
 }

@@ -1,6 +1,8 @@
 import { Failure } from '../../../platform/failure.ts'
+import { findMoved } from '../moved-store.ts'
 import { isUnreachable } from './cloud-answer.ts'
 import { enter, SideFailed, type TransferContext } from './drive.ts'
+import { addWarnings } from './transfer-store.ts'
 
 /**
  * The cloud's word decides, in both directions: its arrival becomes active, or its departure is given away. Until it has said so
@@ -29,7 +31,17 @@ export async function settle(context: TransferContext): Promise<void> {
   const { transfer, sides } = context
   await enter('settling', context)
   if (transfer.direction === 'to_cloud') await sides.departure.change('departed')
-  else await sides.arrival.change({ state: 'active' })
+  else {
+    await sides.arrival.change({ state: 'active' })
+    await restoreFolder(context)
+  }
+}
+
+/** A project that was made from a folder of this machine is so again; one that got another source in the cloud keeps that. */
+async function restoreFolder({ transfer: { id, projectId }, deps }: TransferContext): Promise<void> {
+  const path = (await findMoved(deps.database.db, projectId))?.localPath
+  const warning = path ? await deps.projects.restoreFolder(projectId, path) : null
+  if (warning) await addWarnings(deps.database.db, id, [warning])
 }
 
 async function decided(

@@ -58,13 +58,15 @@ export async function prepare(context: TransferContext): Promise<void> {
     await enter('landing', context)
     await retryWhileUnreachable(() => arrival.change({ state: 'landed' }), retryLimits, abort)
   }
-  const { warnings } = await until(
+  const landed = await until(
     () => arrival.look(),
     ['landed'],
     context,
     () => departure.look(),
   )
-  await updateTransfer(context.deps.database.db, context.transfer.id, { warnings: JSON.stringify(warnings) })
+  const left = await retryWhileUnreachable(() => departure.look(), retryLimits, abort)
+  const warnings = JSON.stringify([...(left.warnings ?? []), ...landed.warnings])
+  await updateTransfer(context.deps.database.db, context.transfer.id, { warnings })
 }
 
 /** Rejects when the move was called off: nobody is asked for the next step. */

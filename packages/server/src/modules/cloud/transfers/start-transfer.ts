@@ -11,7 +11,8 @@ import { ask } from '../ask.ts'
 import type { CloudDeps } from '../deps.ts'
 import type { Link, Links } from '../links.ts'
 import { answered } from './cloud-answer.ts'
-import { cloudOf, transferKind } from './transfer-job.ts'
+import { cloudOf } from './cloud-of.ts'
+import { transferKind } from './transfer-job.ts'
 import { findTransfer, insertTransfer, underWay } from './transfer-store.ts'
 
 type Direction = CloudTransferRow['direction']
@@ -91,7 +92,10 @@ async function ended(id: string, { database, retryLimits }: CloudDeps): Promise<
   let undoingSince: number | undefined
   for (;;) {
     const row = (await findTransfer(database.db, id)) ?? fail('not_found')
-    if (row.phase === 'done') return { projectId: row.projectId, location: row.direction === 'to_cloud' ? 'cloud' : 'local' }
+    if (row.phase === 'done') {
+      const location = row.direction === 'to_cloud' ? 'cloud' : 'local'
+      return { projectId: row.projectId, location, warnings: JSON.parse(row.warnings) }
+    }
     if (row.phase === 'undoing') undoingSince ??= Date.now()
     if (row.phase === 'failed' || (undoingSince !== undefined && Date.now() - undoingSince > undoingMs)) throw failureOf(row)
     await pause(retryLimits.pollMs)

@@ -1,10 +1,14 @@
+import type { Db } from '../../../platform/db/schema.ts'
 import type { CloudTransferRow } from '../../../platform/db/tables/cloud.ts'
 import { errorMessage } from '../../../platform/error-message.ts'
 import { Failure } from '../../../platform/failure.ts'
 import { type JobKind, job } from '../../../platform/jobs/declare.ts'
+import { findAnyProject } from '../../projects/index.ts'
 import type { CloudDeps } from '../deps.ts'
 import type { Links } from '../links.ts'
+import { deleteMoved, saveMoved } from '../moved-store.ts'
 import { watchCallingOff } from './call-off.ts'
+import { cloudOf } from './cloud-of.ts'
 import { commit, settle } from './commit.ts'
 import { prepare, SideFailed, type TransferContext } from './drive.ts'
 import { localArrival, localDeparture } from './local-sides.ts'
@@ -80,10 +84,6 @@ async function sidesOf(transfer: CloudTransferRow, deps: CloudDeps, links: Links
     : { departure: remoteDeparture(transfer, remote), arrival: localArrival(transfer, ends) }
 }
 
-/** Which account in which cloud. */
-export const cloudOf = ({ url, remoteOrganizationId }: { url: string; remoteOrganizationId: string }) =>
-  `${url} ${remoteOrganizationId}`
-
 /** The end that is here needs no link. */
 async function undoHere(transfer: CloudTransferRow, deps: CloudDeps): Promise<void> {
   const { ends } = deps.transferPorts
@@ -125,12 +125,20 @@ const recordFailure = (
 ): Promise<unknown> =>
   updateTransfer(database.db, id, { phase: 'failed', errorCode: code, errorMessage: message, finishedAt: clock.now().getTime() })
 
+/** Where the project lives now, and the folder that it was made from. */
+async function noteMoved({ direction, projectId, organizationId, cloud }: CloudTransferRow, db: Db, now: number): Promise<void> {
+  if (direction === 'to_self_hosted') return void (await deleteMoved(db, projectId))
+  const localPath = (await findAnyProject(db, projectId))?.localPath ?? null
+  await saveMoved({ projectId, organizationId, cloud, localPath, movedAt: now, missingSince: null }, db)
+}
+
 async function complete(transfer: CloudTransferRow, { database, clock }: CloudDeps): Promise<void> {
   const { id, organizationId, projectId, projectName, direction } = transfer
   const warnings = JSON.parse((await findTransfer(database.db, id))?.warnings ?? '[]') as string[]
   const place = direction === 'to_cloud' ? 'the cloud' : 'this instance'
   await database.transaction(async ({ db, announce }) => {
     await updateTransfer(db, id, { phase: 'done', finishedAt: clock.now().getTime() })
+    await noteMoved(transfer, db, clock.now().getTime())
     await announce('transfer.completed', {
       organizationId,
       projectId,

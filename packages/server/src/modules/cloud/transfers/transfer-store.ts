@@ -26,6 +26,13 @@ export const insertTransfer = (db: Db, row: Insertable<CloudTransfersTable>): Pr
 export const updateTransfer = (db: Db, id: string, changes: Omit<Updateable<CloudTransfersTable>, 'id'>): Promise<unknown> =>
   db.updateTable('cloudTransfers').set(changes).where('id', '=', id).where('phase', 'not in', over).execute()
 
+/** Adds each that is not there yet. */
+export async function addWarnings(db: Db, id: string, more: readonly string[]): Promise<void> {
+  const known = JSON.parse((await findTransfer(db, id))?.warnings ?? '[]') as string[]
+  const warnings = [...new Set([...known, ...more])]
+  if (warnings.length > known.length) await updateTransfer(db, id, { warnings: JSON.stringify(warnings) })
+}
+
 /** Undefined: it was called off, or is over. */
 export const enterPhase = (db: Db, id: string, phase: TransferPhase): Promise<{ id: string } | undefined> =>
   db

@@ -8,6 +8,7 @@ import { checkProject } from '../domains/domain-checks.ts'
 import { freeHostname } from '../domains/hostnames.ts'
 import { hostnameOf } from '../domains/wanted-hostname.ts'
 import { moveHookOf } from '../git/delivery-address.ts'
+import type { Transferred } from '../project-ports.ts'
 import { refuseUnstorable } from '../settings/fields.ts'
 import { domainsOf, listProjects, type ProjectChanges } from '../store.ts'
 import { changeProject } from './change-project.ts'
@@ -87,16 +88,18 @@ export function coreHandlers(deps: ProjectsDeps, deletion: Deletion) {
     },
     setSleepMode: ({ body }, { project }) => change(project, { sleepMode: body.sleepMode }),
     setOptions: ({ body }, context) => update(context.project, body, context),
-    transferToCloud: async ({ params, body }, { project, caller }) => {
+    transferToCloud: async ({ params, body: { withData = true } }, { project, caller }) => {
       const cloud = deps.projectPorts.cloud ?? fail(project ? 'cloud_not_linked' : 'not_found')
-      return { data: await cloud.transferToCloud(params.id, project, { withData: body.withData ?? false }, caller) }
+      return answerOf(await cloud.transferToCloud(params.id, project, { withData }, caller))
     },
-    transferToSelfHosted: async ({ params, body }, { project, caller }) => {
+    transferToSelfHosted: async ({ params, body: { withData = true } }, { project, caller }) => {
       const cloud = deps.projectPorts.cloud ?? fail(project ? 'cloud_not_linked' : 'not_found')
-      return { data: await cloud.transferToSelfHosted(params.id, project, { withData: body.withData ?? false }, caller) }
+      return answerOf(await cloud.transferToSelfHosted(params.id, project, { withData }, caller))
     },
   } satisfies Rows
 }
+
+const answerOf = ({ warnings, ...data }: Transferred) => ({ data, warnings })
 
 const newestFirst = (left: Project, right: Project) => Date.parse(right.createdAt) - Date.parse(left.createdAt)
 

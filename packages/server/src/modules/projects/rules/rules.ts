@@ -67,13 +67,22 @@ function ruleColumns(body: CreateRule, now: number): RuleColumns {
 export const checkedRules = (bodies: readonly CreateRule[], now: number): RuleColumns[] =>
   bodies.map((body) => ruleColumns(body, now))
 
-/** In their order, which is the order of their making. */
-export async function insertRules(db: Db, projectId: string, rules: readonly RuleColumns[], now: number): Promise<void> {
+/** The project has exactly these rules afterwards. One that it has already stays as it is, its id and hits included. */
+export async function replaceRules(db: Db, projectId: string, rules: readonly RuleColumns[], now: number): Promise<void> {
+  const kept = await rulesOf(db, projectId)
   for (const [at, rule] of rules.entries()) {
-    const row = { ...rule, id: newId('rul'), projectId, hits: 0, createdAt: now + at, updatedAt: now + at }
-    await db.insertInto('routeRules').values(row).execute()
+    const same = kept.findIndex((row) => isSameRule(row, rule))
+    if (same >= 0) kept.splice(same, 1)
+    else {
+      const row = { ...rule, id: newId('rul'), projectId, hits: 0, createdAt: now + at, updatedAt: now + at }
+      await db.insertInto('routeRules').values(row).execute()
+    }
   }
+  for (const { id } of kept) await db.deleteFrom('routeRules').where('id', '=', id).execute()
 }
+
+const isSameRule = (row: RouteRuleRow, rule: RuleColumns): boolean =>
+  (Object.keys(rule) as (keyof RuleColumns)[]).every((column) => row[column] === rule[column])
 
 /** Each field, and each field of the config, is left as it is when not named. */
 export async function updateRule(rule: RouteRuleRow, organizationId: string, body: UpdateRule, deps: ProjectsDeps) {

@@ -4,8 +4,9 @@ import { sealedFor } from '../../../platform/db/sealed-columns.ts'
 import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
 import { fail } from '../../../platform/failure.ts'
 import type { Bound } from '../../../platform/transaction.ts'
+import type { TravellingGrant } from '../../access/index.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
-import { isInstanceSlug } from '../domains/hostnames.ts'
+import { freeHostname, isInstanceSlug } from '../domains/hostnames.ts'
 import { cloneTokenColumns, forgottenToken } from '../git/clone-token.ts'
 import { hostUrlsOf } from '../git/git-remote.ts'
 import { type ProjectSignal, projectsTopic } from '../lifecycle/change-project.ts'
@@ -13,26 +14,29 @@ import { emptyProject } from '../lifecycle/create-project.ts'
 import { chanceSlug } from '../lifecycle/slug.ts'
 import { lockProject } from '../operations/operation.ts'
 import { refuseOverQuota } from '../quotas/quotas.ts'
-import { checkedRules, insertRules } from '../rules/rules.ts'
+import { checkedRules, replaceRules } from '../rules/rules.ts'
 import { checkConfig } from '../settings/config-rules.ts'
 import { refuseMisuse } from '../settings/env.ts'
 import { configColumns, defaults, refuseUnstorable } from '../settings/fields.ts'
 import { checkSource, sourceColumns } from '../source.ts'
 import {
   changeEnvironment,
-  deleteAllRules,
   deleteAllVariables,
+  domainsOf,
   findAnyProject,
   findEnvironment,
   insertEnvironment,
   insertProject,
   type NewProject,
+  renameEnvironment,
   saveProject,
   takenSlugs,
   upsertVariable,
 } from '../store.ts'
 import { claimUpload, dropUpload, releaseUpload } from '../uploads/upload-claim.ts'
 import { replaceDomains } from './arriving-domains.ts'
+import { isInForce } from './bundle.ts'
+import { carriedColumn } from './carried-parts.ts'
 
 export interface ArrivingProject {
   projectId: string
@@ -57,7 +61,8 @@ export async function recordArriving(arriving: ArrivingProject, deps: ProjectsDe
   checkConfig(bundle.options)
   for (const { variables } of bundle.environments) refuseMisuse(variables, [])
   const source = await checkSource(sourceFields(arriving), organizationId, deps)
-  const rules = checkedRules(bundle.rules, nowOf(deps))
+  const wantedRules = bundle.rules.filter((rule) => isInForce(rule, nowOf(deps)))
+  const rules = checkedRules(wantedRules, nowOf(deps))
   const recorded = await deps.database.transaction(async (bound) => {
     await lockProject(bound, arriving.projectId)
     const before = await refuseTaken(arriving, bound)
@@ -68,8 +73,18 @@ export async function recordArriving(arriving: ArrivingProject, deps: ProjectsDe
     await putEnvironments(bundle, project, bound, deps)
     await putProductionUpload(arriving, bound, deps)
     await replaceDomains(bundle.domains, project, warnings, bound, deps)
-    await deleteAllRules(bound.db, project.id)
-    await insertRules(bound.db, project.id, rules, nowOf(deps))
+    // Edge rules belong to self-hosted instances: a cloud enforces none that nobody could see or change there.
+    const isServed = deps.settings.mode === 'self-hosted'
+    await replaceRules(bound.db, project.id, isServed ? rules : [], nowOf(deps))
+    if (!isServed) warnings.push(...wantedRules.map(notServed))
+    await saveProject(bound.db, project.id, {
+      webhookDomain: await webhookDomainOf(bundle, project, warnings, bound, deps),
+      carried: carriedColumn({
+        rules: isServed ? [] : wantedRules,
+        grants: await putGrants(bundle, project, warnings, bound, deps),
+        folderUploadId: bundle.source.ofFolder ? arriving.uploadSessionId : null,
+      }),
+    })
     await refuseOverQuota(bound, organizationId, ['projects', 'cpuCores', 'memoryMb'], deps)
     bound.signal(projectsTopic, { projectId: project.id } satisfies ProjectSignal)
     return { warnings }
@@ -107,7 +122,6 @@ const columnsOf = (bundle: ProjectBundle) => ({
   enabled: bundle.enabled ? (1 as const) : (0 as const),
   resources: JSON.stringify(bundle.resources),
   previewsUseProduction: bundle.previewsUseProduction ? (1 as const) : (0 as const),
-  webhookDomain: null,
 })
 
 async function putRow(
@@ -128,11 +142,49 @@ async function putRow(
   const inserted = await insertProject(db, {
     ...emptyProject(organizationId, now),
     ...row,
+    ...(bundle.createdAt ? { createdAt: Math.min(Date.parse(bundle.createdAt), now) } : {}),
     name: bundle.name,
     id: projectId,
     slug,
   })
   return inserted ?? fail('slug_taken')
+}
+
+function notServed({ kind, pathPrefix, hostname }: ProjectBundle['rules'][number]): string {
+  const where = [hostname, pathPrefix].filter((part) => part != null).join('')
+  return `The edge rule ${kind}${where ? ` for ${where}` : ''} is not in force there: a cloud has no edge rules. It comes back with the project`
+}
+
+/** Returns the grants that cannot be in force here; each is named, since it may have lowered a person's level. */
+async function putGrants(
+  { grants }: ProjectBundle,
+  project: ProjectRow,
+  warnings: string[],
+  { db }: Bound,
+  deps: ProjectsDeps,
+): Promise<TravellingGrant[]> {
+  if (!grants) return []
+  const refused = await deps.grants.place(project, grants, db)
+  for (const { email, level, reason } of refused)
+    warnings.push(`The grant of ${email} (level ${level}) is not in force there: ${email} ${reason}`)
+  return refused.map(({ email, level }) => ({ email, level }))
+}
+
+/** A host name that the project does not have here is left out, with a warning. */
+async function webhookDomainOf(
+  { webhookDomain }: ProjectBundle,
+  project: ProjectRow,
+  warnings: string[],
+  { db }: Bound,
+  { settings }: ProjectsDeps,
+): Promise<string | null> {
+  if (!webhookDomain) return null
+  if (webhookDomain.hostname === null) return freeHostname(project, settings.baseDomain)
+  const hostname = webhookDomain.hostname.toLowerCase()
+  const own = (await domainsOf(db, [project.id])).get(project.id) ?? []
+  if (own.some((domain) => domain.hostname === hostname)) return hostname
+  warnings.push(`Git webhooks are not delivered at ${hostname} there: the project does not have that domain`)
+  return null
 }
 
 async function exchangeUpload(
@@ -170,7 +222,8 @@ async function putEnvironments(bundle: ProjectBundle, { id }: ProjectRow, { db }
   if (sorted[0]?.slug !== 'production') fail('validation_failed', { words: 'The bundle has no production environment' })
   for (const [at, { name, slug, type = 'preview', branch = null, variables }] of sorted.entries()) {
     const common = { uploadSessionId: null, pullRequest: null, fromFork: 0 as const, deletingSince: null, createdAt: now + at }
-    await insertEnvironment(db, { id: newId('env'), projectId: id, name, slug, type, branch, ...common })
+    const isNew = await insertEnvironment(db, { id: newId('env'), projectId: id, name, slug, type, branch, ...common })
+    if (!isNew) await renameEnvironment(db, { projectId: id, slug }, { name, type, branch })
     for (const { key, value, isSecret } of variables)
       await upsertVariable(db, {
         projectId: id,

@@ -1,13 +1,16 @@
-import type { ProjectBundle, ProjectOptions } from '@berth/contract'
+import type { CreateRule, ProjectBundle, ProjectOptions } from '@berth/contract'
+import { iso } from '../../../platform/db/columns.ts'
 import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
 import type { Source } from '../deployment-source.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
+import { freeHostname } from '../domains/hostnames.ts'
 import { openCloneToken } from '../git/clone-token.ts'
 import { ruleFields } from '../rules/rules.ts'
 import { openVariable } from '../settings/env.ts'
 import { sourceKind } from '../source.ts'
 import { allEnvironments, domainsOf, findAnyProject, listVariables, rulesOf } from '../store.ts'
 import { nextVersion, versionOf } from '../version.ts'
+import { carriedParts } from './carried-parts.ts'
 
 /** The files that a project is made of, where no repository or image has them. */
 export type SourceFiles = { kind: 'folder'; path: string } | { kind: 'upload'; sessionId: string } | null
@@ -32,22 +35,43 @@ export async function describeProject(projectId: string, deps: ProjectsDeps): Pr
     environments.push({ name, slug, type, branch, variables })
   }
   const domains = (await domainsOf(db, [projectId])).get(projectId) ?? []
-  const rules = (await rulesOf(db, projectId)).filter(({ expiresAt }) => expiresAt === null || expiresAt > nowOf(deps))
+  const carried = carriedParts(row)
+  const rules = [...(await rulesOf(db, projectId)).map(ruleFields), ...carried.rules].filter((rule) =>
+    isInForce(rule, nowOf(deps)),
+  )
   return {
     organizationId: row.organizationId,
     files: filesOf(version) ?? (source.kind === 'upload' ? filesOf(await nextVersion(row, deps)) : null),
     bundle: {
-      ...{ name: row.name, slug: row.slug, enabled: row.enabled === 1 },
+      ...{ name: row.name, slug: row.slug, enabled: row.enabled === 1, createdAt: iso(row.createdAt) },
       options: optionsOf(row),
       resources: JSON.parse(row.resources),
       previewsUseProduction: row.previewsUseProduction === 1,
-      source,
+      source: { ...source, ofFolder: isOfFolder(row, version) },
       cloneToken: openCloneToken(row, deps)?.reveal() ?? null,
       environments,
       domains: domains.map(({ hostname, isPrimary }) => ({ hostname, primary: isPrimary === 1 })),
-      rules: rules.map(ruleFields),
+      rules,
+      grants: [...(await deps.grants.of(db, projectId)), ...carried.grants],
+      webhookDomain: webhookDomainOf(row, deps),
     },
   }
+}
+
+/** Whether an edge rule has not expired. */
+export const isInForce = ({ expiresAt }: Pick<CreateRule, 'expiresAt'>, now: number): boolean =>
+  expiresAt == null || Date.parse(expiresAt) > now
+
+/** The files are those of a folder, here or on the instance where the project came from. */
+function isOfFolder(row: ProjectRow, version: Source | undefined): boolean {
+  if (sourceKind(row) === 'local') return true
+  return version?.kind === 'upload' && version.sessionId === carriedParts(row).folderUploadId
+}
+
+/** The free host name is another one on another instance. */
+function webhookDomainOf(row: ProjectRow, { settings }: ProjectsDeps): ProjectBundle['webhookDomain'] {
+  if (row.webhookDomain === null) return null
+  return { hostname: row.webhookDomain === freeHostname(row, settings.baseDomain) ? null : row.webhookDomain }
 }
 
 function filesOf(version: Source | undefined): SourceFiles {

@@ -14,6 +14,7 @@ import { openUpload, receiveUpload } from '../uploads/uploads.ts'
 import { type ArrivingProject, type RecordedArrival, recordArriving } from './arriving.ts'
 import { type DescribedProject, describeProject, type SourceFiles } from './bundle.ts'
 import { movePresence } from './presence.ts'
+import { restoreFolder } from './restore-folder.ts'
 
 /** What moving a project asks of this module. */
 export interface ProjectTransfers {
@@ -29,6 +30,8 @@ export interface ProjectTransfers {
   begin(projectId: string, transferId: string, bound: Bound): Promise<void>
   /** Of a project that never came to live here, everything goes. */
   discard(projectId: string, bound: Bound): Promise<void>
+  /** The folder of this machine becomes the source again; a warning where it cannot, null where all is well. */
+  restoreFolder(projectId: string, path: string): Promise<string | null>
   /** A kept copy whose time is over, with its volumes. */
   forget(projectId: string): Promise<void>
 }
@@ -58,6 +61,7 @@ export function projectTransfers(deps: ProjectsDeps, deletion: Pick<Deletion, 'r
       if (project.presence !== 'arriving' && project.presence !== 'landing') fail('conflict')
       await removeSoon(projectId, { deleteVolumes: true }, nowOf(deps), bound)
     },
+    restoreFolder: (projectId, path) => restoreFolder(projectId, path, deps),
     async forget(projectId) {
       const project = await findAnyProject(db, projectId)
       if (project?.presence === 'departed') await deletion.removeKept(project)

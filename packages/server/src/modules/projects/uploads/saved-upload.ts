@@ -63,6 +63,7 @@ export async function bringUploadBack(
       status: 'open',
       declaredBytes: null,
       declaredSha256: null,
+      cloudSessionId: null,
       inStore: 0,
       sizeBytes: null,
       files: null,

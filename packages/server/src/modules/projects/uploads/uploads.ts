@@ -62,6 +62,7 @@ export async function openUpload(
     declaredSha256: sha256 ?? null,
     // The store can be told to take so many bytes, not at most so many: of an upload whose size nobody knows there is no bound.
     inStore: deps.uploadStore && sizeBytes !== undefined ? 1 : 0,
+    cloudSessionId: null,
     sizeBytes: null,
     files: null,
     expiresAt: now + limits.uploadSessionSeconds * 1000,

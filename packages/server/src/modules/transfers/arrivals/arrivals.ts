@@ -7,7 +7,7 @@ import { removeFiles } from '../end-files.ts'
 import { newArrivalSecrets, sealSecrets } from '../end-secrets.ts'
 import { moveEnd } from '../move-end.ts'
 import { howToCallOff, refuseOther } from '../other-move.ts'
-import { deleteEnd, findEnd, insertEnd, openArrivals, openOfProject } from '../store.ts'
+import { deleteDepartures, deleteEnd, findEnd, insertEnd, openArrivals, openOfProject } from '../store.ts'
 import { arriveKey, arriveKind } from './arrive-kind.ts'
 import { forgetCount } from './arriving-room.ts'
 import { clearAway } from './clear-away.ts'
@@ -87,6 +87,7 @@ async function activate(end: TransferEndRow, deps: TransfersDeps): Promise<void>
         fail('conflict', { words: `The arrival is ${end.state}` })
       if (!(await deps.projects.move(end.projectId, 'here', bound)))
         fail('conflict', { words: 'The project was removed meanwhile' })
+      await deleteDepartures(bound.db, end.projectId)
     })
   await deps
     .syncRoutes(end.projectId)

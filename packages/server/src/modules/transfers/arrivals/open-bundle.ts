@@ -62,6 +62,9 @@ async function verifiedBody(
   if (isTooDeep(plain)) throw new TransferFailed('bundle_refused', 'What is in the bundle is nested too deep')
   const body = checkShape(BundleBody, JSON.parse(Buffer.from(plain).toString('utf8')))
   refuseUnlisted(body, manifest)
+  // PostgreSQL stores no NUL; the project's own parts are checked where they are recorded.
+  if (JSON.stringify(body.history ?? null).includes('\\u0000'))
+    throw new TransferFailed('bundle_refused', 'The history in the bundle has a character that cannot be stored')
   await refuseFull(
     body.volumes.reduce((sum, { index }) => sum + index.plainBytes, 0),
     deps,

@@ -11,6 +11,9 @@ const lookMs = 250
 /** Recorded and built, and nothing more: it runs elsewhere. What was recorded of it before, and did not change, stays as it is. */
 export async function stage(end: TransferEndRow, bundle: OpenedBundle, deps: TransfersDeps, abort: AbortSignal): Promise<void> {
   if (end.staged !== bundle.digest) await record(end, bundle, deps, abort)
+  const { projectId, organizationId } = end
+  const { history } = bundle.body
+  if (history) await deps.history.write({ projectId, organizationId, projectName: bundle.body.project.name }, history)
   const { deployed, enabled } = bundle.body.project
   if (!deployed || !enabled) return
   const { id } = await deps.deployments.deploy(end.projectId, {

@@ -16,7 +16,7 @@ import { departKey, departKind } from './depart-job.ts'
 /** Begins to pack; the project goes on serving. The same transfer again is the one that is there. */
 export async function startDeparture(
   project: Pick<ProjectRow, 'id' | 'organizationId'>,
-  { transfer, recipient, withData = false }: DepartureBody,
+  { transfer, recipient, withData = true }: DepartureBody,
   userId: string,
   deps: TransfersDeps,
 ): Promise<TransferEndRow> {

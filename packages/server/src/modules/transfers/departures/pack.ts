@@ -12,6 +12,7 @@ import { openFiles, readWhole, whileThereIsRoom } from '../end-files.ts'
 import { type DepartureSecrets, openSecrets } from '../end-secrets.ts'
 import { TransferFailed } from '../failures.ts'
 import { manifestName, signManifest } from '../manifest.ts'
+import { updateEnd } from '../store.ts'
 
 interface Packing {
   end: TransferEndRow
@@ -58,12 +59,20 @@ async function packAll(packing: Packing): Promise<Omit<BundleBody, 'contentKey'>
   const { files } = described
   const source = files && (await write('source', 'tgz', await readFiles(files, packing), packing))
   const volumes: BundleBody['volumes'] = []
+  const existing = await deps.data.volumes(end.projectId)
   if (end.withData)
-    for (const [at, { id, name, serverId }] of (await deps.data.volumes(end.projectId)).entries()) {
+    for (const [at, { id, name, serverId }] of existing.entries()) {
       const tar = deps.data.runtimeFor(serverId).readVolume(id, abort)
       volumes.push({ name, index: await write(`v${at}`, 'tar', tar, packing) })
     }
-  return { project, source, volumes }
+  const warnings = [
+    ...(end.withData
+      ? []
+      : existing.map(({ name }) => `The volume ${name} was left behind: it is empty there, or as it was before`)),
+    ...(await deps.leftBehind(end.projectId)),
+  ]
+  await updateEnd(deps.database.db, end.id, { warnings: JSON.stringify(warnings) })
+  return { project, source, volumes, history: await deps.history.read(end.projectId) }
 }
 
 async function readFiles(files: Parameters<TransfersDeps['projects']['readFiles']>[0], { deps, abort }: Packing) {

@@ -33,6 +33,7 @@ import { migration as jobsOfKind } from './035-jobs-of-kind.ts'
 import { migration as projectOperations } from './036-project-operations.ts'
 import { migration as newestSource } from './037-newest-source.ts'
 import { migration as backupRecords } from './038-backup-records.ts'
+import { migration as moves } from './039-moves.ts'
 import { migration as userChannels } from './041-user-channels.ts'
 
 export interface Migration {
@@ -77,5 +78,6 @@ export const migrations: readonly Migration[] = [
   projectOperations,
   newestSource,
   backupRecords,
+  moves,
   userChannels,
 ]

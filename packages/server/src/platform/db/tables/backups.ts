@@ -90,6 +90,8 @@ export interface BackupRunsTable {
   retainDays: number | null
   /** Whose key opens it, as `age1…`; null of one that did not succeed, or is from before this was recorded. */
   recipient: string | null
+  /** Set for history that a move brought along: its data is at a destination of another instance. */
+  importedAt: Millis | null
 }
 
 /** What a run saved of one volume, database or other thing; made when all of it is at the destination. */

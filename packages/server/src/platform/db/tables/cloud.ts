@@ -17,6 +17,21 @@ export interface CloudLinksTable {
   mayBeInside: Flag
   linkedBy: string
   linkedAt: Millis
+  /** Id of the newest delivery of the cloud's feed that was announced here; null: the feed was not read yet. */
+  feedPosition: string | null
+}
+
+/** A project that was moved to the cloud and lives there, as far as this instance knows. */
+export interface CloudProjectsTable {
+  projectId: string
+  organizationId: string
+  /** Account and cloud, as in `cloudTransfers`. */
+  cloud: string
+  /** The folder of this machine that it was made from, for the way back. */
+  localPath: string | null
+  movedAt: Millis
+  /** The first check since which the cloud has answered 404 for it. */
+  missingSince: Millis | null
 }
 
 /** A move of a project to the cloud or back, as the instance that is linked drives it. */
@@ -44,7 +59,9 @@ export interface CloudTransfersTable {
 export interface CloudTables {
   cloudLinks: CloudLinksTable
   cloudTransfers: CloudTransfersTable
+  cloudProjects: CloudProjectsTable
 }
 
 export type CloudLinkRow = Selectable<CloudLinksTable>
+export type CloudProjectRow = Selectable<CloudProjectsTable>
 export type CloudTransferRow = Selectable<CloudTransfersTable>

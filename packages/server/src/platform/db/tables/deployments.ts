@@ -53,6 +53,8 @@ export interface DeploymentsTable {
   createdAt: Millis
   startedAt: Millis | null
   finishedAt: Millis | null
+  /** Set for history that a move brought along: it was built on another instance. */
+  importedAt: Millis | null
 }
 
 export interface ServiceRoute {

@@ -1,6 +1,26 @@
-import type { HealthCheck, Presence, Resources, Service, ServiceRoutes, TlsState, Volume } from '@berth/contract'
+import type {
+  CreateRule,
+  HealthCheck,
+  Level,
+  Presence,
+  Resources,
+  Service,
+  ServiceRoutes,
+  TlsState,
+  Volume,
+} from '@berth/contract'
 import type { ColumnType, Generated, Selectable } from 'kysely'
 import type { Flag, JsonText, Millis } from '../columns.ts'
+
+/** Settings that a move brought to an instance which cannot apply them. */
+export interface CarriedParts {
+  /** Edge rules on a cloud, which serves none, as create bodies. */
+  rules: CreateRule[]
+  /** Grants of people who are not members here. */
+  grants: { email: string; level: Level }[]
+  /** The upload that stands for a folder of the instance where the project came from. */
+  folderUploadId: string | null
+}
 
 export interface ProjectsTable {
   id: string
@@ -56,6 +76,8 @@ export interface ProjectsTable {
   serverId: string | null
   /** Counts the changes of production's variables. */
   envVersion: Generated<number>
+  /** Parts of the project that came with a move and are not in force here; they travel on with it. */
+  carried: JsonText<CarriedParts> | null
 
   createdAt: Millis
   updatedAt: Millis
@@ -140,6 +162,8 @@ export interface UploadSessionsTable {
   declaredBytes: number | null
   declaredSha256: string | null
   /** It is sent to the object store, and fetched from there when it is first asked for. */
+  /** The session in the linked cloud that the files were passed on to. */
+  cloudSessionId: string | null
   inStore: ColumnType<0 | 1, boolean | 0 | 1 | undefined, boolean | 0 | 1>
   sizeBytes: number | null
   files: number | null

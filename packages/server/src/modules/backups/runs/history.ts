@@ -1,0 +1,99 @@
+import { type BackupRestore, type BackupRun, terminalRestore, terminalRun } from '@berth/contract'
+import { newId } from '../../../platform/db/ids.ts'
+import type { Db } from '../../../platform/db/schema.ts'
+import type { ArtifactKind } from '../../../platform/db/tables/backups.ts'
+import { showRestore } from '../restores/show-restore.ts'
+import { listRuns } from './run-store.ts'
+import { showRun, withArtifacts } from './show-run.ts'
+
+const mostTravelling = 500
+
+/** Runs and restores of a project as they travel with it: what the API shows of them. Their data stays at its destination. */
+export interface BackupHistory {
+  runs: BackupRun[]
+  restores: BackupRestore[]
+}
+
+export async function readBackupHistory(db: Db, projectId: string): Promise<BackupHistory> {
+  const { rows } = await listRuns(db, projectId, { limit: mostTravelling })
+  const runs = (await withArtifacts(db, rows)).map(showRun)
+  const restores = await db
+    .selectFrom('backupRestores')
+    .selectAll()
+    .where('projectId', '=', projectId)
+    .orderBy('createdAt', 'desc')
+    .limit(mostTravelling)
+    .execute()
+  return { runs, restores: restores.map(showRestore) }
+}
+
+/** Records runs and restores of another instance, to be read only. One that is known already stays as it is. */
+export async function writeBackupHistory(
+  db: Db,
+  { projectId, organizationId, projectName }: { projectId: string; organizationId: string; projectName: string },
+  { runs, restores }: BackupHistory,
+  now: number,
+): Promise<void> {
+  const owner = { projectId, organizationId }
+  for (const run of runs) if (terminalRun.has(run.status)) await insertRun(db, { ...owner, projectName }, run, now)
+  const known = await db
+    .selectFrom('backupRuns')
+    .select('id')
+    .where('projectId', '=', projectId)
+    .where('organizationId', '=', organizationId)
+    .execute()
+  const runIds = new Set(known.map(({ id }) => id))
+  for (const restore of restores)
+    if (terminalRestore.has(restore.status) && runIds.has(restore.runId)) await insertRestore(db, owner, restore)
+}
+
+const millis = (time: string | null): number | null => (time === null ? null : Date.parse(time))
+
+async function insertRun(
+  db: Db,
+  owner: { projectId: string; organizationId: string; projectName: string },
+  run: BackupRun,
+  now: number,
+): Promise<void> {
+  const inserted = await db
+    .insertInto('backupRuns')
+    .values({
+      ...owner,
+      ...{ id: run.id, policyId: null, serviceId: run.serviceId, destinationId: null, status: run.status, trigger: run.trigger },
+      ...{ bytesTotal: run.bytesTotal, bytesDone: run.bytesDone, sizeBytes: run.sizeBytes, proven: run.proven },
+      ...{ protected: run.protected, protectedUntil: millis(run.protectedUntil), prunedAt: millis(run.prunedAt) },
+      ...{ createdBy: null, createdAt: Date.parse(run.createdAt), startedAt: millis(run.startedAt) },
+      ...{ finishedAt: millis(run.finishedAt), statusSince: millis(run.finishedAt) ?? now },
+      ...{ errorCode: run.error?.code ?? null, errorMessage: run.error?.message ?? null },
+      ...{ postCommandState: 'none', manifestName: null, importedAt: now },
+    })
+    .onConflict((conflict) => conflict.column('id').doNothing())
+    .returning('id')
+    .executeTakeFirst()
+  if (!inserted) return
+  for (const [position, { name, kind, sizeBytes, sha256, reused }] of run.artifacts.entries())
+    await db
+      .insertInto('backupArtifacts')
+      .values({
+        ...{ id: newId('bkr'), runId: run.id, destinationId: null, name, kind: kind as ArtifactKind, sizeBytes, sha256, reused },
+        ...{ index: '{"parts":[]}', details: '{}', position, damaged: 0 },
+      })
+      .execute()
+}
+
+const insertRestore = (db: Db, owner: { projectId: string; organizationId: string }, restore: BackupRestore) =>
+  db
+    .insertInto('backupRestores')
+    .values({
+      ...owner,
+      ...{ id: restore.id, runId: restore.runId, target: restore.target, status: restore.status, tokenHash: null },
+      ...{ verification: restore.verification.status, verifiedBytes: restore.verification.bytesDone },
+      ...{ verifyBytesTotal: restore.verification.bytesTotal, report: restore.report && JSON.stringify(restore.report) },
+      ...{ bytesTotal: restore.bytesTotal, bytesDone: restore.bytesDone, preRestoreRunId: restore.preRestoreRunId },
+      ...{ dataState: restore.dataState, cancelRequested: 0, createdBy: null, createdAt: Date.parse(restore.createdAt) },
+      ...{ startedAt: millis(restore.startedAt), finishedAt: millis(restore.finishedAt) },
+      statusSince: millis(restore.finishedAt) ?? Date.parse(restore.createdAt),
+      ...{ errorCode: restore.error?.code ?? null, errorMessage: restore.error?.message ?? null },
+    })
+    .onConflict((conflict) => conflict.column('id').doNothing())
+    .execute()

@@ -1,0 +1,23 @@
+import type { Db } from '../../platform/db/schema.ts'
+import type { CloudProjectRow } from '../../platform/db/tables/cloud.ts'
+
+/** All SQL of the projects that were moved to a cloud and live there. */
+
+export const saveMoved = ({ projectId, ...values }: CloudProjectRow, db: Db): Promise<unknown> =>
+  db
+    .insertInto('cloudProjects')
+    .values({ projectId, ...values })
+    .onConflict((conflict) => conflict.column('projectId').doUpdateSet(values))
+    .execute()
+
+export const findMoved = (db: Db, projectId: string): Promise<CloudProjectRow | undefined> =>
+  db.selectFrom('cloudProjects').selectAll().where('projectId', '=', projectId).executeTakeFirst()
+
+export const movedOf = (db: Db, organizationId: string): Promise<CloudProjectRow[]> =>
+  db.selectFrom('cloudProjects').selectAll().where('organizationId', '=', organizationId).orderBy('projectId').execute()
+
+export const deleteMoved = (db: Db, projectId: string): Promise<unknown> =>
+  db.deleteFrom('cloudProjects').where('projectId', '=', projectId).execute()
+
+export const noteMissing = (db: Db, projectId: string, missingSince: number | null): Promise<unknown> =>
+  db.updateTable('cloudProjects').set({ missingSince }).where('projectId', '=', projectId).execute()

@@ -1,0 +1,72 @@
+import { type CategoryId, categories, type Delivery } from '@berth/contract'
+import { ask } from './ask.ts'
+import type { CloudDeps } from './deps.ts'
+import type { Link } from './links.ts'
+import { saveFeedPosition } from './store.ts'
+
+/** How far the feed was read: the newest time, and the deliveries of the last minutes before it. */
+interface Position {
+  at: number
+  ids: string[]
+}
+
+/** Deliveries are committed a little later than their time says: this much is read again. */
+const overlapMs = 2 * 60_000
+const pageSize = 200
+const mostAnnounced = 50
+const known: ReadonlySet<string> = new Set(categories.map(({ id }) => id))
+
+/**
+ * Announces here what the cloud reports about its projects to the person whose token the link has: failures of a cloud project
+ * reach the people of the linked organisation. A link that was just made starts with the next one.
+ */
+export async function relayFeed(link: Link, deps: CloudDeps, abort: AbortSignal): Promise<void> {
+  const { organizationId, feedPosition } = link.row
+  const path = `/api/notifications/deliveries?limit=${pageSize}`
+  const { status, body } = await ask(deps.api, link.address, { method: 'GET', path, abort })
+  // A token without the scope has no feed.
+  if (status !== 200 || !Array.isArray(body?.data)) return
+  const feed = (body.data as Delivery[]).filter(isReadable)
+  const position = feedPosition === null ? null : (JSON.parse(feedPosition) as Position)
+  const fresh = position ? feed.filter((one) => isNew(one, position)).slice(-mostAnnounced) : []
+  const next = nextPosition(position, position ? [...fresh, ...feed.filter((one) => !isNew(one, position))] : feed, deps)
+  if (position && fresh.length === 0) return
+  await deps.database.transaction(async ({ db, announce }) => {
+    if (!(await saveFeedPosition(db, link.row, JSON.stringify(next)))) return
+    for (const { category, projectId, subject, text } of oncePerEvent(fresh).toReversed())
+      await announce(category as CategoryId, {
+        organizationId,
+        projectId: projectId as string,
+        subject: subject.replace(/\p{Cc}/gu, ' ').slice(0, 300),
+        text: text.slice(0, 5_000),
+        data: { location: 'cloud' },
+      })
+  })
+}
+
+/** The cloud's answer is not trusted: only deliveries about a project, in a category of this version, are read. */
+const isReadable = (one: Delivery | null): one is Delivery =>
+  one !== null &&
+  typeof one.id === 'string' &&
+  one.channelKind === 'in_app' &&
+  known.has(one.category) &&
+  /^prj_[a-z2-7]{20}$/.test(String(one.projectId)) &&
+  typeof one.subject === 'string' &&
+  typeof one.text === 'string' &&
+  Number.isFinite(Date.parse(one.createdAt))
+
+const isNew = ({ id, createdAt }: Delivery, { at, ids }: Position): boolean =>
+  Date.parse(createdAt) > at - overlapMs && !ids.includes(id)
+
+/** A person with two in-app channels has two deliveries of one event. */
+function oncePerEvent(deliveries: readonly Delivery[]): Delivery[] {
+  const keyOf = ({ category, projectId, subject, text }: Delivery) => JSON.stringify([category, projectId, subject, text])
+  return [...new Map(deliveries.map((one) => [`${keyOf(one)} ${one.createdAt}`, one])).values()]
+}
+
+function nextPosition(position: Position | null, read: readonly Delivery[], { clock }: CloudDeps): Position {
+  const newest = read.map(({ createdAt }) => Date.parse(createdAt))
+  const at = Math.max(position?.at ?? 0, ...newest, position ? 0 : clock.now().getTime() - overlapMs)
+  const recent = read.filter(({ createdAt }) => Date.parse(createdAt) > at - overlapMs)
+  return { at, ids: recent.map(({ id }) => id) }
+}

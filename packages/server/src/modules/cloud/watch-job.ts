@@ -1,0 +1,42 @@
+import { errorMessage } from '../../platform/error-message.ts'
+import { job } from '../../platform/jobs/declare.ts'
+import type { Schedule } from '../../platform/jobs/schedules.ts'
+import type { CloudDeps } from './deps.ts'
+import type { Links } from './links.ts'
+import { relayFeed } from './relay-feed.ts'
+import { linkedOrganizations } from './store.ts'
+import { watchMissing } from './watch-missing.ts'
+
+type Nothing = Record<string, never>
+export const watchKind = { kind: 'cloud.watch' }
+export const watchSchedule: Schedule<unknown> = {
+  key: watchKind.kind,
+  job: watchKind,
+  payload: {},
+  rhythm: { everySeconds: 60 },
+}
+
+/** Each link is given this long: one cloud that does not answer keeps no other from being asked. */
+const perLinkMs = 20_000
+
+/** Asks each linked cloud what happened to its projects. */
+export const watchJob = (deps: CloudDeps, links: Links) =>
+  job<Nothing, unknown>(watchKind.kind, {
+    deadlineMs: 10 * 60_000,
+    maxAttempts: 1,
+    async run(_, __, abort) {
+      await Promise.all((await linkedOrganizations(deps.database.db)).map((id) => watchOne(id, deps, links, abort)))
+    },
+  })
+
+async function watchOne(organizationId: string, deps: CloudDeps, links: Links, abort: AbortSignal): Promise<void> {
+  const limited = AbortSignal.any([abort, AbortSignal.timeout(perLinkMs)])
+  for (const look of [relayFeed, watchMissing]) {
+    // Read anew: the first look writes to the link's row.
+    const link = await links.read(organizationId)
+    if (!link) return
+    await look(link, deps, limited).catch((error: unknown) =>
+      deps.log.info({ organizationId, reason: errorMessage(error) }, 'cloud: watch failed, will retry'),
+    )
+  }
+}

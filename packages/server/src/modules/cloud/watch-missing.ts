@@ -1,0 +1,29 @@
+import { ask } from './ask.ts'
+import type { CloudDeps } from './deps.ts'
+import { forgetSoon } from './forget-job.ts'
+import type { Link } from './links.ts'
+import { movedOf, noteMissing } from './moved-store.ts'
+import { cloudOf } from './transfers/cloud-of.ts'
+
+/** A project has to be missing for this long: a cloud that is being restored from a backup may lack it for a while. */
+const missingMs = 10 * 60_000
+const askedAtOnce = 100
+
+/** Finds projects that were moved to the cloud and deleted there, and has their hidden copies removed. */
+export async function watchMissing(link: Link, deps: CloudDeps, abort: AbortSignal): Promise<void> {
+  const moved = (await movedOf(deps.database.db, link.row.organizationId)).filter(({ cloud }) => cloud === cloudOf(link.row))
+  if (moved.length === 0 || !(await seesEveryProject(link, deps, abort))) return
+  const now = deps.clock.now().getTime()
+  for (const { projectId, missingSince } of moved.slice(0, askedAtOnce)) {
+    const { status } = await ask(deps.api, link.address, { method: 'GET', path: `/api/projects/${projectId}`, abort })
+    if (status !== 404) {
+      if (status === 200 && missingSince !== null) await noteMissing(deps.database.db, projectId, null)
+    } else if (missingSince === null) await noteMissing(deps.database.db, projectId, now)
+    else if (now - missingSince >= missingMs) await forgetSoon(projectId, deps)
+  }
+}
+
+/** A token that is limited to certain projects gets 404 for the others, and 403 for every row that is about none. */
+async function seesEveryProject({ address }: Link, { api }: CloudDeps, abort: AbortSignal): Promise<boolean> {
+  return (await ask(api, address, { method: 'GET', path: '/api/transfers', abort })).status === 200
+}

@@ -1,0 +1,13 @@
+import type { CarriedParts, ProjectRow } from '../../../platform/db/tables/projects.ts'
+
+const nothing: CarriedParts = { rules: [], grants: [], folderUploadId: null }
+
+/** The parts that a move brought here and that are not in force here. */
+export const carriedParts = ({ carried }: Pick<ProjectRow, 'carried'>): CarriedParts =>
+  carried === null ? nothing : (JSON.parse(carried) as CarriedParts)
+
+/** Null where there are none. */
+export function carriedColumn(parts: CarriedParts): string | null {
+  const isEmpty = parts.rules.length === 0 && parts.grants.length === 0 && parts.folderUploadId === null
+  return isEmpty ? null : JSON.stringify(parts)
+}

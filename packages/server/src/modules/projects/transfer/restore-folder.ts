@@ -1,0 +1,35 @@
+import { Failure } from '../../../platform/failure.ts'
+import { nowOf, type ProjectsDeps } from '../deps.ts'
+import { lockProject, type ProjectSignal, projectsTopic } from '../lifecycle/change-project.ts'
+import { allowedFolder, sourceKind } from '../source.ts'
+import { findAnyProject, saveProject } from '../store.ts'
+import { releaseUpload } from '../uploads/upload-claim.ts'
+import { carriedColumn, carriedParts } from './carried-parts.ts'
+
+/**
+ * Makes a project that came back from the cloud a project of its folder again, unless it got another source there. The version
+ * that is live stays the one that was live in the cloud. May be repeated.
+ */
+export async function restoreFolder(projectId: string, path: string, deps: ProjectsDeps): Promise<string | null> {
+  const folder = await allowedFolder(path, 'localPath', deps).catch((error: unknown) => {
+    if (error instanceof Failure) return error
+    throw error
+  })
+  return deps.database.transaction(async (bound) => {
+    await lockProject(bound, projectId)
+    const row = await findAnyProject(bound.db, projectId)
+    const carried = row && carriedParts(row)
+    const uploadSessionId = row?.uploadSessionId ?? null
+    if (!carried || sourceKind(row) !== 'upload' || uploadSessionId === null || carried.folderUploadId !== uploadSessionId)
+      return null
+    if (folder instanceof Failure)
+      return `The folder ${path} cannot be used any more (${folder.message}), so the project keeps its files as an upload`
+    await saveProject(bound.db, projectId, {
+      ...{ gitProvider: 'local', localPath: folder, uploadSessionId: null, updatedAt: nowOf(deps) },
+      carried: carriedColumn({ ...carried, folderUploadId: null }),
+    })
+    await releaseUpload(bound, uploadSessionId, projectId, nowOf(deps))
+    bound.signal(projectsTopic, { projectId } satisfies ProjectSignal)
+    return null
+  })
+}
