@@ -1,6 +1,7 @@
+import { Type } from 'typebox'
 import { rowEvents } from '../events.ts'
 import { route } from '../route.ts'
-import { data, list, PageQuery } from '../shape.ts'
+import { data, Id, list, PageQuery, pageQuery } from '../shape.ts'
 import {
   ApplyBody,
   BackupDestination,
@@ -163,8 +164,18 @@ export const backups = {
   listDestinations: route('GET /backup-destinations', {
     summary: "The organisation's backup destinations",
     permission: 'backup_destination:list',
-    query: PageQuery,
+    query: Type.Object({
+      ...pageQuery,
+      projectId: Type.Optional(
+        Type.String({
+          ...Id,
+          description:
+            'Only destinations that a policy of this project may use: those of the cloud for a project that lives there',
+        }),
+      ),
+    }),
     returns: list(BackupDestination),
+    errors: ['not_found', 'cloud_unreachable'],
   }),
   createDestination: route('POST /backup-destinations', {
     summary: 'Add a destination; its secrets are write-only',

@@ -13,6 +13,8 @@ export interface CloudProxy {
   linkOf(organizationId: string): Awaitable<object | null>
   /** Rejects with `cloud_unreachable` when no answer comes in time. */
   ask(organizationId: string, request: ForwardedRequest): Promise<ForwardedAnswer>
+  /** Sends an upload of this instance on to the cloud and returns the session there; undefined: the session is not of this instance. */
+  passUploadOn(organizationId: string, upload: { sessionId: string; projectId: string }): Promise<string | undefined>
 }
 
 export interface ForwardedRequest {
@@ -71,11 +73,31 @@ const areIds = (params: unknown): boolean =>
   Object.values((params ?? {}) as Record<string, string>).every((value) => /^[\w-]{1,100}$/.test(value))
 
 /**
- * Whether the body is read before it is passed on: it names the object, or a caller who is limited to projects could name
- * others in it.
+ * Whether the body is read before it is passed on: it names the object or an upload, or a caller who is limited to projects
+ * could name others in it.
  */
 export const readsBody = (row: AnyRoute, { projectIds }: Caller): boolean =>
-  row.inBody !== undefined || (projectIds !== null && othersOf(row).length > 0)
+  row.inBody !== undefined || uploadField(row) !== undefined || (projectIds !== null && othersOf(row).length > 0)
+
+/** The field of the body that names an upload. */
+const uploadField = ({ names = {} }: AnyRoute): string | undefined =>
+  Object.entries(names).find(([, kind]) => kind === 'uploadSession')?.[0]
+
+/** The body with the session in the cloud instead of the one here that the files were uploaded to. */
+export async function withUploadThere(
+  row: AnyRoute,
+  { params, body, caller }: { params: unknown; body: unknown; caller: Caller },
+  elsewhere: CloudProxy,
+): Promise<unknown> {
+  const field = uploadField(row)
+  const sessionId = field && (body as Record<string, unknown> | undefined)?.[field]
+  const names = namesOf(row, { params, body })
+  const projectId = names?.[row.inBody ?? 'id'] ?? names?.projectId
+  // A token that is limited to projects has no upload here that could be for one in the cloud.
+  if (typeof sessionId !== 'string' || projectId === undefined || caller.projectIds) return body
+  const there = await elsewhere.passUploadOn(caller.organizationId, { sessionId, projectId })
+  return there === undefined ? body : { ...(body as object), [field as string]: there }
+}
 
 /** Of an upload the cloud knows for which project it is. */
 const othersOf = ({ names = {} }: AnyRoute): string[] =>

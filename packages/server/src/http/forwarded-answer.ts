@@ -23,7 +23,7 @@ export async function readAnswer(row: AnyRoute, method: string, answer: Forwarde
   const { status, body } = answer
   try {
     if (status < 200 || status > 599 || (status >= 300 && status < 400)) notOurs(`it answered with status ${status}`)
-    if (status === 401) notOurs('it does not take the token of the link any more; link the organisation again')
+    if (status === 401) fail('cloud_unreachable', { words: revokedMessage })
     if (method === 'HEAD' || status === 204) {
       body.resume()
       return { nothing: true }
@@ -68,6 +68,10 @@ function checkedText(bytes: Buffer): string {
   }
   return text
 }
+
+/** The cloud answers, and the link's token was revoked or has expired. */
+export const revokedMessage =
+  'The cloud service does not accept the token of the link any more: make a token there and link the organisation again'
 
 const notOurs = (reason: string): never => fail('cloud_unreachable', { words: `The cloud service cannot be reached: ${reason}` })
 

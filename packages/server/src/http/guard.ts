@@ -111,7 +111,7 @@ function loadNamed(row: AnyRoute, named: Named, caller: Caller, { loaders, gatek
   if (!load) return fail('not_built_yet')
   return after(load(names, caller) as Awaitable<object | undefined>, (object) => {
     // A project of the cloud: the handler asks there.
-    if (!object && row.here && !caller.projectIds) return aboutNothing(row, caller)
+    if (!object && row.here && isNamed(names, caller)) return aboutCloud(row, caller)
     const projectId = object && projectOf(object, kind)
     if (!object || !isInReach(row, object, projectId, caller)) return refuseUnknown(row)
     if (!projectScoped.has(kind)) return { object, level: levelOfRole[caller.role] }
@@ -137,6 +137,16 @@ function aboutNothing(row: AnyRoute, caller: Caller): { level: Level } {
   if (!holds(caller, tag)) refuseTag(tag)
   if (caller.projectIds) refuseLimited()
   return { level: levelOfRole[caller.role] }
+}
+
+/** Whether a token that is limited to projects names the one that the path names. */
+const isNamed = ({ id = '' }: Record<string, string>, { projectIds }: Caller): boolean => !projectIds || projectIds.has(id)
+
+/** No grant here is about a project in the cloud: the role decides. */
+function aboutCloud(row: AnyRoute, { role }: Caller): { level: Level } {
+  const tag = row.permission as Permission
+  if (!tagsOf(role).has(tag)) refuseTag(tag)
+  return { level: levelOfRole[role] }
 }
 
 /** The id in a path is plain to see; one in the body is named. */

@@ -5,7 +5,16 @@ import { fail } from '../platform/failure.ts'
 import { admit } from './admit.ts'
 import { auditEventOf } from './audit-event.ts'
 import { checkBody } from './clean-text.ts'
-import { type CloudProxy, isElsewhere, mayBeElsewhere, readsBody, refuseOthers, wasForwarded } from './cloud-proxy.ts'
+import {
+  type CloudProxy,
+  checkRole,
+  isElsewhere,
+  mayBeElsewhere,
+  readsBody,
+  refuseOthers,
+  wasForwarded,
+  withUploadThere,
+} from './cloud-proxy.ts'
 import { forward } from './forward.ts'
 import type { Caller } from './handler.ts'
 import { LargeBodies } from './large-bodies.ts'
@@ -92,10 +101,25 @@ function passingOn(row: AnyRoute, deps: MountDeps & { elsewhere: CloudProxy }) {
       if (!elsewhere) return false
       if (withBody) refuseOthers(row, request.body, caller)
       const record = () => deps.recordAudit({ ...auditEventOf(row, request), changes: { askedIn: 'cloud' } })
-      const readBody = withBody ? { readBody: JSON.stringify(request.state.bodyAsSent ?? request.body) } : {}
-      return forward(row, request, reply, deps, { ...readBody, record }).then(() => true)
+      if (!withBody) return forward(row, request, reply, deps, { record }).then(() => true)
+      return forwardRead(row, request, reply, deps, record).then(() => true)
     })
   }
+}
+
+/** Forwards a call whose body was read here. */
+async function forwardRead(
+  row: AnyRoute,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  deps: MountDeps & { elsewhere: CloudProxy },
+  record: () => Promise<void>,
+): Promise<FastifyReply> {
+  const { params, state } = request
+  const caller = state.caller as Caller
+  checkRole(row, caller)
+  const body = await withUploadThere(row, { params, body: state.bodyAsSent ?? request.body, caller }, deps.elsewhere)
+  return forward(row, request, reply, deps, { readBody: JSON.stringify(body), record })
 }
 
 function prepareBody(row: AnyRoute, request: FastifyRequest): void {
@@ -105,7 +129,7 @@ function prepareBody(row: AnyRoute, request: FastifyRequest): void {
     if (row.body) request.body = {}
     return
   }
-  const sent = row.inBody || state.caller?.projectIds ? structuredClone(request.body) : undefined
+  const sent = state.caller && readsBody(row, state.caller) ? structuredClone(request.body) : undefined
   const warnings = dropUnknownFields(row.body ?? noFields, request.body)
   if (warnings.length === 0) return
   state.warnings = warnings

@@ -81,7 +81,15 @@ export function assembleModules(parts: Parts, { common, limiter, drivers, isolat
   const retryLimits = parts.retryLimits ?? { giveUpMs: 60_000, pollMs: 300 }
   const cloud =
     config.mode === 'self-hosted'
-      ? createCloud({ ...common, projects: projects.transfers, api: cloudApi, transferPorts, retryLimits, isOperator })
+      ? createCloud({
+          ...common,
+          projects: projects.transfers,
+          uploads: projects.passableUploads,
+          api: cloudApi,
+          transferPorts,
+          retryLimits,
+          isOperator,
+        })
       : undefined
   if (cloud) projectPorts.cloud ??= cloud.projects
   const serverPorts: ServerPorts = {}
@@ -113,6 +121,7 @@ export function assembleModules(parts: Parts, { common, limiter, drivers, isolat
     assembleRunning(drivers, {
       ...{ ...common, projects, git, logStore, config, projectPorts, isOperator, version, gitHost, control },
       predecessors: migration ? { containers: migration.predecessors } : {},
+      cloudBackups: cloud?.backups ?? {},
       transferDrivers: cloud ? { isDriven: cloud.isDriving, callOff: cloud.callOff } : {},
     })
   if (running) transferPorts.ends = running.modules.transfers.ends

@@ -26,6 +26,7 @@ export function assembleRunning(
     version,
     predecessors,
     transferDrivers,
+    cloudBackups,
     gitHost,
     control,
     ...common
@@ -33,6 +34,8 @@ export function assembleRunning(
     config: Config
     predecessors: DeploymentsDeps['predecessors']
     transferDrivers: TransfersDeps['drivers']
+    /** Backups of projects that live in a linked cloud. */
+    cloudBackups: BackupsDeps['ports']
     version: string
     gitHost: ReturnType<typeof createGitHost>
     control: EdgeDeps['control']
@@ -60,7 +63,7 @@ export function assembleRunning(
   })
   const gitEvents = createGitEvents({ ...common, gitHost, projects, deployments })
   const { stores, archives } = drivers
-  const backupPorts: BackupsDeps['ports'] = {}
+  const backupPorts: BackupsDeps['ports'] = { ...cloudBackups }
   const { data } = deployments
   const backups = createBackups({
     ...common,

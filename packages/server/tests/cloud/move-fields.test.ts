@@ -19,15 +19,27 @@ const exceptions: Exception[] = [
   { field: /^record\.updatedAt$/, at: 'both', why: 'the move is a change' },
   { field: /^record\.(url|routes\.\d+\.(url|hostname|tls|state|reason|verified))$/, at: 'there', why: 'another edge serves it' },
   { field: /^record\.source\.(kind|path|provider)$/, at: 'there', why: 'the cloud has no folders: its files are an upload' },
-  { field: /^row\.(organizationId|gitProvider|localPath|uploadSessionId|carried)$/, at: 'there', why: 'account and source, as above' },
+  {
+    field: /^row\.(organizationId|gitProvider|localPath|uploadSessionId|carried)$/,
+    at: 'there',
+    why: 'account and source, as above',
+  },
   { field: /^row\.updatedAt$/, at: 'both', why: 'the move is a change' },
   { field: /^row\.(cloneToken|cloneTokenSetAt)$/, at: 'both', why: 'sealed anew by each instance, which notes when' },
   { field: /^row\.portChosen$/, at: 'both', why: 'a detected port travels as a chosen one' },
   { field: /^row\.presence$/, at: 'both', why: 'checked by the place that serves it' },
   { field: /^environments\.\d+\.(id|url|createdAt|updatedAt)$/, at: 'both', why: 'each instance makes its own id and address' },
-  { field: /^environments\.\d+\.(status|deploymentId|liveDeploymentId)$/, at: 'both', why: 'production has a deployment of the move' },
+  {
+    field: /^environments\.\d+\.(status|deploymentId|liveDeploymentId)$/,
+    at: 'both',
+    why: 'production has a deployment of the move',
+  },
   { field: /^env\.\d+\.updatedAt$/, at: 'both', why: 'recorded by the move' },
-  { field: /^domains\.\d+\.(records|verified|state|tls|reason|createdAt)/, at: 'there', why: 'the claim is proven anew in the cloud' },
+  {
+    field: /^domains\.\d+\.(records|verified|state|tls|reason|createdAt)/,
+    at: 'there',
+    why: 'the claim is proven anew in the cloud',
+  },
   { field: /^domains\.\d+\.hostname\.free$/, at: 'there', why: 'another base domain' },
   { field: /^rules/, at: 'there', why: 'a cloud has no edge rules; they come back' },
   { field: /^grants\.carol\./, at: 'there', why: 'carol is no member there; the grant comes back' },
@@ -156,10 +168,7 @@ describe('a move changes nothing but the place', () => {
     const project = await scene.makeLive()
     await scene.setVolume('here', project.id, 'stays')
     const { body } = await scene.move(project.id, 'to-cloud', { withData: false })
-    expect(body.warnings).toEqual([
-      expect.stringMatching(/volume data was left behind/),
-      expect.stringMatching(/edge rule ban/),
-    ])
+    expect(body.warnings).toEqual([expect.stringMatching(/volume data was left behind/), expect.stringMatching(/edge rule ban/)])
     expect(await scene.volume('cloud', project.id)).not.toBe('stays')
   })
 })

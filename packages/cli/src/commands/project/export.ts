@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { contract, type Departure } from '@berth/contract'
 import { lockBundleKey, newBundleKey } from '@berth/server/bundle-key'
 import { newId } from '@berth/server/ids'
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { pack } from 'tar-stream'
 import { type Connection, connect } from '../../credentials.ts'
 import { Plain } from '../../exit-codes.ts'
@@ -18,16 +18,19 @@ import { namedProject } from './named-project.ts'
 
 interface Options extends LockOptions {
   output: string
-  withData: boolean
+  withoutData: boolean
 }
 
 /** `berth project export`: a project as one encrypted file. */
 export function addExport(project: Command): void {
   project
     .command('export [project]')
-    .description('write a project into one encrypted file: config, variables, domains, rules and source')
+    .description(
+      'write a project into one encrypted file: config, variables, domains, rules, grants, source, volumes and history',
+    )
     .requiredOption('-o, --output <file>', 'where to')
-    .option('--with-data', 'its volumes, too, as they are while it runs', false)
+    .option('--without-data', 'leave its volumes out', false)
+    .addOption(new Option('--with-data', 'the default').hideHelp())
     .option('--recipient <age1…>', 'encrypt it to this age key instead of a passphrase')
     .option('--passphrase-stdin', 'read the passphrase from standard input')
     .addHelpText('after', helpText)
@@ -37,7 +40,7 @@ export function addExport(project: Command): void {
       const lock = await lockOf(options)
       const key = await newBundleKey()
       const transfer = newId('trf')
-      const body = { transfer, recipient: key.recipient, withData: options.withData }
+      const body = { transfer, recipient: key.recipient, withData: !options.withoutData }
       await client.call(contract.transfers.depart, { params: { id }, body })
       try {
         const packed = await untilPacked(client, transfer)

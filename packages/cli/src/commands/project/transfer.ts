@@ -12,18 +12,22 @@ export function addTransfer(project: Command): void {
     .command('transfer [project]')
     .description('move a project to the cloud that this instance is linked to, or back here; its id stays')
     .addOption(new Option('--to <place>', 'where it is to live').choices(['cloud', 'here']).makeOptionMandatory())
-    .option('--with-data', 'its volumes move too', false)
+    .option('--without-data', 'leave its volumes behind', false)
+    .addOption(new Option('--with-data', 'the default').hideHelp())
     .addHelpText('after', helpText)
     .action(
-      async (given: string | undefined, { to, withData }: { to: 'cloud' | 'here'; withData: boolean }, command: Command) => {
+      async (
+        given: string | undefined,
+        { to, withoutData }: { to: 'cloud' | 'here'; withoutData: boolean },
+        command: Command,
+      ) => {
         const client = connect(command)
         const id = namedProject(given)
         const row = to === 'cloud' ? contract.projects.transferToCloud : contract.projects.transferToSelfHosted
-        const moving = client.call(row, { params: { id }, body: { withData } })
+        const moving = client.call(row, { params: { id }, body: { withData: !withoutData } })
         await watched(moving, async () => (await client.call(contract.cloud.transfer, { params: { id } })).data, command)
-        const { data } = await moving
-        const { data: transfer } = await client.call(contract.cloud.transfer, { params: { id } })
-        for (const warning of transfer?.warnings ?? []) output(command).note(`warning: ${warning}`)
+        const { data, warnings } = await moving
+        for (const warning of warnings ?? []) output(command).warning(warning)
         const place = data.location === 'cloud' ? 'the cloud' : 'this instance'
         output(command).result(data, () => `${id} lives in ${place} now. The copy left behind is kept, stopped, for 7 days.`)
       },

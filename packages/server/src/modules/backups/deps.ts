@@ -1,3 +1,4 @@
+import type { BackupDestination } from '@berth/contract'
 import type { Archives } from '../../drivers/archive/archive.ts'
 import type { ArchiveStores } from '../../drivers/archive-store/archive-store.ts'
 import type { Caller } from '../../http/handler.ts'
@@ -41,6 +42,13 @@ export interface BackupsDeps {
   ports: {
     /** Whether the project was moved away from this instance and has not come back. */
     hasLeft?(db: Db, projectId: string): Promise<boolean>
+    /** Starts the run of a policy in a linked cloud by its webhook token; null where no cloud knows the token. */
+    runInCloud?(webhookToken: string): Promise<string | null>
+    /** A page of the destinations that a policy of a project in the linked cloud may use; null where there is no such project. */
+    destinationsInCloud?(
+      organizationId: string,
+      query: { projectId: string; limit?: number; cursor?: string },
+    ): Promise<{ data: BackupDestination[]; nextCursor: string | null } | null>
   }
   version: string
   /** Whether the caller runs this instance. */

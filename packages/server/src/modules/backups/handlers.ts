@@ -1,6 +1,8 @@
 import type { contract } from '@berth/contract'
 import type { Handlers } from '../../http/handler.ts'
 import { listed } from '../../platform/db/pages.ts'
+import { fail } from '../../platform/failure.ts'
+import { ownedProjects } from '../projects/index.ts'
 import type { BackupsDeps } from './deps.ts'
 import { listDestinations } from './destinations/destination-store.ts'
 import { changeDestination, createDestination, deleteDestination, showDestination } from './destinations/destinations.ts'
@@ -45,6 +47,8 @@ function policyHandlers(deps: BackupsDeps): Pick<Handlers<Rows>, PolicyRows> {
   }
 }
 
+const noSuchProject = () => fail('not_found', { field: 'projectId', words: 'There is no such project' })
+
 type DestinationRows =
   | 'listDestinations'
   | 'createDestination'
@@ -55,8 +59,12 @@ type DestinationRows =
 
 function destinationHandlers(deps: BackupsDeps): Pick<Handlers<Rows>, DestinationRows> {
   return {
-    listDestinations: async ({ query }, { caller }) =>
-      listed(await listDestinations(deps.database.db, caller.organizationId, query), (row) => showDestination(row, deps)),
+    listDestinations: async ({ query: { projectId, ...query } }, { caller: { organizationId } }) => {
+      const { db } = deps.database
+      if (projectId !== undefined && !(await ownedProjects(db, organizationId, [projectId])).has(projectId))
+        return (await deps.ports.destinationsInCloud?.(organizationId, { projectId, ...query })) ?? noSuchProject()
+      return listed(await listDestinations(db, organizationId, query), (row) => showDestination(row, deps))
+    },
     createDestination: async ({ body }, { caller, audit }) => {
       const row = await createDestination(body, caller, deps)
       audit({ objectKind: 'backupDestination', objectId: row.id })

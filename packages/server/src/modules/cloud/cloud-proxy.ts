@@ -4,12 +4,17 @@ import { cloudUnreachable } from './ask.ts'
 import type { CloudDeps } from './deps.ts'
 import { forgetSoon } from './forget-job.ts'
 import type { Links } from './links.ts'
+import { passUploadOn } from './pass-upload-on.ts'
 
 /** How the mount asks the cloud for what is not here. */
 export const createCloudProxy = (links: Links, deps: CloudDeps): CloudProxy => ({
   isLinked: (organizationId) => links.has(organizationId),
   // The object is kept until the link changes.
   linkOf: (organizationId) => links.of(organizationId),
+  async passUploadOn(organizationId, upload) {
+    const link = (await links.of(organizationId)) ?? fail('not_found')
+    return passUploadOn(link, upload, deps)
+  },
   async ask(organizationId, request) {
     const link = (await links.of(organizationId)) ?? fail('not_found')
     try {

@@ -3,6 +3,7 @@ import type { Caller } from '../../http/handler.ts'
 import type { Awaitable } from '../../platform/awaitable.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Database } from '../../platform/database.ts'
+import type { UploadSessionRow } from '../../platform/db/tables/projects.ts'
 import type { Log } from '../../platform/log.ts'
 import type { Scrubber } from '../../platform/secrets/scrubber.ts'
 import type { SecretBox } from '../../platform/secrets/secret-box.ts'
@@ -10,6 +11,17 @@ import type { SecretBox } from '../../platform/secrets/secret-box.ts'
 import type { ProjectTransfers } from '../projects/index.ts'
 import type { TransferEnds } from '../transfers/index.ts'
 import type { RetryLimits } from './transfers/retry-unreachable.ts'
+
+/** Uploads of this instance that may be sent on to the cloud. */
+export interface PassableUploads {
+  find(
+    sessionId: string,
+    organizationId: string,
+  ): Promise<Pick<UploadSessionRow, 'status' | 'sizeBytes' | 'cloudSessionId'> | undefined>
+  /** Where the tarball is. */
+  file(sessionId: string): string
+  noteCloudSession(sessionId: string, cloudSessionId: string): Promise<unknown>
+}
 
 export interface CloudDeps {
   database: Database
@@ -20,6 +32,7 @@ export interface CloudDeps {
   scrubber: Scrubber
   api: CloudApi
   projects: Pick<ProjectTransfers, 'restoreFolder'>
+  uploads: PassableUploads
   /** Filled in by those who assemble the instance, once the ends of moves exist; empty where no project runs. */
   transferPorts: { ends?: TransferEnds }
   /** With a cloud that goes away in the middle of a move. */

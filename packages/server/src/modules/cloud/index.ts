@@ -1,4 +1,5 @@
 import type { Job } from '../../platform/jobs/declare.ts'
+import { backupsInCloud } from './backups-in-cloud.ts'
 import { cloudProjects } from './cloud-projects.ts'
 import { createCloudProxy } from './cloud-proxy.ts'
 import type { CloudDeps } from './deps.ts'
@@ -34,6 +35,7 @@ export function createCloud(deps: CloudDeps) {
     /** Takes a move back that is driven from here; false where it is not. */
     callOff: (id: string, organizationId: string) => callOff(id, organizationId, deps),
     gitHostLinks: gitHostLinks(deps, links),
+    backups: backupsInCloud(deps, links),
     /** Tokens of links that end soon, as the watcher of tokens takes them. */
     async expiringTokens(now: Date, until: Date) {
       const rows = await linksEnding(deps.database.db, now.getTime(), until.getTime())

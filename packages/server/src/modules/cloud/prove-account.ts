@@ -1,6 +1,6 @@
 import type { CloudAddress, CloudApi } from '../../drivers/cloud-api/cloud-api.ts'
 import { refuse } from '../../platform/failure.ts'
-import { ask } from './ask.ts'
+import { ask, askWithAny } from './ask.ts'
 
 export interface Account {
   organizationId: string
@@ -9,10 +9,10 @@ export interface Account {
 
 /** Asks the address whether it is a cloud, and the token whose it is: a link is stored only when both have answered. */
 export async function proveAccount(api: CloudApi, address: CloudAddress): Promise<Account> {
-  const health = await ask(api, { ...address, token: 'none' }, { method: 'GET', path: '/api/health' })
+  const health = await askWithAny(api, { ...address, token: 'none' }, { method: 'GET', path: '/api/health' })
   if (health.body?.data?.mode !== 'cloud')
     refuse('url', 'this is a Berth instance, but not a cloud: give the address of a cloud (one that runs with BERTH_MODE=cloud)')
-  const session = await ask(api, address, { method: 'GET', path: '/api/auth/session' })
+  const session = await askWithAny(api, address, { method: 'GET', path: '/api/auth/session' })
   if (session.status === 401)
     refuse('token', 'the cloud does not know this token: make one there, in its dashboard or by POST /tokens')
   const { organization, expiresAt } = session.body?.data ?? {}

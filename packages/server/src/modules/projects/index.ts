@@ -4,7 +4,7 @@ import type { Caller } from '../../http/handler.ts'
 import type { Db } from '../../platform/db/schema.ts'
 import type { EnvironmentRow, ProjectRow } from '../../platform/db/tables/projects.ts'
 import type { Bound } from '../../platform/transaction.ts'
-import type { ProjectsDeps } from './deps.ts'
+import { nowOf, type ProjectsDeps } from './deps.ts'
 import { checkJob, checkSchedule } from './domains/domain-checks.ts'
 import { deliveryAddress } from './git/delivery-address.ts'
 import { hookJob, moveJob } from './git/hook-job.ts'
@@ -34,6 +34,7 @@ import { storageAddresses } from './uploads/upload-address.ts'
 import { adoptUpload, claimUpload, dropUpload, releaseUpload } from './uploads/upload-claim.ts'
 import { UploadFiles } from './uploads/upload-files.ts'
 import { sweepJob, sweepSchedule } from './uploads/upload-sweep.ts'
+import { findUploadSession } from './uploads/uploads.ts'
 
 export type { Source } from './deployment-source.ts'
 export type { ProjectsDeps } from './deps.ts'
@@ -124,6 +125,16 @@ export function createProjects(deps: ProjectsDeps) {
     transfers: projectTransfers(deps, deletion),
     /** Has an upload here that was sent to the object store, before something refers to it. */
     fetchUpload: (sessionId: string, organizationId: string) => fetchNamed(sessionId, organizationId, deps),
+    /** Uploads that name no project, which may be for one in the linked cloud. */
+    passableUploads: {
+      find: async (sessionId: string, organizationId: string) => {
+        const session = await findUploadSession(deps.database.db, organizationId, sessionId, nowOf(deps))
+        return session?.projectId === null ? session : undefined
+      },
+      file: (sessionId: string) => new UploadFiles(deps).of(sessionId),
+      noteCloudSession: (sessionId: string, cloudSessionId: string) =>
+        deps.database.db.updateTable('uploadSessions').set({ cloudSessionId }).where('id', '=', sessionId).execute(),
+    },
     /** Where the tarball of a received upload is. */
     uploadFile: (sessionId: string): string => new UploadFiles(deps).of(sessionId),
     /** Where a git host is to deliver what happens to a repository; null: at the instance's own address. */

@@ -13,7 +13,8 @@ export async function runByWebhook({ headers }: Pick<RequestContext, 'headers'>,
   const [, token] = /^Bearer +(\S{1,200})$/i.exec(String(headers.authorization ?? '')) ?? []
   if (!token) return fail('not_found')
   const policy = await findByWebhook(deps.database.db, hashToken(token))
-  if (!policy?.enabled) return fail('not_found')
+  if (!policy) return (await deps.ports.runInCloud?.(token).catch(() => null)) ?? fail('not_found')
+  if (!policy.enabled) return fail('not_found')
   const { run } = await deps.database.transaction((bound) =>
     startOrJoin(policy.id, { trigger: 'webhook', createdBy: null }, bound, deps),
   )

@@ -1,13 +1,13 @@
 import { type ErrorCode, errors } from '@berth/contract'
 import { Failure } from '../../../platform/failure.ts'
+import { LinkRevoked } from '../ask.ts'
 
 /** The data of an answer, or the cloud's own words for why there is none. */
 // biome-ignore lint/suspicious/noExplicitAny: whoever asks knows the row
 export function answered({ status, body }: { status: number; body: any }): any {
   if (status >= 200 && status < 300) return body?.data
   const said = typeof body?.error === 'string' ? body.error.slice(0, 500) : `it answered ${status}`
-  if (status === 401)
-    throw new Failure('forbidden', { words: 'The cloud does not take the token of the link any more: link it anew' })
+  if (status === 401) throw new LinkRevoked()
   // What passes: it is asked again.
   if (status === 429 || status >= 500)
     throw new Failure('cloud_unreachable', { words: `The cloud service cannot be reached: ${said}` })
@@ -15,4 +15,6 @@ export function answered({ status, body }: { status: number; body: any }): any {
   throw new Failure(code, { words: `The cloud says: ${said}` })
 }
 
-export const isUnreachable = (error: unknown): boolean => error instanceof Failure && error.code === 'cloud_unreachable'
+/** Whether asking again may help: a token that was revoked stays so. */
+export const isUnreachable = (error: unknown): boolean =>
+  error instanceof Failure && error.code === 'cloud_unreachable' && !(error instanceof LinkRevoked)

@@ -1,0 +1,39 @@
+import { createReadStream } from 'node:fs'
+import { fail } from '../../platform/failure.ts'
+import { ask } from './ask.ts'
+import type { CloudDeps } from './deps.ts'
+import type { Link } from './links.ts'
+import { answered } from './transfers/cloud-answer.ts'
+
+/** The files of an upload session that was opened here without naming a project, sent on to the cloud where the project lives. */
+export async function passUploadOn(
+  { row, address }: Link,
+  { sessionId, projectId }: { sessionId: string; projectId: string },
+  { api, uploads }: CloudDeps,
+): Promise<string | undefined> {
+  const upload = await uploads.find(sessionId, row.organizationId)
+  // One that is not here may be the cloud's own.
+  if (!upload) return undefined
+  if (upload.status !== 'received')
+    fail('conflict', { field: 'uploadSessionId', words: 'Nothing was uploaded in this session yet' })
+  if (upload.cloudSessionId) return upload.cloudSessionId
+  const opened = answered(
+    await ask(api, address, {
+      method: 'POST',
+      path: '/api/projects/folder/session',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ projectId }),
+    }),
+  ) as { sessionId: string }
+  const there = String(opened.sessionId)
+  answered(
+    await ask(api, address, {
+      method: 'PUT',
+      path: `/api/uploads/${encodeURIComponent(there)}`,
+      headers: { 'content-type': 'application/gzip', 'content-length': String(upload.sizeBytes) },
+      body: createReadStream(uploads.file(sessionId)),
+    }),
+  )
+  await uploads.noteCloudSession(sessionId, there)
+  return there
+}
