@@ -151,7 +151,7 @@ describe('what crosses over', () => {
     const { heard, mine } = await listening()
     const { hostname, port } = new URL(sides.hereUrl)
     const inner = `DELETE /api/projects/${id} HTTP/1.1\r\nhost: x\r\n\r\n`
-    const head = `PATCH /api/projects/${id} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${mine.owner.token}\r\ncontent-type: application/json\r\n`
+    const head = `PATCH /api/projects/${id}/env HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${mine.owner.token}\r\ncontent-type: application/json\r\n`
     const chunked = `${inner.length.toString(16)}\r\n${inner}\r\n0\r\n\r\n`
     const bodies = [
       `content-length: ${inner.length}\r\nconnection: close\r\n\r\n${inner}`,

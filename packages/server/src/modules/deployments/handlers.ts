@@ -50,8 +50,11 @@ export function deploymentsHandlers(deps: DeploymentsDeps): Handlers<typeof cont
       return undefined
     },
     cancel: async (_, { deployment }) => ({ data: showDeployment(await cancelDeployment(deployment, deps)) }),
-    redeploy: async (_, { deployment, caller }) =>
-      started(await again(deployment, { trigger: 'redeploy', keepArtifacts: false, createdBy: caller.userId }, deps)),
+    redeploy: async (_, { deployment, caller }) => {
+      if (deployment.importedAt !== null)
+        fail('conflict', { words: 'This deployment was made on another instance: deploy the project instead' })
+      return started(await again(deployment, { trigger: 'redeploy', keepArtifacts: false, createdBy: caller.userId }, deps))
+    },
     rollback: async (_, { deployment, caller }) => {
       if (!deployment.artifacts || (deployment.status !== 'live' && deployment.status !== 'superseded'))
         fail('nothing_to_roll_back_to', { words: 'What this deployment built is not kept, or it was never live' })

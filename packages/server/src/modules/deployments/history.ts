@@ -1,6 +1,6 @@
 import { type Deployment, terminalDeployment } from '@berth/contract'
 import type { Db } from '../../platform/db/schema.ts'
-import { showDeployment } from './show.ts'
+import { type ImportedConfig, showDeployment } from './show.ts'
 import { insertHistory, listDeployments } from './store.ts'
 
 const mostTravelling = 500
@@ -24,7 +24,8 @@ export async function writeHistory(db: Db, projectId: string, history: readonly 
 
 const rowOf = (deployment: Deployment, now: number) => ({
   ...{ id: deployment.id, environment: deployment.environment, number: deployment.number, trigger: deployment.trigger },
-  ...{ source: '{"kind":"none"}', config: '{}', env: null, artifacts: null, plan: null, serverId: null, force: 0 as const },
+  config: JSON.stringify({ image: deployment.image, plan: deployment.plan } satisfies ImportedConfig),
+  ...{ source: '{"kind":"none"}', env: null, artifacts: null, plan: null, serverId: null, force: 0 as const },
   sizeBytes: deployment.sizeBytes,
   commitSha: deployment.commit?.sha ?? null,
   commitMessage: deployment.commit?.message ?? null,

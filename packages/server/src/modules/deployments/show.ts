@@ -5,6 +5,7 @@ import type { DeploymentRow } from '../../platform/db/tables/deployments.ts'
 import { planOf } from './plan.ts'
 
 export function showDeployment(row: DeploymentRow): Deployment {
+  const imported = row.importedAt === null ? null : (JSON.parse(row.config) as ImportedConfig)
   return {
     id: row.id,
     projectId: row.projectId,
@@ -13,7 +14,7 @@ export function showDeployment(row: DeploymentRow): Deployment {
     trigger: row.trigger,
     status: row.status,
     commit: row.commitSha === null ? null : { sha: row.commitSha, message: row.commitMessage, author: row.commitAuthor },
-    image: imageOf(row),
+    image: imported ? imported.image : imageOf(row),
     sizeBytes: row.sizeBytes,
     url: row.url,
     steps: JSON.parse(row.steps) as DeploymentStep[],
@@ -22,13 +23,16 @@ export function showDeployment(row: DeploymentRow): Deployment {
       row.errorCode === null
         ? null
         : { code: row.errorCode, message: row.errorMessage ?? '', logTail: JSON.parse(row.errorLogTail ?? '[]') },
-    plan: showPlan(row),
+    plan: imported ? imported.plan : showPlan(row),
     createdAt: iso(row.createdAt),
     startedAt: isoOrNull(row.startedAt),
     finishedAt: isoOrNull(row.finishedAt),
     createdBy: row.createdBy,
   }
 }
+
+/** The config of a deployment that a move brought along: what the other instance showed of it. */
+export type ImportedConfig = Pick<Deployment, 'image' | 'plan'>
 
 /** How it was built and is run, once that was decided. Of several services: the one that requests go to. */
 export function showPlan({ plan, branch }: Pick<DeploymentRow, 'plan' | 'branch'>): DeploymentPlan | null {

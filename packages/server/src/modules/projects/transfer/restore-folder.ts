@@ -1,6 +1,7 @@
 import { Failure } from '../../../platform/failure.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
-import { lockProject, type ProjectSignal, projectsTopic } from '../lifecycle/change-project.ts'
+import { type ProjectSignal, projectsTopic } from '../lifecycle/change-project.ts'
+import { lockProject } from '../operations/operation.ts'
 import { allowedFolder, sourceKind } from '../source.ts'
 import { findAnyProject, saveProject } from '../store.ts'
 import { releaseUpload } from '../uploads/upload-claim.ts'
@@ -28,7 +29,7 @@ export async function restoreFolder(projectId: string, path: string, deps: Proje
       ...{ gitProvider: 'local', localPath: folder, uploadSessionId: null, updatedAt: nowOf(deps) },
       carried: carriedColumn({ ...carried, folderUploadId: null }),
     })
-    await releaseUpload(bound, uploadSessionId, projectId, nowOf(deps))
+    await releaseUpload(bound, uploadSessionId, deps)
     bound.signal(projectsTopic, { projectId } satisfies ProjectSignal)
     return null
   })
