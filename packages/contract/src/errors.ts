@@ -28,6 +28,7 @@ export const errors = {
   not_restorable: [409, 'This run cannot be restored'],
   domain_taken: [409, 'This domain is connected to another project of your organisation'],
   nothing_to_deploy: [409, 'The project has no source to deploy'],
+  nothing_to_restart: [409, 'Nothing of the project runs that could be restarted'],
   nothing_to_roll_back_to: [409, 'This deployment cannot be rolled back to'],
   request_timeout: [408, 'The request did not arrive in time'],
   payload_too_large: [413, 'The body is too large'],

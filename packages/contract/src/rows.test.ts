@@ -148,6 +148,7 @@ const extra: Partial<Record<ModuleName, string>> = {
     POST /deployments/:id/rollback | project:write
     POST /projects/:id/exec | project:admin
     POST /projects/:id/exec/:execId/input | project:admin
+    POST /projects/:id/restart | project:write
   `,
   gitHost: `
     POST /gitprovider/handoffs | gitprovider:write

@@ -56,13 +56,15 @@ function addRedeploy(program: Command): void {
 function addRestart(program: Command): void {
   program
     .command('restart')
-    .description('start what is live anew, without building it; requests are answered meanwhile')
+    .description('start the live deployment again with the variables and resources of now, without a build or a dropped request')
     .option(...projectOption)
-    .action(async (_options, command: Command) => {
+    .option('--environment <slug>', 'which environment (default: production)')
+    .action(async ({ environment }: { environment?: string }, command: Command) => {
       const client = connect(command)
-      const isLive = ({ status }: Deployment) => status === 'live'
-      const target = await findDeployment(client, command, undefined, isLive, 'Nothing is live: see berth deployments')
-      const { data } = await client.call(contract.deployments.rollback, { params: { id: target.id } })
+      const { data } = await client.call(contract.deployments.restart, {
+        params: { id: projectIdOf(command) },
+        body: environment ? { environment } : {},
+      })
       const deployment = await watchDeployment(client, data.deploymentId, output(command))
       output(command).result(deployment, () => `started again, live at ${deployment.url}`)
     })

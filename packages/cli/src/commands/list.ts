@@ -1,4 +1,4 @@
-import { contract } from '@berth/contract'
+import { contract, type Project } from '@berth/contract'
 import type { Command } from 'commander'
 import { connect } from '../credentials.ts'
 import { columns, output } from '../output.ts'
@@ -10,7 +10,7 @@ export function addList(program: Command): void {
     .description('your projects, here and in the cloud')
     .action(async (_options, command: Command) => {
       const { data, cloud } = await connect(command).call(contract.projects.home)
-      const rows = data.map(({ id, name, status, routes, location }) => [name, status, location, primaryUrl(routes), id])
+      const rows = data.map((project) => [project.name, project.status, project.location, addressOf(project), project.id])
       output(command).result(data, () =>
         rows.length > 0
           ? columns([['NAME', 'STATUS', 'WHERE', 'ADDRESS', 'ID'], ...rows])
@@ -20,5 +20,6 @@ export function addList(program: Command): void {
     })
 }
 
-export const primaryUrl = (routes: readonly { primary: boolean; url: string }[]): string =>
-  (routes.find(({ primary }) => primary) ?? routes[0])?.url ?? '-'
+/** The address that works now. A linked cloud of an earlier release tells only the routes. */
+export const addressOf = ({ url, routes }: Pick<Project, 'url' | 'routes'>): string =>
+  url ?? (routes.find(({ primary }) => primary) ?? routes[0])?.url ?? '-'

@@ -16,8 +16,9 @@ export function addOpen(program: Command): void {
       const { data } = await connect(command).call(contract.projects.get, { params: { id: projectIdOf(command) } })
       const route = data.routes.find(({ primary }) => primary) ?? data.routes[0]
       if (!route) throw new Plain(`${data.name} answers no requests: it is a ${data.type}`)
-      output(command).result(route, () => route.url)
-      if (!print && process.stdout.isTTY && command.optsWithGlobals().json !== true) openInBrowser(route.url)
+      const url = data.url ?? route.url
+      output(command).result({ ...route, url }, () => url)
+      if (!print && process.stdout.isTTY && command.optsWithGlobals().json !== true) openInBrowser(url)
       if (data.status !== 'live') output(command).note(`it is ${data.status}${data.statusReason ? `: ${data.statusReason}` : ''}`)
     })
 }

@@ -1,9 +1,9 @@
-import { contract } from '@berth/contract'
+import { contract, type DeploymentPlan, type Project } from '@berth/contract'
 import type { Command } from 'commander'
 import { connect } from '../credentials.ts'
 import { columns, minute, output } from '../output.ts'
 import { projectIdOf, projectOption } from '../project-link.ts'
-import { primaryUrl } from './list.ts'
+import { addressOf } from './list.ts'
 
 export function addStatus(program: Command): void {
   program
@@ -13,20 +13,40 @@ export function addStatus(program: Command): void {
     .action(async (_options, command: Command) => {
       const client = connect(command)
       const params = { id: projectIdOf(command) }
-      const [{ data: project }, { data: newest }] = await Promise.all([
+      const [{ data: project }, { data: newest }, { data: serving }] = await Promise.all([
         client.call(contract.projects.get, { params }),
         client.call(contract.projects.listDeployments, { params, query: { limit: 1 } }),
+        client.call(contract.projects.listDeployments, {
+          params,
+          query: { status: 'live', environment: 'production', limit: 1 },
+        }),
       ])
       const [last] = newest
+      const waiting = waitingFor(project)
       const lines = [
         ['project', `${project.name} (${project.id})`],
         ['status', project.status + (project.statusReason ? `: ${project.statusReason}` : '')],
-        ['address', primaryUrl(project.routes)],
+        ['address', addressOf(project)],
         ['source', sourceOf(project.source)],
         ['deployed', last ? `number ${last.number}, ${last.status}, ${minute(last.createdAt)}` : 'never'],
+        ...(serving[0]?.plan ? [['running', planOf(serving[0].plan)]] : []),
+        ...(waiting ? [['waiting', waiting]] : []),
       ]
       output(command).result({ ...project, lastDeployment: last ?? null }, () => columns(lines))
     })
+}
+
+/** How the live deployment was built and runs. */
+function planOf({ type, framework, startCommand, port }: DeploymentPlan): string {
+  const kind = framework ? `${type} (${framework})` : type
+  return [kind, startCommand, port === null ? null : `port ${port}`].filter(Boolean).join(', ')
+}
+
+function waitingFor({ pendingChanges = [], type }: Project): string | null {
+  if (pendingChanges.length === 0) return null
+  const needsBuild = pendingChanges.includes('config') || type === 'static'
+  const how = needsBuild ? 'berth redeploy applies it' : 'berth restart applies it'
+  return `${pendingChanges.join(', ')} changed since the live deployment was made: ${how}`
 }
 
 function sourceOf({

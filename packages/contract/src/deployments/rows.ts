@@ -2,7 +2,15 @@ import { Type } from 'typebox'
 import { route } from '../route.ts'
 import { data, list, PageQuery, text } from '../shape.ts'
 import { ExecBody, execEvents, execInput } from './exec-shapes.ts'
-import { BuildBody, Deployment, DeploymentLogLine, DeploymentStep, DeploymentsQuery, StartedDeployment } from './shapes.ts'
+import {
+  BuildBody,
+  Deployment,
+  DeploymentLogLine,
+  DeploymentStep,
+  DeploymentsQuery,
+  RestartBody,
+  StartedDeployment,
+} from './shapes.ts'
 
 /** The deployments API that the spec sets apart from projects. */
 export const deployments = {
@@ -68,6 +76,16 @@ export const deployments = {
     returns: data(StartedDeployment),
     status: 202,
     errors: ['project_disabled', 'nothing_to_roll_back_to'],
+  }),
+  restart: route('POST /projects/:id/restart', {
+    summary: 'Start the live deployment again with the variables and resources of now, without a build',
+    permission: 'project:write',
+    on: 'project',
+    body: RestartBody,
+    bodyOptional: true,
+    returns: data(StartedDeployment),
+    status: 202,
+    errors: ['project_disabled', 'nothing_to_restart', 'conflict'],
   }),
   exec: route('POST /projects/:id/exec', {
     summary: 'Run a program inside what is live, as words that no shell reads; its output comes as it is written',

@@ -79,6 +79,8 @@ export const BuildBody = Type.Object({
 })
 export type BuildBody = Static<typeof BuildBody>
 
+export const RestartBody = Type.Object({ environment: Type.Optional(Slug) })
+
 export const StartedDeployment = Type.Object({ deploymentId: Id, projectId: Id, streamUrl: Type.String() })
 export type StartedDeployment = Static<typeof StartedDeployment>
 

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { DeploymentPlan } from '../deployments/shapes.ts'
 import { limits } from '../limits.ts'
 import { AnyObject, filledText, Id, maybe, nullable, oneOf, Port, Time, text } from '../shape.ts'
 import { projectStatuses, tlsStates } from '../states.ts'
@@ -209,6 +210,10 @@ export const ProjectConfig = Type.Object({
 })
 export type ProjectConfig = Static<typeof ProjectConfig>
 
+/** Settings that were changed since the live deployment was made, and wait for the next one. */
+export const PendingChange = oneOf('config', 'env', 'resources')
+export type PendingChange = Static<typeof PendingChange>
+
 export const Project = Type.Object({
   id: Id,
   organizationId: Id,
@@ -219,6 +224,19 @@ export const Project = Type.Object({
   config: ProjectConfig,
   source: ProjectSource,
   routes: Type.Array(ProjectRoute),
+  url: Type.Optional(
+    nullable(
+      Type.String({
+        description: 'The address that works now: the primary domain once it is verified and served, else the free one',
+      }),
+    ),
+  ),
+  pendingChanges: Type.Optional(
+    Type.Array(PendingChange, {
+      description:
+        'Changed since the live deployment was made. A restart applies `env` and `resources`, a deployment all of them',
+    }),
+  ),
   status: oneOf(...projectStatuses),
   statusReason: maybe,
   enabled: Type.Boolean(),
@@ -235,7 +253,7 @@ export const ProjectInfo = Type.Object({
     statusReason: maybe,
     deploymentId: nullable(Id),
     url: maybe,
-    port: Type.Integer(),
+    port: nullable(Type.Integer({ description: 'The port that the live deployment listens on' })),
     startedAt: nullable(Time),
     instances: Type.Integer(),
   }),
@@ -250,7 +268,13 @@ export const ProjectInfo = Type.Object({
     sizeBytes: nullable(Type.Integer()),
     builtAt: nullable(Time),
   }),
+  plan: nullable(DeploymentPlan),
   source: ProjectSource,
+  settings: Type.Object(
+    { type: ProjectType, config: ProjectConfig, source: ProjectSource },
+    { description: 'The settings that the next deployment uses' },
+  ),
+  pendingChanges: Type.Array(PendingChange),
 })
 export type ProjectInfo = Static<typeof ProjectInfo>
 

@@ -12,9 +12,9 @@ export function findProjects(projects: readonly Project[], search: string): read
   })
 }
 
-/** Where people reach it: the primary address first. */
-export const addressOf = ({ routes }: Pick<Project, 'routes'>): string | undefined =>
-  (routes.find(({ primary }) => primary) ?? routes[0])?.url
+/** The address that works now. A linked cloud of an earlier release tells only the routes. */
+export const addressOf = ({ url, routes }: Pick<Project, 'routes' | 'url'>): string | undefined =>
+  url ?? (routes.find(({ primary }) => primary) ?? routes[0])?.url
 
 /** Where the code comes from, in a few words. */
 export function sourceWords({ source }: Pick<Project, 'source'>): string {

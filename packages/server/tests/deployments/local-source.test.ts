@@ -55,8 +55,8 @@ test('an upload that was opened for one project is no source of another', async 
     call(instance, owner.token, 'POST /deployments/build/access', { body: { projectId, uploadSessionId } })
   expect((await build(other.id)).body).toMatchObject({ code: 'not_found', field: 'uploadSessionId' })
   const update = (id: string) => call(instance, owner.token, 'PATCH /projects/:id', { params: { id }, body: { uploadSessionId } })
-  expect((await update(other.id)).body).toMatchObject({ code: 'validation_failed', field: 'uploadSessionId' })
-  expect((await call(instance, owner.token, 'POST /projects', { body: { name: 'x', uploadSessionId } })).status).toBe(400)
+  expect((await update(other.id)).body).toMatchObject({ code: 'not_found', field: 'uploadSessionId' })
+  expect((await call(instance, owner.token, 'POST /projects', { body: { name: 'x', uploadSessionId } })).status).toBe(404)
   expect((await update(mine.id)).status).toBe(200)
   const stranger = await makePeople(instance)
   const foreign = { body: { projectId: mine.id } }

@@ -95,3 +95,32 @@ test('one that the runtime does not tell of any more is unhealthy', async () => 
   runtime.glance = glance
   await expect.poll(() => healthOf(instance)).toMatchObject({ health: 'healthy' })
 })
+
+test('one that was ended for its disk limit says so with what to do, and comes back as a fresh instance', async () => {
+  const { runtime } = scene.instance.drivers
+  const kept = await liveApp()
+  const { instance } = kept
+  kept.instance = { ...instance, state: 'exited', exitCode: 137, diskFull: true, address: null }
+  const isBack = () =>
+    [...runtime.running.values()].find(
+      ({ instance: other }) => other.owner.projectId === instance.owner.projectId && other.instanceId !== instance.instanceId,
+    )?.instance.state
+  await expect.poll(isBack).toBe('running')
+  await expect.poll(() => healthOf(instance)).toEqual({ health: 'healthy', healthReason: null })
+  const told = await scene.instance.database.db
+    .selectFrom('jobs')
+    .select('payload')
+    .where('kind', '=', announceKind.kind)
+    .execute()
+  const text = told
+    .map(({ payload }) => payload)
+    .find((one) => one.includes(instance.owner.projectId) && one.includes('unhealthy'))
+  expect(text).toMatch(/4096 MB.*diskMb/)
+  // Once more at once: a volume would end it again and again, so it stays down and says why.
+  const again = [...runtime.running.values()].find(({ instance: one }) => one.owner.projectId === instance.owner.projectId)!
+  again.instance = { ...again.instance, state: 'exited', diskFull: true, address: null }
+  await expect
+    .poll(() => healthOf(instance))
+    .toMatchObject({ health: 'unhealthy', healthReason: expect.stringContaining('diskMb') })
+  expect(isBack()).toBe('exited')
+})

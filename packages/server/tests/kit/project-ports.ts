@@ -36,6 +36,11 @@ export class MemoryRuntime implements RunningProjects, ProjectPower {
     this.running.set(projectId, { state: 'running', reason: null, startedAt: new Date(0).toISOString(), instances: 1 })
   }
 
+  async wake(projectId: string) {
+    const state = this.running.get(projectId)
+    if (state?.state === 'sleeping') this.running.set(projectId, { ...state, state: 'running' })
+  }
+
   #failIfAsked() {
     const { failure } = this
     this.failure = undefined
@@ -81,6 +86,7 @@ export const deploymentFacts = (facts: Partial<DeploymentFacts> = {}): Deploymen
   image: null,
   sizeBytes: null,
   builtAt: null,
+  settings: { configHash: null, resourcesHash: null, envVersion: null },
   ...facts,
 })
 

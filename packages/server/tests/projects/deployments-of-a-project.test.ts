@@ -42,7 +42,7 @@ describe('before anything was deployed', () => {
     expect(await calls('POST', '/deployment-session')).toMatchObject({ status: 200, body: { data: null } })
     const { body } = await calls('GET', '/info')
     expect(body.data).toMatchObject({
-      runtime: { driver: 'process', status: 'created', deploymentId: null, startedAt: null, instances: 0, port: 3000 },
+      runtime: { driver: 'process', status: 'created', deploymentId: null, startedAt: null, instances: 0, port: null },
       build: { image: null, sizeBytes: null, builtAt: null },
       source: { kind: 'none', commit: null },
     })

@@ -1,5 +1,6 @@
 import type { ProjectRoute } from '@berth/contract'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { call } from '../kit/call.ts'
 import { startInstance, type TestInstance } from '../kit/instance.ts'
 import { makePeople, type People } from '../kit/people.ts'
 import { MemoryEdge } from '../kit/project-ports.ts'
@@ -42,6 +43,34 @@ describe('routes', () => {
 
   test('a worker answers no requests and has none', async () => {
     expect((await makeProject(instance, people.member.token, { type: 'worker' })).routes).toEqual([])
+  })
+
+  test('url is the address that works now: the primary domain once it is verified and served, else the free one', async () => {
+    const edge = new MemoryEdge()
+    const served = await startInstance({}, { projectPorts: { edge } })
+    const { owner } = await makePeople(served)
+    const made = await makeProject(served, owner.token)
+    const ask = callsOn(served, owner.token)(made)
+    const free = `http://${made.slug}.localhost`
+    const url = async () => {
+      const [record, listed] = [(await ask('GET', '')).body.data, (await call(served, owner.token, 'GET /projects')).body.data[0]]
+      expect(listed.url).toBe(record.url)
+      expect((await ask('GET', '/info')).body.data.runtime.url).toBe(record.url)
+      return record.url
+    }
+    expect(await url()).toBe(free)
+    const domain = fresh()
+    await ask('POST', '/connect', { domain })
+    expect(await url(), 'not verified').toBe(free)
+    edge.taken.set(domain, { tls: 'none', state: 'synced' })
+    expect(await url(), 'served and not verified').toBe(free)
+    await served.database.db.updateTable('domains').set({ provenAt: 1 }).where('hostname', '=', domain).execute()
+    expect(await url()).toBe(`http://${domain}`)
+    edge.taken.set(domain, { tls: 'none', state: 'error' })
+    expect(await url(), 'verified and not served').toBe(free)
+    const worker = await makeProject(served, owner.token, { type: 'worker' })
+    expect(worker.url).toBeNull()
+    await served.stop()
   })
 
   test('POST /routing/retry asks the edge and answers with the routes', async () => {

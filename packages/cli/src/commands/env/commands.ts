@@ -14,7 +14,7 @@ interface Options {
 export function addEnv(program: Command): void {
   const env = program
     .command('env')
-    .description('environment variables of a project; a change counts from the next deployment on')
+    .description('environment variables of a project; a change is in force after berth restart or the next deployment')
   const common = (command: Command) =>
     command.option(...projectOption).option('--environment <slug>', 'which environment', 'production')
 
@@ -78,7 +78,7 @@ async function change(
   const { data } = await connect(command).call(contract.projects.changeEnv, { params: { id: projectIdOf(command) }, body })
   const names = data.map(({ key, isSecret, environment }) => ({ key, isSecret, environment }))
   const changed = [...(body.upserts ?? []).map(({ key }) => `set ${key}`), ...(body.deletes ?? []).map((key) => `removed ${key}`)]
-  output(command).result(names, () => [...changed, 'it counts from the next deployment on: berth redeploy'].join('\n'))
+  output(command).result(names, () => [...changed, 'in force after the next start: berth restart'].join('\n'))
 }
 
 /** A key that is not there is a typing error, not a wish that is already fulfilled. */

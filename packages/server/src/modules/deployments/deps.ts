@@ -85,6 +85,8 @@ export interface DeploymentsDeps {
     environmentsOf(projectId: string): Promise<readonly { slug: string }[]>
     openEnv(projectId: string, environment: string): Promise<OpenedEnv>
     openSecrets(projectId: string): Promise<string[]>
+    /** The address of production that works now; null for a worker. */
+    addressOf(project: ProjectRow): Promise<string | null>
     /** Where git asks, with the credential for it. */
     remoteOf(project: ProjectRow, url: string, abort?: AbortSignal): Promise<GitRemote>
     /** As `remoteOf`; where git is refused with what the connection gave, once more with another. */

@@ -55,6 +55,12 @@ export function deploymentsHandlers(deps: DeploymentsDeps): Handlers<typeof cont
         fail('conflict', { words: 'This deployment was made on another instance: deploy the project instead' })
       return started(await again(deployment, { trigger: 'redeploy', keepArtifacts: false, createdBy: caller.userId }, deps))
     },
+    restart: async ({ body }, { project, caller }) => {
+      const { environment } = body ?? {}
+      const options = { trigger: 'redeploy' as const, createdBy: caller.userId, restart: true as const }
+      const row = await requestDeployment(project.id, { ...options, ...(environment ? { environment } : {}) }, deps)
+      return started(row)
+    },
     rollback: async (_, { deployment, caller }) => {
       if (!deployment.artifacts || (deployment.status !== 'live' && deployment.status !== 'superseded'))
         fail('nothing_to_roll_back_to', { words: 'What this deployment built is not kept, or it was never live' })

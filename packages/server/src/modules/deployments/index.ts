@@ -19,7 +19,7 @@ import { ProjectScrubbers } from './project-scrubbers.ts'
 import { markDownAsWaking, recover, recoverServer, restartWaking, serversInUse, stopWhatEndsWithUs } from './recover.ts'
 import { goOn, requestDeployment } from './request-deployment.ts'
 import { type DeploymentRequest, requestMany } from './request-many.ts'
-import { putIdleToSleep, wakeJob, wakeKind } from './sleep.ts'
+import { putIdleToSleep, wakeJob } from './sleep.ts'
 import { findDeployment, findDeploymentOf, findNewest } from './store.ts'
 import { deploymentReader, runningProjects } from './summary.ts'
 import { UsageSampler } from './usage-sampler.ts'
@@ -39,6 +39,7 @@ export { adoptVolume, movePaths, servedState, usesOfServer } from './store.ts'
 export function createDeployments(given: Omit<DeploymentsDeps, 'turns' | 'scrubbers'>) {
   const deps: DeploymentsDeps = { ...given, turns: new KeyedMutex(), scrubbers: new ProjectScrubbers(given) }
   const follower = new LogFollower(deps)
+  const power = projectPower(deps)
   let unfollow = () => {}
   let reviving: Promise<unknown> = Promise.resolve()
   const watch = new Watch(deps)
@@ -57,7 +58,7 @@ export function createDeployments(given: Omit<DeploymentsDeps, 'turns' | 'scrubb
     reader: deploymentReader(deps),
     allotted: allottedReader,
     running: runningProjects(deps),
-    power: projectPower(deps),
+    power,
     part: deploymentsPart(deps),
     /** Deployments of before, for a project that moves. */
     history: {
@@ -75,10 +76,7 @@ export function createDeployments(given: Omit<DeploymentsDeps, 'turns' | 'scrubb
     cancel: (deployment: DeploymentRow, words: string) => cancelDeployment(deployment, deps, words),
     deployMany: (requests: readonly DeploymentRequest[]) => requestMany(requests, deps),
     /** A request waits for a sleeping project. */
-    wake: (projectId: string) =>
-      deps.database.transaction(({ enqueue }) =>
-        enqueue(wakeKind, { projectId }, { uniqueKey: `${wakeKind.kind}:${projectId}`, priority: 100 }),
-      ),
+    wake: (projectId: string) => deps.database.transaction((bound) => power.wake(projectId, bound)),
     /** Before the edge starts. */
     async prepare(): Promise<void> {
       await noteAllAddresses(deps)

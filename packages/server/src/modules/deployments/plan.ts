@@ -100,6 +100,8 @@ export interface DeployPlan {
   units: Unit[]
   /** Variables of the project that services name as `${NAME}`: each reaches those services alone. */
   ownVariables?: string[]
+  /** Amounts that services have by themselves; the others are the project's. */
+  ownResources?: Record<string, Partial<Allotment>>
   /** Of a static site: where its addresses lead and what is said with them, as far as its source says. */
   siteRules?: SiteRules
 }
@@ -117,7 +119,13 @@ export function planDeployment(
   const type = config.type === 'app' && detected && detected.type !== 'app' && !config.startCommand ? detected.type : config.type
   if (type === 'services') {
     const { services, ownVariables } = withVariables(config.services, variables)
-    return { type, units: serviceUnits({ ...config, services }, detected), ...(ownVariables.length > 0 ? { ownVariables } : {}) }
+    const ownResources = ownResourcesOf(servicesOf({ ...config, services }, detected))
+    return {
+      type,
+      units: serviceUnits({ ...config, services }, detected),
+      ...(ownVariables.length > 0 ? { ownVariables } : {}),
+      ownResources,
+    }
   }
   if (!detected) throw new PlanRefused('There is no source to build')
   const build = buildPlan(config, detected, type)
@@ -173,8 +181,43 @@ function portOf({ port, portChosen, dockerfilePath }: DeployedConfig, detected: 
   return portChosen === false && !isOther ? (detected.port ?? port) : port
 }
 
+const servicesOf = (config: DeployedConfig, detected: Detection | null): Service[] =>
+  config.services.length > 0 ? config.services : (detected?.services ?? [])
+
+const ownResourcesOf = (services: readonly Service[]): NonNullable<DeployPlan['ownResources']> =>
+  Object.fromEntries(
+    services.flatMap(({ name, cpuCores, memoryMb }) => {
+      const own = { ...(cpuCores ? { cpuCores } : {}), ...(memoryMb ? { memoryMb } : {}) }
+      return Object.keys(own).length > 0 ? [[name, own]] : []
+    }),
+  )
+
+/** The same plan with other resources than it was made with. */
+export const withResources = (
+  plan: DeployPlan,
+  before: DeployedConfig['resources'],
+  { production }: DeployedConfig['resources'],
+): DeployPlan => ({
+  ...plan,
+  units: plan.units.map((unit) => ({ ...unit, allotment: { ...production, ...ownAmounts(unit, plan, before) } })),
+})
+
+/** A plan from before they were recorded: those that differ from the project's. */
+function ownAmounts(
+  { service, allotment }: Unit,
+  { type, ownResources }: DeployPlan,
+  { production }: DeployedConfig['resources'],
+) {
+  if (type !== 'services') return {}
+  if (ownResources) return ownResources[service] ?? {}
+  return {
+    ...(allotment.cpuCores === production.cpuCores ? {} : { cpuCores: allotment.cpuCores }),
+    ...(allotment.memoryMb === production.memoryMb ? {} : { memoryMb: allotment.memoryMb }),
+  }
+}
+
 function serviceUnits(config: DeployedConfig, detected: Detection | null): Unit[] {
-  const services = config.services.length > 0 ? config.services : (detected?.services ?? [])
+  const services = servicesOf(config, detected)
   const refused = services === detected?.services ? (detected.refused ?? []) : []
   if (refused.length > 0) throw new PlanRefused(`It is not run as it is: ${refused.slice(0, 5).join('; ')}`)
   if (services.length === 0) throw new PlanRefused('The project has no services')

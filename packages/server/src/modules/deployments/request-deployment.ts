@@ -16,13 +16,22 @@ import {
   nextSource,
   projectSource,
   refuseOperation,
+  settingsOf,
   sourceKind,
 } from '../projects/index.ts'
 import { deploymentTopic } from './deployment-log.ts'
 import { type DeploymentsDeps, nowOf } from './deps.ts'
-import { configOf } from './plan.ts'
+import { configOf, type DeployedConfig, planOf, withResources } from './plan.ts'
 import type { DeployedSource } from './snapshot.ts'
-import { findDeployment, findRequested, insertDeployment, listQueued, nextNumber, transitionDeployment } from './store.ts'
+import {
+  findDeployment,
+  findRequested,
+  insertDeployment,
+  listLiveDeployments,
+  listQueued,
+  nextNumber,
+  transitionDeployment,
+} from './store.ts'
 
 /** The durable work of one deployment; what it does is in `deploy-job.ts`. */
 export interface DeployPayload {
@@ -44,6 +53,8 @@ export interface DeploymentOptions extends Omit<BuildBody, 'projectId'> {
   /** See `DeployedSource`. */
   ref?: string
   fromFork?: true
+  /** Starts the live deployment again, with the variables and resources of now. */
+  restart?: true
   /** A deployment whose source, and with `keepArtifacts` also what it built and the env of its time, is taken over. */
   basedOn?: { deployment: DeploymentRow; keepArtifacts: boolean }
 }
@@ -76,9 +87,10 @@ export function sayQueued(requested: readonly Requested[], { logStore, log }: De
   }
 }
 
-function queuedWords({ number, trigger, commitSha, branch }: DeploymentRow): string {
+function queuedWords({ number, trigger, commitSha, branch, artifacts }: DeploymentRow): string {
+  const kind = trigger === 'redeploy' && artifacts !== null ? 'restart' : trigger.replace('_', ' ')
   const what = commitSha ? ` of ${commitSha.slice(0, 12)}${branch ? ` on ${branch}` : ''}` : ''
-  return `Queued as deployment ${number}: ${trigger.replace('_', ' ')}${what}`
+  return `Queued as deployment ${number}: ${kind}${what}`
 }
 
 /** Within a transaction. Refuses before it writes anything, so that the transaction may go on without it. */
@@ -97,6 +109,7 @@ export async function requestWithin(
   refuseAbsent(project, options)
   if (!project.enabled) fail('project_disabled')
   const environment = await environmentOf(bound, project, options.environment)
+  if (options.restart) options = { ...options, basedOn: await restartable(bound, project.id, environment.slug) }
   const known = options.requestKey && (await findRequested(bound.db, projectId, environment.slug, options.requestKey))
   if (known) return { deployment: known, isNew: false }
   // What served once may serve again, whatever the organisation has by now.
@@ -133,8 +146,8 @@ export async function enqueueDeployment(
 }
 
 /** Which operation of the project this is. */
-function operationOf({ id }: ProjectRow, { trigger, environment = 'production' }: DeploymentOptions) {
-  const kind = trigger === 'redeploy' || trigger === 'rollback' ? trigger : ('deploy' as const)
+function operationOf({ id }: ProjectRow, { trigger, environment = 'production', restart }: DeploymentOptions) {
+  const kind = restart ? ('restart' as const) : trigger === 'redeploy' || trigger === 'rollback' ? trigger : ('deploy' as const)
   return { projectId: id, environment, kind, isAutomatic: trigger === 'push' || trigger === 'pull_request' }
 }
 
@@ -172,6 +185,33 @@ async function environmentOf({ db }: Bound, project: ProjectRow, slug = 'product
   return found ?? refuse('environment', `there is no environment ${slug}`)
 }
 
+/** The live deployment, whose artifacts are started again. */
+async function restartable({ db }: Bound, projectId: string, environment: string) {
+  const [deployment] = await listLiveDeployments(db, projectId, environment)
+  if (!deployment?.artifacts || !deployment.plan)
+    fail('nothing_to_restart', { words: `No deployment of ${environment} is live. Deploy the project first.` })
+  if (planOf(deployment).type === 'static')
+    fail('nothing_to_restart', { words: 'A static site has no process to restart. Deploy it to apply the changes.' })
+  return { deployment, keepArtifacts: true }
+}
+
+/** The settings that it runs with: those of the kept deployment; a restart takes variables and resources of now. */
+function settingsFor(project: ProjectRow, kept: DeploymentRow | null, isRestart: boolean) {
+  const now = settingsOf(project)
+  if (!kept) return { config: JSON.stringify(configOf(project)), plan: null, ...now, envVersion: null }
+  const { config, plan, configHash, resourcesHash, envVersion } = kept
+  if (!isRestart) return { config, plan, configHash, resourcesHash, envVersion }
+  const { resources } = configOf(project)
+  const before = JSON.parse(config) as DeployedConfig
+  return {
+    config: JSON.stringify({ ...before, resources }),
+    plan: JSON.stringify(withResources(planOf(kept), before.resources, resources)),
+    configHash,
+    resourcesHash: now.resourcesHash,
+    envVersion: null,
+  }
+}
+
 interface At {
   project: ProjectRow
   environment: EnvironmentRow
@@ -184,7 +224,8 @@ function newRow(
 ) {
   const kept = options.basedOn?.keepArtifacts ? options.basedOn.deployment : null
   const id = newId('dep')
-  const env = kept?.env ? resealed(kept, id, deps) : null
+  const isRestart = options.restart === true
+  const env = kept?.env && !isRestart ? resealed(kept, id, deps) : null
   return {
     id,
     projectId: project.id,
@@ -194,10 +235,9 @@ function newRow(
     status: 'queued' as const,
     source: JSON.stringify(source),
     uploadSessionId: source.kind === 'upload' ? source.sessionId : null,
-    config: kept?.config ?? JSON.stringify(configOf(project)),
+    ...settingsFor(project, kept, isRestart),
     env,
-    envSecretKeys: kept?.envSecretKeys ?? null,
-    plan: kept?.plan ?? null,
+    envSecretKeys: isRestart ? null : (kept?.envSecretKeys ?? null),
     artifacts: kept?.artifacts ?? null,
     // What was built is where it was built.
     serverId: kept ? kept.serverId : project.serverId,

@@ -1,13 +1,12 @@
 import type { LiveEnvironmentRow } from '../../platform/db/tables/deployments.ts'
-import { type JobKind, job } from '../../platform/jobs/declare.ts'
+import type { ProjectRow } from '../../platform/db/tables/projects.ts'
+import { job } from '../../platform/jobs/declare.ts'
 import { findAnyProject, holdOperation } from '../projects/index.ts'
 import { type DeploymentsDeps, nowOf } from './deps.ts'
 import { listLive, transitionLive } from './live-environments.ts'
-import { startByItself, turnOf } from './power.ts'
+import { startByItself, turnOf, wakeKind } from './power.ts'
 import { stopInstances } from './run-units.ts'
 import { listInstances } from './store.ts'
-
-export const wakeKind: JobKind<{ projectId: string }> = { kind: 'deployments.wake' }
 
 /** Puts to sleep what may sleep and had no request for the idle time. */
 export async function putIdleToSleep(deps: DeploymentsDeps, abort: AbortSignal): Promise<void> {
@@ -25,8 +24,11 @@ async function isIdle(live: LiveEnvironmentRow, activity: Record<string, number>
   const last = Math.max(activity[live.projectId] ?? 0, live.lastRequestAt ?? 0, live.changedAt)
   if (nowOf(deps) - last < deps.settings.sleepAfterSeconds * 1000) return false
   const project = await findAnyProject(deps.database.db, live.projectId)
-  return project?.sleepMode === 'auto_sleep' && project.type !== 'worker' && project.type !== 'static'
+  return project !== undefined && maySleep(project)
 }
+
+const maySleep = ({ sleepMode, type }: ProjectRow): boolean =>
+  sleepMode === 'auto_sleep' && type !== 'worker' && type !== 'static'
 
 /** Routed to the waiting room first, then stopped: a request that comes in between is held, and wakes it again. */
 const putToSleep = (live: LiveEnvironmentRow, deps: DeploymentsDeps, abort: AbortSignal): Promise<boolean> =>
@@ -36,7 +38,9 @@ const putToSleep = (live: LiveEnvironmentRow, deps: DeploymentsDeps, abort: Abor
 
 async function sleepInTurn(live: LiveEnvironmentRow, deps: DeploymentsDeps, abort: AbortSignal): Promise<void> {
   const { projectId, deploymentId } = live
-  if (!deploymentId) return
+  const project = await findAnyProject(deps.database.db, projectId)
+  // It may have been told never to sleep while this waited for its turn.
+  if (!deploymentId || !project || !maySleep(project)) return
   const changes = { changedAt: nowOf(deps) }
   if (!(await transitionLive(deps.database.db, live, { to: 'sleeping', from: ['live'], deploymentId, changes }))) return
   await deps.edge.sync()

@@ -1,6 +1,6 @@
 import { sealedFor } from '../../platform/db/sealed-columns.ts'
 import type { DeploymentRow } from '../../platform/db/tables/deployments.ts'
-import type { Source } from '../projects/index.ts'
+import { findAnyProject, type Source } from '../projects/index.ts'
 import type { DeploymentsDeps } from './deps.ts'
 import type { Unit } from './plan.ts'
 import { secretKeysOf } from './project-scrubbers.ts'
@@ -31,10 +31,14 @@ export async function envOf(deployment: DeploymentRow, deps: DeploymentsDeps): P
     deps.scrubber.register(...(await secretKeysOf(deployment, deps)).map((key) => values[key]))
     return values
   }
+  // Read before the variables: a change in between shows as one that waits, never as one that is in force.
+  const envVersion = (await findAnyProject(deps.database.db, deployment.projectId))?.envVersion ?? null
   const { values, secretKeys } = await deps.projects.openEnv(deployment.projectId, deployment.environment)
   deployment.env = deps.secretBox.seal(JSON.stringify(values), place)
   deployment.envSecretKeys = JSON.stringify(secretKeys)
-  await updateDeployment(deps.database.db, deployment.id, { env: deployment.env, envSecretKeys: deployment.envSecretKeys })
+  deployment.envVersion = deployment.environment === 'production' ? envVersion : null
+  const { env, envSecretKeys } = deployment
+  await updateDeployment(deps.database.db, deployment.id, { env, envSecretKeys, envVersion: deployment.envVersion })
   // Before anything can print them.
   await deps.scrubbers.refresh(deployment.projectId)
   return values

@@ -40,7 +40,10 @@ export const deploymentReader = ({ database: { db } }: DeploymentsDeps): Deploym
 const standingRows = (db: Db) =>
   db
     .selectFrom('deployments')
-    .select(['id', 'projectId', 'number', 'status', 'errorMessage', 'commitSha', 'artifacts', 'sizeBytes', 'finishedAt'])
+    .select([
+      ...(['id', 'projectId', 'number', 'status', 'errorMessage', 'commitSha', 'artifacts', 'sizeBytes', 'finishedAt'] as const),
+      ...(['configHash', 'resourcesHash', 'envVersion'] as const),
+    ])
     .where('environment', '=', production)
     .where((eb) =>
       eb.or([
@@ -81,7 +84,18 @@ const standingsIn = memoizeByRows((rows: readonly StandingRow[]) => {
 
 type StandingRow = Pick<
   DeploymentRow,
-  'id' | 'projectId' | 'number' | 'status' | 'errorMessage' | 'commitSha' | 'artifacts' | 'sizeBytes' | 'finishedAt'
+  | 'id'
+  | 'projectId'
+  | 'number'
+  | 'status'
+  | 'errorMessage'
+  | 'commitSha'
+  | 'artifacts'
+  | 'sizeBytes'
+  | 'finishedAt'
+  | 'configHash'
+  | 'resourcesHash'
+  | 'envVersion'
 >
 
 function facts(row: StandingRow): DeploymentFacts {
@@ -94,6 +108,7 @@ function facts(row: StandingRow): DeploymentFacts {
     image: imageOf(row),
     sizeBytes: row.sizeBytes,
     builtAt: row.artifacts && row.finishedAt !== null ? new Date(row.finishedAt).toISOString() : null,
+    settings: { configHash: row.configHash, resourcesHash: row.resourcesHash, envVersion: row.envVersion },
   }
 }
 

@@ -9,7 +9,7 @@ import { HealthRounds } from './health-rounds.ts'
 import { findLive, listLive, updateLive } from './live-environments.ts'
 import type { DeployedConfig, Unit } from './plan.ts'
 import { startByItself } from './power.ts'
-import { healthOf, runningUnits } from './run-units.ts'
+import { healthOf, runningUnits, stopInstances } from './run-units.ts'
 import { tell } from './sleep.ts'
 import { findDeployment, listInstances } from './store.ts'
 
@@ -27,6 +27,8 @@ interface Memory {
   failures: Map<string, { count: number; at: number }>
   /** How often an instance had been restarted, by the last look at it. */
   restarts: Map<string, number>
+  /** When an environment was last started again after it had reached its disk limit. */
+  diskRestarts: Map<string, number>
 }
 
 /**
@@ -36,7 +38,7 @@ interface Memory {
 export class Watch {
   readonly #deps: DeploymentsDeps
   readonly #rounds = new HealthRounds(pauses)
-  readonly #memory: Memory = { failures: new Map(), restarts: new Map() }
+  readonly #memory: Memory = { failures: new Map(), restarts: new Map(), diskRestarts: new Map() }
   readonly #looks = new Set<Promise<void>>()
   #live = new Map<string, LiveEnvironmentRow>()
   #listedAt = Number.NEGATIVE_INFINITY
@@ -112,11 +114,36 @@ async function look(live: LiveEnvironmentRow, memory: Memory, deps: DeploymentsD
   })
   const count = problem ? countFailure(key, memory) : 0
   if (!problem) memory.failures.delete(key)
+  if (problem?.isDiskFull) return diskFull(live, deployment, problem, memory, deps, abort)
   const verdict = verdictOn(problem, count, live.health)
   if (verdict === 'start again') await bringBack(live, { reason: problem?.reason ?? '', count }, deps, abort)
   else if (verdict) await record(live, verdict, problem?.reason ?? null, deps)
   const { intervalSeconds } = (JSON.parse(deployment.config) as DeployedConfig).healthCheck ?? {}
   return { isWell: problem === null, ...(intervalSeconds ? { everyMs: intervalSeconds * 1000 } : {}) }
+}
+
+const diskRestartMs = 10 * 60_000
+
+/**
+ * The owner is told what happened and what to do. Files outside volumes go with the instance, so a fresh one is started; but
+ * seldom, because a volume that is too large would end it again at once.
+ */
+async function diskFull(
+  live: LiveEnvironmentRow,
+  deployment: DeploymentRow,
+  { reason }: Problem,
+  { diskRestarts }: Memory,
+  deps: DeploymentsDeps,
+  abort: AbortSignal,
+): Promise<Found> {
+  const key = keyOf(live)
+  if (live.health !== 'unhealthy') await record(live, 'unhealthy', reason, deps)
+  const last = diskRestarts.get(key)
+  if (last !== undefined && performance.now() - last < diskRestartMs) return { isWell: false }
+  diskRestarts.set(key, performance.now())
+  await stopInstances(await listInstances(deps.database.db, { deploymentId: deployment.id }), deps, abort)
+  await bringBack({ ...live, health: 'unhealthy' }, { reason, count: 0 }, deps, abort)
+  return { isWell: false }
 }
 
 /** One that cannot be started again is as unhealthy as one that does not answer. */
@@ -162,6 +189,8 @@ export interface Problem {
   reason: string
   /** The runtime knows nothing of it: it is started again from its artifact. */
   isGone?: boolean
+  /** The runtime ended it because it reached its disk limit. */
+  isDiskFull?: boolean
 }
 
 async function problemOf(
@@ -177,7 +206,8 @@ async function problemOf(
     if (instance instanceof Error) return { reason: `it could not be looked at: ${instance.message}` }
     // News of a move that was lost is made up for here.
     if (row && (await noteAddress(row, instance, deps))) await deps.edge.sync()
-    const problem = problemIn(instance, unit, memory.restarts.get(row?.id ?? '')) ?? (await silence(instance, unit))
+    const limit = { diskMb: unit.allotment.diskMb }
+    const problem = problemIn(instance, unit, memory.restarts.get(row?.id ?? ''), limit) ?? (await silence(instance, unit))
     if (instance) memory.restarts.set(instance.instanceId, instance.restarts)
     if (problem) return { ...problem, reason: unit.service ? `${unit.service}: ${problem.reason}` : problem.reason }
   }
@@ -209,16 +239,22 @@ export function problemIn(
   instance: Instance | undefined,
   unit: Pick<Unit, 'restart'>,
   restartsBefore: number | undefined,
+  { diskMb }: { diskMb?: number | undefined } = {},
 ): Problem | null {
   if (!instance) return { reason: 'it is gone', isGone: true }
   if (hasDoneItsWork(instance, unit)) return null
   const { state, exitCode, outOfMemory, restarts } = instance
-  const how = instance.diskFull ? 'it wrote more than it may keep on the disk' : `exit code ${exitCode ?? 'unknown'}`
-  if (state === 'exited') return { reason: `it ended (${how})`, isGone: unit.restart && !instance.diskFull }
+  if (state === 'exited' && instance.diskFull) return { reason: diskWords(diskMb), isDiskFull: true }
+  if (state === 'exited') return { reason: `it ended (exit code ${exitCode ?? 'unknown'})`, isGone: unit.restart }
   if (state !== 'restarting' && restarts <= (restartsBefore ?? restarts)) return null
   const why = outOfMemory ? 'it used more memory than it may, ' : exitCode === null ? '' : `exit code ${exitCode}, `
   return { reason: `it keeps ending (${why}${restarts} restarts)` }
 }
+
+const diskWords = (diskMb: number | undefined): string =>
+  `it was stopped because it kept more on the disk than ${diskMb ? `the ${diskMb} MB of ` : ''}its limit. ` +
+  'Raise resources.production.diskMb and restart it, or let it write less. ' +
+  'Files outside its volumes are discarded when it starts again.'
 
 async function record(live: LiveEnvironmentRow, health: 'healthy' | 'unhealthy', why: string | null, deps: DeploymentsDeps) {
   const reason = why === null ? null : (await deps.scrubbers.of(live.projectId)).scrub(why)

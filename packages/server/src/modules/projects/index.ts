@@ -44,6 +44,7 @@ export { judgeAll, servingAt } from './domains/served-domains.ts'
 export { type HostUrls, hostUrlsOf } from './git/git-remote.ts'
 export { changeProject, type ProjectSignal, projectsTopic } from './lifecycle/change-project.ts'
 export type { RecordedWith } from './lifecycle/create-project.ts'
+export { settingsOf } from './lifecycle/pending-changes.ts'
 export type * from './lifecycle/project-part.ts'
 export type { SavedProject } from './lifecycle/saved-project.ts'
 export { keepTraffic, keepUsage, type UsageMinute } from './metrics/keep-metrics.ts'
@@ -82,6 +83,8 @@ export function createProjects(deps: ProjectsDeps) {
     create: (body: CreateProject, caller: Caller, recordedWith?: RecordedWith) => createProject(body, caller, deps, recordedWith),
     update: (project: ProjectRow, body: UpdateProject) => updateProject(project, body, deps),
     show: (row: ProjectRow) => showProject(row, deps),
+    /** The address of production that works now; null for a worker. */
+    addressOf: async (row: ProjectRow): Promise<string | null> => (await showProject(row, deps)).url ?? null,
     quotas: {
       limitsOf: (db: Db, organizationId: string) => limitsOf(db, organizationId, deps),
       show: (organizationId: string) => showQuotas(deps.database.db, organizationId, deps),

@@ -6,7 +6,9 @@ import type { Db } from '../../platform/db/schema.ts'
 import type { ServiceRoute } from '../../platform/db/tables/deployments.ts'
 import type { DomainRow, ProjectRow } from '../../platform/db/tables/projects.ts'
 import type { Secret } from '../../platform/secrets/secret.ts'
+import type { Bound } from '../../platform/transaction.ts'
 import type { Source } from './deployment-source.ts'
+import type { DeployedSettings } from './lifecycle/pending-changes.ts'
 import type { ProjectPart } from './lifecycle/project-part.ts'
 
 /**
@@ -39,6 +41,7 @@ export interface DeploymentFacts {
   sizeBytes: number | null
   /** ISO 8601. */
   builtAt: string | null
+  settings: DeployedSettings
 }
 
 export interface DeploymentSummary {
@@ -114,6 +117,8 @@ export interface ProjectPower {
   takeOffline(projectId: string, cancelWith?: string): Promise<void>
   /** Starts what was live last and routes to it; does nothing where nothing was ever deployed. May be called again. */
   bringOnline(projectId: string): Promise<void>
+  /** Within a transaction: what sleeps is woken once it is committed. */
+  wake(projectId: string, bound: Bound): Promise<void>
 }
 
 export type RouteStatus = Pick<ProjectRoute, 'tls' | 'state' | 'reason'>

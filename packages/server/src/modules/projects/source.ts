@@ -91,6 +91,22 @@ export function showSource(row: SourceRow, commit: string | null, urls: HostUrls
   }
 }
 
+/** The source of a deployment as the contract shows a project's. */
+export function deployedSource({ source, commit }: { source: Source; commit: string | null }, urls: HostUrls): ProjectSource {
+  const { kind } = source
+  const repository = kind === 'git' ? repositoryOf(source.url) : null
+  return {
+    kind,
+    provider: kind === 'git' ? providerOf(source.url, urls) : kind === 'image' ? null : kind,
+    owner: repository?.owner ?? null,
+    repo: repository?.repo ?? null,
+    branch: kind === 'git' ? source.branch : null,
+    url: kind === 'git' ? source.url : null,
+    path: kind === 'local' ? source.path : null,
+    commit,
+  }
+}
+
 /** Where git fetches from; null where the provider's host is not known. */
 export function remoteUrl({ gitProvider, gitOwner, gitRepo, gitUrl }: SourceRow, urls: HostUrls): string | null {
   if (gitUrl) return gitUrl

@@ -18,6 +18,7 @@ import { triggerWords } from '../../../rules/newest-deployments.ts'
 import { numberWords, plural, sizeWords } from '../../../words/sizes.ts'
 import { between, durationWords } from '../../../words/times.ts'
 import { DeploymentActions } from './deployment-actions.tsx'
+import { PlanSection } from './plan-section.tsx'
 import { StepList } from './step-list.tsx'
 
 /** One deployment as it goes: its steps, its lines, and what can be done with it. */
@@ -85,6 +86,7 @@ export function DeploymentPage() {
                 ]}
               />
             </Section>
+            <PlanSection plan={one.plan} />
             <Section title="Steps">
               <StepList steps={one.steps} />
             </Section>

@@ -50,7 +50,12 @@ export function LiveFacts({ project, deployments }: Props) {
           ],
           ['Live since', live?.finishedAt && <TimeAgo time={live.finishedAt} />],
           ['Size', live?.sizeBytes ? sizeWords(live.sizeBytes) : null],
-          ['Kind', [project.type, project.config.framework].filter(Boolean).join(', ')],
+          [
+            'Kind',
+            [live?.plan?.type ?? project.type, live?.plan?.framework ?? project.config.framework].filter(Boolean).join(', '),
+          ],
+          ['Start command', live?.plan?.startCommand && <Code key="start">{live.plan.startCommand}</Code>],
+          ['Port', live?.plan?.port],
           ['Runs', project.location === 'cloud' ? 'In the cloud' : project.config.serverId ? 'On a server of yours' : 'Here'],
         ]}
       />

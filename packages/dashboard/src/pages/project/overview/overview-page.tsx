@@ -14,6 +14,7 @@ import { DeploymentTable } from '../deployments/deployment-table.tsx'
 import { DeployButton } from './deploy-button.tsx'
 import { LiveFacts } from './live-facts.tsx'
 import { MetricsSection } from './metrics-section.tsx'
+import { PendingChanges } from './pending-changes.tsx'
 import { SwitchReport } from './switch-report.tsx'
 
 export function OverviewPage() {
@@ -31,6 +32,7 @@ export function OverviewPage() {
                 {advice.text}
               </Alert>
             )}
+            <PendingChanges project={project} />
             <Loaded query={deployments} skeleton={<SkeletonRows rows={1} height={96} />}>
               {(rows) => <LiveFacts project={project} deployments={rows} />}
             </Loaded>

@@ -86,6 +86,7 @@ const staticFolderOf = (deployment: DeploymentRow) =>
 async function becomeLive({ deployment, project, deps, log }: Deploying): Promise<void> {
   const { projectId, environment, id } = deployment
   const url = urlFor(environmentHostname(project, environment, deps.settings.baseDomain), deps.edge.ports())
+  const address = (environment === 'production' && (await deps.projects.addressOf(project))) || url
   const moved = await deps.database.transaction(async (bound) => {
     const { db, signal, announce } = bound
     const before = await listLiveDeployments(db, projectId, environment)
@@ -102,8 +103,8 @@ async function becomeLive({ deployment, project, deps, log }: Deploying): Promis
       organizationId: project.organizationId,
       projectId,
       subject: `${project.name} is live`,
-      text: `Deployment ${deployment.number} of ${project.name} (${environment}) is live at ${url}.`,
-      data: { deploymentId: id, environment, url },
+      text: `Deployment ${deployment.number} of ${project.name} (${environment}) is live at ${address}.`,
+      data: { deploymentId: id, environment, url: address },
     })
     return row
   })

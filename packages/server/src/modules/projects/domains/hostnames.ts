@@ -90,6 +90,15 @@ export function routesOf(project: Pick<ProjectRow, 'slug' | 'type' | 'serviceRou
   return routes
 }
 
+/** The address that works now: the primary domain once it is verified and served, else the free one. */
+export function workingUrl(routes: readonly ProjectRoute[], domains: readonly DomainRow[]): string | null {
+  const primary = routes.find((route) => route.primary)
+  if (!primary || primary.kind === 'free') return primary?.url ?? null
+  const isVerified = domains.some(({ hostname, provenAt }) => hostname === primary.hostname && provenAt !== null)
+  if (isVerified && primary.state === 'synced') return primary.url
+  return routes.find(({ kind, service }) => kind === 'free' && service === undefined)?.url ?? null
+}
+
 export const domainStatus = ({ tls, state, reason }: DomainRow): RouteStatus => ({
   tls,
   state,

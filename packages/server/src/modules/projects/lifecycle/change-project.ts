@@ -35,6 +35,7 @@ export async function changeProject(
       bound.signal(projectsTopic, { projectId: id } satisfies ProjectSignal)
       const saved = await saveProject(bound.db, id, { ...changes, updatedAt: nowOf(deps) })
       if (sourceFields.some((field) => saved[field] !== current[field])) await leaveUploads(current, saved, bound, deps)
+      if (changes.sleepMode === 'always_on') await deps.projectPorts.power?.wake(id, bound)
       const more = raisedBy(current, saved)
       if (more.length > 0) await refuseOverQuota(bound, organizationId, more, deps)
       return saved

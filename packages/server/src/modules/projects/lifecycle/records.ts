@@ -4,12 +4,13 @@ import { iso } from '../../../platform/db/columns.ts'
 import { memoizeByRows } from '../../../platform/db/kept-rows.ts'
 import type { DomainRow, ProjectOperationRow, ProjectRow } from '../../../platform/db/tables/projects.ts'
 import type { ProjectsDeps } from '../deps.ts'
-import { routesOf, urlSettings } from '../domains/hostnames.ts'
+import { routesOf, urlSettings, workingUrl } from '../domains/hostnames.ts'
 import { hostUrlsOf } from '../git/git-remote.ts'
 import { operationsOf } from '../operations/operation-store.ts'
 import type { DeploymentSummary, RunningState } from '../project-ports.ts'
-import { showSource } from '../source.ts'
+import { deployedSource, showSource } from '../source.ts'
 import { domainsOf } from '../store.ts'
+import { pendingChanges } from './pending-changes.ts'
 import { statusOf } from './status.ts'
 
 /** Rows as the contract shows them. A page costs one look at each neighbour, however long it is. */
@@ -46,13 +47,14 @@ export async function showRoutes(row: ProjectRow, deps: ProjectsDeps): Promise<P
   return routesIn(row, await gatherFacts([row], deps), deps)
 }
 
-/** Runtime, build and source in detail. */
+/** The live deployment's runtime, build, plan and source; beside them the settings that the next one uses. */
 export async function showInfo(row: ProjectRow, deps: ProjectsDeps): Promise<ProjectInfo> {
   const facts = await gatherFacts([row], deps)
-  const { config, source, routes, status, statusReason } = recordOf(row, facts, deps)
+  const { type, config, source, url = null, pendingChanges: pending = [], status, statusReason } = recordOf(row, facts, deps)
   const live = facts.deployments.get(row.id)?.live
   const running = facts.running.get(row.id)
-  const { framework, packageManager, installCommand, buildCommand, startCommand, outputDirectory } = config
+  const version = await deps.projectPorts.deployments?.liveVersion(row.id)
+  const plan = version?.plan ?? null
   return {
     id: row.id,
     runtime: {
@@ -60,18 +62,26 @@ export async function showInfo(row: ProjectRow, deps: ProjectsDeps): Promise<Pro
       status,
       statusReason,
       deploymentId: live?.id ?? null,
-      url: routes.find(({ primary }) => primary)?.url ?? null,
-      port: config.port,
+      url,
+      port: plan?.port ?? null,
       startedAt: running?.startedAt ?? null,
       instances: running?.instances ?? 0,
     },
     build: {
-      ...{ framework, packageManager, installCommand, buildCommand, startCommand, outputDirectory },
+      framework: plan?.framework ?? null,
+      packageManager: plan?.packageManager ?? null,
+      installCommand: plan?.installCommand ?? null,
+      buildCommand: plan?.buildCommand ?? null,
+      startCommand: plan?.startCommand ?? null,
+      outputDirectory: plan?.outputDirectory ?? null,
       image: live?.image ?? null,
       sizeBytes: live?.sizeBytes ?? null,
       builtAt: live?.builtAt ?? null,
     },
-    source,
+    plan,
+    source: version ? deployedSource(version, hostUrlsOf(deps.settings)) : source,
+    settings: { type, config, source },
+    pendingChanges: pending,
   }
 }
 
@@ -98,12 +108,15 @@ function gatherFacts(rows: readonly ProjectRow[], { database, projectPorts }: Pr
 function recordOf(row: ProjectRow, facts: Facts, deps: ProjectsDeps): Project {
   const deployments = facts.deployments.get(row.id)
   const { id, organizationId, name, slug, type } = row
+  const routes = routesIn(row, facts, deps)
   return {
     ...{ id, organizationId, name, slug, type },
     location: deps.settings.mode === 'cloud' ? 'cloud' : 'local',
     config: configOf(row),
     source: showSource(row, deployments?.live?.commit ?? null, hostUrlsOf(deps.settings)),
-    routes: routesIn(row, facts, deps),
+    routes,
+    url: workingUrl(routes, facts.domains.get(id) ?? []),
+    pendingChanges: pendingChanges(row, deployments?.live?.settings),
     ...statusOf({
       enabled: row.enabled === 1,
       isBeingDeleted: row.deletingSince !== null,

@@ -30,10 +30,13 @@ export const operationKinds = [
 const all = (meeting: Meeting): Meetings =>
   Object.fromEntries(operationKinds.map((kind) => [kind, meeting])) as Record<OperationKind, Meeting>
 
-/** Deployments of one environment queue; a newer one replaces an older one that still waits. */
+/**
+ * Deployments of one environment queue; a newer one replaces an older one that still waits. A restart takes the version that is live
+ * when it is requested, so that it must not come after another one.
+ */
 const deploying: Meetings = {
   ...all('beside'),
-  ...{ deploy: 'wait', redeploy: 'wait', rollback: 'wait' },
+  ...{ deploy: 'wait', redeploy: 'wait', rollback: 'wait', restart: 'refuse' },
   ...{ restore: 'wait', move: 'refuse', delete: 'refuse' },
 }
 
@@ -56,7 +59,7 @@ export const meetings = {
   rollback: { running: deploying, discarding },
   enable: { running: switching },
   disable: { running: switching },
-  restart: { running: switching },
+  restart: { running: deploying, discarding },
   recover: { running: switching },
   wake: { running: switching },
   sleep: { running: switching },
@@ -93,7 +96,7 @@ export function meet(requested: RequestedOperation, underWay: UnderWay): Meeting
 
 /** Deployments, and backups with restores, wait for each other as jobs of one group. */
 const queues: readonly (readonly OperationKind[])[] = [
-  ['deploy', 'redeploy', 'rollback'],
+  ['deploy', 'redeploy', 'rollback', 'restart'],
   ['backup', 'restore'],
 ]
 

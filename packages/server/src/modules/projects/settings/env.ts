@@ -27,7 +27,7 @@ export async function changeEnv(project: ProjectRow, changes: EnvChanges, deps: 
   const { environment = 'production', upserts = [], deletes = [] } = changes
   refuseMisuse(upserts, deletes)
   let written: EnvVariableRow[] = []
-  await changeProject(project, deps, async ({ id }, { db }) => {
+  await changeProject(project, deps, async ({ id, envVersion }, { db }) => {
     const { deletingSince } = await refuseUnknown(db, id, environment)
     if (deletingSince !== null) fail('conflict', { words: `The environment ${environment} is being deleted` })
     const stored = new Map((await listVariables(db, id, environment)).map((row) => [row.key, row]))
@@ -35,7 +35,8 @@ export async function changeEnv(project: ProjectRow, changes: EnvChanges, deps: 
     written = rows.filter((row) => row !== null)
     for (const row of written) await upsertVariable(db, row)
     await deleteVariables(db, id, environment, deletes)
-    return written.length + deletes.length > 0 ? {} : null
+    if (written.length === 0 && !deletes.some((key) => stored.has(key))) return null
+    return environment === 'production' ? { envVersion: envVersion + 1 } : {}
   })
   for (const row of written) if (row.isSecret) deps.scrubber.register(openValue(row, deps))
   await deps.projectPorts.secrets?.refresh(project.id)
@@ -136,6 +137,7 @@ function merged(
 ): EnvVariableRow | null {
   const secrecy = isSecret === undefined ? (stored?.isSecret ?? 0) : isSecret ? 1 : 0
   const own = { projectId, environment, key, isSecret: secrecy, updatedAt: nowOf(deps) } as const
+  if (value !== secretMask && stored?.isSecret === secrecy && openValue(stored, deps) === value) return null
   if (value !== secretMask)
     return { ...own, value: deps.secretBox.seal(value, sealedFor.envVariable(projectId, environment, key)) }
   if (!stored) refuse(`upserts.${at}.value`, 'is the mask of a secret, and there is no stored value for it')

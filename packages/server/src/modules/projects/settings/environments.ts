@@ -6,7 +6,7 @@ import { fail } from '../../../platform/failure.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { environmentHostname, urlOf, urlSettings } from '../domains/hostnames.ts'
 import { changeProject } from '../lifecycle/change-project.ts'
-import { showRoutes } from '../lifecycle/records.ts'
+import { showProject } from '../lifecycle/records.ts'
 import { chanceSlug, slugFrom } from '../lifecycle/slug.ts'
 import { refuseOverQuota } from '../quotas/quotas.ts'
 import { insertEnvironment, newestEnvironmentAt } from '../store.ts'
@@ -56,9 +56,8 @@ export async function showEnvironments(
   project: ProjectRow,
   deps: ProjectsDeps,
 ): Promise<Environment[]> {
-  const routes = await showRoutes(project, deps)
-  const urlFor = (slug: string) =>
-    slug === 'production' ? (routes.find((route) => route.primary)?.url ?? null) : environmentUrl(project, slug, deps)
+  const { url = null } = await showProject(project, deps)
+  const urlFor = (slug: string) => (slug === 'production' ? url : environmentUrl(project, slug, deps))
   return rows.map(({ id, projectId, name, slug, type, branch, pullRequest, deletingSince, createdAt }) => ({
     ...{ id, projectId, name, slug, type, branch, pullRequest },
     deletingSince: isoOrNull(deletingSince),

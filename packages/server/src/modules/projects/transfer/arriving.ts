@@ -134,7 +134,8 @@ async function putRow(
 ): Promise<ProjectRow> {
   const now = nowOf(deps)
   const token = bundle.cloneToken === null ? forgottenToken : cloneTokenColumns(projectId, bundle.cloneToken, deps)
-  const row = { ...columns, ...token, presence: 'arriving' as const, updatedAt: now }
+  const envVersion = (before?.envVersion ?? 0) + 1
+  const row = { ...columns, ...token, envVersion, presence: 'arriving' as const, updatedAt: now }
   if (before) return saveProject(db, projectId, row)
   const isTaken = (await takenSlugs(db, [bundle.slug])).has(bundle.slug) || isInstanceSlug(bundle.slug, deps)
   const slug = isTaken ? chanceSlug(bundle.slug.slice(0, 50).replace(/-+$/, '')) : bundle.slug
