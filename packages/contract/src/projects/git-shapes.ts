@@ -35,8 +35,9 @@ export const CommitStatus = Type.Object({
   deployedCommit: maybe,
   remoteCommit: maybe,
   branch: maybe,
-  upToDate: Type.Boolean(),
+  upToDate: nullable(Type.Boolean()),
   behindBy: nullable(Type.Integer()),
+  reason: Type.Optional(Type.String()),
 })
 export const ProjectBranch = Type.Object({
   name: Type.String(),

@@ -236,12 +236,14 @@ export const projects = {
   commitStatus: route('GET /projects/:id/commit-status', {
     ...read,
     returns: data(CommitStatus),
+    errors: ['not_found'],
     summary: "The deployed commit against the remote's HEAD",
   }),
   linkGit: route('POST /projects/:id/git/link', {
     ...write,
     body: GitLink,
     returns: data(LinkedRepository),
+    errors: ['remote_unreachable'],
     summary: 'Attach or re-point the repository',
   }),
   listBranches: route('GET /projects/:id/branches', {
@@ -266,6 +268,7 @@ export const projects = {
     ...write,
     body: Type.Object({ branch: Branch }),
     returns: data(Project),
+    errors: ['not_found'],
     summary: 'Set the deploy branch',
   }),
   getResources: route('GET /projects/:id/resources', { ...read, returns: data(Resources), summary: 'CPU, memory and disk' }),

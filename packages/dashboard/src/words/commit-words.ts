@@ -4,8 +4,8 @@ import { plural } from './sizes.ts'
 type Status = ReplyOf<typeof contract.projects.commitStatus>['data']
 
 /** A lookup that failed never claims "behind". */
-export function commitWords({ deployedCommit, remoteCommit, upToDate, behindBy }: Status): string {
-  if (!remoteCommit) return 'the remote could not be asked'
+export function commitWords({ deployedCommit, remoteCommit, upToDate, behindBy, reason }: Status): string {
+  if (upToDate === null || !remoteCommit) return reason ?? 'the remote could not be reached'
   if (!deployedCommit) return 'nothing is deployed yet'
   if (upToDate) return 'up to date'
   return behindBy === null ? 'the branch has moved since' : `${plural(behindBy, 'commit')} behind`

@@ -125,7 +125,7 @@ test.each([...spelled, ...named, 'http://127.0.0.1:PORT/a/b.git'])(
       .execute()
     const on = callsOn(cloud, people.admin.token)(project)
     expect((await on('GET', '/git')).body.data.recentCommits).toEqual([])
-    expect((await on('GET', '/commit-status')).body.data).toMatchObject({ remoteCommit: null, upToDate: false, behindBy: null })
+    expect((await on('GET', '/commit-status')).body.data).toMatchObject({ remoteCommit: null, upToDate: null, behindBy: null })
     expect((await on('GET', '/branches')).body.code).toBe('remote_unreachable')
     expect((await on('POST', '/git/link', { owner: 'a', repo: 'c' })).body.code).toBe('remote_unreachable')
     const deployment = await settled(

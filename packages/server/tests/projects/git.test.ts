@@ -148,17 +148,24 @@ describe('GET /projects/:id/commit-status', () => {
       deployedCommit: commits[0],
       remoteCommit: null,
       branch: 'main',
-      upToDate: false,
+      upToDate: null,
       behindBy: null,
+      reason: expect.stringContaining('503'),
     })
   })
 
   test('nothing deployed, a branch that is gone, nothing linked: null where nothing is known', async () => {
     expect(await status()).toMatchObject({ deployedCommit: null, remoteCommit: commits[2], upToDate: false, behindBy: null })
     await on('POST', '/branch', { branch: 'gone' })
-    expect(await status()).toMatchObject({ remoteCommit: null, branch: 'gone', behindBy: null })
-    const { body } = await (await unlinked())('GET', '/commit-status')
-    expect(body.data).toEqual({ deployedCommit: null, remoteCommit: null, branch: null, upToDate: false, behindBy: null })
+    expect(await status()).toMatchObject({ remoteCommit: null, branch: 'gone', upToDate: null, behindBy: null })
+    expect((await status()).reason).toBe('The remote has no branch gone')
+  })
+
+  test('404 when none is linked, as for `git`; the deploy branch cannot be set then either', async () => {
+    const calls = await unlinked()
+    expect((await calls('GET', '/commit-status')).body).toEqual((await calls('GET', '/git')).body)
+    expect((await calls('GET', '/commit-status')).status).toBe(404)
+    expect((await calls('POST', '/branch', { branch: 'main' })).status).toBe(404)
   })
 
   test('a deployed commit that the remote does not have is not counted', async () => {
@@ -178,20 +185,37 @@ describe('POST /projects/:id/git/link', () => {
     expect(await git()).toEqual(body.data)
   })
 
-  test('a branch that is given is taken without asking', async () => {
-    away()
-    const { status, body } = await link({ owner: 'acme', repo: 'other', branch: 'next' })
-    expect([status, body.data.branch, body.data.repo]).toEqual([200, 'next', 'other'])
+  test('a branch that is given and that the host has is taken', async () => {
+    const { status, body } = await link({ owner: 'acme', repo: 'shop', branch: 'feature/x' })
+    expect([status, body.data.branch, body.data.repo]).toEqual([200, 'feature/x', 'shop'])
   })
 
-  test('502 and nothing changes while the remote does not say which branch is its own', async () => {
-    away()
-    const { status, body } = await link({ owner: 'acme', repo: 'other' })
-    expect([status, body.code]).toEqual([502, 'remote_unreachable'])
-    expect(await git()).toMatchObject({ repo: 'shop', branch: 'main' })
-    server.intercept = null
-    expect((await link({ owner: 'acme', repo: 'missing' })).status).toBe(502)
-    expect(await git()).toMatchObject({ repo: 'shop', branch: 'main' })
+  test.each([
+    ['repo', { owner: 'acme', repo: 'missing' }],
+    ['repo', { owner: 'acme', repo: 'missing', branch: 'main' }],
+    ['repo', { owner: 'nobody', repo: 'shop' }],
+    ['branch', { owner: 'acme', repo: 'shop', branch: 'gone' }],
+    ['branch', { owner: 'acme', repo: 'other', branch: 'main' }],
+  ])('400 names %s where the host does not have it, and nothing changes: %j', async (field, body) => {
+    const before = await git()
+    const answer = await link(body)
+    expect([answer.status, answer.body.code, answer.body.field]).toEqual([400, 'validation_failed', field])
+    expect(await git()).toEqual(before)
+  })
+
+  test('400 names `repo` where the host does not let the credential see it', async () => {
+    server.password = 'changed meanwhile'
+    expect((await link({ owner: 'acme', repo: 'other' })).body).toMatchObject({ code: 'validation_failed', field: 'repo' })
+  })
+
+  test('502 and nothing changes while the host is away, with a branch and without', async () => {
+    for (const branch of [undefined, 'trunk']) {
+      away()
+      const { status, body } = await link({ owner: 'acme', repo: 'other', branch })
+      expect([status, body.code]).toEqual([502, 'remote_unreachable'])
+      server.intercept = null
+      expect(await git()).toMatchObject({ repo: 'shop', branch: 'main' })
+    }
   })
 
   test('owner and repo compare whatever the case: the stored spelling stays', async () => {

@@ -1,10 +1,10 @@
 import { type contract, holds } from '@berth/contract'
 import { sameCommit } from '../../../drivers/git/commit-id.ts'
-import { GitError } from '../../../drivers/git/git-errors.ts'
+import { GitAuthFailed, GitError, GitNotFound } from '../../../drivers/git/git-errors.ts'
 import { ProgramMissing } from '../../../drivers/shell/command-errors.ts'
 import type { Caller, Handlers } from '../../../http/handler.ts'
 import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
-import { fail } from '../../../platform/failure.ts'
+import { fail, refuse } from '../../../platform/failure.ts'
 import type { ProjectsDeps } from '../deps.ts'
 import { changeProject } from '../lifecycle/change-project.ts'
 import { leavesHost, remoteUrl, sourceColumns, sourceKind } from '../source.ts'
@@ -48,20 +48,35 @@ export async function showRepository(project: ProjectRow, deps: ProjectsDeps): P
   }
 }
 
-/** Never says that the project is behind because nobody could be asked: then what is remote is null, and so is `behindBy`. */
+/** A remote that could not be asked is not "behind": then `upToDate` is null and `reason` says why. */
 export async function commitStatus(project: ProjectRow, deps: ProjectsDeps): Promise<CommitStatus> {
+  refuseUnlinked(project)
   const summaries = await deps.projectPorts.deployments?.summaries([project.id])
   const deployedCommit = summaries?.get(project.id)?.live?.commit ?? null
-  const isLinked = sourceKind(project) === 'git'
-  const branch = isLinked ? project.gitBranch : null
-  const remoteCommit = isLinked
-    ? await askRemote(project, deps, (remote) => deps.git.remoteHead(remote, branch ?? undefined, limits)).catch(
-        withoutAnswer(project, deps, null),
-      )
-    : null
+  const branch = project.gitBranch
+  const { commit: remoteCommit, reason } = await headOf(project, deps)
+  if (remoteCommit === null) return { deployedCommit, remoteCommit, branch, upToDate: null, behindBy: null, reason }
   const upToDate = sameCommit(deployedCommit, remoteCommit)
   const behindBy = upToDate ? 0 : await countBehind(project, deployedCommit, remoteCommit, deps)
   return { deployedCommit, remoteCommit, branch, upToDate, behindBy }
+}
+
+/** The newest commit of the deploy branch at the remote, or the reason why it is not known. */
+async function headOf(project: ProjectRow, deps: ProjectsDeps): Promise<{ commit: string; reason?: undefined } | Unknown> {
+  const branch = project.gitBranch ?? undefined
+  try {
+    const commit = await askRemote(project, deps, (remote) => deps.git.remoteHead(remote, branch, limits))
+    return commit === null
+      ? { commit, reason: branch ? `The remote has no branch ${branch}` : 'The remote has no commits' }
+      : { commit }
+  } catch (error) {
+    return { commit: null, reason: withoutAnswer(project, deps, (error as Error).message)(error) }
+  }
+}
+
+interface Unknown {
+  commit: null
+  reason: string
 }
 
 async function countBehind(project: ProjectRow, deployed: string | null, remote: string | null, deps: ProjectsDeps) {
@@ -92,7 +107,7 @@ export interface GitLink {
   branch?: string | null
 }
 
-/** Without a branch the remote says which one is its own; while it does not answer, nothing changes. */
+/** The remote is asked whether it has the repository and the branch, and which one is its own; until it answers, nothing changes. */
 export async function linkRepository(
   project: ProjectRow,
   link: GitLink,
@@ -106,7 +121,7 @@ export async function linkRepository(
     return changes
   }
   const linked: ProjectRow = { ...project, ...(columns(project) as Partial<ProjectRow>) }
-  const branch = link.branch ?? (await defaultBranch(linked, deps))
+  const branch = await branchAt(linked, link, deps)
   return changeProject(project, deps, async (current, { enqueue }) => {
     const changes = columns(current)
     if (mayHook(caller)) await enqueue(hookKind, { projectId: project.id })
@@ -118,10 +133,20 @@ export async function linkRepository(
 /** The hook is put there in the caller's name. */
 const mayHook = (caller: Caller): boolean => holds(caller, 'gitprovider:write') && !caller.projectIds
 
-async function defaultBranch(linked: ProjectRow, deps: ProjectsDeps): Promise<string | null> {
-  const { defaultBranch } = await askRemote(linked, deps, (remote) => deps.git.listRefs(remote, limits)).catch(unreachable)
-  return defaultBranch
+async function branchAt(linked: ProjectRow, { owner, repo, branch }: GitLink, deps: ProjectsDeps): Promise<string | null> {
+  const { heads, defaultBranch } = await askRemote(linked, deps, (remote) => deps.git.listRefs(remote, limits)).catch(
+    (error: unknown) => {
+      if (isAbsent(error)) refuse('repo', error.message)
+      return unreachable(error)
+    },
+  )
+  if (branch && !heads.some(({ name }) => name === branch)) refuse('branch', `${owner}/${repo} has no branch ${branch}`)
+  return branch ?? defaultBranch
 }
+
+/** Hosts answer alike for a repository that does not exist and for one that the credential may not see. */
+const isAbsent = (error: unknown): error is Error =>
+  error instanceof GitAuthFailed || (error instanceof GitNotFound && error.what === 'repository')
 
 /** Git hosts take `Acme/Shop` and `acme/shop` for one: the spelling that is stored stays. */
 function linkColumns(current: ProjectRow, { owner, repo }: GitLink, { settings }: ProjectsDeps) {
@@ -134,7 +159,7 @@ function linkColumns(current: ProjectRow, { owner, repo }: GitLink, { settings }
   return { ...columns, ...(leavesHost(current, columns, hostUrlsOf(settings)) ? forgottenToken : {}) }
 }
 
-function refuseUnlinked(project: ProjectRow): void {
+export function refuseUnlinked(project: ProjectRow): void {
   if (sourceKind(project) !== 'git') fail('not_found', { words: 'No repository is linked to this project' })
 }
 
@@ -149,6 +174,6 @@ const withoutAnswer =
   <Value>({ id }: ProjectRow, { log }: ProjectsDeps, value: Value) =>
   (error: unknown): Value => {
     if (!isAway(error)) throw error
-    log.info({ err: error, projectId: id }, 'the git remote did not answer')
+    log.info({ err: error, projectId: id }, 'projects: git remote did not answer')
     return value
   }

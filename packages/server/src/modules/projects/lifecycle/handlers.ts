@@ -8,6 +8,7 @@ import { checkProject } from '../domains/domain-checks.ts'
 import { freeHostname } from '../domains/hostnames.ts'
 import { hostnameOf } from '../domains/wanted-hostname.ts'
 import { moveHookOf } from '../git/delivery-address.ts'
+import { refuseUnlinked } from '../git/repository.ts'
 import type { Transferred } from '../project-ports.ts'
 import { refuseUnstorable } from '../settings/fields.ts'
 import { domainsOf, listProjects, type ProjectChanges } from '../store.ts'
@@ -75,6 +76,7 @@ export function coreHandlers(deps: ProjectsDeps, deletion: Deletion) {
     setAutoDeploy: ({ body }, { project }) => change(project, { autoDeploy: body.enabled }),
     setBranch: ({ body }, { project }) => {
       refuseUnstorable(body)
+      refuseUnlinked(project)
       return change(project, { gitBranch: body.branch })
     },
     setWebhookDomain: async ({ body }, { project }) => {
