@@ -22,7 +22,7 @@ export type Environment = Static<typeof Environment>
 export const CreateEnvironment = Type.Object({
   name: filledText(80),
   slug: Type.Optional(Slug),
-  type: Type.Optional(oneOf('preview', 'production', 'development')),
+  type: Type.Optional(oneOf('preview', 'development')),
   branch: Type.Optional(nullable(Branch)),
 })
 

@@ -5,6 +5,9 @@ export const LogLine = Type.Object({
   id: Type.Optional(Type.String()),
   time: Time,
   stream: oneOf('stdout', 'stderr'),
+  /** Its slug; null on lines that were kept before it was recorded. */
+  environment: maybe,
+  /** The service that wrote it; null where the project is one app. */
   service: maybe,
   message: Type.String(),
 })
@@ -20,5 +23,7 @@ export const RequestLine = Type.Object({
   bytesIn: Type.Integer(),
   bytesOut: Type.Integer(),
   userAgent: maybe,
+  environment: maybe,
+  service: maybe,
   deploymentId: maybe,
 })

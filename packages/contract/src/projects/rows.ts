@@ -45,10 +45,12 @@ const logQuery = {
   tail: Type.Optional(Type.Integer({ minimum: 1, maximum: 5000, default: 200 })),
   since: Type.Optional(Type.String({ format: 'date-time' })),
   deployment: Type.Optional(text(64)),
+  environment: Type.Optional(text(80, 1)),
   service: Type.Optional(text(63)),
   q: Type.Optional(text(500)),
 }
 const requestFilter = {
+  environment: Type.Optional(text(80, 1)),
   status: Type.Optional(text(20)),
   method: Type.Optional(text(20)),
   path: Type.Optional(text(500)),
@@ -290,7 +292,7 @@ export const projects = {
     ...on,
     query: Type.Object({
       ...pageQuery,
-      environment: Type.Optional(text(80)),
+      environment: Type.Optional(text(80, 1)),
       status: Type.Optional(oneOf(...deploymentStatuses)),
     }),
     returns: list(Deployment),

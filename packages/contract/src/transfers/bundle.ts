@@ -31,6 +31,7 @@ export const ProjectBundle = Type.Object({
   environments: Type.Array(
     Type.Object({
       ...CreateEnvironment.properties,
+      type: Type.Optional(oneOf('preview', 'production', 'development')),
       slug: Slug,
       variables: Type.Array(
         Type.Object({

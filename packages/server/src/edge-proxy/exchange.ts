@@ -17,7 +17,7 @@ import type { Held } from './wake-queue.ts'
 const challengePath = '/.well-known/acme-challenge/'
 const heldBodyBytes = 65_536
 const clientGoneStatus = 499
-const noTail = recordTail(null, null)
+const noTail = recordTail()
 
 /** One request and its answer: finds out what to do, and keeps the account of it. */
 export class Exchange implements Held, RequestExchange {

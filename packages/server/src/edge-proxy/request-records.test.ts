@@ -13,7 +13,7 @@ const fields = (path = '/', userAgent = 'curl'): RecordFields => ({
   bytesIn: 1,
   bytesOut: 2,
   userAgent,
-  tail: recordTail('dep_1', null),
+  tail: recordTail({ environment: 'production', deploymentId: 'dep_1' }),
 })
 const taken = (records: RequestRecords) => {
   const batch = records.take()
@@ -38,6 +38,8 @@ describe('request records', () => {
         bytesIn: 1,
         bytesOut: 2,
         userAgent: 'x"y\\z\u00e9',
+        environment: 'production',
+        service: null,
         deploymentId: 'dep_1',
         projectId: null,
       },

@@ -1,3 +1,5 @@
+import type { RequestRecord } from './protocol/request-record.ts'
+
 /** Fields of a record as the exchange knows them. */
 export interface RecordFields {
   id: string
@@ -15,9 +17,11 @@ export interface RecordFields {
   tail: string
 }
 
-/** Deployment and project of a record: known with the table, so made into text once. */
-export const recordTail = (deploymentId: string | null, projectId: string | null) =>
-  `,"deploymentId":${JSON.stringify(deploymentId)},"projectId":${JSON.stringify(projectId)}}`
+type Owner = Pick<RequestRecord, 'environment' | 'service' | 'deploymentId' | 'projectId'>
+
+/** The owner of a request: known with the table, so made into text once. */
+export const recordTail = ({ environment, service, deploymentId, projectId }: Partial<Owner> = {}) =>
+  `,${JSON.stringify({ environment: environment ?? null, service: service ?? null, deploymentId: deploymentId ?? null, projectId: projectId ?? null }).slice(1)}`
 
 /** Records of ended requests, as JSON objects with commas between them, and how many were dropped before the first. */
 export interface RecordBatch {

@@ -146,7 +146,7 @@ export class Routing {
       projectCounter: projectId ? this.#counters.project(projectId) : undefined,
       deploymentCounter: deploymentId ? this.#counters.deployment(deploymentId) : undefined,
       traffic: projectId && host.environment ? this.#counters.traffic.of(projectId, host.environment) : undefined,
-      recordTail: recordTail(deploymentId, projectId),
+      recordTail: recordTail({ environment: host.environment ?? null, service: host.service ?? null, deploymentId, projectId }),
       upstreams: shares.map(({ upstream }) => upstream),
       balance: target.kind === 'upstreams' ? new Balance(shares) : undefined,
       rules: this.#ruleSet(host, warnings),

@@ -100,14 +100,14 @@ describe('DELETE /projects/:id/environments/:environment', () => {
     expect(await slugs()).toEqual(['production', 'staging'])
   })
 
-  test('404: one that is not there, and one of another project', async () => {
-    expect((await remove({}, 'nowhere')).status).toBe(404)
+  test('400: one that is not there, one of another project, and one that was deleted', async () => {
+    expect((await remove({}, 'nowhere')).body).toMatchObject({ code: 'validation_failed', field: 'environment' })
     const other = await scene.makeApp()
     const [{ id }] = (await on('GET', '/environments')).body.data.slice(1)
     const there = callsOn(scene.instance, scene.people.admin.token)(other)
-    expect((await there('DELETE', `/environments/${id}`)).status).toBe(404)
+    expect((await there('DELETE', `/environments/${id}`)).status).toBe(400)
     expect((await remove({}, id)).status).toBe(200)
-    expect((await remove()).status).toBe(404)
+    expect((await remove()).status).toBe(400)
   })
 
   test('403: it needs project:admin', async () => {

@@ -85,6 +85,7 @@ describe('POST /projects/:id/environments', () => {
     ['name', { name: 'a\0b' }],
     ['slug', { name: 'x', slug: 'Not One' }],
     ['type', { name: 'x', type: 'staging' }],
+    ['type', { name: 'x', type: 'production' }],
     ['branch', { name: 'x', branch: '-x' }],
   ])('400 names %s', async (field, body) => {
     const answer = await create(body)

@@ -49,8 +49,15 @@ describe('GET /projects/:id/logs', () => {
   test('the newest lines, the oldest of them first, each with its time, stream and service', async () => {
     await say('one', line('two', { stream: 'stderr', time: '2026-01-02T03:04:05.678Z' }))
     expect(await logs()).toEqual([
-      { id: expect.any(String), time: expect.any(String), stream: 'stdout', service: null, message: 'one' },
-      { id: expect.any(String), time: '2026-01-02T03:04:05.678Z', stream: 'stderr', service: null, message: 'two' },
+      { id: expect.any(String), time: expect.any(String), stream: 'stdout', environment: null, service: null, message: 'one' },
+      {
+        id: expect.any(String),
+        time: '2026-01-02T03:04:05.678Z',
+        stream: 'stderr',
+        environment: null,
+        service: null,
+        message: 'two',
+      },
     ])
   })
 
@@ -178,6 +185,7 @@ describe('request logs', () => {
       id: expect.any(String),
       time: expect.any(String),
       ...asked('/api/items', { method: 'POST', status: 503, userAgent: null }),
+      ...{ environment: null, service: null },
     })
     expect(await paths({ limit: 1 })).toEqual(['/api'])
     expect(await paths({ status: '5xx' })).toEqual(['/api/items'])

@@ -34,6 +34,8 @@ export interface EdgeHost {
   rules?: EdgeRule[]
   /** Of the project: what is asked here is counted for it; without it, for none. */
   environment?: string
+  /** The service that answers, where the project has several. */
+  service?: string
   /** Plain http is sent to https (308), ACME challenges aside. Set it only while a certificate is in the table. */
   redirectToHttps?: boolean
 }

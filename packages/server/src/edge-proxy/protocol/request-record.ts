@@ -14,6 +14,9 @@ export interface RequestRecord {
   bytesIn: number
   bytesOut: number
   userAgent: string
+  environment: string | null
+  /** Null where the project is one app. */
+  service: string | null
   deploymentId: string | null
   projectId: string | null
 }

@@ -4,6 +4,7 @@ import { BadCursor } from '../../platform/db/pages.ts'
 import type { DeploymentRow } from '../../platform/db/tables/deployments.ts'
 import { fail } from '../../platform/failure.ts'
 import { isLogId } from '../../platform/log-store/log-entry.ts'
+import { namedEnvironment, namedInOrganization } from '../projects/index.ts'
 import { cancelDeployment } from './cancel.ts'
 import type { DeploymentsDeps } from './deps.ts'
 import { execHandlers } from './exec/handlers.ts'
@@ -17,18 +18,26 @@ export function deploymentsHandlers(deps: DeploymentsDeps): Handlers<typeof cont
   const started = ({ id, projectId }: DeploymentRow) => ({
     data: { deploymentId: id, projectId, streamUrl: `/api/deployments/${id}/stream` },
   })
+  const named = async (environment: string, projectId: string | undefined, organizationId: string) =>
+    projectId
+      ? { environment: (await namedEnvironment(db, projectId, environment)).slug }
+      : namedInOrganization(db, organizationId, environment)
   return {
     ...execHandlers(deps),
     build: async ({ body }, context) => {
-      const { projectId, ...options } = body
+      const { projectId, environment: name, ...rest } = body
+      const environment = name === undefined ? 'production' : (await namedEnvironment(db, projectId, name)).slug
+      const options = { ...rest, environment }
       if (options.uploadSessionId) await deps.projects.fetchUpload(options.uploadSessionId, context.project.organizationId)
       const row = await requestDeployment(projectId, { ...options, trigger: 'manual', createdBy: context.caller.userId }, deps)
       context.audit({ objectKind: 'deployment', objectId: row.id })
       return started(row)
     },
     list: async ({ query }, { caller }) => {
+      const { environment, ...rest } = query
       const { rows, nextCursor } = await listDeployments(db, caller.organizationId, {
-        ...query,
+        ...rest,
+        ...(environment === undefined ? {} : await named(environment, query.projectId, caller.organizationId)),
         ...(caller.projectIds ? { projectIds: [...caller.projectIds] } : {}),
       })
       return { data: rows.map(showDeployment), nextCursor }

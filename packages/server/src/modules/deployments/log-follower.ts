@@ -101,7 +101,7 @@ export class LogFollower {
         const { time, stream } = line
         const message = scrubber.scrub(line.message)
         await logStore.append(row.projectId, 'runtime', [
-          { time, stream, message, service: row.service || null, deploymentId: row.deploymentId },
+          { time, stream, message, environment: row.environment, service: row.service || null, deploymentId: row.deploymentId },
         ])
         position = line.position
         this.#quiet.delete(row.id)

@@ -1,14 +1,18 @@
 import type { contract } from '@berth/contract'
 import type { Handlers } from '../../http/handler.ts'
 import type { ProjectsDeps } from './deps.ts'
+import { namedSlug } from './settings/named-environment.ts'
 
 type Rows = Partial<Handlers<typeof contract.projects>>
 
 /** The project's view of its deployments, which live in the module above. */
-export function deploymentHandlers({ projectPorts, streamTokens }: ProjectsDeps) {
+export function deploymentHandlers({ database, projectPorts, streamTokens }: ProjectsDeps) {
   return {
-    listDeployments: async ({ query }, { project }) =>
-      (await projectPorts.deployments?.list(project.id, query)) ?? { data: [], nextCursor: null },
+    listDeployments: async ({ query: { environment, ...query } }, { project }) => {
+      const slug = await namedSlug(database.db, project.id, environment)
+      const wanted = { ...query, ...(slug === undefined ? {} : { environment: slug }) }
+      return (await projectPorts.deployments?.list(project.id, wanted)) ?? { data: [], nextCursor: null }
+    },
     openDeploymentSession: async (_, { project, caller }) => {
       const newest = await projectPorts.deployments?.newest(project.id)
       if (!newest) return { data: null }

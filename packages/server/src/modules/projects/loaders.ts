@@ -1,7 +1,8 @@
 import type { Loaders } from '../../http/handler.ts'
 import { nowOf, type ProjectsDeps } from './deps.ts'
 import { findRule } from './rules/rules.ts'
-import { findEnvironment, findProject } from './store.ts'
+import { namedEnvironment } from './settings/named-environment.ts'
+import { findProject } from './store.ts'
 import { findUploadSession } from './uploads/uploads.ts'
 
 type Kinds = 'project' | 'environment' | 'routeRule' | 'uploadSession'
@@ -14,7 +15,7 @@ export function projectsLoaders(deps: ProjectsDeps): Pick<Loaders, Kinds> {
     project: ({ projectId, id = projectId }, { organizationId }) => (isId(id) ? findProject(db, organizationId, id) : undefined),
     environment: async ({ id, environment }, { organizationId }) =>
       isId(id) && isId(environment) && (await findProject(db, organizationId, id))
-        ? findEnvironment(db, id, environment)
+        ? namedEnvironment(db, id, environment)
         : undefined,
     routeRule: ({ id, ruleId }, { organizationId }) =>
       isId(id) && isId(ruleId) ? findRule(db, organizationId, id, ruleId) : undefined,

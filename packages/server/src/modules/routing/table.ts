@@ -43,9 +43,15 @@ export function edgeTable(facts: TableFacts): { table: EdgeTable; unreadable: Ma
       try {
         const rules = (rulesOf.get(project.id) ?? []).map(edgeRule)
         const instances = instancesOf.get(`${project.id}/${environment}`) ?? []
-        for (const [hostname, target] of targetsOf(project, live, { names, ownNames, instances })) {
+        for (const [hostname, target, service] of targetsOf(project, live, { names, ownNames, instances })) {
           const redirectToHttps = facts.servesTls && hostname in facts.certificates
-          hosts[hostname] = { target, rules, environment, ...(redirectToHttps ? { redirectToHttps } : {}) }
+          hosts[hostname] = {
+            target,
+            rules,
+            environment,
+            ...(service ? { service } : {}),
+            ...(redirectToHttps ? { redirectToHttps } : {}),
+          }
         }
       } catch (error) {
         for (const hostname of names) unreadable.set(hostname, (error as Error).message)
@@ -78,16 +84,22 @@ function targetsOf(
   project: TableFacts['projects'][number],
   live: LiveEnvironmentRow,
   { names, ownNames, instances }: { names: string[]; ownNames: ReadonlySet<string>; instances: readonly InstanceRow[] },
-): [hostname: string, target: EdgeTarget][] {
-  const target = targetOf(project, live, exposedIn(live, instances))
-  const services = routesLeft(routesOf(live), project).map(({ label, service }): [string, EdgeTarget] => [
-    serviceHostname(label, names[0] as string),
-    targetOf(project, live, serviceIn(live, service, instances)),
-  ])
+): HostTarget[] {
+  const exposed = exposedIn(live, instances)
+  const target = targetOf(project, live, exposed)
+  const services = routesLeft(routesOf(live), project).map(
+    ({ label, service }): HostTarget => [
+      serviceHostname(label, names[0] as string),
+      targetOf(project, live, serviceIn(live, service, instances)),
+      service,
+    ],
+  )
   // An environment that was made later has the name.
   const left = services.filter(([hostname]) => !ownNames.has(hostname))
-  return [...names.map((hostname): [string, EdgeTarget] => [hostname, target]), ...left]
+  return [...names.map((hostname): HostTarget => [hostname, target, exposed[0]?.service || null]), ...left]
 }
+
+type HostTarget = [hostname: string, target: EdgeTarget, service: string | null]
 
 const routesOf = ({ serviceRoutes }: LiveEnvironmentRow): ServiceRoute[] =>
   serviceRoutes === null ? [] : JSON.parse(serviceRoutes)

@@ -10,6 +10,8 @@ interface Numbered {
 
 export interface RuntimeEntry extends Numbered {
   stream: 'stdout' | 'stderr'
+  /** Absent on lines that were kept before it was recorded. */
+  environment?: string | null
   service: string | null
   deploymentId: string | null
   message: string
@@ -25,6 +27,8 @@ export interface RequestEntry extends Numbered {
   bytesIn: number
   bytesOut: number
   userAgent: string | null
+  environment?: string | null
+  service?: string | null
   deploymentId: string | null
 }
 
@@ -66,8 +70,11 @@ export function idOfLine(line: string): string {
 }
 
 const fieldsOf: { [Kind in LogKind]: readonly (keyof NewEntry<Kind>)[] } = {
-  runtime: ['stream', 'service', 'deploymentId', 'message'],
-  requests: ['ip', 'method', 'host', 'path', 'status', 'durationMs', 'bytesIn', 'bytesOut', 'userAgent', 'deploymentId'],
+  runtime: ['stream', 'environment', 'service', 'deploymentId', 'message'],
+  requests: [
+    ...(['ip', 'method', 'host', 'path', 'status', 'durationMs', 'bytesIn', 'bytesOut', 'userAgent'] as const),
+    ...(['environment', 'service', 'deploymentId'] as const),
+  ],
   deployments: ['deploymentId', 'step', 'stream', 'message'],
 }
 

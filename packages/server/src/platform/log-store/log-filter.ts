@@ -3,6 +3,7 @@ import type { AnyEntry } from './log-entry.ts'
 export interface LogFilter {
   /** Part of the message, or of any text of a request; upper and lower case are one. */
   q?: string
+  environment?: string
   service?: string
   deployment?: string
   /** `404`, `5xx`, or several with commas between. */
@@ -24,7 +25,7 @@ export interface CompiledFilter {
 }
 
 export function compileFilter(filter: LogFilter = {}): CompiledFilter {
-  const { q, service, deployment, status, method, path } = filter
+  const { q, environment, service, deployment, status, method, path } = filter
   const wanted = q?.toLowerCase()
   const wantedText = q && escaped(q).toLowerCase()
   const texts = textsOf(filter)
@@ -35,6 +36,7 @@ export function compileFilter(filter: LogFilter = {}): CompiledFilter {
     mayBeIn: (text) => texts.every((part) => text.includes(part)) && (!wantedText || text.toLowerCase().includes(wantedText)),
     matches: (entry) => {
       if (deployment && entry.deploymentId !== deployment) return false
+      if (environment && !('environment' in entry && entry.environment === environment)) return false
       if (service && !('service' in entry && entry.service === service)) return false
       if (statuses && !('status' in entry && statuses.some((one) => statusFits(entry.status, one)))) return false
       if (methods && !('method' in entry && methods.includes(entry.method.toUpperCase()))) return false
@@ -45,9 +47,10 @@ export function compileFilter(filter: LogFilter = {}): CompiledFilter {
 }
 
 /** As they stand in a line; a filter with several values has no one text and is left to `matches`. */
-function textsOf({ service, deployment, status, path }: LogFilter): string[] {
+function textsOf({ environment, service, deployment, status, path }: LogFilter): string[] {
   const texts: string[] = []
   if (deployment) texts.push(`"deploymentId":${JSON.stringify(deployment)}`)
+  if (environment) texts.push(`"environment":${JSON.stringify(environment)}`)
   if (service) texts.push(`"service":${JSON.stringify(service)}`)
   if (path) texts.push(`"path":"${escaped(path)}`)
   if (status && !status.includes(',')) texts.push(`"status":${status.replace(/xx$/i, '')}`)

@@ -57,9 +57,10 @@ describe('tail', () => {
   test('an entry comes back whole', async () => {
     const store = openStore()
     const time = '2026-01-02T03:04:05.678Z'
-    await store.append('prj_a', 'runtime', [line('hello', { time, service: 'web', deploymentId: 'dep_1', stream: 'stderr' })])
+    const owner = { environment: 'production', service: 'web', deploymentId: 'dep_1' }
+    await store.append('prj_a', 'runtime', [line('hello', { time, ...owner, stream: 'stderr' })])
     expect(await store.tail('prj_a', 'runtime', { limit: 9 })).toEqual([
-      { id: expect.stringMatching(/^\d{16}$/), time, stream: 'stderr', service: 'web', deploymentId: 'dep_1', message: 'hello' },
+      { id: expect.stringMatching(/^\d{16}$/), time, stream: 'stderr', ...owner, message: 'hello' },
     ])
   })
 

@@ -7,7 +7,7 @@ import { submitting } from '../../../components/submitting.ts'
 import { useChange } from '../../../data/change.ts'
 import { useProjectRefusal } from '../../../data/may.ts'
 
-const types = ['preview', 'development', 'production'] as const
+const types = ['preview', 'development'] as const
 
 export function AddEnvironment({ projectId }: { projectId: string }) {
   const [name, setName] = useState('')

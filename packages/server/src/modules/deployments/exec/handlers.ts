@@ -1,6 +1,7 @@
 import { type contract, limits } from '@berth/contract'
 import type { Handlers } from '../../../http/handler.ts'
 import { fail } from '../../../platform/failure.ts'
+import { namedEnvironment } from '../../projects/index.ts'
 import type { DeploymentsDeps } from '../deps.ts'
 import { findInstance } from './find-instance.ts'
 import { OpenExecs } from './open-execs.ts'
@@ -12,7 +13,8 @@ export function execHandlers(deps: DeploymentsDeps): Handlers<Rows> {
   const execs = new OpenExecs()
   return {
     exec: async ({ body }, { project, caller, begin }) => {
-      const { environment = 'production', service, input = false } = body
+      const { service, input = false } = body
+      const { slug: environment } = await namedEnvironment(deps.database.db, project.id, body.environment ?? 'production')
       const place = await findInstance({ projectId: project.id, environment, service }, deps)
       const one = execs.open({ projectId: project.id, userId: caller.userId, input })
       try {

@@ -1,30 +1,32 @@
 import type { contract } from '@berth/contract'
 import type { Handlers } from '../../../http/handler.ts'
 import type { ProjectsDeps } from '../deps.ts'
-import { defaultTail, requestFilter, resumeAfter, runtimeFilter, showLine } from './logs.ts'
+import { defaultTail, requestFilter, resumeAfter, runtimeFilter, showLine, showRequest } from './logs.ts'
 
 type Rows = Partial<Handlers<typeof contract.projects>>
 
 /** What a project wrote and what was asked of it, as the log store keeps it. */
-export function logHandlers({ logStore, streamTokens, projectPorts }: ProjectsDeps) {
+export function logHandlers(deps: ProjectsDeps) {
+  const { logStore, streamTokens } = deps
   return {
     logs: async ({ query }, { project }) => {
       const { tail = defaultTail, since } = query
-      const filter = await runtimeFilter(project, query, projectPorts)
+      const filter = await runtimeFilter(project, query, deps)
       const wanted = { limit: tail, filter, ...(since ? { since: new Date(since) } : {}) }
       return { data: (await logStore.tail(project.id, 'runtime', wanted)).map(showLine) }
     },
     streamLogs: async ({ query }, { project, stream }) => {
       const { tail = defaultTail, since } = query
       const start = { tail, ...(since ? { since: new Date(since) } : {}), ...resumeAfter(stream.lastEventId) }
-      const wanted = { ...start, filter: await runtimeFilter(project, query, projectPorts) }
+      const wanted = { ...start, filter: await runtimeFilter(project, query, deps) }
       for await (const entry of logStore.follow(project.id, 'runtime', wanted, stream.abort))
         await stream.send('log', showLine(entry), entry.id)
       return undefined
     },
     recentRequests: async ({ query }, { project }) => {
       const { limit = 100 } = query
-      return { data: await logStore.tail(project.id, 'requests', { limit, filter: requestFilter(query) }) }
+      const filter = await requestFilter(project, query, deps)
+      return { data: (await logStore.tail(project.id, 'requests', { limit, filter })).map(showRequest) }
     },
     mintRequestStreamToken: async (_, { project, caller }) => {
       const url = `/api/projects/${project.id}/server-logs/stream`
@@ -32,9 +34,9 @@ export function logHandlers({ logStore, streamTokens, projectPorts }: ProjectsDe
       return { data: { token, url, expiresAt } }
     },
     streamRequests: async ({ query }, { project, stream }) => {
-      const wanted = { ...resumeAfter(stream.lastEventId), filter: requestFilter(query) }
+      const wanted = { ...resumeAfter(stream.lastEventId), filter: await requestFilter(project, query, deps) }
       for await (const entry of logStore.follow(project.id, 'requests', wanted, stream.abort))
-        await stream.send('request', entry, entry.id)
+        await stream.send('request', showRequest(entry), entry.id)
       return undefined
     },
   } satisfies Rows

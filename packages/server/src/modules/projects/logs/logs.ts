@@ -1,14 +1,16 @@
 import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
-import { isLogId, type LogKind, type RuntimeEntry } from '../../../platform/log-store/log-entry.ts'
+import { isLogId, type LogKind, type RequestEntry, type RuntimeEntry } from '../../../platform/log-store/log-entry.ts'
 import type { LogFilter } from '../../../platform/log-store/log-filter.ts'
 import { exposedService } from '../../../source/exposed-service.ts'
 import type { ProjectsDeps } from '../deps.ts'
 import type { ProjectPart } from '../lifecycle/project-part.ts'
+import { namedEnvironment } from '../settings/named-environment.ts'
 
 export interface LogQuery {
   tail?: number
   since?: string
   deployment?: string
+  environment?: string
   service?: string
   q?: string
 }
@@ -16,11 +18,17 @@ export interface LogQuery {
 export const defaultTail = 200
 
 /** Of several services the exposed one's lines are meant unless another is named. */
-export async function runtimeFilter(project: LogOwner, query: LogQuery, ports: ProjectsDeps['projectPorts']): Promise<LogFilter> {
+export async function runtimeFilter(
+  project: LogOwner,
+  query: LogQuery,
+  { database, projectPorts: ports }: Pick<ProjectsDeps, 'database' | 'projectPorts'>,
+): Promise<LogFilter> {
+  const slugOf = async (name: string) => (await namedEnvironment(database.db, project.id, name)).slug
   const service = query.service || (await defaultService(project, query.deployment, ports))
   return {
     ...(service ? { service } : {}),
     ...(query.deployment ? { deployment: query.deployment } : {}),
+    ...(query.environment ? { environment: await slugOf(query.environment) } : {}),
     ...(query.q ? { q: query.q } : {}),
   }
 }
@@ -37,15 +45,27 @@ async function defaultService(
   return stored.length > 0 ? exposedService(stored)?.name : await deployments?.exposedService(id, deploymentId)
 }
 
-export const requestFilter = (query: Pick<LogFilter, 'status' | 'method' | 'path' | 'q'>): LogFilter =>
-  Object.fromEntries(
-    ['status', 'method', 'path', 'q'].flatMap((name) => {
-      const value = query[name as 'q']
-      return value ? [[name, value]] : []
-    }),
-  )
+type RequestQuery = Pick<LogFilter, 'environment' | 'status' | 'method' | 'path' | 'q'>
 
-export const showLine = ({ id, time, stream, service, message }: RuntimeEntry) => ({ id, time, stream, service, message })
+export async function requestFilter(
+  project: LogOwner,
+  { environment, ...query }: RequestQuery,
+  { database }: Pick<ProjectsDeps, 'database'>,
+): Promise<LogFilter> {
+  const given = Object.entries(query).filter(([name, value]) => ['status', 'method', 'path', 'q'].includes(name) && value)
+  const slug = environment && (await namedEnvironment(database.db, project.id, environment)).slug
+  return { ...Object.fromEntries(given), ...(slug ? { environment: slug } : {}) }
+}
+
+export const showLine = ({ id, time, stream, environment = null, service, message }: RuntimeEntry) => ({
+  ...{ id, time, stream, environment, service, message },
+})
+
+export const showRequest = (entry: RequestEntry) => ({
+  ...entry,
+  environment: entry.environment ?? null,
+  service: entry.service ?? null,
+})
 
 /** Where a reader that comes back left off; an id that is not ours starts anew. */
 export const resumeAfter = (lastEventId: string | null): { afterId?: string } =>

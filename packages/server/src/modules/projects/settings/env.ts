@@ -2,33 +2,34 @@ import { type EnvChanges, type EnvVariable, limits, secretMask } from '@berth/co
 import { iso } from '../../../platform/db/columns.ts'
 import type { Db } from '../../../platform/db/schema.ts'
 import { sealedFor } from '../../../platform/db/sealed-columns.ts'
-import type { EnvironmentRow, EnvVariableRow, ProjectRow } from '../../../platform/db/tables/projects.ts'
+import type { EnvVariableRow, ProjectRow } from '../../../platform/db/tables/projects.ts'
 import { fail, refuse } from '../../../platform/failure.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { openCloneToken } from '../git/clone-token.ts'
 import { changeProject } from '../lifecycle/change-project.ts'
 import { deleteVariables, findAnyProject, findEnvironment, listVariables, upsertVariable } from '../store.ts'
+import { namedEnvironment } from './named-environment.ts'
 
 /** Sorted by key; a secret's value is the mask. */
 export async function listEnv(project: ProjectRow, environment: string, deps: ProjectsDeps): Promise<EnvVariable[]> {
-  await refuseUnknown(deps.database.db, project.id, environment)
-  const rows = await listVariables(deps.database.db, project.id, environment)
+  const { slug } = await namedEnvironment(deps.database.db, project.id, environment)
+  const rows = await listVariables(deps.database.db, project.id, slug)
   return rows.sort(byKey).map((row) => ({
     key: row.key,
     value: row.isSecret ? secretMask : openValue(row, deps),
     isSecret: row.isSecret === 1,
-    environment,
+    environment: slug,
     updatedAt: iso(row.updatedAt),
   }))
 }
 
 /** Merge: only the named keys are touched, all of them or none. */
 export async function changeEnv(project: ProjectRow, changes: EnvChanges, deps: ProjectsDeps): Promise<EnvVariable[]> {
-  const { environment = 'production', upserts = [], deletes = [] } = changes
+  const { environment: name = 'production', upserts = [], deletes = [] } = changes
   refuseMisuse(upserts, deletes)
   let written: EnvVariableRow[] = []
   await changeProject(project, deps, async ({ id, envVersion }, { db }) => {
-    const { deletingSince } = await refuseUnknown(db, id, environment)
+    const { slug: environment, deletingSince } = await namedEnvironment(db, id, name)
     if (deletingSince !== null) fail('conflict', { words: `The environment ${environment} is being deleted` })
     const stored = new Map((await listVariables(db, id, environment)).map((row) => [row.key, row]))
     const rows = upserts.map((upsert, at) => merged(upsert, stored.get(upsert.key), at, { projectId: id, environment }, deps))
@@ -40,7 +41,7 @@ export async function changeEnv(project: ProjectRow, changes: EnvChanges, deps: 
   })
   for (const row of written) if (row.isSecret) deps.scrubber.register(openValue(row, deps))
   await deps.projectPorts.secrets?.refresh(project.id)
-  return listEnv(project, environment, deps)
+  return listEnv(project, name, deps)
 }
 
 /** The first variables of a project that is being made. */
@@ -143,12 +144,6 @@ function merged(
   if (!stored) refuse(`upserts.${at}.value`, 'is the mask of a secret, and there is no stored value for it')
   if (stored.isSecret && !secrecy) refuse(`upserts.${at}.isSecret`, 'a secret can be shown again only with a new value')
   return stored.isSecret === secrecy ? null : { ...own, value: stored.value }
-}
-
-async function refuseUnknown(db: Db, projectId: string, environment: string): Promise<EnvironmentRow> {
-  const known = environment.includes('\0') ? undefined : await findEnvironment(db, projectId, environment)
-  if (!known || known.slug !== environment) refuse('environment', `there is no environment ${JSON.stringify(environment)}`)
-  return known
 }
 
 export const openVariable = (row: EnvVariableRow, deps: ProjectsDeps) => ({

@@ -59,12 +59,17 @@ export async function showEnvironments(
   const { url = null } = await showProject(project, deps)
   const urlFor = (slug: string) => (slug === 'production' ? url : environmentUrl(project, slug, deps))
   return rows.map(({ id, projectId, name, slug, type, branch, pullRequest, deletingSince, createdAt }) => ({
-    ...{ id, projectId, name, slug, type, branch, pullRequest },
+    ...{ id, projectId, name, slug, branch, pullRequest },
+    type: typeOf(slug, type),
     deletingSince: isoOrNull(deletingSince),
     url: urlFor(slug),
     createdAt: iso(createdAt),
   }))
 }
+
+/** There is one production; other environments of that type were made before it was refused. */
+const typeOf = (slug: string, type: EnvironmentRow['type']): EnvironmentRow['type'] =>
+  type === 'production' && slug !== 'production' ? 'preview' : type
 
 /** Of another environment than production. */
 export function environmentUrl(project: ProjectRow, slug: string, deps: ProjectsDeps): string | null {

@@ -1,0 +1,38 @@
+import type { Db } from '../../../platform/db/schema.ts'
+import type { EnvironmentRow } from '../../../platform/db/tables/projects.ts'
+import { refuse } from '../../../platform/failure.ts'
+import { findEnvironment, present } from '../store.ts'
+
+/** The environment that a body, a query or a path names, by its slug or its id; one that does not exist is 400. */
+export async function namedEnvironment(db: Db, projectId: string, name: string): Promise<EnvironmentRow> {
+  const found = name.includes('\0') ? undefined : await findEnvironment(db, projectId, name)
+  return found ?? refuseUnknown(name)
+}
+
+/** Its slug; undefined where none is named. */
+export const namedSlug = async (db: Db, projectId: string, name: string | undefined): Promise<string | undefined> =>
+  name === undefined ? undefined : (await namedEnvironment(db, projectId, name)).slug
+
+/** For a list of the whole organisation: the slug, which environments of several projects may have, or the only one of an id. */
+export async function namedInOrganization(
+  db: Db,
+  organizationId: string,
+  name: string,
+): Promise<{ environment: string; projectId?: string }> {
+  const isId = name.includes('_')
+  const found = name.includes('\0')
+    ? undefined
+    : await db
+        .selectFrom('environments')
+        .innerJoin('projects', 'projects.id', 'environments.projectId')
+        .select(['environments.slug', 'environments.projectId'])
+        .where('projects.organizationId', '=', organizationId)
+        .where('projects.presence', 'in', present)
+        .where(isId ? 'environments.id' : 'environments.slug', '=', name)
+        .limit(1)
+        .executeTakeFirst()
+  if (!found) return refuseUnknown(name)
+  return { environment: found.slug, ...(isId ? { projectId: found.projectId } : {}) }
+}
+
+const refuseUnknown = (name: string): never => refuse('environment', `there is no environment ${JSON.stringify(name)}`)
