@@ -64,7 +64,8 @@ export const isInForce = ({ expiresAt }: Pick<CreateRule, 'expiresAt'>, now: num
 
 /** The files are those of a folder, here or on the instance where the project came from. */
 function isOfFolder(row: ProjectRow, version: Source | undefined): boolean {
-  if (sourceKind(row) === 'local') return true
+  // An upload that was deployed to a project of a folder is its source since then.
+  if (sourceKind(row) === 'local') return version?.kind !== 'upload'
   return version?.kind === 'upload' && version.sessionId === carriedParts(row).folderUploadId
 }
 
