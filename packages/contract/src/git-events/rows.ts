@@ -15,7 +15,7 @@ export const gitEvents = {
     query: Type.Object({ hook: Type.Optional(text(64)) }),
     returns: data(WebhookReceipt),
     status: 202,
-    errors: ['unauthorized', 'invalid_json', 'not_found'],
+    errors: ['unauthorized', 'invalid_json', 'not_found', 'conflict'],
   }),
   listPullRequests: route('GET /projects/:id/pull-requests', {
     summary: 'Pull requests that the git host has told of, with their previews, or why they have none',

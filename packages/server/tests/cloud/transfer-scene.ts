@@ -19,14 +19,18 @@ export interface TransferScene extends TwoSides {
   end(): Promise<void>
 }
 
-export async function setTransferScene(parts: Partial<Parts> = {}): Promise<TransferScene> {
+/** `env`: settings of each side. */
+export async function setTransferScene(
+  parts: Partial<Parts> = {},
+  env: { here?: Record<string, string>; cloud?: Record<string, string> } = {},
+): Promise<TransferScene> {
   const root = mkdtempSync(join(tmpdir(), 'berth-transfers-'))
   const source = join(root, 'app')
   mkdirSync(source)
   writeFileSync(join(source, 'package.json'), JSON.stringify({ name: 'app', scripts: { start: 'node server.js' } }))
   writeFileSync(join(source, 'server.js'), '')
   const retryLimits = { giveUpMs: 1_500, pollMs: 20 }
-  const sides = await startTwoSides({ retryLimits, ...parts }, {}, { BERTH_PROJECT_ROOTS: root })
+  const sides = await startTwoSides({ retryLimits, ...parts }, env.cloud, { BERTH_PROJECT_ROOTS: root, ...env.here })
   const stopping = new AbortController()
   const both: TestInstance[] = [sides.here, sides.cloud]
   for (const side of both) {

@@ -40,6 +40,8 @@ export interface GitEventsDeps {
   projects: Pick<
     Projects,
     | 'isFollowed'
+    | 'wasFollowed'
+    | 'isMoving'
     | 'listOfRepository'
     | 'environmentsOf'
     | 'find'

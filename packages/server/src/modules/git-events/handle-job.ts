@@ -15,7 +15,8 @@ export const handleJob = (deps: GitEventsDeps) =>
   job<{ key: string }, unknown>(handleKind.kind, {
     deadlineMs: 10 * 60_000,
     concurrency: 4,
-    maxAttempts: 8,
+    // A push that meets a move waits for it, for about half an hour.
+    maxAttempts: 14,
     async run({ key }, _deps, _abort, { attempt }) {
       const { db } = deps.database
       const row = await findDelivery(db, key)
@@ -44,6 +45,8 @@ async function act(row: GitDeliveryRow, delivery: Delivery, attempt: number, dep
   } else if (delivery.kind === 'push' || delivery.kind === 'pull_request') {
     const { repository } = delivery
     const ids = organizations === 'all' ? await gitHost.organizationsWith(provider, repository.owner) : organizations
+    if (await deps.projects.isMoving({ provider, ...repository }, ids))
+      throw new Error('a project of this repository is being moved: the push waits until the move has ended')
     const haveNewer = attempt > 1 ? await whoHasNewer(row, organizations, deps) : () => false
     const projects = await deps.projects.listOfRepository(
       { provider, ...repository },

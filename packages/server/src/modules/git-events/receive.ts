@@ -28,8 +28,10 @@ export async function receive(
   await deps.gitHost.noteDelivery(webhookIds)
   if (delivery.kind === 'ping') return { outcome: 'pong', reason: null }
   if (delivery.kind === 'ignored') return { outcome: 'ignored', reason: delivery.reason }
+  const isWanted = await concernsAnybody(provider, { ...verified, delivery }, deps)
+  if (!isWanted) await refuseMoved(provider, { ...verified, delivery }, deps)
   const incoming = incomingOf(provider, { ...verified, delivery }, inbound.rawBody, nowOf(deps))
-  const isNew = await record((await concernsAnybody(provider, { ...verified, delivery }, deps)) ? incoming : atRest(incoming))
+  const isNew = await record(isWanted ? incoming : atRest(incoming))
   return isNew ? { outcome: 'accepted', reason: null } : { outcome: 'duplicate', reason: 'It was acted on before' }
 }
 
@@ -43,6 +45,20 @@ async function concernsAnybody(
   const { repository } = delivery
   const ids = organizationIds === 'all' ? await gitHost.organizationsWith(provider, repository.owner) : organizationIds
   return projects.isFollowed({ provider, ...repository }, ids, delivery)
+}
+
+/** A push to a project that was moved away is not accepted: the git host shows the failed delivery to the owner of the hook. */
+async function refuseMoved(
+  provider: GitHostProvider,
+  { delivery, organizationIds }: VerifiedDelivery & { delivery: Delivery },
+  { projects }: GitEventsDeps,
+): Promise<void> {
+  // The webhook of an app reports every repository of an account; it stays, whichever project moved.
+  if (delivery.kind !== 'push' || organizationIds === 'all') return
+  if (await projects.wasFollowed({ provider, ...delivery.repository }, organizationIds, delivery))
+    fail('conflict', {
+      words: 'The project of this repository was moved to another instance, which has a webhook of its own: remove this one',
+    })
 }
 
 /** Remembered, so that it is known when it comes again, and acted on already. */

@@ -4,6 +4,7 @@ import { GitHostError } from '../../drivers/git-host/git-host-error.ts'
 import type { RepositoryName } from '../../drivers/git-host/repository-name.ts'
 import { isoOrNull } from '../../platform/db/columns.ts'
 import type { GitConnectionRow } from '../../platform/db/tables/git-host.ts'
+import { Failure } from '../../platform/failure.ts'
 import type { Secret } from '../../platform/secrets/secret.ts'
 import { organizationsWith } from './connections/connection-store.ts'
 import { isGitHostProvider } from './connections/host-titles.ts'
@@ -11,7 +12,7 @@ import { sourcesFor, type ThroughSource, throughSource, throughSources, usableSo
 import type { GitHostDeps } from './deps.ts'
 import { explaining } from './explain.ts'
 import { findWebhookOf, repositoryKey } from './webhooks/webhook-store.ts'
-import { registerWebhook } from './webhooks/webhooks.ts'
+import { deleteWebhook, registerWebhook } from './webhooks/webhooks.ts'
 
 /** A repository as a project names it. What names none of our hosts has no connection, and every question about it no answer. */
 export interface RepositoryAt {
@@ -109,6 +110,21 @@ export function createProjectPort(deps: GitHostDeps) {
       )
       const { webhook, isNew } = await explaining(registered)
       return { ...webhook, created: isNew }
+    },
+    /** Removes the organisation's hook from the repository, where it has one. */
+    async removeWebhook(organizationId: string, at: RepositoryAt): Promise<void> {
+      const found = await known(organizationId, at, deps)
+      if (!found) return
+      const { provider, name } = found
+      const own = await findWebhookOf(deps.database.db, organizationId, provider, repositoryKey(name.owner, name.repo))
+      if (!own) return
+      const removed = throughSources(found.rows, deps, (access, host) =>
+        deleteWebhook({ organizationId, provider, name, access, host }, own.hookId, deps),
+      )
+      await explaining(removed).catch((error: unknown) => {
+        // The hook is gone already.
+        if (!(error instanceof Failure) || error.code !== 'not_found') throw error
+      })
     },
     setCommitStatus: (organizationId: string, at: RepositoryAt, commit: string, status: CommitStatus) =>
       through(organizationId, at, deps, (name, access, host) => host.setCommitStatus(access, name, commit, status)),

@@ -8,6 +8,7 @@ import { nowOf, type ProjectsDeps } from './deps.ts'
 import { checkJob, checkSchedule } from './domains/domain-checks.ts'
 import { deliveryAddress } from './git/delivery-address.ts'
 import { hookJob, moveJob } from './git/hook-job.ts'
+import { removeHookJob } from './git/hook-of-move.ts'
 import { askRemote, remoteOf, repositoryAt } from './git/project-remote.ts'
 import { projectsHandlers } from './handlers.ts'
 import { createProject, type RecordedWith } from './lifecycle/create-project.ts'
@@ -21,7 +22,7 @@ import { projectsLoaders } from './loaders.ts'
 import { thinJob, thinSchedule } from './metrics/thin-metrics.ts'
 import { resumeJob } from './operations/resume-job.ts'
 import { sweepOperationsJob, sweepOperationsSchedule } from './operations/sweep-operations.ts'
-import { isFollowed } from './public-queries.ts'
+import { isFollowed, isMoving } from './public-queries.ts'
 import { limitsOf, refuseOverQuota, showQuotas } from './quotas/quotas.ts'
 import { openEnv, openSecrets } from './settings/env.ts'
 import { environmentUrl } from './settings/environments.ts'
@@ -78,7 +79,7 @@ export function createProjects(deps: ProjectsDeps) {
     addresses: storageAddresses(deps),
     jobs: [
       ...[deletion.job, environmentDeletion.job, powerJob(deps), sweepJob(deps), checkJob(deps), thinJob(deps)],
-      ...[hookJob(deps), moveJob(deps), resumeJob(deps), sweepOperationsJob(deps)],
+      ...[hookJob(deps), moveJob(deps), removeHookJob(deps), resumeJob(deps), sweepOperationsJob(deps)],
     ],
     schedules: [sweepSchedule, checkSchedule, thinSchedule, sweepOperationsSchedule],
     create: (body: CreateProject, caller: Caller, recordedWith?: RecordedWith) => createProject(body, caller, deps, recordedWith),
@@ -100,6 +101,11 @@ export function createProjects(deps: ProjectsDeps) {
     /** Whether a push to that branch is deployed by any of them. */
     isFollowed: (at: RepositoryName, organizationIds: readonly string[], push: Parameters<typeof isFollowed>[3]) =>
       isFollowed(deps.database.db, at, organizationIds, push),
+    /** The same for projects that were moved to another instance. */
+    wasFollowed: (at: RepositoryName, organizationIds: readonly string[], push: Parameters<typeof isFollowed>[3]) =>
+      isFollowed(deps.database.db, at, organizationIds, push, ['departed']),
+    /** Whether a project of that repository is on its way here, or from here. */
+    isMoving: (at: RepositoryName, organizationIds: readonly string[]) => isMoving(deps.database.db, at, organizationIds),
     environmentsOf: (projectId: string) => allEnvironments(deps.database.db, projectId),
     find: (projectId: string) => findAnyProject(deps.database.db, projectId),
     ensurePreview: (project: ProjectRow, options: PreviewOptions) => ensurePreview(project, options, deps),

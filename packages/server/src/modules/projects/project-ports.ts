@@ -197,6 +197,8 @@ export interface GitHostConnection {
   credentialRefused(organizationId: string, at: RepositoryAt, token: Secret): Promise<void>
   /** Puts the organisation's hook on the repository, or finds it there; rejects with words where it may not. */
   registerWebhook(organizationId: string, at: RepositoryAt): Promise<unknown>
+  /** Removes the organisation's hook from the repository, where it has one; rejects with words where it may not. */
+  removeWebhook(organizationId: string, at: RepositoryAt): Promise<void>
   /** Which repositories a person of that role may use: `memberRepositories` says which are for members. */
   visibleTo(viewer: { organizationId: string; role: Role }): Promise<(owner: string, repo: string) => boolean>
   /** Never fails because the host is away: then it is the empty set. */

@@ -1,3 +1,4 @@
+import type { Presence } from '@berth/contract'
 import { sql } from 'kysely'
 import type { Db } from '../../platform/db/schema.ts'
 import type { ProjectRow } from '../../platform/db/tables/projects.ts'
@@ -35,6 +36,7 @@ export async function isFollowed(
   { provider, owner, repo }: RepositoryName,
   organizationIds: readonly string[],
   { branch, defaultBranch }: { branch: string; defaultBranch?: string | null | undefined },
+  presences: readonly Presence[] = ['here', 'departing', 'arriving', 'landing'],
 ): Promise<boolean> {
   const ofProject = sql`coalesce("projects"."gitBranch", ${defaultBranch ?? null})`
   const found = await db
@@ -47,6 +49,7 @@ export async function isFollowed(
     .where('organizationId', 'in', [...organizationIds, ''])
     .where('enabled', '=', 1)
     .where('autoDeploy', '=', 1)
+    .where('presence', 'in', presences)
     .where('environments.pullRequest', 'is', null)
     .where(({ or, and, eb }) =>
       or([
@@ -58,6 +61,28 @@ export async function isFollowed(
         ]),
       ]),
     )
+    .limit(1)
+    .executeTakeFirst()
+  return found !== undefined
+}
+
+const inMotion: readonly Presence[] = ['departing', 'arriving', 'landing']
+
+/** Whether a project of that repository is being moved: a push waits until it is known where the project lives. */
+export async function isMoving(
+  db: Db,
+  { provider, owner, repo }: RepositoryName,
+  organizationIds: readonly string[],
+): Promise<boolean> {
+  const found = await db
+    .selectFrom('projects')
+    .select('id')
+    .where(sql`lower("gitOwner")`, '=', owner.toLowerCase())
+    .where(sql`lower("gitRepo")`, '=', repo.toLowerCase())
+    .where('gitProvider', '=', provider)
+    .where('organizationId', 'in', [...organizationIds, ''])
+    .where('deletingSince', 'is', null)
+    .where('presence', 'in', inMotion)
     .limit(1)
     .executeTakeFirst()
   return found !== undefined

@@ -35,7 +35,7 @@ export interface TransfersDeps {
   history: {
     read(projectId: string): Promise<History>
     /** May be repeated: what is known already stays as it is. */
-    write(project: { projectId: string; organizationId: string; projectName: string }, history: History): Promise<void>
+    write(project: { projectId: string; organizationId: string }, history: History): Promise<void>
   }
   /** Parts of a project that a move leaves behind, in words. */
   leftBehind(projectId: string): Promise<string[]>

@@ -30,12 +30,12 @@ export async function readBackupHistory(db: Db, projectId: string): Promise<Back
 /** Records runs and restores of another instance, to be read only. One that is known already stays as it is. */
 export async function writeBackupHistory(
   db: Db,
-  { projectId, organizationId, projectName }: { projectId: string; organizationId: string; projectName: string },
+  owner: { projectId: string; organizationId: string },
   { runs, restores }: BackupHistory,
   now: number,
 ): Promise<void> {
-  const owner = { projectId, organizationId }
-  for (const run of runs) if (terminalRun.has(run.status)) await insertRun(db, { ...owner, projectName }, run, now)
+  const { projectId, organizationId } = owner
+  for (const run of runs) if (terminalRun.has(run.status)) await insertRun(db, owner, run, now)
   const known = await db
     .selectFrom('backupRuns')
     .select('id')
@@ -51,7 +51,7 @@ const millis = (time: string | null): number | null => (time === null ? null : D
 
 async function insertRun(
   db: Db,
-  owner: { projectId: string; organizationId: string; projectName: string },
+  owner: { projectId: string; organizationId: string },
   run: BackupRun,
   now: number,
 ): Promise<void> {
@@ -59,6 +59,7 @@ async function insertRun(
     .insertInto('backupRuns')
     .values({
       ...owner,
+      projectName: run.projectName,
       ...{ id: run.id, policyId: null, serviceId: run.serviceId, destinationId: null, status: run.status, trigger: run.trigger },
       ...{ bytesTotal: run.bytesTotal, bytesDone: run.bytesDone, sizeBytes: run.sizeBytes, proven: run.proven },
       ...{ protected: run.protected, protectedUntil: millis(run.protectedUntil), prunedAt: millis(run.prunedAt) },

@@ -2,6 +2,7 @@ import { type Presence, presenceMoves, sourcesOf } from '@berth/contract'
 import type { Bound } from '../../../platform/transaction.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { moveHookOf } from '../git/delivery-address.ts'
+import { removeHookOf } from '../git/hook-of-move.ts'
 import { type ProjectSignal, projectsTopic } from '../lifecycle/change-project.ts'
 import { settlePresence } from '../lifecycle/power.ts'
 import { lockProject } from '../operations/operation.ts'
@@ -27,6 +28,7 @@ export async function movePresence(
     .executeTakeFirst()
   if (!moved) return false
   if (moved.webhookDomain !== null) await moveHookOf(moved, bound)
+  if (to === 'departed') await removeHookOf(moved, bound)
   if (to !== 'arriving' && to !== 'landing') await settlePresence(projectId, to, bound)
   bound.signal(projectsTopic, { projectId } satisfies ProjectSignal)
   return true

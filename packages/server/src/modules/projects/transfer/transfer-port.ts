@@ -5,6 +5,7 @@ import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
 import { fail } from '../../../platform/failure.ts'
 import type { Bound } from '../../../platform/transaction.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
+import { putArrivingHook, removeHookOf } from '../git/hook-of-move.ts'
 import { type Deletion, removeSoon } from '../lifecycle/deletion.ts'
 import { beginOperation } from '../operations/operation.ts'
 import { allowedFolder } from '../source.ts'
@@ -30,6 +31,8 @@ export interface ProjectTransfers {
   begin(projectId: string, transferId: string, bound: Bound): Promise<void>
   /** Of a project that never came to live here, everything goes. */
   discard(projectId: string, bound: Bound): Promise<void>
+  /** Puts the push hook of a project that arrives; a warning where it cannot. */
+  putHook(projectId: string): Promise<string | null>
   /** The folder of this machine becomes the source again; a warning where it cannot, null where all is well. */
   restoreFolder(projectId: string, path: string): Promise<string | null>
   /** A kept copy whose time is over, with its volumes. */
@@ -59,8 +62,10 @@ export function projectTransfers(deps: ProjectsDeps, deletion: Pick<Deletion, 'r
       const project = await findAnyProject(bound.db, projectId)
       if (!project || project.deletingSince !== null) return
       if (project.presence !== 'arriving' && project.presence !== 'landing') fail('conflict')
+      await removeHookOf(project, bound)
       await removeSoon(projectId, { deleteVolumes: true }, nowOf(deps), bound)
     },
+    putHook: (projectId) => putArrivingHook(projectId, deps),
     restoreFolder: (projectId, path) => restoreFolder(projectId, path, deps),
     async forget(projectId) {
       const project = await findAnyProject(db, projectId)

@@ -4,7 +4,7 @@ import type { TransfersDeps } from '../deps.ts'
 import { removeFiles } from '../end-files.ts'
 import { failureOf } from '../failures.ts'
 import { moveEnd } from '../move-end.ts'
-import { findEnd } from '../store.ts'
+import { findEnd, updateEnd } from '../store.ts'
 import { arriveKind, type EndPayload } from './arrive-kind.ts'
 import { clearAway } from './clear-away.ts'
 import { land } from './land.ts'
@@ -52,5 +52,14 @@ async function step(end: TransferEndRow, to: 'staged' | 'landed', deps: Transfer
   } finally {
     await bundle.close()
   }
+  // Before the sender stops: a push from now on reaches this side, and waits here until the project has arrived.
+  await putHook(end, deps)
   await moveEnd(end, to, deps.database, deps)
+}
+
+async function putHook({ id, projectId, warnings }: TransferEndRow, deps: TransfersDeps): Promise<void> {
+  const warning = await deps.projects.putHook(projectId)
+  const known = JSON.parse(warnings) as string[]
+  if (warning && !known.includes(warning))
+    await updateEnd(deps.database.db, id, { warnings: JSON.stringify([...known, warning]) })
 }

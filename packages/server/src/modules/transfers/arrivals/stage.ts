@@ -13,7 +13,7 @@ export async function stage(end: TransferEndRow, bundle: OpenedBundle, deps: Tra
   if (end.staged !== bundle.digest) await record(end, bundle, deps, abort)
   const { projectId, organizationId } = end
   const { history } = bundle.body
-  if (history) await deps.history.write({ projectId, organizationId, projectName: bundle.body.project.name }, history)
+  if (history) await deps.history.write({ projectId, organizationId }, history)
   const { deployed, enabled } = bundle.body.project
   if (!deployed || !enabled) return
   const { id } = await deps.deployments.deploy(end.projectId, {

@@ -1,0 +1,54 @@
+import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
+import { Failure } from '../../../platform/failure.ts'
+import { type JobKind, job } from '../../../platform/jobs/declare.ts'
+import type { Bound } from '../../../platform/transaction.ts'
+import type { ProjectsDeps } from '../deps.ts'
+import { findAnyProject, listOfRepository } from '../store.ts'
+import type { HookedRepository } from './delivery-address.ts'
+import { repositoryAt } from './project-remote.ts'
+
+/** Puts the push hook of a project that arrives, so that deploy on push goes on. Returns a warning where that is not possible. */
+export async function putArrivingHook(projectId: string, deps: ProjectsDeps): Promise<string | null> {
+  const project = await findAnyProject(deps.database.db, projectId)
+  const { gitHost } = deps.projectPorts
+  if (!project?.autoDeploy || !hookedRepository(project) || !gitHost) return null
+  const at = repositoryAt(project, deps)
+  try {
+    if (!(await gitHost.webhookOf(project.organizationId, at)).active) await gitHost.registerWebhook(project.organizationId, at)
+    return null
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    return `Deploy on push does not work there yet, because its webhook could not be put on ${at.owner}/${at.repo}: ${error.message}`
+  }
+}
+
+/** Undefined where the source is not a repository of a git host. */
+function hookedRepository({ organizationId, gitProvider, gitOwner, gitRepo }: ProjectRow): HookedRepository | undefined {
+  if (!gitProvider || !gitOwner || !gitRepo || ['git', 'local', 'upload'].includes(gitProvider)) return undefined
+  return { organizationId, provider: gitProvider, owner: gitOwner, repo: gitRepo }
+}
+
+const removeKind: JobKind<HookedRepository> = { kind: 'projects.remove-webhook' }
+
+/** A project has left, or its arrival was called off: the hook of its repository goes, unless another project here needs it. */
+export async function removeHookOf(project: ProjectRow, { enqueue }: Pick<Bound, 'enqueue'>): Promise<void> {
+  const repository = hookedRepository(project)
+  if (repository) await enqueue(removeKind, repository)
+}
+
+export const removeHookJob = (deps: ProjectsDeps) =>
+  job<HookedRepository, unknown>(removeKind.kind, {
+    deadlineMs: 60_000,
+    maxAttempts: 6,
+    async run({ organizationId, ...repository }) {
+      const others = await listOfRepository(deps.database.db, repository, [organizationId])
+      if (others.length > 0) return
+      await deps.projectPorts.gitHost?.removeWebhook(organizationId, repository).catch((error: unknown) => {
+        if (!(error instanceof Failure) || error.code === 'remote_unreachable' || error.code === 'git_host_limited') throw error
+        deps.log.warn(
+          { organizationId, ...repository, reason: error.message },
+          'projects: webhook of a moved project not removed',
+        )
+      })
+    },
+  })

@@ -1,0 +1,250 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { tarball } from '../../src/drivers/tarball/hostile-corpus.ts'
+import { forgetKind } from '../../src/modules/cloud/forget-job.ts'
+import { watchKind } from '../../src/modules/cloud/watch-job.ts'
+import { hashToken } from '../../src/platform/secrets/token.ts'
+import { makeRestore, makeRun } from '../kit/backups.ts'
+import { call } from '../kit/call.ts'
+import { makeToken } from '../kit/people.ts'
+import { callsOn, makeProject } from '../kit/projects.ts'
+import { setTransferScene, type TransferScene } from './transfer-scene.ts'
+
+let scene: TransferScene
+beforeAll(async () => {
+  scene = await setTransferScene()
+})
+afterAll(() => scene?.end())
+
+const on = (project: { id: string }) => callsOn(scene.here, scene.people.owner.token)(project)
+const inCloud = (project: { id: string }) => callsOn(scene.cloud, scene.cloudPeople.owner.token)(project)
+const ask = (at: Parameters<typeof call>[2], input?: Parameters<typeof call>[3]) =>
+  call(scene.here, scene.people.owner.token, at, input)
+const copyHere = (id: string) => scene.here.database.db.selectFrom('projects').select('id').where('id', '=', id).execute()
+const runJob = async (kind: { kind: string }, payload: object = {}) => {
+  await scene.here.database.transaction(({ enqueue }) => enqueue(kind, payload))
+  await scene.here.jobs.whenIdle()
+}
+
+describe('runs and restores of a project that lives in the cloud', () => {
+  test('are listed where the project lives; a restore here is 409; back here they are as before', async () => {
+    const { people } = scene
+    const project = await scene.makeLive({ name: 'Saved' })
+    const run = await makeRun(scene.here, { people, projectId: project.id, status: 'succeeded', sizeBytes: 7 })
+    const staged = await makeRestore(scene.here, {
+      ...{ people, projectId: project.id, runId: run.id, status: 'staged', tokenHash: hashToken('brc_token') },
+    })
+    const ended = await makeRestore(scene.here, { people, projectId: project.id, runId: run.id })
+    const before = (await on(project)('GET', '/backup-runs')).body.data
+    expect((await scene.move(project.id, 'to-cloud')).status).toBe(200)
+
+    expect((await on(project)('GET', '/backup-runs')).body.data).toEqual(before)
+    const prepare = { params: { runId: run.id } }
+    const refused = [
+      await ask('POST /backup-runs/:runId/restore/prepare', prepare),
+      await ask('POST /backup-restores/:restoreId/apply', {
+        params: { restoreId: staged.id },
+        body: { confirmationToken: 'brc_token' },
+      }),
+      await call(scene.cloud, scene.cloudPeople.owner.token, 'POST /backup-runs/:runId/restore/prepare', prepare),
+    ]
+    expect(refused.map(({ status }) => status)).toEqual([409, 409, 409])
+    expect(refused[0]?.body.error).toContain('move it back')
+    expect(refused[2]?.body.error).toContain('move the project back')
+    const inTheCloud = await call(scene.cloud, scene.cloudPeople.owner.token, 'GET /backup-restores/:restoreId', {
+      params: { restoreId: ended.id },
+    })
+    expect(inTheCloud.body.data).toMatchObject({ id: ended.id, runId: run.id, status: 'cancelled' })
+    const [old] = (await inCloud(project)('GET', '/deployments')).body.data.slice(1)
+    for (const act of ['redeploy', 'rollback'])
+      expect((await ask(`POST /deployments/:id/${act}`, { params: { id: old.id } })).status).toBe(409)
+
+    expect((await scene.move(project.id, 'to-self-hosted')).status).toBe(200)
+    expect((await on(project)('GET', '/backup-runs')).body.data).toEqual(before)
+  })
+})
+
+describe('a project that was moved and is deleted', () => {
+  test('through this instance: its hidden copy goes at once', async () => {
+    const project = await scene.makeLive({ name: 'Deleted' })
+    await scene.move(project.id, 'to-cloud')
+    expect(await copyHere(project.id)).toHaveLength(1)
+    expect((await on(project)('DELETE', '')).status).toBe(200)
+    await expect.poll(() => copyHere(project.id)).toEqual([])
+    const left = () => scene.here.database.db.selectFrom('volumes').select('id').where('projectId', '=', project.id).execute()
+    await expect.poll(left).toEqual([])
+  })
+
+  test('in the cloud: its hidden copy goes once it was missing for a while; one that a limited token cannot see stays', async () => {
+    const [gone, kept] = [await scene.makeLive({ name: 'Gone' }), await scene.makeLive({ name: 'Kept' })]
+    for (const { id } of [gone, kept]) await scene.move(id, 'to-cloud')
+    await inCloud(gone)('DELETE', '')
+    const { db } = scene.here.database
+    await runJob(watchKind)
+    const [row] = await db.selectFrom('cloudProjects').selectAll().where('projectId', '=', gone.id).execute()
+    expect(row?.missingSince).toEqual(expect.any(Number))
+    expect(await copyHere(gone.id)).toHaveLength(1)
+    await db.updateTable('cloudProjects').set({ missingSince: 1 }).execute()
+    await runJob(watchKind)
+    await expect.poll(() => copyHere(gone.id)).toEqual([])
+    expect(await copyHere(kept.id)).toHaveLength(1)
+
+    await scene.link(await makeToken(scene.cloud, scene.cloudPeople.owner, { projectIds: [gone.id] }))
+    await db.updateTable('cloudProjects').set({ missingSince: 1 }).execute()
+    await runJob(watchKind)
+    await scene.here.jobs.whenIdle()
+    expect(await copyHere(kept.id)).toHaveLength(1)
+    await scene.link()
+  })
+
+  test('removing the copy of one that was never here changes nothing', async () => {
+    await runJob(forgetKind, { projectId: 'prj_aaaaaaaaaaaaaaaaaaaa' })
+  })
+})
+
+test('a token limited to a project moves it there and back, and nothing else', async () => {
+  const [project, other] = [await scene.makeLive({ name: 'Limited' }), await scene.makeLive({ name: 'Other' })]
+  const token = await makeToken(scene.here, scene.people.owner, { projectIds: [project.id] })
+  const move = (id: string, to: 'to-cloud' | 'to-self-hosted') =>
+    call(scene.here, token, `POST /projects/:id/transfer/${to}`, { params: { id } })
+  expect((await move(project.id, 'to-cloud')).status).toBe(200)
+  await scene.move(other.id, 'to-cloud')
+  expect((await move(other.id, 'to-self-hosted')).status).toBe(404)
+  expect((await move(project.id, 'to-self-hosted')).body).toMatchObject({ data: { location: 'local' } })
+  const cloudOnly = await makeProject(scene.cloud, scene.cloudPeople.owner.token)
+  const made = await ask('POST /tokens', { body: { name: 'of the cloud', projectIds: [cloudOnly.id, project.id] } })
+  expect([made.status, made.body.data?.projectIds]).toEqual([201, [cloudOnly.id, project.id]])
+})
+
+describe('the folder flow without a hint', () => {
+  const app = (words: string) =>
+    tarball(
+      { name: 'package.json', content: JSON.stringify({ name: 'app', scripts: { start: 'node server.js' } }) },
+      { name: 'server.js', content: `// ${words}` },
+    )
+
+  /** Session, upload and scan, here and without a word about the project. */
+  async function upload(words: string): Promise<string> {
+    const { body } = await ask('POST /projects/folder/session', {})
+    const { sessionId } = body.data
+    const sent = await fetch(`${scene.hereUrl}/api/projects/folder/upload/${sessionId}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/gzip', authorization: `Bearer ${scene.people.owner.token}` },
+      body: new Uint8Array(app(words)),
+    })
+    expect(sent.status).toBe(200)
+    expect((await ask('POST /projects/folder/scan/:sessionId', { params: { sessionId } })).body.data.name).toBe('app')
+    return sessionId
+  }
+
+  test('serves a project that lives in the cloud, at ensure, at PATCH and at a deployment', async () => {
+    const project = await makeProject(scene.cloud, scene.cloudPeople.owner.token, { name: 'Far' })
+    const first = await upload('first')
+    const ensured = await ask('POST /projects/ensure', {
+      body: { projectId: project.id, name: 'Far', gitProvider: 'upload', uploadSessionId: first },
+    })
+    expect([ensured.status, ensured.body.data?.source?.kind]).toEqual([200, 'upload'])
+    const deployed = await ask('POST /deployments/build/access', { body: { projectId: project.id, uploadSessionId: first } })
+    expect(deployed.status).toBe(202)
+    const patched = await on(project)('PATCH', '', { uploadSessionId: await upload('second') })
+    expect([patched.status, patched.body.data?.location]).toEqual([200, 'cloud'])
+    const again = await ask('POST /deployments/build/access', {
+      body: { projectId: project.id, uploadSessionId: await upload('third') },
+    })
+    expect(again.status).toBe(202)
+    const status = async () =>
+      (await ask('GET /deployments/:id', { params: { id: again.body.data.deploymentId } })).body.data.status
+    await expect.poll(status).toBe('live')
+  })
+
+  test('409 before anything was uploaded; a session of neither side is the cloud’s own answer', async () => {
+    const project = await makeProject(scene.cloud, scene.cloudPeople.owner.token)
+    const { body } = await ask('POST /projects/folder/session', {})
+    const deploy = (uploadSessionId: string) =>
+      ask('POST /deployments/build/access', { body: { projectId: project.id, uploadSessionId } })
+    expect((await deploy(body.data.sessionId)).status).toBe(409)
+    expect((await deploy('upl_aaaaaaaaaaaaaaaaaaaa')).status).toBe(404)
+  })
+})
+
+describe('backups of a project in the cloud', () => {
+  test('GET /backup-destinations?projectId= lists those of the side where the project lives', async () => {
+    const { people, cloudPeople } = scene
+    const make = (side: 'here' | 'cloud', token: string) =>
+      call(scene[side], token, 'POST /backup-destinations', {
+        body: {
+          ...{ name: side, kind: 's3' },
+          config: { bucket: 'backups', region: 'eu-central-1', accessKeyId: 'key', secretAccessKey: 'secret' },
+        },
+      })
+    const [here, there] = [await make('here', people.owner.token), await make('cloud', cloudPeople.owner.token)]
+    expect([here.status, there.status]).toEqual([201, 201])
+    const far = await makeProject(scene.cloud, cloudPeople.owner.token)
+    const near = await makeProject(scene.here, people.owner.token)
+    const names = async (projectId: string) => {
+      const { status, body } = await ask('GET /backup-destinations', { query: { projectId } })
+      return status === 200 ? body.data.map(({ name }: { name: string }) => name) : status
+    }
+    expect([await names(far.id), await names(near.id), await names('prj_aaaaaaaaaaaaaaaaaaaa')]).toEqual([
+      ['cloud'],
+      ['here'],
+      404,
+    ])
+    const policy = await on(far)('POST', '/backup-policies', { destinationId: there.body.data.id })
+    expect(policy.status).toBe(201)
+    const { body } = await ask('PATCH /backup-policies/:policyId', {
+      params: { policyId: policy.body.data.id },
+      body: { enableWebhook: true },
+    })
+    const hook = (token: string) =>
+      call(scene.here, null, 'POST /webhooks/backup', { headers: { authorization: `Bearer ${token}` } })
+    const run = await hook(body.data.webhookToken)
+    expect([run.status < 300, run.body.data?.runId]).toEqual([true, expect.stringMatching(/^bkr_/)])
+    const unknown = await hook('bwh_unknown')
+    expect([unknown.status, unknown.body]).toEqual([404, (await call(scene.cloud, null, 'POST /webhooks/backup')).body])
+  })
+})
+
+test('failures of cloud projects notify the people of the linked organisation', async () => {
+  const project = await makeProject(scene.cloud, scene.cloudPeople.owner.token, { name: 'Failing' })
+  await runJob(watchKind)
+  await scene.cloud.database.transaction(({ announce }) =>
+    announce('deploy.failed', {
+      ...{ organizationId: scene.cloudPeople.organizationId, projectId: project.id },
+      ...{ subject: 'Failing was not deployed', text: 'It did not build', data: {} },
+    }),
+  )
+  await scene.cloud.jobs.whenIdle()
+  const feed = async (token: string) =>
+    (await call(scene.here, token, 'GET /notifications/deliveries')).body.data.filter(
+      ({ projectId }: { projectId: string }) => projectId === project.id,
+    )
+  await runJob(watchKind)
+  await runJob(watchKind)
+  await expect
+    .poll(() => feed(scene.people.member.token))
+    .toMatchObject([{ category: 'deploy.failed', subject: 'Failing was not deployed' }])
+})
+
+test('a revoked link is 503 cloud_unreachable everywhere, and says what to do', async () => {
+  const project = await makeProject(scene.cloud, scene.cloudPeople.owner.token)
+  const local = await makeProject(scene.here, scene.people.owner.token)
+  const token = await makeToken(scene.cloud, scene.cloudPeople.owner)
+  await scene.link(token)
+  await scene.cloud.database.db.deleteFrom('tokens').where('secretHash', '=', hashToken(token)).execute()
+  const answers = [
+    await on(project)('GET', ''),
+    await ask('POST /gitprovider/connect', { body: {} }),
+    await scene.move(local.id, 'to-cloud'),
+    await scene.move(project.id, 'to-self-hosted'),
+    await ask('GET /backup-destinations', { query: { projectId: project.id } }),
+  ]
+  for (const { status, body } of answers)
+    expect([status, body.code, body.error]).toEqual([
+      503,
+      'cloud_unreachable',
+      expect.stringContaining('link the organisation again'),
+    ])
+  expect((await ask('GET /gitprovider/status')).body).toMatchObject({ cloudUnreachable: true })
+  expect((await ask('GET /cloud/link')).body.data.reachable).toBe(false)
+  await scene.link()
+})
