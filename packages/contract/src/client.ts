@@ -11,8 +11,9 @@ export function createClient(options: ClientOptions) {
     if (!response.ok) throw await errorOf(response)
     if (response.status === 204) return undefined as Warned<ReplyOf<T>>
     const reply = await readReply(response)
-    // A row that declares warnings of its own has a caller that shows them.
-    if (row.method !== 'GET' && !row.returns?.properties?.warnings) warn((reply as { warnings?: unknown } | null)?.warnings)
+    // An answer without `data` that has warnings of its own has a caller that shows them.
+    const { data, warnings } = (reply ?? {}) as { data?: unknown; warnings?: unknown }
+    if (row.method !== 'GET' && data !== undefined) warn(warnings)
     return reply as Warned<ReplyOf<T>>
   }
 

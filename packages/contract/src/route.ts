@@ -88,6 +88,8 @@ interface Row<B, Q, R, E, O> {
   status?: 200 | 201 | 202 | 204
   /** A second success status: `ensure` answers 201 when it created. */
   alsoStatus?: 201
+  /** A credential of its own instead of a token or session; the reference names it. */
+  credential?: 'policyToken' | 'hookSignature'
   /** Server-sent events: event name → its data. */
   stream?: E
   /** The stream also opens with `?token=`, a single-use token minted by another route. */

@@ -26,15 +26,36 @@ export const AnyObject = Type.Record(Type.String(), Type.Unknown())
 /** What was wrong with a request that was carried out all the same. Only there where there is something to say. */
 export const Warnings = Type.Array(Type.String(), { description: 'Fields of the body that are unknown and were ignored' })
 
-export const data = <T extends TSchema>(schema: T) => Type.Object({ data: schema })
+/**
+ * An object whose fields depend on the `kind` of the record that holds it. The reference shows the shape of each kind; the module
+ * that owns the record validates it.
+ */
+export const byKind = (kinds: Record<string, TSchema>) => Type.Unsafe<Record<string, unknown>>({ ...AnyObject, kinds })
+
+const withText = <T extends TSchema>(schema: T, description: string): T => ({ ...schema, description })
+
+export const data = <T extends TSchema>(schema: T) => Type.Object({ data: withText(schema, 'The result') })
 export const list = <T extends TSchema>(schema: T) =>
-  Type.Object({ data: Type.Array(schema), nextCursor: nullable(Type.String()) })
+  Type.Object({
+    data: Type.Array(schema, { description: 'The records of this page' }),
+    nextCursor: nullable(Type.String({ description: 'Send it as `cursor` for the next page; null on the last page' })),
+  })
 /** A list that is always whole: the spec's `{ data: [...] }`. */
-export const wholeList = <T extends TSchema>(schema: T) => Type.Object({ data: Type.Array(schema) })
+export const wholeList = <T extends TSchema>(schema: T) =>
+  Type.Object({ data: Type.Array(schema, { description: 'All records' }) })
 
 export const pageQuery = {
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.listMaximum, default: limits.listDefault })),
-  cursor: Type.Optional(Type.String({ minLength: 1, maxLength: 1000 })),
+  limit: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: limits.listMaximum,
+      default: limits.listDefault,
+      description: 'How many records a page has at most',
+    }),
+  ),
+  cursor: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 1000, description: '`nextCursor` of the page before; absent: the first page' }),
+  ),
 }
 export const PageQuery = Type.Object(pageQuery)
 

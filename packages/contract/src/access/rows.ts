@@ -30,7 +30,7 @@ export const access = {
     rateLimit: 'login',
     body: Type.Object({ email: text(254, 1), password: secret(text(200, 1)) }),
     returns: data(Session),
-    errors: ['unauthorized'],
+    errors: ['unauthorized', 'forbidden', 'starting'],
     summary: 'Sign in to the dashboard; sets the session cookie',
   }),
   logout: route('POST /auth/logout', { public: true, status: 204, errors: ['forbidden'], summary: 'End the session' }),
@@ -46,7 +46,7 @@ export const access = {
     status: 201,
     body: Type.Object({ code: secret(text(200, 1)), email: Email, password: secret(Password), organization: filledText(100) }),
     returns: data(Session),
-    errors: ['already_set_up', 'not_found'],
+    errors: ['already_set_up', 'not_found', 'forbidden'],
     summary: 'First start: make the owner with the one-time code that the instance printed',
   }),
   signUp: route('POST /auth/sign-up', {
@@ -55,7 +55,7 @@ export const access = {
     status: 202,
     body: Type.Object({ email: Email }),
     returns: data(Type.Object({ email: Type.String(), expiresAt: Time })),
-    errors: ['not_found', 'forbidden', 'rate_limited'],
+    errors: ['not_found', 'forbidden', 'rate_limited', 'starting', 'no_isolation'],
     summary: 'On a cloud with open sign-up: mails a code to the address, the same whether it is known or not',
   }),
   completeSignUp: route('POST /auth/sign-up/complete', {
@@ -70,7 +70,7 @@ export const access = {
       name: Type.Optional(filledText(100)),
     }),
     returns: data(Session),
-    errors: ['not_found', 'email_taken'],
+    errors: ['not_found', 'email_taken', 'no_isolation', 'forbidden'],
     summary: 'On a cloud: make your account and your organisation with the code that came by mail or from an operator',
   }),
   inviteToSignUp: route('POST /auth/sign-up/invitations', {
@@ -116,7 +116,7 @@ export const access = {
     status: 201,
     body: Type.Object({ name: filledText(100) }),
     returns: data(Organization),
-    errors: ['quota_exceeded'],
+    errors: ['quota_exceeded', 'no_isolation'],
     summary: 'Create an organisation; you become its owner',
   }),
   getOrganization: route('GET /organizations/:id', {
@@ -169,7 +169,7 @@ export const access = {
     on: 'member',
     body: Type.Object({ role: RoleName }),
     returns: data(Member),
-    errors: ['last_owner'],
+    errors: ['last_owner', 'no_isolation'],
     summary: "Change a member's role; only an owner makes or unmakes owners",
   }),
   removeMember: route('DELETE /members/:userId', {
@@ -191,7 +191,7 @@ export const access = {
     status: 201,
     body: Type.Object({ email: Email, role: RoleName }),
     returns: data(NewInvitation),
-    errors: ['conflict'],
+    errors: ['conflict', 'no_isolation'],
     summary: 'Invite a person by e-mail address; the code works once, for that address',
   }),
   revokeInvitation: route('DELETE /invitations/:id', {
@@ -211,7 +211,7 @@ export const access = {
       name: Type.Optional(filledText(100)),
     }),
     returns: data(Session),
-    errors: ['not_found', 'unauthorized'],
+    errors: ['not_found', 'unauthorized', 'forbidden', 'conflict', 'email_taken', 'no_isolation'],
     summary: 'Join an organisation; a new person chooses a password, a known one proves theirs',
   }),
 
@@ -229,6 +229,7 @@ export const access = {
     names: { userId: 'member' },
     returns: list(Grant),
     summary: "Raise or lower one person's level on this project; null goes back to the role's",
+    errors: ['not_found', 'no_isolation'],
   }),
 
   auditLog: route('GET /audit-log', {

@@ -149,6 +149,7 @@ export const backups = {
     public: true,
     conceal: true,
     ignoresBody: true,
+    credential: 'policyToken',
     rateLimit: 'publicWebhook',
     returns: data(StartedRun),
     status: 202,
@@ -184,6 +185,7 @@ export const backups = {
     body: DestinationBody,
     returns: data(BackupDestination),
     status: 201,
+    errors: ['conflict'],
   }),
   getDestination: route('GET /backup-destinations/:id', {
     summary: 'One destination',

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
-import { AnyObject, filledText, Id, nullable, oneOf, pageQuery, secret, Time, text } from '../shape.ts'
+import { describeFields } from '../describe.ts'
+import { byKind, filledText, Id, nullable, oneOf, Port, pageQuery, secret, Time, text } from '../shape.ts'
 import { restoreStatuses, runStatuses } from '../states.ts'
 
 export const DestinationKind = oneOf('local', 's3', 'sftp')
@@ -43,13 +44,53 @@ export const BackupDestination = Type.Object({
 })
 export type BackupDestination = Static<typeof BackupDestination>
 
+const LocalConfig = Type.Object({ path: text(1000, 1) })
+describeFields(LocalConfig, { path: 'A folder below the backup roots of the instance; relative to the first of them' })
+const S3Config = Type.Object({
+  endpoint: Type.Optional(nullable(text(1000))),
+  region: Type.Optional(nullable(text(1000))),
+  bucket: text(255, 2),
+  prefix: Type.Optional(nullable(text(1000))),
+  accessKeyId: text(1000, 1),
+  secretAccessKey: secret(text(1000, 1)),
+  forcePathStyle: Type.Optional(nullable(Type.Boolean())),
+})
+describeFields(S3Config, {
+  endpoint: 'Address of an S3-compatible server; absent: AWS',
+  region: 'Region of the bucket',
+  bucket: 'Name of the bucket',
+  prefix: 'Folder in the bucket',
+  accessKeyId: 'Access key',
+  secretAccessKey: 'Secret of the access key; never shown',
+  forcePathStyle: 'Address the bucket in the path, as most S3-compatible servers need it',
+})
+const SftpConfig = Type.Object({
+  host: text(253, 1),
+  port: Type.Optional(nullable(Port)),
+  user: text(1000, 1),
+  path: text(1000, 1),
+  password: Type.Optional(nullable(secret(text(1000, 1)))),
+  privateKey: Type.Optional(nullable(secret(text(20_000, 1)))),
+  hostKey: Type.Optional(nullable(text(1000))),
+})
+describeFields(SftpConfig, {
+  host: 'Host name or address of the server',
+  port: 'SSH port; 22 by default',
+  user: 'User to sign in as',
+  path: 'Folder on the server',
+  password: 'Password of the user; never shown. Either this or `privateKey` is required',
+  privateKey: 'Private key in PEM; never shown',
+  hostKey: 'SHA-256 fingerprint of the host key; pinned at the first contact when absent',
+})
+
 /** The config's own fields depend on the kind, so the module checks them. */
-export const DestinationBody = Type.Object({ name: filledText(100), kind: DestinationKind, config: secret(AnyObject) })
+const configByKind = byKind({ local: LocalConfig, s3: S3Config, sftp: SftpConfig })
+export const DestinationBody = Type.Object({ name: filledText(100), kind: DestinationKind, config: secret(configByKind) })
 export type DestinationBody = Static<typeof DestinationBody>
 
 export const DestinationChanges = Type.Object({
   name: Type.Optional(filledText(100)),
-  config: Type.Optional(secret(AnyObject)),
+  config: Type.Optional(secret(configByKind)),
 })
 export type DestinationChanges = Static<typeof DestinationChanges>
 

@@ -10,6 +10,7 @@ export const gitEvents = {
     summary: 'What the git host reports: push, pull request, installation deleted, ping; signed over the raw body',
     public: true,
     rawBody: true,
+    credential: 'hookSignature',
     bodyBytes: limits.gitDeliveryBytes,
     rateLimit: 'publicWebhook',
     query: Type.Object({ hook: Type.Optional(text(64)) }),

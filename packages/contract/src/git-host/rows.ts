@@ -105,6 +105,7 @@ export const gitHost = {
     body: DisconnectBody,
     bodyOptional: true,
     returns: data(Disconnected),
+    errors: ['conflict'],
   }),
   listRepositories: route('GET /gitprovider/repos', {
     summary: 'Repositories of the connected account, or of `owner`',
@@ -141,7 +142,7 @@ export const gitHost = {
     permission: 'gitprovider:admin',
     query: ProviderQuery,
     status: 204,
-    errors: ['no_source', 'not_found', 'remote_unreachable', 'git_host_limited'],
+    errors: ['no_source', 'not_found', 'remote_unreachable', 'git_host_limited', 'conflict'],
   }),
   listBranches: route('GET /gitprovider/repos/:owner/:repo/branches', {
     summary: 'Branches of a repository',
@@ -185,7 +186,7 @@ export const gitHost = {
     returns: data(RepositoryWebhook),
     status: 200,
     alsoStatus: 201,
-    errors: ['no_source', 'not_found', 'remote_unreachable', 'git_host_limited'],
+    errors: ['no_source', 'not_found', 'remote_unreachable', 'git_host_limited', 'conflict'],
   }),
   deleteWebhook: route('DELETE /gitprovider/repos/:owner/:repo/webhooks', {
     summary: 'Remove a webhook from the repository',
@@ -193,6 +194,6 @@ export const gitHost = {
     query: ProviderQuery,
     body: WebhookDeletion,
     status: 204,
-    errors: ['no_source', 'not_found', 'remote_unreachable', 'git_host_limited'],
+    errors: ['no_source', 'not_found', 'remote_unreachable', 'git_host_limited', 'conflict'],
   }),
 }

@@ -23,6 +23,6 @@ export const migration = {
     body: AdoptBody,
     returns: AdoptReply,
     status: 201,
-    errors: ['not_found', 'server_unreachable', 'adoption_failed'],
+    errors: ['not_found', 'server_unreachable', 'adoption_failed', 'conflict'],
   }),
 }

@@ -36,6 +36,7 @@ export const notifications = {
     body: ChannelBody,
     returns: data(CreatedChannel),
     status: 201,
+    errors: ['conflict'],
   }),
   updateChannel: route('PATCH /notifications/channels/:id', {
     summary: 'Change a channel; a changed config unverifies it unless it is in_app',

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
+import { describeFields } from '../describe.ts'
 import { limits } from '../limits.ts'
-import { AnyObject, filledText, Id, nullable, oneOf, pageQuery, secret, Time } from '../shape.ts'
+import { byKind, filledText, Id, nullable, oneOf, pageQuery, secret, Time, text } from '../shape.ts'
 import { categoryIds } from './categories.ts'
 
 export const Category = oneOf(...categoryIds)
@@ -43,13 +44,26 @@ export type CreatedChannel = Static<typeof CreatedChannel>
 
 const Label = filledText(100)
 
+const WebhookConfig = Type.Object({ url: Type.String(), secret: Type.Optional(secret(text(256, 1))) })
+describeFields(WebhookConfig, {
+  url: 'The http or https address that receives deliveries',
+  secret: 'Key of the signature in `berth-signature`. Made when absent, and shown once',
+})
+
 /** The config's own fields depend on the kind, so the module checks them. */
-export const ChannelBody = Type.Object({ kind: ChannelKind, label: Label, config: Type.Optional(secret(AnyObject)) })
+const configByKind = byKind({
+  email: Type.Object({ address: Type.String({ description: 'The e-mail address' }) }),
+  webhook: WebhookConfig,
+  slack: Type.Object({ webhookUrl: secret(Type.String({ description: 'The incoming-webhook address of Slack' })) }),
+  in_app: Type.Object({}),
+})
+
+export const ChannelBody = Type.Object({ kind: ChannelKind, label: Label, config: Type.Optional(secret(configByKind)) })
 export type ChannelBody = Static<typeof ChannelBody>
 
 export const ChannelChanges = Type.Object({
   label: Type.Optional(Label),
-  config: Type.Optional(secret(AnyObject)),
+  config: Type.Optional(secret(configByKind)),
   enabled: Type.Optional(Type.Boolean()),
   verified: Type.Optional(Type.Boolean()),
 })

@@ -181,6 +181,7 @@ export const projects = {
     permission: 'project:read',
     on: 'environment',
     returns: data(EnvironmentDeletionPreview),
+    errors: ['conflict'],
     summary: 'What deleting the environment would remove and what it would keep',
   }),
   setPreviewVariables: route('POST /projects/:id/preview-variables', {
@@ -232,20 +233,20 @@ export const projects = {
   getGit: route('GET /projects/:id/git', {
     ...read,
     returns: data(LinkedRepository),
-    errors: ['not_found'],
+    errors: ['not_found', 'remote_unreachable', 'git_host_limited'],
     summary: 'The linked repository',
   }),
   commitStatus: route('GET /projects/:id/commit-status', {
     ...read,
     returns: data(CommitStatus),
-    errors: ['not_found'],
+    errors: ['not_found', 'remote_unreachable', 'git_host_limited'],
     summary: "The deployed commit against the remote's HEAD",
   }),
   linkGit: route('POST /projects/:id/git/link', {
     ...write,
     body: GitLink,
     returns: data(LinkedRepository),
-    errors: ['remote_unreachable'],
+    errors: ['remote_unreachable', 'git_host_limited'],
     summary: 'Attach or re-point the repository',
   }),
   listBranches: route('GET /projects/:id/branches', {

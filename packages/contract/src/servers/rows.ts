@@ -29,6 +29,7 @@ export const servers = {
     on: 'server',
     body: ServerChanges,
     returns: data(Server),
+    errors: ['conflict'],
   }),
   remove: route('DELETE /servers/:id', {
     summary: 'Forget a server that no project uses; nothing on it changes',

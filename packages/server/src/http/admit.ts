@@ -43,6 +43,8 @@ function checkHead(row: AnyRoute, request: FastifyRequest): void {
 
 /** A request of length 0 has no body, whatever its content type says. The length of a chunked body is known once it was read. */
 function checkContentType(row: AnyRoute, { headers }: FastifyRequest): void {
+  // A body of a GET has no meaning: it is not read.
+  if (row.method === 'GET') return
   const isChunked = headers['transfer-encoding'] !== undefined
   const isEmpty = !isChunked && Number(headers['content-length'] ?? 0) === 0
   const given = (headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase()

@@ -1,15 +1,22 @@
-import { type AnyRoute, type ErrorCode, errors, statusOf, type TableEntry, table, wordsOf } from '@berth/contract'
+import { type AnyRoute, errors, type TableEntry, table } from '@berth/contract'
+import { failures } from './openapi-failures.ts'
+import { KindExpander } from './openapi-kinds.ts'
+import { pathParameters, queryParameters } from './openapi-parameters.ts'
+import { replyOf } from './warnings.ts'
+
+type Mode = 'self-hosted' | 'cloud'
 
 /** OpenAPI 3.1, made from the table: what is mounted is what is described. */
-export function describeApi(version: string, mode: 'self-hosted' | 'cloud'): object {
+export function describeApi(version: string, mode: Mode): object {
   const paths: Record<string, Record<string, object>> = {}
+  const kinds = new KindExpander()
   for (const entry of table) {
     if (entry.row.selfHostedOnly && mode === 'cloud') continue
     for (const at of [entry.row.at, ...(entry.row.alsoAt ?? [])]) {
       const [method, path] = at.split(' ') as [string, string]
       const key = path.replace(/:(\w+)/g, '{$1}')
       paths[key] ??= {}
-      paths[key][method.toLowerCase()] = operation(entry, at)
+      paths[key][method.toLowerCase()] = operation(entry, at, mode, kinds)
     }
   }
   return {
@@ -18,87 +25,100 @@ export function describeApi(version: string, mode: 'self-hosted' | 'cloud'): obj
     servers: [{ url: '/api' }],
     security: [{ token: [] }, { session: [] }],
     paths,
-    components: {
-      securitySchemes: {
-        token: { type: 'http', scheme: 'bearer', description: 'A personal access token: brt_…' },
-        session: { type: 'apiKey', in: 'cookie', name: 'berth_session' },
-      },
-      schemas: { Error: errorSchema },
-    },
+    components: { securitySchemes, schemas: { Error: errorSchema, ...kinds.components } },
   }
+}
+
+const securitySchemes = {
+  token: { type: 'http', scheme: 'bearer', description: 'A personal access token: brt_…' },
+  session: { type: 'apiKey', in: 'cookie', name: 'berth_session', description: 'The session of the dashboard' },
+  streamToken: { type: 'apiKey', in: 'query', name: 'token', description: 'A single-use token for this stream' },
+  policyToken: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'The webhook token of a backup policy, shown once when it was made',
+  },
+  hookSignature: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'x-hub-signature-256',
+    description: 'HMAC-SHA256 of the raw body with the webhook secret. GitLab sends the secret as `x-gitlab-token` instead',
+  },
 }
 
 const errorSchema = {
   type: 'object',
   required: ['error', 'code'],
   properties: {
-    error: { type: 'string' },
-    code: { type: 'string', enum: Object.keys(errors) },
-    field: { type: 'string' },
-    permission: { type: 'string' },
+    error: { type: 'string', description: 'What went wrong, for people' },
+    code: { type: 'string', enum: Object.keys(errors), description: 'What went wrong, for programs' },
+    field: { type: 'string', description: 'The first offending field, as a dotted path' },
+    permission: { type: 'string', description: 'With `forbidden`: the permission tag that is missing' },
     details: {
       type: 'array',
-      items: { type: 'object', properties: { field: { type: 'string' }, message: { type: 'string' } } },
+      description: 'Every offending field',
+      items: {
+        type: 'object',
+        properties: {
+          field: { type: 'string', description: 'The field, as a dotted path' },
+          message: { type: 'string', description: 'What is wrong with it' },
+        },
+      },
     },
   },
 }
 
-function operation({ module, name, row }: TableEntry, at: string): object {
+function operation({ module, name, row }: TableEntry, at: string, mode: Mode, kinds: KindExpander): object {
+  const operationId = at === row.at ? `${module}.${name}` : `${module}.${name}.${at.split(' ')[0]?.toLowerCase()}`
+  const expand = (schema: unknown, part: string) => kinds.expand(schema, `${operationId}.${part}`)
   return {
-    operationId: at === row.at ? `${module}.${name}` : `${module}.${name}.${at.split(' ')[0]?.toLowerCase()}`,
+    operationId,
     tags: [module],
     summary: row.summary,
-    ...(row.permission ? { 'x-permission': row.permission } : { security: [] }),
+    ...(row.permission ? { 'x-permission': row.permission } : {}),
+    ...securityOf(row),
     ...(row.selfHostedOnly ? { 'x-self-hosted-only': true } : {}),
-    parameters: [...pathParameters(row), ...queryParameters(row)],
-    ...requestBody(row),
-    responses: { ...success(row), ...failures(row) },
+    parameters: [...pathParameters(at.split(' ')[1] as string), ...queryParameters(row)],
+    ...requestBody(row, expand),
+    responses: { ...failures(row, mode), ...success(row, expand) },
   }
 }
 
-const pathParameters = (row: AnyRoute) =>
-  [...row.path.matchAll(/:(\w+)/g)].map(([, name]) => ({ name, in: 'path', required: true, schema: { type: 'string' } }))
-
-function queryParameters(row: AnyRoute) {
-  const { properties = {}, required = [] } = (row.query ?? {}) as { properties?: Record<string, object>; required?: string[] }
-  return Object.entries(properties).map(([name, schema]) => ({ name, in: 'query', required: required.includes(name), schema }))
+function securityOf(row: AnyRoute): object {
+  if (row.credential) return { security: [{ [row.credential]: [] }] }
+  if (row.streamToken) return { security: [{ token: [] }, { session: [] }, { streamToken: [] }] }
+  return row.permission ? {} : { security: [] }
 }
 
-function requestBody(row: AnyRoute): object {
+type Expand = (schema: unknown, part: string) => unknown
+
+function requestBody(row: AnyRoute, expand: Expand): object {
   if (row.upload) return { requestBody: { required: true, content: { [row.upload.contentType]: { schema: {} } } } }
   if (!row.body) return {}
-  return { requestBody: { required: !row.bodyOptional, content: { 'application/json': { schema: row.body } } } }
+  const required = !row.bodyOptional && (row.body.required ?? []).length > 0
+  return { requestBody: { required, content: { 'application/json': { schema: expand(row.body, 'body') } } } }
 }
 
-function success(row: AnyRoute): object {
+function success(row: AnyRoute, expand: Expand): object {
   if (row.stream)
     return {
       200: {
         description: 'Server-sent events',
         content: { 'text/event-stream': { schema: { type: 'string' } } },
-        'x-events': row.stream,
+        'x-events': expand(row.stream, 'events'),
       },
     }
   if (row.bytes) return { 200: { description: row.summary, content: { 'application/octet-stream': {} } } }
-  const body = row.returns ? { content: { 'application/json': { schema: row.returns } } } : {}
+  if (row.browser) return pages
+  const body = row.returns ? { content: { 'application/json': { schema: expand(replyOf(row), 'answer') } } } : {}
   const statuses = [row.status ?? 200, ...(row.alsoStatus ? [row.alsoStatus] : [])]
   return Object.fromEntries(statuses.map((status) => [status, { description: row.summary, ...body }]))
 }
 
-/** Codes that a row can always answer with, and its own. */
-function failures(row: AnyRoute): object {
-  if (row.conceal) return { 404: failure(['not_found']), 429: failure(['rate_limited']) }
-  const codes = new Set<ErrorCode>(row.public ? [] : ['unauthorized', 'forbidden'])
-  if (row.body || row.query) codes.add('validation_failed')
-  if (row.body) codes.add('invalid_json')
-  if (row.on) codes.add('not_found')
-  codes.add('rate_limited')
-  for (const code of row.errors ?? []) codes.add(code)
-  const byStatus = Map.groupBy(codes, statusOf)
-  return Object.fromEntries([...byStatus].map(([status, group]) => [status, failure(group)]))
+/** A browser navigates to the row: it is sent on, or shown a page. */
+const html = { 'text/html': { schema: { type: 'string' } } }
+const pages = {
+  200: { description: 'A page that asks the person to confirm', content: html },
+  303: { description: 'On to the next page' },
+  400: { description: 'A page that says what went wrong', content: html },
 }
-
-const failure = (codes: ErrorCode[]) => ({
-  description: codes.map((code) => `\`${code}\`: ${wordsOf(code)}`).join('; '),
-  content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
-})

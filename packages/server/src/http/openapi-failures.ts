@@ -1,0 +1,38 @@
+import { type AnyRoute, type ErrorCode, projectScoped, statusOf, wordsOf } from '@berth/contract'
+import { mayBeElsewhere } from './cloud-proxy.ts'
+
+/** Every failure that a row can answer with, by status: those of all rows, those that its parts bring, and its own. */
+export function failures(row: AnyRoute, mode: 'self-hosted' | 'cloud'): object {
+  const codes = new Set<ErrorCode>(row.conceal ? ['not_found', 'rate_limited'] : codesOf(row, mode))
+  const byStatus = Map.groupBy(codes, statusOf)
+  return Object.fromEntries([...byStatus].map(([status, group]) => [status, failure(group)]))
+}
+
+/** The parts of a row and the codes that the server answers with before or besides its handler. */
+const bringing: readonly [(row: AnyRoute, mode: string) => boolean, readonly ErrorCode[]][] = [
+  [() => true, ['rate_limited', 'internal', 'unavailable']],
+  [(row) => !row.public, ['unauthorized', 'forbidden']],
+  [(row) => row.body !== undefined || row.query !== undefined, ['validation_failed']],
+  [(row) => row.path.includes(':'), ['not_found']],
+  [(row) => row.on !== undefined, ['not_found']],
+  [(row) => takesJson(row), ['validation_failed', 'invalid_json']],
+  [(row) => row.method !== 'GET' && !row.ignoresBody, ['payload_too_large', 'unsupported_media_type']],
+  [(row) => writesProject(row), ['conflict', 'work_in_progress']],
+  [(row, mode) => mode === 'self-hosted' && mayBeElsewhere(row), ['cloud_unreachable']],
+]
+
+/** Another operation on the project may be under way. */
+const writesProject = ({ method, on }: AnyRoute): boolean => method !== 'GET' && on !== undefined && projectScoped.has(on)
+
+/** A route that takes no body parses one all the same, and names its fields as unknown. */
+const takesJson = ({ method, upload, ignoresBody }: AnyRoute): boolean => method !== 'GET' && !upload && !ignoresBody
+
+const codesOf = (row: AnyRoute, mode: string): ErrorCode[] => [
+  ...bringing.flatMap(([applies, codes]) => (applies(row, mode) ? codes : [])),
+  ...(row.errors ?? []),
+]
+
+const failure = (codes: ErrorCode[]) => ({
+  description: codes.map((code) => `\`${code}\`: ${wordsOf(code)}`).join('; '),
+  content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+})

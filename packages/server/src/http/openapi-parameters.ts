@@ -1,0 +1,44 @@
+import type { AnyRoute } from '@berth/contract'
+
+/** The names that paths use, with their descriptions. */
+const pathTexts: Record<string, string> = {
+  id: 'The id of the record',
+  projectId: 'The id of the project',
+  organizationId: 'The id of the organisation',
+  userId: 'The id of the user',
+  environment: 'The slug or the id of the environment',
+  ruleId: 'The id of the rule',
+  sessionId: 'The id of the upload session',
+  policyId: 'The id of the backup policy',
+  runId: 'The id of the backup run',
+  restoreId: 'The id of the restore',
+  volumeId: 'The id of the volume',
+  execId: 'The id of the program that runs, from the event `started`',
+  file: 'The name of the file in the bundle',
+  provider: 'The git host: github, gitlab or gitea',
+  number: 'The number of the pull request',
+  org: 'The organisation or account at the git host',
+  owner: 'The owner of the repository',
+  repo: 'The name of the repository',
+}
+
+export function pathParameters(path: string): object[] {
+  return [...path.matchAll(/:(\w+)/g)].map(([, name]) => {
+    const description = pathTexts[name as string]
+    return { name, in: 'path', required: true, ...(description ? { description } : {}), schema: { type: 'string' } }
+  })
+}
+
+export function queryParameters(row: AnyRoute): object[] {
+  const { properties = {}, required = [] } = (row.query ?? {}) as {
+    properties?: Record<string, { description?: string }>
+    required?: string[]
+  }
+  return Object.entries(properties).map(([name, { description, ...schema }]) => ({
+    name,
+    in: 'query',
+    required: required.includes(name),
+    ...(description ? { description } : {}),
+    schema,
+  }))
+}
