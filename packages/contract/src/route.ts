@@ -8,10 +8,13 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 /** What a path can name; the guard loads it in the caller's organisation before the handler runs. */
 export type ObjectKind =
   | 'project'
+  /** A project, also a deleted one of which backup runs are kept. */
+  | 'savedProject'
   | 'environment'
   | 'routeRule'
   | 'uploadSession'
   | 'deployment'
+  | 'volume'
   | 'channel'
   | 'subscription'
   | 'delivery'
@@ -28,11 +31,13 @@ export type ObjectKind =
 /** Kinds that belong to a project: a grant on that project decides the caller's level on them. */
 export const projectScoped: ReadonlySet<ObjectKind> = new Set<ObjectKind>([
   'project',
+  'savedProject',
   'environment',
   'routeRule',
   // Of an upload only where it was opened for a project; one for a project to be is the organisation's.
   'uploadSession',
   'deployment',
+  'volume',
   'backupPolicy',
   'backupRun',
   'backupRestore',

@@ -149,6 +149,8 @@ const extra: Partial<Record<ModuleName, string>> = {
     POST /projects/:id/exec | project:admin
     POST /projects/:id/exec/:execId/input | project:admin
     POST /projects/:id/restart | project:write
+    GET /projects/:id/volumes | project:read
+    DELETE /projects/:id/volumes/:volumeId | project:admin
   `,
   gitHost: `
     POST /gitprovider/handoffs | gitprovider:write
@@ -166,6 +168,8 @@ const extra: Partial<Record<ModuleName, string>> = {
   `,
   backups: `
     POST /backup-runs/:runId/cancel | backup_destination:backup_run:write
+    GET /backup-runs | backup_destination:backup_run:read
+    GET /projects/:id/backup-restores | backup_destination:backup_restore:read
     GET /backup-destinations | backup_destination:list
     POST /backup-destinations | backup_destination:write
     GET /backup-destinations/:id | backup_destination:read
@@ -320,6 +324,7 @@ describe('a token that is limited to projects', () => {
       'GET /notifications/deliveries/unseen-count',
       'POST /notifications/deliveries/:id/seen',
       'GET /notifications/stream',
+      'GET /backup-runs',
     ])
   })
 })

@@ -146,6 +146,10 @@ export const RunsQuery = Type.Object({
 })
 export type RunsQuery = Static<typeof RunsQuery>
 
+/** Of the whole organisation, deleted projects included. */
+export const OrganizationRunsQuery = Type.Object({ ...RunsQuery.properties, projectId: Type.Optional(Id) })
+export type OrganizationRunsQuery = Static<typeof OrganizationRunsQuery>
+
 export const ProtectBody = Type.Object({
   protected: Type.Optional(Type.Boolean({ default: true })),
   until: Type.Optional(nullable(Time)),
@@ -232,6 +236,9 @@ export const RestoreTarget = oneOf('in_place', 'copy')
 export type RestoreTarget = Static<typeof RestoreTarget>
 export const BackupRestoreStatus = oneOf(...restoreStatuses)
 
+export const RestoresQuery = Type.Object({ ...pageQuery, status: Type.Optional(BackupRestoreStatus) })
+export type RestoresQuery = Static<typeof RestoresQuery>
+
 export const RestoreVerification = Type.Object({
   status: oneOf('pending', 'running', 'passed', 'failed'),
   bytesDone: Type.Integer(),
@@ -253,6 +260,8 @@ export const RestoreReport = Type.Object({
     Type.Object({
       kind: Type.String(),
       name: Type.String(),
+      /** The volume that is written; null for a database and for a source. */
+      volume: nullable(Type.String()),
       action: oneOf('create', 'replace', 'keep'),
       currentBytes: nullable(Type.Integer()),
       newBytes: nullable(Type.Integer()),
@@ -277,6 +286,8 @@ export const BackupRestore = Type.Object({
   bytesTotal: nullable(Type.Integer()),
   bytesDone: Type.Integer(),
   preRestoreRunId: nullable(Id),
+  /** The volumes that a restore to a copy made; empty for one in place. */
+  volumes: Type.Array(RestoredVolume),
   dataState: oneOf('untouched', 'partly_written', 'restored', 'undone'),
   error: nullable(BackupFailure),
   createdBy: nullable(Id),

@@ -11,6 +11,7 @@ import {
   RestartBody,
   StartedDeployment,
 } from './shapes.ts'
+import { StoredVolume } from './volume-shapes.ts'
 
 /** The deployments API that the spec sets apart from projects. */
 export const deployments = {
@@ -102,5 +103,20 @@ export const deployments = {
     upload: execInput,
     status: 204,
     errors: ['not_found', 'conflict', 'payload_too_large'],
+  }),
+  listVolumes: route('GET /projects/:id/volumes', {
+    summary: "The project's volumes of every environment, with the copies that restores made",
+    permission: 'project:read',
+    on: 'project',
+    query: PageQuery,
+    returns: list(StoredVolume),
+  }),
+  removeVolume: route('DELETE /projects/:id/volumes/:volumeId', {
+    summary: 'Delete a volume that nothing mounts, with its data',
+    permission: 'project:admin',
+    on: 'volume',
+    needs: 'admin',
+    status: 204,
+    errors: ['conflict', 'work_in_progress'],
   }),
 }

@@ -1,7 +1,7 @@
 import type { ObjectKind } from '@berth/contract'
 import type { InvitationRow, MemberRow, OrganizationRow, TokenRow } from '../platform/db/tables/access.ts'
 import type { DestinationRow, PolicyRow, RestoreRow, RunRow } from '../platform/db/tables/backups.ts'
-import type { DeploymentRow } from '../platform/db/tables/deployments.ts'
+import type { DeploymentRow, VolumeRow } from '../platform/db/tables/deployments.ts'
 import type { ChannelRow, DeliveryRow, SubscriptionRow } from '../platform/db/tables/notifications.ts'
 import type { EnvironmentRow, ProjectRow, RouteRuleRow, UploadSessionRow } from '../platform/db/tables/projects.ts'
 import type { ServerRow } from '../platform/db/tables/servers.ts'
@@ -9,10 +9,12 @@ import type { ServerRow } from '../platform/db/tables/servers.ts'
 /** What a handler finds in its context for each kind that a path can name. */
 export interface LoadedObjects extends Record<ObjectKind, object> {
   project: ProjectRow
+  savedProject: { id: string; projectId: string }
   environment: EnvironmentRow
   routeRule: RouteRuleRow
   uploadSession: UploadSessionRow
   deployment: DeploymentRow
+  volume: VolumeRow
   channel: ChannelRow
   subscription: SubscriptionRow
   delivery: DeliveryRow

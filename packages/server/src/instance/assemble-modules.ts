@@ -134,7 +134,7 @@ export function assembleModules(parts: Parts, { common, limiter, drivers, isolat
     tokens: {
       expiring: async (...span) => [...(await access.expiringTokens(...span)), ...((await cloud?.expiringTokens(...span)) ?? [])],
     },
-    ...(running ? { certificates: running.certificates } : {}),
+    ...(running ? { certificates: running.certificates, backups: running.modules.backups.watched } : {}),
     ...(servers ? { servers: servers.watched } : {}),
     ...parts.watched,
   }

@@ -265,7 +265,10 @@ describe('POST /backup-restores/:restoreId/apply', () => {
       .selectAll()
       .where('projectId', '=', scene.projectId)
       .execute()
-    const copy = volumes.find(({ name }) => name === `data-restored-${restore.id.slice(-8)}`)
+    const name = `data-restored-${restore.id.slice(-8)}`
+    const copy = volumes.find((one) => one.name === name)
+    expect(restore.volumes).toEqual([{ id: copy?.id, name }])
+    expect(restore.report?.changes).toMatchObject([{ name: 'data', volume: name, action: 'create' }])
     expect(Buffer.from(scene.instance.drivers.runtime.volumes.get(copy!.id)!)).toEqual(await tarOf(before))
     await scene.instance.database.db.deleteFrom('volumes').where('id', '=', copy!.id).execute()
   })

@@ -330,7 +330,7 @@ describe('the webhook', () => {
   const change = async (policyId: string, body: object) =>
     (await scene.as(owner(), 'PATCH /backup-policies/:policyId', { params: { policyId }, body })).body.data
 
-  test('202: starts a run of the policy whose token it is; asked again meanwhile it is the same run', async () => {
+  test('202: starts a run of the policy whose token it is; while that is under way one more is queued, and only one', async () => {
     const held = gate()
     holdPut(held)
     const { id: policyId } = await scene.makePolicy()
@@ -340,9 +340,30 @@ describe('the webhook', () => {
     const { runId } = answer.json().data
     expect(answer.statusCode).toBe(202)
     await held.begun
-    expect((await hook(webhookToken)).json().data.runId).toBe(runId)
+    const second = (await hook(webhookToken)).json().data.runId
+    expect(second).not.toBe(runId)
+    expect((await scene.run(second)).status).toBe('queued')
+    expect((await hook(webhookToken)).json().data.runId).toBe(second)
+    const manual = await scene.as(owner(), 'POST /backup-policies/:policyId/run', { params: { policyId } })
+    expect([manual.status, manual.body.code]).toEqual([409, 'work_in_progress'])
     held.release()
-    expect(await scene.ended(runId)).toMatchObject({ status: 'succeeded', trigger: 'webhook', policyId })
+    for (const id of [runId, second])
+      expect(await scene.ended(id)).toMatchObject({ status: 'succeeded', trigger: 'webhook', policyId })
+  })
+  test.each([
+    ['curl -d and wget --post-data with nothing', '', 'application/x-www-form-urlencoded'],
+    ['a form', 'a=1&b=2', 'application/x-www-form-urlencoded'],
+    ['JSON', '{"any":"thing"}', 'application/json'],
+    ['what is no JSON', '{broken', 'application/json'],
+    ['text', 'hello', 'text/plain'],
+    ['no content type', 'hello', undefined],
+  ])('202: a body is ignored: %s', async (_, payload, type) => {
+    const { id: policyId } = await scene.makePolicy()
+    const { webhookToken } = await change(policyId, { enableWebhook: true })
+    const headers = { authorization: `Bearer ${webhookToken}`, ...(type ? { 'content-type': type } : {}) }
+    const answer = await scene.instance.app.inject({ method: 'POST', url: '/api/webhooks/backup', headers, payload })
+    expect([answer.statusCode, answer.json().data?.runId]).toEqual([202, expect.stringMatching(/^bkr_/)])
+    await scene.ended(answer.json().data.runId)
   })
   test('404: every failure is the same bytes', async () => {
     const { id: policyId } = await scene.makePolicy()

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type Scene, setScene } from './scene.ts'
 
 let scene: Scene
@@ -118,4 +118,54 @@ test('one of those that somebody asks for while it waits is named, and goes befo
   const runs = await ended()
   expect(runs.map(({ status }) => status)).toEqual(Array.from({ length: 6 }, () => 'succeeded'))
   expect(runs.findIndex(({ id }) => id === last.id)).toBeLessThan(5)
+})
+
+describe('the watcher of missed backups', () => {
+  const watch = async () => {
+    await scene.instance.database.transaction(({ enqueue }) => enqueue({ kind: 'notifications.watch-backups' }, {}))
+    await scene.instance.jobs.whenIdle()
+  }
+  const lose = (policyId: string) =>
+    scene.instance.database.db.deleteFrom('schedules').where('key', '=', `backup-policy:${policyId}`).execute()
+
+  test('a backup whose schedule was lost is announced once for the time at which it was due', async () => {
+    const { id, cronExpression } = await scene.makePolicy({ cronExpression: halfHourly() })
+    expect(cronExpression).not.toBeNull()
+    const due = await nextAt(id)
+    await lose(id)
+    await pass(due - (Date.now() + moved) + 30 * minutes)
+    await watch()
+    expect(await missedOf(id)).toEqual([])
+    await pass(20 * minutes)
+    await watch()
+    expect(await missedOf(id)).toEqual([])
+    await pass(11 * minutes)
+    await watch()
+    await watch()
+    const missed = await missedOf(id)
+    expect(missed.map(({ data }) => JSON.parse(data).dueAt)).toEqual([new Date(due).toISOString()])
+  })
+  test.each([
+    ['that ran since', async (policyId: string) => void (await scene.backUp(policyId))],
+    [
+      'that is switched off',
+      async (policyId: string) =>
+        void (await scene.as(scene.people.owner.token, 'PATCH /backup-policies/:policyId', {
+          params: { policyId },
+          body: { enabled: false },
+        })),
+    ],
+  ])('one %s is not announced', async (_, happen) => {
+    const { id } = await scene.makePolicy({ cronExpression: halfHourly() })
+    const due = await nextAt(id)
+    await lose(id)
+    await pass(due - (Date.now() + moved) + 29 * minutes)
+    await happen(id)
+    await lose(id)
+    await pass(16 * minutes)
+    await watch()
+    await pass(16 * minutes)
+    await watch()
+    expect(await missedOf(id)).toEqual([])
+  })
 })

@@ -30,10 +30,12 @@ const makers: Partial<Record<ObjectKind, (scene: Scene) => Promise<string>>> = {
   organization: async ({ people }) => people.organizationId,
   member: async ({ people }) => people.member.userId,
   project: async ({ projectId }) => projectId,
+  savedProject: async ({ projectId }) => projectId,
   environment: (scene) => made(scene, 'POST /projects/:id/environments'),
   routeRule: (scene) => made(scene, 'POST /projects/:id/route-rules'),
   uploadSession: (scene) => made(scene, 'POST /projects/folder/session', { projectId: scene.projectId }),
   deployment: (scene) => made(scene, 'POST /deployments/build/access', { projectId: scene.projectId }),
+  volume: insertVolume,
   server: (scene) => made(scene, 'POST /servers'),
   token: (scene) => made(scene, 'POST /tokens'),
   invitation: (scene) => made(scene, 'POST /invitations', { email: `${newId('inv')}@example.test` }),
@@ -54,10 +56,12 @@ const tables: Partial<Record<ObjectKind, readonly [table: string, key: string]>>
   organization: ['organizations', 'id'],
   member: ['members', 'userId'],
   project: ['projects', 'id'],
+  savedProject: ['projects', 'id'],
   environment: ['environments', 'id'],
   routeRule: ['routeRules', 'id'],
   uploadSession: ['uploadSessions', 'id'],
   deployment: ['deployments', 'id'],
+  volume: ['volumes', 'id'],
   server: ['servers', 'id'],
   token: ['tokens', 'id'],
   invitation: ['invitations', 'id'],
@@ -109,6 +113,13 @@ async function made({ instance, people, projectId }: Scene, at: 'POST /tokens' |
   const id = body.data?.id ?? body.data?.deploymentId ?? body.data?.sessionId
   if (status > 202 || !id) throw new Error(`${at} made nothing: ${status} ${JSON.stringify(body)}`)
   return id as string
+}
+
+async function insertVolume({ instance, projectId }: Scene): Promise<string> {
+  const named = { projectId, environment: 'production', service: '', name: 'unmounted' }
+  const row = { id: newId('vol'), ...named, runtime: 'process' as const, createdAt: Date.now() }
+  await instance.database.db.insertInto('volumes').values(row).execute()
+  return row.id
 }
 
 async function insertDelivery(db: Db, { owner }: People, projectId: string): Promise<string> {

@@ -3,6 +3,7 @@ import type { Job } from '../../platform/jobs/declare.ts'
 import { type BackupsDeps, nowOf } from './deps.ts'
 import { backupsHandlers } from './handlers.ts'
 import { backupsLoaders } from './loaders.ts'
+import { missedWatch } from './policies/missed.ts'
 import { listPolicies } from './policies/policy-store.ts'
 import { scheduledJob } from './policies/scheduled.ts'
 import { backupsPart } from './project-part.ts'
@@ -50,6 +51,8 @@ export function createBackups(deps: BackupsDeps) {
     },
     /** Policies of a project, in words: they stay where their destinations are. */
     policiesOf: async (db: Db, projectId: string) => (await listPolicies(db, projectId, { limit: 100 })).rows,
+    /** For the watcher of backups that did not happen. */
+    watched: { missed: missedWatch(deps) },
     /** What a deployment waits for before it starts anything. */
     beforeDeploy: (deployment: SavedDeployment, say: (line: string) => void, abort: AbortSignal) =>
       runBeforeDeploy(deployment, say, abort, deps),

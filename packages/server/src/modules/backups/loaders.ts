@@ -1,14 +1,19 @@
 import type { Loaders } from '../../http/handler.ts'
+import { ownedProjects } from '../projects/index.ts'
 import type { BackupsDeps } from './deps.ts'
 import { findDestinationOf } from './destinations/destination-store.ts'
 import { findPolicyOf } from './policies/policy-store.ts'
 import { findRestoreOf } from './restores/restore-store.ts'
-import { findRunOf } from './runs/run-store.ts'
+import { findRunOf, hasRuns } from './runs/run-store.ts'
 
-type Kinds = 'backupDestination' | 'backupPolicy' | 'backupRun' | 'backupRestore'
+type Kinds = 'savedProject' | 'backupDestination' | 'backupPolicy' | 'backupRun' | 'backupRestore'
 
 /** How the guard finds what the routes name: the organisation's own, or nothing. */
 export const backupsLoaders = ({ database: { db } }: BackupsDeps): Pick<Loaders, Kinds> => ({
+  savedProject: async ({ id }, { organizationId }) => {
+    const isKnown = (await ownedProjects(db, organizationId, [id!])).has(id!) || (await hasRuns(db, organizationId, id!))
+    return isKnown ? { id: id!, projectId: id! } : undefined
+  },
   backupDestination: ({ id }, { organizationId }) => findDestinationOf(db, organizationId, id!),
   backupPolicy: ({ policyId, id }, { organizationId }) => findPolicyOf(db, organizationId, (policyId ?? id)!),
   backupRun: ({ runId, id }, { organizationId }) => findRunOf(db, organizationId, (runId ?? id)!),

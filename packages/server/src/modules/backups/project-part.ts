@@ -4,6 +4,7 @@ import { findAnyProject, findBySubject, type ProjectPart, ResumeLater } from '..
 import type { BackupsDeps } from './deps.ts'
 import { allPolicies } from './policies/policy-store.ts'
 import { retire } from './policies/retire.ts'
+import { keepPolicy } from './policies/retired-policies.ts'
 import { cancelRestore, enqueueApply } from './restores/apply.ts'
 import * as restores from './restores/restore-store.ts'
 import { cancelRun } from './runs/cancel-run.ts'
@@ -42,7 +43,10 @@ export const backupsPart = (deps: BackupsDeps): ProjectPart => ({
     for (const restore of await restores.listUnderWay(db, id))
       await cancelRestore(restore, deps, 'The project was deleted').catch(() => undefined)
     await deps.database.transaction(async (bound) => {
-      for (const policy of await allPolicies(bound.db, id)) await retire(policy, bound)
+      for (const policy of await allPolicies(bound.db, id)) {
+        await keepPolicy(policy, bound, deps)
+        await retire(policy, bound)
+      }
     })
   },
 })

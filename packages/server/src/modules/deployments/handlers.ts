@@ -12,6 +12,7 @@ import { requestDeployment } from './request-deployment.ts'
 import { showDeployment } from './show.ts'
 import { listDeployments } from './store.ts'
 import { streamDeployment } from './stream.ts'
+import { removeVolume, showVolumes } from './volumes.ts'
 
 export function deploymentsHandlers(deps: DeploymentsDeps): Handlers<typeof contract.deployments> {
   const { db } = deps.database
@@ -24,6 +25,11 @@ export function deploymentsHandlers(deps: DeploymentsDeps): Handlers<typeof cont
       : namedInOrganization(db, organizationId, environment)
   return {
     ...execHandlers(deps),
+    listVolumes: ({ query }, { project }) => showVolumes(project, query, deps),
+    removeVolume: async (_, { volume }) => {
+      await removeVolume(volume, deps)
+      return undefined
+    },
     build: async ({ body }, context) => {
       const { projectId, environment: name, ...rest } = body
       const environment = name === undefined ? 'production' : (await namedEnvironment(db, projectId, name)).slug

@@ -3,6 +3,7 @@ import type { Db } from '../../platform/db/schema.ts'
 import type { DeploymentRow } from '../../platform/db/tables/deployments.ts'
 import { Every } from '../../platform/jobs/every.ts'
 import { KeyedMutex } from '../../platform/keyed-mutex.ts'
+import { ownedProjects } from '../projects/index.ts'
 import { followAddresses, noteAllAddresses } from './addresses.ts'
 import { allottedReader } from './allotted.ts'
 import { cancelDeployment } from './cancel.ts'
@@ -20,7 +21,7 @@ import { markDownAsWaking, recover, recoverServer, restartWaking, serversInUse, 
 import { goOn, requestDeployment } from './request-deployment.ts'
 import { type DeploymentRequest, requestMany } from './request-many.ts'
 import { putIdleToSleep, wakeJob } from './sleep.ts'
-import { findDeployment, findDeploymentOf, findNewest } from './store.ts'
+import { findDeployment, findDeploymentOf, findNewest, findVolume } from './store.ts'
 import { deploymentReader, runningProjects } from './summary.ts'
 import { UsageSampler } from './usage-sampler.ts'
 import { Watch } from './watch.ts'
@@ -53,6 +54,10 @@ export function createDeployments(given: Omit<DeploymentsDeps, 'turns' | 'scrubb
     loaders: {
       deployment: ({ id }: Record<string, string>, { organizationId }: { organizationId: string }) =>
         findDeploymentOf(deps.database.db, organizationId, id as string),
+      volume: async ({ id, volumeId }: Record<string, string>, { organizationId }: { organizationId: string }) =>
+        (await ownedProjects(deps.database.db, organizationId, [id as string])).has(id as string)
+          ? findVolume(deps.database.db, id as string, volumeId as string)
+          : undefined,
     },
     jobs: [deployJob(deps), cleanUpJob(deps), wakeJob(deps)],
     reader: deploymentReader(deps),

@@ -8,7 +8,8 @@ import { findLive } from './live-environments.ts'
 import { projectPower } from './power.ts'
 import { healthOf, runningUnits, startUnits } from './run-units.ts'
 import { envOf, withSecrets } from './snapshot.ts'
-import { adoptedBytes, findDeployment, listInstances, listVolumes, volumeFor } from './store.ts'
+import { adoptedBytes, findDeployment, findVolume, listInstances, listVolumes, volumeFor } from './store.ts'
+import { deleteVolume } from './volumes.ts'
 
 const production = 'production'
 
@@ -29,8 +30,10 @@ export interface ProjectData extends ProjectPower {
   /** What was live last, in the order of its start; empty when nothing ever was. */
   units(projectId: string): Promise<DataUnit[]>
   volumes(projectId: string): Promise<VolumeRow[]>
-  /** The volume of that name, made where there is none. */
-  volume(projectId: string, name: string, serverId: string | null): Promise<VolumeRow>
+  /** The volume of that name, made where there is none; `restoredFrom` marks a copy. */
+  volume(projectId: string, name: string, serverId: string | null, restoredFrom?: string): Promise<VolumeRow>
+  /** Deletes a volume with its data; one that does not exist is gone already. */
+  deleteVolume(projectId: string, id: string): Promise<void>
   runtimeFor(serverId: string | null): Runtime
   state(projectId: string): Promise<LiveEnvironmentRow['state'] | null>
   /** These services alone, and resolves when each is healthy; nothing is routed to them. */
@@ -40,7 +43,7 @@ export interface ProjectData extends ProjectPower {
 export const projectData = (deps: DeploymentsDeps): ProjectData => ({
   units: (projectId) => unitsOf(projectId, deps),
   volumes: (projectId) => listVolumes(deps.database.db, { projectId, environment: production }),
-  async volume(projectId, name, serverId) {
+  async volume(projectId, name, serverId, restoredFrom) {
     const runtime = deps.runtimes.for(serverId)
     const named = { projectId, environment: production, service: '', name }
     const wanted = {
@@ -49,12 +52,16 @@ export const projectData = (deps: DeploymentsDeps): ProjectData => ({
       runtime: runtime.kind,
       serverId,
       adopted: null,
-      restoredFrom: null,
+      restoredFrom: restoredFrom ?? null,
       createdAt: nowOf(deps),
     }
     const volume = await volumeFor(deps.database.db, wanted)
     await deps.runtimes.for(volume.serverId).createVolume({ id: volume.id, projectId, name, adopted: adoptedBytes(volume) })
     return volume
+  },
+  async deleteVolume(projectId, id) {
+    const volume = await findVolume(deps.database.db, projectId, id)
+    if (volume) await deleteVolume(volume, deps)
   },
   runtimeFor: (serverId) => deps.runtimes.for(serverId),
   state: async (projectId) => (await findLive(deps.database.db, projectId, production))?.state ?? null,

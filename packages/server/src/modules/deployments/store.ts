@@ -256,6 +256,15 @@ export const listVolumes = (db: Db, { projectId, environment }: OfProject): Prom
   const found = db.selectFrom('volumes').selectAll().where('projectId', '=', projectId)
   return (environment === undefined ? found : found.where('environment', '=', environment)).execute()
 }
+export const pageOfVolumes = (db: Db, projectId: string, { limit = 100, cursor }: { limit?: number; cursor?: string }) =>
+  page(db.selectFrom('volumes').selectAll().where('projectId', '=', projectId), {
+    limit,
+    cursor,
+    by: ['createdAt', 'id'],
+    direction: 'asc',
+  })
+export const findVolume = (db: Db, projectId: string, id: string): Promise<VolumeRow | undefined> =>
+  db.selectFrom('volumes').selectAll().where('id', '=', id).where('projectId', '=', projectId).executeTakeFirst()
 export const deleteVolumeRow = (db: Db, id: string) => db.deleteFrom('volumes').where('id', '=', id).execute()
 
 /** The identity that is stored for a name; made once, whoever asks first. */

@@ -24,6 +24,12 @@ export function nextOccurrence(rhythm: Rhythm, after: Date): Date | null {
   return parseCron(rhythm).nextRun(after)
 }
 
+/** The last time of a cron expression that is not after `at`; null when there was none. */
+export function lastOccurrence(rhythm: { cron: string; timezone?: string | null }, at: Date): Date | null {
+  // The reference itself is not among the previous times.
+  return parseCron(rhythm).previousRuns(1, new Date(at.getTime() + 1_000))[0] ?? null
+}
+
 /** The times from `first` on, itself included, that are not after `until`; at most the oldest `limit`. */
 export function occurrencesUntil(rhythm: Rhythm, first: Date, until: Date, limit = 1000): Date[] {
   const times: Date[] = []

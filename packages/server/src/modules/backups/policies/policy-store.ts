@@ -1,7 +1,7 @@
 import type { Insertable, Updateable } from 'kysely'
 import { page } from '../../../platform/db/pages.ts'
 import type { Db } from '../../../platform/db/schema.ts'
-import type { BackupPoliciesTable, PolicyRow, RunRow } from '../../../platform/db/tables/backups.ts'
+import type { BackupPoliciesTable, PolicyRow, RetiredPoliciesTable, RunRow } from '../../../platform/db/tables/backups.ts'
 
 /** The SQL of policies. */
 
@@ -48,14 +48,39 @@ export const updatePolicy = (db: Db, id: string, changes: Updateable<BackupPolic
 
 export const removePolicy = (db: Db, id: string) => db.deleteFrom('backupPolicies').where('id', '=', id).execute()
 
-export type LastRun = Pick<RunRow, 'id' | 'policyId' | 'status' | 'trigger' | 'startedAt' | 'finishedAt'>
+export const insertRetired = (db: Db, row: Insertable<RetiredPoliciesTable>) =>
+  db
+    .insertInto('retiredPolicies')
+    .values(row)
+    .onConflict((conflict) => conflict.column('id').doUpdateSet(row))
+    .execute()
+
+export const listRetired = (db: Db, projectId: string) =>
+  db.selectFrom('retiredPolicies').selectAll().where('projectId', '=', projectId).orderBy('id').execute()
+
+export const removeRetired = (db: Db, id: string) => db.deleteFrom('retiredPolicies').where('id', '=', id).execute()
+
+/** Every policy that a schedule is to start. */
+export const scheduledPolicies = (db: Db): Promise<PolicyRow[]> =>
+  db.selectFrom('backupPolicies').selectAll().where('enabled', '=', 1).where('cronExpression', 'is not', null).execute()
+
+export type LastRun = Pick<RunRow, 'id' | 'policyId' | 'status' | 'trigger' | 'createdAt' | 'startedAt' | 'finishedAt'>
+
+/** Within what a statement of SQLite may hold. */
+const askedAtOnce = 500
 
 /** The newest run of each. */
 export async function lastRuns(db: Db, policyIds: readonly string[]): Promise<Map<string, LastRun>> {
-  if (policyIds.length === 0) return new Map()
-  const rows = await db
+  const found = new Map<string, LastRun>()
+  for (let at = 0; at < policyIds.length; at += askedAtOnce)
+    for (const row of await newestOf(db, policyIds.slice(at, at + askedAtOnce))) found.set(row.policyId as string, row)
+  return found
+}
+
+const newestOf = (db: Db, policyIds: readonly string[]): Promise<LastRun[]> =>
+  db
     .selectFrom('backupRuns')
-    .select(['id', 'policyId', 'status', 'trigger', 'startedAt', 'finishedAt'])
+    .select(['id', 'policyId', 'status', 'trigger', 'createdAt', 'startedAt', 'finishedAt'])
     .where('policyId', 'in', [...policyIds])
     .where((eb) =>
       eb(
@@ -71,5 +96,3 @@ export async function lastRuns(db: Db, policyIds: readonly string[]): Promise<Ma
       ),
     )
     .execute()
-  return new Map(rows.map((row) => [row.policyId as string, row]))
-}

@@ -2,12 +2,12 @@ import type { RequestContext } from '../../../http/handler.ts'
 import { fail } from '../../../platform/failure.ts'
 import { hashToken } from '../../../platform/secrets/token.ts'
 import type { BackupsDeps } from '../deps.ts'
-import { startOrJoin } from '../runs/start-run.ts'
+import { startOrQueue } from '../runs/start-run.ts'
 import { findByWebhook } from './policy-store.ts'
 
 /**
  * Whatever is wrong, it is the same 404. The look-up is by the token's hash, so that how long it takes says nothing of how
- * near a guess was. Asked again while the run is under way, it answers with that run.
+ * near a guess was. While a run of the policy is under way, one more is queued: it saves what has changed since.
  */
 export async function runByWebhook({ headers }: Pick<RequestContext, 'headers'>, deps: BackupsDeps): Promise<string> {
   const [, token] = /^Bearer +(\S{1,200})$/i.exec(String(headers.authorization ?? '')) ?? []
@@ -15,8 +15,8 @@ export async function runByWebhook({ headers }: Pick<RequestContext, 'headers'>,
   const policy = await findByWebhook(deps.database.db, hashToken(token))
   if (!policy) return (await deps.ports.runInCloud?.(token).catch(() => null)) ?? fail('not_found')
   if (!policy.enabled) return fail('not_found')
-  const { run } = await deps.database.transaction((bound) =>
-    startOrJoin(policy.id, { trigger: 'webhook', createdBy: null }, bound, deps),
+  const run = await deps.database.transaction((bound) =>
+    startOrQueue(policy.id, { trigger: 'webhook', createdBy: null }, bound, deps),
   )
   return run.id
 }

@@ -5,9 +5,11 @@ import { endOperation, enterStopped, lockProject, untilAlone } from '../../proje
 import type { BackupsDeps } from '../deps.ts'
 import { BackupFailed, failureOf, wordsOfError } from '../failures.ts'
 import { mayBegin } from '../may-begin.ts'
+import { bringPoliciesBack } from '../policies/retired-policies.ts'
 import { runToItsEnd } from '../runs/run-job.ts'
 import { findRun } from '../runs/run-store.ts'
 import { safetyRun } from '../runs/safety-run.ts'
+import { copiesOf, removeCopies } from './copies.ts'
 import { endRestore, moveRestore, RestoreIsOver, signalRestore, tell } from './move-restore.ts'
 import { type OpenedArchive, withArchive } from './opened-archive.ts'
 import { applyRestore, type RestorePayload, settleRestore } from './restore-kinds.ts'
@@ -28,6 +30,7 @@ export const applyJobs = (deps: BackupsDeps): Job<RestorePayload, unknown>[] => 
       if (restore?.status === 'applying' && (await mayBegin(restoreId, deps))) await apply(restore, deps, abort)
     },
     async onFailed({ restoreId }, { message }) {
+      await removeCopies(restoreId, deps)
       const restore = await findRestore(deps.database.db, restoreId)
       const dataState = restore && progressOf(restore).touched ? 'partly_written' : 'untouched'
       await endRestore(
@@ -43,6 +46,7 @@ export const applyJobs = (deps: BackupsDeps): Job<RestorePayload, unknown>[] => 
     async run({ restoreId }, _, abort) {
       const restore = await findRestore(deps.database.db, restoreId)
       if (!restore) return
+      await removeCopies(restoreId, deps)
       const undone = await putBack(restore, progressOf(restore), deps, abort)
       await settled(restore, undone ? { dataState: 'undone' } : {}, deps)
     },
@@ -129,6 +133,7 @@ async function stopOthers({ id, projectId }: RestoreRow, deps: BackupsDeps, abor
 async function bringBack({ organizationId }: RestoreRow, opened: OpenedArchive, deps: BackupsDeps, abort: AbortSignal) {
   const { store, archives, manifest } = opened
   await deps.projects.bringBack(manifest.project, organizationId)
+  await bringPoliciesBack(manifest.projectId, deps)
   const source = manifest.artifacts.find(({ kind }) => kind === 'source')
   if (!source) return
   const content = () => archives.read(source.index, { store, abort })
@@ -175,6 +180,7 @@ async function giveUp(
   abort: AbortSignal,
 ) {
   const ending = { status: 'failed', ...note.failure } as const
+  await removeCopies(restore.id, deps)
   if (!note.touched) return void (await endRestore(restore.id, { ...ending, dataState: 'untouched' }, deps))
   await recordProgress(deps.database.db, restore.id, note)
   const current = (await findRestore(deps.database.db, restore.id)) ?? restore
@@ -202,8 +208,11 @@ async function succeed({ id, target }: RestoreRow, deps: BackupsDeps): Promise<v
     const restore = await moveRestore(id, 'succeeded', bound, deps, { dataState: target === 'copy' ? 'untouched' : 'restored' })
     if (!restore) throw new RestoreIsOver()
     const undo = restore.preRestoreRunId ? ` What was there before is the run ${restore.preRestoreRunId}.` : ''
+    const names = copiesOf(restore).map(({ name }) => name)
     const words =
-      target === 'copy' ? 'It was written into new volumes beside the old ones.' : `The data is that of the backup.${undo}`
+      target === 'copy'
+        ? `It was written into new volumes beside the old ones: ${names.join(', ') || 'none, since the backup holds no data'}.`
+        : `The data is that of the backup.${undo}`
     await tell(restore, words, 'restore.completed', bound)
   })
 }

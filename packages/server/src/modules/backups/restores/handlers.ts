@@ -1,15 +1,16 @@
 import { type contract, terminalRestore } from '@berth/contract'
 import type { Handlers } from '../../../http/handler.ts'
 import { streamRow } from '../../../http/row-stream.ts'
+import { listed } from '../../../platform/db/pages.ts'
 import { findBySubject } from '../../projects/index.ts'
 import type { BackupsDeps } from '../deps.ts'
 import { applyWithToken, cancelRestore } from './apply.ts'
 import { restoreTopic } from './move-restore.ts'
 import { prepareRestore } from './prepare.ts'
-import { findRestore } from './restore-store.ts'
+import { findRestore, listRestores } from './restore-store.ts'
 import { showRestore, transitionOf } from './show-restore.ts'
 
-type RestoreRows = 'prepareRestore' | 'applyRestore' | 'cancelRestore' | 'getRestore' | 'streamRestore'
+type RestoreRows = 'listRestores' | 'prepareRestore' | 'applyRestore' | 'cancelRestore' | 'getRestore' | 'streamRestore'
 
 export function restoreHandlers(deps: BackupsDeps): Pick<Handlers<typeof contract.backups>, RestoreRows> {
   return {
@@ -22,6 +23,8 @@ export function restoreHandlers(deps: BackupsDeps): Pick<Handlers<typeof contrac
       data: showRestore(await applyWithToken(backupRestore, body.confirmationToken, deps)),
     }),
     cancelRestore: async (_, { backupRestore }) => ({ data: showRestore(await cancelRestore(backupRestore, deps)) }),
+    listRestores: async ({ query }, { savedProject, caller: { organizationId } }) =>
+      listed(await listRestores(deps.database.db, { organizationId, projectId: savedProject.id }, query), showRestore),
     getRestore: (_, { backupRestore }) => ({ data: showRestore(backupRestore) }),
     streamRestore: async (_, { backupRestore, stream }) => {
       await streamRow(stream, deps.database.signals, {

@@ -1,5 +1,13 @@
-import { type RestoreStatus, restoreMoves, restoreStatuses, sourcesOf, terminalRestore } from '@berth/contract'
+import {
+  type RestoreStatus,
+  type RestoresQuery,
+  restoreMoves,
+  restoreStatuses,
+  sourcesOf,
+  terminalRestore,
+} from '@berth/contract'
 import type { Insertable, Updateable } from 'kysely'
+import { page } from '../../../platform/db/pages.ts'
 import type { Db } from '../../../platform/db/schema.ts'
 import type { BackupRestoresTable, RestoreRow } from '../../../platform/db/tables/backups.ts'
 
@@ -48,6 +56,18 @@ export async function recordSafetyRun(db: Db, id: string, preRestoreRunId: strin
 
 export const listUnderWay = (db: Db, projectId: string): Promise<RestoreRow[]> =>
   db.selectFrom('backupRestores').selectAll().where('projectId', '=', projectId).where('status', 'in', restoresUnderWay).execute()
+
+/** Newest first; of a deleted project too. */
+export function listRestores(
+  db: Db,
+  { organizationId, projectId }: Pick<RestoreRow, 'organizationId' | 'projectId'>,
+  { limit = 100, cursor, status }: RestoresQuery,
+) {
+  const all = db.selectFrom('backupRestores').selectAll().where('projectId', '=', projectId)
+  const own = all.where('organizationId', '=', organizationId)
+  const query = status === undefined ? own : own.where('status', '=', status)
+  return page(query, { limit, cursor, by: ['createdAt', 'id'], direction: 'desc' })
+}
 
 /** The staged restores of a run for one target. */
 export const listStaged = (db: Db, { runId, target }: Pick<RestoreRow, 'runId' | 'target'>): Promise<RestoreRow[]> =>

@@ -1,6 +1,7 @@
 import type { BackupRestore, RestoreTransition } from '@berth/contract'
 import { iso, isoOrNull } from '../../../platform/db/columns.ts'
 import type { RestoreRow } from '../../../platform/db/tables/backups.ts'
+import { copiesOf } from './copies.ts'
 
 /** How far a restore has come, and since when: for its stream. */
 export const transitionOf = (row: RestoreRow): RestoreTransition => ({
@@ -27,6 +28,7 @@ export const showRestore = (row: RestoreRow): BackupRestore => ({
   bytesTotal: row.bytesTotal,
   bytesDone: row.bytesDone,
   preRestoreRunId: row.preRestoreRunId,
+  volumes: copiesOf(row),
   dataState: row.dataState,
   error: row.errorCode === null ? null : { code: row.errorCode, message: row.errorMessage ?? '' },
   createdBy: row.createdBy,

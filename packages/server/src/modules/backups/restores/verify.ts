@@ -5,8 +5,10 @@ import { job } from '../../../platform/jobs/declare.ts'
 import type { Manifest, ManifestArtifact } from '../content/manifest.ts'
 import { type BackupsDeps, nowOf } from '../deps.ts'
 import { BackupFailed, failureOf } from '../failures.ts'
+import { policiesWithoutDestination } from '../policies/retired-policies.ts'
 import { RowProgress } from '../runs/run-progress.ts'
 import { findRun } from '../runs/run-store.ts'
+import { copyName } from './copies.ts'
 import { difference, filesIn } from './file-list.ts'
 import { endRestore, RestoreIsOver, restoreTopic, signalRestore } from './move-restore.ts'
 import { type OpenedArchive, withArchive } from './opened-archive.ts'
@@ -97,7 +99,8 @@ async function look(restore: RestoreRow, opened: OpenedArchive, deps: BackupsDep
     progress.at(before + artifact.index.sizeBytes)
   }
   await progress.settled()
-  return { report: { changes, warnings: warningsOf(restore, manifest.artifacts, volumes) }, verifiedBytes: total }
+  const warnings = [...warningsOf(restore, manifest.artifacts, volumes), ...(await lostPolicies(restore, deps))]
+  return { report: { changes, warnings }, verifiedBytes: total }
 }
 
 interface Looking {
@@ -111,7 +114,9 @@ async function changeOf(artifact: ManifestArtifact, content: AsyncIterable<Uint8
   const { restore, volumes, deps, abort } = looking
   const { name, kind, index } = artifact
   const known = volumes.find((volume) => volume.name === (artifact.details as { volume?: string }).volume)
-  const same = { kind, name, newBytes: index.plainBytes }
+  const isCopy = restore.target === 'copy' && kind !== 'source'
+  const volume = isCopy ? copyName(restore, artifact) : ((artifact.details as { volume?: string }).volume ?? null)
+  const same = { kind, name, volume, newBytes: index.plainBytes }
   const nobodyKnows = { currentBytes: null, filesAdded: null, filesChanged: null, filesRemoved: null }
   if (kind !== 'volume') {
     for await (const _ of content) void _
@@ -124,11 +129,17 @@ async function changeOf(artifact: ManifestArtifact, content: AsyncIterable<Uint8
   return { ...same, action: 'replace', currentBytes: now.bytes, ...difference(now.files, next.files) }
 }
 
+/** Policies of a deleted project that cannot come back with it. */
+async function lostPolicies({ target, projectId }: RestoreRow, deps: BackupsDeps): Promise<string[]> {
+  const lost = target === 'in_place' ? await policiesWithoutDestination(projectId, deps) : []
+  return lost.length > 0 ? [`Backup policies whose destination was deleted do not come back: ${lost.join(', ')}`] : []
+}
+
 function warningsOf({ target }: RestoreRow, artifacts: readonly ManifestArtifact[], volumes: readonly VolumeRow[]): string[] {
   if (target === 'copy') return []
   const saved = new Set(artifacts.map(({ details }) => (details as { volume?: string }).volume))
   const databases = artifacts.filter(({ kind }) => kind !== 'volume' && kind !== 'source')
-  const others = volumes.filter(({ name }) => !saved.has(name)).map(({ name }) => name)
+  const others = volumes.filter(({ name, restoredFrom }) => restoredFrom === null && !saved.has(name)).map(({ name }) => name)
   return [
     ...(others.length > 0 && databases.length === 0 ? [`Not in this backup, and left as they are: ${others.join(', ')}`] : []),
     ...(databases.length > 0 ? ['Databases are loaded by their own tools while the rest of the project is stopped'] : []),

@@ -8,6 +8,7 @@ import type { ManifestArtifact } from '../content/manifest.ts'
 import type { BackupsDeps } from '../deps.ts'
 import { BackupFailed } from '../failures.ts'
 import { RowProgress } from '../runs/run-progress.ts'
+import { copyName, recordCopy } from './copies.ts'
 import { restoreTopic } from './move-restore.ts'
 import type { OpenedArchive } from './opened-archive.ts'
 import { updateRestore } from './restore-store.ts'
@@ -47,9 +48,8 @@ export async function writeCopies(
   abort: AbortSignal,
 ): Promise<void> {
   const writing = await begin(restore, opened, deps, abort)
-  const stamp = restore.id.slice(-8)
   for (const artifact of opened.manifest.artifacts.filter(({ kind }) => kind !== 'source')) {
-    const name = `${artifact.name.replace(/[^A-Za-z0-9_.-]+/g, '-')}-restored-${stamp}`
+    const name = copyName(restore, artifact)
     if (artifact.kind === 'volume') await writeVolume(name, artifact, writing)
     else await put(name, asFile(`dump.${artifact.kind}`, artifact, writing), writing)
   }
@@ -85,7 +85,9 @@ const writeVolume = (name: string, artifact: ManifestArtifact, writing: Writing)
 async function put(name: string, tar: AsyncIterable<Uint8Array>, { restore, deps, abort }: Writing): Promise<void> {
   const project = await deps.data.volumes(restore.projectId)
   const serverId = project[0]?.serverId ?? null
-  const volume = await deps.data.volume(restore.projectId, name, serverId)
+  const isCopy = restore.target === 'copy'
+  const volume = await deps.data.volume(restore.projectId, name, serverId, isCopy ? restore.runId : undefined)
+  if (isCopy) await recordCopy(restore.id, volume, deps)
   await deps.data.runtimeFor(volume.serverId).writeVolume(volume.id, tar, abort)
 }
 

@@ -10,7 +10,7 @@ import { findRun, listRuns } from './run-store.ts'
 import { type RunWithArtifacts, showOne, showRun, withArtifacts } from './show-run.ts'
 import { runTopic, startRun } from './start-run.ts'
 
-type RunRows = 'startRun' | 'listRuns' | 'getRun' | 'streamRun' | 'protectRun' | 'cancelRun'
+type RunRows = 'startRun' | 'listRuns' | 'listAllRuns' | 'getRun' | 'streamRun' | 'protectRun' | 'cancelRun'
 
 export function runHandlers(deps: BackupsDeps): Pick<Handlers<typeof contract.backups>, RunRows> {
   const { db } = deps.database
@@ -23,7 +23,11 @@ export function runHandlers(deps: BackupsDeps): Pick<Handlers<typeof contract.ba
       return { data: { runId: run.id } }
     },
     listRuns: async ({ query }, { project }) => {
-      const { rows, nextCursor } = await listRuns(db, project.id, query)
+      const { rows, nextCursor } = await listRuns(db, { projectId: project.id }, query)
+      return { data: (await withArtifacts(db, rows)).map(show), nextCursor }
+    },
+    listAllRuns: async ({ query }, { caller: { organizationId, projectIds } }) => {
+      const { rows, nextCursor } = await listRuns(db, { organizationId, projectIds }, query)
       return { data: (await withArtifacts(db, rows)).map(show), nextCursor }
     },
     getRun: async (_, { backupRun }) => ({ data: await showed(backupRun) }),

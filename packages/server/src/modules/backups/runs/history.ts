@@ -15,8 +15,9 @@ export interface BackupHistory {
 }
 
 export async function readBackupHistory(db: Db, projectId: string): Promise<BackupHistory> {
-  const { rows } = await listRuns(db, projectId, { limit: mostTravelling })
-  const runs = (await withArtifacts(db, rows)).map(showRun)
+  const { rows } = await listRuns(db, { projectId }, { limit: mostTravelling })
+  // At the time 0 no protection has run out: each travels as it was recorded.
+  const runs = (await withArtifacts(db, rows)).map((run) => showRun(run, 0))
   const restores = await db
     .selectFrom('backupRestores')
     .selectAll()
@@ -65,7 +66,7 @@ async function insertRun(
       ...{ protected: run.protected, protectedUntil: millis(run.protectedUntil), prunedAt: millis(run.prunedAt) },
       ...{ createdBy: null, createdAt: Date.parse(run.createdAt), startedAt: millis(run.startedAt) },
       ...{ finishedAt: millis(run.finishedAt), statusSince: millis(run.finishedAt) ?? now },
-      ...{ errorCode: run.error?.code ?? null, errorMessage: run.error?.message ?? null },
+      ...{ errorCode: run.error?.code ?? null, errorMessage: run.error?.message ?? null, warning: run.warning },
       ...{ postCommandState: 'none', manifestName: null, importedAt: now },
     })
     .onConflict((conflict) => conflict.column('id').doNothing())

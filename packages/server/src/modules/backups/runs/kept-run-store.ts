@@ -7,6 +7,14 @@ import type { PolicyRow, RunRow } from '../../../platform/db/tables/backups.ts'
 export const keepAsRetired = (db: Db, { id, retainCount, retainDays }: PolicyRow) =>
   db.updateTable('backupRuns').set({ formerPolicyId: id, retainCount, retainDays }).where('policyId', '=', id).execute()
 
+/** Their policy is there again, and says how long they are kept. */
+export const attachRuns = (db: Db, { id }: PolicyRow) =>
+  db
+    .updateTable('backupRuns')
+    .set({ policyId: id, formerPolicyId: null, retainCount: null, retainDays: null })
+    .where('formerPolicyId', '=', id)
+    .execute()
+
 /** Good runs whose data is at a destination of this instance. */
 const kept = (db: Db) =>
   db.selectFrom('backupRuns').where('status', '=', 'succeeded').where('prunedAt', 'is', null).where('importedAt', 'is', null)

@@ -1,4 +1,4 @@
-import { type RunStatus, type RunsQuery, runMoves, runStatuses, sourcesOf, terminalRun } from '@berth/contract'
+import { type OrganizationRunsQuery, type RunStatus, runMoves, runStatuses, sourcesOf, terminalRun } from '@berth/contract'
 import type { Insertable, Updateable } from 'kysely'
 import type { ArchiveIndex, ArchivePart } from '../../../drivers/archive/archive.ts'
 import { page } from '../../../platform/db/pages.ts'
@@ -15,8 +15,17 @@ export const findRunOf = (db: Db, organizationId: string, id: string): Promise<R
 export const findRun = (db: Db, id: string): Promise<RunRow | undefined> =>
   db.selectFrom('backupRuns').selectAll().where('id', '=', id).executeTakeFirst()
 
-export function listRuns(db: Db, projectId: string, { limit = 100, cursor, policyId, status }: RunsQuery) {
-  let query = db.selectFrom('backupRuns').selectAll().where('projectId', '=', projectId)
+/** The runs of one project, or of an organisation: of its deleted projects too. */
+type RunsOf = { projectId: string } | { organizationId: string; projectIds: ReadonlySet<string> | null }
+
+export function listRuns(db: Db, of: RunsOf, { limit = 100, cursor, policyId, status, projectId }: OrganizationRunsQuery) {
+  let query = db.selectFrom('backupRuns').selectAll()
+  if ('projectId' in of) query = query.where('projectId', '=', of.projectId)
+  else {
+    query = query.where('organizationId', '=', of.organizationId)
+    if (of.projectIds) query = query.where('projectId', 'in', [...of.projectIds, ''])
+    if (projectId !== undefined) query = query.where('projectId', '=', projectId)
+  }
   if (policyId !== undefined) query = query.where('policyId', '=', policyId)
   if (status !== undefined) query = query.where('status', '=', status)
   return page(query, { limit, cursor, by: ['createdAt', 'id'], direction: 'desc' })
@@ -25,20 +34,26 @@ export function listRuns(db: Db, projectId: string, { limit = 100, cursor, polic
 export const listUnderWay = (db: Db, projectId: string): Promise<RunRow[]> =>
   db.selectFrom('backupRuns').selectAll().where('projectId', '=', projectId).where('status', 'in', runsUnderWay).execute()
 
-/** The one of a policy that is under way, safety runs aside. */
-export const findUnderWay = (db: Db, policyId: string): Promise<RunRow | undefined> =>
+/** The oldest run of a policy in one of these statuses, safety runs aside. */
+export const findUnderWay = (
+  db: Db,
+  policyId: string,
+  statuses: readonly RunStatus[] = runsUnderWay,
+): Promise<RunRow | undefined> =>
   db
     .selectFrom('backupRuns')
     .selectAll()
     .where('policyId', '=', policyId)
-    .where('status', 'in', runsUnderWay)
+    .where('status', 'in', statuses)
     .where('trigger', 'not in', ['pre_restore', 'pre_deploy'])
+    .orderBy('createdAt')
+    .orderBy('id')
     .executeTakeFirst()
 
 export const allRuns = (db: Db, projectId: string): Promise<RunRow[]> =>
   db.selectFrom('backupRuns').selectAll().where('projectId', '=', projectId).orderBy('createdAt').execute()
 
-/** Undefined when the policy has one under way already. */
+/** Undefined when the policy has one queued already. */
 export const insertRun = (db: Db, row: Insertable<BackupRunsTable>): Promise<RunRow | undefined> =>
   db
     .insertInto('backupRuns')
@@ -65,6 +80,11 @@ export const moveRunTo = (
 /** Facts about a run; its status stays. */
 export const updateRun = (db: Db, id: string, changes: Omit<Updateable<BackupRunsTable>, 'status' | 'id'>) =>
   db.updateTable('backupRuns').set(changes).where('id', '=', id).execute()
+
+export async function hasRuns(db: Db, organizationId: string, projectId: string): Promise<boolean> {
+  const query = db.selectFrom('backupRuns').select('id').where('projectId', '=', projectId)
+  return (await query.where('organizationId', '=', organizationId).limit(1).executeTakeFirst()) !== undefined
+}
 
 // What they saved
 

@@ -47,6 +47,16 @@ export async function startOrJoin(
   return { run: known, isNew: false }
 }
 
+/** The run of the policy that has not begun yet, where there is one; else a new one, behind the run that is under way. */
+export async function startOrQueue(policyId: string, request: RunRequest, bound: Bound, deps: BackupsDeps): Promise<RunRow> {
+  const policy = (await findPolicy(bound.db, policyId)) ?? fail('not_found')
+  await lockProject(bound, policy.projectId)
+  const queued = await findUnderWay(bound.db, policyId, ['queued'])
+  if (!queued) return queueRun(policy, request, bound, deps)
+  await enqueue(queued, request, bound)
+  return queued
+}
+
 /** Several of one project wait for each other: they would read the same data, and their commands would meet. */
 export async function queueRun(policy: PolicyRow, request: RunRequest, bound: Bound, deps: BackupsDeps): Promise<RunRow> {
   const project = (await findAnyProject(bound.db, policy.projectId)) ?? fail('not_found')

@@ -1,0 +1,41 @@
+import type { PolicyRow } from '../../../platform/db/tables/backups.ts'
+import type { Bound } from '../../../platform/transaction.ts'
+import { findAnyProject, lockProject } from '../../projects/index.ts'
+import { type BackupsDeps, nowOf } from '../deps.ts'
+import { findDestination } from '../destinations/destination-store.ts'
+import { attachRuns } from '../runs/kept-run-store.ts'
+import { reschedule } from './policy-rhythm.ts'
+import * as store from './policy-store.ts'
+
+/** Keeps a policy of a project that is being deleted: a restore that brings the project back makes the policy again. */
+export const keepPolicy = (policy: PolicyRow, { db }: Bound, deps: BackupsDeps) =>
+  store.insertRetired(db, {
+    id: policy.id,
+    organizationId: policy.organizationId,
+    projectId: policy.projectId,
+    policy: JSON.stringify(policy),
+    retiredAt: nowOf(deps),
+  })
+
+/** Makes the policies of a deleted project again, under their own ids, with their schedules, webhook tokens and runs. May run twice. */
+export const bringPoliciesBack = (projectId: string, deps: BackupsDeps): Promise<void> =>
+  deps.database.transaction(async (bound) => {
+    await lockProject(bound, projectId)
+    if (!(await findAnyProject(bound.db, projectId))) return
+    for (const row of await store.listRetired(bound.db, projectId)) {
+      const saved = JSON.parse(row.policy) as PolicyRow
+      if (!(await findDestination(bound.db, saved.destinationId))) continue
+      const policy = await store.insertPolicy(bound.db, { ...saved, updatedAt: nowOf(deps) })
+      await attachRuns(bound.db, policy)
+      await reschedule(policy, bound)
+      await store.removeRetired(bound.db, row.id)
+    }
+  })
+
+/** Ids of policies of a deleted project that have no destination any more. */
+export async function policiesWithoutDestination(projectId: string, { database: { db } }: BackupsDeps): Promise<string[]> {
+  const ids: string[] = []
+  for (const { id, policy } of await store.listRetired(db, projectId))
+    if (!(await findDestination(db, (JSON.parse(policy) as PolicyRow).destinationId))) ids.push(id)
+  return ids
+}

@@ -1,0 +1,32 @@
+import type { RestoredVolume } from '@berth/contract'
+import type { RestoreRow } from '../../../platform/db/tables/backups.ts'
+import type { ManifestArtifact } from '../content/manifest.ts'
+import type { BackupsDeps } from '../deps.ts'
+import { findRestore, updateRestore } from './restore-store.ts'
+
+/** The name of the volume that a restore to a copy makes for an artifact. */
+export const copyName = ({ id }: Pick<RestoreRow, 'id'>, { name }: Pick<ManifestArtifact, 'name'>): string =>
+  `${name.replace(/[^A-Za-z0-9_.-]+/g, '-')}-restored-${id.slice(-8)}`
+
+export const copiesOf = ({ copies }: Pick<RestoreRow, 'copies'>): RestoredVolume[] => (copies === null ? [] : JSON.parse(copies))
+
+/** Before anything is written into it, so that a copy that was begun is never orphaned. */
+export async function recordCopy(
+  restoreId: string,
+  { id, name }: RestoredVolume,
+  { database: { db } }: BackupsDeps,
+): Promise<void> {
+  const restore = await findRestore(db, restoreId)
+  const known = restore ? copiesOf(restore) : []
+  if (known.every((copy) => copy.id !== id))
+    await updateRestore(db, restoreId, { copies: JSON.stringify([...known, { id, name }]) })
+}
+
+/** Deletes the copies of a restore that did not succeed: they may be half-written. */
+export async function removeCopies(restoreId: string, deps: BackupsDeps): Promise<void> {
+  const { db } = deps.database
+  const restore = await findRestore(db, restoreId)
+  if (!restore || restore.copies === null) return
+  for (const { id } of copiesOf(restore)) await deps.data.deleteVolume(restore.projectId, id)
+  await updateRestore(db, restoreId, { copies: null })
+}

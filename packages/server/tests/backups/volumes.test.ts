@@ -1,0 +1,84 @@
+import type { BackupRestore, StoredVolume } from '@berth/contract'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { type Scene, setScene, tarOf } from './scene.ts'
+
+let scene: Scene
+let policyId: string
+beforeAll(async () => {
+  scene = await setScene()
+  await scene.fill({ 'a.txt': 'kept' })
+  policyId = (await scene.makePolicy()).id
+})
+afterAll(() => scene?.end())
+afterEach(() => {
+  delete (scene.instance.drivers.runtime as { writeVolume?: unknown }).writeVolume
+})
+
+const owner = () => scene.people.owner.token
+const list = async (token = owner()): Promise<StoredVolume[]> =>
+  (await scene.as(token, 'GET /projects/:id/volumes', { params: { id: scene.projectId } })).body.data
+const remove = (volumeId: string, token = owner()) =>
+  scene.as(token, 'DELETE /projects/:id/volumes/:volumeId', { params: { id: scene.projectId, volumeId } })
+const begin = async (runId: string): Promise<string> => {
+  const params = { runId }
+  const { data } = (await scene.as(owner(), 'POST /backup-runs/:runId/restore/prepare', { params, body: { target: 'copy' } }))
+    .body
+  const { restoreId, confirmationToken } = data
+  await scene.as(owner(), 'POST /backup-restores/:restoreId/apply', { params: { restoreId }, body: { confirmationToken } })
+  return restoreId
+}
+const copied = async (): Promise<{ restore: BackupRestore; runId: string }> => {
+  const { id: runId } = await scene.backUp(policyId)
+  const restoreId = await begin(runId)
+  await scene.instance.jobs.whenIdle()
+  return { restore: await scene.restore(restoreId), runId }
+}
+
+test('GET /projects/:id/volumes: the project’s own with its mount path, and a copy with the run that it is from', async () => {
+  const { restore, runId } = await copied()
+  const [copy] = restore.volumes
+  const own = { id: scene.volumeId, name: 'data', environment: 'production', mountPath: '/data', restoredFrom: null }
+  const other = { ...copy, environment: 'production', mountPath: null, restoredFrom: runId }
+  expect(await list(scene.people.viewer.token)).toEqual([own, other].map((one) => ({ ...one, sizeBytes: expect.any(Number) })))
+  await remove(copy!.id)
+})
+test('a copy is in no policy’s all; one that a policy names, or that the project mounts, is saved', async () => {
+  const { restore } = await copied()
+  const [copy] = restore.volumes
+  expect((await scene.backUp(policyId)).artifacts.map(({ name }) => name)).toEqual(['data'])
+  const named = await scene.makePolicy({ payload: { volumes: [copy!.name] } })
+  expect((await scene.backUp(named.id)).artifacts.map(({ name }) => name)).toEqual([copy!.name])
+  await remove(copy!.id)
+})
+test('DELETE: 204 for a volume that nothing mounts, with its data; then 404', async () => {
+  const { restore } = await copied()
+  const [copy] = restore.volumes
+  expect(scene.instance.drivers.runtime.volumes.has(copy!.id)).toBe(true)
+  expect((await remove(copy!.id, scene.people.member.token)).status).toBe(403)
+  expect((await remove(copy!.id)).status).toBe(204)
+  expect(scene.instance.drivers.runtime.volumes.has(copy!.id)).toBe(false)
+  expect((await remove(copy!.id)).status).toBe(404)
+})
+test('DELETE: 409 for one that is mounted, and its data stays', async () => {
+  const { status, body } = await remove(scene.volumeId)
+  expect([status, body.code, body.error]).toEqual([409, 'conflict', expect.stringContaining('/data')])
+  expect((await list()).map(({ id }) => id)).toContain(scene.volumeId)
+})
+test.each(['failed', 'cancelled'])('a restore to a copy that %s leaves no half-written volume', async (status) => {
+  const { id: runId } = await scene.backUp(policyId)
+  const { runtime } = scene.instance.drivers
+  const begun = Promise.withResolvers<void>()
+  runtime.writeVolume = async (id, _tar, abort?: AbortSignal) => {
+    runtime.volumes.set(id, await tarOf({ half: 'written' }))
+    begun.resolve()
+    if (status === 'failed') throw new (await import('../../src/drivers/runtime/runtime.ts')).StartFailed('The disk is full')
+    await new Promise((_, reject) => abort?.addEventListener('abort', () => reject(abort.reason)))
+  }
+  const restoreId = await begin(runId)
+  await begun.promise
+  if (status === 'cancelled') await scene.as(owner(), 'POST /backup-restores/:restoreId/cancel', { params: { restoreId } })
+  await scene.instance.jobs.whenIdle()
+  expect(await scene.restore(restoreId)).toMatchObject({ status, dataState: 'untouched', volumes: [] })
+  expect((await list()).map(({ name }) => name)).toEqual(['data'])
+  expect([...runtime.volumes.keys()]).toEqual([scene.volumeId])
+})
