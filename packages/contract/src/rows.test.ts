@@ -132,6 +132,7 @@ const extra: Partial<Record<ModuleName, string>> = {
     GET /audit-log | audit:list
   `,
   projects: `
+    GET /frameworks | project:list
     GET /projects/:id/metrics | project:read
     DELETE /projects/:id/environments/:environment | project:admin
     GET /projects/:id/environments/:environment/deletion-preview | project:read

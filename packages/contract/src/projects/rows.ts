@@ -105,6 +105,11 @@ export const projects = {
     errors: ['slug_taken', 'not_found'],
     summary: 'Update the project that `projectId` names, or create one',
   }),
+  listFrameworks: route('GET /frameworks', {
+    permission: 'project:list',
+    returns: wholeList(Type.Object({ id: Type.String() })),
+    summary: 'The frameworks that detection knows, which `framework` of a project may name',
+  }),
   listLocal: route('GET /projects/local', {
     permission: 'project:list',
     projectTokens: 'filtered',

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { DeploymentPlan } from '../deployments/shapes.ts'
 import { limits } from '../limits.ts'
-import { AnyObject, filledText, Id, maybe, nullable, oneOf, Port, Time, text } from '../shape.ts'
+import { AnyObject, filledText, Id, maybe, nullable, oneOf, Port, secret, Time, text } from '../shape.ts'
 import { projectStatuses, tlsStates } from '../states.ts'
 import { ContainerSettings } from './container-shapes.ts'
 import { Branch, GitName, GitOwner } from './git-shapes.ts'
@@ -71,6 +71,12 @@ export const Service = Type.Object({
 })
 export type Service = Static<typeof Service>
 
+/** A service as a body names it: the values of its variables are never shown again. */
+const ServiceBody = Type.Object({
+  ...Service.properties,
+  environment: Type.Optional(secret(Type.Record(Type.String(), Type.String()))),
+})
+
 /** By the names of services: whether each has an address of its own, whatever the Compose file publishes. */
 export const ServiceRoutes = Type.Record(Type.String({ pattern: '^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,62}$' }), Type.Boolean(), {
   maxProperties: 100,
@@ -106,7 +112,7 @@ const configFields = {
   port: Type.Optional(nullable(Port)),
   healthCheck: Type.Optional(nullable(HealthCheck)),
   volumes: Type.Optional(nullable(Type.Array(Volume, { maxItems: 50 }))),
-  services: Type.Optional(nullable(Type.Array(Service, { maxItems: 100 }))),
+  services: Type.Optional(nullable(Type.Array(ServiceBody, { maxItems: 100 }))),
   serviceRoutes: Type.Optional(nullable(ServiceRoutes)),
   autoDeploy: Type.Optional(nullable(Type.Boolean())),
   previews: Type.Optional(nullable(Type.Boolean())),

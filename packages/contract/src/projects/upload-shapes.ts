@@ -1,10 +1,13 @@
 import { Type } from 'typebox'
 import { limits } from '../limits.ts'
-import { AnyObject, Id, maybe, nullable, Time, text } from '../shape.ts'
+import { AnyObject, Id, maybe, nullable, oneOf, Time, text } from '../shape.ts'
 import { ProjectType } from './shapes.ts'
 
 /** What both doors for an upload take. */
 export const tarballUpload = { contentType: 'application/gzip', limitBytes: limits.tarballBytes }
+
+/** The header of an upload target that carries the credential for this one upload. */
+export const uploadTokenHeader = 'x-berth-upload-token'
 
 export const UploadHints = Type.Object({
   name: Type.Optional(text(100)),
@@ -43,4 +46,8 @@ export const Detection = Type.Object({
   runtimeVersion: AnyObject,
   evidence: Type.Array(Type.Object({ file: Type.String(), says: Type.String() })),
   warnings: Type.Array(Type.String()),
+  /** The source that was scanned: with a name, the answer is a whole body of `ensure`. */
+  gitProvider: Type.Optional(oneOf('upload', 'local')),
+  uploadSessionId: Type.Optional(Id),
+  localPath: Type.Optional(Type.String()),
 })

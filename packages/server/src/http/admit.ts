@@ -1,4 +1,4 @@
-import type { AnyRoute } from '@berth/contract'
+import { type AnyRoute, uploadTokenHeader } from '@berth/contract'
 import type { FastifyRequest } from 'fastify'
 import { clientOf } from '../platform/address-set.ts'
 import { type Awaitable, after } from '../platform/awaitable.ts'
@@ -33,12 +33,23 @@ export function admit(row: AnyRoute, request: FastifyRequest, deps: MountDeps): 
 function callerOf(row: AnyRoute, request: FastifyRequest, deps: MountDeps): Awaitable<Caller | null> {
   const token = row.streamToken ? (request.query as { token?: unknown }).token : undefined
   if (typeof token === 'string') return deps.spendStreamToken(token, request.url.split('?')[0] as string)
-  return deps.gatekeeper.authenticate(request)
+  const uploadToken = row.upload ? request.headers[uploadTokenHeader] : undefined
+  if (typeof uploadToken !== 'string') return deps.gatekeeper.authenticate(request)
+  return deps
+    .useUploadToken(uploadToken, request.url.split('?')[0] as string)
+    .then((caller) => caller ?? deps.gatekeeper.authenticate(request))
 }
 
 function checkHead(row: AnyRoute, request: FastifyRequest): void {
+  checkLength(row, request)
   checkContentType(row, request)
   checkAddress(request)
+}
+
+/** A length that is told is refused before a byte of the body is read. */
+function checkLength({ upload }: AnyRoute, { headers }: FastifyRequest): void {
+  if (upload && Number(headers['content-length'] ?? 0) > upload.limitBytes)
+    fail('payload_too_large', { field: 'upload', words: `The upload is larger than ${upload.limitBytes / 1_000_000} MB` })
 }
 
 /** A request of length 0 has no body, whatever its content type says. The length of a chunked body is known once it was read. */

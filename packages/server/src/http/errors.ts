@@ -42,7 +42,7 @@ const malformed: Record<string, () => Failure> = {
 }
 const notHttp = () => new Failure('validation_failed', { words: 'This is not a well-formed HTTP request' })
 
-/** `Expect: 100-continue` is answered by Node; any other expectation cannot be met. */
+/** `Expect: 100-continue` is answered in `expect-continue.ts`; any other expectation cannot be met. */
 export function refuseExpectations(app: FastifyInstance, newRequestId: () => string): void {
   app.server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
     const failure = new Failure('expectation_failed')

@@ -15,6 +15,8 @@ export interface MountDeps {
   recordAudit(event: AuditEvent): Promise<void>
   /** Spends a single-use stream token; the caller who minted it, for this very path. */
   spendStreamToken(token: string, path: string): Promise<Caller | null>
+  /** The caller who opened the upload session whose target carries this token. */
+  useUploadToken(token: string, path: string): Promise<Caller | null>
   noteStreamToken: ForwardDeps['noteStreamToken']
   stopping: AbortSignal
   /** Judges every open stream again and again. */

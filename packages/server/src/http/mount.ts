@@ -15,6 +15,7 @@ import {
   wasForwarded,
   withUploadThere,
 } from './cloud-proxy.ts'
+import { continueBody } from './expect-continue.ts'
 import { forward } from './forward.ts'
 import type { Caller } from './handler.ts'
 import { LargeBodies } from './large-bodies.ts'
@@ -101,6 +102,7 @@ function passingOn(row: AnyRoute, deps: MountDeps & { elsewhere: CloudProxy }) {
       if (!elsewhere) return false
       if (withBody) refuseOthers(row, request.body, caller)
       const record = () => deps.recordAudit({ ...auditEventOf(row, request), changes: { askedIn: 'cloud' } })
+      if (!withBody) continueBody(request.raw, reply.raw)
       if (!withBody) return forward(row, request, reply, deps, { record }).then(() => true)
       return forwardRead(row, request, reply, deps, record).then(() => true)
     })

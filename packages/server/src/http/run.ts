@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Awaitable, after } from '../platform/awaitable.ts'
 import { fail } from '../platform/failure.ts'
 import { auditEventOf } from './audit-event.ts'
+import { bytesOf } from './expect-continue.ts'
 import { loadObject } from './guard.ts'
 import type { Caller, Handler, RequestContext } from './handler.ts'
 import type { MountDeps } from './mount-deps.ts'
@@ -49,8 +50,7 @@ function answer(
     params: request.params,
     query: request.query,
     body: request.body,
-    // A handler that stops reading must not cut the connection: its answer still has to go out.
-    upload: row.upload && request.raw.iterator({ destroyOnReturn: false }),
+    upload: row.upload && bytesOf(request.raw, reply.raw),
     rawBody: request.state.rawBody ?? noBytes,
   } as never
   if (row.upload) reply.raw.once('finish', () => readRest(request.raw))

@@ -4,6 +4,7 @@ import { Failure, fail, refuse } from '../platform/failure.ts'
 import { mayBeUnclean } from './clean-text.ts'
 import { believeTheEdge } from './client-address.ts'
 import { answerErrors, answerMalformed, answerUnrouted, refuseExpectations } from './errors.ts'
+import { holdContinue } from './expect-continue.ts'
 import { deepestJson, isTooDeep } from './json-depth.ts'
 import { mountRows } from './mount.ts'
 import type { MountDeps } from './mount-deps.ts'
@@ -57,6 +58,7 @@ export function createHttpServer(settings: HttpSettings, handlers: ModuleHandler
   serializeLazily(app)
   answerErrors(app)
   refuseExpectations(app, requestIds)
+  holdContinue(app)
   for (const [name, rows] of Object.entries(contract))
     mountRows(app, rows as Rows, (handlers[name as ModuleName] ?? {}) as Record<string, unknown>, deps)
   serveReference(app, settings.version, deps.mode)

@@ -73,6 +73,7 @@ export function assemble(parts: Parts): Assembled {
     limiter,
     recordAudit: access.recordAudit,
     spendStreamToken: streamTokens.spend,
+    useUploadToken: streamTokens.use,
     noteStreamToken: streamTokens.note,
     stopping: stopping.signal,
     streams,

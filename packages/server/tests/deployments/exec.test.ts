@@ -201,7 +201,7 @@ test('409 where nothing is live, 400 for a service that is not there', async () 
     status: 409,
     body: { error: expect.stringContaining('deploy it first') },
   })
-  expect(await refused({ argv: ['true'], environment: 'nowhere' })).toMatchObject({ status: 409 })
+  expect(await refused({ argv: ['true'], environment: 'nowhere' })).toMatchObject({ status: 400, body: { field: 'environment' } })
   expect(await refused({ argv: ['true'], service: 'db' })).toMatchObject({
     status: 400,
     body: { field: 'service', error: expect.stringMatching(/; there is \w|is one program/) },

@@ -59,6 +59,7 @@ function deps(): MountDeps {
     limiter: { take: () => {}, giveBack: () => {} } as unknown as MountDeps['limiter'],
     recordAudit: async () => {},
     spendStreamToken: async () => caller,
+    useUploadToken: async () => caller,
     noteStreamToken: async () => {},
     stopping: new AbortController().signal,
     streams: { add: () => () => {}, accessChanged: () => {} } as unknown as MountDeps['streams'],

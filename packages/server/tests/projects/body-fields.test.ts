@@ -91,8 +91,8 @@ const fields: Record<Exclude<keyof CreateProject, 'name'>, FieldCase> = {
     afterwards: 'upload',
     refused: 7,
   }),
-  framework: plain('framework', 'astro', null, 7),
-  packageManager: plain('packageManager', 'pnpm', null, 7),
+  framework: plain('framework', 'astro', null, 'banana'),
+  packageManager: plain('packageManager', 'pnpm', null, 'apt'),
   installCommand: plain('installCommand', 'make deps', null, 'x'.repeat(501)),
   buildCommand: plain('buildCommand', 'make', null, 'x'.repeat(501)),
   startCommand: plain('startCommand', './run', null, 'x'.repeat(501)),
@@ -272,6 +272,22 @@ describe('a source that is named by half is 400 and names the missing field', ()
     expect(await source({ gitProvider: 'upload' })).toMatchObject({ kind: 'upload' })
     expect(await source({ gitProvider: null })).toMatchObject({ kind: 'none', provider: null })
   })
+})
+
+test('GET /frameworks lists what `framework` may name', async () => {
+  const { status, body } = await call(instance, people.viewer.token, 'GET /frameworks')
+  expect(status).toBe(200)
+  const ids = body.data.map(({ id }: { id: string }) => id)
+  expect(ids).toEqual(expect.arrayContaining(['nextjs', 'vite', 'django', 'dockerfile', 'static']))
+  for (const framework of ids) expect((await make({ framework })).config.framework).toBe(framework)
+})
+
+test('deletion-preview and deletion name a folder of the machine, never its path', async () => {
+  const project = await make({ localPath: join(folders, 'shop') })
+  const preview = await on(project)('GET', '/deletion-preview')
+  const removed = await on(project)('DELETE', '')
+  expect(preview.body.data.items).toContainEqual(expect.objectContaining({ kind: 'folder', name: 'shop', kept: true }))
+  for (const { body } of [preview, removed]) expect(JSON.stringify(body)).not.toContain(folders)
 })
 
 test('projectId of null in `ensure` is none', async () => {

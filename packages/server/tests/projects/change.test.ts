@@ -88,7 +88,7 @@ describe('PATCH /projects/:id', () => {
     ['uploadSessionId', { uploadSessionId: 'upl_nowhere' }, 404],
   ])('400 (404: an upload that does not exist) names the field, and nothing changes: %s', async (field, body, expected = 400) => {
     const project = await make()
-    const answer = await on(project)('PATCH', '', { framework: 'x', ...body })
+    const answer = await on(project)('PATCH', '', { framework: 'astro', ...body })
     expect([answer.status, answer.body.field]).toEqual([expected, field])
     expect((await on(project)('GET', '')).body.data).toEqual(project)
   })
@@ -112,7 +112,7 @@ describe('PATCH /projects/:id', () => {
 
   test('two changes at once both hold', async () => {
     const project = await make()
-    const fields = ['framework', 'installCommand', 'buildCommand', 'startCommand', 'outputDirectory', 'buildImage']
+    const fields = ['rootDirectory', 'installCommand', 'buildCommand', 'startCommand', 'outputDirectory', 'buildImage']
     await Promise.all(fields.map((field) => on(project)('PATCH', '', { [field]: field })))
     const { config } = (await on(project)('GET', '')).body.data
     for (const field of fields) expect(config[field]).toBe(field)
@@ -120,7 +120,7 @@ describe('PATCH /projects/:id', () => {
 
   test('403: a viewer lacks the tag; a grant raises one person on one project', async () => {
     const [one, two] = [await make(), await make()]
-    const asViewer = (project: { id: string }) => on(project, people.viewer.token)('PATCH', '', { framework: 'x' })
+    const asViewer = (project: { id: string }) => on(project, people.viewer.token)('PATCH', '', { framework: 'astro' })
     expect((await asViewer(one)).body).toMatchObject({ code: 'forbidden', permission: 'project:write' })
     await on(one, people.owner.token)('PUT', '/grants', { userId: people.viewer.userId, level: 'write' })
     expect([(await asViewer(one)).status, (await asViewer(two)).status]).toEqual([200, 403])
@@ -158,15 +158,15 @@ describe('POST /projects/ensure', () => {
   const ensure = (body: object, token = people.member.token) => call(instance, token, 'POST /projects/ensure', { body })
 
   test('201 without projectId: a project is created', async () => {
-    const { status, body } = await ensure({ name: 'Ensured', framework: 'x' })
-    expect([status, body.data.name, body.data.config.framework]).toEqual([201, 'Ensured', 'x'])
+    const { status, body } = await ensure({ name: 'Ensured', framework: 'vite' })
+    expect([status, body.data.name, body.data.config.framework]).toEqual([201, 'Ensured', 'vite'])
   })
 
   test('200 with projectId: it is updated in place', async () => {
-    const project = await make({ framework: 'x', port: 8080 })
-    const { status, body } = await ensure({ projectId: project.id, name: 'Again', framework: 'y' })
+    const project = await make({ framework: 'vite', port: 8080 })
+    const { status, body } = await ensure({ projectId: project.id, name: 'Again', framework: 'astro' })
     expect([status, body.data.id, body.data.slug]).toEqual([200, project.id, project.slug])
-    expect(body.data).toMatchObject({ name: 'Again', config: { framework: 'y', port: 8080 } })
+    expect(body.data).toMatchObject({ name: 'Again', config: { framework: 'astro', port: 8080 } })
   })
 
   test('400: the body is the full create body, so `name` is required either way', async () => {

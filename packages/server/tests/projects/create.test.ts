@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { secretMask } from '@berth/contract'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { newId } from '../../src/platform/db/ids.ts'
 import { call } from '../kit/call.ts'
@@ -75,7 +76,8 @@ describe('POST /projects', () => {
       services: [{ name: 'db', image: 'postgres:17', ports: [5432], environment: { A: 'b' }, dependsOn: [] }],
     }
     const { body } = await create({ name: 'All', slug: 'all-of-it', type: 'services', ...fields })
-    expect(body.data).toMatchObject({ slug: 'all-of-it', type: 'services', config: fields })
+    const services = [{ ...fields.services[0], environment: { A: secretMask } }]
+    expect(body.data).toMatchObject({ slug: 'all-of-it', type: 'services', config: { ...fields, services } })
   })
 
   test.each([

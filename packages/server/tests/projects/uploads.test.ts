@@ -64,7 +64,7 @@ describe('POST /projects/folder/session', () => {
     expect(upload).toEqual({
       url: `https://berth.example.test/api/projects/folder/upload/${sessionId}`,
       method: 'POST',
-      headers: { 'content-type': 'application/gzip' },
+      headers: { 'content-type': 'application/gzip', 'x-berth-upload-token': expect.any(String) },
     })
   })
 

@@ -1,6 +1,8 @@
 import { limits } from '@berth/contract'
+import type { Selectable } from 'kysely'
 import type { Caller } from '../../http/handler.ts'
 import { iso } from '../../platform/db/columns.ts'
+import type { StreamTokensTable } from '../../platform/db/tables/access.ts'
 import { hashToken } from '../../platform/secrets/token.ts'
 import { renewed } from './credentials.ts'
 import type { AccessDeps } from './deps.ts'
@@ -12,17 +14,26 @@ import { randomCode } from './random-code.ts'
  */
 export interface StreamTokens {
   mint(path: string, caller: Caller): Promise<{ token: string; expiresAt: string }>
+  /** One for an upload to that path, which may be tried again until the session expires. */
+  mintForUpload(path: string, caller: Caller): Promise<string>
   /** One that the cloud has made, for a stream there. */
   note(token: string, path: string, caller: Caller): Promise<void>
   spend(token: string, path: string): Promise<Caller | null>
+  use(token: string, path: string): Promise<Caller | null>
 }
 
 export function createStreamTokens({ database, clock }: AccessDeps): StreamTokens {
   const { db } = database
-  const keep = async (token: string, path: string, caller: Caller, elsewhere: 0 | 1) => {
+  const keep = async (
+    token: string,
+    path: string,
+    caller: Caller,
+    elsewhere: 0 | 1,
+    seconds: number = limits.streamTokenSeconds,
+  ) => {
     const now = clock.now().getTime()
     const { userId, organizationId, tokenId, sessionId } = caller
-    const expiresAt = now + limits.streamTokenSeconds * 1000
+    const expiresAt = now + seconds * 1000
     await db.deleteFrom('streamTokens').where('expiresAt', '<', now).execute()
     await db
       .insertInto('streamTokens')
@@ -32,10 +43,21 @@ export function createStreamTokens({ database, clock }: AccessDeps): StreamToken
       .execute()
     return expiresAt
   }
+  const opened = async (found: Selectable<StreamTokensTable> | undefined, path: string) => {
+    const now = clock.now().getTime()
+    if (!found || found.path !== path || found.expiresAt <= now) return null
+    const caller = await renewed(db, found, now)
+    return caller && found.elsewhere ? { ...caller, onlyElsewhere: true as const } : caller
+  }
   return {
     async mint(path, caller) {
       const token = randomCode(40)
       return { token, expiresAt: iso(await keep(token, path, caller, 0)) }
+    },
+    async mintForUpload(path, caller) {
+      const token = randomCode(40)
+      await keep(token, path, caller, 0, limits.uploadSessionSeconds)
+      return token
     },
     async note(token, path, caller) {
       await keep(token, path, caller, 1)
@@ -46,10 +68,9 @@ export function createStreamTokens({ database, clock }: AccessDeps): StreamToken
         .where('secretHash', '=', hashToken(token))
         .returningAll()
         .executeTakeFirst()
-      const now = clock.now().getTime()
-      if (!spent || spent.path !== path || spent.expiresAt <= now) return null
-      const caller = await renewed(db, spent, now)
-      return caller && spent.elsewhere ? { ...caller, onlyElsewhere: true } : caller
+      return opened(spent, path)
     },
+    use: async (token, path) =>
+      opened(await db.selectFrom('streamTokens').selectAll().where('secretHash', '=', hashToken(token)).executeTakeFirst(), path),
   }
 }

@@ -128,6 +128,7 @@ export function planDeployment(
     }
   }
   if (!detected) throw new PlanRefused('There is no source to build')
+  if (detected.mismatch && !config.startCommand && config.dockerfilePath === null) throw new PlanRefused(detected.mismatch)
   const build = buildPlan(config, detected, type)
   if (type !== 'static' && build.kind === 'stack' && !build.startCommand)
     throw new PlanRefused(detected.leftOut ? needsDocker.dockerfile : nothingStartsIt)
@@ -159,8 +160,8 @@ function buildPlan(config: DeployedConfig, detected: Detection, type: DeployPlan
   return {
     kind: type === 'static' ? 'static' : usesDockerfile ? 'dockerfile' : 'stack',
     language: detected.language,
-    framework: config.framework ?? detected.framework,
-    packageManager: config.packageManager ?? detected.packageManager,
+    framework: detected.framework ?? config.framework,
+    packageManager: detected.packageManager ?? config.packageManager,
     runtimeVersion: detected.runtimeVersion,
     installCommand: config.installCommand ?? detected.installCommand,
     buildCommand: config.buildCommand ?? detected.buildCommand,

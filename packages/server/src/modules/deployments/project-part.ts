@@ -1,3 +1,4 @@
+import { basename } from 'node:path'
 import type { DeletionItem } from '@berth/contract'
 import { type DeletionOptions, findAnyProject, findBySubject, type ProjectPart, ResumeLater } from '../projects/index.ts'
 import { cancelDeployment } from './cancel.ts'
@@ -63,8 +64,10 @@ async function itemsAt(place: Place, { deleteVolumes }: DeletionOptions, deps: D
   for (const row of await listInstances(db, place))
     items.push({ kind: 'instance', id: row.id, name: row.service || 'app', sizeBytes: null, kept: false })
   for (const { artifact } of await artifactsAt(place, deps)) {
-    const { kind, reference, sizeBytes } = artifact
-    items.push({ kind, id: reference, name: reference, sizeBytes, kept: false })
+    const { kind, sizeBytes } = artifact
+    // A plain process runs from a folder: where it lies on the machine is for operators.
+    const name = artifact.reference.startsWith('/') ? basename(artifact.reference.replace(/\/static$/, '')) : artifact.reference
+    items.push({ kind, id: name, name, sizeBytes, kept: false })
   }
   for (const volume of await listVolumes(db, place))
     items.push({

@@ -1,12 +1,13 @@
 import { posix } from 'node:path'
 import type { Detection, Evidence } from './detection.ts'
 import { Folder } from './folder.ts'
+import { javascriptManagers } from './javascript-tools.ts'
 import { subfolderApps } from './monorepo.ts'
 import { followPlatformFiles } from './platform-files/index.ts'
 import { followProcfile } from './procfile.ts'
 import { RootDirectoryError } from './root-directory-error.ts'
 import { runtimeVersions } from './runtime-versions.ts'
-import { type App, firstMatch, lookAt, type Match, type Plan } from './stack.ts'
+import { type App, firstMatch, lookAt, type Match, type Plan, type Stack } from './stack.ts'
 import { composeBeside } from './stacks/compose.ts'
 import { appStacks, stacks } from './stacks/index.ts'
 import { chooseOne } from './stacks/monorepo.ts'
@@ -17,6 +18,9 @@ export interface DetectOptions {
   /** How many files and folders are looked at, by name. */
   maxFiles?: number
   abort?: AbortSignal
+  /** The framework and the package manager that the project's settings name: they decide over what its files say. */
+  framework?: string
+  packageManager?: string
   /** Frameworks to leave out, for a runtime that cannot use them: `['dockerfile', 'compose']`. */
   without?: readonly string[]
   /** The project's variables, for files that ask for them. Without them no file that holds values is opened either. */
@@ -34,13 +38,35 @@ export async function detectFolder(folder: string, options: DetectOptions = {}):
     throw new RootDirectoryError(`rootDirectory "${rootDirectory}" leads out of the project: name a folder in it`)
   const root = await Folder.open(folder, { maxFiles, abort, rootDirectory: path })
   const detection = await detectAt(root, path, options)
-  return bounded(path === '.' ? await chooseOnlyApp(detection, root, options) : detection, root)
+  const own = path === '.' ? await chooseOnlyApp(detection, root, options) : detection
+  return bounded(await followFramework(own, root, path, options), root)
 }
 
-async function detectAt(root: Folder, path: string, options: DetectOptions): Promise<Detection> {
-  const { abort, without = [], variables } = options
-  const app = { ...(await lookAt(appFolder(root, path))), ...(variables ? { variables } : {}) }
-  const { match, leftOut } = await chooseStack(app, without)
+/** Tools that only hold apps together: the apps themselves are detected. */
+const workspaceTools = ['turborepo', 'nx', 'lerna', 'pnpm-workspaces', 'workspaces']
+
+/** The framework of the settings decides; one that the runtime cannot use is left to detection. */
+async function followFramework(own: Detection, root: Folder, path: string, options: DetectOptions): Promise<Detection> {
+  const { framework, without = [] } = options
+  const isDecided = !framework || framework === own.framework || without.includes(framework) || workspaceTools.includes(framework)
+  const rows = isDecided ? [] : stacks.filter((stack) => stack.framework === framework)
+  if (rows.length === 0) return own
+  return detectAt(root, path, options, rows).catch((error: unknown) => {
+    if (!(error instanceof TypeError)) throw error
+    // The plan reads a manifest that the folder does not have.
+    const mismatch = `framework is set to ${framework}, and the source has no manifest of it: set framework to null, or to ${own.framework ?? 'the one that it is made with'}`
+    return { ...own, mismatch }
+  })
+}
+
+async function detectAt(root: Folder, path: string, options: DetectOptions, rows?: readonly Stack[]): Promise<Detection> {
+  const { abort, without = [], variables, packageManager } = options
+  const app: App = {
+    ...(await lookAt(appFolder(root, path))),
+    ...(variables ? { variables } : {}),
+    ...(packageManager ? { packageManager } : {}),
+  }
+  const { match, leftOut } = rows ? { match: await chosenRow(app, rows) } : await chooseStack(app, without)
   abort?.throwIfAborted()
   const isImage = match !== null && images.includes(match.stack.framework)
   const own = match ? await match.stack.plan(app) : await emptyPlan(app, leftOut)
@@ -48,7 +74,8 @@ async function detectAt(root: Folder, path: string, options: DetectOptions): Pro
   const versions = await runtimeVersions(app)
   const beside = match && !isImage && !without.includes('compose') ? await composeBeside(app) : null
   const unused = leftOut === 'dockerfile' ? ['its Dockerfile is not used: that needs Docker'] : []
-  const warnings = [...(plan.warnings ?? []), ...versions.warnings, ...(beside ? [beside] : []), ...unused]
+  const other = otherManager(app, plan, packageManager)
+  const warnings = [...(plan.warnings ?? []), ...versions.warnings, ...(beside ? [beside] : []), ...unused, ...other]
   const evidence = [...(match?.evidence ?? []), ...(plan.evidence ?? []), ...versions.evidence]
   return {
     name: plan.name || manifestName(app, plan) || app.folder.name,
@@ -73,12 +100,28 @@ async function detectAt(root: Folder, path: string, options: DetectOptions): Pro
   }
 }
 
+/** The row whose signs hold, else the most general one, which is the last; of static pages it is the first. */
+async function chosenRow(app: App, rows: readonly Stack[]): Promise<Match> {
+  const found = await firstMatch(app, rows)
+  if (found) return found
+  const general = (rows[0]?.framework === 'static' ? rows[0] : rows.at(-1)) as Stack
+  return { stack: general, evidence: [{ file: '', says: `framework is set to ${general.framework}` }] }
+}
+
 /** The first that may be used, and what would have come before it. */
 async function chooseStack(app: App, without: readonly string[]): Promise<{ match: Match | null; leftOut?: string }> {
   const first = await firstMatch(app, stacks)
   if (!first || !without.includes(first.stack.framework)) return { match: first }
   const usable = stacks.filter(({ framework }) => !without.includes(framework))
   return { match: await firstMatch(app, usable), leftOut: first.stack.framework }
+}
+
+/** A package manager of the settings that nothing of the plan is made with. */
+function otherManager({ manifests }: App, plan: Plan, wanted: string | undefined): string[] {
+  const isUsed = plan.packageManager === wanted || (manifests.npm && javascriptManagers.some((one) => one === wanted))
+  return !wanted || isUsed
+    ? []
+    : [`packageManager is set to ${wanted}, which has no effect here: ${plan.packageManager ?? 'no package manager'} is used`]
 }
 
 /** Where only one folder holds an app and the root starts nothing itself, that one is meant. */

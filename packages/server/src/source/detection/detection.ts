@@ -30,6 +30,8 @@ export interface Detection {
   siteRules?: SiteRules
   /** Why what was found must not be run as it is; a scan tells it among the warnings. */
   refused?: string[]
+  /** Why the framework that the settings name cannot be planned from this source. */
+  mismatch?: string
   /** What would have been chosen, had it not been left out: the runtime cannot use it. */
   leftOut?: string
 }

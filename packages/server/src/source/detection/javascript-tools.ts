@@ -5,7 +5,8 @@ import { readNpm } from './manifests/npm.ts'
 import { scriptRuns } from './signs.ts'
 import type { App } from './stack.ts'
 
-export type JavascriptManager = 'npm' | 'pnpm' | 'yarn' | 'bun'
+export const javascriptManagers = ['npm', 'pnpm', 'yarn', 'bun'] as const
+export type JavascriptManager = (typeof javascriptManagers)[number]
 
 /** How the project's own package manager installs, runs a script and runs a tool of the dependencies. */
 export interface JavascriptTools {
@@ -42,12 +43,15 @@ const runIn: Record<JavascriptManager, (name: string, script: string) => string>
 }
 
 export async function javascriptTools(app: App): Promise<JavascriptTools> {
-  const field = await managerField(app.folder)
+  const chosen = javascriptManagers.find((one) => one === app.packageManager)
+  const named = await managerField(app.folder)
+  const field = chosen && named?.manager !== chosen ? null : named
   const place = app.folder.upwards.find((folder) => lockfiles.some(([file]) => folder.has(file)))
   const locks = lockfiles.filter(([file]) => place?.has(file))
-  const lock = locks.find(([, manager]) => manager === field?.manager) ?? (field ? undefined : locks[0])
-  const bun = field || lock ? null : scriptOfBun(app)
-  const manager = field?.manager ?? lock?.[1] ?? (bun === null ? 'npm' : 'bun')
+  const wanted = chosen ?? field?.manager
+  const lock = locks.find(([, manager]) => manager === wanted) ?? (wanted ? undefined : locks[0])
+  const bun = wanted || lock ? null : scriptOfBun(app)
+  const manager = wanted ?? lock?.[1] ?? (bun === null ? 'npm' : 'bun')
   const evidence: Evidence[] = field ? [{ file: field.file, says: `packageManager is ${field.text}` }] : []
   if (bun !== null) evidence.push(scriptRuns(app, bun))
   if (place && lock) evidence.push({ file: place.full(lock[0]), says: `${manager} is the package manager` })

@@ -21,6 +21,8 @@ interface Manager {
   prefix: string
 }
 
+export const pythonManagers = ['pip', 'uv', 'poetry', 'pdm', 'pipenv'] as const
+
 const managers: readonly Manager[] = [
   {
     name: 'uv',
@@ -58,11 +60,12 @@ const managers: readonly Manager[] = [
 
 export function pythonTools(app: App): PythonTools {
   const { folder } = app
+  const chosen = managers.find(({ name }) => name === app.packageManager)
   const locked = managers.filter((manager) => folder.has(manager.lockfile))
-  const manager = locked[0] ?? managers.find((one) => one.isChosen(app))
-  if (!manager) return pip(app)
-  const isLocked = locked.length > 0
-  const others = locked.slice(1).map((one) => one.lockfile)
+  const manager = chosen ?? locked[0] ?? managers.find((one) => one.isChosen(app))
+  if (!manager || app.packageManager === 'pip') return pip(app)
+  const isLocked = locked.includes(manager)
+  const others = locked.filter((one) => one !== manager).map((one) => one.lockfile)
   return {
     manager: manager.name,
     install: isLocked ? manager.frozen : manager.plain,

@@ -8,6 +8,8 @@ export interface App {
   manifests: Manifests
   /** The project's own, for files that ask for them; only where it is about to be built. */
   variables?: Readonly<Record<string, string>>
+  /** The package manager that the project's settings name, whatever its files say. */
+  packageManager?: string
 }
 
 export const lookAt = async (folder: Folder): Promise<App> => ({ folder, manifests: await readManifests(folder) })

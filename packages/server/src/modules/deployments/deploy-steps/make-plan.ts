@@ -32,6 +32,8 @@ export const makePlan: DeployStep = {
               // A project that also says how to run without its Dockerfile does so where there are no containers.
               without: kind === 'process' ? ['dockerfile'] : [],
               ...(config.rootDirectory ? { rootDirectory: config.rootDirectory } : {}),
+              ...(config.framework ? { framework: config.framework } : {}),
+              ...(config.packageManager ? { packageManager: config.packageManager } : {}),
             })
       for (const { file, says } of detected?.evidence ?? []) log.line(`${file}: ${says}`)
       for (const warning of detected?.warnings ?? []) log.line(`Warning: ${warning}`)

@@ -9,9 +9,11 @@ import { isInstanceSlug } from '../domains/hostnames.ts'
 import { hostUrlsOf } from '../git/git-remote.ts'
 import { hiddenFrom } from '../git/hidden-repositories.ts'
 import { refuseOverQuota } from '../quotas/quotas.ts'
-import { checkConfig } from '../settings/config-rules.ts'
+import { checkConfig, checkNames } from '../settings/config-rules.ts'
 import { insertSecrets } from '../settings/env.ts'
 import { configColumns, defaults, refuseUnstorable } from '../settings/fields.ts'
+import { leaveToFile } from '../settings/scanned-services.ts'
+import { withStoredValues } from '../settings/service-environment.ts'
 import { checkSource, sourceColumns } from '../source.ts'
 import { insertEnvironment, insertProject, type NewProject, takenSlugs } from '../store.ts'
 import { fetchNamed } from '../uploads/stored-upload.ts'
@@ -28,13 +30,15 @@ export interface RecordedWith {
 
 /** Records a project with its production environment; nothing is deployed. */
 export async function createProject(
-  body: CreateProject,
+  given: CreateProject,
   caller: Caller,
   deps: ProjectsDeps,
   recordedWith?: RecordedWith,
 ): Promise<ProjectRow> {
-  refuseUnstorable(body)
+  refuseUnstorable(given)
+  const body = await leaveToFile(given, caller.organizationId, deps)
   checkConfig(body)
+  checkNames(body)
   const { organizationId } = caller
   const source = sourceColumns(
     await checkSource(body, organizationId, deps, { current: null, caller }),
@@ -45,7 +49,7 @@ export async function createProject(
   refuseHidden(source, null)
   const row: NewProject = {
     ...emptyProject(organizationId, nowOf(deps)),
-    ...configColumns(body),
+    ...configColumns(withStoredValues(body, [])),
     ...source,
     name: body.name.trim(),
   }

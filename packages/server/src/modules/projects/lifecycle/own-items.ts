@@ -1,3 +1,4 @@
+import { basename } from 'node:path'
 import type { DeletionItem } from '@berth/contract'
 import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
 import type { ProjectsDeps } from '../deps.ts'
@@ -21,7 +22,7 @@ export async function ownItems(project: ProjectRow, { database: { db } }: Projec
     ...(domains.get(id) ?? []).map((row) => removed('domain', row.id, row.hostname)),
     ...rules.map((row) => removed('route rule', row.id, row.kind)),
     ...(upload ? [removed('upload', upload.id, 'the uploaded folder', upload.sizeBytes)] : []),
-    ...(localPath ? [keptFolder(localPath)] : []),
+    ...(localPath ? [keptFolder(basename(localPath))] : []),
   ]
 }
 
@@ -30,10 +31,11 @@ export const removed = (kind: string, id: string, name: string, sizeBytes: numbe
   kept: false,
 })
 
-const keptFolder = (path: string): DeletionItem => ({
+/** By its name alone: where it lies on the machine is for operators. */
+const keptFolder = (name: string): DeletionItem => ({
   kind: 'folder',
-  id: path,
-  name: path,
+  id: name,
+  name,
   sizeBytes: null,
   kept: true,
   reason: 'It is your own folder, which Berth only reads',

@@ -8,6 +8,7 @@ import { routesOf, urlSettings, workingUrl } from '../domains/hostnames.ts'
 import { hostUrlsOf } from '../git/git-remote.ts'
 import { operationsOf } from '../operations/operation-store.ts'
 import type { DeploymentSummary, RunningState } from '../project-ports.ts'
+import { maskedServices } from '../settings/service-environment.ts'
 import { deployedSource, showSource } from '../source.ts'
 import { domainsOf } from '../store.ts'
 import { pendingChanges } from './pending-changes.ts'
@@ -148,7 +149,7 @@ function configOf(row: ProjectRow): ProjectConfig {
     ...{ dockerfilePath, composePath, buildImage, port, sleepMode, rollbackWindow, webhookDomain, serverId },
     healthCheck: row.healthCheck && JSON.parse(row.healthCheck),
     volumes: JSON.parse(row.volumes),
-    services: JSON.parse(row.services),
+    services: maskedServices(JSON.parse(row.services)),
     serviceRoutes: row.serviceRoutes && JSON.parse(row.serviceRoutes),
     resources: JSON.parse(row.resources),
     autoDeploy: row.autoDeploy === 1,

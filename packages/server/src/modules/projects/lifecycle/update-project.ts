@@ -9,8 +9,10 @@ import { moveHookOf } from '../git/delivery-address.ts'
 import { hostUrlsOf } from '../git/git-remote.ts'
 import { hiddenFrom } from '../git/hidden-repositories.ts'
 import { moveRules } from '../rules/rules.ts'
-import { checkConfig } from '../settings/config-rules.ts'
+import { checkConfig, checkNames } from '../settings/config-rules.ts'
 import { configColumns, nameColumns, refuseUnstorable } from '../settings/fields.ts'
+import { leaveToFile } from '../settings/scanned-services.ts'
+import { withStoredValues } from '../settings/service-environment.ts'
 import { checkSource, leavesHost, sourceColumns } from '../source.ts'
 import type { ProjectChanges } from '../store.ts'
 import { fetchNamed } from '../uploads/stored-upload.ts'
@@ -21,12 +23,14 @@ import { refuseInstanceSlug, slugOfName } from './create-project.ts'
 /** Every create field, each left as it is when not named. A new name keeps the slug, and so the URL, unless the slug is null. */
 export async function updateProject(
   project: ProjectRow,
-  body: UpdateProject,
+  given: UpdateProject,
   deps: ProjectsDeps,
   caller?: Caller,
 ): Promise<ProjectRow> {
-  refuseUnstorable(body)
+  refuseUnstorable(given)
+  const body = await leaveToFile(given, project.organizationId, deps)
   checkConfig(body, JSON.parse(project.services))
+  checkNames(changedNames(body, project))
   if (body.slug && body.slug !== project.slug) refuseInstanceSlug(body.slug, deps)
   const source = await checkSource(body, project.organizationId, deps, caller && { current: project, caller })
   const refuseHidden = caller && (await hiddenFrom(caller, deps))
@@ -35,7 +39,7 @@ export async function updateProject(
     const slug = body.slug === null ? await slugOfName({ ...current, ...nameColumns(body) }, bound.db, deps) : body.slug
     const changes: ProjectChanges = {
       ...nameColumns({ ...body, slug }),
-      ...configColumns(body, current),
+      ...configColumns(withStoredValues(body, JSON.parse(current.services)), current),
       ...sourceColumns(source, current, hostUrlsOf(deps.settings)),
       ...webhookDomainColumns(slug, current, deps),
     }
@@ -48,6 +52,12 @@ export async function updateProject(
     return Object.keys(changes).length > 0 ? changes : null
   })
 }
+
+/** A name that the project has already may be sent back, also one from before names were checked. */
+const changedNames = ({ framework, packageManager }: UpdateProject, project: ProjectRow) => ({
+  framework: framework === project.framework ? null : framework,
+  packageManager: packageManager === project.packageManager ? null : packageManager,
+})
 
 /** The hook of the repository that it had, and of the one that it gets. */
 async function followHook(current: ProjectRow, changes: ProjectChanges, bound: Bound): Promise<void> {

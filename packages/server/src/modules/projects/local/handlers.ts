@@ -1,8 +1,9 @@
 import type { contract } from '@berth/contract'
 import type { Handlers } from '../../../http/handler.ts'
+import { knownFrameworks } from '../../../source/detection/known-names.ts'
 import type { ProjectsDeps } from '../deps.ts'
 import { showProject, showProjects } from '../lifecycle/records.ts'
-import { folderExists, importFolder, listLocal, scanFolder, showDetection } from './local-folders.ts'
+import { folderExists, importFolder, listLocal, scanFolder } from './local-folders.ts'
 
 type Rows = Partial<Handlers<typeof contract.projects>>
 
@@ -17,7 +18,8 @@ export function localHandlers(deps: ProjectsDeps) {
       const there = await Promise.all(paths.map((path) => folderExists(path, deps)))
       return { data: shown.map((project, at) => ({ ...project, path: paths[at]!, exists: there[at]! })), nextCursor }
     },
-    scan: async ({ body }, { caller }) => ({ data: showDetection(await scanFolder(body.path, caller, deps)) }),
+    listFrameworks: () => ({ data: knownFrameworks.map((id) => ({ id })) }),
+    scan: async ({ body }, { caller }) => ({ data: await scanFolder(body.path, caller, deps) }),
     importFolder: async ({ body }, { caller, audit }) => {
       const row = await importFolder(body, caller, deps)
       audit({ objectKind: 'project', objectId: row.id })

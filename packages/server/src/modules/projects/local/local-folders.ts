@@ -1,23 +1,23 @@
 import { basename } from 'node:path'
 import type { UpdateProject } from '@berth/contract'
 import { resolveAllowed } from '../../../drivers/folder/allowed-folder.ts'
-import { FolderTooMuch, folderReader } from '../../../drivers/reader/folder-reader.ts'
-import { TooManyWaiting } from '../../../drivers/reader/reader-turns.ts'
 import type { Caller } from '../../../http/handler.ts'
 import { type Page, page } from '../../../platform/db/pages.ts'
 import type { Db } from '../../../platform/db/schema.ts'
 import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
-import { fail, refuse } from '../../../platform/failure.ts'
+import { refuse } from '../../../platform/failure.ts'
 import type { Detection } from '../../../source/detection/index.ts'
-import { RootDirectoryError } from '../../../source/detection/root-directory-error.ts'
 import type { ProjectsDeps } from '../deps.ts'
 import { createProject } from '../lifecycle/create-project.ts'
+import { checkNames } from '../settings/config-rules.ts'
 import { allowedFolder, localRoots } from '../source.ts'
 import { present } from '../store.ts'
+import { detectLocal } from './detect-local.ts'
 
 /** Looks into a folder below the roots. */
-export async function scanFolder(path: string, { organizationId }: Caller, deps: ProjectsDeps): Promise<Detection> {
-  return detect(await allowedFolder(path, 'path', deps), organizationId)
+export async function scanFolder(path: string, { organizationId }: Caller, deps: ProjectsDeps) {
+  const localPath = await allowedFolder(path, 'path', deps)
+  return { ...showDetection(await detectLocal(localPath, organizationId)), gitProvider: 'local' as const, localPath }
 }
 
 export type ImportBody = UpdateProject & { path: string }
@@ -28,7 +28,8 @@ export async function importFolder({ path, ...body }: ImportBody, caller: Caller
     if (body[field]) refuse(field, 'cannot be given here: the source is the folder at path')
   if (body.gitProvider && body.gitProvider !== 'local') refuse('gitProvider', 'must be local')
   const localPath = await allowedFolder(path, 'path', deps)
-  const detection = await detect(localPath, caller.organizationId, body.rootDirectory)
+  checkNames(body)
+  const detection = await detectLocal(localPath, caller.organizationId, body)
   const name = body.name ?? detection.name ?? basename(localPath)
   return createProject({ ...detectedFields(detection), ...body, name, gitProvider: 'local', localPath }, caller, deps)
 }
@@ -50,17 +51,6 @@ function detectedFields(detection: Detection): UpdateProject {
   if (detection.port !== null) fields.port = detection.port
   if (detection.rootDirectory) fields.rootDirectory = detection.rootDirectory
   return fields
-}
-
-async function detect(folder: string, organizationId: string, rootDirectory?: string | null): Promise<Detection> {
-  try {
-    return await folderReader.detect(folder, { organizationId, ...(rootDirectory ? { rootDirectory } : {}) })
-  } catch (error) {
-    if (error instanceof RootDirectoryError) refuse('rootDirectory', error.message)
-    if (error instanceof FolderTooMuch) fail('source_unreadable', { words: error.message, cause: error })
-    if (error instanceof TooManyWaiting) fail('rate_limited', { words: error.message, cause: error })
-    throw error
-  }
 }
 
 export interface LocalQuery {

@@ -1,10 +1,19 @@
 import type { ProjectOptions, Service, Volume } from '@berth/contract'
 import { refuse } from '../../../platform/failure.ts'
+import { knownFrameworks, knownPackageManagers } from '../../../source/detection/known-names.ts'
 
 /** Rules about a project's config that no schema can tell. `stored` is what the project has already. */
 export function checkConfig(changes: Pick<ProjectOptions, 'volumes' | 'services'>, stored: readonly Service[] = []): void {
   if (changes.volumes) checkVolumes(changes.volumes)
   if (changes.services) checkServices(changes.services, stored)
+}
+
+/** Names that detection knows, by which a build is planned. */
+export function checkNames({ framework, packageManager }: Pick<ProjectOptions, 'framework' | 'packageManager'>): void {
+  if (framework && !knownFrameworks.includes(framework))
+    refuse('framework', `${JSON.stringify(framework)} is not known; GET /api/frameworks lists them`)
+  if (packageManager && !knownPackageManagers.includes(packageManager))
+    refuse('packageManager', `must be one of ${knownPackageManagers.join(', ')}`)
 }
 
 /** A running project finds each volume by `BERTH_VOLUME_<NAME>`, so two names must not become one there. */

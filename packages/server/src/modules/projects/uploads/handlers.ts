@@ -1,5 +1,5 @@
-import { type contract, tarballUpload } from '@berth/contract'
-import type { Handlers } from '../../../http/handler.ts'
+import { type contract, tarballUpload, uploadTokenHeader } from '@berth/contract'
+import type { Caller, Handlers } from '../../../http/handler.ts'
 import { iso } from '../../../platform/db/columns.ts'
 import type { UploadSessionRow } from '../../../platform/db/tables/projects.ts'
 import type { ProjectsDeps } from '../deps.ts'
@@ -16,21 +16,27 @@ export function uploadHandlers(deps: ProjectsDeps) {
     openUpload: async ({ body }, { caller, audit }) => {
       const session = await openUpload(body ?? {}, caller, deps)
       audit({ objectKind: 'uploadSession', objectId: session.id })
-      return { data: { sessionId: session.id, expiresAt: iso(session.expiresAt), upload: await targetOf(session, deps) } }
+      return { data: { sessionId: session.id, expiresAt: iso(session.expiresAt), upload: await targetOf(session, caller, deps) } }
     },
     relayUpload: async ({ upload }, { uploadSession }) => ({
       data: { sessionId: uploadSession.id, ...(await receiveUpload(uploadSession, upload, deps)) },
     }),
-    scanUpload: async (_, { uploadSession }) => ({
-      data: showDetection(await scanUpload(await fetchStored(uploadSession, deps), deps)),
-    }),
+    scanUpload: async (_, { uploadSession }) => {
+      const detection = await scanUpload(await fetchStored(uploadSession, deps), deps)
+      return { data: { ...showDetection(detection), gitProvider: 'upload' as const, uploadSessionId: uploadSession.id } }
+    },
   } satisfies Rows
 }
 
-/** The relay is a route of self-hosted instances; the cloud service takes uploads in an object store, or at an address of its own. */
-function targetOf(session: UploadSessionRow, deps: ProjectsDeps) {
+/**
+ * The relay is a route of self-hosted instances; the cloud service takes uploads in an object store, or at an address of its
+ * own. Each carries a credential for this one upload: whoever has the target needs no other.
+ */
+async function targetOf(session: UploadSessionRow, caller: Caller, deps: ProjectsDeps) {
   if (session.inStore && deps.uploadStore) return storeAddress(session, deps.uploadStore)
   const headers = { 'content-type': tarballUpload.contentType }
   if (deps.settings.mode === 'cloud') return { url: signedUrl(session, deps), method: 'PUT', headers }
-  return { url: `${deps.publicUrl()}/api/projects/folder/upload/${session.id}`, method: 'POST', headers }
+  const path = `/api/projects/folder/upload/${session.id}`
+  const token = await deps.streamTokens.mintForUpload(path, caller)
+  return { url: `${deps.publicUrl()}${path}`, method: 'POST', headers: { ...headers, [uploadTokenHeader]: token } }
 }

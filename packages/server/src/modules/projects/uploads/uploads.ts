@@ -13,7 +13,7 @@ import type { Db } from '../../../platform/db/schema.ts'
 import type { UploadSessionRow } from '../../../platform/db/tables/projects.ts'
 import { fail, refuse } from '../../../platform/failure.ts'
 import { inSteadyMemory } from '../../../platform/steady-memory.ts'
-import type { Detection } from '../../../source/detection/index.ts'
+import { type Detection, knownFrameworks, knownPackageManagers } from '../../../source/detection/index.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { refuseUnstorable } from '../settings/fields.ts'
 import { UploadFiles } from './upload-files.ts'
@@ -155,10 +155,14 @@ function withHints(detection: Detection, hints: UploadHints): Detection {
   return {
     ...detection,
     name: detection.name ?? (hints.name?.trim() || null),
-    framework: detection.framework ?? (hints.stack?.trim() || null),
-    packageManager: detection.packageManager ?? (hints.packageManager?.trim() || null),
+    framework: detection.framework ?? known(hints.stack, knownFrameworks),
+    packageManager: detection.packageManager ?? known(hints.packageManager, knownPackageManagers),
   }
 }
+
+/** A hint that detection does not know says nothing. */
+const known = (hint: string | undefined, names: readonly string[]): string | null =>
+  names.find((name) => name === hint?.trim().toLowerCase()) ?? null
 
 /** In the words of the API: what is wrong with the bytes is the sender's to know. */
 function explain(error: unknown): unknown {

@@ -1,0 +1,26 @@
+import type { UpdateProject } from '@berth/contract'
+import { FolderTooMuch, folderReader } from '../../../drivers/reader/folder-reader.ts'
+import { TooManyWaiting } from '../../../drivers/reader/reader-turns.ts'
+import { fail, refuse } from '../../../platform/failure.ts'
+import type { Detection } from '../../../source/detection/index.ts'
+import { RootDirectoryError } from '../../../source/detection/root-directory-error.ts'
+
+type Chosen = Pick<UpdateProject, 'rootDirectory' | 'framework' | 'packageManager'>
+
+/** Detects a folder of this machine that the caller may read. */
+export async function detectLocal(folder: string, organizationId: string, chosen: Chosen = {}): Promise<Detection> {
+  const { rootDirectory, framework, packageManager } = chosen
+  try {
+    return await folderReader.detect(folder, {
+      organizationId,
+      ...(rootDirectory ? { rootDirectory } : {}),
+      ...(framework ? { framework } : {}),
+      ...(packageManager ? { packageManager } : {}),
+    })
+  } catch (error) {
+    if (error instanceof RootDirectoryError) refuse('rootDirectory', error.message)
+    if (error instanceof FolderTooMuch) fail('source_unreadable', { words: error.message, cause: error })
+    if (error instanceof TooManyWaiting) fail('rate_limited', { words: error.message, cause: error })
+    throw error
+  }
+}

@@ -1,0 +1,26 @@
+import { type Service, secretMask } from '@berth/contract'
+import { refuse } from '../../../platform/failure.ts'
+
+/** As reads show them: a Compose file often holds passwords, so each value is the mask. */
+export const maskedServices = (services: readonly Service[]): Service[] =>
+  services.map((service) =>
+    service.environment
+      ? { ...service, environment: Object.fromEntries(Object.keys(service.environment).map((name) => [name, secretMask])) }
+      : service,
+  )
+
+/** The mask sent back stands for the stored value of the same service and variable; it is itself never stored. */
+export function withStoredValues<Body extends { services?: Service[] | null }>(body: Body, stored: readonly Service[]): Body {
+  if (!body.services) return body
+  const services = body.services.map((service, at) => {
+    if (!service.environment) return service
+    const before = stored.find(({ name }) => name === service.name)?.environment ?? {}
+    const environment = Object.entries(service.environment).map(([name, value]) => {
+      if (value !== secretMask) return [name, value]
+      const kept = Object.hasOwn(before, name) ? before[name] : undefined
+      return [name, kept ?? refuse(`services.${at}.environment.${name}`, 'is the mask, and there is no stored value for it')]
+    })
+    return { ...service, environment: Object.fromEntries(environment) }
+  })
+  return { ...body, services }
+}
