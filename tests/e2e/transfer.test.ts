@@ -7,7 +7,7 @@ beforeAll(async () => {
 })
 afterAll(() => sides?.[Symbol.asyncDispose]())
 
-test('a project moves to the cloud with its data and back: the same bytes, variables, rules and id, serving at each end', async () => {
+test('a project moves to the cloud with its data and back: the same bytes, variables, rules and id, serving at each end, and nothing is asked for but the move', async () => {
   const { here } = sides
   const project = await sides.makeKeeper('traveller')
   const [id, slug] = [project.id, project.slug]
@@ -19,7 +19,8 @@ test('a project moves to the cloud with its data and back: the same bytes, varia
   const before = await rules()
 
   const moved = await sides.move(id, 'cloud')
-  expect(moved).toEqual({ status: 200, body: { data: { projectId: id, location: 'cloud' } } })
+  const warnings = [expect.stringContaining('edge rule ban')]
+  expect(moved).toEqual({ status: 200, body: { data: { projectId: id, location: 'cloud' }, warnings } })
   const there = await sides.kept('cloud', slug)
   expect(there?.secret).toBe('of traveller')
   expect(Object.values(there?.files ?? {})).toEqual([first])
@@ -27,7 +28,10 @@ test('a project moves to the cloud with its data and back: the same bytes, varia
   expect((await here.api('GET', `/projects/${id}`)).body.data).toMatchObject({ id, location: 'cloud', status: 'live' })
 
   const second = await sides.fill('cloud', slug, 1_000_000)
-  expect(await sides.move(id, 'here')).toEqual({ status: 200, body: { data: { projectId: id, location: 'local' } } })
+  expect(await sides.move(id, 'here')).toEqual({
+    status: 200,
+    body: { data: { projectId: id, location: 'local' }, warnings: [] },
+  })
   const back = await sides.kept('here', slug)
   expect(Object.values(back?.files ?? {}).sort()).toEqual([first, second].sort())
   expect(back?.secret).toBe('of traveller')
@@ -55,7 +59,7 @@ test('berth project export and import: a project with its data as one encrypted 
   expect((await here.cli(['login', '--token-stdin'], { input: token })).code).toBe(0)
   const file = `${here.folder}/packed.berth`
   const passphrase = 'a long passphrase'
-  const exported = await here.cli(['project', 'export', id, '-o', file, '--with-data', '--passphrase-stdin'], {
+  const exported = await here.cli(['project', 'export', id, '-o', file, '--passphrase-stdin'], {
     input: passphrase,
   })
   expect(exported).toMatchObject({ code: 0, stderr: '' })

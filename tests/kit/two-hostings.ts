@@ -114,8 +114,7 @@ export async function startTwoHostings(env: NodeJS.ProcessEnv = {}, { runtime }:
       if ((await answered) !== 200) throw new Error('the project did not keep the file')
       return hash.digest('hex')
     },
-    move: (id, to) =>
-      here.api('POST', `/projects/${id}/transfer/${to === 'cloud' ? 'to-cloud' : 'to-self-hosted'}`, { withData: true }),
+    move: (id, to) => here.api('POST', `/projects/${id}/transfer/${to === 'cloud' ? 'to-cloud' : 'to-self-hosted'}`),
     transfer: async (id) => (await here.api('GET', `/projects/${id}/transfer`)).body.data ?? null,
   }
 }

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { tarball } from '../../src/drivers/tarball/hostile-corpus.ts'
 import { forgetKind } from '../../src/modules/cloud/forget-job.ts'
@@ -115,40 +116,40 @@ test('a token limited to a project moves it there and back, and nothing else', a
   expect([made.status, made.body.data?.projectIds]).toEqual([201, [cloudOnly.id, project.id]])
 })
 
+const app = (words: string) =>
+  tarball(
+    { name: 'package.json', content: JSON.stringify({ name: 'app', scripts: { start: 'node server.js' } }) },
+    { name: 'server.js', content: `// ${words}` },
+  )
+
+/** Session, upload and scan, here and without a word about the project. */
+async function upload(files: Buffer): Promise<string> {
+  const { body } = await ask('POST /projects/folder/session', {})
+  const { sessionId } = body.data
+  const sent = await fetch(`${scene.hereUrl}/api/projects/folder/upload/${sessionId}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/gzip', authorization: `Bearer ${scene.people.owner.token}` },
+    body: new Uint8Array(files),
+  })
+  expect(sent.status).toBe(200)
+  expect((await ask('POST /projects/folder/scan/:sessionId', { params: { sessionId } })).body.data.name).toBe('app')
+  return sessionId
+}
+
 describe('the folder flow without a hint', () => {
-  const app = (words: string) =>
-    tarball(
-      { name: 'package.json', content: JSON.stringify({ name: 'app', scripts: { start: 'node server.js' } }) },
-      { name: 'server.js', content: `// ${words}` },
-    )
-
-  /** Session, upload and scan, here and without a word about the project. */
-  async function upload(words: string): Promise<string> {
-    const { body } = await ask('POST /projects/folder/session', {})
-    const { sessionId } = body.data
-    const sent = await fetch(`${scene.hereUrl}/api/projects/folder/upload/${sessionId}`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/gzip', authorization: `Bearer ${scene.people.owner.token}` },
-      body: new Uint8Array(app(words)),
-    })
-    expect(sent.status).toBe(200)
-    expect((await ask('POST /projects/folder/scan/:sessionId', { params: { sessionId } })).body.data.name).toBe('app')
-    return sessionId
-  }
-
   test('serves a project that lives in the cloud, at ensure, at PATCH and at a deployment', async () => {
     const project = await makeProject(scene.cloud, scene.cloudPeople.owner.token, { name: 'Far' })
-    const first = await upload('first')
+    const first = await upload(app('first'))
     const ensured = await ask('POST /projects/ensure', {
       body: { projectId: project.id, name: 'Far', gitProvider: 'upload', uploadSessionId: first },
     })
     expect([ensured.status, ensured.body.data?.source?.kind]).toEqual([200, 'upload'])
     const deployed = await ask('POST /deployments/build/access', { body: { projectId: project.id, uploadSessionId: first } })
     expect(deployed.status).toBe(202)
-    const patched = await on(project)('PATCH', '', { uploadSessionId: await upload('second') })
+    const patched = await on(project)('PATCH', '', { uploadSessionId: await upload(app('second')) })
     expect([patched.status, patched.body.data?.location]).toEqual([200, 'cloud'])
     const again = await ask('POST /deployments/build/access', {
-      body: { projectId: project.id, uploadSessionId: await upload('third') },
+      body: { projectId: project.id, uploadSessionId: await upload(app('third')) },
     })
     expect(again.status).toBe(202)
     const status = async () =>
@@ -248,3 +249,41 @@ test('a revoked link is 503 cloud_unreachable everywhere, and says what to do', 
   expect((await ask('GET /cloud/link')).body.data.reachable).toBe(false)
   await scene.link()
 })
+
+test('what goes live there is what was live here, at the same port: of three uploads the third, there and back', async () => {
+  const project = await makeProject(scene.here, scene.people.owner.token, { name: 'Versions' })
+  const versions = ['one', 'two', 'three'].map((words) => app(words))
+  for (const files of versions) await deployUpload(project.id, await upload(files))
+  const ports = [await liveOf('here', project.id)]
+  expect((await scene.move(project.id, 'to-cloud')).status).toBe(200)
+  ports.push(await liveOf('cloud', project.id))
+  expect((await scene.move(project.id, 'to-self-hosted')).status).toBe(200)
+  ports.push(await liveOf('here', project.id))
+  const plain = await ask('POST /deployments/build/access', { body: { projectId: project.id } })
+  await untilLive(plain.body.data.deploymentId)
+  ports.push(await liveOf('here', project.id))
+  const third = versions[2]?.toString('base64')
+  expect(ports.map(({ files }) => files)).toEqual([third, third, third, third])
+  expect(new Set(ports.map(({ port }) => port)).size).toBe(1)
+
+  async function liveOf(side: 'here' | 'cloud', id: string) {
+    const { db } = scene[side].database
+    const row = await db
+      .selectFrom('deployments')
+      .select(['source', 'plan'])
+      .where('projectId', '=', id)
+      .where('status', '=', 'live')
+      .executeTakeFirstOrThrow()
+    const { sessionId } = JSON.parse(row.source)
+    const files = readFileSync(scene[side].projects.uploadFile(sessionId)).toString('base64')
+    return { files, port: JSON.parse(row.plan as string).units[0].port }
+  }
+})
+
+async function deployUpload(projectId: string, uploadSessionId: string): Promise<void> {
+  const { body } = await ask('POST /deployments/build/access', { body: { projectId, uploadSessionId } })
+  await untilLive(body.data.deploymentId)
+}
+
+const untilLive = (id: string) =>
+  expect.poll(async () => (await ask('GET /deployments/:id', { params: { id } })).body.data.status).toBe('live')

@@ -15,7 +15,7 @@ const zone = Intl.DateTimeFormat().resolvedOptions().timeZone
 
 export function AddPolicy({ project, isFirst }: { project: Project; isFirst: boolean }) {
   const refusal = useProjectRefusal(project.id, 'write')
-  const destinations = useRead(contract.backups.listDestinations, { query: {} })
+  const destinations = useRead(contract.backups.listDestinations, { query: { projectId: project.id } })
   const [filled, setForm] = useState(() => newPolicy(zone))
   const [serviceId, setService] = useState('')
   const form = { ...filled, destinationId: filled.destinationId || destinations.data?.[0]?.id || '' }
@@ -32,9 +32,13 @@ export function AddPolicy({ project, isFirst }: { project: Project; isFirst: boo
     return (
       <Alert color="harbour" title="First a destination">
         Backups go to a folder, an S3 bucket or an SFTP server.{' '}
-        <RouterLink to="/backups" inherit underline="always">
-          Add a destination
-        </RouterLink>
+        {project.location === 'cloud' ? (
+          'Add a destination in the dashboard of the cloud.'
+        ) : (
+          <RouterLink to="/backups" inherit underline="always">
+            Add a destination
+          </RouterLink>
+        )}
       </Alert>
     )
   const { services, volumes } = project.config
@@ -58,7 +62,13 @@ export function AddPolicy({ project, isFirst }: { project: Project; isFirst: boo
             onChange={(event) => setService(event.currentTarget.value)}
           />
         )}
-        <PolicyFields form={form} onChange={setForm} error={create.error} volumes={volumes.map(({ name }) => name)} />
+        <PolicyFields
+          projectId={project.id}
+          form={form}
+          onChange={setForm}
+          error={create.error}
+          volumes={volumes.map(({ name }) => name)}
+        />
         <Group justify="flex-end" mt="md">
           <ActionButton type="submit" refusal={refusal} loading={create.isPending}>
             Add the policy

@@ -36,7 +36,13 @@ export function EditPolicy({ project, policy, onClose }: Props) {
       closeOnClickOutside={false}
     >
       <form onSubmit={submitting(save)}>
-        <PolicyFields form={form} onChange={setForm} error={error} volumes={project.config.volumes.map(({ name }) => name)} />
+        <PolicyFields
+          projectId={project.id}
+          form={form}
+          onChange={setForm}
+          error={error}
+          volumes={project.config.volumes.map(({ name }) => name)}
+        />
         {error && !(error instanceof ApiError && error.field) && <ErrorState error={error} />}
         <Group justify="flex-end" gap="xs" mt="md">
           <Button variant="default" onClick={onClose}>

@@ -7,6 +7,7 @@ import type { PolicyForm } from '../../../rules/policy-form.ts'
 import { PayloadFields } from './payload-fields.tsx'
 
 interface Props {
+  projectId: string
   form: PolicyForm
   onChange(form: PolicyForm): void
   /** Why the server refused it, to be shown at the field. */
@@ -16,8 +17,8 @@ interface Props {
 }
 
 /** Where to, how often, how long and what: the same for a new policy and for one that is changed. */
-export function PolicyFields({ form, onChange, error, volumes }: Props) {
-  const destinations = useRead(contract.backups.listDestinations, { query: {} })
+export function PolicyFields({ projectId, form, onChange, error, volumes }: Props) {
+  const destinations = useRead(contract.backups.listDestinations, { query: { projectId } })
   const set = (change: Partial<PolicyForm>) => onChange({ ...form, ...change })
   const refused = (field: string) => (error instanceof ApiError && error.field === field ? error.message : undefined)
   const number = (name: 'retainCount' | 'retainDays' | 'proveEveryDays') => ({

@@ -28,7 +28,7 @@ export function PolicyList({ project, policies }: Props) {
   const noWrite = useProjectRefusal(project.id, 'write')
   const noAdmin = useProjectRefusal(project.id, 'admin')
   const refreshes = [contract.backups.listPolicies, contract.backups.listRuns]
-  const destinations = useRead(contract.backups.listDestinations, { query: {} })
+  const destinations = useRead(contract.backups.listDestinations, { query: { projectId: project.id } })
   const start = useChange(contract.backups.startRun, { refreshes, says: 'The backup has begun.' })
   const update = useChange(contract.backups.updatePolicy, { refreshes })
   const remove = useChange(contract.backups.deletePolicy, { refreshes, says: 'The policy is deleted; its runs stay.' })
