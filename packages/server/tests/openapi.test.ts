@@ -120,4 +120,24 @@ describe('the description', () => {
   test('routes of projects that may be in the cloud say that it may be away', () => {
     expect(operationAt('GET /projects/:id').responses['503'].description).toContain('cloud_unreachable')
   })
+  test('every field and parameter has a description', () => {
+    const missing = new Set<string>()
+    // biome-ignore lint/suspicious/noExplicitAny: any part of the description
+    const look = (part: any, place: string): void => {
+      if (Array.isArray(part)) for (const one of part) look(one, place)
+      if (typeof part !== 'object' || part === null || Array.isArray(part)) return
+      const isObject = typeof part.type === 'string' && part.properties
+      for (const [name, field] of Object.entries<{ description?: string }>(isObject ? part.properties : {}))
+        if (!field.description) missing.add(`${place}: ${name}`)
+      for (const inner of Object.values(part)) look(inner, place)
+    }
+    for (const [path, operations] of Object.entries<object>(api.paths))
+      for (const [method, operation] of Object.entries(operations)) {
+        for (const { name, description } of operation.parameters) if (!description) missing.add(`${method} ${path}: ${name}`)
+        look(operation, `${method} ${path}`)
+      }
+    look(api.components, 'components')
+    // A new name needs a line in field-texts.ts of the contract, or a `description` in its shape.
+    expect([...missing]).toEqual([])
+  })
 })

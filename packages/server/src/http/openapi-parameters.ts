@@ -1,4 +1,5 @@
 import type { AnyRoute } from '@berth/contract'
+import { textOf } from './openapi-texts.ts'
 
 /** The names that paths use, with their descriptions. */
 const pathTexts: Record<string, string> = {
@@ -29,16 +30,13 @@ export function pathParameters(path: string): object[] {
   })
 }
 
-export function queryParameters(row: AnyRoute): object[] {
+export function queryParameters(row: AnyRoute, module: string): object[] {
   const { properties = {}, required = [] } = (row.query ?? {}) as {
     properties?: Record<string, { description?: string }>
     required?: string[]
   }
-  return Object.entries(properties).map(([name, { description, ...schema }]) => ({
-    name,
-    in: 'query',
-    required: required.includes(name),
-    ...(description ? { description } : {}),
-    schema,
-  }))
+  return Object.entries(properties).map(([name, { description, ...schema }]) => {
+    const text = description ?? textOf(name, module)
+    return { name, in: 'query', required: required.includes(name), ...(text ? { description: text } : {}), schema }
+  })
 }

@@ -2,6 +2,7 @@ import { type AnyRoute, errors, type TableEntry, table } from '@berth/contract'
 import { failures } from './openapi-failures.ts'
 import { KindExpander } from './openapi-kinds.ts'
 import { pathParameters, queryParameters } from './openapi-parameters.ts'
+import { withTexts } from './openapi-texts.ts'
 import { replyOf } from './warnings.ts'
 
 type Mode = 'self-hosted' | 'cloud'
@@ -70,7 +71,7 @@ const errorSchema = {
 
 function operation({ module, name, row }: TableEntry, at: string, mode: Mode, kinds: KindExpander): object {
   const operationId = at === row.at ? `${module}.${name}` : `${module}.${name}.${at.split(' ')[0]?.toLowerCase()}`
-  const expand = (schema: unknown, part: string) => kinds.expand(schema, `${operationId}.${part}`)
+  const expand = (schema: unknown, part: string) => kinds.expand(withTexts(schema, module), `${operationId}.${part}`)
   return {
     operationId,
     tags: [module],
@@ -78,7 +79,7 @@ function operation({ module, name, row }: TableEntry, at: string, mode: Mode, ki
     ...(row.permission ? { 'x-permission': row.permission } : {}),
     ...securityOf(row),
     ...(row.selfHostedOnly ? { 'x-self-hosted-only': true } : {}),
-    parameters: [...pathParameters(at.split(' ')[1] as string), ...queryParameters(row)],
+    parameters: [...pathParameters(at.split(' ')[1] as string), ...queryParameters(row, module)],
     ...requestBody(row, expand),
     responses: { ...failures(row, mode), ...success(row, expand) },
   }
