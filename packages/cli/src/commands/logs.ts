@@ -10,6 +10,7 @@ interface Options {
   follow?: boolean
   tail: string
   service?: string
+  environment?: string
   search?: string
   since?: string
   deployment?: string
@@ -28,10 +29,11 @@ export function addLogs(program: Command): void {
     .command('logs')
     .description('what the project wrote')
     .option(...projectOption)
-    .option('-f, --follow', 'go on as more comes')
+    .option('-f, --follow', 'stream new lines')
     .option('-n, --tail <lines>', 'how many lines from the end', '200')
     .option('--service <name>', 'of one service')
-    .option('--search <text>', 'only lines that hold this')
+    .option('--environment <name>', 'of one environment, by its slug or id (default: all)')
+    .option('--search <text>', 'only lines containing this text')
     .option('--since <time>', 'from this time on: 2026-01-31T08:00:00Z, or how long ago: 15m, 2h, 1d')
     .option('--deployment <number>', 'of one deployment, by its number or id')
     .option('--build', 'what the build wrote instead (default: of the newest deployment)')
@@ -51,11 +53,12 @@ export function addLogs(program: Command): void {
     })
 }
 
-async function queryOf(client: Connection, command: Command, { tail, service, search, since, deployment }: Options) {
+async function queryOf(client: Connection, command: Command, { tail, service, environment, search, since, deployment }: Options) {
   if (service) await refuseUnknownService(client, command, service)
   return {
     tail: Number(tail),
     ...(service ? { service } : {}),
+    ...(environment ? { environment } : {}),
     ...(search ? { q: search } : {}),
     ...(since ? { since: timeOf(since) } : {}),
     ...(deployment ? { deployment: (await findDeployment(client, command, deployment)).id } : {}),
