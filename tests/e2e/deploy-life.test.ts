@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
+import type { Deployment } from '@berth/contract'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Hosting, keepAsking, serving, startHosting, writeApp } from '../kit/hosting.ts'
 import { describeOnRuntimes, listOnDocker } from '../kit/runtimes.ts'
@@ -51,6 +52,69 @@ describeOnRuntimes('the life of a project', (runtime) => {
     return deployment
   }
   const post = (id: string, what: string) => hosting.api('POST', `/projects/${id}/${what}`)
+
+  test('a restart applies changed variables and resources without a build, and drops no request', async () => {
+    const source = `
+import { createServer } from 'node:http'
+createServer((_, response) => response.end(process.env.COLOR ?? 'none')).listen(process.env.PORT, process.env.HOST)
+process.on('SIGTERM', () => process.exit(0))
+`
+    const { id, slug } = await make('restarted', source)
+    await goLive(id)
+    const host = `${slug}.localhost`
+    const waiting = async () => (await hosting.api('GET', `/projects/${id}`)).body.data.pendingChanges
+    await hosting.api('PATCH', `/projects/${id}/env`, { upserts: [{ key: 'COLOR', value: 'green' }] })
+    await hosting.api('PATCH', `/projects/${id}/resources`, { production: { memoryMb: 256 } })
+    expect(await waiting()).toEqual(['env', 'resources'])
+    const asking = keepAsking(hosting.berth.edgeUrl, host)
+    const { status, body } = await post(id, 'restart')
+    expect(status).toBe(202)
+    const isOver = (found: Deployment) => found.status === 'failed' || found.requestsDuringSwitch !== null
+    const restarted = await hosting.settled(body.data.deploymentId, isOver)
+    expect(restarted).toMatchObject({ status: 'live', error: null, requestsDuringSwitch: { failed: 0 } })
+    expect(restarted.steps.find(({ name }) => name === 'build')?.status).toBe('skipped')
+    const load = await asking.stop()
+    expect(load.failures).toEqual([])
+    expect([...load.bodies.keys()].sort()).toEqual(['green', 'none'])
+    expect((await hosting.get(host)).text).toBe('green')
+    expect(await waiting()).toEqual([])
+  })
+
+  // Docker has no limit on what a running container writes.
+  test.runIf(runtime === 'process')(
+    'a project that reached its disk limit says what to do, and doing so brings it back',
+    async () => {
+      const source = `
+import { existsSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+createServer(({ url }, response) => {
+  if (url === '/fill') for (let at = 0; at < 12; at++) writeFileSync('filled' + at, Buffer.alloc(10_000_000, 1))
+  response.end(existsSync('filled11') ? 'full' : 'empty')
+}).listen(process.env.PORT, process.env.HOST)
+process.on('SIGTERM', () => process.exit(0))
+`
+      const { id, slug } = await make('filling', source)
+      await hosting.api('PATCH', `/projects/${id}/resources`, { production: { diskMb: 64 } })
+      await goLive(id)
+      // It may be ended before it has written all of it.
+      await hosting.get(`${slug}.localhost`, '/fill')
+      const told = async () => {
+        const { data } = (await hosting.api('GET', '/notifications/deliveries')).body
+        return data.find(
+          ({ category, projectId }: Record<string, string>) => category === 'project.unhealthy' && projectId === id,
+        )
+      }
+      await expect.poll(told, { timeout: 60_000 }).toMatchObject({ text: expect.stringMatching(/64 MB.*diskMb/) })
+      const record = async () => (await hosting.api('GET', `/projects/${id}`)).body.data
+      const isDown = { status: 'unhealthy', statusReason: expect.stringMatching(/64 MB.*diskMb/) }
+      await expect.poll(record, { timeout: 120_000 }).toMatchObject(isDown)
+      await hosting.api('PATCH', `/projects/${id}/resources`, { production: { diskMb: 512 } })
+      expect((await record()).pendingChanges).toEqual(['resources'])
+      expect(await hosting.settled((await post(id, 'restart')).body.data.deploymentId)).toMatchObject({ status: 'live' })
+      expect((await hosting.get(`${slug}.localhost`)).text).toMatch(/^(full|empty)$/)
+      expect(await record()).toMatchObject({ status: 'live', statusReason: null })
+    },
+  )
 
   test('a failed health check says why: last status, exit code, last log lines', async () => {
     const crashing = await make('crashing', `console.log('connecting'); console.error('no database'); process.exit(3)`)

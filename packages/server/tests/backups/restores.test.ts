@@ -484,3 +484,35 @@ test('a deleted project that was uploaded is brought back with what was uploaded
   expect((await restored()).report?.changes).toEqual([])
   expect(readFileSync(file, 'utf8')).toBe('newer')
 })
+
+test('a deleted project is brought back with the upload that was live, not with the one that it was made of', async () => {
+  const upload = async (text: string) => {
+    const { sessionId } = (await scene.as(owner(), 'POST /projects/folder/session', { body: {} })).body.data
+    const payload = gzipSync(
+      await tarOf({ 'package.json': '{"name":"sent","scripts":{"start":"node server.js"}}', 'server.js': text }),
+    )
+    const headers = { authorization: `Bearer ${owner()}`, 'content-type': 'application/gzip' }
+    const url = `/api/projects/folder/upload/${sessionId}`
+    expect((await scene.instance.app.inject({ method: 'POST', url, headers, payload })).statusCode).toBe(200)
+    return { sessionId, payload }
+  }
+  const [first, second] = [await upload('one'), await upload('two')]
+  const made = await scene.as(owner(), 'POST /projects', { body: { name: 'Sent', uploadSessionId: first.sessionId } })
+  const { id: projectId } = made.body.data
+  const deployed = { projectId, uploadSessionId: second.sessionId }
+  expect((await scene.as(owner(), 'POST /deployments/build/access', { body: deployed })).status).toBe(202)
+  await scene.instance.jobs.whenIdle()
+  const policy = await scene.as(owner(), 'POST /projects/:projectId/backup-policies', {
+    params: { projectId },
+    body: { destinationId: scene.destinationId },
+  })
+  runId = (await scene.backUp(policy.body.data.id)).id
+  await scene.as(owner(), 'DELETE /projects/:id', { params: { id: projectId } })
+  const file = scene.instance.projects.uploadFile(second.sessionId)
+  rmSync(file)
+  await db().deleteFrom('uploadSessions').where('id', '=', second.sessionId).execute()
+  expect((await restored()).status).toBe('succeeded')
+  expect(readFileSync(file)).toEqual(second.payload)
+  const row = await db().selectFrom('projects').select('uploadSessionId').where('id', '=', projectId).executeTakeFirst()
+  expect(row).toEqual({ uploadSessionId: second.sessionId })
+})

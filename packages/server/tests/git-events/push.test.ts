@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { tarball } from '../../src/drivers/tarball/hostile-corpus.ts'
+import { call } from '../kit/call.ts'
 import { makePeople } from '../kit/people.ts'
 import { callsOn, makeProject } from '../kit/projects.ts'
 import { files, push, type Scene, startScene } from './scene.ts'
@@ -48,6 +50,38 @@ describe('a push', () => {
     })
     const { webhook } = (await on(project)('GET', '/git')).body.data
     expect(webhook).toMatchObject({ active: true, lastDeliveryAt: expect.any(String) })
+  })
+
+  test('comes after a folder that was deployed to the project, which the next deployment without a source then leaves', async () => {
+    const name = await scene.repository()
+    const project = await scene.project(name)
+    const { token } = scene.people.owner
+    const { sessionId } = (await call(scene.instance, token, 'POST /projects/folder/session', { body: {} })).body.data
+    const { statusCode } = await scene.instance.app.inject({
+      ...{ method: 'POST', url: `/api/projects/folder/upload/${sessionId}` },
+      payload: tarball(...Object.entries(files('by hand')).map(([path, content]) => ({ name: path, content }))),
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/gzip' },
+    })
+    expect(statusCode).toBe(200)
+    const deploy = async (body: object) => {
+      const answer = await call(scene.instance, token, 'POST /deployments/build/access', {
+        body: { projectId: project.id, ...body },
+      })
+      expect(answer.status).toBe(202)
+      await scene.settled()
+    }
+    await deploy({ uploadSessionId: sessionId })
+    await deploy({})
+    const commit = await scene.host.git.commit(name, files('second'))
+    const [hook] = hookOf(name)
+    await scene.deliver('push', push(name, commit), { secret: hook!.secret, hook: hookId(hook!.url) })
+    await scene.settled()
+    await deploy({})
+    const made = await scene.deployments(project.id)
+    expect(made.map(({ status }) => status)).toEqual(['superseded', 'superseded', 'superseded', 'live'])
+    const kinds = (made as unknown as { source: string }[]).map(({ source }) => JSON.parse(source).kind)
+    expect(kinds).toEqual(['upload', 'upload', 'git', 'git'])
+    expect((await on(project)('GET', '')).body.data.source).toMatchObject({ kind: 'git', commit })
   })
 
   test('whose delivery comes a second time does nothing, also at once', async () => {

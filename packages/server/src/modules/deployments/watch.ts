@@ -27,8 +27,8 @@ interface Memory {
   failures: Map<string, { count: number; at: number }>
   /** How often an instance had been restarted, by the last look at it. */
   restarts: Map<string, number>
-  /** When an environment was last started again after it had reached its disk limit. */
-  diskRestarts: Map<string, number>
+  /** When an environment was last started again after it had reached its disk limit, and for how long it is not after that. */
+  diskRestarts: Map<string, { at: number; pauseMs: number }>
 }
 
 /**
@@ -70,7 +70,8 @@ export class Watch {
   async #list(now: number): Promise<void> {
     const live = (await listLive(this.#deps.database.db)).filter(({ state }) => state === 'live')
     this.#live = new Map(live.map((one) => [keyOf(one), one]))
-    for (const key of this.#memory.failures.keys()) if (!this.#live.has(key)) this.#memory.failures.delete(key)
+    for (const known of [this.#memory.failures, this.#memory.diskRestarts])
+      for (const key of known.keys()) if (!this.#live.has(key)) known.delete(key)
     // Of instances that are gone nobody asks; without a number the next look is the first.
     if (this.#memory.restarts.size > live.length * 8 + 64) this.#memory.restarts.clear()
     this.#rounds.keep(new Map(live.map((one) => [keyOf(one), one.deploymentId ?? ''])), now)
@@ -122,11 +123,12 @@ async function look(live: LiveEnvironmentRow, memory: Memory, deps: DeploymentsD
   return { isWell: problem === null, ...(intervalSeconds ? { everyMs: intervalSeconds * 1000 } : {}) }
 }
 
-const diskRestartMs = 10 * 60_000
+/** Twice as long after each start that did not help. */
+const diskRestartMs = { first: 10 * 60_000, longest: 6 * 60 * 60_000 }
 
 /**
- * The owner is told what happened and what to do. Files outside volumes go with the instance, so a fresh one is started; but
- * seldom, because a volume that is too large would end it again at once.
+ * The owner is told what happened and what to do. It is started again, because temporary files went with the instance; but
+ * seldom, because other files end it again.
  */
 async function diskFull(
   live: LiveEnvironmentRow,
@@ -138,9 +140,12 @@ async function diskFull(
 ): Promise<Found> {
   const key = keyOf(live)
   if (live.health !== 'unhealthy') await record(live, 'unhealthy', reason, deps)
+  const now = performance.now()
   const last = diskRestarts.get(key)
-  if (last !== undefined && performance.now() - last < diskRestartMs) return { isWell: false }
-  diskRestarts.set(key, performance.now())
+  if (last && now - last.at < last.pauseMs) return { isWell: false }
+  const isRecent = last && now - last.at < 2 * last.pauseMs
+  const pauseMs = isRecent ? Math.min(2 * last.pauseMs, diskRestartMs.longest) : diskRestartMs.first
+  diskRestarts.set(key, { at: now, pauseMs })
   await stopInstances(await listInstances(deps.database.db, { deploymentId: deployment.id }), deps, abort)
   await bringBack({ ...live, health: 'unhealthy' }, { reason, count: 0 }, deps, abort)
   return { isWell: false }
@@ -253,8 +258,8 @@ export function problemIn(
 
 const diskWords = (diskMb: number | undefined): string =>
   `it was stopped because it kept more on the disk than ${diskMb ? `the ${diskMb} MB of ` : ''}its limit. ` +
-  'Raise resources.production.diskMb and restart it, or let it write less. ' +
-  'Files outside its volumes are discarded when it starts again.'
+  'Raise resources.production.diskMb and restart it. Or deploy it again: ' +
+  'a new version starts without the files that this one wrote outside its volumes.'
 
 async function record(live: LiveEnvironmentRow, health: 'healthy' | 'unhealthy', why: string | null, deps: DeploymentsDeps) {
   const reason = why === null ? null : (await deps.scrubbers.of(live.projectId)).scrub(why)
