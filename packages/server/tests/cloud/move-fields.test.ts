@@ -17,6 +17,7 @@ const exceptions: Exception[] = [
   { field: /^record\.location$/, at: 'there', why: 'the place is what changes' },
   { field: /^record\.organizationId$/, at: 'there', why: 'it is the account in the cloud' },
   { field: /^record\.updatedAt$/, at: 'both', why: 'the move is a change' },
+  { field: /^record\.pendingChanges/, at: 'both', why: 'the move deploys the project with the settings that waited' },
   { field: /^record\.(url|routes\.\d+\.(url|hostname|tls|state|reason|verified))$/, at: 'there', why: 'another edge serves it' },
   { field: /^record\.source\.(kind|path|provider)$/, at: 'there', why: 'the cloud has no folders: its files are an upload' },
   {
