@@ -30,6 +30,7 @@ import { addStatus } from './status.ts'
 import { addTokenCreate } from './token/create.ts'
 import { addTokenList } from './token/list.ts'
 import { addTokenRevoke } from './token/revoke.ts'
+import { addVolumes } from './volumes.ts'
 
 /** Every command but `up`, in the order of the help. */
 export function addCommands(program: Command): void {
@@ -49,6 +50,7 @@ export function addCommands(program: Command): void {
   addRestore(program)
   addEnv(program)
   addBackups(program)
+  addVolumes(program)
   addInstanceBackup(program)
   addGit(program)
   const token = program.command('token').description('personal access tokens')

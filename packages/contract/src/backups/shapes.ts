@@ -225,6 +225,8 @@ export const PolicyChanges = Type.Object({
   destinationId: Type.Optional(Id),
   ...policyFields,
   enableWebhook: Type.Optional(Type.Boolean()),
+  /** As the record has it, so that a record can be sent back; `enableWebhook` wins. */
+  webhookEnabled: Type.Optional(Type.Boolean()),
   rotateWebhookToken: Type.Optional(Type.Boolean()),
 })
 export type PolicyChanges = Static<typeof PolicyChanges>

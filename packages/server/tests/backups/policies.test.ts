@@ -219,6 +219,14 @@ describe('the webhook token', () => {
     const row = await instance.database.db.selectFrom('backupPolicies').selectAll().where('id', '=', id).executeTakeFirst()
     expect(row?.webhookTokenHash).toBeNull()
   })
+  test('a record that was read can be sent back: webhookEnabled is taken, and makes no new token', async () => {
+    const { id } = await made()
+    await change(id, { enableWebhook: true })
+    const [record] = await list()
+    const { status, body } = await change(id, record)
+    expect([status, body.data.webhookEnabled, body.data.webhookToken]).toEqual([200, true, undefined])
+    expect((await change(id, { webhookEnabled: false })).body.data.webhookEnabled).toBe(false)
+  })
   test('is not in the audit log', async () => {
     const { id } = await made()
     const { webhookToken } = (await change(id, { enableWebhook: true })).body.data

@@ -26,8 +26,10 @@ function addList(backups: Command): void {
     .description('the runs of a project, newest first')
     .option(...projectOption)
     .option('--policies', 'the policies instead')
-    .action(async ({ policies }: { policies?: boolean }, command: Command) => {
+    .option('--all', 'the runs of every project, deleted ones included')
+    .action(async ({ policies, all }: { policies?: boolean; all?: boolean }, command: Command) => {
       const client = connect(command)
+      if (all) return showAll(command)
       const params = { projectId: projectIdOf(command) }
       if (policies) {
         const { data } = await client.call(contract.backups.listPolicies, { params })
@@ -50,6 +52,19 @@ function addList(backups: Command): void {
       ])
       output(command).result(data, () => columns([['ID', 'STATUS', 'TRIGGER', 'WHEN', 'SIZE', ''], ...rows]))
     })
+}
+
+async function showAll(command: Command): Promise<void> {
+  const { data } = await connect(command).call(contract.backups.listAllRuns, {})
+  const rows = data.map((run) => [
+    run.id,
+    run.projectName,
+    run.prunedAt ? 'pruned' : run.status,
+    minute(run.finishedAt ?? run.createdAt),
+    run.sizeBytes === null ? '-' : megabytes(run.sizeBytes),
+    run.projectId,
+  ])
+  output(command).result(data, () => columns([['ID', 'PROJECT', 'STATUS', 'WHEN', 'SIZE', 'PROJECT ID'], ...rows]))
 }
 
 function addRun(backups: Command): void {
@@ -155,7 +170,7 @@ async function askFirst(restoreId: string, command: Command): Promise<void> {
   throw new Plain('Nothing was changed', 1)
 }
 
-const resultOf = ({ id, target, preRestoreRunId }: BackupRestore) =>
+const resultOf = ({ id, target, preRestoreRunId, volumes }: BackupRestore) =>
   target === 'copy'
-    ? `${id}: written into new volumes`
+    ? `${id}: written into ${volumes.map(({ name }) => name).join(', ') || 'no volume, since the backup holds no data'}`
     : `${id}: restored${preRestoreRunId ? `; what was there before is ${preRestoreRunId} (berth backups undo ${id})` : ''}`

@@ -5,6 +5,7 @@ import { Section } from '../../components/section.tsx'
 import { useRead } from '../../data/read.ts'
 import { AddDestination } from './add-destination.tsx'
 import { AllPolicies } from './all-policies.tsx'
+import { DeletedProjects } from './deleted-projects.tsx'
 import { DestinationTable } from './destination-table.tsx'
 
 /** Where backups go, and every policy with when it was last proven. */
@@ -17,6 +18,7 @@ export function DestinationsPage() {
       </Section>
       <AddDestination isFirst={destinations.data?.length === 0} />
       <AllPolicies />
+      <DeletedProjects />
     </Page>
   )
 }

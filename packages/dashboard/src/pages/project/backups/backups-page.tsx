@@ -11,6 +11,7 @@ import { ProjectPage } from '../project-page.tsx'
 import { AddPolicy } from './add-policy.tsx'
 import { PolicyList } from './policy-list.tsx'
 import { RunTable } from './run-table.tsx'
+import { StoredVolumes } from './stored-volumes.tsx'
 
 /** What is kept of the project's data, how often, and the way back to it. */
 export function BackupsPage() {
@@ -21,6 +22,7 @@ export function BackupsPage() {
   const isWanted = !refusal
   const policies = useRead(contract.backups.listPolicies, { params, query: {} }, { isWanted, everyMs: 10_000 })
   const runs = useList(contract.backups.listRuns, { params, query: { limit: 50 } }, { isWanted, everyMs: 5000 })
+  const volumes = useList(contract.deployments.listVolumes, { params: { id }, query: {} }, { isWanted, everyMs: 10_000 })
   return (
     <ProjectPage
       title="Backups"
@@ -41,6 +43,12 @@ export function BackupsPage() {
               <Loaded query={runs}>{(rows) => <RunTable project={project} runs={rows} />}</Loaded>
               <MoreButton list={runs} />
             </Section>
+            {volumes.data && volumes.data.length > 0 && (
+              <Section title="Volumes" description="The project's data, and the copies that restores made." isFlush>
+                <StoredVolumes project={project} volumes={volumes.data} />
+                <MoreButton list={volumes} />
+              </Section>
+            )}
           </>
         )
       }

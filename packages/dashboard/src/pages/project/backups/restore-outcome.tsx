@@ -11,13 +11,14 @@ interface Props {
 }
 
 export function RestoreOutcome({ restore, onUndo, isUndoing, onClose }: Props) {
-  const { status, error, dataState, preRestoreRunId, target } = restore
+  const { status, error, dataState, preRestoreRunId, target, volumes } = restore
   const isGood = status === 'succeeded'
   const canUndo = preRestoreRunId !== null && target === 'in_place' && dataState !== 'untouched'
   return (
     <Stack>
       <Alert color={isGood ? 'teal' : 'red'} title={isGood ? 'Restored' : `The restore is ${statusWord(status)}`}>
         {error?.message} {dataStateWords[dataState]}
+        {volumes.length > 0 && ` New volumes: ${volumes.map(({ name }) => name).join(', ')}.`}
       </Alert>
       <Group justify="flex-end">
         {canUndo && (

@@ -12,7 +12,8 @@ import { RestoreReportView } from './restore-report.tsx'
 
 interface Props {
   run: BackupRun
-  project: Project
+  /** A deleted project has no slug any more: its name is typed instead. */
+  project: Pick<Project, 'name' | 'slug'>
   onClose(): void
 }
 

@@ -69,7 +69,7 @@ export async function changePolicy(row: PolicyRow, changes: PolicyChanges, deps:
   return deps.database.transaction(async (bound) => {
     await lockProject(bound, row.projectId)
     const current = (await store.findPolicyOf(bound.db, row.organizationId, row.id)) ?? fail('not_found')
-    const { enableWebhook, rotateWebhookToken, payload, ...fields } = changes
+    const { webhookEnabled, enableWebhook = webhookEnabled, rotateWebhookToken, payload, ...fields } = changes
     const timed = {
       cronExpression: fields.cronExpression === undefined ? current.cronExpression : fields.cronExpression,
       timezone: fields.timezone ?? current.timezone,

@@ -1,0 +1,45 @@
+import { contract } from '@berth/contract'
+import type { Command } from 'commander'
+import { connect } from '../credentials.ts'
+import { Plain } from '../exit-codes.ts'
+import { columns, output } from '../output.ts'
+import { projectIdOf, projectOption } from '../project-link.ts'
+import { megabytes } from '../watch-backup.ts'
+
+/** `berth volumes …`: the data of a project, with the copies that restores made. */
+export function addVolumes(program: Command): void {
+  const volumes = program.command('volumes').description('list and remove volumes of a project')
+  volumes
+    .command('list', { isDefault: true })
+    .description('volumes with their size, mount path and the backup run that a copy is from')
+    .option(...projectOption)
+    .action(async (_options, command: Command) => {
+      const { data } = await connect(command).call(contract.deployments.listVolumes, { params: { id: projectIdOf(command) } })
+      const rows = data.map(({ id, name, environment, sizeBytes, mountPath, restoredFrom }) => [
+        id,
+        name,
+        environment,
+        sizeBytes === null ? '-' : megabytes(sizeBytes),
+        mountPath ?? 'not mounted',
+        restoredFrom ? `copy of ${restoredFrom}` : '',
+      ])
+      output(command).result(data, () => columns([['ID', 'NAME', 'ENVIRONMENT', 'SIZE', 'MOUNTED AT', ''], ...rows]))
+    })
+  volumes
+    .command('remove <volume>')
+    .description('delete a volume that nothing mounts, with its data')
+    .option(...projectOption)
+    .option('-y, --yes', 'delete without asking')
+    .action(async (given: string, { yes }: { yes?: boolean }, command: Command) => {
+      const client = connect(command)
+      const id = projectIdOf(command)
+      const { data } = await client.call(contract.deployments.listVolumes, { params: { id }, query: { limit: 500 } })
+      const found = data.filter((volume) => volume.id === given || volume.name === given)
+      const [volume] = found
+      if (!volume) throw new Plain(`The project has no volume ${given}. List its volumes with berth volumes list`, 5)
+      if (found.length > 1) throw new Plain(`Several environments have a volume ${given}. Give its id instead`, 2)
+      if (!yes) throw new Plain(`This deletes ${volume.name} with its data. Add --yes to confirm`, 2)
+      await client.call(contract.deployments.removeVolume, { params: { id, volumeId: volume.id } })
+      output(command).result(volume, () => `${volume.name} (${volume.id}) is deleted`)
+    })
+}

@@ -1,0 +1,60 @@
+import { contract, type Project, type StoredVolume } from '@berth/contract'
+import { useState } from 'react'
+import { ConfirmDialog } from '../../../components/confirm-dialog.tsx'
+import { type Column, DataTable } from '../../../components/data-table.tsx'
+import { RowButton } from '../../../components/row-button.tsx'
+import { useChange } from '../../../data/change.ts'
+import { useProjectRefusal } from '../../../data/may.ts'
+import { sizeWords } from '../../../words/sizes.ts'
+
+interface Props {
+  project: Project
+  volumes: readonly StoredVolume[]
+}
+
+/** Volumes of the project, with the copies that restores made. */
+export function StoredVolumes({ project, volumes }: Props) {
+  const [asked, setAsked] = useState<StoredVolume>()
+  const noAdmin = useProjectRefusal(project.id, 'admin')
+  const remove = useChange(contract.deployments.removeVolume, {
+    refreshes: [contract.deployments.listVolumes],
+    says: 'The volume is deleted.',
+  })
+  const columns: Column<StoredVolume>[] = [
+    { title: 'Volume', isHeading: true, cell: ({ name }) => name },
+    { title: 'Environment', isWide: true, cell: ({ environment }) => environment },
+    { title: 'Size', isNumber: true, cell: ({ sizeBytes }) => sizeWords(sizeBytes) },
+    { title: 'Mounted at', cell: ({ mountPath }) => mountPath ?? 'Not mounted' },
+    { title: 'Copy of run', isWide: true, cell: ({ restoredFrom }) => restoredFrom ?? '–' },
+    {
+      title: '',
+      isNumber: true,
+      cell: (volume) => (
+        <RowButton
+          refusal={noAdmin ?? (volume.mountPath === null ? undefined : 'It is mounted.')}
+          aria-label={`Delete ${volume.name}`}
+          onClick={() => setAsked(volume)}
+        >
+          Delete
+        </RowButton>
+      ),
+    },
+  ]
+  return (
+    <>
+      <DataTable label="Volumes" columns={columns} rows={volumes} keyOf={({ id }) => id} />
+      <ConfirmDialog
+        isOpen={!!asked}
+        title={`Delete ${asked?.name ?? ''}?`}
+        action="Delete volume"
+        isPending={remove.isPending}
+        onConfirm={() =>
+          asked && remove.mutate({ params: { id: project.id, volumeId: asked.id } }, { onSettled: () => setAsked(undefined) })
+        }
+        onClose={() => setAsked(undefined)}
+      >
+        The volume is deleted with its data. Only a backup brings it back.
+      </ConfirmDialog>
+    </>
+  )
+}
