@@ -18,6 +18,7 @@ import {
   type StartRequest,
 } from '../../src/drivers/runtime/runtime.ts'
 import { onlyHere, type Runtimes } from '../../src/drivers/runtime/runtimes.ts'
+import { BuildsUse, type StorageUse } from '../../src/drivers/runtime/storage-use.ts'
 import { createServerLinks } from '../../src/drivers/shell/ssh/server-links.ts'
 import { type EdgeTable, emptyTable } from '../../src/edge-proxy/protocol/edge-table.ts'
 import type { TrafficMinute } from '../../src/edge-proxy/protocol/traffic.ts'
@@ -195,6 +196,25 @@ export class InMemoryRuntime implements Runtime {
   }
 
   listArtifacts = async () => [...this.artifacts.values()]
+
+  async removeBuilds(projectId: string): Promise<void> {
+    for (const artifact of this.artifacts.values()) if (artifact.projectId === projectId) await this.removeArtifact(artifact)
+    this.buildCache.delete(projectId)
+  }
+
+  /** Bytes that builds of each project have left in the cache, set by tests. */
+  readonly buildCache = new Map<string, number>()
+
+  async storage(): Promise<StorageUse> {
+    const use = new BuildsUse()
+    for (const { projectId, sizeBytes } of this.artifacts.values()) use.add('artifact', projectId, sizeBytes)
+    for (const [projectId, bytes] of this.buildCache) use.add('cache', projectId, bytes)
+    return { ...use.show(), cacheMaxBytes: 10_000, disk: { totalBytes: 1_000_000, freeBytes: 400_000 } }
+  }
+
+  async clearBuildCache(): Promise<void> {
+    this.buildCache.clear()
+  }
 
   async createVolume({ id }: { id: string }): Promise<void> {
     if (!this.volumes.has(id)) this.volumes.set(id, new Uint8Array())

@@ -1,5 +1,6 @@
 import type { ContainerSettings } from '@berth/contract'
 import type { ListenerOwner } from '../../platform/listener/listener-owner.ts'
+import type { StorageUse } from './storage-use.ts'
 
 export interface Reading {
   /** Waits for lines to come while the instance runs; so it is unless told otherwise. */
@@ -66,6 +67,12 @@ export interface Runtime {
   /** Removing what is not there succeeds. Never removes one that an instance uses. */
   removeArtifact(artifact: Artifact, abort: AbortSignal): Promise<void>
   listArtifacts(): Promise<(Artifact & { deploymentId: string; projectId: string })[]>
+  /** Removes all that builds of a project have left: its artifacts, except one that an instance uses, and its part of every cache. */
+  removeBuilds(projectId: string, abort: AbortSignal): Promise<void>
+  /** What builds keep on the disk here. Measuring may take a while. */
+  storage(abort: AbortSignal): Promise<StorageUse>
+  /** Removes what only makes later builds faster. */
+  clearBuildCache(abort: AbortSignal): Promise<void>
 
   /** A volume's identity is the id that is stored, never derived. Making one that exists keeps its bytes. */
   createVolume(volume: VolumeRef): Promise<void>
@@ -170,6 +177,8 @@ export interface BuildRequest {
   plan: BuildPlan
   /** The project's variables. All of them may be secret. */
   secrets: Record<string, string>
+  /** Names of those that are secret; absent: all of them. */
+  secretKeys?: readonly string[]
   allotment: Allotment
   timeoutMs: number
 }

@@ -5,6 +5,8 @@ import { createDownload, type Download } from '../../web-request/download.ts'
 import { type Runtime, StartFailed } from '../runtime.ts'
 import type { BaseImages } from './build/base-images.ts'
 import { buildHere } from './build/build.ts'
+import { BuildCache } from './build/build-cache.ts'
+import { BuildStages } from './build/build-stages.ts'
 import { listStaticArtifacts, removeStaticArtifact } from './build/build-static.ts'
 import { Changes } from './changes.ts'
 import { ask, type Engine, EngineAway, isElsewhere, openEngine, whyAway } from './engine.ts'
@@ -20,6 +22,7 @@ import { readLogs } from './run/logs.ts'
 import { Networks } from './run/networks.ts'
 import { readUsage } from './run/usage.ts'
 import { Volumes } from './run/volumes.ts'
+import { clearBuildCache, removeBuildsOf, storageOf } from './storage.ts'
 import { sweep } from './sweep.ts'
 
 export interface DockerRuntimeSettings {
@@ -37,6 +40,10 @@ export interface DockerRuntimeSettings {
   fence?: Omit<FenceSettings, 'instance'> | null
   /** Where networks get their addresses from. */
   addresses?: AddressRoomSettings
+  /** How much of BuildKit's cache builds may fill; null: 10 GB, or a fifth of the disk where that is less. */
+  buildCacheBytes?: number | null
+  /** false: BuildKit builds only the Dockerfiles that need it. */
+  prefersBuildKit?: boolean
 }
 
 const checkMs = 5_000
@@ -58,8 +65,12 @@ export function createDockerRuntime(settings: DockerRuntimeSettings): Runtime & 
   const artifactsFolder = join(folder, 'artifacts')
   mkdirSync(artifactsFolder, { recursive: true })
   const isStrict = settings.fence?.isStrict ?? false
-  const images = { imageMirror, baseImages, registries, download, cacheKey, artifactsFolder, isStrict }
-  const parts = { engine, labels, networks, volumes, ...images }
+  // Where strangers build, each build has a network of its own, which BuildKit cannot give it.
+  const prefersBuildKit = settings.prefersBuildKit ?? !isStrict
+  const cache = new BuildCache(engine, join(folder, 'build-cache.json'), settings.buildCacheBytes ?? null)
+  const stages = new BuildStages(engine, labels)
+  const images = { imageMirror, baseImages, registries, download, cacheKey, artifactsFolder, isStrict, prefersBuildKit }
+  const parts = { engine, labels, networks, volumes, cache, stages, ...images }
   // What a build that died with its control plane has left; elsewhere nobody is asked before there is a need.
   let swept = isElsewhere(engine) ? undefined : sweep(parts).catch(() => undefined)
 
@@ -145,6 +156,9 @@ export function createDockerRuntime(settings: DockerRuntimeSettings): Runtime & 
     removeArtifact: (artifact, abort) =>
       artifact.kind === 'static' ? removeStaticArtifact(artifact, artifactsFolder) : removeImageArtifact(artifact, parts, abort),
     listArtifacts: async () => [...(await listImageArtifacts(parts)), ...(await listStaticArtifacts(artifactsFolder))],
+    removeBuilds: (projectId, abort) => removeBuildsOf(projectId, parts, abort),
+    storage: (abort) => storageOf(parts, abort),
+    clearBuildCache: (abort) => clearBuildCache(parts, abort),
 
     async createVolume(volume) {
       await volumes.create(volume)

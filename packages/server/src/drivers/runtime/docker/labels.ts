@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import type { Owner } from '../runtime.ts'
 
-/** What we make in the engine. */
-export type Kind = 'instance' | 'artifact' | 'dependencies' | 'build' | 'network' | 'volume' | 'helper'
+/** Kinds of objects that Berth makes in the engine. `stage`: an image that the classic builder leaves behind for its next build. */
+export type Kind = 'instance' | 'artifact' | 'dependencies' | 'stage' | 'build' | 'network' | 'volume' | 'helper'
 
 const names = {
   instance: 'berth.instance',

@@ -1,11 +1,13 @@
 import { existsSync, mkdirSync } from 'node:fs'
+import { statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { KeyedMutex } from '../../../platform/keyed-mutex.ts'
 import type { ListenerOwner } from '../../../platform/listener/listener-owner.ts'
 import { type ListeningSockets, RecentSockets } from '../../../platform/listener/listening-sockets.ts'
 import { measureFolder } from '../../folder/measure-folder.ts'
-import type { Instance, InstanceAddress, InstanceChange, Runtime, StartRequest } from '../runtime.ts'
+import type { Artifact, Instance, InstanceAddress, InstanceChange, Runtime, StartRequest } from '../runtime.ts'
 import { StartFailed } from '../runtime.ts'
+import { BuildsUse } from '../storage-use.ts'
 import { readArtifactNote } from './artifact.ts'
 import { buildHere, endUnfinishedBuilds } from './build.ts'
 import { roomAt } from './disk-room.ts'
@@ -112,6 +114,26 @@ export function createProcessRuntime({
     return one && show(one, places, sockets.get())
   }
 
+  const removeArtifact = async ({ reference, kind }: Artifact) => {
+    const target = kind === 'image' ? null : places.artifactOf(reference)
+    if (!target) return
+    const note = await readArtifactNote(target)
+    // A rollback runs an artifact of another deployment than its own.
+    const uses = ({ owner, shown = [] }: InstanceRecord) =>
+      owner.deploymentId === note?.deploymentId || shown.some(({ path }) => dirname(path) === target)
+    const isUsed = [...supervised.values()].some((one) => one.isAlive && uses(one.record))
+    if (!isUsed) await removeTree(target, places.of('trash'))
+  }
+  const listArtifacts = async () => {
+    const found = places.list('artifacts').map(async (name) => {
+      const folder = join(places.of('artifacts'), name)
+      const note = await readArtifactNote(folder)
+      // Where it is now, whatever was written down when the data folder lay elsewhere.
+      return note ? [{ ...note, reference: note.kind === 'static' ? join(folder, 'static') : folder }] : []
+    })
+    return (await Promise.all(found)).flat()
+  }
+
   return {
     kind: 'process',
     // They are part of the process tree of `berth up`, which leaves nothing behind.
@@ -155,25 +177,23 @@ export function createProcessRuntime({
       return () => listeners.delete(listener)
     },
 
-    async removeArtifact({ reference, kind }) {
-      const target = kind === 'image' ? null : places.artifactOf(reference)
-      if (!target) return
-      const note = await readArtifactNote(target)
-      // A rollback runs an artifact of another deployment than its own.
-      const uses = ({ owner, shown = [] }: InstanceRecord) =>
-        owner.deploymentId === note?.deploymentId || shown.some(({ path }) => dirname(path) === target)
-      const isUsed = [...supervised.values()].some((one) => one.isAlive && uses(one.record))
-      if (!isUsed) await removeTree(target, places.of('trash'))
+    removeArtifact,
+    listArtifacts,
+    async removeBuilds(projectId) {
+      for (const artifact of await listArtifacts()) if (artifact.projectId === projectId) await removeArtifact(artifact)
     },
-    async listArtifacts() {
-      const found = places.list('artifacts').map(async (name) => {
-        const folder = join(places.of('artifacts'), name)
-        const note = await readArtifactNote(folder)
-        // Where it is now, whatever was written down when the data folder lay elsewhere.
-        return note ? [{ ...note, reference: note.kind === 'static' ? join(folder, 'static') : folder }] : []
-      })
-      return (await Promise.all(found)).flat()
+    async storage() {
+      const use = new BuildsUse()
+      for (const { projectId, sizeBytes } of await listArtifacts()) use.add('artifact', projectId, sizeBytes)
+      const disk = await statfs(folder).catch(() => null)
+      return {
+        ...use.show(),
+        cacheMaxBytes: null,
+        disk: disk && { totalBytes: disk.blocks * disk.bsize, freeBytes: disk.bavail * disk.bsize },
+      }
     },
+    // Each build begins anew; the tools that it uses are shared and bounded by themselves.
+    clearBuildCache: async () => undefined,
 
     async createVolume({ id, projectId }) {
       places.make()

@@ -5,17 +5,25 @@ import { instructionsOf, wordsOf } from '../../../../source/dockerfile/instructi
 import { readInside } from '../../../../source/read-inside.ts'
 import { type Artifact, BuildFailed, type BuildRequest, type OutputLine } from '../../runtime.ts'
 import { ask } from '../engine.ts'
-import { asBuildFailure, contentOf, ensureImage } from '../images.ts'
+import { asBuildFailure, contentOf, ensureImage, ImageMissing } from '../images.ts'
+import { type BuildSource, buildClassic } from './build-classic.ts'
 import { buildInBuildKit } from './build-in-buildkit.ts'
 import type { BuildParts } from './build-parts.ts'
+import { BuildKitSteps } from './buildkit-steps.ts'
 import { withBasesHere } from './dockerfile-bases.ts'
 import { DockerfileBuild } from './dockerfile-build.ts'
-import { type AddedFile, type GuardedDockerfile, guardedDockerfile, refuseTrigger } from './guarded-dockerfile.ts'
-import { listSource, packSource, readFor } from './source-tar.ts'
+import { type AddedFile, addedFolder, type GuardedDockerfile, guardedDockerfile, refuseTrigger } from './guarded-dockerfile.ts'
+import { declaredArguments, withoutUnneededStages } from './needed-stages.ts'
+import { listSource, readFor } from './source-tar.ts'
 import { DockerfileRefused, dockerfileAtMost } from './strict-dockerfile.ts'
 import { withSyntaxHere } from './syntax-line.ts'
 
-/** Builds the project's own Dockerfile. Its variables are in no build argument: those stay readable in the image's history. */
+/** Names that any build may be given, declared or not. */
+const predefined = new Set(
+  ['HTTP_PROXY', 'HTTPS_PROXY', 'FTP_PROXY', 'NO_PROXY', 'ALL_PROXY'].flatMap((name) => [name, name.toLowerCase()]),
+)
+
+/** Builds the project's own Dockerfile, from the stages that the result needs. */
 export async function buildDockerfile(
   request: BuildRequest,
   onLine: (line: OutputLine) => void,
@@ -29,23 +37,27 @@ export async function buildDockerfile(
   const root = await realpath(request.sourceFolder)
   const written = plan.dockerfileText ?? (await readDockerfile(context, file, root))
   const guarded = await judged(written, request, parts, say, abort)
-  const { text, added, usesBuildKit } = guarded
+  const { text, added, limitedByTime } = guarded
   const reference = `berth-${parts.labels.instance}/${owner.projectId}:${[owner.deploymentId, service].filter(Boolean).join('.')}`
-  if (!usesBuildKit) say('Building the Dockerfile')
   const builder = new DockerfileBuild(request, onLine, abort, parts)
   const ignore = plan.dockerfileText === undefined ? await readIgnore(context, file, root) : ''
+  const entries = await listSource(context, { kind: 'dockerignore', text: ignore }, readFor(request, abort))
   const fetched = await fetchAdded(added, request, parts, say, abort)
+  const source: BuildSource = {
+    folder: context,
+    entries: entries.filter(({ path }) => path.split('/', 1)[0] !== addedFolder),
+    files: fetched.files,
+    dockerfile: text,
+  }
+  const options = {
+    t: reference,
+    labels: parts.labels.ofOwner('artifact', owner, service),
+    buildargs: { ...guarded.platformArguments, ...guarded.buildArguments },
+  }
   try {
-    const tar = await packContext(context, ignore, text, fetched.files, request, abort)
-    const options = {
-      t: reference,
-      dockerfile: tar.dockerfile,
-      labels: parts.labels.ofOwner('artifact', owner, service),
-      buildargs: { ...guarded.platformArguments, ...plan.buildArguments },
-      ...(plan.dockerTarget ? { target: plan.dockerTarget } : {}),
-    }
-    if (usesBuildKit) await buildInBuildKit(builder, tar, options, { request, parts, say, abort })
-    else await parts.networks.forBuild((networkmode) => builder.run(tar, { ...options, networkmode }))
+    if (guarded.builder === 'buildkit')
+      await buildInBuildKit(builder, source, options, { request, parts, say, abort, limitedByTime })
+    else await buildClassic(builder, source, options, { request, parts, say, abort })
   } finally {
     await fetched.remove()
   }
@@ -53,15 +65,24 @@ export async function buildDockerfile(
   return { kind: 'image', reference, sizeBytes: image.Size, startCommand: plan.startCommand, content: contentOf(image) }
 }
 
-/** The Dockerfile as it may be built, with its images under the names that they have here. */
+interface Judged extends GuardedDockerfile {
+  builder: 'buildkit' | 'classic'
+  /** Why BuildKit is held to no limit but time here; null where it is. */
+  limitedByTime: string | null
+  buildArguments: Record<string, string>
+}
+
+/** The Dockerfile as it may be built: without stages that are not needed, and with its images under the names that they have here. */
 async function judged(
   written: string,
-  { owner: { projectId, environment }, plan: { buildArguments } }: BuildRequest,
+  request: BuildRequest,
   parts: BuildParts,
   say: (line: string) => void,
   abort: AbortSignal,
-): Promise<GuardedDockerfile & { usesBuildKit: boolean }> {
+): Promise<Judged> {
+  const { projectId, environment } = request.owner
   const findImage = async (image: string) => {
+    refuseId(image)
     const name = await ensureImage(image, parts, projectId, say, abort)
     const { Config } = await ask(() => parts.engine.getImage(name).inspect(), { abort })
     for (const trigger of (Config as { OnBuild?: string[] | null })?.OnBuild ?? []) refuseTrigger(trigger)
@@ -73,16 +94,53 @@ async function judged(
     // What a preview leaves in a cache, a fork's perhaps, must not be what production's next build reads.
     const caches = environment === 'production' ? projectId : `${projectId}@${environment}`
     const platform = `${Os}/${Arch}`
-    const guarded = await guardedDockerfile(written, { caches, buildArguments, knowsHeredocs, platform, findImage })
+    const all = argumentsFor(written, request)
+    const target = request.plan.dockerTarget
+    const needed = withoutUnneededStages(written, { target, buildArguments: all.values, platform })
+    const { values: buildArguments, secret } = argumentsFor(needed, request)
+    for (const name of secret)
+      say(
+        `ARG ${name} is left empty: the variable is secret, and a build argument stays readable in the image. Read it with RUN --mount=type=secret,id=${name}`,
+      )
+    const guarded = await guardedDockerfile(needed, { caches, buildArguments, knowsHeredocs, platform, findImage })
     const text = await withBasesHere(guarded.text, buildArguments, findImage)
-    const usesBuildKit = guarded.hasHeredocs || needsBuildKit(text)
-    if (!usesBuildKit) return { ...guarded, text, usesBuildKit }
-    const isNeeded = guarded.hasHeredocs && !knowsHeredocs
-    return { ...guarded, text: await withSyntaxHere(text, { findImage, isNeeded, say }), usesBuildKit }
+    const isNeeded = guarded.hasHeredocs || needsBuildKit(text)
+    const limitedByTime = await BuildKitSteps.whyNot(parts.engine)
+    const usesBuildKit = isNeeded || (parts.prefersBuildKit && limitedByTime === null && hasBuildKit(Os))
+    if (!usesBuildKit) return { ...guarded, text, buildArguments, limitedByTime, builder: 'classic' }
+    const hasToRead = guarded.hasHeredocs && !knowsHeredocs
+    const readHere = await withSyntaxHere(text, { findImage, isNeeded: hasToRead, say })
+    return { ...guarded, text: readHere, buildArguments, limitedByTime, builder: 'buildkit' }
   } catch (error) {
     if (error instanceof DockerfileRefused) throw new BuildFailed('bad_plan', `The Dockerfile is not built: ${error.message}`)
     throw asBuildFailure(error)
   }
+}
+
+/** Every engine for Linux since 18.09 (API 1.39) has BuildKit, whether it is its default or not. */
+const hasBuildKit = (os: string) => os === 'linux'
+
+/** An id names an image of any project, or of any user of the engine. */
+function refuseId(image: string): void {
+  if (/^(sha256:)?[0-9a-f]{64}$/.test(image))
+    throw new ImageMissing(`An image is named by its name and tag, not by its id: ${image.slice(0, 19)}…`)
+}
+
+/**
+ * Values for the arguments that the Dockerfile declares: those of the plan, else the project's variable of that name. A secret one
+ * is never an argument, because arguments stay readable in the image's history.
+ */
+function argumentsFor(dockerfile: string, { plan, secrets, secretKeys }: BuildRequest) {
+  const declared = new Set(declaredArguments(dockerfile))
+  const given = Object.entries(plan.buildArguments).filter(([name]) => declared.has(name) || predefined.has(name))
+  const values = Object.fromEntries(given)
+  const secret: string[] = []
+  for (const name of declared) {
+    if (Object.hasOwn(plan.buildArguments, name) || !Object.hasOwn(secrets, name) || name.startsWith('BUILDKIT_')) continue
+    if (secretKeys?.includes(name) ?? true) secret.push(name)
+    else values[name] = secrets[name] as string
+  }
+  return { values, secret }
 }
 
 const addMs = 10 * 60_000
@@ -153,26 +211,6 @@ export async function readIgnore(context: string, file: string, root: string): P
     if (read.why === 'too large') throw new BuildFailed('bad_plan', `${name} is larger than 1 MiB`)
   }
   return ''
-}
-
-async function packContext(
-  context: string,
-  ignore: string,
-  text: string,
-  files: Map<string, string>,
-  request: BuildRequest,
-  abort: AbortSignal,
-) {
-  const entries = await listSource(context, { kind: 'dockerignore', text: ignore }, readFor(request, abort))
-  // The builder needs the file even where it is left out of the copy, and under a name that is not in the project.
-  const dockerfile = `.berth-dockerfile-${process.pid}`
-  const own = new Set([dockerfile, '.berth-added'])
-  const theirs = entries.filter(({ path }) => !own.has(path.split('/', 1)[0] ?? ''))
-  const tar = packSource(
-    { folder: context, entries: theirs, prefix: '', makeFirst: [], uid: 0, more: new Map([[dockerfile, text]]), files },
-    abort,
-  )
-  return Object.assign(tar, { dockerfile })
 }
 
 const ofBuildKit = /^--(mount|link|chmod|parents|exclude|network|security)(=|$)/

@@ -1,6 +1,8 @@
 import { createHmac } from 'node:crypto'
+import { Readable } from 'node:stream'
 import { buildCores } from '../../build-cores.ts'
 import { BuildFailed, type BuildRequest } from '../../runtime.ts'
+import type { BuildSource } from './build-classic.ts'
 import { buildProcesses } from './build-container.ts'
 import type { BuildParts } from './build-parts.ts'
 import { openBuildSession } from './build-session.ts'
@@ -12,34 +14,48 @@ interface Building {
   parts: BuildParts
   say: (line: string) => void
   abort: AbortSignal
+  /** Why its steps can be held to no limit but time; null where they can. */
+  limitedByTime: string | null
 }
+
+/** The name that the engine has for a build whose files come over the session. */
+const fromSession = 'client-session'
 
 /** BuildKit knows the engine's own bridge alone, and no limits: these are put on its steps from outside, where that can be done. */
 export async function buildInBuildKit(
   builder: DockerfileBuild,
-  tar: NodeJS.ReadableStream,
+  { dockerfile, ...context }: BuildSource,
   options: Record<string, unknown>,
-  { request, parts, say, abort }: Building,
+  { request, parts, say, abort, limitedByTime }: Building,
 ): Promise<void> {
   const { engine } = parts
-  const whyNot = await BuildKitSteps.whyNot(engine)
-  if (whyNot !== null && parts.isStrict)
+  if (limitedByTime !== null && parts.isStrict)
     throw new BuildFailed(
       'bad_plan',
-      `This Dockerfile needs BuildKit, which cannot be held to limits here (${whyNot}): write it without RUN --mount, COPY --link and here-documents`,
+      `This Dockerfile needs BuildKit, which cannot be held to limits here (${limitedByTime}): write it without RUN --mount, COPY --link and here-documents`,
     )
-  say(whyNot === null ? 'Building with BuildKit' : `Building with BuildKit, which is limited by time alone here: ${whyNot}`)
+  const words = 'Building with BuildKit'
+  say(limitedByTime === null ? words : `${words}, which is limited by time alone here: ${limitedByTime}`)
   const { cpuCores, memoryMb } = request.allotment
   const limits = { cpuCores, memoryMb, processes: buildProcesses, cores: buildCores() }
   const mark = markOf(request, parts)
   const onBreach = (breach: Breach) => builder.breach(breach)
-  const session = await openBuildSession(engine, secretsOf(request, say), abort)
+  const folders = {
+    context,
+    dockerfile: { folder: context.folder, entries: [], texts: new Map([['Dockerfile', dockerfile]]) },
+  }
+  const session = await openBuildSession(engine, { findSecret: secretsOf(request, say), folders }, abort)
   let steps: BuildKitSteps | null = null
   try {
-    if (whyNot === null) steps = await BuildKitSteps.watch(engine, { mark, limits, onBreach })
+    if (limitedByTime === null) steps = await BuildKitSteps.watch(engine, { mark, limits, onBreach })
     // As a number: told so by a text, the client would open a session of its own.
-    const more = { version: 2, session: session.id, ...(steps ? { extrahosts: `${mark}:127.0.0.1` } : {}) }
-    await builder.run(tar, { ...options, ...more }, () => steps?.hasSeenKills ?? false)
+    const more = { version: 2, session: session.id, remote: fromSession, dockerfile: 'Dockerfile' }
+    const hosts = steps ? { extrahosts: `${mark}:127.0.0.1` } : {}
+    await parts.cache.during(request.owner.projectId, request.timeoutMs, () =>
+      parts.networks.forBuildKit(() =>
+        builder.run(Readable.from([]), { ...options, ...more, ...hosts }, () => steps?.hasSeenKills ?? false),
+      ),
+    )
   } finally {
     steps?.end()
     session.close()

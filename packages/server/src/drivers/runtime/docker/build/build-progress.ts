@@ -1,4 +1,5 @@
 import type { OutputLine } from '../../runtime.ts'
+import { fieldsOf, textIn } from './protobuf.ts'
 
 export interface BuildEvent {
   stream: OutputLine['stream']
@@ -64,41 +65,4 @@ export function buildKitEvents(status: Buffer, steps: Set<string>): BuildEvent[]
     }
   }
   return events
-}
-
-interface Field {
-  field: number
-  number: number
-  bytes: Buffer
-}
-
-const textIn = (message: Buffer, field: number) =>
-  fieldsOf(message)
-    .find((one) => one.field === field)
-    ?.bytes.toString('utf8') ?? ''
-
-/** A message in protobuf's wire format, one level deep. */
-function fieldsOf(message: Buffer): Field[] {
-  const fields: Field[] = []
-  let at = 0
-  const number = () => {
-    let value = 0
-    for (let scale = 1; at < message.length; scale *= 128) {
-      const byte = message[at++] as number
-      value += (byte & 127) * scale
-      if (byte < 128) break
-    }
-    return value
-  }
-  while (at < message.length) {
-    const key = number()
-    const [field, kind] = [Math.floor(key / 8), key % 8]
-    if (kind === 0) fields.push({ field, number: number(), bytes: Buffer.alloc(0) })
-    else {
-      const length = kind === 2 ? number() : kind === 1 ? 8 : 4
-      fields.push({ field, number: 0, bytes: message.subarray(at, at + length) })
-      at += length
-    }
-  }
-  return fields
 }

@@ -1,16 +1,18 @@
 import { randomUUID } from 'node:crypto'
 import { type IncomingHttpHeaders, performServerHandshake, type ServerHttp2Stream } from 'node:http2'
-import type { Duplex } from 'node:stream'
 import { ask, type Engine } from '../engine.ts'
+import { beginReply, framed, messagesOf, refuse, upgraded } from './grpc.ts'
+import { bytesField, textIn } from './protobuf.ts'
+import { type SentFolder, sendFolder } from './send-folder.ts'
 
 /** What BuildKit calls its clients back for; the rest of what it may ask is not answered. */
 const secretMethod = '/moby.buildkit.secrets.v1.Secrets/GetSecret'
+const folderMethod = '/moby.filesync.v1.FileSync/DiffCopy'
 const healthMethod = '/grpc.health.v1.Health/Check'
 /** How it signs in at a registry: as nobody. */
 const signInMethod = '/moby.filesync.v1.Auth/Credentials'
 const requestAtMost = 64 * 1024
 const callsAtOnce = 100
-const [ok, notFound, tooLarge, unimplemented] = [0, 5, 8, 12]
 
 export interface BuildSession {
   /** Which BuildKit is told with the build. */
@@ -18,23 +20,33 @@ export interface BuildSession {
   close(): void
 }
 
+export interface SessionParts {
+  findSecret(id: string): string | undefined
+  /** By BuildKit's names: `context`, and `dockerfile` for the folder that the Dockerfile is in. */
+  folders: Readonly<Record<string, SentFolder>>
+}
+
 /**
- * A connection over which BuildKit asks for what a build needs while it runs, in gRPC: the values of `RUN --mount=type=secret`. They go
- * into the memory of that step alone, and are in no layer and no setting. A build without such a connection cannot ask a registry.
+ * A connection over which BuildKit asks for what a build needs while it runs, in gRPC: the values of `RUN --mount=type=secret`, which
+ * go into the memory of that step alone and are in no layer and no setting, and the files. The Dockerfile is in a folder of its own,
+ * so that the context holds the project's files and no others. A build without such a connection cannot ask a registry.
  */
-export async function openBuildSession(
-  engine: Engine,
-  findSecret: (id: string) => string | undefined,
-  abort: AbortSignal,
-): Promise<BuildSession> {
+export async function openBuildSession(engine: Engine, parts: SessionParts, abort: AbortSignal): Promise<BuildSession> {
   const id = randomUUID()
-  const socket = await ask(() => upgraded(engine, id), { abort })
+  const headers = {
+    'X-Docker-Expose-Session-Uuid': id,
+    'X-Docker-Expose-Session-Name': 'berth',
+    // Of this build alone: BuildKit takes a file of the same size and time for the same file as before.
+    'X-Docker-Expose-Session-Sharedkey': id,
+    'X-Docker-Expose-Session-Grpc-Method': [secretMethod, folderMethod, signInMethod, healthMethod],
+  }
+  const socket = await ask(() => upgraded(engine, '/session', headers), { abort })
   const session = performServerHandshake(socket as never, { settings: { maxConcurrentStreams: callsAtOnce } })
   session.on('error', () => socket.destroy())
   socket.on('error', () => session.destroy())
   session.on('stream', (stream, headers) => {
     stream.on('error', () => undefined)
-    answer(stream, headers, findSecret).catch(() => stream.destroy())
+    answer(stream, headers, parts).catch(() => stream.destroy())
   })
   return {
     id,
@@ -45,88 +57,38 @@ export async function openBuildSession(
   }
 }
 
-function upgraded({ modem }: Engine, id: string): Promise<Duplex> {
-  const headers = {
-    Upgrade: 'h2c',
-    'X-Docker-Expose-Session-Uuid': id,
-    'X-Docker-Expose-Session-Name': 'berth',
-    'X-Docker-Expose-Session-Grpc-Method': [secretMethod, signInMethod, healthMethod],
-  }
-  const options = { method: 'POST', path: '/session', hijack: true, headers, statusCodes: { 200: true, 101: true } }
-  return new Promise((resolve, reject) =>
-    modem.dial(options as never, (error: Error | null, socket: unknown) => (error ? reject(error) : resolve(socket as Duplex))),
-  )
-}
-
 async function answer(
   stream: ServerHttp2Stream,
-  { ':path': path }: IncomingHttpHeaders & { ':path'?: string },
-  findSecret: (id: string) => string | undefined,
+  headers: IncomingHttpHeaders & { ':path'?: string },
+  { findSecret, folders }: SessionParts,
 ): Promise<void> {
+  const path = headers[':path']
   if (path === healthMethod) return reply(stream, Buffer.from([8, 1]))
   if (path === signInMethod) return reply(stream, Buffer.alloc(0))
-  if (path !== secretMethod) return refuse(stream, unimplemented)
-  const message = await messageOf(stream)
-  if (!message) return refuse(stream, tooLarge)
-  const value = findSecret(textField(message, 1))
-  return value === undefined ? refuse(stream, notFound) : reply(stream, bytesField(1, Buffer.from(value)))
-}
-
-/** Each message has five bytes before it: whether it is packed, and its length. */
-async function messageOf(stream: ServerHttp2Stream): Promise<Buffer | undefined> {
-  const chunks: Buffer[] = []
-  let length = 0
-  for await (const chunk of stream as AsyncIterable<Buffer>) {
-    length += chunk.length
-    if (length > requestAtMost) return undefined
-    chunks.push(chunk)
+  if (path === folderMethod) {
+    const folder = folders[String(headers['dir-name'])]
+    return folder ? sendFolder(stream, folder, pathsIn(headers.followpaths)) : refuse(stream, 'not_found')
   }
-  const whole = Buffer.concat(chunks)
-  return whole.length >= 5 && whole[0] === 0 ? whole.subarray(5, 5 + whole.readUInt32BE(1)) : undefined
+  if (path !== secretMethod) return refuse(stream, 'unimplemented')
+  const message = await firstMessage(stream)
+  if (!message) return refuse(stream, 'too_large')
+  const value = findSecret(textIn(message, 1))
+  return value === undefined ? refuse(stream, 'not_found') : reply(stream, bytesField(1, value))
 }
 
-const contentType = { ':status': 200, 'content-type': 'application/grpc' }
+const pathsIn = (header: string | string[] | undefined): string[] =>
+  [header ?? []].flat().flatMap((one) => one.split(',').map((path) => path.trim()))
+
+async function firstMessage(stream: ServerHttp2Stream): Promise<Buffer | undefined> {
+  try {
+    for await (const message of messagesOf(stream, requestAtMost)) return message
+  } catch {
+    // It is longer than anything that BuildKit asks.
+  }
+  return undefined
+}
 
 function reply(stream: ServerHttp2Stream, message: Buffer): void {
-  const head = Buffer.alloc(5)
-  head.writeUInt32BE(message.length, 1)
-  stream.respond(contentType, { waitForTrailers: true })
-  stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': String(ok) }))
-  stream.end(Buffer.concat([head, message]))
-}
-
-const refuse = (stream: ServerHttp2Stream, status: number): void =>
-  stream.respond({ ...contentType, 'grpc-status': String(status) }, { endStream: true })
-
-/** A field of text in protobuf's wire format; '' where the message has none. */
-export function textField(message: Buffer, wanted: number): string {
-  for (let at = 0; at < message.length; ) {
-    const [key, afterKey] = varint(message, at)
-    // Texts and messages have a length before them; there is nothing else in what is asked here.
-    if (key % 8 !== 2) return ''
-    const [length, start] = varint(message, afterKey)
-    if (Math.floor(key / 8) === wanted) return message.toString('utf8', start, start + length)
-    at = start + length
-  }
-  return ''
-}
-
-export function bytesField(field: number, content: Buffer): Buffer {
-  const length: number[] = []
-  for (let rest = content.length; ; rest = Math.floor(rest / 128)) {
-    length.push(rest < 128 ? rest : (rest % 128) + 128)
-    if (rest < 128) break
-  }
-  return Buffer.concat([Buffer.from([field * 8 + 2, ...length]), content])
-}
-
-function varint(message: Buffer, from: number): [value: number, next: number] {
-  let value = 0
-  let at = from
-  for (let scale = 1; at < message.length; scale *= 128) {
-    const byte = message[at++] as number
-    value += (byte & 127) * scale
-    if (byte < 128) break
-  }
-  return [value, at]
+  beginReply(stream)
+  stream.end(framed(message))
 }

@@ -61,12 +61,12 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'A Dockerfile on Docker
     for (const one of [folder, source]) await rm(one, { recursive: true, force: true })
   })
 
-  test('that says $BUILDPLATFORM and asks for the platform is built by the classic builder', async () => {
+  test('that says $BUILDPLATFORM and asks for the platform is built for that of the engine', async () => {
     await build(
       `FROM --platform=$BUILDPLATFORM ${partOf('busyboxImage')}\nARG TARGETARCH\nARG TARGETOS\nRUN echo "for $TARGETOS-$TARGETARCH"\n`,
     )
     const { Arch } = await engine.version()
-    expect(lines).toEqual(expect.arrayContaining(['Building the Dockerfile', `for linux-${Arch}`]))
+    expect(lines).toEqual(expect.arrayContaining(['Building with BuildKit', `for linux-${Arch}`]))
   })
 
   test('with # syntax=, a cache and a secret is built by BuildKit; the secret is in no layer, setting or history', async () => {

@@ -8,6 +8,9 @@ import { type BuildEvent, followBuild } from './build-progress.ts'
 
 const tailLines = 30
 const period = 100_000
+/** A step of ours; no line of the project's Dockerfile. */
+const ownStep = /^Step \d+\/\d+ : LABEL berth\./
+const stepOrEnd = /^(Step \d|Successfully )/
 
 /** One build of a Dockerfile by a builder of the engine, followed to its end and ended at its limits. */
 export class DockerfileBuild {
@@ -20,6 +23,9 @@ export class DockerfileBuild {
   /** By the first letters of their ids, which is what the builder tells; the last one runs. */
   readonly #containers = new Set<string>()
   #failure: BuildFailed | undefined
+  #isOwnStep = false
+  /** Called with the first 12 characters of the id of each image that the classic builder makes or finds again. */
+  onImage: (shortId: string) => void = () => undefined
 
   constructor(request: BuildRequest, onLine: (line: OutputLine) => void, abort: AbortSignal, { engine }: BuildParts) {
     this.#request = request
@@ -72,8 +78,12 @@ export class DockerfileBuild {
     for (const line of text.split('\n')) {
       const message = line.trimEnd()
       if (message === '') continue
+      if (stepOrEnd.test(message)) this.#isOwnStep = ownStep.test(message)
+      const image = /^ ---> ([0-9a-f]{12})$/.exec(message)?.[1]
+      if (image) this.onImage(image)
       const running = /^ ---> Running in ([0-9a-f]{12})/.exec(message)?.[1]
       if (running) void this.#limit(running)
+      if (this.#isOwnStep) continue
       this.#tail.push(message)
       if (this.#tail.length > tailLines) this.#tail.shift()
       this.#onLine({ time: new Date().toISOString(), stream, message })

@@ -28,6 +28,9 @@ export interface AddedFile {
   sha256: string | null
 }
 
+/** Files that Berth fetched for an ADD, in the context of that build. */
+export const addedFolder = '.berth-added'
+
 export interface GuardedDockerfile {
   text: string
   added: AddedFile[]
@@ -153,7 +156,7 @@ class Reading {
       const name = URL.parse(url)?.pathname.split('/').at(-1) ?? ''
       if (!/^[\w.+~@%=-]+$/.test(name) || /^\.+$/.test(name))
         throw new DockerfileRefused(`line ${line + 1}: the address has no name of a file`)
-      const path = `.berth-added/${this.added.length}/${name}`
+      const path = `${addedFolder}/${this.added.length}/${name}`
       this.added.push({ url, path, sha256 })
       return path
     })

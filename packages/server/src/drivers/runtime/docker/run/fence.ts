@@ -39,6 +39,8 @@ export const bridgePrefix = (instance: string) => `b${instance.slice(0, 7)}`
 export class Fence {
   readonly #settings: FenceSettings
   #isDenied = false
+  /** Rules of a build that a killed control plane has left are removed once. */
+  #isTidied = false
   state: FenceState = { inForce: false, words: 'The fence around projects was not put up yet' }
 
   constructor(settings: FenceSettings) {
@@ -51,6 +53,8 @@ export class Fence {
     try {
       if (process.getuid?.() !== 0) throw new Error('Berth is not root on this machine')
       const variant = await this.#variant()
+      if (!this.#isTidied) await this.openMetadata()
+      this.#isTidied = true
       const all = [`${bridgePrefix(this.#settings.instance)}+`, ...bridges]
       const without = await this.#raiseSecond(variant.program, all).then(
         () => '',
@@ -79,21 +83,70 @@ export class Fence {
     this.#say({ inForce: false, words })
   }
 
+  /**
+   * Closes metadata addresses to a bridge of the engine's own, but for the addresses of those who are on it with every right. Rejects
+   * where that cannot be done. Calling it again replaces the exceptions.
+   */
+  async closeMetadata(bridge: string, except: readonly string[]): Promise<void> {
+    const { program, forward } = await this.#variant()
+    const chain = this.#buildChain
+    const rules = (verdict: 'REJECT' | 'DROP') => [
+      `:${chain} - [0:0]`,
+      ...beforeRanges(chain),
+      ...except.map((address) => `-A ${chain} -s ${address} -j RETURN`),
+      ...ranges(chain, metadata, verdict),
+      'COMMIT',
+      '',
+    ]
+    // A machine without the second table has the filter alone, as for the bridges of projects.
+    await this.#restore(program, [`*${second}`, ...rules('DROP')].join('\n'))
+      .then(() => this.#jump(program, second, 'FORWARD', bridge, chain))
+      .catch(() => undefined)
+    await this.#restore(program, ['*filter', ...rules('REJECT')].join('\n'))
+    for (const from of [forward, 'INPUT']) await this.#jump(program, 'filter', from, bridge, chain)
+  }
+
+  /** Takes back what `closeMetadata` did. */
+  async openMetadata(): Promise<void> {
+    const { program, forward } = await this.#variant()
+    await this.#removeChains(
+      [program],
+      [
+        ['filter', forward, this.#buildChain],
+        ['filter', 'INPUT', this.#buildChain],
+        [second, 'FORWARD', this.#buildChain],
+      ],
+    )
+  }
+
   async remove(): Promise<void> {
-    for (const program of variants)
-      for (const [table, from, chain] of [
-        ['filter', 'DOCKER-USER', this.#chain],
-        ['filter', 'FORWARD', this.#chain],
-        ['filter', 'INPUT', `${this.#chain}-IN`],
-        [second, 'FORWARD', this.#chain],
-      ] as const) {
-        const change = (...how: string[]) => this.#run(program, ['-w', '5', '-t', table, ...how]).catch(() => null)
-        const listed = await change('-S', from)
+    await this.openMetadata().catch(() => undefined)
+    await this.#removeChains(variants, [
+      ['filter', 'DOCKER-USER', this.#chain],
+      ['filter', 'FORWARD', this.#chain],
+      ['filter', 'INPUT', `${this.#chain}-IN`],
+      [second, 'FORWARD', this.#chain],
+    ])
+  }
+
+  async #removeChains(
+    programs: readonly string[],
+    all: readonly (readonly [table: string, from: string, chain: string])[],
+  ): Promise<void> {
+    for (const program of programs) {
+      const change = (...how: string[]) => this.#run(program, ['-w', '5', '-t', ...how]).catch(() => null)
+      for (const [table, from, chain] of all) {
+        const listed = await change(table, '-S', from)
         for (const line of (listed?.stdout ?? '').split('\n'))
-          if (line.endsWith(`-j ${chain}`)) await change(...line.replace(/^-A/, '-D').split(' '))
-        if (from === 'DOCKER-USER') continue
-        for (const how of ['-F', '-X']) await change(how, chain)
+          if (line.endsWith(`-j ${chain}`)) await change(table, ...line.replace(/^-A/, '-D').split(' '))
       }
+      const chains = new Map(all.map(([table, , chain]) => [`${table} ${chain}`, { table, chain }]))
+      for (const { table, chain } of chains.values()) for (const how of ['-F', '-X']) await change(table, how, chain)
+    }
+  }
+
+  get #buildChain(): string {
+    return `${this.#chain}-BK`
   }
 
   #say(state: FenceState): void {

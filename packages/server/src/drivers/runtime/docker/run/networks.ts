@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { ask, askFor, type Engine, statusOf, wordsOfEngine } from '../engine.ts'
 import { type LabelMap, type Labels, labelIn } from '../labels.ts'
 import { AddressRoom, type NetworkSize, SubnetTaken } from './address-room.ts'
+import { ClosedMetadata } from './closed-metadata.ts'
 import { bridgePrefix, type Fence } from './fence.ts'
 import { bitsFor } from './subnets.ts'
 
@@ -35,6 +36,7 @@ export class Networks {
   readonly #fence: Fence | null
   readonly #room: AddressRoom
   readonly #building = new Set<number>()
+  #metadata: ClosedMetadata | undefined
   #turn: Promise<unknown> = Promise.resolve()
 
   constructor(engine: Engine, labels: Labels, fence: Fence | null = null, room = new AddressRoom(engine)) {
@@ -72,6 +74,15 @@ export class Networks {
       this.#building.delete(slot)
       setTimeout(() => void this.#removeIdle(slot, network), idleMs).unref()
     }
+  }
+
+  /**
+   * BuildKit's steps are on the engine's own bridge, beside containers of others. While one builds, that bridge leads to metadata
+   * addresses only for those containers.
+   */
+  async forBuildKit<T>(build: () => Promise<T>): Promise<T> {
+    this.#metadata ??= new ClosedMetadata(this.#engine, this.#fence)
+    return this.#metadata.during(build)
   }
 
   /** What cannot be removed now goes after the next build, or with the next start. */

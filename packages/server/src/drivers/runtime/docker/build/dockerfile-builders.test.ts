@@ -1,0 +1,285 @@
+import { randomBytes } from 'node:crypto'
+import { mkdir, mkdtemp, rm, symlink, utimes, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { describeNeeding, partOf } from '../../../../../../../tests/kit/machine.ts'
+import { type Artifact, type BuildPlan, type BuildRequest, emptyPlan, type Runtime } from '../../runtime.ts'
+import { createDockerRuntime } from '../docker-runtime.ts'
+import { type Engine, openEngine } from '../engine.ts'
+import { readIdentity } from '../identity.ts'
+import { removeEverythingOf } from '../remove-everything.ts'
+
+const never = new AbortController().signal
+const builders = ['buildkit', 'classic'] as const
+
+/** What holds for a Dockerfile whichever of the engine's builders is used. */
+describeNeeding(['docker', 'busyboxImage'], 'A Dockerfile', () => {
+  const seed = randomBytes(6).toString('hex')
+  const secret = `canary-${randomBytes(8).toString('hex')}`
+  const folders: string[] = []
+  const lines: string[] = []
+  let engine: Engine
+  let base: string
+  let runtimes: Record<(typeof builders)[number], Runtime>
+  let count = 0
+
+  const folder = async (files: Record<string, string> = {}) => {
+    const path = await mkdtemp(join(tmpdir(), 'berth-builders-'))
+    folders.push(path)
+    for (const [name, text] of Object.entries(files)) {
+      await mkdir(dirname(join(path, name)), { recursive: true })
+      await writeFile(join(path, name), text)
+    }
+    return path
+  }
+  const build = async (
+    builder: (typeof builders)[number],
+    files: Record<string, string> | string,
+    { projectId = `prj_${seed}${builder}`, source = '', request = {}, ...changes }: BuildOptions = {},
+  ) => {
+    lines.length = 0
+    return runtimes[builder].build(
+      {
+        owner: { projectId, deploymentId: `dep_${seed}${count++}`, environment: 'production' },
+        service: '',
+        sourceFolder: source || (await folder(typeof files === 'string' ? { Dockerfile: files } : files)),
+        plan: { ...emptyPlan, kind: 'dockerfile', dockerfilePath: 'Dockerfile', ...changes },
+        secrets: {},
+        allotment: { cpuCores: 1, memoryMb: 256, diskMb: 2000 },
+        timeoutMs: 120_000,
+        ...request,
+      },
+      ({ message }) => lines.push(message),
+      never,
+    )
+  }
+  interface BuildOptions extends Partial<BuildPlan> {
+    projectId?: string
+    source?: string
+    request?: Partial<BuildRequest>
+  }
+  /** The files that are in the image below a folder. */
+  const filesIn = async ({ reference }: Artifact, path: string) => {
+    const Cmd = ['sh', '-c', `cd ${path} && find . | sort`]
+    const container = await engine.createContainer({ Image: reference, Cmd, HostConfig: { NetworkMode: 'none' } })
+    try {
+      await container.start()
+      await container.wait()
+      const output = (await container.logs({ stdout: true })) as unknown as Buffer
+      return output.toString('latin1').match(/\.\/[^\n]*/g) ?? []
+    } finally {
+      await container.remove({ force: true })
+    }
+  }
+  /** Images and records of the build cache, of whatever owner, that were made by a step with that word in it. */
+  const leftOf = async (word: string) => {
+    const images = await engine.listImages({ all: true })
+    const histories = images.map(async ({ Id }) =>
+      JSON.stringify(
+        await engine
+          .getImage(Id)
+          .history()
+          .catch(() => ''),
+      ),
+    )
+    const { BuildCache } = (await engine.df()) as { BuildCache?: { Description: string }[] | null }
+    const all = [...(await Promise.all(histories)), ...(BuildCache ?? []).map(({ Description }) => Description)]
+    return all.filter((text) => text.includes(word)).length
+  }
+
+  beforeAll(async () => {
+    base = partOf('busyboxImage')
+    const common = { socketPath: partOf('docker'), imageMirror: null }
+    engine = openEngine(common.socketPath)
+    runtimes = {
+      buildkit: createDockerRuntime({ ...common, folder: await folder() }),
+      classic: createDockerRuntime({ ...common, folder: await folder(), prefersBuildKit: false }),
+    }
+  })
+  afterAll(async () => {
+    for (const runtime of Object.values(runtimes)) await runtime.close()
+    for (const path of folders.slice(0, 2)) await removeEverythingOf(readIdentity(path).instance, partOf('docker'))
+    for (const path of folders) await rm(path, { recursive: true, force: true })
+  })
+
+  test('is built by BuildKit where the engine has it and its steps can be held to limits', async () => {
+    await build('buildkit', `FROM ${base}\nRUN echo ${seed}\n`)
+    expect(lines).toContain('Building with BuildKit')
+    await build('classic', `FROM ${base}\nRUN echo ${seed}\n`)
+    expect(lines).toContain('Building the Dockerfile')
+    expect(lines.join('\n')).not.toMatch(/LABEL|berth\.instance/)
+  })
+
+  test.each(builders)('%s: a stage that the result does not need is not built; the target is the result', async (builder) => {
+    const text = [
+      `FROM ${base} AS build`,
+      `RUN echo made-${seed} > /made`,
+      'FROM berth-test/there-is-none:1 AS test',
+      'COPY --from=build /made /made',
+      'RUN exit 1',
+      `FROM ${base} AS web`,
+      'COPY --from=build /made /web/made',
+      'FROM web AS worker',
+      'RUN echo worker > /web/worker',
+    ].join('\n')
+    expect(await filesIn(await build(builder, text), '/web')).toEqual(['./made', './worker'])
+    expect(await filesIn(await build(builder, text, { dockerTarget: 'web' }), '/web')).toEqual(['./made'])
+    await expect(build(builder, text, { dockerTarget: 'test' })).rejects.toThrow(/there-is-none/)
+    await expect(build(builder, text, { dockerTarget: 'nothing' })).rejects.toThrow(
+      'it has no stage "nothing"; its stages are: build, test, web, worker',
+    )
+  })
+
+  test.each(builders)('%s: the image holds the files of the project and no others', async (builder) => {
+    const files = {
+      Dockerfile: `FROM ${base}\nCOPY . /app\n`,
+      '.dockerignore': 'left\n**/*.log\n',
+      'a/b/c.txt': 'c',
+      'a-b.txt': 'sorts between',
+      'a/x.log': '',
+      left: '',
+      'ü/ñ.txt': 'names',
+      empty: '',
+    }
+    const source = await folder(files)
+    await symlink('a/b', join(source, 'link'))
+    const expected = ['.dockerignore', 'Dockerfile', 'a-b.txt', 'a', 'a/b', 'a/b/c.txt', 'empty', 'link', 'ü', 'ü/ñ.txt']
+    const found = await filesIn(await build(builder, {}, { source }), '/app')
+    expect(found.map((name) => Buffer.from(name, 'latin1').toString()).sort()).toEqual(expected.map((name) => `./${name}`).sort())
+    await writeFile(join(source, '.dockerignore'), 'Dockerfile\n.dockerignore\na*\nü\nleft\n')
+    expect((await filesIn(await build(builder, {}, { source }), '/app')).sort()).toEqual(['./empty', './link'])
+  })
+
+  test.each(builders)('%s: the same files are built from the cache by another control plane', async (builder) => {
+    const files = {
+      Dockerfile: `FROM ${base}\nCOPY . /app\nRUN date +%N > /when\nRUN cat /when\n`,
+      'large.bin': 'x'.repeat(300_000),
+    }
+    const first = await build(builder, files)
+    const second = await build(builder, files)
+    const [one, other] = await Promise.all([first, second].map(({ reference }) => engine.getImage(reference).inspect()))
+    expect(one?.RootFS?.Layers).toEqual(other?.RootFS?.Layers)
+  })
+
+  test.each(builders)('%s: a file of the same size and time but other content is another file', async (builder) => {
+    const source = await folder({ Dockerfile: `FROM ${base}\nCOPY page /page\nRUN cat /page\n`, page: `one-${seed}` })
+    const time = new Date(0)
+    await utimes(join(source, 'page'), time, time)
+    await build(builder, {}, { source })
+    await writeFile(join(source, 'page'), `two-${seed}`)
+    await utimes(join(source, 'page'), time, time)
+    await build(builder, {}, { source })
+    expect(lines).toContain(`two-${seed}`)
+  })
+
+  test.each(builders)(
+    '%s: an ARG has the variable of its name; a secret one is left empty, and the log says so',
+    async (builder) => {
+      const text = `ARG BASE\nFROM \${BASE:-${base}}\nARG PLAIN\nARG SECRET\nARG GIVEN=default\nRUN echo "has $PLAIN,$SECRET,$GIVEN"\n`
+      const secrets = { PLAIN: `plain-${seed}`, SECRET: secret, GIVEN: 'of the variable' }
+      const buildArguments = { GIVEN: 'of the settings', UNUSED: 'x' }
+      const made = await build(builder, text, { buildArguments, request: { secrets, secretKeys: ['SECRET'] } })
+      expect(lines).toContain(`has plain-${seed},,of the settings`)
+      expect(lines.join('\n')).toMatch(/ARG SECRET is left empty: the variable is secret.*--mount=type=secret,id=SECRET/)
+      const image = engine.getImage(made.reference)
+      expect(JSON.stringify([await image.inspect(), await image.history(), lines])).not.toContain(secret)
+    },
+  )
+
+  test.each(builders)('%s: an image is not named by its id', async (builder) => {
+    const { Id } = await engine.getImage(base).inspect()
+    for (const id of [Id, Id.replace('sha256:', '')])
+      for (const text of [`FROM ${id}\n`, `FROM ${base}\nCOPY --from=${id} /bin /x\n`])
+        await expect(build(builder, text)).rejects.toThrow(
+          /by its name and tag, not by its id|is not here and could not be fetched/,
+        )
+  })
+
+  test.each(builders)('%s: what builds of a project leave goes with it, and that of others stays', async (builder) => {
+    const projectId = `prj_${seed}${builder}gone`
+    const text = (word: string) =>
+      [
+        `FROM ${base} AS build`,
+        `RUN head -c 1000 /dev/urandom > /made-${word}`,
+        `FROM ${base} AS other`,
+        'COPY . /source',
+        `RUN head -c 1000 /dev/urandom > /other-${word}`,
+        `FROM ${base}`,
+        `COPY --from=build /made-${word} /made`,
+        `COPY --from=other /other-${word} /other`,
+      ].join('\n')
+    const [going, staying] = [`${seed}${builder}going`, `${seed}${builder}staying`]
+    const kept = await build(builder, { Dockerfile: text(staying), file: staying })
+    for (const word of ['one', 'two', 'three'])
+      await build(builder, { Dockerfile: text(`${going}${word}`), file: word }, { projectId })
+    await expect(build(builder, `${text(`${going}failed`)}\nRUN exit 3\n`, { projectId })).rejects.toThrow()
+    expect(await leftOf(going)).toBeGreaterThan(0)
+    await runtimes[builder].removeBuilds(projectId, never)
+    expect(await leftOf(going)).toBe(0)
+    expect((await runtimes[builder].listArtifacts()).map(({ reference }) => reference)).toContain(kept.reference)
+    const again = await build(builder, { Dockerfile: text(staying), file: staying })
+    const [one, other] = await Promise.all([kept, again].map(({ reference }) => engine.getImage(reference).inspect()))
+    expect(one?.RootFS?.Layers).toEqual(other?.RootFS?.Layers)
+  })
+
+  test.each(builders)('%s: of many builds of a project no more is kept than the newest can use again', async (builder) => {
+    const projectId = `prj_${seed}${builder}many`
+    const word = `${seed}${builder}many`
+    const text = (at: number) =>
+      `FROM ${base} AS one\nRUN echo ${word}${at} > /x\nFROM ${base} AS two\nCOPY --from=one /x /y\nRUN echo ${word} ${at}\nFROM ${base}\nCOPY --from=two /y /y\n`
+    for (let at = 0; at < 3; at += 1) {
+      const { reference } = await build(builder, text(at), { projectId })
+      await runtimes[builder].removeArtifact({ kind: 'image', reference, sizeBytes: 1, startCommand: null }, never)
+    }
+    const stages = await engine.listImages({ filters: { label: ['berth.kind=stage', `berth.project=${projectId}`] } })
+    expect(stages.length).toBeLessThanOrEqual(2)
+  })
+})
+
+describeNeeding(['docker', 'busyboxImage'], 'The build cache', () => {
+  test('has a bound: the longest unused records go, and those of others are neither counted nor removed', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'berth-cache-'))
+    const engine = openEngine(partOf('docker'))
+    const [seed, maxBytes] = [randomBytes(6).toString('hex'), 3_000_000]
+    const runtime = createDockerRuntime({ socketPath: partOf('docker'), folder, imageMirror: null, buildCacheBytes: maxBytes })
+    const { instance } = readIdentity(folder)
+    try {
+      for (let at = 0; at < 5; at += 1) {
+        await writeFile(
+          join(folder, 'Dockerfile'),
+          `FROM ${partOf('busyboxImage')} AS one\nRUN head -c 1000000 /dev/urandom > /${seed}-${at}\nFROM scratch\nCOPY --from=one /${seed}-${at} /x\n`,
+        )
+        await runtime.build(
+          {
+            owner: { projectId: `prj_${seed}`, deploymentId: `dep_${seed}${at}`, environment: 'production' },
+            service: '',
+            sourceFolder: folder,
+            plan: { ...emptyPlan, kind: 'dockerfile', dockerfilePath: 'Dockerfile' },
+            secrets: {},
+            allotment: { cpuCores: 1, memoryMb: 256, diskMb: 2000 },
+            timeoutMs: 120_000,
+          },
+          () => undefined,
+          never,
+        )
+      }
+      const { cacheBytes, cacheMaxBytes, projects } = await runtime.storage(never)
+      expect(cacheMaxBytes).toBe(maxBytes)
+      expect(cacheBytes).toBeLessThanOrEqual(maxBytes)
+      expect(cacheBytes).toBeGreaterThan(1_000_000)
+      expect(projects).toMatchObject([{ projectId: `prj_${seed}`, cacheBytes: expect.any(Number) }])
+      const { BuildCache } = (await engine.df()) as { BuildCache: { Description: string }[] }
+      const there = BuildCache.flatMap(({ Description }) => new RegExp(`> /${seed}-(\\d)`).exec(Description)?.[1] ?? [])
+      expect(there).toContain('4')
+      expect(there).not.toContain('0')
+      await runtime.clearBuildCache(never)
+      expect((await runtime.storage(never)).cacheBytes).toBe(0)
+    } finally {
+      await runtime.removeBuilds(`prj_${seed}`, never)
+      await runtime.close()
+      await removeEverythingOf(instance, partOf('docker'))
+      await rm(folder, { recursive: true, force: true })
+    }
+  })
+})

@@ -1,0 +1,90 @@
+import { connect, type ServerHttp2Stream } from 'node:http2'
+import type { Duplex } from 'node:stream'
+import { ask, type Engine } from '../engine.ts'
+
+const answerAtMost = 64 * 1024 * 1024
+
+/** A connection to the engine that it upgrades to HTTP/2: gRPC in either direction. */
+export function upgraded({ modem }: Engine, path: string, headers: Record<string, string | string[]>): Promise<Duplex> {
+  const options = {
+    method: 'POST',
+    path,
+    hijack: true,
+    headers: { Upgrade: 'h2c', ...headers },
+    statusCodes: { 200: true, 101: true },
+  }
+  return new Promise((resolve, reject) =>
+    modem.dial(options as never, (error: Error | null, socket: unknown) => (error ? reject(error) : resolve(socket as Duplex))),
+  )
+}
+
+/** Each message has five bytes before it: whether it is compressed, and its length. */
+export function framed(message: Uint8Array): Buffer {
+  const head = Buffer.alloc(5)
+  head.writeUInt32BE(message.length, 1)
+  return Buffer.concat([head, message])
+}
+
+/** The messages of a stream as they come; rejects for one that is compressed or longer than `atMost`. Leaves the stream open. */
+export async function* messagesOf(stream: Duplex, atMost: number): AsyncGenerator<Buffer> {
+  let rest: Buffer = Buffer.alloc(0)
+  for await (const chunk of stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
+    while (rest.length >= 5) {
+      const length = rest.readUInt32BE(1)
+      if (rest[0] !== 0 || length > atMost) throw new Error('a message of BuildKit is compressed or too long')
+      if (rest.length < 5 + length) break
+      yield rest.subarray(5, 5 + length)
+      rest = rest.subarray(5 + length)
+    }
+  }
+}
+
+/** Calls a method of BuildKit's own interface, which the engine offers at `/grpc`, and returns every message of the answer. */
+export function callBuildKit(engine: Engine, method: string, message: Uint8Array, abort?: AbortSignal): Promise<Buffer[]> {
+  return ask(
+    async (signal) => {
+      const socket = await upgraded(engine, '/grpc', {})
+      const session = connect('http://buildkit', { createConnection: () => socket })
+      const close = () => {
+        session.destroy()
+        socket.destroy()
+      }
+      session.on('error', () => socket.destroy())
+      signal.addEventListener('abort', close, { once: true })
+      try {
+        const headers = { ':method': 'POST', ':path': method, 'content-type': 'application/grpc', te: 'trailers' }
+        const stream = session.request(headers)
+        let status = ''
+        let words = ''
+        const note = (found: Record<string, unknown>) => {
+          status = String(found['grpc-status'] ?? status)
+          words = String(found['grpc-message'] ?? words)
+        }
+        stream.on('response', note).on('trailers', note)
+        stream.end(framed(message))
+        const answers: Buffer[] = []
+        for await (const answer of messagesOf(stream, answerAtMost)) answers.push(answer)
+        if (status !== '0') throw new Error(`BuildKit: ${words || `status ${status}`}`)
+        return answers
+      } finally {
+        signal.removeEventListener('abort', close)
+        close()
+      }
+    },
+    abort ? { abort } : {},
+  )
+}
+
+const contentType = { ':status': 200, 'content-type': 'application/grpc' }
+
+/** Answers a call with messages, the last of which ends it well. */
+export function beginReply(stream: ServerHttp2Stream): void {
+  stream.respond(contentType, { waitForTrailers: true })
+  stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }))
+}
+
+export function refuse(stream: ServerHttp2Stream, status: 'not_found' | 'too_large' | 'unimplemented'): void {
+  const code = { not_found: 5, too_large: 8, unimplemented: 12 }[status]
+  stream.respond({ ...contentType, 'grpc-status': String(code) }, { endStream: true })
+}

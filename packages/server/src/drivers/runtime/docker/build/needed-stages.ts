@@ -1,0 +1,122 @@
+import type { LabelMap } from '../labels.ts'
+import { argumentsOf } from './platform-flags.ts'
+import { DockerfileRefused, expandWord, readStrictly, type StrictInstruction, wordsIn } from './strict-dockerfile.ts'
+
+export interface StageOptions {
+  /** The stage that is the result, by its name or number; null: the last one. */
+  target: string | null
+  buildArguments: Readonly<Record<string, string>>
+  /** What the engine builds for: `linux/amd64`. */
+  platform: string
+}
+
+interface Stage {
+  name: string | null
+  /** Stages by number that this one is made from. */
+  needs: Set<number>
+  first: number
+  /** The line after its last one. */
+  end: number
+}
+
+/**
+ * A Dockerfile without the stages that its result does not need: a `test` stage in the middle is neither built nor are its images
+ * fetched, whichever builder is used. Each keeps its place and its lines are left empty, so that numbers of stages and lines stay.
+ */
+export function withoutUnneededStages(text: string, options: StageOptions): string {
+  const { lines, instructions, escapeSign } = readStrictly(text)
+  const stages = stagesOf(instructions, lines.length, { ...options, escapeSign })
+  if (stages.length === 0) return text
+  const result = resultOf(stages, options.target)
+  const needed = new Set<number>()
+  const add = (at: number) => {
+    if (needed.has(at)) return
+    needed.add(at)
+    for (const other of stages[at]?.needs ?? []) add(other)
+  }
+  add(result)
+  for (const [at, { first, end, name }] of stages.entries()) {
+    if (needed.has(at)) continue
+    lines.fill('', first, end)
+    if (at < result) lines[first] = `FROM scratch${name === null ? '' : ` AS ${name}`}`
+  }
+  return lines.join('\n')
+}
+
+/** The arguments that a Dockerfile declares, before its first stage or in one. */
+export function declaredArguments(text: string): string[] {
+  const declared = readStrictly(text).instructions.filter(({ keyword }) => keyword === 'ARG')
+  return [...new Set(declared.flatMap(({ rest }) => wordsIn(rest).words.map((word) => word.split('=', 1)[0] ?? '')))]
+}
+
+/**
+ * Marks every image that the classic builder leaves behind: each stage, and each step of one, begins with `ofStages`, and the result
+ * ends with `ofResult`.
+ */
+export function withLabels(text: string, ofStages: LabelMap, ofResult: LabelMap): string {
+  const { lines, instructions, escapeSign } = readStrictly(text)
+  for (const [at, { keyword, last }] of instructions.entries())
+    if (keyword === 'FROM' && instructions[at + 1]?.keyword !== 'FROM') lines[last] += `\n${labelLine(ofStages)}`
+  // A last line that is continued would take ours in.
+  while (lines.length > 0 && /^\s*$/.test(lines.at(-1)!.trimEnd().replace(escapeSign, ''))) lines.pop()
+  const end = lines.pop()?.trimEnd() ?? ''
+  return [...lines, end.endsWith(escapeSign) ? end.slice(0, -1) : end, labelLine(ofResult)].join('\n')
+}
+
+const labelLine = (labels: LabelMap) =>
+  `LABEL ${Object.entries(labels)
+    .map(([name, value]) => `${name}=${JSON.stringify(value)}`)
+    .join(' ')}`
+
+function stagesOf(
+  instructions: readonly StrictInstruction[],
+  lineCount: number,
+  { buildArguments, platform, escapeSign }: StageOptions & { escapeSign: string },
+): Stage[] {
+  const stages: Stage[] = []
+  const values = new Map(argumentsOf(platform))
+  const numberOf = (name: string) => {
+    const byName = stages.findLastIndex((stage) => stage.name?.toLowerCase() === name.toLowerCase())
+    return byName >= 0 ? byName : /^\d+$/.test(name) && Number(name) < stages.length ? Number(name) : null
+  }
+  for (const { keyword, rest, flags, first } of instructions) {
+    const current = stages.at(-1)
+    if (keyword === 'FROM') {
+      if (current) current.end = first
+      const [written = '', , name = null] = wordsIn(rest).words
+      const base = expandWord(written, values, escapeSign)
+      const above = base === null ? null : stages.findLastIndex((stage) => stage.name?.toLowerCase() === base.toLowerCase())
+      stages.push({ name, needs: new Set(above === null || above < 0 ? [] : [above]), first, end: lineCount })
+    } else if (keyword === 'ARG' && !current) {
+      for (const word of wordsIn(rest).words) {
+        const [, name = word, fallback] = /^(\w+)=([\s\S]*)$/.exec(word) ?? []
+        const given = Object.hasOwn(buildArguments, name) ? buildArguments[name] : undefined
+        const value = given ?? (fallback === undefined ? values.get(name) : expandWord(fallback, values, escapeSign))
+        if (value !== undefined && value !== null) values.set(name, value)
+      }
+    } else
+      for (const source of sourcesIn(flags)) {
+        const number = numberOf(source)
+        if (current && number !== null && number < stages.length - 1) current.needs.add(number)
+      }
+  }
+  return stages
+}
+
+const sourcesIn = (flags: readonly string[]): string[] =>
+  flags.flatMap((flag) => {
+    const copied = /^--from=(.*)$/i.exec(flag)?.[1]
+    const mounted = /^--mount=/i.test(flag) ? /(?:^--mount=|,)\s*from=([^,]*)/i.exec(flag)?.[1] : undefined
+    return [copied, mounted].filter((source) => source !== undefined)
+  })
+
+function resultOf(stages: readonly Stage[], target: string | null): number {
+  if (target === null) return stages.length - 1
+  const byName = stages.findLastIndex(({ name }) => name?.toLowerCase() === target.toLowerCase())
+  if (byName >= 0) return byName
+  if (/^\d+$/.test(target) && Number(target) < stages.length) return Number(target)
+  const names = stages.flatMap(({ name }) => name ?? [])
+  throw new DockerfileRefused(
+    `it has no stage "${target.slice(0, 100)}"${names.length > 0 ? `; its stages are: ${names.slice(0, 20).join(', ')}` : ''}`,
+  )
+}

@@ -1,0 +1,122 @@
+import { constants, createReadStream } from 'node:fs'
+import { lstat, readlink } from 'node:fs/promises'
+import type { ServerHttp2Stream } from 'node:http2'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import type { SourceEntry } from '../../../../source/list-source.ts'
+import { beginReply, framed, messagesOf } from './grpc.ts'
+import { bytesField, numberField, numberIn } from './protobuf.ts'
+
+/** A folder that a build reads: files of the disk below `folder`, and files that exist only here. */
+export interface SentFolder {
+  folder: string
+  entries: readonly SourceEntry[]
+  /** Files of the disk outside `folder`, by their names in it. */
+  files?: ReadonlyMap<string, string>
+  texts?: ReadonlyMap<string, string>
+}
+
+/** Kinds of packets of BuildKit's file transfer (fsutil). */
+const packet = { stat: 0, request: 1, data: 2, finished: 3 } as const
+/** Modes as Go has them. */
+const goMode = { folder: 2 ** 31, link: 2 ** 27 } as const
+const chunkBytes = 64 * 1024
+const requestAtMost = 64 * 1024
+/** Neither a link nor a pipe that has taken a file's place since it was listed is opened. */
+const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
+
+interface Sent {
+  path: string
+  mode: number
+  size: number
+  mtimeNs: bigint
+  linkname: string
+  content(): AsyncIterable<Buffer> | Iterable<Buffer>
+}
+
+/**
+ * Sends a folder to BuildKit: what is in it first, then the content of the files that BuildKit asks for. Owners are root, as with
+ * `docker build`. The `.dockerignore` was applied when the entries were listed, so BuildKit finds none.
+ */
+export async function sendFolder(stream: ServerHttp2Stream, folder: SentFolder, wanted: readonly string[]): Promise<void> {
+  const isIgnoreOnly = wanted.length > 0 && wanted.every((path) => path === '.dockerignore')
+  const all = isIgnoreOnly ? [] : await entriesOf(folder)
+  beginReply(stream)
+  await pipeline(Readable.from(packets(all, messagesOf(stream, requestAtMost))), stream)
+}
+
+async function* packets(all: readonly Sent[], requests: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  for (const sent of all) yield framed(Buffer.concat([numberField(1, packet.stat), bytesField(2, statOf(sent))]))
+  yield framed(numberField(1, packet.stat))
+  for await (const request of requests) {
+    const kind = numberIn(request, 1)
+    if (kind === packet.finished) return yield framed(numberField(1, packet.finished))
+    if (kind !== packet.request) throw new Error(`BuildKit sent a packet of the kind ${kind}`)
+    const id = numberIn(request, 3)
+    const sent = all[id]
+    if (!sent) throw new Error(`BuildKit asked for the file ${id} of ${all.length}`)
+    const head = Buffer.concat([numberField(1, packet.data), numberField(3, id)])
+    for await (const chunk of sent.content()) yield framed(Buffer.concat([head, bytesField(4, chunk)]))
+    yield framed(head)
+  }
+}
+
+const statOf = ({ path, mode, size, mtimeNs, linkname }: Sent): Buffer =>
+  Buffer.concat([
+    bytesField(1, path),
+    numberField(2, mode),
+    numberField(5, size),
+    numberField(6, mtimeNs),
+    ...(linkname ? [bytesField(7, linkname)] : []),
+  ])
+
+/** In the order that BuildKit asks for, each after the folder that it is in. */
+async function entriesOf({ folder, entries, files, texts }: SentFolder): Promise<Sent[]> {
+  const all = new Map<string, Sent>()
+  for (const { path } of entries) {
+    const sent = await fromDisk(path, join(folder, path))
+    if (sent) all.set(path, sent)
+  }
+  for (const [path, file] of files ?? []) {
+    const sent = await fromDisk(path, file)
+    if (sent) all.set(path, sent)
+  }
+  for (const [path, text] of texts ?? []) {
+    const bytes = Buffer.from(text)
+    all.set(path, { path, mode: 0o644, size: bytes.length, mtimeNs: 0n, linkname: '', content: () => [bytes] })
+  }
+  for (const path of [...all.keys()])
+    for (let end = path.lastIndexOf('/'); end > 0; end = path.lastIndexOf('/', end - 1)) {
+      const above = path.slice(0, end)
+      if (!all.has(above)) all.set(above, { ...emptyFolder, path: above })
+    }
+  return [...all.values()].sort((one, other) => compare(one.path, other.path))
+}
+
+const emptyFolder = { mode: 0o755 + goMode.folder, size: 0, mtimeNs: 0n, linkname: '', content: () => [] }
+
+async function fromDisk(path: string, file: string): Promise<Sent | null> {
+  const stat = await lstat(file, { bigint: true })
+  const sent = { path, size: 0, mtimeNs: stat.mtimeNs, linkname: '', content: () => [] }
+  const mode = Number(stat.mode) & 0o777
+  if (stat.isDirectory()) return { ...sent, mode: (mode | 0o700) + goMode.folder }
+  if (stat.isSymbolicLink()) return { ...sent, mode: 0o777 + goMode.link, linkname: await readlink(file) }
+  if (!stat.isFile()) return null
+  const size = Number(stat.size)
+  // As many bytes as were announced, should the file grow.
+  const content = () =>
+    size === 0 ? [] : createReadStream(file, { flags: flags as unknown as string, end: size - 1, highWaterMark: chunkBytes })
+  return { ...sent, mode, size, content: content as Sent['content'] }
+}
+
+/** By the names on the way, each as bytes: a folder is followed by what is in it. */
+function compare(one: string, other: string): number {
+  const [left, right] = [one.split('/'), other.split('/')]
+  for (const [at, name] of left.entries()) {
+    const beside = right[at]
+    if (beside === undefined) return 1
+    if (name !== beside) return Buffer.compare(Buffer.from(name), Buffer.from(beside))
+  }
+  return left.length - right.length
+}

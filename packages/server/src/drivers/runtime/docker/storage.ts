@@ -1,0 +1,91 @@
+import { statfs } from 'node:fs/promises'
+import { setTimeout as pause } from 'node:timers/promises'
+import { BuildsUse, type StorageUse } from '../storage-use.ts'
+import type { BuildCache } from './build/build-cache.ts'
+import type { BuildStages } from './build/build-stages.ts'
+import { listStaticArtifacts, removeStaticArtifact } from './build/build-static.ts'
+import { ask, type Engine, isElsewhere, wordsOfEngine } from './engine.ts'
+import { listImageArtifacts, removeDependencies, removeImageArtifact } from './images.ts'
+import { type Labels, labelIn } from './labels.ts'
+
+interface StorageParts {
+  engine: Engine
+  labels: Labels
+  cache: BuildCache
+  stages: BuildStages
+  artifactsFolder: string
+}
+
+interface EngineUse {
+  Images?: { Labels?: Record<string, string> | null; Size: number; SharedSize: number }[] | null
+}
+
+/** The engine measures for one caller at a time. */
+const measureTries = 20
+const measurePauseMs = 500
+const measureMs = 5 * 60_000
+
+/** What builds of this Berth keep on the engine's disk. Layers that an image shares with others are not counted. */
+export async function storageOf(
+  { engine, labels, cache, artifactsFolder }: StorageParts,
+  abort: AbortSignal,
+): Promise<StorageUse> {
+  const use = new BuildsUse()
+  for (const { Labels: marks, Size, SharedSize } of (await measured(engine, abort)).Images ?? []) {
+    if (!labels.isOurs(marks ?? undefined)) continue
+    const kind = labelIn(marks, 'kind') === 'artifact' ? 'artifact' : 'cache'
+    use.add(kind, labelIn(marks, 'project'), Size - Math.max(0, SharedSize))
+  }
+  for (const { projectId, sizeBytes } of await listStaticArtifacts(artifactsFolder)) use.add('artifact', projectId, sizeBytes)
+  const { byProject, maxBytes, bytes } = await cache.use()
+  for (const [projectId, ofProject] of byProject) use.addTo('cache', projectId, ofProject)
+  use.cacheBytes += bytes
+  return { ...use.show(), cacheMaxBytes: maxBytes, disk: await diskOf(engine, abort) }
+}
+
+async function measured(engine: Engine, abort: AbortSignal): Promise<EngineUse> {
+  for (let tries = 1; ; tries += 1)
+    try {
+      return (await ask(() => engine.df(), { abort, timeoutMs: measureMs })) as EngineUse
+    } catch (error) {
+      if (tries >= measureTries || !/already running/i.test(wordsOfEngine(error))) throw error
+      await pause(measurePauseMs, undefined, { signal: abort })
+    }
+}
+
+async function diskOf(engine: Engine, abort: AbortSignal): Promise<StorageUse['disk']> {
+  if (isElsewhere(engine)) return null
+  const { DockerRootDir = '/' } = (await ask(() => engine.info(), { abort })) as { DockerRootDir?: string }
+  const disk = await statfs(DockerRootDir).catch(() => null)
+  return disk && { totalBytes: disk.blocks * disk.bsize, freeBytes: disk.bavail * disk.bsize }
+}
+
+/** Removes all that builds of a project have left. An image that a container uses stays. */
+export async function removeBuildsOf(
+  projectId: string,
+  parts: StorageParts & Parameters<typeof listImageArtifacts>[0],
+  abort: AbortSignal,
+): Promise<void> {
+  for (const artifact of await listImageArtifacts(parts))
+    if (artifact.projectId === projectId) await removeImageArtifact(artifact, parts, abort)
+  for (const artifact of await listStaticArtifacts(parts.artifactsFolder))
+    if (artifact.projectId === projectId) await removeStaticArtifact(artifact, parts.artifactsFolder)
+  await removeDependencies(projectId, 0, parts, abort)
+  await parts.stages.remove(projectId)
+  await parts.cache.remove(projectId)
+}
+
+/** Removes what only makes later builds faster. */
+export async function clearBuildCache(
+  parts: StorageParts & Parameters<typeof listImageArtifacts>[0],
+  abort: AbortSignal,
+): Promise<void> {
+  for (const kind of ['dependencies', 'stage'] as const) {
+    const filters = parts.labels.filter(kind)
+    const images = await ask((abortSignal) => parts.engine.listImages({ filters, abortSignal }), { abort })
+    for (const projectId of new Set(images.map(({ Labels: marks }) => labelIn(marks, 'project'))))
+      if (kind === 'stage') await parts.stages.remove(projectId)
+      else await removeDependencies(projectId, 0, parts, abort)
+  }
+  await parts.cache.clear()
+}
