@@ -27,6 +27,7 @@ import { addServers } from './servers/commands.ts'
 import { addSettings } from './settings.ts'
 import { addSleep } from './sleep.ts'
 import { addStatus } from './status.ts'
+import { addStorage } from './storage.ts'
 import { addTokenCreate } from './token/create.ts'
 import { addTokenList } from './token/list.ts'
 import { addTokenRevoke } from './token/revoke.ts'
@@ -58,6 +59,7 @@ export function addCommands(program: Command): void {
   addTokenList(token)
   addTokenRevoke(token)
   addServers(program)
+  addStorage(program)
   addAdminCreate(program.command('admin').description('people, on the machine that holds the data folder'))
   addSecretsRotate(program.command('secrets').description('the keys that secrets are stored under'))
   addMigrate(program)

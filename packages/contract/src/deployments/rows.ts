@@ -12,6 +12,7 @@ import {
   StartedDeployment,
 } from './shapes.ts'
 import { StoredVolume } from './volume-shapes.ts'
+import { Storage, StorageCleanUp } from './storage-shapes.ts'
 
 /** The deployments API that the spec sets apart from projects. */
 export const deployments = {
@@ -54,6 +55,18 @@ export const deployments = {
     streamToken: true,
     query: Type.Object({ token: Type.Optional(text(200)) }),
     stream: { snapshot: Deployment, step: DeploymentStep, log: DeploymentLogLine, complete: Deployment },
+  }),
+  storage: route('GET /instance/storage', {
+    summary: 'What builds keep on the disk, here and on servers: artifacts, the build cache and each project; for operators',
+    permission: 'organization:read',
+    operator: true,
+    returns: data(Storage),
+  }),
+  cleanUpStorage: route('POST /instance/storage/clean-up', {
+    summary: 'Remove artifacts that no deployment can use any more, and the whole build cache; for operators',
+    permission: 'organization:admin',
+    operator: true,
+    returns: data(StorageCleanUp),
   }),
   cancel: route('POST /deployments/:id/cancel', {
     summary: 'Cancel a deployment that is under way; what served before still serves',

@@ -59,6 +59,7 @@ export const Deployment = Type.Object({
   steps: Type.Array(DeploymentStep),
   requestsDuringSwitch: nullable(Type.Object({ total: Type.Integer(), failed: Type.Integer() })),
   error: nullable(DeploymentFailure),
+  warnings: Type.Optional(Type.Array(Type.String(), { description: 'What is not as it should be and does not stop it' })),
   plan: nullable(DeploymentPlan),
   createdAt: Time,
   startedAt: nullable(Time),

@@ -96,6 +96,19 @@ const sidesOfResources = {
 export type ResourceSides = Static<typeof ResourceSides>
 export const ResourceSides = Type.Object(sidesOfResources)
 
+/** Values of a Dockerfile's `ARG`s, by their names. They stay readable in the image. */
+export const BuildArgs = Type.Record(
+  Type.String({ pattern: '^[A-Za-z_][A-Za-z0-9_]{0,255}$' }),
+  Type.String({ maxLength: 4000 }),
+  {
+    maxProperties: 100,
+  },
+)
+export type BuildArgs = Static<typeof BuildArgs>
+
+/** The stage of a Dockerfile that is the result, by its name or number. */
+const BuildTarget = Type.String({ minLength: 1, maxLength: 100, pattern: '^[A-Za-z0-9][A-Za-z0-9_.-]*$' })
+
 /** Every field a user may set with a config route; `null` makes it automatic again. */
 const configFields = {
   framework: Type.Optional(nullable(text(100))),
@@ -108,6 +121,8 @@ const configFields = {
   dockerfilePath: Type.Optional(nullable(relativePath(300))),
   composePath: Type.Optional(nullable(relativePath(300))),
   buildImage: Type.Optional(nullable(text(200))),
+  buildArgs: Type.Optional(nullable(BuildArgs)),
+  buildTarget: Type.Optional(nullable(BuildTarget)),
   type: Type.Optional(nullable(ProjectType)),
   port: Type.Optional(nullable(Port)),
   healthCheck: Type.Optional(nullable(HealthCheck)),
@@ -195,6 +210,9 @@ export const ProjectConfig = Type.Object({
   dockerfilePath: maybe,
   composePath: maybe,
   buildImage: maybe,
+  /** Absent in the answers of an instance that does not know it yet. */
+  buildArgs: Type.Optional(nullable(BuildArgs)),
+  buildTarget: Type.Optional(maybe),
   port: Type.Integer(),
   healthCheck: nullable(HealthCheck),
   volumes: Type.Array(Volume),

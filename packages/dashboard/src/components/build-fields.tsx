@@ -9,6 +9,7 @@ const fields = [
   ['startCommand', 'Start command', 'detected'],
   ['outputDirectory', 'Output directory', 'detected'],
   ['dockerfilePath', 'Dockerfile', 'detected'],
+  ['buildTarget', 'Dockerfile stage', 'the last one'],
 ] as const
 
 export type BuildValues = { [K in (typeof fields)[number][0]]?: string } & { port?: number }

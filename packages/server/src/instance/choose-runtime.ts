@@ -79,11 +79,17 @@ async function containers(config: Config, logger: Logger) {
   })
 }
 
-async function imageSettings({ imageMirror, baseImages, imageRegistries, mode }: Config) {
+async function imageSettings({ imageMirror, baseImages, imageRegistries, mode, buildCacheMb, allowRoot }: Config) {
   const { publicRegistries } = await import('../drivers/runtime/docker/images.ts')
   const given = Object.entries(baseImages).flatMap(([stack, image]) => (image === null ? [] : [[stack, image]]))
   const registries = imageRegistries ?? (mode === 'cloud' ? publicRegistries : null)
-  return { imageMirror, baseImages: Object.fromEntries(given) as Record<string, string>, registries }
+  return {
+    imageMirror,
+    baseImages: Object.fromEntries(given) as Record<string, string>,
+    registries,
+    buildCacheBytes: buildCacheMb === null ? null : buildCacheMb * 1024 ** 2,
+    allowRoot,
+  }
 }
 
 /** What opens the runtime of a server. Loaded with the first one that is opened, and never where there are none. */

@@ -40,7 +40,12 @@ function limitEdge(edge: EdgeDriver, log: Log): EdgeDriver {
 const limitRuntime = (runtime: Runtime, serverId: string | null): Runtime =>
   withTimeLimits(runtime, {
     title: serverId === null ? 'The runtime' : 'The Docker of the server',
-    limits: { check: { ms: 15_000, abortAt: 0 }, usage: { ms: 30_000, abortAt: 0 }, removeArtifact: { ms: 60_000, abortAt: 1 } },
+    limits: {
+      check: { ms: 15_000, abortAt: 0 },
+      usage: { ms: 30_000, abortAt: 0 },
+      removeArtifact: { ms: 60_000, abortAt: 1 },
+      removeBuilds: { ms: 120_000, abortAt: 1 },
+    },
   })
 
 function limitRuntimes(runtimes: Runtimes): Runtimes {

@@ -107,6 +107,13 @@ export const mainSettings = {
     "Addresses that projects' networks are taken from on docker; absent: the engine's own pools, else a range that is seldom used",
   ),
   imageMirror: setting('BERTH_IMAGE_MIRROR', kinds.imageMirror, null, 'Registry that base images come from instead of their own'),
+  buildCacheMb: setting(
+    'BERTH_BUILD_CACHE_MB',
+    wholeNumber(0, 100_000_000),
+    null,
+    'How much disk the cache of builds may take on docker; absent: 10 GB, or a fifth of the disk where that is less',
+  ),
+  allowRoot: setting('BERTH_ALLOW_ROOT', kinds.yesOrNo, true, 'Whether containers of projects may run as root'),
   isolation: setting(
     'BERTH_ISOLATION',
     oneOf('auto', 'bubblewrap', 'own-users', 'none'),

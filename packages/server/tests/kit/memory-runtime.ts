@@ -6,6 +6,7 @@ import type { EdgeDriver } from '../../src/drivers/edge/edge.ts'
 import type { Probe } from '../../src/drivers/probe/probe.ts'
 import {
   type Artifact,
+  ArtifactGone,
   type BuildRequest,
   type ExecCommand,
   type Instance,
@@ -100,6 +101,8 @@ export class InMemoryRuntime implements Runtime {
   /** What a build does; a test makes it wait, say something or fail. */
   whileBuilding: (request: BuildRequest, say: (message: string) => void, abort: AbortSignal) => Promise<void> = async () => {}
   isHealthy = true
+  /** Whether what is started runs as root. */
+  runsAsRoot = false
   /** Paths that are answered with a 500, whatever the others are. */
   readonly illPaths = new Set<string>()
   /** Whether anything answers at all. */
@@ -125,7 +128,7 @@ export class InMemoryRuntime implements Runtime {
   async start(request: StartRequest): Promise<Instance> {
     const known = this.running.get(request.instanceId)
     if (known) return known.instance
-    if (!this.artifacts.has(request.artifact.reference)) throw new StartFailed('What was built is not there any more')
+    if (!this.artifacts.has(request.artifact.reference)) throw new ArtifactGone('The artifact does not exist any more')
     const instance: Instance = {
       instanceId: request.instanceId,
       owner: request.owner,
@@ -136,6 +139,7 @@ export class InMemoryRuntime implements Runtime {
       exitCode: null,
       outOfMemory: false,
       restarts: 0,
+      ...(this.runsAsRoot ? { runsAsRoot: true } : {}),
     }
     const output: OutputLine[] = [{ time: new Date().toISOString(), stream: 'stdout', message: 'started' }]
     this.running.set(request.instanceId, { instance, request, output })

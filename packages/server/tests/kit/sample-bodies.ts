@@ -27,6 +27,8 @@ export const sampleBodies: Record<string, object> = {
     rootDirectory: 'apps/web',
     dockerfilePath: 'Dockerfile',
     buildImage: 'node:24',
+    buildArgs: { NODE_VERSION: '24' },
+    buildTarget: 'web',
     packageManager: 'npm',
   },
   'POST /projects/ensure': { name: 'Shop' },

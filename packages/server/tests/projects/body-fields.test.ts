@@ -101,6 +101,8 @@ const fields: Record<Exclude<keyof CreateProject, 'name'>, FieldCase> = {
   dockerfilePath: plain('dockerfilePath', 'docker/Dockerfile', null, '../x'),
   composePath: plain('composePath', 'ops/compose.yml', null, '../x'),
   buildImage: plain('buildImage', 'node:24', null, 'x'.repeat(201)),
+  buildArgs: plain('buildArgs', { NODE_VERSION: '24' }, null, { NODE_VERSION: 24 }),
+  buildTarget: plain('buildTarget', 'web', null, 'a stage'),
   type: { value: 'static', shown: ({ type }) => type, automatic: 'app', refused: 'page' },
   port: plain('port', 8080, 3000, 0),
   healthCheck: plain('healthCheck', { path: '/up', timeoutSeconds: 30, intervalSeconds: 2 }, null, { timeoutSeconds: 601 }),

@@ -3,3 +3,6 @@ export function familiarName(image: string): string {
   const short = image.replace(/^(index\.)?docker\.io\//, '').replace(/^library\/(?=[^/]*$)/, '')
   return /[:@][^/]*$/.test(short) ? short : `${short}:latest`
 }
+
+/** `sha256:` and 64 digits, or the digits alone. */
+export const isImageId = (image: string): boolean => /^(sha256:)?[0-9a-f]{64}$/.test(image.trim())

@@ -32,7 +32,7 @@ export interface Runtime {
    */
   build(request: BuildRequest, onLine: (line: OutputLine) => void, abort: AbortSignal): Promise<Artifact>
 
-  /** Starts an instance beside whatever else runs. Resolves when it was started, not when it is healthy. */
+  /** Starts an instance beside whatever else runs. Resolves when it was started, not when it is healthy. Rejects with `ArtifactGone` where what was built is missing. */
   start(request: StartRequest, abort: AbortSignal): Promise<Instance>
 
   /** TERM, then KILL after the grace; bounded even when the engine hangs. Its logs have been handed out before it resolves. */
@@ -261,6 +261,8 @@ export interface Instance {
   /** It was ended because it kept more on the disk than it may. */
   diskFull?: boolean
   restarts: number
+  /** Its first process is root, and the engine does not map that to another user of the machine. */
+  runsAsRoot?: boolean
 }
 
 export interface InstanceUsage {
@@ -330,5 +332,10 @@ export class VolumeUnreadable extends Error {
 
 /** An instance that could not be started. */
 export class StartFailed extends Error {
-  override readonly name = 'StartFailed'
+  override readonly name: string = 'StartFailed'
+}
+
+/** The artifact was built here and does not exist any more: it has to be built again. It is never asked for anywhere else. */
+export class ArtifactGone extends StartFailed {
+  override readonly name = 'ArtifactGone'
 }

@@ -13,28 +13,31 @@ export const cleanUpKind: JobKind<{ projectId: string }> = { kind: 'deployments.
 export const cleanUpJob = (deps: DeploymentsDeps) =>
   job<{ projectId: string }, unknown>(cleanUpKind.kind, {
     deadlineMs: 15 * 60_000,
-    async run({ projectId }, _deps, abort) {
-      const { db } = deps.database
-      const project = await findAnyProject(db, projectId)
-      if (!project) return
-      const kept = new Set<string>()
-      const removable: DeploymentRow[] = []
-      const inWindow: string[] = []
-      for (const { slug } of await allEnvironments(db, projectId)) {
-        const rows = await listRestartable(db, projectId, slug)
-        const { keep, remove } = splitByWindow(rows, project.rollbackWindow)
-        for (const row of keep) for (const { reference } of Object.values(artifactsOf(row))) kept.add(reference)
-        removable.push(...remove)
-        inWindow.push(...keep.map(({ id }) => id))
-      }
-      for (const row of await listUnderWay(db, projectId))
-        if (row.artifacts) for (const { reference } of Object.values(artifactsOf(row))) kept.add(reference)
-      await removeArtifacts(removable, kept, deps, abort)
-      await releaseUploads({ projectId }, inWindow, deps)
-      for (const serverId of await listPlaces(db, projectId))
-        await removeUnreferenced(projectId, kept, { database: deps.database, runtime: deps.runtimes.for(serverId) }, abort)
-    },
+    run: ({ projectId }, _deps, abort) => cleanUpProject(projectId, deps, abort),
   })
+
+/** For one project, wherever it was built. */
+export async function cleanUpProject(projectId: string, deps: DeploymentsDeps, abort: AbortSignal): Promise<void> {
+  const { db } = deps.database
+  const project = await findAnyProject(db, projectId)
+  if (!project) return
+  const kept = new Set<string>()
+  const removable: DeploymentRow[] = []
+  const inWindow: string[] = []
+  for (const { slug } of await allEnvironments(db, projectId)) {
+    const rows = await listRestartable(db, projectId, slug)
+    const { keep, remove } = splitByWindow(rows, project.rollbackWindow)
+    for (const row of keep) for (const { reference } of Object.values(artifactsOf(row))) kept.add(reference)
+    removable.push(...remove)
+    inWindow.push(...keep.map(({ id }) => id))
+  }
+  for (const row of await listUnderWay(db, projectId))
+    if (row.artifacts) for (const { reference } of Object.values(artifactsOf(row))) kept.add(reference)
+  await removeArtifacts(removable, kept, deps, abort)
+  await releaseUploads({ projectId }, inWindow, deps)
+  for (const serverId of await listPlaces(db, projectId))
+    await removeUnreferenced(projectId, kept, { database: deps.database, runtime: deps.runtimes.for(serverId) }, abort)
+}
 
 /** `rows` newest first. The live one always stays and does not use up the window. */
 export function splitByWindow(

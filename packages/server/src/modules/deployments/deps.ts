@@ -55,6 +55,8 @@ export interface PredecessorContainers {
   retire(deployment: DeploymentRow, say: (line: string) => void, abort: AbortSignal): Promise<void>
   /** The first version did not come to serve: what was stopped for it runs again. */
   giveBack(place: Pick<DeploymentRow, 'projectId' | 'environment'>, abort: AbortSignal): Promise<void>
+  /** Whether the service was a container of the project's server before. */
+  isAdopted(projectId: string, service: string): Promise<boolean>
   /** Projects whose predecessors were not handed over yet, and where those are. */
   unsettled(): Promise<{ serverId: string; projectId: string }[]>
 }

@@ -10,6 +10,7 @@ import type { DeploymentsDeps } from './deps.ts'
 import { execHandlers } from './exec/handlers.ts'
 import { requestDeployment } from './request-deployment.ts'
 import { showDeployment } from './show.ts'
+import { cleanUpStorage, showStorage } from './storage.ts'
 import { listDeployments } from './store.ts'
 import { streamDeployment } from './stream.ts'
 import { removeVolume, showVolumes } from './volumes.ts'
@@ -63,6 +64,11 @@ export function deploymentsHandlers(deps: DeploymentsDeps): Handlers<typeof cont
     stream: async (_, { deployment, stream }) => {
       await streamDeployment(deployment, stream, deps)
       return undefined
+    },
+    storage: async () => ({ data: await showStorage(deps) }),
+    cleanUpStorage: async (_, context) => {
+      context.audit({ objectKind: 'instance', objectId: 'storage' })
+      return { data: await cleanUpStorage(deps) }
     },
     cancel: async (_, { deployment }) => ({ data: showDeployment(await cancelDeployment(deployment, deps)) }),
     redeploy: async (_, { deployment, caller }) => {

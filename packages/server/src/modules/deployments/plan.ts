@@ -24,6 +24,8 @@ export type DeployedConfig = Pick<
   | 'dockerfilePath'
   | 'composePath'
   | 'buildImage'
+  | 'buildArgs'
+  | 'buildTarget'
   | 'port'
   | 'healthCheck'
   | 'volumes'
@@ -49,6 +51,8 @@ export function configOf(project: ProjectRow): DeployedConfig {
     dockerfilePath: project.dockerfilePath,
     composePath: project.composePath,
     buildImage: project.buildImage,
+    buildArgs: project.buildArgs === null ? null : JSON.parse(project.buildArgs),
+    buildTarget: project.buildTarget,
     port: project.port,
     portChosen: project.portChosen === 1,
     healthCheck: project.healthCheck === null ? null : JSON.parse(project.healthCheck),
@@ -169,8 +173,8 @@ function buildPlan(config: DeployedConfig, detected: Detection, type: DeployPlan
     outputDirectory: config.outputDirectory ?? detected.outputDirectory,
     rootDirectory: config.rootDirectory ?? detected.rootDirectory ?? '',
     dockerfilePath: config.dockerfilePath ?? (usesDockerfile ? 'Dockerfile' : null),
-    dockerTarget: null,
-    buildArguments: {},
+    dockerTarget: config.buildTarget ?? null,
+    buildArguments: config.buildArgs ?? {},
     buildImage: config.buildImage,
     port: portOf(config, detected),
   }
@@ -272,7 +276,7 @@ function dockerfileOf({ context, dockerfile, target, args }: NonNullable<Service
     rootDirectory: [config.rootDirectory, contextFolder].filter(Boolean).join('/'),
     dockerfilePath: dockerfile ?? 'Dockerfile',
     dockerTarget: target ?? null,
-    buildArguments: args ?? {},
+    buildArguments: { ...config.buildArgs, ...args },
     port: config.port,
   }
 }

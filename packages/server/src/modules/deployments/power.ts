@@ -5,6 +5,7 @@ import { cancelDeployment } from './cancel.ts'
 import { type DeploymentsDeps, nowOf } from './deps.ts'
 import { waitUntilHealthy } from './health.ts'
 import { findLive, listLive, transitionLive } from './live-environments.ts'
+import { startOrRebuild } from './rebuild.ts'
 import { healthOf, runningUnits, startUnits, stopInstances } from './run-units.ts'
 import { envOf, withSecrets } from './snapshot.ts'
 import { findDeployment, listInstances, listUnderWay } from './store.ts'
@@ -104,7 +105,8 @@ async function startInTurn(live: LiveEnvironmentRow, from: readonly LiveState[],
 async function runAndCheck(deployment: DeploymentRow, deps: DeploymentsDeps, abort: AbortSignal): Promise<void> {
   const env = await envOf(deployment, deps)
   const say = (message: string) => deps.log.debug({ deploymentId: deployment.id }, message)
-  const rows = await startUnits({ deployment, env, deps, abort, say })
+  const start = () => startUnits({ deployment, env, deps, abort, say })
+  const rows = await startOrRebuild(deployment, start, { deps, abort })
   const units = new Map(runningUnits(deployment).map((unit) => [unit.service, unit]))
   for (const row of rows) {
     const unit = units.get(row.service)

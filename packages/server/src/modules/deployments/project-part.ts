@@ -97,6 +97,9 @@ async function removeAt(place: Place, { deleteVolumes }: DeletionOptions, deps: 
   await stopInstances(await listInstances(db, place), deps, AbortSignal.timeout(60_000))
   await releaseUploads(place, [], deps)
   for (const { runtime, artifact } of await artifactsAt(place, deps)) await runtime.removeArtifact(artifact, notGivenUp)
+  if (place.environment === undefined)
+    for (const serverId of await listPlaces(db, place.projectId))
+      await deps.runtimes.for(serverId).removeBuilds(place.projectId, notGivenUp)
   if (!deleteVolumes) return
   for (const volume of await listVolumes(db, place)) {
     await deps.runtimes.for(volume.serverId).removeVolume(volume.id)

@@ -250,6 +250,7 @@ function newRow(
     url: null,
     requestsTotal: null,
     requestsFailed: null,
+    warnings: null,
     errorCode: null,
     errorMessage: null,
     errorLogTail: null,

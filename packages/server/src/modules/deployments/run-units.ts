@@ -74,7 +74,7 @@ async function startUnit(unit: Unit, parts: RunParts): Promise<InstanceRow> {
     deps.database.signals.publish(instancesTopic, { started: row.id })
     return { ...row, ...found }
   } catch (error) {
-    if (error instanceof StartFailed) throw new DeployFailed('start_failed', error.message)
+    if (error instanceof StartFailed) throw new DeployFailed('start_failed', error.message, [], { cause: error })
     throw error
   }
 }

@@ -23,6 +23,7 @@ export function showDeployment(row: DeploymentRow): Deployment {
       row.errorCode === null
         ? null
         : { code: row.errorCode, message: row.errorMessage ?? '', logTail: JSON.parse(row.errorLogTail ?? '[]') },
+    warnings: JSON.parse(row.warnings ?? '[]') as string[],
     plan: imported ? imported.plan : showPlan(row),
     createdAt: iso(row.createdAt),
     startedAt: isoOrNull(row.startedAt),

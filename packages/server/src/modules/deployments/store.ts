@@ -252,6 +252,12 @@ export async function listPlaces(db: Db, projectId: string): Promise<(string | n
   return [...new Set([null, ...rows.map(({ serverId }) => serverId)])]
 }
 
+/** Every place where anything was deployed, this machine first. */
+export async function listAllPlaces(db: Db): Promise<(string | null)[]> {
+  const rows = await db.selectFrom('deployments').select('serverId').distinct().execute()
+  return [...new Set([null, ...rows.map(({ serverId }) => serverId)])]
+}
+
 export const listVolumes = (db: Db, { projectId, environment }: OfProject): Promise<VolumeRow[]> => {
   const found = db.selectFrom('volumes').selectAll().where('projectId', '=', projectId)
   return (environment === undefined ? found : found.where('environment', '=', environment)).execute()

@@ -37,6 +37,7 @@ export function predecessorContainers(parts: Parts): PredecessorContainers {
       }
     },
     unsettled: () => listUnsettled(db),
+    isAdopted: async (projectId, service) => (await listAdopted(db, projectId)).some((row) => row.service === service),
     async giveBack({ projectId, environment }, abort) {
       if (environment !== 'production') return
       const stopped = (await listAdopted(db, projectId)).filter(({ state }) => state === 'stopped')

@@ -17,7 +17,7 @@ import { type Engine, openEngine } from './engine.ts'
 import { readIdentity } from './identity.ts'
 import { publicRegistries } from './images.ts'
 import { removeEverythingOf } from './remove-everything.ts'
-import { bridgePrefix } from './run/fence.ts'
+import { bridgePrefix, Fence } from './run/fence.ts'
 
 /** A project that attacks its neighbours and the machine, on a real engine. */
 
@@ -436,6 +436,44 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
       const [{ gateway } = { gateway: '' }] = await addressesOf(instanceId)
       expect((await inside(instanceId, get(`${gateway}:${port}`))).out).toContain('of-the-machine-itself')
       await home.stop(instanceId, { graceSeconds: 0 }, never)
+    })
+
+    test('a build in BuildKit does not reach metadata addresses either; containers of others on its bridge still do', async () => {
+      const address = `169.254.77.${1 + ((randomBytes(1)[0] as number) % 250)}`
+      const ip = (...args: string[]) => shell({ program: 'ip', args }, { timeoutMs: 10_000, maxOutputBytes: 10_000 })
+      // Where strangers build, the engine's own bridge is closed to everyone.
+      const strict = new Fence({ instance: instance.cloud, shell, isStrict: true, openPorts: [] })
+      await strict.remove()
+      await ip('addr', 'add', `${address}/32`, 'dev', 'lo')
+      const foreign = await engine.createContainer({ Image: partOf('nodeImage'), Cmd: ['sleep', '300'] })
+      const later = await engine.createContainer({ Image: partOf('nodeImage'), Cmd: ['sleep', '300'] })
+      const outside = async (container: typeof foreign) => {
+        const exec = await container.exec({ Cmd: get(`${address}:${port}`), AttachStdout: true })
+        const stream = await exec.start({ Tty: false })
+        let out = ''
+        for await (const chunk of stream) out += String(chunk)
+        return out
+      }
+      try {
+        await foreign.start()
+        const ask = get(`${address}:${port}`).map((word) => `'${word}'`)
+        const text = `FROM ${partOf('nodeImage')}\nRUN echo begun ${seed}; sleep 4; ${ask.join(' ')}; echo asked\n`
+        const going = build('thief', text)
+        await expect.poll(() => lines).toContain(`begun ${seed}`)
+        expect(await outside(foreign)).toContain('of-the-machine-itself')
+        await later.start()
+        await expect.poll(() => outside(later)).toContain('of-the-machine-itself')
+        await going
+        expect(lines).toContain('Building with BuildKit')
+        expect(lines).toContain('asked')
+        expect(lines.slice(lines.indexOf(`begun ${seed}`)).join('\n')).toMatch(refused)
+        expect(lines).not.toContain('of-the-machine-itself')
+        expect(await iptables('-S')).not.toMatch(`BERTH-${instance.home}-BK`)
+      } finally {
+        for (const container of [foreign, later]) await container.remove({ force: true })
+        await ip('addr', 'del', `${address}/32`, 'dev', 'lo')
+        await strict.raise(['docker0'])
+      }
     })
 
     test('where strangers build, neither the machine’s services nor its networks are reached; services of one project are', async () => {

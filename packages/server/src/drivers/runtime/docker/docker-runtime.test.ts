@@ -1,11 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { describeNeeding, partOf } from '../../../../../../tests/kit/machine.ts'
-import { type Artifact, type BuildPlan, emptyPlan, type Runtime, type StartRequest } from '../runtime.ts'
+import { type Artifact, ArtifactGone, type BuildPlan, emptyPlan, type Runtime, type StartRequest } from '../runtime.ts'
 import { createDockerRuntime } from './docker-runtime.ts'
 import { type Engine, openEngine } from './engine.ts'
 import { readIdentity } from './identity.ts'
@@ -35,6 +37,8 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'Docker', () => {
   let source: string
   let engine: Engine
   let runtime: Runtime
+  /** Without BuildKit for what does not need it, as on a server. */
+  let classic: Runtime
   const lines: string[] = []
   const seed = randomBytes(4).toString('hex')
   const owner = (deployment: string) => ({
@@ -42,9 +46,9 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'Docker', () => {
     deploymentId: `dep_${seed}${deployment}`,
     environment: 'production',
   })
-  const build = (deployment: string, changes: Partial<BuildPlan>): Promise<Artifact> => {
+  const build = (deployment: string, changes: Partial<BuildPlan>, by = runtime): Promise<Artifact> => {
     lines.length = 0
-    return runtime.build(
+    return by.build(
       {
         owner: owner(deployment),
         service: '',
@@ -58,25 +62,22 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'Docker', () => {
       never,
     )
   }
-  const start = (artifact: Artifact, changes: Partial<StartRequest>) =>
-    runtime.start(
-      {
-        instanceId: `ins_${seed}${randomBytes(3).toString('hex')}`,
-        owner: owner('run'),
-        service: '',
-        artifact,
-        command: null,
-        entrypoint: null,
-        env: {},
-        port: null,
-        volumes: [],
-        network: null,
-        allotment,
-        restart: false,
-        ...changes,
-      },
-      never,
-    )
+  const startRequest = (artifact: Artifact, changes: Partial<StartRequest> = {}): StartRequest => ({
+    instanceId: `ins_${seed}${randomBytes(3).toString('hex')}`,
+    owner: owner('run'),
+    service: '',
+    artifact,
+    command: null,
+    entrypoint: null,
+    env: {},
+    port: null,
+    volumes: [],
+    network: null,
+    allotment,
+    restart: false,
+    ...changes,
+  })
+  const start = (artifact: Artifact, changes: Partial<StartRequest>) => runtime.start(startRequest(artifact, changes), never)
   const busybox = (): Artifact => ({ kind: 'image', reference: partOf('busyboxImage'), sizeBytes: 0, startCommand: null })
 
   beforeAll(async () => {
@@ -85,12 +86,13 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'Docker', () => {
     const socketPath = partOf('docker')
     engine = openEngine(socketPath)
     runtime = createDockerRuntime({ socketPath, folder, imageMirror: null, baseImages: { node: partOf('nodeImage') } })
+    classic = createDockerRuntime({ socketPath, folder, imageMirror: null, prefersBuildKit: false })
     await writeFile(join(source, 'package.json'), '{"name":"one","private":true}')
     await writeFile(join(source, 'server.js'), 'setInterval(() => {}, 1000)')
   })
 
   afterAll(async () => {
-    await runtime.close()
+    for (const one of [runtime, classic]) await one.close()
     await removeEverythingOf(readIdentity(folder).instance, partOf('docker'))
     for (const one of [folder, source]) await rm(one, { recursive: true, force: true })
   })
@@ -199,12 +201,13 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'Docker', () => {
     ],
     ['starts processes', JSON.stringify(['node', '-e', forking]), 'too_many_processes', 'started more than 512 processes'],
   ])(
-    'a Dockerfile whose command %s without end is stopped and says so; nothing of it goes on',
+    'a Dockerfile of the classic builder whose command %s without end is stopped and says so; nothing of it goes on',
     async (name, run, code, words) => {
       const folder = name.replaceAll(' ', '-')
       await mkdir(join(source, folder))
       await writeFile(join(source, folder, 'Dockerfile'), `FROM ${partOf('nodeImage')}\nRUN ${run}\n`)
-      const going = build(folder, { kind: 'dockerfile', rootDirectory: folder, dockerfilePath: 'Dockerfile', startCommand: null })
+      const changes = { kind: 'dockerfile', rootDirectory: folder, dockerfilePath: 'Dockerfile', startCommand: null } as const
+      const going = build(folder, changes, classic)
       await expect(going).rejects.toMatchObject({ code, message: expect.stringContaining(words) })
       const container = lines.flatMap((line) => /Running in ([0-9a-f]+)/.exec(line)?.[1] ?? [])[0] as string
       await expect
@@ -241,6 +244,62 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'Docker', () => {
     expect(await told.promise).toMatch(/exit code 6[\s\S]*lost the database/)
     unlisten()
     await runtime.stop(instanceId, { graceSeconds: 0 }, never)
+  })
+
+  test('an image that was built here and is gone is not asked for at any registry, nor at the mirror', async () => {
+    const asked: string[] = []
+    const registry = createServer((request, response) => {
+      asked.push(request.url ?? '')
+      response.writeHead(404).end()
+    })
+    await new Promise<void>((resolve) => registry.listen(0, '127.0.0.1', resolve))
+    const mirror = `127.0.0.1:${(registry.address() as AddressInfo).port}`
+    const mirrored = createDockerRuntime({ socketPath: partOf('docker'), folder, imageMirror: mirror })
+    const reference = `berth-${readIdentity(folder).instance}/${owner('x').projectId}:dep_gone`
+    for (const one of [runtime, mirrored]) {
+      const request = { ...startRequest({ ...busybox(), reference }), owner: owner('gone') }
+      await expect(one.start(request, never)).rejects.toThrow(/was built here and does not exist any more/)
+      await expect(one.start(request, never)).rejects.toBeInstanceOf(ArtifactGone)
+    }
+    expect(asked).toEqual([])
+    await mirrored.close()
+    await new Promise((resolve) => registry.close(resolve))
+  })
+
+  test.each<[string, string | null, string | null]>([
+    ['an image without USER', null, null],
+    ['USER 0', 'USER 0', null],
+    [
+      'a name that is root in its list of users',
+      'RUN mkdir -p /etc && echo "app:x:0:0::/:/bin/sh" > /etc/passwd\nUSER app',
+      null,
+    ],
+    ['a number', 'USER 1234', 'ok'],
+    ['a name', 'RUN mkdir -p /etc && echo "app:x:1001:1001::/:/bin/sh" > /etc/passwd\nUSER app', 'ok'],
+  ])('where operators forbid root, a container of %s is judged by its user', async (name, line, allowed) => {
+    const strict = createDockerRuntime({ socketPath: partOf('docker'), folder, imageMirror: null, allowRoot: false })
+    const own = join(source, `user-${name.replaceAll(' ', '-')}`)
+    await mkdir(own)
+    await writeFile(join(own, 'Dockerfile'), `FROM ${partOf('busyboxImage')}\n${line ?? ''}\nCMD ["sleep", "60"]\n`)
+    const plan = {
+      kind: 'dockerfile',
+      rootDirectory: relative(source, own),
+      dockerfilePath: 'Dockerfile',
+      startCommand: null,
+    } as const
+    const made = await build(`u${name.length}`, plan)
+    const request = startRequest(made)
+    if (allowed) {
+      expect((await strict.start(request, never)).runsAsRoot).toBeUndefined()
+      await strict.stop(request.instanceId, { graceSeconds: 0 }, never)
+    } else {
+      await expect(strict.start(request, never)).rejects.toThrow(/would run as root.*BERTH_ALLOW_ROOT/)
+      await expect(engine.getContainer(`berth-${request.instanceId}`).inspect()).rejects.toThrow()
+      const running = await runtime.start(request, never)
+      expect(running.runsAsRoot).toBe(name.startsWith('a name') ? undefined : true)
+      await runtime.stop(request.instanceId, { graceSeconds: 0 }, never)
+    }
+    await strict.close()
   })
 
   test('an image that is nowhere is a clear failure to start', async () => {

@@ -20,6 +20,7 @@ import { foreignContainers } from './run/foreign-containers.ts'
 import { endInstance, inspectInstance, listInstances, removeContainer, startInstance } from './run/instances.ts'
 import { readLogs } from './run/logs.ts'
 import { Networks } from './run/networks.ts'
+import { mapsRoot, noteUserNamespaces } from './run/root-user.ts'
 import { readUsage } from './run/usage.ts'
 import { Volumes } from './run/volumes.ts'
 import { clearBuildCache, removeBuildsOf, storageOf } from './storage.ts'
@@ -42,6 +43,8 @@ export interface DockerRuntimeSettings {
   addresses?: AddressRoomSettings
   /** How much of BuildKit's cache builds may fill; null: 10 GB, or a fifth of the disk where that is less. */
   buildCacheBytes?: number | null
+  /** Whether containers may run as root; so it is unless told otherwise. */
+  allowRoot?: boolean
   /** false: BuildKit builds only the Dockerfiles that need it. */
   prefersBuildKit?: boolean
 }
@@ -70,7 +73,8 @@ export function createDockerRuntime(settings: DockerRuntimeSettings): Runtime & 
   const cache = new BuildCache(engine, join(folder, 'build-cache.json'), settings.buildCacheBytes ?? null)
   const stages = new BuildStages(engine, labels)
   const images = { imageMirror, baseImages, registries, download, cacheKey, artifactsFolder, isStrict, prefersBuildKit }
-  const parts = { engine, labels, networks, volumes, cache, stages, ...images }
+  const forbidsRoot = settings.allowRoot === false
+  const parts = { engine, labels, networks, volumes, cache, stages, forbidsRoot, ...images }
   // What a build that died with its control plane has left; elsewhere nobody is asked before there is a need.
   let swept = isElsewhere(engine) ? undefined : sweep(parts).catch(() => undefined)
 
@@ -94,11 +98,15 @@ export function createDockerRuntime(settings: DockerRuntimeSettings): Runtime & 
     survivesStop: true,
     get isolation() {
       const beyond = fence?.state.words ?? 'Projects in Docker can reach what this machine reaches: nothing fences them in'
-      return { kind: 'docker' as const, words: `Docker: each project runs in containers of its own. ${beyond}` }
+      return {
+        kind: 'docker' as const,
+        words: `Docker: each project runs in containers of its own${userWords(engine, forbidsRoot)}. ${beyond}`,
+      }
     },
     async check(abort) {
       try {
         const { Version } = await ask(() => engine.version(), { abort, timeoutMs: checkMs })
+        await noteUserNamespaces(engine)
         await raised()
         return { version: Version }
       } catch (error) {
@@ -181,5 +189,12 @@ export function createDockerRuntime(settings: DockerRuntimeSettings): Runtime & 
     },
   }
 }
+
+const userWords = (engine: Engine, forbidsRoot: boolean) =>
+  mapsRoot(engine)
+    ? ', whose root is another user of this machine (user namespaces)'
+    : forbidsRoot
+      ? ', none of them as root'
+      : ''
 
 const isOver = (instance: Awaited<ReturnType<Runtime['inspect']>>) => !instance || instance.state === 'exited'

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { ImageInspectInfo } from 'dockerode'
-import { familiarName } from '../image-name.ts'
+import { familiarName, isImageId } from '../image-name.ts'
 import { type Artifact, BuildFailed } from '../runtime.ts'
 import { ask, askFor, type Engine, statusOf, wordsOfEngine } from './engine.ts'
 import { type Labels, labelIn } from './labels.ts'
@@ -21,6 +21,9 @@ export class ImageMissing extends Error {
   override readonly name = 'ImageMissing'
 }
 
+/** An image that was built here and does not exist any more. */
+export class OwnImageGone extends ImageMissing {}
+
 /** The name under which the image is here, after a pull where it was not. `projectId` is whose build or instance wants it. */
 export async function ensureImage(
   image: string,
@@ -31,7 +34,8 @@ export async function ensureImage(
 ): Promise<string> {
   refuseForeign(image, projectId, labels)
   if (isWholeId(image)) return ownOrNobodys(image, { engine, labels }, projectId, abort)
-  const sources = imageMirror === null ? [image] : mirrored(image, imageMirror)
+  const isOwn = isOwnName(image, projectId, labels)
+  const sources = imageMirror === null || isOwn ? [image] : mirrored(image, imageMirror)
   for (const name of [...sources, image]) {
     const found = await askFor(() => engine.getImage(name).inspect(), { abort })
     if (!found || !isCalled(name, found)) continue
@@ -39,6 +43,8 @@ export async function ensureImage(
     if (labels.isOurs(marks) && labelIn(marks, 'project') !== projectId) throw notForProject(image)
     return name
   }
+  // Its name may belong to anyone at a registry.
+  if (isOwn) throw new OwnImageGone(`The image ${image} was built here and does not exist any more`)
   if (imageMirror === null && registries !== null && !registries.includes(registryOf(image)))
     throw new ImageMissing(`The image ${image} is at ${registryOf(image)}, which is none of: ${registries.join(', ')}`)
   const reasons: string[] = []
@@ -70,11 +76,17 @@ async function ownOrNobodys(
   return image
 }
 
-/** What a Berth builds belongs to one project; the names of the others' images are nobody else's. */
+/** Images that a Berth builds belong to one project, whose own builds and instances alone may name them. */
 function refuseForeign(image: string, projectId: string, labels: Labels): void {
-  const name = familiarName(image)
-  if (!/^berth-[0-9a-f]{16}\//.test(name) || name.startsWith(`berth-${labels.instance}/${projectId}:`)) return
-  throw notForProject(image)
+  if (/^berth-[0-9a-f]{16}\//.test(familiarName(image)) && !isOwnName(image, projectId, labels)) throw notForProject(image)
+}
+
+const isOwnName = (image: string, projectId: string, { instance }: Labels) =>
+  familiarName(image).startsWith(`berth-${instance}/${projectId}:`)
+
+/** An id names an image of any project, or of any user of the engine. */
+export function refuseId(image: string): void {
+  if (isImageId(image)) throw new ImageMissing(`An image is named by its name and tag, not by its id (${image.slice(0, 19)}…)`)
 }
 
 /** The same words whether there is such an image or not. */

@@ -1,6 +1,6 @@
 import { existsSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { StartFailed, type StartRequest } from '../runtime.ts'
+import { ArtifactGone, StartFailed, type StartRequest } from '../runtime.ts'
 import { type ArtifactNote, readArtifactNote } from './artifact.ts'
 import { type BuildParts, searchPath } from './build.ts'
 import { wordsOf } from './command-words.ts'
@@ -22,7 +22,7 @@ export async function programFor(
     throw new StartFailed('Only what was built here can run as a process; images need the docker runtime')
   const folder = places.artifactOf(artifact.reference)
   const note = folder && (await readArtifactNote(folder))
-  if (!folder || !note) throw new StartFailed('What was built is not there any more')
+  if (!folder || !note) throw new ArtifactGone('The artifact of this deployment does not exist any more')
   const argv = request.command ?? (artifact.startCommand ? wordsOf(artifact.startCommand) : null)
   if (!argv) throw new StartFailed('Nothing says how to start it: set a start command')
   const app = join(folder, 'app')

@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
-import { BuildFailed } from '../runtime.ts'
+import { ArtifactGone, BuildFailed } from '../runtime.ts'
 import { allotment, never, type SuiteBench } from './suite-bench.ts'
 
 /** What `build` promises. */
@@ -86,6 +86,49 @@ export function buildSuite(suite: SuiteBench): void {
       await suite.runtime.removeArtifact(other, never)
       await suite.runtime.removeArtifact(other, never)
       expect((await suite.runtime.listArtifacts()).map(({ reference }) => reference)).not.toContain(other.reference)
+    })
+
+    test('all that builds of a project left is removed at once, and counted before', async () => {
+      const other = `${projectId}other`
+      const request = {
+        owner: { ...owner('whole'), projectId: other },
+        service: '',
+        sourceFolder: suite.source,
+        plan,
+        secrets: {},
+        allotment,
+        timeoutMs: 60_000,
+      }
+      const made = await suite.runtime.build(request, () => undefined, never)
+      const ofOther = async () => (await suite.runtime.storage(never)).projects.find((use) => use.projectId === other)
+      expect((await ofOther())?.artifactsBytes).toBeGreaterThan(0)
+      const before = (await suite.runtime.listArtifacts()).filter((artifact) => artifact.projectId === projectId)
+      await suite.runtime.removeBuilds(other, never)
+      await suite.runtime.removeBuilds(other, never)
+      expect((await suite.runtime.listArtifacts()).map(({ reference }) => reference)).not.toContain(made.reference)
+      expect(await ofOther()).toBeUndefined()
+      const after = (await suite.runtime.listArtifacts()).filter((artifact) => artifact.projectId === projectId)
+      expect(after).toHaveLength(before.length)
+    })
+
+    test('one that is gone is said to be gone by a start, and is asked for nowhere', async () => {
+      const made = await build('lost', {})
+      await suite.runtime.removeArtifact(made, never)
+      const request = {
+        instanceId: `ins_${seed}lost`,
+        owner: owner('lost'),
+        service: '',
+        artifact: made,
+        command: null,
+        entrypoint: null,
+        env: {},
+        port: null,
+        volumes: [],
+        network: null,
+        allotment,
+        restart: false,
+      }
+      await expect(suite.runtime.start(request, never)).rejects.toBeInstanceOf(ArtifactGone)
     })
 
     test('static: only the output folder counts', async () => {

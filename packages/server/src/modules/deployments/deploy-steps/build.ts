@@ -1,5 +1,7 @@
+import { isImageId } from '../../../drivers/runtime/image-name.ts'
 import { type Artifact, BuildFailed, type BuildPlan } from '../../../drivers/runtime/runtime.ts'
 import type { DeployedConfig, DeployPlan, Unit } from '../plan.ts'
+import { secretKeysOf } from '../project-scrubbers.ts'
 import { withSecrets } from '../snapshot.ts'
 import { transitionDeployment, updateDeployment } from '../store.ts'
 import { writeSiteRules } from '../write-site-rules.ts'
@@ -41,7 +43,18 @@ async function buildUnit(unit: Unit, deploying: Deploying): Promise<Artifact> {
 async function buildBase(unit: Unit, name: string, deploying: Deploying): Promise<Artifact> {
   if (unit.build) return runBuild(unit.build, name, deploying)
   if (!unit.image) throw new DeployFailed('plan_failed', `The service ${unit.service} has neither an image nor a build`)
+  if (isImageId(unit.image)) await refuseId(unit.service, deploying)
   return { kind: 'image', reference: unit.image, sizeBytes: 0, startCommand: null }
+}
+
+/** An id names an image of any project. Only an adopted service, on a server of its organisation, may run an image without a name. */
+async function refuseId(service: string, { deployment, deps }: Deploying): Promise<void> {
+  const { serverId, projectId } = deployment
+  if (serverId !== null && (await deps.predecessors.containers?.isAdopted(projectId, service))) return
+  throw new DeployFailed(
+    'plan_failed',
+    `The service ${service} names its image by an id. Use a name and a tag, such as nginx:1.29.`,
+  )
 }
 
 async function runBuild(plan: BuildPlan, service: string, deploying: Deploying): Promise<Artifact> {
@@ -57,6 +70,7 @@ async function runBuild(plan: BuildPlan, service: string, deploying: Deploying):
         sourceFolder: sourceFolder(deploying),
         plan,
         secrets: env,
+        secretKeys: await secretKeysOf(deployment, deps),
         allotment: resources.build,
         timeoutMs: buildLimitMs,
       },

@@ -1,7 +1,10 @@
+import type { InstanceRow } from '../../../platform/db/tables/deployments.ts'
 import { turnOf } from '../power.ts'
+import { startOrRebuild } from '../rebuild.ts'
 import { startUnits } from '../run-units.ts'
+import { updateDeployment } from '../store.ts'
 import { saveData, saveDeadlineMs } from './save-data.ts'
-import type { DeployStep } from './step.ts'
+import type { Deploying, DeployStep } from './step.ts'
 
 const startDeadlineMs = 10 * 60_000
 
@@ -15,6 +18,21 @@ export const start: DeployStep = {
     const { deployment, env, log, deps } = deploying
     const abort = AbortSignal.any([deploying.abort, AbortSignal.timeout(startDeadlineMs)])
     const start = () => startUnits({ deployment, env, abort, deps, say: (message) => log.line(message) })
-    await deps.turns.run(turnOf(deployment), start, abort)
+    const rows = await deps.turns.run(turnOf(deployment), () => startOrRebuild(deployment, start, { deps, abort, log }), abort)
+    await warnOfRoot(rows, deploying)
   },
+}
+
+/** Root inside a container is kept in by less than any other user. Said in the log, and kept with the deployment. */
+async function warnOfRoot(rows: readonly InstanceRow[], { deployment, log, deps }: Deploying): Promise<void> {
+  const instances = await Promise.all(rows.map((row) => deps.runtimes.for(row.serverId).inspect(row.id)))
+  const names = instances.flatMap((instance) => (instance?.runsAsRoot ? [instance.service || 'The app'] : []))
+  const warnings = names.map(
+    (name) => `${name} runs as root inside its container. Add USER to its Dockerfile, or user to the service.`,
+  )
+  for (const warning of warnings) log.line(`Warning: ${warning}`)
+  const text = warnings.length > 0 ? JSON.stringify(warnings) : null
+  if (text === deployment.warnings) return
+  deployment.warnings = text
+  await updateDeployment(deps.database.db, deployment.id, { warnings: text })
 }

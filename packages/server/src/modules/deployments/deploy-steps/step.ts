@@ -36,8 +36,8 @@ export class DeployFailed extends Error {
   readonly code: string
   readonly logTail: string[]
 
-  constructor(code: string, message: string, logTail: string[] = []) {
-    super(message)
+  constructor(code: string, message: string, logTail: string[] = [], options?: ErrorOptions) {
+    super(message, options)
     this.code = code
     this.logTail = logTail
   }

@@ -35,6 +35,7 @@ import { migration as newestSource } from './037-newest-source.ts'
 import { migration as backupRecords } from './038-backup-records.ts'
 import { migration as moves } from './039-moves.ts'
 import { migration as userChannels } from './041-user-channels.ts'
+import { migration as buildSettings } from './043-build-settings.ts'
 
 export interface Migration {
   /** `NNN-what`: the number orders it, the whole is recorded. Never changed once released. */
@@ -80,4 +81,5 @@ export const migrations: readonly Migration[] = [
   backupRecords,
   moves,
   userChannels,
+  buildSettings,
 ]

@@ -30,6 +30,8 @@ export interface DeploymentsTable {
   plan: JsonText | null
   /** By service ('' for the project itself), once built. */
   artifacts: JsonText | null
+  /** A list of texts; null: none. */
+  warnings: JsonText<string[]> | null
   /** The server that builds and runs it; null is this machine. What it built is there. */
   serverId: string | null
   sizeBytes: number | null

@@ -1,4 +1,5 @@
 import type {
+  BuildArgs,
   CreateRule,
   HealthCheck,
   Level,
@@ -55,6 +56,8 @@ export interface ProjectsTable {
   dockerfilePath: string | null
   composePath: string | null
   buildImage: string | null
+  buildArgs: JsonText<BuildArgs> | null
+  buildTarget: string | null
   port: number
   /** Set by somebody; else the port that is found in the source counts. */
   portChosen: Generated<0 | 1>

@@ -5,7 +5,7 @@ import { instructionsOf, wordsOf } from '../../../../source/dockerfile/instructi
 import { readInside } from '../../../../source/read-inside.ts'
 import { type Artifact, BuildFailed, type BuildRequest, type OutputLine } from '../../runtime.ts'
 import { ask } from '../engine.ts'
-import { asBuildFailure, contentOf, ensureImage, ImageMissing } from '../images.ts'
+import { asBuildFailure, contentOf, ensureImage, refuseId } from '../images.ts'
 import { type BuildSource, buildClassic } from './build-classic.ts'
 import { buildInBuildKit } from './build-in-buildkit.ts'
 import type { BuildParts } from './build-parts.ts'
@@ -119,12 +119,6 @@ async function judged(
 
 /** Every engine for Linux since 18.09 (API 1.39) has BuildKit, whether it is its default or not. */
 const hasBuildKit = (os: string) => os === 'linux'
-
-/** An id names an image of any project, or of any user of the engine. */
-function refuseId(image: string): void {
-  if (/^(sha256:)?[0-9a-f]{64}$/.test(image))
-    throw new ImageMissing(`An image is named by its name and tag, not by its id: ${image.slice(0, 19)}…`)
-}
 
 /**
  * Values for the arguments that the Dockerfile declares: those of the plan, else the project's variable of that name. A secret one

@@ -5,7 +5,7 @@ import { Readable } from 'node:stream'
 import { readInside } from '../../../../source/read-inside.ts'
 import { type Artifact, BuildFailed, type BuildRequest, type OutputLine } from '../../runtime.ts'
 import { ask, askFor } from '../engine.ts'
-import { asBuildFailure, ensureImage, removeDependencies } from '../images.ts'
+import { asBuildFailure, ensureImage, refuseId, removeDependencies } from '../images.ts'
 import type { LabelMap } from '../labels.ts'
 import { startWords } from '../run/container-settings.ts'
 import { BuildContainer } from './build-container.ts'
@@ -69,6 +69,7 @@ export async function prepare(
 export async function runCommands(build: Build): Promise<BuildContainer> {
   const { request, recipe, parts, onLine, abort } = build
   const say = (message: string) => onLine({ time: new Date().toISOString(), stream: 'stdout', message })
+  refuseId(recipe.buildImage)
   const base = await ensureImage(recipe.buildImage, parts, request.owner.projectId, say, abort).catch((error) => {
     throw asBuildFailure(error)
   })

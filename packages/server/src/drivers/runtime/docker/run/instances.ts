@@ -1,17 +1,20 @@
 import type { ContainerInspectInfo } from 'dockerode'
-import { type Instance, StartFailed, type StartRequest } from '../../runtime.ts'
+import { ArtifactGone, type Instance, StartFailed, type StartRequest } from '../../runtime.ts'
 import { ask, askFor, type Engine, isElsewhere, listenerOf, statusOf, wordsOfEngine } from '../engine.ts'
-import { ensureImage, ImageMissing, type ImageParts } from '../images.ts'
+import { ensureImage, ImageMissing, type ImageParts, OwnImageGone } from '../images.ts'
 import { Labels, labelIn, ownerIn } from '../labels.ts'
 import { NoAddresses } from './address-room.ts'
 import { containerName, containerSettings } from './container-settings.ts'
 import { freeHostPort } from './free-port.ts'
 import type { Networks } from './networks.ts'
+import { isRoot, mapsRoot, noteUserNamespaces, refuseRoot } from './root-user.ts'
 import type { Volumes } from './volumes.ts'
 
 export interface InstanceParts extends ImageParts {
   networks: Networks
   volumes: Volumes
+  /** Whether the operators let no container run as root. */
+  forbidsRoot: boolean
 }
 
 const startMs = 120_000
@@ -19,6 +22,7 @@ const portTries = 10
 
 /** Starts the container of an instance, or takes up the one that an earlier call has made. */
 export async function startInstance(request: StartRequest, parts: InstanceParts, abort: AbortSignal): Promise<Instance> {
+  await noteUserNamespaces(parts.engine)
   const known = await inspectInstance(request.instanceId, parts)
   try {
     if (known?.state === 'running' || known?.state === 'restarting') {
@@ -31,6 +35,7 @@ export async function startInstance(request: StartRequest, parts: InstanceParts,
     return await startNew(request, parts, abort)
   } catch (error) {
     abort.throwIfAborted()
+    if (error instanceof OwnImageGone) throw new ArtifactGone(error.message)
     if (error instanceof ImageMissing || error instanceof NoAddresses) throw new StartFailed(error.message)
     if (statusOf(error) !== undefined) throw new StartFailed(`It could not be started: ${wordsOfEngine(error)}`)
     throw error
@@ -88,11 +93,12 @@ async function createAndStart(
   request: StartRequest,
   place: Parameters<typeof containerSettings>[1],
   user: number | null,
-  { engine, volumes }: InstanceParts,
+  { engine, volumes, forbidsRoot }: InstanceParts,
   abort: AbortSignal,
 ): Promise<void> {
   const settings = containerSettings(request, place)
   const container = await ask((abortSignal) => engine.createContainer({ ...settings, abortSignal }), { abort })
+  if (forbidsRoot) await refuseRoot(container, engine, abort)
   if (user !== null)
     // What was adopted keeps its owner.
     for (const { id, mountPath, readOnly } of request.volumes)
@@ -191,5 +197,6 @@ export function showInstance({ Config, State, HostConfig, RestartCount }: Contai
     exitCode: state === 'exited' || state === 'restarting' ? State.ExitCode : null,
     outOfMemory: State.OOMKilled,
     restarts: RestartCount,
+    ...(isRoot(Config.User) && !mapsRoot(engine) ? { runsAsRoot: true } : {}),
   }
 }

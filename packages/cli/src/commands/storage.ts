@@ -1,0 +1,42 @@
+import { contract, type StoragePlace } from '@berth/contract'
+import type { Command } from 'commander'
+import { connect } from '../credentials.ts'
+import { columns, output } from '../output.ts'
+import { plainText } from '../plain-text.ts'
+import { megabytes } from '../watch-backup.ts'
+
+/** What builds keep on the disk, for operators of the instance. */
+export function addStorage(program: Command): void {
+  const storage = program
+    .command('storage')
+    .description('disk use of builds, here and on servers')
+    .action(async (_options, command: Command) => {
+      const { data } = await connect(command).call(contract.deployments.storage, {})
+      output(command).result(data, () => data.places.map(shown).join('\n\n'))
+    })
+  storage
+    .command('clean-up')
+    .description('remove unused artifacts and the build cache')
+    .action(async (_options, command: Command) => {
+      const { data } = await connect(command).call(contract.deployments.cleanUpStorage, {})
+      output(command).result(data, () => `${megabytes(data.freedBytes)} freed\n\n${data.places.map(shown).join('\n\n')}`)
+    })
+}
+
+function shown({ serverId, error, artifactsBytes, cacheBytes, cacheMaxBytes, disk, projects }: StoragePlace): string {
+  const name = serverId === null ? 'This machine' : `Server ${serverId}`
+  if (error !== null) return `${name}: ${printable(error)}`
+  const free = disk ? `, ${megabytes(disk.freeBytes)} of ${megabytes(disk.totalBytes)} free` : ''
+  const most = cacheMaxBytes === null ? '' : ` of at most ${megabytes(cacheMaxBytes)}`
+  const head = `${name}: artifacts ${megabytes(artifactsBytes)}, build cache ${megabytes(cacheBytes)}${most}${free}`
+  if (projects.length === 0) return head
+  const rows = projects.map((project) => [
+    printable(project.name ?? `${project.projectId} (deleted)`),
+    megabytes(project.artifactsBytes),
+    megabytes(project.cacheBytes),
+  ])
+  return `${head}\n${columns([['PROJECT', 'ARTIFACTS', 'BUILD CACHE'], ...rows])}`
+}
+
+/** Names and errors may hold codes that a terminal obeys. */
+const printable = (text: string) => plainText(text, { isTTY: true })

@@ -1,0 +1,25 @@
+import { type Static, Type } from 'typebox'
+import { Id, nullable } from '../shape.ts'
+
+const Bytes = Type.Integer({ minimum: 0 })
+
+/** What builds keep on the disk of this machine, or of the engine of a server. */
+export const StoragePlace = Type.Object({
+  serverId: nullable(Id),
+  /** Why it could not be measured; null where it was. */
+  error: nullable(Type.String()),
+  artifactsBytes: Bytes,
+  cacheBytes: Bytes,
+  cacheMaxBytes: nullable(Bytes),
+  disk: nullable(Type.Object({ totalBytes: Bytes, freeBytes: Bytes })),
+  projects: Type.Array(
+    Type.Object({ projectId: Id, name: nullable(Type.String()), artifactsBytes: Bytes, cacheBytes: Bytes }),
+  ),
+})
+export type StoragePlace = Static<typeof StoragePlace>
+
+export const Storage = Type.Object({ places: Type.Array(StoragePlace) })
+export type Storage = Static<typeof Storage>
+
+export const StorageCleanUp = Type.Object({ freedBytes: Bytes, places: Type.Array(StoragePlace) })
+export type StorageCleanUp = Static<typeof StorageCleanUp>

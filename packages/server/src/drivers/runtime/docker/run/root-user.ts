@@ -1,0 +1,54 @@
+import type { Container } from 'dockerode'
+import { extract } from 'tar-stream'
+import { StartFailed } from '../../runtime.ts'
+import { ask, type Engine } from '../engine.ts'
+
+const mapped = new WeakMap<Engine, boolean>()
+const passwdAtMost = 1024 ** 2
+
+/** Asks the engine once whether root of a container is another user on the machine: `userns-remap`, or an engine without root. */
+export async function noteUserNamespaces(engine: Engine): Promise<boolean> {
+  const known = mapped.get(engine)
+  if (known !== undefined) return known
+  const { SecurityOptions } = (await ask(() => engine.info())) as { SecurityOptions?: string[] | null }
+  const maps = (SecurityOptions ?? []).some((option) => /^name=(userns|rootless)\b/.test(option))
+  mapped.set(engine, maps)
+  return maps
+}
+
+export const mapsRoot = (engine: Engine): boolean => mapped.get(engine) ?? false
+
+/** As an image or a service names its user: nothing, or a name or number with a group. */
+export const isRoot = (user: string | undefined): boolean => /^(root|0+)?(:|$)/.test((user ?? '').trim())
+
+/** Removes a container that would run as root before it is started. A name is looked up in the container's own list of users. */
+export async function refuseRoot(container: Container, engine: Engine, abort: AbortSignal): Promise<void> {
+  if (mapsRoot(engine)) return
+  const { Config } = await ask((abortSignal) => container.inspect({ abortSignal }), { abort })
+  const [name = ''] = (Config.User ?? '').trim().split(':', 1)
+  const uid = isRoot(name) || /^\d+$/.test(name) ? name : await uidOf(name, container, abort)
+  if (!isRoot(uid)) return
+  throw new StartFailed(
+    'It would run as root, which the operators of this instance forbid (BERTH_ALLOW_ROOT). Add a USER other than root to its Dockerfile, or `user:` to the service.',
+  )
+}
+
+/** '' where the list does not have the name: then it counts as root. */
+async function uidOf(name: string, container: Container, abort: AbortSignal): Promise<string> {
+  const archive = await container.getArchive({ path: '/etc/passwd', abortSignal: abort }).catch(() => null)
+  if (!archive) return ''
+  const reader = extract()
+  archive.on('error', (error: Error) => reader.destroy(error))
+  archive.pipe(reader)
+  for await (const entry of reader) {
+    if (entry.header.type !== 'file' || (entry.header.size ?? 0) > passwdAtMost) return ''
+    const chunks: Buffer[] = []
+    for await (const chunk of entry) chunks.push(chunk as Buffer)
+    const line = Buffer.concat(chunks)
+      .toString('latin1')
+      .split('\n')
+      .find((one) => one.startsWith(`${name}:`))
+    return /^\d+$/.test(line?.split(':')[2] ?? '') ? (line?.split(':')[2] as string) : ''
+  }
+  return ''
+}
