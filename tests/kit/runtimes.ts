@@ -40,7 +40,7 @@ const identityIn = (dataFolder: string) => readIdentity(join(dataFolder, 'docker
 /** Takes what an instance made off the engine; to be called while its data folder is still there. */
 export function dockerRemover(dataFolder: string): () => Promise<void> {
   const identity = identityIn(dataFolder)
-  return () => removeEverythingOf(identity, partOf('docker'))
+  return () => removeEverythingOf(identity, partOf('docker'), join(dataFolder, 'docker'))
 }
 
 const serverIdentityIn = (dataFolder: string, serverId: string) => readIdentity(join(dataFolder, 'servers', serverId)).instance
@@ -48,7 +48,7 @@ const serverIdentityIn = (dataFolder: string, serverId: string) => readIdentity(
 /** The same for what it made on a server, whose engine is the test machine's. */
 export function serverRemover(dataFolder: string, serverId: string): () => Promise<void> {
   const identity = serverIdentityIn(dataFolder, serverId)
-  return () => removeEverythingOf(identity, partOf('docker'))
+  return () => removeEverythingOf(identity, partOf('docker'), join(dataFolder, 'servers', serverId))
 }
 
 /** Everything on the engine that carries an instance's mark, each as its kind and whose it is; sorted. */

@@ -16,7 +16,7 @@ describeNeeding(['docker', 'nodeImage'], 'the docker runtime', () => {
       open,
       noLimits: null,
       async cleanUp() {
-        await removeEverythingOf(readIdentity(folder).instance, socketPath)
+        await removeEverythingOf(readIdentity(folder).instance, socketPath, folder)
         await rm(folder, { recursive: true, force: true })
       },
     }

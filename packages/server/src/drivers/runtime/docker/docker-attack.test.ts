@@ -150,7 +150,7 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
   })
   afterAll(async () => {
     for (const one of [home, cloud]) await one.close()
-    for (const id of Object.values(instance)) await removeEverythingOf(id, partOf('docker'))
+    for (const [at, id] of Object.values(instance).entries()) await removeEverythingOf(id, partOf('docker'), folders[at])
     await new Promise((resolve) => listener.close(resolve))
     for (const path of folders) await rm(path, { recursive: true, force: true })
   })
@@ -472,7 +472,8 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
       } finally {
         for (const container of [foreign, later]) await container.remove({ force: true })
         await ip('addr', 'del', `${address}/32`, 'dev', 'lo')
-        await strict.raise(['docker0'])
+        const { Options } = await engine.getNetwork('bridge').inspect()
+        await strict.raise([Options['com.docker.network.bridge.name']])
       }
     })
 

@@ -1,11 +1,16 @@
+import { join } from 'node:path'
 import { createRunCommand } from '../../shell/run-command.ts'
+import { BuildCache } from './build/build-cache.ts'
 import { openEngine } from './engine.ts'
 import { namesOf } from './images.ts'
 import { Labels } from './labels.ts'
 import { Fence } from './run/fence.ts'
 
-/** Takes a Berth off an engine: whatever carries its mark, and nothing else. For tests, and for who leaves for good. */
-export async function removeEverythingOf(instance: string, socketPath: string): Promise<void> {
+/**
+ * Takes a Berth off an engine: whatever carries its mark, and nothing else. With the runtime's folder also what its builds left in the
+ * build cache. For tests, and for operators who leave for good.
+ */
+export async function removeEverythingOf(instance: string, socketPath: string, folder?: string): Promise<void> {
   const engine = openEngine(socketPath)
   const filters = { label: new Labels(instance).filter('instance').label.filter((label) => label.startsWith('berth.instance=')) }
   for (const { Id } of await engine.listContainers({ all: true, filters }))
@@ -16,6 +21,7 @@ export async function removeEverythingOf(instance: string, socketPath: string): 
       .getImage(name)
       .remove({ force: true })
       .catch(() => undefined)
+  if (folder) await new BuildCache(engine, join(folder, 'build-cache.json')).clear().catch(() => undefined)
   const { Volumes } = await engine.listVolumes({ filters: JSON.stringify(filters) } as object)
   for (const { Name } of Volumes ?? []) await engine.getVolume(Name).remove()
   for (const { Id } of await engine.listNetworks({ filters })) await engine.getNetwork(Id).remove()
