@@ -11,8 +11,8 @@ import {
   RestartBody,
   StartedDeployment,
 } from './shapes.ts'
-import { StoredVolume } from './volume-shapes.ts'
 import { Storage, StorageCleanUp } from './storage-shapes.ts'
+import { StoredVolume } from './volume-shapes.ts'
 
 /** The deployments API that the spec sets apart from projects. */
 export const deployments = {

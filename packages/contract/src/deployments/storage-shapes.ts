@@ -12,9 +12,7 @@ export const StoragePlace = Type.Object({
   cacheBytes: Bytes,
   cacheMaxBytes: nullable(Bytes),
   disk: nullable(Type.Object({ totalBytes: Bytes, freeBytes: Bytes })),
-  projects: Type.Array(
-    Type.Object({ projectId: Id, name: nullable(Type.String()), artifactsBytes: Bytes, cacheBytes: Bytes }),
-  ),
+  projects: Type.Array(Type.Object({ projectId: Id, name: nullable(Type.String()), artifactsBytes: Bytes, cacheBytes: Bytes })),
 })
 export type StoragePlace = Static<typeof StoragePlace>
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Probe } from '../../src/drivers/probe/probe.ts'
-import type { Instance } from '../../src/drivers/runtime/runtime.ts'
+import { BuildFailed, type Instance } from '../../src/drivers/runtime/runtime.ts'
 import { announceKind } from '../../src/platform/jobs/announce.ts'
 import { memoryDrivers } from '../kit/memory-runtime.ts'
 import { type Scene, setScene } from './scene.ts'
@@ -76,11 +76,17 @@ test('one that is gone and cannot be started again is told as unhealthy, and as 
   const { runtime } = scene.instance.drivers
   const { instance, request } = await liveApp()
   const artifact = runtime.artifacts.get(request.artifact.reference)!
+  // Nor can it be built again.
+  const { whileBuilding } = runtime
+  runtime.whileBuilding = () => Promise.reject(new BuildFailed('command_failed', 'The build failed'))
   runtime.artifacts.delete(request.artifact.reference)
   await runtime.stop(instance.instanceId)
-  const healthReason = expect.stringMatching(/it is gone.*not there any more/)
+  const healthReason = expect.stringMatching(
+    /it is gone.*does not exist any more, and could not be built again: The build failed/,
+  )
   await expect.poll(() => healthOf(instance)).toEqual({ health: 'unhealthy', healthReason })
   runtime.artifacts.set(request.artifact.reference, artifact)
+  runtime.whileBuilding = whileBuilding
   await expect.poll(() => healthOf(instance)).toEqual({ health: 'healthy', healthReason: null })
   await expect.poll(() => told(instance)).toEqual(expect.arrayContaining(['project.unhealthy', 'project.recovered']))
 })

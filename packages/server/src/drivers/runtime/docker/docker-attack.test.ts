@@ -473,7 +473,7 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
         for (const container of [foreign, later]) await container.remove({ force: true })
         await ip('addr', 'del', `${address}/32`, 'dev', 'lo')
         const { Options } = await engine.getNetwork('bridge').inspect()
-        await strict.raise([Options['com.docker.network.bridge.name']])
+        await strict.raise([Options?.['com.docker.network.bridge.name'] ?? ''])
       }
     })
 

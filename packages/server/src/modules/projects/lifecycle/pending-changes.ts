@@ -24,6 +24,8 @@ export const deployedColumns = [
   'dockerfilePath',
   'composePath',
   'buildImage',
+  'buildArgs',
+  'buildTarget',
   'healthCheck',
   'volumes',
   'services',
