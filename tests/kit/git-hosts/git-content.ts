@@ -44,6 +44,18 @@ export async function entriesAt(folder: string, ref: string, path: string): Prom
 export const fileAt = (folder: string, ref: string, path: string): Promise<Buffer | null> =>
   git(folder, 'cat-file', 'blob', `${ref}:${path}`).catch(() => null)
 
+export const isEmpty = async (folder: string): Promise<boolean> => (await branchesIn(folder)).length === 0
+
+/** Null: there is no file at that path. */
+export const blobId = (folder: string, ref: string, path: string): Promise<string | null> =>
+  git(folder, 'rev-parse', '--verify', '--quiet', `${ref}:${path}`).then(
+    (found) => found.toString().trim(),
+    () => null,
+  )
+
+export const blobOf = (folder: string, id: string): Promise<Buffer | null> =>
+  git(folder, 'cat-file', 'blob', id).catch(() => null)
+
 export const hasRef = (folder: string, ref: string): Promise<boolean> =>
   git(folder, 'rev-parse', '--verify', '--quiet', `${ref}^{commit}`).then(
     () => true,

@@ -1,4 +1,4 @@
-import { branchesIn, entriesAt, fileAt, hasRef } from './git-content.ts'
+import { branchesIn, entriesAt, fileAt, hasRef, isEmpty } from './git-content.ts'
 import {
   notFound,
   type PlainHook,
@@ -65,10 +65,15 @@ export const startGiteaHost = () =>
               path,
               size: content.length,
               encoding: 'base64',
-              content: content.toString('base64'),
+              // Above a limit of the instance the content is left out.
+              content: content.length > 1024 * 1024 ? '' : content.toString('base64'),
             },
           }
         : notFound
+    })
+    const raw = inRepository(async (call, _, folder) => {
+      const content = await fileAt(folder, call.query.get('ref') ?? 'main', call.params.path ?? '')
+      return content ? { text: content.toString('utf8') } : notFound
     })
     return {
       'POST /login/oauth/access_token': tokenRoute(state),
@@ -96,7 +101,10 @@ export const startGiteaHost = () =>
       ),
       'POST /api/v1/user/repos': creating((_, login) => login),
       'POST /api/v1/orgs/:name/repos': creating((call) => call.params.name!),
-      'GET /api/v1/repos/:owner/:repo': inRepository((_, repository) => ({ json: shown(repository) })),
+      'GET /api/v1/repos/:owner/:repo': inRepository(async (_, repository, folder) => ({
+        json: { ...shown(repository), empty: await isEmpty(folder) },
+      })),
+      'GET /api/v1/repos/:owner/:repo/raw/:path*': raw,
       'DELETE /api/v1/repos/:owner/:repo': inRepository((_, { owner, name }) => {
         state.repositories.delete(`${owner}/${name}`)
         return { status: 204 }
@@ -124,15 +132,22 @@ type Pages = (call: Call, items: readonly unknown[]) => Answer
 const nameOf = ({ owner, name }: PlainRepository) => `${owner}/${name}`
 
 function hookRoutes({ hooks }: PlainState, inRepository: InRepository, pages: Pages): Record<string, Route> {
-  const shown = ({ id, url }: PlainHook) => ({
+  const shown = ({ id, url, active = true, events = ['push', 'pull_request'] }: PlainHook) => ({
     id,
-    active: true,
-    events: ['push', 'pull_request'],
+    active,
+    events,
     config: { url, content_type: 'json' },
   })
   const hookOf = (call: Call, repository: PlainRepository) =>
     hooks.find((hook) => String(hook.id) === call.params.hook && hook.repository === nameOf(repository))
-  const settings = (call: Call) => (call.json() as { config: { url: string; secret: string } }).config
+  const settings = (call: Call) => {
+    const { config, active, events } = call.json() as {
+      config: { url: string; secret: string }
+      active: boolean
+      events: string[]
+    }
+    return { url: config.url, secret: config.secret, active, events }
+  }
   return {
     'GET /api/v1/repos/:owner/:repo/hooks': inRepository((call, repository) =>
       pages(call, hooks.filter((hook) => hook.repository === nameOf(repository)).map(shown)),

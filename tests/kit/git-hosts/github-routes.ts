@@ -1,5 +1,5 @@
 import { app, client, tokens } from './emulated-github.ts'
-import { branchesIn, entriesAt, fileAt, hasRef } from './git-content.ts'
+import { blobId, blobOf, branchesIn, entriesAt, fileAt, hasRef, isEmpty } from './git-content.ts'
 import type { EmulatedRepository, GitHubState } from './github-state.ts'
 import { passOn } from './pass-on.ts'
 import { type Answer, type Call, paged, type Route } from './web-app.ts'
@@ -31,6 +31,7 @@ export function suppliedRoutes(host: GitHubState, emulatedUrl: string, good: Set
     const repository = await seen(call)
     const ref = call.query.get('ref') ?? repository?.default_branch ?? 'main'
     const path = call.params.path!.replace(/\/$/, '')
+    if (repository && (await isEmpty(folder(call.params)))) return { status: 404, json: { message: 'This repository is empty.' } }
     if (!repository || !(await hasRef(folder(call.params), ref))) return notFound
     const entries = await entriesAt(folder(call.params), ref, path)
     const types = { blob: 'file', tree: 'dir', commit: 'submodule' }
@@ -51,8 +52,11 @@ export function suppliedRoutes(host: GitHubState, emulatedUrl: string, good: Set
         name: path.split('/').at(-1),
         path,
         size: content.length,
-        encoding: 'base64',
-        content: content.toString('base64'),
+        sha: await blobId(folder(call.params), ref, path),
+        // Above 1 MB the content is left out.
+        ...(content.length > 1024 * 1024
+          ? { encoding: 'none', content: '' }
+          : { encoding: 'base64', content: content.toString('base64') }),
       },
     }
   }
@@ -110,6 +114,14 @@ export function suppliedRoutes(host: GitHubState, emulatedUrl: string, good: Set
       const { items, headers } = paged(call, await repositoriesOf(call.token), host.url)
       return { json: items, headers }
     },
+    // Public ones alone, also for the user themselves.
+    'GET /users/:name/repos': async (call) => {
+      const own = [...host.repositories.values()].filter(
+        (one) => !one.private && one.owner.login.toLowerCase() === call.params.name!.toLowerCase(),
+      )
+      const { items, headers } = paged(call, own, host.url)
+      return { json: items, headers }
+    },
     'GET /orgs/:org/repos': async (call) => {
       const own = (await repositoriesOf(call.token)).filter(
         ({ owner }) => owner.login.toLowerCase() === call.params.org!.toLowerCase(),
@@ -127,6 +139,12 @@ export function suppliedRoutes(host: GitHubState, emulatedUrl: string, good: Set
         host.url,
       )
       return { json: items, headers }
+    },
+    'GET /repos/:owner/:repo/git/blobs/:sha': async (call) => {
+      const content = (await seen(call)) && (await blobOf(folder(call.params), call.params.sha!))
+      return content
+        ? { json: { sha: call.params.sha, size: content.length, encoding: 'base64', content: content.toString('base64') } }
+        : notFound
     },
     'GET /repos/:owner/:repo/contents': (call) => contents({ ...call, params: { ...call.params, path: '' } }),
     'GET /repos/:owner/:repo/contents/:path*': (call) => contents(call),

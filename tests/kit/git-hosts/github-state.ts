@@ -25,6 +25,7 @@ export interface EmulatedRepository {
   full_name: string
   owner: { login: string }
   default_branch: string
+  private: boolean
 }
 
 export interface GitHubState {

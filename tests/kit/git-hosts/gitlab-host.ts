@@ -1,4 +1,4 @@
-import { branchesIn, entriesAt, fileAt } from './git-content.ts'
+import { branchesIn, entriesAt, fileAt, isEmpty } from './git-content.ts'
 import {
   notFound,
   type PlainHook,
@@ -74,7 +74,10 @@ export const startGitLabHost = () =>
         if (state.repositories.has(name)) return { status: 400, json: { message: { path: ['has already been taken'] } } }
         return { status: 201, json: shown(await state.add(name, { private: visibility === 'private' })) }
       }),
-      'GET /api/v4/projects/:id': inProject((_, project) => ({ json: shown(project) })),
+      'GET /api/v4/projects/:id': inProject(async (_, project, folder) => {
+        const isNew = await isEmpty(folder)
+        return { json: { ...shown(project), empty_repo: isNew, ...(isNew ? { default_branch: null } : {}) } }
+      }),
       'DELETE /api/v4/projects/:id': inProject((_, { owner, name }) => {
         state.repositories.delete(`${owner}/${name}`)
         return { status: 202, json: { message: '202 Accepted' } }
@@ -115,10 +118,11 @@ type InProject = (route: (call: Call, project: PlainRepository) => Promise<Answe
 type Pages = (call: Call, items: readonly unknown[]) => Answer
 
 function hookRoutes({ hooks }: PlainState, inProject: InProject, pages: Pages): Record<string, Route> {
-  const shown = ({ id, url }: PlainHook) => ({
+  const shown = ({ id, url, active = true, events = ['push'] }: PlainHook) => ({
     id,
     url,
-    push_events: true,
+    alert_status: active ? 'executable' : 'disabled',
+    push_events: events.includes('push'),
     merge_requests_events: true,
     created_at: '2026-01-02T03:04:05Z',
   })
@@ -138,7 +142,7 @@ function hookRoutes({ hooks }: PlainState, inProject: InProject, pages: Pages): 
     'PUT /api/v4/projects/:id/hooks/:hook': inProject((call, project) => {
       const { url, token } = call.json() as { url: string; token: string }
       const hook = hookOf(call, project)
-      return hook ? { json: shown(Object.assign(hook, { url, secret: token })) } : notFound
+      return hook ? { json: shown(Object.assign(hook, { url, secret: token, active: true, events: ['push'] })) } : notFound
     }),
     'DELETE /api/v4/projects/:id/hooks/:hook': inProject((call, project) => {
       const hook = hookOf(call, project)

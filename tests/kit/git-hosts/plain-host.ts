@@ -16,6 +16,8 @@ export interface PlainHook {
   repository: string
   url: string
   secret: string
+  active?: boolean
+  events?: string[]
 }
 
 /** What a host of the test kit knows. `acme` is an organisation of ann's; bob is somebody else. */

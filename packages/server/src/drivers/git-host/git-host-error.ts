@@ -1,11 +1,13 @@
 /**
  * `unauthorized`: the host takes the credential no longer. `forbidden`: it takes it, but not for this. `limited`: too many calls,
- * `resetAt` says until when. `away`: slow, down or broken. `nonsense`: it answers, but not as this host does.
+ * `resetAt` says until when. `empty`: the repository has no commit yet. `away`: slow, down or broken. `nonsense`: it answers, but
+ * not as this host does.
  */
 export type GitHostTrouble =
   | 'unauthorized'
   | 'forbidden'
   | 'not_found'
+  | 'empty'
   | 'conflict'
   | 'refused'
   | 'limited'

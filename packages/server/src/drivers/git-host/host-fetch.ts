@@ -13,8 +13,9 @@ const mostBytes = 24 * 1024 * 1024
 const mostRedirects = 3
 
 /**
- * `fetch` for one host: nothing is sent anywhere but below its own addresses, whoever gave the URL; a redirect is followed there
- * alone, and only by reads; an answer is read whole and within a bound, so that the time limit holds for all of it.
+ * `fetch` for one host: nothing is sent anywhere but below its own addresses, whoever gave the URL. A redirect, which hosts send
+ * for a renamed repository, is followed there alone, with the same method and body. An answer is read whole and within a bound,
+ * so that the time limit holds for all of it.
  */
 export function createHostFetch({ title, bases }: HostAddresses): HostFetch {
   const isOurs = (url: URL) => bases.some((base) => isBelow(url, new URL(base)))
@@ -29,8 +30,9 @@ export function createHostFetch({ title, bases }: HostAddresses): HostFetch {
       const isRedirect = response.status >= 300 && response.status < 400 && response.status !== 304 && location
       if (!isRedirect) return whole(response, title, init.signal ?? null)
       await response.body?.cancel()
-      if ((init.method ?? 'GET') !== 'GET')
-        throw new GitHostError('nonsense', `${title} redirects a write, which is not followed`)
+      // 303 asks for a read of another address: the write itself is done.
+      if (response.status === 303 && (init.method ?? 'GET') !== 'GET')
+        throw new GitHostError('nonsense', `${title} answers a write with a redirect to another page`)
       url = URL.parse(location, url) ?? url
     }
     throw new GitHostError('nonsense', `${title} sends from one address to the next without end`)

@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto'
 import type { Secret } from '../../platform/secrets/secret.ts'
 import { constantTimeEqual } from '../../platform/secrets/token.ts'
 import { isBranchName } from '../git/commit-id.ts'
+import { type DeliveryHeaders, headerOf } from './delivery.ts'
 import type { RepositoryName } from './repository-name.ts'
 
 /** Reading JSON that a stranger sent: what is not of the expected type is null, and nothing throws. */
@@ -51,6 +52,14 @@ export class Fields {
   #own(name: string): unknown {
     return Object.hasOwn(this.#value, name) ? this.#value[name] : undefined
   }
+}
+
+/** A delivery's JSON; hooks set to `application/x-www-form-urlencoded` send it as the field `payload`. */
+export function payloadOf(headers: DeliveryHeaders, rawBody: Buffer): Fields | null {
+  const isForm = /^application\/x-www-form-urlencoded\s*(;|$)/i.test(headerOf(headers, 'content-type') ?? '')
+  if (!isForm) return Fields.of(rawBody)
+  const payload = new URLSearchParams(rawBody.toString('utf8')).get('payload')
+  return payload === null ? null : Fields.of(Buffer.from(payload))
 }
 
 /** `owner/repo`, where an owner may be a path of groups. Anybody may have sent it: what no host calls a repository is none. */

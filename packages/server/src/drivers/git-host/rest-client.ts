@@ -39,6 +39,14 @@ export class RestCall {
     return (await this.#send('GET', path, query)).data
   }
 
+  /** The bytes as they are; undefined: more than `mostBytes`. */
+  async bytes(path: string, query: Query, mostBytes: number): Promise<Buffer | undefined> {
+    const response = await this.#request('GET', path, query)
+    const bytes = Buffer.from(await response.arrayBuffer())
+    if (response.status >= 400) throw failureOf(response, bytes.toString('utf8'), this.#client.title)
+    return bytes.length > mostBytes ? undefined : bytes
+  }
+
   async send(method: 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, body?: object): Promise<unknown> {
     return (await this.#send(method, path, {}, body)).data
   }
@@ -67,11 +75,19 @@ export class RestCall {
   }
 
   async #send(method: string, path: string, query: Query, body?: object, etag: string | null = null) {
+    const { title } = this.#client
+    const response = await this.#request(method, path, query, body, etag)
+    const text = await response.text()
+    if (response.status >= 400) throw failureOf(response, text, title)
+    return { status: response.status, headers: response.headers, data: text === '' ? null : parsed(text, title) }
+  }
+
+  async #request(method: string, path: string, query: Query, body?: object, etag: string | null = null): Promise<Response> {
     const { fetch, settings, title } = this.#client
     if (this.#access.kind !== 'token') throw new GitHostError('unauthorized', `${title} has no apps`)
     const url = new URL(`${settings.apiUrl}${path}`)
     for (const [name, value] of Object.entries(query)) if (value !== undefined) url.searchParams.set(name, String(value))
-    const response = await fetch(url, {
+    return fetch(url, {
       method,
       headers: {
         authorization: `Bearer ${this.#access.token.reveal()}`,
@@ -83,9 +99,6 @@ export class RestCall {
       ...(body ? { body: JSON.stringify(body) } : {}),
       signal: this.#signal,
     })
-    const text = await response.text()
-    if (response.status >= 400) throw failureOf(response, text, title)
-    return { status: response.status, headers: response.headers, data: text === '' ? null : parsed(text, title) }
   }
 }
 
@@ -123,6 +136,8 @@ function failureOf({ status, headers }: Response, text: string, title: string): 
   const more = { status }
   if (status === 401) return new GitHostError('unauthorized', `${title} no longer accepts the stored login`, more)
   if (status === 403) return new GitHostError('forbidden', `${title} does not allow this${says}`, more)
+  if ((status === 404 || status === 409) && /\brepository is empty\b/i.test(says))
+    return new GitHostError('empty', `${title}: the repository is empty, push a first commit`, more)
   if (status === 404) return new GitHostError('not_found', `${title} has no such thing, or does not show it`, more)
   if (status === 429) {
     const resetAt = resetIn(headers)

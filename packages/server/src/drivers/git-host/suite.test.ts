@@ -2,12 +2,22 @@ import { startGiteaHost } from '../../../../../tests/kit/git-hosts/gitea-host.ts
 import { startGitHubHost, tokens } from '../../../../../tests/kit/git-hosts/github-host.ts'
 import { startGitLabHost } from '../../../../../tests/kit/git-hosts/gitlab-host.ts'
 import type { PlainHost } from '../../../../../tests/kit/git-hosts/plain-host.ts'
+import type { Answer, Call } from '../../../../../tests/kit/git-hosts/web-app.ts'
 import { Secret } from '../../platform/secrets/secret.ts'
 import type { GitHost } from './git-host.ts'
 import { createGitea } from './gitea/gitea.ts'
 import { createGitHub } from './github/github.ts'
 import { createGitLab } from './gitlab/gitlab.ts'
 import { describeGitHost, type SuiteHost } from './suite.ts'
+
+/** Reads are redirected with 301, writes with 307, as GitHub and Gitea do. */
+const renaming =
+  (url: string, from: string, to: string) =>
+  ({ method, path, query }: Call): Answer | undefined => {
+    const moved = path.replace(`/${from}`, `/${to}`).replace(encodeURIComponent(from), encodeURIComponent(to))
+    if (moved === path) return undefined
+    return { status: method === 'GET' ? 301 : 307, headers: { location: `${url}${moved}${query.size > 0 ? `?${query}` : ''}` } }
+  }
 
 const plain = (server: PlainHost, host: GitHost): SuiteHost => ({
   host,
@@ -18,6 +28,9 @@ const plain = (server: PlainHost, host: GitHost): SuiteHost => ({
   comments: async (name, number) =>
     server.comments.filter((one) => one.repository === name && one.number === number).map(({ body }) => body),
   openPullRequest: async () => 7,
+  rename: (from, to) => {
+    server.intercept = renaming(server.url, from, to)
+  },
   intercept: (answer) => {
     server.intercept = answer && (() => answer)
   },
@@ -56,6 +69,9 @@ describeGitHost('GitHub', async () => {
     comments: async (name, number) =>
       ((await api(`/repos/${name}/issues/${number}/comments`)) as { body: string }[]).map(({ body }) => body),
     openPullRequest: async (name) => ((await api(`/repos/${name}/issues`, { title: 'x' })) as { number: number }).number,
+    rename: (from, to) => {
+      server.intercept = renaming(server.url, from, to)
+    },
     intercept: (answer) => {
       server.intercept = answer && (() => answer)
     },

@@ -13,6 +13,8 @@ export interface SuiteHost {
   comments(name: string, number: number): Promise<string[]>
   /** A pull request or an issue to comment on. */
   openPullRequest(name: string): Promise<number>
+  /** Redirects calls about the one repository to the other, as after a rename. */
+  rename(from: string, to: string): void
   intercept(answer: { status?: number; json?: unknown; headers?: Record<string, string> } | null): void
   /** Statuses of the answers so far. */
   answered(): number[]
@@ -84,6 +86,48 @@ export function describeGitHost(title: string, start: () => Promise<SuiteHost>):
         text: 'one\n',
       })
       await expect(host.file(ann, shop, { path: 'nowhere.ts' })).rejects.toEqual(failing('not_found'))
+    })
+
+    test('the private repositories of the account itself are among its own', async () => {
+      expect(await host.repositoriesOf(ann, 'ann')).toMatchObject([{ name: 'blog', private: true }])
+    })
+
+    test('a file of more than 1 MB is read whole; one beyond the limit is refused', async () => {
+      const text = 'line of a large file\n'.repeat(80_000)
+      await scene.createRepository('acme/large', { 'large.txt': text, 'huge.txt': 'x'.repeat(10 * 1024 * 1024 + 1) })
+      const large = { owner: 'acme', repo: 'large' }
+      const file = await host.file(ann, large, { path: 'large.txt' })
+      expect([file.sizeBytes, file.text === text]).toEqual([text.length, true])
+      await expect(host.file(ann, large, { path: 'huge.txt' })).rejects.toEqual(failing('refused'))
+      await host.deleteRepository(ann, large)
+    })
+
+    test('an empty repository has no branches and no files, and says why a file is missing', async () => {
+      await host.createRepository(ann, { name: 'empty', private: true, owner: null })
+      const empty = { owner: 'ann', repo: 'empty' }
+      expect(await host.branches(ann, empty)).toEqual([])
+      expect(await host.files(ann, empty, { path: '' })).toEqual([])
+      await expect(host.file(ann, empty, { path: 'package.json' })).rejects.toEqual(failing('empty'))
+      scene.intercept({ status: 409, json: { message: 'Git Repository is empty.' } })
+      expect(await host.branches(ann, empty)).toEqual([])
+      scene.intercept(null)
+      await host.deleteRepository(ann, empty)
+    })
+
+    test('a renamed repository is read and written under its old name', async () => {
+      await scene.createRepository('acme/renamed', { 'package.json': '{}' })
+      scene.rename('acme/before', 'acme/renamed')
+      const before = { owner: 'acme', repo: 'before' }
+      expect(await host.repository(ann, before)).toMatchObject({ fullName: 'acme/renamed' })
+      expect(await host.branches(ann, before)).toMatchObject([{ name: 'main' }])
+      expect(await host.file(ann, before, { path: 'package.json' })).toMatchObject({ text: '{}' })
+      const hook = await host.createHook(ann, before, { url: 'http://berth.test/renamed', secret: new Secret('first') })
+      expect(await host.hooks(ann, before)).toMatchObject([{ id: hook.id }])
+      await host.changeHook(ann, before, hook.id, { url: 'http://berth.test/moved', secret: new Secret('second') })
+      expect(scene.hooks.at(-1)).toMatchObject({ repository: 'acme/renamed', url: 'http://berth.test/moved' })
+      await host.deleteHook(ann, before, hook.id)
+      scene.intercept(null)
+      await host.deleteRepository(ann, { owner: 'acme', repo: 'renamed' })
     })
 
     test('a repository is made and removed; a taken name is a conflict', async () => {

@@ -12,6 +12,7 @@ export function explained(error: unknown): unknown {
     case 'forbidden':
       return new Failure('forbidden', more)
     case 'not_found':
+    case 'empty':
       return new Failure('not_found', more)
     case 'conflict':
       return new Failure('conflict', more)

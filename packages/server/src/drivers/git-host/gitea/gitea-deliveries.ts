@@ -1,6 +1,6 @@
 import type { Secret } from '../../../platform/secrets/secret.ts'
 import { type Delivery, type DeliveryHeaders, headerOf } from '../delivery.ts'
-import { Fields, isHmacOf, nameOf } from '../payload.ts'
+import { type Fields, isHmacOf, nameOf, payloadOf } from '../payload.ts'
 import { type About, isZeros, pullRequestOf, pushOf } from '../read-delivery.ts'
 
 /** Forgejo sends the same under its own name as well. */
@@ -14,7 +14,7 @@ export function isSignedByGitea(secret: Secret, headers: DeliveryHeaders, rawBod
 
 export function readGiteaDelivery(headers: DeliveryHeaders, rawBody: Buffer): Delivery | null {
   const event = header(headers, 'event')
-  const body = Fields.of(rawBody)
+  const body = payloadOf(headers, rawBody)
   if (!event || !body) return null
   const about = { id: header(headers, 'delivery'), repository: nameOf(body.in('repository').text('full_name')) }
   if (event === 'push') return readPush(about, body)

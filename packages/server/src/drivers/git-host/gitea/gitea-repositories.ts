@@ -1,10 +1,16 @@
 import { nonsense } from '../answer-parts.ts'
+import { emptyInsteadOfMissing, noneIfEmpty } from '../empty-repository.ts'
 import type { HostBranch, HostRepository, RepositoryCalls } from '../git-host.ts'
 import { GitHostError } from '../git-host-error.ts'
 import { entryFrom, branchFrom as githubBranch } from '../github/github-shapes.ts'
+import { mostFileBytes, refuseLarge } from '../large-file.ts'
 import { Fields } from '../payload.ts'
-import type { RestClient } from '../rest-client.ts'
+import type { RepositoryName } from '../repository-name.ts'
+import type { RestCall, RestClient } from '../rest-client.ts'
 import { repositoryPath } from './repository-path.ts'
+
+const isEmpty = (call: RestCall, name: RepositoryName) => async () =>
+  new Fields(await call.get(repositoryPath(name))).yes('empty')
 
 /** Its repositories and contents are as GitHub's; a branch's commit has another name. */
 export function createRepositories(
@@ -37,24 +43,39 @@ export function createRepositories(
     deleteRepository: (access, name, limits) =>
       client.ask(access, limits, async (call) => void (await call.send('DELETE', repositoryPath(name)))),
     branches: (access, name, limits) =>
-      client.ask(access, limits, (call) =>
-        call.list({ path: `${repositoryPath(name)}/branches`, from: (value) => branchFrom(value, title) }),
+      noneIfEmpty(
+        client.ask(access, limits, (call) =>
+          call
+            .list({ path: `${repositoryPath(name)}/branches`, from: (value) => branchFrom(value, title) })
+            .catch(emptyInsteadOfMissing(isEmpty(call, name))),
+        ),
       ),
-    files: (access, name, { path, branch }, limits) =>
-      client.ask(access, limits, async (call) => {
-        const data = await call.get(`${repositoryPath(name)}${contents(path)}`, { ref: branch })
+    files: (access, name, { path, branch }, limits) => {
+      const listed = client.ask(access, limits, async (call) => {
+        const data = await call
+          .get(`${repositoryPath(name)}${contents(path)}`, { ref: branch })
+          .catch(emptyInsteadOfMissing(isEmpty(call, name)))
         if (!Array.isArray(data)) throw new GitHostError('not_found', `${path} is a file, not a folder`)
         return data.map((value) => entryFrom(value, title))
-      }),
+      })
+      return path === '' && !branch ? noneIfEmpty(listed) : listed
+    },
     file: (access, name, { path, branch }, limits) =>
       client.ask(access, limits, async (call) => {
-        const data = await call.get(`${repositoryPath(name)}${contents(path)}`, { ref: branch })
+        const data = await call
+          .get(`${repositoryPath(name)}${contents(path)}`, { ref: branch })
+          .catch(emptyInsteadOfMissing(isEmpty(call, name)))
         const fields = new Fields(data)
         if (Array.isArray(data) || fields.text('type') !== 'file') throw new GitHostError('not_found', `${path} is not a file`)
         const [content, sizeBytes] = [fields.text('content'), fields.whole('size')]
-        if (content === null || sizeBytes === null || fields.text('encoding') !== 'base64') return nonsense(title, 'a file')
+        if (sizeBytes === null) return nonsense(title, 'a file')
+        if (sizeBytes > mostFileBytes) return refuseLarge(path)
         const ref = branch ?? from(await call.get(repositoryPath(name))).defaultBranch ?? ''
-        return { path, branch: ref, sizeBytes, text: Buffer.from(content, 'base64').toString('utf8') }
+        // Above a limit of its own the host leaves the content out.
+        const bytes = content
+          ? Buffer.from(content, 'base64')
+          : await call.bytes(`${repositoryPath(name)}${contents(path).replace(/^\/contents/, '/raw')}`, { ref }, mostFileBytes)
+        return { path, branch: ref, sizeBytes, text: (bytes ?? refuseLarge(path)).toString('utf8') }
       }),
   }
 }

@@ -1,6 +1,6 @@
 import type { Secret } from '../../../platform/secrets/secret.ts'
 import { type Delivery, type DeliveryHeaders, headerOf } from '../delivery.ts'
-import { Fields, isHmacOf, nameOf } from '../payload.ts'
+import { type Fields, isHmacOf, nameOf, payloadOf } from '../payload.ts'
 import { type About, pullRequestOf, pushOf } from '../read-delivery.ts'
 
 export function isSignedByGitHub(secret: Secret, headers: DeliveryHeaders, rawBody: Buffer): boolean {
@@ -10,7 +10,7 @@ export function isSignedByGitHub(secret: Secret, headers: DeliveryHeaders, rawBo
 
 export function readGitHubDelivery(headers: DeliveryHeaders, rawBody: Buffer): Delivery | null {
   const event = headerOf(headers, 'x-github-event')
-  const body = Fields.of(rawBody)
+  const body = payloadOf(headers, rawBody)
   if (!event || !body) return null
   const about = {
     id: headerOf(headers, 'x-github-delivery'),

@@ -27,6 +27,8 @@ export function asGitHostError(error: unknown, title: string): unknown {
   const more = { status }
   if (status === 401) return new GitHostError('unauthorized', `${title} no longer accepts the stored login`, more)
   if (status === 403) return new GitHostError('forbidden', `${title} does not allow this${says ? `: ${says}` : ''}`, more)
+  if ((status === 404 || status === 409) && /\brepository is empty\b/i.test(says))
+    return new GitHostError('empty', `${title}: the repository is empty, push a first commit`, more)
   if (status === 404 || status === 410 || status === 451)
     return new GitHostError('not_found', `${title} has no such thing, or does not show it`, more)
   if (status === 422 || status === 409)

@@ -1,6 +1,8 @@
 import { nonsense } from '../answer-parts.ts'
-import type { HostFile, RepositoryCalls } from '../git-host.ts'
+import { noneIfEmpty } from '../empty-repository.ts'
+import type { RepositoryCalls } from '../git-host.ts'
 import { GitHostError } from '../git-host-error.ts'
+import { mostFileBytes, refuseLarge } from '../large-file.ts'
 import { Fields } from '../payload.ts'
 import type { GitHubClient } from './github-client.ts'
 import { readList } from './github-lists.ts'
@@ -20,14 +22,21 @@ export function createRepositories(client: GitHubClient): RepositoryCalls {
         const reading = { octokit, signal, pages, accessId: access.id, title }
         return access.kind === 'installation'
           ? readList({ route: 'GET /installation/repositories', parameters: {}, under: 'repositories', from }, reading)
-          : readList({ route: 'GET /user/repos', parameters: { sort: 'pushed' }, from }, reading)
+          : readList({ ...reachable, from }, reading)
       }),
     repositoriesOf: (access, owner, limits) =>
       client.ask(access, limits, async (octokit, signal) => {
         const { data } = await octokit.request('GET /users/{owner}', { owner, request: { signal } })
-        const isOrganization = accountFrom(data, title).type === 'organization'
-        const route = isOrganization ? 'GET /orgs/{owner}/repos' : 'GET /users/{owner}/repos'
-        return readList({ route, parameters: { owner }, from }, { octokit, signal, pages, accessId: access.id, title })
+        const reading = { octokit, signal, pages, accessId: access.id, title }
+        if (accountFrom(data, title).type === 'organization')
+          return readList({ route: 'GET /orgs/{owner}/repos', parameters: { owner }, from }, reading)
+        // A user's own list holds the public ones alone; private ones are in the list of the access.
+        const [shown, reached] = await Promise.all([
+          readList({ route: 'GET /users/{owner}/repos', parameters: { owner }, from }, reading),
+          access.kind === 'installation' ? [] : readList({ ...reachable, from }, reading),
+        ])
+        const own = reached.filter((one) => one.owner.toLowerCase() === owner.toLowerCase())
+        return [...new Map([...shown, ...own].map((one) => [one.id, one])).values()]
       }),
     repository: (access, { owner, repo }, limits) =>
       client.ask(access, limits, async (octokit, signal) =>
@@ -46,22 +55,39 @@ export function createRepositories(client: GitHubClient): RepositoryCalls {
         await octokit.rest.repos.delete({ owner, repo, request: { signal } })
       }),
     branches: (access, { owner, repo }, limits) =>
-      client.ask(access, limits, (octokit, signal) =>
-        readList(
-          { route: 'GET /repos/{owner}/{repo}/branches', parameters: { owner, repo }, from: (value) => branchFrom(value, title) },
-          { octokit, signal, pages, accessId: access.id, title },
+      noneIfEmpty(
+        client.ask(access, limits, (octokit, signal) =>
+          readList(
+            {
+              route: 'GET /repos/{owner}/{repo}/branches',
+              parameters: { owner, repo },
+              from: (value) => branchFrom(value, title),
+            },
+            { octokit, signal, pages, accessId: access.id, title },
+          ),
         ),
       ),
-    files: (access, name, { path, branch }, limits) =>
-      client.ask(access, limits, async (octokit, signal) => {
+    files: (access, name, { path, branch }, limits) => {
+      const listed = client.ask(access, limits, async (octokit, signal) => {
         const { data } = await octokit.rest.repos.getContent({ ...name, path, ...refOf(branch), request: { signal } })
         if (!Array.isArray(data)) throw new GitHostError('not_found', `${path} is a file, not a folder`)
         return data.map((value) => entryFrom(value, title))
-      }),
+      })
+      return path === '' && !branch ? noneIfEmpty(listed) : listed
+    },
     file: (access, name, { path, branch }, limits) =>
       client.ask(access, limits, async (octokit, signal) => {
         const { data } = await octokit.rest.repos.getContent({ ...name, path, ...refOf(branch), request: { signal } })
-        return { ...fileFrom(data, path, title), branch: branch ?? (await defaultBranch()) }
+        const found = fileFrom(data, path, title)
+        const text = found.text ?? (await blob(found.sha))
+        return { path: found.path, sizeBytes: found.sizeBytes, text, branch: branch ?? (await defaultBranch()) }
+        async function blob(sha: string) {
+          const { data } = await octokit.rest.git.getBlob({ ...name, file_sha: sha, request: { signal } })
+          const fields = new Fields(data)
+          const content = fields.text('content')
+          if (content === null || fields.text('encoding') !== 'base64') return nonsense(title, 'a file')
+          return Buffer.from(content, 'base64').toString('utf8')
+        }
         async function defaultBranch() {
           return from((await octokit.rest.repos.get({ ...name, request: { signal } })).data).defaultBranch ?? ''
         }
@@ -69,14 +95,20 @@ export function createRepositories(client: GitHubClient): RepositoryCalls {
   }
 }
 
+/** Every repository that a token reaches. */
+const reachable = { route: 'GET /user/repos', parameters: { sort: 'pushed' } }
+
 const refOf = (branch: string | undefined) => (branch ? { ref: branch } : {})
 
-/** GitHub gives up to 1 MB in the answer itself, and that is enough for the files that people look at here. */
-function fileFrom(data: unknown, path: string, title: string): Omit<HostFile, 'branch'> {
+/** GitHub sends up to 1 MB in the answer itself; the content of a larger file is null here and read as a blob. */
+function fileFrom(data: unknown, path: string, title: string) {
   const fields = new Fields(data)
   if (Array.isArray(data) || fields.text('type') !== 'file') throw new GitHostError('not_found', `${path} is not a file`)
-  const [content, sizeBytes] = [fields.text('content'), fields.whole('size')]
-  if (content === null || sizeBytes === null) return nonsense(title, 'a file')
-  if (fields.text('encoding') !== 'base64') throw new GitHostError('refused', `${path} is larger than 1 MB`)
-  return { path: fields.text('path') ?? path, sizeBytes, text: Buffer.from(content, 'base64').toString('utf8') }
+  const [content, sizeBytes, sha] = [fields.text('content'), fields.whole('size'), fields.text('sha') ?? '']
+  if (sizeBytes === null) return nonsense(title, 'a file')
+  if (sizeBytes > mostFileBytes) return refuseLarge(path)
+  const isWhole = content !== null && fields.text('encoding') === 'base64' && (content !== '' || sizeBytes === 0)
+  if (!isWhole && !/^[0-9a-f]{40,64}$/.test(sha)) return nonsense(title, 'a file')
+  const text = isWhole ? Buffer.from(content, 'base64').toString('utf8') : null
+  return { path: fields.text('path') ?? path, sizeBytes, sha, text }
 }

@@ -1,7 +1,7 @@
 import type { Secret } from '../../../platform/secrets/secret.ts'
 import { constantTimeEqual } from '../../../platform/secrets/token.ts'
 import { type Delivery, type DeliveryHeaders, headerOf } from '../delivery.ts'
-import { Fields, nameOf } from '../payload.ts'
+import { Fields, nameOf, payloadOf } from '../payload.ts'
 import { type About, isZeros, pullRequestOf, pushOf } from '../read-delivery.ts'
 
 /** GitLab signs nothing: it sends the secret itself. */
@@ -11,7 +11,7 @@ export function isSignedByGitLab(secret: Secret, headers: DeliveryHeaders): bool
 }
 
 export function readGitLabDelivery(headers: DeliveryHeaders, rawBody: Buffer): Delivery | null {
-  const body = Fields.of(rawBody)
+  const body = payloadOf(headers, rawBody)
   const kind = body?.text('object_kind')
   if (!body || !kind || !headerOf(headers, 'x-gitlab-event')) return null
   const about = {

@@ -1,12 +1,19 @@
 import { nonsense } from '../answer-parts.ts'
+import { emptyInsteadOfMissing, noneIfEmpty } from '../empty-repository.ts'
 import type { RepositoryCalls } from '../git-host.ts'
 import { GitHostError } from '../git-host-error.ts'
+import { mostFileBytes, refuseLarge } from '../large-file.ts'
 import { Fields } from '../payload.ts'
 import type { RepositoryName } from '../repository-name.ts'
-import type { RestClient } from '../rest-client.ts'
+import type { RestCall, RestClient } from '../rest-client.ts'
 import { accountFrom, branchFrom, entryFrom, repositoryFrom } from './gitlab-shapes.ts'
 
 export const projectPath = ({ owner, repo }: RepositoryName): string => `/projects/${encodeURIComponent(`${owner}/${repo}`)}`
+
+const isEmpty = (call: RestCall, name: RepositoryName) => async () => {
+  const project = new Fields(await call.get(projectPath(name)))
+  return project.yes('empty_repo') || !project.has('default_branch')
+}
 
 export function createRepositories(client: RestClient): RepositoryCalls {
   const { title } = client
@@ -44,26 +51,32 @@ export function createRepositories(client: RestClient): RepositoryCalls {
     deleteRepository: (access, name, limits) =>
       client.ask(access, limits, async (call) => void (await call.send('DELETE', projectPath(name)))),
     branches: (access, name, limits) =>
-      client.ask(access, limits, (call) =>
-        call.list({ path: `${projectPath(name)}/repository/branches`, from: (value) => branchFrom(value, title) }),
+      noneIfEmpty(
+        client.ask(access, limits, (call) =>
+          call
+            .list({ path: `${projectPath(name)}/repository/branches`, from: (value) => branchFrom(value, title) })
+            .catch(emptyInsteadOfMissing(isEmpty(call, name))),
+        ),
       ),
-    files: (access, name, { path, branch }, limits) =>
-      client.ask(access, limits, async (call) => {
+    files: (access, name, { path, branch }, limits) => {
+      const listed = client.ask(access, limits, async (call) => {
         const query = { path: path || undefined, ref: branch }
-        const list = await call.list({
-          path: `${projectPath(name)}/repository/tree`,
-          query,
-          from: (value) => entryFrom(value, title),
-        })
+        const list = await call
+          .list({ path: `${projectPath(name)}/repository/tree`, query, from: (value) => entryFrom(value, title) })
+          .catch(emptyInsteadOfMissing(isEmpty(call, name)))
         // An empty folder is in no commit: nothing there says that there is none.
         if (list.length === 0 && path !== '') throw new GitHostError('not_found', `${path} is not a folder`)
         return list
-      }),
+      })
+      return path === '' && !branch ? noneIfEmpty(listed) : listed
+    },
     file: (access, name, { path, branch }, limits) =>
       client.ask(access, limits, async (call) => {
         const ref = branch ?? from(await call.get(projectPath(name))).defaultBranch ?? 'HEAD'
-        const fields = new Fields(await call.get(`${projectPath(name)}/repository/files/${encodeURIComponent(path)}`, { ref }))
+        const at = `${projectPath(name)}/repository/files/${encodeURIComponent(path)}`
+        const fields = new Fields(await call.get(at, { ref }).catch(emptyInsteadOfMissing(isEmpty(call, name))))
         const [content, sizeBytes] = [fields.text('content'), fields.whole('size')]
+        if (sizeBytes !== null && sizeBytes > mostFileBytes) return refuseLarge(path)
         if (content === null || sizeBytes === null || fields.text('encoding') !== 'base64') return nonsense(title, 'a file')
         return { path, branch: ref, sizeBytes, text: Buffer.from(content, 'base64').toString('utf8') }
       }),
