@@ -52,6 +52,9 @@ function checkLength({ upload }: AnyRoute, { headers }: FastifyRequest): void {
     fail('payload_too_large', { field: 'upload', words: `The upload is larger than ${upload.limitBytes / 1_000_000} MB` })
 }
 
+/** Git hosts send deliveries as JSON or, where a hook is set so, as a form. */
+const formType = 'application/x-www-form-urlencoded'
+
 /** A request of length 0 has no body, whatever its content type says. The length of a chunked body is known once it was read. */
 function checkContentType(row: AnyRoute, { headers }: FastifyRequest): void {
   // A body of a GET has no meaning: it is not read.
@@ -60,7 +63,8 @@ function checkContentType(row: AnyRoute, { headers }: FastifyRequest): void {
   const isEmpty = !isChunked && Number(headers['content-length'] ?? 0) === 0
   const given = (headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase()
   const wanted = row.upload?.contentType ?? 'application/json'
-  if (given === wanted && !isEmpty && !row.ignoresBody) return
+  const isSignedForm = row.rawBody === true && given === formType
+  if ((given === wanted || isSignedForm) && !isEmpty && !row.ignoresBody) return
   // The parser of bodies without a type takes an empty one and refuses any other.
   if (isEmpty || row.ignoresBody || (isChunked && !row.upload)) delete headers['content-type']
   else fail('unsupported_media_type', { words: `Send the body as ${wanted}` })

@@ -90,6 +90,10 @@ function parseBodies(app: FastifyInstance): void {
   app.addContentTypeParser(uploads, (_request, _payload, done) => done(null, undefined))
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body, done) => {
     const row = request.routeOptions.config.row as AnyRoute | undefined
+    if (row?.rawBody && body.length > 0) {
+      request.state.rawBody = body as Buffer
+      return done(null, undefined)
+    }
     const isTaken = body.length === 0 || row?.ignoresBody === true
     done(isTaken ? null : new Failure('unsupported_media_type'), undefined)
   })

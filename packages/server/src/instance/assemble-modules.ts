@@ -114,6 +114,7 @@ export function assembleModules(parts: Parts, { common, limiter, drivers, isolat
     people: { ...access, isOperator },
     cloudLinks: parts.cloudLinks ?? cloud?.gitHostLinks,
     hookAddress: projects.deliveryAddress,
+    onConnected: projects.requestHooks,
   })
   projectPorts.gitHost ??= gitHost
   const running =

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { createHmac, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { tarball } from '../../src/drivers/tarball/hostile-corpus.ts'
 import { call } from '../kit/call.ts'
@@ -82,6 +82,40 @@ describe('a push', () => {
     const kinds = (made as unknown as { source: string }[]).map(({ source }) => JSON.parse(source).kind)
     expect(kinds).toEqual(['upload', 'upload', 'git', 'git'])
     expect((await on(project)('GET', '')).body.data.source).toMatchObject({ kind: 'git', commit })
+  })
+
+  test('sent as a form, signed over its raw bytes, is deployed; signed over its JSON it is refused', async () => {
+    const name = await scene.repository()
+    const project = await scene.project(name)
+    const commit = await scene.host.git.commit(name, files('by a form'))
+    const [hook] = hookOf(name)
+    const json = JSON.stringify(push(name, commit))
+    const raw = `payload=${encodeURIComponent(json)}`
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+    const options = { secret: hook!.secret, hook: hookId(hook!.url), raw, headers }
+    const signedJson = `sha256=${createHmac('sha256', hook!.secret).update(json).digest('hex')}`
+    const forged = await scene.deliver('push', {}, { ...options, headers: { ...headers, 'x-hub-signature-256': signedJson } })
+    expect(forged.status).toBe(401)
+    const answer = await scene.deliver('push', {}, options)
+    expect([answer.status, answer.body.data.outcome]).toEqual([202, 'accepted'])
+    await scene.settled()
+    expect(await scene.deployments(project.id)).toMatchObject([{ status: 'live', commitSha: commit }])
+    // Without the host's word on the hook, the repository is read out of the form.
+    const { hook: _, ...unnamed } = options
+    expect((await scene.deliver('push', {}, unnamed)).status).toBe(202)
+    expect((await scene.deliver('push', {}, { ...options, raw: 'other=1' })).status).toBe(400)
+  })
+
+  test('of a repository that was renamed at the host is deployed', async () => {
+    const name = await scene.repository()
+    const project = await scene.project(name)
+    const commit = await scene.host.git.commit(name, files('under a new name'))
+    const [hook] = hookOf(name)
+    const options = { secret: hook!.secret, hook: hookId(hook!.url) }
+    const answer = await scene.deliver('push', push('ann/a-new-name', commit), options)
+    expect([answer.status, answer.body.data.outcome]).toEqual([202, 'accepted'])
+    await scene.settled()
+    expect(await scene.deployments(project.id)).toMatchObject([{ status: 'live', commitSha: commit }])
   })
 
   test('whose delivery comes a second time does nothing, also at once', async () => {

@@ -92,6 +92,19 @@ describe.each(['gitlab', 'gitea'] as const)('%s through the routes', (provider) 
     expect(await instance.gitHost.verifyDelivery({ provider, headers: forged, rawBody, hook })).toBeNull()
   })
 
+  test.each<[string, object]>([
+    ['inactive', { active: false }],
+    ['elsewhere', { url: 'https://elsewhere.example.test' }],
+    ['without push', { events: [] }],
+  ])('a hook that is %s is repaired', async (_, broken) => {
+    const hook = host().hooks.at(-1)!
+    const { url } = hook
+    Object.assign(hook, broken)
+    const { status, body } = await ask('POST /gitprovider/repos/:owner/:repo/webhooks', { params, query })
+    expect([status, body.data]).toMatchObject([200, { id: hook.id, active: true, url }])
+    expect(body.data.events).toContain('push')
+  })
+
   test('a token that has expired is renewed, once for all who need it', async () => {
     const codes = host().codes.size
     now += 3 * 3_600_000

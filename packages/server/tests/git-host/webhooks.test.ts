@@ -160,6 +160,14 @@ describe('a delivery', () => {
     expect(await verify(body(other), secret)).toBeNull()
   })
 
+  test('a repository that was renamed at the host is known by the hook that is on it', async () => {
+    const { secret, url } = scene.host.hooks.find(({ repository }) => repository === name)!
+    const [owner, repo] = name.split('/')
+    expect(await verify(body('acme/a-new-name'), secret, hookOf(url))).toMatchObject({
+      delivery: { kind: 'push', repository: { owner, repo }, branch: 'main' },
+    })
+  })
+
   test('what comes in is noted on the hook', async () => {
     const { secret, url } = scene.host.hooks.find(({ repository }) => repository === name)!
     const verified = await verify(body(name), secret, hookOf(url))

@@ -18,6 +18,7 @@ import type { Log } from '../../platform/log.ts'
 import type { Scrubber } from '../../platform/secrets/scrubber.ts'
 import type { Secret } from '../../platform/secrets/secret.ts'
 import type { SecretBox } from '../../platform/secrets/secret-box.ts'
+import type { Bound } from '../../platform/transaction.ts'
 
 export interface GitHostDeps {
   database: Database
@@ -37,6 +38,8 @@ export interface GitHostDeps {
   people: People
   /** Where a host is to deliver what happens to a repository, where that is not the instance's own address. */
   hookAddress?(organizationId: string, repository: RepositoryName & { provider: string }): Promise<string | null>
+  /** Called within the transaction that stores a connection: projects of the organisation may want their hooks. */
+  onConnected?(organizationId: string, provider: GitHostProvider, bound: Bound): Promise<void>
   /** Filled in by the module of the cloud, once an instance can be linked to one. */
   cloudLinks?: CloudLinks | undefined
 }

@@ -3,7 +3,7 @@ import type { CommitStatus, RepositoryToken } from '../../drivers/git-host/git-h
 import { GitHostError } from '../../drivers/git-host/git-host-error.ts'
 import type { RepositoryName } from '../../drivers/git-host/repository-name.ts'
 import { isoOrNull } from '../../platform/db/columns.ts'
-import type { GitConnectionRow } from '../../platform/db/tables/git-host.ts'
+import type { GitConnectionRow, GitWebhookRow } from '../../platform/db/tables/git-host.ts'
 import { Failure } from '../../platform/failure.ts'
 import type { Secret } from '../../platform/secrets/secret.ts'
 import { organizationsWith } from './connections/connection-store.ts'
@@ -11,8 +11,9 @@ import { isGitHostProvider } from './connections/host-titles.ts'
 import { sourcesFor, type ThroughSource, throughSource, throughSources, usableSources } from './connections/through-sources.ts'
 import type { GitHostDeps } from './deps.ts'
 import { explaining } from './explain.ts'
+import { createHookStates } from './webhooks/hook-states.ts'
 import { findWebhookOf, repositoryKey } from './webhooks/webhook-store.ts'
-import { deleteWebhook, registerWebhook } from './webhooks/webhooks.ts'
+import { deleteWebhook, isWorking, registerWebhook } from './webhooks/webhooks.ts'
 
 /** A repository as a project names it. What names none of our hosts has no connection, and every question about it no answer. */
 export interface RepositoryAt {
@@ -68,6 +69,29 @@ export function createProjectPort(deps: GitHostDeps) {
       }
       return made
     }
+  const hookState = createHookStates(deps)
+  const isHookActive = async (organizationId: string, { hookId, url }: GitWebhookRow, at: RepositoryAt): Promise<boolean> => {
+    let isActive = false
+    await through(organizationId, at, deps, async (name, access, host) => {
+      const hooks = await host.hooks(access, name, { timeoutMs: 4_000 })
+      isActive = hooks.some((hook) => hook.id === hookId && isWorking(hook, url))
+    })
+    return isActive
+  }
+  /** The app's own webhook reports every repository that it is installed on. */
+  const isReportedByApp = async (organizationId: string, { provider, owner }: RepositoryAt): Promise<boolean> =>
+    isGitHostProvider(provider) &&
+    owner !== null &&
+    deps.webhookSecrets[provider] !== undefined &&
+    (await organizationsWith(deps.database.db, provider, owner)).includes(organizationId)
+  const register = async (organizationId: string, at: RepositoryAt) => {
+    const found = await known(organizationId, at, deps)
+    const registered = throughSources(found?.rows ?? [], deps, (access, host, { provider }) =>
+      registerWebhook({ organizationId, provider, name: found!.name, access, host }, deps),
+    )
+    const { webhook, isNew } = await explaining(registered)
+    return { ...webhook, created: isNew }
+  }
   return {
     async credentialFor(organizationId: string, at: RepositoryAt, abort?: AbortSignal): Promise<RepositoryToken | undefined> {
       const found = await known(organizationId, at, deps)
@@ -94,23 +118,18 @@ export function createProjectPort(deps: GitHostDeps) {
         isGitHostProvider(provider) && owner && repo
           ? await findWebhookOf(deps.database.db, organizationId, provider, repositoryKey(owner, repo))
           : undefined
-      const isOfApp = isGitHostProvider(provider) && deps.webhookSecrets[provider] !== undefined && owner !== null
-      // The app's own webhook reports every repository that it is installed on.
-      const isReported = isOfApp && (await organizationsWith(deps.database.db, provider, owner)).includes(organizationId)
+      const isActive =
+        row !== undefined && (await hookState(row, () => isHookActive(organizationId, row, { provider, owner, repo })))
       return {
-        active: row !== undefined || isReported,
+        active: isActive || (await isReportedByApp(organizationId, { provider, owner, repo })),
         url: row?.url ?? null,
         lastDeliveryAt: isoOrNull(row?.lastDeliveryAt ?? null),
       }
     },
-    async registerWebhook(organizationId: string, at: RepositoryAt) {
-      const found = await known(organizationId, at, deps)
-      const registered = throughSources(found?.rows ?? [], deps, (access, host, { provider }) =>
-        registerWebhook({ organizationId, provider, name: found!.name, access, host }, deps),
-      )
-      const { webhook, isNew } = await explaining(registered)
-      return { ...webhook, created: isNew }
+    async ensureWebhook(organizationId: string, at: RepositoryAt): Promise<void> {
+      if (!(await isReportedByApp(organizationId, at))) await register(organizationId, at)
     },
+    registerWebhook: register,
     /** Removes the organisation's hook from the repository, where it has one. */
     async removeWebhook(organizationId: string, at: RepositoryAt): Promise<void> {
       const found = await known(organizationId, at, deps)

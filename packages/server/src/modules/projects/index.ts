@@ -9,6 +9,7 @@ import { checkJob, checkSchedule } from './domains/domain-checks.ts'
 import { deliveryAddress } from './git/delivery-address.ts'
 import { hookJob, moveJob } from './git/hook-job.ts'
 import { removeHookJob } from './git/hook-of-move.ts'
+import { requestHooks } from './git/hook-request.ts'
 import { askRemote, remoteOf, repositoryAt } from './git/project-remote.ts'
 import { projectsHandlers } from './handlers.ts'
 import { createProject, type RecordedWith } from './lifecycle/create-project.ts'
@@ -95,6 +96,8 @@ export function createProjects(deps: ProjectsDeps) {
         refuseOverQuota(bound, organizationId, ['cpuCores', 'memoryMb'], deps),
     },
     showAll: (rows: readonly ProjectRow[]) => showProjects(rows, deps),
+    /** The organisation was connected to the git host. */
+    requestHooks,
     /** Of these organisations, in whatever case their repository is written. */
     listOfRepository: (at: RepositoryName, organizationIds: readonly string[]) =>
       listOfRepository(deps.database.db, at, organizationIds),

@@ -195,6 +195,8 @@ export interface GitHostConnection {
   credentialFor(organizationId: string, at: RepositoryAt, abort?: AbortSignal): Promise<GitRemote['credential'] | undefined>
   /** Git was refused with a token that was given: it is not given again, and a login that the host has revoked is not used any more. */
   credentialRefused(organizationId: string, at: RepositoryAt, token: Secret): Promise<void>
+  /** Puts the organisation's hook on the repository or repairs it, unless an app already reports its pushes. */
+  ensureWebhook(organizationId: string, at: RepositoryAt): Promise<void>
   /** Puts the organisation's hook on the repository, or finds it there; rejects with words where it may not. */
   registerWebhook(organizationId: string, at: RepositoryAt): Promise<unknown>
   /** Removes the organisation's hook from the repository, where it has one; rejects with words where it may not. */

@@ -99,11 +99,14 @@ async function connectLocalLogin({ caller, provider }: Asking, deps: GitHostDeps
   deps.scrubber.register(token)
   const account = await explaining(deps.hosts.github.account({ kind: 'token', id: `local ${newId('gcn')}`, token }))
   const now = nowOf(deps)
-  await putConnection(deps.database.db, {
-    ...{ id: newId('gcn'), organizationId: caller.organizationId, provider, source: 'cli', externalId: '' },
-    ...accountColumns(account),
-    ...{ credential: null, credentialExpiresAt: null, refreshingUntil: null, trouble: null },
-    ...{ createdBy: caller.userId, createdAt: now, updatedAt: now },
+  await deps.database.transaction(async (bound) => {
+    await putConnection(bound.db, {
+      ...{ id: newId('gcn'), organizationId: caller.organizationId, provider, source: 'cli', externalId: '' },
+      ...accountColumns(account),
+      ...{ credential: null, credentialExpiresAt: null, refreshingUntil: null, trouble: null },
+      ...{ createdBy: caller.userId, createdAt: now, updatedAt: now },
+    })
+    await deps.onConnected?.(caller.organizationId, provider, bound)
   })
   return { connected: true }
 }

@@ -27,7 +27,8 @@ export async function storeAccount(
   deps: GitHostDeps,
 ): Promise<void> {
   deps.scrubber.register(tokens.accessToken, tokens.refreshToken)
-  await deps.database.transaction(async ({ db, lock }) => {
+  await deps.database.transaction(async (bound) => {
+    const { db, lock } = bound
     await lock(`git-account:${organizationId}`)
     const now = nowOf(deps)
     // The tokens are sealed for the row's own id, which is the earlier one's where there is one.
@@ -38,6 +39,7 @@ export async function storeAccount(
       credentialExpiresAt: expiryOf(tokens, deps),
       ...{ refreshingUntil: null, trouble: null, createdBy: userId, createdAt: now, updatedAt: now },
     })
+    await deps.onConnected?.(organizationId, provider, bound)
   })
 }
 
@@ -47,11 +49,14 @@ export async function storeInstallation(
   deps: GitHostDeps,
 ): Promise<void> {
   const now = nowOf(deps)
-  await putConnection(deps.database.db, {
-    ...{ id: newId('gcn'), organizationId, provider, source: 'app', externalId: String(installation.id) },
-    ...accountColumns(installation.account),
-    ...{ credential: null, credentialExpiresAt: null, refreshingUntil: null },
-    trouble: installation.suspended ? 'The app was suspended at the git host: resume it there' : null,
-    ...{ createdBy: userId, createdAt: now, updatedAt: now },
+  await deps.database.transaction(async (bound) => {
+    await putConnection(bound.db, {
+      ...{ id: newId('gcn'), organizationId, provider, source: 'app', externalId: String(installation.id) },
+      ...accountColumns(installation.account),
+      ...{ credential: null, credentialExpiresAt: null, refreshingUntil: null },
+      trouble: installation.suspended ? 'The app was suspended at the git host: resume it there' : null,
+      ...{ createdBy: userId, createdAt: now, updatedAt: now },
+    })
+    await deps.onConnected?.(organizationId, provider, bound)
   })
 }

@@ -33,7 +33,10 @@ export function markInstallation(
   return deps.database.transaction(async (bound) => {
     const trouble = state === 'suspended' ? 'The app was suspended at the git host: resume it there' : null
     const rows = await setInstallationTrouble(bound.db, provider, installationId, trouble, nowOf(deps))
-    if (trouble) for (const row of rows) await announceDisconnected(bound, row, 'its app was suspended there')
+    for (const row of rows) {
+      if (trouble) await announceDisconnected(bound, row, 'its app was suspended there')
+      else await deps.onConnected?.(row.organizationId, provider, bound)
+    }
   })
 }
 

@@ -69,6 +69,12 @@ const telling: readonly GitHostTrouble[] = ['limited', 'forbidden', 'not_found',
 const mostTelling = (troubles: readonly GitHostError[]): GitHostError =>
   troubles.toSorted((one, other) => telling.indexOf(one.trouble) - telling.indexOf(other.trouble))[0]!
 
+/** Of what several sources failed with: anything that is no trouble of the host first. */
+export const mostTellingOf = (errors: readonly unknown[]): unknown => {
+  const troubles = errors.filter((error) => error instanceof GitHostError)
+  return errors.find((error) => !(error instanceof GitHostError) || !givesWay.has(error.trouble)) ?? mostTelling(troubles)
+}
+
 async function noteRevoked(row: GitConnectionRow, { message }: GitHostError, deps: GitHostDeps): Promise<void> {
   // An app's tokens are made anew each time: refused, it is the instance's own key that is wrong, not this installation.
   if (row.source === 'app') return

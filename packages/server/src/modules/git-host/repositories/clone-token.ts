@@ -3,9 +3,12 @@ import { GitHostError } from '../../../drivers/git-host/git-host-error.ts'
 import type { Caller } from '../../../http/handler.ts'
 import { fail } from '../../../platform/failure.ts'
 import { sourcesFor, throughSources, usableSources } from '../connections/through-sources.ts'
-import type { GitHostDeps } from '../deps.ts'
+import { type GitHostDeps, nowOf } from '../deps.ts'
 import { checkedName } from '../names.ts'
 import { refuseHidden, type Wanted } from './repositories.ts'
+
+/** Hosts give an hour; clocks differ by a little. */
+const longestLifeMs = 65 * 60_000
 
 /** New each time, for one repository, for reading, for less than an hour. Only an app can make one: no host narrows an account's token. */
 export async function cloneToken(wanted: Wanted, caller: Caller, deps: GitHostDeps): Promise<CloneToken> {
@@ -15,8 +18,10 @@ export async function cloneToken(wanted: Wanted, caller: Caller, deps: GitHostDe
   const apps = sourcesFor(all, name.owner).filter(({ source }) => source === 'app')
   if (apps.length === 0) fail('no_app_installation', { words: `The git host app is not installed for ${name.owner}` })
   return throughSources(apps, deps, async (access, host) => {
-    const { token, username } = await host.repositoryToken(access, name)
+    const { token, username, expiresAt } = await host.repositoryToken(access, name)
     deps.scrubber.register(token)
+    if (expiresAt === null || expiresAt.getTime() - nowOf(deps) >= longestLifeMs)
+      fail('conflict', { words: 'The git host gave a token that lives longer than an hour, which is not handed out' })
     const value = token.reveal()
     if (!/^[\w.~+/=-]+$/.test(value)) throw new GitHostError('nonsense', 'The git host gave a token that is none')
     const cloneUrl = `${host.webUrl}/${name.owner}/${name.repo}.git`

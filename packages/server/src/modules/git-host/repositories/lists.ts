@@ -5,7 +5,14 @@ import type { Caller } from '../../../http/handler.ts'
 import { memoizeByRows } from '../../../platform/db/kept-rows.ts'
 import type { GitConnectionRow } from '../../../platform/db/tables/git-host.ts'
 import { fail } from '../../../platform/failure.ts'
-import { dropIfGone, sourcesFor, throughSource, throughSources, usableSources } from '../connections/through-sources.ts'
+import {
+  dropIfGone,
+  mostTellingOf,
+  sourcesFor,
+  throughSource,
+  throughSources,
+  usableSources,
+} from '../connections/through-sources.ts'
 import type { GitHostDeps } from '../deps.ts'
 import { allVisible, visibilityFor } from '../visibility.ts'
 
@@ -73,9 +80,18 @@ export async function listRepositoriesOf(
   const rows = sourcesFor(all, owner)
   // Only apps, and none on this account: for us it does not exist.
   if (rows.length === 0) fail('not_found', { words: `No connected source reaches ${owner}` })
-  const list = await throughSources(rows, deps, async (access, host, row) => {
-    const read = row.source === 'app' ? host.repositories(access, limits) : host.repositoriesOf(access, owner, limits)
-    return (await read).map((one) => showRepository(one, row))
-  })
-  return list.filter((one) => visible(one.owner, one.name))
+  // An app may be installed on a part of them: each source adds what it reaches.
+  const lists = await Promise.allSettled(
+    rows.map((source) =>
+      throughSources([source], deps, async (access, host, row) => {
+        const read = row.source === 'app' ? host.repositories(access, limits) : host.repositoriesOf(access, owner, limits)
+        return (await read).map((one) => showRepository(one, row))
+      }),
+    ),
+  )
+  const read = lists.flatMap((list) => (list.status === 'fulfilled' ? [list.value] : []))
+  if (read.length === 0) throw mostTellingOf(lists.map((list) => (list as PromiseRejectedResult).reason))
+  const known = new Map<string, Repository>()
+  for (const one of read.flat()) if (!known.has(one.id) && visible(one.owner, one.name)) known.set(one.id, one)
+  return [...known.values()]
 }

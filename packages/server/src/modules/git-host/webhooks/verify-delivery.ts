@@ -41,15 +41,30 @@ export async function verifyDelivery(inbound: InboundDelivery, deps: GitHostDeps
   const hooks = inbound.hook ? await hookNamed(inbound, deps) : await hooksOnNamed(inbound, deps)
   const named = hooks.filter((row) => isSignedFor(row, host, inbound, deps))
   if (named.length === 0) return null
-  const delivery = host.readDelivery(headers, rawBody)
-  const isOurs = named.every(({ repository }) => repository === keyOf(delivery))
   return {
-    // Its hook is on one repository: what it says of another is not its business.
-    delivery: delivery?.repository && !isOurs ? null : delivery,
+    delivery: await asKnown(host.readDelivery(headers, rawBody), named, inbound, deps),
     organizationIds: [...new Set(named.map(({ organizationId }) => organizationId))],
     webhookIds: named.map(({ id }) => id),
     isBodySigned,
   }
+}
+
+/**
+ * A hook is on one repository, so its deliveries are about that one. The host may call it by a new name: projects and hooks know
+ * it by the one that it had. A delivery about another repository that has hooks here is refused.
+ */
+async function asKnown(
+  delivery: Delivery | null,
+  hooks: readonly GitWebhookRow[],
+  { provider }: InboundDelivery,
+  { database }: GitHostDeps,
+): Promise<Delivery | null> {
+  const key = keyOf(delivery)
+  const [known, ...others] = new Set(hooks.map(({ repository }) => repository))
+  if (!delivery?.repository || key === null || known === undefined || (known === key && others.length === 0)) return delivery
+  if (others.length > 0 || (await webhooksOn(database.db, provider, key, 1)).length > 0) return null
+  const cut = known.lastIndexOf('/')
+  return { ...delivery, repository: { owner: known.slice(0, cut), repo: known.slice(cut + 1) } } as Delivery
 }
 
 export async function webhookSecretsFor(

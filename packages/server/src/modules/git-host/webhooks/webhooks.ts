@@ -43,7 +43,7 @@ async function register(place: HookPlace, deps: GitHostDeps): Promise<Registered
   const known = await findWebhookOf(deps.database.db, organizationId, provider, keyOf(place))
   const hooks = await host.hooks(access, name)
   const there = known && hooks.find(({ id }) => id === known.hookId)
-  if (known && there?.active && there.url === addressOf(known.id, base, provider))
+  if (known && there && isWorking(there, addressOf(known.id, base, provider)))
     return { webhook: showWebhook(there), isNew: false }
   const reusable = there ?? (await ofNobody(hooks, place, base, deps))
   const id = known?.id ?? newId('gwh')
@@ -60,6 +60,10 @@ async function register(place: HookPlace, deps: GitHostDeps): Promise<Registered
   if (!reusable) await host.deleteHook(access, name, hook.id)
   return register(place, deps)
 }
+
+/** One that is inactive, leads elsewhere or does not report pushes is repaired. */
+export const isWorking = ({ active, url, events }: HostHook, address: string): boolean =>
+  active && url === address && (events.includes('push') || events.includes('*'))
 
 /** False: it is not as it was when we looked. */
 function keep(

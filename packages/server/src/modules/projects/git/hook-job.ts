@@ -1,24 +1,22 @@
 import { Failure } from '../../../platform/failure.ts'
-import { type JobKind, job } from '../../../platform/jobs/declare.ts'
+import { job } from '../../../platform/jobs/declare.ts'
 import type { ProjectsDeps } from '../deps.ts'
-import { findAnyProject } from '../store.ts'
+import { findAnyProject, present } from '../store.ts'
 import { deliveryAddress, type HookedRepository, moveKind } from './delivery-address.ts'
+import { hookKind } from './hook-request.ts'
 import { repositoryAt } from './project-remote.ts'
 
-export const hookKind: JobKind<{ projectId: string }> = { kind: 'projects.register-webhook' }
-
-/** Pushes to a repository that was linked are to arrive: its hook is put there, as far as the connection may. Nobody waits for the host. */
+/** Puts the push hook on the repository of a project with auto-deploy, or repairs it, as far as the connection may. */
 export const hookJob = (deps: ProjectsDeps) =>
   job<{ projectId: string }, unknown>(hookKind.kind, {
     deadlineMs: 60_000,
     maxAttempts: 6,
     async run({ projectId }) {
       const project = await findAnyProject(deps.database.db, projectId)
-      if (!project || project.deletingSince !== null || !project.autoDeploy) return
+      if (!project || project.deletingSince !== null || !project.autoDeploy || !present.includes(project.presence)) return
       const at = repositoryAt(project, deps)
       const { gitHost } = deps.projectPorts
-      if (!gitHost || (await gitHost.webhookOf(project.organizationId, at)).active) return
-      await gitHost.registerWebhook(project.organizationId, at).catch(notNow({ projectId }, deps))
+      await gitHost?.ensureWebhook(project.organizationId, at).catch(notNow({ projectId }, deps))
     },
   })
 

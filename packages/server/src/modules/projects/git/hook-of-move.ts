@@ -14,7 +14,7 @@ export async function putArrivingHook(projectId: string, deps: ProjectsDeps): Pr
   if (!project?.autoDeploy || !hookedRepository(project) || !gitHost) return null
   const at = repositoryAt(project, deps)
   try {
-    if (!(await gitHost.webhookOf(project.organizationId, at)).active) await gitHost.registerWebhook(project.organizationId, at)
+    await gitHost.ensureWebhook(project.organizationId, at)
     return null
   } catch (error) {
     if (!(error instanceof Failure)) throw error

@@ -1,4 +1,4 @@
-import { type contract, holds } from '@berth/contract'
+import type { contract } from '@berth/contract'
 import { sameCommit } from '../../../drivers/git/commit-id.ts'
 import { GitAuthFailed, GitError, GitNotFound } from '../../../drivers/git/git-errors.ts'
 import { ProgramMissing } from '../../../drivers/shell/command-errors.ts'
@@ -12,7 +12,6 @@ import { forgottenToken } from './clone-token.ts'
 import { moveHookOf } from './delivery-address.ts'
 import { hostUrlsOf } from './git-remote.ts'
 import { hiddenFrom } from './hidden-repositories.ts'
-import { hookKind } from './hook-job.ts'
 import { askRemote, repositoryAt } from './project-remote.ts'
 
 type Rows = Handlers<typeof contract.projects>
@@ -124,14 +123,10 @@ export async function linkRepository(
   const branch = await branchAt(linked, link, deps)
   return changeProject(project, deps, async (current, { enqueue }) => {
     const changes = columns(current)
-    if (mayHook(caller)) await enqueue(hookKind, { projectId: project.id })
     if (current.webhookDomain !== null) for (const one of [current, linked]) await moveHookOf(one, { enqueue })
     return { ...changes, gitBranch: branch }
   })
 }
-
-/** The hook is put there in the caller's name. */
-const mayHook = (caller: Caller): boolean => holds(caller, 'gitprovider:write') && !caller.projectIds
 
 async function branchAt(linked: ProjectRow, { owner, repo, branch }: GitLink, deps: ProjectsDeps): Promise<string | null> {
   const { heads, defaultBranch } = await askRemote(linked, deps, (remote) => deps.git.listRefs(remote, limits)).catch(

@@ -3,6 +3,7 @@ import { isUniqueViolation } from '../../../platform/db/violations.ts'
 import { fail } from '../../../platform/failure.ts'
 import type { Bound } from '../../../platform/transaction.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
+import { concernsHook, requestHook } from '../git/hook-request.ts'
 import { lockProject, refuseOperation } from '../operations/operation.ts'
 import { raisedBy, refuseOverQuota } from '../quotas/quotas.ts'
 import { findEnvironment, findProject, type ProjectChanges, saveProject } from '../store.ts'
@@ -36,6 +37,7 @@ export async function changeProject(
       const saved = await saveProject(bound.db, id, { ...changes, updatedAt: nowOf(deps) })
       if (sourceFields.some((field) => saved[field] !== current[field])) await leaveUploads(current, saved, bound, deps)
       if (changes.sleepMode === 'always_on') await deps.projectPorts.power?.wake(id, bound)
+      if (concernsHook(changes)) await requestHook(saved, bound)
       const more = raisedBy(current, saved)
       if (more.length > 0) await refuseOverQuota(bound, organizationId, more, deps)
       return saved

@@ -8,6 +8,7 @@ import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { isInstanceSlug } from '../domains/hostnames.ts'
 import { hostUrlsOf } from '../git/git-remote.ts'
 import { hiddenFrom } from '../git/hidden-repositories.ts'
+import { requestHook } from '../git/hook-request.ts'
 import { refuseOverQuota } from '../quotas/quotas.ts'
 import { checkConfig, checkNames } from '../settings/config-rules.ts'
 import { insertSecrets } from '../settings/env.ts'
@@ -59,6 +60,7 @@ export async function createProject(
     if (row.uploadSessionId) await claimUpload(bound, row.uploadSessionId, { organizationId, id: null }, deps)
     const project = body.slug ? await insertAs(body.slug, row, bound.db) : await insertUnderFreeSlug(row, bound.db, deps)
     await insertEnvironment(bound.db, productionOf(project))
+    await requestHook(project, bound)
     if (recordedWith) {
       await insertSecrets(bound.db, project, recordedWith.secrets, deps)
       await recordedWith.record(project, bound.db)

@@ -1,0 +1,36 @@
+import { GitHostError } from '../../../drivers/git-host/git-host-error.ts'
+import type { GitWebhookRow } from '../../../platform/db/tables/git-host.ts'
+import { Failure } from '../../../platform/failure.ts'
+import { type GitHostDeps, nowOf } from '../deps.ts'
+
+interface AskedState {
+  askedAt: number
+  isActive: Promise<boolean>
+}
+
+/** How long an answer of the host is given again. */
+const freshMs = 10_000
+const mostStates = 1_000
+
+/** Whether the host says that a hook of ours is active. Many who ask at once or shortly after each other are one call. */
+export function createHookStates(deps: GitHostDeps) {
+  const states = new Map<string, AskedState>()
+  return (row: GitWebhookRow, ask: () => Promise<boolean>): Promise<boolean> => {
+    const key = `${row.id} ${row.hookId} ${row.updatedAt}`
+    const known = states.get(key)
+    if (known && nowOf(deps) - known.askedAt < freshMs) return known.isActive
+    // A host that does not answer delivers nothing as far as is known here.
+    const isActive = ask().catch((error: unknown) => {
+      if (!(error instanceof GitHostError || error instanceof Failure)) throw error
+      deps.log.info({ err: error, webhookId: row.id }, 'git host: webhook state unknown')
+      return false
+    })
+    states.delete(key)
+    states.set(key, { askedAt: nowOf(deps), isActive })
+    for (const oldest of states.keys()) {
+      if (states.size <= mostStates) break
+      states.delete(oldest)
+    }
+    return isActive
+  }
+}
