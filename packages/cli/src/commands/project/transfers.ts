@@ -11,7 +11,7 @@ export function addTransfers(project: Command): void {
     .option('--cancel <id>', 'call this one off (trf_…): nothing is changed, and its project serves where it was')
     .addHelpText(
       'after',
-      '\nOne whose driver is gone (an export that was interrupted, an instance that does not come back) takes room and keeps its\nproject from being moved until it is called off; by itself that happens after a day.',
+      '\nOne whose driver is gone (an export that was interrupted, an instance that does not come back) takes room and keeps its\nproject from being changed or moved until it is cancelled. A silent departure is cancelled after 15 minutes, an arrival after a day.',
     )
     .action(async ({ cancel }: { cancel?: string }, command: Command) => {
       const client = connect(command)

@@ -3,7 +3,7 @@ import { fail } from '../../platform/failure.ts'
 import { enterDiscarding, findAnyProject } from '../projects/index.ts'
 import { deploymentTopic } from './deployment-log.ts'
 import { type DeploymentsDeps, nowOf } from './deps.ts'
-import { deployKind, jobKey } from './request-deployment.ts'
+import { deployKind, groupOf, jobKey } from './request-deployment.ts'
 import { transitionDeployment } from './store.ts'
 
 /**
@@ -24,7 +24,7 @@ export async function cancelDeployment(
     if (!row) return undefined
     await enterDiscarding(row.id, bound)
     await bound.cancelJob({ uniqueKey: jobKey(row.id) })
-    await bound.enqueue(deployKind, { deploymentId: row.id }, { uniqueKey: `${jobKey(row.id)}:discard` })
+    await bound.enqueue(deployKind, { deploymentId: row.id }, { uniqueKey: `${jobKey(row.id)}:discard`, groupKey: groupOf(row) })
     bound.signal(deploymentTopic(row.id), { changed: true })
     await deps.follow?.(bound, row)
     const project = await findAnyProject(bound.db, row.projectId)

@@ -36,10 +36,14 @@ export const deployJob = (deps: DeploymentsDeps) =>
     run: ({ deploymentId }, _deps, abort) => deploy(deploymentId, deps, abort),
     onFailed: async ({ deploymentId }, { message, attempts }) => {
       const deployment = await findDeployment(deps.database.db, deploymentId)
-      if (deployment)
-        await end(deployment, new DeployFailed('gave_up', `It was started ${attempts} times and never ended: ${message}`), deps)
+      deps.log.error({ deploymentId, message, attempts }, 'deployments: attempts used up')
+      if (deployment) await end(deployment, new DeployFailed('gave_up', gaveUpText(attempts)), deps)
     },
   })
+
+/** Without the error itself, which may name a table or a path. */
+const gaveUpText = (attempts: number) =>
+  `The deployment was started ${attempts} times and did not end. The log of the instance says why. Deploy again.`
 
 async function deploy(deploymentId: string, deps: DeploymentsDeps, abort: AbortSignal): Promise<void> {
   const { db } = deps.database

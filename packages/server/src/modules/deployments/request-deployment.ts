@@ -40,6 +40,10 @@ export interface DeployPayload {
 
 export const deployKind: JobKind<DeployPayload> = { kind: 'deployments.deploy' }
 
+/** Jobs of one environment run one after the other: what a cancelled deployment began is discarded when its job has ended. */
+export const groupOf = ({ projectId, environment }: Pick<DeploymentRow, 'projectId' | 'environment'>) =>
+  `deploy:${projectId}:${environment}`
+
 /** One active job a deployment. */
 export const jobKey = (deploymentId: string) => `${deployKind.kind}:${deploymentId}`
 
@@ -139,7 +143,7 @@ export async function enqueueDeployment(
     { deploymentId: id },
     {
       uniqueKey: jobKey(id),
-      groupKey: `deploy:${projectId}:${environment}`,
+      groupKey: groupOf({ projectId, environment }),
       ...(builds === null ? {} : { pool: { key: `builds:${organizationId}`, limit: builds } }),
     },
   )

@@ -10,7 +10,7 @@ import { makeWay } from './predecessor-turns.ts'
 import type { RunParts } from './run-parts.ts'
 import { withoutOwn } from './service-variables.ts'
 import { withSecrets } from './snapshot.ts'
-import { deleteInstance, insertInstance, listInstances, updateInstance } from './store.ts'
+import { deleteInstance, insertInstance, listInstances, noteStarted, updateInstance } from './store.ts'
 import { volumesFor } from './unit-volumes.ts'
 import { handOverVolumes } from './volume-handover.ts'
 
@@ -70,7 +70,11 @@ async function startUnit(unit: Unit, parts: RunParts): Promise<InstanceRow> {
     if (row.logPosition !== null && !known) await updateInstance(db, row.id, { logPosition: null })
     const instance = await runtime.start(requestFor(row, unit, volumes, parts, room.usedBy), abort)
     const found = { state: 'running' as const, ...placeOf(instance) }
-    await updateInstance(db, row.id, found)
+    if (!(await noteStarted(db, row.id, found))) {
+      // It was stopped, or its project deleted, before the runtime knew of it.
+      await runtime.stop(row.id, { graceSeconds: stopGraceSeconds }, AbortSignal.timeout(stopMs))
+      throw new DeployFailed('stopped', 'The instance was stopped while it was starting')
+    }
     deps.database.signals.publish(instancesTopic, { started: row.id })
     return { ...row, ...found }
   } catch (error) {
@@ -141,6 +145,7 @@ function requestFor(
 }
 
 const stopGraceSeconds = 10
+const stopMs = 30_000
 
 /** Stops instances and forgets them. Each is marked first, so that one whose stop was cut short is stopped later. */
 export async function stopInstances(rows: readonly InstanceRow[], deps: DeploymentsDeps, abort: AbortSignal): Promise<void> {

@@ -217,6 +217,11 @@ type OfProject = { projectId: string; environment?: string | undefined }
 export const insertInstance = (db: Db, row: Insertable<ReplicasTable>) => db.insertInto('instances').values(row).execute()
 export const updateInstance = (db: Db, id: string, changes: Updateable<ReplicasTable>) =>
   db.updateTable('instances').set(changes).where('id', '=', id).execute()
+/** False: the instance was stopped meanwhile. */
+export const noteStarted = async (db: Db, id: string, changes: Updateable<ReplicasTable>): Promise<boolean> => {
+  const noted = db.updateTable('instances').set(changes).where('id', '=', id).where('state', '!=', 'retired')
+  return (await noted.returning('id').execute()).length > 0
+}
 export const deleteInstance = (db: Db, id: string) => db.deleteFrom('instances').where('id', '=', id).execute()
 export const findInstance = (db: Db, id: string): Promise<InstanceRow | undefined> =>
   db.selectFrom('instances').selectAll().where('id', '=', id).executeTakeFirst()

@@ -11,8 +11,8 @@ export const sweepSchedule: Schedule<unknown> = { key: kind, job: { kind }, payl
 
 const minutes = 60_000
 const urgent: ReadonlySet<TransferEndRow['state']> = new Set(['releasing', 'ready', 'landing', 'landed', 'failed'])
-/** A project that was stopped or started for a move is so no longer when whoever drives the move is silent for that long. */
-const stoppedMs = 15 * minutes
+/** A departure refuses changes of its project, and a project may be stopped for it: no longer than this without its driver. */
+const silentMs = 15 * minutes
 const openMs = 24 * 60 * minutes
 const keptRowsMs = 60 * openMs
 
@@ -32,8 +32,8 @@ export const sweepJob = (deps: TransfersDeps) =>
     },
   })
 
-function isForgotten({ state, touchedAt }: TransferEndRow, deps: TransfersDeps): boolean {
-  return nowOf(deps) - touchedAt > (urgent.has(state) ? stoppedMs : openMs)
+function isForgotten({ side, state, touchedAt }: TransferEndRow, deps: TransfersDeps): boolean {
+  return nowOf(deps) - touchedAt > (side === 'departure' || urgent.has(state) ? silentMs : openMs)
 }
 
 async function callOff(end: TransferEndRow, deps: TransfersDeps): Promise<void> {

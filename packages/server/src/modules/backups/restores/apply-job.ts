@@ -3,7 +3,7 @@ import type { RestoreRow, RunRow } from '../../../platform/db/tables/backups.ts'
 import { type Job, job } from '../../../platform/jobs/declare.ts'
 import { endOperation, enterStopped, lockProject, untilAlone } from '../../projects/index.ts'
 import type { BackupsDeps } from '../deps.ts'
-import { BackupFailed, failureOf, wordsOfError } from '../failures.ts'
+import { BackupFailed, failureOf, internalText, wordsOfError } from '../failures.ts'
 import { mayBegin } from '../may-begin.ts'
 import { bringPoliciesBack } from '../policies/retired-policies.ts'
 import { runToItsEnd } from '../runs/run-job.ts'
@@ -30,14 +30,11 @@ export const applyJobs = (deps: BackupsDeps): Job<RestorePayload, unknown>[] => 
       if (restore?.status === 'applying' && (await mayBegin(restoreId, deps))) await apply(restore, deps, abort)
     },
     async onFailed({ restoreId }, { message }) {
+      deps.log.error({ restoreId, message }, 'backups: restore attempts used up')
       await removeCopies(restoreId, deps)
       const restore = await findRestore(deps.database.db, restoreId)
       const dataState = restore && progressOf(restore).touched ? 'partly_written' : 'untouched'
-      await endRestore(
-        restoreId,
-        { status: 'server_error', code: 'internal', message: `Something went wrong on our side: ${message}`, dataState },
-        deps,
-      )
+      await endRestore(restoreId, { status: 'server_error', code: 'internal', message: internalText, dataState }, deps)
     },
   }),
   job<RestorePayload, unknown>(settleRestore.kind, {

@@ -5,7 +5,7 @@ import type { DumpDetails } from '../content/database-kind.ts'
 import { databaseKind } from '../content/databases.ts'
 import type { ManifestArtifact } from '../content/manifest.ts'
 import { type BackupsDeps, nowOf } from '../deps.ts'
-import { BackupFailed, failureOf, wordsOfError } from '../failures.ts'
+import { BackupFailed, failureOf, internalText, wordsOfError } from '../failures.ts'
 import { type SchedulePayload, trialRestore } from '../policies/policy-rhythm.ts'
 import { findPolicy, updatePolicy } from '../policies/policy-store.ts'
 import { groupOf } from '../runs/clean-up-kind.ts'
@@ -39,8 +39,9 @@ export const trialJobs = (deps: BackupsDeps): Job<SchedulePayload, unknown>[] =>
       else if (policy) await tellUnproven(policy, 'There is no good backup yet that could be tried out.', deps)
     },
     async onFailed({ policyId }, { message }) {
+      deps.log.error({ policyId, message }, 'backups: trial restore attempts used up')
       const policy = await findPolicy(deps.database.db, policyId)
-      if (policy) await tellUnproven(policy, `Something went wrong on our side: ${message}`, deps)
+      if (policy) await tellUnproven(policy, internalText, deps)
     },
   }),
 ]

@@ -4,7 +4,7 @@ import type { VolumeRow } from '../../../platform/db/tables/deployments.ts'
 import { job } from '../../../platform/jobs/declare.ts'
 import type { Manifest, ManifestArtifact } from '../content/manifest.ts'
 import { type BackupsDeps, nowOf } from '../deps.ts'
-import { BackupFailed, failureOf } from '../failures.ts'
+import { BackupFailed, failureOf, internalText } from '../failures.ts'
 import { policiesWithoutDestination } from '../policies/retired-policies.ts'
 import { RowProgress } from '../runs/run-progress.ts'
 import { findRun } from '../runs/run-store.ts'
@@ -33,12 +33,10 @@ export const verifyJob = (deps: BackupsDeps) =>
         await failVerification(restoreId, { status: 'failed', ...failure }, deps)
       }
     },
-    onFailed: ({ restoreId }, { message }) =>
-      failVerification(
-        restoreId,
-        { status: 'server_error', code: 'internal', message: `Something went wrong on our side: ${message}` },
-        deps,
-      ),
+    async onFailed({ restoreId }, { message }) {
+      deps.log.error({ restoreId, message }, 'backups: verification attempts used up')
+      await failVerification(restoreId, { status: 'server_error', code: 'internal', message: internalText }, deps)
+    },
   })
 
 export async function failVerification(

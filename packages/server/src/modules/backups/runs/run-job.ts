@@ -1,6 +1,6 @@
 import { job } from '../../../platform/jobs/declare.ts'
 import { type BackupsDeps, nowOf } from '../deps.ts'
-import { failureOf } from '../failures.ts'
+import { failureOf, internalText } from '../failures.ts'
 import { mayBegin } from '../may-begin.ts'
 import { Apart } from './apart.ts'
 import { endRun, RunIsOver } from './move-run.ts'
@@ -22,10 +22,11 @@ export function runJob(deps: BackupsDeps) {
       await runToItsEnd(runId, deps, abort)
     },
     async onFailed({ runId }, { message }) {
+      deps.log.error({ runId, message }, 'backups: run attempts used up')
       const ending = {
         status: 'server_error',
         code: 'internal',
-        message: `Something went wrong on our side: ${message}`,
+        message: internalText,
       } as const
       await deps.database.transaction((bound) => endRun(runId, ending, bound, deps))
     },

@@ -8,7 +8,7 @@ import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { moveHookOf } from '../git/delivery-address.ts'
 import { logsPart } from '../logs/logs.ts'
 import { thatMeet } from '../operations/meetings.ts'
-import { lockProject, refuseOperation } from '../operations/operation.ts'
+import { lockProject, refuseOperation, untilNoneHeld } from '../operations/operation.ts'
 import { deleteAllOperations, insertOperation, listOperations } from '../operations/operation-store.ts'
 import { showOperation } from '../operations/operation-text.ts'
 import { allEnvironments, deleteProject, findAnyProject, findProject, saveProject } from '../store.ts'
@@ -26,6 +26,8 @@ interface RemovalPayload extends DeletionOptions {
 const removal: JobKind<RemovalPayload> = { kind: 'projects.remove' }
 const uniqueKey = (projectId: string) => `${removal.kind}:${projectId}`
 const netAfterMs = 60_000
+/** An instance that is just being started is started before it is stopped. */
+const longestStartMs = 30_000
 
 export interface Deletion {
   preview(project: ProjectRow): Promise<{ items: DeletionItem[]; blockedBy: WorkUnderWay[] }>
@@ -87,6 +89,7 @@ export async function removeSoon(
 
 /** The parts in their order, the project's own rows last: a project that is still there is not removed whole. */
 async function removeAll(project: ProjectRow, options: DeletionOptions, deps: ProjectsDeps): Promise<void> {
+  await untilNoneHeld(project.id, deps, longestStartMs)
   for (const part of partsOf(deps)) {
     await part.remove(project, options).catch((error: unknown) => {
       throw new Error(`${part.describe} of ${project.id} could not be removed`, { cause: error })

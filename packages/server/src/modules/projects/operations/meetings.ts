@@ -44,7 +44,7 @@ const deploying: Meetings = {
 const discarding: Meetings = { ...all('beside'), restore: 'wait', move: 'wait' }
 
 /** Starts and stops of what is deployed are short, and take turns by themselves. */
-const switching: Meetings = { ...all('beside'), restore: 'wait', move: 'wait' }
+const switching: Meetings = { ...all('beside'), restore: 'wait', move: 'wait', delete: 'wait' }
 
 /** The project still serves: an instance that crashed is restarted, and a request wakes it. */
 const applying: Meetings = { ...all('refuse'), recover: 'beside', wake: 'beside', sleep: 'beside', backup: 'wait' }

@@ -109,6 +109,14 @@ export async function untilAlone(subjectId: string, { database, clock }: Waiting
   }
 }
 
+/** Resolves when no process holds an operation of the project any more, or after `mostMs`: a start may hang. */
+export async function untilNoneHeld(projectId: string, { database, clock }: Waiting, mostMs: number): Promise<void> {
+  for (const giveUpAt = Date.now() + mostMs; Date.now() < giveUpAt; await pause(pollMs)) {
+    const underWay = await listOperations(database.db, projectId, nowOf({ clock }))
+    if (underWay.every(isDurable)) return
+  }
+}
+
 type Waiting = Pick<ProjectsDeps, 'clock' | 'database'>
 
 /** Ends the operation with its subject. Operations that waited for it go on after the commit. */

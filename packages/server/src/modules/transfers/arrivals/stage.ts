@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { settledDeployment } from '@berth/contract'
 import type { DeploymentRow } from '../../../platform/db/tables/deployments.ts'
 import type { TransferEndRow } from '../../../platform/db/tables/transfers.ts'
 import { hasFailed, type TransfersDeps } from '../deps.ts'
@@ -16,16 +17,25 @@ export async function stage(end: TransferEndRow, bundle: OpenedBundle, deps: Tra
   if (history) await deps.history.write({ projectId, organizationId }, history)
   const { deployed, enabled } = bundle.body.project
   if (!deployed || !enabled) return
+  const requestKey = `${end.id}:${bundle.digest}`
+  await cancelOther(end, requestKey, deps)
   const { id } = await deps.deployments.deploy(end.projectId, {
     trigger: 'transfer',
     environment: 'production',
     createdBy: null,
-    requestKey: `${end.id}:${bundle.digest}`,
+    requestKey,
     ...(deployed.commit && bundle.body.project.source.kind === 'git' ? { commit: deployed.commit } : {}),
   })
   Object.assign(end, { deploymentId: id })
   await updateEnd(deps.database.db, end.id, { deploymentId: id })
   await until(id, (row) => row.artifacts !== null, deps, abort)
+}
+
+/** The deployment of an earlier pass is built and held; an environment has one at a time. */
+async function cancelOther({ deploymentId }: TransferEndRow, requestKey: string, deps: TransfersDeps): Promise<void> {
+  const earlier = deploymentId ? await deps.deployments.find(deploymentId) : undefined
+  if (!earlier || earlier.requestKey === requestKey || settledDeployment.has(earlier.status)) return
+  await deps.deployments.cancel(earlier, 'The project was packed again with changes').catch(() => undefined)
 }
 
 async function record(end: TransferEndRow, bundle: OpenedBundle, deps: TransfersDeps, abort: AbortSignal): Promise<void> {

@@ -9,8 +9,7 @@ import { removeFiles } from '../end-files.ts'
 import { newDepartureSecrets, sealSecrets } from '../end-secrets.ts'
 import { forgetKind, keptDays } from '../forget.ts'
 import { moveEnd } from '../move-end.ts'
-import { refuseOther } from '../other-move.ts'
-import { findEnd, insertEnd, openOfProject } from '../store.ts'
+import { findEnd, insertEnd } from '../store.ts'
 import { departKey, departKind } from './depart-job.ts'
 
 /** Begins to pack; the project goes on serving. The same transfer again is the one that is there. */
@@ -42,8 +41,7 @@ export async function startDeparture(
 async function refuseAbsent(projectId: string, { db }: Bound): Promise<void> {
   const row = await findAnyProject(db, projectId)
   if (row?.presence !== 'here' && row?.presence !== 'departing')
-    return fail('conflict', { words: 'The project does not live on this instance' })
-  refuseOther(await openOfProject(db, projectId), row.organizationId)
+    fail('conflict', { words: 'The project does not live on this instance' })
 }
 
 export async function changeDeparture(

@@ -1,0 +1,160 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { type Meeting, meetings, operationKinds } from '../../src/modules/projects/operations/meetings.ts'
+import type { OperationKind, OperationPhase } from '../../src/platform/db/tables/projects.ts'
+import { tarOf } from '../backups/scene.ts'
+import {
+  current,
+  type OperationsScene,
+  type Requested,
+  type Subject,
+  setOperationsScene,
+  type UnderWay,
+} from './operations-scene.ts'
+
+// Each case has a project of its own under way; a machine that is busy with other things takes its time.
+vi.setConfig({ testTimeout: 120_000 })
+
+let scene: OperationsScene
+let subject: Subject
+beforeAll(async () => {
+  scene = await setOperationsScene()
+  subject = await scene.makeSubject()
+})
+afterAll(() => scene?.end())
+
+/** `change` is one transaction: no other one sees it under way. */
+const underWayStates = operationKinds
+  .filter((kind) => kind !== 'change')
+  .flatMap((kind) => Object.keys(meetings[kind]).map((phase) => [kind, phase as OperationPhase] as const))
+
+const cell = (kind: OperationKind, phase: OperationPhase, requested: OperationKind): Meeting =>
+  (meetings[kind] as Partial<Record<OperationPhase, Record<OperationKind, Meeting>>>)[phase]![requested]
+
+const itself: readonly OperationKind[] = ['restart', 'recover', 'wake', 'sleep']
+
+test.each(underWayStates)(
+  'while %s is %s, each operation runs beside it, waits for it or is refused, as the table says',
+  async (kind, phase) => {
+    const of = (meeting: Meeting) => operationKinds.filter((one) => cell(kind, phase, one) === meeting)
+    await refused(kind, phase, of('refuse'))
+    for (const requested of of('beside')) await beside(kind, phase, requested)
+    for (const requested of of('wait')) await waits(kind, phase, requested)
+  },
+)
+
+async function refused(kind: OperationKind, phase: OperationPhase, kinds: readonly OperationKind[]): Promise<void> {
+  if (kinds.length === 0) return
+  const underWay = await scene.begin(kind, phase, subject)
+  for (const requested of kinds) {
+    const { status, code, error } = await scene.request(requested, subject)
+    const what = `${requested} while ${kind} is ${phase}`
+    if (itself.includes(requested)) {
+      expect(status, what).toBe(0)
+      continue
+    }
+    expect([status, code], what).toEqual([409, 'work_in_progress'])
+    expect(error, what).toContain(underWay.row.subjectId ?? underWay.row.id)
+    expect(error, what).toContain(new Date(underWay.row.startedAt).toISOString())
+  }
+  await over(underWay, kind, `refused while ${kind} is ${phase}`)
+}
+
+async function beside(kind: OperationKind, phase: OperationPhase, requested: OperationKind): Promise<void> {
+  const what = `${requested} while ${kind} is ${phase}`
+  const underWay = await scene.begin(kind, phase, subject)
+  // A start or stop of the same instance waits in the driver, which the test holds.
+  const answer = scene.request(requested, subject)
+  const answered = await Promise.race([answer, begun(requested)])
+  if (answered) {
+    const isDisabled = kind === 'disable' && answered.code === 'project_disabled'
+    if (!isDisabled) expect([what, answered.status < 300, answered.code]).toEqual([what, true, null])
+    const row = (await scene.rows(subject)).find(({ subjectId }) => subjectId !== null && subjectId === answered.subjectId)
+    expect(row?.phase ?? 'running', what).toBe('running')
+  }
+  await underWay.release()
+  await answer
+  await over(underWay, kind, what, requested)
+}
+
+async function begun(kind: OperationKind): Promise<undefined> {
+  for (;;) {
+    if ((await scene.rows(subject)).some((row) => row.kind === kind && row.heldUntil !== null && row.phase === 'running')) break
+    await pause(5)
+  }
+  await pause(200)
+  return undefined
+}
+
+async function waits(kind: OperationKind, phase: OperationPhase, requested: OperationKind): Promise<void> {
+  const what = `${requested} while ${kind} is ${phase}`
+  const underWay = await scene.begin(kind, phase, subject)
+  if (requested === 'delete') {
+    const answer = scene.request(requested, subject)
+    while ((await scene.rows(subject)).every((row) => row.kind !== 'delete')) await pause(5)
+    await underWay.release()
+    expect((await answer).status, what).toBe(200)
+    return over(underWay, kind, what, requested)
+  }
+  const asked = await scene.request(requested, subject)
+  if (itself.includes(requested)) expect(asked.status, what).toBe(0)
+  else {
+    expect([what, asked.status, asked.error]).toEqual([what, 202, ''])
+    await expectWaiting(requested, asked, what)
+  }
+  await underWay.release()
+  if (asked.subjectId && requested !== 'move') await expectDone(requested, asked.subjectId, what)
+  await over(underWay, kind, what, requested)
+}
+
+async function expectWaiting(kind: OperationKind, { subjectId }: Requested, what: string): Promise<void> {
+  const id = subjectId as string
+  const phase = async () => (await scene.rows(subject)).find((row) => row.subjectId === id)?.phase
+  if (kind === 'move') {
+    while ((await scene.send('GET /departures/:id', { params: { id } })).body.data.state !== 'packed') await pause(10)
+    await scene.send('PATCH /departures/:id', { params: { id }, body: { state: 'ready' } })
+    await pause(300)
+    expect((await scene.send('GET /departures/:id', { params: { id } })).body.data.state, what).toBe('releasing')
+    return
+  }
+  if (kind === 'restore') {
+    await expect.poll(phase, { message: what }).toMatch(/waiting|stopped/)
+    expect([what, await scene.volume(subject), (await scene.restore(id)).status]).toEqual([what, 'current', 'applying'])
+    return
+  }
+  expect([what, await phase()]).toEqual([what, 'waiting'])
+}
+
+async function expectDone(kind: OperationKind, id: string, what: string): Promise<void> {
+  if (kind === 'restore') {
+    await expect.poll(async () => (await scene.restore(id)).status, { message: what, timeout: 20_000 }).toBe('succeeded')
+    expect([what, await scene.volume(subject)]).toEqual([what, 'saved'])
+  } else if (kind === 'backup')
+    await expect.poll(async () => (await scene.run(id)).status, { message: what, timeout: 20_000 }).toBe('succeeded')
+  else expect([what, (await scene.settled(id)).status]).toEqual([what, 'live'])
+}
+
+/** Nothing is left under way, and data, routes and records agree. */
+async function over(underWay: UnderWay, kind: OperationKind, what: string, requested?: OperationKind): Promise<void> {
+  await underWay.release()
+  await scene.settle(subject)
+  await expect.poll(() => scene.rows(subject), { message: what, timeout: 20_000 }).toEqual([])
+  const project = await scene.send('GET /projects/:id', { params: { id: subject.id } })
+  const { runtime, edge } = scene.instance.drivers
+  const running = () => [...runtime.running.values()].filter(({ instance }) => instance.owner.projectId === subject.id)
+  const target = () => edge.table.hosts[`${subject.slug}.localhost`]?.target.kind
+  if (kind === 'delete' || requested === 'delete') {
+    expect([what, project.status]).toEqual([what, 404])
+    await expect.poll(() => running().length, { message: what }).toBe(0)
+    subject = await scene.makeSubject()
+    return
+  }
+  if (!project.body.data.enabled) {
+    await expect.poll(() => running().length, { message: what }).toBe(0)
+    expect((await scene.request('enable', subject)).status, what).toBe(200)
+  }
+  await expect.poll(() => [running().length, target()], { message: what, timeout: 20_000 }).toEqual([1, 'upstreams'])
+  const [shown] = running()
+  subject.liveId = shown!.instance.owner.deploymentId
+  runtime.volumes.set(subject.volumeId, await tarOf(current))
+}
