@@ -8,12 +8,18 @@ interface Advice {
 
 /** What a status means to the person and what they can do; nothing where all is well. */
 export function statusAdvice({ status, statusReason }: Pick<Project, 'status' | 'statusReason'>): Advice | undefined {
+  const operation = operationUnderWay({ statusReason })
+  if (operation) return { title: `It is being ${operation}`, text: asSentence(statusReason as string), isBad: false }
   const known = advice[status]
   if (!known) return undefined
   // The title says it already.
   const reason = status === 'created' ? null : statusReason
   return { ...known, text: [reason && asSentence(reason), known.text].filter(Boolean).join(' ') }
 }
+
+/** A restore or a move refuses every other operation of the project until it has ended. */
+export const operationUnderWay = ({ statusReason }: Pick<Project, 'statusReason'>): 'restored' | 'moved' | undefined =>
+  /^The project is being (restored|moved) since /.exec(statusReason ?? '')?.[1] as 'restored' | 'moved' | undefined
 
 const asSentence = (words: string) => (/[.!?…]$/.test(words) ? words : `${words}.`)
 

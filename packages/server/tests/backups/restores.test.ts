@@ -283,6 +283,8 @@ describe('POST /backup-restores/:restoreId/apply', () => {
   })
 })
 
+type Gate = PromiseWithResolvers<void>
+
 describe('the stream of a restore', () => {
   test('snapshot, transitions, complete, and the end; never the token', async () => {
     const { restoreId, confirmationToken } = await staged()
@@ -386,6 +388,44 @@ describe('POST /backup-restores/:restoreId/cancel', () => {
     expect([body.data.status, body.data.dataState]).toEqual(['cancelled', 'partly_written'])
     expect(await ended(restoreId)).toMatchObject({ status: 'cancelled', dataState: 'undone' })
     expect(volume()).toEqual(await tarOf(after))
+  })
+
+  test('in flight: `complete` comes when the old data is back, and until then the project is not deployed', async () => {
+    const { runtime } = scene.instance.drivers
+    const { restoreId, confirmationToken } = await staged()
+    await ended(restoreId)
+    const reader = await readEvents(`${scene.url}/api/backup-restores/${restoreId}/stream`, {
+      authorization: `Bearer ${scene.people.viewer.token}`,
+    })
+    const [begun, back, going] = [1, 2, 3].map(() => Promise.withResolvers<void>()) as [Gate, Gate, Gate]
+    const write = runtime.writeVolume.bind(runtime)
+    let writes = 0
+    runtime.writeVolume = async (id, tar, abort?: AbortSignal) => {
+      writes += 1
+      if (writes > 1) {
+        back.resolve()
+        await going.promise
+        return write(id, tar)
+      }
+      begun.resolve()
+      await new Promise((_, reject) => abort?.addEventListener('abort', () => reject(abort.reason)))
+    }
+    await apply(restoreId, confirmationToken)
+    await begun.promise
+    await cancel(restoreId)
+    await back.promise
+    await expect.poll(() => reader.events.at(-1)?.data.status).toBe('cancelled')
+    expect(reader.events.map(({ event }) => event)).not.toContain('complete')
+    const deploy = await scene.as(owner(), 'POST /deployments/build/access', { body: { projectId: scene.projectId } })
+    expect([deploy.status, deploy.body.code, deploy.body.error]).toEqual([
+      409,
+      'work_in_progress',
+      expect.stringContaining(restoreId),
+    ])
+    going.resolve()
+    await reader.ended
+    expect(reader.events.at(-1)).toMatchObject({ event: 'complete', data: { status: 'cancelled', dataState: 'undone' } })
+    runtime.writeVolume = write
   })
 })
 

@@ -1,6 +1,8 @@
 import { createHmac, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { tarball } from '../../src/drivers/tarball/hostile-corpus.ts'
+import { beginOperation, endOperation } from '../../src/modules/projects/index.ts'
+import { newId } from '../../src/platform/db/ids.ts'
 import { call } from '../kit/call.ts'
 import { makePeople } from '../kit/people.ts'
 import { callsOn, makeProject } from '../kit/projects.ts'
@@ -82,6 +84,23 @@ describe('a push', () => {
     const kinds = (made as unknown as { source: string }[]).map(({ source }) => JSON.parse(source).kind)
     expect(kinds).toEqual(['upload', 'upload', 'git', 'git'])
     expect((await on(project)('GET', '')).body.data.source).toMatchObject({ kind: 'git', commit })
+  })
+
+  test.each(['restore', 'move'] as const)('during a %s waits, and is deployed when that has ended', async (kind) => {
+    const { database } = scene.instance
+    const name = await scene.repository()
+    const project = await scene.project(name)
+    const subjectId = newId('rst')
+    const operation = { projectId: project.id, environment: null, kind, subjectId }
+    await database.transaction((bound) => beginOperation(operation, bound, { clock: { now: () => new Date() } }))
+    const [hook] = hookOf(name)
+    const body = push(name, await scene.host.git.commit(name, files('second')))
+    await scene.deliver('push', body, { secret: hook!.secret, hook: hookId(hook!.url) })
+    await scene.settled()
+    expect(await scene.deployments(project.id)).toMatchObject([{ trigger: 'push', status: 'queued' }])
+    await database.transaction((bound) => endOperation(subjectId, bound))
+    await scene.settled()
+    expect(await scene.deployments(project.id)).toMatchObject([{ trigger: 'push', status: 'live' }])
   })
 
   test('sent as a form, signed over its raw bytes, is deployed; signed over its JSON it is refused', async () => {

@@ -149,7 +149,7 @@ export async function setOperationsScene(parts: Partial<Parts> = {}): Promise<Op
     rollback: async ({ liveId: id }, door) => deployed(await send('POST /deployments/:id/rollback', { params: { id } }, door)),
     enable: onProject('POST /projects/:id/enable'),
     disable: onProject('POST /projects/:id/disable'),
-    restart: (subject) => itself('restart', subject),
+    restart: async ({ id }, door) => deployed(await send('POST /projects/:id/restart', { params: { id } }, door)),
     recover: (subject) => itself('recover', subject),
     wake: (subject) => itself('wake', subject),
     sleep: (subject) => itself('sleep', subject),
@@ -230,7 +230,7 @@ export async function setOperationsScene(parts: Partial<Parts> = {}): Promise<Op
   const begin: OperationsScene['begin'] = async (kind, phase, subject) => {
     if (phase === 'discarding') return byHand(kind, subject)
     if (kind === 'deploy' || kind === 'redeploy') return gated(kind, phase, 'build', subject)
-    if (kind === 'rollback') return gated(kind, phase, 'start', subject)
+    if (kind === 'rollback' || kind === 'restart') return gated(kind, phase, 'start', subject)
     if (kind === 'enable') {
       await doors.disable(subject)
       return gated(kind, phase, 'start', subject)

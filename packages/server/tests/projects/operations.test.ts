@@ -31,7 +31,7 @@ const underWayStates = operationKinds
 const cell = (kind: OperationKind, phase: OperationPhase, requested: OperationKind): Meeting =>
   (meetings[kind] as Partial<Record<OperationPhase, Record<OperationKind, Meeting>>>)[phase]![requested]
 
-const itself: readonly OperationKind[] = ['restart', 'recover', 'wake', 'sleep']
+const itself: readonly OperationKind[] = ['recover', 'wake', 'sleep']
 
 test.each(underWayStates)(
   'while %s is %s, each operation runs beside it, waits for it or is refused, as the table says',
@@ -65,7 +65,12 @@ async function beside(kind: OperationKind, phase: OperationPhase, requested: Ope
   const underWay = await scene.begin(kind, phase, subject)
   // A start or stop of the same instance waits in the driver, which the test holds.
   const answer = scene.request(requested, subject)
-  const answered = await Promise.race([answer, begun(requested)])
+  let isAnswered = false
+  const stopLooking = () => {
+    isAnswered = true
+  }
+  answer.then(stopLooking, stopLooking)
+  const answered = await Promise.race([answer, begun(requested, () => isAnswered)])
   if (answered) {
     const isDisabled = kind === 'disable' && answered.code === 'project_disabled'
     if (!isDisabled) expect([what, answered.status < 300, answered.code]).toEqual([what, true, null])
@@ -77,8 +82,8 @@ async function beside(kind: OperationKind, phase: OperationPhase, requested: Ope
   await over(underWay, kind, what, requested)
 }
 
-async function begun(kind: OperationKind): Promise<undefined> {
-  for (;;) {
+async function begun(kind: OperationKind, isAnswered: () => boolean): Promise<undefined> {
+  while (!isAnswered()) {
     if ((await scene.rows(subject)).some((row) => row.kind === kind && row.heldUntil !== null && row.phase === 'running')) break
     await pause(5)
   }
@@ -158,3 +163,71 @@ async function over(underWay: UnderWay, kind: OperationKind, what: string, reque
   subject.liveId = shown!.instance.owner.deploymentId
   runtime.volumes.set(subject.volumeId, await tarOf(current))
 }
+
+test('a deployment that is building when a restore is applied goes live first; the restore does not cancel it', async () => {
+  const underWay = await scene.begin('deploy', 'running', subject)
+  const { subjectId } = await scene.request('restore', subject)
+  await underWay.release()
+  expect(await scene.settled(underWay.row.subjectId as string)).toMatchObject({ status: 'live', error: null })
+  await expectDone('restore', subjectId as string, 'after the deployment')
+  await over(underWay, 'deploy', 'after both')
+})
+
+test.each([
+  ['restore', 'running', 'restored', 'live'],
+  ['restore', 'stopped', 'restored', 'stopped'],
+  ['move', 'running', 'moved', 'live'],
+  ['move', 'stopped', 'moved', 'stopped'],
+] as const)(
+  'while a %s is %s, the record says since when, and the deletion preview names it',
+  async (kind, phase, said, status) => {
+    const underWay = await scene.begin(kind, phase, subject)
+    const params = { id: subject.id }
+    const { data } = (await scene.send('GET /projects/:id', { params })).body
+    const since = new Date(underWay.row.startedAt).toISOString()
+    expect([data.status, data.statusReason]).toEqual([status, expect.stringContaining(`is being ${said} since ${since}`)])
+    const { blockedBy } = (await scene.send('GET /projects/:id/deletion-preview', { params })).body.data
+    expect(blockedBy).toEqual([{ kind, id: underWay.row.subjectId, status: phase }])
+    await over(underWay, kind, `${kind} ${phase}`)
+  },
+)
+
+/** Every route that changes a project. */
+const changes: readonly (readonly [`${string} /${string}`, object])[] = [
+  ['PATCH /projects/:id', { name: 'Other' }],
+  ['POST /projects/:id/options', { buildCommand: 'true' }],
+  ['PATCH /projects/:id/env', { upserts: [{ key: 'A', value: 'b' }] }],
+  ['PATCH /projects/:id/resources', { production: { memoryMb: 128 } }],
+  ['POST /projects/:id/auto-deploy', { enabled: false }],
+  ['POST /projects/:id/sleep-mode', { sleepMode: 'always_on' }],
+  ['POST /projects/:id/connect', { domain: 'late.customer.test' }],
+  ['POST /projects/:id/route-rules', { kind: 'ban', config: { ips: ['203.0.113.7'] } }],
+  ['POST /projects/:id/environments', { name: 'Late' }],
+]
+
+test.each([
+  ['move', 'running'],
+  ['move', 'stopped'],
+  ['restore', 'stopped'],
+] as const)('while a %s is %s, every change of the project is 409 work_in_progress at once', async (kind, phase) => {
+  const underWay = await scene.begin(kind, phase, subject)
+  for (const [at, body] of changes) {
+    const answer = await scene.send(at, { params: { id: subject.id }, body })
+    expect([at, answer.status, answer.body.code]).toEqual([at, 409, 'work_in_progress'])
+    expect(answer.body.error).toContain(underWay.row.subjectId)
+  }
+  await over(underWay, kind, `changes while ${kind} is ${phase}`)
+})
+
+test('a backup that a webhook asks for during a move waits, and runs when the move was cancelled', async () => {
+  const params = { policyId: subject.policyIds[0] as string }
+  const policy = await scene.send('PATCH /backup-policies/:policyId', { params, body: { enableWebhook: true } })
+  const underWay = await scene.begin('move', 'stopped', subject)
+  const headers = { authorization: `Bearer ${policy.body.data.webhookToken}` }
+  const { status, body } = await scene.send('POST /webhooks/backup', { headers })
+  expect(status).toBe(202)
+  expect((await scene.run(body.data.runId)).status).toBe('queued')
+  await underWay.release()
+  await expectDone('backup', body.data.runId, 'after the move')
+  await over(underWay, 'move', 'a webhook during a move')
+})

@@ -1,0 +1,103 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { operationKinds } from '../../src/modules/projects/operations/meetings.ts'
+import { tarOf } from '../backups/scene.ts'
+import { Lives } from '../kit/lives.ts'
+import { current, type OperationsScene, type Subject, setOperationsScene } from './operations-scene.ts'
+
+vi.setConfig({ testTimeout: 240_000 })
+
+/**
+ * The control plane dies while the first operation is under way and the second one was requested, at another step in each cell. The next
+ * one takes over: nothing is left under way, and data, routes and records agree.
+ */
+
+let moved = 0
+let scene: OperationsScene
+let lives: Lives
+let subject: Subject
+beforeAll(async () => {
+  scene = await setOperationsScene({ clock: { now: () => new Date(Date.now() + moved) } })
+  subject = await scene.makeSubject()
+  await scene.instance.jobs.stop({ graceMs: 1_000 })
+  lives = new Lives(scene.instance)
+})
+afterAll(async () => {
+  await lives?.end()
+  await scene?.end()
+})
+
+/** Those that a process holds by a lease die with it: `holdOperation` is all that they have in common with the table. */
+const begun = operationKinds.filter((kind) => !['recover', 'wake', 'sleep', 'change'].includes(kind))
+const db = () => scene.instance.database.db
+
+describe.each(begun)('killed while %s is under way and', (first) => {
+  const others = operationKinds.filter((kind) => !['recover', 'wake', 'sleep'].includes(kind))
+  test.each(others)('%s was requested', async (second) => {
+    const cell = begun.indexOf(first) * operationKinds.length + operationKinds.indexOf(second)
+    // A step of the jobs: a transaction, before it or after it.
+    const life = await lives.start(1 + (cell % 17))
+    const door = { app: life.plane.app }
+    const answers = [scene.request(first, subject, door), pause(20).then(() => scene.request(second, subject, door))]
+    for (const answer of answers) answer.catch(() => undefined)
+    await Promise.race([Promise.allSettled(answers).then(() => lives.idle(life)), life.died.promise, pause(5_000)])
+    await takeOver()
+    await expectAgreement(`${first}, then ${second}, killed at step ${1 + (cell % 17)}`)
+  })
+})
+
+/** Another control plane goes on, and time passes; what nobody drives any more is called off. */
+async function takeOver(): Promise<void> {
+  const life = await lives.start()
+  for (let round = 0; round < 3; round += 1) {
+    moved += 3_600_000
+    scene.instance.database.signals.publish('jobs', { due: true })
+    await life.plane.jobs.whenIdle()
+  }
+  await lives.end()
+}
+
+async function expectAgreement(what: string): Promise<void> {
+  expect([what, await scene.rows(subject)]).toEqual([what, []])
+  const under = await Promise.all([
+    db().selectFrom('deployments').select('id').where('status', 'in', ['queued', 'building', 'deploying']).execute(),
+    db().selectFrom('backupRuns').select('id').where('finishedAt', 'is', null).execute(),
+    db().selectFrom('backupRestores').select('id').where('status', '=', 'applying').execute(),
+    db().selectFrom('transferEnds').select('id').where('state', 'not in', ['departed', 'aborted']).execute(),
+  ])
+  expect([what, ...under]).toEqual([what, [], [], [], []])
+  const { runtime, edge } = scene.instance.drivers
+  const running = [...runtime.running.values()].filter(({ instance }) => instance.owner.projectId === subject.id)
+  const row = await db().selectFrom('projects').selectAll().where('id', '=', subject.id).executeTakeFirst()
+  if (!row) {
+    expect([what, running]).toEqual([what, []])
+    return renew()
+  }
+  expect([what, row.presence, row.deletingSince]).toEqual([what, 'here', null])
+  const live = await db().selectFrom('liveEnvironments').selectAll().where('projectId', '=', subject.id).executeTakeFirst()
+  const state = row.enabled ? 'live' : 'stopped'
+  expect([what, live?.state, running.length]).toEqual([what, state, row.enabled ? 1 : 0])
+  if (row.enabled) {
+    expect([what, running[0]?.instance.owner.deploymentId]).toEqual([what, live?.deploymentId])
+    expect([what, edge.table.hosts[`${subject.slug}.localhost`]?.target.kind]).toEqual([what, 'upstreams'])
+    subject.liveId = live?.deploymentId as string
+  }
+  const restore = await db()
+    .selectFrom('backupRestores')
+    .select(['status', 'dataState'])
+    .where('projectId', '=', subject.id)
+    .where('startedAt', 'is not', null)
+    .orderBy('createdAt', 'desc')
+    .executeTakeFirst()
+  const isRestored = (await scene.volume(subject)) === 'saved'
+  if (isRestored) expect([what, restore?.dataState]).toEqual([what, 'restored'])
+  if (row.enabled) runtime.volumes.set(subject.volumeId, await tarOf(current))
+  else await renew()
+}
+
+async function renew(): Promise<void> {
+  const life = await lives.start()
+  subject = await scene.makeSubject()
+  await life.plane.jobs.whenIdle()
+  await lives.end()
+}
