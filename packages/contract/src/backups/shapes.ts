@@ -262,8 +262,7 @@ export const RestoreReport = Type.Object({
     Type.Object({
       kind: Type.String(),
       name: Type.String(),
-      /** The volume that is written; null for a database and for a source. */
-      volume: nullable(Type.String()),
+      volume: nullable(Type.String({ description: 'The volume that is written; null for a database and for a source' })),
       action: oneOf('create', 'replace', 'keep'),
       currentBytes: nullable(Type.Integer()),
       newBytes: nullable(Type.Integer()),
