@@ -9,6 +9,7 @@ const fields = [
   ['startCommand', 'Start command', 'detected'],
   ['outputDirectory', 'Output directory', 'detected'],
   ['dockerfilePath', 'Dockerfile', 'detected'],
+  ['composePath', 'Compose file', 'detected'],
   ['buildTarget', 'Dockerfile stage', 'the last one'],
 ] as const
 

@@ -1,6 +1,6 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { Deployment } from '@berth/contract'
 import type { Parts } from '../../src/instance/assemble.ts'
 import { type Answer, call } from '../kit/call.ts'
@@ -60,8 +60,10 @@ export async function setScene(parts: Partial<Parts> = {}): Promise<Scene> {
     deploy,
     async deployFiles(name, files, fields = {}) {
       const localPath = join(root, name)
-      mkdirSync(localPath)
-      for (const [file, text] of Object.entries(files)) writeFileSync(join(localPath, file), text)
+      for (const [file, text] of Object.entries(files)) {
+        mkdirSync(dirname(join(localPath, file)), { recursive: true })
+        writeFileSync(join(localPath, file), text)
+      }
       const { id } = await makeProject(instance, people.admin.token, { localPath, ...fields })
       return settled(await deploy(id))
     },

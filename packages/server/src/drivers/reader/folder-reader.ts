@@ -4,6 +4,7 @@ import type { StackFiles, StackReading } from '../../source/compose/index.ts'
 import type { DetectOptions } from '../../source/detection/detect-folder.ts'
 import type { Detection } from '../../source/detection/detection.ts'
 import { RootDirectoryError } from '../../source/detection/root-directory-error.ts'
+import { SourceFileError } from '../../source/detection/source-file-error.ts'
 import type { LeftOut, SourceEntry } from '../../source/list-source.ts'
 import type { Question, Reply } from './messages.ts'
 import { Reader, ReaderEnded } from './reader.ts'
@@ -52,7 +53,7 @@ export class FolderReader {
     this.#turns = new ReaderTurns(this.#settings)
   }
 
-  /** Throws `RootDirectoryError`, `FolderTooMuch`, `TooManyWaiting` and the reason of `abort`. */
+  /** Throws `RootDirectoryError`, `SourceFileError`, `FolderTooMuch`, `TooManyWaiting` and the reason of `abort`. */
   async detect(folder: string, { abort, organizationId, ...options }: DetectOptions & ReadFor): Promise<Detection> {
     const { answer } = await this.#ask({ task: 'detect', asked: { folder, options } }, { abort, organizationId })
     return answer as Detection
@@ -148,6 +149,7 @@ function pushAll(into: unknown[], more: readonly unknown[]): void {
 
 function failureOf({ name, message }: Extract<Reply, { says: 'failed' }>): Error {
   if (name === 'RootDirectoryError') return new RootDirectoryError(message)
+  if (name === 'SourceFileError') return new SourceFileError(message)
   // The stack or a length that V8 has no room for: of the folder's making.
   if (name === 'RangeError') return new FolderTooMuch(`The folder holds more than can be looked at: ${message}`)
   return new Error(`the folder could not be read: ${name}: ${message}`)

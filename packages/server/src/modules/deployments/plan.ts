@@ -120,7 +120,7 @@ export function planDeployment(
   detected: Detection | null,
   variables: readonly string[] = [],
 ): DeployPlan {
-  const type = config.type === 'app' && detected && detected.type !== 'app' && !config.startCommand ? detected.type : config.type
+  const type = typeOf(config, detected)
   if (type === 'services') {
     const { services, ownVariables } = withVariables(config.services, variables)
     const ownResources = ownResourcesOf(servicesOf({ ...config, services }, detected))
@@ -157,6 +157,12 @@ export function planDeployment(
       },
     ],
   }
+}
+
+/** `composePath` decides; else a start command makes an app of the project, and the source tells the rest. */
+function typeOf({ type, composePath, startCommand }: DeployedConfig, detected: Detection | null): DeployPlan['type'] {
+  if (detected && composePath !== null) return detected.type
+  return type === 'app' && detected && !startCommand ? detected.type : type
 }
 
 function buildPlan(config: DeployedConfig, detected: Detection, type: DeployPlan['type']): BuildPlan {
@@ -224,7 +230,7 @@ function ownAmounts(
 function serviceUnits(config: DeployedConfig, detected: Detection | null): Unit[] {
   const services = servicesOf(config, detected)
   const refused = services === detected?.services ? (detected.refused ?? []) : []
-  if (refused.length > 0) throw new PlanRefused(`It is not run as it is: ${refused.slice(0, 5).join('; ')}`)
+  if (refused.length > 0) throw new PlanRefused(`This Compose file cannot be deployed: ${refused.slice(0, 5).join('; ')}`)
   if (services.length === 0) throw new PlanRefused('The project has no services')
   const exposed = exposedService(services)
   const labels = routeLabels(services, exposed, config.serviceRoutes ?? {})

@@ -7,8 +7,10 @@ import { followPlatformFiles } from './platform-files/index.ts'
 import { followProcfile } from './procfile.ts'
 import { RootDirectoryError } from './root-directory-error.ts'
 import { runtimeVersions } from './runtime-versions.ts'
+import { SourceFileError } from './source-file-error.ts'
 import { type App, firstMatch, lookAt, type Match, type Plan, type Stack } from './stack.ts'
-import { composeBeside } from './stacks/compose.ts'
+import { anyCompose, composeBeside } from './stacks/compose.ts'
+import { dockerfileAt } from './stacks/docker.ts'
 import { appStacks, stacks } from './stacks/index.ts'
 import { chooseOne } from './stacks/monorepo.ts'
 
@@ -21,6 +23,9 @@ export interface DetectOptions {
   /** The framework and the package manager that the project's settings name: they decide over what its files say. */
   framework?: string
   packageManager?: string
+  /** The Compose file, or the Dockerfile, that the settings name below `rootDirectory`: it decides over every other file. */
+  composePath?: string
+  dockerfilePath?: string
   /** Frameworks to leave out, for a runtime that cannot use them: `['dockerfile', 'compose']`. */
   without?: readonly string[]
   /** The project's variables, for files that ask for them. Without them no file that holds values is opened either. */
@@ -37,9 +42,30 @@ export async function detectFolder(folder: string, options: DetectOptions = {}):
   if (path === null)
     throw new RootDirectoryError(`rootDirectory "${rootDirectory}" leads out of the project: name a folder in it`)
   const root = await Folder.open(folder, { maxFiles, abort, rootDirectory: path })
-  const detection = await detectAt(root, path, options)
+  const chosen = await chosenFile(appFolder(root, path), options)
+  const detection = await detectAt(root, path, options, chosen)
+  if (chosen) return bounded(detection, root)
   const own = path === '.' ? await chooseOnlyApp(detection, root, options) : detection
   return bounded(await followFramework(own, root, path, options), root)
+}
+
+/** The row of the file that the settings name; throws `SourceFileError` where the folder does not hold it. */
+async function chosenFile(folder: Folder, { composePath, dockerfilePath }: DetectOptions): Promise<readonly Stack[] | undefined> {
+  if (composePath) await requireFile(folder, 'composePath', composePath)
+  if (dockerfilePath) await requireFile(folder, 'dockerfilePath', dockerfilePath)
+  if (composePath) return anyCompose
+  return dockerfilePath ? [dockerfileAt(posix.normalize(dockerfilePath))] : undefined
+}
+
+async function requireFile(folder: Folder, setting: 'composePath' | 'dockerfilePath', written: string): Promise<void> {
+  const path = insideFolder(written)
+  const next = `set ${setting} to a file of the project, or to null`
+  if (path === null) throw new SourceFileError(`${setting} "${written}" leads out of the project: ${next}`)
+  if (!folder.has(path)) throw new SourceFileError(`${setting}: "${folder.full(path)}" does not exist in the source: ${next}`)
+  if ((await folder.text(path)) === null)
+    throw new SourceFileError(
+      `${setting}: "${folder.full(path)}" cannot be read: it is larger than 1 MiB, or a link out of the project: ${next}`,
+    )
 }
 
 /** Tools that only hold apps together: the apps themselves are detected. */
@@ -60,11 +86,12 @@ async function followFramework(own: Detection, root: Folder, path: string, optio
 }
 
 async function detectAt(root: Folder, path: string, options: DetectOptions, rows?: readonly Stack[]): Promise<Detection> {
-  const { abort, without = [], variables, packageManager } = options
+  const { abort, without = [], variables, packageManager, composePath } = options
   const app: App = {
     ...(await lookAt(appFolder(root, path))),
     ...(variables ? { variables } : {}),
     ...(packageManager ? { packageManager } : {}),
+    ...(composePath ? { composePath: posix.normalize(composePath) } : {}),
   }
   const { match, leftOut } = rows ? { match: await chosenRow(app, rows) } : await chooseStack(app, without)
   abort?.throwIfAborted()
@@ -72,7 +99,7 @@ async function detectAt(root: Folder, path: string, options: DetectOptions, rows
   const own = match ? await match.stack.plan(app) : await emptyPlan(app, leftOut)
   const plan = match && !isImage ? await followPlatformFiles(app, await followProcfile(app, own), match.stack.framework) : own
   const versions = await runtimeVersions(app)
-  const beside = match && !isImage && !without.includes('compose') ? await composeBeside(app) : null
+  const beside = match && match.stack.framework !== 'compose' && !without.includes('compose') ? await composeBeside(app) : null
   const unused = leftOut === 'dockerfile' ? ['its Dockerfile is not used: that needs Docker'] : []
   const other = otherManager(app, plan, packageManager)
   const warnings = [...(plan.warnings ?? []), ...versions.warnings, ...(beside ? [beside] : []), ...unused, ...other]

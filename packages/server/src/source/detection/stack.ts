@@ -10,6 +10,8 @@ export interface App {
   variables?: Readonly<Record<string, string>>
   /** The package manager that the project's settings name, whatever its files say. */
   packageManager?: string
+  /** The Compose file that the project's settings name, relative to the folder. */
+  composePath?: string
 }
 
 export const lookAt = async (folder: Folder): Promise<App> => ({ folder, manifests: await readManifests(folder) })

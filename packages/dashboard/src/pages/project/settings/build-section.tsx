@@ -18,6 +18,7 @@ export function BuildSection({ project }: { project: Project }) {
     startCommand: config.startCommand ?? '',
     outputDirectory: config.outputDirectory ?? '',
     dockerfilePath: config.dockerfilePath ?? '',
+    composePath: config.composePath ?? '',
     buildTarget: config.buildTarget ?? '',
     port: config.port,
   }))

@@ -2,6 +2,7 @@ import { FolderTooMuch, folderReader } from '../../../drivers/reader/folder-read
 import { TooManyWaiting } from '../../../drivers/reader/reader-turns.ts'
 import { Failure } from '../../../platform/failure.ts'
 import { RootDirectoryError } from '../../../source/detection/root-directory-error.ts'
+import { SourceFileError } from '../../../source/detection/source-file-error.ts'
 import { type DeployedConfig, type DeployPlan, planDeployment } from '../plan.ts'
 import { needsDocker, PlanRefused } from '../plan-refused.ts'
 import { secretKeysOf } from '../project-scrubbers.ts'
@@ -32,6 +33,8 @@ export const makePlan: DeployStep = {
               // A project that also says how to run without its Dockerfile does so where there are no containers.
               without: kind === 'process' ? ['dockerfile'] : [],
               ...(config.rootDirectory ? { rootDirectory: config.rootDirectory } : {}),
+              ...(config.composePath ? { composePath: config.composePath } : {}),
+              ...(config.dockerfilePath ? { dockerfilePath: config.dockerfilePath } : {}),
               ...(config.framework ? { framework: config.framework } : {}),
               ...(config.packageManager ? { packageManager: config.packageManager } : {}),
             })
@@ -48,6 +51,7 @@ export const makePlan: DeployStep = {
       if (
         error instanceof PlanRefused ||
         error instanceof RootDirectoryError ||
+        error instanceof SourceFileError ||
         error instanceof FolderTooMuch ||
         error instanceof TooManyWaiting
       )

@@ -1,6 +1,7 @@
 import { posix } from 'node:path'
 import { parseEnv } from 'node:util'
 import {
+  type ComposeBuild,
   type ComposeFile,
   findLinksOutside,
   type Problem,
@@ -12,7 +13,7 @@ import { exposedService } from '../../exposed-service.ts'
 import type { Evidence } from '../detection.ts'
 import type { Folder } from '../folder.ts'
 import type { App, Plan, Stack } from '../stack.ts'
-import { languageOf } from './docker.ts'
+import { hasDockerfile, languageOf } from './docker.ts'
 
 /** In Compose's own order. */
 const names = ['compose.yaml', 'compose.yml', 'docker-compose.yaml', 'docker-compose.yml']
@@ -22,7 +23,7 @@ const overrides = names.map((name) => name.replace(/\.ya?ml$/, (ending) => `.ove
 export const composeThatBuilds: readonly Stack[] = [
   {
     framework: 'compose',
-    when: async (app) => evidenceOf(app, (file) => file.services.some((service) => isBuiltHere(app, service.build))),
+    when: async (app) => evidenceOf(app, (file) => describesProject(app, file)),
     plan: composePlan,
   },
 ]
@@ -45,27 +46,61 @@ type Found = { name: string; override: string | null; file: ComposeFile }
 
 const composeOf = (app: App): Promise<Found | null> => app.folder.once('compose', () => readComposeOf(app))
 
-async function readComposeOf({ folder, variables }: App): Promise<Found | null> {
-  const name = names.find((one) => folder.has(one))
-  const text = name === undefined ? null : await folder.text(name)
-  if (name === undefined || text === null) return null
-  // Beside the file, as Compose itself looks for it; what the project says counts for more.
-  const env = variables ? { ...(await variablesIn(folder, '.env')), ...variables } : {}
-  const override = overrides.find((one) => folder.has(one))
-  const laidOver = override ? await folder.text(override) : null
-  const files = [{ path: `/${name}`, text }, ...(laidOver === null ? [] : [{ path: `/${override}`, text: laidOver }])]
-  return { name, override: laidOver === null ? null : override!, file: await readWithExtended(folder, files, env) }
+async function readComposeOf({ folder, variables, composePath }: App): Promise<Found | null> {
+  const name = composePath ?? names.find((one) => folder.has(one))
+  if (name === undefined) return null
+  const directory = posix.dirname(name).replace(/^\.$/, '')
+  // `.env` beside the file, as Compose reads it, and that of the root below it; the project's variables override both.
+  const envFiles = [...new Set(['.env', posix.join(directory, '.env')])]
+  const env = variables
+    ? Object.assign({}, ...(await Promise.all(envFiles.map((one) => variablesIn(folder, one)))), variables)
+    : {}
+  // As with `docker compose -f`, a file that is named is the only one.
+  const override = composePath ? undefined : overrides.find((one) => folder.has(one))
+  const paths = [name, ...(override ? [override] : [])]
+  const texts = await Promise.all(paths.map((path) => folder.text(path)))
+  const files = paths.map((path, index) => ({ path: `/${path}`, text: texts[index] ?? '' }))
+  const file = await readWithExtended(folder, files, directory, env)
+  const unreadable = paths.filter((_, index) => texts[index] === null)
+  for (const path of unreadable)
+    file.refused.unshift({ path: '', message: `"${path}" cannot be read: it is larger than 1 MiB, or a link out of the project` })
+  return { name, override: override ?? null, file }
 }
+
+/** Whether the file says how the project is built: also when it says so in a way that cannot be followed. */
+function describesProject(app: App, file: ComposeFile): boolean {
+  if (file.services.some(({ build }) => isBuiltHere(app, build))) return true
+  // Without a Dockerfile beside it, the stack of the other files is what the user means.
+  return hasDockerfile(app) && (file.refused.some(isAboutBuild(file)) || file.services.some(({ build }) => isOwnBuild(build)))
+}
+
+/** A refusal of the whole file, or of the build of a service. */
+const isAboutBuild =
+  ({ services }: ComposeFile) =>
+  ({ path }: Problem) =>
+    path === '' || path === 'services' || services.some(({ name, build }) => !build && path.startsWith(`services.${name}.build`))
+
+/** A build of dependencies that the source does not hold (Laravel Sail builds below `vendor`) is for development. */
+const isOwnBuild = (build: ComposeFile['services'][number]['build']) =>
+  build !== null && !/^(vendor|node_modules)(\/|$)/.test(build.context)
 
 /** How many times a file that is extended may itself name another one. */
 const mostRounds = 4
 const mostExtended = 20
 
 /** With the files of the project that these extend; variables of `env_file` are filled in elsewhere. */
-async function readWithExtended(folder: Folder, files: StackFiles['files'], env: Record<string, string>): Promise<ComposeFile> {
+async function readWithExtended(
+  folder: Folder,
+  files: StackFiles['files'],
+  directory: string,
+  env: Record<string, string>,
+): Promise<ComposeFile> {
   const others: Record<string, string | null> = {}
   for (let round = 0; ; round++) {
-    const { file, wanted } = readStack({ workingDir: '/', files, dotEnv: null, others }, { folder: folder.absolutePath, env })
+    const { file, wanted } = readStack(
+      { workingDir: `/${directory}`, files, dotEnv: null, others },
+      { folder: folder.absolutePath, directory, env },
+    )
     const missing = wanted.filter((path) => /\.ya?ml$/.test(path)).slice(0, mostExtended)
     if (missing.length === 0 || round === mostRounds) return file
     for (const path of missing) others[path] = await folder.text(path.slice(1))
@@ -118,9 +153,18 @@ async function evidenceOf(app: App, holds: (file: ComposeFile) => boolean): Prom
 }
 
 function isBuiltHere({ folder }: App, build: ComposeFile['services'][number]['build']): boolean {
-  if (!build) return false
-  return build.dockerfileInline !== null || folder.has(build.dockerfile ?? posix.join(build.context, 'Dockerfile'))
+  return build !== null && (build.dockerfileInline !== null || folder.has(dockerfileOf(build)))
 }
+
+const dockerfileOf = ({ context, dockerfile }: ComposeBuild) => dockerfile ?? posix.join(context, 'Dockerfile')
+
+/** Services whose Dockerfile the source does not hold. */
+const withoutDockerfile = (app: App, services: ComposeFile['services']): Problem[] =>
+  services.flatMap(({ name, build, profiles }) =>
+    build === null || profiles.length > 0 || isBuiltHere(app, build)
+      ? []
+      : [{ path: `services.${name}.build`, message: `"${dockerfileOf(build)}" does not exist in the source` }],
+  )
 
 async function composePlan(app: App): Promise<Plan> {
   const found = (await composeOf(app))!
@@ -133,7 +177,7 @@ async function composePlan(app: App): Promise<Plan> {
   const exposed = exposedService(services)
   const port = exposed?.ports?.[0] ?? null
   const said = (problem: Problem) => [name, problem.path, problem.message].filter(Boolean).join(': ')
-  const refused = [...file.refused, ...links].map(said)
+  const refused = [...file.refused, ...links, ...withoutDockerfile(app, file.services)].map(said)
   const missing = file.missing.map(({ path, variable, message }) => ({
     path,
     message: `the variable ${variable} has to be set${message ? ` (${message})` : ''}`,
@@ -155,7 +199,7 @@ async function composePlan(app: App): Promise<Plan> {
       ...unset,
       ...[...firstOfEach(file.warnings), ...warnings, ...withoutFile].map(said),
       ...[...names, ...overrides]
-        .filter((other) => other !== name && other !== found.override && app.folder.has(other))
+        .filter((other) => !app.composePath && other !== name && other !== found.override && app.folder.has(other))
         .map((other) => `${other} is there too; only ${name} is read`),
     ],
   }

@@ -8,11 +8,15 @@ import { javascriptLanguage } from './node-plans.ts'
 const names = ['Dockerfile', 'Containerfile']
 
 /** A Dockerfile says all about building and starting; the commands of what it builds are not needed. */
-export const dockerfile: readonly Stack[] = names.map((name) => ({
+export const dockerfileAt = (path: string): Stack => ({
   framework: 'dockerfile',
-  when: file(name, 'says how the image is built'),
-  plan: (app) => dockerPlan(app, name),
-}))
+  when: file(path, 'says how the image is built'),
+  plan: (app) => dockerPlan(app, path),
+})
+
+export const dockerfile: readonly Stack[] = names.map(dockerfileAt)
+
+export const hasDockerfile = ({ folder }: App) => names.some((name) => folder.has(name))
 
 async function dockerPlan(app: App, name: string): Promise<Plan> {
   const { folder } = app
