@@ -27,6 +27,7 @@ import { UsageSampler } from './usage-sampler.ts'
 import { Watch } from './watch.ts'
 
 export type { DeploymentsDeps, EdgeSwitch, PredecessorContainers } from './deps.ts'
+export { hasDoneItsWork } from './health.ts'
 export { heldByEngine } from './held-by-engine.ts'
 export type { DataUnit, ProjectData } from './project-data.ts'
 export type { DeploymentRequest } from './request-many.ts'

@@ -21,6 +21,8 @@ export interface DataUnit {
   /** What it was started with, secrets included. */
   env: Record<string, string>
   volumes: { name: string; mountPath: string; readOnly: boolean }[]
+  /** False: a one-shot service, such as a migration, that ends when its work is done. */
+  restart: boolean
   /** null: it does not run now. */
   instance: { id: string; serverId: string | null } | null
 }
@@ -86,7 +88,7 @@ async function unitsOf(projectId: string, deps: DeploymentsDeps): Promise<DataUn
     const own = rows.filter((row) => row.service === service)
     const row = own.find(({ deploymentId }) => deploymentId === deployment.id) ?? own[0]
     const instance = row ? { id: row.id, serverId: row.serverId } : null
-    return { service, image, env: { ...environment, ...env }, volumes, instance }
+    return { service, image, env: { ...environment, ...env }, volumes, restart: unit.restart, instance }
   })
 }
 

@@ -1,9 +1,11 @@
 import type { BackupPayload } from '@berth/contract'
+import { type ExecCommand, StartFailed } from '../../../drivers/runtime/runtime.ts'
 import type { ArtifactKind } from '../../../platform/db/tables/backups.ts'
 import type { VolumeRow } from '../../../platform/db/tables/deployments.ts'
-import type { DataUnit, ProjectData } from '../../deployments/index.ts'
+import { type DataUnit, hasDoneItsWork, type ProjectData } from '../../deployments/index.ts'
 import type { SavedUpload } from '../../projects/index.ts'
 import type { BackupsDeps } from '../deps.ts'
+import { BackupFailed } from '../failures.ts'
 import { checkCoverage } from './coverage.ts'
 import type { DatabaseKind, DumpDetails, RunningUnit } from './database-kind.ts'
 import { databaseIn } from './databases.ts'
@@ -83,6 +85,8 @@ async function databasesIn(units: readonly DataUnit[], data: ProjectData, abort:
     const database = databaseIn(unit)
     if (!database || !unit.instance) continue
     const running: RunningUnit = { ...unit, instance: unit.instance, runtime: data.runtimeFor(unit.instance.serverId) }
+    const seen = await running.runtime.inspect(running.instance.id)
+    if (seen && hasDoneItsWork(seen, unit)) continue
     const content = await dumpsOf(running, database, abort)
     if (content) found.push({ unit: running, content })
   }
@@ -90,7 +94,9 @@ async function databasesIn(units: readonly DataUnit[], data: ProjectData, abort:
 }
 
 async function dumpsOf(unit: RunningUnit, database: DatabaseKind, abort: AbortSignal): Promise<SavedContent[] | null> {
-  const dumps = await database.dumps(unit, abort)
+  const dumps = await database.dumps(unit, abort).catch((error: unknown) => {
+    throw namingService(error, unit)
+  })
   if (!dumps) return null
   return dumps.map(({ name, extension, command, details }) => ({
     name: `${unit.service || 'app'}/${name}`,
@@ -98,8 +104,29 @@ async function dumpsOf(unit: RunningUnit, database: DatabaseKind, abort: AbortSi
     extension,
     details,
     estimatedBytes: null,
-    read: (stop) => outputOf(unit.runtime, unit.instance.id, command, stop),
+    read: (stop) => dumpOutput(unit, command, stop),
   }))
+}
+
+async function* dumpOutput(unit: RunningUnit, command: ExecCommand, abort: AbortSignal): AsyncGenerator<Uint8Array> {
+  try {
+    yield* outputOf(unit.runtime, unit.instance.id, command, abort)
+  } catch (error) {
+    throw namingService(error, unit)
+  }
+}
+
+/** The error of a dump with the name of its service: a project may have several of one image. */
+function namingService(error: unknown, { service }: DataUnit): unknown {
+  const name = service ? `The service ${service}` : 'The project'
+  if (error instanceof StartFailed)
+    return new BackupFailed(
+      'not_running',
+      `${name} does not run, so its database cannot be saved. Start it, or leave databases out of the policy.`,
+      { cause: error },
+    )
+  if (error instanceof BackupFailed) return new BackupFailed(error.code, `${name}: ${error.message}`, { cause: error })
+  return error
 }
 
 /** What was uploaded is nowhere else: without it a project that was deleted could not be deployed again. */
