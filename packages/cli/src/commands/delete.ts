@@ -31,8 +31,9 @@ export function addDelete(program: Command): void {
       ])
       output(command).note(
         columns(
-          preview.items.map(({ kind, name, kept }) => [
-            kept && !(options.volumes && kind === 'volume') ? 'stays' : 'goes',
+          // Volumes that were on the server before the project stay in any case; their reason names no option.
+          preview.items.map(({ kind, name, kept, reason }) => [
+            kept && !(options.volumes && reason?.includes('deleteVolumes')) ? 'stays' : 'goes',
             kind,
             name,
           ]),

@@ -221,6 +221,20 @@ describe('POST /migration/adopt', () => {
     expect(runtime.givenBack).toEqual([stopped])
   })
 
+  test('deleting an adopted project with its volumes names those of the server as kept', async () => {
+    const runtime = new InMemoryRuntime()
+    instance.drivers.servers.set(serverId, runtime)
+    const { body } = await admin().adopt(adoption())
+    const params = { id: body.project.id }
+    const query = { deleteVolumes: 'true' }
+    const volumesIn = (items: { kind: string; name: string }[]) => items.filter(({ kind }) => kind === 'volume')
+    const report = await call(instance, people.owner.token, 'DELETE /projects/:id', { params, query })
+    expect(report.status).toBe(200)
+    expect(volumesIn(report.body.data.removed)).toEqual([])
+    const kept = volumesIn(report.body.data.kept)
+    expect(kept).toMatchObject([{ kept: true, reason: expect.stringContaining('shop_data') }])
+  })
+
   test.each<[string, () => void]>([
     [
       'the engine describes a service that cannot be recorded',

@@ -1,5 +1,6 @@
 import { basename } from 'node:path'
 import type { DeletionItem } from '@berth/contract'
+import type { VolumeRow } from '../../platform/db/tables/deployments.ts'
 import { type DeletionOptions, findAnyProject, findBySubject, type ProjectPart, ResumeLater } from '../projects/index.ts'
 import { cancelDeployment } from './cancel.ts'
 import type { DeploymentsDeps } from './deps.ts'
@@ -7,6 +8,7 @@ import { deleteLive } from './live-environments.ts'
 import { enqueueDeployment } from './request-deployment.ts'
 import { stopInstances } from './run-units.ts'
 import {
+  adoptedBytes,
   deleteVolumeRow,
   endDeploymentsOf,
   listArtifactOwners,
@@ -78,11 +80,22 @@ async function itemsAt(place: Place, { deleteVolumes }: DeletionOptions, deps: D
         .for(volume.serverId)
         .volumeSizeBytes(volume.id)
         .catch(() => null),
-      kept: !deleteVolumes,
-      ...(deleteVolumes ? {} : { reason: 'volumes stay unless deleteVolumes=true' }),
+      ...fateOf(volume, deleteVolumes),
     })
   return items
 }
+
+/** Bytes that were on the server before the project are never removed with it. */
+function fateOf(volume: VolumeRow, deleteVolumes: boolean): Pick<DeletionItem, 'kept' | 'reason'> {
+  const adopted = adoptedBytes(volume)
+  if (adopted) {
+    const name = 'volume' in adopted ? `The volume ${adopted.volume}` : 'The folder'
+    return { kept: true, reason: `${name} was on the server before the project and stays there` }
+  }
+  return deleteVolumes ? { kept: false } : { kept: true, reason: keptUnlessAsked }
+}
+
+const keptUnlessAsked = 'volumes stay unless deleteVolumes=true'
 
 /** Nobody gives a deletion up; each call of the runtime has its time limit. */
 const notGivenUp = new AbortController().signal

@@ -12,7 +12,8 @@ const nameWords = (name: string) => (/^\d{4}-\d\d-\d\dT/.test(name) ? exactTime(
 
 /** What stays comes first: it is what people look for before they delete. */
 export function DeletionItems({ items, deletesVolumes }: Props) {
-  const isKept = ({ kept, kind }: DeletionItem) => kept && !(deletesVolumes && kind === 'volume')
+  // Volumes that were on the server before the project stay in any case; their reason names no option.
+  const isKept = ({ kept, reason }: DeletionItem) => kept && !(deletesVolumes && reason?.includes('deleteVolumes'))
   const ordered = [...items].sort((one, other) => Number(isKept(other)) - Number(isKept(one)))
   return (
     <Stack
