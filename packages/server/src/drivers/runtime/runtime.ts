@@ -1,5 +1,6 @@
 import type { ContainerSettings } from '@berth/contract'
 import type { ListenerOwner } from '../../platform/listener/listener-owner.ts'
+import type { HealthProgram } from './health-program.ts'
 import type { StorageUse } from './storage-use.ts'
 
 export interface Reading {
@@ -238,6 +239,8 @@ export interface StartRequest {
   restart: boolean
   /** How the container is set up, beyond what its image says; a runtime without containers has no use for it. */
   container?: ContainerSettings
+  /** Instead of the health check that the image declares; null turns that one off. */
+  healthProgram?: HealthProgram | null
 }
 
 export interface Instance {
@@ -263,6 +266,8 @@ export interface Instance {
   restarts: number
   /** Its first process is root, and the engine does not map that to another user of the machine. */
   runsAsRoot?: boolean
+  /** The health check that its image or its request declares; absent where there is none, or no engine that runs it. */
+  health?: { program: HealthProgram; status: 'starting' | 'healthy' | 'unhealthy'; output: string }
 }
 
 export interface InstanceUsage {
@@ -283,8 +288,8 @@ export interface InstanceAddress {
 
 export interface InstanceChange {
   instance: Instance
-  /** `moved`: it runs again after a restart, at another address. */
-  kind: 'exited' | 'restarted' | 'crash_loop' | 'moved'
+  /** `moved`: it runs again after a restart, at another address. `health`: its declared health check changed its verdict. */
+  kind: 'exited' | 'restarted' | 'crash_loop' | 'moved' | 'health'
   /** In words: exit code or signal, memory, last lines. */
   reason: string
 }

@@ -19,8 +19,14 @@ test('the same as the create body of a project takes it', () => {
 })
 
 test('none, or none that can be run, is none', () => {
-  for (const none of ['{ disable: true }', '{ test: ["NONE"] }', '{ interval: 5s }']) expect(written(none)).toBeNull()
-  for (const none of [null, undefined, {}, { test: [] }, { test: ['CMD'] }, { test: 7 }]) expect(healthProgramOf(none)).toBeNull()
+  expect(written('{ interval: 5s }')).toBeUndefined()
+  for (const none of [null, undefined, {}, { test: [] }, { test: ['CMD'] }, { test: 7 }])
+    expect(healthProgramOf(none)).toBeUndefined()
+})
+
+test('a check that is turned off turns off the one of the image', () => {
+  for (const none of ['{ disable: true }', '{ test: ["NONE"] }']) expect(written(none)).toBeNull()
+  expect(healthProgramOf({ test: ['NONE'] })).toBeNull()
 })
 
 test('it has as long as its interval, retries and start period give it, and ten minutes at most', () => {

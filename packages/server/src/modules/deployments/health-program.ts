@@ -1,30 +1,19 @@
 import type { Service } from '@berth/contract'
+import { type HealthProgram, healthProgramWith } from '../../drivers/runtime/health-program.ts'
 
-/** How a service itself says that it is healthy. */
-export interface HealthProgram {
-  argv: string[]
-  /** For one run of it. */
-  timeoutSeconds: number
-  /** From the start of the service until it has to be healthy. */
-  withinSeconds: number
+/**
+ * The program of a service's `healthcheck`, as Compose writes it or as our reading of a Compose file returns it. Null: it turns the
+ * image's own check off. Undefined: it declares none.
+ */
+export function healthProgramOf(healthcheck: Service['healthcheck']): HealthProgram | null | undefined {
+  if (!healthcheck) return undefined
+  if (isNone(healthcheck.test)) return null
+  const argv = wordsOf(healthcheck.test)
+  return argv === null ? undefined : healthProgramWith(argv, (name) => healthcheck[name])
 }
 
-/** Compose's own defaults. */
-const usual = { intervalSeconds: 30, timeoutSeconds: 30, retries: 3 }
-const longestSeconds = 600
-
-/** From a service's `healthcheck`, as Compose writes it or as our reading of a Compose file gives it. */
-export function healthProgramOf(healthcheck: Service['healthcheck']): HealthProgram | null {
-  const argv = wordsOf(healthcheck?.test)
-  if (!healthcheck || argv === null) return null
-  const number = (name: string, instead: number) => {
-    const value = healthcheck[name]
-    return typeof value === 'number' && value > 0 ? value : instead
-  }
-  const timeoutSeconds = number('timeoutSeconds', usual.timeoutSeconds)
-  const tries = number('retries', usual.retries) * (number('intervalSeconds', usual.intervalSeconds) + timeoutSeconds)
-  return { argv, timeoutSeconds, withinSeconds: Math.min(longestSeconds, number('startPeriodSeconds', 0) + tries) }
-}
+const isNone = (test: unknown): boolean =>
+  Array.isArray(test) ? test[0] === 'NONE' : typeof test === 'object' && test !== null && 'kind' in test && test.kind === 'none'
 
 function wordsOf(test: unknown): string[] | null {
   if (typeof test === 'string') return ['/bin/sh', '-c', test]

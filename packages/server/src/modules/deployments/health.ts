@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { HealthCheck } from '@berth/contract'
 import type { ProbeTarget } from '../../drivers/probe/probe.ts'
+import type { HealthProgram } from '../../drivers/runtime/health-program.ts'
 import { missingTool } from '../../drivers/runtime/process/tools/missing-tool.ts'
 import type { Instance } from '../../drivers/runtime/runtime.ts'
 import type { InstanceRow } from '../../platform/db/tables/deployments.ts'
@@ -8,7 +9,6 @@ import { noteAddress } from './addresses.ts'
 import { DeployFailed, PortTaken } from './deploy-steps/step.ts'
 import type { DeploymentsDeps } from './deps.ts'
 import { adviceFor } from './health-advice.ts'
-import type { HealthProgram } from './health-program.ts'
 import { whereAsked } from './health-words.ts'
 import { listeningInside } from './listening-inside.ts'
 import type { Unit } from './plan.ts'
@@ -35,11 +35,8 @@ export async function waitUntilHealthy(
   check: HealthCheck | null,
   { deps, abort }: Parts,
 ): Promise<void> {
-  const own = unit.exposed ? undefined : unit.healthProgram
-  const timeoutMs = (check?.timeoutSeconds ?? own?.withinSeconds ?? defaultTimeoutSeconds) * 1000
-  const deadline = performance.now() + timeoutMs
-  // One that is not to be restarted has work to end, which others may wait for.
-  const settlesMs = unit.restart ? workerSettlesMs : timeoutMs - pauseMs * 2
+  let timeoutMs: number
+  let failing: HealthProgram | undefined
   let lastReason = 'it did not answer'
   let lastStatus: number | null = null
   let answerMs = probeMs
@@ -53,9 +50,15 @@ export async function waitUntilHealthy(
     if (instance.portTaken && instance.state === 'running')
       throw new PortTaken(instance.portTaken, named(row), await lastLines(row, deps))
     seen = instance
-    if (own) {
-      const reason = await askProgram(row, own, { deps, abort })
+    const program = programOf(instance, unit)
+    timeoutMs = timeoutSecondsFor(unit, check, program) * 1000
+    const deadline = began + timeoutMs
+    // One that is not to be restarted has work to end, which others may wait for.
+    const settlesMs = unit.restart ? workerSettlesMs : timeoutMs - pauseMs * 2
+    if (program && !unit.exposed) {
+      const reason = await askProgram(row, program, { deps, abort })
       if (reason === null) return
+      failing = program
       lastReason = reason
     } else if (unit.port === null || !instance.address) {
       if (unit.port === null && performance.now() - began >= settlesMs) return
@@ -63,13 +66,18 @@ export async function waitUntilHealthy(
       const asked = performance.now()
       const limitMs = Math.min(answerMs, Math.max(250, Math.round(deadline - asked)))
       const answer = await deps.probe({ ...instance.address, ...questionFor(unit, check) }, limitMs, abort)
-      if (answer.healthy) {
+      const reason = answer.healthy && program ? await askProgram(row, program, { deps, abort }) : null
+      if (answer.healthy && reason === null) {
         // A program may listen elsewhere than it was told to: whoever routes to it has to know.
         await noteAddress(row, instance, deps)
         return
       }
       // An answer that came says more than a last question that had no time left.
-      if (answer.status !== null || lastStatus === null) {
+      if (answer.healthy) {
+        failing = program
+        lastReason = reason ?? ''
+      } else if (answer.status !== null || lastStatus === null) {
+        failing = undefined
         lastStatus = answer.status
         lastReason = answer.reason
       }
@@ -80,7 +88,18 @@ export async function waitUntilHealthy(
     await pause(pauseMs, undefined, { signal: abort })
   }
   const reason = { status: lastStatus, words: lastReason, withinSeconds: timeoutMs / 1000 }
-  throw await notHealthy({ row, unit, check, seen }, reason, deps)
+  throw await notHealthy({ row, unit, check, seen, failing }, reason, deps)
+}
+
+/** The declared health check: what the engine knows of it includes a HEALTHCHECK of the image. */
+const programOf = ({ health }: Instance, { healthProgram }: Unit): HealthProgram | undefined =>
+  health?.program ?? healthProgram ?? undefined
+
+/** A Compose file gives a side service its time; requests are switched to nothing sooner than after the usual time. */
+function timeoutSecondsFor(unit: Unit, check: HealthCheck | null, program: HealthProgram | undefined): number {
+  if (check?.timeoutSeconds) return check.timeoutSeconds
+  if (program && unit.healthProgram && !unit.exposed) return program.withinSeconds
+  return Math.max(defaultTimeoutSeconds, program?.withinSeconds ?? 0)
 }
 
 interface Asked {
@@ -89,22 +108,30 @@ interface Asked {
   check: HealthCheck | null
   /** As it was at the last look. */
   seen: Instance | undefined
+  /** The declared health check, where that is the one that failed. */
+  failing: HealthProgram | undefined
 }
 
 /** What was asked, what came, and what to do about it. */
 async function notHealthy(
-  { row, unit, check, seen }: Asked,
+  { row, unit, check, seen, failing }: Asked,
   { status, words, withinSeconds }: { status: number | null; words: string; withinSeconds: number },
   deps: DeploymentsDeps,
 ): Promise<DeployFailed> {
-  const own = unit.exposed ? undefined : unit.healthProgram
-  const { where, found } = own ? { where: own.argv.join(' '), found: '' } : whereAsked(seen, unit, check, status)
-  const port = own ? null : unit.port
+  const { where, found } = failing ? declaredCheck(failing) : whereAsked(seen, unit, check, status)
+  const port = failing ? null : unit.port
   const listening = status === null && port !== null ? await listeningInside(deps.runtimes.for(row.serverId), row.id) : null
   const advice = adviceFor({ port, status, check, listening })
   const asked = `${named(row)} was not healthy within ${withinSeconds} s: ${where}: ${words}`
   return new DeployFailed('unhealthy', [asked, found || advice].filter(Boolean).join('. '), await lastLines(row, deps))
 }
+
+const declaredCheck = ({ argv }: HealthProgram) => ({
+  where: `its own health check (${argv.join(' ')})`,
+  found:
+    'Mend the HEALTHCHECK of the Dockerfile or the healthcheck of the Compose file, ' +
+    'or set healthCheck.timeoutSeconds if it needs longer to start',
+})
 
 /**
  * What requests go to is asked over HTTP: that a connection stays open says little, for Docker's proxy takes everybody's. Without a path of

@@ -1,12 +1,13 @@
 import { posix } from 'node:path'
 import type { ContainerSettings, ProjectConfig, Service } from '@berth/contract'
+import type { HealthProgram } from '../../drivers/runtime/health-program.ts'
 import { type Allotment, type Artifact, type BuildPlan, emptyPlan } from '../../drivers/runtime/runtime.ts'
 import type { DeploymentRow } from '../../platform/db/tables/deployments.ts'
 import type { ProjectRow } from '../../platform/db/tables/projects.ts'
 import type { SiteRules } from '../../platform/site-rules/site-rules.ts'
 import type { Detection } from '../../source/detection/index.ts'
 import { exposedService } from '../../source/exposed-service.ts'
-import { type HealthProgram, healthProgramOf } from './health-program.ts'
+import { healthProgramOf } from './health-program.ts'
 import { needsDocker, nothingStartsIt, PlanRefused } from './plan-refused.ts'
 import { routeLabels } from './service-routes.ts'
 import { withVariables } from './service-variables.ts'
@@ -88,8 +89,8 @@ export interface Unit {
   container?: ContainerSettings
   /** The path that the source names for health checks, where the settings name none. */
   healthPath?: string
-  /** A program inside that ends with 0 when the service is healthy; absent where none is declared. */
-  healthProgram?: HealthProgram
+  /** The health check that the Compose file declares instead of the image's own; null turns that one off. */
+  healthProgram?: HealthProgram | null
 }
 
 export interface ProjectFiles {
@@ -265,7 +266,7 @@ function serviceUnit(service: Service, exposed: boolean, config: DeployedConfig)
     restart: service.restart !== 'no',
     files: filesOf(service, config),
     ...(service.container ? { container: service.container } : {}),
-    ...(healthProgram ? { healthProgram } : {}),
+    ...(healthProgram === undefined ? {} : { healthProgram }),
   }
 }
 

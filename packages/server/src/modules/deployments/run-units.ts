@@ -141,6 +141,7 @@ function requestFor(
     allotment: unit.allotment,
     restart: unit.restart,
     ...(unit.container ? { container: unit.container } : {}),
+    ...(unit.healthProgram === undefined ? {} : { healthProgram: unit.healthProgram }),
   }
 }
 

@@ -248,13 +248,17 @@ export function problemIn(
 ): Problem | null {
   if (!instance) return { reason: 'it is gone', isGone: true }
   if (hasDoneItsWork(instance, unit)) return null
-  const { state, exitCode, outOfMemory, restarts } = instance
+  const { state, exitCode, outOfMemory, restarts, health } = instance
   if (state === 'exited' && instance.diskFull) return { reason: diskWords(diskMb), isDiskFull: true }
   if (state === 'exited') return { reason: `it ended (exit code ${exitCode ?? 'unknown'})`, isGone: unit.restart }
-  if (state !== 'restarting' && restarts <= (restartsBefore ?? restarts)) return null
+  if (state !== 'restarting' && restarts <= (restartsBefore ?? restarts))
+    return health?.status === 'unhealthy' ? { reason: healthText(health) } : null
   const why = outOfMemory ? 'it used more memory than it may, ' : exitCode === null ? '' : `exit code ${exitCode}, `
   return { reason: `it keeps ending (${why}${restarts} restarts)` }
 }
+
+const healthText = ({ program, output }: NonNullable<Instance['health']>): string =>
+  `its own health check fails (${program.argv.join(' ')})${output ? `: ${output}` : ''}`
 
 const diskWords = (diskMb: number | undefined): string =>
   `it was stopped because it kept more on the disk than ${diskMb ? `the ${diskMb} MB of ` : ''}its limit. ` +

@@ -10,7 +10,7 @@ const restartsOfALoop = 5
 const againMs = 1_000
 const quotedLines = 5
 /** Events after which an instance is not what it was. */
-const changing = ['die', 'start', 'oom', 'pause', 'unpause', 'destroy', 'update']
+const changing = ['die', 'start', 'oom', 'pause', 'unpause', 'destroy', 'update', 'health_status']
 
 interface Seen {
   restarts: number
@@ -84,7 +84,16 @@ export class Changes {
     for await (const event of eventsOf(filters, engine, { abort: signal, onOpen })) {
       this.known.forget(labelIn(event.Actor?.Attributes, 'id'))
       if (event.Action === 'die') await this.#died(event.Actor?.Attributes)
+      if (event.Action?.startsWith('health_status')) await this.#healthChanged(event.Actor?.Attributes)
     }
+  }
+
+  async #healthChanged(attributes: Record<string, string> | undefined): Promise<void> {
+    const instanceId = labelIn(attributes, 'id')
+    const instance = await inspectInstance(instanceId, this.#parts).catch(() => undefined)
+    if (!instance?.health || this.#expected.has(instanceId)) return
+    const { status, output } = instance.health
+    this.#notify({ instance, kind: 'health', reason: [`Its health check says ${status}`, output].filter(Boolean).join(': ') })
   }
 
   async #died(attributes: Record<string, string> | undefined): Promise<void> {
@@ -110,9 +119,13 @@ export class Changes {
     const lines = await lastLines(instance.instanceId, quotedLines, this.#parts.engine)
     const why = instance.outOfMemory ? 'it used more memory than it may' : endOf(exitCode)
     const reason = [`It ended: ${why}`, ...lines].join('\n')
+    this.#notify({ instance, kind, reason })
+  }
+
+  #notify(change: InstanceChange): void {
     for (const listener of this.#listeners)
       try {
-        listener({ instance, kind, reason })
+        listener(change)
       } catch (error) {
         process.emitWarning(`a listener failed: ${wordsOfEngine(error)}`)
       }

@@ -6,6 +6,7 @@ import { volumeVariable } from '../../process/project-environment.ts'
 import type { Allotment, StartRequest } from '../../runtime.ts'
 import { type Engine, isElsewhere } from '../engine.ts'
 import type { LabelMap } from '../labels.ts'
+import { healthcheckFor } from './engine-health.ts'
 import { mountOf } from './volume-helper.ts'
 
 const processes = 1024
@@ -36,6 +37,7 @@ export function containerSettings(request: StartRequest, place: Place): Containe
     ...(request.entrypoint ? { Entrypoint: request.entrypoint } : {}),
     ...(port ? { ExposedPorts: { [port]: {} } } : {}),
     ...insideOf(request.container ?? {}),
+    ...healthcheckFor(request.healthProgram),
     NetworkingConfig: { EndpointsConfig: { [network]: { Aliases: request.network?.aliases ?? [] } } },
     HostConfig: {
       ...limitsOf(request.allotment, Math.min(request.container?.pidsLimit ?? processes, processes)),

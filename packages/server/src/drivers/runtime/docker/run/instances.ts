@@ -5,6 +5,7 @@ import { ensureImage, ImageMissing, type ImageParts, OwnImageGone } from '../ima
 import { Labels, labelIn, ownerIn } from '../labels.ts'
 import { NoAddresses } from './address-room.ts'
 import { containerName, containerSettings } from './container-settings.ts'
+import { engineHealth } from './engine-health.ts'
 import { freeHostPort } from './free-port.ts'
 import type { Networks } from './networks.ts'
 import { isRoot, mapsRoot, noteUserNamespaces, refuseRoot } from './root-user.ts'
@@ -198,5 +199,6 @@ export function showInstance({ Config, State, HostConfig, RestartCount }: Contai
     outOfMemory: State.OOMKilled,
     restarts: RestartCount,
     ...(isRoot(Config.User) && !mapsRoot(engine) ? { runsAsRoot: true } : {}),
+    ...engineHealth({ Config, State }),
   }
 }

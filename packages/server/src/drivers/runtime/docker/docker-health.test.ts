@@ -1,0 +1,77 @@
+import { randomBytes } from 'node:crypto'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { describeNeeding, partOf } from '../../../../../../tests/kit/machine.ts'
+import { healthProgramWith } from '../health-program.ts'
+import { type Artifact, emptyPlan, type Runtime, type StartRequest } from '../runtime.ts'
+import { createDockerRuntime } from './docker-runtime.ts'
+import { readIdentity } from './identity.ts'
+import { removeEverythingOf } from './remove-everything.ts'
+
+const never = new AbortController().signal
+const allotment = { cpuCores: 1, memoryMb: 64, diskMb: 500 }
+
+describeNeeding(['docker', 'busyboxImage'], 'health checks on Docker', () => {
+  let folder: string
+  let runtime: Runtime
+  let artifact: Artifact
+  const seed = randomBytes(4).toString('hex')
+  const owner = { projectId: `prj_${seed}`, deploymentId: `dep_${seed}`, environment: 'production' }
+  const start = (changes: Partial<StartRequest> = {}) =>
+    runtime.start(
+      {
+        ...{ instanceId: `ins_${seed}${randomBytes(3).toString('hex')}`, owner, service: '', artifact, allotment },
+        ...{ command: ['sleep', '600'], entrypoint: null, env: {}, port: null, volumes: [], network: null, restart: false },
+        ...changes,
+      },
+      never,
+    )
+  const run = (instanceId: string, ...argv: string[]) => runtime.exec(instanceId, { argv }, never)
+  const statusOf = async (instanceId: string) => (await runtime.glance(instanceId))?.health?.status
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'berth-docker-health-'))
+    runtime = createDockerRuntime({ socketPath: partOf('docker'), folder: join(folder, 'data'), imageMirror: null })
+    const source = join(folder, 'source')
+    await mkdir(source)
+    const check = 'HEALTHCHECK --interval=1s --timeout=5s --retries=1 CMD test -f /tmp/well || { echo not well; exit 1; }'
+    await writeFile(join(source, 'Dockerfile'), `FROM ${partOf('busyboxImage')}\nLABEL seed=${seed}\n${check}\n`)
+    const plan = { ...emptyPlan, kind: 'dockerfile' as const, dockerfilePath: 'Dockerfile' }
+    const request = { owner, service: '', sourceFolder: source, plan, secrets: {}, allotment, timeoutMs: 60_000 }
+    artifact = await runtime.build(request, () => undefined, never)
+  })
+  afterAll(async () => {
+    await runtime?.close()
+    await removeEverythingOf(readIdentity(join(folder, 'data')).instance, partOf('docker'))
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  test('the HEALTHCHECK of a Dockerfile is known with its program, and each change of its verdict is told', async () => {
+    const told: string[] = []
+    const unlisten = runtime.onChange(({ kind, reason }) => void (kind === 'health' && told.push(reason)))
+    const { instanceId, health } = await start()
+    expect(health?.program).toMatchObject({
+      argv: ['/bin/sh', '-c', 'test -f /tmp/well || { echo not well; exit 1; }'],
+      ...{ timeoutSeconds: 5, intervalSeconds: 1, retries: 1, withinSeconds: 6 },
+    })
+    await expect.poll(() => statusOf(instanceId), { timeout: 20_000 }).toBe('unhealthy')
+    expect((await runtime.inspect(instanceId))?.health?.output).toBe('not well')
+    await run(instanceId, 'touch', '/tmp/well')
+    await expect.poll(() => statusOf(instanceId), { timeout: 20_000 }).toBe('healthy')
+    await expect.poll(() => told).toContain('Its health check says healthy')
+    unlisten()
+    await runtime.stop(instanceId, { graceSeconds: 0 }, never)
+  })
+
+  test('the healthcheck of a Compose service is run instead of the image’s, or turns it off', async () => {
+    const given = { intervalSeconds: 1, timeoutSeconds: 5, retries: 1, startPeriodSeconds: 0 }
+    const own = await start({ healthProgram: healthProgramWith(['true'], (name) => given[name]) })
+    expect(own.health?.program.argv).toEqual(['true'])
+    await expect.poll(() => statusOf(own.instanceId), { timeout: 20_000 }).toBe('healthy')
+    const off = await start({ healthProgram: null })
+    expect(off.health).toBeUndefined()
+    for (const { instanceId } of [own, off]) await runtime.stop(instanceId, { graceSeconds: 0 }, never)
+  })
+})

@@ -1,0 +1,28 @@
+/** A program inside an instance that ends with 0 while the instance is healthy. */
+export interface HealthProgram {
+  argv: string[]
+  /** For one run of it. */
+  timeoutSeconds: number
+  /** From the start of the instance until it has to be healthy. */
+  withinSeconds: number
+  /** How often the engine runs it afterwards; absent in plans from before it did. */
+  intervalSeconds?: number
+  retries?: number
+  startPeriodSeconds?: number
+}
+
+/** Docker's own defaults. */
+const defaults = { intervalSeconds: 30, timeoutSeconds: 30, retries: 3, startPeriodSeconds: 0 }
+const longestSeconds = 600
+
+/** A health program with Docker's defaults for every number that is absent or not positive. */
+export function healthProgramWith(argv: string[], given: (name: keyof typeof defaults) => unknown): HealthProgram {
+  const number = (name: keyof typeof defaults) => {
+    const value = given(name)
+    return typeof value === 'number' && value > 0 ? value : defaults[name]
+  }
+  const [timeoutSeconds, intervalSeconds] = [number('timeoutSeconds'), number('intervalSeconds')]
+  const [retries, startPeriodSeconds] = [number('retries'), number('startPeriodSeconds')]
+  const withinSeconds = Math.min(longestSeconds, startPeriodSeconds + retries * (intervalSeconds + timeoutSeconds))
+  return { argv, timeoutSeconds, withinSeconds, intervalSeconds, retries, startPeriodSeconds }
+}
