@@ -150,6 +150,8 @@ const extra: Partial<Record<ModuleName, string>> = {
     POST /projects/:id/exec | project:admin
     POST /projects/:id/exec/:execId/input | project:admin
     POST /projects/:id/restart | project:write
+    GET /instance/storage | organization:read
+    POST /instance/storage/clean-up | organization:admin
     GET /projects/:id/volumes | project:read
     DELETE /projects/:id/volumes/:volumeId | project:admin
   `,
@@ -347,6 +349,8 @@ describe('an operator of the instance', () => {
       'POST /projects/scan always',
       'POST /projects/import always',
       'PATCH /projects/:id localPath',
+      'GET /instance/storage always',
+      'POST /instance/storage/clean-up always',
       'POST /gitprovider/connect source=cli',
       'POST /backup-destinations kind=local',
     ])

@@ -183,6 +183,7 @@ export const backups = {
   listDestinations: route('GET /backup-destinations', {
     summary: "The organisation's backup destinations",
     permission: 'backup_destination:list',
+    names: { projectId: 'project' },
     query: Type.Object({
       ...pageQuery,
       projectId: Type.Optional(

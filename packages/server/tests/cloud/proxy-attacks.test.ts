@@ -213,7 +213,7 @@ describe('an id that exists on both sides', () => {
     expect((await ask(people.owner.token, 'GET /projects/:id')).body.data).toMatchObject({ name: 'Mine', location: 'local' })
     const preview = { params: { id, environment: 'production' } }
     const gone = await call(here, people.owner.token, 'DELETE /projects/:id/environments/:environment', preview)
-    expect([gone.status, (await ask(people.owner.token, 'GET /projects/:id/environments')).body.data]).toEqual([404, []])
+    expect([gone.status, (await ask(people.owner.token, 'GET /projects/:id/environments')).body.data]).toEqual([400, []])
     await db.deleteFrom('projects').where('id', '=', id).execute()
   })
 })

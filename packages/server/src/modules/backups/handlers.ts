@@ -1,7 +1,6 @@
 import type { contract } from '@berth/contract'
 import type { Handlers } from '../../http/handler.ts'
 import { listed } from '../../platform/db/pages.ts'
-import { fail } from '../../platform/failure.ts'
 import { ownedProjects } from '../projects/index.ts'
 import type { BackupsDeps } from './deps.ts'
 import { listDestinations } from './destinations/destination-store.ts'
@@ -47,8 +46,6 @@ function policyHandlers(deps: BackupsDeps): Pick<Handlers<Rows>, PolicyRows> {
   }
 }
 
-const noSuchProject = () => fail('not_found', { field: 'projectId', words: 'There is no such project' })
-
 type DestinationRows =
   | 'listDestinations'
   | 'createDestination'
@@ -62,7 +59,7 @@ function destinationHandlers(deps: BackupsDeps): Pick<Handlers<Rows>, Destinatio
     listDestinations: async ({ query: { projectId, ...query } }, { caller: { organizationId } }) => {
       const { db } = deps.database
       if (projectId !== undefined && !(await ownedProjects(db, organizationId, [projectId])).has(projectId))
-        return (await deps.ports.destinationsInCloud?.(organizationId, { projectId, ...query })) ?? noSuchProject()
+        return (await deps.ports.destinationsInCloud?.(organizationId, { projectId, ...query })) ?? { data: [], nextCursor: null }
       return listed(await listDestinations(db, organizationId, query), (row) => showDestination(row, deps))
     },
     createDestination: async ({ body }, { caller, audit }) => {
