@@ -1,6 +1,7 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Enqueued } from '../../platform/jobs/enqueue.ts'
 import type { Bound } from '../../platform/transaction.ts'
-import { findAnyProject, findBySubject, type ProjectPart, ResumeLater } from '../projects/index.ts'
+import { findAnyProject, findBySubject, listOperations, type ProjectPart, ResumeLater } from '../projects/index.ts'
 import type { BackupsDeps } from './deps.ts'
 import { allPolicies } from './policies/policy-store.ts'
 import { retire } from './policies/retire.ts'
@@ -36,12 +37,13 @@ export const backupsPart = (deps: BackupsDeps): ProjectPart => ({
     return [...policies, ...saved]
   },
   resume: (projectId) => resumeWaiting(projectId, deps),
-  async remove({ id }) {
+  async remove({ id }, { deleteVolumes }) {
     const { db } = deps.database
     for (const run of await runs.listUnderWay(db, id))
       await cancelRun(run, 'The project was deleted', deps).catch(() => undefined)
     for (const restore of await restores.listUnderWay(db, id))
-      await cancelRestore(restore, deps, 'The project was deleted').catch(() => undefined)
+      await cancelRestore(restore, deps, { words: 'The project was deleted', isAbandoned: deleteVolumes }).catch(() => undefined)
+    if (deleteVolumes) await untilRestoresEnded(id, deps)
     await deps.database.transaction(async (bound) => {
       for (const policy of await allPolicies(bound.db, id)) {
         await keepPolicy(policy, bound, deps)
@@ -50,6 +52,16 @@ export const backupsPart = (deps: BackupsDeps): ProjectPart => ({
     })
   },
 })
+
+const pollMs = 100
+const longestWaitMs = 60_000
+
+/** A restore that still writes would make volumes again that were deleted. Rejects where it takes too long: the removal is tried again. */
+async function untilRestoresEnded(projectId: string, { database: { db } }: BackupsDeps): Promise<void> {
+  for (const end = performance.now() + longestWaitMs; performance.now() < end; await pause(pollMs))
+    if ((await listOperations(db, projectId, 0)).every(({ kind }) => kind !== 'restore')) return
+  throw new Error('a restore is still being undone')
+}
 
 /** Runs and restores that waited for another operation; where the project has left, runs are cancelled. */
 async function resumeWaiting(projectId: string, deps: BackupsDeps): Promise<void> {

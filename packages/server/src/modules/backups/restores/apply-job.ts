@@ -9,17 +9,20 @@ import { bringPoliciesBack } from '../policies/retired-policies.ts'
 import { runToItsEnd } from '../runs/run-job.ts'
 import { findRun } from '../runs/run-store.ts'
 import { safetyRun } from '../runs/safety-run.ts'
+import { enqueueSettle } from './apply.ts'
 import { copiesOf, removeCopies } from './copies.ts'
 import { endRestore, moveRestore, RestoreIsOver, signalRestore, tell } from './move-restore.ts'
 import { type OpenedArchive, withArchive } from './opened-archive.ts'
-import { applyRestore, type RestorePayload, settleRestore } from './restore-kinds.ts'
+import { applyRestore, type RestorePayload, type SettlePayload, settleRestore } from './restore-kinds.ts'
 import { findRestore, type ProgressNote, progressOf, recordProgress, recordSafetyRun, updateRestore } from './restore-store.ts'
 import { failVerification, verify } from './verify.ts'
 import { writeBack, writeCopies } from './write-back.ts'
 
 const hours = 3_600_000
 
-export const applyJobs = (deps: BackupsDeps): Job<RestorePayload, unknown>[] => [
+export const applyJobs = (deps: BackupsDeps) => [applyJob(deps), settleJob(deps)]
+
+const applyJob = (deps: BackupsDeps): Job<RestorePayload, unknown> =>
   job<RestorePayload, unknown>(applyRestore.kind, {
     deadlineMs: 12 * hours,
     maxAttempts: 3,
@@ -33,35 +36,46 @@ export const applyJobs = (deps: BackupsDeps): Job<RestorePayload, unknown>[] => 
       deps.log.error({ restoreId, message }, 'backups: restore attempts used up')
       await removeCopies(restoreId, deps)
       const restore = await findRestore(deps.database.db, restoreId)
-      const dataState = restore && progressOf(restore).touched ? 'partly_written' : 'untouched'
-      await endRestore(restoreId, { status: 'server_error', code: 'internal', message: internalText, dataState }, deps)
+      if (restore && progressOf(restore).touched)
+        await deps.database.transaction((bound) => enqueueSettle(restore, { restoreId, isEnding: true }, bound))
+      else await endRestore(restoreId, { ...ourFault, dataState: 'untouched' }, deps)
     },
-  }),
-  job<RestorePayload, unknown>(settleRestore.kind, {
+  })
+
+const ourFault = { status: 'server_error', code: 'internal', message: internalText } as const
+
+const settleJob = (deps: BackupsDeps): Job<SettlePayload, unknown> =>
+  job<SettlePayload, unknown>(settleRestore.kind, {
     deadlineMs: 12 * hours,
     maxAttempts: 20,
-    async run({ restoreId }, _, abort) {
+    async run({ restoreId, isAbandoned, isEnding }, _, abort) {
       const restore = await findRestore(deps.database.db, restoreId)
       if (!restore) return
       await removeCopies(restoreId, deps)
-      const undone = await putBack(restore, progressOf(restore), deps, abort)
-      await settled(restore, undone ? { dataState: 'undone' } : {}, deps)
+      const undone = !isAbandoned && (await putBack(restore, progressOf(restore), deps, abort))
+      await settled(restore, { dataState: undone ? 'undone' : restore.dataState, isEnding }, deps)
     },
-    async onFailed({ restoreId }, { message }) {
+    async onFailed({ restoreId, isEnding }, { message }) {
       const restore = await findRestore(deps.database.db, restoreId)
-      deps.log.error({ restoreId, message }, 'backups: data before a cancelled restore not put back')
-      if (restore) await settled(restore, {}, deps)
+      deps.log.error({ restoreId, message }, 'backups: data before an interrupted restore not put back')
+      if (restore) await settled(restore, { dataState: restore.dataState, isEnding }, deps)
     },
-  }),
-]
+  })
 
 /** Nothing of the project changes any more: the operation ends, and so do the streams of the restore. */
-const settled = (restore: RestoreRow, changes: { dataState?: 'undone' }, deps: BackupsDeps): Promise<void> =>
-  deps.database.transaction(async (bound) => {
-    if (changes.dataState) await updateRestore(bound.db, restore.id, changes)
+async function settled(
+  restore: RestoreRow,
+  { dataState, isEnding }: Pick<RestoreRow, 'dataState'> & Pick<SettlePayload, 'isEnding'>,
+  deps: BackupsDeps,
+): Promise<void> {
+  // Where it was cancelled meanwhile, the work of the cancel follows, and ends the operation.
+  if (isEnding) return void (await endRestore(restore.id, { ...ourFault, dataState }, deps))
+  await deps.database.transaction(async (bound) => {
+    await updateRestore(bound.db, restore.id, { dataState })
     await endOperation(restore.id, bound)
     signalRestore(restore, bound)
   })
+}
 
 /** May be begun again after a crash; what it was doing then is in its note. */
 async function apply(restore: RestoreRow, deps: BackupsDeps, abort: AbortSignal): Promise<void> {
@@ -189,14 +203,18 @@ async function giveUp(
   await endRestore(restore.id, { ...ending, dataState: undone ? 'undone' : 'partly_written' }, deps)
 }
 
-/** What the safety run saved is put in its place again, and what was online comes online. */
+/** What the safety run saved is put in its place again, and what was online comes online; where it does not, the data is back all the same. */
 async function putBack(restore: RestoreRow, note: ProgressNote, deps: BackupsDeps, abort: AbortSignal): Promise<boolean> {
   if (!note.touched) return false
   const safety = restore.preRestoreRunId === null ? undefined : await findRun(deps.database.db, restore.preRestoreRunId)
   if (safety?.status !== 'succeeded') return false
   await deps.data.takeOffline(restore.projectId)
   await withArchive(safety, deps, abort, (opened) => writeBack(restore, opened, deps, abort))
-  if (note.wasOnline) await deps.data.bringOnline(restore.projectId)
+  if (note.wasOnline)
+    await deps.data.bringOnline(restore.projectId).catch((error: unknown) => {
+      abort.throwIfAborted()
+      deps.log.warn({ err: error, restoreId: restore.id }, 'backups: project not started after its old data was put back')
+    })
   return true
 }
 

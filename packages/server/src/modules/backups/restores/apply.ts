@@ -7,7 +7,7 @@ import { type BackupsDeps, nowOf } from '../deps.ts'
 import { groupOf } from '../runs/clean-up-kind.ts'
 import { moveRestore } from './move-restore.ts'
 import { refuseMoved } from './refuse-moved.ts'
-import { applyJobKey, applyRestore, settleRestore, verifyJobKey } from './restore-kinds.ts'
+import { applyJobKey, applyRestore, type SettlePayload, settleRestore, verifyJobKey } from './restore-kinds.ts'
 import { findRestore } from './restore-store.ts'
 
 /**
@@ -38,11 +38,17 @@ export const applyWithToken = (
 export const enqueueApply = ({ id, projectId }: RestoreRow, { enqueue }: Bound) =>
   enqueue(applyRestore, { restoreId: id }, { uniqueKey: applyJobKey(id), groupKey: groupOf(projectId), priority: 5 })
 
+interface CancelOptions {
+  words?: string
+  /** The project is being deleted with its volumes. */
+  isAbandoned?: boolean
+}
+
 /** What it had replaced by then is put back in the background; `dataState` says how far that is. */
 export const cancelRestore = (
   { id, projectId }: RestoreRow,
   deps: BackupsDeps,
-  words = 'It was cancelled',
+  { words = 'It was cancelled', isAbandoned = false }: CancelOptions = {},
 ): Promise<RestoreRow> =>
   deps.database.transaction(async (bound) => {
     await lockProject(bound, projectId)
@@ -53,6 +59,10 @@ export const cancelRestore = (
     await bound.cancelJob({ uniqueKey: applyJobKey(id) })
     await bound.cancelJob({ uniqueKey: verifyJobKey(id) })
     if (restore.status === 'applying')
-      await bound.enqueue(settleRestore, { restoreId: id }, { groupKey: groupOf(projectId), priority: 20 })
+      await enqueueSettle(restore, { restoreId: id, ...(isAbandoned ? { isAbandoned } : {}) }, bound)
     return moved
   })
+
+/** In the group of the restore's own job: it begins when nothing is written any more. */
+export const enqueueSettle = ({ projectId }: RestoreRow, payload: SettlePayload, { enqueue }: Bound) =>
+  enqueue(settleRestore, payload, { groupKey: groupOf(projectId), priority: 20 })

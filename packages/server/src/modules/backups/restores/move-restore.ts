@@ -50,7 +50,7 @@ export interface RestoreEnding {
 
 const truth: Record<RestoreRow['dataState'], string> = {
   untouched: 'Nothing of the project was changed.',
-  undone: 'What was there before was put back, and serves.',
+  undone: 'What was there before was put back.',
   partly_written: 'Part of the data was replaced and could not be put back: restore the safety run by hand.',
   restored: 'The data is that of the backup.',
 }

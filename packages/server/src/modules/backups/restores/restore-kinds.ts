@@ -8,8 +8,15 @@ export interface RestorePayload {
 export const verifyRestore: JobKind<RestorePayload> = { kind: 'backups.verify' }
 /** Writes it over the data. */
 export const applyRestore: JobKind<RestorePayload> = { kind: 'backups.apply' }
-/** After a cancel: puts back what was replaced, and starts what was stopped. */
-export const settleRestore: JobKind<RestorePayload> = { kind: 'backups.settle' }
+export interface SettlePayload extends RestorePayload {
+  /** The project is being deleted with its volumes: nothing is put back. */
+  isAbandoned?: true
+  /** The restore used up its attempts, and ends when this is done. */
+  isEnding?: true
+}
+
+/** After a cancel or a last attempt: puts back what was replaced, and starts what was stopped. */
+export const settleRestore: JobKind<SettlePayload> = { kind: 'backups.settle' }
 
 export const verifyJobKey = (restoreId: string) => `${verifyRestore.kind}:${restoreId}`
 export const applyJobKey = (restoreId: string) => `${applyRestore.kind}:${restoreId}`
