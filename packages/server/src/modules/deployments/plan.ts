@@ -74,6 +74,8 @@ export interface Unit {
   command: string[] | null
   entrypoint: string[] | null
   environment: Record<string, string>
+  /** The project's variables that it gets besides; absent: all. */
+  variables?: string[]
   port: number | null
   /** Requests go to this one. */
   exposed: boolean
@@ -237,7 +239,12 @@ function serviceUnits(config: DeployedConfig, detected: Detection | null): Unit[
   const labels = routeLabels(services, exposed, config.serviceRoutes ?? {})
   const units = services.map((service) => {
     const route = labels.get(service.name)
-    return { ...serviceUnit(service, service === exposed, config), ...(route ? { route } : {}) }
+    const variables = services === detected?.services ? detected.serviceVariables?.[service.name] : undefined
+    return {
+      ...serviceUnit(service, service === exposed, config),
+      ...(route ? { route } : {}),
+      ...(variables ? { variables } : {}),
+    }
   })
   return inStartOrder(units)
 }

@@ -8,9 +8,9 @@ import { hasDoneItsWork, waitUntilHealthy } from './health.ts'
 import { artifactsOf, type DeployedConfig, planOf, type Unit } from './plan.ts'
 import { makeWay } from './predecessor-turns.ts'
 import type { RunParts } from './run-parts.ts'
-import { withoutOwn } from './service-variables.ts'
 import { withSecrets } from './snapshot.ts'
 import { deleteInstance, insertInstance, listInstances, noteStarted, updateInstance } from './store.ts'
+import { environmentOf } from './unit-environment.ts'
 import { volumesFor } from './unit-volumes.ts'
 import { handOverVolumes } from './volume-handover.ts'
 
@@ -119,7 +119,7 @@ function requestFor(
   usedBy: DeploymentRow[] = [],
 ): StartRequest {
   const { projectId, environment } = deployment
-  const { units, ownVariables } = planOf(deployment)
+  const plan = planOf(deployment)
   return {
     instanceId: row.id,
     owner: { projectId, environment, deploymentId: deployment.id },
@@ -127,7 +127,7 @@ function requestFor(
     artifact: artifactsOf(deployment)[unit.service] as Artifact,
     command: unit.command,
     entrypoint: unit.entrypoint,
-    env: { ...unit.environment, ...withoutOwn(env, ownVariables) },
+    env: environmentOf(unit, plan, env),
     port: unit.port,
     volumes,
     network: unit.service
@@ -135,7 +135,7 @@ function requestFor(
           name: networkOf(deployment),
           aliases: [unit.service, ...(unit.container?.aliases ?? [])],
           also: usedBy.map(networkOf),
-          services: units.length,
+          services: plan.units.length,
         }
       : null,
     allotment: unit.allotment,

@@ -1,6 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the variables are Compose's
 import { expect, test } from 'vitest'
-import { withoutOwn, withVariables } from './service-variables.ts'
+import { withVariables } from './service-variables.ts'
+import { environmentOf } from './unit-environment.ts'
 import { mark } from './variable-mark.ts'
 
 test('a service that names a variable as ${NAME} gets it, and what is named so reaches no other service', () => {
@@ -18,5 +19,6 @@ test('a service that names a variable as ${NAME} gets it, and what is named so r
     undefined,
   ])
   expect(ownVariables).toEqual(['DB_PASSWORD', 'WEB_PASSWORD'])
-  expect(withoutOwn({ DB_PASSWORD: 'a', WEB_PASSWORD: 'b', SHARED: 'c' }, ownVariables)).toEqual({ SHARED: 'c' })
+  const env = { DB_PASSWORD: 'a', WEB_PASSWORD: 'b', SHARED: 'c' }
+  expect(environmentOf({ environment: {} }, { ownVariables }, env)).toEqual({ SHARED: 'c' })
 })

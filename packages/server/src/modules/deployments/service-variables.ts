@@ -27,7 +27,3 @@ export function withVariables(
   }))
   return { services: marked, ownVariables: [...named].sort() }
 }
-
-export function withoutOwn(env: Readonly<Record<string, string>>, own: readonly string[] = []): Record<string, string> {
-  return Object.fromEntries(Object.entries(env).filter(([key]) => !own.includes(key)))
-}

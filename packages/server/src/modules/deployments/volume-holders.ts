@@ -1,6 +1,8 @@
 import type { Artifact } from '../../drivers/runtime/runtime.ts'
 import type { DeploymentRow, InstanceRow } from '../../platform/db/tables/deployments.ts'
 import { artifactsOf, type DeployPlan, planOf, type Unit } from './plan.ts'
+import { withSecrets } from './snapshot.ts'
+import { environmentOf } from './unit-environment.ts'
 
 /**
  * Two programs that write one volume may ruin it, and none of them can tell. So a service that writes a volume is never
@@ -36,17 +38,25 @@ export interface Running {
 /** Whether a service of one deployment would run in another one exactly as it does now. */
 export function runsTheSame(service: string, one: Running, other: Running): boolean {
   const [left, right] = [one, other].map(({ deployment, env }) => {
-    const unit = planOf(deployment).units.find((candidate) => candidate.service === service)
+    const plan = planOf(deployment)
+    const unit = plan.units.find((candidate) => candidate.service === service)
     const artifact = artifactsOf(deployment)[service]
-    return unit && artifact ? asOneText(unit, artifact, env) : undefined
+    return unit && artifact ? asOneText(withSecrets(unit, env), artifact, plan, env) : undefined
   })
   return left !== undefined && left === right
 }
 
-function asOneText(unit: Unit, artifact: Artifact, env: Readonly<Record<string, string>>): string {
+function asOneText(unit: Unit, artifact: Artifact, plan: DeployPlan, env: Readonly<Record<string, string>>): string {
   // How it is built and what it waits for say nothing about what then runs.
-  const { build: _build, image: _image, dependsOn: _dependsOn, environment, ...settings } = unit
-  const variables = Object.entries({ ...environment, ...env }).sort(([left], [right]) => (left < right ? -1 : 1))
+  const {
+    build: _build,
+    image: _image,
+    dependsOn: _dependsOn,
+    environment: _environment,
+    variables: _variables,
+    ...settings
+  } = unit
+  const variables = Object.entries(environmentOf(unit, plan, env)).sort(([left], [right]) => (left < right ? -1 : 1))
   return JSON.stringify([settings, variables, artifact.content ?? artifact.reference, artifact.startCommand])
 }
 

@@ -28,11 +28,17 @@ test.each([
   ['${SET:?needed}', 'x'],
   ['${EMPTY?needed}', ''],
 ])('%s', (text, value) => {
-  expect(interpolate(text, env)).toEqual({ value, unset: [], missing: [], malformed: [] })
+  expect(interpolate(text, env)).toMatchObject({ value, unset: [], missing: [], malformed: [] })
 })
 
 test('a variable without a value is empty and named', () => {
-  expect(interpolate('[$GONE][${ALSO}]', env)).toEqual({ value: '[][]', unset: ['GONE', 'ALSO'], missing: [], malformed: [] })
+  expect(interpolate('[$GONE][${ALSO}]', env)).toEqual({
+    value: '[][]',
+    named: ['GONE', 'ALSO'],
+    unset: ['GONE', 'ALSO'],
+    missing: [],
+    malformed: [],
+  })
 })
 
 test('a demanded variable is missing with its words', () => {

@@ -1,5 +1,7 @@
 export interface Interpolation {
   value: string
+  /** Every variable that the text refers to, with or without a value. */
+  named: string[]
   /** Variables used plainly that have no value: each became an empty text. */
   unset: string[]
   missing: { variable: string; message: string }[]
@@ -9,11 +11,11 @@ export interface Interpolation {
 
 /** Compose's own substitution: `$NAME`, `${NAME}`, `:-` `-` `:?` `?` `:+` `+` with nested defaults, and `$$` for a dollar. */
 export function interpolate(text: string, env: Readonly<Record<string, string>>, maxLength = 1024 ** 2): Interpolation {
-  const found: Work = { value: '', unset: [], missing: [], malformed: [], left: maxLength }
-  if (!text.includes('$')) return { value: text, unset: [], missing: [], malformed: [] }
+  const found: Work = { value: '', named: [], unset: [], missing: [], malformed: [], left: maxLength }
+  if (!text.includes('$')) return { value: text, named: [], unset: [], missing: [], malformed: [] }
   const value = substitute(text, env, found, 0)
-  const { unset, missing, malformed } = found
-  return { value, unset, missing, malformed }
+  const { named, unset, missing, malformed } = found
+  return { value, named, unset, missing, malformed }
 }
 
 /** A long value that is named often would be of any size. */
@@ -76,6 +78,7 @@ function resolve(piece: string, env: Readonly<Record<string, string>>, found: Wo
   }
   const [, name, operator, word = ''] = match
   if (!operator) return plainValue(name!, env, found)
+  found.named.push(name!)
   const value = Object.hasOwn(env, name!) ? env[name!] : undefined
   // With a colon, an empty value counts as none.
   const given = operator.startsWith(':') ? Boolean(value) : value !== undefined
@@ -87,6 +90,7 @@ function resolve(piece: string, env: Readonly<Record<string, string>>, found: Wo
 }
 
 function plainValue(name: string, env: Readonly<Record<string, string>>, found: Work): string {
+  found.named.push(name)
   if (Object.hasOwn(env, name)) return take(env[name]!, found)
   found.unset.push(name)
   return ''

@@ -27,6 +27,8 @@ export interface ComposeService {
   command: ComposeCommand | null
   entrypoint: ComposeCommand | null
   environment: Record<string, string>
+  /** Variables that the service refers to, wherever in it. */
+  variables: string[]
   envFiles: ComposeEnvFile[]
   ports: ComposePort[]
   expose: { target: number; protocol: ComposeProtocol }[]

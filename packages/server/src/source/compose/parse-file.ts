@@ -34,7 +34,7 @@ export function parseFile(text: string, root: Place): Record<string, unknown> | 
     const values: unknown = document.toJS({ maxAliasCount: 100 })
     if (values === null) return {}
     if (!isMapping(values)) return giveUp(root, 'is not a mapping')
-    return fillIn(values, root, { nodes: 0, length: 0 }, 0) as Record<string, unknown>
+    return fillIn(values, root, { nodes: 0, length: 0, named: new Set() }, 0) as Record<string, unknown>
   } catch (cause) {
     return giveUp(root, `cannot be read: ${cause instanceof Error ? firstLine(cause.message) : 'unknown reason'}`)
   }
@@ -71,6 +71,8 @@ function keepScalarsAsWritten(document: Document.Parsed, lines: LineCounter, roo
 interface Count {
   nodes: number
   length: number
+  /** Variables that the current service refers to. */
+  named: Set<string>
 }
 
 /** Walks what aliases have made a graph, so the number of nodes and the depth are bounded. */
@@ -79,22 +81,37 @@ function fillIn(value: unknown, place: Place, count: Count, depth: number): unkn
   if (typeof value === 'string') return fillInText(value, place, count)
   if (value === null) return null
   if (Array.isArray(value)) return value.map((item, index) => fillIn(item, within(place, index), count, depth + 1))
-  if (isMapping(value) && Object.getPrototypeOf(value) === Object.prototype)
-    return Object.fromEntries(
+  if (isMapping(value) && Object.getPrototypeOf(value) === Object.prototype) {
+    if (depth === 2) count.named.clear()
+    return withNamed(
       Object.entries(value)
         .filter(([key]) => !(takesExtensions(depth) && key.startsWith('x-')))
         .map(([key, item]) => [key, fillIn(item, within(place, key), count, depth + 1)]),
+      depth === 2 && place.path.startsWith('services.') ? count.named : [],
     )
+  }
   warn(place, 'is of a kind that Compose files do not have and is ignored')
   return null
 }
+
+/**
+ * A service carries the names of its variables as an extension field, which a file cannot set: merged services keep those of
+ * every service that they are made of.
+ */
+function withNamed(fields: [string, unknown][], named: Iterable<string>): Record<string, unknown> {
+  const names = [...named]
+  return Object.fromEntries(names.length > 0 ? [...fields, [namedVariables, names]] : fields)
+}
+
+export const namedVariables = 'x-berth-variables'
 
 /** The file itself and each service; deeper down, `x-…` may be a label or a variable. */
 const takesExtensions = (depth: number) => depth === 0 || depth === 2
 
 function fillInText(text: string, place: Place, count: Count): string {
-  const { value, unset, missing, malformed } = interpolate(text, place.reading.env, maxLength - count.length)
+  const { value, named, unset, missing, malformed } = interpolate(text, place.reading.env, maxLength - count.length)
   count.length += value.length
+  for (const name of named) count.named.add(name)
   for (const name of unset) warn(place, `the variable ${name} is not set; an empty text takes its place`)
   for (const piece of malformed)
     warn(place, `"${piece.slice(0, 80)}" is not a variable and is left as written; write $$ for a dollar`)

@@ -27,7 +27,7 @@ export const serviceFields: Record<string, Reader> = {
     service.entrypoint = readCommand(value, place)
   },
   environment: (value, place, service) => {
-    service.environment = readEnvironment(value, place)
+    service.environment = readEnvironment(value, place, service)
   },
   env_file: (value, place, service) => {
     service.envFiles = readEnvFiles(value, place)
@@ -120,11 +120,12 @@ function addMounts(service: ComposeService, mounts: ComposeService['volumes']): 
   service.volumes = [...service.volumes, ...mounts]
 }
 
-function readEnvironment(value: unknown, place: Place): Record<string, string> {
+function readEnvironment(value: unknown, place: Place, service: ComposeService): Record<string, string> {
   const { env } = place.reading
   return Object.fromEntries(
     pairsAt(value, place).flatMap(([key, item]) => {
       const given = item ?? (Object.hasOwn(env, key) ? env[key]! : null)
+      if (item === null) service.variables.push(key)
       if (given === null) warn(within(place, key), 'has no value and is left out')
       return given === null ? [] : [[key, given]]
     }),

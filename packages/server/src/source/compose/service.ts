@@ -1,8 +1,9 @@
 import type { ComposeMount, ComposeService } from './model.ts'
+import { namedVariables } from './parse-file.ts'
 import { type Place, refuse, warn, within } from './place.ts'
 import { refusedFields } from './refused-fields.ts'
 import { fieldsWithoutEffect, serviceFields } from './service-fields.ts'
-import { fieldsAt } from './values.ts'
+import { fieldsAt, isMapping, plainText } from './values.ts'
 
 const serviceName = /^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,62}$/
 
@@ -21,6 +22,8 @@ export function readService(name: string, value: unknown, place: Place): Compose
     else if (Object.hasOwn(fieldsWithoutEffect, key)) warn(at, fieldsWithoutEffect[key]!)
     else warn(at, 'is not understood and is ignored')
   }
+  const named = isMapping(value) ? value[namedVariables] : null
+  if (Array.isArray(named)) service.variables = [...new Set([...service.variables, ...named.map(plainText)])]
   service.volumes = lastOfEachTarget(service.volumes)
   // A build that was refused is already named; without one, nothing says what to run.
   if (!service.image && !service.build && place.reading.refused.length === refusedBefore)
@@ -37,6 +40,7 @@ const emptyService = (name: string): ComposeService => ({
   command: null,
   entrypoint: null,
   environment: {},
+  variables: [],
   envFiles: [],
   ports: [],
   expose: [],

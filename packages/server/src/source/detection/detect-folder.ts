@@ -121,6 +121,7 @@ async function detectAt(root: Folder, path: string, options: DetectOptions, rows
     evidence,
     warnings,
     ...(plan.healthPath ? { healthPath: plan.healthPath } : {}),
+    ...(plan.serviceVariables ? { serviceVariables: plan.serviceVariables } : {}),
     ...(plan.siteRules ? { siteRules: plan.siteRules } : {}),
     ...(plan.refused?.length ? { refused: plan.refused } : {}),
     ...(leftOut === undefined ? {} : { leftOut }),

@@ -16,6 +16,8 @@ export interface Detection {
   port: number | null
   type: 'app' | 'static' | 'worker' | 'services'
   services: Service[]
+  /** The project's variables that each service of a Compose file refers to; a service that is not in it gets all of them. */
+  serviceVariables?: Record<string, string[]>
   /** The apps of a monorepo; `path` is what its `rootDirectory` would be. */
   apps: DetectedApp[]
   /** The folder of the only app, where the project's root is none itself; paths and commands are that folder's. */

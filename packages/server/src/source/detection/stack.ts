@@ -42,6 +42,7 @@ export interface Plan {
   /** The path that says whether it is healthy, where a file of another host names one. */
   healthPath?: string
   services?: Detection['services']
+  serviceVariables?: Detection['serviceVariables']
   apps?: DetectedApp[]
   evidence?: Evidence[]
   warnings?: string[]

@@ -4,9 +4,9 @@ import type { DeploymentsDeps } from '../deps.ts'
 import { findLive } from '../live-environments.ts'
 import { planOf } from '../plan.ts'
 import { runningUnits } from '../run-units.ts'
-import { withoutOwn } from '../service-variables.ts'
 import { envOf, withSecrets } from '../snapshot.ts'
 import { findDeployment, listInstances } from '../store.ts'
+import { environmentOf } from '../unit-environment.ts'
 
 export interface Place {
   row: InstanceRow
@@ -35,7 +35,7 @@ export async function findInstance(
   if (!row || live.state !== 'live') return fail('conflict', { words: whyNot[live.state] ?? 'It does not run now' })
   const started = row.deploymentId === deployment.id ? deployment : ((await findDeployment(db, row.deploymentId)) ?? deployment)
   const env = await envOf(started, deps)
-  return { row, env: { ...withSecrets(unit, env).environment, ...withoutOwn(env, planOf(started).ownVariables) } }
+  return { row, env: environmentOf(withSecrets(unit, env), planOf(started), env) }
 }
 
 /** The one program of a project that is no Compose file has no name. */

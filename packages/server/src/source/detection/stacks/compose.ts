@@ -140,6 +140,18 @@ async function fillFromEnvFiles({ folder, variables }: App, file: ComposeFile): 
   return missing
 }
 
+/** Project variables by service. A file that refers to none of them leaves all variables to all services. */
+function variablesByService({ variables = {} }: App, { services }: ComposeFile, withoutFile: readonly Problem[]) {
+  const named = new Map(services.map(({ name, variables: own }) => [name, own.filter((one) => Object.hasOwn(variables, one))]))
+  if (![...named.values()].some((own) => own.length > 0)) return { byService: undefined, unused: [] }
+  // The variables of an env file that the source does not hold are set on the project.
+  const takesAll = new Set(withoutFile.map(({ path }) => path))
+  const byService = [...named].filter(([name]) => !takesAll.has(`services.${name}.env_file`))
+  const used = new Set([...named.values()].flat())
+  const unused = byService.length < named.size ? [] : Object.keys(variables).filter((name) => !used.has(name))
+  return { byService: Object.fromEntries(byService), unused: unused.slice(0, 20) }
+}
+
 async function evidenceOf(app: App, holds: (file: ComposeFile) => boolean): Promise<Evidence[] | null> {
   const found = await composeOf(app)
   if (!found || !holds(found.file)) return null
@@ -173,6 +185,7 @@ async function composePlan(app: App): Promise<Plan> {
   const file = { ...found.file, services: found.file.services.map((service) => ({ ...service })) }
   const withoutFile = await fillFromEnvFiles(app, file)
   const { services, warnings } = toProjectServices(file)
+  const { byService, unused } = variablesByService(app, file, withoutFile)
   const links = await findLinksOutside(file.services, app.folder.absolutePath)
   const exposed = exposedService(services)
   const port = exposed?.ports?.[0] ?? null
@@ -189,6 +202,7 @@ async function composePlan(app: App): Promise<Plan> {
     name: file.name,
     port,
     services,
+    ...(byService ? { serviceVariables: byService } : {}),
     evidence: [
       ...(found.override ? [{ file: app.folder.full(found.override), says: `is laid over ${name}` }] : []),
       ...(exposed ? [{ file: app.folder.full(name), says: `${exposed.name} is reached at ${port}` }] : []),
@@ -198,6 +212,7 @@ async function composePlan(app: App): Promise<Plan> {
       ...refused.map((words) => `refused: ${words}`),
       ...unset,
       ...[...firstOfEach(file.warnings), ...warnings, ...withoutFile].map(said),
+      ...unused.map((one) => `${name}: the variable ${one} reaches no service: name it under environment of those that need it`),
       ...[...names, ...overrides]
         .filter((other) => !app.composePath && other !== name && other !== found.override && app.folder.has(other))
         .map((other) => `${other} is there too; only ${name} is read`),
