@@ -1,7 +1,8 @@
 import type { BackupPolicy, BackupRestore, BackupRun } from '@berth/contract'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { StoreFailure } from '../../src/drivers/archive-store/store-failure.ts'
 import { makePeople } from '../kit/people.ts'
-import { type Scene, setScene } from './scene.ts'
+import { type Scene, setScene, tarOf } from './scene.ts'
 
 let scene: Scene
 let policy: BackupPolicy
@@ -64,6 +65,33 @@ test('a policy whose destination was deleted meanwhile stays away, and the repor
   const restore = await restored()
   expect([restore.status, restore.report?.warnings.join()]).toEqual(['succeeded', expect.stringContaining(retired!.id)])
   expect((await policies()).map(({ id }) => id)).toEqual([policy.id])
+})
+test('the volume that its deletion kept is saved by a pre_restore run before it is overwritten, and can be put back', async () => {
+  expect((await restored()).status).toBe('succeeded')
+  const { runtime } = scene.instance.drivers
+  const volumes = () => scene.instance.database.db.selectFrom('volumes').select('id').where('projectId', '=', scene.projectId)
+  const { id: volumeId } = await volumes().executeTakeFirstOrThrow()
+  const content = () => Buffer.from(runtime.volumes.get(volumeId) ?? [])
+  const newer = await tarOf({ 'a.txt': 'newer than the backup' })
+  runtime.volumes.set(volumeId, newer)
+  await as('DELETE /projects/:id', { params: { id: scene.projectId } })
+  await scene.instance.jobs.whenIdle()
+  expect(content()).toEqual(newer)
+  const restore = await restored()
+  expect([restore.status, content()]).toEqual(['succeeded', await tarOf({ 'a.txt': 'kept' })])
+  const safety = await scene.run(restore.preRestoreRunId as string)
+  expect(safety).toMatchObject({ status: 'succeeded', trigger: 'pre_restore', policyId: policy.id, prunedAt: null })
+  expect(safety.artifacts).toMatchObject([{ name: 'data', kind: 'volume' }])
+  run = safety
+  expect([(await restored()).status, content()]).toEqual(['succeeded', newer])
+})
+test('where the volume that its deletion kept cannot be saved, nothing is written and the project stays deleted', async () => {
+  expect((await restored()).status).toBe('succeeded')
+  await as('DELETE /projects/:id', { params: { id: scene.projectId } })
+  await scene.instance.jobs.whenIdle()
+  scene.withStore(() => ({ check: () => Promise.reject(new StoreFailure('full', 'The disk is full')) }))
+  expect(await restored()).toMatchObject({ status: 'failed', dataState: 'untouched', error: { code: 'safety_run_failed' } })
+  expect((await as('GET /projects/:id', { params: { id: scene.projectId } })).status).toBe(404)
 })
 test('its runs are in GET /backup-runs, and its staged restores in GET /projects/:id/backup-restores', async () => {
   const { restoreId } = await prepare()

@@ -62,8 +62,10 @@ export async function contentOf(
   const held = new Set(dumped.flatMap(({ unit }) => unit.volumes.filter(({ readOnly }) => !readOnly).map(({ name }) => name)))
   const shared = namesIn(all.filter(({ service }) => !dumped.some(({ unit }) => unit.service === service)))
   const mounted = namesIn(all)
-  // A copy that a restore made is the project's own data once the project mounts it.
-  const own = known.filter(({ name, restoredFrom }) => restoredFrom === null || mounted.has(name)).map(({ name }) => name)
+  // A copy that a restore made is the project's own data once the project mounts it. A deleted project mounts nothing that is known.
+  const isOwn = ({ name, restoredFrom }: VolumeRow) =>
+    restoredFrom === null || mounted.has(name) || (isSafety && all.length === 0)
+  const own = known.filter(isOwn).map(({ name }) => name)
   const wanted = payload.volumes === 'all' ? own : payload.volumes
   const volumes = known.filter(
     ({ name }) =>

@@ -117,8 +117,8 @@ async function inPlace(
   deps: BackupsDeps,
   abort: AbortSignal,
 ): Promise<void> {
-  await saveFirst(restore, run, note, deps, abort)
   await withArchive(run, deps, abort, async (opened) => {
+    await saveFirst(restore, opened, note, deps, abort)
     await bringBack(restore, opened, deps, abort)
     await stopOthers(restore, deps, abort)
     // A project that is disabled is not started.
@@ -159,22 +159,23 @@ async function online({ projectId }: RestoreRow, deps: BackupsDeps): Promise<voi
   })
 }
 
-/** So that it can be undone. Of a project that was deleted there is nothing to save. */
+/** Makes the undo point. Of a deleted project the volumes that its deletion kept are saved. */
 async function saveFirst(
   restore: RestoreRow,
-  run: RunRow,
+  { run, manifest }: OpenedArchive,
   note: ProgressNote,
   deps: BackupsDeps,
   abort: AbortSignal,
 ): Promise<void> {
   if (note.touched) return
+  const hasVolumes = (await deps.data.volumes(restore.projectId)).length > 0
   const safety = await deps.database.transaction(async ({ db }) => {
-    const made = await safetyRun(run, restore, db, deps)
+    const made = await safetyRun(run, { restore, hasVolumes }, db, deps)
     if (made && !(await recordSafetyRun(db, restore.id, made.id))) throw new RestoreIsOver()
     return made
   })
   if (!safety) return
-  await runToItsEnd(safety.id, deps, abort)
+  await runToItsEnd(safety.id, deps, abort, manifest.project)
   const ended = await findRun(deps.database.db, safety.id)
   if (ended?.status === 'succeeded') return
   if (ended && !terminalRun.has(ended.status)) throw new Error('the safety run did not end')

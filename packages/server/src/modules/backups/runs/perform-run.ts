@@ -3,6 +3,7 @@ import type { BackupPayload } from '@berth/contract'
 import { terminalRun } from '@berth/contract'
 import type { ArchiveStore } from '../../../drivers/archive-store/archive-store.ts'
 import type { RunRow } from '../../../platform/db/tables/backups.ts'
+import type { SavedProject } from '../../projects/index.ts'
 import { folderOf, type ManifestArtifact, manifestNameOf, manifestOf } from '../content/manifest.ts'
 import { removeAll } from '../content/remove-objects.ts'
 import { contentOf } from '../content/saved-content.ts'
@@ -24,9 +25,10 @@ const everything: BackupPayload = { volumes: 'all', databases: 'auto', exclude: 
 
 /**
  * From what lies in the project to a run that has succeeded. May be begun again after a crash, at whatever step it was: then
- * all of it is done anew under the same names. Rejects without having ended the run; whoever called does that.
+ * all of it is done anew under the same names. Rejects without having ended the run; the caller does that. `deleted` is the
+ * record of a project that was deleted: the manifest of a safety run of its kept volumes holds it.
  */
-export async function performRun(runId: string, deps: BackupsDeps, abort: AbortSignal): Promise<void> {
+export async function performRun(runId: string, deps: BackupsDeps, abort: AbortSignal, deleted?: SavedProject): Promise<void> {
   const run = await findRun(deps.database.db, runId)
   if (!run || terminalRun.has(run.status)) return
   const settings = await settingsOf(run, deps)
@@ -40,7 +42,7 @@ export async function performRun(runId: string, deps: BackupsDeps, abort: AbortS
     await tryDestination(run, store, deps, abort)
     if (attempt !== null) await removeAll(store, folderOf(run), abort)
     const { artifacts, warning } = await saveAll(work)
-    const manifest = await writeManifest(work, artifacts)
+    const manifest = await writeManifest(work, artifacts, deleted)
     await advanceRun(run.id, 'verifying', deps)
     await readBack(work, artifacts, manifest)
     await succeed(work, { artifacts, warning, manifest })
@@ -99,8 +101,9 @@ async function readAll(work: Work): Promise<SavedData> {
 async function writeManifest(
   { run, attempt, store, archives, deps, abort }: Work,
   artifacts: ManifestArtifact[],
+  deleted: SavedProject | undefined,
 ): Promise<WrittenManifest> {
-  const project = await deps.projects.save(run.projectId)
+  const project = (await deps.projects.save(run.projectId)) ?? deleted
   if (!project) throw new BackupFailed('project_gone', 'The project was deleted meanwhile')
   const manifest = manifestOf(run, { project, artifacts, version: deps.version, now: deps.clock.now() })
   const sealed = await archives.seal(Buffer.from(JSON.stringify(manifest)))

@@ -1,4 +1,5 @@
 import { job } from '../../../platform/jobs/declare.ts'
+import type { SavedProject } from '../../projects/index.ts'
 import { type BackupsDeps, nowOf } from '../deps.ts'
 import { failureOf, internalText } from '../failures.ts'
 import { mayBegin } from '../may-begin.ts'
@@ -33,10 +34,10 @@ export function runJob(deps: BackupsDeps) {
   })
 }
 
-/** What a person can act on ends the run at once; anything else is tried again. */
-export async function runToItsEnd(runId: string, deps: BackupsDeps, abort: AbortSignal): Promise<void> {
+/** A failure that a person can act on ends the run at once; any other one is tried again. `deleted` as `performRun` takes it. */
+export async function runToItsEnd(runId: string, deps: BackupsDeps, abort: AbortSignal, deleted?: SavedProject): Promise<void> {
   try {
-    await performRun(runId, deps, abort)
+    await performRun(runId, deps, abort, deleted)
   } catch (error) {
     if (error instanceof RunIsOver) return
     abort.throwIfAborted()

@@ -9,16 +9,24 @@ import { newRun } from './new-run.ts'
 import { findRun, insertRun } from './run-store.ts'
 
 /**
- * The run that saves what a restore is about to replace; done by the restore itself, so that no job is queued for it. The
- * one that an earlier attempt began is taken up again. Undefined for a project that is gone.
+ * The run that saves the data that a restore is about to replace; done by the restore itself, so that no job is queued for it.
+ * The run that an earlier attempt began is taken up again. Undefined for a deleted project of which no volume was kept.
  */
-export async function safetyRun(run: RunRow, restore: RestoreRow, db: Db, deps: BackupsDeps): Promise<RunRow | undefined> {
+export async function safetyRun(
+  run: RunRow,
+  { restore, hasVolumes }: { restore: RestoreRow; hasVolumes: boolean },
+  db: Db,
+  deps: BackupsDeps,
+): Promise<RunRow | undefined> {
   if (restore.preRestoreRunId !== null) return findRun(db, restore.preRestoreRunId)
   const project = await findAnyProject(db, run.projectId)
-  if (!project) return undefined
+  if (!project && !hasVolumes) return undefined
   const policy = run.policyId === null ? undefined : await findPolicy(db, run.policyId)
-  const of = { ...run, policyId: policy?.id ?? null, projectName: project.name }
-  return insertRun(db, newRun(of, { trigger: 'pre_restore', createdBy: restore.createdBy }, deps))
+  const of = { ...run, policyId: policy?.id ?? null, projectName: project?.name ?? run.projectName }
+  const made = newRun(of, { trigger: 'pre_restore', createdBy: restore.createdBy }, deps)
+  // Joins the policy of the deleted project when that comes back.
+  const { formerPolicyId, retainCount, retainDays } = run
+  return insertRun(db, policy ? made : { ...made, formerPolicyId, retainCount, retainDays })
 }
 
 /** One that is still under way when its restore ends, ends with it. */
