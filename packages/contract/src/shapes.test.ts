@@ -1,6 +1,22 @@
 import { Value } from 'typebox/value'
 import { describe, expect, test } from 'vitest'
-import { type AnyRoute, categories, contract, limits, projectScoped, table } from './index.ts'
+import {
+  type AnyRoute,
+  CreateProject,
+  categories,
+  contract,
+  Detection,
+  ignoredScanFields,
+  limits,
+  projectScoped,
+  table,
+} from './index.ts'
+
+test('every field of a scan is a field of a project, or ignored in its body', () => {
+  const isKnown = (field: string) =>
+    field in CreateProject.properties !== (ignoredScanFields as readonly string[]).includes(field)
+  expect(Object.keys(Detection.properties).filter((field) => !isKnown(field))).toEqual([])
+})
 
 describe('secrets', () => {
   test('what is write-only is in no reply and no event', () => {

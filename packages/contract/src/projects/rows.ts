@@ -24,6 +24,7 @@ import {
   Resources,
   ResourcesBody,
   SleepMode,
+  takesScan,
   UpdateProject,
 } from './shapes.ts'
 import { Detection, StoredUpload, tarballUpload, UploadHints, UploadSession } from './upload-shapes.ts'
@@ -133,7 +134,7 @@ export const projects = {
     operator: true,
     selfHostedOnly: true,
     status: 201,
-    body: Type.Object({ ...UpdateProject.properties, path: Path }),
+    body: Type.Object({ ...UpdateProject.properties, path: Path }, takesScan),
     returns: data(Project),
     errors: ['slug_taken', 'not_found', 'source_unreadable'],
     summary: 'Make a project of a local folder',

@@ -150,17 +150,23 @@ const sourceFields = {
 
 const Name = filledText(100)
 
-export const CreateProject = Type.Object({
+/** Fields of a scan that describe the source and set nothing: a scan sent back as a body is not warned about them. */
+export const ignoredScanFields = ['language', 'apps', 'healthPath', 'runtimeVersion', 'evidence', 'warnings'] as const
+/** For bodies that take the answer of a scan. The fields are removed before the body is validated. */
+export const takesScan = { 'x-ignored-fields': ignoredScanFields }
+
+const createFields = {
   name: Name,
   slug: Type.Optional(nullable(Slug)),
   ...sourceFields,
   ...configFields,
   serverId: Type.Optional(nullable(Id)),
-})
+}
+export const CreateProject = Type.Object(createFields, takesScan)
 export type CreateProject = Static<typeof CreateProject>
-export const UpdateProject = Type.Partial(CreateProject)
+export const UpdateProject = Type.Partial(Type.Object(createFields))
 export type UpdateProject = Static<typeof UpdateProject>
-export const EnsureProject = Type.Object({ ...CreateProject.properties, projectId: Type.Optional(nullable(Id)) })
+export const EnsureProject = Type.Object({ ...createFields, projectId: Type.Optional(nullable(Id)) }, takesScan)
 export type EnsureProject = Static<typeof EnsureProject>
 export const ProjectOptions = Type.Object(configFields)
 export type ProjectOptions = Static<typeof ProjectOptions>

@@ -7,14 +7,17 @@ interface Schema {
   oneOf?: Schema[]
   /** Shapes of an object by the `kind` of the record that holds it. */
   kinds?: Record<string, Schema>
+  /** Fields that are removed without a warning. */
+  'x-ignored-fields'?: readonly string[]
 }
 
 const mostNamed = 20
 const mostCharacters = 200
 
 /**
- * Removes the fields that the schema does not declare from the body and returns a warning for each, by its dotted path. The
- * number and the length of the warnings are bounded: the client chooses the names.
+ * Removes the fields that the schema does not declare from the body and returns a warning for each, by its dotted path.
+ * Fields of `x-ignored-fields` are removed without one. The number and the length of the warnings are bounded: the client
+ * chooses the names.
  */
 export function dropUnknownFields(schema: object, body: unknown): string[] {
   const paths: string[] = []
@@ -39,7 +42,8 @@ function walk(given: Schema[], value: unknown, path: readonly string[], unknown:
     if (declared.length > 0) walk(declared, inner, [...path, name], unknown)
     else {
       delete fields[name]
-      unknown.push(shorten([...path, name].join('.')))
+      if (!declaring.some((schema) => schema['x-ignored-fields']?.includes(name)))
+        unknown.push(shorten([...path, name].join('.')))
     }
   }
 }

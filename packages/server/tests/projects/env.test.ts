@@ -57,6 +57,22 @@ describe('PATCH /projects/:id/env', () => {
     expect((await opened()).values).toEqual({ CHANGED: 'after', KEPT: 'as it was', NEW: 'y' })
   })
 
+  test.each([
+    ['PORT', 'app', true],
+    ['PORT', 'services', true],
+    ['PORT', 'worker', false],
+    ['PORT', 'static', false],
+    ['port', 'app', false],
+    ['HOST', 'app', false],
+  ])('%s of a project of type %s: warns that Berth sets it: %s', async (key, type, isNamed) => {
+    await on('PATCH', '', { type })
+    const { status, body } = await change({ upserts: [{ key, value: '9000' }] })
+    expect(status).toBe(200)
+    expect(inShort(body.data)).toEqual([[key, '9000', false]])
+    expect(body.warnings).toEqual(isNamed ? [expect.stringContaining('PORT is set by Berth')] : undefined)
+    expect((await change({ deletes: [key] })).body.warnings).toBeUndefined()
+  })
+
   test('keys not named keep value and secrecy, to the byte', async () => {
     await change({ upserts: [{ key: 'A', value: 'one', isSecret: true }] })
     const row = () =>

@@ -69,7 +69,13 @@ describe('POST /projects/:id/environments', () => {
   test('409 slug_taken: within the project, also of two at once; another project may have it', async () => {
     const both = await Promise.all([create({ name: 'Staging' }), create({ name: 'Other', slug: 'staging' })])
     expect(both.map(({ status }) => status).sort()).toEqual([201, 409])
-    expect((await create({ name: 'Production' })).body).toMatchObject({ code: 'slug_taken', field: 'slug' })
+    const refused = [
+      ['name', { name: 'Production' }],
+      ['name', { name: 'Staging' }],
+      ['slug', { name: 'New', slug: 'staging' }],
+    ] as const
+    for (const [field, sent] of refused)
+      expect((await create(sent)).body, JSON.stringify(sent)).toMatchObject({ code: 'slug_taken', field })
     const other = await makeProject(instance, people.member.token)
     expect((await callsOn(instance, people.member.token)(other)('POST', '/environments', { name: 'Staging' })).status).toBe(201)
   })

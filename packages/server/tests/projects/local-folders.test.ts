@@ -49,6 +49,14 @@ describe('POST /projects/scan', () => {
     expect(body.data.evidence.map(({ file }: { file: string }) => file)).toContain('package.json')
   })
 
+  test('the answer is a body of import without a warning', async () => {
+    const path = at('root/shop')
+    const { body } = await post('scan', { path })
+    const made = await post('import', { ...body.data, path })
+    expect([made.status, made.body.warnings]).toEqual([201, undefined])
+    expect((await post('import', { path, langauge: 'x' })).body.warnings).toEqual(['Unknown field ignored: langauge'])
+  })
+
   test('an empty folder says nothing, with a warning', async () => {
     const { body } = await post('scan', { path: at('root/empty') })
     expect([body.data.framework, body.data.warnings.length > 0]).toEqual([null, true])

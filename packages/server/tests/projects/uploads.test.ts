@@ -216,6 +216,14 @@ describe('POST /projects/folder/scan/:sessionId', () => {
     expect(files()).toEqual(before)
   })
 
+  test.each(['POST /projects', 'POST /projects/ensure'] as const)('the answer is a body of %s without a warning', async (at) => {
+    const { body } = await scan(await received())
+    const made = await call(instance, people.member.token, at, { body: { ...body.data } })
+    expect([made.status, made.body.warnings]).toEqual([201, undefined])
+    const misspelt = await call(instance, people.member.token, at, { body: { ...body.data, evidance: [] } })
+    expect(misspelt.body.warnings).toEqual(['Unknown field ignored: evidance'])
+  })
+
   test('a tarball of the folder itself is looked at below it', async () => {
     const id = await received(
       tarball({ name: 'my-site/', type: '5', mode: 0o755 }, { name: 'my-site/index.html', content: '<h1>' }),

@@ -24,10 +24,13 @@ export type ImportBody = UpdateProject & { path: string }
 
 /** A project of the folder: what the body does not say, its files do. */
 export async function importFolder({ path, ...body }: ImportBody, caller: Caller, deps: ProjectsDeps): Promise<ProjectRow> {
-  for (const field of ['gitOwner', 'gitRepo', 'gitUrl', 'localPath', 'uploadSessionId'] as const)
+  for (const field of ['gitOwner', 'gitRepo', 'gitUrl', 'uploadSessionId'] as const)
     if (body[field]) refuse(field, 'cannot be given here: the source is the folder at path')
   if (body.gitProvider && body.gitProvider !== 'local') refuse('gitProvider', 'must be local')
   const localPath = await allowedFolder(path, 'path', deps)
+  // The scan of the folder names it, too.
+  if (body.localPath && body.localPath !== localPath)
+    refuse('localPath', 'cannot be given here: the source is the folder at path')
   checkNames(body)
   const detection = await detectLocal(localPath, caller.organizationId, body)
   const name = body.name ?? detection.name ?? basename(localPath)

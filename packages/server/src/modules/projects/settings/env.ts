@@ -44,6 +44,15 @@ export async function changeEnv(project: ProjectRow, changes: EnvChanges, deps: 
   return listEnv(project, name, deps)
 }
 
+/** Warnings about variables whose value a running project does not get, because Berth sets them itself. */
+export function replacedVariables({ type }: Pick<ProjectRow, 'type'>, { upserts = [] }: EnvChanges): string[] {
+  const isReplaced = (type === 'app' || type === 'services') && upserts.some(({ key }) => key === 'PORT')
+  return isReplaced ? [portWarning] : []
+}
+
+const portWarning =
+  "PORT is set by Berth: a running project gets the port it must listen on there, not this value. Set the project's `port` to choose the port."
+
 /** The first variables of a project that is being made. */
 export async function insertSecrets(
   db: Db,

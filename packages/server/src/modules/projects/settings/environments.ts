@@ -43,12 +43,21 @@ export async function createEnvironment(
     const { db } = bound
     // Later than all before it, whatever the clock says: the order of the list is the order of making.
     row.createdAt = Math.max(row.createdAt, (await newestEnvironmentAt(db, project.id)) + 1)
-    if (!(await insertEnvironment(db, row))) fail('slug_taken', { field: 'slug' })
+    if (!(await insertEnvironment(db, row))) refuseTakenSlug(row, options)
     await refuseOverQuota(bound, project.organizationId, ['cpuCores', 'memoryMb'], deps)
     return {}
   })
   return row
 }
+
+/** Names the field that the client sent: a slug that was made from the name is refused as the name. */
+const refuseTakenSlug = ({ slug }: EnvironmentRow, options: EnvironmentOptions): never =>
+  options.slug === undefined
+    ? fail('slug_taken', {
+        field: 'name',
+        words: `An environment with the slug ${slug} exists. Choose another name, or send a slug.`,
+      })
+    : fail('slug_taken', { field: 'slug' })
 
 /** Production is where the project's primary route leads; each other one has a host name of its own, a worker's none. */
 export async function showEnvironments(

@@ -8,7 +8,7 @@ import type { EnvironmentDeletion } from '../lifecycle/environment-deletion.ts'
 import { removedAndKept, shownPreview } from '../lifecycle/own-items.ts'
 import { showProject } from '../lifecycle/records.ts'
 import { listEnvironments } from '../store.ts'
-import { changeEnv, listEnv } from './env.ts'
+import { changeEnv, listEnv, replacedVariables } from './env.ts'
 import { createEnvironment, showEnvironments } from './environments.ts'
 import { setResources, showResources } from './resources.ts'
 
@@ -42,7 +42,10 @@ export function settingsHandlers(deps: ProjectsDeps, deletion: EnvironmentDeleti
       return { data: await showProject(row, deps) }
     },
     listEnv: async ({ query }, { project }) => ({ data: await listEnv(project, query.environment ?? 'production', deps) }),
-    changeEnv: async ({ body }, { project }) => ({ data: await changeEnv(project, body, deps) }),
+    changeEnv: async ({ body }, { project }) => {
+      const warnings = replacedVariables(project, body)
+      return { data: await changeEnv(project, body, deps), ...(warnings.length > 0 ? { warnings } : {}) }
+    },
     getCloneToken: (_, { project }) => ({ data: showCloneToken(project) }),
     setCloneToken: async ({ body }, { project }) => ({ data: await setCloneToken(project, body.token, deps) }),
     getResources: (_, { project }) => ({ data: showResources(project) }),
