@@ -11,13 +11,23 @@ export interface CloudProxy {
   isLinked(organizationId: string): Awaitable<boolean>
   /** Another one once the organisation is linked to another account, or to none. */
   linkOf(organizationId: string): Awaitable<object | null>
-  /** Rejects with `cloud_unreachable` when no answer comes in time. */
+  /**
+   * Rejects with `cloud_unreachable` when no answer comes in time, and with `ProjectCameBack` when a move from the cloud to this
+   * instance has ended meanwhile.
+   */
   ask(organizationId: string, request: ForwardedRequest): Promise<ForwardedAnswer>
   /** Sends an upload of this instance on to the cloud and returns the session there; undefined: the session is not of this instance. */
   passUploadOn(organizationId: string, upload: { sessionId: string; projectId: string }): Promise<string | undefined>
 }
 
+/** A read finds the project on this instance now: the read is answered here. */
+export class ProjectCameBack extends Error {
+  override readonly name = 'ProjectCameBack'
+}
+
 export interface ForwardedRequest {
+  /** Undefined where the route names another object. */
+  projectId: string | undefined
   method: string
   path: string
   headers: Record<string, string | string[]>
@@ -64,9 +74,12 @@ async function isNotHere(row: AnyRoute, named: Named, caller: Caller, { loaders 
 /** Of a token that is limited to projects only the project itself can be told; what hangs on one is known to the cloud alone. */
 function isInReach(row: AnyRoute, names: Record<string, string>, { projectIds, onlyElsewhere }: Caller): boolean {
   if (!projectIds || onlyElsewhere) return true
-  const id = names[row.inBody ?? 'id'] ?? names.projectId
-  return row.on === 'project' && id !== undefined && projectIds.has(id)
+  const id = projectIdOf(row, names)
+  return id !== undefined && projectIds.has(id)
 }
+
+const projectIdOf = (row: AnyRoute, names: Record<string, string> | undefined): string | undefined =>
+  row.on === 'project' ? (names?.[row.inBody ?? 'id'] ?? names?.projectId) : undefined
 
 /** A part of a path that is anything else could be another path for whoever stands before the cloud and tidies addresses. */
 const areIds = (params: unknown): boolean =>
@@ -133,6 +146,7 @@ export async function askElsewhere(
   })
   const body = readBody ?? (hasBody(request) ? request.raw : undefined)
   return elsewhere.ask((request.state.caller as Caller).organizationId, {
+    projectId: projectIdOf(row, namesOf(row, request)),
     method: row.inCloud?.split(' ')[0] ?? request.method,
     path: pathOf(row, request),
     headers: {

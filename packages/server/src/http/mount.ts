@@ -10,6 +10,7 @@ import {
   checkRole,
   isElsewhere,
   mayBeElsewhere,
+  ProjectCameBack,
   readsBody,
   refuseOthers,
   wasForwarded,
@@ -103,10 +104,18 @@ function passingOn(row: AnyRoute, deps: MountDeps & { elsewhere: CloudProxy }) {
       if (withBody) refuseOthers(row, request.body, caller)
       const record = () => deps.recordAudit({ ...auditEventOf(row, request), changes: { askedIn: 'cloud' } })
       if (!withBody) continueBody(request.raw, reply.raw)
-      if (!withBody) return forward(row, request, reply, deps, { record }).then(() => true)
-      return forwardRead(row, request, reply, deps, record).then(() => true)
+      if (!withBody) return forward(row, request, reply, deps, { record }).then(isAnswered, isCameBack)
+      return forwardRead(row, request, reply, deps, record).then(isAnswered, isCameBack)
     })
   }
+}
+
+const isAnswered = (): boolean => true
+
+/** The project is on this instance by now, which answers itself. */
+function isCameBack(error: unknown): boolean {
+  if (error instanceof ProjectCameBack) return false
+  throw error
 }
 
 /** Forwards a call whose body was read here. */

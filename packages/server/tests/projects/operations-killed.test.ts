@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { operationKinds } from '../../src/modules/projects/operations/meetings.ts'
+import type { OperationKind } from '../../src/platform/db/tables/projects.ts'
 import { tarOf } from '../backups/scene.ts'
 import { Lives } from '../kit/lives.ts'
 import { current, type OperationsScene, type Subject, setOperationsScene } from './operations-scene.ts'
@@ -38,13 +39,23 @@ describe.each(begun)('killed while %s is under way and', (first) => {
     // A step of the jobs: a transaction, before it or after it.
     const life = await lives.start(1 + (cell % 17))
     const door = { app: life.plane.app }
-    const answers = [scene.request(first, subject, door), pause(20).then(() => scene.request(second, subject, door))]
+    const answered = Promise.withResolvers<void>()
+    const firstAnswer = scene.request(first, subject, door).finally(answered.resolve)
+    const watching = rowAppears(first, answered.promise, life.died.promise)
+    const answers = [firstAnswer, watching.then(() => scene.request(second, subject, door))]
     for (const answer of answers) answer.catch(() => undefined)
-    await Promise.race([Promise.allSettled(answers).then(() => lives.idle(life)), life.died.promise, pause(5_000)])
+    await Promise.race([Promise.allSettled(answers).then(() => lives.idle(life)), life.died.promise])
     await takeOver()
     await expectAgreement(`${first}, then ${second}, killed at step ${1 + (cell % 17)}`)
   })
 })
+
+/** Resolves when the operation is under way, was answered, or its control plane is dead. */
+async function rowAppears(kind: OperationKind, ...orElse: Promise<void>[]): Promise<void> {
+  let isOver = false
+  for (const one of orElse) one.then(() => (isOver = true))
+  while (!isOver && (await scene.rows(subject)).every((row) => row.kind !== kind)) await pause(5)
+}
 
 /** Another control plane goes on, and time passes; what nobody drives any more is called off. */
 async function takeOver(): Promise<void> {

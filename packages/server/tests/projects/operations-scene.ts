@@ -46,6 +46,7 @@ export interface OperationsScene extends Scene {
   /** Has the operation under way, in that phase, until it is released. */
   begin(kind: OperationKind, phase: OperationPhase, subject: Subject): Promise<UnderWay>
   rows(subject: Subject): Promise<ProjectOperationRow[]>
+  isJobRunning(kind: string): Promise<boolean>
   volume(subject: Subject): Promise<'saved' | 'current' | 'other'>
   /** Everything that is under way ends; what nobody drives is called off. */
   settle(subject: Subject): Promise<void>
@@ -69,9 +70,10 @@ export async function setOperationsScene(parts: Partial<Parts> = {}): Promise<Op
   const gates = new Map<string, { begun: PromiseWithResolvers<void>; going: Promise<void> }>()
   const pass = async (gate: Gate, key: string, abort?: AbortSignal) => {
     const found = gates.get(`${gate}:${key}`)
-    found?.begun.resolve()
+    if (!found) return
+    found.begun.resolve()
     const aborted = new Promise<never>((_, reject) => abort?.addEventListener('abort', () => reject(abort.reason)))
-    if (found) await Promise.race([found.going, aborted])
+    await Promise.race([found.going, aborted])
   }
   const { start, stop, writeVolume, readVolume } = runtime
   runtime.whileBuilding = async ({ owner }, _, abort) => pass('build', owner.projectId, abort)
@@ -244,9 +246,8 @@ export async function setOperationsScene(parts: Partial<Parts> = {}): Promise<Op
   const idle = async () => {
     for (;;) {
       await instance.jobs.whenIdle()
-      const waiting = await db.selectFrom('jobs').select('kind').where('status', 'in', ['queued', 'running']).execute()
-      if (!waiting.some(({ kind }) => /^(deployments|backups|transfers|projects)\./.test(kind) && kind === 'projects.resume'))
-        return
+      const resuming = db.selectFrom('jobs').select('id').where('kind', '=', 'projects.resume')
+      if (!(await resuming.where('status', 'in', ['queued', 'running']).executeTakeFirst())) return
       await pause(20)
     }
   }
@@ -257,6 +258,10 @@ export async function setOperationsScene(parts: Partial<Parts> = {}): Promise<Op
     hold,
     begin,
     rows,
+    async isJobRunning(kind) {
+      const running = db.selectFrom('jobs').select('id').where('kind', '=', kind).where('status', '=', 'running')
+      return (await running.executeTakeFirst()) !== undefined
+    },
     async volume({ volumeId }) {
       const bytes = Buffer.from(runtime.volumes.get(volumeId) ?? [])
       if (bytes.equals(await tarOf(saved))) return 'saved'

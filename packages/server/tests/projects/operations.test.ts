@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { type Meeting, meetings, operationKinds } from '../../src/modules/projects/operations/meetings.ts'
-import type { OperationKind, OperationPhase } from '../../src/platform/db/tables/projects.ts'
+import type { OperationKind, OperationPhase, ProjectOperationRow } from '../../src/platform/db/tables/projects.ts'
 import { tarOf } from '../backups/scene.ts'
 import {
   current,
@@ -63,31 +63,34 @@ async function refused(kind: OperationKind, phase: OperationPhase, kinds: readon
 async function beside(kind: OperationKind, phase: OperationPhase, requested: OperationKind): Promise<void> {
   const what = `${requested} while ${kind} is ${phase}`
   const underWay = await scene.begin(kind, phase, subject)
-  // A start or stop of the same instance waits in the driver, which the test holds.
-  const answer = scene.request(requested, subject)
-  let isAnswered = false
-  const stopLooking = () => {
-    isAnswered = true
-  }
-  answer.then(stopLooking, stopLooking)
-  const answered = await Promise.race([answer, begun(requested, () => isAnswered)])
-  if (answered) {
-    const isDisabled = kind === 'disable' && answered.code === 'project_disabled'
-    if (!isDisabled) expect([what, answered.status < 300, answered.code]).toEqual([what, true, null])
-    const row = (await scene.rows(subject)).find(({ subjectId }) => subjectId !== null && subjectId === answered.subjectId)
-    expect(row?.phase ?? 'running', what).toBe('running')
-  }
+  const before = (await scene.rows(subject)).map(({ id }) => id)
+  const request = scene.request(requested, subject)
+  // A start or stop of the same instance has begun, and waits in the driver, which the test holds.
+  const underWayToo = await Promise.race([request.then(() => undefined), begun(requested, before, request)])
+  if (underWayToo) expect([what, underWayToo.phase]).toEqual([what, 'running'])
   await underWay.release()
-  await answer
+  const answered = await request
+  const isDisabled = kind === 'disable' && answered.code === 'project_disabled'
+  if (!isDisabled) expect([what, answered.status < 300, answered.code]).toEqual([what, true, null])
   await over(underWay, kind, what, requested)
 }
 
-async function begun(kind: OperationKind, isAnswered: () => boolean): Promise<undefined> {
-  while (!isAnswered()) {
-    if ((await scene.rows(subject)).some((row) => row.kind === kind && row.heldUntil !== null && row.phase === 'running')) break
+/** The row of an operation that was not there before; undefined when it was answered without one. */
+async function begun(
+  kind: OperationKind,
+  before: readonly string[],
+  request: Promise<unknown>,
+): Promise<ProjectOperationRow | undefined> {
+  let isAnswered = false
+  const note = () => {
+    isAnswered = true
+  }
+  request.then(note, note)
+  while (!isAnswered) {
+    const row = (await scene.rows(subject)).find((one) => one.kind === kind && !before.includes(one.id))
+    if (row) return row
     await pause(5)
   }
-  await pause(200)
   return undefined
 }
 
@@ -105,6 +108,7 @@ async function waits(kind: OperationKind, phase: OperationPhase, requested: Oper
   if (itself.includes(requested)) expect(asked.status, what).toBe(0)
   else {
     expect([what, asked.status, asked.error]).toEqual([what, 202, ''])
+    if (requested === 'move') return moveWaits(asked.subjectId as string, underWay, kind, what)
     await expectWaiting(requested, asked, what)
   }
   await underWay.release()
@@ -112,16 +116,25 @@ async function waits(kind: OperationKind, phase: OperationPhase, requested: Oper
   await over(underWay, kind, what, requested)
 }
 
+/** A move packs beside the other operation, and reads the data for the last time when that one has ended. */
+async function moveWaits(id: string, underWay: UnderWay, kind: OperationKind, what: string): Promise<void> {
+  const state = async () => (await scene.send('GET /departures/:id', { params: { id } })).body.data.state
+  await expect.poll(state, { message: what }).toBe('packed')
+  const lastRead = scene.hold('readVolume', subject)
+  const rowsThen = lastRead.begun.then(() => scene.rows(subject))
+  await scene.send('PATCH /departures/:id', { params: { id }, body: { state: 'ready' } })
+  await expect.poll(() => scene.isJobRunning('transfers.depart'), { message: what }).toBe(true)
+  expect([what, await state()]).toEqual([what, 'releasing'])
+  await underWay.release()
+  expect([what, (await rowsThen).map((row) => row.id)]).not.toEqual([what, expect.arrayContaining([underWay.row.id])])
+  lastRead.release()
+  await expect.poll(state, { message: what }).toBe('ready')
+  await over(underWay, kind, what, 'move')
+}
+
 async function expectWaiting(kind: OperationKind, { subjectId }: Requested, what: string): Promise<void> {
   const id = subjectId as string
   const phase = async () => (await scene.rows(subject)).find((row) => row.subjectId === id)?.phase
-  if (kind === 'move') {
-    while ((await scene.send('GET /departures/:id', { params: { id } })).body.data.state !== 'packed') await pause(10)
-    await scene.send('PATCH /departures/:id', { params: { id }, body: { state: 'ready' } })
-    await pause(300)
-    expect((await scene.send('GET /departures/:id', { params: { id } })).body.data.state, what).toBe('releasing')
-    return
-  }
   if (kind === 'restore') {
     await expect.poll(phase, { message: what }).toMatch(/waiting|stopped/)
     expect([what, await scene.volume(subject), (await scene.restore(id)).status]).toEqual([what, 'current', 'applying'])

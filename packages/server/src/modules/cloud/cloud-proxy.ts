@@ -1,10 +1,13 @@
-import type { CloudProxy, ForwardedAnswer, ForwardedRequest } from '../../http/cloud-proxy.ts'
+import { setTimeout as pause } from 'node:timers/promises'
+import { type CloudProxy, type ForwardedAnswer, type ForwardedRequest, ProjectCameBack } from '../../http/cloud-proxy.ts'
 import { fail } from '../../platform/failure.ts'
+import { findAnyProject } from '../projects/index.ts'
 import { cloudUnreachable } from './ask.ts'
 import type { CloudDeps } from './deps.ts'
 import { forgetSoon } from './forget-job.ts'
 import type { Links } from './links.ts'
 import { passUploadOn } from './pass-upload-on.ts'
+import { underWay } from './transfers/transfer-store.ts'
 
 /** How the mount asks the cloud for what is not here. */
 export const createCloudProxy = (links: Links, deps: CloudDeps): CloudProxy => ({
@@ -15,21 +18,47 @@ export const createCloudProxy = (links: Links, deps: CloudDeps): CloudProxy => (
     const link = (await links.of(organizationId)) ?? fail('not_found')
     return passUploadOn(link, upload, deps)
   },
-  async ask(organizationId, request) {
+  async ask(organizationId, { projectId, ...request }) {
     const link = (await links.of(organizationId)) ?? fail('not_found')
-    try {
-      const answer = await deps.api.send(link.address, request)
-      const deleted = deletedProject(request, answer)
-      if (deleted) await forgetSoon(deleted, deps)
-      return answer
-    } catch (error) {
+    const answer = await deps.api.send(link.address, request).catch((error: unknown) => {
       throw cloudUnreachable(error)
-    }
+    })
+    if (answer.status === 404 && projectId) await refuseArriving({ organizationId, projectId }, request, answer, deps)
+    const deleted = deletedProject(request, answer)
+    if (deleted) await forgetSoon(deleted, deps)
+    return answer
   },
 })
 
+type Sent = Omit<ForwardedRequest, 'projectId'>
+
+const arrivalWaitMs = 10_000
+
+/**
+ * At the end of a move to this instance the cloud has let go of the project a moment before the project is here. A read waits for that
+ * moment to pass and is answered here; any other request is refused, as it is during the whole move.
+ */
+async function refuseArriving(
+  { organizationId, projectId }: { organizationId: string; projectId: string },
+  { method, abort }: Sent,
+  { body }: ForwardedAnswer,
+  { database: { db }, retryLimits }: CloudDeps,
+): Promise<void> {
+  const move = await underWay(db, organizationId, projectId)
+  if (move?.direction !== 'to_self_hosted' || (move.phase !== 'committing' && move.phase !== 'settling')) return
+  body.destroy()
+  const giveUpAt = Date.now() + arrivalWaitMs
+  while (method === 'GET' && Date.now() < giveUpAt) {
+    if ((await findAnyProject(db, projectId))?.presence === 'here') throw new ProjectCameBack()
+    await pause(retryLimits.pollMs, undefined, { signal: abort })
+  }
+  fail('work_in_progress', {
+    words: `The project is being moved to this instance (${move.id}). Try again when the move has ended.`,
+  })
+}
+
 /** The project that the cloud has just deleted. */
-function deletedProject({ method, path }: ForwardedRequest, { status }: ForwardedAnswer): string | null {
+function deletedProject({ method, path }: Sent, { status }: ForwardedAnswer): string | null {
   if (method !== 'DELETE' || status >= 300) return null
   return /^\/api\/projects\/(prj_[a-z2-7]{20})(?:\?|$)/.exec(path)?.[1] ?? null
 }
