@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { leaseMs } from '../../src/modules/projects/operations/held-operation.ts'
 import { operationKinds } from '../../src/modules/projects/operations/meetings.ts'
 import type { OperationKind } from '../../src/platform/db/tables/projects.ts'
 import { tarOf } from '../backups/scene.ts'
@@ -45,6 +46,8 @@ describe.each(begun)('killed while %s is under way and', (first) => {
     const answers = [firstAnswer, watching.then(() => scene.request(second, subject, door))]
     for (const answer of answers) answer.catch(() => undefined)
     await Promise.race([Promise.allSettled(answers).then(() => lives.idle(life)), life.died.promise])
+    // A deletion waits in real time for a lease that is not over.
+    if (first === 'delete' || second === 'delete') moved += leaseMs
     await takeOver()
     await expectAgreement(`${first}, then ${second}, killed at step ${1 + (cell % 17)}`)
   })
@@ -102,8 +105,18 @@ async function expectAgreement(what: string): Promise<void> {
     .executeTakeFirst()
   const isRestored = (await scene.volume(subject)) === 'saved'
   if (isRestored) expect([what, restore?.dataState]).toEqual([what, 'restored'])
-  if (row.enabled) runtime.volumes.set(subject.volumeId, await tarOf(current))
-  else await renew()
+  runtime.volumes.set(subject.volumeId, await tarOf(current))
+  if (!row.enabled) await enableAgain(what)
+}
+
+async function enableAgain(what: string): Promise<void> {
+  const life = await lives.start()
+  expect([what, (await scene.request('enable', subject, { app: life.plane.app })).status]).toEqual([what, 200])
+  await life.plane.jobs.whenIdle()
+  await lives.end()
+  const live = await db().selectFrom('liveEnvironments').selectAll().where('projectId', '=', subject.id).executeTakeFirst()
+  expect([what, live?.state]).toEqual([what, 'live'])
+  subject.liveId = live?.deploymentId as string
 }
 
 async function renew(): Promise<void> {
