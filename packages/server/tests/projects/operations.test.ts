@@ -68,11 +68,20 @@ async function beside(kind: OperationKind, phase: OperationPhase, requested: Ope
   // A start or stop of the same instance has begun, and waits in the driver, which the test holds.
   const underWayToo = await Promise.race([request.then(() => undefined), begun(requested, before, request)])
   if (underWayToo) expect([what, underWayToo.phase]).toEqual([what, 'running'])
+  if (requested === 'disable' && deploying.includes(kind)) await cancelled(underWay, what)
   await underWay.release()
   const answered = await request
   const isDisabled = kind === 'disable' && answered.code === 'project_disabled'
   if (!isDisabled) expect([what, answered.status < 300, answered.code]).toEqual([what, true, null])
   await over(underWay, kind, what, requested)
+}
+
+const deploying: readonly OperationKind[] = ['deploy', 'redeploy', 'rollback', 'restart']
+
+/** A disable cancels the deployment before it stops anything. */
+async function cancelled({ row: { id } }: UnderWay, what: string): Promise<void> {
+  const phase = async () => (await scene.rows(subject)).find((row) => row.id === id)?.phase
+  await expect.poll(phase, { message: what }).not.toBe('running')
 }
 
 /** The row of an operation that was not there before; undefined when it was answered without one. */
