@@ -219,6 +219,19 @@ describe('the webhook token', () => {
     const row = await instance.database.db.selectFrom('backupPolicies').selectAll().where('id', '=', id).executeTakeFirst()
     expect(row?.webhookTokenHash).toBeNull()
   })
+  test.each([
+    ['the webhook is off', {}],
+    ['the same call turns it off', { enableWebhook: false }],
+  ])('400: rotateWebhookToken while %s, and nothing changes', async (_, also) => {
+    const { id } = await made()
+    if ('enableWebhook' in also) await change(id, { enableWebhook: true })
+    const before = (await list()).find((policy: { id: string }) => policy.id === id)
+    const { status, body } = await change(id, { rotateWebhookToken: true, retainCount: 3, ...also })
+    expect([status, body.field, body.error]).toEqual([400, 'rotateWebhookToken', expect.stringContaining('enableWebhook: true')])
+    expect((await list()).find((policy: { id: string }) => policy.id === id)).toEqual(before)
+    const enabled = await change(id, { rotateWebhookToken: true, enableWebhook: true })
+    expect(enabled.body.data.webhookToken).toMatch(/^bwh_/)
+  })
   test('a record that was read can be sent back: webhookEnabled is taken, and makes no new token', async () => {
     const { id } = await made()
     await change(id, { enableWebhook: true })

@@ -96,12 +96,17 @@ interface WebhookWishes {
   rotateWebhookToken: boolean | undefined
 }
 
-/** Turned on it needs a token, which is made when there is none; turned off, the token is forgotten. */
+/** Turned on it needs a token, which is made when there is none; turned off, the token is forgotten, and there is none to rotate. */
 function webhookAfter(
   { webhookEnabled, webhookTokenHash }: PolicyRow,
   { enableWebhook, rotateWebhookToken }: WebhookWishes,
 ): { token?: string; columns: Partial<Pick<PolicyRow, 'webhookEnabled' | 'webhookTokenHash'>> } {
   const enabled = enableWebhook ?? webhookEnabled === 1
+  if (!enabled && rotateWebhookToken)
+    refuse(
+      'rotateWebhookToken',
+      'cannot replace a token while the webhook is off: send enableWebhook: true, which makes a new one',
+    )
   if (!enabled) return { columns: { webhookEnabled: 0, webhookTokenHash: null } }
   if (webhookTokenHash !== null && webhookEnabled === 1 && !rotateWebhookToken) return { columns: {} }
   const token = `bwh_${randomCode(40)}`
