@@ -1,4 +1,4 @@
-import type { BackupRestore, RestoreTransition } from '@berth/contract'
+import { type BackupRestore, type RestoreTransition, terminalRestore } from '@berth/contract'
 import { iso, isoOrNull } from '../../../platform/db/columns.ts'
 import type { RestoreRow } from '../../../platform/db/tables/backups.ts'
 import { copiesOf } from './copies.ts'
@@ -10,8 +10,14 @@ export const transitionOf = (row: RestoreRow): RestoreTransition => ({
   verification: verificationOf(row),
 })
 
-const verificationOf = ({ verification, verifiedBytes, verifyBytesTotal }: RestoreRow): BackupRestore['verification'] => ({
-  status: verification,
+/** A verification that the end of its restore cut short has failed: the archive was not found to be whole. */
+const verificationOf = ({
+  status,
+  verification,
+  verifiedBytes,
+  verifyBytesTotal,
+}: RestoreRow): BackupRestore['verification'] => ({
+  status: terminalRestore.has(status) && verification !== 'passed' ? 'failed' : verification,
   bytesDone: verifiedBytes,
   bytesTotal: verifyBytesTotal,
 })
