@@ -130,7 +130,7 @@ export const backups = {
     body: ApplyBody,
     returns: data(BackupRestore),
     status: 202,
-    errors: ['not_staged', 'work_in_progress'],
+    errors: ['not_staged', 'work_in_progress', 'not_restorable'],
   }),
   cancelRestore: route('POST /backup-restores/:restoreId/cancel', {
     summary: 'Cancel a restore that is staged or in flight',

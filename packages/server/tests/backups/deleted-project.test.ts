@@ -93,6 +93,13 @@ test('where the volume that its deletion kept cannot be saved, nothing is writte
   expect(await restored()).toMatchObject({ status: 'failed', dataState: 'untouched', error: { code: 'safety_run_failed' } })
   expect((await as('GET /projects/:id', { params: { id: scene.projectId } })).status).toBe(404)
 })
+test('409: a copy, which would belong to no project', async () => {
+  const asCopy = { params: { runId: run.id }, body: { target: 'copy' } }
+  const answer = await as('POST /backup-runs/:runId/restore/prepare', asCopy)
+  expect([answer.status, answer.body.code]).toEqual([409, 'not_restorable'])
+  expect((await restored()).status).toBe('succeeded')
+  expect((await as('POST /backup-runs/:runId/restore/prepare', asCopy)).status).toBe(201)
+})
 test('its runs are in GET /backup-runs, and its staged restores in GET /projects/:id/backup-restores', async () => {
   const { restoreId } = await prepare()
   const { projectId } = scene

@@ -6,6 +6,7 @@ import { beginOperation, lockProject } from '../../projects/index.ts'
 import { type BackupsDeps, nowOf } from '../deps.ts'
 import { groupOf } from '../runs/clean-up-kind.ts'
 import { moveRestore } from './move-restore.ts'
+import { refuseCopyOfDeleted } from './refuse-copy.ts'
 import { refuseMoved } from './refuse-moved.ts'
 import { applyJobKey, applyRestore, type SettlePayload, settleRestore, verifyJobKey } from './restore-kinds.ts'
 import { findRestore } from './restore-store.ts'
@@ -27,6 +28,7 @@ export const applyWithToken = (
     if (restore.status !== 'staged')
       fail('not_staged', { words: `The restore is ${restore.status}, and only a staged one can be applied: prepare again` })
     await refuseMoved(bound.db, projectId, deps)
+    await refuseCopyOfDeleted(bound.db, restore)
     const requested = { projectId, environment: null, kind: 'restore', subjectId: id } as const
     const { isHeld } = await beginOperation(requested, bound, deps)
     const moved = await moveRestore(id, 'applying', bound, deps, { startedAt: nowOf(deps) })

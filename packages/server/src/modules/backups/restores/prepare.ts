@@ -10,6 +10,7 @@ import { groupOf } from '../runs/clean-up-kind.ts'
 import { storeOf } from '../runs/perform-run.ts'
 import { findRun } from '../runs/run-store.ts'
 import { moveRestore } from './move-restore.ts'
+import { refuseCopyOfDeleted } from './refuse-copy.ts'
 import { refuseMoved } from './refuse-moved.ts'
 import { verifyJobKey, verifyRestore } from './restore-kinds.ts'
 import { insertRestore, listStaged } from './restore-store.ts'
@@ -34,6 +35,7 @@ export async function prepareRestore(
     await lockProject(bound, run.projectId)
     // It may have been pruned since.
     refuseUnfit((await findRun(bound.db, run.id)) ?? fail('not_found'))
+    await refuseCopyOfDeleted(bound.db, { projectId: run.projectId, target })
     const [id, now] = [newId('rst'), nowOf(deps)]
     for (const earlier of await listStaged(bound.db, { runId: run.id, target })) {
       const error = { errorCode: 'replaced', errorMessage: `replaced by ${id}` }
