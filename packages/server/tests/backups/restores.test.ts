@@ -358,6 +358,50 @@ describe('the stream of a staged restore', () => {
   })
 })
 
+test('the undo point of a restore outlives the safety runs of later restores that failed or were cancelled', async () => {
+  const { runtime } = scene.instance.drivers
+  const applied = await restored()
+  expect(applied.status).toBe('succeeded')
+  const write = runtime.writeVolume.bind(runtime)
+  for (const _ of [1, 2, 3, 4]) {
+    let writes = 0
+    runtime.writeVolume = async (id, tar) => {
+      writes += 1
+      if (writes === 1) throw new Error('the disk is full')
+      await write(id, tar)
+    }
+    expect(await restored()).toMatchObject({ status: 'failed', dataState: 'undone' })
+  }
+  await scene.instance.jobs.whenIdle()
+  expect(await scene.run(applied.preRestoreRunId as string)).toMatchObject({ status: 'succeeded', prunedAt: null })
+})
+
+describe('the verification of a restore that ended before it was over has failed', () => {
+  const endings: [string, (restoreId: string) => Promise<unknown>][] = [
+    ['cancelled', (restoreId) => cancel(restoreId)],
+    ['replaced', () => staged()],
+  ]
+  test.each(endings)('%s', async (_, end) => {
+    const [begun, going] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    scene.withStore((store) => ({
+      async *get(name, abort) {
+        if (!name.includes('manifest')) {
+          begun.resolve()
+          await going.promise
+        }
+        yield* store.get(name, abort)
+      },
+    }))
+    const { restoreId } = await staged()
+    await begun.promise
+    expect((await scene.restore(restoreId)).verification.status).toBe('running')
+    await end(restoreId)
+    expect(await scene.restore(restoreId)).toMatchObject({ status: 'cancelled', verification: { status: 'failed' } })
+    going.resolve()
+    expect((await ended(restoreId)).verification.status).toBe('failed')
+  })
+})
+
 describe('POST /backup-restores/:restoreId/cancel', () => {
   test('staged: cancelled, untouched, and its token opens nothing any more', async () => {
     const { restoreId, confirmationToken } = await staged()
@@ -422,9 +466,15 @@ describe('POST /backup-restores/:restoreId/cancel', () => {
       'work_in_progress',
       expect.stringContaining(restoreId),
     ])
+    expect(deploy.body.error).toContain('the previous data is being put back. Wait until it has ended')
+    expect(deploy.body.error).not.toMatch(/or cancel/)
+    expect(await scene.restore(restoreId)).toMatchObject({ status: 'cancelled', dataState: 'partly_written', finishedAt: null })
     going.resolve()
     await reader.ended
-    expect(reader.events.at(-1)).toMatchObject({ event: 'complete', data: { status: 'cancelled', dataState: 'undone' } })
+    expect(reader.events.at(-1)).toMatchObject({
+      event: 'complete',
+      data: { status: 'cancelled', dataState: 'undone', finishedAt: expect.any(String) },
+    })
     runtime.writeVolume = write
   })
 })

@@ -2,10 +2,11 @@ import { terminalRun } from '@berth/contract'
 import type { RestoreRow, RunRow } from '../../../platform/db/tables/backups.ts'
 import { type Job, job } from '../../../platform/jobs/declare.ts'
 import { endOperation, enterStopped, lockProject, untilAlone } from '../../projects/index.ts'
-import type { BackupsDeps } from '../deps.ts'
+import { type BackupsDeps, nowOf } from '../deps.ts'
 import { BackupFailed, failureOf, internalText, wordsOfError } from '../failures.ts'
 import { mayBegin } from '../may-begin.ts'
 import { bringPoliciesBack } from '../policies/retired-policies.ts'
+import { prunePlan } from '../runs/prune-kind.ts'
 import { runToItsEnd } from '../runs/run-job.ts'
 import { findRun } from '../runs/run-store.ts'
 import { safetyRun } from '../runs/safety-run.ts'
@@ -71,7 +72,7 @@ async function settled(
   // Where it was cancelled meanwhile, the work of the cancel follows, and ends the operation.
   if (isEnding) return void (await endRestore(restore.id, { ...ourFault, dataState }, deps))
   await deps.database.transaction(async (bound) => {
-    await updateRestore(bound.db, restore.id, { dataState })
+    await updateRestore(bound.db, restore.id, { dataState, finishedAt: nowOf(deps) })
     await endOperation(restore.id, bound)
     signalRestore(restore, bound)
   })
@@ -135,6 +136,7 @@ async function inPlace(
 async function stopOthers({ id, projectId }: RestoreRow, deps: BackupsDeps, abort: AbortSignal): Promise<void> {
   await deps.database.transaction(async (bound) => {
     await lockProject(bound, projectId)
+    if ((await findRestore(bound.db, id))?.status !== 'applying') throw new RestoreIsOver()
     await enterStopped(id, bound)
   })
   await untilAlone(id, deps, abort)
@@ -223,6 +225,7 @@ async function succeed({ id, target }: RestoreRow, deps: BackupsDeps): Promise<v
   await deps.database.transaction(async (bound) => {
     const restore = await moveRestore(id, 'succeeded', bound, deps, { dataState: target === 'copy' ? 'untouched' : 'restored' })
     if (!restore) throw new RestoreIsOver()
+    await prunePlan(restore.projectId, bound)
     const undo = restore.preRestoreRunId ? ` What was there before is the run ${restore.preRestoreRunId}.` : ''
     const names = copiesOf(restore).map(({ name }) => name)
     const words =

@@ -2,7 +2,7 @@ import type { RestoreRow } from '../../../platform/db/tables/backups.ts'
 import { fail, refuse } from '../../../platform/failure.ts'
 import { constantTimeEqual, hashToken } from '../../../platform/secrets/token.ts'
 import type { Bound } from '../../../platform/transaction.ts'
-import { beginOperation, lockProject } from '../../projects/index.ts'
+import { beginOperation, endOperation, enterUndoing, findBySubject, lockProject } from '../../projects/index.ts'
 import { type BackupsDeps, nowOf } from '../deps.ts'
 import { groupOf } from '../runs/clean-up-kind.ts'
 import { moveRestore } from './move-restore.ts'
@@ -46,7 +46,7 @@ interface CancelOptions {
   isAbandoned?: boolean
 }
 
-/** What it had replaced by then is put back in the background; `dataState` says how far that is. */
+/** Data that it had replaced by then is put back in the background: `finishedAt` is null until that has ended. */
 export const cancelRestore = (
   { id, projectId }: RestoreRow,
   deps: BackupsDeps,
@@ -56,12 +56,17 @@ export const cancelRestore = (
     await lockProject(bound, projectId)
     const restore = (await findRestore(bound.db, id)) ?? fail('not_found')
     const error = { errorCode: 'cancelled', errorMessage: words }
-    const moved = await moveRestore(id, 'cancelled', bound, deps, { ...error, cancelRequested: true })
+    const hasBegun = restore.status === 'applying' && (await findBySubject(bound.db, id))?.phase !== 'waiting'
+    const finishedAt = hasBegun ? null : nowOf(deps)
+    const moved = await moveRestore(id, 'cancelled', bound, deps, { ...error, finishedAt, cancelRequested: true })
     if (!moved) return fail('conflict', { words: `The restore has ended already: it is ${restore.status}` })
     await bound.cancelJob({ uniqueKey: applyJobKey(id) })
     await bound.cancelJob({ uniqueKey: verifyJobKey(id) })
-    if (restore.status === 'applying')
+    if (!hasBegun) await endOperation(id, bound)
+    else {
+      await enterUndoing(id, bound)
       await enqueueSettle(restore, { restoreId: id, ...(isAbandoned ? { isAbandoned } : {}) }, bound)
+    }
     return moved
   })
 

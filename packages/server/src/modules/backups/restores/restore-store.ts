@@ -57,6 +57,17 @@ export async function recordSafetyRun(db: Db, id: string, preRestoreRunId: strin
 export const listUnderWay = (db: Db, projectId: string): Promise<RestoreRow[]> =>
   db.selectFrom('backupRestores').selectAll().where('projectId', '=', projectId).where('status', 'in', restoresUnderWay).execute()
 
+/** Restores that took a safety run, newest first. */
+export const listWithSafetyRun = (db: Db, projectId: string) =>
+  db
+    .selectFrom('backupRestores')
+    .select(['preRestoreRunId', 'status', 'dataState', 'finishedAt'])
+    .where('projectId', '=', projectId)
+    .where('preRestoreRunId', 'is not', null)
+    .orderBy('startedAt', 'desc')
+    .orderBy('id', 'desc')
+    .execute()
+
 /** Newest first; of a deleted project too. */
 export function listRestores(
   db: Db,

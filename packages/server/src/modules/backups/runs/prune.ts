@@ -10,15 +10,19 @@ import { findDestination } from '../destinations/destination-store.ts'
 import { openStore } from '../destinations/open-store.ts'
 import { allPolicies } from '../policies/policy-store.ts'
 import { moveRestore } from '../restores/move-restore.ts'
-import { listUnderWay } from '../restores/restore-store.ts'
+import { listUnderWay, listWithSafetyRun } from '../restores/restore-store.ts'
 import { goodRunsOf, markPruned, projectsWithRuns, prunedNotGone, retiredRuns } from './kept-run-store.ts'
 import { type PrunePayload, prune, prunePlan } from './prune-kind.ts'
 import { runsToPrune } from './retention.ts'
 import { forgetArtifacts, indexesOf, keptNames, updateRun } from './run-store.ts'
+import { sortSafetyRuns } from './undo-points.ts'
 
 const stagedMs = 24 * 3_600_000
 
-/** Safety runs have bounds of their own, and each bound counts: at most three of them, none older than two weeks but the newest. */
+/**
+ * Safety runs have bounds of their own, and each bound counts: at most three of them, none older than two weeks but the newest.
+ * The bounds hold for undo points and for the safety runs of restores that changed nothing, each by themselves.
+ */
 const safetyBounds = [
   { retainCount: 3, retainDays: null },
   { retainCount: null, retainDays: 14 },
@@ -76,14 +80,13 @@ async function due(projectId: string, deps: BackupsDeps): Promise<RunRow[]> {
     // Of which policy they were is not known of ones that are older than the record of it: all of them stay.
     groups.push([id === null ? { retainCount: null, retainDays: null } : (runs[0] as RunRow), runs])
   }
-  return groups.flatMap(([retention, runs]) => [
-    ...runsToPrune(
-      retention,
-      runs.filter((run) => !isSafety(run)),
-      now,
-    ),
-    ...safetyBounds.flatMap((bound) => runsToPrune(bound, runs.filter(isSafety), now)),
-  ])
+  const restores = await listWithSafetyRun(db, projectId)
+  return groups.flatMap(([retention, runs]) => {
+    const { undoPoints, spent, needed } = sortSafetyRuns(runs.filter(isSafety), restores)
+    const own = runs.filter((run) => !isSafety(run))
+    const safety = safetyBounds.flatMap((bound) => [undoPoints, spent].flatMap((kept) => runsToPrune(bound, kept, now)))
+    return [...runsToPrune(retention, own, now), ...safety.filter(({ id }) => !needed.has(id))]
+  })
 }
 
 type Retention = Pick<RunRow, 'retainCount' | 'retainDays'>

@@ -24,7 +24,8 @@ export function statusOf(facts: StatusFacts): StatusWords {
   if (!facts.operation) return settledStatus(facts)
   const { kind, phase, startedAt } = facts.operation
   const reason = `The project is being ${kind === 'move' ? 'moved' : 'restored'} since ${iso(startedAt)}`
-  if (phase === 'stopped') return say('stopped', `${reason}: it is stopped, and serves again when that has ended`)
+  if (phase === 'stopped' || phase === 'undoing')
+    return say('stopped', `${reason}: it is stopped, and serves again when that has ended`)
   return say(settledStatus(facts).status, reason)
 }
 

@@ -88,7 +88,9 @@ const overlaps = (left: { environment: string | null }, right: { environment: st
 export function meet(requested: RequestedOperation, underWay: UnderWay): Meeting {
   if (!overlaps(requested, underWay)) return 'beside'
   const phases: Partial<Record<OperationPhase, Meetings>> = meetings[underWay.kind]
-  const meeting = (phases[underWay.phase] ?? (phases.running as Meetings))[requested.kind]
+  // Until the previous data is back, the project is stopped as it was while the restore wrote.
+  const phase = underWay.phase === 'undoing' ? 'stopped' : underWay.phase
+  const meeting = (phases[phase] ?? (phases.running as Meetings))[requested.kind]
   // An operation that waits does nothing yet, so that no other one waits for it.
   if (meeting === 'wait') return underWay.phase === 'waiting' ? 'beside' : 'wait'
   return meeting === 'refuse' && requested.isAutomatic && underWay.kind !== 'delete' ? 'wait' : meeting

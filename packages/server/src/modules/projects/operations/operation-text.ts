@@ -1,5 +1,5 @@
 import { iso } from '../../../platform/db/columns.ts'
-import type { OperationKind, ProjectOperationRow } from '../../../platform/db/tables/projects.ts'
+import type { OperationKind, OperationPhase, ProjectOperationRow } from '../../../platform/db/tables/projects.ts'
 
 type Shown = Pick<ProjectOperationRow, 'id' | 'kind' | 'phase' | 'subjectId' | 'startedAt'>
 
@@ -20,6 +20,12 @@ const labels: Record<OperationKind, string> = {
   delete: 'deletion',
 }
 
+/** Advice about an operation that was cancelled already. */
+const cancelledAdvice: Partial<Record<OperationPhase, string>> = {
+  cancelling: 'It was cancelled and is being stopped. Wait until it has ended.',
+  undoing: 'It was cancelled, and the previous data is being put back. Wait until it has ended.',
+}
+
 const advice: Partial<Record<OperationKind, (id: string) => string>> = {
   restore: () => 'Wait until it has ended, or cancel the restore.',
   move: (id) => `Wait until it has ended, or cancel it with berth project transfers --cancel ${id}.`,
@@ -37,6 +43,6 @@ export const showOperation = (row: Shown): { kind: string; id: string; status: s
 export function operationsText(rows: readonly Shown[]): string {
   const named = rows.map((row) => `${labels[row.kind]} ${row.subjectId ?? row.id} (${row.phase}, since ${iso(row.startedAt)})`)
   const [first] = rows
-  const next = first && advice[first.kind]?.(first.subjectId ?? first.id)
+  const next = first && (cancelledAdvice[first.phase] ?? advice[first.kind]?.(first.subjectId ?? first.id))
   return `Under way on this project: ${named.join(', ')}. ${next ?? 'Wait until it has ended.'}`
 }

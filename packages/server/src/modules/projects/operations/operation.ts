@@ -98,6 +98,12 @@ export async function enterDiscarding(subjectId: string, { db }: Pick<Bound, 'db
   if (row) await setPhase(db, row.id, 'discarding')
 }
 
+/** Under `lockProject`. A restore that had begun was cancelled; it ends as an operation when the previous data is back. */
+export async function enterUndoing(subjectId: string, { db }: Pick<Bound, 'db'>): Promise<void> {
+  const row = await findBySubject(db, subjectId)
+  if (row) await setPhase(db, row.id, row.phase === 'stopped' ? 'undoing' : 'cancelling')
+}
+
 const pollMs = 250
 
 /** After `enterStopped`: resolves when every operation that was under way before has ended. */

@@ -216,7 +216,7 @@ export type OperationKind =
   | 'delete'
 
 /** `stopped`: a restore or a move has stopped the project. `discarding`: a deployment is over, and its instances are being stopped. */
-export type OperationPhase = 'waiting' | 'running' | 'stopped' | 'discarding'
+export type OperationPhase = 'waiting' | 'running' | 'stopped' | 'discarding' | 'cancelling' | 'undoing'
 
 /** One operation on a project that is under way; `projects/operations` owns it. */
 export interface ProjectOperationsTable {

@@ -1,0 +1,38 @@
+import { terminalRestore } from '@berth/contract'
+import type { RestoreRow, RunRow } from '../../../platform/db/tables/backups.ts'
+
+export type RestoreWithSafetyRun = Pick<RestoreRow, 'preRestoreRunId' | 'status' | 'dataState' | 'finishedAt'>
+
+export interface SortedSafetyRuns<Run> {
+  /** Runs that put back the data that a restore or a deployment replaced. */
+  undoPoints: Run[]
+  /** Runs of restores that ended without a change: the project has their data. */
+  spent: Run[]
+  /** Ids that are never pruned: the newest undo point of a restore, and the run of a restore that is under way. */
+  needed: ReadonlySet<string>
+}
+
+/** `runs` and `restores` newest first. A run of a restore that is under way is in neither list: it uses up no count. */
+export function sortSafetyRuns<Run extends Pick<RunRow, 'id'>>(
+  runs: readonly Run[],
+  restores: readonly RestoreWithSafetyRun[],
+): SortedSafetyRuns<Run> {
+  const byRun = new Map(restores.map((restore) => [restore.preRestoreRunId, restore]))
+  const stateOf = ({ id }: Run) => {
+    const restore = byRun.get(id)
+    return restore ? runState(restore) : 'undo point'
+  }
+  const newest = restores.find((restore) => runState(restore) === 'undo point')?.preRestoreRunId
+  const underWay = restores.filter((restore) => runState(restore) === 'under way').map((restore) => restore.preRestoreRunId)
+  return {
+    undoPoints: runs.filter((run) => stateOf(run) === 'undo point'),
+    spent: runs.filter((run) => stateOf(run) === 'spent'),
+    needed: new Set([newest, ...underWay].filter((id) => typeof id === 'string')),
+  }
+}
+
+function runState({ status, dataState, finishedAt }: RestoreWithSafetyRun): 'under way' | 'undo point' | 'spent' {
+  // A cancelled restore puts the previous data back before it is finished.
+  if (!terminalRestore.has(status) || finishedAt === null) return 'under way'
+  return dataState === 'restored' || dataState === 'partly_written' ? 'undo point' : 'spent'
+}
