@@ -15,6 +15,12 @@ beforeEach(async () => {
   const body = { enableWebhook: true }
   const changed = await as('PATCH /backup-policies/:policyId', { params: { policyId: policy.id }, body })
   webhookToken = changed.body.data.webhookToken
+  for (const domain of ['shop.example.test', 'www.example.test'])
+    await as('POST /projects/:id/connect', { params: { id: scene.projectId }, body: { domain } })
+  const rule = { kind: 'rate-limit', config: { requests: 5, windowSeconds: 60 } }
+  expect((await as('POST /projects/:id/route-rules', { params: { id: scene.projectId }, body: rule })).status).toBe(201)
+  const variables = { upserts: [{ key: 'KEY', value: 'secret value', isSecret: true }] }
+  await as('PATCH /projects/:id/env', { params: { id: scene.projectId }, body: variables })
   run = await scene.backUp(policy.id)
   await scene.makePolicy({ enabled: false })
   const removed = await as('DELETE /projects/:id', { params: { id: scene.projectId }, query: { deleteVolumes: true } })
@@ -65,6 +71,59 @@ test('a policy whose destination was deleted meanwhile stays away, and the repor
   const restore = await restored()
   expect([restore.status, restore.report?.warnings.join()]).toEqual(['succeeded', expect.stringContaining(retired!.id)])
   expect((await policies()).map(({ id }) => id)).toEqual([policy.id])
+})
+const hostnames = () =>
+  scene.instance.database.db
+    .selectFrom('domains')
+    .select(['hostname', 'isPrimary'])
+    .where('projectId', '=', scene.projectId)
+    .orderBy('hostname')
+    .execute()
+test('its custom domains and route rules come back, and the report lists everything that does', async () => {
+  const { restoreId } = await prepare()
+  await scene.instance.jobs.whenIdle()
+  const { report } = await scene.restore(restoreId)
+  const listed = report?.changes.map(({ kind, name, action }) => [kind, name, action])
+  const [retired] = await scene.instance.database.db
+    .selectFrom('retiredPolicies')
+    .selectAll()
+    .where('id', '!=', policy.id)
+    .execute()
+  expect(listed).toEqual(
+    expect.arrayContaining([
+      ['project', run.projectName, 'create'],
+      ['environment', 'production', 'create'],
+      ['variable', 'production/KEY', 'create'],
+      ['domain', 'shop.example.test', 'create'],
+      ['domain', 'www.example.test', 'create'],
+      ['route rule', 'rate-limit', 'create'],
+      ['backup policy', policy.id, 'create'],
+      ['backup policy', retired!.id, 'create'],
+      ['volume', 'data', 'create'],
+    ]),
+  )
+  expect(report?.warnings).toEqual([])
+  expect(await restored()).toMatchObject({ status: 'succeeded', report: { warnings: [] } })
+  expect(await hostnames()).toEqual([
+    { hostname: 'shop.example.test', isPrimary: 0 },
+    { hostname: 'www.example.test', isPrimary: 1 },
+  ])
+  const rules = await as('GET /projects/:id/route-rules', { params: { id: scene.projectId } })
+  expect(rules.body.data).toMatchObject([{ kind: 'rate-limit' }])
+  const again = await prepare()
+  await scene.instance.jobs.whenIdle()
+  expect((await scene.restore(again.restoreId)).report?.changes.map(({ kind }) => kind)).toEqual(['volume'])
+})
+test('a domain that another project took meanwhile stays there, and the warnings name it', async () => {
+  const other = await scene.makeApp()
+  const taken = { params: { id: other.id }, body: { domain: 'www.example.test' } }
+  expect((await as('POST /projects/:id/connect', taken)).body.error).toBeUndefined()
+  const restore = await restored()
+  expect([restore.status, restore.report?.warnings]).toEqual([
+    'succeeded',
+    [expect.stringContaining('The slug'), expect.stringContaining('www.example.test')],
+  ])
+  expect(await hostnames()).toEqual([{ hostname: 'shop.example.test', isPrimary: 0 }])
 })
 test('the volume that its deletion kept is saved by a pre_restore run before it is overwritten, and can be put back', async () => {
   expect((await restored()).status).toBe('succeeded')

@@ -33,7 +33,13 @@ export interface BackupsDeps {
   data: ProjectData
   projects: {
     save(projectId: string): Promise<SavedProject | undefined>
-    bringBack(saved: SavedProject, organizationId: string): Promise<void>
+    /** Warnings: each part that did not come back. */
+    bringBack(saved: SavedProject, organizationId: string): Promise<string[]>
+    /** Undefined where the project exists. */
+    previewBringBack(
+      saved: SavedProject,
+      organizationId: string,
+    ): Promise<{ items: { kind: string; name: string }[]; warnings: string[] } | undefined>
     uploadOf(projectId: string): Promise<SavedUpload | undefined>
     isUploadMissing(saved: SavedProject): Promise<boolean>
     bringUploadBack(saved: SavedProject, organizationId: string, content: () => AsyncIterable<Uint8Array>): Promise<void>

@@ -17,7 +17,7 @@ import { createDeletion } from './lifecycle/deletion.ts'
 import { createEnvironmentDeletion } from './lifecycle/environment-deletion.ts'
 import { powerJob } from './lifecycle/power.ts'
 import { showProject, showProjects } from './lifecycle/records.ts'
-import { bringProjectBack, type SavedProject, saveProjectWhole } from './lifecycle/saved-project.ts'
+import { bringProjectBack, previewBringBack, type SavedProject, saveProjectWhole } from './lifecycle/saved-project.ts'
 import { updateProject } from './lifecycle/update-project.ts'
 import { projectsLoaders } from './loaders.ts'
 import { thinJob, thinSchedule } from './metrics/thin-metrics.ts'
@@ -118,6 +118,7 @@ export function createProjects(deps: ProjectsDeps) {
     openEnv: (projectId: string, environment: string) => openEnv(projectId, environment, deps),
     save: (projectId: string) => saveProjectWhole(projectId, deps),
     bringBack: (saved: SavedProject, organizationId: string) => bringProjectBack(saved, organizationId, deps),
+    previewBringBack: (saved: SavedProject, organizationId: string) => previewBringBack(saved, organizationId, deps),
     /** What it was uploaded from, and bringing that back. */
     uploadOf: (projectId: string) => uploadOf(projectId, deps),
     isUploadMissing: (saved: SavedProject) => isUploadMissing(saved, deps),

@@ -33,9 +33,16 @@ export const bringPoliciesBack = (projectId: string, deps: BackupsDeps): Promise
   })
 
 /** Ids of policies of a deleted project that have no destination any more. */
-export async function policiesWithoutDestination(projectId: string, { database: { db } }: BackupsDeps): Promise<string[]> {
+export const policiesWithoutDestination = (projectId: string, deps: BackupsDeps) => retiredIds(projectId, false, deps)
+
+/** Ids of policies of a deleted project that come back with it. */
+export const returningPolicies = (projectId: string, deps: BackupsDeps) => retiredIds(projectId, true, deps)
+
+async function retiredIds(projectId: string, hasDestination: boolean, { database: { db } }: BackupsDeps): Promise<string[]> {
   const ids: string[] = []
-  for (const { id, policy } of await store.listRetired(db, projectId))
-    if (!(await findDestination(db, (JSON.parse(policy) as PolicyRow).destinationId))) ids.push(id)
+  for (const { id, policy } of await store.listRetired(db, projectId)) {
+    const destination = await findDestination(db, (JSON.parse(policy) as PolicyRow).destinationId)
+    if ((destination !== undefined) === hasDestination) ids.push(id)
+  }
   return ids
 }

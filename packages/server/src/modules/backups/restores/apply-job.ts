@@ -15,7 +15,15 @@ import { copiesOf, removeCopies } from './copies.ts'
 import { endRestore, moveRestore, RestoreIsOver, signalRestore, tell } from './move-restore.ts'
 import { type OpenedArchive, withArchive } from './opened-archive.ts'
 import { applyRestore, type RestorePayload, type SettlePayload, settleRestore } from './restore-kinds.ts'
-import { findRestore, type ProgressNote, progressOf, recordProgress, recordSafetyRun, updateRestore } from './restore-store.ts'
+import {
+  addWarnings,
+  findRestore,
+  type ProgressNote,
+  progressOf,
+  recordProgress,
+  recordSafetyRun,
+  updateRestore,
+} from './restore-store.ts'
 import { failVerification, verify } from './verify.ts'
 import { writeBack, writeCopies } from './write-back.ts'
 
@@ -143,9 +151,10 @@ async function stopOthers({ id, projectId }: RestoreRow, deps: BackupsDeps, abor
 }
 
 /** A project that was deleted: its settings and variables, and what it was uploaded from. One that is there stays as it is. */
-async function bringBack({ organizationId }: RestoreRow, opened: OpenedArchive, deps: BackupsDeps, abort: AbortSignal) {
+async function bringBack({ id, organizationId }: RestoreRow, opened: OpenedArchive, deps: BackupsDeps, abort: AbortSignal) {
   const { store, archives, manifest } = opened
-  await deps.projects.bringBack(manifest.project, organizationId)
+  const warnings = await deps.projects.bringBack(manifest.project, organizationId)
+  if (warnings.length > 0) await addWarnings(deps.database.db, id, warnings)
   await bringPoliciesBack(manifest.projectId, deps)
   const source = manifest.artifacts.find(({ kind }) => kind === 'source')
   if (!source) return

@@ -1,4 +1,5 @@
 import {
+  type RestoreReport,
   type RestoreStatus,
   type RestoresQuery,
   restoreMoves,
@@ -94,6 +95,15 @@ export type VerificationChanges = Pick<
   Updateable<BackupRestoresTable>,
   'verification' | 'verificationSince' | 'report' | 'verifiedBytes'
 >
+
+/** Warnings that the report does not have yet. */
+export async function addWarnings(db: Db, id: string, added: readonly string[]): Promise<void> {
+  const restore = await findRestore(db, id)
+  if (!restore?.report) return
+  const report = JSON.parse(restore.report) as RestoreReport
+  const warnings = [...new Set([...report.warnings, ...added])]
+  await updateRestore(db, id, { report: JSON.stringify({ ...report, warnings }) })
+}
 
 /** The result of reading the archive; undefined when the restore has ended. */
 export const recordVerification = (db: Db, id: string, changes: VerificationChanges): Promise<RestoreRow | undefined> =>

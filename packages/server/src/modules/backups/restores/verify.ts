@@ -5,7 +5,7 @@ import { job } from '../../../platform/jobs/declare.ts'
 import type { Manifest, ManifestArtifact } from '../content/manifest.ts'
 import { type BackupsDeps, nowOf } from '../deps.ts'
 import { BackupFailed, failureOf, internalText } from '../failures.ts'
-import { policiesWithoutDestination } from '../policies/retired-policies.ts'
+import { policiesWithoutDestination, returningPolicies } from '../policies/retired-policies.ts'
 import { RowProgress } from '../runs/run-progress.ts'
 import { findRun } from '../runs/run-store.ts'
 import { copyName } from './copies.ts'
@@ -87,7 +87,8 @@ async function look(restore: RestoreRow, opened: OpenedArchive, deps: BackupsDep
   await updateRestore(deps.database.db, restore.id, { verifyBytesTotal: total })
   const note = (verifiedBytes: number) => updateRestore(deps.database.db, restore.id, { verifiedBytes })
   const progress = new RowProgress(restoreTopic(restore.id), total, note, deps)
-  const changes: Change[] = []
+  const back = await broughtBack(restore, manifest, deps)
+  const changes: Change[] = [...back.changes]
   for (const artifact of manifest.artifacts) {
     const before = progress.bytesDone
     const onProgress = (bytes: number) => progress.at(before + bytes)
@@ -97,9 +98,26 @@ async function look(restore: RestoreRow, opened: OpenedArchive, deps: BackupsDep
     progress.at(before + artifact.index.sizeBytes)
   }
   await progress.settled()
-  const warnings = [...warningsOf(restore, manifest.artifacts, volumes), ...(await lostPolicies(restore, deps))]
+  const lost = await lostPolicies(restore, deps)
+  const warnings = [...back.warnings, ...warningsOf(restore, manifest.artifacts, volumes), ...lost]
   return { report: { changes, warnings }, verifiedBytes: total }
 }
+
+/** The parts of a deleted project that come back with its data: the project itself, and its backup policies. */
+async function broughtBack(
+  { target, projectId, organizationId }: RestoreRow,
+  { project }: Manifest,
+  deps: BackupsDeps,
+): Promise<RestoreReport> {
+  const back = target === 'in_place' ? await deps.projects.previewBringBack(project, organizationId) : undefined
+  if (!back) return { changes: [], warnings: [] }
+  const policies = (await returningPolicies(projectId, deps)).map((name) => ({ kind: 'backup policy', name }))
+  const changes = [...back.items, ...policies].map((item) => ({ ...item, ...created }))
+  return { changes, warnings: back.warnings }
+}
+
+const unknownSizes = { currentBytes: null, filesAdded: null, filesChanged: null, filesRemoved: null }
+const created = { volume: null, action: 'create', newBytes: null, ...unknownSizes } as const
 
 interface Looking {
   restore: RestoreRow
@@ -115,14 +133,13 @@ async function changeOf(artifact: ManifestArtifact, content: AsyncIterable<Uint8
   const isCopy = restore.target === 'copy' && kind !== 'source'
   const volume = isCopy ? copyName(restore, artifact) : ((artifact.details as { volume?: string }).volume ?? null)
   const same = { kind, name, volume, newBytes: index.plainBytes }
-  const nobodyKnows = { currentBytes: null, filesAdded: null, filesChanged: null, filesRemoved: null }
   if (kind !== 'volume') {
     for await (const _ of content) void _
-    return { ...same, ...nobodyKnows, action: restore.target === 'copy' || kind === 'source' ? 'create' : 'replace' }
+    return { ...same, ...unknownSizes, action: restore.target === 'copy' || kind === 'source' ? 'create' : 'replace' }
   }
   const next = await filesIn(content)
   if (restore.target === 'copy' || !known)
-    return { ...same, ...nobodyKnows, filesAdded: next.files?.size ?? null, action: 'create' }
+    return { ...same, ...unknownSizes, filesAdded: next.files?.size ?? null, action: 'create' }
   const now = await filesIn(deps.data.runtimeFor(known.serverId).readVolume(known.id, abort))
   return { ...same, action: 'replace', currentBytes: now.bytes, ...difference(now.files, next.files) }
 }

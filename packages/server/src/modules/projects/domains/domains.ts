@@ -63,7 +63,11 @@ async function addDomain(project: ProjectRow, hostname: string, bound: Bound, de
 
 const mostDomains = 100
 
-export const newDomain = (project: ProjectRow, hostname: string, deps: ProjectsDeps): DomainRow => ({
+export const newDomain = (
+  project: Pick<ProjectRow, 'id' | 'organizationId'>,
+  hostname: string,
+  deps: ProjectsDeps,
+): DomainRow => ({
   id: newId('dom'),
   projectId: project.id,
   organizationId: project.organizationId,

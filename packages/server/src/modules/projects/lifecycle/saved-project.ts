@@ -1,14 +1,23 @@
 import { newId } from '../../../platform/db/ids.ts'
 import { sealedFor } from '../../../platform/db/sealed-columns.ts'
-import type { EnvironmentRow, ProjectRow } from '../../../platform/db/tables/projects.ts'
+import type { EnvironmentRow, ProjectRow, RouteRuleRow } from '../../../platform/db/tables/projects.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { openCloneToken } from '../git/clone-token.ts'
 import { refuseOverQuota } from '../quotas/quotas.ts'
 import { openEnv } from '../settings/env.ts'
 import { isMadeOfUploads } from '../source.ts'
-import { allEnvironments, findAnyProject, insertEnvironment, insertProject, takenSlugs, upsertVariable } from '../store.ts'
+import {
+  allEnvironments,
+  findAnyProject,
+  insertEnvironment,
+  insertProject,
+  rulesOf,
+  takenSlugs,
+  upsertVariable,
+} from '../store.ts'
 import { uploadVersion } from '../version.ts'
 import { type ProjectSignal, projectsTopic } from './change-project.ts'
+import { claimSavedDomains, domainTakenText, isDomainTaken, type SavedDomain, saveDomains } from './saved-domains.ts'
 import { chanceSlug } from './slug.ts'
 
 /** Enough of a project to bring it back after it was deleted. Holds secrets in the clear: whoever keeps it encrypts it. */
@@ -16,6 +25,9 @@ export interface SavedProject {
   project: Omit<ProjectRow, 'cloneToken' | 'deletingSince' | 'presence'>
   cloneToken: string | null
   environments: (Omit<EnvironmentRow, 'projectId'> & { variables: { key: string; value: string; isSecret: boolean }[] })[]
+  /** Absent in records from before domains and rules were saved. */
+  domains?: SavedDomain[]
+  rules?: Omit<RouteRuleRow, 'projectId'>[]
 }
 
 /** Undefined when there is no such project. */
@@ -34,18 +46,56 @@ export async function saveProjectWhole(projectId: string, deps: ProjectsDeps): P
     const uploadSessionId = environment.slug === 'production' && !isProjects ? sessionId : null
     environments.push({ ...environment, uploadSessionId, variables })
   }
-  return { project, cloneToken: openCloneToken(row, deps)?.reveal() ?? null, environments }
+  const domains = await saveDomains(deps.database.db, projectId)
+  const rules = (await rulesOf(deps.database.db, projectId)).map(({ projectId: _, ...rule }) => rule)
+  return { project, cloneToken: openCloneToken(row, deps)?.reveal() ?? null, environments, domains, rules }
+}
+
+export interface BroughtBack {
+  /** Each part of the project that comes back. */
+  items: { kind: string; name: string }[]
+  warnings: string[]
+}
+
+const domainsNotSaved =
+  'This backup was taken by a version that did not save custom domains and route rules: they do not come back, connect and make them again'
+
+/** Everything that `bringProjectBack` would make; undefined where the project exists. */
+export async function previewBringBack(
+  saved: SavedProject,
+  organizationId: string,
+  { database: { db } }: ProjectsDeps,
+): Promise<BroughtBack | undefined> {
+  const { project, environments, domains, rules } = saved
+  if (await findAnyProject(db, project.id)) return undefined
+  const items = [
+    { kind: 'project', name: project.name },
+    ...environments.flatMap(({ slug, variables }) => [
+      { kind: 'environment', name: slug },
+      ...variables.map(({ key }) => ({ kind: 'variable', name: `${slug}/${key}` })),
+    ]),
+    ...(rules ?? []).map(({ kind, pathPrefix }) => ({ kind: 'route rule', name: pathPrefix ? `${kind} ${pathPrefix}` : kind })),
+  ]
+  const warnings = domains === undefined ? [domainsNotSaved] : []
+  if ((await takenSlugs(db, [project.slug])).has(project.slug))
+    warnings.push(`The slug ${project.slug} belongs to another project now: this one comes back under another slug`)
+  for (const { hostname } of domains ?? [])
+    if (await isDomainTaken(db, hostname, { id: project.id, organizationId })) warnings.push(domainTakenText(hostname))
+    else items.push({ kind: 'domain', name: hostname })
+  return { items, warnings }
 }
 
 /**
  * The project under its own id again, in the organisation it was in; under another slug where its own was given away. Does
- * nothing where it is there. What it had been uploaded from, or the server it ran on, may be gone: a deployment tells.
+ * nothing where it exists. Its upload, or the server it ran on, may be gone: a deployment tells. Returns a warning for each part
+ * that did not come back.
  */
-export async function bringProjectBack(saved: SavedProject, organizationId: string, deps: ProjectsDeps): Promise<void> {
+export async function bringProjectBack(saved: SavedProject, organizationId: string, deps: ProjectsDeps): Promise<string[]> {
   const { project, cloneToken, environments } = saved
   const [id, now] = [project.id, nowOf(deps)]
-  await deps.database.transaction(async ({ db, lock, signal }) => {
-    if (await findAnyProject(db, id)) return
+  return deps.database.transaction(async (bound) => {
+    const { db, lock, signal } = bound
+    if (await findAnyProject(db, id)) return []
     const isTaken = (await takenSlugs(db, [project.slug])).has(project.slug)
     await insertProject(db, {
       ...project,
@@ -71,7 +121,14 @@ export async function bringProjectBack(saved: SavedProject, organizationId: stri
         })
       }
     }
+    for (const rule of saved.rules ?? [])
+      await db
+        .insertInto('routeRules')
+        .values({ ...rule, projectId: id })
+        .execute()
+    const warnings = await claimSavedDomains(saved.domains ?? [], { id, organizationId }, bound, deps)
     await refuseOverQuota({ db, lock }, organizationId, ['projects', 'cpuCores', 'memoryMb'], deps)
     signal(projectsTopic, { projectId: id } satisfies ProjectSignal)
+    return warnings
   })
 }
