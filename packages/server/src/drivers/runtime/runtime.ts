@@ -264,6 +264,8 @@ export interface Instance {
   /** It was ended because it kept more on the disk than it may. */
   diskFull?: boolean
   restarts: number
+  /** Volumes that are not at their mount path, with the variable that holds their folder; absent: all are. */
+  volumesNotMounted?: readonly { mountPath: string; variable: string }[]
   /** Its first process is root, and the engine does not map that to another user of the machine. */
   runsAsRoot?: boolean
   /** The health check that its image or its request declares; absent where there is none, or no engine that runs it. */

@@ -263,7 +263,15 @@ function show(one: Supervised, places: Places, sockets: ListeningSockets): Insta
     outOfMemory: record.outOfMemory,
     ...(record.diskFull ? { diskFull: true } : {}),
     restarts: record.restarts,
+    ...notMounted(record),
   }
+}
+
+function notMounted({ shown = [] }: InstanceRecord): Pick<Instance, 'volumesNotMounted'> {
+  const volumesNotMounted = shown.flatMap(({ mountPath, at, variable }) =>
+    mountPath && variable && mountPath !== at ? [{ mountPath, variable }] : [],
+  )
+  return volumesNotMounted.length > 0 ? { volumesNotMounted } : {}
 }
 
 const newRecord = ({ instanceId, owner, service }: StartRequest): InstanceRecord => ({

@@ -4,6 +4,7 @@ import { ArtifactGone, StartFailed, type StartRequest } from '../runtime.ts'
 import { type ArtifactNote, readArtifactNote } from './artifact.ts'
 import { type BuildParts, searchPath } from './build.ts'
 import { wordsOf } from './command-words.ts'
+import { normalMountPath, refuseReserved } from './mount-path.ts'
 import type { Places } from './places.ts'
 import { volumeVariable } from './project-environment.ts'
 import type { Sandbox } from './sandbox/sandbox.ts'
@@ -32,26 +33,37 @@ export async function programFor(
   const tools = await toolbox.named(note.tools ?? [], abort).catch((error: unknown) => {
     throw error instanceof ToolUnavailable ? new StartFailed(`What it runs on is not there any more: ${error.message}`) : error
   })
-  const volumes = request.volumes.map(({ id, name, readOnly }) => ({ name, readOnly, path: places.volume(id) }))
+  const volumes = volumesOf(request, places, sandbox, seenAt)
   const env = {
     ...baseEnv,
     HOME: sandbox.seen(home),
     PATH: searchPath(cwd, sandbox, baseEnv, tools.path),
     NODE_ENV: 'production',
     ...(port === null ? {} : { HOST: '127.0.0.1' }),
-    ...Object.fromEntries(volumes.map(({ name, path }) => [volumeVariable(name), sandbox.seen(path)])),
+    ...Object.fromEntries(volumes.map(({ variable, at }) => [variable, at])),
     ...request.env,
   }
   const shown = [
     { path: app, at: seenAt },
     { path: home, at: sandbox.seen(home) },
     { path: places.own(join(places.instance(instanceId), 'tmp'), owner.projectId), at: '/tmp' },
-    ...volumes.map(({ name, path, readOnly }) => ({ path, at: sandbox.seen(path), readOnly, variable: volumeVariable(name) })),
+    ...volumes,
     ...tools.shown,
   ]
   const who = places.who(owner.projectId, instanceId, folder)
   const onTakenPort = isNode(note) ? listensElsewhere(env, shown, places, sandbox) : null
   return { argv: [...(request.entrypoint ?? []), ...argv], cwd, env, who, shown, builtBytes: note.builtBytes, onTakenPort }
+}
+
+/** At their mount paths, parents first; in the runtime's own folder where nothing can be mounted. */
+function volumesOf({ volumes }: StartRequest, places: Places, sandbox: Sandbox, app: string) {
+  const found = volumes.map(({ id, name, readOnly, mountPath: given }) => {
+    const [path, mountPath] = [places.volume(id), normalMountPath(given)]
+    if (sandbox.reservedPaths) refuseReserved(mountPath, [...sandbox.reservedPaths, app])
+    const at = sandbox.reservedPaths ? mountPath : sandbox.seen(path)
+    return { path, at, readOnly, variable: volumeVariable(name), mountPath }
+  })
+  return found.sort((left, right) => left.at.length - right.at.length)
 }
 
 const isNode = ({ language }: ArtifactNote) => language === undefined || language === 'javascript' || language === 'typescript'

@@ -11,6 +11,7 @@ const answers = {
   complain: (text) => { console.error(text); return 'said' },
   write: (text) => { fs.writeFileSync(volume(), text); return 'written' },
   read: () => fs.readFileSync(volume(), 'utf8'),
+  file: (path) => fs.readFileSync(path, 'utf8'),
   spin: () => { const end = Date.now() + 100; while (Date.now() < end); return 'spun' },
   exit: (code) => { setTimeout(() => process.exit(Number(code)), 50); return 'going' },
 }

@@ -24,6 +24,20 @@ export function volumesSuite(suite: SuiteBench): void {
       expect(await suite.runtime.volumeSizeBytes(volumes[0]!.id)).toBeNull()
     })
 
+    test('a volume is at its mountPath, or the instance says that its variable names the folder', async () => {
+      const id = newId('vol')
+      await suite.runtime.createVolume({ id, projectId, name: 'my-data' })
+      const one = await start({ volumes: [{ id, name: 'my-data', mountPath: '/data/', readOnly: false }] })
+      await call(one, 'write', 'here')
+      const { BERTH_VOLUME_MY_DATA: folder } = JSON.parse(await call(one, 'env'))
+      const { volumesNotMounted } = (await suite.runtime.inspect(one.instanceId)) ?? {}
+      if (volumesNotMounted) expect(volumesNotMounted).toEqual([{ mountPath: '/data', variable: 'BERTH_VOLUME_MY_DATA' }])
+      else expect(await call(one, 'file', '/data/file')).toBe('here')
+      expect(await call(one, 'file', `${folder}/file`)).toBe('here')
+      await stop(one.instanceId)
+      await suite.runtime.removeVolume(id)
+    })
+
     test('its content is read as a tar and replaced by one; a replacement cut short leaves the old one', async () => {
       const id = newId('vol')
       const volumes = [{ id, name: 'my-data', mountPath: '/data', readOnly: false }]

@@ -16,6 +16,8 @@ export interface Shown {
   readOnly?: boolean
   /** The project finds the place in this variable. */
   variable?: string
+  /** Of a volume: the path that was asked for. It differs from `at` where nothing can be mounted. */
+  mountPath?: string
 }
 
 /** A file system that begins empty. Folders on the way to what is shown are open: the project's user is not their owner. */
@@ -60,6 +62,13 @@ export function machineView(environment: Readonly<Record<string, string | undefi
   view.args.push('--proc', '/proc', '--dev', '/dev', '--perms', '1777', '--tmpfs', '/dev/shm')
   return view
 }
+
+/** Paths that the sandbox fills itself: a volume must be neither at, below nor above one of them. */
+export const reservedPaths = (environment: Readonly<Record<string, string | undefined>>): string[] => [
+  ...roots,
+  ...['/nix', '/etc', '/proc', '/dev', '/sys', '/tmp', insideRoot],
+  ...toolFolders(environment),
+]
 
 /** A link such as resolv.conf may lead out of what is shown: what it leads to is shown in its place. */
 function showSetting(view: View, path: string): void {

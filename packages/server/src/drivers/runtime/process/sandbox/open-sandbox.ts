@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { chmodSync, closeSync, mkdirSync, openSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { insideNode, insideRoot, machineView, View, visibleIn } from './bubblewrap.ts'
+import { insideNode, insideRoot, machineView, reservedPaths, View, visibleIn } from './bubblewrap.ts'
 import { encodeHandover, lastStage } from './handover.ts'
 import { firstStage } from './launch-script.ts'
 import { copyOfNode } from './node-copy.ts'
@@ -82,6 +82,7 @@ function bubblewrap(bwrap: string, { folder, dataDir, environment }: SandboxSett
     hasOwnUsers: tools !== null,
     hasOwnProcesses: true,
     seen: (path) => below(path, folder, insideRoot),
+    reservedPaths: reservedPaths(environment),
     nodeFolder: () => insideNode,
     searchPath: (path) => visibleIn(environment, path),
     launch(launch) {
@@ -125,6 +126,7 @@ function ownUsers({ folder, dataDir }: SandboxSettings): Sandbox[] {
         hasOwnUsers: true,
         hasOwnProcesses: false,
         seen,
+        reservedPaths: null,
         nodeFolder,
         searchPath: (path) => path.split(':').filter(isOpenToAll).join(':'),
         launch(launch) {
@@ -147,6 +149,7 @@ function plain(): Sandbox {
     hasOwnUsers: false,
     hasOwnProcesses: false,
     seen: (path) => path,
+    reservedPaths: null,
     nodeFolder: () => dirname(process.execPath),
     searchPath: (path) => path,
     launch: (launch) => launched(firstStage({ ...launch, mount: null }, last), launch),

@@ -47,6 +47,8 @@ export interface Sandbox {
   readonly hasOwnProcesses: boolean
   /** Where a project finds a path of the runtime's folder. */
   seen(path: string): string
+  /** Paths at, below or above which no volume can be mounted; null: volumes cannot be mounted at all. */
+  readonly reservedPaths: readonly string[] | null
   /** The folder with the Node that Berth runs on, as the project finds it. */
   nodeFolder(): string
   /** What of a search path the project can use. */
