@@ -168,14 +168,21 @@ describe('what the edge says itself', () => {
     await edge.route({
       'off.test': { target: { kind: 'disabled', projectId } },
       'broken.test': { target: { kind: 'failed', projectId } },
+      'restored.test': { target: { kind: 'paused', projectId, reason: 'restore' } },
+      'moved.test': { target: { kind: 'paused', projectId, reason: 'move' } },
+      'started.test': { target: { kind: 'paused', projectId, reason: 'start' } },
     })
     for (const [host, status, code] of [
       ['nobody.test', 404, 'unknown_host'],
       ['off.test', 503, 'project_disabled'],
       ['broken.test', 502, 'project_failed'],
+      ['restored.test', 503, 'project_restoring'],
+      ['moved.test', 503, 'project_moving'],
+      ['started.test', 503, 'project_starting'],
     ] as const) {
       const page = await edge.ask(host, '/<script>', { headers: { accept: 'text/html' } })
       expect([page.status, page.headers['content-type']]).toEqual([status, 'text/html; charset=utf-8'])
+      expect(page.headers['retry-after']).toBe(/ing$/.test(code) ? '10' : undefined)
       expect(page.body).not.toMatch(/src=|href=|url\(|<script/)
       const json = await edge.ask(host, '/', { headers: { accept: 'application/json' } })
       expect([json.status, JSON.parse(json.body).code]).toEqual([status, code])

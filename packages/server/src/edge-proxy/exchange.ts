@@ -227,6 +227,7 @@ export class Exchange implements Held, RequestExchange {
     const { target } = route
     if (target.kind === 'redirect') this.#redirect(this.#targetOrigin(target.to))
     else if (target.kind === 'disabled') this.refuse(notices.disabled)
+    else if (target.kind === 'paused') this.refuse(notices.paused[target.reason])
     else if (!this.#takeShare(route)) this.refuse(notices.crowded)
     else {
       this.#count(route)

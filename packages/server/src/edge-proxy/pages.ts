@@ -1,3 +1,4 @@
+import type { PausedTarget } from './protocol/edge-table.ts'
 import { headerValue, type RequestHead } from './request-head.ts'
 
 /** What the edge itself has to say, in words that fit any project. */
@@ -9,9 +10,16 @@ export interface Notice {
   retryAfterSeconds?: number
 }
 
+const backSoon = { status: 503, title: 'Back in a moment', retryAfterSeconds: 10 }
+
 export const notices = {
   unknownHost: { status: 404, title: 'Nothing is here', text: 'No project is served at this address.', code: 'unknown_host' },
   disabled: { status: 503, title: 'Switched off', text: 'This project is disabled by its owner.', code: 'project_disabled' },
+  paused: {
+    restore: { ...backSoon, text: 'This project is being restored from a backup.', code: 'project_restoring' },
+    move: { ...backSoon, text: 'This project is being moved.', code: 'project_moving' },
+    start: { ...backSoon, text: 'This project is stopped and starts again.', code: 'project_starting' },
+  },
   failed: {
     status: 502,
     title: 'Not running',
@@ -56,7 +64,7 @@ export const notices = {
     code: 'method_not_allowed',
   },
   broken: { status: 500, title: 'Could not be read', text: 'The file could not be read.', code: 'unreadable' },
-} satisfies Record<string, Notice>
+} satisfies Record<string, Notice | Record<PausedTarget['reason'], Notice>>
 
 export const limitedNotice = (status: number, retryAfterSeconds: number): Notice => ({
   status,

@@ -40,7 +40,14 @@ export interface EdgeHost {
   redirectToHttps?: boolean
 }
 
-export type EdgeTarget = UpstreamsTarget | StaticTarget | SleepingTarget | DisabledTarget | FailedTarget | RedirectTarget
+export type EdgeTarget =
+  | UpstreamsTarget
+  | StaticTarget
+  | SleepingTarget
+  | DisabledTarget
+  | PausedTarget
+  | FailedTarget
+  | RedirectTarget
 
 /** Running copies of one deployment. */
 export interface UpstreamsTarget {
@@ -84,6 +91,13 @@ export interface SleepingTarget {
 export interface DisabledTarget {
   kind: 'disabled'
   projectId: string
+}
+
+/** Stopped for a moment although its owner has it enabled. */
+export interface PausedTarget {
+  kind: 'paused'
+  projectId: string
+  reason: 'restore' | 'move' | 'start'
 }
 
 export interface FailedTarget {

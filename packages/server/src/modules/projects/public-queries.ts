@@ -2,6 +2,7 @@ import type { Presence } from '@berth/contract'
 import { sql } from 'kysely'
 import type { Db } from '../../platform/db/schema.ts'
 import type { ProjectRow } from '../../platform/db/tables/projects.ts'
+import { listPauses } from './operations/operation-store.ts'
 import { present, type RepositoryName } from './store.ts'
 
 /** What other modules ask of this one's tables. A query that is given unfinished is joined by theirs into one statement. */
@@ -90,7 +91,7 @@ export async function isMoving(
 
 /** What the edge serves is made of these: projects that stay, and the rules that are on. */
 export async function routedProjects(db: Db) {
-  const [projects, rules] = await Promise.all([
+  const [projects, rules, pauses] = await Promise.all([
     db
       .selectFrom('projects')
       .select(['id', 'slug', 'enabled', 'type', 'framework', 'serviceRoutes', 'webhookDomain'])
@@ -98,8 +99,9 @@ export async function routedProjects(db: Db) {
       .where('presence', 'in', present)
       .execute(),
     db.selectFrom('routeRules').selectAll().where('enabled', '=', 1).execute(),
+    listPauses(db),
   ])
-  return { projects, rules }
+  return { projects, rules, pauses }
 }
 
 export const addRuleHits = (db: Db, ruleId: string, hits: number): Promise<unknown> =>

@@ -109,7 +109,7 @@ export class EdgeSync {
 
 async function readFacts({ database, settings, served, ...deps }: EdgeDeps, certificates: UsableCertificates) {
   const { db } = database
-  const [{ projects, rules }, { live, instances }, { serving, waiting }] = await Promise.all([
+  const [{ projects, rules, pauses }, { live, instances }, { serving, waiting }] = await Promise.all([
     routedProjects(db),
     served(),
     judgeAll(db, settings),
@@ -122,6 +122,7 @@ async function readFacts({ database, settings, served, ...deps }: EdgeDeps, cert
     baseDomain: settings.baseDomain,
     projects,
     live,
+    pauses,
     instances,
     domains: serving,
     rules,

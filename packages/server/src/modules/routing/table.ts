@@ -10,6 +10,8 @@ export interface TableFacts {
   baseDomain: string
   projects: readonly Pick<ProjectRow, 'id' | 'slug' | 'enabled' | 'type' | 'framework' | 'serviceRoutes' | 'webhookDomain'>[]
   live: readonly LiveEnvironmentRow[]
+  /** Restores and moves that have stopped a project. */
+  pauses: readonly { projectId: string; kind: 'restore' | 'move' }[]
   /** Running, and exposed or with an address of their own. */
   instances: readonly InstanceRow[]
   /** Those that are served. */
@@ -33,7 +35,9 @@ export function edgeTable(facts: TableFacts): { table: EdgeTable; unreadable: Ma
   const domainsOf = Map.groupBy(facts.domains, ({ projectId }) => projectId)
   const liveOf = Map.groupBy(facts.live, ({ projectId }) => projectId)
   const instancesOf = Map.groupBy(facts.instances, ({ projectId, environment }) => `${projectId}/${environment}`)
+  const pauseOf = new Map(facts.pauses.map(({ projectId, kind }) => [projectId, kind]))
   for (const project of facts.projects) {
+    const pause = pauseOf.get(project.id)
     const environments = liveOf.get(project.id) ?? []
     const ownNames = new Set(environments.map(({ environment }) => environmentHostname(project, environment, facts.baseDomain)))
     for (const live of environments) {
@@ -43,7 +47,7 @@ export function edgeTable(facts: TableFacts): { table: EdgeTable; unreadable: Ma
       try {
         const rules = (rulesOf.get(project.id) ?? []).map(edgeRule)
         const instances = instancesOf.get(`${project.id}/${environment}`) ?? []
-        for (const [hostname, target, service] of targetsOf(project, live, { names, ownNames, instances })) {
+        for (const [hostname, target, service] of targetsOf(project, live, { names, ownNames, instances, pause })) {
           const redirectToHttps = facts.servesTls && hostname in facts.certificates
           hosts[hostname] = {
             target,
@@ -79,18 +83,25 @@ function deliveriesOf(
   return { deliveries: { hostnames, to, key } }
 }
 
+interface EnvironmentFacts {
+  names: string[]
+  ownNames: ReadonlySet<string>
+  instances: readonly InstanceRow[]
+  pause: 'restore' | 'move' | undefined
+}
+
 /** What is behind each host name of an environment, of which the first is its own. */
 function targetsOf(
   project: TableFacts['projects'][number],
   live: LiveEnvironmentRow,
-  { names, ownNames, instances }: { names: string[]; ownNames: ReadonlySet<string>; instances: readonly InstanceRow[] },
+  { names, ownNames, instances, pause }: EnvironmentFacts,
 ): HostTarget[] {
   const exposed = exposedIn(live, instances)
-  const target = targetOf(project, live, exposed)
+  const target = targetOf(project, live, exposed, pause)
   const services = routesLeft(routesOf(live), project).map(
     ({ label, service }): HostTarget => [
       serviceHostname(label, names[0] as string),
-      targetOf(project, live, serviceIn(live, service, instances)),
+      targetOf(project, live, serviceIn(live, service, instances), pause),
       service,
     ],
   )
@@ -118,10 +129,12 @@ function targetOf(
   project: TableFacts['projects'][number],
   live: LiveEnvironmentRow,
   instances: readonly InstanceRow[],
+  pause: EnvironmentFacts['pause'],
 ): EdgeTarget {
   const projectId = project.id
   const deploymentId = live.deploymentId ?? ''
-  if (!project.enabled || live.state === 'stopped') return { kind: 'disabled', projectId }
+  if (!project.enabled) return { kind: 'disabled', projectId }
+  if (live.state === 'stopped') return { kind: 'paused', projectId, reason: pause ?? 'start' }
   if (live.state === 'sleeping' || live.state === 'waking') return { kind: 'sleeping', projectId }
   if (live.staticFolder) return { kind: 'static', projectId, deploymentId, folder: live.staticFolder, spa: isSinglePage(project) }
   // One that is being restarted is nowhere for a moment; that is no answer, and no failed deployment.

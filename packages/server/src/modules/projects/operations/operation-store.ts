@@ -16,6 +16,12 @@ export async function listOperations(db: Db, projectId: string, now: number): Pr
   return rows.filter(({ heldUntil }) => heldUntil === null || heldUntil > now)
 }
 
+/** Restores and moves that have stopped their project. */
+export async function listPauses(db: Db): Promise<{ projectId: string; kind: 'restore' | 'move' }[]> {
+  const rows = await db.selectFrom('projectOperations').select(['projectId', 'kind']).where('phase', '=', 'stopped').execute()
+  return rows.flatMap(({ projectId, kind }) => (kind === 'restore' || kind === 'move' ? [{ projectId, kind }] : []))
+}
+
 /** For a page of projects at once. */
 export function operationsOf(
   db: Db,
