@@ -66,6 +66,24 @@ describe('a switch that the edge does not take', () => {
     expect((await scene.ask('GET /deployments/:id', second.id)).body.data.status).toBe('live')
   })
 
+  test('because the project was disabled meanwhile: enable starts the version before', async () => {
+    const { app, first, host } = await live()
+    let disabling: ReturnType<Scene['ask']> | undefined
+    edge().beforeApply = async (table) => {
+      const pointed = targetIn(table, host)?.deploymentId
+      if (disabling || pointed === undefined || pointed === first.id) return
+      disabling = scene.ask('POST /projects/:id/disable', app.id)
+      await expect.poll(async () => (await scene.ask('GET /deployments/:id', pointed)).body.data.status).toBe('cancelled')
+    }
+    const second = await scene.settled(await scene.deploy(app.id))
+    expect([second.status, (await disabling)?.status]).toEqual(['cancelled', 200])
+    await expect.poll(() => [portsOf(first.id), portsOf(second.id)]).toEqual([[], []])
+    await scene.instance.jobs.whenIdle()
+    expect((await scene.ask('POST /projects/:id/enable', app.id)).status).toBe(200)
+    await expect.poll(() => portsOf(first.id)).toHaveLength(1)
+    await expect.poll(async () => (await scene.ask('GET /projects/:id', app.id)).body.data.status).toBe('live')
+  })
+
   test('while nobody knows which version the edge has, both run; late success is put back before the new one stops', async () => {
     const { app, first, host } = await live()
     let isAway = true

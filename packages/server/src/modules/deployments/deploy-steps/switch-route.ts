@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Db } from '../../../platform/db/schema.ts'
-import type { DeploymentRow } from '../../../platform/db/tables/deployments.ts'
-import { endOperation, environmentHostname } from '../../projects/index.ts'
+import type { DeploymentRow, LiveEnvironmentRow } from '../../../platform/db/tables/deployments.ts'
+import { endOperation, environmentHostname, findAnyProject, lockProject } from '../../projects/index.ts'
 import { deploymentTopic } from '../deployment-log.ts'
 import { nowOf } from '../deps.ts'
-import { deleteLive, findLive, pointLive } from '../live-environments.ts'
+import { deleteLive, findLive, pointLive, transitionLive } from '../live-environments.ts'
 import { artifactsOf, planOf } from '../plan.ts'
 import { runningUnits } from '../run-units.ts'
 import { servedRoutes } from '../service-routes.ts'
@@ -140,9 +140,18 @@ export async function pointBack(deploying: Pick<Deploying, 'deployment' | 'deps'
     const [before] = await listLiveDeployments(db, projectId, environment)
     if (before) await point(before, deploying, await standingOf(before, deps))
     else await deleteLive(db, { projectId, environment })
+    await keepDisabledStopped(live, deps)
   }
   await deps.edge.sync()
 }
+
+/** Marks the environment of a project that was disabled during the switch as `stopped`, so that `enable` starts it. */
+const keepDisabledStopped = (live: LiveEnvironmentRow, deps: Deploying['deps']): Promise<void> =>
+  deps.database.transaction(async (bound) => {
+    await lockProject(bound, live.projectId)
+    const project = await findAnyProject(bound.db, live.projectId)
+    if (project && !project.enabled) await transitionLive(bound.db, live, { to: 'stopped', changes: { changedAt: nowOf(deps) } })
+  })
 
 /** What slept before the switch sleeps after it, and the next request wakes it. */
 async function standingOf(deployment: DeploymentRow, { database }: Deploying['deps']): Promise<'live' | 'sleeping'> {
