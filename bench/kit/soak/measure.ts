@@ -24,7 +24,7 @@ export type Measure = keyof typeof measures
 
 export type Samples = Record<Measure, Sample[]>
 
-/** What takes the disk, by the first part of the path below the data folder. */
+/** Disk usage by the first part of the path below the data folder. */
 export type DiskUse = Map<string, number>
 
 export interface Measured {

@@ -10,7 +10,7 @@ const mostLines = 30
 export interface Findings {
   minutes: number
   fleet: readonly SoakProject[]
-  /** Of each chore: outcome → count. */
+  /** Counts by chore and outcome. */
   outcomes: ReadonlyMap<string, ReadonlyMap<string, number>>
   problems: readonly string[]
   sampler: Sampler

@@ -23,7 +23,7 @@ export const oneOf = <const V extends readonly string[]>(...values: V) =>
 /** A JSON object with any content. */
 export const AnyObject = Type.Record(Type.String(), Type.Unknown())
 
-/** What was wrong with a request that was carried out all the same. Only there where there is something to say. */
+/** Problems of a request that was carried out all the same. Absent when there are none. */
 export const Warnings = Type.Array(Type.String(), { description: 'Fields of the body that are unknown and were ignored' })
 
 /**

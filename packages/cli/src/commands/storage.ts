@@ -5,7 +5,7 @@ import { columns, output } from '../output.ts'
 import { plainText } from '../plain-text.ts'
 import { megabytes } from '../watch-backup.ts'
 
-/** What builds keep on the disk, for operators of the instance. */
+/** Disk usage of builds, for operators of the instance. */
 export function addStorage(program: Command): void {
   const storage = program
     .command('storage')

@@ -146,7 +146,7 @@ export const RunsQuery = Type.Object({
 })
 export type RunsQuery = Static<typeof RunsQuery>
 
-/** Of the whole organisation, deleted projects included. */
+/** Lists runs of the whole organisation, deleted projects included. */
 export const OrganizationRunsQuery = Type.Object({ ...RunsQuery.properties, projectId: Type.Optional(Id) })
 export type OrganizationRunsQuery = Static<typeof OrganizationRunsQuery>
 

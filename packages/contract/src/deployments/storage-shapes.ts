@@ -3,7 +3,7 @@ import { Id, nullable } from '../shape.ts'
 
 const Bytes = Type.Integer({ minimum: 0 })
 
-/** What builds keep on the disk of this machine, or of the engine of a server. */
+/** Disk usage of builds on this machine, or of the engine of a server. */
 export const StoragePlace = Type.Object({
   serverId: nullable(Id),
   /** Why it could not be measured; null where it was. */

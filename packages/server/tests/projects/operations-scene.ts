@@ -23,7 +23,7 @@ export interface Subject {
 
 export type Door = Pick<TestInstance, 'app'>
 
-/** What became of a request for an operation. */
+/** Outcome of a request for an operation. */
 export interface Requested {
   status: number
   code: string | null
@@ -48,7 +48,7 @@ export interface OperationsScene extends Scene {
   rows(subject: Subject): Promise<ProjectOperationRow[]>
   isJobRunning(kind: string): Promise<boolean>
   volume(subject: Subject): Promise<'saved' | 'current' | 'other'>
-  /** Everything that is under way ends; what nobody drives is called off. */
+  /** Everything that is under way ends; moves without a driver are called off. */
   settle(subject: Subject): Promise<void>
   send(at: `${string} /${string}`, input?: CallInput, door?: Door): Promise<Answer>
 }

@@ -13,7 +13,7 @@ const mostBytes = 24 * 1024 * 1024
 const mostRedirects = 3
 
 /**
- * `fetch` for one host: nothing is sent anywhere but below its own addresses, whoever gave the URL. A redirect, which hosts send
+ * `fetch` for one host: requests go only to addresses of that host, also when the URL came from a client. A redirect, which hosts send
  * for a renamed repository, is followed there alone, with the same method and body. An answer is read whole and within a bound,
  * so that the time limit holds for all of it.
  */

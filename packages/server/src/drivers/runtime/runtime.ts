@@ -70,7 +70,7 @@ export interface Runtime {
   listArtifacts(): Promise<(Artifact & { deploymentId: string; projectId: string })[]>
   /** Removes all that builds of a project have left: its artifacts, except one that an instance uses, and its part of every cache. */
   removeBuilds(projectId: string, abort: AbortSignal): Promise<void>
-  /** What builds keep on the disk here. Measuring may take a while. */
+  /** Disk usage of builds on this engine or machine. Measuring may take a while. */
   storage(abort: AbortSignal): Promise<StorageUse>
   /** Removes what only makes later builds faster. */
   clearBuildCache(abort: AbortSignal): Promise<void>

@@ -1,8 +1,8 @@
-/** What builds keep on the disk of one engine or machine. */
+/** Disk usage of builds on one engine or machine. */
 export interface StorageUse {
-  /** Of deployments: images, folders and pages. */
+  /** Bytes of deployments: images, folders and pages. */
   artifactsBytes: number
-  /** What only makes later builds faster. */
+  /** Bytes of the build cache, which only makes later builds faster. */
   cacheBytes: number
   /** null: there is no such cache. */
   cacheMaxBytes: number | null

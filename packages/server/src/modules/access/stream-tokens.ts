@@ -14,7 +14,7 @@ import { randomCode } from './random-code.ts'
  */
 export interface StreamTokens {
   mint(path: string, caller: Caller): Promise<{ token: string; expiresAt: string }>
-  /** One for an upload to that path, which may be tried again until the session expires. */
+  /** Token for an upload to that path, which may be tried again until the session expires. */
   mintForUpload(path: string, caller: Caller): Promise<string>
   /** One that the cloud has made, for a stream there. */
   note(token: string, path: string, caller: Caller): Promise<void>

@@ -8,7 +8,7 @@ import { listAllPlaces } from './store.ts'
 const measureMs = 60_000
 const cleanUpMs = 10 * 60_000
 
-/** What builds keep on the disk everywhere. A server that does not answer is in the list with the reason. */
+/** Disk usage of builds on this machine and every server. A server that does not answer is in the list with the reason. */
 export async function showStorage(deps: DeploymentsDeps): Promise<Storage> {
   const places = await listAllPlaces(deps.database.db)
   return { places: await Promise.all(places.map((serverId) => showPlace(serverId, deps))) }

@@ -60,7 +60,7 @@ export async function findRequested(db: Db, projectId: string, environment: stri
 
 export const insertDeployment = (db: Db, row: Insertable<DeploymentsTable>) => db.insertInto('deployments').values(row).execute()
 
-/** One of that id stays as it is. */
+/** Inserts the row; a row of the same id is left as it is. */
 export const insertHistory = (db: Db, row: Insertable<DeploymentsTable>): Promise<unknown> =>
   db
     .insertInto('deployments')

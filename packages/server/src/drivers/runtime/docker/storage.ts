@@ -25,7 +25,7 @@ const measureTries = 20
 const measurePauseMs = 500
 const measureMs = 5 * 60_000
 
-/** What builds of this Berth keep on the engine's disk. Layers that an image shares with others are not counted. */
+/** Disk usage of this instance's builds on the engine. Layers that an image shares with others are not counted. */
 export async function storageOf(
   { engine, labels, cache, artifactsFolder }: StorageParts,
   abort: AbortSignal,

@@ -215,7 +215,7 @@ async function giveUp(
   await endRestore(restore.id, { ...ending, dataState: undone ? 'undone' : 'partly_written' }, deps)
 }
 
-/** What the safety run saved is put in its place again, and what was online comes online; where it does not, the data is back all the same. */
+/** Writes the data of the safety run back and starts a project that was online. A start that fails does not undo the data. */
 async function putBack(restore: RestoreRow, note: ProgressNote, deps: BackupsDeps, abort: AbortSignal): Promise<boolean> {
   if (!note.touched) return false
   const safety = restore.preRestoreRunId === null ? undefined : await findRun(deps.database.db, restore.preRestoreRunId)

@@ -69,7 +69,7 @@ const telling: readonly GitHostTrouble[] = ['limited', 'forbidden', 'not_found',
 const mostTelling = (troubles: readonly GitHostError[]): GitHostError =>
   troubles.toSorted((one, other) => telling.indexOf(one.trouble) - telling.indexOf(other.trouble))[0]!
 
-/** Of what several sources failed with: anything that is no trouble of the host first. */
+/** Picks the error to report when several sources failed: errors that the host did not cause come first. */
 export const mostTellingOf = (errors: readonly unknown[]): unknown => {
   const troubles = errors.filter((error) => error instanceof GitHostError)
   return errors.find((error) => !(error instanceof GitHostError) || !givesWay.has(error.trouble)) ?? mostTelling(troubles)

@@ -61,7 +61,7 @@ async function register(place: HookPlace, deps: GitHostDeps): Promise<Registered
   return register(place, deps)
 }
 
-/** One that is inactive, leads elsewhere or does not report pushes is repaired. */
+/** Repairs a hook that is inactive, has another URL or does not report pushes. */
 export const isWorking = ({ active, url, events }: HostHook, address: string): boolean =>
   active && url === address && (events.includes('push') || events.includes('*'))
 

@@ -31,7 +31,7 @@ export const removed = (kind: string, id: string, name: string, sizeBytes: numbe
   kept: false,
 })
 
-/** By its name alone: where it lies on the machine is for operators. */
+/** Shows the name alone: paths of the machine are for operators. */
 const keptFolder = (name: string): DeletionItem => ({
   kind: 'folder',
   id: name,

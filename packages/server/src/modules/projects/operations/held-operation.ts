@@ -9,7 +9,7 @@ type Holding = Pick<ProjectsDeps, 'clock' | 'database' | 'log'>
 export const leaseMs = 60_000
 
 /**
- * Runs short work that nobody requested (a restart, a wake-up, a sleep) as an operation that this process holds by a lease. False where
+ * Runs short work that no client requested (a restart, a wake-up, a sleep) as an operation that this process holds by a lease. False where
  * another operation stands in its way: then nothing was done, and that operation leaves the project as it is to be.
  */
 export async function holdOperation(

@@ -52,7 +52,7 @@ const moving: Meetings = { ...applying, backup: 'refuse' }
 /** The project is stopped and its data is being written, or read for the last time. */
 const stopped = { recover: 'wait', wake: 'wait', sleep: 'wait' } as const
 
-/** By the operation that is under way, and its phase. An operation that is one transaction (`change`) is never seen under way. */
+/** The table, by the operation that is under way and its phase. An operation that is one transaction (`change`) is never seen under way. */
 export const meetings = {
   deploy: { running: deploying, discarding },
   redeploy: { running: deploying, discarding },
@@ -84,7 +84,7 @@ type UnderWay = Pick<ProjectOperationRow, 'kind' | 'phase' | 'environment'>
 const overlaps = (left: { environment: string | null }, right: { environment: string | null }): boolean =>
   left.environment === null || right.environment === null || left.environment === right.environment
 
-/** What becomes of the requested operation, by one that is under way. */
+/** Looks up the requested operation against one that is under way. */
 export function meet(requested: RequestedOperation, underWay: UnderWay): Meeting {
   if (!overlaps(requested, underWay)) return 'beside'
   const phases: Partial<Record<OperationPhase, Meetings>> = meetings[underWay.kind]

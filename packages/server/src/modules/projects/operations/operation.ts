@@ -10,20 +10,20 @@ import { deleteOperation, findBySubject, insertOperation, listOperations, setPha
 import { operationsText } from './operation-text.ts'
 import { resumeKind } from './resume-kind.ts'
 
-/** Until the transaction ends, no other one changes the project, deletes it, or begins an operation on it. */
+/** Locks the project: until the transaction ends, no other one changes the project, deletes it, or begins an operation on it. */
 export const lockProject = ({ lock }: Pick<Bound, 'lock'>, projectId: string): Promise<void> => lock(`project:${projectId}`)
 
 export interface BeginOperation extends RequestedOperation {
   projectId: string
   /** The deployment, run, restore or transfer that is the operation, and ends it. */
   subjectId?: string
-  /** Until when a process holds it; absent: it is durable, and ends with its subject. */
+  /** Lease end of an operation that a process holds; absent: it is durable, and ends with its subject. */
   heldUntil?: number
 }
 
 type Clocked = Pick<ProjectsDeps, 'clock'>
 
-/** Under `lockProject`. 409 `work_in_progress` where the table refuses the operation; otherwise nothing is written. */
+/** Called under `lockProject`. 409 `work_in_progress` where the table refuses the operation; otherwise nothing is written. */
 export async function refuseOperation(
   requested: RequestedOperation & { projectId: string },
   { db }: Pick<Bound, 'db'>,
@@ -39,7 +39,7 @@ export interface BegunOperation {
   isHeld: boolean
 }
 
-/** Under `lockProject`. Refuses as `refuseOperation` does; where the table says `wait`, the operation begins in the phase `waiting`. */
+/** Called under `lockProject`. Refuses as `refuseOperation` does; where the table says `wait`, the operation begins in the phase `waiting`. */
 export async function beginOperation(
   requested: BeginOperation,
   { db }: Pick<Bound, 'db'>,
@@ -76,7 +76,7 @@ async function awaitedBy(operation: ProjectOperationRow, db: Db, deps: Clocked):
   return awaited.filter((row) => !shareQueue(row, operation))
 }
 
-/** Under `lockProject`. An operation that waits begins; false where it has to wait on. */
+/** Called under `lockProject`. An operation that waits begins; false where it has to wait on. */
 export async function proceed(subjectId: string, { db }: Pick<Bound, 'db'>, deps: Clocked): Promise<boolean> {
   const row = await findBySubject(db, subjectId)
   if (row?.phase !== 'waiting') return true
@@ -85,7 +85,7 @@ export async function proceed(subjectId: string, { db }: Pick<Bound, 'db'>, deps
   return true
 }
 
-/** Under `lockProject`. From this commit on nothing of the project is started; false where the operation has ended. */
+/** Called under `lockProject`. From this commit on nothing of the project is started; false where the operation has ended. */
 export async function enterStopped(subjectId: string, { db }: Pick<Bound, 'db'>): Promise<boolean> {
   const row = await findBySubject(db, subjectId)
   if (row) await setPhase(db, row.id, 'stopped')
@@ -98,7 +98,7 @@ export async function enterDiscarding(subjectId: string, { db }: Pick<Bound, 'db
   if (row) await setPhase(db, row.id, 'discarding')
 }
 
-/** Under `lockProject`. A restore that had begun was cancelled; it ends as an operation when the previous data is back. */
+/** Called under `lockProject`. A restore that had begun was cancelled; it ends as an operation when the previous data is back. */
 export async function enterUndoing(subjectId: string, { db }: Pick<Bound, 'db'>): Promise<void> {
   const row = await findBySubject(db, subjectId)
   if (row) await setPhase(db, row.id, row.phase === 'stopped' ? 'undoing' : 'cancelling')

@@ -73,7 +73,7 @@ export async function recordArriving(arriving: ArrivingProject, deps: ProjectsDe
     await putEnvironments(bundle, project, bound, deps)
     await putProductionUpload(arriving, bound, deps)
     await replaceDomains(bundle.domains, project, warnings, bound, deps)
-    // Edge rules belong to self-hosted instances: a cloud enforces none that nobody could see or change there.
+    // Edge rules belong to self-hosted instances: the cloud has no route to see or change them, so it enforces none.
     const isServed = deps.settings.mode === 'self-hosted'
     await replaceRules(bound.db, project.id, isServed ? rules : [], nowOf(deps))
     if (!isServed) warnings.push(...wantedRules.map(notServed))

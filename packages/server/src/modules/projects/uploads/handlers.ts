@@ -30,7 +30,7 @@ export function uploadHandlers(deps: ProjectsDeps) {
 
 /**
  * The relay is a route of self-hosted instances; the cloud service takes uploads in an object store, or at an address of its
- * own. Each carries a credential for this one upload: whoever has the target needs no other.
+ * own. Each carries a credential for this one upload: a client that has the target needs no other.
  */
 async function targetOf(session: UploadSessionRow, caller: Caller, deps: ProjectsDeps) {
   if (session.inStore && deps.uploadStore) return storeAddress(session, deps.uploadStore)

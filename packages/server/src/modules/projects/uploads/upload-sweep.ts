@@ -43,7 +43,7 @@ const expiredSessions = async ({ database }: ProjectsDeps, now: number): Promise
     ({ id }) => id,
   )
 
-/** Under the lock that a claim takes. */
+/** Called under the lock that a claim takes. */
 const forget = (id: string, deps: ProjectsDeps, now: number): Promise<boolean> =>
   deps.database.transaction(async ({ db, lock }) => {
     await lock(`upload:${id}`)

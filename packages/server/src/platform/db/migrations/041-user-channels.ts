@@ -115,7 +115,7 @@ async function createTables({ schema }: Kysely<Tables>): Promise<void> {
     .execute()
 }
 
-/** Of two settings of one toggle the newer one wins. An organisation where every merged channel was off stays silent. */
+/** Merges two settings of one toggle: the newer one wins. An organisation where every merged channel was off stays silent. */
 async function copySubscriptions(db: Kysely<Tables>, groups: readonly Group[]): Promise<void> {
   const rows = await db.selectFrom('notificationSubscriptions').selectAll().orderBy('updatedAt', 'desc').orderBy('id').execute()
   const toggles = new Map<string, SubscriptionRow>()

@@ -77,7 +77,7 @@ export interface BackupRunsTable {
   proven: Flag
   errorCode: string | null
   errorMessage: string | null
-  /** What a run that succeeded did not save. */
+  /** Data that a succeeded run did not save. */
   warning: string | null
   /** `due` from before the pre-command until the post-command has run. */
   postCommandState: 'none' | 'due' | 'done'

@@ -230,7 +230,7 @@ export interface ProjectOperationsTable {
   /** The deployment, run, restore or transfer that is the operation. */
   subjectId: string | null
   startedAt: Millis
-  /** Of an operation that a process holds: it has ended when this time has passed. null: it ends with its subject. */
+  /** Lease end of an operation that a process holds. null: it ends with its subject. */
   heldUntil: Millis | null
 }
 

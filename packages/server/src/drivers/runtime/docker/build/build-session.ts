@@ -22,7 +22,7 @@ export interface BuildSession {
 
 export interface SessionParts {
   findSecret(id: string): string | undefined
-  /** By BuildKit's names: `context`, and `dockerfile` for the folder that the Dockerfile is in. */
+  /** Folders by BuildKit's names: `context`, and `dockerfile` for the folder that the Dockerfile is in. */
   folders: Readonly<Record<string, SentFolder>>
 }
 

@@ -6,7 +6,7 @@ export interface StageOptions {
   /** The stage that is the result, by its name or number; null: the last one. */
   target: string | null
   buildArguments: Readonly<Record<string, string>>
-  /** What the engine builds for: `linux/amd64`. */
+  /** Target platform of the build: `linux/amd64`. */
   platform: string
 }
 

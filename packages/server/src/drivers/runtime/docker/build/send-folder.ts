@@ -110,7 +110,7 @@ async function fromDisk(path: string, file: string): Promise<Sent | null> {
   return { ...sent, mode, size, content: content as Sent['content'] }
 }
 
-/** By the names on the way, each as bytes: a folder is followed by what is in it. */
+/** Orders paths by their segments, compared as bytes: a folder is followed by its entries. */
 function compare(one: string, other: string): number {
   const [left, right] = [one.split('/'), other.split('/')]
   for (const [at, name] of left.entries()) {

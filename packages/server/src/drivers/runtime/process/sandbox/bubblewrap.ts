@@ -16,7 +16,7 @@ export interface Shown {
   readOnly?: boolean
   /** The project finds the place in this variable. */
   variable?: string
-  /** Of a volume: the path that was asked for. It differs from `at` where nothing can be mounted. */
+  /** The requested path of a volume. It differs from `at` where nothing can be mounted. */
   mountPath?: string
 }
 
