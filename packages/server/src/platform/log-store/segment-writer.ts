@@ -32,8 +32,8 @@ export class SegmentWriter {
   async sync(): Promise<void> {
     await this.#file?.datasync()
     if (!this.#segment || this.#nameKept === this.#segment) return
-    const folder = await open(dirname(this.#segment.path), 'r')
-    await folder.sync().finally(() => folder.close())
+    const folder = await open(dirname(this.#segment.path), 'r').catch(unlessRemoved)
+    await folder?.sync().finally(() => folder.close())
     this.#nameKept = this.#segment
   }
 
@@ -63,4 +63,9 @@ function after(parts: readonly Buffer[], bytes: number): Buffer[] {
     skip = Math.max(0, skip - part.length)
   }
   return left
+}
+
+/** The logs of a deleted project are removed while a stream of them may be open: then nothing is left to keep. */
+function unlessRemoved(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== 'ENOENT') throw error
 }
