@@ -68,6 +68,8 @@ describe('a request through the edge', () => {
       userAgent: 'tester/1',
       deploymentId: `deployment-${echo.id}`,
       projectId: `project-${echo.id}`,
+      environment: null,
+      service: null,
     })
   })
 
