@@ -23,14 +23,16 @@ export interface BeginOperation extends RequestedOperation {
 
 type Clocked = Pick<ProjectsDeps, 'clock'>
 
-/** Called under `lockProject`. 409 `work_in_progress` where the table refuses the operation; otherwise nothing is written. */
+/** Called under `lockProject`. 409 `work_in_progress` where the table refuses the operation; otherwise returns those under way. */
 export async function refuseOperation(
   requested: RequestedOperation & { projectId: string },
   { db }: Pick<Bound, 'db'>,
   deps: Clocked,
-): Promise<void> {
-  const refusing = thatMeet(requested, await listOperations(db, requested.projectId, nowOf(deps)), 'refuse')
+): Promise<ProjectOperationRow[]> {
+  const underWay = await listOperations(db, requested.projectId, nowOf(deps))
+  const refusing = thatMeet(requested, underWay, 'refuse')
   if (refusing.length > 0) fail('work_in_progress', { words: operationsText(refusing) })
+  return underWay
 }
 
 export interface BegunOperation {
@@ -45,9 +47,7 @@ export async function beginOperation(
   { db }: Pick<Bound, 'db'>,
   deps: Clocked,
 ): Promise<BegunOperation> {
-  const underWay = await listOperations(db, requested.projectId, nowOf(deps))
-  const refusing = thatMeet(requested, underWay, 'refuse')
-  if (refusing.length > 0) fail('work_in_progress', { words: operationsText(refusing) })
+  const underWay = await refuseOperation(requested, { db }, deps)
   // A move begins at once, and waits before it stops the project.
   const awaited = requested.kind === 'move' ? [] : thatMeet(requested, underWay, 'wait').filter(isDurable)
   const operation: ProjectOperationRow = {
