@@ -100,6 +100,26 @@ describeOnEachDatabase('cancelling', (open) => {
 })
 
 describeOnEachDatabase('stopping', (open) => {
+  test('without grace leaves no lease behind where a claim is answered late', async () => {
+    const database = await open()
+    const work = testJob('work', { run: () => new Promise(() => undefined) })
+    const { id } = await database.transaction(({ enqueue }) => enqueue(work, {}))
+    const mayArrive = Promise.withResolvers<void>()
+    const db = database.db.withPlugin({
+      transformQuery: ({ node }) => node,
+      async transformResult({ result }) {
+        if (result.rows.some(({ leaseToken }) => leaseToken)) await mayArrive.promise
+        return result
+      },
+    })
+    const jobs = await startJobs({ ...database, db }, [work])
+    await vi.waitFor(async () => expect((await readJob(database, id)).leaseToken).not.toBeNull(), 50_000)
+    const stopped = jobs.stop({ graceMs: 0 })
+    setTimeout(mayArrive.resolve, 50)
+    await stopped
+    expect(await readJob(database, id)).toMatchObject({ status: 'queued', leaseToken: null })
+  })
+
   describe.each([
     ['ends when it is told to', async (abort: AbortSignal) => void (await aborted(abort))],
     ['throws when it is told to', async (abort: AbortSignal) => Promise.reject(await aborted(abort))],

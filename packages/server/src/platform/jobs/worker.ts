@@ -75,7 +75,11 @@ export class Worker<Deps> {
       await Promise.all(this.#completions)
     })
     clearInterval(this.#heartbeat)
-    await withinGrace(2_000, () => Promise.all([...this.#attempts.values()].map((attempt) => attempt.handBack())))
+    await withinGrace(2_000, async () => {
+      // A claim that was sent before the stop may be answered after the grace period; its lease would keep the job for `leaseMs`.
+      await this.#loop
+      await Promise.all([...this.#attempts.values()].map((attempt) => attempt.handBack()))
+    })
   }
 
   /** Resolves when no job is due and none is running here. */
