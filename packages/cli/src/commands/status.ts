@@ -44,8 +44,9 @@ function planOf({ type, framework, startCommand, port }: DeploymentPlan): string
 
 function waitingFor({ pendingChanges = [], type }: Project): string | null {
   if (pendingChanges.length === 0) return null
-  const needsBuild = pendingChanges.includes('config') || type === 'static'
-  const how = needsBuild ? 'berth redeploy applies it' : 'berth restart applies it'
+  const needsBuild = pendingChanges.includes('source') || pendingChanges.includes('config') || type === 'static'
+  const build = pendingChanges.includes('source') ? 'a deployment applies it' : 'berth redeploy applies it'
+  const how = needsBuild ? build : 'berth restart applies it'
   return `${pendingChanges.join(', ')} changed since the live deployment was made: ${how}`
 }
 

@@ -45,6 +45,15 @@ export const DeploymentPlan = Type.Object({
 })
 export type DeploymentPlan = Static<typeof DeploymentPlan>
 
+/** What a deployment was built from; the commit is beside it. */
+export const DeploymentSource = Type.Object({
+  kind: oneOf('git', 'local', 'upload', 'image', 'none'),
+  url: nullable(Type.String({ description: 'The git remote' })),
+  branch: nullable(Type.String()),
+  uploadSessionId: nullable(Type.String({ description: 'The upload that was built' })),
+})
+export type DeploymentSource = Static<typeof DeploymentSource>
+
 export const Deployment = Type.Object({
   id: Id,
   projectId: Id,
@@ -53,6 +62,7 @@ export const Deployment = Type.Object({
   trigger: DeploymentTrigger,
   status: oneOf(...deploymentStatuses),
   commit: nullable(DeploymentCommit),
+  source: Type.Optional(DeploymentSource),
   image: nullable(Type.String()),
   sizeBytes: nullable(Type.Integer()),
   url: nullable(Type.String()),

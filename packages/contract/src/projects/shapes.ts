@@ -201,6 +201,7 @@ export const ProjectSource = Type.Object({
   branch: nullable(Type.String()),
   url: nullable(Type.String()),
   path: nullable(Type.String()),
+  uploadSessionId: Type.Optional(nullable(Type.String({ description: 'The upload that the next deployment builds' }))),
   commit: nullable(Type.String()),
 })
 export type ProjectSource = Static<typeof ProjectSource>
@@ -241,7 +242,7 @@ export const ProjectConfig = Type.Object({
 export type ProjectConfig = Static<typeof ProjectConfig>
 
 /** Settings that were changed since the live deployment was made, and wait for the next one. */
-export const PendingChange = oneOf('config', 'env', 'resources')
+export const PendingChange = oneOf('source', 'config', 'env', 'resources')
 export type PendingChange = Static<typeof PendingChange>
 
 export const Project = Type.Object({

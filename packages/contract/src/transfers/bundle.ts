@@ -50,6 +50,8 @@ export const ProjectBundle = Type.Object({
   grants: Type.Optional(Type.Array(Type.Object({ email: text(320, 3), level: oneOf(...levels) }), { maxItems: 1000 })),
   /** Where git hosts deliver; `hostname` null: at the project's free host name. */
   webhookDomain: Type.Optional(nullable(Type.Object({ hostname: nullable(DomainName) }))),
+  /** Values of fields that were taken from a scan; the others were chosen. */
+  detected: Type.Optional(Type.Record(text(100), Type.Union([text(500), Type.Integer(), Type.Null()]))),
   /** Whether a version of it was live, and which commit that was. */
   deployed: nullable(Type.Object({ commit: nullable(Type.String({ pattern: '^[0-9a-f]{40,64}$' })) })),
 })

@@ -9,5 +9,9 @@ test('settings that wait are named, with the one step that applies them', () => 
     text: 'Environment variables and resources were changed since the live deployment was made. Restart to apply them. No build is needed.',
   })
   expect(pendingWords({ pendingChanges: ['config', 'env'], type: 'app' })?.action).toBe('deploy')
+  expect(pendingWords({ pendingChanges: ['source'], type: 'app' })).toEqual({
+    action: 'deploy',
+    text: 'The source was changed since the live deployment was made. Deploy to apply it.',
+  })
   expect(pendingWords({ pendingChanges: ['env'], type: 'static' })?.action).toBe('deploy')
 })

@@ -1,6 +1,14 @@
 import type { Project } from '@berth/contract'
 
-const labels = { config: 'Build and run settings', env: 'Environment variables', resources: 'Resources' } as const
+const labels = {
+  source: 'The source',
+  config: 'Build and run settings',
+  env: 'Environment variables',
+  resources: 'Resources',
+} as const
+
+/** Changes that only a build applies. */
+const needBuild = new Set<string>(['source', 'config'])
 
 interface Waiting {
   text: string
@@ -13,7 +21,9 @@ export function pendingWords({ pendingChanges = [], type }: Pick<Project, 'pendi
   if (pendingChanges.length === 0) return undefined
   const names = pendingChanges.map((one) => labels[one])
   const subject = names.map((name, at) => (at === 0 ? name : name.toLowerCase())).join(' and ')
-  const action = pendingChanges.includes('config') || type === 'static' ? 'deploy' : 'restart'
-  const how = action === 'deploy' ? 'Deploy to apply them.' : 'Restart to apply them. No build is needed.'
-  return { action, text: `${subject} were changed since the live deployment was made. ${how}` }
+  const action = pendingChanges.some((one) => needBuild.has(one)) || type === 'static' ? 'deploy' : 'restart'
+  const isOne = names.length === 1 && pendingChanges[0] === 'source'
+  const them = isOne ? 'it' : 'them'
+  const how = action === 'deploy' ? `Deploy to apply ${them}.` : 'Restart to apply them. No build is needed.'
+  return { action, text: `${subject} ${isOne ? 'was' : 'were'} changed since the live deployment was made. ${how}` }
 }

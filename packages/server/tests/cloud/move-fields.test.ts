@@ -19,7 +19,11 @@ const exceptions: Exception[] = [
   { field: /^record\.updatedAt$/, at: 'both', why: 'the move is a change' },
   { field: /^record\.pendingChanges/, at: 'both', why: 'the move deploys the project with the settings that waited' },
   { field: /^record\.(url|routes\.\d+\.(url|hostname|tls|state|reason|verified))$/, at: 'there', why: 'another edge serves it' },
-  { field: /^record\.source\.(kind|path|provider)$/, at: 'there', why: 'the cloud has no folders: its files are an upload' },
+  {
+    field: /^record\.source\.(kind|path|provider|uploadSessionId)$/,
+    at: 'there',
+    why: 'the cloud has no folders: its files are an upload',
+  },
   {
     field: /^row\.(organizationId|gitProvider|localPath|uploadSessionId|carried)$/,
     at: 'there',

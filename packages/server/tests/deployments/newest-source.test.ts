@@ -212,3 +212,50 @@ describe('the files of an upload are kept as long as a deployment in the rollbac
     expect(row.expiresAt).toBeGreaterThan(Date.now() + 24 * 3600_000)
   })
 })
+
+describe('the source that waits, and the source that was built, are named', () => {
+  const sources: [string, () => Promise<object>, () => Promise<object>][] = [
+    [
+      'an upload that ensure names',
+      async () => ({ gitProvider: 'upload' }),
+      async () => ({ uploadSessionId: await uploaded('v2') }),
+    ],
+    [
+      'an upload of a project of a folder',
+      async () => ({ localPath: scene.source }),
+      async () => ({ uploadSessionId: await uploaded('v2') }),
+    ],
+    ['a repository', async () => ({ gitProvider: 'upload' }), async () => ({ gitUrl: 'https://git.example.test/a/b.git' })],
+  ]
+  const waiting = async (id: string) => (await scene.ask('GET /projects/:id', id)).body.data.pendingChanges
+
+  test.each(sources)('%s', async (_, fields, change) => {
+    const { id } = await make(await fields())
+    const first = await uploaded('v1')
+    await versionOf(id, { uploadSessionId: first })
+    expect(await waiting(id)).toEqual([])
+    const body = await change()
+    const { token } = scene.people.admin
+    const changed = await call(scene.instance, token, 'POST /projects/ensure', { body: { projectId: id, name: 'Shop', ...body } })
+    expect(changed.status).toBe(200)
+    expect(await waiting(id)).toEqual(['source'])
+    if (!('uploadSessionId' in body)) return
+    expect(await sourceOf(id)).toMatchObject({ kind: 'upload', uploadSessionId: body.uploadSessionId })
+    await versionOf(id)
+    expect(await waiting(id)).toEqual([])
+    const { data } = (await scene.ask('GET /projects/:id/deployments', id)).body
+    const named = data.map(({ source }: { source: { uploadSessionId: string } }) => source.uploadSessionId)
+    expect(named).toEqual([body.uploadSessionId, first])
+    // The files of the earlier version run again, and the newest upload waits.
+    const again = (await scene.ask('POST /deployments/:id/redeploy', data[1].id)).body.data.deploymentId
+    expect(await scene.settled(again)).toMatchObject({ status: 'live', source: { kind: 'upload', uploadSessionId: first } })
+    expect(await waiting(id)).toEqual(['source'])
+  })
+
+  test('an upload whose deployment failed waits', async () => {
+    const { id } = await make({})
+    await versionOf(id, { uploadSessionId: await uploaded('v1') })
+    await failedDeploy(id, { uploadSessionId: await uploaded('v2') })
+    expect(await waiting(id)).toEqual(['source'])
+  })
+})

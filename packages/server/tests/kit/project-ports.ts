@@ -86,7 +86,7 @@ export const deploymentFacts = (facts: Partial<DeploymentFacts> = {}): Deploymen
   image: null,
   sizeBytes: null,
   builtAt: null,
-  settings: { configHash: null, resourcesHash: null, envVersion: null },
+  settings: { configHash: null, resourcesHash: null, sourceHash: null, envVersion: null },
   ...facts,
 })
 

@@ -22,9 +22,11 @@ export async function writeHistory(db: Db, projectId: string, history: readonly 
   }
 }
 
+const importedConfig = ({ image, plan, source }: Deployment): ImportedConfig => ({ image, plan, ...(source ? { source } : {}) })
+
 const rowOf = (deployment: Deployment, now: number) => ({
   ...{ id: deployment.id, environment: deployment.environment, number: deployment.number, trigger: deployment.trigger },
-  config: JSON.stringify({ image: deployment.image, plan: deployment.plan } satisfies ImportedConfig),
+  config: JSON.stringify(importedConfig(deployment)),
   ...{ source: '{"kind":"none"}', env: null, artifacts: null, plan: null, serverId: null, force: 0 as const },
   sizeBytes: deployment.sizeBytes,
   commitSha: deployment.commit?.sha ?? null,

@@ -17,6 +17,7 @@ import {
   projectSource,
   refuseOperation,
   settingsOf,
+  sourceHash,
   sourceKind,
 } from '../projects/index.ts'
 import { deploymentTopic } from './deployment-log.ts'
@@ -216,6 +217,10 @@ function settingsFor(project: ProjectRow, kept: DeploymentRow | null, isRestart:
   }
 }
 
+/** A repository or folder is that of the deployment which is made again; an upload is known by its session. */
+const madeOf = (project: ProjectRow, source: DeployedSource, { basedOn }: DeploymentOptions): string | null =>
+  basedOn && source.kind !== 'upload' ? basedOn.deployment.sourceHash : sourceHash(project, source)
+
 interface At {
   project: ProjectRow
   environment: EnvironmentRow
@@ -240,6 +245,7 @@ function newRow(
     source: JSON.stringify(source),
     uploadSessionId: source.kind === 'upload' ? source.sessionId : null,
     ...settingsFor(project, kept, isRestart),
+    sourceHash: madeOf(project, source, options),
     env,
     envSecretKeys: isRestart ? null : (kept?.envSecretKeys ?? null),
     artifacts: kept?.artifacts ?? null,

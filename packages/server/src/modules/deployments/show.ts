@@ -1,7 +1,8 @@
-import type { Deployment, DeploymentPlan, DeploymentStep } from '@berth/contract'
+import type { Deployment, DeploymentPlan, DeploymentSource, DeploymentStep } from '@berth/contract'
 import type { Artifact } from '../../drivers/runtime/runtime.ts'
 import { iso, isoOrNull } from '../../platform/db/columns.ts'
 import type { DeploymentRow } from '../../platform/db/tables/deployments.ts'
+import type { Source } from '../projects/index.ts'
 import { planOf } from './plan.ts'
 
 export function showDeployment(row: DeploymentRow): Deployment {
@@ -14,6 +15,7 @@ export function showDeployment(row: DeploymentRow): Deployment {
     trigger: row.trigger,
     status: row.status,
     commit: row.commitSha === null ? null : { sha: row.commitSha, message: row.commitMessage, author: row.commitAuthor },
+    source: imported?.source ?? sourceOf(row),
     image: imported ? imported.image : imageOf(row),
     sizeBytes: row.sizeBytes,
     url: row.url,
@@ -33,7 +35,18 @@ export function showDeployment(row: DeploymentRow): Deployment {
 }
 
 /** The config of a deployment that a move brought along: what the other instance showed of it. */
-export type ImportedConfig = Pick<Deployment, 'image' | 'plan'>
+export type ImportedConfig = Pick<Deployment, 'image' | 'plan' | 'source'>
+
+function sourceOf(row: Pick<DeploymentRow, 'source'>): DeploymentSource {
+  const source = JSON.parse(row.source) as Source | { kind: 'none' }
+  const { kind } = source
+  return {
+    kind,
+    url: kind === 'git' ? source.url : null,
+    branch: kind === 'git' ? source.branch : null,
+    uploadSessionId: kind === 'upload' ? source.sessionId : null,
+  }
+}
 
 /** How it was built and is run, once that was decided. Of several services: the one that requests go to. */
 export function showPlan({ plan, branch }: Pick<DeploymentRow, 'plan' | 'branch'>): DeploymentPlan | null {

@@ -42,7 +42,7 @@ const standingRows = (db: Db) =>
     .selectFrom('deployments')
     .select([
       ...(['id', 'projectId', 'number', 'status', 'errorMessage', 'commitSha', 'artifacts', 'sizeBytes', 'finishedAt'] as const),
-      ...(['configHash', 'resourcesHash', 'envVersion'] as const),
+      ...(['configHash', 'resourcesHash', 'sourceHash', 'envVersion'] as const),
     ])
     .where('environment', '=', production)
     .where((eb) =>
@@ -95,6 +95,7 @@ type StandingRow = Pick<
   | 'finishedAt'
   | 'configHash'
   | 'resourcesHash'
+  | 'sourceHash'
   | 'envVersion'
 >
 
@@ -108,7 +109,12 @@ function facts(row: StandingRow): DeploymentFacts {
     image: imageOf(row),
     sizeBytes: row.sizeBytes,
     builtAt: row.artifacts && row.finishedAt !== null ? new Date(row.finishedAt).toISOString() : null,
-    settings: { configHash: row.configHash, resourcesHash: row.resourcesHash, envVersion: row.envVersion },
+    settings: {
+      configHash: row.configHash,
+      resourcesHash: row.resourcesHash,
+      sourceHash: row.sourceHash,
+      envVersion: row.envVersion,
+    },
   }
 }
 

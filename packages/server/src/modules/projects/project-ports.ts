@@ -8,7 +8,7 @@ import type { DomainRow, ProjectRow } from '../../platform/db/tables/projects.ts
 import type { Secret } from '../../platform/secrets/secret.ts'
 import type { Bound } from '../../platform/transaction.ts'
 import type { Source } from './deployment-source.ts'
-import type { DeployedSettings } from './lifecycle/pending-changes.ts'
+import type { DeployedSettings } from './lifecycle/deployed-settings.ts'
 import type { ProjectPart } from './lifecycle/project-part.ts'
 
 /**

@@ -87,6 +87,7 @@ export function showSource(row: SourceRow, commit: string | null, urls: HostUrls
     branch: isGit ? row.gitBranch : null,
     url: isGit ? remoteUrl(row, urls) : null,
     path: kind === 'local' ? row.localPath : null,
+    ...(kind === 'upload' ? { uploadSessionId: row.uploadSessionId } : {}),
     commit,
   }
 }
@@ -103,6 +104,7 @@ export function deployedSource({ source, commit }: { source: Source; commit: str
     branch: kind === 'git' ? source.branch : null,
     url: kind === 'git' ? source.url : null,
     path: kind === 'local' ? source.path : null,
+    ...(kind === 'upload' ? { uploadSessionId: source.sessionId } : {}),
     commit,
   }
 }

@@ -13,7 +13,7 @@ import { refuseOverQuota } from '../quotas/quotas.ts'
 import { checkConfig, checkNames } from '../settings/config-rules.ts'
 import { insertSecrets } from '../settings/env.ts'
 import { configColumns, defaults, refuseUnstorable } from '../settings/fields.ts'
-import { leaveToFile } from '../settings/scanned-services.ts'
+import { detectedColumn, readScanned } from '../settings/scanned-fields.ts'
 import { withStoredValues } from '../settings/service-environment.ts'
 import { checkSource, sourceColumns } from '../source.ts'
 import { insertEnvironment, insertProject, type NewProject, takenSlugs } from '../store.ts'
@@ -37,7 +37,7 @@ export async function createProject(
   recordedWith?: RecordedWith,
 ): Promise<ProjectRow> {
   refuseUnstorable(given)
-  const body = await leaveToFile(given, caller.organizationId, deps)
+  const { body, detected } = await readScanned(given, caller.organizationId, deps)
   checkConfig(body)
   checkNames(body)
   const { organizationId } = caller
@@ -53,6 +53,7 @@ export async function createProject(
     ...configColumns(withStoredValues(body, [])),
     ...source,
     name: body.name.trim(),
+    ...detectedColumn(detected, null),
   }
   if (body.slug) refuseInstanceSlug(body.slug, deps)
   if (row.uploadSessionId) await fetchNamed(row.uploadSessionId, organizationId, deps)

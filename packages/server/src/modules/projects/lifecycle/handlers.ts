@@ -18,7 +18,7 @@ import type { Deletion } from './deletion.ts'
 import { removedAndKept, shownPreview } from './own-items.ts'
 import { disableProject, enableProject } from './power.ts'
 import { projectAnswers, showInfo, showProjects, showRoutes } from './records.ts'
-import { updateProject } from './update-project.ts'
+import { updateFromScan, updateProject } from './update-project.ts'
 
 type Rows = Partial<Handlers<typeof contract.projects>>
 
@@ -50,7 +50,10 @@ export function coreHandlers(deps: ProjectsDeps, deletion: Deletion) {
       return { data, cloud: { linked, reachable } }
     },
     ensure: async ({ body: { projectId, ...body } }, context) => {
-      if (projectId) return update(context.project, body, context)
+      if (projectId) {
+        const { row, warnings } = await updateFromScan(context.project, body, deps, context.caller)
+        return { ...(await shown(row)), ...(warnings.length > 0 ? { warnings } : {}) }
+      }
       const row = await create(body, context)
       context.setStatus(201)
       return shown(row)

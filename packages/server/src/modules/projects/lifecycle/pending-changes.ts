@@ -1,15 +1,9 @@
 import { hash } from 'node:crypto'
 import type { PendingChange } from '@berth/contract'
 import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
-
-/** The settings that a deployment was made with, as far as they are compared later. */
-export interface DeployedSettings {
-  /** null: made before it was recorded. */
-  configHash: string | null
-  resourcesHash: string | null
-  /** null: also of an environment other than production. */
-  envVersion: number | null
-}
+import { isMadeOfUploads } from '../source.ts'
+import { carriedParts } from '../transfer/carried-parts.ts'
+import type { DeployedSettings } from './deployed-settings.ts'
 
 /** Columns that are in force only once a deployment was made with them. */
 export const deployedColumns = [
@@ -36,8 +30,22 @@ export const deployedColumns = [
 export const settingsOf = (row: ProjectRow): DeployedSettings => ({
   configHash: hash('sha1', configText(row), 'base64url'),
   resourcesHash: hash('sha1', row.resources, 'base64url'),
+  sourceHash: sourceHash(row),
   envVersion: row.envVersion,
 })
+
+const sourceColumns = ['gitProvider', 'gitOwner', 'gitRepo', 'gitBranch', 'gitUrl', 'localPath'] as const
+
+/**
+ * `built`: the upload that a deployment is made of, where that is not the project's own yet or any more. Null for one that stands
+ * for a folder of another instance: the folder is the source again once the project is back there.
+ */
+export function sourceHash(row: ProjectRow, built: { kind: string; sessionId?: string } = { kind: 'none' }): string | null {
+  if (built.kind === 'upload' && carriedParts(row).folderUploadId === built.sessionId) return null
+  const sessionId = built.kind === 'upload' ? built.sessionId : row.uploadSessionId
+  const text = isMadeOfUploads(row) ? `upload=${sessionId}` : sourceColumns.map((column) => row[column] ?? '').join('\0')
+  return hash('sha1', text, 'base64url')
+}
 
 /** The settings of now against those of the live deployment. A setting that was never recorded counts as unchanged. */
 export function pendingChanges(row: ProjectRow, live: DeployedSettings | undefined): PendingChange[] {
@@ -45,6 +53,7 @@ export function pendingChanges(row: ProjectRow, live: DeployedSettings | undefin
   const now = settingsOf(row)
   const differs = (name: keyof DeployedSettings) => live[name] !== null && live[name] !== now[name]
   const changes: PendingChange[] = []
+  if (differs('sourceHash')) changes.push('source')
   if (differs('configHash')) changes.push('config')
   if (differs('envVersion')) changes.push('env')
   if (differs('resourcesHash')) changes.push('resources')

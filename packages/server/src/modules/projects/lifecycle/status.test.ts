@@ -11,7 +11,7 @@ const deployment = (number: number, facts: Partial<DeploymentFacts> = {}): Deplo
   image: null,
   sizeBytes: null,
   builtAt: null,
-  settings: { configHash: null, resourcesHash: null, envVersion: null },
+  settings: { configHash: null, resourcesHash: null, sourceHash: null, envVersion: null },
   ...facts,
 })
 const running = (state: RunningState['state'], reason: string | null = null): RunningState => ({

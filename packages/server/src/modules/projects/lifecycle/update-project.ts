@@ -11,7 +11,7 @@ import { hiddenFrom } from '../git/hidden-repositories.ts'
 import { moveRules } from '../rules/rules.ts'
 import { checkConfig, checkNames } from '../settings/config-rules.ts'
 import { configColumns, nameColumns, refuseUnstorable } from '../settings/fields.ts'
-import { leaveToFile } from '../settings/scanned-services.ts'
+import { detectedColumn, keepChoices, readScanned, type ScannedBody } from '../settings/scanned-fields.ts'
 import { withStoredValues } from '../settings/service-environment.ts'
 import { checkSource, leavesHost, sourceColumns } from '../source.ts'
 import type { ProjectChanges } from '../store.ts'
@@ -28,7 +28,23 @@ export async function updateProject(
   caller?: Caller,
 ): Promise<ProjectRow> {
   refuseUnstorable(given)
-  const body = await leaveToFile(given, project.organizationId, deps)
+  return applyUpdate(project, await readScanned(given, project.organizationId, deps), deps, caller)
+}
+
+/** The same with the scan of a newer version of the source: fields that the scan detected replace no choice of a person. */
+export async function updateFromScan(project: ProjectRow, given: UpdateProject, deps: ProjectsDeps, caller: Caller) {
+  refuseUnstorable(given)
+  const scanned = await readScanned(given, project.organizationId, deps)
+  const { body, warnings } = keepChoices(scanned, project)
+  return { row: await applyUpdate(project, { body, detected: scanned.detected }, deps, caller), warnings }
+}
+
+async function applyUpdate(
+  project: ProjectRow,
+  { body, detected }: Pick<ScannedBody<UpdateProject>, 'body' | 'detected'>,
+  deps: ProjectsDeps,
+  caller?: Caller,
+): Promise<ProjectRow> {
   checkConfig(body, JSON.parse(project.services))
   checkNames(changedNames(body, project))
   if (body.slug && body.slug !== project.slug) refuseInstanceSlug(body.slug, deps)
@@ -42,6 +58,7 @@ export async function updateProject(
       ...configColumns(withStoredValues(body, JSON.parse(current.services)), current),
       ...sourceColumns(source, current, hostUrlsOf(deps.settings)),
       ...webhookDomainColumns(slug, current, deps),
+      ...detectedColumn(detected, current),
     }
     refuseHidden?.(changes, current)
     if (current.webhookDomain !== null) await followHook(current, changes, bound)

@@ -119,6 +119,7 @@ const columnsOf = (bundle: ProjectBundle) => ({
   ...configColumns(bundle.options),
   ...(bundle.options.port === undefined ? detectedPort : {}),
   name: bundle.name.trim(),
+  detected: bundle.detected ? JSON.stringify(bundle.detected) : null,
   enabled: bundle.enabled ? (1 as const) : (0 as const),
   resources: JSON.stringify(bundle.resources),
   previewsUseProduction: bundle.previewsUseProduction ? (1 as const) : (0 as const),

@@ -54,6 +54,7 @@ export async function describeProject(projectId: string, deps: ProjectsDeps): Pr
       rules,
       grants: [...(await deps.grants.of(db, projectId)), ...carried.grants],
       webhookDomain: webhookDomainOf(row, deps),
+      ...(row.detected ? { detected: JSON.parse(row.detected) } : {}),
     },
   }
 }

@@ -67,6 +67,7 @@ export async function bringUploadBack(
       inStore: 0,
       sizeBytes: null,
       files: null,
+      scan: null,
       expiresAt: never,
       createdAt: now,
     }

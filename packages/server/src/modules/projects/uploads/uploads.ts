@@ -65,6 +65,7 @@ export async function openUpload(
     cloudSessionId: null,
     sizeBytes: null,
     files: null,
+    scan: null,
     expiresAt: now + limits.uploadSessionSeconds * 1000,
     createdAt: now,
   }
@@ -131,6 +132,10 @@ function refuseReceived({ status }: Pick<UploadSessionRow, 'status'>): void {
   if (status === 'received') fail('conflict', { words: 'This session has its upload already: open another session' })
 }
 
+/** The scan that was made of the session's files; made now where there is none. */
+export const newestScan = async (session: UploadSessionRow, deps: ProjectsDeps): Promise<Detection> =>
+  session.scan === null ? scanUpload(session, deps) : JSON.parse(session.scan)
+
 /** What an archive says about itself: hints count where its files say nothing. */
 export async function scanUpload(session: UploadSessionRow, deps: ProjectsDeps): Promise<Detection> {
   if (session.status !== 'received') fail('conflict', { words: 'Nothing has arrived yet: upload the tarball first' })
@@ -143,7 +148,14 @@ export async function scanUpload(session: UploadSessionRow, deps: ProjectsDeps):
     const detection = await folderReader.detect(folder, { organizationId: session.organizationId })
     // A name that detection has from the folder it looked at is ours, not the user's.
     const name = detection.name === basename(folder) ? rootName : detection.name
-    return withHints({ ...detection, name }, JSON.parse(session.hints) as UploadHints)
+    const scan = withHints({ ...detection, name }, JSON.parse(session.hints) as UploadHints)
+    const { db } = deps.database
+    await db
+      .updateTable('uploadSessions')
+      .set({ scan: JSON.stringify(scan) })
+      .where('id', '=', session.id)
+      .execute()
+    return scan
   } catch (error) {
     throw explain(error)
   } finally {

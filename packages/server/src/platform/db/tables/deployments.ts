@@ -20,6 +20,8 @@ export interface DeploymentsTable {
   /** Hashes of that config and of its resources, see `projects/lifecycle/pending-changes.ts`; null: not recorded. */
   configHash: string | null
   resourcesHash: string | null
+  /** Hash of the project's source that it was made of; null: not recorded. */
+  sourceHash: string | null
   /** The version of production's variables that it was given; null: not recorded, or another environment. */
   envVersion: number | null
   /** The variables at that time, sealed as one JSON object. */

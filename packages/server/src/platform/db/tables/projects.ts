@@ -23,6 +23,9 @@ export interface CarriedParts {
   folderUploadId: string | null
 }
 
+/** Values of a project's fields as a scan of its source gave them. */
+export type DetectedFields = Record<string, string | number | null>
+
 export interface ProjectsTable {
   id: string
   organizationId: string
@@ -81,6 +84,8 @@ export interface ProjectsTable {
   envVersion: Generated<number>
   /** Parts of the project that came with a move and are not in force here; they travel on with it. */
   carried: JsonText<CarriedParts> | null
+  /** Values of fields that were taken from a scan, by field. A field with another value was chosen by a person. */
+  detected: JsonText<DetectedFields> | null
 
   createdAt: Millis
   updatedAt: Millis
@@ -168,6 +173,8 @@ export interface UploadSessionsTable {
   /** The session in the linked cloud that the files were passed on to. */
   cloudSessionId: string | null
   inStore: ColumnType<0 | 1, boolean | 0 | 1 | undefined, boolean | 0 | 1>
+  /** The newest scan of the files. */
+  scan: ColumnType<string | null, string | null | undefined, string>
   sizeBytes: number | null
   files: number | null
   expiresAt: Millis

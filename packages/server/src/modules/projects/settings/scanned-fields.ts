@@ -1,0 +1,105 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Service, UpdateProject } from '@berth/contract'
+import type { DetectedFields, ProjectRow } from '../../../platform/db/tables/projects.ts'
+import { nowOf, type ProjectsDeps } from '../deps.ts'
+import { detectLocal } from '../local/detect-local.ts'
+import { allowedFolder } from '../source.ts'
+import { fetchStored } from '../uploads/stored-upload.ts'
+import { findUploadSession, newestScan } from '../uploads/uploads.ts'
+import { defaults } from './fields.ts'
+
+const configFields = [
+  'framework',
+  'packageManager',
+  'installCommand',
+  'buildCommand',
+  'startCommand',
+  'outputDirectory',
+  'rootDirectory',
+  'type',
+  'port',
+] as const
+const detectable = ['name', ...configFields] as const
+type Detectable = (typeof detectable)[number]
+
+export interface ScannedBody<Body> {
+  body: Body
+  /** Fields of the body whose values are those of the scan. */
+  detected: DetectedFields
+  /** The body's services are those of the scan. */
+  hasScannedServices: boolean
+}
+
+/**
+ * Reads a body that may hold the scan of its own source. Services that are those of the Compose file are not copied into the
+ * project: the file goes on saying what they are, also after it was changed.
+ */
+export async function readScanned<Body extends UpdateProject>(
+  body: Body,
+  organizationId: string,
+  deps: ProjectsDeps,
+): Promise<ScannedBody<Body>> {
+  const names = [...configFields, 'services'] as const
+  const scan = names.some((field) => body[field] !== undefined) ? await scanOf(body, organizationId, deps) : undefined
+  if (!scan) return { body, detected: {}, hasScannedServices: false }
+  const same = detectable.filter((field) => body[field] !== undefined && body[field] === (scan[field] ?? null))
+  const detected = Object.fromEntries(same.map((field) => [field, scan[field] ?? null]))
+  const hasScannedServices = !!body.services && isDeepStrictEqual(plain(scan.services), plain(body.services))
+  return { body: hasScannedServices ? { ...body, services: null } : body, detected, hasScannedServices }
+}
+
+async function scanOf({ uploadSessionId, localPath }: UpdateProject, organizationId: string, deps: ProjectsDeps) {
+  if (localPath) return detectLocal(await allowedFolder(localPath, 'localPath', deps), organizationId)
+  const session = uploadSessionId && (await findUploadSession(deps.database.db, organizationId, uploadSessionId, nowOf(deps)))
+  if (!session) return undefined
+  const stored = await fetchStored(session, deps)
+  return stored.status === 'received' ? newestScan(stored, deps) : undefined
+}
+
+/** As they are in an answer: without the fields that are undefined. */
+const plain = (services: readonly Service[]): unknown => JSON.parse(JSON.stringify(services))
+
+export interface KeptChoices<Body> {
+  body: Body
+  /** One for each field of the scan that was not applied. */
+  warnings: string[]
+}
+
+/**
+ * Removes the fields from the body that a scan has detected where the project has a value that a person chose: a scan that is sent
+ * back for an existing project changes no setting that its user made. A value that differs from the scan is a choice, and stays
+ * in the body.
+ */
+export function keepChoices<Body extends UpdateProject>(
+  { body, detected, hasScannedServices }: ScannedBody<Body>,
+  project: ProjectRow,
+): KeptChoices<Body> {
+  const before: DetectedFields = project.detected ? JSON.parse(project.detected) : {}
+  const kept = (Object.keys(detected) as Detectable[]).filter((field) => isChosen(project, field, before))
+  const warnings = kept
+    .filter((field) => settingOf(project, field) !== detected[field])
+    .map((field) => warningOf(field, settingOf(project, field), detected[field] ?? null))
+  const removed = new Set<string>([...kept, ...(hasScannedServices ? ['services'] : [])])
+  return { body: Object.fromEntries(Object.entries(body).filter(([field]) => !removed.has(field))) as Body, warnings }
+}
+
+/** The column that remembers which values came from a scan; undefined where none did. */
+export function detectedColumn(detected: DetectedFields, project: ProjectRow | null): { detected?: string } {
+  if (Object.keys(detected).length === 0) return {}
+  const before: DetectedFields = project?.detected ? JSON.parse(project.detected) : {}
+  return { detected: JSON.stringify({ ...before, ...detected }) }
+}
+
+const settingOf = (project: ProjectRow, field: Detectable): string | number | null =>
+  field === 'port' && !project.portChosen ? null : project[field]
+
+function isChosen(project: ProjectRow, field: Detectable, before: DetectedFields): boolean {
+  const value = settingOf(project, field)
+  if (value === null || value === before[field]) return false
+  return !(field === 'type' && value === defaults.type)
+}
+
+function warningOf(field: string, value: unknown, scanned: unknown): string {
+  const other = scanned === null ? 'The scan detected none' : `The scan detected ${JSON.stringify(scanned)}`
+  return `${field}: ${JSON.stringify(value)} was chosen for this project and is kept. ${other}; PATCH /projects/:id changes it.`
+}
