@@ -40,7 +40,7 @@ export async function startBerth({ env = {}, dataFolder, readyWithinMs = 90_000,
   const settings = { ...bareEnvironment(folder), BERTH_PORT: String(port), BERTH_EDGE_PORT: String(edgePort), ...env }
   const start = (more: NodeJS.ProcessEnv = {}) =>
     startDaemon({
-      ...asUser(user, [process.execPath, launcher, 'up']),
+      ...asUser(user, [process.execPath, '--max-semi-space-size=8', launcher, 'up']),
       // With the channel the product ends itself when this test process is killed.
       env: { ...settings, ...more, BERTH_LAUNCHED: '1' },
       channel: true,
