@@ -271,6 +271,12 @@ export const RestoreReport = Type.Object({
       filesRemoved: nullable(Type.Integer()),
     }),
   ),
+  unchanged: Type.Optional(
+    Type.Array(Type.String(), {
+      description:
+        'Parts of the project that the restore leaves as they are: of a project that exists, only volumes and databases are restored',
+    }),
+  ),
   warnings: Type.Array(Type.String()),
 })
 export type RestoreReport = Static<typeof RestoreReport>

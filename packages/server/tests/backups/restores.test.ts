@@ -2,7 +2,9 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { StoreFailure } from '../../src/drivers/archive-store/store-failure.ts'
+import { type ProjectSignal, projectsTopic, routedProjects } from '../../src/modules/projects/index.ts'
 import { hashToken } from '../../src/platform/secrets/token.ts'
+import { isReread } from '../../src/platform/signals/signals.ts'
 import { makeRun } from '../kit/backups.ts'
 import { readEvents } from '../kit/event-reader.ts'
 import { type Scene, setScene, tarOf } from './scene.ts'
@@ -88,6 +90,21 @@ describe('POST /backup-runs/:runId/restore/prepare', () => {
     ])
     expect(volume()).toEqual(await tarOf(after))
   })
+  const targets: [target: 'in_place' | 'copy', isData: boolean][] = [
+    ['in_place', false],
+    ['copy', true],
+  ]
+  test.each(targets)(
+    'the report of a restore %s names the parts of the project that stay as they are',
+    async (target, isData) => {
+      const { restoreId } = await staged({ target })
+      const { report } = await ended(restoreId)
+      expect(report?.unchanged).toEqual(expect.arrayContaining(['settings', 'environment variables', 'domains', 'source']))
+      expect(report?.unchanged?.includes('volumes')).toBe(isData)
+      const bytes = Object.values(before).join('').length
+      expect(report?.changes).toMatchObject([{ name: 'data', newBytes: bytes }])
+    },
+  )
   test('an archive that is damaged ends the restore as failed before anything is touched', async () => {
     scene.withStore((store) => ({
       async *get(name, abort) {
@@ -279,7 +296,8 @@ describe('POST /backup-restores/:restoreId/apply', () => {
       .selectAll()
       .where('category', '=', 'restore.completed')
       .execute()
-    expect(told.some(({ data }) => data.includes(id))).toBe(true)
+    const own = told.find(({ data }) => data.includes(id))
+    expect(own?.text).toContain('Left as they were: settings, environment variables')
   })
 })
 
@@ -454,10 +472,17 @@ describe('POST /backup-restores/:restoreId/cancel', () => {
       begun.resolve()
       await new Promise((_, reject) => abort?.addEventListener('abort', () => reject(abort.reason)))
     }
+    const synced: string[] = []
+    const stopListening = scene.instance.database.signals.subscribe<ProjectSignal>(projectsTopic, (event) => {
+      if (!isReread(event)) synced.push(event.projectId)
+    })
     await apply(restoreId, confirmationToken)
     await begun.promise
+    expect((await routedProjects(db())).pauses).toEqual([{ projectId: scene.projectId, kind: 'restore' }])
     await cancel(restoreId)
     await back.promise
+    expect((await routedProjects(db())).pauses).toEqual([{ projectId: scene.projectId, kind: 'restore' }])
+    synced.length = 0
     await expect.poll(() => reader.events.at(-1)?.data.status).toBe('cancelled')
     expect(reader.events.map(({ event }) => event)).not.toContain('complete')
     const deploy = await scene.as(owner(), 'POST /deployments/build/access', { body: { projectId: scene.projectId } })
@@ -475,6 +500,14 @@ describe('POST /backup-restores/:restoreId/cancel', () => {
       event: 'complete',
       data: { status: 'cancelled', dataState: 'undone', finishedAt: expect.any(String) },
     })
+    // The edge is synced once the project is not being restored any more.
+    await expect.poll(() => synced).toEqual([scene.projectId])
+    expect((await routedProjects(db())).pauses).toEqual([])
+    stopListening()
+    await scene.instance.jobs.whenIdle()
+    const told = await db().selectFrom('announcements').selectAll().where('category', '=', 'restore.failed').execute()
+    const own = told.filter(({ data }) => data.includes(restoreId))
+    expect(own).toMatchObject([{ subject: expect.stringMatching(/was cancelled$/), text: expect.stringContaining('put back') }])
     runtime.writeVolume = write
   })
 })

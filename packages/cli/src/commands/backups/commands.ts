@@ -164,7 +164,10 @@ async function restoreRun(
 async function askFirst(restoreId: string, command: Command): Promise<void> {
   const client = connect(command)
   if (!process.stdin.isTTY) throw new Plain('A restore replaces what is there: add --yes to do it without being asked', 2)
-  const answer = await confirm({ message: `Replace the data that is there now? (${restoreId})`, initialValue: false })
+  const answer = await confirm({
+    message: `Replace the volumes and databases with those of the backup? Settings and variables stay as they are. (${restoreId})`,
+    initialValue: false,
+  })
   if (answer === true && !isCancel(answer)) return
   await client.call(contract.backups.cancelRestore, { params: { restoreId } })
   throw new Plain('Nothing was changed', 1)

@@ -1,4 +1,4 @@
-import { endOperation, type ProjectPart } from '../projects/index.ts'
+import { endOperation, lockProject, type ProjectPart } from '../projects/index.ts'
 import type { TransfersDeps } from './deps.ts'
 import { removeFiles } from './end-files.ts'
 import { moveEnd } from './move-end.ts'
@@ -12,6 +12,7 @@ export const transfersPart = (deps: TransfersDeps): ProjectPart => ({
     for (const end of await openOfProject(deps.database.db, id)) {
       if (end.side !== 'departure') continue
       await deps.database.transaction(async (bound) => {
+        await lockProject(bound, end.projectId)
         await moveEnd(end, 'aborted', bound, deps, { secrets: null, files: '[]' })
         await endOperation(end.id, bound)
       })

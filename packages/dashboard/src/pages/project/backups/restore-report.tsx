@@ -16,6 +16,11 @@ export function RestoreReportView({ report }: { report: RestoreReport }) {
         </Text>
       ))}
       {report.changes.length === 0 && <Text size="sm">Nothing: the data is as it was.</Text>}
+      {report.unchanged && report.unchanged.length > 0 && (
+        <Text size="sm" mt="sm" c="dimmed">
+          Not restored, and left as they are: {report.unchanged.join(', ')}.
+        </Text>
+      )}
       {report.warnings.length > 0 && (
         <Alert color="yellow" mt="sm">
           {report.warnings.join(' · ')}

@@ -1,4 +1,4 @@
-import { terminalRun } from '@berth/contract'
+import { type RestoreReport, terminalRun } from '@berth/contract'
 import type { RestoreRow, RunRow } from '../../../platform/db/tables/backups.ts'
 import { type Job, job } from '../../../platform/jobs/declare.ts'
 import { endOperation, enterStopped, lockProject, untilAlone } from '../../projects/index.ts'
@@ -12,7 +12,7 @@ import { findRun } from '../runs/run-store.ts'
 import { safetyRun } from '../runs/safety-run.ts'
 import { enqueueSettle } from './apply.ts'
 import { copiesOf, removeCopies } from './copies.ts'
-import { endRestore, moveRestore, RestoreIsOver, signalRestore, tell } from './move-restore.ts'
+import { endRestore, moveRestore, RestoreIsOver, signalRestore, tell, tellCancelled } from './move-restore.ts'
 import { type OpenedArchive, withArchive } from './opened-archive.ts'
 import { applyRestore, type RestorePayload, type SettlePayload, settleRestore } from './restore-kinds.ts'
 import {
@@ -62,27 +62,31 @@ const settleJob = (deps: BackupsDeps): Job<SettlePayload, unknown> =>
       if (!restore) return
       await removeCopies(restoreId, deps)
       const undone = !isAbandoned && (await putBack(restore, progressOf(restore), deps, abort))
-      await settled(restore, { dataState: undone ? 'undone' : restore.dataState, isEnding }, deps)
+      await settled(restore, { dataState: undone ? 'undone' : restore.dataState, isEnding, isAbandoned }, deps)
     },
-    async onFailed({ restoreId, isEnding }, { message }) {
+    async onFailed({ restoreId, isEnding, isAbandoned }, { message }) {
       const restore = await findRestore(deps.database.db, restoreId)
       deps.log.error({ restoreId, message }, 'backups: data before an interrupted restore not put back')
-      if (restore) await settled(restore, { dataState: restore.dataState, isEnding }, deps)
+      if (restore) await settled(restore, { dataState: restore.dataState, isEnding, isAbandoned }, deps)
     },
   })
 
 /** Nothing of the project changes any more: the operation ends, and so do the streams of the restore. */
 async function settled(
   restore: RestoreRow,
-  { dataState, isEnding }: Pick<RestoreRow, 'dataState'> & Pick<SettlePayload, 'isEnding'>,
+  { dataState, isEnding, isAbandoned }: Pick<RestoreRow, 'dataState'> & Pick<SettlePayload, 'isEnding' | 'isAbandoned'>,
   deps: BackupsDeps,
 ): Promise<void> {
   // Where it was cancelled meanwhile, the work of the cancel follows, and ends the operation.
   if (isEnding) return void (await endRestore(restore.id, { ...ourFault, dataState }, deps))
   await deps.database.transaction(async (bound) => {
+    await lockProject(bound, restore.projectId)
+    const isFirst = (await findRestore(bound.db, restore.id))?.finishedAt === null
     await updateRestore(bound.db, restore.id, { dataState, finishedAt: nowOf(deps) })
     await endOperation(restore.id, bound)
     signalRestore(restore, bound)
+    // Cancelled before anything was written, it concerns nobody but the person who cancelled it.
+    if (isFirst && progressOf(restore).touched && !isAbandoned) await tellCancelled({ ...restore, dataState }, bound)
   })
 }
 
@@ -230,6 +234,12 @@ async function putBack(restore: RestoreRow, note: ProgressNote, deps: BackupsDep
   return true
 }
 
+/** Says which parts of a project that exists were not restored. */
+function unchangedText({ report }: RestoreRow): string {
+  const { unchanged = [] } = report === null ? {} : (JSON.parse(report) as RestoreReport)
+  return unchanged.length > 0 ? `Left as they were: ${unchanged.join(', ')}.` : ''
+}
+
 async function succeed({ id, target }: RestoreRow, deps: BackupsDeps): Promise<void> {
   await deps.database.transaction(async (bound) => {
     const restore = await moveRestore(id, 'succeeded', bound, deps, { dataState: target === 'copy' ? 'untouched' : 'restored' })
@@ -240,7 +250,7 @@ async function succeed({ id, target }: RestoreRow, deps: BackupsDeps): Promise<v
     const words =
       target === 'copy'
         ? `It was written into new volumes beside the old ones: ${names.join(', ') || 'none, since the backup holds no data'}.`
-        : `The data is that of the backup.${undo}`
+        : `The data is that of the backup. ${unchangedText(restore)}${undo}`.replaceAll('  ', ' ')
     await tell(restore, words, 'restore.completed', bound)
   })
 }

@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto'
+import { createHash, hash } from 'node:crypto'
 import { readTar } from '../../../drivers/tar/read-tar.ts'
 
 /** What is in a tar, by a short hash of its name, as names may be long; null: more entries than are kept track of. */
@@ -7,18 +7,30 @@ export type FileList = Map<string, string> | null
 const mostEntries = 200_000
 const short = (text: string) => hash('sha1', text, 'base64').slice(0, 16)
 
-/** Reads the tar to its end. Two entries with the same facts are taken for the same: what is in them is not compared. */
+/**
+ * Reads the tar to its end. Files are compared by kind, size, mode and a hash of their content; their times do not count. A sparse
+ * file has no one form in a tar, so that its time stands for its content.
+ */
 export async function filesIn(tar: AsyncIterable<Uint8Array>): Promise<{ files: FileList; bytes: number; entries: number }> {
   const files = new Map<string, string>()
   let [bytes, entries] = [0, 0]
-  for await (const { header } of readTar(tar)) {
-    const { name, type, size, mode, mtime, linkname } = header
+  for await (const { header, content } of readTar(tar)) {
+    const { name, type, size, mode, mtime, linkname, sparse } = header
     entries += 1
     bytes += size
     if (type !== 'directory' && files.size < mostEntries)
-      files.set(short(name.replace(/^\.?\/+/, '')), short([type, size, mode, mtime.getTime(), linkname].join(' ')))
+      files.set(
+        short(name.replace(/^\.?\/+/, '')),
+        short([type, sparse?.realSize ?? size, mode, sparse ? mtime.getTime() : await hashOf(content), linkname].join(' ')),
+      )
   }
   return { files: files.size >= mostEntries ? null : files, bytes, entries }
+}
+
+async function hashOf(content: AsyncIterable<Uint8Array>): Promise<string> {
+  const sum = createHash('sha1')
+  for await (const piece of content) sum.update(piece)
+  return sum.digest('base64')
 }
 
 export interface Difference {

@@ -3,10 +3,10 @@ import type { Updateable } from 'kysely'
 import type { RowSignal } from '../../../http/row-stream.ts'
 import type { BackupRestoresTable, RestoreRow } from '../../../platform/db/tables/backups.ts'
 import type { Bound } from '../../../platform/transaction.ts'
-import { endOperation, findAnyProject } from '../../projects/index.ts'
+import { endOperation, findAnyProject, lockProject } from '../../projects/index.ts'
 import { type BackupsDeps, nowOf } from '../deps.ts'
 import { endSafetyRun } from '../runs/safety-run.ts'
-import { moveRestoreTo } from './restore-store.ts'
+import { findRestore, moveRestoreTo } from './restore-store.ts'
 import { transitionOf } from './show-restore.ts'
 
 export const restoreTopic = (restoreId: string) => `backup-restore:${restoreId}`
@@ -24,6 +24,10 @@ export async function moveRestore(
   deps: BackupsDeps,
   changes: Updateable<BackupRestoresTable> = {},
 ): Promise<RestoreRow | undefined> {
+  // The project's lock before any of its rows, as everywhere: two transactions cannot wait for each other.
+  const { projectId } = (await findRestore(bound.db, id)) ?? {}
+  if (projectId === undefined) return undefined
+  await lockProject(bound, projectId)
   const now = nowOf(deps)
   const isEnd = terminalRestore.has(to)
   const ending = isEnd ? { finishedAt: now } : {}
@@ -67,8 +71,18 @@ export async function endRestore(id: string, ending: RestoreEnding, deps: Backup
   })
 }
 
+/** For a restore that was cancelled after it had begun to write. */
+export const tellCancelled = (restore: RestoreRow, bound: Bound): Promise<void> =>
+  tell(restore, `${restore.errorMessage ?? 'It was cancelled'}.\n\n${truth[restore.dataState]}`, 'restore.failed', bound)
+
+const subjects = {
+  completed: (name: string) => `${name} was restored`,
+  cancelled: (name: string) => `Restoring ${name} was cancelled`,
+  failed: (name: string) => `Restoring ${name} failed`,
+}
+
 export async function tell(
-  { id, organizationId, projectId, runId, preRestoreRunId }: RestoreRow,
+  { id, organizationId, projectId, runId, preRestoreRunId, status }: RestoreRow,
   text: string,
   category: 'restore.completed' | 'restore.failed',
   bound: Bound,
@@ -78,7 +92,7 @@ export async function tell(
   await bound.announce(category, {
     organizationId,
     projectId,
-    subject: category === 'restore.completed' ? `${name} was restored` : `Restoring ${name} failed`,
+    subject: subjects[category === 'restore.completed' ? 'completed' : status === 'cancelled' ? 'cancelled' : 'failed'](name),
     text,
     data: { restoreId: id, runId, preRestoreRunId },
   })

@@ -100,7 +100,7 @@ async function look(restore: RestoreRow, opened: OpenedArchive, deps: BackupsDep
   await progress.settled()
   const lost = await lostPolicies(restore, deps)
   const warnings = [...back.warnings, ...warningsOf(restore, manifest.artifacts, volumes), ...lost]
-  return { report: { changes, warnings }, verifiedBytes: total }
+  return { report: { changes, unchanged: unchangedParts(restore, back.isProject), warnings }, verifiedBytes: total }
 }
 
 /** The parts of a deleted project that come back with its data: the project itself, and its backup policies. */
@@ -108,12 +108,28 @@ async function broughtBack(
   { target, projectId, organizationId }: RestoreRow,
   { project }: Manifest,
   deps: BackupsDeps,
-): Promise<RestoreReport> {
+): Promise<RestoreReport & { isProject: boolean }> {
   const back = target === 'in_place' ? await deps.projects.previewBringBack(project, organizationId) : undefined
-  if (!back) return { changes: [], warnings: [] }
+  if (!back) return { changes: [], warnings: [], isProject: false }
   const policies = (await returningPolicies(projectId, deps)).map((name) => ({ kind: 'backup policy', name }))
   const changes = [...back.items, ...policies].map((item) => ({ ...item, ...created }))
-  return { changes, warnings: back.warnings }
+  return { changes, warnings: back.warnings, isProject: true }
+}
+
+/** A run also saves settings, for a project that is deleted later; those of a project that exists stay as they are. */
+const settingsOfProject = [
+  'settings',
+  'environment variables',
+  'domains',
+  'route rules',
+  'backup policies',
+  'source',
+  'deployments',
+]
+
+function unchangedParts({ target }: RestoreRow, isProject: boolean): string[] {
+  if (isProject) return []
+  return target === 'copy' ? [...settingsOfProject, 'volumes', 'databases'] : settingsOfProject
 }
 
 const unknownSizes = { currentBytes: null, filesAdded: null, filesChanged: null, filesRemoved: null }
@@ -139,9 +155,9 @@ async function changeOf(artifact: ManifestArtifact, content: AsyncIterable<Uint8
   }
   const next = await filesIn(content)
   if (restore.target === 'copy' || !known)
-    return { ...same, ...unknownSizes, filesAdded: next.files?.size ?? null, action: 'create' }
+    return { ...same, ...unknownSizes, newBytes: next.bytes, filesAdded: next.files?.size ?? null, action: 'create' }
   const now = await filesIn(deps.data.runtimeFor(known.serverId).readVolume(known.id, abort))
-  return { ...same, action: 'replace', currentBytes: now.bytes, ...difference(now.files, next.files) }
+  return { ...same, action: 'replace', currentBytes: now.bytes, newBytes: next.bytes, ...difference(now.files, next.files) }
 }
 
 /** Policies of a deleted project that cannot come back with it. */

@@ -4,7 +4,7 @@ import type { RowSignal } from '../../../http/row-stream.ts'
 import { iso } from '../../../platform/db/columns.ts'
 import type { BackupRunsTable, RunRow } from '../../../platform/db/tables/backups.ts'
 import type { Bound } from '../../../platform/transaction.ts'
-import { endOperation } from '../../projects/index.ts'
+import { endOperation, lockProject } from '../../projects/index.ts'
 import { type BackupsDeps, nowOf } from '../deps.ts'
 import { cleanUpAfter } from './clean-up-kind.ts'
 import { newestWhole } from './kept-run-store.ts'
@@ -26,6 +26,8 @@ export async function moveRun(
 ): Promise<RunRow | undefined> {
   const now = nowOf(deps)
   const ending = terminalRun.has(to) ? { finishedAt: now } : {}
+  const { projectId } = (terminalRun.has(to) && (await findRun(bound.db, id))) || {}
+  if (projectId !== undefined) await lockProject(bound, projectId)
   const run = await moveRunTo(bound.db, id, to, { ...ending, ...changes, statusSince: now })
   if (run && terminalRun.has(to)) await endOperation(id, bound)
   if (run) bound.signal(runTopic(id), { transition: { status: to, at: iso(now) } } satisfies RowSignal)

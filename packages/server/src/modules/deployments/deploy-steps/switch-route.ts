@@ -89,6 +89,7 @@ async function becomeLive({ deployment, project, deps, log }: Deploying): Promis
   const address = (environment === 'production' && (await deps.projects.addressOf(project))) || url
   const moved = await deps.database.transaction(async (bound) => {
     const { db, signal, announce } = bound
+    await lockProject(bound, projectId)
     const before = await listLiveDeployments(db, projectId, environment)
     const row = await transitionDeployment(db, id, 'live', { finishedAt: nowOf(deps), url, steps: log.stepsWithDone('switch') })
     if (!row) return undefined

@@ -5,16 +5,10 @@ import type { Bound } from '../../../platform/transaction.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { concernsHook, requestHook } from '../git/hook-request.ts'
 import { lockProject, refuseOperation } from '../operations/operation.ts'
+import { type ProjectSignal, projectsTopic } from '../project-signal.ts'
 import { raisedBy, refuseOverQuota } from '../quotas/quotas.ts'
 import { findEnvironment, findProject, type ProjectChanges, saveProject } from '../store.ts'
 import { dropUpload, releaseUpload } from '../uploads/upload-claim.ts'
-
-/** Signal of every change to a project, its domains included; `gone` when it was deleted. */
-export const projectsTopic = 'projects'
-export interface ProjectSignal {
-  projectId: string
-  gone?: true
-}
 
 /**
  * The one way to change a project: `decide` sees it as it is now, under its lock, and returns the changes; null leaves it as it is.

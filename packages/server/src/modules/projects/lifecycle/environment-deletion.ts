@@ -4,6 +4,7 @@ import { fail } from '../../../platform/failure.ts'
 import { type JobKind, job } from '../../../platform/jobs/declare.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { lockProject, refuseOperation } from '../operations/operation.ts'
+import { type ProjectSignal, projectsTopic } from '../project-signal.ts'
 import {
   deleteEnvironment,
   findAnyProject,
@@ -13,7 +14,6 @@ import {
   markEnvironmentDeleting,
 } from '../store.ts'
 import { dropUpload } from '../uploads/upload-claim.ts'
-import { type ProjectSignal, projectsTopic } from './change-project.ts'
 import { blockedBy } from './deletion.ts'
 import { onceAtATime } from './once-at-a-time.ts'
 import { removed } from './own-items.ts'

@@ -3,6 +3,7 @@ import { sealedFor } from '../../../platform/db/sealed-columns.ts'
 import type { EnvironmentRow, ProjectRow, RouteRuleRow } from '../../../platform/db/tables/projects.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { openCloneToken } from '../git/clone-token.ts'
+import { type ProjectSignal, projectsTopic } from '../project-signal.ts'
 import { refuseOverQuota } from '../quotas/quotas.ts'
 import { openEnv } from '../settings/env.ts'
 import { isMadeOfUploads } from '../source.ts'
@@ -16,7 +17,6 @@ import {
   upsertVariable,
 } from '../store.ts'
 import { uploadVersion } from '../version.ts'
-import { type ProjectSignal, projectsTopic } from './change-project.ts'
 import { claimSavedDomains, domainTakenText, isDomainTaken, type SavedDomain, saveDomains } from './saved-domains.ts'
 import { chanceSlug } from './slug.ts'
 

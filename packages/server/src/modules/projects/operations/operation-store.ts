@@ -16,9 +16,12 @@ export async function listOperations(db: Db, projectId: string, now: number): Pr
   return rows.filter(({ heldUntil }) => heldUntil === null || heldUntil > now)
 }
 
+/** Phases in which a project is stopped. */
+export const pausePhases: readonly OperationPhase[] = ['stopped', 'undoing']
+
 /** Restores and moves that have stopped their project. */
 export async function listPauses(db: Db): Promise<{ projectId: string; kind: 'restore' | 'move' }[]> {
-  const rows = await db.selectFrom('projectOperations').select(['projectId', 'kind']).where('phase', '=', 'stopped').execute()
+  const rows = await db.selectFrom('projectOperations').select(['projectId', 'kind']).where('phase', 'in', pausePhases).execute()
   return rows.flatMap(({ projectId, kind }) => (kind === 'restore' || kind === 'move' ? [{ projectId, kind }] : []))
 }
 

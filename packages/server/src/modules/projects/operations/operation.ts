@@ -5,8 +5,9 @@ import type { ProjectOperationRow } from '../../../platform/db/tables/projects.t
 import { fail } from '../../../platform/failure.ts'
 import type { Bound } from '../../../platform/transaction.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
+import { type ProjectSignal, projectsTopic } from '../project-signal.ts'
 import { type RequestedOperation, shareQueue, thatMeet } from './meetings.ts'
-import { deleteOperation, findBySubject, insertOperation, listOperations, setPhase } from './operation-store.ts'
+import { deleteOperation, findBySubject, insertOperation, listOperations, pausePhases, setPhase } from './operation-store.ts'
 import { operationsText } from './operation-text.ts'
 import { resumeKind } from './resume-kind.ts'
 
@@ -125,14 +126,15 @@ export async function untilNoneHeld(projectId: string, { database, clock }: Wait
 
 type Waiting = Pick<ProjectsDeps, 'clock' | 'database'>
 
-/** Ends the operation with its subject. Operations that waited for it go on after the commit. */
-export async function endOperation(subjectId: string, bound: Pick<Bound, 'db' | 'enqueue' | 'lock'>): Promise<void> {
+/** Ends the operation with its subject. After the commit, operations that waited for it go on, and the edge serves the project again. */
+export async function endOperation(subjectId: string, bound: Pick<Bound, 'db' | 'enqueue' | 'lock' | 'signal'>): Promise<void> {
   const { db } = bound
   const row = await findBySubject(db, subjectId)
   if (!row) return
   // An operation that begins to wait for this one must see it end, or be seen here.
   await lockProject(bound, row.projectId)
   await deleteOperation(db, row.id)
+  if (pausePhases.includes(row.phase)) bound.signal(projectsTopic, { projectId: row.projectId } satisfies ProjectSignal)
   const others = await listOperations(db, row.projectId, 0)
   if (others.some((other) => other.phase === 'waiting' && !shareQueue(other, row)))
     await bound.enqueue(resumeKind, { projectId: row.projectId })

@@ -3,9 +3,9 @@ import type { Bound } from '../../../platform/transaction.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { moveHookOf } from '../git/delivery-address.ts'
 import { removeHookOf } from '../git/hook-of-move.ts'
-import { type ProjectSignal, projectsTopic } from '../lifecycle/change-project.ts'
 import { settlePresence } from '../lifecycle/power.ts'
 import { lockProject } from '../operations/operation.ts'
+import { type ProjectSignal, projectsTopic } from '../project-signal.ts'
 
 /**
  * The one way a project's presence changes; false when it was not to be moved. What runs is made to match it by a job that

@@ -1,7 +1,7 @@
 import { Failure } from '../../../platform/failure.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
-import { type ProjectSignal, projectsTopic } from '../lifecycle/change-project.ts'
 import { lockProject } from '../operations/operation.ts'
+import { type ProjectSignal, projectsTopic } from '../project-signal.ts'
 import { allowedFolder, sourceKind } from '../source.ts'
 import { findAnyProject, saveProject } from '../store.ts'
 import { releaseUpload } from '../uploads/upload-claim.ts'

@@ -1,7 +1,7 @@
 import type { ArrivalBody, ArrivalChange } from '@berth/contract'
 import type { TransferEndRow } from '../../../platform/db/tables/transfers.ts'
 import { fail, refuse } from '../../../platform/failure.ts'
-import { findAnyProject } from '../../projects/index.ts'
+import { findAnyProject, lockProject } from '../../projects/index.ts'
 import { nowOf, type TransfersDeps } from '../deps.ts'
 import { removeFiles } from '../end-files.ts'
 import { newArrivalSecrets, sealSecrets } from '../end-secrets.ts'
@@ -83,6 +83,7 @@ async function ask(
 async function activate(end: TransferEndRow, deps: TransfersDeps): Promise<void> {
   if (end.state !== 'active')
     await deps.database.transaction(async (bound) => {
+      await lockProject(bound, end.projectId)
       if (!(await moveEnd(end, 'active', bound, deps, { secrets: null })))
         fail('conflict', { words: `The arrival is ${end.state}` })
       if (!(await deps.projects.move(end.projectId, 'here', bound)))

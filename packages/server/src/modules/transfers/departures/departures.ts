@@ -59,6 +59,7 @@ export async function changeDeparture(
 async function askForRelease(end: TransferEndRow, deps: TransfersDeps): Promise<void> {
   if (end.state === 'releasing' || end.state === 'ready') return
   await deps.database.transaction(async (bound) => {
+    await lockProject(bound, end.projectId)
     if (!(await moveEnd(end, 'releasing', bound, deps))) fail('conflict', { words: `The departure is ${end.state}` })
     if (!(await deps.projects.move(end.projectId, 'departing', bound)))
       fail('conflict', { words: 'The project was deleted or moved meanwhile' })
@@ -71,6 +72,7 @@ async function askForRelease(end: TransferEndRow, deps: TransfersDeps): Promise<
 async function finish(end: TransferEndRow, deps: TransfersDeps): Promise<void> {
   if (end.state === 'departed') return
   await deps.database.transaction(async (bound) => {
+    await lockProject(bound, end.projectId)
     if (!(await moveEnd(end, 'departed', bound, deps, { secrets: null, files: '[]' })))
       fail('conflict', { words: `The departure is ${end.state}` })
     await deps.projects.move(end.projectId, 'departed', bound)
@@ -85,6 +87,7 @@ async function finish(end: TransferEndRow, deps: TransfersDeps): Promise<void> {
 export async function keep(end: TransferEndRow, deps: TransfersDeps): Promise<void> {
   if (end.state === 'aborted') return
   await deps.database.transaction(async (bound) => {
+    await lockProject(bound, end.projectId)
     if (!(await moveEnd(end, 'aborted', bound, deps, { secrets: null, files: '[]' })))
       fail('conflict', { words: `The departure is ${end.state}` })
     await bound.cancelJob({ uniqueKey: departKey(end.id, 'packing') })
